@@ -1,0 +1,94 @@
+// Package runmodel is the vocabulary that ingest, store and control plane share: the attribute keys that
+// carry a run through pdata, and the identities, kinds and states that are derived from them.
+package runmodel
+
+// Attributes of Looptrace's own. They carry the fields of native runs that OpenTelemetry has no key for.
+const (
+	// KeyProjectID is the resource attribute that names the project. It is stamped at the door, over
+	// whatever the client claimed.
+	KeyProjectID = "looptrace.project.id"
+	// KeyReceivedAt is the resource attribute that orders two versions of one span: Unix nanoseconds,
+	// stamped from the queue's record, so that a redelivered record carries the version it had.
+	KeyReceivedAt = "looptrace.received_at"
+	// KeySDK is the resource attribute with the envelope's `sdk`.
+	KeySDK = "looptrace.sdk"
+
+	// KeyRun is true on the span that is a native run itself.
+	KeyRun            = "looptrace.run"
+	KeyKind           = "looptrace.kind"
+	KeyStatus         = "looptrace.status"
+	KeyInputs         = "looptrace.inputs"
+	KeyOutputs        = "looptrace.outputs"
+	KeyTags           = "looptrace.tags"
+	KeyMetadataPrefix = "looptrace.metadata."
+	KeyPromptID       = "looptrace.prompt.id"
+	KeyPromptAlias    = "looptrace.prompt.alias"
+	KeyCostUSD        = "looptrace.cost_usd"
+)
+
+// Attributes of the OpenTelemetry GenAI semantic conventions, newest names
+// (open-telemetry/semantic-conventions-genai, model/gen-ai/registry.yaml).
+const (
+	KeyOperationName      = "gen_ai.operation.name"
+	KeyProviderName       = "gen_ai.provider.name"
+	KeyRequestModel       = "gen_ai.request.model"
+	KeyResponseModel      = "gen_ai.response.model"
+	KeyResponseID         = "gen_ai.response.id"
+	KeyFinishReasons      = "gen_ai.response.finish_reasons"
+	KeyTimeToFirstChunk   = "gen_ai.response.time_to_first_chunk"
+	KeyInputTokens        = "gen_ai.usage.input_tokens"
+	KeyOutputTokens       = "gen_ai.usage.output_tokens"
+	KeyCacheReadTokens    = "gen_ai.usage.cache_read.input_tokens"
+	KeyCacheWriteTokens   = "gen_ai.usage.cache_write.input_tokens"
+	KeyReasoningTokens    = "gen_ai.usage.reasoning.output_tokens"
+	KeyInputMessages      = "gen_ai.input.messages"
+	KeyOutputMessages     = "gen_ai.output.messages"
+	KeySystemInstructions = "gen_ai.system_instructions"
+	KeyToolDefinitions    = "gen_ai.tool.definitions"
+	KeyToolName           = "gen_ai.tool.name"
+	KeyToolCallID         = "gen_ai.tool.call.id"
+	KeyToolCallArguments  = "gen_ai.tool.call.arguments"
+	KeyToolCallResult     = "gen_ai.tool.call.result"
+	KeyAgentName          = "gen_ai.agent.name"
+	KeyConversationID     = "gen_ai.conversation.id"
+	KeyPromptName         = "gen_ai.prompt.name"
+	KeyPromptVersion      = "gen_ai.prompt.version"
+	KeyWorkflowName       = "gen_ai.workflow.name"
+)
+
+// Attributes of the OpenTelemetry core conventions.
+const (
+	KeyServiceName         = "service.name"
+	KeyServiceVersion      = "service.version"
+	KeyEnvironment         = "deployment.environment.name"
+	KeySessionID           = "session.id"
+	KeyUserID              = "user.id"
+	KeyErrorType           = "error.type"
+	EventException         = "exception"
+	KeyExceptionType       = "exception.type"
+	KeyExceptionMessage    = "exception.message"
+	KeyExceptionStacktrace = "exception.stacktrace"
+)
+
+// States of a run or span, as the API names them.
+const (
+	StatusRunning   = "running"
+	StatusOK        = "ok"
+	StatusError     = "error"
+	StatusCancelled = "cancelled"
+)
+
+// Kinds of spans that the product knows; others of the form [a-z][a-z0-9_.-]{0,63} are kept as given.
+const (
+	KindAgent     = "agent"
+	KindWorkflow  = "workflow"
+	KindTask      = "task"
+	KindLLM       = "llm"
+	KindTool      = "tool"
+	KindRetriever = "retriever"
+	KindEmbedding = "embedding"
+	KindReranker  = "reranker"
+	KindGuardrail = "guardrail"
+	KindEvaluator = "evaluator"
+	KindSpan      = "span"
+)
