@@ -1,0 +1,175 @@
+package engines
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+)
+
+var sharedClickHouse = sync.OnceValues(func() (*Server, error) { return withFreshPorts(startClickHouse) })
+
+// ClickHouse returns the address, clickhouse://host:port/database, of a new and
+// empty database on this test binary's ClickHouse. The database is dropped when
+// the test ends.
+func ClickHouse(t testing.TB) (url string) {
+	t.Helper()
+	server, err := sharedClickHouse()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newClickHouseDatabase(t, server)
+}
+
+// ClickHouseServer starts a ClickHouse for this test alone, which the test may
+// stop and start, and returns it with the name of an empty database on it.
+func ClickHouseServer(t testing.TB) (server *Server, database string) {
+	t.Helper()
+	server, err := withFreshPorts(startClickHouse)
+	if err != nil {
+		t.Fatal(err)
+	}
+	database = newDatabaseName()
+	if err := execClickHouse(t.Context(), server.URL("default"), "CREATE DATABASE "+database+" ENGINE = Atomic"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		server.Stop(t)
+		_ = os.RemoveAll(server.folder)
+	})
+	return server, database
+}
+
+func newClickHouseDatabase(t testing.TB, server *Server) string {
+	t.Helper()
+	database := newDatabaseName()
+	if err := execClickHouse(t.Context(), server.URL("default"), "CREATE DATABASE "+database+" ENGINE = Atomic"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), startTimeout)
+		defer cancel()
+		if err := execClickHouse(ctx, server.URL("default"), "DROP DATABASE IF EXISTS "+database+" SYNC"); err != nil {
+			t.Error(err)
+		}
+	})
+	return server.URL(database)
+}
+
+func startClickHouse() (*Server, error) {
+	root, err := repositoryRoot()
+	if err != nil {
+		return nil, err
+	}
+	library, err := installed(root, "@chdb/"+chdbPackage()+"/libchdb.so")
+	if err != nil {
+		return nil, err
+	}
+	program, err := buildServer(root)
+	if err != nil {
+		return nil, err
+	}
+	tcpPort, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	httpPort, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	folder, err := os.MkdirTemp("", "looptrace-clickhouse-")
+	if err != nil {
+		return nil, fmt.Errorf("make a folder for ClickHouse: %w", err)
+	}
+	server := &Server{
+		url:    fmt.Sprintf("clickhouse://127.0.0.1:%d/%%s", tcpPort),
+		folder: folder,
+		engine: engine{
+			name: "ClickHouse",
+			command: []string{
+				program,
+				"-library", library,
+				"-data", filepath.Join("{folder}", "data"),
+				"-tcp-port", fmt.Sprint(tcpPort),
+				"-http-port", fmt.Sprint(httpPort),
+			},
+			stopSignal: "KILL",
+			// A group of its own, so that Ctrl-C ends the engine by way of its
+			// supervisor, which removes the folder.
+			attr: &syscall.SysProcAttr{Setpgid: true},
+			ping: func(ctx context.Context, url string) error {
+				return execClickHouse(ctx, fmt.Sprintf(url, "default"), "SELECT 1")
+			},
+		},
+	}
+	if err := server.start(); err != nil {
+		_ = os.RemoveAll(folder)
+		return nil, err
+	}
+	return server, nil
+}
+
+// buildServer builds the engine's host program. The build cache makes a repeat
+// cheap; the rename keeps test binaries that start together from running a
+// half-written file.
+func buildServer(root string) (string, error) {
+	folder := filepath.Join(root, "_build", "test")
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return "", fmt.Errorf("build chdbserver: %w", err)
+	}
+	program := filepath.Join(folder, "chdbserver")
+	fresh := fmt.Sprintf("%s.%d", program, os.Getpid())
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", fresh, "./test/engines/internal/chdbserver")
+	cmd.Dir = root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build chdbserver: %w\n%s", err, out)
+	}
+	if err := os.Rename(fresh, program); err != nil {
+		return "", fmt.Errorf("build chdbserver: %w", err)
+	}
+	return program, nil
+}
+
+// chdbPackage is the npm package that carries the engine for this platform.
+func chdbPackage() string {
+	arch := map[string]string{"amd64": "x64", "arm64": "arm64"}[runtime.GOARCH]
+	if runtime.GOOS == "linux" {
+		return "lib-linux-" + arch + "-gnu"
+	}
+	return "lib-" + runtime.GOOS + "-" + arch
+}
+
+func execClickHouse(ctx context.Context, url, statement string) error {
+	conn, err := openClickHouse(url)
+	if err != nil {
+		return err
+	}
+	defer conn.Close() //nolint:errcheck // the statement's error is what counts
+	if err := conn.Exec(ctx, statement); err != nil {
+		return fmt.Errorf("run %q: %w", statement, err)
+	}
+	return nil
+}
+
+func openClickHouse(url string) (driver.Conn, error) {
+	options, err := clickhouse.ParseDSN(url)
+	if err != nil {
+		return nil, fmt.Errorf("parse the ClickHouse address: %w", err)
+	}
+	conn, err := clickhouse.Open(options)
+	if err != nil {
+		return nil, fmt.Errorf("open ClickHouse: %w", err)
+	}
+	return conn, nil
+}

@@ -1,0 +1,249 @@
+// Package engines gives integration tests real engines: ClickHouse and
+// PostgreSQL, each started once per test binary and ended with it, on a free
+// port and in a temporary folder. Every test gets a database of its own, so
+// tests run in parallel on one engine.
+//
+// The engines are the ones that `make engines` installs under _build/engines.
+package engines
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// startTimeout bounds an engine's start: long, for machines that build and
+// test many packages at once.
+const startTimeout = 60 * time.Second
+
+// Server is one engine process. It ends when the test binary ends, however
+// that ends.
+type Server struct {
+	url    string // without a database
+	folder string
+	engine engine
+
+	mu    sync.Mutex
+	child *child
+}
+
+// engine is what differs between the engines.
+type engine struct {
+	name string
+	// command is the engine's command line, with "{folder}" for its folder.
+	command []string
+	// stopSignal ends the engine at once, as a crash would.
+	stopSignal string
+	attr       *syscall.SysProcAttr
+	ping       func(ctx context.Context, url string) error
+}
+
+// URL is the address of the named database.
+func (s *Server) URL(database string) string {
+	return fmt.Sprintf(s.url, database)
+}
+
+// Stop ends the engine at once and keeps its data and its port.
+func (s *Server) Stop(t testing.TB) {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stop()
+}
+
+// Start starts a stopped engine again, on the same port and data.
+func (s *Server) Start(t testing.TB) {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.start(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s *Server) stop() {
+	if s.child == nil {
+		return
+	}
+	s.child.end()
+	s.child = nil
+}
+
+func (s *Server) start() error {
+	if s.child != nil {
+		return nil
+	}
+	child, err := startChild(s.engine, s.folder)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	if err := child.waitReady(ctx, func() error { return s.engine.ping(ctx, s.url) }); err != nil {
+		child.end()
+		return fmt.Errorf("start %s: %w\n%s", s.engine.name, err, child.logTail())
+	}
+	s.child = child
+	return nil
+}
+
+// child is an engine under a shell that outlives the test binary just long
+// enough to end the engine: the shell waits for the end of its standard input,
+// which the kernel closes with this process, even on kill -9.
+// PR_SET_PDEATHSIG would do the same only for as long as one locked thread
+// lives, and would leave the folder behind.
+type child struct {
+	cmd    *exec.Cmd
+	stdin  *os.File
+	log    string
+	folder string
+}
+
+const supervise = `
+exec 3<&0
+"$@" </dev/null >"$LOG" 2>&1 3<&- &
+engine=$!
+( cat <&3 >/dev/null; kill -"$SIGNAL" $engine 2>/dev/null ) &
+watch=$!
+wait $engine
+kill $watch 2>/dev/null
+[ -e "$FOLDER/keep" ] || rm -rf "$FOLDER"
+`
+
+func startChild(e engine, folder string) (*child, error) {
+	stdin, write, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("make a pipe: %w", err)
+	}
+	defer stdin.Close() //nolint:errcheck // the child has its own copy
+
+	c := &child{stdin: write, log: filepath.Join(folder, "engine.log"), folder: folder}
+	args := []string{"-c", supervise, "sh"}
+	for _, arg := range e.command {
+		args = append(args, strings.ReplaceAll(arg, "{folder}", folder))
+	}
+	// No context: the process belongs to the test binary, not to one test.
+	c.cmd = exec.Command("/bin/sh", args...) //nolint:noctx // see above
+	c.cmd.Dir = folder
+	c.cmd.Env = append(os.Environ(), "LOG="+c.log, "SIGNAL="+e.stopSignal, "FOLDER="+folder)
+	c.cmd.Stdin = stdin
+	c.cmd.SysProcAttr = e.attr
+	if err := c.cmd.Start(); err != nil {
+		write.Close() //nolint:errcheck // nothing was written
+		return nil, fmt.Errorf("start %s: %w", e.name, err)
+	}
+	return c, nil
+}
+
+// end ends the engine, waits for it and keeps its folder.
+func (c *child) end() {
+	keep := filepath.Join(c.folder, "keep")
+	_ = os.WriteFile(keep, nil, 0o644)
+	_ = c.stdin.Close()
+	_ = c.cmd.Wait()
+	_ = os.Remove(keep)
+}
+
+// waitReady waits until ping succeeds.
+func (c *child) waitReady(ctx context.Context, ping func() error) error {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := ping()
+		if err == nil {
+			return nil
+		}
+		if c.exited() {
+			return errors.New("the process ended at once")
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("no answer within %s: %w", startTimeout, err)
+		case <-tick.C:
+		}
+	}
+}
+
+// exited tells whether the process has ended, without waiting for it and
+// without a goroutine that a leak check would find.
+func (c *child) exited() bool {
+	var status syscall.WaitStatus
+	pid, err := syscall.Wait4(c.cmd.Process.Pid, &status, syscall.WNOHANG, nil)
+	return pid == c.cmd.Process.Pid || errors.Is(err, syscall.ECHILD)
+}
+
+func (c *child) logTail() string {
+	text, err := os.ReadFile(c.log)
+	if err != nil {
+		return err.Error()
+	}
+	lines := bytes.Split(bytes.TrimSpace(text), []byte("\n"))
+	return string(bytes.Join(lines[max(0, len(lines)-20):], []byte("\n")))
+}
+
+// installed returns the path of an installed engine's file and, where it is
+// missing, an error with the remedy.
+func installed(root, path string) (string, error) {
+	full := filepath.Join(root, "_build", "engines", "node_modules", filepath.FromSlash(path))
+	if _, err := os.Stat(full); err != nil {
+		return "", fmt.Errorf("an engine is missing, run `make engines`: %w", err)
+	}
+	return full, nil
+}
+
+// repositoryRoot is the folder of the go.mod above the test's folder.
+func repositoryRoot() (string, error) {
+	folder, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("find the repository: %w", err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(folder, "go.mod")); err == nil {
+			return folder, nil
+		}
+		parent := filepath.Dir(folder)
+		if parent == folder {
+			return "", errors.New("find the repository: no go.mod above the working folder")
+		}
+		folder = parent
+	}
+}
+
+// freePort returns a port of 127.0.0.1 that was free a moment ago.
+func freePort() (int, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // local and immediate
+	if err != nil {
+		return 0, fmt.Errorf("find a free port: %w", err)
+	}
+	defer listener.Close() //nolint:errcheck // nothing was accepted
+	return listener.Addr().(*net.TCPAddr).Port, nil
+}
+
+// withFreshPorts starts a server up to three times: between finding a port
+// free and listening on it another process may take it.
+func withFreshPorts(start func() (*Server, error)) (*Server, error) {
+	var errs []error
+	for range 3 {
+		server, err := start()
+		if err == nil {
+			return server, nil
+		}
+		errs = append(errs, err)
+	}
+	return nil, errors.Join(errs...)
+}
+
+func newDatabaseName() string {
+	return "test_" + strings.ToLower(rand.Text()[:16])
+}
