@@ -1,0 +1,238 @@
+package engines
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/looptrace/looptrace/internal/postgres"
+)
+
+// template is the migrated database that each test's database is a copy of.
+const template = "looptrace_template"
+
+var sharedPostgres = sync.OnceValues(func() (*Server, error) { return withFreshPorts(startPostgres) })
+
+// Postgres returns the address of a new database on this test binary's
+// PostgreSQL, with the newest schema and no rows. The database is dropped when
+// the test ends.
+func Postgres(t testing.TB) (url string) {
+	t.Helper()
+	return newPostgresDatabase(t, template)
+}
+
+// EmptyPostgres is Postgres without a schema.
+func EmptyPostgres(t testing.TB) (url string) {
+	t.Helper()
+	return newPostgresDatabase(t, "template0")
+}
+
+// PostgresServer starts a PostgreSQL for this test alone, which the test may
+// stop and start, and returns it with the name of a migrated database on it.
+func PostgresServer(t testing.TB) (server *Server, database string) {
+	t.Helper()
+	server, err := withFreshPorts(startPostgres)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		server.Stop(t)
+		_ = os.RemoveAll(server.folder)
+	})
+	return server, template
+}
+
+func newPostgresDatabase(t testing.TB, source string) string {
+	t.Helper()
+	server, err := sharedPostgres()
+	if err != nil {
+		t.Fatal(err)
+	}
+	database := newDatabaseName()
+	if err := execPostgres(t.Context(), server.URL("postgres"), "CREATE DATABASE "+database+" TEMPLATE "+source); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), startTimeout)
+		defer cancel()
+		if err := execPostgres(ctx, server.URL("postgres"), "DROP DATABASE IF EXISTS "+database+" WITH (FORCE)"); err != nil {
+			t.Error(err)
+		}
+	})
+	return server.URL(database)
+}
+
+func startPostgres() (*Server, error) {
+	root, err := repositoryRoot()
+	if err != nil {
+		return nil, err
+	}
+	bin, err := installPostgres(root)
+	if err != nil {
+		return nil, err
+	}
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	folder, err := os.MkdirTemp("", "looptrace-postgres-")
+	if err != nil {
+		return nil, fmt.Errorf("make a folder for PostgreSQL: %w", err)
+	}
+	server, err := startPostgresIn(folder, bin, port)
+	if err != nil {
+		_ = os.RemoveAll(folder)
+		return nil, err
+	}
+	return server, nil
+}
+
+func startPostgresIn(folder, bin string, port int) (*Server, error) {
+	attr, err := unprivileged(folder, bin)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	data := filepath.Join(folder, "data")
+	initdb := exec.CommandContext(ctx, filepath.Join(bin, "initdb"),
+		"--pgdata", data, "--username", "looptrace", "--auth", "trust",
+		"--encoding", "UTF8", "--no-locale", "--no-sync")
+	initdb.Dir = folder
+	initdb.SysProcAttr = attr
+	if out, err := initdb.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("make a PostgreSQL cluster: %w\n%s", err, out)
+	}
+	server := &Server{
+		url:    fmt.Sprintf("postgres://looptrace@127.0.0.1:%d/%%s?sslmode=disable", port),
+		folder: folder,
+		engine: engine{
+			name: "PostgreSQL",
+			command: []string{
+				filepath.Join(bin, "postgres"),
+				"-D", filepath.Join("{folder}", "data"),
+				"-p", strconv.Itoa(port),
+				"-c", "listen_addresses=127.0.0.1",
+				"-c", "unix_socket_directories=",
+				"-c", "max_connections=300",
+				// The data dies with the test; only a power cut could tell. A commit
+				// must still reach the log before its answer: Stop loses none.
+				"-c", "fsync=off", "-c", "full_page_writes=off",
+			},
+			// Immediate shutdown: connections are cut without a word, and the
+			// next start recovers from the log, as after a crash. KILL would
+			// orphan the backends.
+			stopSignal: "QUIT",
+			attr:       attr,
+			ping: func(ctx context.Context, url string) error {
+				return execPostgres(ctx, fmt.Sprintf(url, "postgres"), "SELECT 1")
+			},
+		},
+	}
+	if err := server.start(); err != nil {
+		return nil, err
+	}
+	if err := makeTemplate(ctx, server); err != nil {
+		server.stop()
+		return nil, err
+	}
+	return server, nil
+}
+
+func makeTemplate(ctx context.Context, server *Server) error {
+	if err := execPostgres(ctx, server.URL("postgres"), "CREATE DATABASE "+template); err != nil {
+		return err
+	}
+	return postgres.Migrate(ctx, server.URL(template))
+}
+
+// installPostgres returns the folder of PostgreSQL's programs. npm keeps no
+// symbolic links, so the package lists them for a script to make, and packages'
+// scripts are blocked: the links are made here.
+func installPostgres(root string) (string, error) {
+	list, err := installed(root, "@embedded-postgres/"+postgresPackage()+"/native/pg-symlinks.json")
+	if err != nil {
+		return "", err
+	}
+	text, err := os.ReadFile(list)
+	if err != nil {
+		return "", fmt.Errorf("read PostgreSQL's links: %w", err)
+	}
+	var links []struct{ Source, Target string }
+	if err := json.Unmarshal(text, &links); err != nil {
+		return "", fmt.Errorf("read PostgreSQL's links: %w", err)
+	}
+	native := filepath.Dir(list)
+	for _, link := range links {
+		target := filepath.Join(filepath.Dir(native), link.Target)
+		source, err := filepath.Rel(filepath.Dir(target), filepath.Join(filepath.Dir(native), link.Source))
+		if err != nil {
+			return "", fmt.Errorf("make PostgreSQL's links: %w", err)
+		}
+		if err := os.Symlink(source, target); err != nil && !errors.Is(err, fs.ErrExist) {
+			return "", fmt.Errorf("make PostgreSQL's links: %w", err)
+		}
+	}
+	return filepath.Join(native, "bin"), nil
+}
+
+// postgresPackage is the npm package that carries PostgreSQL for this platform.
+func postgresPackage() string {
+	arch := map[string]string{"amd64": "x64", "arm64": "arm64"}[runtime.GOARCH]
+	return runtime.GOOS + "-" + arch
+}
+
+// unprivileged lets PostgreSQL, which refuses to run as root, run as nobody
+// where this process is root, and gives it the folder.
+func unprivileged(folder, bin string) (*syscall.SysProcAttr, error) {
+	attr := &syscall.SysProcAttr{Setpgid: true}
+	if os.Geteuid() != 0 {
+		return attr, nil
+	}
+	nobody, err := user.Lookup("nobody")
+	if err != nil {
+		return nil, fmt.Errorf("find an unprivileged user for PostgreSQL: %w", err)
+	}
+	uid, err := strconv.Atoi(nobody.Uid)
+	if err != nil {
+		return nil, fmt.Errorf("find an unprivileged user for PostgreSQL: %w", err)
+	}
+	gid, err := strconv.Atoi(nobody.Gid)
+	if err != nil {
+		return nil, fmt.Errorf("find an unprivileged user for PostgreSQL: %w", err)
+	}
+	if err := os.Chown(folder, uid, gid); err != nil {
+		return nil, fmt.Errorf("give PostgreSQL its folder: %w", err)
+	}
+	attr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)} //nolint:gosec // from the system's user list
+	passOver(attr, bin)
+	return attr, nil
+}
+
+func execPostgres(ctx context.Context, url, statement string) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return fmt.Errorf("connect to PostgreSQL: %w", err)
+	}
+	defer conn.Close(ctx) //nolint:errcheck // the statement's error is what counts
+	if _, err := conn.Exec(ctx, statement); err != nil {
+		return fmt.Errorf("run %q: %w", statement, err)
+	}
+	return nil
+}
