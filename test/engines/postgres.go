@@ -109,7 +109,8 @@ func startPostgresIn(folder, bin string, port int) (*Server, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
 	data := filepath.Join(folder, "data")
-	initdb := exec.CommandContext(ctx, filepath.Join(bin, "initdb"),
+	// By way of a shell: see passOver.
+	initdb := exec.CommandContext(ctx, "/bin/sh", "-c", `exec "$@"`, "sh", filepath.Join(bin, "initdb"),
 		"--pgdata", data, "--username", "looptrace", "--auth", "trust",
 		"--encoding", "UTF8", "--no-locale", "--no-sync")
 	initdb.Dir = folder
