@@ -102,15 +102,21 @@ func startPostgres() (*Server, error) {
 }
 
 func startPostgresIn(folder, bin string, port int) (*Server, error) {
-	attr, err := unprivileged(folder, bin)
+	attr, err := unprivileged(folder)
 	if err != nil {
 		return nil, err
+	}
+	if attr.Credential != nil && !openToAll(bin) {
+		native := filepath.Join(folder, "native")
+		if err := os.CopyFS(native, os.DirFS(filepath.Dir(bin))); err != nil {
+			return nil, fmt.Errorf("copy PostgreSQL to where its user can read it: %w", err)
+		}
+		bin = filepath.Join(native, "bin")
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
 	data := filepath.Join(folder, "data")
-	// By way of a shell: see passOver.
-	initdb := exec.CommandContext(ctx, "/bin/sh", "-c", `exec "$@"`, "sh", filepath.Join(bin, "initdb"),
+	initdb := exec.CommandContext(ctx, filepath.Join(bin, "initdb"),
 		"--pgdata", data, "--username", "looptrace", "--auth", "trust",
 		"--encoding", "UTF8", "--no-locale", "--no-sync")
 	initdb.Dir = folder
@@ -199,7 +205,7 @@ func postgresPackage() string {
 
 // unprivileged lets PostgreSQL, which refuses to run as root, run as nobody
 // where this process is root, and gives it the folder.
-func unprivileged(folder, bin string) (*syscall.SysProcAttr, error) {
+func unprivileged(folder string) (*syscall.SysProcAttr, error) {
 	attr := &syscall.SysProcAttr{Setpgid: true}
 	if os.Geteuid() != 0 {
 		return attr, nil
@@ -220,8 +226,23 @@ func unprivileged(folder, bin string) (*syscall.SysProcAttr, error) {
 		return nil, fmt.Errorf("give PostgreSQL its folder: %w", err)
 	}
 	attr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)} //nolint:gosec // from the system's user list
-	passOver(attr, bin)
 	return attr, nil
+}
+
+// openToAll tells whether every user may enter the folder: root's home usually
+// is closed.
+func openToAll(folder string) bool {
+	for {
+		info, err := os.Stat(folder)
+		if err != nil || info.Mode().Perm()&0o001 == 0 {
+			return false
+		}
+		parent := filepath.Dir(folder)
+		if parent == folder {
+			return true
+		}
+		folder = parent
+	}
 }
 
 func execPostgres(ctx context.Context, url, statement string) error {
