@@ -1,0 +1,168 @@
+// Package apikey owns the form of Looptrace API keys: how they are made, read,
+// hashed and compared, and what scopes they may have.
+//
+// A key is
+//
+//	lt_<public id>.<secret><checksum>
+//
+// with a public id of 16, a secret of 43 and a checksum of 6 characters, all of
+// [0-9A-Za-z]. The public id finds the key's row and may be shown and logged.
+// The secret is 32 random bytes; secret and checksum are stored as a SHA-256
+// only. The checksum is the CRC32 (IEEE) of everything before it, so that a
+// mistyped or cut-off key is told apart without a look-up, and secret scanners
+// can be sure of what they found:
+//
+//	\blt_[0-9A-Za-z]{16}\.[0-9A-Za-z]{49}\b
+package apikey
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"log/slog"
+	"math/big"
+	"strings"
+)
+
+const (
+	prefix         = "lt_"
+	publicIDLength = 16
+	secretBytes    = 32
+	secretLength   = 43 // 62^43 > 2^256
+	checksumLength = 6  // 62^6 > 2^32
+
+	publicIDEnd = len(prefix) + publicIDLength
+	secretStart = publicIDEnd + len(".")
+	secretEnd   = secretStart + secretLength
+	length      = secretEnd + checksumLength
+)
+
+const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+// ErrMalformed is Parse's error for text that no key can be. It does not repeat
+// the text, which may be most of a key.
+var ErrMalformed = errors.New("malformed key")
+
+// Key is an API key. However it is printed, logged or encoded, its secret is
+// left out: only [Key.Reveal] gives it.
+type Key struct {
+	text string
+}
+
+// Mint makes a new key.
+func Mint() Key {
+	var text strings.Builder
+	text.Grow(length)
+	text.WriteString(prefix)
+	// 62^16 is below 2^96: reducing 256 bits to it leaves no bias to speak of.
+	text.WriteString(encode(randomInt(), publicIDLength))
+	text.WriteByte('.')
+	text.WriteString(encode(randomInt(), secretLength))
+	text.WriteString(checksum(text.String()))
+	return Key{text: text.String()}
+}
+
+func randomInt() *big.Int {
+	random := make([]byte, secretBytes)
+	_, _ = rand.Read(random) // never fails: it ends the program instead
+	return new(big.Int).SetBytes(random)
+}
+
+// Parse reads a key. Its error is [ErrMalformed] where the form or the checksum
+// is wrong; no stored key can match such text.
+func Parse(text string) (Key, error) {
+	if len(text) != length || text[:len(prefix)] != prefix || text[publicIDEnd] != '.' ||
+		!isBase62(text[len(prefix):publicIDEnd]) || !isBase62(text[secretStart:]) ||
+		text[secretEnd:] != checksum(text[:secretEnd]) {
+		return Key{}, ErrMalformed
+	}
+	return Key{text: text}, nil
+}
+
+// PublicID is the part that names the key and is no secret.
+func (k Key) PublicID() string {
+	if k.text == "" {
+		return ""
+	}
+	return k.text[len(prefix):publicIDEnd]
+}
+
+// Reveal returns the full key, for the one answer that shows it to its owner.
+func (k Key) Reveal() string { return k.text }
+
+// Hash returns what is stored in place of the secret. A plain SHA-256 is enough
+// for 256 random bits: there is nothing to guess that a slow hash would protect.
+func (k Key) Hash() [sha256.Size]byte {
+	if k.text == "" {
+		return [sha256.Size]byte{}
+	}
+	return sha256.Sum256([]byte(k.text[secretStart:]))
+}
+
+// Matches tells whether stored is the key's hash, in a time that does not
+// depend on where they differ. For a key that is not stored call it with nil:
+// the answer is false and takes as long as for one that is.
+func (k Key) Matches(stored []byte) bool {
+	hash := k.Hash()
+	if known := len(stored) == len(hash) && k.text != ""; !known {
+		subtle.ConstantTimeCompare(hash[:], make([]byte, len(hash)))
+		return false
+	}
+	return subtle.ConstantTimeCompare(hash[:], stored) == 1
+}
+
+// String returns the key without its secret.
+func (k Key) String() string {
+	if k.text == "" {
+		return "no key"
+	}
+	return prefix + k.PublicID() + ".[redacted]"
+}
+
+// Format prints the key without its secret, whatever the verb.
+func (k Key) Format(state fmt.State, _ rune) {
+	_, _ = io.WriteString(state, k.String())
+}
+
+// LogValue is the key without its secret.
+func (k Key) LogValue() slog.Value { return slog.StringValue(k.String()) }
+
+// MarshalText encodes the key without its secret.
+func (k Key) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+// checksum is the CRC32 of text in base62.
+func checksum(text string) string {
+	sum := crc32.ChecksumIEEE([]byte(text))
+	var digits [checksumLength]byte
+	for i := len(digits) - 1; i >= 0; i-- {
+		digits[i] = alphabet[sum%62]
+		sum /= 62
+	}
+	return string(digits[:])
+}
+
+// encode writes the lowest width digits of n in base62.
+func encode(n *big.Int, width int) string {
+	base := big.NewInt(int64(len(alphabet)))
+	digit := new(big.Int)
+	digits := make([]byte, width)
+	for i := width - 1; i >= 0; i-- {
+		n.DivMod(n, base, digit)
+		digits[i] = alphabet[digit.Int64()]
+	}
+	return string(digits)
+}
+
+func isBase62(text string) bool {
+	for i := range len(text) {
+		c := text[i]
+		if (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') {
+			return false
+		}
+	}
+	return true
+}
