@@ -1,0 +1,226 @@
+// Package kafka starts a real Apache Kafka for tests: one broker in KRaft mode, on ports and in a folder of its
+// own, from jars that Maven fetches into _build/kafka once.
+package kafka
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// startTimeout is generous: a broker starts in four seconds, and in many more beside other tests.
+const startTimeout = 2 * time.Minute
+
+// MaxMessageBytes is the largest batch of records that the broker takes, as in otelcol-config.yaml.
+const MaxMessageBytes = 32 << 20
+
+// Broker is a Kafka that belongs to one test.
+type Broker struct {
+	// Address is what clients connect to, as host:port. It stays the same when the broker is stopped and
+	// started again.
+	Address string
+
+	jars     string
+	folder   string
+	cmd      *exec.Cmd
+	watchdog *exec.Cmd
+}
+
+// Start starts a broker that ends with the test. Without Java, or without Maven and with nothing fetched
+// before, the test is skipped.
+func Start(t testing.TB) *Broker {
+	t.Helper()
+	jars := fetched(t)
+	folder := t.TempDir()
+	client, controller := freePort(t), freePort(t)
+	b := &Broker{Address: fmt.Sprintf("127.0.0.1:%d", client), jars: jars, folder: folder}
+	properties := []string{
+		"process.roles=broker,controller",
+		"node.id=1",
+		fmt.Sprintf("controller.quorum.voters=1@127.0.0.1:%d", controller),
+		fmt.Sprintf("listeners=PLAINTEXT://%s,CONTROLLER://127.0.0.1:%d", b.Address, controller),
+		"advertised.listeners=PLAINTEXT://" + b.Address,
+		"controller.listener.names=CONTROLLER",
+		"log.dirs=" + filepath.Join(folder, "data"),
+		"auto.create.topics.enable=false",
+		"offsets.topic.replication.factor=1",
+		"offsets.topic.num.partitions=1",
+		"transaction.state.log.replication.factor=1",
+		"transaction.state.log.min.isr=1",
+		"group.initial.rebalance.delay.ms=0",
+		fmt.Sprintf("message.max.bytes=%d", MaxMessageBytes),
+		fmt.Sprintf("replica.fetch.max.bytes=%d", MaxMessageBytes),
+	}
+	if err := os.WriteFile(b.configuration(), []byte(strings.Join(properties, "\n")+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	format := b.java(t.Context(), "kafka.tools.StorageTool", "format",
+		"--cluster-id", "bG9vcHRyYWNlLXRlc3RzLQ", "--config", b.configuration())
+	if out, err := format.CombinedOutput(); err != nil {
+		t.Fatalf("format the folder of Kafka: %v\n%s", err, out)
+	}
+	t.Cleanup(func() {
+		if b.cmd != nil {
+			b.Kill(t)
+		}
+	})
+	b.Resume(t)
+	return b
+}
+
+// Resume starts a stopped broker again, on its address and its data, and waits until it answers.
+func (b *Broker) Resume(t testing.TB) {
+	t.Helper()
+	output, err := os.Create(filepath.Join(b.folder, "output"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer output.Close()
+	b.cmd = b.java(context.WithoutCancel(t.Context()), "kafka.Kafka", b.configuration())
+	b.cmd.Stdout, b.cmd.Stderr = output, output
+	if err := b.cmd.Start(); err != nil {
+		t.Fatalf("start Kafka: %v", err)
+	}
+	b.watch(t)
+	ctx, cancel := context.WithTimeout(t.Context(), startTimeout)
+	defer cancel()
+	if err := b.wait(ctx); err != nil {
+		said, _ := os.ReadFile(output.Name())
+		t.Fatalf("wait for Kafka: %v\n%s", err, bytes.TrimSpace(said[max(0, len(said)-8<<10):]))
+	}
+}
+
+// Stop lets the broker shut down in order.
+func (b *Broker) Stop(t testing.TB) { t.Helper(); b.end(t, syscall.SIGTERM) }
+
+// Kill ends the broker at once.
+func (b *Broker) Kill(t testing.TB) { t.Helper(); b.end(t, syscall.SIGKILL) }
+
+// watch ends the broker when this process is gone, however it ended: the pipe is closed then.
+func (b *Broker) watch(t testing.TB) {
+	t.Helper()
+	b.watchdog = exec.CommandContext(context.WithoutCancel(t.Context()), "sh", "-c", fmt.Sprintf("cat; kill -9 %d", b.cmd.Process.Pid))
+	b.watchdog.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if _, err := b.watchdog.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.watchdog.Start(); err != nil {
+		t.Fatalf("watch Kafka: %v", err)
+	}
+}
+
+func (b *Broker) end(t testing.TB, signal os.Signal) {
+	t.Helper()
+	_ = b.watchdog.Process.Kill()
+	_ = b.watchdog.Wait()
+	if err := b.cmd.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		t.Errorf("end Kafka: %v", err)
+	}
+	_ = b.cmd.Wait() // It ends by our signal.
+	b.cmd = nil
+}
+
+// wait returns when the broker answers as a member of the cluster.
+func (b *Broker) wait(ctx context.Context) error {
+	client, err := kgo.NewClient(kgo.SeedBrokers(b.Address), kgo.RetryTimeout(time.Second))
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	ticker := time.NewTicker(50 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		brokers, err := kadm.NewClient(client).ListBrokers(ctx)
+		if err == nil && len(brokers) > 0 {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(ctx.Err(), err)
+		case <-ticker.C:
+		}
+	}
+}
+
+func (b *Broker) java(ctx context.Context, arguments ...string) *exec.Cmd {
+	flags := []string{"-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", filepath.Join(b.jars, "*")}
+	cmd := exec.CommandContext(ctx, "java", append(flags, arguments...)...)
+	cmd.Dir = b.folder
+	// A group of its own, so that Ctrl-C reaches the test first.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	return cmd
+}
+
+func (b *Broker) configuration() string { return filepath.Join(b.folder, "server.properties") }
+
+// fetched returns the folder with the jars.
+func fetched(t testing.TB) string {
+	t.Helper()
+	if _, err := exec.LookPath("java"); err != nil {
+		t.Skip("java is not installed: tests over a real Kafka are left out")
+	}
+	root, err := repositoryRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	jars := filepath.Join(root, "_build", "kafka")
+	if _, err := os.Stat(jars); err == nil {
+		return jars
+	}
+	if _, err := exec.LookPath("mvn"); err != nil {
+		t.Skip("mvn is not installed and _build/kafka is not there: tests over a real Kafka are left out")
+	}
+	// Test binaries run side by side: each fetches for itself, and the rename decides.
+	fresh := fmt.Sprintf("%s.%d", jars, os.Getpid())
+	defer os.RemoveAll(fresh)
+	cmd := exec.CommandContext(t.Context(), "mvn", "--quiet", "--batch-mode", "--file", filepath.Join(root, "test", "kafka", "pom.xml"),
+		"dependency:copy-dependencies", "-DincludeScope=runtime", "-DoutputDirectory="+fresh)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("fetch Kafka: %v\n%s", err, out)
+	}
+	if err := os.Rename(fresh, jars); err != nil {
+		if _, there := os.Stat(jars); there != nil {
+			t.Fatal(err)
+		}
+	}
+	return jars
+}
+
+func repositoryRoot() (string, error) {
+	folder, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(folder, "go.mod")); err == nil {
+			return folder, nil
+		}
+		parent := filepath.Dir(folder)
+		if parent == folder {
+			return "", errors.New("no go.mod above the working folder")
+		}
+		folder = parent
+	}
+}
+
+func freePort(t testing.TB) int {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().(*net.TCPAddr).Port
+}
