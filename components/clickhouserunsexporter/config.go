@@ -1,0 +1,40 @@
+package clickhouserunsexporter
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"go.opentelemetry.io/collector/config/configopaque"
+
+	ch "github.com/ClickHouse/clickhouse-go/v2"
+)
+
+// Config is the exporter's configuration.
+type Config struct {
+	// URL of the database: clickhouse://[user:password@]host:port/database. The schema is made by
+	// `looptrace migrate`; the exporter runs no DDL.
+	URL configopaque.String `mapstructure:"url"`
+	// Timeout of one batch, all its inserts and reads together.
+	Timeout time.Duration `mapstructure:"timeout"`
+	// ContentCacheSize is how many contents are remembered as stored, so that a history that is sent again at
+	// every step is written once. An entry takes about 120 bytes.
+	ContentCacheSize int `mapstructure:"content_cache_size"`
+}
+
+// Validate reports every problem of the configuration.
+func (c *Config) Validate() error {
+	var errs []error
+	if c.URL == "" {
+		errs = append(errs, errors.New("url: must name the database, e.g. clickhouse://127.0.0.1:9000/looptrace"))
+	} else if _, err := ch.ParseDSN(string(c.URL)); err != nil {
+		errs = append(errs, fmt.Errorf("url: %w", err))
+	}
+	if c.Timeout <= 0 {
+		errs = append(errs, errors.New("timeout: must be positive"))
+	}
+	if c.ContentCacheSize <= 0 {
+		errs = append(errs, errors.New("content_cache_size: must be positive"))
+	}
+	return errors.Join(errs...)
+}

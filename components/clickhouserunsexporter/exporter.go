@@ -1,0 +1,262 @@
+package clickhouserunsexporter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	ch "github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/column"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	lru "github.com/hashicorp/golang-lru/v2"
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/consumer/consumererror"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/looptrace/looptrace/components/clickhouserunsexporter/internal/metadata"
+	"github.com/looptrace/looptrace/internal/clickhouse"
+	"github.com/looptrace/looptrace/internal/runmodel"
+)
+
+type runsExporter struct {
+	config    *Config
+	telemetry *metadata.TelemetryBuilder
+	conn      driver.Conn
+	// stored remembers contents that ClickHouse has acknowledged.
+	stored *lru.Cache[runmodel.ContentKey, struct{}]
+}
+
+func newRunsExporter(config *Config, settings component.TelemetrySettings) (*runsExporter, error) {
+	telemetry, err := metadata.NewTelemetryBuilder(settings)
+	if err != nil {
+		return nil, fmt.Errorf("create telemetry: %w", err)
+	}
+	stored, err := lru.New[runmodel.ContentKey, struct{}](config.ContentCacheSize)
+	if err != nil {
+		return nil, fmt.Errorf("create content cache: %w", err)
+	}
+	return &runsExporter{config: config, telemetry: telemetry, stored: stored}, nil
+}
+
+func (e *runsExporter) start(context.Context, component.Host) error {
+	conn, err := clickhouse.Open(string(e.config.URL))
+	if err != nil {
+		return err
+	}
+	e.conn = conn
+	return nil
+}
+
+func (e *runsExporter) shutdown(context.Context) error {
+	e.telemetry.Shutdown()
+	if e.conn == nil {
+		return nil
+	}
+	return e.conn.Close()
+}
+
+// consume stores a batch. When it returns nil the batch is on disk and its runs' totals are up to date;
+// storing any part of it again changes nothing.
+func (e *runsExporter) consume(ctx context.Context, td ptrace.Traces) error {
+	rows := runmodel.Rows{Stored: e.stored.Contains}
+	if err := rows.Add(td); err != nil {
+		return consumererror.NewPermanent(err)
+	}
+	if len(rows.Spans) > 0 {
+		if err := e.store(ctx, &rows); err != nil {
+			return classify(err)
+		}
+	}
+	for _, key := range rows.ContentKeys() {
+		e.stored.Add(key, struct{}{})
+	}
+	e.telemetry.ExporterClickhouserunsSpans.Add(ctx, int64(len(rows.Spans)))
+	e.telemetry.ExporterClickhouserunsSpansSkipped.Add(ctx, int64(rows.Skipped))
+	e.telemetry.ExporterClickhouserunsContents.Add(ctx, int64(len(rows.Contents)))
+	return nil
+}
+
+// classify tells bad data, which no retry mends, from a store that is away or overloaded.
+func classify(err error) error {
+	var conversion *column.ColumnConverterError
+	if errors.As(err, &conversion) {
+		return consumererror.NewPermanent(err)
+	}
+	var exception *ch.Exception
+	if errors.As(err, &exception) && slices.Contains(dataErrors, exception.Code) {
+		return consumererror.NewPermanent(err)
+	}
+	return err
+}
+
+// dataErrors are ClickHouse's error codes for data that it will never take (ErrorCodes.cpp).
+var dataErrors = []int32{
+	6,   // CANNOT_PARSE_TEXT
+	27,  // CANNOT_PARSE_INPUT_ASSERTION_FAILED
+	53,  // TYPE_MISMATCH
+	117, // INCORRECT_DATA
+	131, // TOO_LARGE_STRING_SIZE
+	321, // VALUE_IS_OUT_OF_RANGE_OF_DATA_TYPE
+}
+
+func (e *runsExporter) store(ctx context.Context, rows *runmodel.Rows) error {
+	byRun := groupByRun(rows.Spans)
+	batch := rand.Uint64() //nolint:gosec // tells batches apart, guards nothing
+	touched := boundsOf(byRun, batch)
+
+	// In any order, but all before the bounds are read back: then of two writers that touch one run at the
+	// same time at least the later reader sees the other, and totals both.
+	group, groupContext := errgroup.WithContext(ctx)
+	group.Go(func() error { return clickhouse.InsertContents(groupContext, e.conn, rows.Contents) })
+	group.Go(func() error { return clickhouse.InsertSpans(groupContext, e.conn, rows.Spans) })
+	group.Go(func() error { return clickhouse.InsertBounds(groupContext, e.conn, touched) })
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	return e.updateRuns(ctx, byRun, batch)
+}
+
+// updateRuns derives the runs that a batch touched from all their spans. A run that no other batch has
+// touched has all its spans in this one.
+func (e *runsExporter) updateRuns(ctx context.Context, byRun map[runmodel.RunKey][]runmodel.Span, batch uint64) error {
+	keys := make([]runmodel.RunKey, 0, len(byRun))
+	for key := range byRun {
+		keys = append(keys, key)
+	}
+	known, err := clickhouse.ReadBounds(ctx, e.conn, keys)
+	if err != nil {
+		return err
+	}
+	var shared []clickhouse.Bounds
+	totals := make([]runmodel.Run, 0, len(keys))
+	for _, b := range known {
+		key := runmodel.RunKey{ProjectID: b.ProjectID, RunID: b.RunID}
+		versions, ok := byRun[key]
+		switch {
+		case !ok: // a run of the same id in another project of the batch
+		case b.FirstBatch == batch && b.LastBatch == batch:
+			totals = append(totals, runmodel.Totals(versions))
+		default:
+			shared = append(shared, b)
+		}
+	}
+	sharedTotals, err := e.readTotals(ctx, shared)
+	if err != nil {
+		return err
+	}
+	if err := clickhouse.InsertRuns(ctx, e.conn, append(totals, sharedTotals...)); err != nil {
+		return err
+	}
+	e.telemetry.ExporterClickhouserunsRuns.Add(ctx, int64(len(totals)+len(sharedTotals)))
+	e.telemetry.ExporterClickhouserunsRunsReread.Add(ctx, int64(len(sharedTotals)))
+	return e.removeMoved(ctx, shared)
+}
+
+// mostRunsAtOnce bounds the runs that are read back together, by how many there are: a run's spans are
+// read whole, since its totals are derived from all of them.
+const mostRunsAtOnce = 500
+
+func (e *runsExporter) readTotals(ctx context.Context, shared []clickhouse.Bounds) ([]runmodel.Run, error) {
+	totals := make([]runmodel.Run, 0, len(shared))
+	for some := range slices.Chunk(shared, mostRunsAtOnce) {
+		wanted := make(map[runmodel.RunKey]struct{}, len(some))
+		for _, b := range some {
+			wanted[runmodel.RunKey{ProjectID: b.ProjectID, RunID: b.RunID}] = struct{}{}
+		}
+		versions, err := clickhouse.ReadVersions(ctx, e.conn, some)
+		if err != nil {
+			return nil, err
+		}
+		for key, versions := range groupByRun(versions) {
+			if _, ok := wanted[key]; ok {
+				totals = append(totals, runmodel.Totals(versions))
+			}
+		}
+	}
+	return totals, nil
+}
+
+// removeMoved deletes the rows that runs have left behind under another hour when an earlier start arrived.
+func (e *runsExporter) removeMoved(ctx context.Context, shared []clickhouse.Bounds) error {
+	var moved []clickhouse.Bounds
+	for _, b := range shared {
+		// Every start that a run ever had lies within its bounds, so within one hour it cannot have moved.
+		if !b.FirstStart.Truncate(time.Hour).Equal(b.LastStart.Truncate(time.Hour)) {
+			moved = append(moved, b)
+		}
+	}
+	if len(moved) == 0 {
+		return nil
+	}
+	keys := make([]runmodel.RunKey, len(moved))
+	first, last := moved[0].FirstStart, moved[0].LastStart
+	for i, b := range moved {
+		keys[i] = runmodel.RunKey{ProjectID: b.ProjectID, RunID: b.RunID}
+		if b.FirstStart.Before(first) {
+			first = b.FirstStart
+		}
+		if b.LastStart.After(last) {
+			last = b.LastStart
+		}
+	}
+	places, err := clickhouse.ReadRunPlaces(ctx, e.conn, keys, first, last)
+	if err != nil {
+		return err
+	}
+	return clickhouse.InsertRuns(ctx, e.conn, leftBehind(places))
+}
+
+// leftBehind returns deletions of all rows of each run but the one that was derived from most versions.
+func leftBehind(places []clickhouse.RunPlace) []runmodel.Run {
+	newest := make(map[runmodel.RunKey]clickhouse.RunPlace, len(places))
+	for _, p := range places {
+		key := runmodel.RunKey{ProjectID: p.ProjectID, RunID: p.RunID}
+		if best, ok := newest[key]; !ok || p.Version > best.Version {
+			newest[key] = p
+		}
+	}
+	var deletions []runmodel.Run
+	for _, p := range places {
+		best := newest[runmodel.RunKey{ProjectID: p.ProjectID, RunID: p.RunID}]
+		if p.Version < best.Version && !p.StartTime.Truncate(time.Hour).Equal(best.StartTime.Truncate(time.Hour)) {
+			deletions = append(deletions, runmodel.Run{
+				ProjectID: p.ProjectID, RunID: p.RunID, Version: best.Version, Deleted: 1,
+				StartTime: p.StartTime, EndTime: runmodel.Epoch, FirstReceived: runmodel.Epoch,
+			})
+		}
+	}
+	return deletions
+}
+
+func groupByRun(spans []runmodel.Span) map[runmodel.RunKey][]runmodel.Span {
+	runs := make(map[runmodel.RunKey][]runmodel.Span)
+	for i := range spans {
+		key := runmodel.RunKey{ProjectID: spans[i].ProjectID, RunID: spans[i].RunID}
+		runs[key] = append(runs[key], spans[i])
+	}
+	return runs
+}
+
+func boundsOf(byRun map[runmodel.RunKey][]runmodel.Span, batch uint64) []clickhouse.Bounds {
+	rows := make([]clickhouse.Bounds, 0, len(byRun))
+	for key, spans := range byRun {
+		b := clickhouse.Bounds{
+			ProjectID: key.ProjectID, RunID: key.RunID,
+			FirstStart: spans[0].StartTime, LastStart: spans[0].StartTime, FirstBatch: batch, LastBatch: batch,
+		}
+		for i := range spans {
+			if spans[i].StartTime.Before(b.FirstStart) {
+				b.FirstStart = spans[i].StartTime
+			}
+			if spans[i].StartTime.After(b.LastStart) {
+				b.LastStart = spans[i].StartTime
+			}
+		}
+		rows = append(rows, b)
+	}
+	return rows
+}

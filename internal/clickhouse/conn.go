@@ -1,0 +1,32 @@
+// Package clickhouse owns the schema of the run store and its one row layout: what the exporter writes is
+// what the control plane reads.
+package clickhouse
+
+import (
+	"fmt"
+	"strings"
+
+	ch "github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+)
+
+// Open prepares connections to the database at url (clickhouse://host:port/database). It does not dial: an
+// absent server shows at the first query.
+func Open(url string) (driver.Conn, error) {
+	opts, err := ch.ParseDSN(url)
+	if err != nil {
+		return nil, fmt.Errorf("parse ClickHouse URL: %w", err)
+	}
+	if opts.Compression == nil {
+		opts.Compression = &ch.Compression{Method: ch.CompressionLZ4}
+	}
+	conn, err := ch.Open(opts)
+	if err != nil {
+		return nil, fmt.Errorf("open ClickHouse: %w", err)
+	}
+	return conn, nil
+}
+
+func quoteIdentifier(name string) string {
+	return "`" + strings.NewReplacer("\\", "\\\\", "`", "\\`").Replace(name) + "`"
+}

@@ -1,0 +1,113 @@
+package clickhouse
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/google/uuid"
+
+	"github.com/looptrace/looptrace/internal/runmodel"
+)
+
+// ReadBounds returns the bounds of those of the runs that the store knows.
+func ReadBounds(ctx context.Context, conn driver.Conn, keys []runmodel.RunKey) ([]Bounds, error) {
+	projects, runIDs := split(keys)
+	var rows []Bounds
+	err := conn.Select(ctx, &rows, `
+		SELECT project_id, run_id,
+			min(first_start) AS first_start, max(last_start) AS last_start,
+			min(first_batch) AS first_batch, max(last_batch) AS last_batch
+		FROM run_bounds
+		WHERE project_id IN (?) AND run_id IN (?)
+		GROUP BY project_id, run_id`, projects, runIDs)
+	if err != nil {
+		return nil, fmt.Errorf("read run bounds: %w", err)
+	}
+	return rows, nil
+}
+
+// totalsColumns are the columns that runmodel.Totals looks at: none of the payloads.
+var totalsColumns = strings.Join([]string{
+	"project_id", "run_id", "span_id", "version", "parent_span_id", "start_time", "end_time", "is_run",
+	"name", "kind", "operation", "status", "error_type", "error_message", "request_model", "response_model",
+	"agent_name", "session_id", "conversation_id", "user_id", "environment", "release",
+	"prompt_id", "prompt_name", "prompt_version", "tags", "metadata",
+	"input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens",
+	"cost_usd", "cost_source", "input_preview", "output_preview",
+}, ", ")
+
+// ReadVersions returns every version of the spans of runs, with what runmodel.Totals needs.
+func ReadVersions(ctx context.Context, conn driver.Conn, runs []Bounds) ([]runmodel.Span, error) {
+	keys := make([]runmodel.RunKey, len(runs))
+	first, last := runs[0].FirstStart, runs[0].LastStart
+	for i, b := range runs {
+		keys[i] = runmodel.RunKey{ProjectID: b.ProjectID, RunID: b.RunID}
+		if b.FirstStart.Before(first) {
+			first = b.FirstStart
+		}
+		if b.LastStart.After(last) {
+			last = b.LastStart
+		}
+	}
+	projects, runIDs := split(keys)
+	var rows []runmodel.Span
+	err := conn.Select(ctx, &rows, `SELECT `+totalsColumns+` FROM spans
+		WHERE project_id IN (?) AND run_id IN (?)
+			AND toStartOfHour(start_time) BETWEEN fromUnixTimestamp(?) AND fromUnixTimestamp(?)
+			AND toYYYYMMDD(start_time) BETWEEN ? AND ?`,
+		projects, runIDs, hour(first), hour(last), day(first), day(last))
+	if err != nil {
+		return nil, fmt.Errorf("read span versions: %w", err)
+	}
+	return rows, nil
+}
+
+// RunPlace is where a row of a run stands in the table runs.
+type RunPlace struct {
+	ProjectID uuid.UUID `ch:"project_id"`
+	RunID     uuid.UUID `ch:"run_id"`
+	StartTime time.Time `ch:"start_time"`
+	Version   uint64    `ch:"version"`
+}
+
+// ReadRunPlaces returns the rows of runs that stand between first and last, more than one for a run whose
+// start has moved to another hour.
+func ReadRunPlaces(ctx context.Context, conn driver.Conn, keys []runmodel.RunKey, first, last time.Time) ([]RunPlace, error) {
+	projects, runIDs := split(keys)
+	var rows []RunPlace
+	err := conn.Select(ctx, &rows, `
+		SELECT project_id, run_id, start_time, version FROM runs FINAL
+		WHERE project_id IN (?) AND run_id IN (?)
+			AND toStartOfHour(start_time) BETWEEN fromUnixTimestamp(?) AND fromUnixTimestamp(?)
+			AND toYYYYMMDD(start_time) BETWEEN ? AND ?`,
+		projects, runIDs, hour(first), hour(last), day(first), day(last))
+	if err != nil {
+		return nil, fmt.Errorf("read run places: %w", err)
+	}
+	return rows, nil
+}
+
+func split(keys []runmodel.RunKey) (projects, runIDs []uuid.UUID) {
+	seen := make(map[uuid.UUID]struct{}, 1)
+	runIDs = make([]uuid.UUID, len(keys))
+	for i, key := range keys {
+		runIDs[i] = key.RunID
+		if _, ok := seen[key.ProjectID]; !ok {
+			seen[key.ProjectID] = struct{}{}
+			projects = append(projects, key.ProjectID)
+		}
+	}
+	return projects, runIDs
+}
+
+func hour(t time.Time) int64 { return t.Truncate(time.Hour).Unix() }
+
+// day writes t as toYYYYMMDD does.
+func day(t time.Time) int {
+	year, month, dayOfMonth := t.UTC().Date()
+	const hundred = 100
+	return (year*hundred+int(month))*hundred + dayOfMonth
+}

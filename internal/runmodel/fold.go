@@ -1,0 +1,356 @@
+package runmodel
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Fold merges the versions of spans, given in any order and with any repeats, into one Span per span id,
+// in start order. Within a span the versions are laid over each other from the oldest to the newest, field
+// by field: what a version does not carry stays. Maps are merged key by key; lists are replaced.
+func Fold(versions []Span) []Span {
+	order := make([]int, len(versions))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		x, y := &versions[a], &versions[b]
+		return cmp.Or(cmp.Compare(x.SpanID, y.SpanID), cmp.Compare(x.Version, y.Version))
+	})
+	folded := make([]Span, 0, len(versions))
+	for _, i := range order {
+		v := &versions[i]
+		if n := len(folded); n > 0 && folded[n-1].SpanID == v.SpanID {
+			if folded[n-1].Version != v.Version {
+				folded[n-1].overlay(v)
+			}
+			continue
+		}
+		folded = append(folded, *v)
+	}
+	slices.SortFunc(folded, func(a, b Span) int {
+		return cmp.Or(a.StartTime.Compare(b.StartTime), cmp.Compare(a.SpanID, b.SpanID))
+	})
+	return folded
+}
+
+func overlay[T comparable](old *T, newer T) {
+	var absent T
+	if newer != absent {
+		*old = newer
+	}
+}
+
+func overlayTime(old *time.Time, newer time.Time) {
+	if !IsAbsent(newer) {
+		*old = newer
+	}
+}
+
+func overlayList[T any](old *[]T, newer []T) {
+	if len(newer) > 0 {
+		*old = newer
+	}
+}
+
+func overlayMap(old *map[string]string, newer map[string]string) {
+	if len(newer) == 0 {
+		return
+	}
+	merged := maps.Clone(*old)
+	if merged == nil {
+		merged = make(map[string]string, len(newer))
+	}
+	maps.Copy(merged, newer)
+	*old = merged
+}
+
+// overlay lays a newer version over s.
+func (s *Span) overlay(v *Span) {
+	s.Version = v.Version
+	s.IsRun = s.IsRun || v.IsRun
+	overlay(&s.ParentSpanID, v.ParentSpanID)
+	overlayTime(&s.StartTime, v.StartTime)
+	overlayTime(&s.EndTime, v.EndTime)
+	overlay(&s.Name, v.Name)
+	overlay(&s.Kind, v.Kind)
+	overlay(&s.Operation, v.Operation)
+	overlay(&s.Status, v.Status)
+	overlay(&s.ErrorType, v.ErrorType)
+	overlay(&s.ErrorMessage, v.ErrorMessage)
+	overlay(&s.ErrorStack, v.ErrorStack)
+	overlay(&s.ServiceName, v.ServiceName)
+	overlay(&s.ScopeName, v.ScopeName)
+	overlay(&s.ScopeVersion, v.ScopeVersion)
+	overlay(&s.Dialect, v.Dialect)
+	overlay(&s.Framework, v.Framework)
+	overlay(&s.Provider, v.Provider)
+	overlay(&s.RequestModel, v.RequestModel)
+	overlay(&s.ResponseModel, v.ResponseModel)
+	overlay(&s.ToolName, v.ToolName)
+	overlay(&s.ToolCallID, v.ToolCallID)
+	overlay(&s.AgentName, v.AgentName)
+	overlay(&s.SessionID, v.SessionID)
+	overlay(&s.ConversationID, v.ConversationID)
+	overlay(&s.UserID, v.UserID)
+	overlay(&s.Environment, v.Environment)
+	overlay(&s.Release, v.Release)
+	overlay(&s.PromptID, v.PromptID)
+	overlay(&s.PromptName, v.PromptName)
+	overlay(&s.PromptVersion, v.PromptVersion)
+	overlayList(&s.Tags, v.Tags)
+	overlayList(&s.FinishReasons, v.FinishReasons)
+	overlayMap(&s.Metadata, v.Metadata)
+	overlay(&s.InputTokens, v.InputTokens)
+	overlay(&s.OutputTokens, v.OutputTokens)
+	overlay(&s.CacheReadTokens, v.CacheReadTokens)
+	overlay(&s.CacheWriteTokens, v.CacheWriteTokens)
+	overlay(&s.ReasoningTokens, v.ReasoningTokens)
+	overlay(&s.CostUSD, v.CostUSD)
+	overlay(&s.CostSource, v.CostSource)
+	overlay(&s.TimeToFirstToken, v.TimeToFirstToken)
+	overlay(&s.InputPreview, v.InputPreview)
+	overlay(&s.OutputPreview, v.OutputPreview)
+	overlay(&s.Inputs, v.Inputs)
+	overlay(&s.Outputs, v.Outputs)
+	overlay(&s.ToolArguments, v.ToolArguments)
+	overlay(&s.ToolResult, v.ToolResult)
+	overlayList(&s.InputMessageIDs, v.InputMessageIDs)
+	overlayList(&s.OutputMessageIDs, v.OutputMessageIDs)
+	overlay(&s.InstructionsID, v.InstructionsID)
+	overlay(&s.ToolDefinitionsID, v.ToolDefinitionsID)
+	overlay(&s.ResourceID, v.ResourceID)
+	overlayMap(&s.Attributes, v.Attributes)
+	overlayMap(&s.AttributesJSON, v.AttributesJSON)
+	overlay(&s.Events, v.Events)
+	overlay(&s.Links, v.Links)
+}
+
+// Totals derives a run from all versions of all its spans, which must be of one project and run. It depends
+// on the set of versions alone: repeats and order change nothing.
+//
+// The root is the native run itself, else the earliest span without a parent, else the earliest span whose
+// parent has not arrived. The run's name, kind, status, error and identity are the root's; what the root does not carry is taken
+// from the first span that does. Tokens and cost are summed as CountsUsage says.
+func Totals(versions []Span) Run {
+	spans := Fold(versions)
+	root := &spans[rootIndex(spans)]
+	run := Run{
+		ProjectID: root.ProjectID, RunID: root.RunID,
+		Version:    countVersions(versions),
+		RootSpanID: root.SpanID,
+		Name:       root.Name, Kind: root.EffectiveKind(), Status: root.EffectiveStatus(),
+		ErrorType: root.ErrorType, ErrorMessage: root.ErrorMessage,
+		Tags: root.Tags, Metadata: root.Metadata,
+		PromptID: root.PromptID, PromptName: root.PromptName, PromptVersion: root.PromptVersion,
+		InputPreview: root.InputPreview, OutputPreview: root.OutputPreview,
+		SessionID: root.SessionID, ConversationID: root.ConversationID, UserID: root.UserID,
+		AgentName: root.AgentName, Environment: root.Environment, Release: root.Release,
+		SpanCount:     uint64(len(spans)),
+		FirstReceived: firstReceived(versions),
+	}
+	counts := CountsUsage(spans)
+	var lastEnd time.Time
+	lastOutput := time.Time{}
+	outputGiven := run.OutputPreview != ""
+	for i := range spans {
+		s := &spans[i]
+		firstOf(&run.SessionID, s.SessionID)
+		firstOf(&run.ConversationID, s.ConversationID)
+		firstOf(&run.UserID, s.UserID)
+		firstOf(&run.AgentName, s.AgentName)
+		firstOf(&run.Environment, s.Environment)
+		firstOf(&run.Release, s.Release)
+		firstOf(&run.InputPreview, s.InputPreview)
+		if !outputGiven && s.OutputPreview != "" && !s.EndTime.Before(lastOutput) {
+			run.OutputPreview, lastOutput = s.OutputPreview, s.EndTime
+		}
+		if s.EndTime.After(lastEnd) {
+			lastEnd = s.EndTime
+		}
+		if s.EffectiveStatus() == StatusError {
+			run.ErrorCount++
+		}
+		switch s.EffectiveKind() {
+		case KindLLM:
+			run.LLMCallCount++
+		case KindTool:
+			run.ToolCallCount++
+		}
+		if model := cmp.Or(s.ResponseModel, s.RequestModel); model != "" && !slices.Contains(run.Models, model) {
+			run.Models = append(run.Models, model)
+		}
+		if counts[i] {
+			run.addUsage(s)
+		}
+	}
+	slices.Sort(run.Models)
+	run.StartTime, run.EndTime = spans[0].StartTime, lastEnd
+	if root.IsRun {
+		run.StartTime, run.EndTime = root.StartTime, root.EndTime
+	}
+	if run.Status == StatusRunning || IsAbsent(run.EndTime) {
+		run.EndTime = Epoch
+	}
+	if run.Status == StatusError && run.ErrorType == "" && run.ErrorMessage == "" {
+		run.ErrorType, run.ErrorMessage = firstError(spans)
+	}
+	return run
+}
+
+func firstOf(field *string, value string) {
+	if *field == "" {
+		*field = value
+	}
+}
+
+func firstError(spans []Span) (errorType, message string) {
+	for i := range spans {
+		if s := &spans[i]; s.ErrorType != "" || s.ErrorMessage != "" {
+			return s.ErrorType, s.ErrorMessage
+		}
+	}
+	return "", ""
+}
+
+func rootIndex(spans []Span) int {
+	present := make(map[uint64]struct{}, len(spans))
+	for i := range spans {
+		present[spans[i].SpanID] = struct{}{}
+	}
+	parentless, orphan := -1, -1
+	for i := range spans {
+		s := &spans[i]
+		if s.IsRun {
+			return i
+		}
+		if s.ParentSpanID == 0 && parentless < 0 {
+			parentless = i
+		}
+		if _, arrived := present[s.ParentSpanID]; !arrived && orphan < 0 {
+			orphan = i
+		}
+	}
+	if parentless >= 0 {
+		return parentless
+	}
+	return max(orphan, 0) // a cycle of parents has neither: its earliest span stands for it
+}
+
+// CountsUsage tells for each folded span of a run whether its tokens and cost count towards the run. Model
+// and embedding calls count. An agent's, workflow's or other span's usage is the sum of what its
+// descendants used, so it counts only where no descendant and no ancestor of it counts already.
+func CountsUsage(spans []Span) []bool {
+	counts := make([]bool, len(spans))
+	index := make(map[uint64]int, len(spans))
+	for i := range spans {
+		index[spans[i].SpanID] = i
+	}
+	// below[i]: a counted span lies beneath i.
+	below := make([]bool, len(spans))
+	mark := func(i int) {
+		counts[i] = true
+		for range len(spans) { // a bound, since parents may form a cycle
+			parent, ok := index[spans[i].ParentSpanID]
+			if !ok || below[parent] {
+				return
+			}
+			below[parent] = true
+			i = parent
+		}
+	}
+	isCall := func(s *Span) bool {
+		kind := s.EffectiveKind()
+		return (kind == KindLLM || kind == KindEmbedding || kind == KindReranker) && s.Operation != "fetch_response"
+	}
+	for i := range spans {
+		if s := &spans[i]; isCall(s) && (s.HasUsage() || s.CostUSD != nil) {
+			mark(i)
+		}
+	}
+	// In start order an ancestor comes before its descendants, so the outermost roll-up is the one that counts.
+	for i := range spans {
+		s := &spans[i]
+		if counts[i] || below[i] || isCall(s) || s.Operation == "fetch_response" || (!s.HasUsage() && s.CostUSD == nil) {
+			continue
+		}
+		if !hasCountedAncestor(spans, index, counts, i) {
+			mark(i)
+		}
+	}
+	return counts
+}
+
+func hasCountedAncestor(spans []Span, index map[uint64]int, counts []bool, i int) bool {
+	for range len(spans) { // a bound, since parents may form a cycle
+		parent, ok := index[spans[i].ParentSpanID]
+		if !ok {
+			return false
+		}
+		if counts[parent] {
+			return true
+		}
+		i = parent
+	}
+	return false
+}
+
+func (r *Run) addUsage(s *Span) {
+	add(&r.InputTokens, s.InputTokens)
+	add(&r.OutputTokens, s.OutputTokens)
+	add(&r.CacheReadTokens, s.CacheReadTokens)
+	add(&r.CacheWriteTokens, s.CacheWriteTokens)
+	add(&r.ReasoningTokens, s.ReasoningTokens)
+	if s.CostUSD != nil {
+		add(&r.CostUSD, s.CostUSD)
+		// A total of which any part was computed is computed.
+		if r.CostSource == "" || s.CostSource == CostComputed {
+			r.CostSource = s.CostSource
+		}
+	}
+}
+
+func add[T int64 | float64](total **T, value *T) {
+	if value == nil {
+		return
+	}
+	sum := *value
+	if *total != nil {
+		sum += **total
+	}
+	*total = &sum
+}
+
+// Where a cost comes from, as the API names it.
+const (
+	CostSent     = "sent"
+	CostComputed = "computed"
+)
+
+type versionKey struct{ span, version uint64 }
+
+func countVersions(versions []Span) uint64 {
+	seen := make(map[versionKey]struct{}, len(versions))
+	for i := range versions {
+		seen[versionKey{versions[i].SpanID, versions[i].Version}] = struct{}{}
+	}
+	return uint64(len(seen))
+}
+
+func firstReceived(versions []Span) time.Time {
+	first := versions[0].Version
+	for i := range versions {
+		first = min(first, versions[i].Version)
+	}
+	return time.Unix(0, int64(first)).UTC() //nolint:gosec // a version is a Unix time in nanoseconds
+}
+
+// RunKey identifies a run.
+type RunKey struct {
+	ProjectID uuid.UUID
+	RunID     uuid.UUID
+}

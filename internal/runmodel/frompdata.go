@@ -1,0 +1,515 @@
+package runmodel
+
+import (
+	"cmp"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+)
+
+// previewLength is how many bytes of an input or output a list shows.
+const previewLength = 300
+
+// ErrNoProject says that a resource carries no valid KeyProjectID: its spans cannot be stored.
+var ErrNoProject = errors.New("resource has no valid attribute " + KeyProjectID)
+
+// ContentKey is the place of a content in the store.
+type ContentKey struct {
+	RunKey
+	Hour      int64
+	ContentID uint64
+}
+
+// Rows collects rows of the store out of pdata.
+type Rows struct {
+	Spans    []Span
+	Contents []Content
+	// Skipped counts spans without a trace id or a span id, which have no identity to be stored under.
+	Skipped int
+
+	// Stored reports whether the store has a content already, so that it is neither parsed nor written
+	// again. Nil: none is known to be stored.
+	Stored func(ContentKey) bool
+	added  map[ContentKey]struct{}
+}
+
+// Reset empties r, keeping its memory.
+func (r *Rows) Reset() {
+	clear(r.Spans)
+	clear(r.Contents)
+	clear(r.added)
+	r.Spans, r.Contents, r.Skipped = r.Spans[:0], r.Contents[:0], 0
+}
+
+// ContentKeys lists the contents that r holds.
+func (r *Rows) ContentKeys() []ContentKey {
+	keys := make([]ContentKey, 0, len(r.added))
+	for key := range r.added {
+		keys = append(keys, key)
+	}
+	return keys
+}
+
+// Add appends the spans of td. It returns ErrNoProject, and adds nothing of the resource, where a resource
+// does not name its project.
+func (r *Rows) Add(td ptrace.Traces) error {
+	for _, rs := range td.ResourceSpans().All() {
+		if err := r.addResource(rs); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Rows) addResource(rs ptrace.ResourceSpans) error {
+	attributes := rs.Resource().Attributes()
+	claimed, _ := attributes.Get(KeyProjectID)
+	projectID, err := uuid.Parse(claimed.AsString())
+	if err != nil {
+		return ErrNoProject
+	}
+	var version uint64
+	if received, ok := attributes.Get(KeyReceivedAt); ok && received.Int() > 0 {
+		version = uint64(received.Int()) //nolint:gosec // checked to be positive
+	} else {
+		version = uint64(time.Now().UnixNano()) //nolint:gosec // the clock is past 1970
+	}
+	resource := resourceOf(attributes)
+	for _, ss := range rs.ScopeSpans().All() {
+		scope := ss.Scope()
+		for _, span := range ss.Spans().All() {
+			if span.TraceID().IsEmpty() || span.SpanID().IsEmpty() {
+				r.Skipped++
+				continue
+			}
+			s := Span{
+				ProjectID: projectID, RunID: uuid.UUID(span.TraceID()), Version: version,
+				ScopeName: scope.Name(), ScopeVersion: scope.Version(),
+			}
+			version++
+			r.addSpan(&s, span, &resource)
+			r.Spans = append(r.Spans, s)
+		}
+	}
+	return nil
+}
+
+// resourceFields is what a resource says for each of its spans.
+type resourceFields struct {
+	json                                         string
+	service, environment, release, session, user string
+}
+
+func resourceOf(attributes pcommon.Map) resourceFields {
+	kept := pcommon.NewMap()
+	attributes.CopyTo(kept)
+	kept.Remove(KeyProjectID)
+	kept.Remove(KeyReceivedAt)
+	return resourceFields{
+		json:        mapJSON(kept),
+		service:     stringAt(kept, KeyServiceName),
+		environment: stringAt(kept, KeyEnvironment),
+		release:     stringAt(kept, KeyServiceVersion),
+		session:     stringAt(kept, KeySessionID),
+		user:        stringAt(kept, KeyUserID),
+	}
+}
+
+func stringAt(m pcommon.Map, key string) string {
+	if v, ok := m.Get(key); ok && v.Type() == pcommon.ValueTypeStr {
+		return v.Str()
+	}
+	return ""
+}
+
+func (r *Rows) addSpan(s *Span, span ptrace.Span, resource *resourceFields) {
+	s.SpanID = spanIDNumber(span.SpanID())
+	s.ParentSpanID = spanIDNumber(span.ParentSpanID())
+	s.Name = span.Name()
+	s.setTimes(span)
+	s.setStatus(span.Status())
+	s.ResourceID = r.addContent(s, ContentResource, resource.json)
+	r.setAttributes(s, span.Attributes())
+	s.ServiceName = resource.service
+	s.Environment = cmp.Or(s.Environment, resource.environment)
+	s.Release = cmp.Or(s.Release, resource.release)
+	s.SessionID = cmp.Or(s.SessionID, resource.session)
+	s.UserID = cmp.Or(s.UserID, resource.user)
+	s.setEvents(span.Events())
+	s.setLinks(span.Links())
+	s.setPreviews()
+}
+
+func spanIDNumber(id pcommon.SpanID) uint64 { return binary.BigEndian.Uint64(id[:]) }
+
+// lastStorable bounds what toStartOfHour can tell apart: the last second of a 32-bit DateTime.
+const lastStorable = math.MaxUint32 * uint64(time.Second)
+
+// setTimes takes the span's times. A start that is absent or past what the store can sort by is replaced:
+// by the end, or by the time of receipt.
+func (s *Span) setTimes(span ptrace.Span) {
+	start, end := uint64(span.StartTimestamp()), uint64(span.EndTimestamp())
+	if end > lastStorable {
+		end = 0
+	}
+	if start == 0 || start > lastStorable {
+		start = cmp.Or(end, s.Version)
+	}
+	s.StartTime = unixNano(start)
+	s.EndTime = unixNano(end)
+}
+
+func unixNano(ns uint64) time.Time {
+	return time.Unix(0, int64(ns)).UTC() //nolint:gosec // bounded by lastStorable
+}
+
+func (s *Span) setStatus(status ptrace.Status) {
+	switch status.Code() {
+	case ptrace.StatusCodeOk:
+		s.Status = StatusOK
+	case ptrace.StatusCodeError:
+		s.Status = StatusError
+		s.ErrorMessage = status.Message()
+	case ptrace.StatusCodeUnset:
+	}
+}
+
+// stringFields are the attributes that have a column of their own.
+var stringFields = map[string]func(*Span) *string{
+	KeyKind:              func(s *Span) *string { return &s.Kind },
+	KeyStatus:            func(s *Span) *string { return &s.Status },
+	KeyInputs:            func(s *Span) *string { return &s.Inputs },
+	KeyOutputs:           func(s *Span) *string { return &s.Outputs },
+	KeyOperationName:     func(s *Span) *string { return &s.Operation },
+	KeyProviderName:      func(s *Span) *string { return &s.Provider },
+	KeyRequestModel:      func(s *Span) *string { return &s.RequestModel },
+	KeyResponseModel:     func(s *Span) *string { return &s.ResponseModel },
+	KeyToolName:          func(s *Span) *string { return &s.ToolName },
+	KeyToolCallID:        func(s *Span) *string { return &s.ToolCallID },
+	KeyAgentName:         func(s *Span) *string { return &s.AgentName },
+	KeyConversationID:    func(s *Span) *string { return &s.ConversationID },
+	KeySessionID:         func(s *Span) *string { return &s.SessionID },
+	KeyUserID:            func(s *Span) *string { return &s.UserID },
+	KeyEnvironment:       func(s *Span) *string { return &s.Environment },
+	KeyServiceVersion:    func(s *Span) *string { return &s.Release },
+	KeyPromptID:          func(s *Span) *string { return &s.PromptID },
+	KeyPromptName:        func(s *Span) *string { return &s.PromptName },
+	KeyPromptVersion:     func(s *Span) *string { return &s.PromptVersion },
+	KeyErrorType:         func(s *Span) *string { return &s.ErrorType },
+	KeyToolCallArguments: func(s *Span) *string { return &s.ToolArguments },
+	KeyToolCallResult:    func(s *Span) *string { return &s.ToolResult },
+}
+
+var intFields = map[string]func(*Span) **int64{
+	KeyInputTokens:      func(s *Span) **int64 { return &s.InputTokens },
+	KeyOutputTokens:     func(s *Span) **int64 { return &s.OutputTokens },
+	KeyCacheReadTokens:  func(s *Span) **int64 { return &s.CacheReadTokens },
+	KeyCacheWriteTokens: func(s *Span) **int64 { return &s.CacheWriteTokens },
+	KeyReasoningTokens:  func(s *Span) **int64 { return &s.ReasoningTokens },
+}
+
+// setAttributes puts each attribute into its column, and what has none, or has a value that does not fit
+// it, into the maps.
+func (r *Rows) setAttributes(s *Span, attributes pcommon.Map) {
+	for key, value := range attributes.All() {
+		if r.setField(s, key, value) {
+			continue
+		}
+		if value.Type() == pcommon.ValueTypeStr {
+			setKey(&s.Attributes, key, value.Str())
+		} else {
+			setKey(&s.AttributesJSON, key, valueJSON(value))
+		}
+	}
+}
+
+func setKey(m *map[string]string, key, value string) {
+	if *m == nil {
+		*m = make(map[string]string)
+	}
+	(*m)[key] = value
+}
+
+func (r *Rows) setField(s *Span, key string, value pcommon.Value) bool {
+	if field, ok := stringFields[key]; ok {
+		return setString(field(s), key, value)
+	}
+	if field, ok := intFields[key]; ok {
+		return setCount(field(s), value)
+	}
+	switch key {
+	case KeyRun:
+		s.IsRun = value.Bool()
+	case KeyTags:
+		return setStrings(&s.Tags, value)
+	case KeyFinishReasons:
+		return setStrings(&s.FinishReasons, value)
+	case KeyCostUSD:
+		if !setNumber(&s.CostUSD, value) {
+			return false
+		}
+		s.CostSource = CostSent
+	case KeyTimeToFirstChunk:
+		return setNumber(&s.TimeToFirstToken, value)
+	case KeyInputMessages:
+		return r.setMessages(s, &s.InputMessageIDs, &s.InputPreview, value)
+	case KeyOutputMessages:
+		return r.setMessages(s, &s.OutputMessageIDs, &s.OutputPreview, value)
+	case KeySystemInstructions:
+		return r.setContent(s, &s.InstructionsID, ContentInstructions, value)
+	case KeyToolDefinitions:
+		return r.setContent(s, &s.ToolDefinitionsID, ContentToolDefinitions, value)
+	default:
+		name, ok := strings.CutPrefix(key, KeyMetadataPrefix)
+		if !ok {
+			return false
+		}
+		setKey(&s.Metadata, name, value.AsString())
+	}
+	return true
+}
+
+// setString takes a string; a tool's arguments and result may be any value, kept as its JSON text.
+func setString(field *string, key string, value pcommon.Value) bool {
+	switch {
+	case value.Type() == pcommon.ValueTypeStr:
+		*field = value.Str()
+	case key == KeyToolCallArguments || key == KeyToolCallResult:
+		*field = valueJSON(value)
+	default:
+		return false
+	}
+	return true
+}
+
+func setCount(field **int64, value pcommon.Value) bool {
+	var n int64
+	switch value.Type() {
+	case pcommon.ValueTypeInt:
+		n = value.Int()
+	case pcommon.ValueTypeDouble:
+		if n = int64(value.Double()); float64(n) != value.Double() {
+			return false
+		}
+	default:
+		return false
+	}
+	if n < 0 {
+		return false
+	}
+	*field = &n
+	return true
+}
+
+func setNumber(field **float64, value pcommon.Value) bool {
+	var f float64
+	switch value.Type() {
+	case pcommon.ValueTypeDouble:
+		f = value.Double()
+	case pcommon.ValueTypeInt:
+		f = float64(value.Int())
+	default:
+		return false
+	}
+	if f < 0 || math.IsNaN(f) || math.IsInf(f, 0) {
+		return false
+	}
+	*field = &f
+	return true
+}
+
+func setStrings(field *[]string, value pcommon.Value) bool {
+	if value.Type() != pcommon.ValueTypeSlice {
+		return false
+	}
+	list := make([]string, 0, value.Slice().Len())
+	for _, element := range value.Slice().All() {
+		list = append(list, element.AsString())
+	}
+	*field = list
+	return true
+}
+
+// setMessages stores each message of a list once and keeps their ids in order. The preview is the text of
+// a first question (one message that is not of the system) or of an answer (text without a tool call): what
+// stands in between says little about the run, and is long.
+func (r *Rows) setMessages(s *Span, ids *[]uint64, preview *string, value pcommon.Value) bool {
+	elements, ok := splitElements(jsonText(value))
+	if !ok {
+		return false
+	}
+	list := make([]uint64, len(elements))
+	for i, element := range elements {
+		if list[i] = r.addContent(s, ContentMessage, element); list[i] == 0 {
+			return false
+		}
+	}
+	*ids = list
+	const mostForPreview = 2 // a system message and a question
+	if len(elements) > mostForPreview {
+		return true
+	}
+	for _, element := range elements {
+		role, text, calls := MessageText(json.RawMessage(element))
+		if role == "system" || calls {
+			continue
+		}
+		*preview = cut(text)
+	}
+	return true
+}
+
+func (r *Rows) setContent(s *Span, id *uint64, kind string, value pcommon.Value) bool {
+	*id = r.addContent(s, kind, jsonText(value))
+	return *id != 0
+}
+
+// jsonText is the JSON text of a value that an attribute carries either as a structure or as a string of JSON.
+func jsonText(value pcommon.Value) string {
+	if value.Type() == pcommon.ValueTypeStr {
+		return value.Str()
+	}
+	return valueJSON(value)
+}
+
+// addContent adds a content unless it is there, and returns its id; 0 where the text is not valid JSON.
+func (r *Rows) addContent(s *Span, kind, text string) uint64 {
+	hour := s.StartTime.Truncate(time.Hour)
+	key := ContentKey{RunKey{s.ProjectID, s.RunID}, hour.Unix(), ContentID(kind, text)}
+	if _, ok := r.added[key]; ok || r.Stored != nil && r.Stored(key) {
+		return key.ContentID
+	}
+	frame, texts, err := SplitContent(kind, text)
+	if err != nil {
+		return 0
+	}
+	if r.added == nil {
+		r.added = make(map[ContentKey]struct{})
+	}
+	r.added[key] = struct{}{}
+	r.Contents = append(r.Contents, Content{
+		ProjectID: s.ProjectID, Hour: hour, RunID: s.RunID, ContentID: key.ContentID, Kind: kind, Frame: frame, Texts: texts,
+	})
+	return key.ContentID
+}
+
+// setEvents keeps the events as JSON and takes the error from an exception event, where the span is in error.
+func (s *Span) setEvents(events ptrace.SpanEventSlice) {
+	if events.Len() == 0 {
+		return
+	}
+	list := make([]Event, 0, events.Len())
+	for _, event := range events.All() {
+		list = append(list, Event{Name: event.Name(), Time: event.Timestamp().AsTime(), Attributes: event.Attributes().AsRaw()})
+		if event.Name() == EventException && s.Status == StatusError {
+			s.ErrorType = cmp.Or(s.ErrorType, stringAt(event.Attributes(), KeyExceptionType))
+			s.ErrorMessage = cmp.Or(s.ErrorMessage, stringAt(event.Attributes(), KeyExceptionMessage))
+			s.ErrorStack = cmp.Or(s.ErrorStack, stringAt(event.Attributes(), KeyExceptionStacktrace))
+		}
+	}
+	s.Events = anyJSON(list)
+}
+
+func (s *Span) setLinks(links ptrace.SpanLinkSlice) {
+	if links.Len() == 0 {
+		return
+	}
+	list := make([]Link, 0, links.Len())
+	for _, link := range links.All() {
+		list = append(list, Link{
+			RunID: RunID(link.TraceID()), SpanID: link.SpanID().String(), Attributes: link.Attributes().AsRaw(),
+		})
+	}
+	s.Links = anyJSON(list)
+}
+
+// setPreviews gives a span that may be its run's root something to show in a list.
+func (s *Span) setPreviews() {
+	if s.ParentSpanID != 0 {
+		return
+	}
+	s.InputPreview = cmp.Or(s.InputPreview, cut(s.Inputs))
+	s.OutputPreview = cmp.Or(s.OutputPreview, cut(s.Outputs))
+}
+
+// cut shortens text to previewLength bytes, on a rune boundary.
+func cut(text string) string {
+	if len(text) <= previewLength {
+		return text
+	}
+	end := previewLength
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end]
+}
+
+func valueJSON(value pcommon.Value) string {
+	if value.Type() == pcommon.ValueTypeDouble {
+		// JSON has no NaN and no infinities.
+		if f := value.Double(); math.IsNaN(f) || math.IsInf(f, 0) {
+			return anyJSON(fmt.Sprint(f))
+		}
+	}
+	return anyJSON(value.AsRaw())
+}
+
+func mapJSON(m pcommon.Map) string { return anyJSON(m.AsRaw()) }
+
+func anyJSON(value any) string {
+	text, err := json.Marshal(value)
+	if err != nil {
+		// Only a number that JSON cannot write gets here; its text is kept.
+		return fmt.Sprintf("%q", fmt.Sprint(value))
+	}
+	return string(text)
+}
+
+// RestoreAttributes lists the attributes of a span as they were received, without the messages and other
+// payloads that have members of their own in the API. What the span took over from its resource is among
+// them.
+func (s *Span) RestoreAttributes() map[string]any {
+	attributes := make(map[string]any, len(s.Attributes)+len(s.AttributesJSON))
+	for key, field := range stringFields {
+		if value := *field(s); value != "" && !restoredElsewhere[key] {
+			attributes[key] = value
+		}
+	}
+	for key, field := range intFields {
+		if value := *field(s); value != nil {
+			attributes[key] = *value
+		}
+	}
+	if s.TimeToFirstToken != nil {
+		attributes[KeyTimeToFirstChunk] = *s.TimeToFirstToken
+	}
+	if s.CostUSD != nil && s.CostSource == CostSent {
+		attributes[KeyCostUSD] = *s.CostUSD
+	}
+	if len(s.FinishReasons) > 0 {
+		attributes[KeyFinishReasons] = s.FinishReasons
+	}
+	for key, value := range s.Attributes {
+		attributes[key] = value
+	}
+	for key, value := range s.AttributesJSON {
+		attributes[key] = json.RawMessage(value)
+	}
+	return attributes
+}
+
+// restoredElsewhere are fields that came as members of a native run, and payloads: the API shows both
+// under names of their own.
+var restoredElsewhere = map[string]bool{
+	KeyKind: true, KeyStatus: true, KeyInputs: true, KeyOutputs: true, KeyPromptID: true,
+	KeyToolCallArguments: true, KeyToolCallResult: true,
+}

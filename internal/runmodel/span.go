@@ -1,0 +1,177 @@
+package runmodel
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Span is one received version of a span, as a row of the table spans: the exporter writes it and the
+// control plane reads it. A zero value means that the version does not carry the field, so that Fold keeps
+// what an earlier version said.
+type Span struct {
+	ProjectID uuid.UUID `ch:"project_id"`
+	RunID     uuid.UUID `ch:"run_id"`
+	SpanID    uint64    `ch:"span_id"`
+	// Version is when this version was received, in Unix nanoseconds.
+	Version      uint64    `ch:"version"`
+	ParentSpanID uint64    `ch:"parent_span_id"`
+	StartTime    time.Time `ch:"start_time"`
+	// EndTime is the Unix epoch where the span has not ended.
+	EndTime time.Time `ch:"end_time"`
+	// IsRun marks the span that is a native run itself.
+	IsRun bool `ch:"is_run"`
+
+	Name         string `ch:"name"`
+	Kind         string `ch:"kind"`
+	Operation    string `ch:"operation"`
+	Status       string `ch:"status"`
+	ErrorType    string `ch:"error_type"`
+	ErrorMessage string `ch:"error_message"`
+	ErrorStack   string `ch:"error_stack"`
+
+	ServiceName   string `ch:"service_name"`
+	ScopeName     string `ch:"scope_name"`
+	ScopeVersion  string `ch:"scope_version"`
+	Dialect       string `ch:"dialect"`
+	Framework     string `ch:"framework"`
+	Provider      string `ch:"provider"`
+	RequestModel  string `ch:"request_model"`
+	ResponseModel string `ch:"response_model"`
+	ToolName      string `ch:"tool_name"`
+	ToolCallID    string `ch:"tool_call_id"`
+	AgentName     string `ch:"agent_name"`
+
+	SessionID      string            `ch:"session_id"`
+	ConversationID string            `ch:"conversation_id"`
+	UserID         string            `ch:"user_id"`
+	Environment    string            `ch:"environment"`
+	Release        string            `ch:"release"`
+	PromptID       string            `ch:"prompt_id"`
+	PromptName     string            `ch:"prompt_name"`
+	PromptVersion  string            `ch:"prompt_version"`
+	Tags           []string          `ch:"tags"`
+	FinishReasons  []string          `ch:"finish_reasons"`
+	Metadata       map[string]string `ch:"metadata"`
+
+	// Tokens: input includes cached, output includes reasoning; nil where unknown.
+	InputTokens      *int64 `ch:"input_tokens"`
+	OutputTokens     *int64 `ch:"output_tokens"`
+	CacheReadTokens  *int64 `ch:"cache_read_tokens"`
+	CacheWriteTokens *int64 `ch:"cache_write_tokens"`
+	ReasoningTokens  *int64 `ch:"reasoning_tokens"`
+
+	CostUSD    *float64 `ch:"cost_usd"`
+	CostSource string   `ch:"cost_source"`
+	// TimeToFirstToken is in seconds.
+	TimeToFirstToken *float64 `ch:"time_to_first_token"`
+
+	InputPreview  string `ch:"input_preview"`
+	OutputPreview string `ch:"output_preview"`
+	Inputs        string `ch:"inputs"`
+	Outputs       string `ch:"outputs"`
+	ToolArguments string `ch:"tool_arguments"`
+	ToolResult    string `ch:"tool_result"`
+
+	// The ids of contents of the same project, run and hour.
+	InputMessageIDs   []uint64 `ch:"input_message_ids"`
+	OutputMessageIDs  []uint64 `ch:"output_message_ids"`
+	InstructionsID    uint64   `ch:"instructions_id"`
+	ToolDefinitionsID uint64   `ch:"tool_definitions_id"`
+	ResourceID        uint64   `ch:"resource_id"`
+
+	// Attributes holds the string attributes that have no field above; AttributesJSON the others, as JSON.
+	Attributes     map[string]string `ch:"attributes"`
+	AttributesJSON map[string]string `ch:"attributes_json"`
+	// Events and Links are JSON arrays of Event and Link, or empty.
+	Events string `ch:"events"`
+	Links  string `ch:"links"`
+}
+
+// Event is a span event within Span.Events.
+type Event struct {
+	Name       string         `json:"name"`
+	Time       time.Time      `json:"time"`
+	Attributes map[string]any `json:"attributes"`
+}
+
+// Link is a span link within Span.Links.
+type Link struct {
+	RunID      string         `json:"run_id"`
+	SpanID     string         `json:"span_id"`
+	Attributes map[string]any `json:"attributes"`
+}
+
+// Content is a part of a run that its spans share, as a row of the table contents.
+type Content struct {
+	ProjectID uuid.UUID `ch:"project_id"`
+	Hour      time.Time `ch:"hour"`
+	RunID     uuid.UUID `ch:"run_id"`
+	ContentID uint64    `ch:"content_id"`
+	Kind      string    `ch:"kind"`
+	Frame     string    `ch:"frame"`
+	Texts     []string  `ch:"texts"`
+}
+
+// Run is a run with its totals, as a row of the table runs.
+type Run struct {
+	ProjectID uuid.UUID `ch:"project_id"`
+	RunID     uuid.UUID `ch:"run_id"`
+	// Version is the number of span versions that the row was derived from.
+	Version   uint64    `ch:"version"`
+	Deleted   uint8     `ch:"deleted"`
+	StartTime time.Time `ch:"start_time"`
+	// EndTime is the Unix epoch while the run is running.
+	EndTime       time.Time `ch:"end_time"`
+	FirstReceived time.Time `ch:"first_received"`
+	RootSpanID    uint64    `ch:"root_span_id"`
+
+	Name         string `ch:"name"`
+	Kind         string `ch:"kind"`
+	Status       string `ch:"status"`
+	ErrorType    string `ch:"error_type"`
+	ErrorMessage string `ch:"error_message"`
+
+	InputPreview  string `ch:"input_preview"`
+	OutputPreview string `ch:"output_preview"`
+
+	SessionID      string            `ch:"session_id"`
+	ConversationID string            `ch:"conversation_id"`
+	UserID         string            `ch:"user_id"`
+	AgentName      string            `ch:"agent_name"`
+	Environment    string            `ch:"environment"`
+	Release        string            `ch:"release"`
+	PromptID       string            `ch:"prompt_id"`
+	PromptName     string            `ch:"prompt_name"`
+	PromptVersion  string            `ch:"prompt_version"`
+	Tags           []string          `ch:"tags"`
+	Metadata       map[string]string `ch:"metadata"`
+	Models         []string          `ch:"models"`
+
+	InputTokens      *int64   `ch:"input_tokens"`
+	OutputTokens     *int64   `ch:"output_tokens"`
+	CacheReadTokens  *int64   `ch:"cache_read_tokens"`
+	CacheWriteTokens *int64   `ch:"cache_write_tokens"`
+	ReasoningTokens  *int64   `ch:"reasoning_tokens"`
+	CostUSD          *float64 `ch:"cost_usd"`
+	CostSource       string   `ch:"cost_source"`
+
+	SpanCount     uint64 `ch:"span_count"`
+	ErrorCount    uint64 `ch:"error_count"`
+	LLMCallCount  uint64 `ch:"llm_call_count"`
+	ToolCallCount uint64 `ch:"tool_call_count"`
+}
+
+// Epoch stands for an absent time in a column that is not nullable.
+var Epoch = time.Unix(0, 0).UTC()
+
+// IsAbsent reports whether t stands for an absent time.
+func IsAbsent(t time.Time) bool { return t.IsZero() || t.Equal(Epoch) }
+
+// FormatSpanID writes a span id as the API does: 16 lower-case hexadecimal digits.
+func FormatSpanID(id uint64) string {
+	const width = 16
+	s := strconv.FormatUint(id, 16)
+	return "0000000000000000"[:width-len(s)] + s
+}
