@@ -1,0 +1,235 @@
+// Package command is the command line of looptrace.
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/looptrace/looptrace/cmd/looptrace/internal/broker"
+	"github.com/looptrace/looptrace/cmd/looptrace/internal/doctor"
+	"github.com/looptrace/looptrace/cmd/looptrace/internal/engine"
+	"github.com/looptrace/looptrace/cmd/looptrace/internal/layout"
+	"github.com/looptrace/looptrace/cmd/looptrace/internal/migrate"
+	"github.com/looptrace/looptrace/cmd/looptrace/internal/up"
+	"github.com/looptrace/looptrace/cmd/looptrace/internal/web"
+)
+
+// New returns the root command.
+func New() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "looptrace",
+		Short:         "Record, store and inspect runs of AI agents",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.AddCommand(newUp(), newDoctor(), newMigrate(), newBroker(), newClickHouse(), newWeb())
+	return root
+}
+
+// machine holds the flags that say which instance is meant.
+type machine struct {
+	data   string
+	offset int
+}
+
+func (m *machine) flags(c *cobra.Command) {
+	c.Flags().StringVar(&m.data, "data", "", "data folder (default: LOOPTRACE_DATA, else ~/.looptrace)")
+	c.Flags().IntVar(&m.offset, "port-offset", 0, "number to add to every port")
+}
+
+func (m *machine) resolve() (layout.Tree, string, layout.Ports, error) {
+	if m.offset < 0 || m.offset > 50000 {
+		return layout.Tree{}, "", layout.Ports{}, errors.New("--port-offset must be between 0 and 50000")
+	}
+	tree, err := layout.FindTree()
+	if err != nil {
+		return layout.Tree{}, "", layout.Ports{}, err
+	}
+	data, err := layout.DataDir(m.data)
+	return tree, data, layout.NewPorts(m.offset), err
+}
+
+func newUp() *cobra.Command {
+	var (
+		m       machine
+		verbose bool
+	)
+	c := &cobra.Command{
+		Use:   "up",
+		Short: "Start everything on this machine and keep it running",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			tree, data, ports, err := m.resolve()
+			if err != nil {
+				return err
+			}
+			stopped, killed, release := twoSignals(c.Context())
+			defer release()
+			return up.Run(stopped, killed, up.Options{
+				Tree: tree, DataDir: data, Ports: ports, Verbose: verbose, Terminal: os.Stdout,
+			})
+		},
+	}
+	m.flags(c)
+	c.Flags().BoolVarP(&verbose, "verbose", "v", false, "show every line of every process, not only warnings and errors")
+	return c
+}
+
+// twoSignals returns a context that ends with the first interrupt and one that ends with the second.
+func twoSignals(ctx context.Context) (stopped, killed context.Context, release func()) {
+	stopped, stop := context.WithCancel(ctx)
+	killed, kill := context.WithCancel(ctx)
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	go func() {
+		for _, end := range []context.CancelFunc{stop, kill} {
+			select {
+			case <-signals:
+				end()
+			case <-killed.Done():
+				return
+			}
+		}
+	}()
+	return stopped, killed, func() {
+		signal.Stop(signals)
+		stop()
+		kill()
+	}
+}
+
+func newDoctor() *cobra.Command {
+	var m machine
+	c := &cobra.Command{
+		Use:   "doctor",
+		Short: "Examine this machine and say what to do about each problem",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			tree, data, ports, err := m.resolve()
+			if err != nil {
+				return err
+			}
+			healthy, err := doctor.Examine(c.OutOrStdout(), doctor.Options{Tree: tree, DataDir: data, Ports: ports})
+			if err == nil && !healthy {
+				err = errors.New("there are problems")
+			}
+			return err
+		},
+	}
+	m.flags(c)
+	return c
+}
+
+func newMigrate() *cobra.Command {
+	return &cobra.Command{
+		Use:   "migrate",
+		Short: "Bring the stores named by DATABASE_URL, CLICKHOUSE_URL and KAFKA_BROKERS up to date",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			stores := migrate.Stores{
+				DatabaseURL:   os.Getenv("DATABASE_URL"),
+				ClickHouseURL: os.Getenv("CLICKHOUSE_URL"),
+				KafkaBrokers:  os.Getenv("KAFKA_BROKERS"),
+			}
+			if stores == (migrate.Stores{}) {
+				return errors.New("set at least one of DATABASE_URL, CLICKHOUSE_URL and KAFKA_BROKERS")
+			}
+			ctx, stop := untilStopped(c.Context())
+			defer stop()
+			return migrate.Run(ctx, stores)
+		},
+	}
+}
+
+func newBroker() *cobra.Command {
+	config := broker.Config{
+		KeepBytes: 64 << 20, MinFree: 256 << 20, Group: migrate.StoreGroup, Topic: migrate.SpansTopic,
+	}
+	c := &cobra.Command{
+		Use:   "broker",
+		Short: "Run the queue of one machine",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			ctx, stop := untilStopped(c.Context())
+			defer stop()
+			b, err := broker.Start(config, newLogger())
+			if err != nil {
+				return err
+			}
+			return b.Run(ctx)
+		},
+	}
+	c.Flags().StringVar(&config.DataDir, "data", "", "folder of the log")
+	c.Flags().StringVar(&config.Addr, "addr", "127.0.0.1:7084", "address to listen on")
+	c.Flags().Int64Var(&config.MaxBytes, "max-bytes", 4<<30, "size of the log at which records are refused")
+	_ = c.MarkFlagRequired("data") // the flag exists
+	return c
+}
+
+func newClickHouse() *cobra.Command {
+	server := engine.ClickHouse{MaxMemory: engine.MemoryCap()}
+	c := &cobra.Command{
+		Use:   "clickhouse",
+		Short: "Run the ClickHouse engine of one machine",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			tree, err := layout.FindTree()
+			if err != nil {
+				return err
+			}
+			server.Library = engine.Folder(tree.Engines()).ClickHouse()
+			ctx, stop := untilStopped(c.Context())
+			defer stop()
+			return server.Serve(ctx)
+		},
+	}
+	c.Flags().StringVar(&server.DataDir, "data", "", "folder of the databases")
+	c.Flags().StringVar(&server.TCPAddr, "tcp-addr", "127.0.0.1:7085", "address for the native protocol")
+	c.Flags().StringVar(&server.HTTPAddr, "http-addr", "127.0.0.1:7086", "address for HTTP, on the same host")
+	_ = c.MarkFlagRequired("data") // the flag exists
+	return c
+}
+
+func newWeb() *cobra.Command {
+	return &cobra.Command{
+		Use:   "web",
+		Short: "Serve the UI and forward to the API and ingest (WEB_ADDR, UI_DIR, API_URL, INGEST_URL)",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			api, err := parseURL("API_URL")
+			if err != nil {
+				return err
+			}
+			ingest, err := parseURL("INGEST_URL")
+			if err != nil {
+				return err
+			}
+			ctx, stop := untilStopped(c.Context())
+			defer stop()
+			handler := web.NewHandler(web.Config{API: api, Ingest: ingest, UI: os.Getenv("UI_DIR")})
+			return web.Serve(ctx, os.Getenv("WEB_ADDR"), handler, newLogger())
+		},
+	}
+}
+
+func parseURL(name string) (*url.URL, error) {
+	parsed, err := url.Parse(os.Getenv(name))
+	if err != nil || parsed.Host == "" {
+		return nil, fmt.Errorf("%s must be an address like http://127.0.0.1:7081", name)
+	}
+	return parsed, nil
+}
+
+func untilStopped(ctx context.Context) (context.Context, context.CancelFunc) {
+	return signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+}
+
+func newLogger() *slog.Logger { return slog.New(slog.NewJSONHandler(os.Stderr, nil)) }

@@ -1,0 +1,92 @@
+// Package doctor examines a machine and says what to do about each problem.
+package doctor
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/looptrace/looptrace/cmd/looptrace/internal/engine"
+	"github.com/looptrace/looptrace/cmd/looptrace/internal/layout"
+	"github.com/looptrace/looptrace/cmd/looptrace/internal/preflight"
+)
+
+// Options say what to examine.
+type Options struct {
+	Tree    layout.Tree
+	DataDir string
+	Ports   layout.Ports
+}
+
+// finding is one line of the table.
+type finding struct {
+	subject string
+	err     error
+	detail  string
+}
+
+// Examine prints what it finds as a table and tells whether all is well.
+func Examine(out io.Writer, o Options) (healthy bool, err error) {
+	healthy = true
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, f := range examine(o) {
+		state, detail := "ok", f.detail
+		if f.err != nil {
+			healthy, state, detail = false, "problem", strings.ReplaceAll(f.err.Error(), "\n", "; ")
+		}
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\n", f.subject, state, detail) // Flush tells
+	}
+	if err := table.Flush(); err != nil {
+		return false, fmt.Errorf("print the findings: %w", err)
+	}
+	return healthy, nil
+}
+
+func examine(o Options) []finding {
+	pid, running := preflight.Running(o.DataDir)
+	findings := []finding{
+		{subject: "system", detail: system()},
+		{subject: "data folder", err: preflight.Folder(o.DataDir), detail: o.DataDir},
+		{subject: "disk", err: preflight.Space(o.DataDir), detail: fmt.Sprintf("more than %d MiB free", preflight.MinFree>>20)},
+		{subject: "engines", err: preflight.Engines(o.Tree), detail: engines(o.Tree)},
+		{subject: "built parts", err: preflight.Parts(o.Tree), detail: filepath.Join(o.Tree.Root, "_build")},
+	}
+	if running {
+		// Its own ports are taken, as they should be.
+		return append(findings, finding{subject: "instance", detail: "running, process " + pid})
+	}
+	findings = append(findings, finding{subject: "instance", detail: "not running"})
+	for _, port := range o.Ports.All() {
+		findings = append(findings, finding{
+			subject: fmt.Sprintf("port %d", port.Number), err: preflight.Port(port), detail: "free for " + port.Use,
+		})
+	}
+	return findings
+}
+
+// system names what engines depend on.
+func system() string {
+	parts := []string{runtime.GOOS + "/" + runtime.GOARCH}
+	if release, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
+		parts = append(parts, "kernel "+strings.TrimSpace(string(release)))
+	}
+	if libc, err := exec.Command("getconf", "GNU_LIBC_VERSION").Output(); err == nil { //nolint:noctx // answers at once
+		parts = append(parts, strings.TrimSpace(string(libc)))
+	}
+	return strings.Join(append(parts, runtime.Version()), ", ")
+}
+
+func engines(tree layout.Tree) string {
+	path := filepath.Join(engine.Folder(tree.Engines()).Postgres(), "bin", "postgres")
+	version, err := exec.Command(path, "--version").Output() //nolint:gosec,noctx // our own engine, answers at once
+	if err != nil {
+		return tree.Engines()
+	}
+	return "ClickHouse, " + string(bytes.TrimSpace(version))
+}

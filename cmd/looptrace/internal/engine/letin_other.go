@@ -1,0 +1,8 @@
+//go:build !linux
+
+package engine
+
+import "syscall"
+
+// letIn does nothing: only Linux has capabilities.
+func letIn(*syscall.SysProcAttr) {}

@@ -1,0 +1,235 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+const (
+	postgresUser     = "looptrace"
+	postgresDatabase = "looptrace"
+	// orphanTime bounds the wait for a PostgreSQL that an earlier launcher has left behind.
+	orphanTime = 5 * time.Second
+)
+
+// Postgres is a PostgreSQL server in processes of its own.
+type Postgres struct {
+	// Home is the folder of its bin, lib and share.
+	Home string
+	// DataDir holds the databases. It appears only when it is complete.
+	DataDir string
+	// Port is the loopback port.
+	Port int
+	// Password is that of the one user.
+	Password string
+}
+
+// URL is the address of the product's database.
+func (p Postgres) URL() string { return p.url(postgresDatabase) }
+
+func (p Postgres) url(database string) string {
+	return fmt.Sprintf("postgres://%s:%s@127.0.0.1:%d/%s?sslmode=disable", postgresUser, p.Password, p.Port, database)
+}
+
+// Command is how to run the server: its executable and its arguments, for a laptop with much else to do.
+// Everything that was acknowledged survives a power cut (fsync stays on).
+func (p Postgres) Command() (path string, args []string) {
+	path = filepath.Join(p.Home, "bin", "postgres")
+	args = []string{path, "-D", p.DataDir}
+	for _, setting := range []string{
+		"listen_addresses=127.0.0.1",
+		"port=" + strconv.Itoa(p.Port),
+		"unix_socket_directories=",
+		"max_connections=50",
+		"shared_buffers=32MB",
+		"maintenance_work_mem=32MB",
+		"max_wal_size=256MB",
+		"wal_level=minimal",
+		"max_wal_senders=0",
+		"io_method=sync", // no processes for reading ahead
+		"max_parallel_workers=2",
+		"autovacuum_max_workers=1",
+		"jit=off",
+		"timezone=UTC",
+		"log_timezone=UTC",
+		"log_min_messages=warning",
+	} {
+		args = append(args, "-c", setting)
+	}
+	return path, args
+}
+
+// Prepare makes the databases on the first start and clears away what a killed server has left.
+func (p Postgres) Prepare(ctx context.Context) error {
+	if err := p.link(); err != nil {
+		return err
+	}
+	if _, err := os.Stat(p.DataDir); errors.Is(err, fs.ErrNotExist) {
+		return p.initialise(ctx)
+	}
+	return p.clearStale(ctx)
+}
+
+// link makes the symbolic links among the libraries, which npm packages cannot carry and the package's own
+// install script would make.
+func (p Postgres) link() error {
+	raw, err := os.ReadFile(filepath.Join(p.Home, "pg-symlinks.json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read the list of PostgreSQL's libraries: %w", err)
+	}
+	var links []struct{ Source, Target string }
+	if err := json.Unmarshal(raw, &links); err != nil {
+		return fmt.Errorf("read the list of PostgreSQL's libraries: %w", err)
+	}
+	for _, link := range links {
+		// Both paths begin at the package, which is the parent of Home.
+		target := filepath.Join(filepath.Dir(p.Home), link.Target)
+		source, err := filepath.Rel(filepath.Dir(link.Target), link.Source)
+		if err != nil {
+			return fmt.Errorf("link a library of PostgreSQL: %w", err)
+		}
+		if err := os.Symlink(source, target); err != nil && !errors.Is(err, fs.ErrExist) {
+			return fmt.Errorf("link a library of PostgreSQL: %w", err)
+		}
+	}
+	return nil
+}
+
+// initialise makes the databases in a folder beside, which gets its name when it is complete: a killed
+// start leaves nothing that looks like data.
+func (p Postgres) initialise(ctx context.Context) error {
+	unfinished, password := p.DataDir+".new", p.DataDir+".password"
+	if err := os.RemoveAll(unfinished); err != nil {
+		return fmt.Errorf("clear an unfinished PostgreSQL: %w", err)
+	}
+	if err := os.Mkdir(unfinished, 0o700); err != nil {
+		return fmt.Errorf("make PostgreSQL's data folder: %w", err)
+	}
+	if err := os.WriteFile(password, []byte(p.Password+"\n"), 0o600); err != nil {
+		return fmt.Errorf("hand PostgreSQL its password: %w", err)
+	}
+	defer os.Remove(password)
+	owner, err := Unprivileged(p.Home, filepath.Dir(p.DataDir))
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(owner.own(unfinished), owner.own(password)); err != nil {
+		return fmt.Errorf("hand PostgreSQL its data folder: %w", err)
+	}
+	path := filepath.Join(p.Home, "bin", "initdb")
+	executable, files, err := owner.Executable(path)
+	if err != nil {
+		return err
+	}
+	defer closeAll(files)
+	cmd := exec.CommandContext(ctx, executable,
+		"-D", unfinished, "-U", postgresUser, "--pwfile="+password, "--auth=scram-sha-256",
+		"--encoding=UTF8", "--locale-provider=builtin", "--locale=C.UTF-8", "--no-instructions")
+	cmd.Args[0] = path
+	cmd.ExtraFiles = files
+	cmd.Env = PostgresEnv()
+	cmd.SysProcAttr = &owner.Attr
+	if output, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("make the PostgreSQL databases: %w: %s", err, bytes.TrimSpace(output))
+	}
+	if err := os.Rename(unfinished, p.DataDir); err != nil {
+		return fmt.Errorf("put PostgreSQL's data folder in place: %w", err)
+	}
+	return nil
+}
+
+// PostgresEnv is all that PostgreSQL needs of the environment. Its variables (PGDATA, PGPORT, …) would
+// change what it does.
+func PostgresEnv() []string {
+	return []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC"}
+}
+
+// clearStale makes way where a killed server left its lock file. The launcher's own lock guarantees that
+// nobody else runs this data folder, so a server that still does is an orphan and must end first; and a
+// process that merely got its id must not keep PostgreSQL from starting.
+func (p Postgres) clearStale(ctx context.Context) error {
+	lock := filepath.Join(p.DataDir, "postmaster.pid")
+	raw, err := os.ReadFile(lock)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read PostgreSQL's lock file: %w", err)
+	}
+	first, _, _ := strings.Cut(string(raw), "\n")
+	pid, err := strconv.Atoi(first)
+	if err != nil || pid <= 0 || !exists(pid) {
+		return nil // PostgreSQL sorts this out itself
+	}
+	deadline, cancel := context.WithTimeout(ctx, orphanTime)
+	defer cancel()
+	for p.runs(pid) {
+		_ = syscall.Kill(pid, syscall.SIGQUIT) // immediate shutdown; it may have ended meanwhile
+		select {
+		case <-deadline.Done():
+			return fmt.Errorf("end the PostgreSQL that was left behind (process %d): %w", pid, deadline.Err())
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	if err := os.Remove(lock); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove PostgreSQL's stale lock file: %w", err)
+	}
+	return nil
+}
+
+// runs tells whether the process is a server of this data folder: PostgreSQL works inside it.
+func (p Postgres) runs(pid int) bool {
+	cwd, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid))
+	return err == nil && cwd == p.DataDir
+}
+
+func exists(pid int) bool {
+	err := syscall.Kill(pid, 0)
+	return err == nil || errors.Is(err, syscall.EPERM)
+}
+
+// Ready tells whether the server takes connections.
+func (p Postgres) Ready(ctx context.Context) error {
+	conn, err := pgx.Connect(ctx, p.url("postgres"))
+	if err != nil {
+		return fmt.Errorf("ask PostgreSQL: %w", err)
+	}
+	return conn.Close(ctx)
+}
+
+// CreateDatabase makes the product's database where it is missing.
+func (p Postgres) CreateDatabase(ctx context.Context) error {
+	conn, err := pgx.Connect(ctx, p.url("postgres"))
+	if err != nil {
+		return fmt.Errorf("connect to PostgreSQL: %w", err)
+	}
+	defer conn.Close(ctx)
+	var there bool
+	const find = "SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)"
+	if err := conn.QueryRow(ctx, find, postgresDatabase).Scan(&there); err != nil {
+		return fmt.Errorf("look for the database: %w", err)
+	}
+	if there {
+		return nil
+	}
+	if _, err := conn.Exec(ctx, "CREATE DATABASE "+postgresDatabase); err != nil {
+		return fmt.Errorf("create the database: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,76 @@
+// Package migrate brings the stores to what the product of this version needs: the schemas of PostgreSQL
+// and ClickHouse and the topics of the queue.
+package migrate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/looptrace/looptrace/internal/clickhouse"
+	"github.com/looptrace/looptrace/internal/postgres"
+)
+
+// Names in the queue.
+const (
+	SpansTopic      = "looptrace.spans"
+	DeadLetterTopic = "looptrace.spans.deadletter"
+	StoreGroup      = "looptrace-store"
+)
+
+// maxRecordBytes bounds one record: a request at the limit of ingest, with room for its translation.
+const maxRecordBytes = 64 << 20
+
+// Stores are the addresses of what to migrate; an empty one is left out.
+type Stores struct {
+	DatabaseURL   string
+	ClickHouseURL string
+	KafkaBrokers  string
+}
+
+// Run migrates the stores at once. It may be killed at any moment and run again.
+func Run(ctx context.Context, s Stores) error {
+	group, ctx := errgroup.WithContext(ctx)
+	if s.DatabaseURL != "" {
+		group.Go(func() error { return postgres.Migrate(ctx, s.DatabaseURL) })
+	}
+	if s.ClickHouseURL != "" {
+		group.Go(func() error { return clickhouse.Migrate(ctx, s.ClickHouseURL) })
+	}
+	if s.KafkaBrokers != "" {
+		group.Go(func() error { return createTopics(ctx, strings.Split(s.KafkaBrokers, ",")) })
+	}
+	return group.Wait() //nolint:wrapcheck // each says what it is about
+}
+
+// createTopics creates what is missing and changes nothing that is there: partitions, replicas and
+// retention of a cluster are its owner's.
+func createTopics(ctx context.Context, brokers []string) error {
+	client, err := kgo.NewClient(kgo.SeedBrokers(brokers...))
+	if err != nil {
+		return fmt.Errorf("read the queue's address: %w", err)
+	}
+	defer client.Close()
+	admin := kadm.NewClient(client) // borrows the client, nothing to close
+	for _, topic := range []struct {
+		name       string
+		partitions int32
+	}{{SpansTopic, 4}, {DeadLetterTopic, 1}} {
+		config := map[string]*string{
+			"max.message.bytes": kadm.StringPtr(strconv.Itoa(maxRecordBytes)),
+			"retention.ms":      kadm.StringPtr("-1"), // nothing goes before it is stored
+		}
+		_, err := admin.CreateTopic(ctx, topic.partitions, -1, config, topic.name)
+		if err != nil && !errors.Is(err, kerr.TopicAlreadyExists) {
+			return fmt.Errorf("create the topic %s: %w", topic.name, err)
+		}
+	}
+	return nil
+}

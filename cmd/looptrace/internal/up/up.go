@@ -1,0 +1,177 @@
+// Package up runs the whole product on one machine: engines, queue, collector, control plane and web, each
+// a process of its own under supervision, all data in one folder.
+package up
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/looptrace/looptrace/cmd/looptrace/internal/journal"
+	"github.com/looptrace/looptrace/cmd/looptrace/internal/layout"
+	"github.com/looptrace/looptrace/cmd/looptrace/internal/migrate"
+	"github.com/looptrace/looptrace/cmd/looptrace/internal/preflight"
+	"github.com/looptrace/looptrace/cmd/looptrace/internal/supervisor"
+)
+
+const (
+	// readyTime bounds the start of one group of processes.
+	readyTime = 60 * time.Second
+	// releaseTime is how long ports may stay taken after a launcher was killed: its children die with it,
+	// but not within the same instant.
+	releaseTime = 5 * time.Second
+)
+
+// Options say what to run.
+type Options struct {
+	Tree    layout.Tree
+	DataDir string
+	Ports   layout.Ports
+	// Verbose shows every line of every process.
+	Verbose bool
+	// Terminal is where the log goes.
+	Terminal *os.File
+}
+
+// Run starts everything, keeps it running until ctx ends, and stops it in order; at the end of killed it
+// stops at once. What keeps it from starting is one joined error, a line each.
+func Run(ctx, killed context.Context, o Options) (err error) { //nolint:revive // two lifetimes
+	begin := time.Now()
+	lock, err := check(ctx, &o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Release()) }()
+
+	log, err := journal.Open(filepath.Join(o.DataDir, "logs"), o.Terminal, journal.Options{
+		Verbose: o.Verbose, Colour: isTerminal(o.Terminal), Names: processNames,
+	})
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+
+	p, err := newPlan(o, log)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	l := launch{log: log}
+	defer l.stop(killed)
+	if err := l.startAll(ctx, p); err != nil {
+		if ctx.Err() != nil {
+			return nil // stopped while starting: not a failure
+		}
+		return fmt.Errorf("%w; its log is in %s", err, filepath.Join(o.DataDir, "logs"))
+	}
+	log.Say(fmt.Sprintf("Looptrace is ready after %.1f s: http://%s", time.Since(begin).Seconds(), o.Ports.Web.Addr()))
+	log.Say(fmt.Sprintf("Data and logs are in %s. Ctrl-C stops it.", o.DataDir))
+	<-ctx.Done()
+	log.Say("stopping; Ctrl-C again kills")
+	return nil
+}
+
+// check takes the data folder and collects every problem rather than the first.
+func check(ctx context.Context, o *Options) (*preflight.Lock, error) {
+	problems := []error{preflight.Engines(o.Tree), preflight.Parts(o.Tree), checkSecret()}
+	if err := preflight.Folder(o.DataDir); err != nil {
+		return nil, errors.Join(append(problems, err)...)
+	}
+	// PostgreSQL tells where it works by the real path.
+	real, err := filepath.EvalSymlinks(o.DataDir)
+	if err != nil {
+		return nil, fmt.Errorf("find the data folder: %w", err)
+	}
+	o.DataDir = real
+	problems = append(problems, preflight.Space(o.DataDir))
+	lock, err := preflight.Acquire(o.DataDir)
+	if err != nil { // its ports are taken by the one that runs, which would only confuse
+		return nil, errors.Join(append(problems, err)...)
+	}
+	problems = append(problems, freePorts(ctx, o.Ports, lock.Unclean))
+	if err := errors.Join(problems...); err != nil {
+		return nil, errors.Join(err, lock.Release())
+	}
+	return lock, nil
+}
+
+// freePorts proves that every port is free. After an unclean end it gives the last processes a moment.
+func freePorts(ctx context.Context, ports layout.Ports, wait bool) error {
+	deadline := time.Now().Add(releaseTime)
+	for {
+		var taken []error
+		for _, port := range ports.All() {
+			taken = append(taken, preflight.Port(port))
+		}
+		err := errors.Join(taken...)
+		if err == nil || !wait || time.Now().After(deadline) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+// checkSecret proves that a secret given in the environment is long enough.
+func checkSecret() error {
+	given := os.Getenv("SESSION_SECRET")
+	if raw, err := hex.DecodeString(given); given != "" && (err != nil || len(raw) < 32) {
+		return errors.New("SESSION_SECRET must be at least 64 hex digits; unset it to have one made and kept with the data")
+	}
+	return nil
+}
+
+func isTerminal(file *os.File) bool {
+	info, err := file.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// launch is what has been started, in order.
+type launch struct {
+	log      *journal.Journal
+	children []*supervisor.Child
+}
+
+// startAll starts the stores, prepares them, then starts what works on them.
+func (l *launch) startAll(ctx context.Context, p *plan) error {
+	if err := l.start(ctx, p.postgresProcess(), p.clickhouseProcess(), p.brokerProcess()); err != nil {
+		return err
+	}
+	if err := p.postgres.CreateDatabase(ctx); err != nil {
+		return err
+	}
+	if err := migrate.Run(ctx, p.stores()); err != nil {
+		return err
+	}
+	return l.start(ctx, p.collectorProcess(), p.controlPlaneProcess(), p.webProcess())
+}
+
+// start starts the processes at once and waits for all.
+func (l *launch) start(ctx context.Context, processes ...supervisor.Process) error {
+	first := len(l.children)
+	for _, process := range processes {
+		l.children = append(l.children, supervisor.Start(process, l.log.Say))
+	}
+	waiting, cancel := context.WithTimeout(ctx, readyTime)
+	defer cancel()
+	for _, child := range l.children[first:] {
+		if err := child.WaitReady(waiting); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stop ends the children in the reverse order, so that each ends before what it works on.
+func (l *launch) stop(killed context.Context) {
+	for i := len(l.children) - 1; i >= 0; i-- {
+		l.children[i].Stop(killed)
+	}
+}
