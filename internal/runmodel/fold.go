@@ -153,7 +153,7 @@ func Totals(versions []Span) Run {
 		SpanCount:     uint64(len(spans)),
 		FirstReceived: firstReceived(versions),
 	}
-	counts := CountsUsage(spans)
+	countsUsage, countsCost := CountsUsage(spans), CountsCost(spans)
 	var lastEnd time.Time
 	lastOutput := time.Time{}
 	outputGiven := run.OutputPreview != ""
@@ -184,8 +184,11 @@ func Totals(versions []Span) Run {
 		if model := cmp.Or(s.ResponseModel, s.RequestModel); model != "" && !slices.Contains(run.Models, model) {
 			run.Models = append(run.Models, model)
 		}
-		if counts[i] {
+		if countsUsage[i] {
 			run.addUsage(s)
+		}
+		if countsCost[i] {
+			run.addCost(s)
 		}
 	}
 	slices.Sort(run.Models)
@@ -241,10 +244,17 @@ func rootIndex(spans []Span) int {
 	return max(orphan, 0) // a cycle of parents has neither: its earliest span stands for it
 }
 
-// CountsUsage tells for each folded span of a run whether its tokens and cost count towards the run. Model
-// and embedding calls count. An agent's, workflow's or other span's usage is the sum of what its
-// descendants used, so it counts only where no descendant and no ancestor of it counts already.
-func CountsUsage(spans []Span) []bool {
+// CountsUsage tells for each folded span of a run whether its tokens count towards the run's. Calls of models
+// count. What an agent, a workflow or another span states is the sum of what its descendants used, so it
+// counts only where no descendant and no ancestor of it counts already.
+func CountsUsage(spans []Span) []bool { return counted(spans, (*Span).HasUsage) }
+
+// CountsCost is CountsUsage for the cost, which a client may state on other spans than the tokens.
+func CountsCost(spans []Span) []bool {
+	return counted(spans, func(s *Span) bool { return s.CostUSD != nil })
+}
+
+func counted(spans []Span, carries func(*Span) bool) []bool {
 	counts := make([]bool, len(spans))
 	index := make(map[uint64]int, len(spans))
 	for i := range spans {
@@ -268,14 +278,14 @@ func CountsUsage(spans []Span) []bool {
 		return (kind == KindLLM || kind == KindEmbedding || kind == KindReranker) && s.Operation != "fetch_response"
 	}
 	for i := range spans {
-		if s := &spans[i]; isCall(s) && (s.HasUsage() || s.CostUSD != nil) {
+		if s := &spans[i]; isCall(s) && carries(s) {
 			mark(i)
 		}
 	}
 	// In start order an ancestor comes before its descendants, so the outermost roll-up is the one that counts.
 	for i := range spans {
 		s := &spans[i]
-		if counts[i] || below[i] || isCall(s) || s.Operation == "fetch_response" || (!s.HasUsage() && s.CostUSD == nil) {
+		if counts[i] || below[i] || isCall(s) || s.Operation == "fetch_response" || !carries(s) {
 			continue
 		}
 		if !hasCountedAncestor(spans, index, counts, i) {
@@ -305,12 +315,13 @@ func (r *Run) addUsage(s *Span) {
 	add(&r.CacheReadTokens, s.CacheReadTokens)
 	add(&r.CacheWriteTokens, s.CacheWriteTokens)
 	add(&r.ReasoningTokens, s.ReasoningTokens)
-	if s.CostUSD != nil {
-		add(&r.CostUSD, s.CostUSD)
-		// A total of which any part was computed is computed.
-		if r.CostSource == "" || s.CostSource == CostComputed {
-			r.CostSource = s.CostSource
-		}
+}
+
+func (r *Run) addCost(s *Span) {
+	add(&r.CostUSD, s.CostUSD)
+	// A total of which any part was computed is computed.
+	if r.CostSource == "" || s.CostSource == CostComputed {
+		r.CostSource = s.CostSource
 	}
 }
 

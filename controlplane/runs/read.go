@@ -1,0 +1,442 @@
+package runs
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/google/uuid"
+
+	"github.com/looptrace/looptrace/internal/runmodel"
+)
+
+// Service reads runs.
+type Service struct {
+	conn driver.Conn
+	now  func() time.Time
+}
+
+// NewService returns a service that reads through conn.
+func NewService(conn driver.Conn) *Service { return &Service{conn: conn, now: time.Now} }
+
+// Ping tells whether ClickHouse answers.
+func (s *Service) Ping(ctx context.Context) error {
+	if err := s.conn.Ping(ctx); err != nil {
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	return nil
+}
+
+// place says where a run's spans lie.
+type place struct {
+	ProjectID  uuid.UUID `ch:"project_id"`
+	FirstStart time.Time `ch:"first_start"`
+	LastStart  time.Time `ch:"last_start"`
+}
+
+// find looks a run up by its id. Where several projects of the scope have a run of that id, the one that
+// started last is meant.
+func (s *Service) find(ctx context.Context, scope Scope, runID uuid.UUID) (place, error) {
+	var places []place
+	err := query(ctx, s.conn, scope, &places, `
+		SELECT project_id, min(first_start) AS first_start, max(last_start) AS last_start
+		FROM run_bounds WHERE {scope} AND run_id = ?
+		GROUP BY project_id ORDER BY last_start DESC, project_id LIMIT 1`, runID)
+	if err != nil {
+		return place{}, err
+	}
+	if len(places) == 0 {
+		return place{}, ErrNotFound
+	}
+	return places[0], nil
+}
+
+func (p place) scope() Scope { return Scope{ProjectIDs: []uuid.UUID{p.ProjectID}} }
+
+// where restricts to the rows of one run in its hours; column is what the table is sorted by.
+func (p place) where(column string, runID uuid.UUID) where {
+	var w where
+	w.add(scopeMark)
+	w.period(column, p.FirstStart.Truncate(time.Hour), p.LastStart.Truncate(time.Hour).Add(time.Hour))
+	w.add("run_id = ?", runID)
+	return w
+}
+
+// Get returns a run with its totals and its root's payloads.
+func (s *Service) Get(ctx context.Context, scope Scope, runID uuid.UUID) (Run, error) {
+	p, err := s.find(ctx, scope, runID)
+	if err != nil {
+		return Run{}, err
+	}
+	w := p.where("start_time", runID)
+	var rows []runmodel.Run
+	err = query(ctx, s.conn, p.scope(), &rows, `SELECT `+runColumns+` FROM runs FINAL WHERE `+w.String()+`
+		ORDER BY version DESC LIMIT 1`, w.args...)
+	if err != nil {
+		return Run{}, err
+	}
+	if len(rows) == 0 {
+		return Run{}, ErrNotFound
+	}
+	run := Run{Run: rows[0]}
+	root, err := s.payloads(ctx, p, runID, []uint64{run.RootSpanID})
+	if err != nil {
+		return Run{}, err
+	}
+	if len(root) == 1 {
+		run.Inputs, run.Outputs = root[0].Inputs, root[0].Outputs
+	}
+	// A root without payloads is summed up by its first question and last answer.
+	if run.Inputs == nil {
+		run.Inputs, run.Truncated = nonEmpty(run.InputPreview), run.Truncated || run.InputPreview != ""
+	}
+	if run.Outputs == nil {
+		run.Outputs, run.Truncated = nonEmpty(run.OutputPreview), run.Truncated || run.OutputPreview != ""
+	}
+	return run, nil
+}
+
+// listedColumns are what a list of spans shows: no payloads but the beginnings of inputs and outputs.
+const listedColumns = `project_id, run_id, span_id, version, parent_span_id, start_time, end_time, is_run,
+	name, kind, operation, status, error_type, error_message, error_stack, service_name, scope_name, scope_version,
+	dialect, framework, provider, request_model, response_model, tool_name, tool_call_id, agent_name,
+	session_id, conversation_id, user_id, environment, release, prompt_id, prompt_name, prompt_version,
+	tags, finish_reasons,
+	input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens,
+	cost_usd, cost_source, time_to_first_token, input_preview, output_preview,
+	substring(inputs, 1, 2049) AS inputs, substring(outputs, 1, 2049) AS outputs,
+	substring(tool_arguments, 1, 2049) AS tool_arguments, substring(tool_result, 1, 2049) AS tool_result`
+
+// cutAt is how much of an input or output a list of spans gives, in bytes.
+const cutAt = 2048
+
+// Spans returns a page of a run's spans in start order.
+func (s *Service) Spans(ctx context.Context, scope Scope, runID uuid.UUID, q SpansQuery) (SpanPage, error) {
+	var after *cursor
+	if q.Cursor != "" {
+		c, err := parseCursor(q.Cursor, listSpans)
+		if err != nil {
+			return SpanPage{}, err
+		}
+		after = &c
+	}
+	p, err := s.find(ctx, scope, runID)
+	if err != nil {
+		return SpanPage{}, err
+	}
+	all, err := s.listSpans(ctx, p, runID)
+	if err != nil {
+		return SpanPage{}, err
+	}
+	page := SpanPage{SpanCount: len(all)}
+	start := 0
+	if after != nil {
+		start, _ = slices.BinarySearchFunc(all, *after, func(span Span, c cursor) int {
+			id, _ := strconv.ParseUint(c.ID, 16, 64) // an unknown id is only another place in the order
+			// Greater than the cursor's own span, so that the search ends behind it.
+			return cmp.Or(cmp.Compare(span.StartTime.UnixNano(), c.Time), cmp.Compare(span.SpanID, id), -1)
+		})
+	}
+	end := min(start+q.Limit, len(all))
+	page.Spans, page.HasMore = all[start:end], end < len(all)
+	if page.HasMore {
+		last := page.Spans[len(page.Spans)-1]
+		page.NextCursor = cursor{List: listSpans, Time: last.StartTime.UnixNano(), ID: runmodel.FormatSpanID(last.SpanID)}.String()
+	}
+	if q.Full && len(page.Spans) > 0 {
+		return s.withPayloads(ctx, p, runID, page)
+	}
+	for i := range page.Spans {
+		page.Spans[i].abridge()
+	}
+	return page, nil
+}
+
+// listSpans reads all spans of a run, folded, with their places in the tree.
+func (s *Service) listSpans(ctx context.Context, p place, runID uuid.UUID) ([]Span, error) {
+	w := p.where("start_time", runID)
+	var versions []runmodel.Span
+	if err := query(ctx, s.conn, p.scope(), &versions, `SELECT `+listedColumns+` FROM spans WHERE `+w.String(), w.args...); err != nil {
+		return nil, err
+	}
+	if len(versions) == 0 {
+		return nil, ErrNotFound
+	}
+	folded := runmodel.Fold(versions)
+	counted := runmodel.CountsUsage(folded)
+	depths := depthsOf(folded)
+	spans := make([]Span, len(folded))
+	for i := range folded {
+		spans[i] = Span{Span: folded[i], Depth: depths[i], UsageCounted: counted[i]}
+	}
+	return spans, nil
+}
+
+// depthsOf gives each span its distance from the root. A span whose parent has not arrived, or whose parents
+// form a circle, counts as a root.
+func depthsOf(spans []runmodel.Span) []int {
+	index := make(map[uint64]int, len(spans))
+	for i := range spans {
+		index[spans[i].SpanID] = i
+	}
+	const unknown, underWay = -1, -2
+	depths := make([]int, len(spans))
+	for i := range depths {
+		depths[i] = unknown
+	}
+	var path []int
+	for i := range spans {
+		path = path[:0]
+		at, base := i, 0
+		for {
+			if depths[at] >= 0 {
+				base = depths[at] + 1
+				break
+			}
+			if depths[at] == underWay {
+				break // a circle
+			}
+			depths[at] = underWay
+			path = append(path, at)
+			parent, ok := index[spans[at].ParentSpanID]
+			if !ok {
+				break
+			}
+			at = parent
+		}
+		for j := len(path) - 1; j >= 0; j-- {
+			depths[path[j]] = base
+			base++
+		}
+	}
+	return depths
+}
+
+// abridge gives a listed span the beginnings of its inputs and outputs.
+func (s *Span) abridge() {
+	inputs := cmp.Or(s.Span.Inputs, s.ToolArguments, s.InputPreview)
+	outputs := cmp.Or(s.Span.Outputs, s.ToolResult, s.OutputPreview)
+	s.Inputs, s.Outputs = nonEmpty(cutText(inputs)), nonEmpty(cutText(outputs))
+	s.ToolArguments, s.ToolResult = cutText(s.ToolArguments), cutText(s.ToolResult)
+	s.Truncated = true
+}
+
+func cutText(text string) string {
+	if len(text) <= cutAt {
+		return text
+	}
+	return strings.ToValidUTF8(text[:cutAt], "")
+}
+
+func (s *Service) withPayloads(ctx context.Context, p place, runID uuid.UUID, page SpanPage) (SpanPage, error) {
+	ids := make([]uint64, len(page.Spans))
+	for i := range page.Spans {
+		ids[i] = page.Spans[i].SpanID
+	}
+	whole, err := s.payloads(ctx, p, runID, ids)
+	if err != nil {
+		return SpanPage{}, err
+	}
+	byID := make(map[uint64]Span, len(whole))
+	for _, span := range whole {
+		byID[span.SpanID] = span
+	}
+	for i := range page.Spans {
+		listed := page.Spans[i]
+		span := byID[listed.SpanID]
+		span.Depth, span.UsageCounted = listed.Depth, listed.UsageCounted
+		page.Spans[i] = span
+	}
+	return page, nil
+}
+
+// Span returns one span, whole. spanID is 16 lower-case hexadecimal digits.
+func (s *Service) Span(ctx context.Context, scope Scope, runID uuid.UUID, spanID string) (Span, error) {
+	id, err := strconv.ParseUint(spanID, 16, 64)
+	if err != nil {
+		return Span{}, ErrNotFound
+	}
+	p, err := s.find(ctx, scope, runID)
+	if err != nil {
+		return Span{}, err
+	}
+	all, err := s.listSpans(ctx, p, runID)
+	if err != nil {
+		return Span{}, err
+	}
+	at := slices.IndexFunc(all, func(span Span) bool { return span.SpanID == id })
+	if at < 0 {
+		return Span{}, ErrNotFound
+	}
+	page, err := s.withPayloads(ctx, p, runID, SpanPage{Spans: all[at : at+1]})
+	if err != nil {
+		return Span{}, err
+	}
+	return page.Spans[0], nil
+}
+
+// payloads reads spans whole, with their messages.
+func (s *Service) payloads(ctx context.Context, p place, runID uuid.UUID, ids []uint64) ([]Span, error) {
+	w := p.where("start_time", runID)
+	w.add("span_id IN (?)", ids)
+	var versions []runmodel.Span
+	if err := query(ctx, s.conn, p.scope(), &versions, `SELECT * FROM spans WHERE `+w.String(), w.args...); err != nil {
+		return nil, err
+	}
+	folded := runmodel.Fold(versions)
+	contents, err := s.contents(ctx, p, runID, folded)
+	if err != nil {
+		return nil, err
+	}
+	spans := make([]Span, len(folded))
+	for i := range folded {
+		if spans[i], err = contents.whole(folded[i]); err != nil {
+			return nil, err
+		}
+	}
+	return spans, nil
+}
+
+type contentsByID map[uint64]runmodel.Content
+
+func (s *Service) contents(ctx context.Context, p place, runID uuid.UUID, spans []runmodel.Span) (contentsByID, error) {
+	wanted := make(map[uint64]struct{})
+	for i := range spans {
+		span := &spans[i]
+		for _, id := range slices.Concat(span.InputMessageIDs, span.OutputMessageIDs,
+			[]uint64{span.InstructionsID, span.ToolDefinitionsID, span.ResourceID}) {
+			if id != 0 {
+				wanted[id] = struct{}{}
+			}
+		}
+	}
+	if len(wanted) == 0 {
+		return nil, nil
+	}
+	ids := make([]uint64, 0, len(wanted))
+	for id := range wanted {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	var w where
+	w.add(scopeMark)
+	w.add("hour BETWEEN fromUnixTimestamp(?) AND fromUnixTimestamp(?)",
+		p.FirstStart.Truncate(time.Hour).Unix(), p.LastStart.Truncate(time.Hour).Unix())
+	w.add("run_id = ?", runID)
+	w.add("content_id IN (?)", ids)
+	var rows []runmodel.Content
+	if err := query(ctx, s.conn, p.scope(), &rows, `SELECT * FROM contents WHERE `+w.String(), w.args...); err != nil {
+		return nil, err
+	}
+	byID := make(contentsByID, len(rows))
+	for _, row := range rows {
+		byID[row.ContentID] = row
+	}
+	return byID, nil
+}
+
+// text returns the JSON of a content, nil where it is not there: a span may be read before its contents are
+// written.
+func (c contentsByID) text(id uint64) (json.RawMessage, error) {
+	content, ok := c[id]
+	if !ok {
+		return nil, nil
+	}
+	text, err := runmodel.JoinContent(content.Kind, content.Frame, content.Texts)
+	if err != nil {
+		return nil, fmt.Errorf("read content %d: %w", id, err)
+	}
+	return text, nil
+}
+
+func (c contentsByID) messages(ids []uint64) ([]json.RawMessage, error) {
+	messages := make([]json.RawMessage, 0, len(ids))
+	for _, id := range ids {
+		text, err := c.text(id)
+		if err != nil {
+			return nil, err
+		}
+		if text != nil {
+			messages = append(messages, text)
+		}
+	}
+	return messages, nil
+}
+
+// elements returns a content as a list: its elements where it is an array, else itself.
+func (c contentsByID) elements(id uint64) ([]json.RawMessage, error) {
+	text, err := c.text(id)
+	if err != nil || text == nil {
+		return []json.RawMessage{}, err
+	}
+	var list []json.RawMessage
+	if json.Unmarshal(text, &list) == nil {
+		return list, nil
+	}
+	return []json.RawMessage{text}, nil
+}
+
+// whole joins a folded span with its contents.
+func (c contentsByID) whole(folded runmodel.Span) (Span, error) {
+	span := Span{Span: folded, Attributes: folded.RestoreAttributes(), ResourceAttributes: map[string]any{}}
+	var err error
+	if span.InputMessages, err = c.messages(folded.InputMessageIDs); err != nil {
+		return Span{}, err
+	}
+	if span.OutputMessages, err = c.messages(folded.OutputMessageIDs); err != nil {
+		return Span{}, err
+	}
+	if span.SystemInstructions, err = c.elements(folded.InstructionsID); err != nil {
+		return Span{}, err
+	}
+	if span.ToolDefinitions, err = c.elements(folded.ToolDefinitionsID); err != nil {
+		return Span{}, err
+	}
+	resource, err := c.text(folded.ResourceID)
+	if err != nil {
+		return Span{}, err
+	}
+	if err := unmarshal(string(resource), &span.ResourceAttributes); err != nil {
+		return Span{}, err
+	}
+	if err := unmarshal(folded.Events, &span.Events); err != nil {
+		return Span{}, err
+	}
+	if err := unmarshal(folded.Links, &span.Links); err != nil {
+		return Span{}, err
+	}
+	for key, value := range span.ResourceAttributes {
+		if text, ok := value.(string); ok && span.Attributes[key] == any(text) && folded.Attributes[key] == "" {
+			delete(span.Attributes, key) // taken over from the resource
+		}
+	}
+	span.Inputs = nonEmpty(cmp.Or(folded.Inputs, folded.ToolArguments, lastText(span.InputMessages)))
+	span.Outputs = nonEmpty(cmp.Or(folded.Outputs, folded.ToolResult, lastText(span.OutputMessages)))
+	return span, nil
+}
+
+func unmarshal(text string, value any) error {
+	if text == "" {
+		return nil
+	}
+	if err := json.Unmarshal([]byte(text), value); err != nil {
+		return fmt.Errorf("read stored JSON: %w", err)
+	}
+	return nil
+}
+
+// lastText is the text of the last message that has any.
+func lastText(messages []json.RawMessage) string {
+	for _, message := range slices.Backward(messages) {
+		if _, text, _ := runmodel.MessageText(message); text != "" {
+			return text
+		}
+	}
+	return ""
+}

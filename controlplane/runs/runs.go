@@ -1,0 +1,104 @@
+// Package runs reads runs and their spans from ClickHouse, for the projects that a caller may read.
+package runs
+
+import (
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/looptrace/looptrace/internal/runmodel"
+)
+
+// Errors that callers tell apart.
+var (
+	// ErrNotFound: no such run or span in the caller's projects.
+	ErrNotFound = errors.New("run not found")
+	// ErrUnavailable: ClickHouse does not answer.
+	ErrUnavailable = errors.New("run store is unavailable")
+	// ErrTooExpensive: the query ran into its bound of time or memory.
+	ErrTooExpensive = errors.New("query exceeds its bounds")
+	// ErrInvalidCursor: the cursor was not made by this service for this kind of list.
+	ErrInvalidCursor = errors.New("invalid cursor")
+)
+
+// Scope names the projects whose runs a caller may read.
+type Scope struct {
+	ProjectIDs []uuid.UUID
+}
+
+// ListQuery selects runs of one project, newest first. A zero member does not filter.
+type ListQuery struct {
+	ProjectID   uuid.UUID
+	Statuses    []string
+	Kinds       []string
+	Search      string
+	StartAfter  time.Time // inclusive
+	StartBefore time.Time // exclusive
+	Name        string
+	Model       string
+	SessionID   string
+	UserID      string
+	Tag         string
+	Environment string
+	ErrorType   string
+	MinDuration time.Duration
+	MinCostUSD  *float64
+	MinTokens   *int64
+
+	Limit  int
+	Offset int
+	Cursor string // excludes Offset
+}
+
+// Page is a page of runs. NextCursor is empty on the last one.
+type Page struct {
+	Runs       []Run
+	HasMore    bool
+	NextCursor string
+}
+
+// Run is a run with its totals and its root's payloads.
+type Run struct {
+	runmodel.Run
+	Inputs    *string
+	Outputs   *string
+	Truncated bool
+}
+
+// SpansQuery selects a page of a run's spans.
+type SpansQuery struct {
+	Full   bool
+	Limit  int
+	Cursor string
+}
+
+// SpanPage is a page of spans in start order. SpanCount counts all spans of the run.
+type SpanPage struct {
+	Spans      []Span
+	SpanCount  int
+	HasMore    bool
+	NextCursor string
+}
+
+// Span is a folded span as it is read. Messages, attributes, events and links are nil where payloads were
+// not asked for.
+type Span struct {
+	runmodel.Span
+	Depth        int
+	UsageCounted bool
+
+	Inputs    *string
+	Outputs   *string
+	Truncated bool
+
+	SystemInstructions []json.RawMessage
+	InputMessages      []json.RawMessage
+	OutputMessages     []json.RawMessage
+	ToolDefinitions    []json.RawMessage
+	Attributes         map[string]any
+	ResourceAttributes map[string]any
+	Events             []runmodel.Event
+	Links              []runmodel.Link
+}

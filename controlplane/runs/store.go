@@ -1,0 +1,109 @@
+package runs
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	ch "github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/google/uuid"
+)
+
+// scopeMark stands in every statement where the caller's projects must be named.
+const scopeMark = "{scope}"
+
+// Bounds of one query, so that no caller can take the engine from the others.
+const (
+	queryTimeout = 20 * time.Second
+	queryMemory  = 1 << 30
+)
+
+var errUnscoped = errors.New("statement does not say where the scope goes")
+
+// query is the one way in which this package reads: it puts the caller's projects in place of every
+// scopeMark and bounds the query. rows points to a slice of structs.
+func query(ctx context.Context, conn driver.Conn, scope Scope, rows any, statement string, args ...any) error {
+	if !strings.Contains(statement, scopeMark) {
+		return errUnscoped
+	}
+	if len(scope.ProjectIDs) == 0 {
+		return ErrNotFound
+	}
+	projects := make([]string, len(scope.ProjectIDs))
+	for i, id := range scope.ProjectIDs {
+		projects[i] = "'" + id.String() + "'"
+	}
+	statement = strings.ReplaceAll(statement, scopeMark, "project_id IN ("+strings.Join(projects, ", ")+")")
+	ctx = ch.Context(ctx, ch.WithSettings(ch.Settings{
+		"max_execution_time": int(queryTimeout.Seconds()),
+		"max_memory_usage":   queryMemory,
+	}))
+	if err := conn.Select(ctx, rows, statement, args...); err != nil {
+		return classify(err)
+	}
+	return nil
+}
+
+// ClickHouse's error codes for a query past its bounds (ErrorCodes.cpp).
+const (
+	codeTooSlow          = 160
+	codeTimeoutExceeded  = 159
+	codeMemoryLimit      = 241
+	codeTooManyBytesRows = 396
+)
+
+func classify(err error) error {
+	var exception *ch.Exception
+	if errors.As(err, &exception) {
+		if slices.Contains([]int32{codeTooSlow, codeTimeoutExceeded, codeMemoryLimit, codeTooManyBytesRows}, exception.Code) {
+			return fmt.Errorf("%w: %w", ErrTooExpensive, err)
+		}
+		return fmt.Errorf("query runs: %w", err)
+	}
+	if errors.Is(err, context.Canceled) {
+		return fmt.Errorf("query runs: %w", err)
+	}
+	return fmt.Errorf("%w: %w", ErrUnavailable, err)
+}
+
+// cursor is a place in a list ordered by time and id. Its text is opaque to clients.
+type cursor struct {
+	List string `json:"l"`
+	// Time is in Unix nanoseconds.
+	Time int64  `json:"t"`
+	ID   string `json:"i"`
+}
+
+// The lists that have cursors.
+const (
+	listRuns  = "runs"
+	listSpans = "spans"
+)
+
+func (c cursor) String() string {
+	text, _ := json.Marshal(c) // strings and an integer always encode
+	return base64.RawURLEncoding.EncodeToString(text)
+}
+
+func parseCursor(text, list string) (cursor, error) {
+	raw, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil {
+		return cursor{}, ErrInvalidCursor
+	}
+	var c cursor
+	if err := json.Unmarshal(raw, &c); err != nil || c.List != list {
+		return cursor{}, ErrInvalidCursor
+	}
+	if list == listRuns {
+		if _, err := uuid.Parse(c.ID); err != nil {
+			return cursor{}, ErrInvalidCursor
+		}
+	}
+	return c, nil
+}
