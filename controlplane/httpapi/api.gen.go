@@ -231,18 +231,11 @@ type Me struct {
 }
 
 // Message A message in the newest OpenTelemetry GenAI shape.
-type Message struct {
-	Parts                []MessagePart          `json:"parts"`
-	Role                 string                 `json:"role"`
-	AdditionalProperties map[string]interface{} `json:"-"`
-}
+type Message = json.RawMessage
 
 // MessagePart `text`, `reasoning`, `tool_call`, `tool_call_response`, `uri`, `blob`, `file` and others; an unknown
 // type is kept verbatim.
-type MessagePart struct {
-	Type                 string                 `json:"type"`
-	AdditionalProperties map[string]interface{} `json:"-"`
-}
+type MessagePart = json.RawMessage
 
 // Problem defines model for Problem.
 type Problem struct {
@@ -607,153 +600,6 @@ type UpdateProjectJSONRequestBody = ProjectUpdate
 
 // SetupJSONRequestBody defines body for Setup for application/json ContentType.
 type SetupJSONRequestBody = SetupRequest
-
-// Getter for additional properties for Message. Returns the specified
-// element and whether it was found
-func (a Message) Get(fieldName string) (value interface{}, found bool) {
-	if a.AdditionalProperties != nil {
-		value, found = a.AdditionalProperties[fieldName]
-	}
-	return
-}
-
-// Setter for additional properties for Message
-func (a *Message) Set(fieldName string, value interface{}) {
-	if a.AdditionalProperties == nil {
-		a.AdditionalProperties = make(map[string]interface{})
-	}
-	a.AdditionalProperties[fieldName] = value
-}
-
-// Override default JSON handling for Message to handle AdditionalProperties
-func (a *Message) UnmarshalJSON(b []byte) error {
-	object := make(map[string]json.RawMessage)
-	err := json.Unmarshal(b, &object)
-	if err != nil {
-		return err
-	}
-
-	if raw, found := object["parts"]; found {
-		err = json.Unmarshal(raw, &a.Parts)
-		if err != nil {
-			return fmt.Errorf("error reading 'parts': %w", err)
-		}
-		delete(object, "parts")
-	}
-
-	if raw, found := object["role"]; found {
-		err = json.Unmarshal(raw, &a.Role)
-		if err != nil {
-			return fmt.Errorf("error reading 'role': %w", err)
-		}
-		delete(object, "role")
-	}
-
-	if len(object) != 0 {
-		a.AdditionalProperties = make(map[string]interface{})
-		for fieldName, fieldBuf := range object {
-			var fieldVal interface{}
-			err := json.Unmarshal(fieldBuf, &fieldVal)
-			if err != nil {
-				return fmt.Errorf("error unmarshaling field %s: %w", fieldName, err)
-			}
-			a.AdditionalProperties[fieldName] = fieldVal
-		}
-	}
-	return nil
-}
-
-// Override default JSON handling for Message to handle AdditionalProperties
-func (a Message) MarshalJSON() ([]byte, error) {
-	var err error
-	object := make(map[string]json.RawMessage)
-
-	if a.Parts != nil {
-		object["parts"], err = json.Marshal(a.Parts)
-		if err != nil {
-			return nil, fmt.Errorf("error marshaling 'parts': %w", err)
-		}
-	}
-
-	object["role"], err = json.Marshal(a.Role)
-	if err != nil {
-		return nil, fmt.Errorf("error marshaling 'role': %w", err)
-	}
-
-	for fieldName, field := range a.AdditionalProperties {
-		object[fieldName], err = json.Marshal(field)
-		if err != nil {
-			return nil, fmt.Errorf("error marshaling '%s': %w", fieldName, err)
-		}
-	}
-	return json.Marshal(object)
-}
-
-// Getter for additional properties for MessagePart. Returns the specified
-// element and whether it was found
-func (a MessagePart) Get(fieldName string) (value interface{}, found bool) {
-	if a.AdditionalProperties != nil {
-		value, found = a.AdditionalProperties[fieldName]
-	}
-	return
-}
-
-// Setter for additional properties for MessagePart
-func (a *MessagePart) Set(fieldName string, value interface{}) {
-	if a.AdditionalProperties == nil {
-		a.AdditionalProperties = make(map[string]interface{})
-	}
-	a.AdditionalProperties[fieldName] = value
-}
-
-// Override default JSON handling for MessagePart to handle AdditionalProperties
-func (a *MessagePart) UnmarshalJSON(b []byte) error {
-	object := make(map[string]json.RawMessage)
-	err := json.Unmarshal(b, &object)
-	if err != nil {
-		return err
-	}
-
-	if raw, found := object["type"]; found {
-		err = json.Unmarshal(raw, &a.Type)
-		if err != nil {
-			return fmt.Errorf("error reading 'type': %w", err)
-		}
-		delete(object, "type")
-	}
-
-	if len(object) != 0 {
-		a.AdditionalProperties = make(map[string]interface{})
-		for fieldName, fieldBuf := range object {
-			var fieldVal interface{}
-			err := json.Unmarshal(fieldBuf, &fieldVal)
-			if err != nil {
-				return fmt.Errorf("error unmarshaling field %s: %w", fieldName, err)
-			}
-			a.AdditionalProperties[fieldName] = fieldVal
-		}
-	}
-	return nil
-}
-
-// Override default JSON handling for MessagePart to handle AdditionalProperties
-func (a MessagePart) MarshalJSON() ([]byte, error) {
-	var err error
-	object := make(map[string]json.RawMessage)
-
-	object["type"], err = json.Marshal(a.Type)
-	if err != nil {
-		return nil, fmt.Errorf("error marshaling 'type': %w", err)
-	}
-
-	for fieldName, field := range a.AdditionalProperties {
-		object[fieldName], err = json.Marshal(field)
-		if err != nil {
-			return nil, fmt.Errorf("error marshaling '%s': %w", fieldName, err)
-		}
-	}
-	return json.Marshal(object)
-}
 
 // ServerInterface represents all server handlers.
 type ServerInterface interface {
@@ -1495,12 +1341,13 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 		ErrorHandler:       errorHandler,
 	}
 
-	router.GET(options.BaseURL+"/v1/runs", wrapper.ListRuns)
-	router.GET(options.BaseURL+"/v1/runs/:run_id", wrapper.GetRun)
-	router.GET(options.BaseURL+"/v1/runs/:run_id/spans", wrapper.ListSpans)
-	router.GET(options.BaseURL+"/v1/runs/:run_id/spans/:span_id", wrapper.GetSpan)
-	router.GET(options.BaseURL+"/v1/setup", wrapper.GetSetup)
-	router.POST(options.BaseURL+"/v1/setup", wrapper.Setup)
+	router.GET(options.BaseURL+"/healthz", wrapper.Healthz)
+	router.GET(options.BaseURL+"/readyz", wrapper.Readyz)
+	router.GET(options.BaseURL+"/v1/keys", wrapper.ListKeys)
+	router.POST(options.BaseURL+"/v1/keys", wrapper.CreateKey)
+	router.DELETE(options.BaseURL+"/v1/keys/:key_id", wrapper.RevokeKey)
+	router.GET(options.BaseURL+"/v1/keys/:key_id", wrapper.GetKey)
+	router.POST(options.BaseURL+"/v1/keys/:key_id/_actions/rotate", wrapper.RotateKey)
 	router.POST(options.BaseURL+"/v1/login", wrapper.Login)
 	router.POST(options.BaseURL+"/v1/logout", wrapper.Logout)
 	router.GET(options.BaseURL+"/v1/me", wrapper.GetMe)
@@ -1508,13 +1355,12 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.POST(options.BaseURL+"/v1/projects", wrapper.CreateProject)
 	router.GET(options.BaseURL+"/v1/projects/:project_id", wrapper.GetProject)
 	router.PATCH(options.BaseURL+"/v1/projects/:project_id", wrapper.UpdateProject)
-	router.GET(options.BaseURL+"/v1/keys", wrapper.ListKeys)
-	router.POST(options.BaseURL+"/v1/keys", wrapper.CreateKey)
-	router.DELETE(options.BaseURL+"/v1/keys/:key_id", wrapper.RevokeKey)
-	router.GET(options.BaseURL+"/v1/keys/:key_id", wrapper.GetKey)
-	router.POST(options.BaseURL+"/v1/keys/:key_id/_actions/rotate", wrapper.RotateKey)
-	router.GET(options.BaseURL+"/healthz", wrapper.Healthz)
-	router.GET(options.BaseURL+"/readyz", wrapper.Readyz)
+	router.GET(options.BaseURL+"/v1/runs", wrapper.ListRuns)
+	router.GET(options.BaseURL+"/v1/runs/:run_id", wrapper.GetRun)
+	router.GET(options.BaseURL+"/v1/runs/:run_id/spans", wrapper.ListSpans)
+	router.GET(options.BaseURL+"/v1/runs/:run_id/spans/:span_id", wrapper.GetSpan)
+	router.GET(options.BaseURL+"/v1/setup", wrapper.GetSetup)
+	router.POST(options.BaseURL+"/v1/setup", wrapper.Setup)
 }
 
 type ProblemApplicationProblemPlusJSONResponse Problem

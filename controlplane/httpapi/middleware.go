@@ -1,0 +1,194 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"github.com/looptrace/looptrace/controlplane/identity"
+)
+
+// trustedProxies may say on whose behalf they ask: the web service runs on the same machine.
+var trustedProxies = []string{"127.0.0.0/8", "::1/128"}
+
+// The session's cookie. Browsers keep a __Host- cookie to this host and to HTTPS, and refuse it over HTTP.
+const (
+	cookieHTTPS = "__Host-looptrace_session"
+	cookieHTTP  = "looptrace_session"
+)
+
+// call is what the middlewares find out about a request, for the handlers.
+type call struct {
+	id     string
+	client identity.Client
+	// https is whether the client's side of the connection is encrypted.
+	https bool
+	// session is the token in the cookie, whether or not it is valid.
+	session   string
+	principal *identity.Principal
+}
+
+// noRoute stands for the route of requests that match none.
+const noRoute = "none"
+
+type callKey struct{}
+
+func callOf(ctx context.Context) *call {
+	return ctx.Value(callKey{}).(*call) // the first middleware put it there
+}
+
+// identify gives the request an id and finds out where it comes from.
+func identify(c *gin.Context) {
+	request := &call{id: uuid.Must(uuid.NewV7()).String(), https: c.Request.TLS != nil}
+	request.client.UserAgent = c.Request.UserAgent()
+	request.client.Address, _ = netip.ParseAddr(c.ClientIP()) // the zero address is "unknown"
+	if fromTrustedProxy(c) {
+		request.https = request.https || c.GetHeader("X-Forwarded-Proto") == "https"
+		if host := c.GetHeader("X-Forwarded-Host"); host != "" {
+			c.Request.Host = host // what the browser's Origin is compared with
+		}
+	}
+	if cookie, err := c.Request.Cookie(cookieName(request.https)); err == nil {
+		request.session = cookie.Value
+	}
+	c.Request = c.Request.WithContext(context.WithValue(c.Request.Context(), callKey{}, request))
+	c.Header("X-Request-Id", request.id)
+	c.Next()
+}
+
+func fromTrustedProxy(c *gin.Context) bool {
+	addr, err := netip.ParseAddr(c.RemoteIP())
+	return err == nil && addr.Unmap().IsLoopback()
+}
+
+func cookieName(https bool) string {
+	if https {
+		return cookieHTTPS
+	}
+	return cookieHTTP
+}
+
+// observe writes the access log and measures. Neither holds a query string, a body or a credential.
+func (a *api) observe(c *gin.Context) {
+	start := time.Now()
+	c.Next()
+	elapsed := time.Since(start)
+	route := c.FullPath()
+	if route == "" {
+		route = noRoute
+	}
+	status := c.Writer.Status()
+	a.metrics.observe(c.Request.Method, route, status, elapsed)
+
+	request := callOf(c.Request.Context())
+	attrs := []slog.Attr{
+		slog.String("request_id", request.id),
+		slog.String("method", c.Request.Method),
+		slog.String("path", c.Request.URL.Path),
+		slog.String("route", route),
+		slog.Int("status", status),
+		slog.Float64("duration_ms", float64(elapsed.Microseconds())/1000),
+		slog.Int("bytes", max(c.Writer.Size(), 0)),
+		slog.String("client", request.client.Address.String()),
+	}
+	if p := request.principal; p != nil && p.User != nil {
+		attrs = append(attrs, slog.String("user_id", p.User.ID.String()))
+	}
+	if p := request.principal; p != nil && p.Key != nil {
+		attrs = append(attrs, slog.String("key_id", p.Key.ID.String()))
+	}
+	a.log.LogAttrs(c, slog.LevelInfo, "request", attrs...)
+}
+
+// recoverPanic answers 500 for a bug, and lets the process go on.
+func (a *api) recoverPanic(c *gin.Context) {
+	defer func() {
+		cause := recover()
+		if cause == nil {
+			return
+		}
+		if err, ok := cause.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+			panic(cause) // net/http's own way to cut a connection
+		}
+		err := fmt.Errorf("panic: %v\n%s", cause, debug.Stack())
+		if c.Writer.Written() {
+			a.log.ErrorContext(c, "request failed after its answer began", "request_id", callOf(c.Request.Context()).id, "error", err)
+			c.Abort()
+			return
+		}
+		a.fail(c, err)
+	}()
+	c.Next()
+}
+
+// secureHeaders keeps answers out of caches and frames, and browsers from guessing at them.
+func secureHeaders(c *gin.Context) {
+	h := c.Writer.Header()
+	h.Set("Cache-Control", "no-store")
+	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("X-Content-Type-Options", "nosniff")
+	c.Next()
+}
+
+// sameOrigin refuses what another site makes a browser send. A request with a key is none of its business:
+// browsers do not add keys by themselves.
+func (a *api) sameOrigin(c *gin.Context) {
+	if !presentsKey(c.Request) {
+		if err := a.crossOrigin.Check(c.Request); err != nil {
+			a.fail(c, fmt.Errorf("%w: %w", errCrossOrigin, err))
+			return
+		}
+	}
+	c.Next()
+}
+
+// authenticate finds out who asks.
+func (a *api) authenticate(c *gin.Context) {
+	request := callOf(c.Request.Context())
+	principal, err := a.identity.Resolve(c.Request.Context(), credential(c.Request, request.session))
+	if err != nil {
+		a.fail(c, err)
+		return
+	}
+	request.principal = principal
+	c.Next()
+}
+
+// presentsKey tells whether the request carries a key. Then its cookies do not count.
+func presentsKey(r *http.Request) bool {
+	return r.Header.Get("Authorization") != "" || r.Header.Get("X-Api-Key") != ""
+}
+
+// credential takes the key of the request, else its session.
+func credential(r *http.Request, session string) identity.Credential {
+	if header := r.Header.Get("Authorization"); header != "" {
+		scheme, key, _ := strings.Cut(header, " ")
+		if !strings.EqualFold(scheme, "Bearer") {
+			return identity.Credential{}
+		}
+		return identity.Credential{Key: strings.TrimSpace(key)}
+	}
+	if key := r.Header.Get("X-Api-Key"); key != "" {
+		return identity.Credential{Key: key}
+	}
+	return identity.Credential{Session: session}
+}
+
+// validate holds the request to the OpenAPI document.
+func (a *api) validate(c *gin.Context) {
+	if err := a.validator.check(c); err != nil {
+		a.fail(c, err)
+		return
+	}
+	c.Next()
+}

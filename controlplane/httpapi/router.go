@@ -1,0 +1,119 @@
+package httpapi
+
+import (
+	_ "embed"
+	"fmt"
+	"log/slog"
+	"net/http"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/gin-gonic/gin"
+
+	"github.com/looptrace/looptrace/controlplane/identity"
+)
+
+//go:embed openapi.yaml
+var document []byte
+
+// api implements the operations of the contract.
+type api struct {
+	identity    *identity.Service
+	runs        Runs
+	log         *slog.Logger
+	metrics     *metrics
+	validator   *validator
+	crossOrigin *http.CrossOriginProtection
+}
+
+var _ StrictServerInterface = (*api)(nil)
+
+// New returns the API as an HTTP handler.
+func New(identities *identity.Service, runs Runs, log *slog.Logger) (*gin.Engine, error) {
+	doc, err := openapi3.NewLoader().LoadFromData(document)
+	if err != nil {
+		return nil, fmt.Errorf("read the OpenAPI document: %w", err)
+	}
+	reference, err := newReference(doc)
+	if err != nil {
+		return nil, err
+	}
+	a := &api{
+		identity: identities, runs: runs, log: log,
+		metrics: newMetrics(), validator: newValidator(doc), crossOrigin: http.NewCrossOriginProtection(),
+	}
+
+	gin.SetMode(gin.ReleaseMode)
+	engine := gin.New()
+	engine.ContextWithFallback = true // a handler's context ends with its request
+	engine.HandleMethodNotAllowed = true
+	engine.RedirectTrailingSlash = false
+	if err := engine.SetTrustedProxies(trustedProxies); err != nil {
+		return nil, fmt.Errorf("set trusted proxies: %w", err)
+	}
+	engine.Use(identify, a.observe, a.recoverPanic, secureHeaders)
+	engine.NoRoute(func(c *gin.Context) { a.fail(c, errNoRoute) })
+	engine.NoMethod(func(c *gin.Context) { a.fail(c, errMethodNotAllowed) })
+
+	op := a.operations()
+
+	engine.GET("/healthz", op.Healthz)
+	engine.GET("/readyz", op.Readyz)
+	engine.GET("/metrics", a.metrics.serve)
+	engine.GET("/v1/openapi.json", reference.serveDocument)
+	engine.GET("/v1/docs", reference.servePage)
+	engine.GET("/v1/docs/style.css", reference.serveStyle)
+
+	public := engine.Group("/v1", a.sameOrigin, a.validate)
+	public.GET("/setup", op.GetSetup)
+	public.POST("/setup", op.Setup)
+	public.POST("/login", op.Login)
+
+	private := engine.Group("/v1", a.sameOrigin, a.authenticate, a.validate)
+	private.POST("/logout", op.Logout)
+	private.GET("/me", op.GetMe)
+
+	private.GET("/projects", op.ListProjects)
+	private.POST("/projects", op.CreateProject)
+	private.GET("/projects/:project_id", op.GetProject)
+	private.PATCH("/projects/:project_id", op.UpdateProject)
+
+	private.GET("/keys", op.ListKeys)
+	private.POST("/keys", op.CreateKey)
+	private.GET("/keys/:key_id", op.GetKey)
+	private.DELETE("/keys/:key_id", op.RevokeKey)
+	private.POST("/keys/:key_id/_actions/rotate", op.RotateKey)
+
+	private.GET("/runs", op.ListRuns)
+	private.GET("/runs/:run_id", op.GetRun)
+	private.GET("/runs/:run_id/spans", op.ListSpans)
+	private.GET("/runs/:run_id/spans/:span_id", op.GetSpan)
+
+	return engine, nil
+}
+
+// operations returns the generated wrappers, which read parameters and bodies and write answers. Their errors
+// end where all do.
+func (a *api) operations() *ServerInterfaceWrapper {
+	return &ServerInterfaceWrapper{
+		Handler: NewStrictHandlerWithOptions(a, nil, StrictGinServerOptions{
+			HandlerErrorFunc:         a.fail,
+			RequestErrorHandlerFunc:  a.unreadable,
+			ResponseErrorHandlerFunc: a.unwritten,
+		}),
+		ErrorHandler: func(c *gin.Context, err error, _ int) { a.unreadable(c, err) },
+	}
+}
+
+// unreadable answers a request that the document allows and the generated types cannot hold.
+func (a *api) unreadable(c *gin.Context, err error) {
+	a.fail(c, invalidRequest{{Location: "request", Message: err.Error()}})
+}
+
+// unwritten ends a request whose answer could not be written.
+func (a *api) unwritten(c *gin.Context, err error) {
+	if c.Writer.Written() { // the client went away; nothing can be told
+		c.Abort()
+		return
+	}
+	a.fail(c, fmt.Errorf("write answer: %w", err))
+}

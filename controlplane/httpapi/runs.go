@@ -1,0 +1,335 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/looptrace/looptrace/controlplane/runs"
+	"github.com/looptrace/looptrace/internal/apikey"
+	"github.com/looptrace/looptrace/internal/runmodel"
+)
+
+// Runs reads runs for the projects of a scope.
+type Runs interface {
+	List(ctx context.Context, scope runs.Scope, q runs.ListQuery) (runs.Page, error)
+	Get(ctx context.Context, scope runs.Scope, runID uuid.UUID) (runs.Run, error)
+	Spans(ctx context.Context, scope runs.Scope, runID uuid.UUID, q runs.SpansQuery) (runs.SpanPage, error)
+	Span(ctx context.Context, scope runs.Scope, runID uuid.UUID, spanID string) (runs.Span, error)
+	Ping(ctx context.Context) error
+}
+
+// defaultSpans is the length of a page of spans where the request does not say.
+const defaultSpans = 1000
+
+// ListRuns lists a project's runs.
+func (a *api) ListRuns(ctx context.Context, req ListRunsRequestObject) (ListRunsResponseObject, error) {
+	scope, err := readable(ctx, &req.Params.ProjectId)
+	if err != nil {
+		return nil, err
+	}
+	query, err := listQuery(req.Params, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	page, err := a.runs.List(ctx, scope, query)
+	if err != nil {
+		return nil, err
+	}
+	data := make([]Run, len(page.Runs))
+	for i := range page.Runs {
+		data[i] = runOf(&page.Runs[i])
+	}
+	return ListRuns200JSONResponse{
+		Data: data, Limit: query.Limit, Offset: query.Offset, HasMore: page.HasMore, NextCursor: known(page.NextCursor),
+	}, nil
+}
+
+// GetRun reads one run.
+func (a *api) GetRun(ctx context.Context, req GetRunRequestObject) (GetRunResponseObject, error) {
+	scope, err := readable(ctx, req.Params.ProjectId)
+	if err != nil {
+		return nil, err
+	}
+	run, err := a.runs.Get(ctx, scope, req.RunId)
+	if err != nil {
+		return nil, err
+	}
+	return GetRun200JSONResponse(runOf(&run)), nil
+}
+
+// ListSpans lists a run's spans.
+func (a *api) ListSpans(ctx context.Context, req ListSpansRequestObject) (ListSpansResponseObject, error) {
+	scope, err := readable(ctx, req.Params.ProjectId)
+	if err != nil {
+		return nil, err
+	}
+	query := runs.SpansQuery{
+		Full: valueOf(req.Params.Full, false), Limit: valueOf(req.Params.Limit, defaultSpans), Cursor: valueOf(req.Params.Cursor, ""),
+	}
+	page, err := a.runs.Spans(ctx, scope, req.RunId, query)
+	if err != nil {
+		return nil, err
+	}
+	data := make([]Span, len(page.Spans))
+	for i := range page.Spans {
+		if data[i], err = spanOf(&page.Spans[i], query.Full); err != nil {
+			return nil, err
+		}
+	}
+	return ListSpans200JSONResponse{
+		Data: data, Limit: query.Limit, HasMore: page.HasMore, NextCursor: known(page.NextCursor), SpanCount: int64(page.SpanCount),
+	}, nil
+}
+
+// GetSpan reads one span whole.
+func (a *api) GetSpan(ctx context.Context, req GetSpanRequestObject) (GetSpanResponseObject, error) {
+	scope, err := readable(ctx, req.Params.ProjectId)
+	if err != nil {
+		return nil, err
+	}
+	span, err := a.runs.Span(ctx, scope, req.RunId, req.SpanId)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := spanOf(&span, true)
+	if err != nil {
+		return nil, err
+	}
+	return GetSpan200JSONResponse(answer), nil
+}
+
+// readable is the one way to a scope: the project, where the caller may read its runs, or all such projects.
+func readable(ctx context.Context, project *uuid.UUID) (runs.Scope, error) {
+	principal := callOf(ctx).principal
+	if project != nil {
+		return runs.Scope{ProjectIDs: []uuid.UUID{*project}}, principal.Authorize(*project, apikey.ScopeRunsRead)
+	}
+	projects, err := principal.ProjectsWith(apikey.ScopeRunsRead)
+	return runs.Scope{ProjectIDs: projects}, err
+}
+
+func listQuery(p ListRunsParams, now time.Time) (runs.ListQuery, error) {
+	page := pageOf(p.Limit, p.Offset)
+	query := runs.ListQuery{
+		ProjectID: p.ProjectId,
+		Kinds:     valueOf(p.Kind, nil), Search: valueOf(p.Search, ""),
+		Name: valueOf(p.Name, ""), Model: valueOf(p.Model, ""), SessionID: valueOf(p.SessionId, ""),
+		UserID: valueOf(p.UserId, ""), Tag: valueOf(p.Tag, ""), Environment: valueOf(p.Environment, ""),
+		ErrorType:  valueOf(p.ErrorType, ""),
+		MinCostUSD: p.MinCostUsd, MinTokens: p.MinTokens,
+		MinDuration: time.Duration(valueOf(p.MinDurationMs, 0) * float64(time.Millisecond)),
+		Limit:       page.Limit, Offset: page.Offset, Cursor: valueOf(p.Cursor, ""),
+	}
+	for _, status := range valueOf(p.Status, nil) {
+		query.Statuses = append(query.Statuses, string(status))
+	}
+	var invalid invalidRequest
+	if query.Cursor != "" && query.Offset > 0 {
+		invalid = append(invalid, fieldError{Location: "query.offset", Message: "must not be given together with cursor"})
+	}
+	for _, bound := range []struct {
+		name  string
+		value *time.Time
+		to    *time.Time
+	}{{"start_after", p.StartAfter, &query.StartAfter}, {"start_before", p.StartBefore, &query.StartBefore}} {
+		if bound.value == nil {
+			continue
+		}
+		if bound.value.Before(earliestStart) || bound.value.After(latestStart) {
+			invalid = append(invalid, fieldError{
+				Location: "query." + bound.name, Message: "must be between 1970 and 2261", Value: bound.value.Format(time.RFC3339Nano),
+			})
+		}
+		*bound.to = bound.value.UTC()
+	}
+	if len(invalid) > 0 {
+		return runs.ListQuery{}, invalid
+	}
+	if p.WindowSeconds != nil {
+		since := now.Add(-time.Duration(*p.WindowSeconds) * time.Second).UTC()
+		if since.After(query.StartAfter) {
+			query.StartAfter = since
+		}
+	}
+	return query, nil
+}
+
+// The store keeps times in 64 bits of nanoseconds.
+var (
+	earliestStart = time.Unix(0, 0)
+	latestStart   = time.Date(2261, time.December, 31, 23, 59, 59, 0, time.UTC)
+)
+
+func runOf(r *runs.Run) Run {
+	run := Run{
+		RunId: r.RunID, ProjectId: r.ProjectID, Name: r.Name, Kind: r.Kind, Status: Status(r.Status),
+		StartTime: r.StartTime.UTC(), EndTime: present(r.EndTime), DurationMs: elapsed(r.StartTime, r.EndTime),
+		Inputs: r.Inputs, Outputs: r.Outputs, Truncated: r.Truncated,
+		SessionId: known(r.SessionID), ConversationId: known(r.ConversationID), UserId: known(r.UserID),
+		AgentName: known(r.AgentName), Tags: list(r.Tags), Metadata: r.Metadata,
+		Environment: known(r.Environment), Release: known(r.Release),
+		Prompt: promptOf(r.PromptID, r.PromptName, r.PromptVersion), Models: list(r.Models),
+		Usage:   usageOf(r.InputTokens, r.OutputTokens, r.CacheReadTokens, r.CacheWriteTokens, r.ReasoningTokens),
+		CostUsd: r.CostUSD, CostSource: costSourceOf(r.CostSource),
+		SpanCount: count(r.SpanCount), ErrorCount: count(r.ErrorCount),
+		LlmCallCount: count(r.LLMCallCount), ToolCallCount: count(r.ToolCallCount),
+		ReceivedAt: r.FirstReceived.UTC(),
+	}
+	if run.Metadata == nil {
+		run.Metadata = map[string]string{}
+	}
+	if r.ErrorType != "" || r.ErrorMessage != "" {
+		run.Error = &RunError{Type: r.ErrorType, Message: r.ErrorMessage}
+	}
+	return run
+}
+
+// spanOf leaves payloads out unless the span was read whole.
+func spanOf(s *runs.Span, whole bool) (Span, error) {
+	span := Span{
+		SpanId: runmodel.FormatSpanID(s.SpanID), RunId: s.RunID, Name: s.Name, Kind: s.Kind,
+		Operation: known(s.Operation), Status: Status(s.Status),
+		StartTime: s.StartTime.UTC(), EndTime: present(s.EndTime), DurationMs: elapsed(s.StartTime, s.EndTime),
+		Depth: s.Depth, Dialect: known(s.Dialect), Provider: known(s.Provider), Framework: known(s.Framework),
+		ServiceName: known(s.ServiceName), RequestModel: known(s.RequestModel), ResponseModel: known(s.ResponseModel),
+		Inputs: s.Inputs, Outputs: s.Outputs, Truncated: s.Truncated,
+		Usage:        usageOf(s.InputTokens, s.OutputTokens, s.CacheReadTokens, s.CacheWriteTokens, s.ReasoningTokens),
+		UsageCounted: s.UsageCounted, CostUsd: s.CostUSD, CostSource: costSourceOf(s.CostSource),
+		FinishReasons: list(s.FinishReasons),
+		SessionId:     known(s.SessionID), ConversationId: known(s.ConversationID), UserId: known(s.UserID),
+		AgentName: known(s.AgentName), Prompt: promptOf(s.PromptID, s.PromptName, s.PromptVersion),
+	}
+	if s.ParentSpanID != 0 {
+		parent := runmodel.FormatSpanID(s.ParentSpanID)
+		span.ParentSpanId = &parent
+	}
+	if s.ErrorType != "" || s.ErrorMessage != "" || s.ErrorStack != "" {
+		span.Error = &SpanError{Type: s.ErrorType, Message: s.ErrorMessage, Stack: s.ErrorStack}
+	}
+	if s.ToolName != "" || s.ToolCallID != "" || s.ToolArguments != "" || s.ToolResult != "" {
+		span.Tool = &ToolCall{
+			Name: known(s.ToolName), CallId: known(s.ToolCallID), Arguments: known(s.ToolArguments), Result: known(s.ToolResult),
+		}
+	}
+	if s.TimeToFirstToken != nil {
+		ms := *s.TimeToFirstToken * 1000
+		span.TimeToFirstTokenMs = &ms
+	}
+	if !whole {
+		return span, nil
+	}
+	span.ScopeName, span.ScopeVersion = known(s.ScopeName), known(s.ScopeVersion)
+	span.Attributes, span.ResourceAttributes = object(s.Attributes), object(s.ResourceAttributes)
+	span.SystemInstructions, span.InputMessages, span.OutputMessages = all(s.SystemInstructions), all(s.InputMessages), all(s.OutputMessages)
+	definitions := make([]any, len(s.ToolDefinitions))
+	for i, definition := range s.ToolDefinitions {
+		definitions[i] = definition
+	}
+	span.ToolDefinitions = &definitions
+	events := make([]SpanEvent, len(s.Events))
+	for i, event := range s.Events {
+		events[i] = SpanEvent{Name: event.Name, Time: event.Time.UTC(), Attributes: *object(event.Attributes)}
+	}
+	span.Events = &events
+	links := make([]SpanLink, len(s.Links))
+	for i, link := range s.Links {
+		run, err := uuid.Parse(link.RunID)
+		if err != nil {
+			return Span{}, fmt.Errorf("read run of link: %w", err)
+		}
+		links[i] = SpanLink{RunId: run, SpanId: link.SpanID, Attributes: *object(link.Attributes)}
+	}
+	span.Links = &links
+	return span, nil
+}
+
+// usageOf is null where nothing is known. The total is the sum of what is: some calls have no output.
+func usageOf(input, output, cacheRead, cacheWrite, reasoning *int64) *Usage {
+	if input == nil && output == nil && cacheRead == nil && cacheWrite == nil && reasoning == nil {
+		return nil
+	}
+	usage := &Usage{
+		InputTokens: input, OutputTokens: output, CacheReadInputTokens: cacheRead,
+		CacheWriteInputTokens: cacheWrite, ReasoningOutputTokens: reasoning,
+	}
+	if input != nil || output != nil {
+		total := valueOf(input, 0) + valueOf(output, 0)
+		usage.TotalTokens = &total
+	}
+	return usage
+}
+
+func promptOf(id, name, version string) *PromptRef {
+	if id == "" && name == "" && version == "" {
+		return nil
+	}
+	return &PromptRef{Id: known(id), Name: known(name), Version: known(version)}
+}
+
+func costSourceOf(source string) *CostSource {
+	if source == "" {
+		return nil
+	}
+	named := CostSource(source)
+	return &named
+}
+
+// known is null for text that is not there.
+func known(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
+// present is null for a time that is not there.
+func present(t time.Time) *time.Time {
+	if runmodel.IsAbsent(t) {
+		return nil
+	}
+	return utc(&t)
+}
+
+func elapsed(start, end time.Time) *float64 {
+	if runmodel.IsAbsent(end) {
+		return nil
+	}
+	ms := float64(end.Sub(start)) / float64(time.Millisecond)
+	return &ms
+}
+
+func count(n uint64) int64 { return int64(n) } //nolint:gosec // rows of one run
+
+// list is never null in JSON.
+func list(values []string) []string {
+	if values == nil {
+		return []string{}
+	}
+	return values
+}
+
+// all is never null in JSON.
+func all[T any](values []T) *[]T {
+	if values == nil {
+		values = []T{}
+	}
+	return &values
+}
+
+// object is never null in JSON.
+func object(members map[string]any) *map[string]any {
+	if members == nil {
+		members = map[string]any{}
+	}
+	return &members
+}
+
+func valueOf[T any](value *T, absent T) T {
+	if value == nil {
+		return absent
+	}
+	return *value
+}

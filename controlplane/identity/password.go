@@ -1,0 +1,125 @@
+package identity
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strings"
+
+	"golang.org/x/crypto/argon2"
+)
+
+// cost is what one argon2id hash takes. It stands in every stored hash, so that it can be raised here and
+// old hashes go on working until their owner's next login replaces them.
+type cost struct {
+	memoryKiB uint32
+	passes    uint32
+	threads   uint8
+}
+
+// currentCost takes about 100 ms, well over OWASP's minimum of 19 MiB and two passes.
+var currentCost = cost{memoryKiB: 64 * 1024, passes: 3, threads: 1}
+
+// maxCost bounds what a stored hash may ask for.
+var maxCost = cost{memoryKiB: 1024 * 1024, passes: 64, threads: 16}
+
+const (
+	saltLength = 16
+	hashLength = 32
+	// maxConcurrentHashes keeps a flood of logins from taking 64 MiB each at once.
+	maxConcurrentHashes = 2
+)
+
+var errPasswordHash = errors.New("stored password hash cannot be read")
+
+// hasher makes and checks password hashes, a bounded number at a time.
+type hasher struct {
+	cost  cost
+	slots chan struct{}
+	// dummy is checked in place of the hash of a user who does not exist, so that both take as long.
+	dummy string
+}
+
+func newHasher(c cost) *hasher {
+	h := &hasher{cost: c, slots: make(chan struct{}, maxConcurrentHashes)}
+	salt := make([]byte, saltLength)
+	sum := make([]byte, hashLength)
+	_, _ = rand.Read(salt) // crypto/rand.Read never returns an error
+	_, _ = rand.Read(sum)
+	h.dummy = encodeHash(c, salt, sum)
+	return h
+}
+
+// hash returns the PHC string of a new hash of the password.
+func (h *hasher) hash(ctx context.Context, password string) (string, error) {
+	if err := h.acquire(ctx); err != nil {
+		return "", err
+	}
+	defer h.release()
+	salt := make([]byte, saltLength)
+	_, _ = rand.Read(salt)
+	return encodeHash(h.cost, salt, h.cost.sum(password, salt, hashLength)), nil
+}
+
+// verify tells whether the password is the one that was hashed, and whether the hash should be made anew
+// because the cost has changed since.
+func (h *hasher) verify(ctx context.Context, password, encoded string) (ok, stale bool, err error) {
+	c, salt, want, err := decodeHash(encoded)
+	if err != nil {
+		return false, false, err
+	}
+	if err := h.acquire(ctx); err != nil {
+		return false, false, err
+	}
+	defer h.release()
+	got := c.sum(password, salt, len(want))
+	return subtle.ConstantTimeCompare(got, want) == 1, c != h.cost, nil
+}
+
+func (h *hasher) acquire(ctx context.Context) error {
+	select {
+	case h.slots <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("wait for a free hashing slot: %w", ctx.Err())
+	}
+}
+
+func (h *hasher) release() { <-h.slots }
+
+func (c cost) sum(password string, salt []byte, length int) []byte {
+	return argon2.IDKey([]byte(password), salt, c.passes, c.memoryKiB, c.threads, uint32(length)) //nolint:gosec // length is hashLength or was bounded by decodeHash
+}
+
+func encodeHash(c cost, salt, sum []byte) string {
+	b64 := base64.RawStdEncoding
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, c.memoryKiB, c.passes, c.threads,
+		b64.EncodeToString(salt), b64.EncodeToString(sum))
+}
+
+func decodeHash(encoded string) (c cost, salt, sum []byte, err error) {
+	parts := strings.Split(encoded, "$")
+	if len(parts) != 6 {
+		return cost{}, nil, nil, errPasswordHash
+	}
+	if _, err := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &c.memoryKiB, &c.passes, &c.threads); err != nil {
+		return cost{}, nil, nil, errPasswordHash
+	}
+	if salt, err = base64.RawStdEncoding.DecodeString(parts[4]); err != nil {
+		return cost{}, nil, nil, errPasswordHash
+	}
+	if sum, err = base64.RawStdEncoding.DecodeString(parts[5]); err != nil {
+		return cost{}, nil, nil, errPasswordHash
+	}
+	inRange := c.passes >= 1 && c.passes <= maxCost.passes && c.threads >= 1 && c.threads <= maxCost.threads &&
+		c.memoryKiB >= 8*uint32(c.threads) && c.memoryKiB <= maxCost.memoryKiB &&
+		len(salt) >= 8 && len(salt) <= 64 && len(sum) >= 16 && len(sum) <= 64
+	// Encoding again checks algorithm and version, and refuses every other spelling of the same numbers.
+	if !inRange || encodeHash(c, salt, sum) != encoded {
+		return cost{}, nil, nil, errPasswordHash
+	}
+	return c, salt, sum, nil
+}

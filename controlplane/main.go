@@ -1,0 +1,138 @@
+// Command looptrace-controlplane serves the API under /v1, except the two paths of ingest.
+//
+// Its environment: API_ADDR (default 127.0.0.1:7081), DATABASE_URL, CLICKHOUSE_URL and SESSION_SECRET, which
+// has no default.
+package main
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/looptrace/looptrace/controlplane/httpapi"
+	"github.com/looptrace/looptrace/controlplane/identity"
+	"github.com/looptrace/looptrace/controlplane/runs"
+	"github.com/looptrace/looptrace/internal/clickhouse"
+	"github.com/looptrace/looptrace/internal/postgres"
+)
+
+// shutdownTimeout is how long requests that are under way may take to end.
+const shutdownTimeout = 10 * time.Second
+
+func main() {
+	log := slog.New(slog.NewJSONHandler(os.Stderr, nil))
+	cfg, err := loadConfig(os.Getenv)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "looptrace-controlplane: "+err.Error())
+		os.Exit(1)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, cfg, log); err != nil {
+		log.Error("control plane ends", "error", err)
+		os.Exit(1)
+	}
+}
+
+// config is what the environment says.
+type config struct {
+	addr          string
+	databaseURL   string
+	clickhouseURL string
+	sessionSecret []byte
+}
+
+const minSecretBytes = 32
+
+func loadConfig(getenv func(string) string) (config, error) {
+	cfg := config{addr: getenv("API_ADDR"), databaseURL: getenv("DATABASE_URL"), clickhouseURL: getenv("CLICKHOUSE_URL")}
+	if cfg.addr == "" {
+		cfg.addr = "127.0.0.1:7081"
+	}
+	var missing []error
+	if cfg.databaseURL == "" {
+		missing = append(missing, errors.New("DATABASE_URL is not set; it is an address such as postgres://user:password@127.0.0.1:7087/looptrace"))
+	}
+	if cfg.clickhouseURL == "" {
+		missing = append(missing, errors.New("CLICKHOUSE_URL is not set; it is an address such as clickhouse://127.0.0.1:7085/looptrace"))
+	}
+	var err error
+	if cfg.sessionSecret, err = parseSecret(getenv("SESSION_SECRET")); err != nil {
+		missing = append(missing, err)
+	}
+	return cfg, errors.Join(missing...)
+}
+
+// parseSecret never repeats the secret in its error.
+func parseSecret(text string) ([]byte, error) {
+	const advice = "make one with: openssl rand -hex 32"
+	if text == "" {
+		return nil, errors.New("SESSION_SECRET is not set; " + advice)
+	}
+	secret, err := hex.DecodeString(text)
+	if err != nil {
+		return nil, errors.New("SESSION_SECRET is not hexadecimal; " + advice)
+	}
+	if len(secret) < minSecretBytes {
+		return nil, fmt.Errorf("SESSION_SECRET has %d bytes and needs %d; %s", len(secret), minSecretBytes, advice)
+	}
+	return secret, nil
+}
+
+// run serves until the context ends. It starts also while PostgreSQL or ClickHouse are away: what needs them
+// answers 503 until they are back.
+func run(ctx context.Context, cfg config, log *slog.Logger) error {
+	pool, err := postgres.Open(ctx, cfg.databaseURL)
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	conn, err := clickhouse.Open(cfg.clickhouseURL)
+	if err != nil {
+		return err
+	}
+	defer conn.Close() //nolint:errcheck // the process ends
+
+	api, err := httpapi.New(identity.New(pool, cfg.sessionSecret, time.Now), runs.NewService(conn), log)
+	if err != nil {
+		return err
+	}
+	server := &http.Server{
+		Handler:           api,
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       15 * time.Second,
+		WriteTimeout:      60 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", cfg.addr)
+	if err != nil {
+		return fmt.Errorf("listen on %s: %w", cfg.addr, err)
+	}
+	log.Info("control plane serves", "address", listener.Addr().String())
+
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	select {
+	case err := <-served:
+		return fmt.Errorf("serve: %w", err)
+	case <-ctx.Done():
+	}
+	log.Info("control plane stops")
+	// What was asked for is still answered, with its own deadline.
+	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
+	defer cancel()
+	if err := server.Shutdown(deadline); err != nil {
+		return errors.Join(fmt.Errorf("shut down: %w", err), server.Close())
+	}
+	return nil
+}
