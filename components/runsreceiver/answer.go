@@ -1,0 +1,211 @@
+package runsreceiver
+
+import (
+	"context"
+	"encoding/json"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+	spb "google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/protobuf/proto"
+)
+
+const (
+	typeJSON     = "application/json"
+	typeProtobuf = "application/x-protobuf"
+	typeProblem  = "application/problem+json"
+
+	headerRequestID = "X-Request-Id"
+
+	routeRuns   = "runs"
+	routeTraces = "traces"
+	routeOther  = "other"
+
+	outcomeQueued = "queued"
+
+	maxForeignBody = 4 << 10
+)
+
+// exchange is one request's answer in the making. It wraps the connection below everything that the HTTP
+// server puts around the handlers, so that errors of those layers (no key, no scope, key store away) leave in
+// the shape that this API promises, with the request's id.
+type exchange struct {
+	http.ResponseWriter
+
+	requestID string
+	route     string
+	mediaType string // the request's, without parameters
+	outcome   string
+
+	own     bool // this package writes the answer
+	held    int  // the status of an answer by somebody else, held back to be written anew
+	foreign []byte
+}
+
+type exchangeKey struct{}
+
+func newExchange(w http.ResponseWriter, req *http.Request) (*exchange, *http.Request) {
+	x := &exchange{
+		ResponseWriter: w,
+		requestID:      requestID(req.Header.Get(headerRequestID)),
+		route:          routeOf(req.URL.Path),
+	}
+	// A header that does not parse is as unknown as a type that is not supported.
+	x.mediaType, _, _ = mime.ParseMediaType(req.Header.Get("Content-Type"))
+	w.Header().Set(headerRequestID, x.requestID)
+	return x, req.WithContext(context.WithValue(req.Context(), exchangeKey{}, x))
+}
+
+// exchangeOf is the exchange that a request belongs to; there always is one.
+func exchangeOf(req *http.Request) *exchange {
+	return req.Context().Value(exchangeKey{}).(*exchange)
+}
+
+func routeOf(path string) string {
+	switch path {
+	case "/v1/runs":
+		return routeRuns
+	case "/v1/traces":
+		return routeTraces
+	default:
+		return routeOther
+	}
+}
+
+// requestID is the client's own id where it is fit for logs and headers, else a new one.
+func requestID(sent string) string {
+	fit := len(sent) > 0 && len(sent) <= 128 && strings.IndexFunc(sent, func(c rune) bool {
+		return ('a' > c || c > 'z') && ('A' > c || c > 'Z') && ('0' > c || c > '9') && !strings.ContainsRune("-_.:/+=", c)
+	}) < 0
+	if fit {
+		return sent
+	}
+	return uuid.Must(uuid.NewV7()).String()
+}
+
+// WriteHeader holds back an error that something else than this package answers with.
+func (x *exchange) WriteHeader(status int) {
+	if x.held != 0 {
+		return
+	}
+	if !x.own && status >= http.StatusBadRequest {
+		x.held = status
+		return
+	}
+	x.ResponseWriter.WriteHeader(status)
+}
+
+// Write keeps the beginning of what belongs to a held answer.
+func (x *exchange) Write(b []byte) (int, error) {
+	if x.held == 0 {
+		return x.ResponseWriter.Write(b)
+	}
+	room := maxForeignBody - len(x.foreign)
+	x.foreign = append(x.foreign, b[:min(room, len(b))]...)
+	return len(b), nil
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (x *exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
+
+// finish writes a held answer anew.
+func (x *exchange) finish() {
+	if x.held == 0 {
+		return
+	}
+	r := refusalOfStatus(x.held)
+	x.held = 0
+	contentType, _, _ := mime.ParseMediaType(x.Header().Get("Content-Type"))
+	switch text := strings.TrimSpace(string(x.foreign)); {
+	case contentType == typeProblem:
+		// Problem details are written for the client: their code and their words stay.
+		told := problemDetails{Code: r.code, Detail: r.detail}
+		if json.Unmarshal(x.foreign, &told) == nil {
+			r.code, r.detail = told.Code, told.Detail
+		}
+	case contentType == "text/plain" && text != "" && r.status < http.StatusInternalServerError:
+		r.detail = text
+	}
+	x.refuse(x, &r)
+}
+
+// refuse answers with an error: problem details, or a google.rpc.Status on the OTLP route. It writes through
+// w, which may carry the layers of the server that watch the answer pass.
+func (x *exchange) refuse(w http.ResponseWriter, r *refusalError) {
+	h := w.Header()
+	if r.retryAfter > 0 && h.Get("Retry-After") == "" {
+		h.Set("Retry-After", strconv.Itoa(r.retryAfter))
+	}
+	if r.allow != "" {
+		h.Set("Allow", r.allow)
+	}
+	if r.status == http.StatusUnauthorized {
+		h.Set("WWW-Authenticate", "Bearer")
+	}
+	x.outcome = r.code
+
+	switch {
+	case x.route != routeTraces:
+		x.write(w, r.status, typeProblem, marshalJSON(problemDetails{
+			Type:      "about:blank",
+			Title:     http.StatusText(r.status),
+			Status:    r.status,
+			Detail:    r.detail,
+			Code:      r.code,
+			RequestID: x.requestID,
+			Errors:    r.problems,
+		}))
+	case x.mediaType == typeProtobuf:
+		body, err := proto.Marshal(&spb.Status{Code: int32(r.rpc), Message: strings.ToValidUTF8(r.detail, "\uFFFD")}) //nolint:gosec // codes are below 17
+		if err != nil {
+			body = nil // two plain fields always marshal
+		}
+		x.write(w, r.status, typeProtobuf, body)
+	default:
+		// protojson varies its white space on purpose, so the two fields are written plainly.
+		x.write(w, r.status, typeJSON, marshalJSON(rpcStatus{Code: uint32(r.rpc), Message: r.detail}))
+	}
+}
+
+// accept answers that the request is queued.
+func (x *exchange) accept(w http.ResponseWriter, contentType string, body []byte) {
+	x.outcome = outcomeQueued
+	x.write(w, http.StatusAccepted, contentType, body)
+}
+
+func (x *exchange) write(w http.ResponseWriter, status int, contentType string, body []byte) {
+	x.own = true
+	h := w.Header()
+	h.Set("Content-Type", contentType)
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	h.Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // the client is gone: nobody is left to tell
+}
+
+type problemDetails struct {
+	Type      string    `json:"type"`
+	Title     string    `json:"title"`
+	Status    int       `json:"status"`
+	Detail    string    `json:"detail"`
+	Code      string    `json:"code"`
+	RequestID string    `json:"request_id"`
+	Errors    []problem `json:"errors,omitempty"`
+}
+
+type rpcStatus struct {
+	Code    uint32 `json:"code"`
+	Message string `json:"message"`
+}
+
+// marshalJSON writes one of this package's own answers, whose types always marshal.
+func marshalJSON(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return b
+}

@@ -1,0 +1,184 @@
+package runsreceiver
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"io"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+const (
+	// firstRead is what a body is charged before it has sent a byte; a slow or idle sender costs no more.
+	firstRead = 4 << 10
+
+	// maxZstdWindow is the largest window of the zstd content coding (RFC 9659). A decoder takes that much
+	// memory outside any limit of the body's size.
+	maxZstdWindow = 8 << 20
+)
+
+// intake bounds the memory that requests take. Bodies are read whole as they come on the wire, each charged to
+// one budget as it grows, and only then decompressed and decoded, by as many at a time as there are processors:
+// however slowly a client sends, it never holds a decompressor, and whatever a body inflates to, only so many
+// inflate at once.
+type intake struct {
+	maxBody int64
+	budget  int64
+	used    atomic.Int64
+	places  chan struct{}
+	benches sync.Pool // of *bench
+}
+
+// bench is what one decompression works with. Benches are pooled, so that what bombs made large is used again
+// by the next and given back to the system when there is no next.
+type bench struct {
+	gzip *gzip.Reader
+	zstd *zstd.Decoder
+	out  bytes.Buffer
+}
+
+func newIntake(maxBody, budget int64) *intake {
+	return &intake{
+		maxBody: maxBody,
+		budget:  budget,
+		places:  make(chan struct{}, runtime.GOMAXPROCS(0)),
+		benches: sync.Pool{New: func() any { return &bench{} }},
+	}
+}
+
+// charge is a request's share of the budget.
+type charge struct {
+	in *intake
+	n  int64
+}
+
+// grow takes n bytes more.
+func (c *charge) grow(n int64) error {
+	if n > c.in.budget {
+		return &bodyTooDense
+	}
+	if c.in.used.Add(n) > c.in.budget {
+		c.in.used.Add(-n)
+		return &overloaded
+	}
+	c.n += n
+	return nil
+}
+
+// release gives everything back. It may be called once.
+func (c *charge) release() { c.in.used.Add(-c.n) }
+
+// read reads a request's body as it is on the wire, charged to c.
+func (in *intake) read(req *http.Request, c *charge) ([]byte, error) {
+	if req.ContentLength > in.maxBody {
+		return nil, &bodyTooLarge
+	}
+	if err := c.grow(firstRead); err != nil {
+		return nil, err
+	}
+	buf := make([]byte, 0, firstRead)
+	for {
+		n, err := req.Body.Read(buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		if err == io.EOF { //nolint:errorlint // io.Reader promises io.EOF itself
+			return buf, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if int64(len(buf)) > in.maxBody {
+			return nil, &bodyTooLarge
+		}
+		if len(buf) < cap(buf) {
+			continue
+		}
+		size := int64(2 * cap(buf))
+		if known := req.ContentLength + 1; known > int64(len(buf)) && known < size {
+			size = known // one more byte than the body, to meet its end without growing again
+		}
+		if err := c.grow(size - int64(cap(buf))); err != nil {
+			return nil, err
+		}
+		grown := make([]byte, len(buf), size)
+		copy(grown, buf)
+		buf = grown
+	}
+}
+
+// decode waits for a processor, decompresses a body and hands it to fn, which must not keep it.
+func (in *intake) decode(ctx context.Context, encoding string, wire []byte, fn func(body []byte) error) error {
+	select {
+	case in.places <- struct{}{}:
+		defer func() { <-in.places }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if encoding == "" {
+		return fn(wire)
+	}
+	b := in.benches.Get().(*bench)
+	defer in.benches.Put(b)
+	body, err := b.decompress(encoding, wire, in.maxBody)
+	if err != nil {
+		return err
+	}
+	return fn(body)
+}
+
+func (b *bench) decompress(encoding string, wire []byte, limit int64) ([]byte, error) {
+	var (
+		from io.Reader
+		err  error
+	)
+	switch encoding {
+	case "gzip":
+		if b.gzip == nil {
+			b.gzip = new(gzip.Reader)
+		}
+		err = b.gzip.Reset(bytes.NewReader(wire))
+		from = b.gzip
+	case "zstd":
+		if b.zstd == nil {
+			b.zstd, err = zstd.NewReader(nil,
+				zstd.WithDecoderConcurrency(1), // in the caller's goroutine: nothing to close
+				zstd.WithDecoderLowmem(true),
+				zstd.WithDecoderMaxWindow(maxZstdWindow))
+			if err != nil {
+				return nil, err
+			}
+		}
+		err = b.zstd.Reset(bytes.NewReader(wire))
+		from = b.zstd
+	default:
+		return nil, &unsupportedEncoding
+	}
+	if err == nil {
+		b.out.Reset()
+		_, err = b.out.ReadFrom(io.LimitReader(from, limit+1))
+	}
+	if err != nil {
+		return nil, err
+	}
+	if int64(b.out.Len()) > limit {
+		return nil, &bodyTooLarge
+	}
+	return b.out.Bytes(), nil
+}
+
+// contentEncoding is the request's content coding, "" for none.
+func contentEncoding(h http.Header) (string, error) {
+	switch coding := strings.ToLower(strings.TrimSpace(strings.Join(h.Values("Content-Encoding"), ","))); coding {
+	case "", "identity":
+		return "", nil
+	case "gzip", "zstd":
+		return coding, nil
+	default:
+		return "", &unsupportedEncoding
+	}
+}

@@ -1,0 +1,68 @@
+package runsreceiver
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/config/confighttp"
+)
+
+// Config is the receiver's configuration: an HTTP server and what it may hold.
+type Config struct {
+	confighttp.ServerConfig `mapstructure:",squash"`
+
+	// MaxInFlightBytes bounds the memory that request bodies and the spans decoded from them take together.
+	// A request that finds no room is answered 503 with Retry-After.
+	MaxInFlightBytes int64 `mapstructure:"max_in_flight_bytes"`
+
+	// QueueTimeout bounds the time from a body read to its answer. When it is over and the next consumer has
+	// not taken the spans, the answer is 503 with Retry-After.
+	QueueTimeout time.Duration `mapstructure:"queue_timeout"`
+}
+
+var _ component.Config = (*Config)(nil)
+
+func createDefaultConfig() component.Config {
+	server := confighttp.NewDefaultServerConfig()
+	server.NetAddr.Endpoint = "localhost:7080"
+	server.MaxRequestBodySize = 20 << 20
+	server.ReadTimeout = 30 * time.Second
+	server.WriteTimeout = time.Minute
+	return &Config{
+		ServerConfig:     server,
+		MaxInFlightBytes: 256 << 20,
+		QueueTimeout:     10 * time.Second,
+	}
+}
+
+// Validate reports everything that is wrong with the configuration.
+func (c *Config) Validate() error {
+	var errs []error
+	if c.NetAddr.Endpoint == "" {
+		errs = append(errs, errors.New("endpoint is required"))
+	}
+	if len(c.CompressionAlgorithms) > 0 {
+		errs = append(errs, errors.New("compression_algorithms cannot be set: gzip and zstd are accepted"))
+	}
+	if c.MaxRequestBodySize <= 0 {
+		errs = append(errs, errors.New("max_request_body_size must be positive"))
+	}
+	if c.MaxInFlightBytes < c.MaxRequestBodySize {
+		errs = append(errs, fmt.Errorf("max_in_flight_bytes (%d) must hold at least one body of max_request_body_size (%d)",
+			c.MaxInFlightBytes, c.MaxRequestBodySize))
+	}
+	if c.ReadTimeout <= 0 {
+		errs = append(errs, errors.New("read_timeout must be positive: a slow body would hold its connection for ever"))
+	}
+	if c.QueueTimeout <= 0 {
+		errs = append(errs, errors.New("queue_timeout must be positive"))
+	}
+	// The server's write deadline runs from the end of the header, so it must cover the body and the queue.
+	if c.WriteTimeout > 0 && c.WriteTimeout <= c.ReadTimeout+c.QueueTimeout {
+		errs = append(errs, fmt.Errorf("write_timeout (%s) must be longer than read_timeout and queue_timeout together (%s)",
+			c.WriteTimeout, c.ReadTimeout+c.QueueTimeout))
+	}
+	return errors.Join(errs...)
+}

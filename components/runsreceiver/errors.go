@@ -1,0 +1,203 @@
+package runsreceiver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"google.golang.org/grpc/codes"
+
+	"github.com/looptrace/looptrace/components/runsreceiver/internal/jsonpull"
+)
+
+// refusalError is a reason not to take a request. Every one that a client can meet stands below: its status, its
+// stable code (which is also the metric's outcome), its code in gRPC's words for OTLP, and what to tell.
+type refusalError struct {
+	status     int
+	code       string
+	rpc        codes.Code
+	detail     string
+	retryAfter int // seconds; only where a retry can help
+
+	problems []problem // what fails validation, and where
+	allow    string    // the methods that would do
+}
+
+// problem is one value that fails validation.
+type problem struct {
+	Location string `json:"location"`
+	Message  string `json:"message"`
+	Value    any    `json:"value,omitempty"`
+}
+
+var (
+	malformed = refusalError{
+		status: http.StatusBadRequest, code: "malformed", rpc: codes.InvalidArgument,
+		detail: "The body cannot be parsed.",
+	}
+	unauthenticated = refusalError{
+		status: http.StatusUnauthorized, code: "unauthenticated", rpc: codes.Unauthenticated,
+		detail: "A valid key is required.",
+	}
+	forbidden = refusalError{
+		status: http.StatusForbidden, code: "forbidden", rpc: codes.PermissionDenied,
+		detail: "The key may not do this.",
+	}
+	notFound = refusalError{
+		status: http.StatusNotFound, code: "not_found", rpc: codes.NotFound,
+		detail: "There is nothing here. Ingest serves POST /v1/runs and POST /v1/traces.",
+	}
+	methodNotAllowed = refusalError{
+		status: http.StatusMethodNotAllowed, code: "method_not_allowed", rpc: codes.Unimplemented,
+		detail: "Only POST is allowed here.", allow: http.MethodPost,
+	}
+	bodyTimeout = refusalError{
+		status: http.StatusRequestTimeout, code: "body_timeout", rpc: codes.DeadlineExceeded,
+		detail: "The body did not arrive in time.",
+	}
+	bodyTooLarge = refusalError{
+		status: http.StatusRequestEntityTooLarge, code: "body_too_large", rpc: codes.InvalidArgument,
+		detail: "The body is larger than the limit, as sent or decompressed.",
+	}
+	bodyTooDense = refusalError{
+		status: http.StatusRequestEntityTooLarge, code: "body_too_dense", rpc: codes.InvalidArgument,
+		detail: "The body holds more values than may be decoded at once.",
+	}
+	windowTooLarge = refusalError{
+		status: http.StatusRequestEntityTooLarge, code: "window_too_large", rpc: codes.InvalidArgument,
+		detail: "The zstd window is larger than 8 MiB, the largest of the zstd content coding.",
+	}
+	recordTooLarge = refusalError{
+		status: http.StatusRequestEntityTooLarge, code: "record_too_large", rpc: codes.InvalidArgument,
+		detail: "The queue takes no record of this size: send fewer runs or spans in one request.",
+	}
+	unsupportedMediaType = refusalError{
+		status: http.StatusUnsupportedMediaType, code: "unsupported_media_type", rpc: codes.InvalidArgument,
+		detail: "The content type is not supported.",
+	}
+	unsupportedEncoding = refusalError{
+		status: http.StatusUnsupportedMediaType, code: "unsupported_encoding", rpc: codes.InvalidArgument,
+		detail: "The content encoding is not supported: send gzip, zstd or none.",
+	}
+	invalid = refusalError{
+		status: http.StatusUnprocessableEntity, code: "invalid", rpc: codes.InvalidArgument,
+		detail: "The body fails validation.",
+	}
+	rateLimited = refusalError{
+		status: http.StatusTooManyRequests, code: "rate_limited", rpc: codes.ResourceExhausted,
+		detail: "Too many requests.", retryAfter: 1,
+	}
+	overloaded = refusalError{
+		status: http.StatusServiceUnavailable, code: "overloaded", rpc: codes.Unavailable,
+		detail: "Too many bytes are being received at the moment.", retryAfter: 1,
+	}
+	queueUnavailable = refusalError{
+		status: http.StatusServiceUnavailable, code: "queue_unavailable", rpc: codes.Unavailable,
+		detail: "The queue did not take the request: nothing was accepted.", retryAfter: 5,
+	}
+	unavailable = refusalError{
+		status: http.StatusServiceUnavailable, code: "unavailable", rpc: codes.Unavailable,
+		detail: "A dependency is down: nothing was accepted.", retryAfter: 5,
+	}
+	clientGone = refusalError{
+		status: 499, code: "client_gone", rpc: codes.Canceled,
+		detail: "The client went away.", // counted, and seen by nobody
+	}
+	internal = refusalError{
+		status: http.StatusInternalServerError, code: "internal", rpc: codes.Internal,
+		detail: "The service has a fault.",
+	}
+)
+
+func (r *refusalError) Error() string { return r.code + ": " + r.detail }
+
+// because is the refusal with a detail of its own.
+func (r *refusalError) because(detail string) *refusalError {
+	told := *r
+	told.detail = detail
+	return &told
+}
+
+// refusalOfBody is why a body could not be read, decompressed or parsed.
+func refusalOfBody(err error) *refusalError {
+	var (
+		known  *refusalError
+		size   *http.MaxBytesError
+		syntax *jsonpull.SyntaxError
+	)
+	switch {
+	case errors.As(err, &known):
+		return known
+	case errors.As(err, &size), errors.Is(err, zstd.ErrDecoderSizeExceeded):
+		return &bodyTooLarge
+	case errors.Is(err, zstd.ErrWindowSizeExceeded):
+		return &windowTooLarge
+	case errors.Is(err, jsonpull.ErrWeight):
+		return &bodyTooDense
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return &bodyTimeout
+	case errors.Is(err, jsonpull.ErrDepth):
+		return malformed.because(fmt.Sprintf("The body nests deeper than %d levels.", maxDepth))
+	case errors.Is(err, context.DeadlineExceeded):
+		return &overloaded
+	case errors.Is(err, context.Canceled):
+		return &clientGone
+	case errors.As(err, &syntax):
+		return malformed.because("The body is " + syntax.Error() + ".")
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return malformed.because("The body ends early.")
+	default:
+		return malformed.because("The body cannot be parsed: " + err.Error() + ".")
+	}
+}
+
+// refusalOfConsumer is why the spans were not taken. All but one reason can pass, even those that the Collector
+// calls permanent (a topic that is missing, a right that is not granted): nothing was accepted, so the client
+// is asked to come again rather than to throw away what it holds.
+func refusalOfConsumer(err error) *refusalError {
+	switch {
+	case errors.Is(err, kerr.MessageTooLarge):
+		return &recordTooLarge
+	case errors.Is(err, context.Canceled):
+		return &clientGone
+	default:
+		return &queueUnavailable
+	}
+}
+
+// refusalOfStatus is the entry for a status that something else than this package answered with: the
+// Collector's HTTP server, or a middleware extension.
+func refusalOfStatus(status int) refusalError {
+	switch status {
+	case http.StatusBadRequest:
+		return malformed
+	case http.StatusUnauthorized:
+		return unauthenticated
+	case http.StatusForbidden:
+		return forbidden
+	case http.StatusNotFound:
+		return notFound
+	case http.StatusMethodNotAllowed:
+		return methodNotAllowed
+	case http.StatusRequestEntityTooLarge:
+		return bodyTooLarge
+	case http.StatusUnsupportedMediaType:
+		return unsupportedMediaType
+	case http.StatusTooManyRequests:
+		return rateLimited
+	case http.StatusServiceUnavailable:
+		return unavailable
+	}
+	r := internal
+	if status < http.StatusInternalServerError {
+		r = malformed
+		r.detail = "The request was refused."
+	}
+	r.status = status
+	return r
+}

@@ -1,0 +1,430 @@
+// Package jsonpull reads JSON strictly, front to back, without building a tree: the caller walks objects and
+// arrays by callbacks and takes each value as text, as a string or as the bytes that were sent.
+//
+// It exists beside encoding/json because ingest must tell where a value stood, keep numbers as they were
+// written, and refuse a body that is too deep or too dense before it has cost memory.
+package jsonpull
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// ErrDepth is the error of a Reader whose input nests deeper than it may.
+var ErrDepth = errors.New("JSON nests too deep")
+
+// ErrWeight is the error of a Reader whose input would take more memory, decoded, than it may.
+var ErrWeight = errors.New("JSON holds too many values")
+
+// What a decoded value takes beside its bytes, about: a string header or number in an interface, and what a
+// container adds to it.
+const (
+	valueWeight     = 16
+	containerWeight = 112
+)
+
+// SyntaxError tells what is wrong with the JSON, and at which byte.
+type SyntaxError struct {
+	Offset  int
+	Message string
+}
+
+func (e *SyntaxError) Error() string {
+	return fmt.Sprintf("invalid JSON at byte %d: %s", e.Offset, e.Message)
+}
+
+// Kind is what a value is.
+type Kind int
+
+// The kinds of JSON values. Invalid stands for the end of the input and for what starts no value.
+const (
+	Invalid Kind = iota
+	Null
+	Bool
+	Number
+	String
+	Array
+	Object
+)
+
+// Reader reads one JSON text. Its first error sticks: from then on every method returns a zero value, and Err
+// tells the error. The methods that read a value expect its kind, which Kind tells; they are otherwise an error
+// of syntax.
+type Reader struct {
+	data      []byte
+	pos       int
+	depth     int
+	maxDepth  int
+	weight    int64
+	maxWeight int64
+	err       error
+}
+
+// NewReader makes a Reader of data, which it neither copies nor changes. Containers may nest maxDepth deep, and
+// all may weigh maxWeight.
+func NewReader(data []byte, maxDepth int, maxWeight int64) *Reader {
+	r := &Reader{data: data, maxDepth: maxDepth, weight: int64(len(data)), maxWeight: maxWeight}
+	if !utf8.Valid(data) {
+		r.fail("not UTF-8")
+	}
+	return r
+}
+
+// Err is the first error.
+func (r *Reader) Err() error { return r.err }
+
+// Weight estimates the memory that the input takes when it is decoded: its bytes, and something for every value
+// read so far.
+func (r *Reader) Weight() int64 { return r.weight }
+
+// Offset is the place of the next byte. White space before a value is skipped by Kind.
+func (r *Reader) Offset() int { return r.pos }
+
+// Since is the input from an Offset to here.
+func (r *Reader) Since(offset int) []byte { return r.data[offset:r.pos] }
+
+// Kind tells what value comes next.
+func (r *Reader) Kind() Kind {
+	r.space()
+	if r.err != nil || r.pos == len(r.data) {
+		return Invalid
+	}
+	switch c := r.data[r.pos]; c {
+	case '{':
+		return Object
+	case '[':
+		return Array
+	case '"':
+		return String
+	case 't', 'f':
+		return Bool
+	case 'n':
+		return Null
+	default:
+		if c == '-' || '0' <= c && c <= '9' {
+			return Number
+		}
+		return Invalid
+	}
+}
+
+// Object reads an object. It calls member with every key; member must read the value, whole. A key that occurs
+// twice is given twice.
+func (r *Reader) Object(member func(key []byte)) {
+	if !r.open('{') {
+		return
+	}
+	for first := true; ; first = false {
+		if r.close('}', first) {
+			return
+		}
+		r.space()
+		key := r.key()
+		r.space()
+		r.expect(':')
+		if r.err != nil {
+			return
+		}
+		member(key)
+	}
+}
+
+// Array reads an array. It calls element for every element, which it must read, whole.
+func (r *Reader) Array(element func(index int)) {
+	if !r.open('[') {
+		return
+	}
+	for i := 0; ; i++ {
+		if r.close(']', i == 0) {
+			return
+		}
+		element(i)
+		if r.err != nil {
+			return
+		}
+	}
+}
+
+// String reads a string. A surrogate without its pair becomes U+FFFD.
+func (r *Reader) String() string {
+	r.weigh(valueWeight)
+	r.space()
+	raw, escaped := r.quoted()
+	if !escaped {
+		return string(raw)
+	}
+	return string(unescape(raw))
+}
+
+// Text reads any value and returns the bytes that were sent, without white space around them.
+func (r *Reader) Text() []byte {
+	r.space()
+	from := r.pos
+	switch r.Kind() {
+	case Object:
+		r.Object(func([]byte) { r.Text() })
+	case Array:
+		r.Array(func(int) { r.Text() })
+	case String:
+		r.weigh(valueWeight)
+		r.quoted()
+	case Number:
+		r.weigh(valueWeight)
+		r.number()
+	case Bool:
+		r.weigh(valueWeight)
+		if r.data[r.pos] == 't' {
+			r.literal("true")
+		} else {
+			r.literal("false")
+		}
+	case Null:
+		r.weigh(valueWeight)
+		r.literal("null")
+	default:
+		r.fail("expected a value")
+	}
+	if r.err != nil {
+		return nil
+	}
+	return r.data[from:r.pos]
+}
+
+// End makes anything but white space an error.
+func (r *Reader) End() {
+	r.space()
+	if r.err == nil && r.pos != len(r.data) {
+		r.fail("expected the end")
+	}
+}
+
+func (r *Reader) fail(message string) {
+	if r.err == nil {
+		r.err = &SyntaxError{Offset: r.pos, Message: message}
+	}
+}
+
+func (r *Reader) weigh(n int64) {
+	r.weight += n
+	if r.weight > r.maxWeight && r.err == nil {
+		r.err = ErrWeight
+	}
+}
+
+func (r *Reader) space() {
+	for r.pos < len(r.data) {
+		switch r.data[r.pos] {
+		case ' ', '\t', '\n', '\r':
+			r.pos++
+		default:
+			return
+		}
+	}
+}
+
+func (r *Reader) expect(c byte) {
+	if r.err != nil {
+		return
+	}
+	if r.pos == len(r.data) || r.data[r.pos] != c {
+		r.fail("expected " + strconv.QuoteRune(rune(c)))
+		return
+	}
+	r.pos++
+}
+
+func (r *Reader) open(c byte) bool {
+	r.weigh(valueWeight + containerWeight)
+	r.space()
+	r.expect(c)
+	if r.err != nil {
+		return false
+	}
+	r.depth++
+	if r.depth > r.maxDepth {
+		r.err = ErrDepth
+		return false
+	}
+	return true
+}
+
+// close tells whether the container ends here; otherwise it reads the comma before the next member.
+func (r *Reader) close(c byte, first bool) bool {
+	r.space()
+	if r.err != nil {
+		return true
+	}
+	if r.pos < len(r.data) && r.data[r.pos] == c {
+		r.pos++
+		r.depth--
+		return true
+	}
+	if !first {
+		if r.pos == len(r.data) || r.data[r.pos] != ',' {
+			r.fail("expected ',' or " + strconv.QuoteRune(rune(c)))
+			return true
+		}
+		r.pos++
+	}
+	return false
+}
+
+func (r *Reader) key() []byte {
+	raw, escaped := r.quoted()
+	if escaped {
+		return unescape(raw)
+	}
+	return raw
+}
+
+// quoted reads a string and returns what stands between its quotes.
+func (r *Reader) quoted() (raw []byte, escaped bool) {
+	r.expect('"')
+	if r.err != nil {
+		return nil, false
+	}
+	from := r.pos
+	for r.pos < len(r.data) {
+		switch c := r.data[r.pos]; {
+		case c == '"':
+			r.pos++
+			return r.data[from : r.pos-1], escaped
+		case c == '\\':
+			escaped = true
+			r.escape()
+			if r.err != nil {
+				return nil, false
+			}
+		case c < ' ':
+			r.fail("control character in a string")
+			return nil, false
+		default:
+			r.pos++
+		}
+	}
+	r.fail("unterminated string")
+	return nil, false
+}
+
+func (r *Reader) escape() {
+	if r.pos+1 == len(r.data) {
+		r.fail("unterminated string")
+		return
+	}
+	switch r.data[r.pos+1] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		r.pos += 2
+	case 'u':
+		if r.pos+6 > len(r.data) || hex4(r.data[r.pos+2:]) < 0 {
+			r.fail("invalid escape in a string")
+			return
+		}
+		r.pos += 6
+	default:
+		r.fail("invalid escape in a string")
+	}
+}
+
+func (r *Reader) literal(text string) {
+	if len(r.data)-r.pos < len(text) || string(r.data[r.pos:r.pos+len(text)]) != text {
+		r.fail("expected a value")
+		return
+	}
+	r.pos += len(text)
+}
+
+func (r *Reader) number() {
+	if r.data[r.pos] == '-' {
+		r.pos++
+	}
+	if r.pos < len(r.data) && r.data[r.pos] == '0' {
+		r.pos++
+	} else {
+		r.digits()
+	}
+	if r.pos < len(r.data) && r.data[r.pos] == '.' {
+		r.pos++
+		r.digits()
+	}
+	if r.pos < len(r.data) && (r.data[r.pos] == 'e' || r.data[r.pos] == 'E') {
+		r.pos++
+		if r.pos < len(r.data) && (r.data[r.pos] == '+' || r.data[r.pos] == '-') {
+			r.pos++
+		}
+		r.digits()
+	}
+}
+
+func (r *Reader) digits() {
+	from := r.pos
+	for r.pos < len(r.data) && '0' <= r.data[r.pos] && r.data[r.pos] <= '9' {
+		r.pos++
+	}
+	if r.pos == from {
+		r.fail("expected a digit")
+	}
+}
+
+// unescape resolves the escapes of a string that quoted has checked.
+func unescape(raw []byte) []byte {
+	out := make([]byte, 0, len(raw))
+	for i := 0; i < len(raw); i++ {
+		if raw[i] != '\\' {
+			out = append(out, raw[i])
+			continue
+		}
+		i++
+		switch raw[i] {
+		case 'b':
+			out = append(out, '\b')
+		case 'f':
+			out = append(out, '\f')
+		case 'n':
+			out = append(out, '\n')
+		case 'r':
+			out = append(out, '\r')
+		case 't':
+			out = append(out, '\t')
+		case 'u':
+			c := hex4(raw[i+1:])
+			i += 4
+			if utf16.IsSurrogate(c) {
+				low := rune(-1)
+				if i+6 < len(raw) && raw[i+1] == '\\' && raw[i+2] == 'u' {
+					low = hex4(raw[i+3:])
+				}
+				if c = utf16.DecodeRune(c, low); c != utf8.RuneError {
+					i += 6
+				}
+			}
+			out = utf8.AppendRune(out, c)
+		default:
+			out = append(out, raw[i])
+		}
+	}
+	return out
+}
+
+// hex4 is the value of four hexadecimal digits, -1 where they are not.
+func hex4(b []byte) rune {
+	if len(b) < 4 {
+		return -1
+	}
+	var v rune
+	for _, c := range b[:4] {
+		switch {
+		case '0' <= c && c <= '9':
+			v = v<<4 | rune(c-'0')
+		case 'a' <= c && c <= 'f':
+			v = v<<4 | rune(c-'a'+10)
+		case 'A' <= c && c <= 'F':
+			v = v<<4 | rune(c-'A'+10)
+		default:
+			return -1
+		}
+	}
+	return v
+}

@@ -1,0 +1,260 @@
+package runsreceiver
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/config/configauth"
+	"go.opentelemetry.io/collector/config/confighttp"
+	"go.opentelemetry.io/collector/config/configmiddleware"
+	"go.opentelemetry.io/collector/config/configoptional"
+	"go.opentelemetry.io/collector/consumer"
+	"go.opentelemetry.io/collector/consumer/consumertest"
+	"go.opentelemetry.io/collector/extension/extensionauth"
+	"go.opentelemetry.io/collector/extension/extensionmiddleware"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+	"go.opentelemetry.io/collector/receiver/receivertest"
+
+	"github.com/looptrace/looptrace/components/runsreceiver/internal/metadata"
+)
+
+// door is an extension that keeps the door as the key extension does: an authenticator that lets keys in, and
+// a middleware that turns some of them away with a plain answer.
+type door struct {
+	component.StartFunc
+	component.ShutdownFunc
+}
+
+var (
+	_      extensionauth.Server           = door{}
+	_      extensionmiddleware.HTTPServer = door{}
+	doorID                                = component.MustNewID("door")
+)
+
+type keyState struct{}
+
+func (door) Authenticate(ctx context.Context, headers map[string][]string) (context.Context, error) {
+	key, ok := strings.CutPrefix(http.Header(headers).Get("Authorization"), "Bearer ")
+	if !ok {
+		return ctx, errors.New("no key")
+	}
+	if key == "wrong" {
+		return ctx, errors.New("the key is not valid")
+	}
+	return context.WithValue(ctx, keyState{}, key), nil
+}
+
+func (door) GetHTTPHandler(context.Context) (extensionmiddleware.WrapHTTPHandlerFunc, error) {
+	return func(_ context.Context, next http.Handler) (http.Handler, error) {
+		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+			switch req.Context().Value(keyState{}) {
+			case "no-scope":
+				http.Error(w, "The key lacks the scope ingest:write.", http.StatusForbidden)
+			case "no-scope-problem":
+				w.Header().Set("Content-Type", typeProblem)
+				w.WriteHeader(http.StatusForbidden)
+				_, _ = io.WriteString(w, `{"status":403,"code":"scope_missing","detail":"The key lacks the scope ingest:write."}`)
+			case "unknown":
+				w.Header().Set("Retry-After", "7")
+				http.Error(w, "dial tcp 10.0.0.7:5432: connection refused", http.StatusServiceUnavailable)
+			case "broken":
+				http.Error(w, "nil pointer somewhere", http.StatusInternalServerError)
+			case "teapot":
+				http.Error(w, "short and stout", http.StatusTeapot)
+			default:
+				next.ServeHTTP(w, req)
+			}
+		}), nil
+	}, nil
+}
+
+type host struct{ component.Host }
+
+func (host) GetExtensions() map[component.ID]component.Component {
+	return map[component.ID]component.Component{doorID: door{}}
+}
+
+// start runs a receiver behind the door.
+func start(tb testing.TB, next consumer.Traces, changes ...func(*Config)) *runsReceiver {
+	tb.Helper()
+	cfg := createDefaultConfig().(*Config)
+	cfg.NetAddr.Endpoint = "127.0.0.1:0"
+	cfg.Auth = configoptional.Some(confighttp.AuthConfig{Config: configauth.Config{AuthenticatorID: doorID}})
+	cfg.Middlewares = []configmiddleware.Config{{ID: doorID}}
+	for _, change := range changes {
+		change(cfg)
+	}
+	r, err := newRunsReceiver(cfg, receivertest.NewNopSettings(metadata.Type), next)
+	require.NoError(tb, err)
+	require.NoError(tb, r.Start(tb.Context(), host{componenttest.NewNopHost()}))
+	tb.Cleanup(func() { assert.NoError(tb, r.Shutdown(context.Background())) }) //nolint:usetesting // the test's context has ended
+	return r
+}
+
+type sent struct {
+	method, path string // POST by default
+	header       map[string]string
+	body         string
+}
+
+// send sends a request with a good key and returns the answer with its body read.
+func send(tb testing.TB, r *runsReceiver, s sent) (*http.Response, string) {
+	tb.Helper()
+	method := s.method
+	if method == "" {
+		method = http.MethodPost
+	}
+	req, err := http.NewRequestWithContext(tb.Context(), method, "http://"+r.addr.String()+s.path, strings.NewReader(s.body))
+	require.NoError(tb, err)
+	req.Header.Set("Authorization", "Bearer good")
+	for k, v := range s.header {
+		if v == "" {
+			req.Header.Del(k)
+			continue
+		}
+		req.Header.Set(k, v)
+	}
+	resp, err := client.Do(req)
+	require.NoError(tb, err)
+	body, err := io.ReadAll(resp.Body)
+	require.NoError(tb, err)
+	require.NoError(tb, resp.Body.Close())
+	return resp, string(body)
+}
+
+// client keeps no connection open behind a test, whose server would wait for it.
+var client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DisableCompression: true}}
+
+func gzipped(tb testing.TB, body string) string {
+	tb.Helper()
+	var buf bytes.Buffer
+	w := gzip.NewWriter(&buf)
+	_, err := io.WriteString(w, body)
+	require.NoError(tb, err)
+	require.NoError(tb, w.Close())
+	return buf.String()
+}
+
+func zstdded(tb testing.TB, body string) string {
+	tb.Helper()
+	w, err := zstd.NewWriter(nil)
+	require.NoError(tb, err)
+	return string(w.EncodeAll([]byte(body), nil))
+}
+
+// failing is a consumer that takes nothing.
+func failing(err error) consumer.Traces {
+	return consumertest.NewErr(err)
+}
+
+// stuck is a consumer that answers once it is released, whatever its context says.
+type stuck struct {
+	consumertest.Consumer
+
+	entered chan struct{}
+	release chan struct{}
+}
+
+func newStuck() *stuck {
+	return &stuck{Consumer: consumertest.NewNop(), entered: make(chan struct{}, 100), release: make(chan struct{})}
+}
+
+func (s *stuck) ConsumeTraces(context.Context, ptrace.Traces) error {
+	s.entered <- struct{}{}
+	<-s.release
+	return nil
+}
+
+const oneRun = `{"runs":[{"run_id":"0199e0a1-0000-7000-8000-000000000001","name":"plan","start_time":"2026-01-01T00:00:00Z"}]}`
+
+func TestStartOnATakenPort(t *testing.T) {
+	t.Parallel()
+	first := start(t, consumertest.NewNop())
+	cfg := createDefaultConfig().(*Config)
+	cfg.NetAddr.Endpoint = first.addr.String()
+	second, err := newRunsReceiver(cfg, receivertest.NewNopSettings(metadata.Type), consumertest.NewNop())
+	require.NoError(t, err)
+	require.ErrorContains(t, second.Start(t.Context(), componenttest.NewNopHost()), "listen on "+first.addr.String())
+	require.NoError(t, second.Shutdown(t.Context()))
+}
+
+// A consumer that ignores its deadline delays neither the answer nor the end of the receiver.
+func TestStuckConsumer(t *testing.T) {
+	t.Parallel()
+	next := newStuck()
+	defer close(next.release)
+	r := start(t, next, func(c *Config) { c.QueueTimeout = 20 * time.Millisecond })
+
+	resp, _ := send(t, r, sent{path: "/v1/runs", header: map[string]string{"Content-Type": typeJSON}, body: oneRun})
+	assert.Equal(t, http.StatusServiceUnavailable, resp.StatusCode)
+	assert.Equal(t, "5", resp.Header.Get("Retry-After"))
+	assert.Positive(t, r.intake.used.Load(), "spans that the consumer holds stay charged")
+}
+
+// A slow body ends by the read timeout, and holds next to nothing until then.
+func TestSlowBody(t *testing.T) {
+	t.Parallel()
+	sink := new(consumertest.TracesSink)
+	r := start(t, sink, func(c *Config) { c.ReadTimeout = 50 * time.Millisecond })
+	body, feed := io.Pipe()
+	defer feed.Close()
+	go func() { _, _ = io.WriteString(feed, `{"runs":`) }()
+
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+r.addr.String()+"/v1/runs", body)
+	require.NoError(t, err)
+	req.Header.Set("Authorization", "Bearer good")
+	req.Header.Set("Content-Type", typeJSON)
+	req.ContentLength = 10 << 20
+	resp, err := client.Do(req)
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	assert.Equal(t, http.StatusRequestTimeout, resp.StatusCode)
+	assert.Empty(t, sink.AllTraces())
+}
+
+func TestBudgetIsGivenBack(t *testing.T) {
+	t.Parallel()
+	sink := new(consumertest.TracesSink)
+	r := start(t, sink, func(c *Config) { c.MaxRequestBodySize = 1 << 10 })
+	header := map[string]string{"Content-Type": typeJSON}
+	for _, body := range []string{oneRun, `{`, `{"runs":[{}]}`, strings.Repeat(" ", 2<<10), ""} {
+		send(t, r, sent{path: "/v1/runs", header: header, body: body})
+	}
+	assert.Eventually(t, func() bool { return r.intake.used.Load() == 0 }, 5*time.Second, time.Millisecond)
+	assert.Equal(t, 1, sink.SpanCount())
+}
+
+func TestRequestID(t *testing.T) {
+	t.Parallel()
+	r := start(t, consumertest.NewNop())
+	for sentID, kept := range map[string]bool{
+		"abc-DEF_1.2:3/4+5=":     true,
+		strings.Repeat("x", 128): true,
+		strings.Repeat("x", 129): false,
+		"with space":             false,
+		`quo"te`:                 false,
+		"":                       false,
+	} {
+		resp, body := send(t, r, sent{path: "/v1/runs", body: oneRun, header: map[string]string{
+			"Content-Type": typeJSON, headerRequestID: sentID,
+		}})
+		id := resp.Header.Get(headerRequestID)
+		assert.Equal(t, kept, id == sentID, sentID)
+		assert.Contains(t, body, `"request_id":"`+id+`"`)
+		if !kept {
+			assert.Regexp(t, `^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`, id)
+		}
+	}
+}
