@@ -1,0 +1,180 @@
+package apikeyauthextension
+
+import (
+	"context"
+	"net/textproto"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.opentelemetry.io/collector/client"
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/extension"
+	"go.opentelemetry.io/collector/extension/extensionauth"
+	"go.opentelemetry.io/collector/extension/extensionmiddleware"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/looptrace/looptrace/components/apikeyauthextension/internal/metadata"
+	"github.com/looptrace/looptrace/internal/apikey"
+	"github.com/looptrace/looptrace/internal/postgres"
+)
+
+type apiKeyAuth struct {
+	cfg       *Config
+	settings  extension.Settings
+	telemetry *metadata.TelemetryBuilder
+
+	keeper *keeper
+	// guarding is whether a receiver has asked for the middleware.
+	guarding atomic.Bool
+
+	stop  context.CancelFunc
+	loops sync.WaitGroup
+}
+
+var (
+	_ extension.Extension            = (*apiKeyAuth)(nil)
+	_ extensionauth.Server           = (*apiKeyAuth)(nil)
+	_ extensionmiddleware.HTTPServer = (*apiKeyAuth)(nil)
+	_ extensionmiddleware.GRPCServer = (*apiKeyAuth)(nil)
+)
+
+func newExtension(set extension.Settings, cfg *Config) (*apiKeyAuth, error) {
+	telemetry, err := metadata.NewTelemetryBuilder(set.TelemetrySettings)
+	if err != nil {
+		return nil, err
+	}
+	return &apiKeyAuth{cfg: cfg, settings: set, telemetry: telemetry}, nil
+}
+
+// Start succeeds while PostgreSQL is away.
+func (a *apiKeyAuth) Start(ctx context.Context, _ component.Host) error {
+	// What runs from here on ends with Shutdown, not with Start's context.
+	ctx, a.stop = context.WithCancel(context.WithoutCancel(ctx))
+	pool, err := postgres.Open(ctx, string(a.cfg.DatabaseURL))
+	if err != nil {
+		return err
+	}
+	a.keeper, err = newKeeper(a.cfg.Cache, &store{pool: pool}, a.settings.Logger, a.telemetry)
+	if err != nil {
+		pool.Close()
+		return err
+	}
+	if err := a.telemetry.RegisterApikeyauthCacheEntriesCallback(a.observeCache); err != nil {
+		pool.Close()
+		return err
+	}
+	for _, loop := range []func(context.Context){
+		a.keeper.loader.run,
+		a.keeper.revalidateLoop,
+		a.keeper.listenLoop,
+		a.keeper.noteLoop,
+	} {
+		a.loops.Go(func() { loop(ctx) })
+	}
+	return nil
+}
+
+// Shutdown ends what Start started and writes the last uses of keys.
+func (a *apiKeyAuth) Shutdown(context.Context) error {
+	a.telemetry.Shutdown()
+	if a.stop == nil {
+		return nil
+	}
+	a.stop()
+	a.loops.Wait()
+	if a.keeper != nil {
+		a.keeper.store.pool.Close()
+	}
+	return nil
+}
+
+func (a *apiKeyAuth) observeCache(_ context.Context, observer metric.Int64Observer) error {
+	known, refused := a.keeper.cache.size()
+	observer.Observe(int64(known), knownOption)
+	observer.Observe(int64(refused), refusedOption)
+	return nil
+}
+
+// Authenticate refuses a request whose key is missing or bad. A request whose key cannot be checked now, or lacks
+// the scope, passes with auth data that says so: the middleware answers it.
+func (a *apiKeyAuth) Authenticate(ctx context.Context, headers map[string][]string) (context.Context, error) {
+	auth, refused := a.authenticate(ctx, headers)
+	result := resultOK
+	switch {
+	case refused != nil:
+		result = refused.result
+	case auth.state != stateOK:
+		result, refused = resultUnavailable, a.unlessGuarded()
+	case !apikey.Allows(auth.scopes, a.cfg.RequiredScope):
+		result, refused = resultScopeMissing, a.unlessGuarded()
+	}
+	a.telemetry.ApikeyauthRequests.Add(ctx, 1, result)
+	if refused != nil {
+		return ctx, refused
+	}
+	info := client.FromContext(ctx)
+	info.Auth = auth
+	return client.NewContext(ctx, info), nil
+}
+
+func (a *apiKeyAuth) authenticate(ctx context.Context, headers map[string][]string) (*authData, *refusal) {
+	text := credential(headers)
+	if text == "" {
+		return nil, errMissingKey
+	}
+	key, err := apikey.Parse(text)
+	if err != nil {
+		return nil, errMalformedKey
+	}
+	now := time.Now()
+	e, err := a.keeper.find(ctx, key.PublicID(), now)
+	if err != nil {
+		return unavailable, nil
+	}
+	if refused := e.record.judge(key, now); refused != nil {
+		return nil, refused
+	}
+	a.keeper.noteUse(e, now)
+	return e.record.auth, nil
+}
+
+// unlessGuarded refuses what is the middleware's to answer where no receiver has listed it.
+func (a *apiKeyAuth) unlessGuarded() *refusal {
+	if a.guarding.Load() {
+		return nil
+	}
+	return errUnguarded
+}
+
+// credential is the text that stands where a key should, from either of the two headers.
+func credential(headers map[string][]string) string {
+	for _, value := range header(headers, "Authorization") {
+		scheme, text, _ := strings.Cut(strings.TrimSpace(value), " ")
+		if strings.EqualFold(scheme, "Bearer") {
+			return strings.TrimSpace(text)
+		}
+	}
+	for _, value := range header(headers, "X-Api-Key") {
+		return strings.TrimSpace(value)
+	}
+	return ""
+}
+
+// header finds a header in either of the spellings that servers hand over, HTTP's canonical and gRPC's
+// lower-case one, or else in any.
+func header(headers map[string][]string, name string) []string {
+	if values, ok := headers[name]; ok {
+		return values
+	}
+	if values, ok := headers[strings.ToLower(name)]; ok {
+		return values
+	}
+	for key, values := range headers {
+		if textproto.CanonicalMIMEHeaderKey(key) == name {
+			return values
+		}
+	}
+	return nil
+}

@@ -1,0 +1,531 @@
+package apikeyauthextension
+
+import (
+	"context"
+	"fmt"
+	"hash/crc32"
+	"math/big"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/client"
+	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/config/configopaque"
+	"go.opentelemetry.io/collector/extension"
+	"go.opentelemetry.io/collector/extension/extensiontest"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+
+	"github.com/looptrace/looptrace/components/apikeyauthextension/internal/metadata"
+	"github.com/looptrace/looptrace/internal/apikey"
+	"github.com/looptrace/looptrace/internal/postgres"
+	"github.com/looptrace/looptrace/test/engines"
+)
+
+// revocationLimit is what is promised of revocation.
+const revocationLimit = 5 * time.Second
+
+// database is a real PostgreSQL database with one project.
+type database struct {
+	url     string
+	pool    *pgxpool.Pool
+	project string
+}
+
+func newDatabase(t testing.TB, url string) *database {
+	t.Helper()
+	pool, err := postgres.Open(t.Context(), url)
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	db := &database{url: url, pool: pool}
+	require.NoError(t, pool.QueryRow(t.Context(), `
+		WITH o AS (INSERT INTO organizations (name) VALUES ('o') RETURNING id),
+		w AS (INSERT INTO workspaces (organization_id, name) SELECT id, 'w' FROM o RETURNING id)
+		INSERT INTO projects (workspace_id, name) SELECT id, 'p' FROM w RETURNING id::text`).Scan(&db.project))
+	return db
+}
+
+// mint stores a new key; change, where not empty, is the SET clause of an update of its row.
+func (db *database) mint(t testing.TB, change string, scopes ...string) apikey.Key {
+	t.Helper()
+	key := apikey.Mint()
+	db.insert(t, key, scopes...)
+	if change != "" {
+		db.change(t, key, change)
+	}
+	return key
+}
+
+func (db *database) insert(t testing.TB, key apikey.Key, scopes ...string) {
+	t.Helper()
+	if scopes == nil {
+		scopes = []string{apikey.ScopeIngestWrite}
+	}
+	hash := key.Hash()
+	_, err := db.pool.Exec(t.Context(),
+		"INSERT INTO api_keys (project_id, name, public_id, secret_sha256, scopes) VALUES ($1, 'k', $2, $3, $4)",
+		db.project, key.PublicID(), hash[:], scopes)
+	require.NoError(t, err)
+}
+
+func (db *database) change(t testing.TB, key apikey.Key, set string) {
+	t.Helper()
+	_, err := db.pool.Exec(t.Context(), "UPDATE api_keys SET "+set+" WHERE public_id = $1", key.PublicID())
+	require.NoError(t, err)
+}
+
+// muteNotifications makes changes of keys go unheard.
+func (db *database) muteNotifications(t testing.TB) {
+	t.Helper()
+	_, err := db.pool.Exec(t.Context(), "ALTER TABLE api_keys DISABLE TRIGGER USER")
+	require.NoError(t, err)
+}
+
+func start(t testing.TB, url string, telemetry *componenttest.Telemetry) *apiKeyAuth {
+	t.Helper()
+	cfg := createDefaultConfig().(*Config)
+	cfg.DatabaseURL = configopaque.String(url)
+	set := extensiontest.NewNopSettings(metadata.Type)
+	if telemetry != nil {
+		set.TelemetrySettings = telemetry.NewTelemetrySettings()
+	}
+	return startWith(t, set, cfg)
+}
+
+func startWith(t testing.TB, set extension.Settings, cfg *Config) *apiKeyAuth {
+	t.Helper()
+	created, err := NewFactory().Create(t.Context(), set, cfg)
+	require.NoError(t, err)
+	require.NoError(t, created.Start(t.Context(), componenttest.NewNopHost()))
+	t.Cleanup(func() { require.NoError(t, created.Shutdown(context.WithoutCancel(t.Context()))) })
+	a := created.(*apiKeyAuth)
+	// As receivers that list the middleware do.
+	_, err = a.GetHTTPHandler(t.Context())
+	require.NoError(t, err)
+	return a
+}
+
+func bearer(key apikey.Key) map[string][]string {
+	return map[string][]string{"Authorization": {"Bearer " + key.Reveal()}}
+}
+
+// stateOf authenticates with the key and returns the state, or the error's text.
+func stateOf(ctx context.Context, a *apiKeyAuth, key apikey.Key) string {
+	ctx, err := a.Authenticate(ctx, bearer(key))
+	if err != nil {
+		return err.Error()
+	}
+	return client.FromContext(ctx).Auth.GetAttribute("state").(string)
+}
+
+// awaitState waits until authenticating with the key gives the state.
+func awaitState(t testing.TB, a *apiKeyAuth, key apikey.Key, want string, within time.Duration) {
+	t.Helper()
+	var got string
+	require.Eventuallyf(t, func() bool {
+		got = stateOf(t.Context(), a, key)
+		return got == want
+	}, within, 10*time.Millisecond, "waiting for %q", want)
+}
+
+// otherSecret is a well-formed key with the public id of another key.
+func otherSecret(t testing.TB, key apikey.Key) apikey.Key {
+	t.Helper()
+	text, secret := key.Reveal(), apikey.Mint().Reveal()
+	dot := strings.IndexByte(text, '.')
+	text = text[:dot] + secret[dot:len(secret)-6]
+	sum := big.NewInt(int64(crc32.ChecksumIEEE([]byte(text)))).Text(62)
+	// big.Int writes digits, lower case, upper case; keys write digits, upper case, lower case.
+	sum = strings.Map(func(c rune) rune {
+		switch {
+		case c >= 'a' && c <= 'z':
+			return c - 'a' + 'A'
+		case c >= 'A' && c <= 'Z':
+			return c - 'A' + 'a'
+		default:
+			return c
+		}
+	}, sum)
+	other, err := apikey.Parse(text + strings.Repeat("0", 6-len(sum)) + sum)
+	require.NoError(t, err)
+	return other
+}
+
+func TestAuthenticate(t *testing.T) {
+	t.Parallel()
+	db := newDatabase(t, engines.Postgres(t))
+	a := start(t, db.url, nil)
+	key := db.mint(t, "")
+	revoked := db.mint(t, "revoked_at = now()")
+	expired := db.mint(t, "expires_at = now()")
+	text := key.Reveal()
+
+	tests := map[string]struct {
+		headers map[string][]string
+		want    string
+	}{
+		"bearer":                           {headers: bearer(key)},
+		"bearer, other case":               {headers: map[string][]string{"Authorization": {"bearer  " + text + " "}}},
+		"x-api-key":                        {headers: map[string][]string{"X-Api-Key": {text}}},
+		"gRPC metadata, bearer":            {headers: map[string][]string{"authorization": {"Bearer " + text}}},
+		"gRPC metadata, x-api-key":         {headers: map[string][]string{"x-api-key": {text}}},
+		"a header in odd case":             {headers: map[string][]string{"X-API-KEY": {text}}},
+		"basic beside x-api-key":           {headers: map[string][]string{"Authorization": {"Basic YTpi"}, "X-Api-Key": {text}}},
+		"expires later":                    {headers: bearer(db.mint(t, "expires_at = now() + interval '1 hour'"))},
+		"no header":                        {headers: nil, want: "missing key"},
+		"empty bearer":                     {headers: map[string][]string{"Authorization": {"Bearer "}}, want: "missing key"},
+		"basic":                            {headers: map[string][]string{"Authorization": {"Basic YTpi"}}, want: "missing key"},
+		"no values":                        {headers: map[string][]string{"X-Api-Key": {}}, want: "missing key"},
+		"not a key":                        {headers: map[string][]string{"X-Api-Key": {"hunter2"}}, want: "malformed key"},
+		"a typo":                           {headers: map[string][]string{"X-Api-Key": {text[:len(text)-1] + "!"}}, want: "malformed key"},
+		"unknown":                          {headers: bearer(apikey.Mint()), want: "unknown key"},
+		"wrong secret":                     {headers: bearer(otherSecret(t, key)), want: "unknown key"},
+		"revoked":                          {headers: bearer(revoked), want: "revoked key"},
+		"revoked, known by its id only":    {headers: bearer(otherSecret(t, revoked)), want: "unknown key"},
+		"expired":                          {headers: bearer(expired), want: "expired key"},
+		"expired, known by its id only":    {headers: bearer(otherSecret(t, expired)), want: "unknown key"},
+		"bad bearer beside good x-api-key": {headers: map[string][]string{"Authorization": {"Bearer x"}, "X-Api-Key": {text}}, want: "malformed key"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, attempt := range []string{"looked up", "cached"} {
+				ctx, err := a.Authenticate(t.Context(), tt.headers)
+				if tt.want != "" {
+					require.EqualError(t, err, tt.want, attempt)
+					require.Nil(t, client.FromContext(ctx).Auth)
+					continue
+				}
+				require.NoError(t, err, attempt)
+				auth := client.FromContext(ctx).Auth
+				assert.Equal(t, []string{"project_id", "key_id", "scopes", "state"}, auth.GetAttributeNames())
+				assert.Equal(t, db.project, auth.GetAttribute("project_id"))
+				assert.Equal(t, []string{"ingest:write"}, auth.GetAttribute("scopes"))
+				assert.Equal(t, "ok", auth.GetAttribute("state"))
+				assert.NotEmpty(t, auth.GetAttribute("key_id"))
+				assert.Nil(t, auth.GetAttribute("secret"))
+			}
+		})
+	}
+}
+
+func TestAuthenticateKeepsClientInfo(t *testing.T) {
+	t.Parallel()
+	db := newDatabase(t, engines.Postgres(t))
+	a := start(t, db.url, nil)
+	ctx := client.NewContext(t.Context(), client.Info{Metadata: client.NewMetadata(map[string][]string{"a": {"b"}})})
+	ctx, err := a.Authenticate(ctx, bearer(db.mint(t, "")))
+	require.NoError(t, err)
+	assert.Equal(t, []string{"b"}, client.FromContext(ctx).Metadata.Get("a"))
+	assert.Empty(t, client.FromContext(ctx).Metadata.Get("Authorization"))
+}
+
+// What is left to the middleware must not pass where no receiver lists it.
+func TestWithoutMiddlewareNothingPassesUnchecked(t *testing.T) {
+	t.Parallel()
+	db := newDatabase(t, engines.Postgres(t))
+	a := start(t, db.url, nil)
+	a.guarding.Store(false)
+	assert.Equal(t, "ok", stateOf(t.Context(), a, db.mint(t, "")))
+	const refused = "the key cannot be accepted: the receiver lacks the middleware apikeyauth"
+	assert.Equal(t, refused, stateOf(t.Context(), a, db.mint(t, "", apikey.ScopeRunsRead)))
+	a.keeper.away.Store(true)
+	assert.Equal(t, refused, stateOf(t.Context(), a, apikey.Mint()))
+}
+
+func TestRevocation(t *testing.T) {
+	t.Parallel()
+	for _, muted := range []bool{false, true} {
+		t.Run(fmt.Sprintf("muted=%t", muted), func(t *testing.T) {
+			t.Parallel()
+			db := newDatabase(t, engines.Postgres(t))
+			a := start(t, db.url, nil)
+			key, deleted := db.mint(t, ""), db.mint(t, "")
+			require.Equal(t, "ok", stateOf(t.Context(), a, key))
+			require.Equal(t, "ok", stateOf(t.Context(), a, deleted))
+			if muted {
+				db.muteNotifications(t)
+			}
+
+			db.change(t, key, "revoked_at = now()")
+			_, err := db.pool.Exec(t.Context(), "DELETE FROM api_keys WHERE public_id = $1", deleted.PublicID())
+			require.NoError(t, err)
+			changed := time.Now()
+			awaitState(t, a, key, "revoked key", revocationLimit)
+			awaitState(t, a, deleted, "unknown key", revocationLimit)
+			t.Logf("refused after %s", time.Since(changed).Round(time.Millisecond))
+			assert.Less(t, time.Since(changed), revocationLimit)
+		})
+	}
+}
+
+// A key that nobody used for a while is not kept fresh; its next use must not be answered from what was true
+// then.
+func TestRevocationOfAnIdleKeyUnheard(t *testing.T) {
+	t.Parallel()
+	db := newDatabase(t, engines.Postgres(t))
+	cfg := createDefaultConfig().(*Config)
+	cfg.DatabaseURL = configopaque.String(db.url)
+	cfg.Cache.TTL = time.Nanosecond // idle at once
+	a := startWith(t, extensiontest.NewNopSettings(metadata.Type), cfg)
+	key := db.mint(t, "")
+	require.Equal(t, "ok", stateOf(t.Context(), a, key))
+	db.muteNotifications(t)
+	db.change(t, key, "revoked_at = now()")
+
+	before, err := a.keeper.find(t.Context(), key.PublicID(), time.Now())
+	require.NoError(t, err)
+	require.NoError(t, asError(before.record.judge(key, time.Now())), "within the bound it still works")
+	later := time.Now().Add(maxAge)
+	after, err := a.keeper.find(t.Context(), key.PublicID(), later)
+	require.NoError(t, err)
+	require.EqualError(t, after.record.judge(key, later), "revoked key")
+}
+
+func asError(r *refusal) error {
+	if r == nil {
+		return nil
+	}
+	return r
+}
+
+func TestNewAndRestoredKeysWorkAtOnce(t *testing.T) {
+	t.Parallel()
+	db := newDatabase(t, engines.Postgres(t))
+	a := start(t, db.url, nil)
+	awaitListening(t, a, db)
+
+	fresh := apikey.Mint()
+	require.Equal(t, "unknown key", stateOf(t.Context(), a, fresh))
+	restored := db.mint(t, "revoked_at = now()")
+	require.Equal(t, "revoked key", stateOf(t.Context(), a, restored))
+
+	db.insert(t, fresh)
+	db.change(t, restored, "revoked_at = NULL")
+	// Well before the five seconds for which a refusal is remembered.
+	awaitState(t, a, fresh, "ok", 2*time.Second)
+	awaitState(t, a, restored, "ok", 2*time.Second)
+}
+
+// awaitListening waits until the extension hears of changes.
+func awaitListening(t testing.TB, a *apiKeyAuth, db *database) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		var listening bool
+		err := db.pool.QueryRow(t.Context(),
+			"SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND query = 'LISTEN looptrace_api_keys' AND state = 'idle')").Scan(&listening)
+		return err == nil && listening
+	}, 10*time.Second, 10*time.Millisecond)
+	require.NotNil(t, a.keeper)
+}
+
+func TestListenerComesBack(t *testing.T) {
+	t.Parallel()
+	db := newDatabase(t, engines.Postgres(t))
+	a := start(t, db.url, nil)
+	awaitListening(t, a, db)
+	_, err := db.pool.Exec(t.Context(),
+		"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query = 'LISTEN looptrace_api_keys'")
+	require.NoError(t, err)
+	awaitListening(t, a, db)
+
+	key := apikey.Mint()
+	require.Equal(t, "unknown key", stateOf(t.Context(), a, key))
+	db.insert(t, key)
+	awaitState(t, a, key, "ok", 2*time.Second)
+}
+
+func TestPostgresAwayAndBack(t *testing.T) {
+	t.Parallel()
+	server, name := engines.PostgresServer(t)
+	db := newDatabase(t, server.URL(name))
+	a := start(t, db.url, nil)
+	cached, unused := db.mint(t, ""), db.mint(t, "")
+	revoked := db.mint(t, "revoked_at = now()")
+	expiring := db.mint(t, "expires_at = now() + interval '2 seconds'")
+	require.Equal(t, "ok", stateOf(t.Context(), a, cached))
+	require.Equal(t, "ok", stateOf(t.Context(), a, expiring))
+	require.Equal(t, "revoked key", stateOf(t.Context(), a, revoked))
+
+	server.Stop(t)
+	down := time.Now()
+	require.Equal(t, "unavailable", stateOf(t.Context(), a, unused))
+	require.Equal(t, "unavailable", stateOf(t.Context(), a, apikey.Mint()))
+	require.Equal(t, "ok", stateOf(t.Context(), a, cached))
+	// Past every age at which a key is asked for again, it goes on working; its own expiry holds.
+	for _, later := range []time.Duration{maxAge, time.Minute, 24 * time.Hour} {
+		e, err := a.keeper.find(t.Context(), cached.PublicID(), down.Add(later))
+		require.NoError(t, err)
+		require.NoError(t, asError(e.record.judge(cached, down.Add(later))))
+	}
+	awaitState(t, a, expiring, "expired key", 5*time.Second)
+	// Nobody waits for a store that is known to be away.
+	asked := time.Now()
+	for range 100 {
+		require.Equal(t, "unavailable", stateOf(t.Context(), a, apikey.Mint()))
+	}
+	assert.Less(t, time.Since(asked), time.Second)
+
+	server.Start(t)
+	back := time.Now()
+	awaitState(t, a, unused, "ok", 5*time.Second)
+	t.Logf("unknown keys work %s after the start", time.Since(back).Round(time.Millisecond))
+	require.Equal(t, "unknown key", stateOf(t.Context(), a, apikey.Mint()))
+	db.change(t, cached, "revoked_at = now()")
+	awaitState(t, a, cached, "revoked key", revocationLimit)
+}
+
+func TestStartWhilePostgresIsAway(t *testing.T) {
+	t.Parallel()
+	server, name := engines.PostgresServer(t)
+	db := newDatabase(t, server.URL(name))
+	key := db.mint(t, "")
+	server.Stop(t)
+	a := start(t, db.url, nil)
+	require.Equal(t, "unavailable", stateOf(t.Context(), a, key))
+	server.Start(t)
+	awaitState(t, a, key, "ok", 5*time.Second)
+}
+
+func TestRequestsWithOneKeyShareALookUp(t *testing.T) {
+	t.Parallel()
+	db := newDatabase(t, engines.Postgres(t))
+	telemetry := componenttest.NewTelemetry()
+	t.Cleanup(func() { require.NoError(t, telemetry.Shutdown(context.WithoutCancel(t.Context()))) })
+	a := start(t, db.url, telemetry)
+	key := db.mint(t, "")
+	var group sync.WaitGroup
+	var ok atomic.Int64
+	for range 200 {
+		group.Go(func() {
+			if stateOf(t.Context(), a, key) == "ok" {
+				ok.Add(1)
+			}
+		})
+	}
+	group.Wait()
+	assert.EqualValues(t, 200, ok.Load())
+	assert.Equal(t, map[string]int64{"found": 1, "absent": 0}, sums(t, telemetry, "otelcol_apikeyauth_lookups"))
+	reads := sums(t, telemetry, "otelcol_apikeyauth_cache_reads")
+	assert.EqualValues(t, 200, reads["hit"]+reads["miss"])
+	assert.Equal(t, map[string]int64{"ok": 200}, sums(t, telemetry, "otelcol_apikeyauth_requests"))
+}
+
+// sums returns a sum's values by the value of its one attribute.
+func sums(t testing.TB, telemetry *componenttest.Telemetry, name string) map[string]int64 {
+	t.Helper()
+	m, err := telemetry.GetMetric(name)
+	require.NoError(t, err)
+	values := map[string]int64{}
+	for _, point := range m.Data.(metricdata.Sum[int64]).DataPoints {
+		for _, attribute := range point.Attributes.ToSlice() {
+			values[attribute.Value.AsString()] = point.Value
+		}
+	}
+	return values
+}
+
+func TestMadeUpKeysStayBounded(t *testing.T) {
+	t.Parallel()
+	db := newDatabase(t, engines.Postgres(t))
+	cfg := createDefaultConfig().(*Config)
+	cfg.DatabaseURL = configopaque.String(db.url)
+	cfg.Cache.MaxEntries = 1000
+	a := startWith(t, extensiontest.NewNopSettings(metadata.Type), cfg)
+	key := db.mint(t, "")
+	require.Equal(t, "ok", stateOf(t.Context(), a, key))
+
+	const requests, workers = 100_000, 100
+	began := time.Now()
+	var group sync.WaitGroup
+	var unknown atomic.Int64
+	for range workers {
+		group.Go(func() {
+			for range requests / workers {
+				if stateOf(t.Context(), a, apikey.Mint()) == "unknown key" {
+					unknown.Add(1)
+				}
+			}
+		})
+	}
+	group.Wait()
+	t.Logf("%d made-up keys in %s", requests, time.Since(began).Round(time.Millisecond))
+	assert.EqualValues(t, requests, unknown.Load())
+	known, refused := a.keeper.cache.size()
+	assert.Equal(t, 1, known)
+	assert.Equal(t, 1000, refused)
+	assert.NotNil(t, a.keeper.cache.get(key.PublicID()), "made-up keys drove a good one out")
+}
+
+func TestLastUseIsNotedOnceAMinute(t *testing.T) {
+	t.Parallel()
+	db := newDatabase(t, engines.Postgres(t))
+	a := start(t, db.url, nil)
+	key := db.mint(t, "")
+	lastUsed := func() (at *time.Time) {
+		require.NoError(t, db.pool.QueryRow(t.Context(), "SELECT last_used_at FROM api_keys WHERE public_id = $1", key.PublicID()).Scan(&at))
+		return at
+	}
+	use := func(at time.Time) {
+		e, err := a.keeper.find(t.Context(), key.PublicID(), time.Now())
+		require.NoError(t, err)
+		a.keeper.noteUse(e, at)
+		a.keeper.writeUses(t.Context())
+	}
+	require.Nil(t, lastUsed())
+	first := time.Now()
+	use(first)
+	require.WithinDuration(t, first, *lastUsed(), time.Millisecond)
+	use(first.Add(59 * time.Second))
+	require.WithinDuration(t, first, *lastUsed(), time.Millisecond)
+	use(first.Add(61 * time.Second))
+	require.WithinDuration(t, first.Add(61*time.Second), *lastUsed(), time.Millisecond)
+
+	// Another collector, whose cache knows nothing of this use, does not turn the time back.
+	other := start(t, db.url, nil)
+	require.Equal(t, "ok", stateOf(t.Context(), other, key))
+	other.keeper.writeUses(t.Context())
+	require.WithinDuration(t, first.Add(61*time.Second), *lastUsed(), time.Millisecond)
+}
+
+func TestLastUseIsWrittenAtShutdown(t *testing.T) {
+	t.Parallel()
+	db := newDatabase(t, engines.Postgres(t))
+	key := db.mint(t, "")
+	cfg := createDefaultConfig().(*Config)
+	cfg.DatabaseURL = configopaque.String(db.url)
+	a, err := newExtension(extensiontest.NewNopSettings(metadata.Type), cfg)
+	require.NoError(t, err)
+	require.NoError(t, a.Start(t.Context(), componenttest.NewNopHost()))
+	require.Equal(t, "ok", stateOf(t.Context(), a, key))
+	require.NoError(t, a.Shutdown(t.Context()))
+	var used bool
+	require.NoError(t, db.pool.QueryRow(t.Context(), "SELECT last_used_at IS NOT NULL FROM api_keys").Scan(&used))
+	assert.True(t, used)
+}
+
+func BenchmarkAuthenticateCached(b *testing.B) {
+	db := newDatabase(b, engines.Postgres(b))
+	telemetry := componenttest.NewTelemetry()
+	b.Cleanup(func() { require.NoError(b, telemetry.Shutdown(context.WithoutCancel(b.Context()))) })
+	a := start(b, db.url, telemetry)
+	headers := bearer(db.mint(b, ""))
+	ctx := b.Context()
+	_, err := a.Authenticate(ctx, headers)
+	require.NoError(b, err)
+	b.ReportAllocs()
+	b.ResetTimer()
+	b.RunParallel(func(p *testing.PB) {
+		for p.Next() {
+			if _, err := a.Authenticate(ctx, headers); err != nil {
+				b.Error(err)
+				return
+			}
+		}
+	})
+}

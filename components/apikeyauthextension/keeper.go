@@ -1,0 +1,233 @@
+package apikeyauthextension
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/looptrace/looptrace/components/apikeyauthextension/internal/metadata"
+)
+
+// A revoked key is to stop working within 5 seconds even where no notification comes. The keys in use are
+// asked for every 2 s; a key whose last answer is older than 4 s is not accepted before it was asked for once
+// more, unless PostgreSQL is away. A key is thus accepted at most 4 s after the moment of which PostgreSQL last
+// spoke well of it.
+const (
+	revalidateEvery = 2 * time.Second
+	maxAge          = 4 * time.Second
+)
+
+const (
+	// probeEvery is how often PostgreSQL is tried while it is away.
+	probeEvery = 500 * time.Millisecond
+	// noteEvery is how often the uses of keys are written.
+	noteEvery = 5 * time.Second
+	// noteOncePer is the precision of last_used_at.
+	noteOncePer = time.Minute
+)
+
+// keeper knows keys: from the cache, kept fresh in the background, or else from the store.
+type keeper struct {
+	ttl, negativeTTL time.Duration
+
+	store     *store
+	cache     *cache
+	loader    *loader
+	logger    *zap.Logger
+	telemetry *metadata.TelemetryBuilder
+
+	// away is whether the last thing heard of PostgreSQL was an error. No request waits for it then.
+	away atomic.Bool
+	// kick wakes the revalidation before its time.
+	kick chan struct{}
+
+	mu   sync.Mutex
+	uses map[string]time.Time // by key id, not yet written
+}
+
+func newKeeper(cfg CacheConfig, s *store, logger *zap.Logger, telemetry *metadata.TelemetryBuilder) (*keeper, error) {
+	c, err := newCache(cfg.MaxEntries)
+	if err != nil {
+		return nil, err
+	}
+	k := &keeper{
+		ttl:         cfg.TTL,
+		negativeTTL: cfg.NegativeTTL,
+		store:       s,
+		cache:       c,
+		logger:      logger,
+		telemetry:   telemetry,
+		kick:        make(chan struct{}, 1),
+		uses:        map[string]time.Time{},
+	}
+	k.loader = newLoader(k.lookUp)
+	return k, nil
+}
+
+// find returns what is known of the key, or errUnavailable where that cannot be told.
+func (k *keeper) find(ctx context.Context, publicID string, now time.Time) (*entry, error) {
+	e := k.cache.get(publicID)
+	if e != nil && k.fresh(e, now) {
+		k.telemetry.ApikeyauthCacheReads.Add(ctx, 1, hitOption)
+		e.usedAt.Store(k.cache.since(now))
+		return e, nil
+	}
+	k.telemetry.ApikeyauthCacheReads.Add(ctx, 1, missOption)
+	if !k.away.Load() {
+		if loaded, err := k.loader.load(ctx, publicID); err == nil {
+			return loaded, nil
+		}
+	}
+	// A stored key goes on working for as long as nobody can be asked.
+	if e != nil && !e.record.refused() {
+		e.usedAt.Store(k.cache.since(now))
+		return e, nil
+	}
+	return nil, errUnavailable
+}
+
+// fresh tells whether the entry may be answered from without asking.
+func (k *keeper) fresh(e *entry, now time.Time) bool {
+	age := now.Sub(e.checkedAt)
+	if e.record.refused() {
+		return age < k.negativeTTL
+	}
+	return age < maxAge
+}
+
+// noteUse notes that the key was used, at most once a minute.
+func (k *keeper) noteUse(e *entry, now time.Time) {
+	noted, at := e.notedAt.Load(), k.cache.since(now)
+	if noted > at-noteOncePer.Nanoseconds() || !e.notedAt.CompareAndSwap(noted, at) {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.uses[e.record.id] = now
+}
+
+// lookUp asks the store for keys that requests wait for.
+func (k *keeper) lookUp(ctx context.Context, publicIDs []string) (map[string]*entry, error) {
+	entries, err := k.ask(ctx, publicIDs)
+	if err != nil {
+		k.telemetry.ApikeyauthLookups.Add(ctx, int64(len(publicIDs)), lookupFailedOption)
+		return nil, err
+	}
+	found := 0
+	for _, e := range entries {
+		if e.record != nil {
+			found++
+		}
+	}
+	k.telemetry.ApikeyauthLookups.Add(ctx, int64(found), lookupFoundOption)
+	k.telemetry.ApikeyauthLookups.Add(ctx, int64(len(publicIDs)-found), lookupAbsentOption)
+	return entries, nil
+}
+
+// ask asks the store, and remembers the answers and whether there are any.
+func (k *keeper) ask(ctx context.Context, publicIDs []string) (map[string]*entry, error) {
+	asked := time.Now()
+	found, err := k.store.find(ctx, publicIDs)
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return nil, ctx.Err() // this extension ends, which says nothing of PostgreSQL
+	}
+	if err != nil {
+		if !k.away.Swap(true) {
+			k.logger.Warn("The key store is away: keys that were in use go on working, others wait", zap.Error(err))
+			k.wakeUp()
+		}
+		return nil, err
+	}
+	if k.away.Swap(false) {
+		k.logger.Info("The key store is back")
+	}
+	entries := make(map[string]*entry, len(publicIDs))
+	for _, publicID := range publicIDs {
+		entries[publicID] = k.cache.put(publicID, found[publicID], asked)
+	}
+	return entries, nil
+}
+
+// wakeUp makes the next revalidation come at once.
+func (k *keeper) wakeUp() {
+	select {
+	case k.kick <- struct{}{}:
+	default:
+	}
+}
+
+// revalidateLoop keeps what is in use fresh, and finds out when PostgreSQL is back, until the context ends.
+func (k *keeper) revalidateLoop(ctx context.Context) {
+	timer := time.NewTimer(revalidateEvery)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-k.kick:
+		case <-timer.C:
+		}
+		k.revalidate(ctx)
+		if k.away.Load() {
+			timer.Reset(probeEvery)
+		} else {
+			timer.Reset(revalidateEvery)
+		}
+	}
+}
+
+func (k *keeper) revalidate(ctx context.Context) {
+	publicIDs := k.cache.usedSince(time.Now(), k.ttl)
+	if len(publicIDs) == 0 && !k.away.Load() {
+		return
+	}
+	for first := true; first || len(publicIDs) > 0; first = false {
+		batch := publicIDs[:min(maxBatch, len(publicIDs))]
+		publicIDs = publicIDs[len(batch):]
+		ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
+		_, err := k.ask(ctx, batch) // an empty batch asks whether PostgreSQL is there
+		cancel()
+		if err != nil {
+			k.telemetry.ApikeyauthRevalidations.Add(ctx, int64(len(batch)+len(publicIDs)), revalidationFailedOption)
+			return
+		}
+		k.telemetry.ApikeyauthRevalidations.Add(ctx, int64(len(batch)), revalidationDoneOption)
+	}
+}
+
+// noteLoop writes the uses of keys until the context ends, and then once more.
+func (k *keeper) noteLoop(ctx context.Context) {
+	ticker := time.NewTicker(noteEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			k.writeUses(context.WithoutCancel(ctx))
+			return
+		case <-ticker.C:
+			k.writeUses(ctx)
+		}
+	}
+}
+
+func (k *keeper) writeUses(ctx context.Context) {
+	if k.away.Load() {
+		return
+	}
+	k.mu.Lock()
+	uses := k.uses
+	k.uses = map[string]time.Time{}
+	k.mu.Unlock()
+	if len(uses) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
+	defer cancel()
+	if err := k.store.noteUse(ctx, uses); err != nil {
+		k.logger.Warn("The last use of keys was not noted", zap.Error(err))
+	}
+}

@@ -1,0 +1,140 @@
+package apikeyauthextension
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+const (
+	// lookupTimeout bounds how long a request waits for PostgreSQL.
+	lookupTimeout = 2 * time.Second
+	// maxBatch bounds the keys of one query.
+	maxBatch = 1000
+	// maxWaiting bounds the keys that wait for a query. Beyond it look-ups are given up at once: PostgreSQL is
+	// slower than a flood of made-up keys.
+	maxWaiting = 10_000
+)
+
+// errUnavailable is the loader's error when a key could not be looked up.
+var errUnavailable = errors.New("the key store is unavailable")
+
+// loader looks keys up for requests, one query at a time. While a query runs, the keys that are asked for
+// gather for the next one, each once however many requests wait for it. So neither many requests with one key
+// nor a flood of made-up keys costs PostgreSQL more than one connection.
+type loader struct {
+	// find looks the keys up and remembers the answers; each key has one.
+	find func(ctx context.Context, publicIDs []string) (map[string]*entry, error)
+
+	wake chan struct{}
+
+	mu      sync.Mutex
+	waiting map[string]*load
+	running map[string]*load
+}
+
+// load is one key's look-up; its result may be read once done is closed.
+type load struct {
+	done  chan struct{}
+	entry *entry
+	err   error
+}
+
+func newLoader(find func(context.Context, []string) (map[string]*entry, error)) *loader {
+	return &loader{find: find, wake: make(chan struct{}, 1), waiting: map[string]*load{}}
+}
+
+// load returns what is now remembered of the key, or errUnavailable.
+func (l *loader) load(ctx context.Context, publicID string) (*entry, error) {
+	pending := l.join(publicID)
+	if pending == nil {
+		return nil, errUnavailable
+	}
+	timeout := time.NewTimer(lookupTimeout)
+	defer timeout.Stop()
+	select {
+	case <-pending.done:
+		return pending.entry, pending.err
+	case <-timeout.C:
+	case <-ctx.Done():
+	}
+	return nil, errUnavailable
+}
+
+// join returns the look-up of the key that waits or runs, a new one where there is none, or nil where too many
+// wait.
+func (l *loader) join(publicID string) *load {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if pending, ok := l.running[publicID]; ok {
+		return pending
+	}
+	if pending, ok := l.waiting[publicID]; ok {
+		return pending
+	}
+	if len(l.waiting) >= maxWaiting {
+		return nil
+	}
+	pending := &load{done: make(chan struct{})}
+	l.waiting[publicID] = pending
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+	return pending
+}
+
+// run serves look-ups until the context ends.
+func (l *loader) run(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-l.wake:
+		}
+		for l.step(ctx) {
+		}
+	}
+}
+
+// step runs one query for what waits and tells whether there was anything.
+func (l *loader) step(ctx context.Context) bool {
+	publicIDs := l.take()
+	if len(publicIDs) == 0 {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
+	defer cancel()
+	found, err := l.find(ctx, publicIDs)
+
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for publicID, pending := range l.running {
+		if err != nil {
+			pending.err = errUnavailable
+		} else {
+			pending.entry = found[publicID]
+		}
+		close(pending.done)
+	}
+	l.running = nil
+	return true
+}
+
+// take moves what waits, up to a batch, to what runs.
+func (l *loader) take() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.running = make(map[string]*load, min(len(l.waiting), maxBatch))
+	publicIDs := make([]string, 0, len(l.running))
+	for publicID, pending := range l.waiting {
+		if len(publicIDs) == maxBatch {
+			break
+		}
+		delete(l.waiting, publicID)
+		l.running[publicID] = pending
+		publicIDs = append(publicIDs, publicID)
+	}
+	return publicIDs
+}
