@@ -1,0 +1,148 @@
+package kafkabatchreceiver
+
+import (
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/looptrace/looptrace/internal/runmodel"
+)
+
+// The version of a span must not depend on how records were put into batches.
+func TestVersionIsTheSameInEveryBatching(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(1, 2))
+	records := make([]*kgo.Record, 200)
+	for i := range records {
+		traces := ptrace.NewTraces()
+		for j := range random.IntN(4) {
+			resource := traces.ResourceSpans().AppendEmpty()
+			scope := resource.ScopeSpans().AppendEmpty()
+			for k := range random.IntN(5) {
+				scope.Spans().AppendEmpty().SetName(fmt.Sprintf("%d/%d/%d", i, j, k))
+			}
+		}
+		records[i] = &kgo.Record{Value: encode(t, traces), Offset: random.Int64(), Timestamp: time.UnixMilli(random.Int64N(2e12))}
+	}
+	want := versions(merge(entriesOf(records)))
+	for round := range 20 {
+		got := map[string]int64{}
+		order := random.Perm(len(records))
+		for len(order) > 0 {
+			n := 1 + random.IntN(min(len(order), 50))
+			part := make([]*kgo.Record, 0, n)
+			for _, i := range order[:n] {
+				part = append(part, records[i])
+			}
+			order = order[n:]
+			maps.Copy(got, versions(merge(entriesOf(part))))
+		}
+		require.Equal(t, want, got, "round %d", round)
+	}
+}
+
+func TestVersion(t *testing.T) {
+	t.Parallel()
+	traces := ptrace.NewTraces()
+	for _, spans := range []int{3, 0, 2} {
+		resource := traces.ResourceSpans().AppendEmpty()
+		resource.Resource().Attributes().PutStr("service.name", "kept")
+		for range spans {
+			resource.ScopeSpans().AppendEmpty().Spans().AppendEmpty()
+		}
+	}
+	record := &kgo.Record{Value: encode(t, traces), Offset: 5_000_007, Timestamp: time.UnixMilli(1_700_000_000_123)}
+	decoded, spans, err := decode(record)
+	require.NoError(t, err)
+	assert.Equal(t, 5, spans)
+	for i, want := range []int64{1_700_000_000_123_000_007, 1_700_000_000_123_000_010, 1_700_000_000_123_000_010} {
+		assert.Equal(t, map[string]any{"service.name": "kept", runmodel.KeyReceivedAt: want},
+			decoded.ResourceSpans().At(i).Resource().Attributes().AsRaw())
+	}
+}
+
+// OTLP lets a key stand twice; none of what a client wrote may be left.
+func TestVersionOfTheClientIsReplaced(t *testing.T) {
+	t.Parallel()
+	// A map of pdata holds a key once, so this is protobuf by hand.
+	field := func(number int, content []byte) []byte {
+		return append(binary.AppendUvarint([]byte{byte(number<<3 | 2)}, uint64(len(content))), content...)
+	}
+	var resource []byte
+	for claim := range byte(3) {
+		resource = append(resource, field(1, slices.Concat(
+			field(1, []byte(runmodel.KeyReceivedAt)),
+			field(2, []byte{3 << 3, claim}),
+		))...)
+	}
+	value := field(1, field(1, resource))
+	var unmarshaler ptrace.ProtoUnmarshaler
+	claimed, err := unmarshaler.UnmarshalTraces(value)
+	require.NoError(t, err)
+	require.Equal(t, 3, claimed.ResourceSpans().At(0).Resource().Attributes().Len())
+
+	decoded, _, err := decode(&kgo.Record{Value: value, Timestamp: time.UnixMilli(7)})
+	require.NoError(t, err)
+	attributes := decoded.ResourceSpans().At(0).Resource().Attributes()
+	assert.Equal(t, 1, attributes.Len())
+	assert.Equal(t, map[string]any{runmodel.KeyReceivedAt: int64(7_000_000)}, attributes.AsRaw())
+}
+
+func FuzzDecode(f *testing.F) {
+	traces := ptrace.NewTraces()
+	span := traces.ResourceSpans().AppendEmpty().ScopeSpans().AppendEmpty().Spans().AppendEmpty()
+	span.SetName("step")
+	span.Attributes().PutStr("key", "value")
+	f.Add(encode(f, traces), int64(0), int64(0))
+	f.Add([]byte{}, int64(-1), int64(1<<62))
+	f.Add([]byte("\x0a\xff\xff\xff\xff\x0f"), int64(1), int64(-1))
+	f.Fuzz(func(t *testing.T, value []byte, offset, milliseconds int64) {
+		record := &kgo.Record{Value: value, Offset: offset, Timestamp: time.UnixMilli(milliseconds)}
+		first, spans, err := decode(record)
+		if err != nil {
+			return
+		}
+		assert.Equal(t, first.SpanCount(), spans)
+		second, _, err := decode(record)
+		require.NoError(t, err)
+		assert.Equal(t, encode(t, first), encode(t, second))
+	})
+}
+
+func entriesOf(records []*kgo.Record) []entry {
+	entries := make([]entry, 0, len(records))
+	for _, record := range records {
+		entries = append(entries, entry{record: record, owner: &ownership{}})
+	}
+	return entries
+}
+
+func versions(traces ptrace.Traces) map[string]int64 {
+	got := map[string]int64{}
+	for _, resource := range traces.ResourceSpans().All() {
+		version, _ := resource.Resource().Attributes().Get(runmodel.KeyReceivedAt)
+		for _, scope := range resource.ScopeSpans().All() {
+			for _, span := range scope.Spans().All() {
+				got[span.Name()] = version.Int()
+			}
+		}
+	}
+	return got
+}
+
+func encode(t testing.TB, traces ptrace.Traces) []byte {
+	t.Helper()
+	var marshaler ptrace.ProtoMarshaler
+	value, err := marshaler.MarshalTraces(traces)
+	require.NoError(t, err)
+	return value
+}

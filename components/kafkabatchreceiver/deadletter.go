@@ -1,0 +1,101 @@
+package kafkabatchreceiver
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+	"go.uber.org/zap"
+)
+
+// Headers of a dead letter. Its key and value are those of the record that could not be handed on, and the
+// record's own headers come first.
+const (
+	HeaderReason    = "dead_letter.reason"
+	HeaderError     = "dead_letter.error"
+	HeaderTopic     = "dead_letter.topic"
+	HeaderPartition = "dead_letter.partition"
+	HeaderOffset    = "dead_letter.offset"
+	// HeaderTimestamp is the time of the original record, RFC 3339 in UTC.
+	HeaderTimestamp = "dead_letter.timestamp"
+)
+
+// reason says why a record is a dead letter; it is a header's value and a metric's attribute.
+type reason string
+
+const (
+	reasonUndecodable      reason = "undecodable"       // It is no OTLP protobuf.
+	reasonRejected         reason = "rejected"          // The next consumer refused it for good.
+	reasonRetriesExhausted reason = "retries_exhausted" // It was not taken within retry.max_elapsed_time.
+)
+
+// deadLetter is a record that can never be handed on, and why.
+type deadLetter struct {
+	entry
+	reason reason
+	err    error
+}
+
+func (d deadLetter) message(topic string) *kgo.Record {
+	from := d.record
+	return &kgo.Record{
+		Topic: topic,
+		Key:   from.Key,
+		Value: from.Value,
+		Headers: append(slices.Clone(from.Headers),
+			kgo.RecordHeader{Key: HeaderReason, Value: []byte(d.reason)},
+			kgo.RecordHeader{Key: HeaderError, Value: []byte(d.err.Error())},
+			kgo.RecordHeader{Key: HeaderTopic, Value: []byte(from.Topic)},
+			kgo.RecordHeader{Key: HeaderPartition, Value: strconv.AppendInt(nil, int64(from.Partition), 10)},
+			kgo.RecordHeader{Key: HeaderOffset, Value: strconv.AppendInt(nil, from.Offset, 10)},
+			kgo.RecordHeader{Key: HeaderTimestamp, Value: []byte(from.Timestamp.UTC().Format(time.RFC3339Nano))},
+		),
+	}
+}
+
+// bury writes dead letters, acknowledged by all in-sync replicas, until all are written. It comes after the
+// healthy records of the batch were handed on, which therefore do not wait for it, and before the commit, so
+// that no record is passed over unwritten.
+func (r *tracesReceiver) bury(ctx context.Context, letters []deadLetter) error {
+	attempts := r.newAttempts(problemDeadLetters)
+	for len(letters) > 0 {
+		messages := make([]*kgo.Record, 0, len(letters))
+		for _, letter := range letters {
+			messages = append(messages, letter.message(r.cfg.DeadLetterTopic))
+		}
+		// ProduceSync's results come in the order of acknowledgement.
+		failed := map[*kgo.Record]error{}
+		for _, result := range r.client.ProduceSync(ctx, messages...) {
+			if result.Err != nil {
+				failed[result.Record] = result.Err
+			}
+		}
+		var left []deadLetter
+		var errs []error
+		for i, letter := range letters {
+			if err, ok := failed[messages[i]]; ok {
+				left, errs = append(left, letter), append(errs, err)
+				continue
+			}
+			r.telemetry.KafkabatchDeadLetters.Add(ctx, 1, metric.WithAttributes(attribute.String("reason", string(letter.reason))))
+		}
+		if buried := len(letters) - len(left); buried > 0 {
+			r.set.Logger.Warn("Wrote records that cannot be handed on to the dead-letter topic",
+				zap.Int("records", buried), zap.String("topic", r.cfg.DeadLetterTopic),
+				zap.String("reason", string(letters[0].reason)), zap.NamedError("first_error", letters[0].err))
+		}
+		if len(left) == 0 {
+			break
+		}
+		if err := attempts.wait(ctx, errs[0]); err != nil {
+			return err
+		}
+		letters = left
+	}
+	attempts.succeeded()
+	return nil
+}

@@ -1,0 +1,140 @@
+package kafkabatchreceiver
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// handOverTimeout is how long a partition that is taken away waits for the batch in flight, so that its
+// offsets are committed before another member goes on. After it the batch loses the partition.
+const handOverTimeout = 10 * time.Second
+
+// ownership is one stay of a partition with this member. A partition that goes and comes back has two, so
+// that a record fetched during the first is never committed during the second.
+type ownership struct {
+	gone atomic.Bool
+	// next is the offset that is due, -1 until something was fetched. It and fetchError belong to the
+	// reading goroutine.
+	next       int64
+	fetchError error
+}
+
+func (o *ownership) lost() bool { return o.gone.Load() }
+
+// entry is a fetched record and the ownership under which it was fetched.
+type entry struct {
+	record *kgo.Record
+	owner  *ownership
+}
+
+func stillOwned(entries []entry) []entry {
+	kept := make([]entry, 0, len(entries))
+	for _, e := range entries {
+		if !e.owner.lost() {
+			kept = append(kept, e)
+		}
+	}
+	return kept
+}
+
+// token is held by one goroutine at a time. Unlike a mutex, it can be waited for with a limit.
+type token chan struct{}
+
+func (t token) take()    { t <- struct{}{} }
+func (t token) release() { <-t }
+
+// ownerships is what this member owns now. The Kafka client's rebalancing and the reading goroutine meet here.
+type ownerships struct {
+	// handling is held while a batch is with the next consumer or being committed, and not while it waits for
+	// a retry.
+	handling token
+
+	// mu is held over a commit, so that no partition is given away between the look at who owns it and the
+	// broker's answer.
+	mu          sync.Mutex
+	byPartition map[int32]*ownership
+}
+
+func newOwnerships() *ownerships {
+	return &ownerships{handling: make(token, 1), byPartition: map[int32]*ownership{}}
+}
+
+func (o *ownerships) assign(partitions []int32) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, p := range partitions {
+		o.byPartition[p] = &ownership{next: -1}
+	}
+}
+
+// of returns the present ownership of a partition from which something was just fetched.
+func (o *ownerships) of(partition int32) *ownership {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	owner, ok := o.byPartition[partition]
+	if !ok {
+		owner = &ownership{next: -1}
+		o.byPartition[partition] = owner
+	}
+	return owner
+}
+
+func (o *ownerships) has(partition int32) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	_, ok := o.byPartition[partition]
+	return ok
+}
+
+// revoke gives partitions away, after the batch in flight if that ends soon.
+func (o *ownerships) revoke(ctx context.Context, partitions []int32) {
+	if len(partitions) == 0 {
+		return
+	}
+	limit := time.NewTimer(handOverTimeout)
+	defer limit.Stop()
+	select {
+	case o.handling <- struct{}{}:
+		defer o.handling.release()
+	case <-limit.C:
+	case <-ctx.Done():
+	}
+	o.lose(partitions)
+}
+
+// lose marks partitions as gone: what was fetched from them is neither handed on again nor committed.
+func (o *ownerships) lose(partitions []int32) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, p := range partitions {
+		if owner, ok := o.byPartition[p]; ok {
+			owner.gone.Store(true)
+			delete(o.byPartition, p)
+		}
+	}
+}
+
+// commit calls do with the last record of each partition that is still owned, and keeps them owned until it
+// returns.
+func (o *ownerships) commit(entries []entry, do func(last []*kgo.Record) error) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	newest := map[int32]*kgo.Record{}
+	for _, e := range entries {
+		if at, ok := newest[e.record.Partition]; !e.owner.lost() && (!ok || at.Offset < e.record.Offset) {
+			newest[e.record.Partition] = e.record
+		}
+	}
+	if len(newest) == 0 {
+		return nil
+	}
+	last := make([]*kgo.Record, 0, len(newest))
+	for _, record := range newest {
+		last = append(last, record)
+	}
+	return do(last)
+}

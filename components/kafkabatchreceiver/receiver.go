@@ -1,0 +1,436 @@
+package kafkabatchreceiver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/cenkalti/backoff/v7"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/plugin/kzap"
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/consumer"
+	"go.opentelemetry.io/collector/consumer/consumererror"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+	"go.opentelemetry.io/collector/receiver"
+	"go.opentelemetry.io/collector/receiver/receiverhelper"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+	"go.uber.org/zap"
+
+	"github.com/looptrace/looptrace/components/kafkabatchreceiver/internal/metadata"
+)
+
+const (
+	// sessionTimeout is how long the partitions of a killed member stay unread, unless it has an instance id.
+	sessionTimeout    = 10 * time.Second
+	heartbeatInterval = 3 * time.Second
+	// fetchMaxWait bounds how long an idle fetch keeps a newly assigned partition of that broker waiting.
+	fetchMaxWait = 500 * time.Millisecond
+	// commitTimeout bounds one attempt to commit. It is below the rebalance timeout (60 s), together with
+	// handOverTimeout, since a rebalance waits for both.
+	commitTimeout = 10 * time.Second
+	// deliveryTimeout bounds one attempt to write dead letters.
+	deliveryTimeout = 10 * time.Second
+	// leaveTimeout bounds saying goodbye to a group whose broker may be away.
+	leaveTimeout = 5 * time.Second
+)
+
+// errStopping ends a batch that is being retried when the receiver is told to stop. Its offsets are not
+// committed, so it is read again after the next start.
+var errStopping = errors.New("receiver is stopping")
+
+// errRetriesExhausted marks a batch that was not taken within retry.max_elapsed_time.
+var errRetriesExhausted = errors.New("no more retries left")
+
+// tracesReceiver reads the topic. One goroutine polls, hands on and commits, batch after batch; a second one
+// measures the lag. The Kafka client keeps the group membership alive on its own.
+type tracesReceiver struct {
+	cfg       *Config
+	set       receiver.Settings
+	next      consumer.Traces
+	obsreport *receiverhelper.ObsReport
+	telemetry *metadata.TelemetryBuilder
+
+	client *kgo.Client
+	owned  *ownerships
+	health *health
+	lags   lags
+	// pending are records that were fetched and are not in a batch yet. Only the reading goroutine uses it.
+	pending []entry
+
+	stopping <-chan struct{}
+	stop     context.CancelFunc
+	abandon  context.CancelFunc
+	running  sync.WaitGroup
+}
+
+func newReceiver(set receiver.Settings, cfg *Config, next consumer.Traces) (*tracesReceiver, error) {
+	obsreport, err := receiverhelper.NewObsReport(receiverhelper.ObsReportSettings{
+		ReceiverID:             set.ID,
+		Transport:              "kafka",
+		ReceiverCreateSettings: set,
+	})
+	if err != nil {
+		return nil, err
+	}
+	telemetry, err := metadata.NewTelemetryBuilder(set.TelemetrySettings)
+	if err != nil {
+		return nil, err
+	}
+	return &tracesReceiver{cfg: cfg, set: set, next: next, obsreport: obsreport, telemetry: telemetry}, nil
+}
+
+// Start begins to read in the background. It does not wait for Kafka: a broker that is away is a recoverable
+// state that ends when it comes back.
+func (r *tracesReceiver) Start(_ context.Context, host component.Host) error {
+	r.health = newHealth(r.set.Logger, host)
+	r.owned = newOwnerships()
+	client, err := kgo.NewClient(r.clientOptions()...)
+	if err != nil {
+		return fmt.Errorf("make Kafka client: %w", err)
+	}
+	r.client = client
+	if err := r.telemetry.RegisterKafkabatchLagCallback(r.lags.observe); err != nil {
+		client.Close()
+		return fmt.Errorf("register lag metric: %w", err)
+	}
+
+	// Two steps of ending: first no new batch is begun, then the one in flight is given up.
+	work, abandon := context.WithCancel(context.Background())
+	reading, stop := context.WithCancel(work)
+	r.stopping, r.stop, r.abandon = reading.Done(), stop, abandon
+	r.running.Go(func() { r.read(reading, work) })
+	r.running.Go(func() { r.watchLag(reading) })
+	return nil
+}
+
+func (r *tracesReceiver) clientOptions() []kgo.Opt {
+	// What franz-go has to say while a broker is away is said once, by health.
+	level := kgo.LogLevelError
+	if r.set.Logger.Core().Enabled(zap.DebugLevel) {
+		level = kgo.LogLevelDebug
+	}
+	opts := []kgo.Opt{
+		kgo.SeedBrokers(r.cfg.Brokers...),
+		kgo.ClientID(r.set.ID.String()),
+		kgo.WithLogger(kzap.New(r.set.Logger.Named("kgo"), kzap.Level(level))),
+		kgo.WithHooks(r.health),
+		kgo.DisableClientMetrics(),
+
+		kgo.ConsumeTopics(r.cfg.Topic),
+		kgo.ConsumerGroup(r.cfg.GroupID),
+		kgo.SessionTimeout(sessionTimeout),
+		kgo.HeartbeatInterval(heartbeatInterval),
+		kgo.DisableAutoCommit(),
+		// Without a committed offset, and where the committed one is gone, from the oldest record on: what is
+		// read twice does no harm, what is skipped is lost.
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
+		// A poll and the note of who owns what it returned must not be torn apart by a rebalance. It is
+		// allowed again right after, not only when the batch is through.
+		kgo.BlockRebalanceOnPoll(),
+		kgo.OnPartitionsAssigned(func(_ context.Context, _ *kgo.Client, partitions map[string][]int32) {
+			r.owned.assign(partitions[r.cfg.Topic])
+			r.health.solved(problemGroup)
+		}),
+		kgo.OnPartitionsRevoked(func(ctx context.Context, _ *kgo.Client, partitions map[string][]int32) {
+			r.owned.revoke(ctx, partitions[r.cfg.Topic])
+		}),
+		kgo.OnPartitionsLost(func(_ context.Context, _ *kgo.Client, partitions map[string][]int32) {
+			r.owned.lose(partitions[r.cfg.Topic])
+		}),
+
+		// One fetch is buffered for each broker while a batch is in flight; these bound it.
+		kgo.FetchMaxBytes(int32(r.cfg.MaxBatchBytes)),              //nolint:gosec // Validate bounds it.
+		kgo.FetchMaxPartitionBytes(int32(r.cfg.MaxBatchBytes / 4)), //nolint:gosec // Validate bounds it.
+		kgo.FetchMaxWait(fetchMaxWait),
+
+		// For dead letters, which are as large as what the topic takes, and their headers.
+		kgo.ProducerBatchMaxBytes(maxBatchBytesLimit),
+		kgo.RecordDeliveryTimeout(deliveryTimeout),
+	}
+	if r.cfg.GroupInstanceID != "" {
+		opts = append(opts, kgo.InstanceID(r.cfg.GroupInstanceID))
+	}
+	return opts
+}
+
+// Shutdown stops polling, lets the batch in flight finish and commit until ctx ends, and leaves the group.
+func (r *tracesReceiver) Shutdown(ctx context.Context) error {
+	defer r.telemetry.Shutdown()
+	if r.client == nil {
+		return nil
+	}
+	r.stop()
+	defer context.AfterFunc(ctx, r.abandon)()
+	r.running.Wait()
+	r.abandon()
+
+	leaveCtx, cancel := context.WithTimeout(ctx, leaveTimeout)
+	defer cancel()
+	if err := r.client.LeaveGroupContext(leaveCtx); err != nil {
+		// No failure of stopping: the group notices by itself.
+		r.set.Logger.Info("Could not leave the consumer group; its partitions are free after the session timeout",
+			zap.Duration("session_timeout", sessionTimeout), zap.Error(err))
+	}
+	r.client.CloseAllowingRebalance()
+	return nil
+}
+
+// read is the loop: a batch is collected, handed on and committed before the next one is begun.
+func (r *tracesReceiver) read(reading, work context.Context) {
+	for {
+		b := r.collect(reading)
+		if b.empty() {
+			return
+		}
+		if err := r.handle(work, b); err != nil {
+			return
+		}
+	}
+}
+
+// collect polls until a batch is full or its first record has waited for MaxBatchDelay. An empty batch means
+// that ctx ended.
+func (r *tracesReceiver) collect(ctx context.Context) *batch {
+	b := newBatch()
+	for {
+		r.fill(b)
+		if r.full(b) || ctx.Err() != nil {
+			return b
+		}
+		if b.empty() {
+			r.poll(ctx)
+			continue
+		}
+		wait := time.Until(b.opened.Add(r.cfg.MaxBatchDelay))
+		if wait <= 0 {
+			return b
+		}
+		waiting, cancel := context.WithTimeout(ctx, wait)
+		r.poll(waiting)
+		cancel()
+	}
+}
+
+// fill moves pending records into the batch until it is full.
+func (r *tracesReceiver) fill(b *batch) {
+	taken := 0
+	for taken < len(r.pending) && !r.full(b) {
+		if e := r.pending[taken]; !e.owner.lost() {
+			b.add(e)
+		}
+		taken++
+	}
+	clear(r.pending[:taken])
+	r.pending = r.pending[taken:]
+}
+
+func (r *tracesReceiver) full(b *batch) bool {
+	return b.spans >= r.cfg.MaxBatchSpans || b.bytes >= r.cfg.MaxBatchBytes
+}
+
+// poll waits for records and puts what it gets behind the pending ones. An error of one partition is noted
+// and changes nothing for what the same poll brought from others.
+func (r *tracesReceiver) poll(ctx context.Context) {
+	fetches := r.client.PollFetches(ctx)
+	fetches.EachPartition(func(p kgo.FetchTopicPartition) {
+		if p.Err != nil {
+			r.noteFetchError(ctx, p)
+		}
+		if len(p.Records) == 0 {
+			return
+		}
+		owner := r.owned.of(p.Partition)
+		r.noteProgress(owner, p)
+		for _, record := range p.Records {
+			r.pending = append(r.pending, entry{record: record, owner: owner})
+		}
+	})
+	r.client.AllowRebalance()
+}
+
+func (r *tracesReceiver) noteFetchError(ctx context.Context, p kgo.FetchTopicPartition) {
+	if ctx.Err() != nil && errors.Is(p.Err, ctx.Err()) {
+		return // Our own end of waiting comes back as an error of no partition.
+	}
+	if p.Topic == "" || p.Partition < 0 {
+		r.health.problem(problemGroup, p.Err)
+		return
+	}
+	r.telemetry.KafkabatchFetchFailures.Add(ctx, 1, withPartition(p.Partition))
+	if owner := r.owned.of(p.Partition); owner.fetchError == nil || owner.fetchError.Error() != p.Err.Error() {
+		owner.fetchError = p.Err
+		r.set.Logger.Warn("Fetching from one partition failed; the others go on",
+			zap.Int32("partition", p.Partition), zap.Error(p.Err))
+	}
+}
+
+// noteProgress finds records that were due and that the broker no longer held.
+func (r *tracesReceiver) noteProgress(owner *ownership, p kgo.FetchTopicPartition) {
+	owner.fetchError = nil
+	due := owner.next
+	if due < 0 {
+		due = p.Records[0].Offset
+		if at, ok := r.client.CommittedOffsets()[p.Topic][p.Partition]; ok && at.Offset >= 0 {
+			due = at.Offset
+		}
+	}
+	if first := p.Records[0].Offset; first > due {
+		r.telemetry.KafkabatchSkippedRecords.Add(context.Background(), first-due)
+		r.set.Logger.Warn("The broker no longer held offsets that were due; reading goes on at the oldest one left",
+			zap.Int32("partition", p.Partition), zap.Int64("due", due), zap.Int64("oldest", first))
+	}
+	owner.next = p.Records[len(p.Records)-1].Offset + 1
+}
+
+// handle brings a batch to its end: every record is taken by the next consumer or is a dead letter, and then
+// the offsets are committed. An error means that the receiver is stopping and the batch was given up.
+func (r *tracesReceiver) handle(ctx context.Context, b *batch) error {
+	r.owned.handling.take()
+	defer r.owned.handling.release()
+
+	rejected, err := r.deliver(ctx, b.decoded, b.traces)
+	if err != nil {
+		return err
+	}
+	if err := r.bury(ctx, append(b.undecodable, rejected...)); err != nil {
+		return err
+	}
+	return r.commit(ctx, b.entries)
+}
+
+// deliver hands records on and returns those that can never be. A merged batch that is refused for good is
+// halved until the records that spoil it stand alone.
+func (r *tracesReceiver) deliver(ctx context.Context, entries []entry, traces ptrace.Traces) ([]deadLetter, error) {
+	entries, err := r.offer(ctx, entries, traces)
+	switch {
+	case err == nil:
+		return nil, nil
+	case errors.Is(err, errRetriesExhausted):
+		letters := make([]deadLetter, 0, len(entries))
+		for _, e := range entries {
+			letters = append(letters, deadLetter{entry: e, reason: reasonRetriesExhausted, err: err})
+		}
+		return letters, nil
+	case !consumererror.IsPermanent(err):
+		return nil, err
+	case len(entries) == 1:
+		return []deadLetter{{entry: entries[0], reason: reasonRejected, err: err}}, nil
+	}
+	var letters []deadLetter
+	for _, half := range [][]entry{entries[:len(entries)/2], entries[len(entries)/2:]} {
+		more, err := r.deliver(ctx, half, merge(half))
+		if err != nil {
+			return nil, err
+		}
+		letters = append(letters, more...)
+	}
+	return letters, nil
+}
+
+// offer hands records on until they are taken, refused for good, or given up. Partitions that are lost while
+// it waits are left to their new owner; the entries it was about are returned with the error.
+func (r *tracesReceiver) offer(ctx context.Context, entries []entry, traces ptrace.Traces) ([]entry, error) {
+	attempts := r.newAttempts(problemDelivery)
+	for {
+		spans := traces.SpanCount()
+		if spans == 0 {
+			return nil, nil
+		}
+		opCtx := r.obsreport.StartTracesOp(ctx)
+		err := r.next.ConsumeTraces(opCtx, traces)
+		r.obsreport.EndTracesOp(opCtx, "otlp_proto", spans, err)
+		if err == nil {
+			r.telemetry.KafkabatchBatchSize.Record(ctx, int64(spans))
+			attempts.succeeded()
+			return nil, nil
+		}
+		if consumererror.IsPermanent(err) {
+			return entries, err
+		}
+		if attempts.exhausted() {
+			return entries, fmt.Errorf("%w: %w", errRetriesExhausted, err)
+		}
+		r.telemetry.KafkabatchRetries.Add(ctx, 1)
+		if err := attempts.wait(ctx, err); err != nil {
+			return nil, err
+		}
+		// The consumer may have changed what it refused, so that the batch is made anew.
+		entries = stillOwned(entries)
+		traces = merge(entries)
+	}
+}
+
+// commit commits the offsets behind the entries of partitions that are still owned.
+func (r *tracesReceiver) commit(ctx context.Context, entries []entry) error {
+	attempts := r.newAttempts(problemCommit)
+	for {
+		err := r.owned.commit(entries, func(last []*kgo.Record) error {
+			attempt, cancel := context.WithTimeout(ctx, commitTimeout)
+			defer cancel()
+			return r.client.CommitRecords(attempt, last...)
+		})
+		if err == nil {
+			r.telemetry.KafkabatchRecords.Add(ctx, int64(len(entries)))
+			attempts.succeeded()
+			return nil
+		}
+		r.telemetry.KafkabatchCommitFailures.Add(ctx, 1)
+		if err := attempts.wait(ctx, err); err != nil {
+			return err
+		}
+	}
+}
+
+// attempts spaces the tries of one step.
+type attempts struct {
+	r       *tracesReceiver
+	problem problem
+	backoff backoff.ExponentialBackOff
+	begun   time.Time
+}
+
+func (r *tracesReceiver) newAttempts(p problem) *attempts {
+	return &attempts{
+		r:       r,
+		problem: p,
+		backoff: backoff.ExponentialBackOff{
+			InitialInterval:     r.cfg.Retry.InitialInterval,
+			RandomizationFactor: r.cfg.Retry.RandomizationFactor,
+			Multiplier:          r.cfg.Retry.Multiplier,
+			MaxInterval:         r.cfg.Retry.MaxInterval,
+		},
+		begun: time.Now(),
+	}
+}
+
+func (a *attempts) exhausted() bool {
+	limit := a.r.cfg.Retry.MaxElapsedTime
+	return !a.r.cfg.Retry.Enabled || limit > 0 && time.Since(a.begun) >= limit
+}
+
+// wait lets time pass before the next attempt, and a rebalance as well: partitions may be gone after it.
+func (a *attempts) wait(ctx context.Context, cause error) error {
+	a.r.health.problem(a.problem, cause)
+	a.r.owned.handling.release()
+	defer a.r.owned.handling.take()
+	timer := time.NewTimer(a.backoff.NextBackOff())
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-a.r.stopping:
+		return errStopping
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (a *attempts) succeeded() { a.r.health.solved(a.problem) }
+
+func withPartition(partition int32) metric.MeasurementOption {
+	return metric.WithAttributeSet(attribute.NewSet(attribute.Int64("partition", int64(partition))))
+}

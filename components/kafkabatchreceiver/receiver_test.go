@@ -1,0 +1,520 @@
+package kafkabatchreceiver
+
+import (
+	"context"
+	"errors"
+	"net"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+	"go.opentelemetry.io/collector/component/componentstatus"
+	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/consumer"
+	"go.opentelemetry.io/collector/consumer/consumererror"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+	"go.opentelemetry.io/collector/receiver"
+	"go.opentelemetry.io/collector/receiver/receivertest"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+
+	"github.com/looptrace/looptrace/components/kafkabatchreceiver/internal/metadata"
+	"github.com/looptrace/looptrace/test/kafka"
+)
+
+var errStoreAway = errors.New("store is away")
+
+// What must hold over any broker runs over the one in memory and over Apache Kafka.
+func TestOverBrokers(t *testing.T) {
+	t.Parallel()
+	cases := map[string]func(*testing.T, *queue){
+		"delivers all partitions and commits":   testDeliversAll,
+		"continues at the committed offset":     testContinues,
+		"keeps trying a batch that is refused":  testRetries,
+		"gives poison to the dead-letter topic": testPoison,
+		"rebalance in the middle of a batch":    testRebalance,
+		"rebalance while the store is away":     testRebalanceWhileAway,
+		"shutdown in the middle of a batch":     testShutdown,
+		"shutdown at the deadline":              testShutdownDeadline,
+	}
+	t.Run("kfake", func(t *testing.T) {
+		t.Parallel()
+		for name, test := range cases {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				q, _ := fakeQueue(t)
+				test(t, q)
+			})
+		}
+	})
+	t.Run("kafka", func(t *testing.T) {
+		t.Parallel()
+		broker := kafka.Start(t)
+		for name, test := range cases {
+			t.Run(name, func(t *testing.T) { test(t, newQueue(t, broker.Address)) })
+		}
+	})
+}
+
+func testDeliversAll(t *testing.T, q *queue) {
+	const n = 5_000
+	q.fill(t, 0, n/2)
+	s := newStore()
+	run(t, q.config(), s)
+	q.fill(t, n/2, n)
+	until(t, "all are taken", func() bool { return s.count() == n })
+	q.waitDrained(t)
+	assert.Less(t, s.batches, n/10, "records are merged")
+	s.assertHasAll(t, n)
+	s.assertOnce(t)
+}
+
+func testContinues(t *testing.T, q *queue) {
+	q.fill(t, 0, 100)
+	first := newStore()
+	stop := run(t, q.config(), first)
+	q.waitDrained(t)
+	stop()
+	first.assertHasAll(t, 100)
+
+	q.fill(t, 100, 200)
+	second := newStore()
+	run(t, q.config(), second)
+	q.waitDrained(t)
+	assert.Equal(t, 100, second.count(), "nothing that was committed is read again")
+	assert.False(t, second.has(name(99)))
+	second.assertOnce(t)
+}
+
+func testRetries(t *testing.T, q *queue) {
+	const n = 500
+	var refusals atomic.Int64
+	s := newStore()
+	s.refuse = func([]string) error {
+		if refusals.Add(1) <= 10 {
+			return errStoreAway
+		}
+		return nil
+	}
+	q.fill(t, 0, n)
+	run(t, q.config(), s)
+	q.waitDrained(t)
+	s.assertHasAll(t, n)
+	s.assertOnce(t)
+}
+
+func testPoison(t *testing.T, q *queue) {
+	const n = 400
+	rejected := []string{name(7), name(8), name(333)}
+	s := newStore()
+	s.refuse = func(names []string) error {
+		for _, name := range rejected {
+			if slices.Contains(names, name) {
+				return consumererror.NewPermanent(errors.New("no such day"))
+			}
+		}
+		return nil
+	}
+	q.fill(t, 0, 200)
+	q.put(t, 2, []byte("this is no protobuf"))
+	q.fill(t, 200, n)
+	run(t, q.config(), s)
+	q.waitDrained(t)
+	s.assertHasAll(t, n, rejected...)
+	s.assertOnce(t)
+
+	var reasons []string
+	for _, letter := range q.deadLetters(t, 4) {
+		got := headers(letter)
+		reasons = append(reasons, got[HeaderReason])
+		assert.Equal(t, q.topic, got[HeaderTopic])
+		_, err := time.Parse(time.RFC3339Nano, got[HeaderTimestamp])
+		require.NoError(t, err)
+		if got[HeaderReason] == string(reasonUndecodable) {
+			assert.Equal(t, "this is no protobuf", string(letter.Value))
+			assert.Equal(t, "2", got[HeaderPartition])
+			assert.Equal(t, "50", got[HeaderOffset])
+			assert.Contains(t, got[HeaderError], "decode OTLP protobuf")
+			continue
+		}
+		var unmarshaler ptrace.ProtoUnmarshaler
+		traces, err := unmarshaler.UnmarshalTraces(letter.Value)
+		require.NoError(t, err, "the record is kept as it came")
+		assert.Subset(t, rejected, spanNames(traces))
+		assert.Contains(t, got[HeaderError], "no such day")
+	}
+	slices.Sort(reasons)
+	assert.Equal(t, []string{"rejected", "rejected", "rejected", "undecodable"}, reasons)
+}
+
+// gate is a store whose first batch waits to be let through.
+func gate(s *store) (entered <-chan struct{}, open func()) {
+	in, out := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	s.refuse = func([]string) error {
+		once.Do(func() { close(in) })
+		<-out
+		return nil
+	}
+	return in, sync.OnceFunc(func() { close(out) })
+}
+
+func testRebalance(t *testing.T, q *queue) {
+	const n = 2_000
+	s := newStore()
+	entered, open := gate(s)
+	defer open()
+	cfg := q.config()
+	cfg.MaxBatchSpans = 100
+	q.fill(t, 0, n)
+	run(t, cfg, s)
+	<-entered
+	// A second member joins while the first has a batch in its hands.
+	run(t, cfg, s)
+	q.waitMembers(t, 2)
+	open()
+	q.fill(t, n, n+200)
+	q.waitDrained(t)
+	s.assertHasAll(t, n+200)
+	q.waitSettled(t, 2)
+}
+
+func testRebalanceWhileAway(t *testing.T, q *queue) {
+	const n = 1_000
+	var away atomic.Bool
+	away.Store(true)
+	s := newStore()
+	refused := make(chan struct{}, 1)
+	s.refuse = func([]string) error {
+		if away.Load() {
+			select {
+			case refused <- struct{}{}:
+			default:
+			}
+			return errStoreAway
+		}
+		return nil
+	}
+	q.fill(t, 0, n)
+	stop := run(t, q.config(), s)
+	<-refused
+	run(t, q.config(), s)
+	q.waitSettled(t, 2) // A batch that is being retried does not hold the group up.
+	assert.Empty(t, q.committed(t))
+	stop()
+	q.waitSettled(t, 1)
+	away.Store(false)
+	q.waitDrained(t)
+	s.assertHasAll(t, n)
+}
+
+func testShutdown(t *testing.T, q *queue) {
+	s := newStore()
+	entered, open := gate(s)
+	defer open()
+	q.fill(t, 0, 40)
+	stop := run(t, q.config(), s)
+	<-entered
+	stopped := make(chan struct{})
+	go func() { defer close(stopped); stop() }()
+	open()
+	<-stopped
+	// What was in flight is committed: the next one begins behind it.
+	taken := s.count()
+	assert.Positive(t, taken)
+	next := newStore()
+	run(t, q.config(), next)
+	q.waitDrained(t)
+	assert.Equal(t, 40-taken, next.count())
+}
+
+func testShutdownDeadline(t *testing.T, q *queue) {
+	entered := make(chan struct{})
+	stuck, err := consumer.NewTraces(func(ctx context.Context, _ ptrace.Traces) error {
+		close(entered)
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	require.NoError(t, err)
+	q.fill(t, 0, 40)
+	r, err := NewFactory().CreateTraces(t.Context(), receivertest.NewNopSettings(metadata.Type), q.config(), stuck)
+	require.NoError(t, err)
+	require.NoError(t, r.Start(t.Context(), &host{}))
+	<-entered
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	require.NoError(t, r.Shutdown(ctx))
+	assert.Empty(t, q.committed(t), "what was given up is not committed")
+}
+
+// The stock receiver lost 126 of 5,070 records here.
+func TestFetchErrorOfOnePartition(t *testing.T) {
+	t.Parallel()
+	const n = 5_000
+	q, cluster := fakeQueue(t)
+	fault := cluster.Fault(kfake.Fault{
+		Keys: []kmsg.Key{kmsg.Fetch}, Topic: q.topic, Partitions: []int32{1}, Err: kerr.UnknownServerError, Count: 40,
+	})
+	s := newStore()
+	telemetry := componenttest.NewTelemetry()
+	run := func() func() {
+		return runWith(t, settings(telemetry), &host{}, q.config(), s)
+	}
+	stop := run()
+	for i := 0; i < n; i += 50 {
+		q.fill(t, i, i+50)
+	}
+	require.NoError(t, fault.Wait(t.Context(), 40))
+	q.waitDrained(t)
+	s.assertHasAll(t, n)
+	s.assertOnce(t)
+	failures, err := telemetry.GetMetric("otelcol_kafkabatch_fetch_failures")
+	require.NoError(t, err)
+	assert.Positive(t, failures.Data.(metricdata.Sum[int64]).DataPoints[0].Value)
+	stop()
+	require.NoError(t, telemetry.Shutdown(context.WithoutCancel(t.Context())))
+}
+
+// While one partition cannot be read at all, the others are read.
+func TestFetchErrorDelaysNobodyElse(t *testing.T) {
+	t.Parallel()
+	q, cluster := fakeQueue(t)
+	fault := cluster.Fault(kfake.Fault{
+		Keys: []kmsg.Key{kmsg.Fetch}, Topic: q.topic, Partitions: []int32{1}, Err: kerr.UnknownServerError, Count: -1,
+	})
+	s := newStore()
+	run(t, q.config(), s)
+	q.fill(t, 0, 400)
+	until(t, "the others are taken", func() bool { return s.count() == 300 })
+	fault.Remove()
+	q.waitDrained(t)
+	s.assertHasAll(t, 400)
+	s.assertOnce(t)
+}
+
+func TestCommitFails(t *testing.T) {
+	t.Parallel()
+	q, cluster := fakeQueue(t)
+	cluster.Fault(kfake.Fault{
+		Keys: []kmsg.Key{kmsg.OffsetCommit}, Topic: q.topic, Group: q.group, Err: kerr.UnknownServerError, Count: 5,
+	})
+	s := newStore()
+	telemetry := componenttest.NewTelemetry()
+	h := &host{}
+	stop := runWith(t, settings(telemetry), h, q.config(), s)
+	q.fill(t, 0, 100)
+	q.waitDrained(t)
+	s.assertHasAll(t, 100)
+	s.assertOnce(t)
+	failures, err := telemetry.GetMetric("otelcol_kafkabatch_commit_failures")
+	require.NoError(t, err)
+	assert.Equal(t, int64(5), failures.Data.(metricdata.Sum[int64]).DataPoints[0].Value)
+	assert.Equal(t, []componentstatus.Status{componentstatus.StatusRecoverableError, componentstatus.StatusOK}, h.reported())
+	stop()
+	require.NoError(t, telemetry.Shutdown(context.WithoutCancel(t.Context())))
+}
+
+// A member that the group has forgotten joins again and reads on from what was committed.
+func TestGroupForgetsMember(t *testing.T) {
+	t.Parallel()
+	q, cluster := fakeQueue(t)
+	s := newStore()
+	run(t, q.config(), s)
+	q.fill(t, 0, 100)
+	q.waitDrained(t)
+	cluster.Fault(
+		kfake.Fault{Keys: []kmsg.Key{kmsg.OffsetCommit}, Group: q.group, Err: kerr.UnknownMemberID, Count: 1},
+		kfake.Fault{Keys: []kmsg.Key{kmsg.Heartbeat}, Group: q.group, TopLevel: true, Err: kerr.UnknownMemberID, Count: 1},
+	)
+	q.fill(t, 100, 200)
+	q.waitDrained(t)
+	s.assertHasAll(t, 200)
+}
+
+func TestDeadLetterCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	q, cluster := fakeQueue(t)
+	fault := cluster.Fault(kfake.Fault{
+		Keys: []kmsg.Key{kmsg.Produce}, Topic: q.letters, Err: kerr.InvalidRecord, Count: 3,
+	})
+	q.put(t, 0, []byte("no protobuf"))
+	q.fill(t, 0, 100)
+	s := newStore()
+	run(t, q.config(), s)
+	require.NoError(t, fault.Wait(t.Context(), 3))
+	q.waitDrained(t)
+	s.assertHasAll(t, 100)
+	assert.Len(t, q.deadLetters(t, 1), 1)
+}
+
+func TestRetriesExhausted(t *testing.T) {
+	t.Parallel()
+	q, _ := fakeQueue(t)
+	s := newStore()
+	s.refuse = func([]string) error { return errStoreAway }
+	cfg := q.config()
+	cfg.Retry.MaxElapsedTime = 50 * time.Millisecond
+	q.fill(t, 0, 40)
+	run(t, cfg, s)
+	q.waitDrained(t)
+	for _, letter := range q.deadLetters(t, 40) {
+		assert.Equal(t, string(reasonRetriesExhausted), headers(letter)[HeaderReason])
+		assert.Contains(t, headers(letter)[HeaderError], errStoreAway.Error())
+	}
+}
+
+func TestBrokerIsAwayAtStart(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	port := listener.Addr().(*net.TCPAddr).Port
+	address := listener.Addr().String()
+	require.NoError(t, listener.Close())
+
+	s, h := newStore(), &host{}
+	away := &queue{address: address, topic: "spans", group: "store", letters: "spans.deadletter"}
+	runWith(t, receivertest.NewNopSettings(metadata.Type), h, away.config(), s)
+	until(t, "the absence is reported", func() bool {
+		return slices.Contains(h.reported(), componentstatus.StatusRecoverableError)
+	})
+
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.Ports(port))
+	require.NoError(t, err)
+	t.Cleanup(cluster.Close)
+	q := away.create(t)
+	q.fill(t, 0, 100)
+	q.waitDrained(t)
+	s.assertHasAll(t, 100)
+	states := h.reported()
+	assert.Equal(t, componentstatus.StatusOK, states[len(states)-1])
+}
+
+func TestStopsWhileBrokerIsAway(t *testing.T) {
+	t.Parallel()
+	q, cluster := fakeQueue(t)
+	s := newStore()
+	stop := run(t, q.config(), s)
+	q.fill(t, 0, 100)
+	q.waitDrained(t)
+	cluster.Close()
+	begun := time.Now()
+	stop()
+	assert.Less(t, time.Since(begun), 2*leaveTimeout)
+}
+
+func TestTrimmedLog(t *testing.T) {
+	t.Parallel()
+	q, cluster := fakeQueue(t)
+	s := newStore()
+	stop := run(t, q.config(), s)
+	q.fill(t, 0, 40)
+	q.waitDrained(t)
+	stop()
+	q.fill(t, 40, 400)
+	require.NoError(t, cluster.DeleteRecords(q.topic, 0, 50))
+	telemetry := componenttest.NewTelemetry()
+	stop = runWith(t, settings(telemetry), &host{}, q.config(), s)
+	q.waitDrained(t)
+	assert.Equal(t, 400-40, s.count())
+	skipped, err := telemetry.GetMetric("otelcol_kafkabatch_skipped_records")
+	require.NoError(t, err)
+	assert.Equal(t, int64(40), skipped.Data.(metricdata.Sum[int64]).DataPoints[0].Value)
+	stop()
+	require.NoError(t, telemetry.Shutdown(context.WithoutCancel(t.Context())))
+}
+
+// A member with an instance id that is killed and started again gets its partitions back at once.
+func TestInstanceTakesOver(t *testing.T) {
+	t.Parallel()
+	q, _ := fakeQueue(t)
+	cfg := q.config()
+	cfg.GroupInstanceID = "store-1"
+	q.fill(t, 0, 100)
+	first := newStore()
+	stop := run(t, cfg, first)
+	q.waitDrained(t)
+	stop() // A static member does not leave the group: to the broker this is the same as a kill.
+	q.fill(t, 100, 200)
+	second := newStore()
+	begun := time.Now()
+	run(t, cfg, second)
+	q.waitDrained(t)
+	assert.Less(t, time.Since(begun), sessionTimeout/2)
+	assert.Equal(t, 100, second.count())
+}
+
+func TestLag(t *testing.T) {
+	t.Parallel()
+	q, _ := fakeQueue(t)
+	s := newStore()
+	_, open := gate(s)
+	defer open()
+	r, err := newReceiver(receivertest.NewNopSettings(metadata.Type), q.config(), s)
+	require.NoError(t, err)
+	require.NoError(t, r.Start(t.Context(), &host{}))
+	t.Cleanup(func() { open(); assert.NoError(t, r.Shutdown(context.WithoutCancel(t.Context()))) })
+	q.fill(t, 0, 100)
+	lag := func(want int64) func() bool {
+		return func() bool {
+			r.measureLag(t.Context())
+			measured := r.lags.byPartition.Load()
+			if measured == nil || len(*measured) != partitions {
+				return false
+			}
+			var sum int64
+			for _, lag := range *measured {
+				sum += lag
+			}
+			return sum == want
+		}
+	}
+	until(t, "the lag is seen", lag(100))
+	open()
+	until(t, "the lag is gone", lag(0))
+}
+
+// A batch is closed by its limits, and what is left over opens the next one.
+func TestBatchLimits(t *testing.T) {
+	t.Parallel()
+	r := &tracesReceiver{cfg: createDefaultConfig().(*Config)}
+	r.cfg.MaxBatchSpans = 10
+	r.cfg.MaxBatchBytes = 1 << 20
+	record := func(spans int) entry {
+		return entry{record: &kgo.Record{Value: spanNamed(t, slices.Repeat([]string{"s"}, spans)...)}, owner: &ownership{}}
+	}
+	r.pending = []entry{record(6), record(6), record(1), record(30), record(2)}
+	var spans []int
+	for len(r.pending) > 0 {
+		b := newBatch()
+		r.fill(b)
+		spans = append(spans, b.spans)
+	}
+	assert.Equal(t, []int{12, 31, 2}, spans)
+
+	r.cfg.MaxBatchSpans = 1 << 20
+	r.cfg.MaxBatchBytes = 100
+	r.pending = []entry{record(30), record(30), record(30)}
+	b := newBatch()
+	r.fill(b)
+	assert.Equal(t, 30, b.spans)
+
+	gone := record(1)
+	gone.owner.gone.Store(true)
+	r.pending = []entry{gone}
+	b = newBatch()
+	r.fill(b)
+	assert.True(t, b.empty(), "what is owned no longer is left to its owner")
+}
+
+func settings(telemetry *componenttest.Telemetry) receiver.Settings {
+	set := receivertest.NewNopSettings(metadata.Type)
+	set.TelemetrySettings = telemetry.NewTelemetrySettings()
+	return set
+}
