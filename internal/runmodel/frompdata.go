@@ -72,8 +72,7 @@ func (r *Rows) Add(td ptrace.Traces) error {
 
 func (r *Rows) addResource(rs ptrace.ResourceSpans) error {
 	attributes := rs.Resource().Attributes()
-	claimed, _ := attributes.Get(KeyProjectID)
-	projectID, err := uuid.Parse(claimed.AsString())
+	projectID, err := uuid.Parse(stringAt(attributes, KeyProjectID))
 	if err != nil {
 		return ErrNoProject
 	}

@@ -1,0 +1,121 @@
+package clickhouserunsexporter
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	ch "github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/column"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/config/configopaque"
+	"go.opentelemetry.io/collector/consumer/consumererror"
+	"go.opentelemetry.io/collector/exporter"
+	"go.opentelemetry.io/collector/exporter/exportertest"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/looptrace/looptrace/internal/clickhouse"
+	"github.com/looptrace/looptrace/internal/runmodel"
+	"github.com/looptrace/looptrace/test/engines"
+)
+
+func started(t *testing.T, url string) exporter.Traces {
+	t.Helper()
+	factory := NewFactory()
+	config := factory.CreateDefaultConfig().(*Config)
+	config.URL = configopaque.String(url)
+	e, err := factory.CreateTraces(t.Context(), exportertest.NewNopSettings(factory.Type()), config)
+	require.NoError(t, err)
+	require.NoError(t, e.Start(t.Context(), componenttest.NewNopHost()))
+	t.Cleanup(func() { assert.NoError(t, e.Shutdown(t.Context())) })
+	return e
+}
+
+func oneSpan(project string) ptrace.Traces {
+	td := ptrace.NewTraces()
+	rs := td.ResourceSpans().AppendEmpty()
+	if project != "" {
+		rs.Resource().Attributes().PutStr(runmodel.KeyProjectID, project)
+	}
+	span := rs.ScopeSpans().AppendEmpty().Spans().AppendEmpty()
+	span.SetTraceID(pcommon.TraceID(uuid.New()))
+	span.SetSpanID(pcommon.SpanID{1})
+	span.SetStartTimestamp(pcommon.NewTimestampFromTime(time.Now()))
+	return td
+}
+
+func TestWithoutProjectIsPermanent(t *testing.T) {
+	t.Parallel()
+	e := started(t, "clickhouse://127.0.0.1:1/none")
+	for _, project := range []string{"", "not a uuid"} {
+		err := e.ConsumeTraces(t.Context(), oneSpan(project))
+		require.ErrorIs(t, err, runmodel.ErrNoProject)
+		assert.True(t, consumererror.IsPermanent(err))
+	}
+}
+
+// TestStoreAway stops ClickHouse under a running exporter: a batch fails in a way that is worth a retry, and
+// the same exporter stores it when ClickHouse is back.
+func TestStoreAway(t *testing.T) {
+	t.Parallel()
+	server, database := engines.ClickHouseServer(t)
+	url := server.URL(database)
+	require.NoError(t, clickhouse.Migrate(t.Context(), url))
+	e := started(t, url)
+	require.NoError(t, e.ConsumeTraces(t.Context(), oneSpan(uuid.NewString())))
+
+	server.Stop(t)
+	td := oneSpan(uuid.NewString())
+	err := e.ConsumeTraces(t.Context(), td)
+	require.Error(t, err)
+	assert.False(t, consumererror.IsPermanent(err), "%v", err)
+
+	server.Start(t)
+	require.EventuallyWithT(t, func(c *assert.CollectT) {
+		assert.NoError(c, e.ConsumeTraces(t.Context(), td))
+	}, 20*time.Second, 50*time.Millisecond)
+	conn, err := clickhouse.Open(url)
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, conn.Close()) }()
+	var n uint64
+	require.NoError(t, conn.QueryRow(t.Context(), "SELECT count() FROM runs FINAL").Scan(&n))
+	assert.Equal(t, uint64(2), n)
+}
+
+func TestClassify(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		err       error
+		permanent bool
+	}{
+		"a value that no column takes": {fmt.Errorf("append: %w", &column.ColumnConverterError{Op: "Append"}), true},
+		"a type mismatch":              {&ch.Exception{Code: 53}, true},
+		"out of memory":                {&ch.Exception{Code: 241}, false},
+		"no such table yet":            {&ch.Exception{Code: 60}, false},
+		"connection lost":              {errors.New("EOF"), false},
+	} {
+		assert.Equal(t, test.permanent, consumererror.IsPermanent(classify(test.err)), name)
+	}
+}
+
+func TestLeftBehind(t *testing.T) {
+	t.Parallel()
+	run := runmodel.RunKey{ProjectID: uuid.New(), RunID: uuid.New()}
+	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	at := func(start time.Time, version uint64) clickhouse.RunPlace {
+		return clickhouse.RunPlace{ProjectID: run.ProjectID, RunID: run.RunID, StartTime: start, Version: version}
+	}
+	deletions := leftBehind([]clickhouse.RunPlace{at(noon.Add(time.Minute), 1), at(noon.Add(-time.Minute), 3), at(noon.Add(-2*time.Hour), 2)})
+	require.Len(t, deletions, 2)
+	for _, d := range deletions {
+		assert.Equal(t, uint8(1), d.Deleted)
+		assert.Equal(t, uint64(3), d.Version)
+		assert.NotEqual(t, noon.Add(-time.Minute), d.StartTime)
+	}
+	assert.Empty(t, leftBehind([]clickhouse.RunPlace{at(noon, 5)}))
+}

@@ -1,0 +1,93 @@
+package runmodel
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestSplitContent(t *testing.T) {
+	t.Parallel()
+	const message = `{"role":"assistant","parts":[{"type":"text","content":"Zürich <b>"},{"type":"tool_call","id":"c1","name":"book","arguments":{"city":"Bern","n":12345678901234567890,"empty":""}},{"type":"","x":null}],"finish_reason":"stop"}`
+	frame, texts, err := SplitContent(ContentMessage, message)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"Zürich <b>", "Bern", "", ""}, texts)
+	assert.NotContains(t, frame, "Bern")
+	assert.Contains(t, frame, "12345678901234567890", "a number keeps its digits")
+	joined, err := JoinContent(ContentMessage, frame, texts)
+	require.NoError(t, err)
+	assert.JSONEq(t, message, string(joined))
+
+	_, err = JoinContent(ContentMessage, frame, texts[1:])
+	require.Error(t, err, "a text is missing")
+	_, err = JoinContent(ContentMessage, frame, append(texts, "more"))
+	require.Error(t, err, "a text is left over")
+}
+
+func FuzzSplitContent(f *testing.F) {
+	f.Add(`{"role":"user","parts":[{"type":"text","content":"hi"}]}`)
+	f.Add(`["", {"content": ["a", {"b": "c"}]}, 1e400, "\ud800"]`)
+	f.Add(`{"content":"\u0000"} `)
+	f.Fuzz(func(t *testing.T, text string) {
+		frame, texts, err := SplitContent(ContentMessage, text)
+		if err != nil {
+			return
+		}
+		joined, err := JoinContent(ContentMessage, frame, texts)
+		require.NoError(t, err)
+		want, err := parseJSON(text)
+		require.NoError(t, err)
+		got, err := parseJSON(string(joined))
+		require.NoError(t, err)
+		require.True(t, reflect.DeepEqual(want, got), "%q became %q", text, joined)
+	})
+}
+
+func TestSplitElements(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][]string{
+		`[]`:                              nil,
+		` [ 1 , {"a":[1,2]} ] `:           {"1", `{"a":[1,2]}`},
+		`["a,b","c\"]",{"k":"\\"}]`:       {`"a,b"`, `"c\"]"`, `{"k":"\\"}`},
+		`[{"text":"[{]}"}, [[], [1, 2]]]`: {`{"text":"[{]}"}`, `[[], [1, 2]]`},
+	} {
+		got, ok := splitElements(text)
+		require.True(t, ok, text)
+		assert.Equal(t, want, got, text)
+	}
+	for _, text := range []string{"", "[", "{}", `["a]`, "[1]]", "[[1]", "hello [TRUNCATED]"} {
+		_, ok := splitElements(text)
+		assert.False(t, ok, text)
+	}
+}
+
+func FuzzSplitElements(f *testing.F) {
+	f.Add(`[1,"a,]\"",{"b":[2,3]}]`)
+	f.Fuzz(func(t *testing.T, text string) {
+		elements, ok := splitElements(text)
+		var want []json.RawMessage
+		if json.Unmarshal([]byte(text), &want) != nil || want == nil {
+			return // what is not an array of valid JSON is found out when its elements are parsed
+		}
+		require.True(t, ok, "a valid array is cut: %q", text)
+		require.Len(t, elements, len(want))
+		for i := range want {
+			require.Equal(t, strings.TrimSpace(string(want[i])), elements[i])
+		}
+	})
+}
+
+func TestMessageText(t *testing.T) {
+	t.Parallel()
+	role, text, calls := MessageText(json.RawMessage(`{"role":"assistant","parts":[{"type":"text","content":"a"},{"type":"tool_call","name":"f"},{"type":"text","content":"b"},{"type":"reasoning","content":"no"}]}`))
+	assert.Equal(t, "assistant", role)
+	assert.Equal(t, "a\nb", text)
+	assert.True(t, calls)
+	role, text, calls = MessageText(json.RawMessage(`"bare"`))
+	assert.Empty(t, role+text)
+	assert.False(t, calls)
+}

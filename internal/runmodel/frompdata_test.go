@@ -1,0 +1,215 @@
+package runmodel
+
+import (
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+)
+
+var project = uuid.MustParse("0198a1b2-0000-7000-8000-000000000001")
+
+func rowsOf(t *testing.T, resource map[string]any, fill func(ptrace.Span)) Rows {
+	t.Helper()
+	td := ptrace.NewTraces()
+	rs := td.ResourceSpans().AppendEmpty()
+	require.NoError(t, rs.Resource().Attributes().FromRaw(resource))
+	rs.Resource().Attributes().PutStr(KeyProjectID, project.String())
+	rs.Resource().Attributes().PutInt(KeyReceivedAt, 1_700_000_000_000_000_000)
+	span := rs.ScopeSpans().AppendEmpty().Spans().AppendEmpty()
+	span.SetTraceID(pcommon.TraceID{15: 1})
+	span.SetSpanID(pcommon.SpanID{7: 2})
+	span.SetStartTimestamp(1_700_000_000_000_000_000)
+	span.SetEndTimestamp(1_700_000_001_000_000_000)
+	fill(span)
+	var rows Rows
+	require.NoError(t, rows.Add(td))
+	return rows
+}
+
+func attributes(t *testing.T, raw map[string]any) func(ptrace.Span) {
+	t.Helper()
+	return func(span ptrace.Span) { require.NoError(t, span.Attributes().FromRaw(raw)) }
+}
+
+// TestAttributesAreKept holds every attribute to be read back as it was received, in a column or in a map.
+func TestAttributesAreKept(t *testing.T) {
+	t.Parallel()
+	raw := map[string]any{
+		KeyRequestModel: "gpt-4o", KeyInputTokens: int64(5), KeyTimeToFirstChunk: 0.25,
+		KeyFinishReasons: []any{"stop"}, KeyToolName: "f", KeySessionID: "s",
+		"plain": "text", "int": int64(1) << 62, "double": 1.5, "flag": true, "list": []any{"a", int64(1)}, "map": map[string]any{"k": "v"},
+		// What does not fit its column stays as it was.
+		KeyOutputTokens: "12", KeyResponseModel: int64(4), KeyCacheReadTokens: int64(-1), KeyReasoningTokens: 1.5,
+		KeyInputMessages: "not JSON", KeyToolDefinitions: "[{]",
+	}
+	rows := rowsOf(t, nil, attributes(t, raw))
+	require.Len(t, rows.Spans, 1)
+	got := rows.Spans[0].RestoreAttributes()
+	assert.Len(t, got, len(raw))
+	for key, want := range raw {
+		switch want := want.(type) {
+		case string:
+			assert.Equal(t, want, got[key], key)
+		default:
+			value := pcommon.NewValueEmpty()
+			require.NoError(t, value.FromRaw(want))
+			assert.JSONEq(t, valueJSON(value), anyJSON(got[key]), key)
+		}
+	}
+	assert.Nil(t, rows.Spans[0].OutputTokens)
+	assert.Equal(t, int64(5), *rows.Spans[0].InputTokens)
+}
+
+func TestMessagesStandOnce(t *testing.T) {
+	t.Parallel()
+	const first = `{"role":"user","parts":[{"type":"text","content":"hi"}]}`
+	const second = `{"role":"assistant","parts":[{"type":"text","content":"ho"}]}`
+	stored := map[ContentKey]bool{}
+	rows := Rows{Stored: func(key ContentKey) bool { return stored[key] }}
+	for _, messages := range []string{"[" + first + "]", "[" + first + "," + second + ", " + first + "]"} {
+		td := ptrace.NewTraces()
+		rs := td.ResourceSpans().AppendEmpty()
+		rs.Resource().Attributes().PutStr(KeyProjectID, project.String())
+		span := rs.ScopeSpans().AppendEmpty().Spans().AppendEmpty()
+		span.SetTraceID(pcommon.TraceID{1})
+		span.SetSpanID(pcommon.SpanID{1})
+		span.SetStartTimestamp(1_700_000_000_000_000_000)
+		span.Attributes().PutStr(KeyInputMessages, messages)
+		require.NoError(t, rows.Add(td))
+	}
+	require.Len(t, rows.Spans, 2)
+	assert.Len(t, rows.Spans[0].InputMessageIDs, 1)
+	ids := rows.Spans[1].InputMessageIDs
+	assert.Equal(t, []uint64{rows.Spans[0].InputMessageIDs[0], ids[1], rows.Spans[0].InputMessageIDs[0]}, ids)
+	require.Len(t, rows.Contents, 3, "two messages and a resource")
+
+	for _, key := range rows.ContentKeys() {
+		stored[key] = true
+	}
+	rows.Reset()
+	assert.Empty(t, rows.ContentKeys())
+}
+
+func TestPreviews(t *testing.T) {
+	t.Parallel()
+	system := `{"role":"system","parts":[{"type":"text","content":"be nice"}]}`
+	user := `{"role":"user","parts":[{"type":"text","content":"` + strings.Repeat("ü", 200) + `"}]}`
+	answer := `{"role":"assistant","parts":[{"type":"text","content":"done"}]}`
+	call := `{"role":"assistant","parts":[{"type":"text","content":"let me see"},{"type":"tool_call","name":"f"}]}`
+	span := rowsOf(t, nil, attributes(t, map[string]any{
+		KeyInputMessages: "[" + system + "," + user + "]", KeyOutputMessages: "[" + answer + "]",
+	})).Spans[0]
+	assert.Equal(t, strings.Repeat("ü", 150), span.InputPreview)
+	assert.True(t, utf8.ValidString(span.InputPreview))
+	assert.Equal(t, "done", span.OutputPreview)
+
+	span = rowsOf(t, nil, attributes(t, map[string]any{
+		KeyInputMessages: "[" + user + "," + answer + "," + user + "]", KeyOutputMessages: "[" + call + "]",
+	})).Spans[0]
+	assert.Empty(t, span.InputPreview, "a long history does not begin the run")
+	assert.Empty(t, span.OutputPreview, "a tool call does not end it")
+}
+
+func TestTimes(t *testing.T) {
+	t.Parallel()
+	const received = 1_700_000_000_000_000_000
+	for name, test := range map[string]struct {
+		start, end         uint64
+		wantStart, wantEnd int64
+	}{
+		"as sent":               {5e18 / 4, 5e18/4 + 1, 5e18 / 4, 5e18/4 + 1},
+		"no start":              {0, received + 7, received + 7, received + 7},
+		"neither":               {0, 0, received, 0},
+		"past what can be kept": {1<<64 - 1, 1<<64 - 1, received, 0},
+	} {
+		span := rowsOf(t, nil, func(s ptrace.Span) {
+			s.SetStartTimestamp(pcommon.Timestamp(test.start))
+			s.SetEndTimestamp(pcommon.Timestamp(test.end))
+		}).Spans[0]
+		assert.Equal(t, test.wantStart, span.StartTime.UnixNano(), name)
+		assert.Equal(t, test.wantEnd, span.EndTime.UnixNano(), name)
+	}
+}
+
+func TestResource(t *testing.T) {
+	t.Parallel()
+	rows := rowsOf(t, map[string]any{
+		KeyServiceName: "shop", KeyServiceVersion: "1.2", KeyEnvironment: "prod", KeySessionID: "r", KeyReceivedAt: int64(1),
+	}, attributes(t, map[string]any{KeySessionID: "own"}))
+	span := rows.Spans[0]
+	assert.Equal(t, []string{"shop", "1.2", "prod", "own"}, []string{span.ServiceName, span.Release, span.Environment, span.SessionID})
+	require.Len(t, rows.Contents, 1)
+	assert.NotContains(t, rows.Contents[0].Frame, KeyProjectID, "what the door stamped is not the client's")
+	assert.NotContains(t, rows.Contents[0].Frame, KeyReceivedAt)
+}
+
+func TestSpansWithoutIdentityAreSkipped(t *testing.T) {
+	t.Parallel()
+	rows := rowsOf(t, nil, func(s ptrace.Span) { s.SetSpanID(pcommon.SpanID{}) })
+	assert.Empty(t, rows.Spans)
+	assert.Equal(t, 1, rows.Skipped)
+}
+
+// FuzzRows holds the row builder to any spans that protobuf can carry: no panic, one row per span, and rows
+// that ClickHouse takes.
+func FuzzRows(f *testing.F) {
+	seed := ptrace.NewTraces()
+	span := seed.ResourceSpans().AppendEmpty().ScopeSpans().AppendEmpty().Spans().AppendEmpty()
+	span.SetTraceID(pcommon.TraceID{1})
+	span.SetSpanID(pcommon.SpanID{1})
+	for key := range stringFields {
+		span.Attributes().PutStr(key, "x")
+	}
+	for key := range intFields {
+		span.Attributes().PutInt(key, 1)
+	}
+	span.Attributes().PutStr(KeyInputMessages, `[{"role":"user","parts":[{"type":"text","content":"hi"}]}]`)
+	span.Attributes().PutStr(KeySystemInstructions, `[{"type":"text","content":"hi"}]`)
+	span.Events().AppendEmpty().SetName(EventException)
+	span.Links().AppendEmpty()
+	text, err := (&ptrace.ProtoMarshaler{}).MarshalTraces(seed)
+	require.NoError(f, err)
+	f.Add(text)
+	f.Fuzz(func(t *testing.T, text []byte) {
+		td, err := (&ptrace.ProtoUnmarshaler{}).UnmarshalTraces(text)
+		if err != nil {
+			return
+		}
+		for _, rs := range td.ResourceSpans().All() {
+			rs.Resource().Attributes().PutStr(KeyProjectID, project.String())
+		}
+		var rows Rows
+		require.NoError(t, rows.Add(td))
+		require.Equal(t, td.SpanCount(), len(rows.Spans)+rows.Skipped)
+		for i := range rows.Spans {
+			s := &rows.Spans[i]
+			require.LessOrEqual(t, s.StartTime.UnixNano(), int64(lastStorable))
+			require.False(t, s.StartTime.Before(Epoch))
+			s.RestoreAttributes()
+			for _, id := range s.InputMessageIDs {
+				require.NotZero(t, id)
+			}
+		}
+		for _, c := range rows.Contents {
+			_, err := JoinContent(c.Kind, c.Frame, c.Texts)
+			require.NoError(t, err)
+		}
+		if len(rows.Spans) > 0 {
+			require.LessOrEqual(t, time.Duration(0), rows.Spans[0].EndTime.Sub(Epoch))
+			groups := map[uuid.UUID][]Span{}
+			for _, s := range rows.Spans {
+				groups[s.RunID] = append(groups[s.RunID], s)
+			}
+			for _, spans := range groups {
+				Totals(spans)
+			}
+		}
+	})
+}
