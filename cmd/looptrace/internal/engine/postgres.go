@@ -164,7 +164,7 @@ func PostgresEnv() []string {
 // nobody else runs this data folder, so a server that still does is an orphan and must end first; and a
 // process that merely got its id must not keep PostgreSQL from starting.
 func (p Postgres) clearStale(ctx context.Context) error {
-	lock := filepath.Join(p.DataDir, "postmaster.pid")
+	lock := p.lockFile()
 	raw, err := os.ReadFile(lock)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -204,14 +204,32 @@ func exists(pid int) bool {
 	return err == nil || errors.Is(err, syscall.EPERM)
 }
 
-// Ready tells whether the server takes connections.
+// errStarting tells that the server is not there yet.
+var errStarting = errors.New("PostgreSQL is starting")
+
+// Ready tells whether the server takes connections. It looks at the lock file first, where the server
+// writes its state, since a connection that comes too early is an error in the server's log.
 func (p Postgres) Ready(ctx context.Context) error {
+	const pidLine, stateLine = 0, 7
+	raw, err := os.ReadFile(p.lockFile())
+	if err != nil {
+		return fmt.Errorf("read PostgreSQL's state: %w", err)
+	}
+	lines := strings.Split(string(raw), "\n")
+	if len(lines) <= stateLine || strings.TrimSpace(lines[stateLine]) != "ready" {
+		return errStarting
+	}
+	if pid, err := strconv.Atoi(lines[pidLine]); err != nil || !exists(pid) {
+		return errStarting // a killed server has left the file
+	}
 	conn, err := pgx.Connect(ctx, p.url("postgres"))
 	if err != nil {
 		return fmt.Errorf("ask PostgreSQL: %w", err)
 	}
-	return conn.Close(ctx)
+	return conn.Close(ctx) //nolint:wrapcheck // nothing was asked
 }
+
+func (p Postgres) lockFile() string { return filepath.Join(p.DataDir, "postmaster.pid") }
 
 // CreateDatabase makes the product's database where it is missing.
 func (p Postgres) CreateDatabase(ctx context.Context) error {

@@ -17,7 +17,9 @@ const (
 	maxFile = 10 << 20
 	// maxLine bounds what one line may keep in memory; a longer one is cut into several.
 	maxLine = 64 << 10
-	own     = "looptrace"
+	// levelWithin is where in a line its level stands, if it has one.
+	levelWithin = 256
+	own         = "looptrace"
 )
 
 // notable finds the lines that matter to somebody who only watches: warnings and errors of the log formats
@@ -126,7 +128,7 @@ func (w *Writer) line(line []byte) {
 	if len(line) == 0 {
 		return
 	}
-	if w.journal.verbose || notable.Match(line) {
+	if w.journal.verbose || notable.Match(line[:min(len(line), levelWithin)]) {
 		w.journal.show(w.name, line)
 	}
 	if w.size >= maxFile {

@@ -1,0 +1,368 @@
+package broker
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+const (
+	waitFor = 20 * time.Second
+	tick    = 10 * time.Millisecond
+	topic   = "looptrace.spans"
+	group   = "looptrace-store"
+)
+
+// processVariable makes the test binary a broker with this data folder, for the tests that kill it.
+const processVariable = "BROKER_TEST_DATA"
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(processVariable); dir != "" {
+		b, err := Start(testConfig(dir), slog.New(slog.NewTextHandler(os.Stderr, nil)))
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(b.Addr())
+		panic(b.Run(context.Background()))
+	}
+	os.Exit(m.Run())
+}
+
+func testConfig(dir string) Config {
+	return Config{
+		DataDir: dir, Addr: "127.0.0.1:0", MaxBytes: 1 << 30, KeepBytes: 1 << 30, Group: group, Topic: topic,
+	}
+}
+
+// startProcess starts a broker in a process of its own.
+func startProcess(t *testing.T, dir string) (addr string, process *exec.Cmd) {
+	t.Helper()
+	process = exec.CommandContext(t.Context(), os.Args[0])
+	process.Env = append(os.Environ(), processVariable+"="+dir)
+	process.Stderr = os.Stderr
+	output, err := process.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, process.Start())
+	t.Cleanup(func() { _ = process.Process.Kill(); _ = process.Wait() })
+	line, err := bufio.NewReader(output).ReadString('\n')
+	require.NoError(t, err)
+	return strings.TrimSpace(line), process
+}
+
+// start runs a broker in this process until the test ends.
+func start(t *testing.T, config Config) *Broker {
+	t.Helper()
+	b, err := Start(config, slog.New(slog.NewTextHandler(t.Output(), nil)))
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- b.Run(ctx) }()
+	t.Cleanup(func() { cancel(); assert.NoError(t, <-ended) })
+	return b
+}
+
+func connect(t *testing.T, addr string, options ...kgo.Opt) *kgo.Client {
+	t.Helper()
+	client, err := kgo.NewClient(append(options,
+		kgo.SeedBrokers(addr), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerBatchMaxBytes(8<<20))...)
+	require.NoError(t, err)
+	t.Cleanup(client.Close)
+	return client
+}
+
+func createTopic(t *testing.T, client *kgo.Client, partitions int32) {
+	t.Helper()
+	_, err := kadm.NewClient(client).CreateTopic(t.Context(), partitions, -1, nil, topic)
+	require.NoError(t, err)
+}
+
+// produce waits for the acknowledgement of each record.
+func produce(t *testing.T, client *kgo.Client, partition int32, values ...string) {
+	t.Helper()
+	for _, value := range values {
+		record := &kgo.Record{Topic: topic, Partition: partition, Value: []byte(value)}
+		require.NoError(t, client.ProduceSync(t.Context(), record).FirstErr())
+	}
+}
+
+// readAll reads the topic from its start until n records have come.
+func readAll(t *testing.T, addr string, n int) []string {
+	t.Helper()
+	client := connect(t, addr, kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
+	ctx, cancel := context.WithTimeout(t.Context(), waitFor)
+	defer cancel()
+	var values []string
+	for len(values) < n {
+		fetches := client.PollFetches(ctx)
+		require.NoError(t, fetches.Err())
+		fetches.EachRecord(func(r *kgo.Record) { values = append(values, string(r.Value)) })
+	}
+	return values
+}
+
+func commit(t *testing.T, client *kgo.Client, partition int32, offset int64) {
+	t.Helper()
+	var offsets kadm.Offsets
+	offsets.Add(kadm.Offset{Topic: topic, Partition: partition, At: offset, LeaderEpoch: -1})
+	require.NoError(t, kadm.NewClient(client).CommitAllOffsets(t.Context(), group, offsets))
+}
+
+func TestAcknowledgedRecordsSurviveKills(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "queue")
+	var want []string
+	for round := range 4 {
+		addr, process := startProcess(t, dir)
+		client := connect(t, addr)
+		if round == 0 {
+			createTopic(t, client, 2)
+		}
+		// A producer works while the broker is killed: what it got acknowledged before must be there.
+		acknowledged := make(chan string, 10_000)
+		go func() {
+			defer close(acknowledged)
+			for i := 0; ; i++ {
+				value := fmt.Sprintf("%d-%d", round, i)
+				record := &kgo.Record{Topic: topic, Partition: int32(i % 2), Value: []byte(value)}
+				if client.ProduceSync(context.Background(), record).FirstErr() != nil {
+					return
+				}
+				acknowledged <- value
+			}
+		}()
+		for range 50 {
+			want = append(want, <-acknowledged)
+		}
+		require.NoError(t, process.Process.Kill())
+		_ = process.Wait() // it was killed
+		client.Close()
+		for value := range acknowledged {
+			want = append(want, value)
+		}
+	}
+	addr, _ := startProcess(t, dir)
+	client := connect(t, addr)
+	ends, err := kadm.NewClient(client).ListEndOffsets(t.Context(), topic)
+	require.NoError(t, err)
+	total := 0
+	ends.Each(func(o kadm.ListedOffset) { total += int(o.Offset) })
+	assert.Subset(t, readAll(t, addr, total), want)
+}
+
+func TestProducerGoesOnAfterACleanStopAndAKill(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "queue")
+	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // only asks for a free port
+	require.NoError(t, err)
+	config := testConfig(dir)
+	config.Addr = listener.Addr().String()
+	require.NoError(t, listener.Close())
+
+	var producer *kgo.Client
+	for round := range 3 {
+		b, err := Start(config, slog.New(slog.NewTextHandler(t.Output(), nil)))
+		require.NoError(t, err)
+		assert.NoFileExists(t, filepath.Join(dir, "seq_windows.json"))
+		if round == 0 {
+			producer = connect(t, config.Addr)
+			createTopic(t, producer, 1)
+		}
+		produce(t, producer, 0, fmt.Sprint(round, "a"), fmt.Sprint(round, "b"))
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		require.NoError(t, b.Run(ctx))
+	}
+	start(t, config)
+	assert.Equal(t, []string{"0a", "0b", "1a", "1b", "2a", "2b"}, readAll(t, config.Addr, 6))
+}
+
+func TestTrimsOnlyWhatIsStored(t *testing.T) {
+	t.Parallel()
+	config := testConfig(filepath.Join(t.TempDir(), "queue"))
+	config.KeepBytes = 2 * 2 * segmentBytes // two segments for each partition
+	b := start(t, config)
+	client := connect(t, b.Addr())
+	createTopic(t, client, 2)
+	megabyte := strings.Repeat("x", 1<<20)
+	for range 40 {
+		produce(t, client, 0, megabyte)
+		produce(t, client, 1, megabyte)
+	}
+	first := func(partition int32) int64 {
+		offsets, err := kadm.NewClient(client).ListStartOffsets(t.Context(), topic)
+		require.NoError(t, err)
+		offset, _ := offsets.Lookup(topic, partition)
+		return offset.Offset
+	}
+	require.NoError(t, b.trim(t.Context()))
+	assert.Zero(t, first(0), "nothing is committed")
+
+	commit(t, client, 0, 30)
+	require.Eventually(t, func() bool { return first(0) > 0 }, waitFor, tick)
+	assert.LessOrEqual(t, first(0), int64(30-2*4), "two segments before the commit are kept")
+	assert.Zero(t, first(1), "the other partition is not stored")
+
+	commit(t, client, 0, 40)
+	commit(t, client, 1, 40)
+	require.Eventually(t, func() bool { return first(0) > 22 && first(1) > 22 }, waitFor, tick)
+	list, err := b.segments()
+	require.NoError(t, err)
+	for _, segments := range list {
+		assert.Len(t, segments, 3, "the newest segment and two more")
+	}
+}
+
+func TestBoundary(t *testing.T) {
+	t.Parallel()
+	list := []segment{
+		{base: 0, end: 10, size: 5}, {base: 10, end: 20, size: 5}, {base: 20, end: 30, size: 5}, {base: 30, size: 5},
+	}
+	for name, c := range map[string]struct {
+		committed, keep, want int64
+	}{
+		"nothing stored":                    {0, 0, 0},
+		"within the first":                  {9, 0, 0},
+		"the first is stored":               {10, 0, 10},
+		"two are stored and one is kept":    {25, 5, 10},
+		"all but the newest":                {30, 0, 30},
+		"the newest stays even when stored": {99, 0, 30},
+		"all is kept":                       {99, 15, 0},
+		"not enough is kept for two":        {99, 9, 20},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			assert.Equal(t, c.want, boundary(list, c.committed, c.keep))
+		})
+	}
+	assert.Equal(t, int64(7), boundary([]segment{{base: 7, size: 5}}, 99, 0))
+}
+
+func TestRefusesWithoutRoomAndRecovers(t *testing.T) {
+	t.Parallel()
+	config := testConfig(filepath.Join(t.TempDir(), "queue"))
+	config.MaxBytes, config.KeepBytes = 3*segmentBytes, 0
+	b := start(t, config)
+	client := connect(t, b.Addr(), kgo.RecordRetries(0))
+	createTopic(t, client, 1)
+	megabyte := []byte(strings.Repeat("x", 1<<20))
+
+	for round := range 2 {
+		var stored int64
+		var err error
+		require.Eventually(t, func() bool {
+			var record *kgo.Record
+			record, err = client.ProduceSync(t.Context(), &kgo.Record{Topic: topic, Value: megabyte}).First()
+			if err == nil {
+				stored = record.Offset + 1
+			}
+			return err != nil
+		}, waitFor, tick, "round %d", round)
+		var refused *kerr.Error
+		require.ErrorAs(t, err, &refused)
+		assert.True(t, refused.Retriable, refused.Message)
+
+		commit(t, client, 0, stored)
+		require.Eventually(t, func() bool {
+			return client.ProduceSync(t.Context(), &kgo.Record{Topic: topic, Value: []byte("small")}).FirstErr() == nil
+		}, waitFor, tick)
+	}
+}
+
+func TestRefusesOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	config := testConfig(filepath.Join(t.TempDir(), "queue"))
+	config.MinFree = 1 << 60
+	b := start(t, config)
+	client := connect(t, b.Addr(), kgo.RecordRetries(0))
+	createTopic(t, client, 1)
+	err := client.ProduceSync(t.Context(), &kgo.Record{Topic: topic, Value: []byte("x")}).FirstErr()
+	require.ErrorIs(t, err, kerr.KafkaStorageError)
+}
+
+func TestNothingCreatesTopicsByItself(t *testing.T) {
+	t.Parallel()
+	b := start(t, testConfig(filepath.Join(t.TempDir(), "queue")))
+	client := connect(t, b.Addr(), kgo.AllowAutoTopicCreation(), kgo.UnknownTopicRetries(0))
+	err := client.ProduceSync(t.Context(), &kgo.Record{Topic: topic, Value: []byte("x")}).FirstErr()
+	require.ErrorIs(t, err, kerr.UnknownTopicOrPartition)
+}
+
+func TestCommittedOffsetsSurviveATornState(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "queue")
+	addr, process := startProcess(t, dir)
+	client := connect(t, addr)
+	createTopic(t, client, 1)
+	produce(t, client, 0, "a", "b", "c")
+	commit(t, client, 0, 1)
+	require.NoError(t, process.Process.Kill())
+	_ = process.Wait() // it was killed
+	state, err := os.OpenFile(filepath.Join(dir, "groups.log"), os.O_APPEND|os.O_WRONLY, 0)
+	require.NoError(t, err)
+	_, err = state.WriteString("\x40\x00\x00\x00torn")
+	require.NoError(t, err)
+	require.NoError(t, state.Close())
+
+	addr, process = startProcess(t, dir)
+	commit(t, connect(t, addr), 0, 2)
+	require.NoError(t, process.Process.Kill())
+	_ = process.Wait() // it was killed
+
+	addr, _ = startProcess(t, dir)
+	committed, err := kadm.NewClient(connect(t, addr)).FetchOffsets(t.Context(), group)
+	require.NoError(t, err)
+	offset, there := committed.Lookup(topic, 0)
+	require.True(t, there)
+	assert.Equal(t, int64(2), offset.At)
+}
+
+func TestAWriteThatFailsEndsTheProcess(t *testing.T) {
+	var code int
+	exit = func(c int) { code = c }
+	t.Cleanup(func() { exit = os.Exit })
+	l := logger{slog.New(slog.NewTextHandler(io.Discard, nil))}
+	l.Logf(kfake.LogLevelWarn, "compact groups.log: %v", io.ErrShortWrite)
+	assert.Zero(t, code)
+	l.Logf(kfake.LogLevelWarn, "persist batch %s-%d: %v", topic, 0, io.ErrShortWrite)
+	assert.Equal(t, 1, code)
+}
+
+// entry frames data as the broker does.
+func entry(data string) []byte {
+	body := append([]byte{1, 0}, data...)
+	raw := binary.LittleEndian.AppendUint32(nil, uint32(len(body)))
+	raw = binary.LittleEndian.AppendUint32(raw, crc32.Checksum(body, crc32.MakeTable(crc32.Castagnoli)))
+	return append(raw, body...)
+}
+
+func FuzzValidLength(f *testing.F) {
+	whole := append(entry("one"), entry("two")...)
+	f.Add(whole)
+	f.Add(whole[:len(whole)-1])
+	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0})
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		valid := validLength(raw)
+		require.LessOrEqual(t, valid, len(raw))
+		require.Equal(t, valid, validLength(raw[:valid]))
+		next := entry("next")
+		require.Equal(t, valid+len(next), validLength(append(raw[:valid:valid], next...)))
+	})
+}

@@ -1,0 +1,216 @@
+package web_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/looptrace/looptrace/cmd/looptrace/internal/web"
+)
+
+// backend answers with its name and what it was asked.
+func backend(t *testing.T, name string) *url.URL {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		_, _ = fmt.Fprintf(w, "%s %s %s host=%s for=%s proto=%s fhost=%s body=%s", name, r.Method, r.URL.RequestURI(), r.Host,
+			r.Header.Get("X-Forwarded-For"), r.Header.Get("X-Forwarded-Proto"), r.Header.Get("X-Forwarded-Host"), body)
+	}))
+	t.Cleanup(server.Close)
+	return parse(t, server.URL)
+}
+
+func parse(t *testing.T, text string) *url.URL {
+	t.Helper()
+	u, err := url.Parse(text)
+	require.NoError(t, err)
+	return u
+}
+
+func uiDir(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"index.html": "<html>", "favicon.svg": "<svg/>", "assets/app-1a2b.js": "js",
+	} {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o750))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	}
+	return dir
+}
+
+func do(t *testing.T, handler http.Handler, method, target string, header http.Header) *http.Response {
+	t.Helper()
+	request := httptest.NewRequestWithContext(t.Context(), method, target, nil)
+	request.Host = "looptrace.test:7090"
+	for name, values := range header {
+		request.Header[name] = values
+	}
+	recorder := httptest.NewRecorder()
+	handler.ServeHTTP(recorder, request)
+	return recorder.Result()
+}
+
+func text(t *testing.T, response *http.Response) string {
+	t.Helper()
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	return string(body)
+}
+
+func TestRouting(t *testing.T) {
+	t.Parallel()
+	handler := web.NewHandler(web.Config{API: backend(t, "api"), Ingest: backend(t, "ingest"), UI: uiDir(t)})
+	const seen = " host=looptrace.test:7090 for=192.0.2.1 proto=http fhost=looptrace.test:7090 body="
+	for _, c := range []struct {
+		method, target string
+		status         int
+		body           string
+	}{
+		{"POST", "/v1/runs", 200, "ingest POST /v1/runs" + seen},
+		{"POST", "/v1/traces", 200, "ingest POST /v1/traces" + seen},
+		{"GET", "/v1/runs?limit=5", 200, "api GET /v1/runs?limit=5" + seen},
+		{"GET", "/v1/runs/7", 200, "api GET /v1/runs/7" + seen},
+		{"POST", "/v1/runs/7/replays", 200, "api POST /v1/runs/7/replays" + seen},
+		{"POST", "/mcp", 200, "api POST /mcp" + seen},
+		{"GET", "/", 200, "<html>"},
+		{"GET", "/index.html", 200, "<html>"},
+		{"GET", "/runs/0190a7c2", 200, "<html>"},
+		{"HEAD", "/runs", 200, ""},
+		{"GET", "/assets/app-1a2b.js", 200, "js"},
+		{"GET", "/healthz", 200, "{\"status\":\"ok\"}\n"},
+		{"GET", "/readyz", 200, "{\"status\":\"ok\"}\n"},
+	} {
+		t.Run(c.method+" "+c.target, func(t *testing.T) {
+			t.Parallel()
+			response := do(t, handler, c.method, c.target, http.Header{
+				"X-Forwarded-For": {"6.6.6.6"}, "X-Forwarded-Host": {"evil.test"}, "X-Forwarded-Proto": {"gopher"},
+			})
+			assert.Equal(t, c.status, response.StatusCode)
+			assert.Equal(t, c.body, text(t, response))
+		})
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	handler := web.NewHandler(web.Config{API: backend(t, "api"), Ingest: backend(t, "ingest"), UI: uiDir(t)})
+	for _, c := range []struct {
+		method, target string
+		status         int
+		code           string
+	}{
+		{"GET", "/assets/gone-9.js", 404, "not_found"},
+		{"GET", "/..%2f..%2fetc%2fpasswd.txt", 404, "not_found"},
+		{"POST", "/runs", 405, "method_not_allowed"},
+	} {
+		t.Run(c.method+" "+c.target, func(t *testing.T) {
+			t.Parallel()
+			response := do(t, handler, c.method, c.target, nil)
+			assert.Equal(t, c.status, response.StatusCode)
+			assert.Equal(t, "application/problem+json", response.Header.Get("Content-Type"))
+			assert.Contains(t, text(t, response), `"code":"`+c.code+`"`)
+		})
+	}
+}
+
+func TestHeadersOfTheUI(t *testing.T) {
+	t.Parallel()
+	handler := web.NewHandler(web.Config{API: backend(t, "api"), Ingest: backend(t, "ingest"), UI: uiDir(t)})
+	for target, cache := range map[string]string{
+		"/":                   "no-cache",
+		"/runs/7":             "no-cache",
+		"/favicon.svg":        "no-cache",
+		"/assets/app-1a2b.js": "public, max-age=31536000, immutable",
+		"/assets/gone.js":     "no-cache",
+	} {
+		t.Run(target, func(t *testing.T) {
+			t.Parallel()
+			response := do(t, handler, http.MethodGet, target, nil)
+			defer response.Body.Close()
+			assert.Equal(t, cache, response.Header.Get("Cache-Control"))
+			assert.Equal(t, "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; object-src 'none'; "+
+				"base-uri 'none'; frame-ancestors 'none'; form-action 'self'", response.Header.Get("Content-Security-Policy"))
+			assert.Equal(t, "nosniff", response.Header.Get("X-Content-Type-Options"))
+			assert.Equal(t, "no-referrer", response.Header.Get("Referrer-Policy"))
+			assert.Equal(t, "same-origin", response.Header.Get("Cross-Origin-Opener-Policy"))
+		})
+	}
+}
+
+func TestBackendAway(t *testing.T) {
+	t.Parallel()
+	away := parse(t, "http://127.0.0.1:1")
+	handler := web.NewHandler(web.Config{API: away, Ingest: away, UI: uiDir(t)})
+	for _, method := range []string{http.MethodGet, http.MethodPost} {
+		response := do(t, handler, method, "/v1/runs", nil)
+		assert.Equal(t, http.StatusServiceUnavailable, response.StatusCode)
+		assert.Equal(t, "2", response.Header.Get("Retry-After"))
+		assert.Equal(t, "application/problem+json", response.Header.Get("Content-Type"))
+		assert.Contains(t, text(t, response), `"code":"upstream_unavailable"`)
+	}
+	metrics := text(t, do(t, handler, http.MethodGet, "/metrics", nil))
+	assert.Contains(t, metrics, `looptrace_web_requests_total{code="503",part="ingest"} 1`)
+}
+
+func TestUINotBuilt(t *testing.T) {
+	t.Parallel()
+	handler := web.NewHandler(web.Config{API: backend(t, "api"), Ingest: backend(t, "ingest"), UI: t.TempDir()})
+	for _, target := range []string{"/", "/readyz"} {
+		response := do(t, handler, http.MethodGet, target, nil)
+		defer response.Body.Close()
+		assert.Equal(t, http.StatusServiceUnavailable, response.StatusCode)
+	}
+}
+
+// TestEventsArriveAtOnce needs a real server: the first event must come while the answer is still open,
+// and the end of the server must cut the stream off.
+func TestEventsArriveAtOnce(t *testing.T) {
+	t.Parallel()
+	events := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, "data: 1\n\n")
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	}))
+	t.Cleanup(events.Close)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	addr := listener.Addr().String()
+	require.NoError(t, listener.Close())
+
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	handler := web.NewHandler(web.Config{API: parse(t, events.URL), Ingest: parse(t, events.URL), UI: uiDir(t)})
+	go func() { ended <- web.Serve(ctx, addr, handler, slog.New(slog.DiscardHandler)) }()
+
+	var response *http.Response
+	require.Eventually(t, func() bool {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+addr+"/v1/events", http.NoBody)
+		require.NoError(t, err)
+		response, err = http.DefaultClient.Do(request) //nolint:bodyclose // closed below
+		return err == nil
+	}, 5*time.Second, 5*time.Millisecond)
+	defer response.Body.Close()
+	line, err := bufio.NewReader(response.Body).ReadString('\n')
+	require.NoError(t, err)
+	assert.Equal(t, "data: 1\n", line)
+
+	cancel()
+	require.NoError(t, <-ended)
+}
