@@ -70,11 +70,10 @@ func startClickHouse() (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	library, err := installed(root, "@chdb/"+chdbPackage()+"/libchdb.so")
-	if err != nil {
+	if _, err := installed(root, "@chdb/"+chdbPackage()+"/libchdb.so"); err != nil {
 		return nil, err
 	}
-	program, err := buildServer(root)
+	program, err := buildLooptrace(root)
 	if err != nil {
 		return nil, err
 	}
@@ -97,10 +96,10 @@ func startClickHouse() (*Server, error) {
 			name: "ClickHouse",
 			command: []string{
 				program,
-				"-library", library,
-				"-data", filepath.Join("{folder}", "data"),
-				"-tcp-port", fmt.Sprint(tcpPort),
-				"-http-port", fmt.Sprint(httpPort),
+				"clickhouse",
+				"--data", filepath.Join("{folder}", "data"),
+				"--tcp-addr", fmt.Sprintf("127.0.0.1:%d", tcpPort),
+				"--http-addr", fmt.Sprintf("127.0.0.1:%d", httpPort),
 			},
 			stopSignal: "KILL",
 			// A group of its own, so that Ctrl-C ends the engine by way of its
@@ -118,25 +117,25 @@ func startClickHouse() (*Server, error) {
 	return server, nil
 }
 
-// buildServer builds the engine's host program. The build cache makes a repeat
-// cheap; the rename keeps test binaries that start together from running a
-// half-written file.
-func buildServer(root string) (string, error) {
-	folder := filepath.Join(root, "_build", "test")
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return "", fmt.Errorf("build chdbserver: %w", err)
+// buildLooptrace builds the program whose command `clickhouse` is the engine, so that tests meet the very engine
+// of `looptrace up`. It looks for the engines beside itself. The lock lets test binaries that start together build
+// it once: a build of what is already built takes a moment only.
+func buildLooptrace(root string) (string, error) {
+	lock, err := os.OpenFile(filepath.Join(root, "_build", "engines", "test.lock"), os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return "", fmt.Errorf("build looptrace: %w", err)
 	}
-	program := filepath.Join(folder, "chdbserver")
-	fresh := fmt.Sprintf("%s.%d", program, os.Getpid())
+	defer lock.Close() //nolint:errcheck // closing is unlocking
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		return "", fmt.Errorf("build looptrace: %w", err)
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", fresh, "./test/engines/internal/chdbserver")
+	program := filepath.Join(root, "_build", "looptrace.test")
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", program, "./cmd/looptrace")
 	cmd.Dir = root
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build chdbserver: %w\n%s", err, out)
-	}
-	if err := os.Rename(fresh, program); err != nil {
-		return "", fmt.Errorf("build chdbserver: %w", err)
+		return "", fmt.Errorf("build looptrace: %w\n%s", err, out)
 	}
 	return program, nil
 }

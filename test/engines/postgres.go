@@ -107,11 +107,9 @@ func startPostgresIn(folder, bin string, port int) (*Server, error) {
 		return nil, err
 	}
 	if attr.Credential != nil && !openToAll(bin) {
-		native := filepath.Join(folder, "native")
-		if err := os.CopyFS(native, os.DirFS(filepath.Dir(bin))); err != nil {
-			return nil, fmt.Errorf("copy PostgreSQL to where its user can read it: %w", err)
+		if bin, err = moveIn(folder, bin, attr.Credential); err != nil {
+			return nil, err
 		}
-		bin = filepath.Join(native, "bin")
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
@@ -243,6 +241,24 @@ func openToAll(folder string) bool {
 		}
 		folder = parent
 	}
+}
+
+// moveIn copies the programs to below the folder and gives them to the user, who removes them with it.
+func moveIn(folder, bin string, to *syscall.Credential) (string, error) {
+	native := filepath.Join(folder, "native")
+	if err := os.CopyFS(native, os.DirFS(filepath.Dir(bin))); err != nil {
+		return "", fmt.Errorf("copy PostgreSQL to where its user can read it: %w", err)
+	}
+	err := filepath.WalkDir(native, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		return os.Lchown(path, int(to.Uid), int(to.Gid))
+	})
+	if err != nil {
+		return "", fmt.Errorf("give PostgreSQL's programs to its user: %w", err)
+	}
+	return filepath.Join(native, "bin"), nil
 }
 
 func execPostgres(ctx context.Context, url, statement string) error {
