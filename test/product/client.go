@@ -1,0 +1,205 @@
+package product
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// requestTime bounds one request.
+const requestTime = 30 * time.Second
+
+// client keeps as many connections as a load needs.
+var client = &http.Client{
+	Timeout:   requestTime,
+	Transport: &http.Transport{MaxIdleConnsPerHost: 64, IdleConnTimeout: 10 * time.Second},
+}
+
+// Answer is a whole HTTP answer.
+type Answer struct {
+	Status int
+	Header http.Header
+	Body   []byte
+}
+
+// Do sends one request and reads the whole answer.
+func Do(ctx context.Context, method, url string, header http.Header, body []byte) (Answer, error) {
+	request, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
+	if err != nil {
+		return Answer{}, fmt.Errorf("make a request: %w", err)
+	}
+	if header != nil {
+		request.Header = header.Clone()
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return Answer{}, fmt.Errorf("send a request: %w", err)
+	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(response.Body)
+	if err != nil {
+		return Answer{}, fmt.Errorf("read the answer: %w", err)
+	}
+	return Answer{Status: response.StatusCode, Header: response.Header, Body: answer}, nil
+}
+
+// Account is the first user, logged in, and the project made for them.
+type Account struct {
+	ProjectID       string
+	Email, Password string
+	// Cookie is the session's, as the Cookie header takes it.
+	Cookie string
+
+	ports Ports
+}
+
+// Setup makes the first user through the address that people open.
+func (p *Product) Setup(ctx context.Context) (*Account, error) {
+	a := &Account{Email: "first@example.com", Password: "correct horse battery staple", ports: p.Ports}
+	body, _ := json.Marshal(map[string]string{"email": a.Email, "password": a.Password, "org_name": "Example"}) // strings marshal
+	answer, err := Do(ctx, http.MethodPost, p.Ports.URL(Web)+"/v1/setup", a.header(), body)
+	if err != nil {
+		return nil, err
+	}
+	if answer.Status != http.StatusCreated {
+		return nil, fmt.Errorf("set up: %d %s", answer.Status, answer.Body)
+	}
+	cookies := (&http.Response{Header: answer.Header}).Cookies()
+	if len(cookies) == 0 {
+		return nil, fmt.Errorf("set up: no session cookie in %v", answer.Header)
+	}
+	a.Cookie = cookies[0].Name + "=" + cookies[0].Value
+	var me struct {
+		Projects []struct {
+			ID string `json:"id"`
+		} `json:"projects"`
+	}
+	if err := json.Unmarshal(answer.Body, &me); err != nil || len(me.Projects) == 0 {
+		return nil, fmt.Errorf("set up: no project in %s", answer.Body)
+	}
+	a.ProjectID = me.Projects[0].ID
+	return a, nil
+}
+
+// Key mints a key for the account's project.
+func (a *Account) Key(ctx context.Context, name string, scopes ...string) (string, error) {
+	body, _ := json.Marshal(map[string]any{"project_id": a.ProjectID, "name": name, "scopes": scopes}) // strings marshal
+	answer, err := Do(ctx, http.MethodPost, a.ports.URL(Web)+"/v1/keys", a.header(), body)
+	if err != nil {
+		return "", err
+	}
+	var minted struct {
+		Key string `json:"key"`
+	}
+	if err := json.Unmarshal(answer.Body, &minted); err != nil || answer.Status != http.StatusCreated {
+		return "", fmt.Errorf("mint a key: %d %s", answer.Status, answer.Body)
+	}
+	return minted.Key, nil
+}
+
+// header is that of a browser on the product's own page.
+func (a *Account) header() http.Header {
+	header := http.Header{"Content-Type": {"application/json"}, "Origin": {a.ports.URL(Web)}}
+	if a.Cookie != "" {
+		header.Set("Cookie", a.Cookie)
+	}
+	return header
+}
+
+// Content types of ingest.
+const (
+	JSON     = "application/json"
+	Protobuf = "application/x-protobuf"
+)
+
+// Post sends a body to a door of ingest.
+func Post(ctx context.Context, url, key, contentType string, body []byte) (Answer, error) {
+	return Do(ctx, http.MethodPost, url, http.Header{
+		"Content-Type": {contentType}, "Authorization": {"Bearer " + key},
+	}, body)
+}
+
+// Run is what a test looks at of a run as read.
+type Run struct {
+	RunID        string    `json:"run_id"`
+	Name         string    `json:"name"`
+	Status       string    `json:"status"`
+	StartTime    time.Time `json:"start_time"`
+	ReceivedAt   time.Time `json:"received_at"`
+	SpanCount    int64     `json:"span_count"`
+	ErrorCount   int64     `json:"error_count"`
+	LLMCallCount int64     `json:"llm_call_count"`
+	Usage        *struct {
+		InputTokens  *int64 `json:"input_tokens"`
+		OutputTokens *int64 `json:"output_tokens"`
+		TotalTokens  *int64 `json:"total_tokens"`
+	} `json:"usage"`
+}
+
+// Reader reads the API with a key.
+type Reader struct {
+	// Base is the address of the API or of what forwards to it.
+	Base string
+	Key  string
+}
+
+// Run reads one run; found is false where there is none.
+func (r Reader) Run(ctx context.Context, id string) (run Run, found bool, err error) {
+	status, err := r.Get(ctx, "/v1/runs/"+id, &run)
+	switch {
+	case err != nil:
+		return Run{}, false, err
+	case status == http.StatusNotFound:
+		return Run{}, false, nil
+	case status != http.StatusOK:
+		return Run{}, false, fmt.Errorf("read a run: the API answers %d", status)
+	}
+	return run, true, nil
+}
+
+// Runs reads the whole list of a project's runs, page by page.
+func (r Reader) Runs(ctx context.Context, projectID string) ([]Run, error) {
+	query := url.Values{"project_id": {projectID}, "limit": {"500"}}
+	var all []Run
+	for {
+		var page struct {
+			Data       []Run   `json:"data"`
+			HasMore    bool    `json:"has_more"`
+			NextCursor *string `json:"next_cursor"`
+		}
+		status, err := r.Get(ctx, "/v1/runs?"+query.Encode(), &page)
+		if err != nil {
+			return nil, err
+		}
+		if status != http.StatusOK {
+			return nil, fmt.Errorf("list the runs: the API answers %d", status)
+		}
+		all = append(all, page.Data...)
+		if !page.HasMore {
+			return all, nil
+		}
+		if page.NextCursor == nil {
+			return nil, fmt.Errorf("list the runs: there is more after %d, but no cursor", len(all))
+		}
+		query.Set("cursor", *page.NextCursor)
+	}
+}
+
+// Get reads a path into into when the answer is 200, and tells the status.
+func (r Reader) Get(ctx context.Context, path string, into any) (int, error) {
+	answer, err := Do(ctx, http.MethodGet, r.Base+path, http.Header{"Authorization": {"Bearer " + r.Key}}, nil)
+	if err != nil {
+		return 0, err
+	}
+	if answer.Status == http.StatusOK {
+		if err := json.Unmarshal(answer.Body, into); err != nil {
+			return answer.Status, fmt.Errorf("read the answer to %s: %w", path, err)
+		}
+	}
+	return answer.Status, nil
+}

@@ -1,0 +1,58 @@
+package product
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net"
+)
+
+// The default ports.
+const (
+	OTLPGRPC         = 4317
+	OTLPHTTP         = 4318
+	Ingest           = 7080
+	API              = 7081
+	CollectorHealth  = 7082
+	CollectorMetrics = 7083
+	Broker           = 7084
+	ClickHouse       = 7085
+	ClickHouseHTTP   = 7086
+	Postgres         = 7087
+	Web              = 7090
+)
+
+var allPorts = []int{
+	OTLPGRPC, OTLPHTTP, Ingest, API, CollectorHealth, CollectorMetrics, Broker, ClickHouse, ClickHouseHTTP, Postgres, Web,
+}
+
+// Ports are those of one instance: the default ones, shifted.
+type Ports struct{ Offset int }
+
+// Addr is the address of the default port given.
+func (p Ports) Addr(port int) string { return fmt.Sprintf("127.0.0.1:%d", port+p.Offset) }
+
+// URL is the HTTP address of the default port given.
+func (p Ports) URL(port int) string { return "http://" + p.Addr(port) }
+
+// freePorts finds an offset at which every port is free. It stays below the ports that the system gives to
+// outgoing connections.
+func freePorts() (Ports, error) {
+	const lowest, highest, attempts = 1000, 25000, 100
+	for range attempts {
+		if p := (Ports{Offset: lowest + rand.IntN(highest-lowest)}); p.free() {
+			return p, nil
+		}
+	}
+	return Ports{}, fmt.Errorf("find free ports: none in %d attempts", attempts)
+}
+
+func (p Ports) free() bool {
+	for _, port := range allPorts {
+		listener, err := net.Listen("tcp", p.Addr(port))
+		if err != nil {
+			return false
+		}
+		_ = listener.Close() // nothing came in
+	}
+	return true
+}

@@ -1,0 +1,234 @@
+// Package product runs the built product for tests: `looptrace up` with a data folder and ports of its own,
+// and what a test needs around it: its processes, a first user with keys, requests to ingest and API.
+package product
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const (
+	// readyTime bounds a start: the first one makes the databases, on a machine that may do much else.
+	readyTime = 2 * time.Minute
+	// stopTime bounds an orderly stop.
+	stopTime = time.Minute
+	// Tick is how often a condition is looked at.
+	Tick = 10 * time.Millisecond
+)
+
+// Product is one instance on this machine.
+type Product struct {
+	// Root is the checkout whose built parts run.
+	Root string
+	// Data is the data folder. The launcher's own output goes to launcher.log beside it.
+	Data  string
+	Ports Ports
+	// Env is added to the launcher's environment.
+	Env []string
+
+	launcher *launcher
+}
+
+// launcher is one run of `looptrace up`.
+type launcher struct {
+	process *os.Process
+	exited  chan struct{}
+	state   *os.ProcessState // once exited is closed
+}
+
+// New prepares an instance below dir, on free ports. Nothing is started yet.
+func New(dir string) (*Product, error) {
+	root, err := findRoot()
+	if err != nil {
+		return nil, err
+	}
+	ports, err := freePorts()
+	if err != nil {
+		return nil, err
+	}
+	return &Product{Root: root, Data: filepath.Join(dir, "data"), Ports: ports}, nil
+}
+
+// Start starts an instance for one test and stops it when the test ends. A failed test shows the logs.
+func Start(t testing.TB) *Product {
+	t.Helper()
+	p, err := New(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Down(); err != nil {
+			t.Errorf("stop the product: %v", err)
+		}
+		if t.Failed() {
+			t.Log(p.Logs())
+		}
+	})
+	if err := p.Up(t.Context()); err != nil {
+		t.Fatalf("start the product: %v", err)
+	}
+	return p
+}
+
+// Up starts the launcher and waits until every part is ready.
+func (p *Product) Up(ctx context.Context) error {
+	if err := p.Launch(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, readyTime)
+	defer cancel()
+	return p.WaitReady(ctx)
+}
+
+// Launch starts the launcher and waits for nothing.
+func (p *Product) Launch() error {
+	output, err := os.OpenFile(p.launcherLog(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("open the launcher's log: %w", err)
+	}
+	defer output.Close() // the child has its own
+	cmd := &exec.Cmd{
+		Path: filepath.Join(p.Root, "_build", "looptrace"),
+		Args: []string{"looptrace", "up", "--data", p.Data, "--port-offset", fmt.Sprint(p.Ports.Offset)},
+		Env:  append(os.Environ(), p.Env...),
+		// Ctrl-C in the terminal ends the test, and the launcher with it; the launcher ends its children.
+		Stdout: output, Stderr: output, SysProcAttr: endWithParent(),
+	}
+	l := &launcher{exited: make(chan struct{})}
+	started := make(chan error)
+	go func() {
+		// Linux tells a child of its parent's death when the thread that forked it ends.
+		runtime.LockOSThread()
+		if err := cmd.Start(); err != nil {
+			started <- fmt.Errorf("start the launcher (make build builds it): %w", err)
+			return
+		}
+		l.process = cmd.Process
+		started <- nil
+		_ = cmd.Wait() // the state tells how it ended
+		l.state = cmd.ProcessState
+		close(l.exited)
+	}()
+	if err := <-started; err != nil {
+		return err
+	}
+	p.launcher = l
+	return nil
+}
+
+// Launched tells the launcher's process id.
+func (p *Product) Launched() int { return p.launcher.process.Pid }
+
+// WaitReady waits until every part answers that it is ready.
+func (p *Product) WaitReady(ctx context.Context) error {
+	return Wait(ctx, func(ctx context.Context) error {
+		select {
+		case <-p.launcher.exited:
+			return Permanent(fmt.Errorf("the launcher ended: %s\n%s", p.launcher.state, tail(p.launcherLog())))
+		default:
+			return p.Ready(ctx)
+		}
+	})
+}
+
+// Ready tells what is not ready, nil when all is: collector, control plane with its stores, web.
+func (p *Product) Ready(ctx context.Context) error {
+	for _, url := range []string{
+		p.Ports.URL(CollectorHealth) + "/", p.Ports.URL(API) + "/readyz", p.Ports.URL(Web) + "/readyz",
+	} {
+		answer, err := Do(ctx, http.MethodGet, url, nil, nil)
+		if err != nil {
+			return err
+		}
+		if answer.Status != http.StatusOK {
+			return fmt.Errorf("%s answers %d: %s", url, answer.Status, answer.Body)
+		}
+	}
+	return nil
+}
+
+// Down stops the product in order, and is an error when it does not end by itself. An instance that does
+// not run is left as it is.
+func (p *Product) Down() error {
+	if p.launcher == nil {
+		return nil
+	}
+	l := p.launcher
+	p.launcher = nil
+	select {
+	case <-l.exited:
+		return nil // a test that killed it knows
+	default:
+	}
+	if err := l.process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("stop the launcher: %w", err)
+	}
+	select {
+	case <-l.exited:
+	case <-time.After(stopTime):
+		_ = l.process.Kill()
+		<-l.exited
+		return fmt.Errorf("the launcher did not stop within %s", stopTime)
+	}
+	if code := l.state.ExitCode(); code != 0 {
+		return fmt.Errorf("the launcher ended with %s\n%s", l.state, tail(p.launcherLog()))
+	}
+	return nil
+}
+
+// Kill ends the launcher with SIGKILL and returns when it is gone.
+func (p *Product) Kill() {
+	_ = p.launcher.process.Kill() // it may have ended
+	<-p.launcher.exited
+}
+
+// Logs returns the end of every log.
+func (p *Product) Logs() string {
+	var all bytes.Buffer
+	files, _ := filepath.Glob(filepath.Join(p.Data, "logs", "*.log")) // the pattern is well formed
+	for _, file := range append([]string{p.launcherLog()}, files...) {
+		fmt.Fprintf(&all, "--- %s\n%s", filepath.Base(file), tail(file))
+	}
+	return all.String()
+}
+
+func (p *Product) launcherLog() string { return filepath.Join(filepath.Dir(p.Data), "launcher.log") }
+
+// tail returns the last lines of a file, or why it cannot.
+func tail(path string) string {
+	const most = 8 << 10
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return err.Error() + "\n"
+	}
+	if len(raw) > most {
+		raw = raw[len(raw)-most:]
+	}
+	return string(raw)
+}
+
+// findRoot finds the checkout above the working directory.
+func findRoot() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("find the working directory: %w", err)
+	}
+	for ; ; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir, nil
+		}
+		if dir == filepath.Dir(dir) {
+			return "", errors.New("find the checkout: no go.mod above the working directory")
+		}
+	}
+}

@@ -1,0 +1,37 @@
+package product
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// permanent is an error that waiting does not mend.
+type permanent struct{ error }
+
+func (p permanent) Unwrap() error { return p.error }
+
+// Permanent marks an error that waiting does not mend.
+func Permanent(err error) error { return permanent{err} }
+
+// Wait asks for a condition every Tick until it answers nil or a permanent error, or ctx ends; then its
+// last error tells what was missing.
+func Wait(ctx context.Context, condition func(context.Context) error) error {
+	tick := time.NewTicker(Tick)
+	defer tick.Stop()
+	for {
+		err := condition(ctx)
+		if err == nil {
+			return nil
+		}
+		if stop := (permanent{}); errors.As(err, &stop) {
+			return stop.error
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w; last seen: %w", context.Cause(ctx), err)
+		case <-tick.C:
+		}
+	}
+}
