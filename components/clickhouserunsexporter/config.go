@@ -5,9 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"go.opentelemetry.io/collector/config/configopaque"
-
 	ch "github.com/ClickHouse/clickhouse-go/v2"
+	"go.opentelemetry.io/collector/config/configopaque"
 )
 
 // Config is the exporter's configuration.

@@ -357,7 +357,7 @@ func firstReceived(versions []Span) time.Time {
 	for i := range versions {
 		first = min(first, versions[i].Version)
 	}
-	return time.Unix(0, int64(first)).UTC() //nolint:gosec // a version is a Unix time in nanoseconds
+	return time.Unix(0, int64(first)).UTC()
 }
 
 // RunKey identifies a run.

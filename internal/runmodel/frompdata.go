@@ -78,9 +78,9 @@ func (r *Rows) addResource(rs ptrace.ResourceSpans) error {
 	}
 	var version uint64
 	if received, ok := attributes.Get(KeyReceivedAt); ok && received.Int() > 0 {
-		version = uint64(received.Int()) //nolint:gosec // checked to be positive
+		version = uint64(received.Int())
 	} else {
-		version = uint64(time.Now().UnixNano()) //nolint:gosec // the clock is past 1970
+		version = uint64(time.Now().UnixNano())
 	}
 	resource := resourceOf(attributes)
 	for _, ss := range rs.ScopeSpans().All() {
@@ -168,7 +168,7 @@ func (s *Span) setTimes(span ptrace.Span) {
 }
 
 func unixNano(ns uint64) time.Time {
-	return time.Unix(0, int64(ns)).UTC() //nolint:gosec // bounded by lastStorable
+	return time.Unix(0, int64(ns)).UTC()
 }
 
 func (s *Span) setStatus(status ptrace.Status) {

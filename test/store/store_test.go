@@ -435,7 +435,7 @@ func TestRealTraces(t *testing.T) {
 	for _, run := range all {
 		page, err := s.Spans(t.Context(), s.scope(), run.RunID, runs.SpansQuery{Full: true, Limit: 10000})
 		require.NoError(t, err)
-		assert.Equal(t, int(run.SpanCount), len(page.Spans))
+		assert.Len(t, page.Spans, int(run.SpanCount))
 		read += len(page.Spans)
 		for _, span := range page.Spans {
 			want := histories[run.RunID.String()+runmodel.FormatSpanID(span.SpanID)]
