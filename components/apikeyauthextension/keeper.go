@@ -82,8 +82,9 @@ func (k *keeper) find(ctx context.Context, publicID string, now time.Time) (*ent
 			return loaded, nil
 		}
 	}
-	// A stored key goes on working for as long as nobody can be asked.
-	if e != nil && !e.record.refused() {
+	// A stored key goes on working for as long as nobody can be asked. That the look-ups are too many is no such
+	// reason: it would let a flood of made-up keys keep a revoked one alive.
+	if e != nil && !e.record.refused() && k.away.Load() {
 		e.usedAt.Store(k.cache.since(now))
 		return e, nil
 	}

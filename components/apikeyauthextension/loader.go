@@ -3,13 +3,17 @@ package apikeyauthextension
 import (
 	"context"
 	"errors"
+	"maps"
 	"sync"
 	"time"
 )
 
 const (
-	// lookupTimeout bounds how long a request waits for PostgreSQL.
+	// lookupTimeout bounds a query.
 	lookupTimeout = 2 * time.Second
+	// maxWait bounds how long a request waits: for the query that runs, which fails what waits where it fails, and
+	// for its own.
+	maxWait = lookupTimeout + lookupTimeout/2
 	// maxBatch bounds the keys of one query.
 	maxBatch = 1000
 	// maxWaiting bounds the keys that wait for a query. Beyond it look-ups are given up at once: PostgreSQL is
@@ -51,7 +55,7 @@ func (l *loader) load(ctx context.Context, publicID string) (*entry, error) {
 	if pending == nil {
 		return nil, errUnavailable
 	}
-	timeout := time.NewTimer(lookupTimeout)
+	timeout := time.NewTimer(maxWait)
 	defer timeout.Stop()
 	select {
 	case <-pending.done:
@@ -106,15 +110,19 @@ func (l *loader) step(ctx context.Context) bool {
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
-	found, err := l.find(ctx, publicIDs)
+	entries, err := l.find(ctx, publicIDs)
 
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if err != nil {
+		// What gathered meanwhile would fail as well, only later.
+		maps.Copy(l.running, l.waiting)
+		clear(l.waiting)
+	}
 	for publicID, pending := range l.running {
+		pending.entry = entries[publicID]
 		if err != nil {
 			pending.err = errUnavailable
-		} else {
-			pending.entry = found[publicID]
 		}
 		close(pending.done)
 	}
