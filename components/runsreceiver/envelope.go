@@ -21,6 +21,8 @@ import (
 const (
 	// maxProblems is how many problems of an envelope are told.
 	maxProblems = 20
+	// usualFields is how many fields of an item there is room for from the start.
+	usualFields = 12
 	// maxEcho is the length up to which a value that fails validation is sent back, as JSON.
 	maxEcho = 200
 )
@@ -148,6 +150,7 @@ func (d *decoder) item() {
 		return
 	}
 	it := item{isRun: d.list == "runs"}
+	it.fields.entries = make([]entry, 0, usualFields)
 	r := itemReader{decoder: d, item: &it}
 	d.Object(r.member)
 	if d.Err() != nil {
@@ -182,7 +185,7 @@ func (r *itemReader) member(key []byte) {
 	it := r.item
 	switch string(key) {
 	case "run_id":
-		r.hasRunID = r.id(field(key), "must be a UUID", func(s string) bool { return parseUUID(s, &it.traceID) })
+		r.hasRunID = r.id(field(key), "must be a UUID, not all zero", func(s string) bool { return parseUUID(s, &it.traceID) })
 	case "name":
 		var s string
 		if s, r.hasName = r.given(field(key)); r.hasName {
@@ -585,7 +588,7 @@ func (d *decoder) time(name field) (pcommon.Timestamp, bool) {
 		return 0, false
 	}
 	var at pcommon.Timestamp
-	d.checked(name, "must be a time by RFC 3339 with up to nanoseconds, from 1970 to 2261", func(s string) bool {
+	d.checked(name, "must be a time by RFC 3339 with at most nanoseconds, after 1970-01-01T00:00:00Z and before 2262", func(s string) bool {
 		t, ok := parseTime(s)
 		at = t
 		return ok
@@ -604,16 +607,7 @@ func (d *decoder) jsonText() string {
 	if d.Kind() == jsonpull.String {
 		return d.String()
 	}
-	raw := d.Text()
-	if bytes.IndexAny(raw, " \t\r\n") < 0 {
-		return string(raw)
-	}
-	var compact bytes.Buffer
-	compact.Grow(len(raw))
-	if json.Compact(&compact, raw) != nil {
-		return string(raw) // the reader has found it valid
-	}
-	return compact.String()
+	return d.CompactText()
 }
 
 // attribute reads a value of `attributes`. Those that ingest alone may set are read and left out.
@@ -694,18 +688,31 @@ func parseUUID(s string, id *pcommon.TraceID) bool {
 	return true
 }
 
-// parseTime reads a time by RFC 3339, strictly.
+// parseTime reads a time by RFC 3339. The standard library also takes what that does not allow: an hour of one
+// digit, a comma before the fraction, offsets of a day and more, digits beyond nanoseconds.
 func parseTime(s string) (pcommon.Timestamp, bool) {
-	const nanoseconds = 9
-	var t time.Time
-	if t.UnmarshalText([]byte(s)) != nil {
+	const (
+		seconds     = len("2006-01-02T15:04:05")
+		nanoseconds = len(".999999999")
+		offset      = len("+00:00")
+	)
+	t, err := time.Parse(time.RFC3339, s)
+	if err != nil || s[seconds-6] != ':' {
 		return 0, false
 	}
-	if _, fraction, ok := strings.Cut(s, "."); ok && strings.IndexAny(fraction, "Z+-") > nanoseconds {
+	fraction := s[seconds : len(s)-1]
+	if s[len(s)-1] != 'Z' {
+		fraction = s[seconds : len(s)-offset]
+		if s[len(s)-offset+1:] >= "24" {
+			return 0, false
+		}
+	}
+	if strings.HasPrefix(fraction, ",") || len(fraction) > nanoseconds {
 		return 0, false
 	}
-	if year := t.UTC().Year(); year < 1970 || year > 2261 || t.Unix() == 0 && t.Nanosecond() == 0 {
-		return 0, false // OTLP takes the first moment of 1970 for no time at all
+	// OTLP takes the first moment of 1970 for no time at all.
+	if year := t.UTC().Year(); year < 1970 || year > 2261 || t.UnixNano() == 0 {
+		return 0, false
 	}
 	return pcommon.Timestamp(t.UnixNano()), true //nolint:gosec // the years keep it in range
 }

@@ -196,7 +196,7 @@ func refusalOfStatus(status int) refusalError {
 	r := internal
 	if status < http.StatusInternalServerError {
 		r = malformed
-		r.detail = "The request was refused."
+		r.code, r.detail = "refused", "The request was refused."
 	}
 	r.status = status
 	return r

@@ -178,7 +178,12 @@ func (a *attributes) find(key string) int {
 	return -1
 }
 
+// update sets everything that later holds, which may not be used again.
 func (a *attributes) update(later *attributes) {
+	if len(a.entries) == 0 {
+		*a = *later
+		return
+	}
 	for _, e := range later.entries {
 		a.set(e.key, e.value)
 	}

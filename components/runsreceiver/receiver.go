@@ -131,6 +131,7 @@ func (r *runsReceiver) observe(next http.Handler) http.Handler {
 		x.finish()
 		r.telemetry.ReceiverRunsRequests.Add(req.Context(), 1, metric.WithAttributeSet(attribute.NewSet(
 			attribute.String("route", x.route), attribute.String("outcome", x.outcome))))
+		x.linger(2 * r.intake.maxBody)
 	})
 }
 
@@ -181,17 +182,17 @@ func (r *runsReceiver) serve(x *exchange, req *http.Request) (contentType string
 	}
 
 	ctx, cancel := context.WithTimeout(req.Context(), r.cfg.QueueTimeout)
+	defer cancel()
 	var td ptrace.Traces
 	err = r.intake.decode(ctx, encoding, wire, func(b []byte) error {
 		td, err = format.decode(b, held)
 		return err
 	})
 	if err != nil {
-		cancel()
 		return "", nil, err
 	}
 	handedOn = true
-	if err := r.push(ctx, td, format.name(), func() { held.release(); cancel() }); err != nil {
+	if err := r.push(ctx, td, format.name(), held.release); err != nil {
 		r.settings.Logger.Warn("Spans were not queued", zap.String("request_id", x.requestID), zap.Error(err))
 		return "", nil, refusalOfConsumer(err)
 	}

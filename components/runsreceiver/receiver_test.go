@@ -1,11 +1,14 @@
 package runsreceiver
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -222,6 +225,27 @@ func TestSlowBody(t *testing.T) {
 	defer resp.Body.Close()
 	assert.Equal(t, http.StatusRequestTimeout, resp.StatusCode)
 	assert.Empty(t, sink.AllTraces())
+}
+
+// A client that sends all before it reads, as many do, still finds the answer to a body that was refused unread.
+func TestRefusalOfABodyStillBeingSent(t *testing.T) {
+	t.Parallel()
+	r := start(t, consumertest.NewNop())
+	for _, key := range []string{"good", "wrong"} {
+		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", r.addr.String())
+		require.NoError(t, err)
+		const size = 30 << 20
+		_, err = fmt.Fprintf(conn, "POST /v1/runs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n", key, size)
+		require.NoError(t, err)
+		_, err = conn.Write(make([]byte, size))
+		require.NoError(t, err)
+		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		require.NoError(t, err)
+		want := map[string]int{"good": http.StatusRequestEntityTooLarge, "wrong": http.StatusUnauthorized}
+		assert.Equal(t, want[key], resp.StatusCode)
+		require.NoError(t, resp.Body.Close())
+		require.NoError(t, conn.Close())
+	}
 }
 
 func TestBudgetIsGivenBack(t *testing.T) {

@@ -6,9 +6,11 @@
 package jsonpull
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -56,6 +58,7 @@ const (
 type Reader struct {
 	data      []byte
 	pos       int
+	spaces    int // white space skipped so far
 	depth     int
 	maxDepth  int
 	weight    int64
@@ -193,6 +196,38 @@ func (r *Reader) Text() []byte {
 	return r.data[from:r.pos]
 }
 
+// CompactText is Text without the white space between tokens. Numbers and strings stay as they were written.
+func (r *Reader) CompactText() string {
+	r.space()
+	spaces := r.spaces
+	raw := r.Text()
+	if r.spaces == spaces {
+		return string(raw)
+	}
+	var out strings.Builder
+	out.Grow(len(raw) - (r.spaces - spaces))
+	for i := 0; i < len(raw); {
+		switch raw[i] {
+		case ' ', '\t', '\n', '\r':
+			i++
+		case '"':
+			end := i + 1
+			for raw[end] != '"' {
+				if raw[end] == '\\' {
+					end++
+				}
+				end++
+			}
+			out.Write(raw[i : end+1])
+			i = end + 1
+		default:
+			out.WriteByte(raw[i])
+			i++
+		}
+	}
+	return out.String()
+}
+
 // End makes anything but white space an error.
 func (r *Reader) End() {
 	r.space()
@@ -219,6 +254,7 @@ func (r *Reader) space() {
 		switch r.data[r.pos] {
 		case ' ', '\t', '\n', '\r':
 			r.pos++
+			r.spaces++
 		default:
 			return
 		}
@@ -372,11 +408,12 @@ func (r *Reader) digits() {
 func unescape(raw []byte) []byte {
 	out := make([]byte, 0, len(raw))
 	for i := 0; i < len(raw); i++ {
-		if raw[i] != '\\' {
-			out = append(out, raw[i])
-			continue
+		plain := bytes.IndexByte(raw[i:], '\\')
+		if plain < 0 {
+			return append(out, raw[i:]...)
 		}
-		i++
+		out = append(out, raw[i:i+plain]...)
+		i += plain + 1
 		switch raw[i] {
 		case 'b':
 			out = append(out, '\b')

@@ -1,6 +1,7 @@
 package jsonpull
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -17,13 +18,17 @@ func TestText(t *testing.T) {
 	t.Parallel()
 	for _, in := range []string{
 		`null`, ` true `, "\tfalse\n", `0`, `-0.10e+5`, `12345678901234567890.10`, `""`, `"a\"\\\/\b\f\n\r\té😀"`,
-		`[]`, `[ 1 , [ ] ]`, `{}`, `{ "a" : { "b" : [ null ] } }`, `{"a":1,"a":2}`,
+		`[]`, `[ 1 , [ ] ]`, `" a \" b\\ "`, `[ " ]\\" , "\"" ]`, `{}`, `{ "a" : { "b" : [ null ] } }`, `{"a":1,"a":2}`,
 	} {
 		r := NewReader([]byte(in), 10, unlimited)
 		got := r.Text()
 		r.End()
 		require.NoError(t, r.Err(), in)
 		assert.Equal(t, strings.TrimSpace(in), string(got))
+
+		var want bytes.Buffer
+		require.NoError(t, json.Compact(&want, []byte(in)))
+		assert.Equal(t, want.String(), NewReader([]byte(in), 10, unlimited).CompactText())
 	}
 }
 
@@ -107,7 +112,17 @@ func FuzzText(f *testing.F) {
 		if want := json.Valid(in) && utf8.Valid(in); want != (r.Err() == nil) {
 			t.Fatalf("valid is %v, reader says %v", want, r.Err())
 		}
-		if r.Err() != nil || NewReader(in, 100, unlimited).Kind() != String {
+		if r.Err() != nil {
+			return
+		}
+		var compact bytes.Buffer
+		if err := json.Compact(&compact, in); err != nil {
+			t.Fatal(err)
+		}
+		if got := NewReader(in, 100, unlimited).CompactText(); got != compact.String() {
+			t.Fatalf("compacted to %q, encoding/json compacts to %q", got, compact.String())
+		}
+		if NewReader(in, 100, unlimited).Kind() != String {
 			return
 		}
 		var want string

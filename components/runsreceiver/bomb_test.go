@@ -1,0 +1,124 @@
+package runsreceiver
+
+import (
+	"net/http"
+	"runtime/metrics"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"go.opentelemetry.io/collector/consumer/consumertest"
+)
+
+// Sixty bombs at once are all stopped at the limit, and the memory that they take together is that of as many
+// as there are processors.
+func TestBombs(t *testing.T) { //nolint:paralleltest // it measures the memory of the process
+	gzipBomb := gzipZeros(t, 1<<10)
+	for _, tt := range []struct {
+		name, encoding, body string
+	}{
+		{"gzip_1GiB", "gzip", gzipBomb},
+		{"zstd_512MiB_window", "zstd", zstdBomb(8192)},
+		{"zstd_1GiB_of_8MiB_window", "zstd", strings.Replace(zstdBomb(8192), "\x98", "\x68", 1)},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			sink := new(consumertest.TracesSink)
+			r := start(t, sink, func(c *Config) {
+				c.MaxRequestBodySize = 8 << 20 // all sixty, and their windows, would be a gigabyte
+				c.QueueTimeout, c.WriteTimeout = time.Minute, 2*time.Minute
+			})
+			before := heapBytes()
+			peak, stop := watchHeap()
+
+			var all sync.WaitGroup
+			statuses := make([]int, 60)
+			for i := range statuses {
+				all.Go(func() {
+					path, contentType := "/v1/runs", typeJSON
+					if i%2 == 1 {
+						path, contentType = "/v1/traces", typeProtobuf
+					}
+					resp, _ := send(t, r, sent{
+						path: path, body: tt.body,
+						header: map[string]string{"Content-Type": contentType, "Content-Encoding": tt.encoding},
+					})
+					statuses[i] = resp.StatusCode
+				})
+			}
+			started := time.Now()
+			all.Wait()
+			stop()
+			for _, status := range statuses {
+				assert.Equal(t, http.StatusRequestEntityTooLarge, status)
+			}
+			assert.Empty(t, sink.AllTraces())
+			grown := int64(peak()) - int64(before) //nolint:gosec // a heap fits
+			t.Logf("60 bombs of %d bytes: %s, heap grew by %d MiB", len(tt.body), time.Since(started).Round(time.Millisecond), grown>>20)
+			// The bodies on the wire and their doubles while they grow, for client and server, and a few outputs.
+			assert.Less(t, grown, int64(60*4*len(tt.body)+256<<20))
+		})
+	}
+}
+
+// gzipZeros is n MiB of zeros as so many members of one gzip stream.
+func gzipZeros(t *testing.T, n int) string {
+	t.Helper()
+	return strings.Repeat(gzipped(t, strings.Repeat("\x00", 1<<20)), n)
+}
+
+func heapBytes() uint64 {
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
+}
+
+// watchHeap follows the size of the heap until stop; peak is then the largest seen.
+func watchHeap() (peak func() uint64, stop func()) {
+	var largest uint64
+	var watching sync.WaitGroup
+	done := make(chan struct{})
+	watching.Go(func() {
+		tick := time.NewTicker(time.Millisecond)
+		defer tick.Stop()
+		for {
+			largest = max(largest, heapBytes())
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+			}
+		}
+	})
+	return func() uint64 { return largest }, func() { close(done); watching.Wait() }
+}
+
+// Bodies that find no room are told to come again, and those that have it are not disturbed.
+func TestOverload(t *testing.T) {
+	t.Parallel()
+	next := newStuck()
+	r := start(t, next, func(c *Config) {
+		c.MaxRequestBodySize = 1 << 20
+		c.MaxInFlightBytes = 4 << 20
+	})
+	large := strings.Replace(oneRun, `"plan"`, `"plan","inputs":"`+strings.Repeat("x", 900<<10)+`"`, 1)
+	request := sent{path: "/v1/runs", body: large, header: map[string]string{"Content-Type": typeJSON}}
+
+	// Each holds its body and what is decoded from it, 1.8 MiB together, so two leave no room for a third.
+	var held sync.WaitGroup
+	for range 2 {
+		held.Go(func() {
+			resp, _ := send(t, r, request)
+			assert.Equal(t, http.StatusAccepted, resp.StatusCode)
+		})
+		<-next.entered
+	}
+	resp, body := send(t, r, request)
+	assert.Equal(t, http.StatusServiceUnavailable, resp.StatusCode)
+	assert.Equal(t, "1", resp.Header.Get("Retry-After"))
+	assert.Contains(t, body, `"code":"overloaded"`)
+	close(next.release)
+	held.Wait()
+	assert.Eventually(t, func() bool { return r.intake.used.Load() == 0 }, 5*time.Second, time.Millisecond)
+}

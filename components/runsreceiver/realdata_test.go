@@ -1,0 +1,51 @@
+package runsreceiver
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/consumer/consumertest"
+	"go.opentelemetry.io/collector/pdata/ptrace/ptraceotlp"
+)
+
+// TestRealTraces sends real traces, as JSON and as protobuf, and finds all of their spans with the consumer.
+func TestRealTraces(t *testing.T) {
+	t.Parallel()
+	dir := os.Getenv("LOOPTRACE_REALDATA")
+	if dir == "" {
+		dir = filepath.Join("..", "..", "..", "shared", "realdata")
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*", "otlp", "*.json"))
+	require.NoError(t, err)
+	if len(files) == 0 {
+		t.Skip("no real traces: set LOOPTRACE_REALDATA to their folder")
+	}
+	sink := new(consumertest.TracesSink)
+	r := start(t, sink)
+	total := 0
+	for _, file := range files {
+		body := readFile(t, file)
+		resp, answer := send(t, r, sent{path: "/v1/traces", header: map[string]string{"Content-Type": typeJSON}, body: body})
+		if strings.Contains(file, "base64ids") { // not OTLP, on purpose
+			assert.Equal(t, http.StatusBadRequest, resp.StatusCode, file)
+			continue
+		}
+		require.Equal(t, http.StatusAccepted, resp.StatusCode, "%s: %s", file, answer)
+		assert.JSONEq(t, `{"partialSuccess":{}}`, answer, file)
+
+		td, err := unmarshalJSON([]byte(body))
+		require.NoError(t, err)
+		wire, err := ptraceotlp.NewExportRequestFromTraces(td).MarshalProto()
+		require.NoError(t, err)
+		resp, _ = send(t, r, sent{path: "/v1/traces", header: map[string]string{"Content-Type": typeProtobuf}, body: string(wire)})
+		require.Equal(t, http.StatusAccepted, resp.StatusCode, file)
+		total += 2 * td.SpanCount()
+	}
+	assert.Equal(t, total, sink.SpanCount())
+	t.Logf("%d files, %d spans", len(files), total)
+}
