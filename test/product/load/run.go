@@ -1,0 +1,210 @@
+// Package load sends runs to the product as its clients do, and keeps a ledger of what was acknowledged, so
+// that a test can read every run back and say exactly what it must find.
+package load
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/looptrace/looptrace/test/product"
+)
+
+// Run is what the client knows of a run that it sends: what must be read back.
+type Run struct {
+	ID   uuid.UUID
+	Door Door
+
+	Spans, LLMCalls           int64
+	InputTokens, OutputTokens int64
+
+	// Accepted is when the last part of the run was acknowledged.
+	Accepted time.Time
+}
+
+// Door is a way into the product.
+type Door int
+
+// The doors, with the encoding used at each.
+const (
+	NativeJSON Door = iota
+	TracesProtobuf
+	TracesJSON
+	OTLPProtobuf
+	doors
+)
+
+// Doors lists them all.
+func Doors() []Door { return []Door{NativeJSON, TracesProtobuf, TracesJSON, OTLPProtobuf} }
+
+func (d Door) String() string {
+	return [...]string{"7080 /v1/runs JSON", "7080 /v1/traces protobuf", "7080 /v1/traces JSON", "4318 /v1/traces protobuf"}[d]
+}
+
+func (d Door) url(ports product.Ports) string {
+	switch d {
+	case NativeJSON:
+		return ports.URL(product.Ingest) + "/v1/runs"
+	case OTLPProtobuf:
+		return ports.URL(product.OTLPHTTP) + "/v1/traces"
+	default:
+		return ports.URL(product.Ingest) + "/v1/traces"
+	}
+}
+
+func (d Door) contentType() string {
+	if d == NativeJSON || d == TracesJSON {
+		return product.JSON
+	}
+	return product.Protobuf
+}
+
+// accepted is the status by which the door acknowledges.
+func (d Door) accepted() int {
+	if d == OTLPProtobuf {
+		return 200
+	}
+	return 202
+}
+
+// step is a span below the root: an llm call with its tokens, or a tool call.
+type step struct {
+	id                        pcommon.SpanID
+	llm                       bool
+	inputTokens, outputTokens int64
+	start, end                time.Time
+}
+
+// newRun invents a run of so many spans, the root among them, and the requests that carry it. Every second
+// span below the root is an llm call. A run in parts is sent as an agent's SDK does: when it begins, and the
+// rest when it ends.
+func newRun(door Door, spans int, inParts bool) (Run, [][]byte) {
+	start := time.Now().Add(-time.Duration(spans) * time.Millisecond)
+	run := Run{ID: uuid.New(), Door: door, Spans: int64(spans)}
+	steps := make([]step, spans-1)
+	for i := range steps {
+		s := step{
+			llm:   i%2 == 0,
+			start: start.Add(time.Duration(i) * time.Millisecond),
+			end:   start.Add(time.Duration(i+1) * time.Millisecond),
+		}
+		s.id = pcommon.SpanID{byte(i >> 8), byte(i), 1, 2, 3, 4, 5, byte(door + 1)}
+		if s.llm {
+			s.inputTokens, s.outputTokens = 1+rand.Int64N(4000), 1+rand.Int64N(800)
+			run.LLMCalls++
+			run.InputTokens += s.inputTokens
+			run.OutputTokens += s.outputTokens
+		}
+		steps[i] = s
+	}
+	encode := encodeTraces
+	if door == NativeJSON {
+		encode = encodeRuns
+	}
+	if !inParts {
+		return run, [][]byte{encode(&run, start, steps, true)}
+	}
+	half := len(steps) / 2
+	return run, [][]byte{encode(&run, start, steps[:half], false), encode(&run, start, steps[half:], true)}
+}
+
+// encodeRuns makes a native envelope. The run stands in each of its parts and has an end in the last.
+func encodeRuns(run *Run, start time.Time, steps []step, last bool) []byte {
+	root := map[string]any{
+		"run_id": run.ID, "name": "answer a question", "start_time": start,
+		"inputs": "What became of order 4711?", "session_id": "load", "tags": []string{"load"},
+	}
+	if last {
+		root["status"], root["end_time"], root["outputs"] = "ok", time.Now(), "It has been delivered."
+	}
+	spans := make([]any, 0, len(steps))
+	for _, s := range steps {
+		span := map[string]any{
+			"span_id": s.id.String(), "run_id": run.ID, "start_time": s.start, "end_time": s.end, "status": "ok",
+		}
+		if s.llm {
+			span["name"], span["kind"], span["model"] = "chat", "llm", "gpt-5"
+			span["inputs"], span["outputs"] = prompt, completion
+			span["usage"] = map[string]any{"input_tokens": s.inputTokens, "output_tokens": s.outputTokens}
+		} else {
+			span["name"], span["kind"] = "look up an order", "tool"
+			span["tool"] = map[string]any{"name": "orders", "arguments": map[string]any{"id": 4711}, "result": "delivered"}
+		}
+		spans = append(spans, span)
+	}
+	body, err := json.Marshal(map[string]any{"sdk": "load/1", "runs": []any{root}, "spans": spans})
+	if err != nil {
+		panic(fmt.Sprintf("encode an envelope: %v", err)) // strings, numbers and times
+	}
+	return body
+}
+
+// encodeTraces makes an OTLP request. The root, as OpenTelemetry has it, comes with the last part.
+func encodeTraces(run *Run, start time.Time, steps []step, last bool) []byte {
+	traces := ptrace.NewTraces()
+	resource := traces.ResourceSpans().AppendEmpty()
+	resource.Resource().Attributes().PutStr("service.name", "load")
+	spans := resource.ScopeSpans().AppendEmpty().Spans()
+	rootID := pcommon.SpanID(run.ID[8:])
+	for _, s := range steps {
+		name, kind := "look up an order", "execute_tool"
+		if s.llm {
+			name, kind = "chat gpt-5", "chat"
+		}
+		span := appendSpan(spans, run.ID, s.id, name, kind, s.start, s.end)
+		span.SetParentSpanID(rootID)
+		if s.llm {
+			span.Attributes().PutStr("gen_ai.request.model", "gpt-5")
+			span.Attributes().PutInt("gen_ai.usage.input_tokens", s.inputTokens)
+			span.Attributes().PutInt("gen_ai.usage.output_tokens", s.outputTokens)
+			span.Attributes().PutStr("gen_ai.input.messages", message("user", prompt))
+			span.Attributes().PutStr("gen_ai.output.messages", message("assistant", completion))
+		} else {
+			span.Attributes().PutStr("gen_ai.tool.name", "orders")
+			span.Attributes().PutStr("gen_ai.tool.call.arguments", `{"id":4711}`)
+		}
+	}
+	if last {
+		appendSpan(spans, run.ID, rootID, "invoke_agent", "invoke_agent", start, time.Now())
+	}
+	var body []byte
+	var err error
+	if run.Door == TracesJSON {
+		body, err = (&ptrace.JSONMarshaler{}).MarshalTraces(traces)
+	} else {
+		body, err = (&ptrace.ProtoMarshaler{}).MarshalTraces(traces)
+	}
+	if err != nil {
+		panic(fmt.Sprintf("encode traces: %v", err)) // made of valid parts
+	}
+	return body
+}
+
+func appendSpan(spans ptrace.SpanSlice, trace uuid.UUID, id pcommon.SpanID, name, operation string, start, end time.Time) ptrace.Span {
+	span := spans.AppendEmpty()
+	span.SetTraceID(pcommon.TraceID(trace))
+	span.SetSpanID(id)
+	span.SetName(name)
+	span.SetKind(ptrace.SpanKindInternal)
+	span.SetStartTimestamp(pcommon.NewTimestampFromTime(start))
+	span.SetEndTimestamp(pcommon.NewTimestampFromTime(end))
+	span.Status().SetCode(ptrace.StatusCodeOk)
+	span.Attributes().PutStr("gen_ai.operation.name", operation)
+	return span
+}
+
+func message(role, text string) string {
+	return fmt.Sprintf(`[{"role":%q,"parts":[{"type":"text","content":%q}]}]`, role, text)
+}
+
+// What a model is asked and answers: texts of the length that agents send.
+var (
+	prompt     = strings.Repeat("The customer asks where the order is that was placed last week. ", 12)
+	completion = strings.Repeat("It has left the warehouse and arrives on Friday. ", 6)
+)
