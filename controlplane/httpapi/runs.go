@@ -190,8 +190,8 @@ func runOf(r *runs.Run) Run {
 // spanOf leaves payloads out unless the span was read whole.
 func spanOf(s *runs.Span, whole bool) (Span, error) {
 	span := Span{
-		SpanId: runmodel.FormatSpanID(s.SpanID), RunId: s.RunID, Name: s.Name, Kind: s.Kind,
-		Operation: known(s.Operation), Status: Status(s.Status),
+		SpanId: runmodel.FormatSpanID(s.SpanID), RunId: s.RunID, Name: s.Name, Kind: s.EffectiveKind(),
+		Operation: known(s.Operation), Status: Status(s.EffectiveStatus()),
 		StartTime: s.StartTime.UTC(), EndTime: present(s.EndTime), DurationMs: elapsed(s.StartTime, s.EndTime),
 		Depth: s.Depth, Dialect: known(s.Dialect), Provider: known(s.Provider), Framework: known(s.Framework),
 		ServiceName: known(s.ServiceName), RequestModel: known(s.RequestModel), ResponseModel: known(s.ResponseModel),

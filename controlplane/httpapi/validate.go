@@ -117,8 +117,13 @@ func (v *validator) check(c *gin.Context) error {
 			fields = append(fields, parameterError(refused, c.Request))
 		}
 	}
-	slices.SortFunc(fields, func(a, b fieldError) int { return cmp.Compare(a.Location, b.Location) })
-	return fields
+	if len(fields) == 0 {
+		return fmt.Errorf("validate request: %w", err)
+	}
+	slices.SortFunc(fields, func(a, b fieldError) int {
+		return cmp.Or(cmp.Compare(a.Location, b.Location), cmp.Compare(a.Message, b.Message))
+	})
+	return slices.CompactFunc(fields, func(a, b fieldError) bool { return a.Location == b.Location && a.Message == b.Message })
 }
 
 // readBody checks that the body is JSON, and leaves it to be read once more.
@@ -191,37 +196,59 @@ func parameterError(refused *openapi3filter.RequestError, r *http.Request) field
 func bodyErrors(refused *openapi3filter.RequestError) []fieldError {
 	schema := refused.RequestBody.Content.Get("application/json").Schema.Value
 	var fields []fieldError
-	for _, e := range flatten(refused.Err) {
-		var broken *openapi3.SchemaError
-		if !errors.As(e, &broken) {
-			fields = append(fields, fieldError{Location: "body", Message: "is not as the API has it"})
-			continue
-		}
+	for _, broken := range brokenRules(refused.Err) {
 		pointer := broken.JSONPointer()
 		at := schemaAt(schema, pointer)
-		field := fieldError{Location: location(pointer), Message: rule(broken.SchemaField, at)}
 		switch broken.SchemaField {
+		case "required":
+			if len(pointer) > 0 && !at.Type.Includes(openapi3.TypeObject) { // it names the member, not the object that lacks it
+				pointer = pointer[:len(pointer)-1]
+			}
+			fields = append(fields, wrongMembers(broken.Value, schemaAt(schema, pointer), pointer)...)
 		case "properties", "additionalProperties":
-			fields = append(fields, unknownFields(broken.Value, at, field.Location)...)
-			continue
-		case "required": // its value is the whole object
+			fields = append(fields, wrongMembers(broken.Value, at, pointer)...)
 		default:
+			field := fieldError{Location: location(pointer), Message: rule(broken.SchemaField, at)}
 			if at.Format != "password" {
 				field.Value = shown(broken.Value)
 			}
+			fields = append(fields, field)
 		}
-		fields = append(fields, field)
 	}
 	return fields
 }
 
-// unknownFields names the members of an object that its schema does not have.
-func unknownFields(value any, schema *openapi3.Schema, parent string) []fieldError {
+// brokenRules lists the rules of the schema that a value breaks, each by itself.
+func brokenRules(err error) []*openapi3.SchemaError {
+	var list []*openapi3.SchemaError
+	for _, e := range flatten(err) {
+		var broken *openapi3.SchemaError
+		if !errors.As(e, &broken) {
+			continue
+		}
+		if several := new(openapi3.MultiError); errors.As(broken.Origin, several) {
+			list = append(list, brokenRules(*several)...)
+			continue
+		}
+		list = append(list, broken)
+	}
+	return list
+}
+
+// wrongMembers names what an object lacks of its schema, and what it has beyond it.
+func wrongMembers(value any, schema *openapi3.Schema, pointer []string) []fieldError {
 	object, _ := value.(map[string]any)
 	var fields []fieldError
+	for _, name := range schema.Required {
+		if _, ok := object[name]; !ok {
+			fields = append(fields, fieldError{Location: location(append(slices.Clone(pointer), name)), Message: "is required"})
+		}
+	}
 	for name := range object {
 		if schema.Properties[name] == nil {
-			fields = append(fields, fieldError{Location: parent + "." + name, Message: "is not a field of this resource"})
+			fields = append(fields, fieldError{
+				Location: location(append(slices.Clone(pointer), name)), Message: "is not a field of this resource",
+			})
 		}
 	}
 	return fields
@@ -261,7 +288,7 @@ func rule(keyword string, schema *openapi3.Schema) string {
 		return "is required"
 	case "nullable":
 		return "must not be null"
-	case "type":
+	case "type", "": // without a name: a number that JSON cannot hold
 		return "must be of type " + strings.Join(schema.Type.Slice(), " or ")
 	case "enum":
 		names := make([]string, len(schema.Enum))

@@ -53,14 +53,14 @@ func accountSubject(email string) subject {
 // addressSubject counts a whole /64 of IPv6 as one address, which one host commonly owns.
 func addressSubject(addr netip.Addr) subject {
 	addr = addr.Unmap().WithZone("")
+	if !addr.IsValid() {
+		return subject{key: "address:unknown", pace: addressPace}
+	}
 	bits := 32
 	if addr.Is6() {
 		bits = 64
 	}
-	network, err := addr.Prefix(bits)
-	if err != nil {
-		return subject{key: "address:unknown", pace: addressPace}
-	}
+	network := netip.PrefixFrom(addr, bits).Masked()
 	return subject{key: "address:" + network.String(), pace: addressPace}
 }
 

@@ -1,0 +1,238 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/looptrace/looptrace/controlplane/identity"
+	"github.com/looptrace/looptrace/controlplane/runs"
+	"github.com/looptrace/looptrace/internal/clickhouse"
+	"github.com/looptrace/looptrace/internal/postgres"
+	"github.com/looptrace/looptrace/test/engines"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+const (
+	testEmail    = "ann@example.com"
+	testPassword = "correct horse battery"
+	noSuchID     = "0199a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b"
+)
+
+// clock is a time that tests move.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func newClock() *clock { return &clock{now: time.Now()} }
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// env is the API on real engines.
+type env struct {
+	api   *gin.Engine
+	db    *pgxpool.Pool
+	clock *clock
+	log   *syncBuffer
+}
+
+type syncBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *syncBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *syncBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+// absentClickHouse is an address where nothing listens, for tests that read no runs.
+const absentClickHouse = "clickhouse://127.0.0.1:1/looptrace"
+
+func newEnv(t *testing.T) *env {
+	t.Helper()
+	return newEnvOn(t, engines.Postgres(t), absentClickHouse)
+}
+
+func newEnvOn(t *testing.T, postgresURL, clickhouseURL string) *env {
+	t.Helper()
+	db, err := postgres.Open(t.Context(), postgresURL)
+	require.NoError(t, err)
+	t.Cleanup(db.Close)
+	conn, err := clickhouse.Open(clickhouseURL)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, conn.Close()) })
+	e := &env{db: db, clock: newClock(), log: &syncBuffer{}}
+	secret := bytes.Repeat([]byte{7}, 32)
+	e.api, err = New(identity.New(db, secret, e.clock.Now), runs.NewService(conn), slog.New(slog.NewJSONHandler(e.log, nil)))
+	require.NoError(t, err)
+	return e
+}
+
+// option changes a request before it is sent.
+type option func(*http.Request)
+
+func header(name, value string) option { return func(r *http.Request) { r.Header.Set(name, value) } }
+
+func bearer(key string) option { return header("Authorization", "Bearer "+key) }
+
+func cookie(token string) option {
+	return func(r *http.Request) { r.AddCookie(&http.Cookie{Name: cookieHTTP, Value: token}) }
+}
+
+// do sends a request; a body that is not text is sent as JSON.
+func (e *env) do(t *testing.T, method, path string, body any, options ...option) *httptest.ResponseRecorder {
+	t.Helper()
+	var reader io.Reader = http.NoBody
+	switch b := body.(type) {
+	case nil:
+	case string:
+		reader = strings.NewReader(b)
+	default:
+		text, err := json.Marshal(b)
+		require.NoError(t, err)
+		reader = bytes.NewReader(text)
+	}
+	r := httptest.NewRequestWithContext(t.Context(), method, path, reader)
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for _, o := range options {
+		o(r)
+	}
+	w := httptest.NewRecorder()
+	e.api.ServeHTTP(w, r)
+	return w
+}
+
+// must is do for a request whose status is known; it returns the body.
+func must[T any](t *testing.T, w *httptest.ResponseRecorder, status int) T {
+	t.Helper()
+	require.Equal(t, status, w.Code, w.Body.String())
+	var v T
+	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &v))
+	return v
+}
+
+func problemOf(t *testing.T, w *httptest.ResponseRecorder, status int) Problem {
+	t.Helper()
+	require.Equal(t, "application/problem+json", w.Header().Get("Content-Type"), w.Body.String())
+	return must[Problem](t, w, status)
+}
+
+func sessionOf(t *testing.T, w *httptest.ResponseRecorder) string {
+	t.Helper()
+	cookies := w.Result().Cookies()
+	require.Len(t, cookies, 1, w.Body.String())
+	return cookies[0].Value
+}
+
+// setUp makes the first user, and returns its session and its project.
+func (e *env) setUp(t *testing.T) (session string, project ProjectAccess) {
+	t.Helper()
+	w := e.do(t, http.MethodPost, "/v1/setup", SetupRequest{Email: testEmail, Password: testPassword, OrgName: "Example"})
+	me := must[Me](t, w, http.StatusCreated)
+	require.Len(t, me.Projects, 1)
+	return sessionOf(t, w), me.Projects[0]
+}
+
+func (e *env) login(t *testing.T, password string, options ...option) *httptest.ResponseRecorder {
+	t.Helper()
+	return e.do(t, http.MethodPost, "/v1/login", LoginRequest{Email: testEmail, Password: password}, options...)
+}
+
+func (e *env) mint(t *testing.T, session string, project uuid.UUID, scopes ...Scope) KeyWithSecret {
+	t.Helper()
+	w := e.do(t, http.MethodPost, "/v1/keys", KeyCreate{ProjectId: project, Name: "test", Scopes: scopes}, cookie(session))
+	return must[KeyWithSecret](t, w, http.StatusCreated)
+}
+
+func (e *env) createProject(t *testing.T, session string, workspace uuid.UUID, name string) Project {
+	t.Helper()
+	w := e.do(t, http.MethodPost, "/v1/projects", ProjectCreate{WorkspaceId: workspace, Name: name}, cookie(session))
+	return must[Project](t, w, http.StatusCreated)
+}
+
+// addMember makes a user with a role in the organization and a session, which the API cannot do yet. Without
+// an organization it gets one of its own, with a workspace and a project.
+func (e *env) addMember(t *testing.T, email, role string, organization uuid.UUID) (session string) {
+	t.Helper()
+	exec := func(sql string, args ...any) {
+		_, err := e.db.Exec(t.Context(), sql, args...)
+		require.NoError(t, err)
+	}
+	if organization == uuid.Nil {
+		organization = uuid.New()
+		exec(`INSERT INTO organizations (id, name) VALUES ($1, 'Other')`, organization)
+		exec(`WITH w AS (INSERT INTO workspaces (organization_id, name) VALUES ($1, 'Other') RETURNING id)
+			INSERT INTO projects (workspace_id, name) SELECT id, 'Other' FROM w`, organization)
+	}
+	// The first user's hash: all test users have one password.
+	exec(`INSERT INTO users (email, password_hash) SELECT $1, password_hash FROM users WHERE email = $2`, email, testEmail)
+	exec(`INSERT INTO organization_members (organization_id, user_id, role) SELECT $1, id, $3 FROM users WHERE email = $2`,
+		organization, email, role)
+	w := e.do(t, http.MethodPost, "/v1/login", LoginRequest{Email: email, Password: testPassword})
+	require.Equal(t, http.StatusOK, w.Code, w.Body.String())
+	return sessionOf(t, w)
+}
+
+var requestIDText = regexp.MustCompile(`"request_id":"[0-9a-f-]{36}"`)
+
+// golden compares an answer, its request id left out, with testdata/NAME.golden.
+func golden(t *testing.T, name string, w *httptest.ResponseRecorder) {
+	t.Helper()
+	var got strings.Builder
+	fmt.Fprintf(&got, "%d %s\n", w.Code, http.StatusText(w.Code))
+	for _, h := range []string{"Content-Type", "Allow", "Retry-After", "Www-Authenticate"} {
+		if v := w.Header().Get(h); v != "" {
+			fmt.Fprintf(&got, "%s: %s\n", h, v)
+		}
+	}
+	got.WriteString("\n" + requestIDText.ReplaceAllString(w.Body.String(), `"request_id":"REQUEST_ID"`))
+	file := filepath.Join("testdata", name+".golden")
+	if *update {
+		require.NoError(t, os.MkdirAll("testdata", 0o755))
+		require.NoError(t, os.WriteFile(file, []byte(got.String()), 0o644))
+		return
+	}
+	want, err := os.ReadFile(file)
+	require.NoError(t, err)
+	assert.Equal(t, string(want), got.String())
+}

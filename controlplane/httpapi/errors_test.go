@@ -1,0 +1,109 @@
+package httpapi
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/gin-gonic/gin"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/looptrace/looptrace/internal/apikey"
+)
+
+func TestProblems(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	session, project := e.setUp(t)
+	ingest := e.mint(t, session, project.Id, ScopeIngestWrite)
+	revoked := e.mint(t, session, project.Id, ScopeRunsRead)
+	require.Equal(t, http.StatusNoContent, e.do(t, http.MethodDelete, "/v1/keys/"+revoked.Id.String(), nil, cookie(session)).Code)
+	user := cookie(session)
+	// Of goldens that repeat ids of this run.
+	steady := func(w *httptest.ResponseRecorder) *httptest.ResponseRecorder {
+		body := strings.ReplaceAll(w.Body.String(), project.Id.String(), "PROJECT_ID")
+		w.Body = bytes.NewBufferString(body)
+		return w
+	}
+	runsOf := "/v1/runs?project_id=" + project.Id.String()
+
+	for _, test := range []struct {
+		name, method, path string
+		body               any
+		options            []option
+	}{
+		{"no_credential", http.MethodGet, "/v1/me", nil, nil},
+		{"unknown_session", http.MethodGet, "/v1/me", nil, []option{cookie("nothing")}},
+		{"malformed_key", http.MethodGet, "/v1/me", nil, []option{bearer("lt_nothing")}},
+		{"unknown_key", http.MethodGet, "/v1/me", nil, []option{bearer(apikey.Mint().Reveal())}},
+		{"other_scheme", http.MethodGet, "/v1/me", nil, []option{header("Authorization", "Basic YTpi"), user}},
+		{"key_revoked", http.MethodGet, "/v1/me", nil, []option{bearer(revoked.Key)}},
+		{"wrong_key_beside_a_session", http.MethodGet, "/v1/me", nil, []option{bearer("lt_nothing"), user}},
+		{"wrong_password", http.MethodPost, "/v1/login", LoginRequest{Email: testEmail, Password: "wrong"}, nil},
+		{"scope_missing", http.MethodGet, runsOf, nil, []option{bearer(ingest.Key)}},
+		{"not_found", http.MethodGet, "/v1/projects/" + noSuchID, nil, []option{user}},
+		{"not_an_id", http.MethodGet, "/v1/keys/nothing", nil, []option{user}},
+		{"no_route", http.MethodGet, "/v1/nothing", nil, []option{user}},
+		{"method_not_allowed", http.MethodPut, "/v1/keys/" + noSuchID, nil, []option{user}},
+		{"ingest_is_elsewhere", http.MethodPost, "/v1/runs", "{}", []option{user}},
+		{"already_bootstrapped", http.MethodPost, "/v1/setup", SetupRequest{Email: "b@example.com", Password: testPassword, OrgName: "B"}, nil},
+		{"name_taken", http.MethodPost, "/v1/projects", ProjectCreate{WorkspaceId: project.WorkspaceId, Name: project.Name}, []option{user}},
+		{"rotate_revoked", http.MethodPost, "/v1/keys/" + revoked.Id.String() + "/_actions/rotate", nil, []option{user}},
+		{"media_type", http.MethodPost, "/v1/login", "{}", []option{header("Content-Type", "text/plain")}},
+		{"content_encoding", http.MethodPost, "/v1/login", "{}", []option{header("Content-Encoding", "gzip")}},
+		{"malformed_json", http.MethodPost, "/v1/login", `{"email": `, nil},
+		{"two_values", http.MethodPost, "/v1/login", `{"email":"a@b","password":"c"} {}`, nil},
+		{"not_utf8", http.MethodPost, "/v1/login", "{\"email\":\"\xff\",\"password\":\"c\"}", nil},
+		{"empty_body", http.MethodPost, "/v1/login", "", nil},
+		{"body_too_large", http.MethodPost, "/v1/login", `{"email":"` + strings.Repeat("a", maxBody) + `"}`, nil},
+		{"not_an_object", http.MethodPost, "/v1/login", `[]`, nil},
+		{"null_body", http.MethodPost, "/v1/login", `null`, nil},
+		{"unknown_and_missing", http.MethodPost, "/v1/setup", `{"email":"a@example.com","zzz":1,"password":"short"}`, nil},
+		{"unknown_field", http.MethodPost, "/v1/login", `{"email":"a@example.com","password":"secret","admin":true,"Email":"x"}`, nil},
+		{"missing_fields", http.MethodPost, "/v1/setup", `{}`, nil},
+		{"wrong_types", http.MethodPost, "/v1/keys", `{"project_id":7,"name":null,"scopes":"admin","expires_at":5}`, []option{user}},
+		{"key_values", http.MethodPost, "/v1/keys", `{"project_id":"x","name":"","scopes":["admin","root"],"expires_at":"2026-02-30T00:00:00Z"}`, []option{user}},
+		{"no_scopes", http.MethodPost, "/v1/keys", KeyCreate{ProjectId: project.Id, Name: "k", Scopes: []Scope{}}, []option{user}},
+		{"expired_before_birth", http.MethodPost, "/v1/keys", `{"project_id":"` + project.Id.String() + `","name":"k","scopes":["admin"],"expires_at":"2020-01-01T00:00:00Z"}`, []option{user}},
+		{"control_characters", http.MethodPost, "/v1/keys", `{"project_id":"` + project.Id.String() + `","name":"a\u0000b","scopes":["admin"]}`, []option{user}},
+		{"control_characters_in_login", http.MethodPost, "/v1/login", `{"email":"a\u0000@example.com","password":"c"}`, nil},
+		{"short_password", http.MethodPost, "/v1/setup", `{"email":"a@example.com","password":"12345678901","org_name":"A"}`, nil},
+		{"project_id_missing", http.MethodGet, "/v1/runs", nil, []option{user}},
+		{"query_values", http.MethodGet, runsOf + "&limit=0&offset=x&status=ok&status=bad&kind=No&window_seconds=0&start_after=yesterday" +
+			"&start_before=1600-01-01T00:00:00Z&min_cost_usd=-1&min_tokens=1.5&min_duration_ms=NaN", nil, []option{user}},
+		{"query_not_finite", http.MethodGet, runsOf + "&min_cost_usd=Inf&min_duration_ms=1e300&min_tokens=99999999999999999999", nil, []option{user}},
+		{"query_empty", http.MethodGet, runsOf + "&limit=", nil, []option{user}},
+		{"time_out_of_range", http.MethodGet, runsOf + "&start_before=1600-01-01T00:00:00Z&start_after=9000-01-01T00:00:00Z", nil, []option{user}},
+		{"cursor_and_offset", http.MethodGet, runsOf + "&cursor=abc&offset=1", nil, []option{user}},
+		{"invalid_cursor", http.MethodGet, runsOf + "&cursor=abc", nil, []option{user}},
+		{"limit_over", http.MethodGet, "/v1/projects?limit=501", nil, []option{user}},
+	} {
+		golden(t, test.name, steady(e.do(t, test.method, test.path, test.body, test.options...)))
+	}
+}
+
+func TestSetupRefusesWhatIsNoAddress(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	w := e.do(t, http.MethodPost, "/v1/setup", SetupRequest{Email: "Ann <a@b>", Password: testPassword, OrgName: " "})
+	golden(t, "setup_values", w)
+}
+
+func TestPanicIsAProblem(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	a := &api{log: slog.New(slog.NewJSONHandler(&log, nil)), metrics: newMetrics()}
+	engine := gin.New()
+	engine.Use(identify, a.observe, a.recoverPanic)
+	engine.GET("/", func(*gin.Context) { panic(errors.New("secret detail")) })
+	w := httptest.NewRecorder()
+	engine.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody))
+	golden(t, "internal", w)
+	assert.Contains(t, log.String(), "secret detail")
+	assert.Contains(t, log.String(), w.Header().Get("X-Request-Id"))
+}

@@ -1,0 +1,127 @@
+package httpapi
+
+import (
+	"bytes"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestDocumentIsValid(t *testing.T) {
+	t.Parallel()
+	doc, err := openapi3.NewLoader().LoadFromData(document)
+	require.NoError(t, err)
+	require.NoError(t, doc.Validate(t.Context()))
+}
+
+func TestServedDocumentHasEveryRoute(t *testing.T) {
+	t.Parallel()
+	e := newEnvOn(t, absentPostgres, absentClickHouse)
+	w := e.do(t, http.MethodGet, "/v1/openapi.json", nil)
+	require.Equal(t, http.StatusOK, w.Code)
+	doc, err := openapi3.NewLoader().LoadFromData(w.Body.Bytes())
+	require.NoError(t, err)
+	require.NoError(t, doc.Validate(t.Context()))
+	assert.Equal(t, "3.1.0", doc.OpenAPI)
+
+	documented := map[string]*openapi3.Operation{}
+	for path, item := range doc.Paths.Map() {
+		for method, operation := range item.Operations() {
+			documented[method+" "+ginPath(path)] = operation
+		}
+	}
+	served := map[string]bool{}
+	for _, route := range e.api.Routes() {
+		name := route.Method + " " + route.Path
+		served[name] = true
+		if name != "GET /v1/docs/style.css" { // a part of the page
+			assert.Contains(t, documented, name, "is served and not documented")
+		}
+	}
+	for name, operation := range documented {
+		if operation.Tags[0] != "ingest" { // another service's
+			assert.True(t, served[name], "%s is documented and not served", name)
+		}
+	}
+}
+
+// TestEveryRouteAsksForACredential where the document says so: with the database away, a request without a
+// credential gets 401 there and never elsewhere.
+func TestEveryRouteAsksForACredential(t *testing.T) {
+	t.Parallel()
+	e := newEnvOn(t, absentPostgres, absentClickHouse)
+	doc, err := openapi3.NewLoader().LoadFromData(document)
+	require.NoError(t, err)
+	for path, item := range doc.Paths.Map() {
+		for method, operation := range item.Operations() {
+			if operation.Tags[0] == "ingest" {
+				continue
+			}
+			target := pathParameter.ReplaceAllString(path, noSuchID)
+			w := e.do(t, method, target, nil)
+			assert.Equal(t, !isPublic(operation), w.Code == http.StatusUnauthorized, "%s %s: %d", method, path, w.Code)
+		}
+	}
+}
+
+func TestGeneratedCodeIsFresh(t *testing.T) {
+	t.Parallel()
+	config, err := os.ReadFile("oapi-codegen.yaml")
+	require.NoError(t, err)
+	out := filepath.Join(t.TempDir(), "api.gen.go")
+	elsewhere := filepath.Join(t.TempDir(), "oapi-codegen.yaml")
+	moved := bytes.Replace(config, []byte("output: api.gen.go"), []byte("output: "+out), 1)
+	require.NoError(t, os.WriteFile(elsewhere, moved, 0o600))
+	cmd := exec.CommandContext(t.Context(), "go", "tool", "oapi-codegen", "-config", elsewhere, "openapi.yaml")
+	text, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", text)
+	want, err := os.ReadFile(out)
+	require.NoError(t, err)
+	got, err := os.ReadFile("api.gen.go")
+	require.NoError(t, err)
+	assert.True(t, string(want) == string(got), "api.gen.go is stale: run go generate ./controlplane/httpapi")
+}
+
+func TestPageOfTheAPI(t *testing.T) {
+	t.Parallel()
+	e := newEnvOn(t, absentPostgres, absentClickHouse)
+	w := e.do(t, http.MethodGet, "/v1/docs", nil)
+	require.Equal(t, http.StatusOK, w.Code)
+	page := w.Body.String()
+	assert.Equal(t, "text/html; charset=utf-8", w.Header().Get("Content-Type"))
+	assert.Contains(t, w.Header().Get("Content-Security-Policy"), "default-src 'none'; style-src 'self'")
+	for _, text := range []string{`id="listRuns"`, `id="schema-Run"`, `href="#schema-RunPage"`, "required", "Authorization: Bearer"} {
+		assert.Contains(t, page, text)
+	}
+	assert.NotContains(t, page, "<script")
+	for _, link := range regexp.MustCompile(`(?:src|href)="([^"]*)"`).FindAllStringSubmatch(page, -1) {
+		if anchor, ok := strings.CutPrefix(link[1], "#"); ok {
+			assert.Contains(t, page, `id="`+anchor+`"`, "a link leads nowhere")
+			continue
+		}
+		assert.Equal(t, http.StatusOK, e.do(t, http.MethodGet, link[1], nil).Code, link[1])
+	}
+	style := e.do(t, http.MethodGet, "/v1/docs/style.css", nil)
+	assert.Equal(t, "text/css; charset=utf-8", style.Header().Get("Content-Type"))
+	assert.NotContains(t, style.Body.String(), "url(")
+}
+
+func TestMetrics(t *testing.T) {
+	t.Parallel()
+	e := newEnvOn(t, absentPostgres, absentClickHouse)
+	e.do(t, http.MethodGet, "/v1/projects/"+noSuchID, nil)
+	e.do(t, "INVENTED", "/"+noSuchID, nil)
+	text := e.do(t, http.MethodGet, "/metrics", nil).Body.String()
+	assert.Contains(t, text, `looptrace_http_request_duration_seconds_count{method="GET",route="/v1/projects/:project_id",status="401"} 1`)
+	assert.Contains(t, text, `looptrace_http_request_duration_seconds_count{method="none",route="none",status="404"} 1`)
+	assert.Contains(t, text, "go_goroutines")
+	assert.NotContains(t, text, noSuchID)
+}

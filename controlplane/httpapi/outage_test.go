@@ -1,0 +1,60 @@
+package httpapi
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/looptrace/looptrace/internal/clickhouse"
+	"github.com/looptrace/looptrace/test/engines"
+)
+
+func TestOutageOfPostgreSQL(t *testing.T) {
+	t.Parallel()
+	server, database := engines.PostgresServer(t)
+	e := newEnvOn(t, server.URL(database), absentClickHouse)
+	session, _ := e.setUp(t)
+	me := func() *httptest.ResponseRecorder { return e.do(t, http.MethodGet, "/v1/me", nil, cookie(session)) }
+	require.Equal(t, http.StatusOK, me().Code)
+
+	server.Stop(t)
+	for range 3 { // also the connections that were open
+		golden(t, "postgresql_away", me())
+	}
+	golden(t, "postgresql_away", e.do(t, http.MethodGet, "/v1/setup", nil))
+	golden(t, "postgresql_away", e.login(t, testPassword))
+	golden(t, "readyz_both_away", e.do(t, http.MethodGet, "/readyz", nil))
+	assert.Equal(t, http.StatusOK, e.do(t, http.MethodGet, "/healthz", nil).Code)
+	// What cannot be a key or session is refused without a look.
+	assert.Equal(t, http.StatusUnauthorized, e.do(t, http.MethodGet, "/v1/me", nil, bearer("lt_nothing")).Code)
+
+	server.Start(t)
+	require.Eventually(t, func() bool { return me().Code == http.StatusOK }, 10*time.Second, 50*time.Millisecond)
+}
+
+func TestOutageOfClickHouse(t *testing.T) {
+	t.Parallel()
+	server, database := engines.ClickHouseServer(t)
+	require.NoError(t, clickhouse.Migrate(t.Context(), server.URL(database)))
+	e := newEnvOn(t, engines.Postgres(t), server.URL(database))
+	session, project := e.setUp(t)
+	list := func() *httptest.ResponseRecorder {
+		return e.do(t, http.MethodGet, "/v1/runs?project_id="+project.Id.String(), nil, cookie(session))
+	}
+	require.Equal(t, http.StatusOK, list().Code, list().Body)
+	golden(t, "readyz", e.do(t, http.MethodGet, "/readyz", nil))
+
+	server.Stop(t)
+	for range 3 {
+		golden(t, "clickhouse_away", list())
+	}
+	golden(t, "readyz_clickhouse_away", e.do(t, http.MethodGet, "/readyz", nil))
+	assert.Equal(t, http.StatusOK, e.do(t, http.MethodGet, "/v1/me", nil, cookie(session)).Code, "the rest goes on")
+
+	server.Start(t)
+	require.Eventually(t, func() bool { return list().Code == http.StatusOK }, 20*time.Second, 50*time.Millisecond)
+}

@@ -1,0 +1,162 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/looptrace/looptrace/internal/clickhouse"
+	"github.com/looptrace/looptrace/internal/runmodel"
+	"github.com/looptrace/looptrace/test/engines"
+)
+
+const rootSpan = "00000000000000a1"
+
+// storeRun stores a run of an agent that calls a model and a tool, and returns its id.
+func storeRun(t *testing.T, clickhouseURL string, project uuid.UUID) uuid.UUID {
+	t.Helper()
+	conn, err := clickhouse.Open(clickhouseURL)
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, conn.Close()) }()
+
+	run := uuid.New()
+	start := time.Now().Add(-time.Minute).UTC().Truncate(time.Microsecond)
+	input, output, cost, ttft := int64(120), int64(30), 0.0042, 0.25
+	message := `{"role":"user","parts":[{"type":"text","content":"What is 2^53+1?","number":9007199254740993}]}`
+	frame, texts, err := runmodel.SplitContent("message", message)
+	require.NoError(t, err)
+	content := runmodel.Content{
+		ProjectID: project, Hour: start.Truncate(time.Hour), RunID: run,
+		ContentID: runmodel.ContentID("message", message), Kind: "message", Frame: frame, Texts: texts,
+	}
+	spans := []runmodel.Span{
+		{
+			ProjectID: project, RunID: run, SpanID: 0xa1, Version: 1, StartTime: start, EndTime: start.Add(1500 * time.Microsecond), IsRun: true,
+			Name: "answer", Kind: "agent", Status: "error", ErrorType: "Timeout", ErrorMessage: "too slow",
+			Inputs: "What is 2^53+1?", InputPreview: "What is 2^53+1?", Tags: []string{"math"}, Metadata: map[string]string{"tier": "free"},
+			SessionID: "s1", Environment: "production", PromptName: "calc", PromptVersion: "3",
+			Events: `[{"name":"exception","time":"2026-01-01T00:00:00Z","attributes":{"exception.type":"Timeout"}}]`,
+			Links:  `[{"run_id":"` + run.String() + `","span_id":"00000000000000b2","attributes":{}}]`,
+		},
+		{
+			ProjectID: project, RunID: run, SpanID: 0xb2, ParentSpanID: 0xa1, Version: 1, StartTime: start.Add(time.Microsecond), EndTime: start.Add(time.Millisecond),
+			Name: "chat", Operation: "chat", Status: "ok", RequestModel: "gpt-5", Provider: "openai",
+			InputTokens: &input, OutputTokens: &output, CostUSD: &cost, CostSource: "sent", TimeToFirstToken: &ttft,
+			InputMessageIDs: []uint64{content.ContentID}, Attributes: map[string]string{"custom": "yes"},
+		},
+		{
+			ProjectID: project, RunID: run, SpanID: 0xc3, ParentSpanID: 0xa1, Version: 1, StartTime: start.Add(2 * time.Microsecond), EndTime: runmodel.Epoch,
+			Name: "multiply", Kind: "tool", ToolName: "multiply", ToolCallID: "call_1", ToolArguments: `{"a":2}`,
+		},
+	}
+	require.NoError(t, clickhouse.InsertContents(t.Context(), conn, []runmodel.Content{content}))
+	require.NoError(t, clickhouse.InsertSpans(t.Context(), conn, spans))
+	require.NoError(t, clickhouse.InsertBounds(t.Context(), conn, []clickhouse.Bounds{{
+		ProjectID: project, RunID: run, FirstStart: start, LastStart: start.Add(2 * time.Microsecond), FirstBatch: 1, LastBatch: 1,
+	}}))
+	require.NoError(t, clickhouse.InsertRuns(t.Context(), conn, []runmodel.Run{runmodel.Totals(spans)}))
+	return run
+}
+
+func TestRuns(t *testing.T) {
+	t.Parallel()
+	address := engines.ClickHouse(t)
+	require.NoError(t, clickhouse.Migrate(t.Context(), address))
+	e := newEnvOn(t, engines.Postgres(t), address)
+	session, project := e.setUp(t)
+	id := storeRun(t, address, project.Id)
+	storeRun(t, address, project.Id)
+	key := bearer(e.mint(t, session, project.Id, ScopeRunsRead).Key)
+	base := "/v1/runs?project_id=" + project.Id.String()
+	path := "/v1/runs/" + id.String()
+
+	t.Run("run", func(t *testing.T) {
+		run := must[Run](t, e.do(t, http.MethodGet, path, nil, key), http.StatusOK)
+		assert.Equal(t, project.Id, run.ProjectId)
+		assert.Equal(t, "answer", run.Name)
+		assert.Equal(t, Status("error"), run.Status)
+		assert.Equal(t, &RunError{Type: "Timeout", Message: "too slow"}, run.Error)
+		assert.InDelta(t, 1.5, *run.DurationMs, 1e-9)
+		assert.Equal(t, int64(150), *run.Usage.TotalTokens)
+		assert.Nil(t, run.Usage.CacheReadInputTokens)
+		assert.InDelta(t, 0.0042, *run.CostUsd, 1e-9)
+		assert.Equal(t, []string{"gpt-5"}, run.Models)
+		assert.Equal(t, map[string]string{"tier": "free"}, run.Metadata)
+		assert.Equal(t, "calc", *run.Prompt.Name)
+		assert.Nil(t, run.Prompt.Id)
+		assert.Nil(t, run.UserId)
+		assert.Equal(t, int64(3), run.SpanCount)
+		assert.Equal(t, "What is 2^53+1?", *run.Inputs)
+	})
+	t.Run("spans", func(t *testing.T) {
+		page := must[SpanPage](t, e.do(t, http.MethodGet, path+"/spans", nil, key), http.StatusOK)
+		require.Len(t, page.Data, 3)
+		assert.Equal(t, int64(3), page.SpanCount)
+		root, chat, tool := page.Data[0], page.Data[1], page.Data[2]
+		assert.Equal(t, rootSpan, root.SpanId)
+		assert.Nil(t, root.ParentSpanId)
+		assert.Equal(t, rootSpan, *chat.ParentSpanId)
+		assert.Equal(t, 1, chat.Depth)
+		assert.Equal(t, "llm", chat.Kind)
+		assert.InDelta(t, 250, *chat.TimeToFirstTokenMs, 1e-9)
+		assert.Nil(t, chat.Attributes)
+		assert.Nil(t, tool.EndTime)
+		assert.Nil(t, tool.DurationMs)
+		assert.Equal(t, Status("running"), tool.Status)
+		assert.Equal(t, "multiply", *tool.Tool.Name)
+
+		first := must[SpanPage](t, e.do(t, http.MethodGet, path+"/spans?limit=2", nil, key), http.StatusOK)
+		require.True(t, first.HasMore)
+		rest := must[SpanPage](t, e.do(t, http.MethodGet, path+"/spans?limit=2&cursor="+url.QueryEscape(*first.NextCursor), nil, key), http.StatusOK)
+		require.Len(t, rest.Data, 1)
+		assert.Equal(t, tool, rest.Data[0])
+	})
+	t.Run("span whole", func(t *testing.T) {
+		w := e.do(t, http.MethodGet, path+"/spans/00000000000000b2", nil, key)
+		span := must[Span](t, w, http.StatusOK)
+		require.Len(t, *span.InputMessages, 1)
+		var message struct {
+			Parts []struct{ Number json.Number }
+		}
+		require.NoError(t, json.Unmarshal((*span.InputMessages)[0], &message))
+		assert.Equal(t, json.Number("9007199254740993"), message.Parts[0].Number, "a message is passed on as it is")
+		assert.Equal(t, "yes", (*span.Attributes)["custom"])
+		assert.Empty(t, *span.Events)
+
+		root := must[Span](t, e.do(t, http.MethodGet, path+"/spans/"+rootSpan, nil, key), http.StatusOK)
+		require.Len(t, *root.Events, 1)
+		assert.Equal(t, "exception", (*root.Events)[0].Name)
+		assert.Equal(t, id, (*root.Links)[0].RunId)
+		all := must[SpanPage](t, e.do(t, http.MethodGet, path+"/spans?full=true", nil, key), http.StatusOK)
+		assert.Equal(t, root, all.Data[0])
+	})
+	t.Run("list", func(t *testing.T) {
+		for filter, want := range map[string]int{
+			"": 2, "&status=error": 2, "&status=ok": 0, "&status=ok&status=error": 2, "&kind=agent": 2, "&kind=task": 0,
+			"&search=too%20slow": 2, "&search=absent": 0, "&window_seconds=3600": 2, "&window_seconds=1": 0,
+			"&name=answer": 2, "&model=gpt-5": 2, "&session_id=s1": 2, "&user_id=u": 0, "&tag=math": 2, "&environment=production": 2,
+			"&min_duration_ms=1": 2, "&min_duration_ms=2": 0, "&min_cost_usd=0.004": 2, "&min_cost_usd=1": 0, "&min_tokens=150": 2, "&min_tokens=151": 0,
+			"&error_type=Timeout": 2, "&start_after=2020-01-01T00:00:00Z": 2, "&start_before=2020-01-01T00:00:00Z": 0, "&limit=1": 1, "&limit=1&offset=1": 1,
+		} {
+			page := must[RunPage](t, e.do(t, http.MethodGet, base+filter, nil, key), http.StatusOK)
+			assert.Len(t, page.Data, want, filter)
+		}
+		first := must[RunPage](t, e.do(t, http.MethodGet, base+"&limit=1", nil, key), http.StatusOK)
+		require.NotNil(t, first.NextCursor)
+		second := must[RunPage](t, e.do(t, http.MethodGet, base+"&limit=1&cursor="+url.QueryEscape(*first.NextCursor), nil, key), http.StatusOK)
+		assert.Equal(t, id, second.Data[0].RunId)
+		assert.False(t, second.HasMore)
+		assert.Nil(t, second.NextCursor)
+	})
+	t.Run("none", func(t *testing.T) {
+		for _, p := range []string{"/v1/runs/" + noSuchID, "/v1/runs/" + noSuchID + "/spans", path + "/spans/00000000000000ff", path + "/spans/A1"} {
+			golden(t, "not_found", e.do(t, http.MethodGet, p, nil, key))
+		}
+	})
+}

@@ -1,0 +1,112 @@
+package httpapi
+
+import (
+	"bytes"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/looptrace/looptrace/internal/clickhouse"
+	"github.com/looptrace/looptrace/test/engines"
+)
+
+// TestOtherTenantsSeeNothing takes every route that names something from the router, and asks as others for
+// what is one tenant's: the answer is the one for an id that does not exist.
+func TestOtherTenantsSeeNothing(t *testing.T) {
+	t.Parallel()
+	url := engines.ClickHouse(t)
+	require.NoError(t, clickhouse.Migrate(t.Context(), url))
+	e := newEnvOn(t, engines.Postgres(t), url)
+	owner, project := e.setUp(t)
+	key := e.mint(t, owner, project.Id, ScopeRunsRead)
+	run := storeRun(t, url, project.Id)
+
+	sibling := e.createProject(t, owner, project.WorkspaceId, "Sibling")
+	others := map[string]option{
+		"another tenant":                 cookie(e.addMember(t, "bob@example.com", "owner", uuid.Nil)),
+		"key of another project (admin)": bearer(e.mint(t, owner, sibling.Id, ScopeAdmin).Key),
+	}
+	theirs := map[string]string{
+		"project_id": project.Id.String(), "key_id": key.Id.String(),
+		"run_id": run.String(), "span_id": rootSpan,
+	}
+	unknown := map[string]string{
+		"project_id": noSuchID, "key_id": noSuchID,
+		"run_id": noSuchID, "span_id": "00000000000000ff",
+	}
+	bodies := map[string]func(ids map[string]string) any{
+		"PATCH /v1/projects/:project_id": func(map[string]string) any { return map[string]string{"name": "mine"} },
+		"POST /v1/keys": func(ids map[string]string) any {
+			return KeyCreate{ProjectId: uuid.MustParse(ids["project_id"]), Name: "mine", Scopes: []Scope{ScopeRunsRead}}
+		},
+	}
+	parameter := regexp.MustCompile(`:(\w+)`)
+	fill := func(path string, ids map[string]string) string {
+		return parameter.ReplaceAllStringFunc(path, func(name string) string {
+			id, ok := ids[name[1:]]
+			require.True(t, ok, "the test has no id for %s", name)
+			return id
+		})
+	}
+	type request struct{ method, route, query string }
+	var requests []request
+	for _, route := range e.api.Routes() {
+		if strings.Contains(route.Path, ":") {
+			requests = append(requests, request{method: route.Method, route: route.Path})
+		}
+	}
+	require.NotEmpty(t, requests)
+	requests = append(requests,
+		request{http.MethodGet, "/v1/runs", "?project_id=:project_id"},
+		request{http.MethodGet, "/v1/runs/:run_id", "?project_id=:project_id"},
+		request{http.MethodGet, "/v1/runs/:run_id/spans", "?full=true"},
+		request{http.MethodGet, "/v1/keys", "?project_id=:project_id"},
+		request{http.MethodPost, "/v1/keys", ""},
+	)
+	ask := func(r request, ids map[string]string, as option) *httptest.ResponseRecorder {
+		var body any
+		if make := bodies[r.method+" "+r.route]; make != nil {
+			body = make(ids)
+		}
+		return e.do(t, r.method, fill(r.route+r.query, ids), body, as)
+	}
+	for _, r := range requests {
+		for who, as := range others {
+			got, want := ask(r, theirs, as), ask(r, unknown, as)
+			name := who + ": " + r.method + " " + r.route + r.query
+			assert.Equal(t, http.StatusNotFound, got.Code, "%s: %s", name, got.Body)
+			assert.Equal(t, withoutRequestID(want), withoutRequestID(got), name)
+			assert.Equal(t, headersOf(want), headersOf(got), name)
+		}
+	}
+	// The same requests succeed for the owner, those that change something last.
+	for _, method := range []string{http.MethodGet, http.MethodPatch, http.MethodPost, http.MethodDelete} {
+		for _, r := range requests {
+			if r.method == method {
+				w := ask(r, theirs, cookie(owner))
+				assert.Less(t, w.Code, 300, "%s %s%s: %s", r.method, r.route, r.query, w.Body)
+			}
+		}
+	}
+	lists := must[ProjectPage](t, e.do(t, http.MethodGet, "/v1/projects", nil, others["another tenant"]), http.StatusOK)
+	require.Len(t, lists.Data, 1)
+	assert.Equal(t, "Other", lists.Data[0].Name)
+}
+
+func withoutRequestID(w *httptest.ResponseRecorder) string {
+	return requestIDText.ReplaceAllString(w.Body.String(), "")
+}
+
+func headersOf(w *httptest.ResponseRecorder) string {
+	h := w.Header().Clone()
+	h.Del("X-Request-Id")
+	var b bytes.Buffer
+	_ = h.Write(&b) // a buffer takes everything
+	return b.String()
+}

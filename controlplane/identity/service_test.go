@@ -1,0 +1,181 @@
+package identity
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/looptrace/looptrace/internal/apikey"
+	"github.com/looptrace/looptrace/internal/postgres"
+	"github.com/looptrace/looptrace/test/engines"
+)
+
+func newService(t *testing.T) *Service {
+	t.Helper()
+	db, err := postgres.Open(t.Context(), engines.Postgres(t))
+	require.NoError(t, err)
+	t.Cleanup(db.Close)
+	s := New(db, []byte("0123456789abcdef0123456789abcdef"), time.Now)
+	s.hasher = newHasher(cheap)
+	return s
+}
+
+var client = Client{Address: netip.MustParseAddr("192.0.2.1"), UserAgent: "test\xff"}
+
+func setUp(t *testing.T, s *Service) *Principal {
+	t.Helper()
+	_, p, err := s.Setup(t.Context(), SetupRequest{Email: "ann@example.com", Password: "correct horse", OrganizationName: "Example"}, client)
+	require.NoError(t, err)
+	return p
+}
+
+func TestLoginRaisesTheCostOfOldHashes(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	setUp(t, s)
+	before, err := s.store.userByEmail(t.Context(), "ANN@example.com")
+	require.NoError(t, err)
+
+	s.hasher = newHasher(cost{memoryKiB: 128, passes: 2, threads: 1})
+	_, _, err = s.Login(t.Context(), "ann@example.com", "wrong", client, "")
+	require.ErrorIs(t, err, ErrWrongPassword)
+	unchanged, err := s.store.userByEmail(t.Context(), "ann@example.com")
+	require.NoError(t, err)
+	assert.Equal(t, before.PasswordHash, unchanged.PasswordHash)
+
+	_, _, err = s.Login(t.Context(), "Ann@Example.com", "correct horse", client, "")
+	require.NoError(t, err)
+	after, err := s.store.userByEmail(t.Context(), "ann@example.com")
+	require.NoError(t, err)
+	assert.Contains(t, after.PasswordHash, "$m=128,t=2,p=1$")
+	_, _, err = s.Login(t.Context(), "ann@example.com", "correct horse", client, "")
+	require.NoError(t, err)
+}
+
+func TestAnotherSecretEndsSessions(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	setUp(t, s)
+	session, _, err := s.Login(t.Context(), "ann@example.com", "correct horse", client, "")
+	require.NoError(t, err)
+	_, err = s.Resolve(t.Context(), Credential{Session: session.Token})
+	require.NoError(t, err)
+	other := New(s.store.pool, []byte("another secret of 32 bytes......"), time.Now)
+	_, err = other.Resolve(t.Context(), Credential{Session: session.Token})
+	require.ErrorIs(t, err, ErrUnauthenticated)
+}
+
+func TestLoginWithoutVerdictDoesNotCount(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	setUp(t, s)
+	for range maxConcurrentHashes {
+		require.NoError(t, s.hasher.acquire(t.Context()))
+	}
+	for range 2 * accountPace.free {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		_, _, err := s.Login(ctx, "ann@example.com", "correct horse", client, "")
+		cancel()
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+	}
+	s.hasher.release()
+	_, _, err := s.Login(t.Context(), "ann@example.com", "correct horse", client, "")
+	require.NoError(t, err)
+}
+
+func TestOddEmailsAreNoServerErrors(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	setUp(t, s)
+	for _, email := range []string{"", "İ" + strings.Repeat("İ", 253), "\u202e@example.com", strings.Repeat("a", 254)} {
+		_, _, err := s.Login(t.Context(), email, "wrong", client, "")
+		assert.ErrorIs(t, err, ErrWrongPassword, email)
+	}
+}
+
+func TestNobodyGivesWhatTheyLack(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	project := setUp(t, s).Projects[0].ProjectID
+	limited := &Principal{Projects: []Access{{ProjectID: project, Scopes: []string{apikey.ScopeRunsRead}}}}
+	_, _, err := s.CreateKey(t.Context(), limited, NewKey{ProjectID: project, Name: "k", Scopes: []string{apikey.ScopeRunsRead}})
+	require.ErrorIs(t, err, ErrScopeMissing)
+}
+
+func TestAuthorize(t *testing.T) {
+	t.Parallel()
+	mine, other := uuid.New(), uuid.New()
+	p := &Principal{Projects: []Access{
+		{ProjectID: mine, Scopes: []string{apikey.ScopeRunsRead}},
+		{ProjectID: other, Scopes: []string{apikey.ScopeAdmin}},
+	}}
+	require.NoError(t, p.Authorize(mine, apikey.ScopeRunsRead))
+	require.ErrorIs(t, p.Authorize(mine, apikey.ScopeRunsWrite), ErrScopeMissing)
+	require.NoError(t, p.Authorize(other, apikey.ScopeRunsWrite), "admin is everything in its project")
+	require.ErrorIs(t, p.Authorize(uuid.New(), apikey.ScopeRunsRead), ErrNotFound)
+
+	ids, err := p.ProjectsWith(apikey.ScopeRunsWrite)
+	require.NoError(t, err)
+	assert.Equal(t, []uuid.UUID{other}, ids)
+	_, err = (&Principal{}).ProjectsWith(apikey.ScopeRunsRead)
+	require.ErrorIs(t, err, ErrScopeMissing)
+}
+
+func TestRoles(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, RoleAdmin, strongest(RoleViewer, RoleAdmin))
+	assert.Equal(t, RoleMember, strongest(RoleMember, ""))
+	assert.Equal(t, apikey.Scopes(), RoleOwner.scopes())
+	assert.NotContains(t, RoleMember.scopes(), apikey.ScopeAdmin)
+	for _, scope := range RoleViewer.scopes() {
+		assert.True(t, strings.HasSuffix(scope, ":read"), scope)
+	}
+	assert.Empty(t, Role("").scopes())
+}
+
+func TestPaceGrowsAndEnds(t *testing.T) {
+	t.Parallel()
+	p := pace{free: 2, longest: 5 * time.Second}
+	for attempts, want := range []time.Duration{0, 0, 1, 2, 4, 5, 5} {
+		assert.Equal(t, want*time.Second, p.wait(attempts), attempts)
+	}
+	assert.Equal(t, 5*time.Second, p.wait(1<<40))
+}
+
+func TestAddressSubject(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"192.0.2.1": "address:192.0.2.1/32", "::ffff:192.0.2.1": "address:192.0.2.1/32",
+		"2001:db8::1": "address:2001:db8::/64", "fe80::1%eth0": "address:fe80::/64",
+	} {
+		assert.Equal(t, want, addressSubject(netip.MustParseAddr(text)).key)
+	}
+	assert.Equal(t, "address:unknown", addressSubject(netip.Addr{}).key)
+}
+
+func TestAvailable(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		err  error
+		want bool
+	}{
+		{&pgconn.PgError{Code: "57P01"}, true},
+		{&pgconn.PgError{Code: "53300"}, true},
+		{&pgconn.PgError{Code: "23505"}, false},
+		{fmt.Errorf("wait: %w", context.DeadlineExceeded), true},
+		{fmt.Errorf("query: %w", context.Canceled), false},
+		{errors.New("a bug"), false},
+	} {
+		assert.Equal(t, test.want, errors.Is(available(test.err), ErrUnavailable), test.err)
+	}
+	assert.NoError(t, available(nil))
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestLoadConfig(t *testing.T) {
+	t.Parallel()
+	env := func(secret string) func(string) string {
+		return func(name string) string {
+			return map[string]string{"DATABASE_URL": "postgres://a", "CLICKHOUSE_URL": "clickhouse://a", "SESSION_SECRET": secret}[name]
+		}
+	}
+	cfg, err := loadConfig(env(strings.Repeat("ab", 32)))
+	require.NoError(t, err)
+	assert.Equal(t, "127.0.0.1:7081", cfg.addr)
+	assert.Len(t, cfg.sessionSecret, 32)
+
+	for name, secret := range map[string]string{
+		"none": "", "short": strings.Repeat("ab", 31), "not hexadecimal": strings.Repeat("zz", 32), "half a byte": strings.Repeat("ab", 32) + "a",
+	} {
+		_, err := loadConfig(env(secret))
+		require.ErrorContains(t, err, "SESSION_SECRET", name)
+		require.ErrorContains(t, err, "openssl rand -hex 32", name)
+		if secret != "" {
+			assert.NotContains(t, err.Error(), secret)
+		}
+	}
+	_, err = loadConfig(func(string) string { return "" })
+	require.ErrorContains(t, err, "DATABASE_URL")
+	require.ErrorContains(t, err, "CLICKHOUSE_URL")
+}
+
+// TestRunWithoutDependencies starts with PostgreSQL and ClickHouse away, serves, and stops when told.
+func TestRunWithoutDependencies(t *testing.T) {
+	t.Parallel()
+	log, logged := io.Pipe()
+	cfg := config{
+		addr:          "127.0.0.1:0",
+		databaseURL:   "postgres://looptrace@127.0.0.1:1/looptrace?sslmode=disable",
+		clickhouseURL: "clickhouse://127.0.0.1:1/looptrace",
+		sessionSecret: make([]byte, minSecretBytes),
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	ended := make(chan error, 1)
+	go func() {
+		ended <- run(ctx, cfg, slog.New(slog.NewJSONHandler(logged, nil)))
+		_ = logged.Close() // never an error
+	}()
+	lines := json.NewDecoder(log)
+	var started struct{ Address string }
+	require.NoError(t, lines.Decode(&started))
+	go func() { _, _ = io.Copy(io.Discard, io.MultiReader(lines.Buffered(), log)) }() // ends with run
+
+	get := func(path string) int {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+started.Address+path, http.NoBody)
+		require.NoError(t, err)
+		resp, err := http.DefaultClient.Do(req)
+		require.NoError(t, err)
+		require.NoError(t, resp.Body.Close())
+		return resp.StatusCode
+	}
+	assert.Equal(t, http.StatusOK, get("/healthz"))
+	assert.Equal(t, http.StatusServiceUnavailable, get("/readyz"))
+	assert.Equal(t, http.StatusServiceUnavailable, get("/v1/setup"))
+	stop()
+	select {
+	case err := <-ended:
+		require.NoError(t, err)
+	case <-time.After(shutdownTimeout):
+		t.Fatal("does not stop")
+	}
+}
