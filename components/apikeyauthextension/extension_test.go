@@ -37,13 +37,13 @@ type database struct {
 	project string
 }
 
-func newDatabase(t testing.TB, url string) *database {
-	t.Helper()
-	pool, err := postgres.Open(t.Context(), url)
-	require.NoError(t, err)
-	t.Cleanup(pool.Close)
+func newDatabase(tb testing.TB, url string) *database {
+	tb.Helper()
+	pool, err := postgres.Open(tb.Context(), url)
+	require.NoError(tb, err)
+	tb.Cleanup(pool.Close)
 	db := &database{url: url, pool: pool}
-	require.NoError(t, pool.QueryRow(t.Context(), `
+	require.NoError(tb, pool.QueryRow(tb.Context(), `
 		WITH o AS (INSERT INTO organizations (name) VALUES ('o') RETURNING id),
 		w AS (INSERT INTO workspaces (organization_id, name) SELECT id, 'w' FROM o RETURNING id)
 		INSERT INTO projects (workspace_id, name) SELECT id, 'p' FROM w RETURNING id::text`).Scan(&db.project))
@@ -51,62 +51,62 @@ func newDatabase(t testing.TB, url string) *database {
 }
 
 // mint stores a new key; change, where not empty, is the SET clause of an update of its row.
-func (db *database) mint(t testing.TB, change string, scopes ...string) apikey.Key {
-	t.Helper()
+func (db *database) mint(tb testing.TB, change string, scopes ...string) apikey.Key {
+	tb.Helper()
 	key := apikey.Mint()
-	db.insert(t, key, scopes...)
+	db.insert(tb, key, scopes...)
 	if change != "" {
-		db.change(t, key, change)
+		db.change(tb, key, change)
 	}
 	return key
 }
 
-func (db *database) insert(t testing.TB, key apikey.Key, scopes ...string) {
-	t.Helper()
+func (db *database) insert(tb testing.TB, key apikey.Key, scopes ...string) {
+	tb.Helper()
 	if scopes == nil {
 		scopes = []string{apikey.ScopeIngestWrite}
 	}
 	hash := key.Hash()
-	_, err := db.pool.Exec(t.Context(),
+	_, err := db.pool.Exec(tb.Context(),
 		"INSERT INTO api_keys (project_id, name, public_id, secret_sha256, scopes) VALUES ($1, 'k', $2, $3, $4)",
 		db.project, key.PublicID(), hash[:], scopes)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 }
 
-func (db *database) change(t testing.TB, key apikey.Key, set string) {
-	t.Helper()
-	_, err := db.pool.Exec(t.Context(), "UPDATE api_keys SET "+set+" WHERE public_id = $1", key.PublicID())
-	require.NoError(t, err)
+func (db *database) change(tb testing.TB, key apikey.Key, set string) {
+	tb.Helper()
+	_, err := db.pool.Exec(tb.Context(), "UPDATE api_keys SET "+set+" WHERE public_id = $1", key.PublicID())
+	require.NoError(tb, err)
 }
 
 // muteNotifications makes changes of keys go unheard.
-func (db *database) muteNotifications(t testing.TB) {
-	t.Helper()
-	_, err := db.pool.Exec(t.Context(), "ALTER TABLE api_keys DISABLE TRIGGER USER")
-	require.NoError(t, err)
+func (db *database) muteNotifications(tb testing.TB) {
+	tb.Helper()
+	_, err := db.pool.Exec(tb.Context(), "ALTER TABLE api_keys DISABLE TRIGGER USER")
+	require.NoError(tb, err)
 }
 
-func start(t testing.TB, url string, telemetry *componenttest.Telemetry) *apiKeyAuth {
-	t.Helper()
+func start(tb testing.TB, url string, telemetry *componenttest.Telemetry) *apiKeyAuth {
+	tb.Helper()
 	cfg := createDefaultConfig().(*Config)
 	cfg.DatabaseURL = configopaque.String(url)
 	set := extensiontest.NewNopSettings(metadata.Type)
 	if telemetry != nil {
 		set.TelemetrySettings = telemetry.NewTelemetrySettings()
 	}
-	return startWith(t, set, cfg)
+	return startWith(tb, set, cfg)
 }
 
-func startWith(t testing.TB, set extension.Settings, cfg *Config) *apiKeyAuth {
-	t.Helper()
-	created, err := NewFactory().Create(t.Context(), set, cfg)
-	require.NoError(t, err)
-	require.NoError(t, created.Start(t.Context(), componenttest.NewNopHost()))
-	t.Cleanup(func() { require.NoError(t, created.Shutdown(context.WithoutCancel(t.Context()))) })
+func startWith(tb testing.TB, set extension.Settings, cfg *Config) *apiKeyAuth {
+	tb.Helper()
+	created, err := NewFactory().Create(tb.Context(), set, cfg)
+	require.NoError(tb, err)
+	require.NoError(tb, created.Start(tb.Context(), componenttest.NewNopHost()))
+	tb.Cleanup(func() { require.NoError(tb, created.Shutdown(context.WithoutCancel(tb.Context()))) })
 	a := created.(*apiKeyAuth)
 	// As receivers that list the middleware do.
-	_, err = a.GetHTTPHandler(t.Context())
-	require.NoError(t, err)
+	_, err = a.GetHTTPHandler(tb.Context())
+	require.NoError(tb, err)
 	return a
 }
 
@@ -124,18 +124,18 @@ func stateOf(ctx context.Context, a *apiKeyAuth, key apikey.Key) string {
 }
 
 // awaitState waits until authenticating with the key gives the state.
-func awaitState(t testing.TB, a *apiKeyAuth, key apikey.Key, want string, within time.Duration) {
-	t.Helper()
+func awaitState(tb testing.TB, a *apiKeyAuth, key apikey.Key, want string, within time.Duration) {
+	tb.Helper()
 	var got string
-	require.Eventuallyf(t, func() bool {
-		got = stateOf(t.Context(), a, key)
+	require.Eventuallyf(tb, func() bool {
+		got = stateOf(tb.Context(), a, key)
 		return got == want
 	}, within, 10*time.Millisecond, "waiting for %q", want)
 }
 
 // otherSecret is a well-formed key with the public id of another key.
-func otherSecret(t testing.TB, key apikey.Key) apikey.Key {
-	t.Helper()
+func otherSecret(tb testing.TB, key apikey.Key) apikey.Key {
+	tb.Helper()
 	text, secret := key.Reveal(), apikey.Mint().Reveal()
 	dot := strings.IndexByte(text, '.')
 	text = text[:dot] + secret[dot:len(secret)-6]
@@ -152,7 +152,7 @@ func otherSecret(t testing.TB, key apikey.Key) apikey.Key {
 		}
 	}, sum)
 	other, err := apikey.Parse(text + strings.Repeat("0", 6-len(sum)) + sum)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return other
 }
 
@@ -313,15 +313,15 @@ func TestNewAndRestoredKeysWorkAtOnce(t *testing.T) {
 }
 
 // awaitListening waits until the extension hears of changes.
-func awaitListening(t testing.TB, a *apiKeyAuth, db *database) {
-	t.Helper()
-	require.Eventually(t, func() bool {
+func awaitListening(tb testing.TB, a *apiKeyAuth, db *database) {
+	tb.Helper()
+	require.Eventually(tb, func() bool {
 		var listening bool
-		err := db.pool.QueryRow(t.Context(),
+		err := db.pool.QueryRow(tb.Context(),
 			"SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND query = 'LISTEN looptrace_api_keys' AND state = 'idle')").Scan(&listening)
 		return err == nil && listening
 	}, 10*time.Second, 10*time.Millisecond)
-	require.NotNil(t, a.keeper)
+	require.NotNil(tb, a.keeper)
 }
 
 func TestListenerComesBack(t *testing.T) {
@@ -417,10 +417,10 @@ func TestRequestsWithOneKeyShareALookUp(t *testing.T) {
 }
 
 // sums returns a sum's values by the value of its one attribute.
-func sums(t testing.TB, telemetry *componenttest.Telemetry, name string) map[string]int64 {
-	t.Helper()
+func sums(tb testing.TB, telemetry *componenttest.Telemetry, name string) map[string]int64 {
+	tb.Helper()
 	m, err := telemetry.GetMetric(name)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	values := map[string]int64{}
 	for _, point := range m.Data.(metricdata.Sum[int64]).DataPoints {
 		for _, attribute := range point.Attributes.ToSlice() {

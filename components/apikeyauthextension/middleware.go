@@ -83,7 +83,7 @@ func (a *apiKeyAuth) GetGRPCServerOptions(context.Context) ([]grpc.ServerOption,
 			}
 			return next(ctx, req)
 		}),
-		grpc.ChainStreamInterceptor(func(srv any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+		grpc.ChainStreamInterceptor(func(srv any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) error { //nolint:contextcheck // the stream carries it
 			if refused := a.refusal(stream.Context()); refused != nil {
 				return refused.status().Err()
 			}
@@ -128,7 +128,7 @@ func (a *answer) write(w http.ResponseWriter, r *http.Request) {
 		})
 	case mediaType == typeProtobuf:
 		contentType = typeProtobuf
-		body, _ = proto.Marshal(&spb.Status{Code: int32(a.grpcCode), Message: a.detail}) //nolint:gosec // below 17
+		body, _ = proto.Marshal(&spb.Status{Code: int32(a.grpcCode), Message: a.detail})
 	default:
 		// Not protojson, which varies its white space.
 		body, _ = json.Marshal(rpcStatus{Code: uint32(a.grpcCode), Message: a.detail})

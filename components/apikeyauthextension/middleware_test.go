@@ -137,7 +137,7 @@ func TestHTTPDoor(t *testing.T) {
 			}
 			resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
 			require.NoError(t, err)
-			defer resp.Body.Close() //nolint:errcheck // read whole below
+			defer resp.Body.Close()
 			body, err := io.ReadAll(resp.Body)
 			require.NoError(t, err)
 			for _, key := range d.keys {
@@ -191,7 +191,7 @@ func openGRPC(t *testing.T, a *apiKeyAuth) ptraceotlp.GRPCClient {
 	server, err := cfg.ToServer(t.Context(), hostOf(a), componenttest.NewNopTelemetrySettings())
 	require.NoError(t, err)
 	ptraceotlp.RegisterGRPCServer(server, &traceServer{})
-	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // local and immediate
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	go func() { _ = server.Serve(listener) }() // ends with Stop
 	t.Cleanup(server.Stop)
@@ -262,7 +262,7 @@ func TestGRPCStreamsAreGuarded(t *testing.T) {
 		Handler: func(any, grpc.ServerStream) error { return nil },
 	}
 	server.RegisterService(&grpc.ServiceDesc{ServiceName: "test.Echo", HandlerType: (*any)(nil), Streams: []grpc.StreamDesc{stream}}, struct{}{})
-	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // local and immediate
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	go func() { _ = server.Serve(listener) }() // ends with Stop
 	t.Cleanup(server.Stop)

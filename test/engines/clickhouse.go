@@ -21,45 +21,45 @@ var sharedClickHouse = sync.OnceValues(func() (*Server, error) { return withFres
 // ClickHouse returns the address, clickhouse://host:port/database, of a new and
 // empty database on this test binary's ClickHouse. The database is dropped when
 // the test ends.
-func ClickHouse(t testing.TB) (url string) {
-	t.Helper()
+func ClickHouse(tb testing.TB) (url string) {
+	tb.Helper()
 	server, err := sharedClickHouse()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	return newClickHouseDatabase(t, server)
+	return newClickHouseDatabase(tb, server)
 }
 
 // ClickHouseServer starts a ClickHouse for this test alone, which the test may
 // stop and start, and returns it with the name of an empty database on it.
-func ClickHouseServer(t testing.TB) (server *Server, database string) {
-	t.Helper()
+func ClickHouseServer(tb testing.TB) (server *Server, database string) {
+	tb.Helper()
 	server, err := withFreshPorts(startClickHouse)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	database = newDatabaseName()
-	if err := execClickHouse(t.Context(), server.URL("default"), "CREATE DATABASE "+database+" ENGINE = Atomic"); err != nil {
-		t.Fatal(err)
+	if err := execClickHouse(tb.Context(), server.URL("default"), "CREATE DATABASE "+database+" ENGINE = Atomic"); err != nil {
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
-		server.Stop(t)
+	tb.Cleanup(func() {
+		server.Stop(tb)
 		_ = os.RemoveAll(server.folder)
 	})
 	return server, database
 }
 
-func newClickHouseDatabase(t testing.TB, server *Server) string {
-	t.Helper()
+func newClickHouseDatabase(tb testing.TB, server *Server) string {
+	tb.Helper()
 	database := newDatabaseName()
-	if err := execClickHouse(t.Context(), server.URL("default"), "CREATE DATABASE "+database+" ENGINE = Atomic"); err != nil {
-		t.Fatal(err)
+	if err := execClickHouse(tb.Context(), server.URL("default"), "CREATE DATABASE "+database+" ENGINE = Atomic"); err != nil {
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), startTimeout)
+	tb.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), startTimeout)
 		defer cancel()
 		if err := execClickHouse(ctx, server.URL("default"), "DROP DATABASE IF EXISTS "+database+" SYNC"); err != nil {
-			t.Error(err)
+			tb.Error(err)
 		}
 	})
 	return server.URL(database)

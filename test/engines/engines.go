@@ -55,20 +55,20 @@ func (s *Server) URL(database string) string {
 }
 
 // Stop ends the engine at once and keeps its data and its port.
-func (s *Server) Stop(t testing.TB) {
-	t.Helper()
+func (s *Server) Stop(tb testing.TB) {
+	tb.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stop()
 }
 
 // Start starts a stopped engine again, on the same port and data.
-func (s *Server) Start(t testing.TB) {
-	t.Helper()
+func (s *Server) Start(tb testing.TB) {
+	tb.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.start(); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 }
 
@@ -134,7 +134,7 @@ func startChild(e engine, folder string) (*child, error) {
 		args = append(args, strings.ReplaceAll(arg, "{folder}", folder))
 	}
 	// No context: the process belongs to the test binary, not to one test.
-	c.cmd = exec.Command("/bin/sh", args...) //nolint:noctx // see above
+	c.cmd = exec.Command("/bin/sh", args...)
 	c.cmd.Dir = folder
 	c.cmd.Env = append(os.Environ(), "LOG="+c.log, "SIGNAL="+e.stopSignal, "FOLDER="+folder)
 	c.cmd.Stdin = stdin
@@ -222,7 +222,7 @@ func repositoryRoot() (string, error) {
 
 // freePort returns a port of 127.0.0.1 that was free a moment ago.
 func freePort() (int, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // local and immediate
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return 0, fmt.Errorf("find a free port: %w", err)
 	}

@@ -19,7 +19,7 @@ func TestClickHouseGivesEachTestItsOwnDatabase(t *testing.T) {
 			require.NoError(t, err)
 			conn, err := clickhouse.Open(options)
 			require.NoError(t, err)
-			defer conn.Close() //nolint:errcheck // end of test
+			defer conn.Close()
 
 			// The same table name in both: it would collide in one database.
 			require.NoError(t, conn.Exec(t.Context(), "CREATE TABLE t (x UInt64) ENGINE = MergeTree ORDER BY x"))
@@ -38,7 +38,7 @@ func TestClickHouseServerKeepsItsDataOverAStop(t *testing.T) {
 	require.NoError(t, err)
 	conn, err := clickhouse.Open(options)
 	require.NoError(t, err)
-	defer conn.Close() //nolint:errcheck // end of test
+	defer conn.Close()
 	require.NoError(t, conn.Exec(t.Context(), "CREATE TABLE t (x UInt64) ENGINE = MergeTree ORDER BY x"))
 	require.NoError(t, conn.Exec(t.Context(), "INSERT INTO t SELECT number FROM numbers(10)"))
 
@@ -48,7 +48,7 @@ func TestClickHouseServerKeepsItsDataOverAStop(t *testing.T) {
 
 	conn, err = clickhouse.Open(options)
 	require.NoError(t, err)
-	defer conn.Close() //nolint:errcheck // end of test
+	defer conn.Close()
 	var count uint64
 	require.NoError(t, conn.QueryRow(t.Context(), "SELECT count() FROM t").Scan(&count))
 	require.EqualValues(t, 10, count)
@@ -61,7 +61,7 @@ func TestPostgresGivesEachTestItsOwnMigratedDatabase(t *testing.T) {
 			t.Parallel()
 			conn, err := pgx.Connect(t.Context(), engines.Postgres(t))
 			require.NoError(t, err)
-			defer conn.Close(t.Context()) //nolint:errcheck // end of test
+			defer conn.Close(t.Context())
 
 			// The same email in both: it would collide in one database.
 			_, err = conn.Exec(t.Context(), "INSERT INTO users (email, password_hash) VALUES ('ann@example.com', 'x')")
@@ -85,7 +85,7 @@ func TestPostgresServerKeepsItsDataOverAStop(t *testing.T) {
 
 	conn, err = pgx.Connect(t.Context(), server.URL(database))
 	require.NoError(t, err)
-	defer conn.Close(t.Context()) //nolint:errcheck // end of test
+	defer conn.Close(t.Context())
 	var count int
 	require.NoError(t, conn.QueryRow(t.Context(), "SELECT count(*) FROM users").Scan(&count))
 	require.Equal(t, 1, count)

@@ -30,47 +30,47 @@ var sharedPostgres = sync.OnceValues(func() (*Server, error) { return withFreshP
 // Postgres returns the address of a new database on this test binary's
 // PostgreSQL, with the newest schema and no rows. The database is dropped when
 // the test ends.
-func Postgres(t testing.TB) (url string) {
-	t.Helper()
-	return newPostgresDatabase(t, template)
+func Postgres(tb testing.TB) (url string) {
+	tb.Helper()
+	return newPostgresDatabase(tb, template)
 }
 
 // EmptyPostgres is Postgres without a schema.
-func EmptyPostgres(t testing.TB) (url string) {
-	t.Helper()
-	return newPostgresDatabase(t, "template0")
+func EmptyPostgres(tb testing.TB) (url string) {
+	tb.Helper()
+	return newPostgresDatabase(tb, "template0")
 }
 
 // PostgresServer starts a PostgreSQL for this test alone, which the test may
 // stop and start, and returns it with the name of a migrated database on it.
-func PostgresServer(t testing.TB) (server *Server, database string) {
-	t.Helper()
+func PostgresServer(tb testing.TB) (server *Server, database string) {
+	tb.Helper()
 	server, err := withFreshPorts(startPostgres)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
-		server.Stop(t)
+	tb.Cleanup(func() {
+		server.Stop(tb)
 		_ = os.RemoveAll(server.folder)
 	})
 	return server, template
 }
 
-func newPostgresDatabase(t testing.TB, source string) string {
-	t.Helper()
+func newPostgresDatabase(tb testing.TB, source string) string {
+	tb.Helper()
 	server, err := sharedPostgres()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	database := newDatabaseName()
-	if err := execPostgres(t.Context(), server.URL("postgres"), "CREATE DATABASE "+database+" TEMPLATE "+source); err != nil {
-		t.Fatal(err)
+	if err := execPostgres(tb.Context(), server.URL("postgres"), "CREATE DATABASE "+database+" TEMPLATE "+source); err != nil {
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), startTimeout)
+	tb.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), startTimeout)
 		defer cancel()
 		if err := execPostgres(ctx, server.URL("postgres"), "DROP DATABASE IF EXISTS "+database+" WITH (FORCE)"); err != nil {
-			t.Error(err)
+			tb.Error(err)
 		}
 	})
 	return server.URL(database)
@@ -223,7 +223,7 @@ func unprivileged(folder string) (*syscall.SysProcAttr, error) {
 	if err := os.Chown(folder, uid, gid); err != nil {
 		return nil, fmt.Errorf("give PostgreSQL its folder: %w", err)
 	}
-	attr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)} //nolint:gosec // from the system's user list
+	attr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
 	return attr, nil
 }
 
