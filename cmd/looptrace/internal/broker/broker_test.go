@@ -82,7 +82,8 @@ func start(t *testing.T, config Config) *Broker {
 func connect(t *testing.T, addr string, options ...kgo.Opt) *kgo.Client {
 	t.Helper()
 	client, err := kgo.NewClient(append(options,
-		kgo.SeedBrokers(addr), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerBatchMaxBytes(8<<20))...)
+		kgo.SeedBrokers(addr), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerBatchMaxBytes(8<<20),
+		kgo.ProducerBatchCompression(kgo.NoCompression()))...)
 	require.NoError(t, err)
 	t.Cleanup(client.Close)
 	return client
@@ -197,7 +198,7 @@ func TestProducerGoesOnAfterACleanStopAndAKill(t *testing.T) {
 func TestTrimsOnlyWhatIsStored(t *testing.T) {
 	t.Parallel()
 	config := testConfig(filepath.Join(t.TempDir(), "queue"))
-	config.KeepBytes = 2 * 2 * segmentBytes // two segments for each partition
+	config.KeepBytes = 2 * 2 * (segmentBytes + 1<<20) // two segments for each partition
 	b := start(t, config)
 	client := connect(t, b.Addr())
 	createTopic(t, client, 2)

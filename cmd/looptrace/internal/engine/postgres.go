@@ -35,6 +35,8 @@ type Postgres struct {
 	Port int
 	// Password is that of the one user.
 	Password string
+	// User is who runs it.
+	User User
 }
 
 // URL is the address of the product's database.
@@ -72,8 +74,12 @@ func (p Postgres) Command() (path string, args []string) {
 	return path, args
 }
 
-// Prepare makes the databases on the first start and clears away what a killed server has left.
+// Prepare makes the databases on the first start and clears away what a killed server has left. The server
+// is then to be started from the same OS thread, which must be locked to its goroutine for good.
 func (p Postgres) Prepare(ctx context.Context) error {
+	if err := p.User.prepareThread(); err != nil {
+		return err
+	}
 	if err := p.link(); err != nil {
 		return err
 	}
@@ -125,26 +131,15 @@ func (p Postgres) initialise(ctx context.Context) error {
 		return fmt.Errorf("hand PostgreSQL its password: %w", err)
 	}
 	defer os.Remove(password)
-	owner, err := Unprivileged(p.Home, filepath.Dir(p.DataDir))
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(owner.own(unfinished), owner.own(password)); err != nil {
+	if err := errors.Join(p.User.own(unfinished), p.User.own(password)); err != nil {
 		return fmt.Errorf("hand PostgreSQL its data folder: %w", err)
 	}
-	path := filepath.Join(p.Home, "bin", "initdb")
-	executable, files, err := owner.Executable(path)
-	if err != nil {
-		return err
-	}
-	defer closeAll(files)
-	cmd := exec.CommandContext(ctx, executable,
+	cmd := exec.CommandContext(ctx, filepath.Join(p.Home, "bin", "initdb"),
 		"-D", unfinished, "-U", postgresUser, "--pwfile="+password, "--auth=scram-sha-256",
 		"--encoding=UTF8", "--locale-provider=builtin", "--locale=C.UTF-8", "--no-instructions")
-	cmd.Args[0] = path
-	cmd.ExtraFiles = files
 	cmd.Env = PostgresEnv()
-	cmd.SysProcAttr = &owner.Attr
+	attr := p.User.Attr
+	cmd.SysProcAttr = &attr
 	if output, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("make the PostgreSQL databases: %w: %s", err, bytes.TrimSpace(output))
 	}

@@ -14,7 +14,8 @@ const unprivilegedName = "nobody"
 
 // User is who runs PostgreSQL.
 type User struct {
-	// Attr holds the credentials to start a process with; it is zero for who we are already.
+	// Attr holds the credentials to start a process with; it is zero for who we are already. Processes
+	// start from an OS thread that was prepared.
 	Attr syscall.SysProcAttr
 }
 
@@ -39,8 +40,7 @@ func Unprivileged(folders ...string) (User, error) {
 	u := User{Attr: syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}}
 	for _, folder := range folders {
 		if !open(folder) {
-			letIn(&u.Attr)
-			break
+			return u, letIn(&u.Attr)
 		}
 	}
 	return u, nil
@@ -67,24 +67,4 @@ func (u User) own(path string) error {
 		return nil
 	}
 	return os.Lchown(path, int(u.Attr.Credential.Uid), int(u.Attr.Credential.Gid)) //nolint:wrapcheck // os errors name operation and path
-}
-
-// Executable returns how the user can start this program, and the files to pass along from descriptor 3 on,
-// which the caller closes. Between dropping root and the start of the program a process has no capability,
-// so a program in a closed folder is started through an open file.
-func (u User) Executable(path string) (string, []*os.File, error) {
-	if len(u.Attr.AmbientCaps) == 0 {
-		return path, nil, nil
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return "", nil, fmt.Errorf("open PostgreSQL: %w", err)
-	}
-	return "/proc/self/fd/3", []*os.File{file}, nil
-}
-
-func closeAll(files []*os.File) {
-	for _, file := range files {
-		_ = file.Close() // opened for reading
-	}
 }

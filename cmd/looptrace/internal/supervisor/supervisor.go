@@ -41,7 +41,8 @@ type Process struct {
 	Dir string
 	// Output takes what the child writes to stdout and stderr.
 	Output io.Writer
-	// Prepare runs before each start; its error counts as an end of the child.
+	// Prepare runs before each start, on the OS thread that then starts the child; its error counts as an
+	// end of the child.
 	Prepare func(context.Context) error
 	// Ready answers nil once the child serves.
 	Ready func(context.Context) error
@@ -52,8 +53,6 @@ type Process struct {
 	DeathSignal syscall.Signal
 	// Attr holds further attributes, such as credentials; the supervisor adds its own to them.
 	Attr syscall.SysProcAttr
-	// ExtraFiles are the child's file descriptors from 3 on.
-	ExtraFiles []*os.File
 }
 
 // Child is a process under supervision.
@@ -188,7 +187,7 @@ func (c *Child) once() error {
 	attr.Setpgid = true // Ctrl-C in the terminal is the supervisor's to handle
 	setDeathSignal(&attr, p.DeathSignal)
 	cmd := &exec.Cmd{
-		Path: p.Path, Args: p.Args, Env: p.Env, Dir: p.Dir, ExtraFiles: p.ExtraFiles,
+		Path: p.Path, Args: p.Args, Env: p.Env, Dir: p.Dir,
 		Stdout: p.Output, Stderr: p.Output, SysProcAttr: &attr, WaitDelay: outputGrace,
 	}
 	if err := c.start(cmd); err != nil {

@@ -41,9 +41,6 @@ type plan struct {
 	log           *journal.Journal
 	sessionSecret string
 	postgres      engine.Postgres
-	postgresUser  engine.User
-	postgresPath  string
-	postgresFiles []*os.File
 }
 
 func newPlan(o Options, log *journal.Journal) (*plan, error) {
@@ -67,20 +64,10 @@ func newPlan(o Options, log *journal.Journal) (*plan, error) {
 		Port:     p.ports.Postgres.Number,
 		Password: password,
 	}
-	if p.postgresUser, err = engine.Unprivileged(p.postgres.Home, p.data); err != nil {
-		return nil, err
-	}
-	path, _ := p.postgres.Command()
-	if p.postgresPath, p.postgresFiles, err = p.postgresUser.Executable(path); err != nil {
+	if p.postgres.User, err = engine.Unprivileged(p.postgres.Home, p.data); err != nil {
 		return nil, err
 	}
 	return p, nil
-}
-
-func (p *plan) close() {
-	for _, file := range p.postgresFiles {
-		_ = file.Close() // opened for reading
-	}
 }
 
 func (p *plan) stores() migrate.Stores {
@@ -92,11 +79,10 @@ func (p *plan) stores() migrate.Stores {
 }
 
 func (p *plan) postgresProcess() supervisor.Process {
-	_, args := p.postgres.Command()
+	path, args := p.postgres.Command()
 	return supervisor.Process{
 		Name: postgresName, Output: p.log.Writer(postgresName),
-		Path: p.postgresPath, Args: args, Env: engine.PostgresEnv(),
-		Attr: p.postgresUser.Attr, ExtraFiles: p.postgresFiles,
+		Path: path, Args: args, Env: engine.PostgresEnv(), Attr: p.postgres.User.Attr,
 		Prepare: p.postgres.Prepare, Ready: p.postgres.Ready,
 		StopSignal: syscall.SIGINT, StopTimeout: 10 * time.Second, // fast shutdown: does not wait for clients
 		// Immediate shutdown: a postmaster that is killed would leave its children for a moment.

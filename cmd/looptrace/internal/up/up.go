@@ -59,7 +59,6 @@ func Run(ctx, killed context.Context, o Options) (err error) { //nolint:revive /
 	if err != nil {
 		return err
 	}
-	defer p.close()
 	l := launch{log: log}
 	defer l.stop(killed)
 	if err := l.startAll(ctx, p); err != nil {
