@@ -3,8 +3,10 @@ package doctor
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -52,7 +54,7 @@ func examine(o Options) []finding {
 	pid, running := preflight.Running(o.DataDir)
 	findings := []finding{
 		{subject: "system", detail: system()},
-		{subject: "data folder", err: preflight.Folder(o.DataDir), detail: o.DataDir},
+		dataFolder(o.DataDir),
 		{subject: "disk", err: preflight.Space(o.DataDir), detail: fmt.Sprintf("more than %d MiB free", preflight.MinFree>>20)},
 		{subject: "engines", err: preflight.Engines(o.Tree), detail: engines(o.Tree)},
 		{subject: "built parts", err: preflight.Parts(o.Tree), detail: filepath.Join(o.Tree.Root, "_build")},
@@ -68,6 +70,17 @@ func examine(o Options) []finding {
 		})
 	}
 	return findings
+}
+
+// dataFolder does not make the folder: to examine a machine changes nothing on it.
+func dataFolder(dir string) finding {
+	f := finding{subject: "data folder", detail: dir}
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		f.detail += ", made by the first start"
+		return f
+	}
+	f.err = preflight.Folder(dir)
+	return f
 }
 
 // system names what engines depend on.

@@ -86,7 +86,9 @@ func check(ctx context.Context, o *Options) (*preflight.Lock, error) {
 		return nil, fmt.Errorf("find the data folder: %w", err)
 	}
 	o.DataDir = real
-	problems = append(problems, preflight.Space(o.DataDir))
+	if err := preflight.Space(o.DataDir); err != nil { // the lock could not be written
+		return nil, errors.Join(append(problems, err)...)
+	}
 	lock, err := preflight.Acquire(o.DataDir)
 	if err != nil { // its ports are taken by the one that runs, which would only confuse
 		return nil, errors.Join(append(problems, err)...)
