@@ -15,7 +15,8 @@ import (
 // Headers of a dead letter. Its key and value are those of the record that could not be handed on, and the
 // record's own headers come first.
 const (
-	HeaderReason    = "dead_letter.reason"
+	HeaderReason = "dead_letter.reason"
+	// HeaderError is the error's text, cut at maxErrorText.
 	HeaderError     = "dead_letter.error"
 	HeaderTopic     = "dead_letter.topic"
 	HeaderPartition = "dead_letter.partition"
@@ -23,6 +24,9 @@ const (
 	// HeaderTimestamp is the time of the original record, RFC 3339 in UTC.
 	HeaderTimestamp = "dead_letter.timestamp"
 )
+
+// maxErrorText bounds what a dead letter is larger than its record, so that it fits where the record did.
+const maxErrorText = 8 << 10
 
 // reason says why a record is a dead letter; it is a header's value and a metric's attribute.
 type reason string
@@ -42,13 +46,15 @@ type deadLetter struct {
 
 func (d deadLetter) message(topic string) *kgo.Record {
 	from := d.record
+	text := d.err.Error()
+	text = text[:min(len(text), maxErrorText)]
 	return &kgo.Record{
 		Topic: topic,
 		Key:   from.Key,
 		Value: from.Value,
 		Headers: append(slices.Clone(from.Headers),
 			kgo.RecordHeader{Key: HeaderReason, Value: []byte(d.reason)},
-			kgo.RecordHeader{Key: HeaderError, Value: []byte(d.err.Error())},
+			kgo.RecordHeader{Key: HeaderError, Value: []byte(text)},
 			kgo.RecordHeader{Key: HeaderTopic, Value: []byte(from.Topic)},
 			kgo.RecordHeader{Key: HeaderPartition, Value: strconv.AppendInt(nil, int64(from.Partition), 10)},
 			kgo.RecordHeader{Key: HeaderOffset, Value: strconv.AppendInt(nil, from.Offset, 10)},

@@ -108,8 +108,8 @@ func (r *tracesReceiver) Start(_ context.Context, host component.Host) error {
 }
 
 func (r *tracesReceiver) clientOptions() []kgo.Opt {
-	// What franz-go has to say while a broker is away is said once, by health.
-	level := kgo.LogLevelError
+	// What franz-go would say at every attempt while a broker is away is said once, by health.
+	level := kgo.LogLevelNone
 	if r.set.Logger.Core().Enabled(zap.DebugLevel) {
 		level = kgo.LogLevelDebug
 	}

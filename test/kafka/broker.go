@@ -24,7 +24,7 @@ import (
 const startTimeout = 2 * time.Minute
 
 // MaxMessageBytes is the largest batch of records that the broker takes, as in otelcol-config.yaml.
-const MaxMessageBytes = 32 << 20
+const MaxMessageBytes = 64 << 20
 
 // Broker is a Kafka that belongs to one test.
 type Broker struct {
