@@ -1,0 +1,2 @@
+export const target: URL;
+export function render(): Promise<string>;

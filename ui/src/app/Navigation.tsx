@@ -1,0 +1,35 @@
+import { IconKey, IconListDetails, IconSend, IconSettings } from "@tabler/icons-react";
+import { NavLink } from "react-router";
+import classes from "./Navigation.module.css";
+
+const entries = [
+  { to: "runs", label: "Runs", Icon: IconListDetails },
+  { to: "keys", label: "Keys", Icon: IconKey },
+  { to: "start", label: "Send a run", Icon: IconSend },
+  { to: "settings", label: "Settings", Icon: IconSettings },
+];
+
+interface Props {
+  projectId: string;
+  onNavigate?: () => void;
+}
+
+/** The pages of a project. */
+export function Navigation({ projectId, onNavigate }: Props) {
+  return (
+    <nav aria-label="Project" className={classes.nav}>
+      {entries.map(({ to, label, Icon }) => (
+        <NavLink
+          key={to}
+          to={`/p/${projectId}/${to}`}
+          className={classes.link}
+          onClick={onNavigate}
+          title={label}
+        >
+          <Icon size={16} stroke={1.6} aria-hidden="true" />
+          <span className={classes.label}>{label}</span>
+        </NavLink>
+      ))}
+    </nav>
+  );
+}

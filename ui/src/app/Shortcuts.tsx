@@ -1,0 +1,64 @@
+import { Kbd, Modal, SimpleGrid, Text } from "@mantine/core";
+import classes from "./Shortcuts.module.css";
+
+const groups = [
+  {
+    title: "Runs",
+    keys: [
+      ["j  k", "next, previous run"],
+      ["Enter", "open the run"],
+      ["/", "search"],
+      ["e", "only errors, or all again"],
+      ["r", "show what is new"],
+    ],
+  },
+  {
+    title: "Run",
+    keys: [
+      ["↑  ↓", "previous, next span"],
+      ["←  →", "close, open"],
+      ["n  p", "next, previous error"],
+      ["Home  End", "first, last span"],
+      ["Esc", "back to the list"],
+    ],
+  },
+] as const;
+
+interface Props {
+  opened: boolean;
+  onClose: () => void;
+}
+
+/** The overlay of the ? key. */
+export function Shortcuts({ opened, onClose }: Props) {
+  return (
+    <Modal opened={opened} onClose={onClose} title="Keyboard shortcuts" size="lg">
+      <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="xl">
+        {groups.map((group) => (
+          <section key={group.title}>
+            <Text fw={600} mb="xs">
+              {group.title}
+            </Text>
+            <dl className={classes.list}>
+              {group.keys.map(([keys, what]) => (
+                <div key={keys} className={classes.line}>
+                  <dt>
+                    {keys.split("  ").map((key) => (
+                      <Kbd key={key} size="xs" mr={4}>
+                        {key}
+                      </Kbd>
+                    ))}
+                  </dt>
+                  <dd>{what}</dd>
+                </div>
+              ))}
+            </dl>
+          </section>
+        ))}
+      </SimpleGrid>
+      <Text size="xs" c="dimmed" mt="md">
+        <Kbd size="xs">?</Kbd> shows this from anywhere.
+      </Text>
+    </Modal>
+  );
+}

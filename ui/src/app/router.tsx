@@ -1,0 +1,66 @@
+import { createBrowserRouter, Navigate } from "react-router";
+import { Gate } from "./Gate";
+import { Home } from "./Home";
+import { NotFound } from "./NotFound";
+import { PageError } from "./PageError";
+import { Shell } from "./Shell";
+
+/** Every page and its address; each feature is a file of its own in the bundle. */
+export const router = createBrowserRouter([
+  {
+    errorElement: <PageError />,
+    HydrateFallback: () => null,
+    children: [
+      {
+        path: "/setup",
+        lazy: async () => ({ Component: (await import("@/features/setup/SetupPage")).SetupPage }),
+      },
+      {
+        path: "/login",
+        lazy: async () => ({ Component: (await import("@/features/login/LoginPage")).LoginPage }),
+      },
+      {
+        element: <Gate />,
+        children: [
+          { path: "/", element: <Home /> },
+          {
+            path: "/p/:projectId",
+            element: <Shell />,
+            children: [
+              { index: true, element: <Navigate to="runs" replace /> },
+              {
+                errorElement: <PageError />,
+                children: [
+                  {
+                    path: "runs",
+                    lazy: async () => ({ Component: (await import("@/features/runs/RunsPage")).RunsPage }),
+                  },
+                  {
+                    path: "runs/:runId",
+                    lazy: async () => ({ Component: (await import("@/features/run/RunPage")).RunPage }),
+                  },
+                  {
+                    path: "keys",
+                    lazy: async () => ({ Component: (await import("@/features/keys/KeysPage")).KeysPage }),
+                  },
+                  {
+                    path: "start",
+                    lazy: async () => ({ Component: (await import("@/features/start/StartPage")).StartPage }),
+                  },
+                  {
+                    path: "settings",
+                    lazy: async () => ({
+                      Component: (await import("@/features/settings/SettingsPage")).SettingsPage,
+                    }),
+                  },
+                  { path: "*", element: <NotFound /> },
+                ],
+              },
+            ],
+          },
+          { path: "*", element: <NotFound /> },
+        ],
+      },
+    ],
+  },
+]);

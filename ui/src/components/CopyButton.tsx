@@ -1,0 +1,46 @@
+import { ActionIcon, Button, Tooltip } from "@mantine/core";
+import { IconCheck, IconCopy, IconX } from "@tabler/icons-react";
+import { useEffect, useState } from "react";
+import { copyText } from "./clipboard";
+
+interface Props {
+  /** The text, or what makes it when it is costly. */
+  value: string | (() => string);
+  /** What is copied, for the name: "Copy run id". */
+  what: string;
+  /** A button with words instead of an icon. */
+  labelled?: boolean;
+}
+
+/** Copies and says so for two seconds. */
+export function CopyButton({ value, what, labelled = false }: Props) {
+  const [state, setState] = useState<"idle" | "copied" | "failed">("idle");
+  useEffect(() => {
+    if (state === "idle") return;
+    const timer = setTimeout(() => setState("idle"), 2_000);
+    return () => clearTimeout(timer);
+  }, [state]);
+
+  const label = state === "copied" ? "Copied" : state === "failed" ? "Copying was refused" : `Copy ${what}`;
+  const Shape = state === "copied" ? IconCheck : state === "failed" ? IconX : IconCopy;
+  const copy = async (event: React.MouseEvent) => {
+    event.stopPropagation();
+    const done = await copyText(typeof value === "string" ? value : value());
+    setState(done ? "copied" : "failed");
+  };
+
+  if (labelled) {
+    return (
+      <Button leftSection={<Shape size={14} />} variant="default" onClick={copy}>
+        {label}
+      </Button>
+    );
+  }
+  return (
+    <Tooltip label={label}>
+      <ActionIcon aria-label={label} variant="subtle" color="gray" size="sm" onClick={copy}>
+        <Shape size={14} stroke={1.8} />
+      </ActionIcon>
+    </Tooltip>
+  );
+}

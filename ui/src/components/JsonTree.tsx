@@ -1,0 +1,105 @@
+import { useState } from "react";
+import { CopyButton } from "./CopyButton";
+import classes from "./JsonTree.module.css";
+import { type Json, summarize } from "./json";
+
+interface Props {
+  value: Json;
+  /** What it is, for the copy button. */
+  what: string;
+  /** Levels that are open at first. */
+  open?: number;
+  /** With a frame of its own. */
+  framed?: boolean;
+}
+
+/** A JSON value as a tree that opens and closes; big levels come in parts. */
+export function JsonTree({ value, what, open = 2, framed = true }: Props) {
+  return (
+    <div className={classes.root} data-framed={framed || undefined}>
+      <div className={classes.copy}>
+        <CopyButton value={() => JSON.stringify(value, null, 2)} what={what} />
+      </div>
+      <Node name={null} value={value} open={open} />
+    </div>
+  );
+}
+
+const PART = 100;
+const LONG = 600;
+
+function Node({ name, value, open }: { name: string | null; value: Json; open: number }) {
+  const isBranch = typeof value === "object" && value !== null;
+  const size = isBranch ? Object.keys(value).length : 0;
+  const [isOpen, setOpen] = useState(open > 0 && size <= PART);
+
+  if (!isBranch || size === 0) {
+    return (
+      <div className={classes.leaf}>
+        <Name name={name} />
+        <Scalar value={value} />
+      </div>
+    );
+  }
+  return (
+    <div>
+      <button
+        type="button"
+        className={classes.toggle}
+        aria-expanded={isOpen}
+        onClick={() => setOpen(!isOpen)}
+      >
+        <span className={classes.arrow} aria-hidden="true">
+          {isOpen ? "▾" : "▸"}
+        </span>
+        <Name name={name} />
+        <span className={classes.summary}>
+          {isOpen ? (Array.isArray(value) ? "[" : "{") : summarize(value)}
+        </span>
+      </button>
+      {isOpen && <Branch value={value} open={open - 1} />}
+      {isOpen && <div className={classes.close}>{Array.isArray(value) ? "]" : "}"}</div>}
+    </div>
+  );
+}
+
+function Branch({ value, open }: { value: Json[] | { [key: string]: Json }; open: number }) {
+  const [shown, setShown] = useState(PART);
+  const entries = Object.entries(value);
+  return (
+    <div className={classes.branch}>
+      {entries.slice(0, shown).map(([key, item]) => (
+        <Node key={key} name={key} value={item} open={open} />
+      ))}
+      {entries.length > shown && (
+        <button type="button" className={classes.more} onClick={() => setShown(shown + PART)}>
+          {entries.length - shown} more
+        </button>
+      )}
+    </div>
+  );
+}
+
+function Name({ name }: { name: string | null }) {
+  return name === null ? null : <span className={classes.name}>{name}: </span>;
+}
+
+function Scalar({ value }: { value: Json }) {
+  const [whole, setWhole] = useState(false);
+  if (typeof value !== "string") {
+    return <span className={classes.scalar}>{Array.isArray(value) ? "[]" : JSON.stringify(value)}</span>;
+  }
+  const cut = !whole && value.length > LONG;
+  return (
+    <span className={classes.string}>
+      <span className={classes.quote}>"</span>
+      {cut ? value.slice(0, LONG) : value}
+      {!cut && <span className={classes.quote}>"</span>}
+      {cut && (
+        <button type="button" className={classes.more} onClick={() => setWhole(true)}>
+          … {value.length - LONG} more characters
+        </button>
+      )}
+    </span>
+  );
+}

@@ -1,0 +1,58 @@
+import { VisuallyHidden } from "@mantine/core";
+import type { Status } from "@/api/types";
+import classes from "./StatusMark.module.css";
+
+interface Props {
+  status: Status;
+  /** The word stands beside the mark; otherwise screen readers alone get it. */
+  withWord?: boolean;
+}
+
+/** A status by shape, colour and word: disc ok, diamond error, ring running, square cancelled. */
+export function StatusMark({ status, withWord = false }: Props) {
+  return (
+    <span className={classes.root} data-status={status} title={withWord ? undefined : status}>
+      <svg className={classes.shape} viewBox="0 0 12 12" width="12" height="12" aria-hidden="true">
+        {shapes[status]}
+      </svg>
+      {withWord ? <span className={classes.word}>{status}</span> : <VisuallyHidden>{status}</VisuallyHidden>}
+    </span>
+  );
+}
+
+const shapes = {
+  ok: <circle cx="6" cy="6" r="3.75" fill="currentColor" />,
+  error: (
+    <>
+      <path d="M6 0.2 11.8 6 6 11.8 0.2 6Z" fill="currentColor" />
+      <path d="M6 3.2v3.4M6 8.3v.5" stroke="var(--lt-bg)" strokeWidth="1.4" strokeLinecap="round" />
+    </>
+  ),
+  running: (
+    <>
+      <circle cx="6" cy="6" r="4.25" fill="none" stroke="currentColor" strokeWidth="2" opacity="0.3" />
+      <path
+        d="M6 1.75A4.25 4.25 0 0 1 10.25 6"
+        fill="none"
+        stroke="currentColor"
+        strokeWidth="2"
+        strokeLinecap="round"
+      />
+    </>
+  ),
+  cancelled: (
+    <>
+      <rect
+        x="1.75"
+        y="1.75"
+        width="8.5"
+        height="8.5"
+        rx="1.5"
+        fill="none"
+        stroke="currentColor"
+        strokeWidth="1.5"
+      />
+      <path d="M4 6h4" stroke="currentColor" strokeWidth="1.5" strokeLinecap="round" />
+    </>
+  ),
+} satisfies Record<Status, React.ReactNode>;

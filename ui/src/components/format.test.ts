@@ -1,0 +1,91 @@
+import { describe, expect, it } from "vitest";
+import {
+  firstWords,
+  formatAge,
+  formatBytes,
+  formatCost,
+  formatDuration,
+  formatTokens,
+  parseTime,
+} from "./format";
+
+describe("formatDuration", () => {
+  it.each([
+    [null, "unknown"],
+    [undefined, "unknown"],
+    [0, "0 ms"],
+    [0.4121, "412 µs"],
+    [1, "1 ms"],
+    [31.54, "31.5 ms"],
+    [312.4, "312 ms"],
+    [100, "100 ms"],
+    [999.6, "1 s"],
+    [12_420, "12.4 s"],
+    [12_000, "12 s"],
+    [20_000, "20 s"],
+    [59_960, "1 m 00 s"],
+    [184_000, "3 m 04 s"],
+    [7_500_000, "2 h 05 m"],
+    [90_000_000, "1 d 01 h"],
+  ])("%s → %s", (ms, want) => expect(formatDuration(ms)).toBe(want));
+});
+
+describe("formatTokens", () => {
+  it.each([
+    [null, "unknown"],
+    [0, "0"],
+    [18_204, "18,204"],
+    [999_999, "999,999"],
+    [1_240_000, "1.24 M"],
+  ])("%s → %s", (value, want) => expect(formatTokens(value)).toBe(want));
+});
+
+describe("formatCost", () => {
+  it.each([
+    [null, "unknown"],
+    [0, "$0"],
+    [1234.5, "$1,234.50"],
+    [1, "$1.00"],
+    [0.0812, "$0.0812"],
+    [0.5, "$0.500"],
+    [0.00123, "$0.0012"],
+    [0.0000001, "<$0.000001"],
+  ])("%s → %s", (value, want) => expect(formatCost(value)).toBe(want));
+});
+
+describe("formatBytes", () => {
+  it.each([
+    [812, "812 B"],
+    [18_200, "18.2 kB"],
+    [3_410_000, "3.41 MB"],
+  ])("%s → %s", (value, want) => expect(formatBytes(value)).toBe(want));
+});
+
+describe("formatAge", () => {
+  const now = Date.parse("2026-03-01T12:00:00Z");
+  it.each([
+    ["2026-03-01T12:00:30Z", "0 s"],
+    ["2026-03-01T11:59:48Z", "12 s"],
+    ["2026-03-01T11:55:30Z", "4 min"],
+    ["2026-03-01T09:00:00Z", "3 h"],
+    ["2026-02-27T12:00:00Z", "2 d"],
+    ["2026-02-01T12:00:00Z", "4 wk"],
+    ["2024-02-01T12:00:00Z", "2 y"],
+  ])("%s → %s", (time, want) => expect(formatAge(time, now)).toBe(want));
+});
+
+describe("parseTime", () => {
+  it("keeps what lies below a millisecond", () => {
+    const base = Date.parse("2026-03-01T12:00:00.123Z");
+    expect(parseTime("2026-03-01T12:00:00.123Z")).toBe(base);
+    expect(parseTime("2026-03-01T12:00:00.123456789Z") - base).toBeCloseTo(0.456789, 3);
+    expect(parseTime("2026-03-01T12:00:00Z")).toBe(Date.parse("2026-03-01T12:00:00Z"));
+  });
+});
+
+describe("firstWords", () => {
+  it("is one line of limited length", () => {
+    expect(firstWords("  a\n\n b\tc ")).toBe("a b c");
+    expect(firstWords("x".repeat(1000), 10)).toHaveLength(10);
+  });
+});

@@ -1,0 +1,27 @@
+import type { SpanError } from "@/api/types";
+import { CodeBlock } from "@/components/CodeBlock";
+import { CopyButton } from "@/components/CopyButton";
+import { formatBytes } from "@/components/format";
+import classes from "./SpanDetail.module.css";
+
+/** Why a span failed: type, message and stack as recorded. */
+export function ErrorPanel({ error }: { error: SpanError }) {
+  const whole = [[error.type, error.message].filter(Boolean).join(": "), error.stack]
+    .filter(Boolean)
+    .join("\n");
+  return (
+    <section className={classes.error} aria-label="Error" data-testid="span-error">
+      <div className={classes.errorType}>
+        {error.type || "Error of unknown type"}
+        <CopyButton value={whole} what="error" />
+      </div>
+      {error.message && <p className={classes.errorMessage}>{error.message}</p>}
+      {error.stack && (
+        <details className={classes.stack} open={error.stack.length < 1500}>
+          <summary>Stack ({formatBytes(error.stack.length)})</summary>
+          <CodeBlock code={error.stack} what="stack" maxHeight={320} />
+        </details>
+      )}
+    </section>
+  );
+}

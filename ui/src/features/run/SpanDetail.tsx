@@ -1,0 +1,120 @@
+import { Skeleton, Stack, Tabs } from "@mantine/core";
+import { useSpan } from "@/api/runs";
+import type { Span } from "@/api/types";
+import { CopyButton } from "@/components/CopyButton";
+import { Delayed } from "@/components/Delayed";
+import { JsonTree } from "@/components/JsonTree";
+import type { Json } from "@/components/json";
+import { KindIcon } from "@/components/KindIcon";
+import { ProblemPanel } from "@/components/ProblemPanel";
+import { StatusMark } from "@/components/StatusMark";
+import { Attributes } from "./Attributes";
+import { ErrorPanel } from "./ErrorPanel";
+import { Events } from "./Events";
+import { Messages } from "./Messages";
+import { Payload } from "./Payload";
+import classes from "./SpanDetail.module.css";
+import { SpanFacts } from "./SpanFacts";
+import { Tool } from "./Tool";
+import { availableTabs, chooseTab, type Tab } from "./tabs";
+
+interface Props {
+  projectId: string;
+  runId: string;
+  spanId: string;
+  /** The span as the list gave it, to show while the whole one is on its way. */
+  summary: Span | undefined;
+  isRunning: boolean;
+  tab: string | null;
+  onTab: (tab: Tab) => void;
+}
+
+/** Everything about one span. */
+export function SpanDetail({ projectId, runId, spanId, summary, isRunning, tab, onTab }: Props) {
+  const query = useSpan(projectId, runId, spanId, isRunning);
+  const span = query.data ?? summary;
+  return (
+    <div className={classes.root} data-testid="span-detail">
+      {span && <Head span={span} />}
+      {span?.error && <ErrorPanel error={span.error} />}
+      {span && <SpanFacts span={span} />}
+      {query.data ? (
+        <Body span={query.data} tab={tab} onTab={onTab} />
+      ) : query.isError ? (
+        <ProblemPanel error={query.error} onRetry={() => query.refetch()} />
+      ) : (
+        <Delayed>
+          <Stack gap="sm" aria-busy="true">
+            <Skeleton h={14} w="40%" />
+            <Skeleton h={90} />
+            <Skeleton h={60} />
+          </Stack>
+        </Delayed>
+      )}
+    </div>
+  );
+}
+
+function Head({ span }: { span: Span }) {
+  return (
+    <div className={classes.head}>
+      <span className={classes.kind}>
+        <KindIcon kind={span.kind} size={18} />
+      </span>
+      <h2 className={classes.name}>{span.name || "unnamed"}</h2>
+      <StatusMark status={span.status} withWord />
+      <span className={classes.id}>
+        <code title="Span id">{span.span_id}</code>
+        <CopyButton value={span.span_id} what="span id" />
+      </span>
+    </div>
+  );
+}
+
+const names: Record<Tab, string> = {
+  messages: "Messages",
+  tool: "Tool",
+  io: "Input/Output",
+  attributes: "Attributes",
+  events: "Events",
+  raw: "Raw",
+};
+
+function Body({ span, tab, onTab }: { span: Span; tab: string | null; onTab: (tab: Tab) => void }) {
+  const tabs = availableTabs(span);
+  const events = (span.events?.length ?? 0) + (span.links?.length ?? 0);
+  return (
+    <Tabs
+      value={chooseTab(span, tab)}
+      onChange={(value) => onTab(value as Tab)}
+      keepMounted={false}
+      classNames={{ tab: classes.tab, panel: classes.panel }}
+    >
+      <Tabs.List aria-label="Parts of the span">
+        {tabs.map((item) => (
+          <Tabs.Tab key={item} value={item}>
+            {names[item]}
+            {item === "events" && ` ${events}`}
+          </Tabs.Tab>
+        ))}
+      </Tabs.List>
+      <Tabs.Panel value="messages">
+        <Messages span={span} />
+      </Tabs.Panel>
+      <Tabs.Panel value="tool">{span.tool && <Tool tool={span.tool} />}</Tabs.Panel>
+      <Tabs.Panel value="io">
+        <Payload title="Input" text={span.inputs} />
+        <Payload title="Output" text={span.outputs} />
+      </Tabs.Panel>
+      <Tabs.Panel value="attributes">
+        <Attributes span={span} />
+      </Tabs.Panel>
+      <Tabs.Panel value="events">
+        <Events span={span} />
+      </Tabs.Panel>
+      <Tabs.Panel value="raw">
+        <JsonTree value={span as unknown as Json} what="span as JSON" open={1} />
+      </Tabs.Panel>
+    </Tabs>
+  );
+}

@@ -1,0 +1,24 @@
+import type { Span } from "@/api/types";
+import { CopyButton } from "@/components/CopyButton";
+import { Payload } from "./Payload";
+import classes from "./SpanDetail.module.css";
+
+/** A tool's call: its name, what it was given, what it gave. */
+export function Tool({ tool }: { tool: NonNullable<Span["tool"]> }) {
+  return (
+    <>
+      <div className={classes.subtitle}>
+        <span>Tool</span>
+        <code>{tool.name ?? "unknown"}</code>
+        {tool.call_id && (
+          <>
+            <span className={classes.callId}>{tool.call_id}</span>
+            <CopyButton value={tool.call_id} what="call id" />
+          </>
+        )}
+      </div>
+      <Payload title="Arguments" text={tool.arguments} plain />
+      <Payload title="Result" text={tool.result} plain />
+    </>
+  );
+}

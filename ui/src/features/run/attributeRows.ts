@@ -1,0 +1,15 @@
+import { asText } from "./parts";
+
+export interface AttributeRow {
+  key: string;
+  text: string;
+}
+
+/** Attributes by key, as text; those whose key or value holds the filter. */
+export function attributeRows(attributes: Record<string, unknown>, filter: string): AttributeRow[] {
+  const wanted = filter.trim().toLowerCase();
+  return Object.entries(attributes)
+    .map(([key, value]) => ({ key, text: value === null ? "null" : asText(value) }))
+    .filter(({ key, text }) => `${key}\n${text}`.toLowerCase().includes(wanted))
+    .sort((a, b) => a.key.localeCompare(b.key));
+}

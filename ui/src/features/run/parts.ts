@@ -1,0 +1,66 @@
+import type { MessagePart } from "@/api/types";
+
+/** A message part in the form that the page shows. */
+export type ShownPart =
+  | { kind: "text"; text: string }
+  | { kind: "reasoning"; text: string }
+  | { kind: "call"; name: string; id: string | null; args: unknown }
+  | { kind: "response"; id: string | null; result: unknown }
+  | { kind: "image"; source: string; mime: string; bytes: number }
+  | { kind: "link"; address: string; what: string }
+  | { kind: "binary"; mime: string; bytes: number }
+  | { kind: "other"; part: MessagePart };
+
+/** Images that may be shown from their bytes: no SVG, which is a document. */
+const IMAGES = /^image\/(png|jpe?g|gif|webp)$/;
+const BASE64 = /^[A-Za-z0-9+/_-]*={0,2}$/;
+
+/** Reads a part; one of an unknown or unexpected shape is kept as it is. */
+export function showPart(part: MessagePart): ShownPart {
+  const text = typeof part.content === "string" ? part.content : null;
+  switch (part.type) {
+    case "text":
+      return text === null ? { kind: "other", part } : { kind: "text", text };
+    case "reasoning":
+      return text === null ? { kind: "other", part } : { kind: "reasoning", text };
+    case "tool_call":
+      return {
+        kind: "call",
+        name: textOr(part.name, "unknown"),
+        id: textOr(part.id, null),
+        args: part.arguments,
+      };
+    case "tool_call_response":
+      return { kind: "response", id: textOr(part.id, null), result: part.response ?? part.result };
+    case "uri":
+      return typeof part.uri === "string"
+        ? showAddress(part.uri, textOr(part.modality, textOr(part.mime_type, "file")))
+        : { kind: "other", part };
+    case "blob":
+      return text === null ? { kind: "other", part } : showBlob(text, textOr(part.mime_type, "unknown type"));
+    default:
+      return { kind: "other", part };
+  }
+}
+
+/** Text where it is text, else JSON as text. */
+export function asText(value: unknown): string {
+  if (typeof value === "string") return value;
+  return value === undefined || value === null ? "" : JSON.stringify(value);
+}
+
+function showAddress(address: string, what: string): ShownPart {
+  const data = /^data:([^;,]+);base64,(.*)$/s.exec(address);
+  return data ? showBlob(data[2] ?? "", data[1] ?? "") : { kind: "link", address, what };
+}
+
+function showBlob(base64: string, mime: string): ShownPart {
+  const bytes = Math.floor((base64.replace(/=+$/, "").length * 3) / 4);
+  if (!IMAGES.test(mime) || !BASE64.test(base64)) return { kind: "binary", mime, bytes };
+  const standard = base64.replaceAll("-", "+").replaceAll("_", "/");
+  return { kind: "image", source: `data:${mime};base64,${standard}`, mime, bytes };
+}
+
+function textOr<T>(value: unknown, otherwise: T): string | T {
+  return typeof value === "string" && value !== "" ? value : otherwise;
+}

@@ -1,0 +1,23 @@
+import type { Span } from "@/api/types";
+
+export const TABS = ["messages", "tool", "io", "attributes", "events", "raw"] as const;
+export type Tab = (typeof TABS)[number];
+
+/** The tabs that have something to show for a span, the most telling first. */
+export function availableTabs(span: Span): Tab[] {
+  const hasMessages = [span.input_messages, span.output_messages, span.system_instructions].some(
+    (list) => list?.length,
+  );
+  return TABS.filter((tab) => {
+    if (tab === "messages") return hasMessages;
+    if (tab === "tool") return span.tool !== null;
+    if (tab === "events") return (span.events?.length ?? 0) + (span.links?.length ?? 0) > 0;
+    return true;
+  });
+}
+
+/** The tab to show: the one asked for where the span has it, else the span's first. */
+export function chooseTab(span: Span, wanted: string | null): Tab {
+  const tabs = availableTabs(span);
+  return tabs.find((tab) => tab === wanted) ?? tabs[0] ?? "io";
+}

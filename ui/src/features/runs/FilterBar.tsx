@@ -1,0 +1,153 @@
+import { Button, CloseButton, Menu, TextInput } from "@mantine/core";
+import { IconChevronDown, IconSearch, IconX } from "@tabler/icons-react";
+import { useEffect, useState } from "react";
+import { KINDS, KindIcon } from "@/components/KindIcon";
+import { StatusMark } from "@/components/StatusMark";
+import { AddFilter } from "./AddFilter";
+import classes from "./FilterBar.module.css";
+import { chips, type Filters, STATUSES, toggleParam, withParam } from "./filters";
+import { TimeRange } from "./TimeRange";
+
+interface Props {
+  filters: Filters;
+  params: URLSearchParams;
+  onChange: (params: URLSearchParams, options?: { replace: boolean }) => void;
+  searchBox: React.RefObject<HTMLInputElement | null>;
+}
+
+/** Search, the filters to choose from, and a chip for each that is set. */
+export function FilterBar({ filters, params, onChange, searchBox }: Props) {
+  const active = chips(filters);
+  const drop = (param: string, value?: string) =>
+    onChange(value === undefined ? withParam(params, param, null) : toggleParam(params, param, value));
+  return (
+    <div className={classes.root}>
+      <search className={classes.tools}>
+        <Search
+          value={filters.search}
+          onChange={(search) => onChange(withParam(params, "search", search), { replace: true })}
+          box={searchBox}
+        />
+        <Choice
+          label="Status"
+          options={STATUSES}
+          chosen={filters.status}
+          icon={(status) => <StatusMark status={status} />}
+          onToggle={(status) => onChange(toggleParam(params, "status", status))}
+        />
+        <Choice
+          label="Kind"
+          options={KINDS}
+          chosen={filters.kind}
+          icon={(kind) => <KindIcon kind={kind} />}
+          onToggle={(kind) => onChange(toggleParam(params, "kind", kind))}
+        />
+        <TimeRange filters={filters} params={params} onChange={onChange} />
+        <AddFilter params={params} onChange={onChange} />
+      </search>
+      {active.length > 0 && (
+        <ul className={classes.chips} aria-label="Filters">
+          {active.map((chip) => (
+            <li key={chip.param + (chip.value ?? "")} className={classes.chip}>
+              <span className={classes.chipLabel}>{chip.label}</span>
+              <CloseButton
+                size="xs"
+                icon={<IconX size={12} />}
+                aria-label={`Remove filter ${chip.label}`}
+                onClick={() => drop(chip.param, chip.value)}
+              />
+            </li>
+          ))}
+          <li>
+            <Button
+              size="compact-xs"
+              variant="subtle"
+              color="gray"
+              onClick={() => onChange(withParam(new URLSearchParams(), "search", filters.search))}
+            >
+              Clear
+            </Button>
+          </li>
+        </ul>
+      )}
+    </div>
+  );
+}
+
+interface SearchProps {
+  value: string;
+  onChange: (value: string) => void;
+  box: React.RefObject<HTMLInputElement | null>;
+}
+
+function Search({ value, onChange, box }: SearchProps) {
+  const [text, setText] = useState(value);
+  const [known, setKnown] = useState(value);
+  // The address changed by other means: back, a cleared filter.
+  if (known !== value) {
+    setKnown(value);
+    setText(value);
+  }
+  useEffect(() => {
+    if (text === value) return;
+    const timer = setTimeout(() => onChange(text), 250);
+    return () => clearTimeout(timer);
+  }, [text, value, onChange]);
+  return (
+    <TextInput
+      ref={box}
+      className={classes.search}
+      size="xs"
+      type="search"
+      aria-label="Search runs"
+      placeholder="Search names, inputs, outputs, errors"
+      leftSection={<IconSearch size={14} aria-hidden="true" />}
+      maxLength={1000}
+      value={text}
+      onChange={(event) => setText(event.currentTarget.value)}
+      onKeyDown={(event) => {
+        if (event.key === "Escape") event.currentTarget.blur();
+        if (event.key === "Enter") onChange(text);
+      }}
+    />
+  );
+}
+
+interface ChoiceProps<T extends string> {
+  label: string;
+  options: readonly T[];
+  chosen: readonly T[];
+  icon: (option: T) => React.ReactNode;
+  onToggle: (option: T) => void;
+}
+
+function Choice<T extends string>({ label, options, chosen, icon, onToggle }: ChoiceProps<T>) {
+  return (
+    <Menu closeOnItemClick={false} position="bottom-start">
+      <Menu.Target>
+        <Button
+          size="xs"
+          variant="default"
+          rightSection={<IconChevronDown size={13} aria-hidden="true" />}
+          data-active={chosen.length > 0 || undefined}
+        >
+          {label}
+        </Button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        {options.map((option) => (
+          <Menu.Item
+            key={option}
+            role="menuitemcheckbox"
+            aria-checked={chosen.includes(option)}
+            leftSection={<span aria-hidden="true">{icon(option)}</span>}
+            rightSection={<span className={classes.check}>{chosen.includes(option) ? "✓" : ""}</span>}
+            onClick={() => onToggle(option)}
+          >
+            {option}
+          </Menu.Item>
+        ))}
+      </Menu.Dropdown>
+    </Menu>
+  );
+}

@@ -1,0 +1,68 @@
+import { describe, expect, it } from "vitest";
+import {
+  chips,
+  readFilters,
+  toggleOnlyErrors,
+  toggleParam,
+  toQuery,
+  withParam,
+  withTimeRange,
+} from "./filters";
+
+const read = (query: string) => readFilters(new URLSearchParams(query));
+
+describe("readFilters and toQuery", () => {
+  it.each([
+    ["", { project_id: "p" }],
+    ["status=error&status=running", { project_id: "p", status: ["running", "error"] }],
+    ["status=nonsense&range=5y&min_duration_ms=abc", { project_id: "p" }],
+    ["kind=llm&kind=llm&kind=Bad Kind", { project_id: "p", kind: ["llm"] }],
+    ["search=%20paris%20", { project_id: "p", search: "paris" }],
+    ["range=24h", { project_id: "p", window_seconds: 86_400 }],
+    ["start_after=2026-03-01T00:00:00Z", { project_id: "p", start_after: "2026-03-01T00:00:00.000Z" }],
+    ["start_after=soon", { project_id: "p" }],
+    [
+      "model=gpt-4o&session_id=s&user_id=u&tag=t&environment=prod&min_duration_ms=500&min_cost_usd=0.5",
+      {
+        project_id: "p",
+        model: "gpt-4o",
+        session_id: "s",
+        user_id: "u",
+        tag: "t",
+        environment: "prod",
+        min_duration_ms: 500,
+        min_cost_usd: 0.5,
+      },
+    ],
+  ])("%s", (query, want) => expect(toQuery("p", read(query))).toEqual(want));
+});
+
+describe("chips", () => {
+  it("names each filter and how to drop it", () => {
+    expect(chips(read("status=error&kind=llm&range=7d&model=gpt-4o&min_duration_ms=500&search=x"))).toEqual([
+      { param: "status", value: "error", label: "status: error" },
+      { param: "kind", value: "llm", label: "kind: llm" },
+      { param: "range", label: "last 7d" },
+      { param: "model", label: "model: gpt-4o" },
+      { param: "min_duration_ms", label: "longer than 500 ms" },
+    ]);
+  });
+});
+
+describe("changes of the address", () => {
+  const params = new URLSearchParams("status=ok&search=x");
+  it.each([
+    ["set", withParam(params, "model", "m"), "status=ok&search=x&model=m"],
+    ["drop", withParam(params, "search", null), "status=ok"],
+    ["add a value", toggleParam(params, "status", "error"), "search=x&status=ok&status=error"],
+    ["drop a value", toggleParam(params, "status", "ok"), "search=x"],
+    ["only errors", toggleOnlyErrors(params), "search=x&status=error"],
+    ["all again", toggleOnlyErrors(new URLSearchParams("status=error")), ""],
+    ["preset", withTimeRange(new URLSearchParams("start_after=a"), { preset: "1h" }), "range=1h"],
+    [
+      "custom",
+      withTimeRange(new URLSearchParams("range=1h"), { preset: null, after: "a", before: "b" }),
+      "start_after=a&start_before=b",
+    ],
+  ])("%s", (_, got, want) => expect(got.toString()).toBe(want));
+});

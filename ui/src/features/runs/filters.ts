@@ -1,0 +1,151 @@
+import type { RunFilter } from "@/api/runs";
+import type { Status } from "@/api/types";
+
+export const STATUSES: Status[] = ["running", "ok", "error", "cancelled"];
+
+/** Time ranges by name, in seconds. */
+export const RANGES = { "1h": 3_600, "24h": 86_400, "7d": 604_800, "30d": 2_592_000 } as const;
+export type Range = keyof typeof RANGES;
+
+/** Filters that compare one text; the address uses the API's names. */
+export const TEXT_FIELDS = [
+  { name: "model", label: "Model" },
+  { name: "session_id", label: "Session" },
+  { name: "user_id", label: "User" },
+  { name: "tag", label: "Tag" },
+  { name: "environment", label: "Environment" },
+  { name: "error_type", label: "Error type" },
+] as const;
+export type TextField = (typeof TEXT_FIELDS)[number]["name"];
+
+/** Filters that set a lower bound. */
+export const NUMBER_FIELDS = [
+  { name: "min_duration_ms", label: "Longer than", unit: "ms" },
+  { name: "min_cost_usd", label: "Costs at least", unit: "$" },
+  { name: "min_tokens", label: "Tokens at least", unit: "tokens" },
+] as const;
+export type NumberField = (typeof NUMBER_FIELDS)[number]["name"];
+
+/** What an address selects. */
+export interface Filters {
+  status: Status[];
+  kind: string[];
+  search: string;
+  range: Range | null;
+  start_after: string | null;
+  start_before: string | null;
+  text: Partial<Record<TextField, string>>;
+  number: Partial<Record<NumberField, number>>;
+}
+
+/** One filter that is set, as a chip shows it. */
+export interface Chip {
+  param: string;
+  /** The one value to drop where the parameter may stand several times. */
+  value?: string;
+  label: string;
+}
+
+/** Reads the filters of an address; what makes no sense is left out. */
+export function readFilters(params: URLSearchParams): Filters {
+  const range = params.get("range");
+  const filters: Filters = {
+    status: STATUSES.filter((status) => params.getAll("status").includes(status)),
+    kind: [...new Set(params.getAll("kind"))].filter((kind) => /^[a-z][a-z0-9_.-]{0,63}$/.test(kind)),
+    search: params.get("search") ?? "",
+    range: range !== null && range in RANGES ? (range as Range) : null,
+    start_after: readTime(params.get("start_after")),
+    start_before: readTime(params.get("start_before")),
+    text: {},
+    number: {},
+  };
+  for (const { name } of TEXT_FIELDS) {
+    const value = params.get(name);
+    if (value) filters.text[name] = value;
+  }
+  for (const { name } of NUMBER_FIELDS) {
+    const value = params.get(name);
+    if (value && Number.isFinite(Number(value)) && Number(value) >= 0) filters.number[name] = Number(value);
+  }
+  return filters;
+}
+
+/** The API's parameters for the filters. */
+export function toQuery(projectId: string, filters: Filters): RunFilter {
+  const query: RunFilter = { project_id: projectId, ...filters.text, ...filters.number };
+  if (filters.status.length > 0) query.status = filters.status;
+  if (filters.kind.length > 0) query.kind = filters.kind;
+  if (filters.search.trim() !== "") query.search = filters.search.trim();
+  if (filters.range) query.window_seconds = RANGES[filters.range];
+  if (filters.start_after) query.start_after = filters.start_after;
+  if (filters.start_before) query.start_before = filters.start_before;
+  return query;
+}
+
+/** The chips for what is set, the search box apart. */
+export function chips(filters: Filters): Chip[] {
+  const out: Chip[] = [];
+  for (const status of filters.status)
+    out.push({ param: "status", value: status, label: `status: ${status}` });
+  for (const kind of filters.kind) out.push({ param: "kind", value: kind, label: `kind: ${kind}` });
+  if (filters.range) out.push({ param: "range", label: `last ${filters.range}` });
+  if (filters.start_after)
+    out.push({ param: "start_after", label: `from ${shortTime(filters.start_after)}` });
+  if (filters.start_before)
+    out.push({ param: "start_before", label: `until ${shortTime(filters.start_before)}` });
+  for (const { name, label } of TEXT_FIELDS) {
+    const value = filters.text[name];
+    if (value !== undefined) out.push({ param: name, label: `${label.toLowerCase()}: ${value}` });
+  }
+  for (const { name, label, unit } of NUMBER_FIELDS) {
+    const value = filters.number[name];
+    if (value !== undefined) out.push({ param: name, label: `${label.toLowerCase()} ${value} ${unit}` });
+  }
+  return out;
+}
+
+/** The address with a parameter set; null removes it. */
+export function withParam(params: URLSearchParams, name: string, value: string | null): URLSearchParams {
+  const next = new URLSearchParams(params);
+  if (value === null || value === "") next.delete(name);
+  else next.set(name, value);
+  return next;
+}
+
+/** The address with one value of a repeatable parameter switched. */
+export function toggleParam(params: URLSearchParams, name: string, value: string): URLSearchParams {
+  const values = params.getAll(name);
+  const next = new URLSearchParams(params);
+  next.delete(name);
+  const kept = values.includes(value) ? values.filter((item) => item !== value) : [...values, value];
+  for (const item of kept) next.append(name, item);
+  return next;
+}
+
+/** The address with another time range; a preset and a custom range exclude each other. */
+export function withTimeRange(
+  params: URLSearchParams,
+  range: { preset: Range | null; after?: string | null; before?: string | null },
+): URLSearchParams {
+  let next = withParam(params, "range", range.preset);
+  next = withParam(next, "start_after", range.after ?? null);
+  return withParam(next, "start_before", range.before ?? null);
+}
+
+/** The address when only failed runs are asked for, or all again. */
+export function toggleOnlyErrors(params: URLSearchParams): URLSearchParams {
+  const status = params.getAll("status");
+  const next = withParam(params, "status", null);
+  if (!(status.length === 1 && status[0] === "error")) next.set("status", "error");
+  return next;
+}
+
+function readTime(value: string | null): string | null {
+  if (!value) return null;
+  const ms = Date.parse(value);
+  return Number.isNaN(ms) ? null : new Date(ms).toISOString();
+}
+
+function shortTime(time: string): string {
+  return new Date(time).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
+}

@@ -1,0 +1,27 @@
+import { useCallback, useState } from "react";
+
+/** A switch that this browser remembers. */
+export function useStoredFlag(key: string, initial: boolean): [boolean, (value: boolean) => void] {
+  const [value, setValue] = useState(() => read(key) ?? initial);
+  const store = useCallback(
+    (next: boolean) => {
+      setValue(next);
+      try {
+        localStorage.setItem(key, String(next));
+      } catch {
+        // A browser that stores nothing starts with the default next time.
+      }
+    },
+    [key],
+  );
+  return [value, store];
+}
+
+function read(key: string): boolean | null {
+  try {
+    const stored = localStorage.getItem(key);
+    return stored === null ? null : stored === "true";
+  } catch {
+    return null;
+  }
+}

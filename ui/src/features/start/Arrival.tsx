@@ -1,0 +1,56 @@
+import { Button, Loader, Text } from "@mantine/core";
+import { IconCircleCheck } from "@tabler/icons-react";
+import { useMemo, useState } from "react";
+import { Link } from "react-router";
+import { useRunsHead } from "@/api/runs";
+import { ProblemPanel } from "@/components/ProblemPanel";
+import { arrivedRun } from "./arrival";
+import classes from "./StartPage.module.css";
+
+/** Waits for a run that was not there before, and shows it. */
+export function Arrival({ projectId }: { projectId: string }) {
+  const filter = useMemo(() => ({ project_id: projectId }), [projectId]);
+  const head = useRunsHead(filter, true, 20);
+  const [before, setBefore] = useState<ReadonlySet<string> | null>(null);
+  const runs = head.data?.data;
+  if (runs && before === null) setBefore(new Set(runs.map((run) => run.run_id)));
+  const arrived = runs && before ? arrivedRun(before, runs) : undefined;
+
+  if (head.isError && !runs) return <ProblemPanel error={head.error} onRetry={() => head.refetch()} />;
+  const isFirst = before?.size === 0;
+  return (
+    <div
+      className={classes.arrival}
+      data-arrived={arrived ? true : undefined}
+      role="status"
+      data-testid="arrival"
+    >
+      {arrived ? (
+        <>
+          <IconCircleCheck size={20} stroke={1.8} color="var(--lt-ok)" aria-hidden="true" />
+          <Text size="sm">
+            {isFirst ? "Your first run arrived: " : "A run arrived: "}
+            <strong>{arrived.name}</strong>
+          </Text>
+          <Button component={Link} to={`/p/${projectId}/runs/${arrived.run_id}`} className={classes.open}>
+            Open the run
+          </Button>
+        </>
+      ) : (
+        <>
+          <Loader size={16} aria-hidden="true" />
+          <Text size="sm" c="dimmed">
+            {isFirst || !runs
+              ? "Waiting for the first run…"
+              : "This project has runs; waiting for a new one…"}
+          </Text>
+          {runs && !isFirst && (
+            <Button component={Link} to={`/p/${projectId}/runs`} variant="default" className={classes.open}>
+              See the runs
+            </Button>
+          )}
+        </>
+      )}
+    </div>
+  );
+}

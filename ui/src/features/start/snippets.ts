@@ -1,0 +1,292 @@
+export interface Snippet {
+  id: string;
+  label: string;
+  /** What must be there first. */
+  install?: string;
+  /** Name of the file that the code belongs in; absent for a shell. */
+  file?: string;
+  code: string;
+  /** How to run it. */
+  run?: string;
+  note?: string;
+}
+
+export interface SnippetInput {
+  /** The address of this installation, without a trailing slash. */
+  origin: string;
+  /** The full key, or a placeholder. */
+  key: string;
+  /** Ids and time of the example run. */
+  runId: string;
+  spanId: string;
+  traceId: string;
+  now: Date;
+}
+
+/** The code that records a first run, complete to paste, for each way in. */
+export function snippets(input: SnippetInput): Snippet[] {
+  return [
+    nativeJSON(input),
+    otlpJSON(input),
+    pythonHTTP(input),
+    pythonGRPC(input),
+    goSDK(input),
+    node(input),
+  ];
+}
+
+function nativeJSON({ origin, key, runId, spanId, now }: SnippetInput): Snippet {
+  const at = (seconds: number) => new Date(now.getTime() + seconds * 1000).toISOString();
+  const body = {
+    runs: [
+      {
+        run_id: runId,
+        name: "hello looptrace",
+        kind: "agent",
+        start_time: at(-2),
+        end_time: at(0),
+        inputs: "What is the capital of France?",
+        outputs: "Paris.",
+      },
+    ],
+    spans: [
+      {
+        span_id: spanId,
+        run_id: runId,
+        name: "chat",
+        kind: "llm",
+        model: "gpt-4o-mini",
+        provider: "openai",
+        start_time: at(-1.8),
+        end_time: at(-0.2),
+        inputs: "What is the capital of France?",
+        outputs: "Paris.",
+        usage: { input_tokens: 14, output_tokens: 3 },
+      },
+    ],
+  };
+  return {
+    id: "curl",
+    label: "curl",
+    code: `curl -sS ${origin}/v1/runs \\
+  -H 'Authorization: Bearer ${key}' \\
+  -H 'Content-Type: application/json' \\
+  -d '${JSON.stringify(body, null, 2)}'
+`,
+  };
+}
+
+function otlpJSON({ origin, key, traceId, spanId, now }: SnippetInput): Snippet {
+  const nanos = (seconds: number) => `${now.getTime() + seconds * 1000}000000`;
+  const text = (name: string, value: string) => ({ key: name, value: { stringValue: value } });
+  const count = (name: string, value: number) => ({ key: name, value: { intValue: String(value) } });
+  const body = {
+    resourceSpans: [
+      {
+        resource: { attributes: [text("service.name", "hello-looptrace")] },
+        scopeSpans: [
+          {
+            scope: { name: "curl" },
+            spans: [
+              {
+                traceId,
+                spanId,
+                name: "chat gpt-4o-mini",
+                kind: 3,
+                startTimeUnixNano: nanos(-2),
+                endTimeUnixNano: nanos(0),
+                attributes: [
+                  text("gen_ai.operation.name", "chat"),
+                  text("gen_ai.provider.name", "openai"),
+                  text("gen_ai.request.model", "gpt-4o-mini"),
+                  count("gen_ai.usage.input_tokens", 14),
+                  count("gen_ai.usage.output_tokens", 3),
+                ],
+              },
+            ],
+          },
+        ],
+      },
+    ],
+  };
+  return {
+    id: "curl-otlp",
+    label: "curl, OTLP",
+    code: `curl -sS ${origin}/v1/traces \\
+  -H 'Authorization: Bearer ${key}' \\
+  -H 'Content-Type: application/json' \\
+  -d '${JSON.stringify(body, null, 2)}'
+`,
+  };
+}
+
+const pythonBody = `
+provider = TracerProvider(resource=Resource.create({"service.name": "hello-looptrace"}))
+provider.add_span_processor(BatchSpanProcessor(exporter))
+trace.set_tracer_provider(provider)
+tracer = trace.get_tracer("hello")
+
+with tracer.start_as_current_span("hello looptrace") as run:
+    run.set_attribute("gen_ai.operation.name", "invoke_agent")
+    run.set_attribute("gen_ai.agent.name", "hello")
+    with tracer.start_as_current_span("chat gpt-4o-mini") as span:
+        span.set_attribute("gen_ai.operation.name", "chat")
+        span.set_attribute("gen_ai.provider.name", "openai")
+        span.set_attribute("gen_ai.request.model", "gpt-4o-mini")
+        span.set_attribute("gen_ai.input.messages", json.dumps(
+            [{"role": "user", "parts": [{"type": "text", "content": "What is the capital of France?"}]}]))
+        span.set_attribute("gen_ai.output.messages", json.dumps(
+            [{"role": "assistant", "parts": [{"type": "text", "content": "Paris."}], "finish_reason": "stop"}]))
+        span.set_attribute("gen_ai.usage.input_tokens", 14)
+        span.set_attribute("gen_ai.usage.output_tokens", 3)
+
+provider.shutdown()  # sends what is still waiting
+`;
+
+function pythonHTTP({ origin, key }: SnippetInput): Snippet {
+  return {
+    id: "python",
+    label: "Python",
+    install: "pip install opentelemetry-sdk opentelemetry-exporter-otlp-proto-http",
+    file: "hello.py",
+    code: `import json
+
+from opentelemetry import trace
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+exporter = OTLPSpanExporter(
+    endpoint="${origin}/v1/traces",
+    headers={"Authorization": "Bearer ${key}"},
+)
+${pythonBody}`,
+    run: "python hello.py",
+  };
+}
+
+function pythonGRPC({ origin, key }: SnippetInput): Snippet {
+  const host = new URL(origin).hostname;
+  return {
+    id: "python-grpc",
+    label: "Python, gRPC",
+    install: "pip install opentelemetry-sdk opentelemetry-exporter-otlp-proto-grpc",
+    file: "hello.py",
+    code: `import json
+
+from opentelemetry import trace
+from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+exporter = OTLPSpanExporter(
+    endpoint="http://${host}:4317",
+    insecure=True,
+    headers=(("authorization", "Bearer ${key}"),),
+)
+${pythonBody}`,
+    run: "python hello.py",
+    note: "4317 is the usual port of OTLP over gRPC; it is another one where Looptrace was started with a port offset.",
+  };
+}
+
+function goSDK({ origin, key }: SnippetInput): Snippet {
+  return {
+    id: "go",
+    label: "Go",
+    install: `go mod init hello
+go get go.opentelemetry.io/otel/sdk go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp`,
+    file: "main.go",
+    code: `package main
+
+import (
+	"context"
+	"log"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/sdk/resource"
+	"go.opentelemetry.io/otel/sdk/trace"
+)
+
+func main() {
+	ctx := context.Background()
+	exporter, err := otlptracehttp.New(ctx,
+		otlptracehttp.WithEndpointURL("${origin}/v1/traces"),
+		otlptracehttp.WithHeaders(map[string]string{"Authorization": "Bearer ${key}"}),
+	)
+	if err != nil {
+		log.Fatal(err)
+	}
+	provider := trace.NewTracerProvider(
+		trace.WithBatcher(exporter),
+		trace.WithResource(resource.NewSchemaless(attribute.String("service.name", "hello-looptrace"))),
+	)
+	tracer := provider.Tracer("hello")
+
+	ctx, run := tracer.Start(ctx, "hello looptrace")
+	run.SetAttributes(
+		attribute.String("gen_ai.operation.name", "invoke_agent"),
+		attribute.String("gen_ai.agent.name", "hello"),
+	)
+	_, span := tracer.Start(ctx, "chat gpt-4o-mini")
+	span.SetAttributes(
+		attribute.String("gen_ai.operation.name", "chat"),
+		attribute.String("gen_ai.provider.name", "openai"),
+		attribute.String("gen_ai.request.model", "gpt-4o-mini"),
+		attribute.Int("gen_ai.usage.input_tokens", 14),
+		attribute.Int("gen_ai.usage.output_tokens", 3),
+	)
+	span.End()
+	run.End()
+
+	// Shutdown sends what is still waiting.
+	if err := provider.Shutdown(context.Background()); err != nil {
+		log.Fatal(err)
+	}
+}
+`,
+    run: "go mod tidy && go run .",
+  };
+}
+
+function node({ origin, key }: SnippetInput): Snippet {
+  return {
+    id: "node",
+    label: "Node",
+    install: "npm install @opentelemetry/api @opentelemetry/sdk-node",
+    file: "hello.mjs",
+    code: `import { trace } from "@opentelemetry/api";
+import { NodeSDK } from "@opentelemetry/sdk-node";
+
+const sdk = new NodeSDK(); // takes address and key from the environment
+sdk.start();
+const tracer = trace.getTracer("hello");
+
+tracer.startActiveSpan("hello looptrace", (run) => {
+  run.setAttributes({ "gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "hello" });
+  tracer.startActiveSpan("chat gpt-4o-mini", (span) => {
+    span.setAttributes({
+      "gen_ai.operation.name": "chat",
+      "gen_ai.provider.name": "openai",
+      "gen_ai.request.model": "gpt-4o-mini",
+      "gen_ai.usage.input_tokens": 14,
+      "gen_ai.usage.output_tokens": 3,
+    });
+    span.end();
+  });
+  run.end();
+});
+
+await sdk.shutdown(); // sends what is still waiting
+`,
+    run: `export OTEL_SERVICE_NAME=hello-looptrace
+export OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf
+export OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=${origin}/v1/traces
+export OTEL_EXPORTER_OTLP_HEADERS="authorization=Bearer%20${key}"
+node hello.mjs`,
+    note: "The same variables point any OpenTelemetry SDK at Looptrace, without a change of code.",
+  };
+}
