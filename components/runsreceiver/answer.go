@@ -129,15 +129,27 @@ func (x *exchange) finish() {
 	r := refusalOfStatus(x.held)
 	x.held = 0
 	contentType, _, _ := mime.ParseMediaType(x.Header().Get("Content-Type"))
-	switch text := strings.TrimSpace(string(x.foreign)); {
-	case contentType == typeProblem:
-		// Problem details are written for the client: their code and their words stay.
+	switch contentType {
+	// What is written in a promised form is written for the client: its words stay.
+	case typeProblem:
 		told := problemDetails{Code: r.code, Detail: r.detail}
 		if json.Unmarshal(x.foreign, &told) == nil {
 			r.code, r.detail = told.Code, told.Detail
 		}
-	case contentType == "text/plain" && text != "" && r.status < http.StatusInternalServerError:
-		r.detail = text
+	case typeJSON:
+		told := rpcStatus{Message: r.detail}
+		if json.Unmarshal(x.foreign, &told) == nil {
+			r.detail = told.Message
+		}
+	case typeProtobuf:
+		var told spb.Status
+		if proto.Unmarshal(x.foreign, &told) == nil && told.GetMessage() != "" {
+			r.detail = told.GetMessage()
+		}
+	case "text/plain":
+		if text := strings.TrimSpace(string(x.foreign)); text != "" && r.status < http.StatusInternalServerError {
+			r.detail = text
+		}
 	}
 	x.refuse(x, &r)
 }

@@ -167,23 +167,31 @@ func FuzzNative(f *testing.F) {
 // FuzzOTLPProto and FuzzOTLPJSON feed the decoders of OTLP behind the checks that guard them.
 func FuzzOTLPProto(f *testing.F) {
 	f.Add([]byte(emptySpans(3)))
-	f.Add([]byte(deepProto(300)))
-	f.Add(benchmarkProto(f))
+	f.Add([]byte(deepProto(110)))
+	seed, err := ptraceotlp.NewExportRequestFromTraces(fuzzSeed(f)).MarshalProto()
+	require.NoError(f, err)
+	f.Add(seed)
 	f.Fuzz(func(t *testing.T, body []byte) {
 		fuzzOTLP(t, &otlpFormat{mediaType: typeProtobuf, weigh: weighProto, unmarshal: unmarshalProto, marshal: marshalProto}, body)
 	})
 }
 
 func FuzzOTLPJSON(f *testing.F) {
-	td, err := unmarshalProto(benchmarkProto(f))
-	require.NoError(f, err)
-	seed, err := ptraceotlp.NewExportRequestFromTraces(td).MarshalJSON()
+	seed, err := ptraceotlp.NewExportRequestFromTraces(fuzzSeed(f)).MarshalJSON()
 	require.NoError(f, err)
 	f.Add(seed)
 	f.Add([]byte(`{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"00","attributes":[{"key":"a","value":{"arrayValue":{"values":[{"bytesValue":"AA=="}]}}}]}]}]}]}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		fuzzOTLP(t, &otlpFormat{mediaType: typeJSON, weigh: weighJSON, unmarshal: unmarshalJSON, marshal: marshalResponseJSON}, body)
 	})
+}
+
+// fuzzSeed is small: the fuzzer minimizes what it finds, at length.
+func fuzzSeed(f *testing.F) ptrace.Traces {
+	f.Helper()
+	td, err := decodeNative([]byte(readFile(f, filepath.Join("testdata", "mapping", "full.json"))))
+	require.NoError(f, err)
+	return td
 }
 
 func fuzzOTLP(t *testing.T, format *otlpFormat, body []byte) {

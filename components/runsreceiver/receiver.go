@@ -197,7 +197,9 @@ func (r *runsReceiver) serve(x *exchange, req *http.Request) (contentType string
 		return "", nil, refusalOfConsumer(err)
 	}
 	contentType, body = format.accepted(x.requestID)
-	r.telemetry.ReceiverRunsRejectedSpans.Add(ctx, format.rejected())
+	if n := format.rejected(); n > 0 {
+		r.telemetry.ReceiverRunsRejectedSpans.Add(ctx, n)
+	}
 	return contentType, body, nil
 }
 

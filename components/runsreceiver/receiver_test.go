@@ -29,8 +29,14 @@ import (
 	"go.opentelemetry.io/collector/extension/extensionmiddleware"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 	"go.opentelemetry.io/collector/receiver/receivertest"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata/metricdatatest"
+	spb "google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/looptrace/looptrace/components/runsreceiver/internal/metadata"
+	"github.com/looptrace/looptrace/components/runsreceiver/internal/metadatatest"
 )
 
 // door is an extension that keeps the door as the key extension does: an authenticator that lets keys in, and
@@ -65,10 +71,20 @@ func (door) GetHTTPHandler(context.Context) (extensionmiddleware.WrapHTTPHandler
 			switch req.Context().Value(keyState{}) {
 			case "no-scope":
 				http.Error(w, "The key lacks the scope ingest:write.", http.StatusForbidden)
-			case "no-scope-problem":
-				w.Header().Set("Content-Type", typeProblem)
+			case "no-scope-formatted":
+				// In the form of the route, as the key extension answers.
+				contentType, body := typeProblem, []byte(`{"status":403,"code":"scope_missing","detail":"Formatted: no scope."}`)
+				switch {
+				case req.URL.Path != "/v1/traces":
+				case req.Header.Get("Content-Type") == typeJSON:
+					contentType, body = typeJSON, []byte(`{"code":7,"message":"Formatted: no scope."}`)
+				default:
+					contentType = typeProtobuf
+					body, _ = proto.Marshal(&spb.Status{Code: 7, Message: "Formatted: no scope."})
+				}
+				w.Header().Set("Content-Type", contentType)
 				w.WriteHeader(http.StatusForbidden)
-				_, _ = io.WriteString(w, `{"status":403,"code":"scope_missing","detail":"The key lacks the scope ingest:write."}`)
+				_, _ = w.Write(body)
 			case "unknown":
 				w.Header().Set("Retry-After", "7")
 				http.Error(w, "dial tcp 10.0.0.7:5432: connection refused", http.StatusServiceUnavailable)
@@ -281,4 +297,41 @@ func TestRequestID(t *testing.T) {
 			assert.Regexp(t, `^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`, id)
 		}
 	}
+}
+
+func TestMetrics(t *testing.T) {
+	t.Parallel()
+	tel := componenttest.NewTelemetry()
+	t.Cleanup(func() { assert.NoError(t, tel.Shutdown(context.Background())) }) //nolint:usetesting // the test's context has ended
+	cfg := createDefaultConfig().(*Config)
+	cfg.NetAddr.Endpoint = "127.0.0.1:0"
+	r, err := newRunsReceiver(cfg, metadatatest.NewSettings(tel), consumertest.NewNop())
+	require.NoError(t, err)
+	require.NoError(t, r.Start(t.Context(), componenttest.NewNopHost()))
+
+	header := map[string]string{"Content-Type": typeJSON}
+	send(t, r, sent{path: "/v1/runs", header: header, body: oneRun})
+	send(t, r, sent{path: "/v1/runs", header: header, body: oneRun})
+	send(t, r, sent{path: "/v1/runs", header: header, body: `{`})
+	send(t, r, sent{path: "/v1/traces", header: header, body: `{"resourceSpans":[{"scopeSpans":[{"spans":[{},{}]}]}]}`})
+
+	requests := func(n int64, route, outcome string) metricdata.DataPoint[int64] {
+		return metricdata.DataPoint[int64]{Value: n, Attributes: attribute.NewSet(
+			attribute.String("route", route), attribute.String("outcome", outcome))}
+	}
+	// A request is counted after its answer has left.
+	require.Eventually(t, func() bool {
+		m, err := tel.GetMetric("otelcol_receiver_runs_requests")
+		return err == nil && len(m.Data.(metricdata.Sum[int64]).DataPoints) == 3
+	}, 5*time.Second, time.Millisecond)
+	metadatatest.AssertEqualReceiverRunsRequests(t, tel, []metricdata.DataPoint[int64]{
+		requests(2, routeRuns, "queued"),
+		requests(1, routeRuns, "malformed"),
+		requests(1, routeTraces, "queued"),
+	}, metricdatatest.IgnoreTimestamp(), metricdatatest.IgnoreExemplars())
+	metadatatest.AssertEqualReceiverRunsRejectedSpans(t, tel,
+		[]metricdata.DataPoint[int64]{{Value: 2}}, metricdatatest.IgnoreTimestamp(), metricdatatest.IgnoreExemplars())
+	metadatatest.AssertEqualReceiverRunsInFlightBytes(t, tel,
+		[]metricdata.DataPoint[int64]{{Value: 0}}, metricdatatest.IgnoreTimestamp(), metricdatatest.IgnoreExemplars())
+	require.NoError(t, r.Shutdown(t.Context()))
 }

@@ -201,7 +201,7 @@ func (r *Reader) CompactText() string {
 	r.space()
 	spaces := r.spaces
 	raw := r.Text()
-	if r.spaces == spaces {
+	if r.err != nil || r.spaces == spaces {
 		return string(raw)
 	}
 	var out strings.Builder

@@ -59,9 +59,10 @@ func TestSyntaxError(t *testing.T) {
 		{`{"a":1,}`, 7},
 		{`{"a":1]`, 6},
 		{`{} x`, 3},
+		{`{ `, 2},
 	} {
 		r := NewReader([]byte(tt.in), 10, unlimited)
-		r.Text()
+		r.CompactText()
 		r.End()
 		var syntax *SyntaxError
 		require.ErrorAs(t, r.Err(), &syntax, tt.in)
