@@ -28,15 +28,16 @@ import (
 const shutdownTimeout = 10 * time.Second
 
 func main() {
-	log := slog.New(slog.NewJSONHandler(os.Stderr, nil))
 	cfg, err := loadConfig(os.Getenv)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "looptrace-controlplane: "+err.Error())
 		os.Exit(1)
 	}
+	log := slog.New(slog.NewJSONHandler(os.Stderr, nil))
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, cfg, log); err != nil {
+	err = run(ctx, cfg, log)
+	stop()
+	if err != nil {
 		log.Error("control plane ends", "error", err)
 		os.Exit(1)
 	}
@@ -101,7 +102,7 @@ func run(ctx context.Context, cfg config, log *slog.Logger) error {
 	}
 	defer conn.Close() //nolint:errcheck // the process ends
 
-	api, err := httpapi.New(identity.New(pool, cfg.sessionSecret, time.Now), runs.NewService(conn), log)
+	api, err := httpapi.New(identity.New(pool, cfg.sessionSecret, time.Now), runs.NewService(conn), log) //nolint:contextcheck // a handler has the context of its request
 	if err != nil {
 		return err
 	}
@@ -118,7 +119,7 @@ func run(ctx context.Context, cfg config, log *slog.Logger) error {
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w", cfg.addr, err)
 	}
-	log.Info("control plane serves", "address", listener.Addr().String())
+	log.InfoContext(ctx, "control plane serves", "address", listener.Addr().String())
 
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
@@ -127,7 +128,7 @@ func run(ctx context.Context, cfg config, log *slog.Logger) error {
 		return fmt.Errorf("serve: %w", err)
 	case <-ctx.Done():
 	}
-	log.Info("control plane stops")
+	log.InfoContext(ctx, "control plane stops")
 	// What was asked for is still answered, with its own deadline.
 	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 	defer cancel()

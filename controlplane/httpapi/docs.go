@@ -251,13 +251,16 @@ func curl(path, method string, operation *openapi3.Operation) string {
 	target := pathParameter.ReplaceAllStringFunc(path, func(name string) string {
 		return "$" + strings.ToUpper(strings.Trim(name, "{}"))
 	})
-	query := ""
+	var query []string
 	for _, ref := range operation.Parameters {
 		if p := ref.Value; p.In == openapi3.ParameterInQuery && p.Required {
-			query += "?" + p.Name + "=$" + strings.ToUpper(p.Name)
+			query = append(query, p.Name+"=$"+strings.ToUpper(p.Name))
 		}
 	}
-	fmt.Fprintf(&b, ` "$LOOPTRACE_URL%s%s"`, target, query)
+	if len(query) > 0 {
+		target += "?" + strings.Join(query, "&")
+	}
+	fmt.Fprintf(&b, ` "$LOOPTRACE_URL%s"`, target)
 	if !isPublic(operation) {
 		b.WriteString(` \` + "\n  " + `-H "Authorization: Bearer $LOOPTRACE_API_KEY"`)
 	}

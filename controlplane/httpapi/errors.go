@@ -92,7 +92,7 @@ var answers = []struct {
 func answerTo(err error) answer {
 	var (
 		tooLarge  *http.MaxBytesError
-		invalid   invalidRequest
+		invalid   requestErrors
 		scope     *identity.ScopeError
 		throttled *identity.ThrottledError
 	)
@@ -129,7 +129,7 @@ func answerTo(err error) answer {
 
 // invalidFields collects the [identity.InvalidError]s of an error, joined ones included.
 func invalidFields(err error) []fieldError {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // a join is taken apart
+	if joined, ok := err.(interface{ Unwrap() []error }); ok { // a join is taken apart
 		var fields []fieldError
 		for _, e := range joined.Unwrap() {
 			fields = append(fields, invalidFields(e)...)

@@ -87,7 +87,7 @@ func TestGeneratedCodeIsFresh(t *testing.T) {
 	require.NoError(t, err)
 	got, err := os.ReadFile("api.gen.go")
 	require.NoError(t, err)
-	assert.True(t, string(want) == string(got), "api.gen.go is stale: run go generate ./controlplane/httpapi")
+	assert.Equal(t, string(want), string(got), "api.gen.go is stale: run go generate ./controlplane/httpapi")
 }
 
 func TestPageOfTheAPI(t *testing.T) {

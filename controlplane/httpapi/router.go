@@ -106,7 +106,7 @@ func (a *api) operations() *ServerInterfaceWrapper {
 
 // unreadable answers a request that the document allows and the generated types cannot hold.
 func (a *api) unreadable(c *gin.Context, err error) {
-	a.fail(c, invalidRequest{{Location: "request", Message: err.Error()}})
+	a.fail(c, requestErrors{{Location: "request", Message: err.Error()}})
 }
 
 // unwritten ends a request whose answer could not be written.

@@ -126,7 +126,7 @@ func listQuery(p ListRunsParams, now time.Time) (runs.ListQuery, error) {
 	for _, status := range valueOf(p.Status, nil) {
 		query.Statuses = append(query.Statuses, string(status))
 	}
-	var invalid invalidRequest
+	var invalid requestErrors
 	if query.Cursor != "" && query.Offset > 0 {
 		invalid = append(invalid, fieldError{Location: "query.offset", Message: "must not be given together with cursor"})
 	}
@@ -301,7 +301,7 @@ func elapsed(start, end time.Time) *float64 {
 	return &ms
 }
 
-func count(n uint64) int64 { return int64(n) } //nolint:gosec // rows of one run
+func count(n uint64) int64 { return int64(n) }
 
 // list is never null in JSON.
 func list(values []string) []string {

@@ -65,7 +65,7 @@ func clearedCookie(ctx context.Context) *string { return setCookie(ctx, "", -1) 
 
 func setCookie(ctx context.Context, value string, maxAge int) *string {
 	https := callOf(ctx).https
-	header := (&http.Cookie{
+	header := (&http.Cookie{ //nolint:gosec // Secure wherever the browser would keep it
 		Name: cookieName(https), Value: value, MaxAge: maxAge, Path: "/",
 		Secure: https, HttpOnly: true, SameSite: http.SameSiteLaxMode,
 	}).String()

@@ -71,8 +71,8 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 	)
 	ask := func(r request, ids map[string]string, as option) *httptest.ResponseRecorder {
 		var body any
-		if make := bodies[r.method+" "+r.route]; make != nil {
-			body = make(ids)
+		if bodyOf := bodies[r.method+" "+r.route]; bodyOf != nil {
+			body = bodyOf(ids)
 		}
 		return e.do(t, r.method, fill(r.route+r.query, ids), body, as)
 	}

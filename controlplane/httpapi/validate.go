@@ -34,10 +34,10 @@ type fieldError struct {
 	Value    any    `json:"value,omitempty"`
 }
 
-// invalidRequest is a request that can be parsed and departs from the contract.
-type invalidRequest []fieldError
+// requestErrors is a request that can be parsed and departs from the contract.
+type requestErrors []fieldError
 
-func (e invalidRequest) Error() string {
+func (e requestErrors) Error() string {
 	return fmt.Sprintf("request is not valid: %s %s", e[0].Location, e[0].Message)
 }
 
@@ -101,7 +101,7 @@ func (v *validator) check(c *gin.Context) error {
 	if err == nil {
 		return nil
 	}
-	var fields invalidRequest
+	var fields requestErrors
 	for _, e := range flatten(err) {
 		var refused *openapi3filter.RequestError
 		if !errors.As(e, &refused) {
@@ -270,15 +270,16 @@ func schemaAt(schema *openapi3.Schema, pointer []string) *openapi3.Schema {
 }
 
 func location(pointer []string) string {
-	at := "body"
+	var at strings.Builder
+	at.WriteString("body")
 	for _, step := range pointer {
 		if _, err := strconv.Atoi(step); err == nil {
-			at += "[" + step + "]"
+			at.WriteString("[" + step + "]")
 		} else {
-			at += "." + step
+			at.WriteString("." + step)
 		}
 	}
-	return at
+	return at.String()
 }
 
 // rule says in words what the keyword of the schema asks for.

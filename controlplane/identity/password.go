@@ -91,7 +91,7 @@ func (h *hasher) acquire(ctx context.Context) error {
 func (h *hasher) release() { <-h.slots }
 
 func (c cost) sum(password string, salt []byte, length int) []byte {
-	return argon2.IDKey([]byte(password), salt, c.passes, c.memoryKiB, c.threads, uint32(length)) //nolint:gosec // length is hashLength or was bounded by decodeHash
+	return argon2.IDKey([]byte(password), salt, c.passes, c.memoryKiB, c.threads, uint32(length))
 }
 
 func encodeHash(c cost, salt, sum []byte) string {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/netip"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -140,6 +142,82 @@ func TestRoles(t *testing.T) {
 		assert.True(t, strings.HasSuffix(scope, ":read"), scope)
 	}
 	assert.Empty(t, Role("").scopes())
+}
+
+func TestLoginIsSlowedDown(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	now := time.Now().Truncate(time.Microsecond) // as PostgreSQL keeps it
+	s.now = func() time.Time { return now }
+	setUp(t, s)
+	ctx := t.Context()
+	attempt := func(email, password, from string) error {
+		_, _, err := s.Login(ctx, email, password, Client{Address: netip.MustParseAddr(from)}, "")
+		return err
+	}
+	wait := func(err error) time.Duration {
+		var throttled *ThrottledError
+		require.ErrorAs(t, err, &throttled)
+		return throttled.RetryAfter
+	}
+
+	t.Run("an account from everywhere", func(t *testing.T) {
+		for i := range accountPace.free {
+			require.ErrorIs(t, attempt("ann@example.com", "wrong", fmt.Sprintf("192.0.2.%d", i)), ErrWrongPassword)
+		}
+		var waits []int
+		for range 8 {
+			// Whoever knows the password has to wait, too.
+			d := wait(attempt("Ann@example.com ", "correct horse", "192.0.2.200"))
+			waits = append(waits, int(d.Seconds()))
+			now = now.Add(d)
+			require.ErrorIs(t, attempt("ann@example.com", "wrong", "192.0.2.100"), ErrWrongPassword)
+		}
+		assert.Equal(t, []int{1, 2, 4, 8, 16, 30, 30, 30}, waits)
+		now = now.Add(accountPace.longest)
+		require.NoError(t, attempt("ann@example.com", "correct horse", "192.0.2.200"), "never locked")
+		require.ErrorIs(t, attempt("ann@example.com", "wrong", "192.0.2.200"), ErrWrongPassword, "a success forgets")
+	})
+	t.Run("an account that does not exist, the same", func(t *testing.T) {
+		for range accountPace.free {
+			require.ErrorIs(t, attempt("nobody@example.com", "wrong", "198.51.100.9"), ErrWrongPassword)
+		}
+		assert.Equal(t, time.Second, wait(attempt("nobody@example.com", "wrong", "198.51.100.10")))
+	})
+	t.Run("an address over many accounts", func(t *testing.T) {
+		host := func(i int) string { return fmt.Sprintf("2001:db8::%d", i+1) } // of one /64
+		for i := range addressPace.free {
+			require.ErrorIs(t, attempt(fmt.Sprintf("%d@example.com", i), "wrong", host(i)), ErrWrongPassword)
+		}
+		d := wait(attempt("other@example.com", "wrong", host(99)))
+		assert.Equal(t, time.Second, d)
+		now = now.Add(d)
+		require.NoError(t, attempt("ann@example.com", "correct horse", host(1)))
+		assert.Equal(t, time.Second, wait(attempt("other@example.com", "wrong", host(99))),
+			"an account of one's own does not clear the address")
+	})
+	t.Run("attempts at once do not slip through", func(t *testing.T) {
+		var wg sync.WaitGroup
+		var entered atomic.Int64
+		for i := range 3 * accountPace.free {
+			wg.Go(func() {
+				if errors.Is(attempt("target@example.com", "wrong", fmt.Sprintf("203.0.113.%d", i)), ErrWrongPassword) {
+					entered.Add(1)
+				}
+			})
+		}
+		wg.Wait()
+		assert.Equal(t, int64(accountPace.free), entered.Load())
+	})
+	t.Run("until an hour of quiet", func(t *testing.T) {
+		now = now.Add(throttleMemory)
+		for range accountPace.free {
+			require.ErrorIs(t, attempt("target@example.com", "wrong", "203.0.113.1"), ErrWrongPassword)
+		}
+		var rows int
+		require.NoError(t, s.store.pool.QueryRow(ctx, "SELECT count(*) FROM login_attempts").Scan(&rows))
+		assert.Equal(t, 2, rows, "what is forgotten is not kept")
+	})
 }
 
 func TestPaceGrowsAndEnds(t *testing.T) {
