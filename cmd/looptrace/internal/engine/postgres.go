@@ -155,10 +155,22 @@ func PostgresEnv() []string {
 	return []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC"}
 }
 
-// clearStale makes way where a killed server left its lock file. The launcher's own lock guarantees that
-// nobody else runs this data folder, so a server that still does is an orphan and must end first; and a
-// process that merely got its id must not keep PostgreSQL from starting.
+// clearStale makes way where a server was killed. The launcher's own lock guarantees that nobody else runs
+// this data folder, so processes that still work in it are orphans: a new server would refuse to start
+// until they are gone. And a program that merely got the id of the killed server must not keep it away.
 func (p Postgres) clearStale(ctx context.Context) error {
+	deadline, cancel := context.WithTimeout(ctx, orphanTime)
+	defer cancel()
+	for orphans := p.orphans(); len(orphans) > 0; orphans = p.orphans() {
+		for _, pid := range orphans {
+			_ = syscall.Kill(pid, syscall.SIGQUIT) // immediate shutdown; it may have ended meanwhile
+		}
+		select {
+		case <-deadline.Done():
+			return fmt.Errorf("end what a killed PostgreSQL has left behind (processes %v): %w", orphans, deadline.Err())
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
 	lock := p.lockFile()
 	raw, err := os.ReadFile(lock)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -172,26 +184,28 @@ func (p Postgres) clearStale(ctx context.Context) error {
 	if err != nil || pid <= 0 || !exists(pid) {
 		return nil // PostgreSQL sorts this out itself
 	}
-	deadline, cancel := context.WithTimeout(ctx, orphanTime)
-	defer cancel()
-	for p.runs(pid) {
-		_ = syscall.Kill(pid, syscall.SIGQUIT) // immediate shutdown; it may have ended meanwhile
-		select {
-		case <-deadline.Done():
-			return fmt.Errorf("end the PostgreSQL that was left behind (process %d): %w", pid, deadline.Err())
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
 	if err := os.Remove(lock); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove PostgreSQL's stale lock file: %w", err)
 	}
 	return nil
 }
 
-// runs tells whether the process is a server of this data folder: PostgreSQL works inside it.
-func (p Postgres) runs(pid int) bool {
-	cwd, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid))
-	return err == nil && cwd == p.DataDir
+// orphans finds the processes of PostgreSQL that work in the data folder, on systems that have /proc.
+func (p Postgres) orphans() []int {
+	var found []int
+	folders, _ := filepath.Glob("/proc/[0-9]*") // the pattern is right
+	for _, folder := range folders {
+		cwd, err := os.Readlink(filepath.Join(folder, "cwd"))
+		if err != nil || cwd != p.DataDir {
+			continue
+		}
+		exe, err := os.Readlink(filepath.Join(folder, "exe"))
+		pid, notNumber := strconv.Atoi(filepath.Base(folder))
+		if err == nil && notNumber == nil && strings.HasPrefix(filepath.Base(exe), "postgres") {
+			found = append(found, pid)
+		}
+	}
+	return found
 }
 
 func exists(pid int) bool {

@@ -21,6 +21,8 @@ import (
 const (
 	// readyTime bounds the start of one group of processes.
 	readyTime = 60 * time.Second
+	// prepareAttempts is how often to try to prepare the stores, a second apart.
+	prepareAttempts = 6
 	// releaseTime is how long ports may stay taken after a launcher was killed: its children die with it,
 	// but not within the same instant.
 	releaseTime = 5 * time.Second
@@ -145,13 +147,29 @@ func (l *launch) startAll(ctx context.Context, p *plan) error {
 	if err := l.start(ctx, p.postgresProcess(), p.clickhouseProcess(), p.brokerProcess()); err != nil {
 		return err
 	}
-	if err := p.postgres.CreateDatabase(ctx); err != nil {
-		return err
-	}
-	if err := migrate.Run(ctx, p.stores()); err != nil {
+	if err := prepare(ctx, p); err != nil {
 		return err
 	}
 	return l.start(ctx, p.collectorProcess(), p.controlPlaneProcess(), p.webProcess())
+}
+
+// prepare makes the database, the schemas and the topics. A store may die meanwhile and come back, so one
+// failure says little.
+func prepare(ctx context.Context, p *plan) error {
+	for attempt := 1; ; attempt++ {
+		err := p.postgres.CreateDatabase(ctx)
+		if err == nil {
+			err = migrate.Run(ctx, p.stores())
+		}
+		if err == nil || attempt == prepareAttempts {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(time.Second):
+		}
+	}
 }
 
 // start starts the processes at once and waits for all.
