@@ -1,0 +1,210 @@
+// Package manifest holds the collector's manifest, its binary and its configuration against each other.
+package manifest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
+)
+
+const module = "github.com/looptrace/looptrace"
+
+type component struct {
+	GoMod  string `yaml:"gomod"`
+	Import string `yaml:"import"`
+}
+
+// is returns the import path and, of a component of others, its version.
+func (c component) is() (importPath, version string) {
+	mod, version, _ := strings.Cut(c.GoMod, " ")
+	if c.Import != "" {
+		return c.Import, ""
+	}
+	return mod, version
+}
+
+type manifest struct {
+	Dist struct {
+		Module     string `yaml:"module"`
+		OutputPath string `yaml:"output_path"`
+	} `yaml:"dist"`
+	Receivers  []component `yaml:"receivers"`
+	Processors []component `yaml:"processors"`
+	Exporters  []component `yaml:"exporters"`
+	Extensions []component `yaml:"extensions"`
+	Providers  []component `yaml:"providers"`
+}
+
+func (m manifest) all() []component {
+	return slices.Concat(m.Receivers, m.Processors, m.Exporters, m.Extensions, m.Providers)
+}
+
+func read(t *testing.T) manifest {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, "builder-config.yaml"))
+	require.NoError(t, err)
+	var m manifest
+	require.NoError(t, yaml.Unmarshal(text, &m))
+	require.Equal(t, module, m.Dist.Module)
+	return m
+}
+
+const root = "../.."
+
+// folder takes the binary of this run.
+var folder string
+
+func TestMain(m *testing.M) {
+	var err error
+	if folder, err = os.MkdirTemp("", "looptrace-manifest-"); err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	_ = os.RemoveAll(folder)
+	os.Exit(code)
+}
+
+// binary builds the collector once, as `make collector` does, apart from the one that is worked with.
+var binary = sync.OnceValues(func() (string, error) {
+	program := filepath.Join(folder, "looptrace-collector")
+	for _, arguments := range [][]string{
+		{"tool", "builder", "--config", "builder-config.yaml", "--skip-get-modules", "--skip-compilation"},
+		{"build", "-trimpath", "-ldflags", "-s -w", "-o", program, "./_build/collector"},
+	} {
+		cmd := exec.CommandContext(context.Background(), "go", arguments...)
+		cmd.Dir = root
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return "", fmt.Errorf("%s: %w\n%s", cmd, err, out)
+		}
+	}
+	return program, nil
+})
+
+// Every component folder is in the manifest, and the other way round.
+func TestManifestNamesEveryComponent(t *testing.T) {
+	t.Parallel()
+	folders, err := filepath.Glob(filepath.Join(root, "components", "*", "factory.go"))
+	require.NoError(t, err)
+	var want, got []string
+	for _, folder := range folders {
+		want = append(want, module+"/components/"+filepath.Base(filepath.Dir(folder)))
+	}
+	for _, c := range read(t).all() {
+		if importPath, _ := c.is(); strings.HasPrefix(importPath, module) {
+			assert.Equal(t, module+" v0.0.0", c.GoMod)
+			got = append(got, importPath)
+		}
+	}
+	assert.ElementsMatch(t, want, got)
+}
+
+// ocb does not look at go.mod, which decides what is compiled.
+func TestManifestHasTheVersionsOfTheModule(t *testing.T) {
+	t.Parallel()
+	required := map[string]string{}
+	text, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	require.NoError(t, err)
+	for line := range strings.Lines(string(text)) {
+		if fields := strings.Fields(line); len(fields) >= 2 {
+			required[fields[0]] = fields[1]
+		}
+	}
+	for _, c := range read(t).all() {
+		if importPath, version := c.is(); version != "" {
+			assert.Equal(t, required[importPath], version, importPath)
+		}
+	}
+}
+
+func TestBinaryHasWhatTheManifestNames(t *testing.T) {
+	t.Parallel()
+	m := read(t)
+	got := components(t)
+	for kind, listed := range map[string][]component{
+		"receivers": m.Receivers, "processors": m.Processors, "exporters": m.Exporters, "extensions": m.Extensions,
+	} {
+		require.Len(t, got[kind], len(listed), kind)
+		for _, c := range listed {
+			importPath, _ := c.is()
+			assert.Contains(t, got[kind], typeOf(t, importPath), kind)
+		}
+	}
+}
+
+// components asks the binary.
+func components(t *testing.T) map[string][]string {
+	t.Helper()
+	var said map[string]yaml.Node
+	require.NoError(t, yaml.Unmarshal(run(t, nil, "components"), &said))
+	got := map[string][]string{}
+	for _, kind := range []string{"receivers", "processors", "exporters", "extensions"} {
+		node := said[kind]
+		var entries []struct {
+			Name string `yaml:"name"`
+		}
+		require.NoError(t, node.Decode(&entries))
+		for _, entry := range entries {
+			got[kind] = append(got[kind], entry.Name)
+		}
+	}
+	return got
+}
+
+// typeOf reads a component's type where it is written down: in its metadata.yaml.
+func typeOf(t *testing.T, importPath string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-f", "{{.Dir}}", importPath)
+	cmd.Dir = root
+	folder, err := cmd.Output()
+	require.NoError(t, err)
+	text, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(folder)), "metadata.yaml"))
+	require.NoError(t, err)
+	var metadata struct {
+		Type string `yaml:"type"`
+	}
+	require.NoError(t, yaml.Unmarshal(text, &metadata))
+	require.NotEmpty(t, metadata.Type, path.Base(importPath))
+	return metadata.Type
+}
+
+// Every configuration that is shipped is one that the binary takes.
+func TestConfigurationsAreValid(t *testing.T) {
+	t.Parallel()
+	shipped, err := filepath.Glob(filepath.Join(root, "deploy", "*.yaml"))
+	require.NoError(t, err)
+	shipped = append(shipped, filepath.Join(root, "otelcol-config.yaml"))
+	for _, file := range shipped {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			t.Parallel()
+			run(t, []string{
+				"DATABASE_URL=postgres://looptrace@127.0.0.1:5432/looptrace",
+				"CLICKHOUSE_URL=clickhouse://127.0.0.1:9000/looptrace",
+				"KAFKA_BROKERS=127.0.0.1:9092,127.0.0.1:9093",
+			}, "validate", "--config", file)
+		})
+	}
+}
+
+func run(t *testing.T, env []string, arguments ...string) []byte {
+	t.Helper()
+	program, err := binary()
+	require.NoError(t, err)
+	cmd := exec.CommandContext(t.Context(), program, arguments...)
+	cmd.Env = append(os.Environ(), env...)
+	var said strings.Builder
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	require.NoError(t, err, said.String())
+	return out
+}
