@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -12,64 +11,85 @@ import (
 	"github.com/looptrace/looptrace/test/product"
 )
 
-// readers is how many runs are read back at once.
-const readers = 4
+const (
+	// readers is how many runs are read back at once.
+	readers = 4
+	// listPause is the time between two readings of the whole list.
+	listPause = 500 * time.Millisecond
+)
 
-// Verify reads every acknowledged run back, waiting until ctx ends for those that are not visible yet, and
-// tells what is missing, double or wrong: each run by its id, each span of it, and each once in the list.
-func Verify(ctx context.Context, reader product.Reader, projectID string, runs []Run) error {
-	listed := make(map[string]int)
-	group, reading := errgroup.WithContext(ctx)
+// Verify waits until every run of the ledger is listed as it was sent, at most as long as given, and then
+// reads each back by its id. It tells what is missing, double or wrong.
+func Verify(ctx context.Context, reader product.Reader, projectID string, runs []Run, within time.Duration) error {
+	if err := VerifyListed(ctx, reader, projectID, runs, within); err != nil {
+		return err
+	}
+	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(readers)
 	for _, run := range runs {
-		group.Go(func() error { return verifyRun(reading, reader, run) })
+		group.Go(func() error { return verifyRun(ctx, reader, run) })
 	}
-	if err := group.Wait(); err != nil {
-		return err
-	}
-	all, err := reader.Runs(ctx, projectID)
-	if err != nil {
-		return err
-	}
-	byID := make(map[string]product.Run, len(all))
-	for _, run := range all {
-		listed[run.RunID]++
-		byID[run.RunID] = run
-	}
-	var problems []error
-	for id, times := range listed {
-		if times > 1 {
-			problems = append(problems, fmt.Errorf("run %s is listed %d times", id, times))
+	return group.Wait() //nolint:wrapcheck // each names its run
+}
+
+// VerifyListed reads the list until it holds each run once and as it was sent, at most as long as given.
+func VerifyListed(ctx context.Context, reader product.Reader, projectID string, runs []Run, within time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	pause := time.NewTicker(listPause)
+	defer pause.Stop()
+	for {
+		all, err := reader.Runs(ctx, projectID)
+		if err == nil {
+			if err = compareList(runs, all); err == nil {
+				return nil
+			}
 		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("not readable after %s: %w", within, err)
+		case <-pause.C:
+		}
+	}
+}
+
+// compareList tells how the list differs from what was sent.
+func compareList(runs []Run, all []product.Run) error {
+	const most = 10 // told one by one
+	listed := make(map[string]product.Run, len(all))
+	var problems []error
+	for _, run := range all {
+		if _, twice := listed[run.RunID]; twice {
+			problems = append(problems, fmt.Errorf("run %s is listed twice", run.RunID))
+		}
+		listed[run.RunID] = run
 	}
 	for _, run := range runs {
-		switch found, ok := byID[run.ID.String()]; {
+		found, ok := listed[run.ID.String()]
+		switch {
 		case !ok:
-			problems = append(problems, fmt.Errorf("run %s is not listed", run.ID))
-		default:
+			problems = append(problems, fmt.Errorf("run %s by %s, acknowledged at %s, is missing",
+				run.ID, run.Door, run.Accepted.Format(time.StampMilli)))
+		case !run.Shown(found):
 			problems = append(problems, run.compare(found))
 		}
+	}
+	if count := len(problems); count > most {
+		problems = append(problems[:most], fmt.Errorf("and %d more of %d runs", count-most, len(runs)))
 	}
 	return errors.Join(problems...)
 }
 
-// verifyRun waits until a run is whole, and proves that it has each span once. What is seen meanwhile may be
-// less than the run, but never more.
+// verifyRun proves that a run is read by its id as it was sent, with each of its spans once.
 func verifyRun(ctx context.Context, reader product.Reader, run Run) error {
-	err := product.Wait(ctx, func(ctx context.Context) error {
-		found, ok, err := reader.Run(ctx, run.ID.String())
-		if err != nil {
-			return err
-		}
-		if !ok {
-			return fmt.Errorf("run %s by %s, acknowledged at %s, is missing", run.ID, run.Door, run.Accepted.Format(time.StampMilli))
-		}
-		if found.SpanCount > run.Spans {
-			return product.Permanent(run.compare(found))
-		}
-		return run.compare(found)
-	})
+	found, ok, err := reader.Run(ctx, run.ID.String())
 	if err != nil {
+		return err
+	}
+	if !ok {
+		return fmt.Errorf("run %s by %s is listed, but not found by its id", run.ID, run.Door)
+	}
+	if err := run.compare(found); err != nil {
 		return err
 	}
 	var page struct {
@@ -77,7 +97,7 @@ func verifyRun(ctx context.Context, reader product.Reader, run Run) error {
 			SpanID string `json:"span_id"`
 		} `json:"data"`
 	}
-	status, err := reader.Get(ctx, "/v1/runs/"+url.PathEscape(run.ID.String())+"/spans", &page)
+	status, err := reader.Get(ctx, "/v1/runs/"+run.ID.String()+"/spans", &page)
 	if err != nil {
 		return err
 	}
