@@ -4,10 +4,10 @@ import { ApiError } from "./problem";
 /** The key of the caller's own description; null stands for "no session". */
 export const meKey = ["me"] as const;
 
-/** Retries what may pass by itself: no answer, 5xx. A 4xx says what it says. */
+/** Tries once more what may pass by itself: no answer, 5xx. A 4xx says what it says. */
 function shouldRetry(failures: number, error: Error): boolean {
   if (error instanceof ApiError && error.status >= 400 && error.status < 500) return false;
-  return failures < 2;
+  return failures < 1;
 }
 
 /** Makes the query client; an answer 401 anywhere ends the session here, which leads to the login page. */

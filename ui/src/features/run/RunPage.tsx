@@ -50,12 +50,15 @@ function RunView({ projectId, runId }: { projectId: string; runId: string }) {
   const isRunning = run.data?.status === "running";
 
   const failure = useMemo(() => firstFailure(tree), [tree]);
-  const wanted = params.get("span");
+  // What the page opened at stays, whatever else comes.
+  const [opened, setOpened] = useState<string>();
+  const wanted = params.get("span") ?? opened ?? null;
   // A failing span may still be among those that come: the choice waits for it rather than jump.
   const isSearching = !failure && spans.hasNextPage && (run.data?.error_count ?? 0) > 0;
   const chosen =
     wanted === null ? (failure ?? (isSearching ? undefined : tree.order[0])) : tree.byId.get(wanted);
   const selectedId = wanted ?? chosen?.span.span_id;
+  if (opened === undefined && selectedId !== undefined) setOpened(selectedId);
 
   const setParam = useCallback(
     (name: string, value: string) => {

@@ -61,7 +61,9 @@ export function SpanTree(props: Props) {
   useEffect(() => {
     if (selectedIndex < 0 || shownId.current === selectedId) return;
     shownId.current = selectedId;
-    virtual.scrollToIndex(selectedIndex);
+    const { startIndex, endIndex } = virtual.range ?? { startIndex: 0, endIndex: 0 };
+    const isNear = selectedIndex >= startIndex - 1 && selectedIndex <= endIndex + 1;
+    virtual.scrollToIndex(selectedIndex, { align: isNear ? "auto" : "center" });
   }, [selectedIndex, selectedId, virtual]);
 
   const hasRows = nodes.length > 0;

@@ -59,6 +59,15 @@ describe("with errors", () => {
   const names = (nodes: { span: TreeSpan }[]) => nodes.map((node) => node.span.span_id);
 
   it("finds where the failure began", () => expect(firstFailure(tree)?.span.span_id).toBe("tool"));
+  it("takes the earliest of several", () => {
+    const spans = [
+      span("a", null),
+      span("b", "a", 1),
+      span("late", "b", 9, "error"),
+      span("soon", "a", 2, "error"),
+    ];
+    expect(firstFailure(buildTree(spans))?.span.span_id).toBe("soon");
+  });
   it("finds none in a good run", () => expect(firstFailure(buildTree([span("a", null)]))).toBeUndefined());
   it.each([
     ["plan", 1, "act"],

@@ -88,9 +88,14 @@ export function visibleNodes<S extends TreeSpan>(tree: Tree<S>, closed: Readonly
   return out;
 }
 
-/** Where a failure began: the first failed span with no failed span below it. */
+/** Where failure began: of the failed spans with no failed span below them, the one that started first. */
 export function firstFailure<S extends TreeSpan>(tree: Tree<S>): Node<S> | undefined {
-  return tree.order.find((node) => node.span.status === "error" && node.errorsBelow === 0);
+  let first: Node<S> | undefined;
+  for (const node of tree.order) {
+    if (node.span.status !== "error" || node.errorsBelow > 0) continue;
+    if (!first || byStart(node, first) < 0) first = node;
+  }
+  return first;
 }
 
 /** The failed span after (step 1) or before (step -1) the given one, around the end. */
