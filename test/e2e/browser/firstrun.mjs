@@ -1,0 +1,54 @@
+// A person follows the page "Send a run": makes a key there, pastes what it shows into a shell, sees the run arrive.
+import { execFile } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { promisify } from "node:util";
+import { inspect } from "./inspect.mjs";
+import { check, scenario, until } from "./scenario.mjs";
+
+const execute = promisify(execFile);
+
+await scenario(async (page, { projectId, python, scratch }) => {
+  await page.goto(`/p/${projectId}/runs`);
+  await page.getByText("No runs yet.").waitFor();
+  await inspect(page, "runs-empty");
+  await page.getByRole("link", { name: "Send your first run" }).click();
+  await page.waitForURL("**/start");
+
+  const arrival = page.getByTestId("arrival");
+  await arrival.getByText("Waiting for the first run").waitFor();
+  await inspect(page, "start");
+  await page.getByRole("button", { name: "Make an Ingest key" }).click();
+  await page.getByRole("button", { name: "Key made" }).waitFor();
+  const key = await page.getByLabel("Key", { exact: true }).inputValue();
+  check(/^lt_\w{16}\.\w{49}$/.test(key), `a whole key: ${key}`);
+
+  await execute("bash", ["-c", await snippet(page, "curl", "curl")]);
+  await arrival.getByText("Your first run arrived: hello looptrace").waitFor();
+  await inspect(page, "start-arrived");
+  await arrival.getByRole("link", { name: "Open the run" }).click();
+  await page.waitForURL("**/runs/*");
+  await page.getByRole("heading", { level: 1, name: "hello looptrace" }).waitFor();
+  await until("the run's two spans", async () => (await page.getByTestId("span-row").count()) === 2);
+
+  // The other ways in, each on a page of its own so that its example has ids of its own.
+  await page.goto(`/p/${projectId}/start`);
+  await page.getByLabel("Key", { exact: true }).fill(key);
+  await arrival.getByText("waiting for a new one").waitFor();
+  await execute("bash", ["-c", await snippet(page, "curl, OTLP", "curl-otlp")]);
+  await arrival.getByText("A run arrived: chat gpt-4o-mini").waitFor();
+
+  await page.goto(`/p/${projectId}/start`);
+  await page.getByLabel("Key", { exact: true }).fill(key);
+  await arrival.getByText("waiting for a new one").waitFor();
+  writeFileSync(`${scratch}/hello.py`, await snippet(page, "Python", "python"));
+  await execute(python, [`${scratch}/hello.py`]);
+  await arrival.getByText("A run arrived: hello looptrace").waitFor();
+});
+
+/** The code of a tab, as its copy button gives it. */
+async function snippet(page, tab, id) {
+  await page.getByRole("tab", { name: tab, exact: true }).click();
+  const block = page.getByTestId(`snippet-${id}`).getByLabel("code", { exact: true });
+  await block.waitFor();
+  return block.innerText();
+}

@@ -1,0 +1,88 @@
+// A person looks for a run: filters, the address that keeps them, search, the keyboard.
+import { check, same, scenario, until } from "./scenario.mjs";
+
+await scenario(async (page, { projectId, needle, needleName, needleWords }) => {
+  const rows = page.getByTestId("run-row");
+  const names = () => rows.locator("[data-run]").allTextContents();
+  const statuses = () => rows.evaluateAll((all) => [...new Set(all.map((row) => row.dataset.status))]);
+  const focused = () => page.evaluate(() => document.activeElement?.dataset.run ?? null);
+  const param = (name) => new URL(page.url()).searchParams.getAll(name);
+  const choose = async (menu, option) => {
+    await page.getByRole("button", { name: menu, exact: true }).click();
+    await page.getByRole("menuitemcheckbox", { name: option, exact: true }).click();
+    await page.keyboard.press("Escape");
+  };
+
+  await page.goto("/");
+  await page.waitForURL(`**/p/${projectId}/runs`);
+  await until("runs in the list", async () => (await rows.count()) > 10);
+
+  await choose("Status", "error");
+  await same("the status in the address", ["error"], async () => param("status"));
+  await same("only failed runs", ["error"], statuses);
+  await page.reload();
+  await same("only failed runs after a reload", ["error"], statuses);
+  await page.getByRole("button", { name: "Remove filter status: error" }).click();
+  await until("other runs too", async () => (await statuses()).length > 1);
+
+  await choose("Kind", "llm");
+  await same("the kind in the address", ["llm"], async () => param("kind"));
+  await until("only runs of the kind", async () => !(await names()).includes(needleName));
+  await page.goBack();
+  await same("no kind in the address", [], async () => param("kind"));
+
+  await page.keyboard.press("/");
+  check(
+    await page.evaluate(() => document.activeElement?.getAttribute("type") === "search"),
+    "/ leads to the search",
+  );
+  await page.keyboard.type(needleName);
+  await same("the run of that name", [needleName], names);
+  await same("the search in the address", [needleName], async () => param("search"));
+  await page.reload();
+  await same("the run of that name after a reload", [needleName], names);
+  const search = page.getByLabel("Search runs");
+  await search.fill(needleWords);
+  await until("words of input and output find nothing, as they stand in different spans or one", async () => {
+    const found = await names();
+    return found.length === 0 || found.every((name) => name === needleName);
+  });
+  await search.fill("no run has these words xyzzy");
+  await page.getByText("No run matches these filters.").waitFor();
+  await page.getByRole("button", { name: "Clear filters" }).click();
+  await until("all runs again", async () => (await rows.count()) > 10);
+
+  const first = await rows.first().locator("[data-run]").getAttribute("data-run");
+  const second = await rows.nth(1).locator("[data-run]").getAttribute("data-run");
+  await page.keyboard.press("j");
+  await same("j leads to the first run", first, focused);
+  await page.keyboard.press("j");
+  await same("j leads to the next run", second, focused);
+  await page.keyboard.press("k");
+  await same("k leads back", first, focused);
+  await page.keyboard.press("Enter");
+  await page.waitForURL(`**/runs/${first}*`);
+  await page.getByTestId("span-tree").waitFor();
+  await page.keyboard.press("Escape");
+  await page.waitForURL(`**/p/${projectId}/runs`);
+  await same("Escape leads to the row that was left", first, focused);
+  await page.keyboard.press("e");
+  await same("e shows only failed runs", ["error"], statuses);
+  await page.keyboard.press("e");
+  await until("e shows all again", async () => (await statuses()).length > 1);
+  await page.keyboard.press("?");
+  await page.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor();
+  await page.keyboard.press("Escape");
+
+  // The end of the list comes by scrolling, however long it is.
+  const list = page.getByTestId("run-list");
+  await until("the end of the list", async () => {
+    await list.evaluate((element) => element.scrollTo(0, element.scrollHeight));
+    return /^\d+ runs$/.test(await list.evaluate((element) => element.lastElementChild.textContent));
+  });
+
+  await page.goto(`/p/${projectId}/runs?session_id=e2e-session`);
+  await same("the session's run", [needleName], names);
+  await rows.first().locator("[data-run]").click();
+  await page.waitForURL(`**/runs/${needle}*`);
+});

@@ -1,0 +1,66 @@
+// Every page as it looks, and whether everyone can use it.
+import { inspect } from "./inspect.mjs";
+import { scenario, until } from "./scenario.mjs";
+
+await scenario(async (page, { projectId, needle, trip, largest }) => {
+  const project = `/p/${projectId}`;
+  const tree = page.getByTestId("span-tree");
+
+  await page.goto(`${project}/runs`);
+  await until("runs", async () => (await page.getByTestId("run-row").count()) > 10);
+  await inspect(page, "runs");
+  await page.goto(`${project}/runs?status=error&kind=agent&range=7d`);
+  await page.getByRole("list", { name: "Filters" }).waitFor();
+  await inspect(page, "runs-filtered");
+  await page.goto(`${project}/runs?search=no+run+has+these+words+xyzzy`);
+  await page.getByText("No run matches these filters.").waitFor();
+  await inspect(page, "runs-none-match");
+
+  for (const [name, runId] of [
+    ["run", needle],
+    ["run-failed", trip],
+    ["run-large", largest],
+  ]) {
+    if (!runId) continue;
+    await page.goto(`${project}/runs/${runId}`);
+    await tree.waitFor();
+    await page.getByTestId("span-detail").getByRole("tabpanel").waitFor();
+    await inspect(page, name);
+  }
+  if (trip) {
+    await page.goto(`${project}/runs/${trip}`);
+    await page.getByTestId("span-row").filter({ hasText: "chat" }).click();
+    for (const [tab, name] of [
+      ["Messages", "messages"],
+      ["Attributes", "attributes"],
+      ["Raw", "raw"],
+    ]) {
+      await page.getByRole("tab", { name: tab }).click();
+      await page.getByRole("tabpanel").waitFor();
+      await inspect(page, `run-${name}`);
+    }
+  }
+  await page.goto(`${project}/runs/00000000-0000-4000-8000-000000000000`);
+  await page.getByTestId("problem").waitFor();
+  await inspect(page, "run-missing");
+
+  await page.goto(`${project}/keys`);
+  await page.getByTestId("key-row").first().waitFor();
+  await inspect(page, "keys");
+  await page.getByRole("button", { name: "New key" }).click();
+  await page.getByRole("dialog").waitFor();
+  await page.getByRole("radio", { name: "Custom" }).check();
+  await inspect(page, "keys-new");
+
+  await page.goto(`${project}/settings`);
+  await page.getByLabel("Project name").waitFor();
+  await inspect(page, "settings");
+  await page.goto(`${project}/nothing-here`);
+  await page.getByRole("main").waitFor();
+  await inspect(page, "not-found");
+  await page.goto(`${project}/runs`);
+  await until("runs", async () => (await page.getByTestId("run-row").count()) > 10);
+  await page.keyboard.press("?");
+  await page.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor();
+  await inspect(page, "shortcuts");
+});

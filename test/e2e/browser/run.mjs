@@ -1,0 +1,97 @@
+// A person reads a failed run: it opens at the failure, the tree moves by keys, the messages are those that were sent.
+import { check, same, scenario, until } from "./scenario.mjs";
+
+await scenario(async (page, { projectId, runId, trip }) => {
+  const [chat, booking] = trip.steps;
+  const tree = page.getByTestId("span-tree");
+  const rows = page.getByTestId("span-row");
+  const detail = page.getByTestId("span-detail");
+  const selected = () => tree.locator("[aria-selected=true]").getAttribute("aria-label");
+  const select = (step) => rows.filter({ hasText: step.name }).first().click();
+  const isAt = (step) =>
+    until(`the selection at ${step.name}`, async () => (await selected()).startsWith(`${step.name},`));
+
+  await page.goto(`/p/${projectId}/runs/${runId}`);
+  await page.getByRole("heading", { level: 1, name: trip.name }).waitFor();
+  check((await page.getByTestId("run-status").textContent()).includes("error"), "the run's status is told");
+  check((await page.getByTestId("run-tokens").textContent()).includes("1,291"), "the run's tokens are told");
+  check((await page.getByTestId("run-cost").textContent()).includes("unknown"), "an unknown cost is unknown");
+
+  await isAt(booking);
+  const error = page.getByTestId("span-error");
+  for (const words of [booking.error.type, booking.error.message, "at book_hotel (tools:12)"]) {
+    await error.getByText(words).first().waitFor();
+  }
+  await same("the spans in the tree", [trip.name, chat.name, booking.name], () =>
+    rows.evaluateAll((all) => all.map((row) => row.getAttribute("aria-label").split(",")[0])),
+  );
+  await same("the depths", ["1", "2", "2"], () =>
+    rows.evaluateAll((all) => all.map((row) => row.getAttribute("aria-level"))),
+  );
+  const bars = await rows.evaluateAll((all) =>
+    all.map((row) => row.querySelector("[data-status][style*=width]").getBoundingClientRect().width),
+  );
+  check(bars.every((width) => width >= 1) && bars[0] > bars[1] && bars[0] > bars[2], `a waterfall: ${bars}`);
+
+  await tree.focus();
+  await page.keyboard.press("ArrowUp");
+  await isAt(chat);
+  await page.keyboard.press("Home");
+  await isAt(trip);
+  await page.keyboard.press("ArrowLeft");
+  await until("closed, one row", async () => (await rows.count()) === 1);
+  await page.keyboard.press("ArrowRight");
+  await until("open, three rows", async () => (await rows.count()) === 3);
+  await page.keyboard.press("End");
+  await isAt(booking);
+  await page.keyboard.press("n");
+  await isAt(trip);
+  await page.keyboard.press("n");
+  await isAt(booking);
+
+  await select(chat);
+  const attributes = chat.attributes;
+  const [question] = attributes["gen_ai.input.messages"];
+  const [answer] = attributes["gen_ai.output.messages"];
+  const messages = page.getByTestId("message");
+  await same("the roles", ["system", "user", "assistant"], () =>
+    messages.evaluateAll((all) => all.map((message) => message.dataset.role)),
+  );
+  await messages.nth(1).getByText(question.parts[0].content, { exact: true }).waitFor();
+  await messages.nth(2).getByText(answer.parts[0].content, { exact: true }).waitFor();
+  check((await messages.nth(2).textContent()).includes("book_hotel"), "the tool call is shown");
+  await messages.nth(0).getByText("Instructions").click();
+  await messages.nth(0).getByText(attributes["gen_ai.system_instructions"][0].content, { exact: true }).waitFor();
+  for (const fact of ["1,204", "87", "1,024", "openai", "tool_call"]) {
+    check((await detail.textContent()).includes(fact), `the detail tells ${fact}`);
+  }
+
+  await detail.getByRole("tab", { name: "Attributes" }).click();
+  for (const [key, value] of [
+    ["gen_ai.request.model", "gpt-4o-mini"],
+    ["gen_ai.request.temperature", "0.25"],
+    ["service.name", "go-http-ingest"],
+  ]) {
+    const line = detail.getByRole("row").filter({ has: page.getByRole("rowheader", { name: key, exact: true }) });
+    check((await line.getByRole("cell").first().textContent()) === value, `the attribute ${key} is ${value}`);
+  }
+  await detail.getByLabel("Filter attributes").fill("temperature");
+  await same("the attributes that match", 1, () => detail.getByRole("row").count());
+  check(new URL(page.url()).searchParams.get("tab") === "attributes", "the tab stands in the address");
+  await page.reload();
+  await isAt(chat);
+  await detail.getByRole("tab", { name: "Attributes", selected: true }).waitFor();
+  await detail.getByRole("tab", { name: "Raw" }).click();
+  await detail.getByText("gen_ai.request.temperature").first().waitFor();
+
+  await select(booking);
+  await detail.getByRole("tab", { name: "Tool" }).click();
+  await detail.getByText("call_1").first().waitFor();
+  await detail.getByText("Zürich").first().waitFor();
+
+  const missing = "00000000-0000-4000-8000-000000000000";
+  await page.goto(`/p/${projectId}/runs/${missing}`);
+  await page.getByTestId("problem").waitFor();
+  await page.getByRole("button", { name: "Back to the runs" }).click();
+  await page.waitForURL(`**/p/${projectId}/runs`);
+});

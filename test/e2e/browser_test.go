@@ -1,0 +1,68 @@
+package e2e
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// browser plays the scenarios of test/e2e/browser, each a program of its own in a fresh Chromium that
+// remembers no more than the session's cookie.
+type browser struct {
+	chromium, scripts, output, state string
+}
+
+func newBrowser(t *testing.T) *browser {
+	t.Helper()
+	chromium := os.Getenv("LOOPTRACE_CHROMIUM")
+	if chromium == "" {
+		chromium = "/usr/bin/chromium"
+	}
+	_, err := os.Stat(chromium)
+	require.NoError(t, err, "Chromium is needed: scripts/prerequisites installs it, LOOPTRACE_CHROMIUM names another")
+	output, err := filepath.Abs("output")
+	require.NoError(t, err)
+	require.NoError(t, os.RemoveAll(output))
+	require.NoError(t, os.MkdirAll(output, 0o755))
+	return &browser{
+		chromium: chromium, scripts: installNode(t, "browser"), output: output,
+		state: filepath.Join(t.TempDir(), "session.json"),
+	}
+}
+
+// finding is something that a scenario saw and that did not stop it.
+type finding struct {
+	// What is the rule broken and Where the place, in words.
+	What  string `json:"what"`
+	Where string `json:"where"`
+}
+
+// play runs one scenario with its input and reads its result. A scenario fails by its exit code; each of its
+// findings fails the test too, all of them told.
+func (b *browser) play(t *testing.T, scenario string, input map[string]any, result any) {
+	t.Helper()
+	text, err := json.Marshal(input)
+	require.NoError(t, err)
+	cmd := command(t, "node", filepath.Join(b.scripts, scenario+".mjs"))
+	cmd.Env = append(cmd.Env,
+		"SCENARIO="+scenario, "INPUT="+string(text), "CHROMIUM="+b.chromium, "OUTPUT="+b.output, "STATE="+b.state)
+	output := mustRun(t, cmd)
+	var told struct {
+		Findings []finding       `json:"findings"`
+		Result   json.RawMessage `json:"result"`
+	}
+	require.NoError(t, json.Unmarshal(output, &told), "%s", output)
+	var findings strings.Builder
+	for _, f := range told.Findings {
+		findings.WriteString("\n  " + f.Where + ": " + f.What)
+	}
+	assert.Empty(t, told.Findings, "the browser found:%s", &findings)
+	if result != nil {
+		require.NoError(t, json.Unmarshal(told.Result, result))
+	}
+}

@@ -1,0 +1,204 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/looptrace/looptrace/test/product"
+)
+
+// run is a run as the API shows it.
+type run struct {
+	RunID          string            `json:"run_id"`
+	Name           string            `json:"name"`
+	Kind           string            `json:"kind"`
+	Status         string            `json:"status"`
+	StartTime      time.Time         `json:"start_time"`
+	EndTime        *time.Time        `json:"end_time"`
+	Inputs         *string           `json:"inputs"`
+	Outputs        *string           `json:"outputs"`
+	Error          *failure          `json:"error"`
+	SessionID      *string           `json:"session_id"`
+	ConversationID *string           `json:"conversation_id"`
+	UserID         *string           `json:"user_id"`
+	AgentName      *string           `json:"agent_name"`
+	Tags           []string          `json:"tags"`
+	Metadata       map[string]string `json:"metadata"`
+	Environment    *string           `json:"environment"`
+	Release        *string           `json:"release"`
+	Models         []string          `json:"models"`
+	Usage          *usage            `json:"usage"`
+	CostUSD        *float64          `json:"cost_usd"`
+	SpanCount      int               `json:"span_count"`
+	ErrorCount     int               `json:"error_count"`
+	LLMCallCount   int               `json:"llm_call_count"`
+	ToolCallCount  int               `json:"tool_call_count"`
+}
+
+type failure struct {
+	Type    string `json:"type"`
+	Message string `json:"message"`
+	Stack   string `json:"stack"`
+}
+
+// usage is token counts; nil where unknown.
+type usage struct {
+	Input      *int64 `json:"input_tokens"`
+	Output     *int64 `json:"output_tokens"`
+	CacheRead  *int64 `json:"cache_read_input_tokens"`
+	CacheWrite *int64 `json:"cache_write_input_tokens"`
+	Reasoning  *int64 `json:"reasoning_output_tokens"`
+	Total      *int64 `json:"total_tokens"`
+}
+
+// span is a span as the API shows it, whole.
+type span struct {
+	SpanID             string         `json:"span_id"`
+	ParentSpanID       *string        `json:"parent_span_id"`
+	Name               string         `json:"name"`
+	Kind               string         `json:"kind"`
+	Operation          *string        `json:"operation"`
+	Status             string         `json:"status"`
+	Error              *failure       `json:"error"`
+	Depth              int            `json:"depth"`
+	Provider           *string        `json:"provider"`
+	ServiceName        *string        `json:"service_name"`
+	RequestModel       *string        `json:"request_model"`
+	ResponseModel      *string        `json:"response_model"`
+	SystemInstructions any            `json:"system_instructions"`
+	InputMessages      any            `json:"input_messages"`
+	OutputMessages     any            `json:"output_messages"`
+	ToolDefinitions    any            `json:"tool_definitions"`
+	Inputs             *string        `json:"inputs"`
+	Outputs            *string        `json:"outputs"`
+	Tool               *tool          `json:"tool"`
+	Usage              *usage         `json:"usage"`
+	CostUSD            *float64       `json:"cost_usd"`
+	FinishReasons      []string       `json:"finish_reasons"`
+	AgentName          *string        `json:"agent_name"`
+	Attributes         map[string]any `json:"attributes"`
+	ResourceAttributes map[string]any `json:"resource_attributes"`
+	ScopeName          *string        `json:"scope_name"`
+	Events             []event        `json:"events"`
+}
+
+type tool struct {
+	Name      *string `json:"name"`
+	CallID    *string `json:"call_id"`
+	Arguments *string `json:"arguments"`
+	Result    *string `json:"result"`
+}
+
+type event struct {
+	Name       string         `json:"name"`
+	Attributes map[string]any `json:"attributes"`
+}
+
+// get reads a path of the API into into, which stays as it is where the answer is not 200. Numbers keep
+// their digits.
+func (s *story) get(ctx context.Context, path string, into any) (status int, err error) {
+	answer, err := product.Do(ctx, http.MethodGet, s.web()+path, http.Header{"Authorization": {"Bearer " + s.adminKey}}, nil)
+	if err != nil || answer.Status != http.StatusOK {
+		return answer.Status, err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(answer.Body))
+	decoder.UseNumber()
+	if err := decoder.Decode(into); err != nil {
+		return answer.Status, product.Permanent(fmt.Errorf("read the answer to %s: %w", path, err))
+	}
+	return answer.Status, nil
+}
+
+// awaitRun waits until a run is there and as complete accepts it.
+func (s *story) awaitRun(t *testing.T, id string, complete func(run) error) run {
+	t.Helper()
+	var found run
+	eventually(t, func(ctx context.Context) error {
+		found = run{}
+		status, err := s.get(ctx, "/v1/runs/"+id, &found)
+		if err != nil {
+			return err
+		}
+		if status != http.StatusOK {
+			return fmt.Errorf("run %s: the API answers %d", id, status)
+		}
+		if err := complete(found); err != nil {
+			return fmt.Errorf("run %s: %w", id, err)
+		}
+		return nil
+	})
+	return found
+}
+
+// ofSpans accepts a run that has so many spans, no more and no less.
+func ofSpans(want int) func(run) error {
+	return func(r run) error {
+		if r.SpanCount == want {
+			return nil
+		}
+		return fmt.Errorf("it has %d spans instead of %d", r.SpanCount, want)
+	}
+}
+
+// spans reads all spans of a run, whole, in start order.
+func (s *story) spans(t *testing.T, id string) []span {
+	t.Helper()
+	query := url.Values{"full": {"true"}, "limit": {"1000"}}
+	var all []span
+	for {
+		var page struct {
+			Data       []span  `json:"data"`
+			HasMore    bool    `json:"has_more"`
+			NextCursor *string `json:"next_cursor"`
+		}
+		status, err := s.get(t.Context(), "/v1/runs/"+id+"/spans?"+query.Encode(), &page)
+		require.NoError(t, err)
+		require.Equal(t, http.StatusOK, status)
+		all = append(all, page.Data...)
+		if !page.HasMore {
+			return all
+		}
+		require.NotNil(t, page.NextCursor)
+		query.Set("cursor", *page.NextCursor)
+	}
+}
+
+// runs lists the project's runs that a query selects, all pages.
+func (s *story) runs(t *testing.T, query url.Values) []run {
+	t.Helper()
+	query.Set("project_id", s.projectID)
+	query.Set("limit", "500")
+	var all []run
+	for {
+		var page struct {
+			Data       []run   `json:"data"`
+			HasMore    bool    `json:"has_more"`
+			NextCursor *string `json:"next_cursor"`
+		}
+		status, err := s.get(t.Context(), "/v1/runs?"+query.Encode(), &page)
+		require.NoError(t, err)
+		require.Equal(t, http.StatusOK, status)
+		all = append(all, page.Data...)
+		if !page.HasMore {
+			return all
+		}
+		require.NotNil(t, page.NextCursor)
+		query.Set("cursor", *page.NextCursor)
+	}
+}
+
+func deref[T any](value *T) T {
+	if value == nil {
+		var zero T
+		return zero
+	}
+	return *value
+}
