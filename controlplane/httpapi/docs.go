@@ -277,7 +277,8 @@ func curl(path, method string, operation *openapi3.Operation) string {
 	return b.String()
 }
 
-// sampleOf is a small value of the schema: what is required, and one element of a list.
+// sampleOf is a small value of the schema: what is required, or everything where nothing is, and one element
+// of a list.
 func sampleOf(schema *openapi3.Schema) any {
 	switch {
 	case len(schema.Enum) > 0:
@@ -287,7 +288,7 @@ func sampleOf(schema *openapi3.Schema) any {
 	case schema.Type.Is(openapi3.TypeObject):
 		object := map[string]any{}
 		for name, member := range schema.Properties {
-			if slices.Contains(schema.Required, name) {
+			if len(schema.Required) == 0 || slices.Contains(schema.Required, name) {
 				object[name] = sampleOf(member.Value)
 			}
 		}

@@ -98,7 +98,7 @@ func TestPageOfTheAPI(t *testing.T) {
 	page := w.Body.String()
 	assert.Equal(t, "text/html; charset=utf-8", w.Header().Get("Content-Type"))
 	assert.Contains(t, w.Header().Get("Content-Security-Policy"), "default-src 'none'; style-src 'self'")
-	for _, text := range []string{`id="listRuns"`, `id="schema-Run"`, `href="#schema-RunPage"`, "required", "Authorization: Bearer"} {
+	for _, text := range []string{`id="listRuns"`, `id="schema-Run"`, `href="#schema-RunPage"`, "required", "Authorization: Bearer", "&#34;start_time&#34;:&#34;2026-01-02T03:04:05Z&#34;"} {
 		assert.Contains(t, page, text)
 	}
 	assert.NotContains(t, page, "<script")
