@@ -171,7 +171,7 @@ func TestAcknowledgedRecordsSurviveKills(t *testing.T) {
 func TestProducerGoesOnAfterACleanStopAndAKill(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "queue")
-	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // only asks for a free port
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	config := testConfig(dir)
 	config.Addr = listener.Addr().String()
@@ -339,7 +339,7 @@ func TestAWriteThatFailsEndsTheProcess(t *testing.T) {
 	var code int
 	exit = func(c int) { code = c }
 	t.Cleanup(func() { exit = os.Exit })
-	l := logger{slog.New(slog.NewTextHandler(io.Discard, nil))}
+	l := logger{slog.New(slog.DiscardHandler)}
 	l.Logf(kfake.LogLevelWarn, "compact groups.log: %v", io.ErrShortWrite)
 	assert.Zero(t, code)
 	l.Logf(kfake.LogLevelWarn, "persist batch %s-%d: %v", topic, 0, io.ErrShortWrite)

@@ -82,7 +82,7 @@ func (b *Broker) room() error {
 
 func size(dir string) (int64, error) {
 	var total int64
-	err := filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
+	err := filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error { //nolint:gosec // our own folder
 		if err != nil || entry.IsDir() {
 			return ignoreGone(err)
 		}
@@ -112,5 +112,5 @@ func freeSpace(dir string) (int64, error) {
 	if err := syscall.Statfs(dir, &stat); err != nil {
 		return 0, fmt.Errorf("measure the disk: %w", err)
 	}
-	return int64(stat.Bavail) * int64(stat.Bsize), nil //nolint:gosec,unconvert // types differ between systems
+	return int64(stat.Bavail) * int64(stat.Bsize), nil //nolint:unconvert // types differ between systems
 }

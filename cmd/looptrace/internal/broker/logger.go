@@ -33,5 +33,5 @@ func (l logger) Logf(level kfake.LogLevel, format string, args ...any) {
 	if level == kfake.LogLevelError {
 		severity = slog.LevelError
 	}
-	l.log.Log(context.Background(), severity, message)
+	l.log.Log(context.Background(), severity, "the broker warns", "cause", message)
 }

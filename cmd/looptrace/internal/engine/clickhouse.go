@@ -119,11 +119,11 @@ func run(library string, args []string) error {
 	}
 	argv := make([]*byte, len(args)+1) // C wants a null at the end
 	for i, arg := range args {
-		argv[i] = unsafe.SliceData(append([]byte(arg), 0))
+		argv[i] = unsafe.SliceData(append([]byte(arg), 0)) //nolint:gosec // what C calls a string
 	}
 	var cmdline func(argc int32, argv **byte) unsafe.Pointer
 	purego.RegisterLibFunc(&cmdline, handle, "chdb_query_cmdline")
-	cmdline(int32(len(args)), &argv[0]) //nolint:gosec // a handful of arguments
+	cmdline(int32(len(args)), &argv[0])
 	runtime.KeepAlive(argv)
 	return errors.New("ClickHouse ended by itself")
 }

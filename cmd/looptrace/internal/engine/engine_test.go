@@ -38,7 +38,6 @@ const (
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(dataVariable); dir != "" {
 		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
-		defer stop()
 		server := engine.ClickHouse{
 			Library: folder.ClickHouse(), DataDir: dir,
 			TCPAddr: os.Getenv(tcpVariable), HTTPAddr: os.Getenv(httpVariable), MaxMemory: engine.MemoryCap(),
@@ -47,6 +46,7 @@ func TestMain(m *testing.M) {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
+		stop()
 		os.Exit(0)
 	}
 	os.Exit(m.Run())
@@ -61,7 +61,7 @@ func needEngines(t *testing.T) {
 
 func freeAddr(t *testing.T) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // only asks for a free port
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer listener.Close()
 	return listener.Addr().String()
@@ -134,7 +134,7 @@ func startPostgres(t *testing.T, p engine.Postgres) (*os.Process, <-chan struct{
 	t.Helper()
 	require.NoError(t, p.Prepare(t.Context()))
 	path, args := p.Command()
-	server := exec.Command(path) //nolint:noctx // ended below
+	server := exec.Command(path)
 	server.Args, server.Env, server.SysProcAttr = args, engine.PostgresEnv(), &p.User.Attr
 	require.NoError(t, server.Start())
 	ended := make(chan struct{})

@@ -16,7 +16,7 @@ func MemoryCap() uint64 {
 	if err != nil {
 		return maxMemory // not Linux
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }() // opened for reading
 	var kilobytes uint64
 	if _, err := fmt.Fscanf(file, "MemTotal: %d kB", &kilobytes); err != nil {
 		return maxMemory

@@ -130,11 +130,11 @@ func (p Postgres) initialise(ctx context.Context) error {
 	if err := os.WriteFile(password, []byte(p.Password+"\n"), 0o600); err != nil {
 		return fmt.Errorf("hand PostgreSQL its password: %w", err)
 	}
-	defer os.Remove(password)
+	defer func() { _ = os.Remove(password) }() // nobody else can read it
 	if err := errors.Join(p.User.own(unfinished), p.User.own(password)); err != nil {
 		return fmt.Errorf("hand PostgreSQL its data folder: %w", err)
 	}
-	cmd := exec.CommandContext(ctx, filepath.Join(p.Home, "bin", "initdb"),
+	cmd := exec.CommandContext(ctx, filepath.Join(p.Home, "bin", "initdb"), //nolint:gosec // our own engine and folders
 		"-D", unfinished, "-U", postgresUser, "--pwfile="+password, "--auth=scram-sha-256",
 		"--encoding=UTF8", "--locale-provider=builtin", "--locale=C.UTF-8", "--no-instructions")
 	cmd.Env = PostgresEnv()
@@ -246,7 +246,7 @@ func (p Postgres) CreateDatabase(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("connect to PostgreSQL: %w", err)
 	}
-	defer conn.Close(ctx)
+	defer func() { _ = conn.Close(ctx) }() // nothing is pending
 	var there bool
 	const find = "SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)"
 	if err := conn.QueryRow(ctx, find, postgresDatabase).Scan(&there); err != nil {

@@ -26,7 +26,7 @@ func Acquire(dir string) (*Lock, error) {
 		return nil, fmt.Errorf("the data folder %s cannot be locked: %w", dir, cause(err))
 	}
 	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		defer file.Close()
+		defer func() { _ = file.Close() }() // the lock is not ours
 		if errors.Is(err, syscall.EWOULDBLOCK) {
 			return nil, fmt.Errorf("looptrace is already running with the data folder %s (process %s); stop it first or name another folder with --data",
 				dir, holder(file))
@@ -60,7 +60,7 @@ func Running(dir string) (pid string, running bool) {
 	if err != nil {
 		return "", false
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }() // opened for reading
 	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_SH|syscall.LOCK_NB); err == nil {
 		return "", false // closing the file lets go again
 	}

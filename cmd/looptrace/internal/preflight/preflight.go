@@ -45,7 +45,7 @@ func Space(dir string) error {
 		}
 		dir = filepath.Dir(dir)
 	}
-	free := int64(stat.Bavail) * int64(stat.Bsize) //nolint:gosec,unconvert // types differ between systems
+	free := int64(stat.Bavail) * int64(stat.Bsize) //nolint:unconvert // types differ between systems
 	if free < MinFree {
 		return fmt.Errorf("the disk of %s has %d MiB left, %d MiB are needed; free some space or name another folder with --data",
 			dir, free>>20, MinFree>>20)

@@ -27,7 +27,7 @@ func oneLine(t *testing.T, err error, parts ...string) {
 
 func TestPort(t *testing.T) {
 	t.Parallel()
-	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // closed below
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	_, text, err := net.SplitHostPort(listener.Addr().String())
 	require.NoError(t, err)
@@ -60,7 +60,7 @@ func TestReadOnlyFolder(t *testing.T) {
 		t.Skip("root may write anywhere")
 	}
 	dir := t.TempDir()
-	require.NoError(t, os.Chmod(dir, 0o500)) //nolint:gosec // a folder that cannot be written
+	require.NoError(t, os.Chmod(dir, 0o500))
 	oneLine(t, preflight.Folder(dir), dir, "permission denied", "--data")
 }
 

@@ -203,7 +203,7 @@ func answers(url string) func(context.Context) error {
 		if err != nil {
 			return fmt.Errorf("ask for readiness: %w", err)
 		}
-		defer response.Body.Close()
+		defer func() { _ = response.Body.Close() }() // only the status counts
 		if response.StatusCode != http.StatusOK {
 			return fmt.Errorf("ask for readiness: it answered %s", response.Status)
 		}

@@ -41,7 +41,7 @@ type Options struct {
 
 // Run starts everything, keeps it running until ctx ends, and stops it in order; at the end of killed it
 // stops at once. What keeps it from starting is one joined error, a line each.
-func Run(ctx, killed context.Context, o Options) (err error) { //nolint:revive // two lifetimes
+func Run(ctx, killed context.Context, o Options) (err error) {
 	begin := time.Now()
 	lock, err := check(ctx, &o)
 	if err != nil {
@@ -83,11 +83,11 @@ func check(ctx context.Context, o *Options) (*preflight.Lock, error) {
 		return nil, errors.Join(append(problems, err)...)
 	}
 	// PostgreSQL tells where it works by the real path.
-	real, err := filepath.EvalSymlinks(o.DataDir)
+	place, err := filepath.EvalSymlinks(o.DataDir)
 	if err != nil {
 		return nil, fmt.Errorf("find the data folder: %w", err)
 	}
-	o.DataDir = real
+	o.DataDir = place
 	if err := preflight.Space(o.DataDir); err != nil { // the lock could not be written
 		return nil, errors.Join(append(problems, err)...)
 	}
@@ -176,7 +176,7 @@ func prepare(ctx context.Context, p *plan) error {
 func (l *launch) start(ctx context.Context, processes ...supervisor.Process) error {
 	first := len(l.children)
 	for _, process := range processes {
-		l.children = append(l.children, supervisor.Start(process, l.log.Say))
+		l.children = append(l.children, supervisor.Start(process, l.log.Say)) //nolint:contextcheck // it outlives the start, Stop ends it
 	}
 	waiting, cancel := context.WithTimeout(ctx, readyTime)
 	defer cancel()

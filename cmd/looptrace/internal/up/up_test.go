@@ -57,7 +57,7 @@ func TestMain(m *testing.M) {
 // standIn answers with its environment until it is told to end.
 func standIn(addr string) {
 	go func() {
-		panic(http.ListenAndServe(addr, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { //nolint:gosec // a test
+		panic(http.ListenAndServe(addr, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = io.WriteString(w, strings.Join(os.Environ(), "\n"))
 		})))
 	}()
@@ -87,7 +87,7 @@ func newTree(t *testing.T) layout.Tree {
 		tree.CollectorConfig():                 nil,
 		filepath.Join(tree.UI(), "index.html"): []byte("<html>the UI</html>"),
 	} {
-		require.NoError(t, os.WriteFile(path, content, 0o700)) //nolint:gosec // executables
+		require.NoError(t, os.WriteFile(path, content, 0o700))
 	}
 	installed, err := filepath.Abs(string(engines))
 	require.NoError(t, err)
@@ -248,7 +248,7 @@ func TestUp(t *testing.T) {
 	assert.NotContains(t, said, "starting it again")
 	assert.Less(t, strings.Index(said, "controlplane │ WARNING: ended in order"), strings.Index(said, "collector    │ WARNING: ended in order"))
 	for _, port := range ports.All() {
-		assert.NoError(t, preflight.Port(port))
+		require.NoError(t, preflight.Port(port))
 	}
 	assert.NoFileExists(t, filepath.Join(data, "postgres", "postmaster.pid"), "PostgreSQL ended in order")
 }
@@ -259,7 +259,7 @@ func TestUpSaysWhatIsWrong(t *testing.T) {
 	data := t.TempDir()
 	require.NoError(t, os.Remove(tree.Engines()))
 	require.NoError(t, os.Remove(tree.ControlPlane()))
-	taken := http.Server{Addr: layout.NewPorts(offset).Broker.Addr()} //nolint:gosec // never asked
+	taken := http.Server{Addr: layout.NewPorts(offset).Broker.Addr()}
 	ended := make(chan error, 1)
 	go func() { ended <- taken.ListenAndServe() }()
 	t.Cleanup(func() { _ = taken.Close(); <-ended })

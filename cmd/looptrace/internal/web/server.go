@@ -41,6 +41,8 @@ func Serve(ctx context.Context, addr string, handler http.Handler, log *slog.Log
 	} else if err != nil {
 		return fmt.Errorf("end the server: %w", err)
 	}
-	<-served
+	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve: %w", err)
+	}
 	return nil
 }

@@ -164,7 +164,7 @@ func TestBackendAway(t *testing.T) {
 		assert.Equal(t, "application/problem+json", response.Header.Get("Content-Type"))
 		assert.Contains(t, text(t, response), `"code":"upstream_unavailable"`)
 	}
-	metrics := text(t, do(t, handler, http.MethodGet, "/metrics", nil))
+	metrics := text(t, do(t, handler, http.MethodGet, "/metrics", nil)) //nolint:bodyclose // text closes it
 	assert.Contains(t, metrics, `looptrace_web_requests_total{code="503",part="ingest"} 1`)
 }
 
