@@ -123,7 +123,7 @@ interface ChoiceProps<T extends string> {
 
 function Choice<T extends string>({ label, options, chosen, icon, onToggle }: ChoiceProps<T>) {
   return (
-    <Menu closeOnItemClick={false} position="bottom-start">
+    <Menu position="bottom-start">
       <Menu.Target>
         <Button
           size="xs"
@@ -136,16 +136,14 @@ function Choice<T extends string>({ label, options, chosen, icon, onToggle }: Ch
       </Menu.Target>
       <Menu.Dropdown>
         {options.map((option) => (
-          <Menu.Item
+          <Menu.CheckboxItem
             key={option}
-            role="menuitemcheckbox"
-            aria-checked={chosen.includes(option)}
-            leftSection={<span aria-hidden="true">{icon(option)}</span>}
-            rightSection={<span className={classes.check}>{chosen.includes(option) ? "✓" : ""}</span>}
-            onClick={() => onToggle(option)}
+            checked={chosen.includes(option)}
+            onChange={() => onToggle(option)}
+            rightSection={<span aria-hidden="true">{icon(option)}</span>}
           >
             {option}
-          </Menu.Item>
+          </Menu.CheckboxItem>
         ))}
       </Menu.Dropdown>
     </Menu>

@@ -81,7 +81,8 @@ export function RunList({ rows, projectId, stale, hasMore, isLoadingMore, moreEr
     Enter: openCurrent,
   });
 
-  useEffect(() => {
+  // Before the list leaves the page: after it, there is no offset to read.
+  useLayoutEffect(() => {
     const element = scroller.current;
     return () => {
       positions.set(historyKey, { offset: element?.scrollTop ?? 0, runId: cursor.current });
