@@ -128,6 +128,8 @@ func (p *plan) collectorProcess() supervisor.Process {
 			"METRICS_HOST=127.0.0.1",
 			"METRICS_PORT="+strconv.Itoa(p.ports.CollectorMetrics.Number),
 			"KAFKA_BROKERS="+stores.KafkaBrokers,
+			// After a kill the collector takes its partitions back at once, not when its group has missed it.
+			"KAFKA_INSTANCE_ID=looptrace-up",
 			"CLICKHOUSE_URL="+stores.ClickHouseURL,
 			"DATABASE_URL="+stores.DatabaseURL,
 			"GOMEMLIMIT=1GiB",
