@@ -12,6 +12,8 @@ import { RunRow } from "./RunRow";
 interface Props {
   rows: Run[];
   projectId: string;
+  /** Counts how often the reader asked for what is new; each time leads to the top. */
+  reloads: number;
   /** The rows are those of the filters before. */
   stale: boolean;
   hasMore: boolean;
@@ -29,7 +31,16 @@ interface Position {
 const positions = new Map<string, Position>();
 
 /** The rows, virtual: j and k move, Enter opens, more come when the end is near. */
-export function RunList({ rows, projectId, stale, hasMore, isLoadingMore, moreError, onMore }: Props) {
+export function RunList({
+  rows,
+  projectId,
+  reloads,
+  stale,
+  hasMore,
+  isLoadingMore,
+  moreError,
+  onMore,
+}: Props) {
   const scroller = useRef<HTMLDivElement>(null);
   const isNarrow = useMediaQuery("(max-width: 48em)", false, { getInitialValueInEffect: false });
   const historyKey = useLocation().key;
@@ -80,6 +91,14 @@ export function RunList({ rows, projectId, stale, hasMore, isLoadingMore, moreEr
     k: () => move(-1),
     Enter: openCurrent,
   });
+
+  const shownReloads = useRef(reloads);
+  useEffect(() => {
+    if (shownReloads.current === reloads) return;
+    shownReloads.current = reloads;
+    cursor.current = undefined;
+    scroller.current?.scrollTo({ top: 0 });
+  }, [reloads]);
 
   // Before the list leaves the page: after it, there is no offset to read.
   useLayoutEffect(() => {

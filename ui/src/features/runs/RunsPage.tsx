@@ -1,6 +1,6 @@
 import { Button, Switch, Title } from "@mantine/core";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
-import { Link, useSearchParams } from "react-router";
+import { Link, useLocation, useSearchParams } from "react-router";
 import { useReloadRuns, useRuns, useRunsHead } from "@/api/runs";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import { useKeys } from "@/components/useKeys";
@@ -17,6 +17,7 @@ import { useStoredFlag } from "./useStoredFlag";
 export function RunsPage() {
   const projectId = useProjectId();
   const [params, setParams] = useSearchParams();
+  const location = useLocation();
   const filters = useMemo(() => readFilters(params), [params]);
   const query = useMemo(() => toQuery(projectId, filters), [projectId, filters]);
   const [live, setLive] = useStoredFlag("looptrace.live", true);
@@ -83,7 +84,8 @@ export function RunsPage() {
           </div>
         ) : rows.length > 0 ? (
           <RunList
-            key={reloads}
+            key={location.key}
+            reloads={reloads}
             rows={rows}
             projectId={projectId}
             stale={runs.isPlaceholderData}
