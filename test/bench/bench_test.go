@@ -67,15 +67,19 @@ func TestBench(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, b.report.print(os.Stdout)) })
 
 	b.start(t, "first start (fresh data folder)")
-	b.idle(t, "idle, fresh", idle)
+	t.Run("idle", func(t *testing.T) { b.idle(t, "idle, fresh", idle) })
 	b.setUp(t)
-	b.latency(t, rate, duration)
-	b.flood(t, load.TracesProtobuf)
-	b.flood(t, load.OTLPProtobuf)
-	b.idle(t, "idle, after the load", idle)
-	require.NoError(t, p.Down())
-	b.start(t, "next start (same data folder)")
-	b.idle(t, "idle, restarted", idle)
+	t.Run("latency", func(t *testing.T) { b.latency(t, rate, duration) })
+	t.Run("flood", func(t *testing.T) {
+		b.flood(t, load.TracesProtobuf)
+		b.flood(t, load.OTLPProtobuf)
+		b.idle(t, "idle, after the flood", idle)
+	})
+	t.Run("restart", func(t *testing.T) {
+		require.NoError(t, p.Down())
+		b.start(t, "next start (same data folder)")
+		b.idle(t, "idle, restarted", idle)
+	})
 }
 
 // start starts the product and takes the time until every part is ready.
