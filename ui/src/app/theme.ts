@@ -45,7 +45,16 @@ export const theme = createTheme({
     Button: { defaultProps: { size: "xs" } },
     TextInput: { defaultProps: { size: "sm" } },
     Tooltip: { defaultProps: { openDelay: 400, fz: "xs", withinPortal: true } },
-    Menu: { defaultProps: { shadow: "md", transitionProps: { duration: 80 } } },
-    Modal: { defaultProps: { transitionProps: { duration: 100 }, centered: true } },
+    Menu: {
+      defaultProps: { shadow: "md", transitionProps: { duration: 80 }, withInitialFocusPlaceholder: false },
+    },
+    Modal: {
+      defaultProps: {
+        transitionProps: { duration: 100 },
+        centered: true,
+        closeButtonProps: { "aria-label": "Close" },
+      },
+    },
+    Drawer: { defaultProps: { closeButtonProps: { "aria-label": "Close" } } },
   },
 });

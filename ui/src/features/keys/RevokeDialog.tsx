@@ -25,7 +25,7 @@ export function RevokeDialog({ target, projectId, onClose }: Props) {
             Cancel
           </Button>
           <Button
-            color="red"
+            color="red.9"
             loading={revoke.isPending}
             onClick={() => revoke.mutate(target.id, { onSuccess: onClose })}
           >

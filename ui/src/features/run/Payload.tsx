@@ -11,7 +11,7 @@ interface Props {
 /** A recorded text under its title, with its size. */
 export function Payload({ title, text, plain = false }: Props) {
   return (
-    <section aria-label={title}>
+    <section aria-label={title} className={classes.payload}>
       <h3 className={classes.subtitle}>
         {title}
         {text !== null && text.length > 1000 && <span>{formatBytes(new Blob([text]).size)}</span>}

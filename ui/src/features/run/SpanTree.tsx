@@ -1,13 +1,13 @@
 import { Button, Progress, Text } from "@mantine/core";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useMemo, useRef } from "react";
+import { useEffect, useLayoutEffect, useMemo, useRef } from "react";
 import { formatCount, formatDuration } from "@/components/format";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import { useNow } from "@/components/useNow";
 import { SpanRow } from "./SpanRow";
 import classes from "./SpanTree.module.css";
 import { ticks, timeline } from "./timing";
-import { type Node, type Tree, visibleNodes } from "./tree";
+import { type Node, rowsPushed, type Tree, visibleNodes } from "./tree";
 
 const ROW = 28;
 
@@ -65,6 +65,23 @@ export function SpanTree(props: Props) {
     const isNear = selectedIndex >= startIndex - 1 && selectedIndex <= endIndex + 1;
     virtual.scrollToIndex(selectedIndex, { align: isNear ? "auto" : "center" });
   }, [selectedIndex, selectedId, virtual]);
+
+  // Spans that come later push none of the rows away that are being read.
+  const shown = useRef({ tree, nodes });
+  useLayoutEffect(() => {
+    const before = shown.current;
+    shown.current = { tree, nodes };
+    const element = scroller.current;
+    if (before.tree === tree || !element) return;
+    const by = rowsPushed(
+      before.nodes,
+      nodes,
+      selectedId,
+      element.scrollTop / ROW,
+      element.clientHeight / ROW,
+    );
+    if (by !== 0) element.scrollTop += by * ROW;
+  }, [tree, nodes, selectedId]);
 
   const hasRows = nodes.length > 0;
   useEffect(() => {

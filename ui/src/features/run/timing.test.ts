@@ -30,7 +30,7 @@ describe("bar", () => {
 
 describe("ticks", () => {
   it.each([
-    [1000, 4, [0, 500]],
+    [1000, 4, [0, 250, 500, 750]],
     [12_400, 4, [0, 5000, 10_000]],
     [0.9, 3, [0, 0.5]],
   ])("%s ms", (length, count, want) => expect(ticks({ start: 0, end: length }, count)).toEqual(want));

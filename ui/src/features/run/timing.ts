@@ -45,7 +45,8 @@ export function ticks(whole: Timeline, count: number): number[] {
   const length = whole.end - whole.start;
   const rough = length / count;
   const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].map((factor) => factor * power).find((candidate) => candidate >= rough) ?? rough;
+  const step =
+    [1, 2, 2.5, 5, 10].map((factor) => factor * power).find((candidate) => candidate >= rough) ?? rough;
   const out: number[] = [];
   for (let index = 0; index * step < length * 0.97; index++) out.push(index * step);
   return out;

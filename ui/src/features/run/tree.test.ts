@@ -1,5 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { buildTree, firstFailure, neighbourError, reveal, type TreeSpan, visibleNodes } from "./tree";
+import {
+  buildTree,
+  firstFailure,
+  neighbourError,
+  reveal,
+  rowsPushed,
+  type TreeSpan,
+  visibleNodes,
+} from "./tree";
 
 function span(
   span_id: string,
@@ -89,4 +97,23 @@ describe("with errors", () => {
     const untouched = new Set(["plan"]);
     expect(reveal(tool, untouched)).toBe(untouched);
   });
+});
+
+describe("rowsPushed", () => {
+  const before = buildTree([span("a", null), span("b", "a", 5), span("c", "a", 6)]).order;
+  const after = buildTree([
+    span("a", null),
+    span("x", "a", 1),
+    span("y", "a", 2),
+    span("b", "a", 5),
+    span("c", "a", 6),
+  ]).order;
+  it.each([
+    ["the selected row, in view", "c", 0, 3, 2],
+    ["the first row, when the selected one is out of view", "a", 1, 1, 2],
+    ["at the very top nothing is held", "gone", 0, 3, 0],
+    ["an empty screen", "a", 9, 3, 0],
+  ])("%s", (_, selected, top, height, want) =>
+    expect(rowsPushed(before, after, selected, top, height)).toBe(want),
+  );
 });

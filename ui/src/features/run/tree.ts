@@ -121,3 +121,19 @@ export function reveal<S extends TreeSpan>(node: Node<S>, closed: ReadonlySet<st
   for (let above = node.parent; above; above = above.parent) next.delete(above.span.span_id);
   return next.size === closed.size ? closed : next;
 }
+
+/** By how many rows a new list moved what is on the screen: the selected row where it is in view, else the first one. */
+export function rowsPushed<S extends TreeSpan>(
+  before: readonly Node<S>[],
+  after: readonly Node<S>[],
+  selectedId: string | undefined,
+  top: number,
+  height: number,
+): number {
+  const first = Math.floor(top);
+  const inView = before.slice(first, Math.ceil(top + height));
+  const anchor = inView.find((node) => node.span.span_id === selectedId) ?? inView[0];
+  if (!anchor || (first === 0 && anchor === inView[0])) return 0;
+  const now = after.findIndex((node) => node.span.span_id === anchor.span.span_id);
+  return now < 0 ? 0 : now - before.indexOf(anchor);
+}
