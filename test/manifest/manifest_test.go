@@ -75,8 +75,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// binary builds the collector once, as `make collector` does, apart from the one that is worked with.
-var binary = sync.OnceValues(func() (string, error) {
+// built is the path of the collector: it builds it once, as `make collector` does, apart from the one that is worked with.
+var built = sync.OnceValues(func() (string, error) {
 	program := filepath.Join(folder, "looptrace-collector")
 	for _, arguments := range [][]string{
 		{"tool", "builder", "--config", "builder-config.yaml", "--skip-get-modules", "--skip-compilation"},
@@ -198,7 +198,7 @@ func TestConfigurationsAreValid(t *testing.T) {
 
 func run(t *testing.T, env []string, arguments ...string) []byte {
 	t.Helper()
-	program, err := binary()
+	program, err := built()
 	require.NoError(t, err)
 	cmd := exec.CommandContext(t.Context(), program, arguments...)
 	cmd.Env = append(os.Environ(), env...)
