@@ -1,0 +1,51 @@
+package runmodel
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+)
+
+// BenchmarkRows turns real agents' spans, each model call carrying its history, into rows, and relates that to
+// decoding the same spans from protobuf.
+func BenchmarkRows(b *testing.B) {
+	folder := os.Getenv("LOOPTRACE_REALDATA")
+	if folder == "" {
+		folder = "../../../shared/realdata"
+	}
+	text, err := os.ReadFile(filepath.Join(folder, "tau-bench-airline", "otlp", "tau-airline-000.json"))
+	if err != nil {
+		b.Skip("no real traces at " + folder + ": set LOOPTRACE_REALDATA to the folder that holds them")
+	}
+	td, err := (&ptrace.JSONUnmarshaler{}).UnmarshalTraces(text)
+	require.NoError(b, err)
+	for _, rs := range td.ResourceSpans().All() {
+		rs.Resource().Attributes().PutStr(KeyProjectID, project.String())
+	}
+	proto, err := (&ptrace.ProtoMarshaler{}).MarshalTraces(td)
+	require.NoError(b, err)
+	spans := float64(td.SpanCount())
+	var decode float64
+	b.Run("decode", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			_, err := (&ptrace.ProtoUnmarshaler{}).UnmarshalTraces(proto)
+			require.NoError(b, err)
+		}
+		decode = float64(b.Elapsed().Nanoseconds()) / float64(b.N)
+		b.ReportMetric(decode/spans, "ns/span")
+	})
+	b.Run("rows", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			var rows Rows
+			require.NoError(b, rows.Add(td))
+		}
+		each := float64(b.Elapsed().Nanoseconds()) / float64(b.N)
+		b.ReportMetric(each/spans, "ns/span")
+		b.ReportMetric(each/decode, "×decode")
+	})
+}
