@@ -139,10 +139,10 @@ func versions(traces ptrace.Traces) map[string]int64 {
 	return got
 }
 
-func encode(t testing.TB, traces ptrace.Traces) []byte {
-	t.Helper()
+func encode(tb testing.TB, traces ptrace.Traces) []byte {
+	tb.Helper()
 	var marshaler ptrace.ProtoMarshaler
 	value, err := marshaler.MarshalTraces(traces)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return value
 }

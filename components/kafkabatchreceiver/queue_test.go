@@ -285,7 +285,7 @@ func until(t *testing.T, what string, condition func() bool) {
 
 func name(i int) string { return fmt.Sprintf("span-%05d", i) }
 
-func spanNamed(t testing.TB, names ...string) []byte {
+func spanNamed(t *testing.T, names ...string) []byte {
 	t.Helper()
 	traces := ptrace.NewTraces()
 	spans := traces.ResourceSpans().AppendEmpty().ScopeSpans().AppendEmpty().Spans()

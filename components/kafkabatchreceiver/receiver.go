@@ -85,7 +85,7 @@ func newReceiver(set receiver.Settings, cfg *Config, next consumer.Traces) (*tra
 
 // Start begins to read in the background. It does not wait for Kafka: a broker that is away is a recoverable
 // state that ends when it comes back.
-func (r *tracesReceiver) Start(_ context.Context, host component.Host) error {
+func (r *tracesReceiver) Start(ctx context.Context, host component.Host) error {
 	r.health = newHealth(r.set.Logger, host)
 	r.owned = newOwnerships()
 	client, err := kgo.NewClient(r.clientOptions()...)
@@ -98,8 +98,9 @@ func (r *tracesReceiver) Start(_ context.Context, host component.Host) error {
 		return fmt.Errorf("register lag metric: %w", err)
 	}
 
-	// Two steps of ending: first no new batch is begun, then the one in flight is given up.
-	work, abandon := context.WithCancel(context.Background())
+	// Two steps of ending: first no new batch is begun, then the one in flight is given up. Neither comes with
+	// the end of Start's own context.
+	work, abandon := context.WithCancel(context.WithoutCancel(ctx))
 	reading, stop := context.WithCancel(work)
 	r.stopping, r.stop, r.abandon = reading.Done(), stop, abandon
 	r.running.Go(func() { r.read(reading, work) })
@@ -143,8 +144,8 @@ func (r *tracesReceiver) clientOptions() []kgo.Opt {
 		}),
 
 		// One fetch is buffered for each broker while a batch is in flight; these bound it.
-		kgo.FetchMaxBytes(int32(r.cfg.MaxBatchBytes)),              //nolint:gosec // Validate bounds it.
-		kgo.FetchMaxPartitionBytes(int32(r.cfg.MaxBatchBytes / 4)), //nolint:gosec // Validate bounds it.
+		kgo.FetchMaxBytes(int32(r.cfg.MaxBatchBytes)),
+		kgo.FetchMaxPartitionBytes(int32(r.cfg.MaxBatchBytes / 4)),
 		kgo.FetchMaxWait(fetchMaxWait),
 
 		// For dead letters, which are as large as what the topic takes, and their headers.
@@ -244,7 +245,7 @@ func (r *tracesReceiver) poll(ctx context.Context) {
 			return
 		}
 		owner := r.owned.of(p.Partition)
-		r.noteProgress(owner, p)
+		r.noteProgress(ctx, owner, p)
 		for _, record := range p.Records {
 			r.pending = append(r.pending, entry{record: record, owner: owner})
 		}
@@ -269,7 +270,7 @@ func (r *tracesReceiver) noteFetchError(ctx context.Context, p kgo.FetchTopicPar
 }
 
 // noteProgress finds records that were due and that the broker no longer held.
-func (r *tracesReceiver) noteProgress(owner *ownership, p kgo.FetchTopicPartition) {
+func (r *tracesReceiver) noteProgress(ctx context.Context, owner *ownership, p kgo.FetchTopicPartition) {
 	owner.fetchError = nil
 	due := owner.next
 	if due < 0 {
@@ -279,7 +280,7 @@ func (r *tracesReceiver) noteProgress(owner *ownership, p kgo.FetchTopicPartitio
 		}
 	}
 	if first := p.Records[0].Offset; first > due {
-		r.telemetry.KafkabatchSkippedRecords.Add(context.Background(), first-due)
+		r.telemetry.KafkabatchSkippedRecords.Add(ctx, first-due)
 		r.set.Logger.Warn("The broker no longer held offsets that were due; reading goes on at the oldest one left",
 			zap.Int32("partition", p.Partition), zap.Int64("due", due), zap.Int64("oldest", first))
 	}

@@ -64,6 +64,7 @@ func TestOverBrokers(t *testing.T) {
 }
 
 func testDeliversAll(t *testing.T, q *queue) {
+	t.Helper()
 	const n = 5_000
 	q.fill(t, 0, n/2)
 	s := newStore()
@@ -77,6 +78,7 @@ func testDeliversAll(t *testing.T, q *queue) {
 }
 
 func testContinues(t *testing.T, q *queue) {
+	t.Helper()
 	q.fill(t, 0, 100)
 	first := newStore()
 	stop := run(t, q.config(), first)
@@ -94,6 +96,7 @@ func testContinues(t *testing.T, q *queue) {
 }
 
 func testRetries(t *testing.T, q *queue) {
+	t.Helper()
 	const n = 500
 	var refusals atomic.Int64
 	s := newStore()
@@ -111,6 +114,7 @@ func testRetries(t *testing.T, q *queue) {
 }
 
 func testPoison(t *testing.T, q *queue) {
+	t.Helper()
 	const n = 400
 	rejected := []string{name(7), name(8), name(333)}
 	s := newStore()
@@ -167,6 +171,7 @@ func gate(s *store) (entered <-chan struct{}, open func()) {
 }
 
 func testRebalance(t *testing.T, q *queue) {
+	t.Helper()
 	const n = 2_000
 	s := newStore()
 	entered, open := gate(s)
@@ -187,6 +192,7 @@ func testRebalance(t *testing.T, q *queue) {
 }
 
 func testRebalanceWhileAway(t *testing.T, q *queue) {
+	t.Helper()
 	const n = 1_000
 	var away atomic.Bool
 	away.Store(true)
@@ -216,6 +222,7 @@ func testRebalanceWhileAway(t *testing.T, q *queue) {
 }
 
 func testShutdown(t *testing.T, q *queue) {
+	t.Helper()
 	s := newStore()
 	entered, open := gate(s)
 	defer open()
@@ -236,6 +243,7 @@ func testShutdown(t *testing.T, q *queue) {
 }
 
 func testShutdownDeadline(t *testing.T, q *queue) {
+	t.Helper()
 	entered := make(chan struct{})
 	stuck, err := consumer.NewTraces(func(ctx context.Context, _ ptrace.Traces) error {
 		close(entered)

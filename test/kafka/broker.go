@@ -40,11 +40,11 @@ type Broker struct {
 
 // Start starts a broker that ends with the test. Without Java, or without Maven and with nothing fetched
 // before, the test is skipped.
-func Start(t testing.TB) *Broker {
-	t.Helper()
-	jars := fetched(t)
-	folder := t.TempDir()
-	client, controller := freePort(t), freePort(t)
+func Start(tb testing.TB) *Broker {
+	tb.Helper()
+	jars := fetched(tb)
+	folder := tb.TempDir()
+	client, controller := freePort(tb), freePort(tb)
 	b := &Broker{Address: fmt.Sprintf("127.0.0.1:%d", client), jars: jars, folder: folder}
 	properties := []string{
 		"process.roles=broker,controller",
@@ -64,69 +64,69 @@ func Start(t testing.TB) *Broker {
 		fmt.Sprintf("replica.fetch.max.bytes=%d", MaxMessageBytes),
 	}
 	if err := os.WriteFile(b.configuration(), []byte(strings.Join(properties, "\n")+"\n"), 0o600); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	format := b.java(t.Context(), "kafka.tools.StorageTool", "format",
+	format := b.java(tb.Context(), "kafka.tools.StorageTool", "format",
 		"--cluster-id", "bG9vcHRyYWNlLXRlc3RzLQ", "--config", b.configuration())
 	if out, err := format.CombinedOutput(); err != nil {
-		t.Fatalf("format the folder of Kafka: %v\n%s", err, out)
+		tb.Fatalf("format the folder of Kafka: %v\n%s", err, out)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		if b.cmd != nil {
-			b.Kill(t)
+			b.Kill(tb)
 		}
 	})
-	b.Resume(t)
+	b.Resume(tb)
 	return b
 }
 
 // Resume starts a stopped broker again, on its address and its data, and waits until it answers.
-func (b *Broker) Resume(t testing.TB) {
-	t.Helper()
+func (b *Broker) Resume(tb testing.TB) {
+	tb.Helper()
 	output, err := os.Create(filepath.Join(b.folder, "output"))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	defer output.Close()
-	b.cmd = b.java(context.WithoutCancel(t.Context()), "kafka.Kafka", b.configuration())
+	defer func() { _ = output.Close() }()
+	b.cmd = b.java(context.WithoutCancel(tb.Context()), "kafka.Kafka", b.configuration())
 	b.cmd.Stdout, b.cmd.Stderr = output, output
 	if err := b.cmd.Start(); err != nil {
-		t.Fatalf("start Kafka: %v", err)
+		tb.Fatalf("start Kafka: %v", err)
 	}
-	b.watch(t)
-	ctx, cancel := context.WithTimeout(t.Context(), startTimeout)
+	b.watch(tb)
+	ctx, cancel := context.WithTimeout(tb.Context(), startTimeout)
 	defer cancel()
 	if err := b.wait(ctx); err != nil {
 		said, _ := os.ReadFile(output.Name())
-		t.Fatalf("wait for Kafka: %v\n%s", err, bytes.TrimSpace(said[max(0, len(said)-8<<10):]))
+		tb.Fatalf("wait for Kafka: %v\n%s", err, bytes.TrimSpace(said[max(0, len(said)-8<<10):]))
 	}
 }
 
 // Stop lets the broker shut down in order.
-func (b *Broker) Stop(t testing.TB) { t.Helper(); b.end(t, syscall.SIGTERM) }
+func (b *Broker) Stop(tb testing.TB) { tb.Helper(); b.end(tb, syscall.SIGTERM) }
 
 // Kill ends the broker at once.
-func (b *Broker) Kill(t testing.TB) { t.Helper(); b.end(t, syscall.SIGKILL) }
+func (b *Broker) Kill(tb testing.TB) { tb.Helper(); b.end(tb, syscall.SIGKILL) }
 
 // watch ends the broker when this process is gone, however it ended: the pipe is closed then.
-func (b *Broker) watch(t testing.TB) {
-	t.Helper()
-	b.watchdog = exec.CommandContext(context.WithoutCancel(t.Context()), "sh", "-c", fmt.Sprintf("cat; kill -9 %d", b.cmd.Process.Pid))
+func (b *Broker) watch(tb testing.TB) {
+	tb.Helper()
+	b.watchdog = exec.CommandContext(context.WithoutCancel(tb.Context()), "sh", "-c", fmt.Sprintf("cat; kill -9 %d", b.cmd.Process.Pid))
 	b.watchdog.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if _, err := b.watchdog.StdinPipe(); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	if err := b.watchdog.Start(); err != nil {
-		t.Fatalf("watch Kafka: %v", err)
+		tb.Fatalf("watch Kafka: %v", err)
 	}
 }
 
-func (b *Broker) end(t testing.TB, signal os.Signal) {
-	t.Helper()
+func (b *Broker) end(tb testing.TB, signal os.Signal) {
+	tb.Helper()
 	_ = b.watchdog.Process.Kill()
 	_ = b.watchdog.Wait()
 	if err := b.cmd.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		t.Errorf("end Kafka: %v", err)
+		tb.Errorf("end Kafka: %v", err)
 	}
 	_ = b.cmd.Wait() // It ends by our signal.
 	b.cmd = nil
@@ -166,33 +166,33 @@ func (b *Broker) java(ctx context.Context, arguments ...string) *exec.Cmd {
 func (b *Broker) configuration() string { return filepath.Join(b.folder, "server.properties") }
 
 // fetched returns the folder with the jars.
-func fetched(t testing.TB) string {
-	t.Helper()
+func fetched(tb testing.TB) string {
+	tb.Helper()
 	if _, err := exec.LookPath("java"); err != nil {
-		t.Skip("java is not installed: tests over a real Kafka are left out")
+		tb.Skip("java is not installed: tests over a real Kafka are left out")
 	}
 	root, err := repositoryRoot()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	jars := filepath.Join(root, "_build", "kafka")
 	if _, err := os.Stat(jars); err == nil {
 		return jars
 	}
 	if _, err := exec.LookPath("mvn"); err != nil {
-		t.Skip("mvn is not installed and _build/kafka is not there: tests over a real Kafka are left out")
+		tb.Skip("mvn is not installed and _build/kafka is not there: tests over a real Kafka are left out")
 	}
 	// Test binaries run side by side: each fetches for itself, and the rename decides.
 	fresh := fmt.Sprintf("%s.%d", jars, os.Getpid())
-	defer os.RemoveAll(fresh)
-	cmd := exec.CommandContext(t.Context(), "mvn", "--quiet", "--batch-mode", "--file", filepath.Join(root, "test", "kafka", "pom.xml"),
+	defer func() { _ = os.RemoveAll(fresh) }()
+	cmd := exec.CommandContext(tb.Context(), "mvn", "--quiet", "--batch-mode", "--file", filepath.Join(root, "test", "kafka", "pom.xml"),
 		"dependency:copy-dependencies", "-DincludeScope=runtime", "-DoutputDirectory="+fresh)
 	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("fetch Kafka: %v\n%s", err, out)
+		tb.Fatalf("fetch Kafka: %v\n%s", err, out)
 	}
 	if err := os.Rename(fresh, jars); err != nil {
 		if _, there := os.Stat(jars); there != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 	return jars
@@ -215,12 +215,12 @@ func repositoryRoot() (string, error) {
 	}
 }
 
-func freePort(t testing.TB) int {
-	t.Helper()
+func freePort(tb testing.TB) int {
+	tb.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	defer listener.Close()
+	defer func() { _ = listener.Close() }()
 	return listener.Addr().(*net.TCPAddr).Port
 }
