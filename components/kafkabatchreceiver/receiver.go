@@ -36,6 +36,10 @@ const (
 	deliveryTimeout = 10 * time.Second
 	// leaveTimeout bounds saying goodbye to a group whose broker may be away.
 	leaveTimeout = 5 * time.Second
+	// retryBackoff and metadataMinAge bound how long records stay unread after a broker came back: the client
+	// grows its own pauses to several seconds. A broker that is away costs two small requests a second.
+	retryBackoff   = 500 * time.Millisecond
+	metadataMinAge = time.Second
 )
 
 // errStopping ends a batch that is being retried when the receiver is told to stop. Its offsets are not
@@ -147,6 +151,8 @@ func (r *tracesReceiver) clientOptions() []kgo.Opt {
 		kgo.FetchMaxBytes(int32(r.cfg.MaxBatchBytes)),
 		kgo.FetchMaxPartitionBytes(int32(r.cfg.MaxBatchBytes / 4)),
 		kgo.FetchMaxWait(fetchMaxWait),
+		kgo.RetryBackoffFn(func(int) time.Duration { return retryBackoff }),
+		kgo.MetadataMinAge(metadataMinAge),
 
 		// For dead letters, which are as large as what the topic takes, and their headers.
 		kgo.ProducerBatchMaxBytes(maxBatchBytesLimit),
