@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"os"
@@ -35,7 +36,7 @@ func installNode(t *testing.T, source string) string {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, filepath.Base(file)), content, 0o644))
 	}
 	once(t, filepath.Join(dir, "package-lock.json"), filepath.Join(dir, "node_modules"), func() {
-		run := command(t, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier")
+		run := command(t.Context(), "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier")
 		run.Dir = dir
 		mustRun(t, run)
 	})
@@ -49,8 +50,8 @@ func installPython(t *testing.T) string {
 	interpreter := filepath.Join(dir, "bin", "python")
 	requirements := filepath.Join("python", "requirements.txt")
 	once(t, requirements, dir, func() {
-		mustRun(t, command(t, "python3", "-m", "venv", "--clear", dir))
-		mustRun(t, command(t, interpreter, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
+		mustRun(t, command(t.Context(), "python3", "-m", "venv", "--clear", dir))
+		mustRun(t, command(t.Context(), interpreter, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
 			"--requirement", requirements))
 	})
 	return interpreter
@@ -71,10 +72,9 @@ func once(t *testing.T, lock, target string, install func()) {
 	require.NoError(t, os.WriteFile(stamp, []byte(want), 0o644))
 }
 
-// command is a program that ends with the test and asks no proxy for this machine.
-func command(t *testing.T, name string, args ...string) *exec.Cmd {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), name, args...)
+// command is a program that ends with ctx and asks no proxy for this machine.
+func command(ctx context.Context, name string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Env = append(os.Environ(), "NO_PROXY=127.0.0.1,localhost", "no_proxy=127.0.0.1,localhost")
 	return cmd
 }

@@ -52,7 +52,7 @@ func TestLauncherRefusals(t *testing.T) {
 			require.NoError(t, err)
 			words := prepare(t, p)
 			var output bytes.Buffer
-			cmd := command(t, filepath.Join(p.Root, "_build", "looptrace"), "up", "--data", p.Data, "--port-offset", fmt.Sprint(p.Ports.Offset))
+			cmd := command(t.Context(), filepath.Join(p.Root, "_build", "looptrace"), "up", "--data", p.Data, "--port-offset", fmt.Sprint(p.Ports.Offset))
 			cmd.Env = append(cmd.Env, p.Env...)
 			cmd.Stdout, cmd.Stderr = &output, &output
 			var exit *exec.ExitError

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 	"os"
@@ -170,10 +171,10 @@ func (s *story) attributesSurvive(t *testing.T) {
 			assert.Equal(t, strings.Trim(want.ParentSpanID, "0"), strings.Trim(deref(got[i].ParentSpanID), "0"), place)
 			assert.Len(t, got[i].Events, len(want.Events), "events of %s", place)
 			for key, value := range want.Attributes {
-				assert.True(t, got[i].keeps(key, value), "%s: %s was sent as %v, the API has %v", place, key, value, got[i].shown(key))
+				assert.True(t, got[i].keeps(key, value), "%s: %s was sent as %.200q, the API has %.200q", place, key, fmt.Sprint(value), fmt.Sprint(got[i].shown(key)))
 			}
 			for key, value := range want.resource {
-				assert.True(t, equal(value, got[i].ResourceAttributes[key]), "%s: resource attribute %s was sent as %v, the API has %v",
+				assert.True(t, equal(value, got[i].ResourceAttributes[key]), "%s: resource attribute %s was sent as %.200v, the API has %.200v",
 					place, key, value, got[i].ResourceAttributes[key])
 			}
 		}
@@ -192,6 +193,9 @@ func (s *span) keeps(key string, sent any) bool {
 	}
 	if value, ok := parsed(text); ok {
 		sent = value
+	}
+	if list, ok := shown.([]any); ok && len(list) == 1 && equal(sent, list[0]) {
+		return true // a list of one may be sent bare
 	}
 	if text, ok := shown.(string); ok { // a structure is shown as its JSON text
 		shown, _ = parsed(text)
@@ -346,7 +350,6 @@ type expectations struct {
 			LLMCalls       *int           `json:"llm_calls"`
 			ToolCalls      *int           `json:"tool_calls"`
 			UsageTotal     *expectedUsage `json:"usage_total"`
-			Models         []string       `json:"models"`
 			ConversationID string         `json:"conversation_id"`
 		} `json:"expect"`
 	} `json:"traces"`
@@ -381,9 +384,6 @@ func (s *story) expected(t *testing.T) {
 			}
 			if expect.ToolCalls != nil {
 				assert.Equal(t, *expect.ToolCalls, got.ToolCallCount, "tool calls of %s", place)
-			}
-			if expect.Models != nil {
-				assert.Equal(t, expect.Models, got.Models, "models of %s", place)
 			}
 			if expect.ConversationID != "" {
 				assert.Equal(t, expect.ConversationID, deref(got.ConversationID), "conversation of %s", place)

@@ -43,10 +43,7 @@ await scenario(async (page, { projectId, needle, needleName, needleWords }) => {
   await same("the run of that name after a reload", [needleName], names);
   const search = page.getByLabel("Search runs");
   await search.fill(needleWords);
-  await until("words of input and output find nothing, as they stand in different spans or one", async () => {
-    const found = await names();
-    return found.length === 0 || found.every((name) => name === needleName);
-  });
+  await same("the run by words of its input and output", [needleName], names);
   await search.fill("no run has these words xyzzy");
   await page.getByText("No run matches these filters.").waitFor();
   await page.getByRole("button", { name: "Clear filters" }).click();
@@ -75,11 +72,19 @@ await scenario(async (page, { projectId, needle, needleName, needleWords }) => {
   await page.keyboard.press("Escape");
 
   // The end of the list comes by scrolling, however long it is.
-  const list = page.getByTestId("run-list");
-  await until("the end of the list", async () => {
-    await list.evaluate((element) => element.scrollTo(0, element.scrollHeight));
-    return /^\d+ runs$/.test(await list.evaluate((element) => element.lastElementChild.textContent));
-  });
+  const scroller = page.getByTestId("run-list").locator("xpath=..");
+  let height = 0;
+  for (let ended = false; !ended; ) {
+    await until("more runs, or the end", async () => {
+      ended = await page.getByText(/^\d+ runs$/).isVisible();
+      const before = height;
+      height = await scroller.evaluate((element) => {
+        element.scrollTo(0, element.scrollHeight);
+        return element.scrollHeight;
+      });
+      return ended || height > before;
+    });
+  }
 
   await page.goto(`/p/${projectId}/runs?session_id=e2e-session`);
   await same("the session's run", [needleName], names);
