@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/broker"
+	"github.com/looptrace/looptrace/cmd/looptrace/internal/deadletters"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/doctor"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/engine"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/layout"
@@ -30,7 +31,7 @@ func New() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(newUp(), newDoctor(), newMigrate(), newBroker(), newClickHouse(), newWeb())
+	root.AddCommand(newUp(), newDoctor(), newMigrate(), newBroker(), newClickHouse(), newWeb(), deadletters.New())
 	return root
 }
 

@@ -1,0 +1,230 @@
+// Package deadletters lists, shows and redrives what could never be stored: the records that kafkabatchreceiver
+// put into the topic of dead letters, each with its reason.
+package deadletters
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/looptrace/looptrace/cmd/looptrace/internal/migrate"
+)
+
+const defaultBrokers = "127.0.0.1:7084"
+
+// New returns the command.
+func New() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "deadletters",
+		Short: "List, show and redrive what could never be stored",
+	}
+	var brokers string
+	c.PersistentFlags().StringVar(&brokers, "brokers", "",
+		"addresses of the queue, host:port,host:port (default: KAFKA_BROKERS, else "+defaultBrokers+")")
+	// with runs an action on the queue; an interrupt ends it.
+	with := func(action func(ctx context.Context, c *cobra.Command, q *queue, args []string) error) func(*cobra.Command, []string) error {
+		return func(c *cobra.Command, args []string) error {
+			ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			q, err := open(ctx, strings.Split(cmp.Or(brokers, os.Getenv("KAFKA_BROKERS"), defaultBrokers), ","))
+			if err != nil {
+				return err
+			}
+			defer q.close()
+			return action(ctx, c, q, args)
+		}
+	}
+	c.AddCommand(newList(with), newShow(with), newRedrive(with))
+	return c
+}
+
+// runner makes a cobra function of an action on the queue.
+type runner func(action func(context.Context, *cobra.Command, *queue, []string) error) func(*cobra.Command, []string) error
+
+func newList(with runner) *cobra.Command {
+	var (
+		limit  int
+		asJSON bool
+	)
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "List the dead letters, the newest first",
+		Args:  cobra.NoArgs,
+		PreRunE: func(*cobra.Command, []string) error {
+			if limit < 1 {
+				return errors.New("--limit must be 1 or more")
+			}
+			return nil
+		},
+		RunE: with(func(ctx context.Context, c *cobra.Command, q *queue, _ []string) error {
+			summaries, total, err := q.list(ctx, limit)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printLines(c.OutOrStdout(), summaries)
+			}
+			if total == 0 {
+				_, _ = fmt.Fprintln(c.ErrOrStderr(), "There are no dead letters.") // a hint
+				return nil
+			}
+			if err := printTable(c.OutOrStdout(), summaries); err != nil {
+				return err
+			}
+			if more := total - int64(len(summaries)); more > 0 {
+				_, _ = fmt.Fprintf(c.ErrOrStderr(), "%d older ones; --limit shows more.\n", more) // a hint
+			}
+			return nil
+		}),
+	}
+	c.Flags().IntVar(&limit, "limit", 50, "how many to list")
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line")
+	return c
+}
+
+// list returns the newest letters, and how many there are.
+func (q *queue) list(ctx context.Context, limit int) ([]summary, int64, error) {
+	bounds, err := q.bounds(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	redriven, err := q.redriven(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	var total int64
+	newest := map[int32]span{}
+	for partition, b := range bounds {
+		total += b.end - b.first
+		newest[partition] = span{max(b.first, b.end-int64(limit)), b.end}
+	}
+	var summaries []summary
+	err = q.read(ctx, newest, func(l letter) error {
+		d := redriven[l.partition]
+		summaries = append(summaries, summarize(l, d != nil && d.has(l.offset)))
+		return nil
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	slices.SortFunc(summaries, func(a, b summary) int {
+		return cmp.Or(b.buried.Compare(a.buried), cmp.Compare(a.partition, b.partition), cmp.Compare(b.offset, a.offset))
+	})
+	return summaries[:min(limit, len(summaries))], total, nil
+}
+
+func newShow(with runner) *cobra.Command {
+	return &cobra.Command{
+		Use:   "show PARTITION:OFFSET",
+		Short: "Show one dead letter: why it is one, its headers and its spans",
+		Args:  cobra.ExactArgs(1),
+		RunE: with(func(ctx context.Context, c *cobra.Command, q *queue, args []string) error {
+			at, err := parsePlace(args[0])
+			if err != nil {
+				return err
+			}
+			l, err := q.find(ctx, at)
+			if err != nil {
+				return err
+			}
+			redriven, err := q.redriven(ctx)
+			if err != nil {
+				return err
+			}
+			d := redriven[at.partition]
+			return printLetter(c.OutOrStdout(), l, d != nil && d.has(at.offset))
+		}),
+	}
+}
+
+func newRedrive(with runner) *cobra.Command {
+	var (
+		s                selection
+		all, dryRun, yes bool
+	)
+	c := &cobra.Command{
+		Use:   "redrive PARTITION:OFFSET... | --all | --reason REASON",
+		Short: "Put dead letters back into the queue, once their cause is mended",
+		Long: "Put dead letters back into the queue, as they were and with the time at which they first came, once their\n" +
+			"cause is mended. They stay in the topic of dead letters. --all and --reason leave out what was redriven\n" +
+			"before; to redrive a letter again, name it. A span that comes twice is stored once.",
+		PreRunE: func(_ *cobra.Command, args []string) error {
+			for _, text := range args {
+				at, err := parsePlace(text)
+				if err != nil {
+					return err
+				}
+				s.places = append(s.places, at)
+			}
+			if ways := len(slices.DeleteFunc([]bool{len(args) > 0, all, s.reason != ""}, func(way bool) bool { return !way })); ways != 1 {
+				return errors.New("say which: PARTITION:OFFSET..., or --all, or --reason REASON")
+			}
+			return nil
+		},
+		RunE: with(func(ctx context.Context, c *cobra.Command, q *queue, _ []string) error {
+			p, err := q.plan(ctx, s)
+			if err != nil {
+				return err
+			}
+			what := fmt.Sprintf("%s, %d bytes", count(len(p.places)), p.bytes)
+			if p.before > 0 {
+				what += fmt.Sprintf(" (%d redriven before are left out)", p.before)
+			}
+			out := c.OutOrStdout()
+			switch {
+			case len(p.places) == 0 || dryRun:
+				_, err := fmt.Fprintf(out, "To redrive: %s.\n", what)
+				return err //nolint:wrapcheck // it is about the terminal
+			case !yes:
+				if err := confirm(c.InOrStdin(), c.ErrOrStderr(), fmt.Sprintf("Redrive %s, to %s?", what, migrate.SpansTopic)); err != nil {
+					return err
+				}
+			}
+			redriven, err := q.redrive(ctx, p, func(n int) {
+				_, _ = fmt.Fprintf(out, "%d of %d\n", n, len(p.places)) // a closed output is no reason to stop
+			})
+			if err != nil {
+				return fmt.Errorf("%s of %d redriven, then: %w", count(redriven), len(p.places), err)
+			}
+			_, err = fmt.Fprintf(out, "Redrove %s.\n", count(redriven))
+			return err //nolint:wrapcheck // it is about the terminal
+		}),
+	}
+	c.Flags().BoolVar(&all, "all", false, "redrive all that were not redriven before")
+	c.Flags().StringVar(&s.reason, "reason", "", "redrive those of one reason: undecodable, rejected or retries_exhausted")
+	c.Flags().BoolVar(&dryRun, "dry-run", false, "only say how many there are")
+	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	return c
+}
+
+func count(n int) string {
+	if n == 1 {
+		return "1 dead letter"
+	}
+	return fmt.Sprintf("%d dead letters", n)
+}
+
+// confirm asks on a terminal. Where there is none, nobody could answer.
+func confirm(in io.Reader, out io.Writer, question string) error {
+	if file, ok := in.(*os.File); ok {
+		if info, err := file.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 {
+			return errors.New("nobody can be asked here; say --yes")
+		}
+	}
+	_, _ = fmt.Fprint(out, question+" [y/N] ")        // what is not seen is not confirmed
+	answer, _ := bufio.NewReader(in).ReadString('\n') // an end of the input is a no
+	if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
+		return errors.New("nothing was redriven")
+	}
+	return nil
+}

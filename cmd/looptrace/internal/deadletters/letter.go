@@ -1,0 +1,155 @@
+package deadletters
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/looptrace/looptrace/components/kafkabatchreceiver"
+)
+
+// headerPrefix begins every header that the receiver adds to the record's own.
+const headerPrefix = "dead_letter."
+
+// place is where a dead letter lies in its topic, written PARTITION:OFFSET.
+type place struct {
+	partition int32
+	offset    int64
+}
+
+func (p place) String() string { return fmt.Sprintf("%d:%d", p.partition, p.offset) }
+
+func parsePlace(text string) (place, error) {
+	left, right, found := strings.Cut(text, ":")
+	partition, errPartition := strconv.ParseUint(left, 10, 31)
+	offset, errOffset := strconv.ParseUint(right, 10, 63)
+	if !found || errPartition != nil || errOffset != nil {
+		return place{}, fmt.Errorf("%q is no PARTITION:OFFSET, such as 0:17", text)
+	}
+	return place{partition: int32(partition), offset: int64(offset)}, nil
+}
+
+// origin is where and when the record was before it became a dead letter; its members are as the headers have
+// them, empty where a header is missing.
+type origin struct {
+	topic, partition, offset string
+	written                  time.Time
+}
+
+func (o origin) String() string {
+	if o.topic == "" {
+		return "unknown"
+	}
+	return o.topic + " " + o.partition + ":" + o.offset
+}
+
+// letter is one record of the dead-letter topic.
+type letter struct {
+	place
+	// buried is when it became a dead letter.
+	buried time.Time
+	reason string
+	// text is the error that made it one.
+	text   string
+	origin origin
+	record *kgo.Record
+}
+
+// newLetter reads the headers. The receiver's come last: a record's own may have the same names.
+func newLetter(record *kgo.Record) letter {
+	l := letter{
+		place: place{record.Partition, record.Offset}, buried: record.Timestamp, reason: "unknown", record: record,
+	}
+	for _, header := range record.Headers {
+		value := string(header.Value)
+		switch header.Key {
+		case kafkabatchreceiver.HeaderReason:
+			l.reason = value
+		case kafkabatchreceiver.HeaderError:
+			l.text = value
+		case kafkabatchreceiver.HeaderTopic:
+			l.origin.topic = value
+		case kafkabatchreceiver.HeaderPartition:
+			l.origin.partition = value
+		case kafkabatchreceiver.HeaderOffset:
+			l.origin.offset = value
+		case kafkabatchreceiver.HeaderTimestamp:
+			l.origin.written, _ = time.Parse(time.RFC3339Nano, value) // zero when it cannot be read
+		}
+	}
+	return l
+}
+
+// traces decodes the value.
+func (l letter) traces() (ptrace.Traces, error) {
+	traces, err := (&ptrace.ProtoUnmarshaler{}).UnmarshalTraces(l.record.Value)
+	if err != nil {
+		return ptrace.Traces{}, fmt.Errorf("decode OTLP protobuf: %w", err)
+	}
+	return traces, nil
+}
+
+// original is the record as it was before, for the topic that it was in. It keeps its time: the time is the
+// version of its spans, and with a new one an old state would win over what was stored since.
+func (l letter) original(topic string) *kgo.Record {
+	record := &kgo.Record{Topic: topic, Key: l.record.Key, Value: l.record.Value, Timestamp: l.origin.written}
+	if record.Timestamp.IsZero() {
+		record.Timestamp = l.buried
+	}
+	for _, header := range l.record.Headers {
+		if !strings.HasPrefix(header.Key, headerPrefix) {
+			record.Headers = append(record.Headers, header)
+		}
+	}
+	return record
+}
+
+// summary is what a list tells of a letter.
+type summary struct {
+	letter
+	bytes int
+	// spans is nil when the value cannot be decoded.
+	spans    *int
+	redriven bool
+}
+
+// summarize lets go of the record, so that a long list is small.
+func summarize(l letter, redriven bool) summary {
+	s := summary{letter: l, bytes: len(l.record.Value), redriven: redriven}
+	if traces, err := l.traces(); err == nil {
+		n := traces.SpanCount()
+		s.spans = &n
+	}
+	s.record = nil
+	return s
+}
+
+// MarshalJSON writes what --json prints.
+func (s summary) MarshalJSON() ([]byte, error) {
+	type originJSON struct {
+		Topic     string     `json:"topic"`
+		Partition string     `json:"partition"`
+		Offset    string     `json:"offset"`
+		Time      *time.Time `json:"time"`
+	}
+	from := originJSON{Topic: s.origin.topic, Partition: s.origin.partition, Offset: s.origin.offset}
+	if !s.origin.written.IsZero() {
+		from.Time = &s.origin.written
+	}
+	return json.Marshal(struct { //nolint:wrapcheck // cannot fail
+		Partition int32      `json:"partition"`
+		Offset    int64      `json:"offset"`
+		Time      time.Time  `json:"time"`
+		Reason    string     `json:"reason"`
+		Error     string     `json:"error"`
+		Original  originJSON `json:"original"`
+		Bytes     int        `json:"bytes"`
+		Spans     *int       `json:"spans"`
+		Redriven  bool       `json:"redriven"`
+	}{s.partition, s.offset, s.buried.UTC(), s.reason, s.text, from, s.bytes, s.spans, s.redriven})
+}
