@@ -72,13 +72,11 @@ func (it *item) writeTo(span ptrace.Span) {
 	span.SetName(it.name)
 	span.SetStartTimestamp(it.start)
 	span.SetEndTimestamp(it.end)
-	switch {
-	case it.isRun:
+	// Without a parent a span hangs below its run, which readers see to: a parent that was stated when the span
+	// was sent first must not be overwritten by its absence when it is sent again.
+	span.SetParentSpanID(it.parent)
+	if it.isRun {
 		it.fields.set(runmodel.KeyRun, true)
-	case it.parent.IsEmpty():
-		span.SetParentSpanID(runmodel.RootSpanID(it.traceID))
-	default:
-		span.SetParentSpanID(it.parent)
 	}
 	if it.status != "" {
 		it.fields.set(runmodel.KeyStatus, it.status)

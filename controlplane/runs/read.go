@@ -250,7 +250,8 @@ func (s *Service) withPayloads(ctx context.Context, p place, runID uuid.UUID, pa
 	for i := range page.Spans {
 		listed := page.Spans[i]
 		span := byID[listed.SpanID]
-		span.Depth, span.UsageCounted = listed.Depth, listed.UsageCounted
+		// What takes all spans of the run to know.
+		span.ParentSpanID, span.Depth, span.UsageCounted = listed.ParentSpanID, listed.Depth, listed.UsageCounted
 		page.Spans[i] = span
 	}
 	return page, nil

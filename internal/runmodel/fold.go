@@ -11,7 +11,8 @@ import (
 
 // Fold merges the versions of spans, given in any order and with any repeats, into one Span per span id,
 // in start order. Within a span the versions are laid over each other from the oldest to the newest, field
-// by field: what a version does not carry stays. Maps are merged key by key; lists are replaced.
+// by field: what a version does not carry stays. Maps are merged key by key; lists are replaced. A span without
+// a parent hangs below the native run itself, where that is among the versions.
 func Fold(versions []Span) []Span {
 	order := make([]int, len(versions))
 	for i := range order {
@@ -35,7 +36,20 @@ func Fold(versions []Span) []Span {
 	slices.SortFunc(folded, func(a, b Span) int {
 		return cmp.Or(a.StartTime.Compare(b.StartTime), cmp.Compare(a.SpanID, b.SpanID))
 	})
+	adopt(folded)
 	return folded
+}
+
+func adopt(spans []Span) {
+	run := slices.IndexFunc(spans, func(s Span) bool { return s.IsRun })
+	if run < 0 {
+		return
+	}
+	for i := range spans {
+		if !spans[i].IsRun && spans[i].ParentSpanID == 0 {
+			spans[i].ParentSpanID = spans[run].SpanID
+		}
+	}
 }
 
 func overlay[T comparable](old *T, newer T) {

@@ -362,6 +362,19 @@ func TestUpdates(t *testing.T) {
 	assert.Equal(t, "bye", *got.Outputs)
 	assert.Equal(t, map[string]string{"a": "1", "b": "2"}, got.Metadata)
 	assert.Equal(t, uint64(1), got.SpanCount)
+
+	// A span keeps the parent that it stated once; one that never states any hangs below the run.
+	require.NoError(t, s.exporter.ConsumeTraces(t.Context(), s.delivery(base.Add(2*time.Minute),
+		span(run, 2, 0, 0, 0, nil), span(run, 3, 2, 0, 0, nil))))
+	require.NoError(t, s.exporter.ConsumeTraces(t.Context(), s.delivery(base.Add(3*time.Minute), span(run, 3, 0, 0, time.Second, nil))))
+	page, err := s.Spans(t.Context(), s.scope(), run, runs.SpansQuery{Limit: 10, Full: true})
+	require.NoError(t, err)
+	parents := map[uint64]uint64{}
+	for _, span := range page.Spans {
+		parents[span.SpanID] = span.ParentSpanID
+	}
+	assert.Equal(t, map[uint64]uint64{1: 0, 2: 1, 3: 2}, parents)
+	assert.Equal(t, []int{0, 1, 2}, []int{page.Spans[0].Depth, page.Spans[1].Depth, page.Spans[2].Depth})
 }
 
 func TestTenantsAreApart(t *testing.T) {
