@@ -137,7 +137,7 @@ func (s *story) restart(t *testing.T) {
 	assert.Equal(t, before, after, "the same runs")
 	if s.traces != nil {
 		t.Run("sent three times, stored once", func(t *testing.T) {
-			s.everySpanVisible(t)
+			s.listedOnce(t)
 			s.totals(t)
 		})
 	}

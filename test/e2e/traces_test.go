@@ -145,14 +145,26 @@ func (s *story) everySpanVisible(t *testing.T) {
 	for traceID, spans := range s.traces.byID {
 		s.awaitRun(t, runID(t, traceID), ofSpans(len(spans)))
 	}
+	s.listedOnce(t)
+}
+
+// listedOnce holds the list to one line for each trace, with its spans.
+func (s *story) listedOnce(t *testing.T) {
+	listed := s.listed(t)
+	for traceID, spans := range s.traces.byID {
+		assert.Equal(t, len(spans), listed[runID(t, traceID)].SpanCount, "trace %s in the list", traceID)
+	}
+}
+
+// listed is the list of all runs by their id.
+func (s *story) listed(t *testing.T) map[string]run {
+	t.Helper()
 	listed := map[string]run{}
 	for _, r := range s.runs(t, url.Values{}) {
 		assert.NotContains(t, listed, r.RunID, "the list shows a run once")
 		listed[r.RunID] = r
 	}
-	for traceID, spans := range s.traces.byID {
-		assert.Equal(t, len(spans), listed[runID(t, traceID)].SpanCount, "trace %s in the list", traceID)
-	}
+	return listed
 }
 
 // attributesSurvive holds every attribute of every span to what was sent: as an attribute, or as the member of
@@ -233,16 +245,13 @@ func (s *span) shown(key string) any {
 // totals holds each run in the newest conventions to sums made from the raw payload.
 func (s *story) totals(t *testing.T) {
 	compared := 0
+	listed := s.listed(t)
 	for traceID, spans := range s.traces.byID {
 		if !inNewest(spans) {
 			continue
 		}
 		compared++
-		var got run
-		status, err := s.get(t.Context(), "/v1/runs/"+runID(t, traceID), &got)
-		require.NoError(t, err)
-		require.Equal(t, http.StatusOK, status)
-		want := sum(spans)
+		got, want := listed[runID(t, traceID)], sum(spans)
 		assert.Equal(t, want.usage, got.Usage, "usage of trace %s", traceID)
 		assert.Equal(t, want.models, got.Models, "models of trace %s", traceID)
 		assert.Equal(t, want.llmCalls, got.LLMCallCount, "model calls of trace %s", traceID)
@@ -365,6 +374,7 @@ var expectedKinds = map[string]string{"retrieval": "retriever", "rerank": "reran
 
 // expected holds the newest sources to their expected.json.
 func (s *story) expected(t *testing.T) {
+	listed := s.listed(t)
 	for _, source := range newest {
 		text, err := os.ReadFile(filepath.Join(s.traces.dir, source, "expected.json"))
 		require.NoError(t, err)
@@ -374,10 +384,7 @@ func (s *story) expected(t *testing.T) {
 			if len(trace.TraceIDs) != 1 {
 				continue // its figures are those of the file
 			}
-			var got run
-			status, err := s.get(t.Context(), "/v1/runs/"+runID(t, trace.TraceIDs[0]), &got)
-			require.NoError(t, err)
-			require.Equal(t, http.StatusOK, status)
+			got := listed[runID(t, trace.TraceIDs[0])]
 			place, expect := source+" "+trace.TraceIDs[0], trace.Expect
 			if expect.LLMCalls != nil {
 				assert.Equal(t, *expect.LLMCalls, got.LLMCallCount, "model calls of %s", place)

@@ -9,9 +9,13 @@ await scenario(async (page, { projectId, runIds }, context) => {
   await until("the hostile runs", async () => (await page.getByTestId("run-row").count()) > 10);
   await harmless(page);
   for (const runId of runIds) {
-    for (const span of [runId.replaceAll("-", "").slice(16), "00000000000000b1", "00000000000000b2"]) {
-      await page.goto(`/p/${projectId}/runs/${runId}?span=${span}`);
+    await page.goto(`/p/${projectId}/runs/${runId}`);
+    const rows = page.getByTestId("span-row");
+    await until("the run's three spans", async () => (await rows.count()) === 3);
+    for (const row of await rows.all()) {
+      await row.click();
       const detail = page.getByTestId("span-detail");
+      await detail.getByText((await row.getAttribute("id")).replace("span-", "")).waitFor();
       const tabs = detail.getByRole("tab");
       await tabs.first().waitFor();
       for (let index = 0; index < (await tabs.count()); index++) {

@@ -84,7 +84,7 @@ await scenario(async (page, { projectId, runId, trip }) => {
   await isAt(chat);
   await detail.getByRole("tab", { name: "Attributes", selected: true }).waitFor();
   await detail.getByRole("tab", { name: "Raw" }).click();
-  await detail.getByText("gen_ai.request.temperature").first().waitFor();
+  await detail.getByText("finish_reasons").first().waitFor();
 
   await select(booking);
   await detail.getByRole("tab", { name: "Tool" }).click();
