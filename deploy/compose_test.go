@@ -1,0 +1,118 @@
+package deploy
+
+import (
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
+)
+
+const composeFile = "docker-compose.yml"
+
+type compose struct {
+	Services map[string]struct {
+		Build struct {
+			Dockerfile string `yaml:"dockerfile"`
+			Target     string `yaml:"target"`
+		} `yaml:"build"`
+		Environment map[string]string `yaml:"environment"`
+		Volumes     []string          `yaml:"volumes"`
+		DependsOn   map[string]any    `yaml:"depends_on"`
+	} `yaml:"services"`
+	Volumes map[string]any `yaml:"volumes"`
+}
+
+func readCompose(t *testing.T) compose {
+	t.Helper()
+	var c compose
+	require.NoError(t, yaml.Unmarshal(read(t, filepath.Join(root, composeFile)), &c))
+	return c
+}
+
+// variable finds the names of environment variables in what reads them.
+var variable = regexp.MustCompile(`(?:etenv|parseURL)\("([A-Z_]+)"\)|\$\{env:([A-Z_]+)`)
+
+func variables(t *testing.T, files ...string) []string {
+	t.Helper()
+	// What Go itself reads.
+	names := []string{"GOMEMLIMIT"}
+	for _, file := range files {
+		for _, match := range variable.FindAllStringSubmatch(string(read(t, filepath.Join(root, file))), -1) {
+			names = append(names, match[1]+match[2])
+		}
+	}
+	return names
+}
+
+// A variable that nobody reads is a setting that does nothing.
+func TestComposeSetsWhatIsRead(t *testing.T) {
+	t.Parallel()
+	c := readCompose(t)
+	reads := map[string][]string{
+		"collector": variables(t, single),
+		"api":       variables(t, "controlplane/main.go"),
+		"web":       variables(t, "cmd/looptrace/internal/command/command.go"),
+		"migrate":   variables(t, "cmd/looptrace/internal/command/command.go"),
+	}
+	for service, names := range reads {
+		require.Greater(t, len(names), 3, "%s: the names were found", service)
+		for name := range c.Services[service].Environment {
+			assert.Contains(t, names, name, service)
+		}
+	}
+	// And what has no default is set.
+	for service, names := range map[string][]string{
+		"collector": {"DATABASE_URL", "CLICKHOUSE_URL", "KAFKA_BROKERS"},
+		"api":       {"DATABASE_URL", "CLICKHOUSE_URL", "SESSION_SECRET"},
+		"web":       {"WEB_ADDR", "API_URL", "INGEST_URL", "UI_DIR"},
+		"migrate":   {"DATABASE_URL", "CLICKHOUSE_URL", "KAFKA_BROKERS"},
+	} {
+		for _, name := range names {
+			assert.NotEmpty(t, c.Services[service].Environment[name], "%s: %s", service, name)
+		}
+	}
+}
+
+// Nothing starts with a secret that others know.
+func TestComposeHasNoSecrets(t *testing.T) {
+	t.Parallel()
+	for name, service := range readCompose(t).Services {
+		for variable, value := range service.Environment {
+			switch {
+			case strings.HasSuffix(variable, "SECRET"), strings.HasSuffix(variable, "PASSWORD"):
+				assert.Regexp(t, `^\$\{[A-Z_]+:\?[^}]+\}$`, value, "%s: %s", name, variable)
+			case strings.HasSuffix(variable, "_URL") && strings.Contains(value, "@"):
+				assert.Regexp(t, `^[a-z]+://looptrace:\$\{[A-Z_]+:\?[^}]+\}@`, value, "%s: %s", name, variable)
+			}
+		}
+	}
+}
+
+// What it names is there.
+func TestComposeNamesWhatExists(t *testing.T) {
+	t.Parallel()
+	c := readCompose(t)
+	for name, service := range c.Services {
+		for dependency := range service.DependsOn {
+			assert.Contains(t, c.Services, dependency, name)
+		}
+		for _, volume := range service.Volumes {
+			source, _, _ := strings.Cut(volume, ":")
+			if strings.HasPrefix(source, ".") {
+				assert.FileExists(t, filepath.Join(root, source), name)
+			} else {
+				assert.Contains(t, c.Volumes, source, name)
+			}
+		}
+		if service.Build.Dockerfile == "" {
+			continue
+		}
+		stages := regexp.MustCompile(`(?m)^FROM \S+ AS (\S+)$`).FindAllStringSubmatch(string(read(t, filepath.Join(root, service.Build.Dockerfile))), -1)
+		assert.True(t, slices.ContainsFunc(stages, func(stage []string) bool { return stage[1] == service.Build.Target }), "%s: %s", name, service.Build.Target)
+	}
+}

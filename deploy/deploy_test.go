@@ -1,0 +1,106 @@
+// Package deploy holds what a server set-up needs; its tests hold it against the code.
+package deploy
+
+import (
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
+)
+
+const (
+	root   = ".."
+	single = "otelcol-config.yaml"
+)
+
+// split are the configurations that share the work of the single one.
+var split = []string{"ingest.yaml", "store.yaml"}
+
+func read(t *testing.T, path string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return text
+}
+
+// parts returns the parts of a collector's configuration as text, comments included, by their paths.
+func parts(t *testing.T, path string) map[string]string {
+	t.Helper()
+	var document yaml.Node
+	require.NoError(t, yaml.Unmarshal(read(t, path), &document))
+	found := map[string]string{}
+	for section, node := range members(document.Content[0]) {
+		for name, value := range members(node) {
+			if section == "service" && name != "extensions" {
+				for inner, node := range members(value) {
+					found[section+"/"+name+"/"+inner] = text(t, node)
+				}
+				continue
+			}
+			found[section+"/"+name] = text(t, value)
+		}
+	}
+	return found
+}
+
+func members(node *yaml.Node) map[string]*yaml.Node {
+	found := map[string]*yaml.Node{}
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		found[node.Content[i].Value] = node.Content[i+1]
+	}
+	return found
+}
+
+func text(t *testing.T, node *yaml.Node) string {
+	t.Helper()
+	raw, err := yaml.Marshal(node)
+	require.NoError(t, err)
+	return string(raw)
+}
+
+// own is what each process says of itself.
+var own = []string{"service/extensions", "service/telemetry/resource"}
+
+// What ingest and store do apart is line by line, comments included, what they do together.
+func TestSplitEqualsSingle(t *testing.T) {
+	t.Parallel()
+	want := parts(t, filepath.Join(root, single))
+	all := map[string]bool{}
+	for _, file := range split {
+		for path, got := range parts(t, file) {
+			all[path] = true
+			if !slices.Contains(own, path) {
+				assert.Equal(t, want[path], got, "%s in %s", path, file)
+			}
+		}
+	}
+	assert.ElementsMatch(t, slices.Collect(maps.Keys(want)), slices.Collect(maps.Keys(all)), "nothing is left out")
+}
+
+// The built collector takes them.
+func TestConfigurationsAreValid(t *testing.T) {
+	t.Parallel()
+	collector, err := filepath.Abs(filepath.Join(root, "_build", "looptrace-collector"))
+	require.NoError(t, err)
+	if _, err := os.Stat(collector); err != nil {
+		t.Skip("the collector is not built: `make collector`")
+	}
+	for file, env := range map[string][]string{
+		"ingest.yaml": {"DATABASE_URL=postgres://looptrace@db/looptrace", "KAFKA_BROKERS=a:9092,b:9092,c:9092"},
+		"store.yaml":  {"CLICKHOUSE_URL=clickhouse://ch:9000/looptrace", "KAFKA_BROKERS=a:9092,b:9092,c:9092"},
+	} {
+		t.Run(file, func(t *testing.T) {
+			t.Parallel()
+			cmd := exec.CommandContext(t.Context(), collector, "validate", "--config", file)
+			cmd.Env = env // and nothing else
+			out, err := cmd.CombinedOutput()
+			require.NoError(t, err, "%s", out)
+		})
+	}
+}
