@@ -52,18 +52,20 @@ func SplitContent(kind, text string) (frame string, texts []string, err error) {
 	if err != nil {
 		return "", nil, fmt.Errorf("parse %s: %w", kind, err)
 	}
+	frame, texts = splitMessage(message)
+	return frame, texts, nil
+}
+
+func splitMessage(message any) (frame string, texts []string) {
 	var b strings.Builder
-	err = writeJSON(&b, message, false, func(s string, searchable bool) (string, error) {
+	_ = writeJSON(&b, message, false, func(s string, searchable bool) (string, error) { // replace never fails here
 		if searchable || s == "" {
 			texts = append(texts, s)
 			return "", nil
 		}
 		return s, nil
 	})
-	if err != nil {
-		return "", nil, err
-	}
-	return b.String(), texts, nil
+	return b.String(), texts
 }
 
 var errFrame = errors.New("content frame and texts do not fit")
@@ -220,33 +222,31 @@ func splitElements(text string) (elements []string, ok bool) {
 	return elements, true
 }
 
-// message is what previews need to know of a message.
-type message struct {
-	Role  string `json:"role"`
-	Parts []struct {
-		Type    string          `json:"type"`
-		Content json.RawMessage `json:"content"`
-	} `json:"parts"`
+// MessageText returns the role of a message and its text parts, joined by newlines. calls tells that the
+// message asks for a tool call. A message of another shape than the conventions' has none of them.
+func MessageText(text json.RawMessage) (role, joined string, calls bool) {
+	message, err := parseJSON(string(text))
+	if err != nil {
+		return "", "", false
+	}
+	return messageText(message)
 }
 
-// MessageText returns the role of a message and its text parts, joined by newlines. calls tells that the
-// message asks for a tool call.
-func MessageText(text json.RawMessage) (role, joined string, calls bool) {
-	var m message
-	if err := json.Unmarshal(text, &m); err != nil {
-		return "", "", false // another shape than the conventions': it has no text that is known as such
-	}
+func messageText(message any) (role, joined string, calls bool) {
+	members, _ := message.(map[string]any)
+	role, _ = members["role"].(string)
+	parts, _ := members["parts"].([]any)
 	var texts []string
-	for _, part := range m.Parts {
-		var s string
-		switch part.Type {
+	for _, part := range parts {
+		part, _ := part.(map[string]any)
+		switch part["type"] {
 		case "text":
-			if json.Unmarshal(part.Content, &s) == nil && s != "" {
-				texts = append(texts, s)
+			if content, ok := part["content"].(string); ok && content != "" {
+				texts = append(texts, content)
 			}
 		case "tool_call", "server_tool_call":
 			calls = true
 		}
 	}
-	return m.Role, strings.Join(texts, "\n"), calls
+	return role, strings.Join(texts, "\n"), calls
 }

@@ -346,25 +346,42 @@ func (r *Rows) setMessages(s *Span, ids *[]uint64, preview *string, value pcommo
 	if !ok {
 		return false
 	}
+	const mostForPreview = 2 // a system message and a question
+	if len(elements) > mostForPreview {
+		preview = nil
+	}
 	list := make([]uint64, len(elements))
 	for i, element := range elements {
-		if list[i] = r.addContent(s, ContentMessage, element); list[i] == 0 {
+		if list[i], ok = r.addMessage(s, element, preview); !ok {
 			return false
 		}
 	}
 	*ids = list
-	const mostForPreview = 2 // a system message and a question
-	if len(elements) > mostForPreview {
-		return true
-	}
-	for _, element := range elements {
-		role, text, calls := MessageText(json.RawMessage(element))
-		if role == "system" || calls {
-			continue
-		}
-		*preview = cut(text)
-	}
 	return true
+}
+
+// addMessage adds a message unless it is there, and takes its text for the preview unless that is nil. What is
+// there already and not wanted for a preview is not parsed.
+func (r *Rows) addMessage(s *Span, text string, preview *string) (id uint64, ok bool) {
+	key := s.contentKey(ContentMessage, text)
+	present := r.has(key)
+	if present && preview == nil {
+		return key.ContentID, true
+	}
+	message, err := parseJSON(text)
+	if err != nil {
+		return 0, false
+	}
+	if preview != nil {
+		if role, said, calls := messageText(message); role != "system" && !calls {
+			*preview = cut(said)
+		}
+	}
+	if !present {
+		frame, texts := splitMessage(message)
+		r.add(s, key, ContentMessage, frame, texts)
+	}
+	return key.ContentID, true
 }
 
 func (r *Rows) setContent(s *Span, id *uint64, kind string, value pcommon.Value) bool {
@@ -382,23 +399,38 @@ func jsonText(value pcommon.Value) string {
 
 // addContent adds a content unless it is there, and returns its id; 0 where the text is not valid JSON.
 func (r *Rows) addContent(s *Span, kind, text string) uint64 {
-	hour := s.StartTime.Truncate(time.Hour)
-	key := ContentKey{RunKey{s.ProjectID, s.RunID}, hour.Unix(), ContentID(kind, text)}
-	if _, ok := r.added[key]; ok || r.Stored != nil && r.Stored(key) {
+	key := s.contentKey(kind, text)
+	if r.has(key) {
 		return key.ContentID
 	}
 	frame, texts, err := SplitContent(kind, text)
 	if err != nil {
 		return 0
 	}
+	r.add(s, key, kind, frame, texts)
+	return key.ContentID
+}
+
+func (s *Span) contentKey(kind, text string) ContentKey {
+	return ContentKey{RunKey{s.ProjectID, s.RunID}, s.StartTime.Truncate(time.Hour).Unix(), ContentID(kind, text)}
+}
+
+func (r *Rows) has(key ContentKey) bool {
+	if _, ok := r.added[key]; ok {
+		return true
+	}
+	return r.Stored != nil && r.Stored(key)
+}
+
+func (r *Rows) add(s *Span, key ContentKey, kind, frame string, texts []string) {
 	if r.added == nil {
 		r.added = make(map[ContentKey]struct{})
 	}
 	r.added[key] = struct{}{}
 	r.Contents = append(r.Contents, Content{
-		ProjectID: s.ProjectID, Hour: hour, RunID: s.RunID, ContentID: key.ContentID, Kind: kind, Frame: frame, Texts: texts,
+		ProjectID: s.ProjectID, Hour: s.StartTime.Truncate(time.Hour), RunID: s.RunID,
+		ContentID: key.ContentID, Kind: kind, Frame: frame, Texts: texts,
 	})
-	return key.ContentID
 }
 
 // setEvents keeps the events as JSON and takes the error from an exception event, where the span is in error.

@@ -132,7 +132,7 @@ func (p *plan) collectorProcess() supervisor.Process {
 			"KAFKA_INSTANCE_ID=looptrace-up",
 			"CLICKHOUSE_URL="+stores.ClickHouseURL,
 			"DATABASE_URL="+stores.DatabaseURL,
-			"GOMEMLIMIT=1GiB",
+			"GOMEMLIMIT=400MiB",
 		),
 		Ready:       answers("http://" + p.ports.CollectorHealth.Addr() + "/"),
 		StopTimeout: 15 * time.Second, // it finishes the batches under way
