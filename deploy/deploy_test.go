@@ -2,6 +2,7 @@
 package deploy
 
 import (
+	"iter"
 	"maps"
 	"os"
 	"os/exec"
@@ -29,43 +30,55 @@ func read(t *testing.T, path string) []byte {
 	return text
 }
 
-// parts returns the parts of a collector's configuration as text, comments included, by their paths.
+// parts returns the settings of a collector's configuration as text, comments included, by their paths.
 func parts(t *testing.T, path string) map[string]string {
 	t.Helper()
 	var document yaml.Node
 	require.NoError(t, yaml.Unmarshal(read(t, path), &document))
 	found := map[string]string{}
-	for section, node := range members(document.Content[0]) {
-		for name, value := range members(node) {
-			if section == "service" && name != "extensions" {
-				for inner, node := range members(value) {
-					found[section+"/"+name+"/"+inner] = text(t, node)
-				}
-				continue
+	for section, components := range pairs(document.Content[0]) {
+		for component, settings := range pairs(components.value) {
+			at := section.Value + "/" + component.Value
+			if settings.value.Kind != yaml.MappingNode {
+				found[at] = text(t, settings)
 			}
-			found[section+"/"+name] = text(t, value)
+			for name, setting := range pairs(settings.value) {
+				found[at+"/"+name.Value] = text(t, setting)
+			}
 		}
 	}
 	return found
 }
 
-func members(node *yaml.Node) map[string]*yaml.Node {
-	found := map[string]*yaml.Node{}
-	for i := 0; i+1 < len(node.Content); i += 2 {
-		found[node.Content[i].Value] = node.Content[i+1]
+// pair is a member of a mapping; a comment above it belongs to its key.
+type pair struct{ key, value *yaml.Node }
+
+func pairs(node *yaml.Node) iter.Seq2[*yaml.Node, pair] {
+	return func(yield func(*yaml.Node, pair) bool) {
+		if node.Kind != yaml.MappingNode {
+			return
+		}
+		for i := 0; i+1 < len(node.Content); i += 2 {
+			if !yield(node.Content[i], pair{node.Content[i], node.Content[i+1]}) {
+				return
+			}
+		}
 	}
-	return found
 }
 
-func text(t *testing.T, node *yaml.Node) string {
+func text(t *testing.T, p pair) string {
 	t.Helper()
-	raw, err := yaml.Marshal(node)
+	raw, err := yaml.Marshal(&yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{p.key, p.value}})
 	require.NoError(t, err)
 	return string(raw)
 }
 
-// own is what each process says of itself.
-var own = []string{"service/extensions", "service/telemetry/resource"}
+// own is what each process has of its own: what it says of itself, and the batches, for which one that stores only
+// has more memory.
+var own = []string{
+	"service/extensions", "service/telemetry/resource",
+	"receivers/kafkabatch/max_batch_spans", "receivers/kafkabatch/max_batch_bytes",
+}
 
 // What ingest and store do apart is line by line, comments included, what they do together.
 func TestSplitEqualsSingle(t *testing.T) {

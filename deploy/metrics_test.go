@@ -1,0 +1,102 @@
+package deploy
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
+)
+
+// stock are the metrics that come with the libraries, as a running product showed them.
+var stock = []string{
+	"otelcol_receiver_accepted_spans", "otelcol_kafka_exporter_write_latency", "otelcol_process_memory_rss",
+	"otelcol_process_cpu_seconds", "process_resident_memory_bytes", "process_cpu_seconds_total",
+}
+
+// metric finds names of metrics in an expression.
+var metric = regexp.MustCompile(`\b(?:otelcol|looptrace|process)_[a-z0-9_]+\b`)
+
+// known are the metrics that the code has: those of components by their documentation, others by their source.
+func known(t *testing.T) map[string]bool {
+	t.Helper()
+	names := map[string]bool{}
+	for _, name := range stock {
+		names[name] = true
+	}
+	documents, err := filepath.Glob(filepath.Join(root, "components", "*", "documentation.md"))
+	require.NoError(t, err)
+	require.NotEmpty(t, documents)
+	for _, source := range append(documents,
+		filepath.Join(root, "controlplane", "httpapi", "metrics.go"),
+		filepath.Join(root, "cmd", "looptrace", "internal", "web", "metrics.go")) {
+		for _, name := range regexp.MustCompile(`(?m)(?:^### |Name: +")([a-z0-9_]+)`).FindAllStringSubmatch(string(read(t, source)), -1) {
+			names[name[1]] = true
+		}
+	}
+	return names
+}
+
+// assertKnown checks every name in an expression; a histogram's series have suffixes.
+func assertKnown(t *testing.T, names map[string]bool, expression string) {
+	t.Helper()
+	found := metric.FindAllString(expression, -1)
+	for _, name := range found {
+		base := name
+		for _, suffix := range []string{"_bucket", "_sum", "_count"} {
+			base = strings.TrimSuffix(base, suffix)
+		}
+		assert.True(t, names[name] || names[base], "no metric %s in %s", name, expression)
+	}
+	assert.True(t, len(found) > 0 || strings.HasPrefix(expression, "up{"), "no metric in %s", expression)
+}
+
+func TestAlertsNameMetricsThatExist(t *testing.T) {
+	t.Parallel()
+	var file struct {
+		Groups []struct {
+			Rules []struct {
+				Alert       string            `yaml:"alert"`
+				Expr        string            `yaml:"expr"`
+				Labels      map[string]string `yaml:"labels"`
+				Annotations map[string]string `yaml:"annotations"`
+			} `yaml:"rules"`
+		} `yaml:"groups"`
+	}
+	require.NoError(t, yaml.Unmarshal(read(t, "alerts.yaml"), &file))
+	names, rules := known(t), 0
+	for _, group := range file.Groups {
+		for _, rule := range group.Rules {
+			rules++
+			assertKnown(t, names, rule.Expr)
+			assert.Contains(t, []string{"critical", "warning"}, rule.Labels["severity"], rule.Alert)
+			assert.NotEmpty(t, rule.Annotations["summary"], rule.Alert)
+		}
+	}
+	assert.NotZero(t, rules)
+}
+
+func TestDashboardNamesMetricsThatExist(t *testing.T) {
+	t.Parallel()
+	var file struct {
+		Panels []struct {
+			ID      int
+			Title   string
+			Targets []struct{ Expr string }
+		}
+	}
+	require.NoError(t, json.Unmarshal(read(t, "dashboard.json"), &file))
+	names, ids := known(t), map[int]bool{}
+	for _, panel := range file.Panels {
+		assert.False(t, ids[panel.ID], panel.Title)
+		ids[panel.ID] = true
+		for _, target := range panel.Targets {
+			assertKnown(t, names, target.Expr)
+		}
+	}
+	assert.NotEmpty(t, file.Panels)
+}
