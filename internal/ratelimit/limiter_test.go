@@ -1,0 +1,294 @@
+package ratelimit
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func admitted(l *Limiter, cost Cost, claims ...Claim) int {
+	n := 0
+	for l.Admit(cost, claims...).Allowed {
+		n++
+	}
+	return n
+}
+
+func TestAloneIsExact(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := New()
+		claim := Claim{Subject: Subject{Kind: Key, ID: "k"}, Limits: Limits{Requests: {Rate: 10, Burst: 20}}}
+		assert.Equal(t, 20, admitted(l, Cost{Requests: 1}, claim))
+		time.Sleep(500 * time.Millisecond) //nolint:forbidigo // virtual time
+		assert.Equal(t, 5, admitted(l, Cost{Requests: 1}, claim))
+		time.Sleep(time.Hour) //nolint:forbidigo // virtual time
+		assert.Equal(t, 20, admitted(l, Cost{Requests: 1}, claim), "a rest fills no more than the burst")
+	})
+}
+
+func TestDebtIsRepaid(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := New()
+		claim := Claim{Subject: Subject{Kind: Key, ID: "k"}, Limits: Limits{Bytes: {Rate: 100, Burst: 200}}}
+		assert.True(t, l.Admit(Cost{Requests: 1, Bytes: 1000}, claim).Allowed, "larger than the burst")
+		refused := l.Admit(Cost{Bytes: 1}, claim)
+		assert.False(t, refused.Allowed)
+		assert.Equal(t, 8*time.Second, refused.RetryAfter)
+		assert.Equal(t, 10*time.Second, refused.Reset)
+		assert.Equal(t, Bytes, refused.Measure)
+		assert.Zero(t, refused.Remaining)
+		l.Charge(Cost{Bytes: 200}, claim)
+		time.Sleep(10 * time.Second) //nolint:forbidigo // virtual time
+		assert.False(t, l.Admit(Cost{Bytes: 1}, claim).Allowed, "exactly nothing left")
+		time.Sleep(time.Millisecond) //nolint:forbidigo // virtual time
+		assert.True(t, l.Admit(Cost{Bytes: 1}, claim).Allowed)
+	})
+}
+
+func TestEverySubjectAndMeasureHasToAdmit(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := New()
+		key := Claim{Subject: Subject{Kind: Key, ID: "id"}, Limits: Limits{Requests: {Rate: 1, Burst: 10}, Spans: {Rate: 1, Burst: 5}}}
+		project := Claim{Subject: Subject{Kind: Project, ID: "id"}, Limits: Limits{Requests: {Rate: 1, Burst: 3}}}
+		first := l.Admit(Cost{Requests: 1}, key, project)
+		assert.True(t, first.Allowed)
+		assert.Equal(t, Project, first.Kind, "nearest to empty")
+		assert.InDelta(t, 2, first.Remaining, 1e-9)
+		assert.Equal(t, time.Second, first.Reset)
+		assert.Equal(t, 2, admitted(l, Cost{Requests: 1}, key, project))
+		assert.Equal(t, 7, admitted(l, Cost{Requests: 1}, key), "what the project refused was not taken from the key")
+
+		other := Claim{Subject: Subject{Kind: Key, ID: "other"}, Limits: key.Limits}
+		l.Charge(Cost{Spans: 7}, other)
+		refused := l.Admit(Cost{Requests: 1}, other)
+		assert.False(t, refused.Allowed)
+		assert.Equal(t, Spans, refused.Measure)
+		assert.Equal(t, Decision{Allowed: true}, l.Admit(Cost{Requests: 1}, Claim{Subject: Subject{Kind: Key, ID: "free"}}))
+		assert.Equal(t, 3, l.Len(), "no bucket where there is no limit")
+	})
+}
+
+func TestLimitsChange(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := New()
+		claim := Claim{Subject: Subject{Kind: Key, ID: "k"}, Limits: Limits{Requests: {Rate: 1, Burst: 100}}}
+		assert.True(t, l.Admit(Cost{Requests: 10}, claim).Allowed)
+		claim.Limits[Requests] = Limit{Rate: 1, Burst: 5}
+		assert.Equal(t, 5, admitted(l, Cost{Requests: 1}, claim))
+		claim.Limits[Requests] = Limit{Rate: 100, Burst: 1000}
+		assert.False(t, l.Admit(Cost{Requests: 1}, claim).Allowed, "a larger burst is no gift")
+		time.Sleep(time.Second) //nolint:forbidigo // virtual time
+		assert.Equal(t, 100, admitted(l, Cost{Requests: 1}, claim))
+	})
+}
+
+func TestMemoryIsBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := New()
+		claim := func(i int) Claim {
+			return Claim{Subject: Subject{Kind: Key, ID: fmt.Sprint(i)}, Limits: Limits{Requests: {Rate: 1, Burst: 10}}}
+		}
+		for i := range maxBuckets + 100 {
+			l.Admit(Cost{Requests: 1}, claim(i))
+		}
+		assert.Equal(t, maxBuckets, l.Len())
+		time.Sleep(2 * idleAfter) //nolint:forbidigo // virtual time
+		l.Admit(Cost{Requests: 1}, claim(-1))
+		assert.Equal(t, 1, l.Len(), "full and idle")
+	})
+}
+
+// A process alone that is started again finds in the log what it had admitted.
+func TestRestartRemembers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		log := newMemoryLog(time.Millisecond, 10*time.Millisecond)
+		first := startReplica(t.Context(), log, "only")
+		require.Equal(t, int(testBurst/testCost), admitted(first.limiter, Cost{Requests: testCost}, testClaim))
+		time.Sleep(time.Second) //nolint:forbidigo // virtual time
+		first.crash()
+
+		second := startReplica(t.Context(), log, "only")
+		defer second.crash()
+		n, fresh := second.limiter.Replicas()
+		assert.Equal(t, 1, n)
+		assert.True(t, fresh)
+		assert.LessOrEqual(t, admitted(second.limiter, Cost{Requests: testCost}, testClaim), int(1.5*testRate/testCost))
+		time.Sleep(time.Second) //nolint:forbidigo // virtual time
+		assert.InDelta(t, testRate/testCost, admitted(second.limiter, Cost{Requests: testCost}, testClaim), 1)
+	})
+}
+
+// A starter under another name takes over what is known, and is counted.
+func TestStarterTakesOverTheView(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		log := newMemoryLog(time.Millisecond, 10*time.Millisecond)
+		first := startReplica(t.Context(), log, "a")
+		defer first.crash()
+		time.Sleep(time.Minute) //nolint:forbidigo // virtual time
+		first.limiter.Charge(Cost{Requests: 3 * testBurst}, testClaim)
+		time.Sleep(7 * time.Second) //nolint:forbidigo // virtual time
+
+		second := startReplica(t.Context(), log, "b")
+		defer second.crash()
+		refused := second.limiter.Admit(Cost{Requests: testCost}, testClaim)
+		assert.False(t, refused.Allowed)
+		// The debt stood at 13,000 after 7 s.
+		assert.InDelta(t, 13, refused.RetryAfter.Seconds(), 5.5)
+		time.Sleep(time.Second) //nolint:forbidigo // virtual time
+		n, fresh := first.limiter.Replicas()
+		assert.Equal(t, 2, n)
+		assert.True(t, fresh)
+	})
+}
+
+// Counters that start anew, after both sides have forgotten the bucket or only its owner has, mean what they say.
+func TestForgottenBuckets(t *testing.T) {
+	t.Parallel()
+	for _, rest := range []time.Duration{30 * time.Second, 65 * time.Second, 5 * time.Minute} {
+		t.Run(rest.String(), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				log := newMemoryLog(time.Millisecond, 10*time.Millisecond)
+				a := startReplica(t.Context(), log, "a")
+				defer a.crash()
+				b := startReplica(t.Context(), log, "b")
+				defer b.crash()
+				time.Sleep(quiet) //nolint:forbidigo // virtual time
+				for range 3 {
+					a.limiter.Charge(Cost{Requests: testBurst + testRate}, testClaim)
+					time.Sleep(time.Second) //nolint:forbidigo // virtual time
+					assert.False(t, b.limiter.Admit(Cost{Requests: 1}, testClaim).Allowed)
+					time.Sleep(rest) //nolint:forbidigo // virtual time
+				}
+				if rest > idleAfter+20*time.Second {
+					assert.Zero(t, a.limiter.Len())
+				}
+				assert.True(t, b.limiter.Admit(Cost{Requests: 1}, testClaim).Allowed)
+			})
+		})
+	}
+}
+
+// Without the log every replica has its share, whatever it last heard, and no debt is left when the log is back.
+func TestLogAway(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const n = 4
+		log := newMemoryLog(10*time.Millisecond, 100*time.Millisecond)
+		s := simulate(t.Context(), log, n)
+		defer func() {
+			for _, r := range s.replicas {
+				r.crash()
+			}
+		}()
+		demand := patterns["steady"](n)
+		s.run(30*time.Second, demand, nil)
+		for _, r := range s.replicas {
+			r.log.setCut(true)
+		}
+		s.run(2*time.Second, demand, nil)
+		before := s.admitted()
+		const away = 5 * time.Minute
+		s.run(away, demand, nil)
+		assert.InEpsilon(t, testRate*away.Seconds(), s.admitted()-before, 0.03)
+		replicas, fresh := s.replicas[0].limiter.Replicas()
+		assert.Equal(t, n, replicas, "who is cut off cannot tell who is gone")
+		assert.False(t, fresh)
+
+		for _, r := range s.replicas {
+			r.log.setCut(false)
+		}
+		s.run(2*time.Second, demand, nil)
+		before = s.admitted()
+		s.run(10*time.Second, demand, nil)
+		assert.InEpsilon(t, testRate*10, s.admitted()-before, 0.1)
+		assert.LessOrEqual(t, s.excess(), bound(n))
+	})
+}
+
+// One replica alone that is cut off goes on at its share; the others take it for gone.
+func TestOneReplicaCutOff(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const n = 4
+		log := newMemoryLog(10*time.Millisecond, 100*time.Millisecond)
+		s := simulate(t.Context(), log, n)
+		defer func() {
+			for _, r := range s.replicas {
+				r.crash()
+			}
+		}()
+		demand := patterns["steady"](n)
+		s.run(30*time.Second, demand, nil)
+		s.replicas[0].log.setCut(true)
+		const cut = 30 * time.Second
+		s.run(cut, demand, nil)
+		s.replicas[0].log.setCut(false)
+		s.run(30*time.Second, demand, nil)
+		limit := bound(n) + testRate/n*cut.Seconds()
+		t.Logf("worst window %.0f of %.0f", s.excess(), limit)
+		assert.LessOrEqual(t, s.excess(), limit)
+	})
+}
+
+// A replica that says goodbye no longer counts.
+func TestGoodbye(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		log := newMemoryLog(time.Millisecond, 10*time.Millisecond)
+		stays := startReplica(t.Context(), log, "a")
+		defer stays.crash()
+		leaves := New()
+		ctx, cancel := context.WithCancel(t.Context())
+		caughtUp := leaves.Join("b")
+		done := make(chan struct{})
+		go func() {
+			leaves.Share(ctx, log.replica())
+			close(done)
+		}()
+		<-caughtUp
+		time.Sleep(time.Second) //nolint:forbidigo // virtual time
+		n, _ := stays.limiter.Replicas()
+		assert.Equal(t, 2, n)
+		leaves.Charge(Cost{Requests: 5000}, testClaim)
+		cancel()
+		<-done
+		time.Sleep(100 * time.Millisecond) //nolint:forbidigo // virtual time
+		n, fresh := stays.limiter.Replicas()
+		assert.Equal(t, 1, n)
+		assert.True(t, fresh)
+		assert.InDelta(t, 5000, stays.limiter.Admit(Cost{}, testClaim).Remaining, 200, "what it admitted last was told")
+	})
+}
+
+func BenchmarkAdmit(b *testing.B) {
+	for _, shared := range []bool{false, true} {
+		b.Run(fmt.Sprintf("shared=%t", shared), func(b *testing.B) {
+			l := New()
+			if shared {
+				l.Join("replica")
+			}
+			all := Limits{{Rate: 1e9, Burst: 1e9}, {Rate: 1e12, Burst: 1e12}, {Rate: 1e9, Burst: 1e9}}
+			key := Claim{Subject: Subject{Kind: Key, ID: "01890000-0000-7000-8000-000000000002"}, Limits: all}
+			project := Claim{Subject: testSubject, Limits: all}
+			b.ReportAllocs()
+			for b.Loop() {
+				if !l.Admit(Cost{Requests: 1, Bytes: 10_000}, key, project).Allowed {
+					b.Fatal("refused")
+				}
+			}
+		})
+	}
+}
