@@ -171,6 +171,7 @@ func TestFaults(t *testing.T) {
 // withhold kills a part while the launcher is halted, so that it stays away for a while, and proves what goes
 // on meanwhile.
 func (s *site) withhold(t *testing.T, part part) {
+	t.Helper()
 	launcher := s.product.Launched()
 	require.NoError(t, syscall.Kill(launcher, syscall.SIGSTOP))
 	resume := func() { _ = syscall.Kill(launcher, syscall.SIGCONT) } // it is there: it is halted
@@ -196,6 +197,7 @@ func (s *site) withhold(t *testing.T, part part) {
 
 // kill kills a part at a random moment and waits until all is back.
 func (s *site) kill(t *testing.T, part part) {
+	t.Helper()
 	s.awaitRuns(t, rand.IntN(longestWait))
 	begin, within := time.Now(), backWithin
 	old := s.strike(t, part.name)
@@ -282,5 +284,7 @@ func (s *site) awaitBack(t *testing.T, part part, old int, begin time.Time, with
 	}
 	t.Logf("%s: all accepts after %.2f s and is visible after %.2f s; %d of %d posts meanwhile had to be tried again",
 		part.name, accepts.Seconds(), took.Seconds(), failed, len(attempts))
-	require.LessOrEqual(t, took, within, "%s took too long to come back", part.name)
+	if took > within {
+		t.Errorf("%s took too long to come back\n%s", part.name, s.product.Logs())
+	}
 }

@@ -40,7 +40,7 @@ func Do(ctx context.Context, method, url string, header http.Header, body []byte
 	if err != nil {
 		return Answer{}, fmt.Errorf("send a request: %w", err)
 	}
-	defer response.Body.Close()
+	defer func() { _ = response.Body.Close() }() // it was read, or its error told
 	answer, err := io.ReadAll(response.Body)
 	if err != nil {
 		return Answer{}, fmt.Errorf("read the answer: %w", err)

@@ -60,22 +60,22 @@ func New(dir string) (*Product, error) {
 }
 
 // Start starts an instance for one test and stops it when the test ends. A failed test shows the logs.
-func Start(t testing.TB) *Product {
-	t.Helper()
-	p, err := New(t.TempDir())
+func Start(tb testing.TB) *Product {
+	tb.Helper()
+	p, err := New(tb.TempDir())
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		if err := p.Down(); err != nil {
-			t.Errorf("stop the product: %v", err)
+			tb.Errorf("stop the product: %v", err)
 		}
-		if t.Failed() {
-			t.Log(p.Logs())
+		if tb.Failed() {
+			tb.Log(p.Logs())
 		}
 	})
-	if err := p.Up(t.Context()); err != nil {
-		t.Fatalf("start the product: %v", err)
+	if err := p.Up(tb.Context()); err != nil {
+		tb.Fatalf("start the product: %v", err)
 	}
 	return p
 }
@@ -96,7 +96,7 @@ func (p *Product) Launch() error {
 	if err != nil {
 		return fmt.Errorf("open the launcher's log: %w", err)
 	}
-	defer output.Close() // the child has its own
+	defer func() { _ = output.Close() }() // the child has its own
 	cmd := &exec.Cmd{
 		Path: filepath.Join(p.Root, "_build", "looptrace"),
 		Args: []string{"looptrace", "up", "--data", p.Data, "--port-offset", fmt.Sprint(p.Ports.Offset)},
