@@ -59,9 +59,15 @@ export function useLogout() {
   const queryClient = useQueryClient();
   return useMutation({
     mutationFn: () => unwrap(client.POST("/v1/logout")),
-    onSuccess: () => {
-      queryClient.removeQueries({ predicate: (query) => query.queryKey[0] !== setupKey[0] });
+    onSuccess: async () => {
+      // An answer that is still on its way would bring the session back.
+      await queryClient.cancelQueries();
+      // The gate watches this very query: it must be told, not have its query taken away.
       queryClient.setQueryData(meKey, null);
+      const kept: unknown[] = [setupKey[0], meKey[0]];
+      queryClient.removeQueries({ predicate: (query) => !kept.includes(query.queryKey[0]) });
+      // Passwords and new keys stand in the mutations.
+      queryClient.getMutationCache().clear();
     },
   });
 }
