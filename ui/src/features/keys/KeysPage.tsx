@@ -105,7 +105,7 @@ function KeyList({ query, mayManage, onDialog }: ListProps) {
     );
   }
   return (
-    <Table.ScrollContainer minWidth={760}>
+    <div className={classes.list}>
       <Table className={classes.table} verticalSpacing={6} highlightOnHover>
         <Table.Thead>
           <Table.Tr>
@@ -136,7 +136,7 @@ function KeyList({ query, mayManage, onDialog }: ListProps) {
           More keys
         </Button>
       )}
-    </Table.ScrollContainer>
+    </div>
   );
 }
 
@@ -151,32 +151,36 @@ function KeyRow({ item, now, mayManage, onDialog }: RowProps) {
   const state = keyState(item, now);
   return (
     <Table.Tr data-state={state} data-testid="key-row">
-      <Table.Td>
+      <Table.Td data-cell="name">
         <Group gap={8} wrap="nowrap">
-          <Text size="sm" fw={550} truncate maw={220} title={item.name}>
+          <Text className={classes.name} title={item.name}>
             {item.name}
           </Text>
           {state !== "active" && (
-            <Badge size="sm" variant="default" tt="none">
+            <Badge size="sm" variant="default" tt="none" flex="none">
               {state}
             </Badge>
           )}
         </Group>
       </Table.Td>
-      <Table.Td>
+      <Table.Td data-cell="key">
         <Group gap={4} wrap="nowrap">
           <code className={classes.id}>lt_{item.public_id}</code>
           <CopyButton value={item.public_id} what="public id" />
         </Group>
       </Table.Td>
-      <Table.Td>
+      <Table.Td data-cell="scopes">
         <Text size="xs" className={classes.scopes}>
           {item.scopes.join(", ")}
         </Text>
       </Table.Td>
-      <Time time={item.created_at} now={now} />
-      <Time time={item.last_used_at} now={now} none="never" />
-      <Table.Td ta="right" title={item.expires_at ? formatTime(item.expires_at) : undefined}>
+      <Time label="Created" time={item.created_at} now={now} />
+      <Time label="Last used" time={item.last_used_at} now={now} none="never" />
+      <Table.Td
+        data-cell="time"
+        data-label={item.revoked_at ? undefined : "Expires"}
+        title={item.expires_at ? formatTime(item.expires_at) : undefined}
+      >
         {item.revoked_at ? (
           <span title={formatTime(item.revoked_at)}>revoked {formatAge(item.revoked_at, now)} ago</span>
         ) : item.expires_at ? (
@@ -185,7 +189,7 @@ function KeyRow({ item, now, mayManage, onDialog }: RowProps) {
           "never"
         )}
       </Table.Td>
-      <Table.Td>
+      <Table.Td data-cell="actions">
         {mayManage && state !== "revoked" && (
           <Menu position="bottom-end">
             <Menu.Target>
@@ -205,6 +209,7 @@ function KeyRow({ item, now, mayManage, onDialog }: RowProps) {
               <Menu.Item
                 leftSection={<IconBan size={15} />}
                 color="red"
+                c="var(--lt-error-text)"
                 onClick={() => onDialog({ kind: "revoke", key: item })}
               >
                 Revoke
@@ -217,9 +222,16 @@ function KeyRow({ item, now, mayManage, onDialog }: RowProps) {
   );
 }
 
-function Time({ time, now, none }: { time: string | null; now: number; none?: string }) {
+interface TimeProps {
+  label: string;
+  time: string | null;
+  now: number;
+  none?: string;
+}
+
+function Time({ label, time, now, none }: TimeProps) {
   return (
-    <Table.Td ta="right" title={time ? formatTime(time) : undefined}>
+    <Table.Td data-cell="time" data-label={label} title={time ? formatTime(time) : undefined}>
       {time ? `${formatAge(time, now)} ago` : none}
     </Table.Td>
   );
