@@ -34,7 +34,7 @@ export function ProblemPanel({ error, onRetry }: Props) {
             </Button>
           )}
           {problem?.request_id && (
-            <Group gap={4}>
+            <Group gap={4} wrap="nowrap">
               <Text size="xs" c="dimmed">
                 Request <code>{problem.request_id}</code>
               </Text>

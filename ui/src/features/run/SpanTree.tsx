@@ -132,14 +132,7 @@ export function SpanTree(props: Props) {
           </Button>
         )}
         {props.errorCount > 0 && (
-          <Button
-            size="compact-xs"
-            variant="subtle"
-            c="var(--lt-error-text)"
-            color="red"
-            onClick={props.onNextError}
-            ml="auto"
-          >
+          <Button size="compact-xs" variant="subtle" color="red" onClick={props.onNextError} ml="auto">
             Next error
           </Button>
         )}
