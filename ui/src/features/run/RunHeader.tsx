@@ -72,6 +72,12 @@ export function RunHeader({ run, onBack }: Props) {
             <CopyButton value={run.session_id} what="session id" />
           </Fact>
         )}
+        {run.session_id === null && run.conversation_id && (
+          <Fact label="Conversation">
+            <span className={classes.text}>{run.conversation_id}</span>
+            <CopyButton value={run.conversation_id} what="conversation id" />
+          </Fact>
+        )}
         {run.user_id && (
           <Fact label="User">
             <Link to={list("user_id", run.user_id)}>{run.user_id}</Link>

@@ -82,8 +82,8 @@ export const RunRow = memo(
         <span role="cell" className={classes.text} data-column="models" title={run.models.join(", ")}>
           {run.models.join(", ")}
         </span>
-        <span role="cell" className={classes.text} data-column="session" title={run.session_id ?? undefined}>
-          {run.session_id}
+        <span role="cell" className={classes.text} data-column="session" title={sessionTitle(run)}>
+          {run.session_id ?? run.conversation_id}
         </span>
         <span role="cell" className={classes.age} title={formatTime(run.start_time)}>
           {formatAge(run.start_time, now)}
@@ -99,6 +99,12 @@ export const RunRow = memo(
     a.index === b.index &&
     a.now === b.now,
 );
+
+/** Says which of the two the column shows. */
+function sessionTitle(run: Run): string | undefined {
+  if (run.session_id !== null) return `Session ${run.session_id}`;
+  return run.conversation_id === null ? undefined : `Conversation ${run.conversation_id}`;
+}
 
 function Words({ run }: { run: Run }) {
   const failure = run.error && firstWords([run.error.type, run.error.message].filter(Boolean).join(": "));
