@@ -23,6 +23,7 @@ func TestLauncherRefusals(t *testing.T) {
 	t.Parallel()
 	for name, prepare := range map[string]func(t *testing.T, p *product.Product) (words []string){
 		"taken port": func(t *testing.T, p *product.Product) []string {
+			t.Helper()
 			listener, err := net.Listen("tcp", p.Ports.Addr(product.API))
 			require.NoError(t, err)
 			t.Cleanup(func() { _ = listener.Close() })
@@ -30,18 +31,22 @@ func TestLauncherRefusals(t *testing.T) {
 			return []string{"port " + port, "the API", "in use"}
 		},
 		"read-only folder": func(t *testing.T, p *product.Product) []string {
+			t.Helper()
 			p.Data = filepath.Join(mount(t, "ro,size=1m"), "data")
 			return []string{p.Data, "read-only", "--data"}
 		},
 		"full disk": func(t *testing.T, p *product.Product) []string {
+			t.Helper()
 			p.Data = filepath.Join(mount(t, "size=64m"), "data")
 			return []string{p.Data, "MiB left", "free some space"}
 		},
 		"missing engine": func(t *testing.T, p *product.Product) []string {
+			t.Helper()
 			p.Root = withoutEngines(t, p.Root)
 			return []string{filepath.Join(p.Root, "_build", "engines"), "make build"}
 		},
 		"short secret": func(t *testing.T, p *product.Product) []string {
+			t.Helper()
 			p.Env = append(p.Env, "SESSION_SECRET=0123456789abcdef")
 			return []string{"SESSION_SECRET", "64 hex digits"}
 		},

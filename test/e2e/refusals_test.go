@@ -97,9 +97,7 @@ func (s *story) refusals(t *testing.T) {
 				method = http.MethodPost
 			}
 			answer, err := product.Do(t.Context(), method, door+c.path, header, []byte(c.body))
-			if !assert.NoError(t, err, place) {
-				continue
-			}
+			require.NoError(t, err, place)
 			assert.Equal(t, c.want, answer.Status, "%s: %s", place, answer.Body)
 			if c.path == runs {
 				assertProblem(t, answer, c.location, place)
@@ -132,9 +130,7 @@ func assertProblem(t *testing.T, answer product.Answer, location, place string) 
 		} `json:"errors"`
 	}
 	assert.Contains(t, answer.Header.Get("Content-Type"), "application/problem+json", place)
-	if !assert.NoError(t, json.Unmarshal(answer.Body, &problem), "%s: %s", place, answer.Body) {
-		return
-	}
+	require.NoError(t, json.Unmarshal(answer.Body, &problem), "%s: %s", place, answer.Body)
 	assert.Equal(t, answer.Status, problem.Status, place)
 	assert.NotEmpty(t, problem.Title, place)
 	assert.NotEmpty(t, problem.Code, place)

@@ -15,7 +15,7 @@ await scenario(async (page, { projectId, runIds }, context) => {
     for (const row of await rows.all()) {
       await row.click();
       const detail = page.getByTestId("span-detail");
-      await detail.getByText((await row.getAttribute("id")).replace("span-", "")).waitFor();
+      await detail.getByText((await row.getAttribute("id")).replace("span-", "")).first().waitFor();
       const tabs = detail.getByRole("tab");
       await tabs.first().waitFor();
       for (let index = 0; index < (await tabs.count()); index++) {
