@@ -2,6 +2,7 @@ package deploy
 
 import (
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -99,4 +100,21 @@ func TestDashboardNamesMetricsThatExist(t *testing.T) {
 		}
 	}
 	assert.NotEmpty(t, file.Panels)
+}
+
+// What the operator is told to look at is there.
+func TestOperationsNameWhatExists(t *testing.T) {
+	t.Parallel()
+	docs := filepath.Join(root, "docs")
+	document := string(read(t, filepath.Join(docs, "operations.md")))
+	names := known(t)
+	for _, name := range metric.FindAllString(document, -1) {
+		assert.True(t, names[name], "no metric %s", name)
+	}
+	links := regexp.MustCompile(`\]\(([^)#]+)\)`).FindAllStringSubmatch(document, -1)
+	assert.NotEmpty(t, links)
+	for _, link := range links {
+		_, err := os.Stat(filepath.Join(docs, link[1]))
+		assert.NoError(t, err)
+	}
 }
