@@ -1,0 +1,136 @@
+package ratelimitextension
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	spb "google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/looptrace/looptrace/internal/ratelimit"
+)
+
+const (
+	typeJSON     = "application/json"
+	typeProtobuf = "application/x-protobuf"
+	typeProblem  = "application/problem+json"
+
+	codeRateLimited = "rate_limited"
+
+	typeURLRetryInfo = "type.googleapis.com/google.rpc.RetryInfo"
+)
+
+// delay is how long a refused client is told to wait, in whole seconds: until the debt is repaid, and up to a
+// quarter more, so that those refused together do not come back together.
+func (l *rateLimit) delay(d *ratelimit.Decision) time.Duration {
+	whole := time.Duration(max(1, seconds(d.RetryAfter)))
+	return (whole + l.jitter(max(1, whole/4))) * time.Second
+}
+
+func detail(d *ratelimit.Decision) string {
+	return fmt.Sprintf("The %s's limit of %s %s a second is used up. Nothing was accepted.",
+		d.Kind, strconv.FormatFloat(d.Limit.Rate, 'f', -1, 64), d.Measure)
+}
+
+func (l *rateLimit) refuseGRPC(d *ratelimit.Decision) error {
+	return status.ErrorProto(statusOf(d, l.delay(d)))
+}
+
+// statusOf is the refusal in the words of OTLP.
+func statusOf(d *ratelimit.Decision, delay time.Duration) *spb.Status {
+	s := &spb.Status{Code: int32(codes.ResourceExhausted), Message: detail(d)}
+	if info, err := anypb.New(&errdetails.RetryInfo{RetryDelay: durationpb.New(delay)}); err == nil { // always
+		s.Details = append(s.Details, info)
+	}
+	return s
+}
+
+// refuseHTTP answers in the form that the path promises: problem details on native paths, and on OTLP paths a
+// google.rpc.Status in the encoding of the request.
+func (l *rateLimit) refuseHTTP(w http.ResponseWriter, r *http.Request, d *ratelimit.Decision) {
+	delay := l.delay(d)
+	httpStatus, contentType, body := l.cfg.OTLPStatus, typeJSON, []byte(nil)
+	mediaType, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	switch {
+	case r.URL.Path == "/v1/runs" || strings.HasPrefix(r.URL.Path, "/v1/runs/"):
+		httpStatus, contentType = http.StatusTooManyRequests, typeProblem
+		body, _ = json.Marshal(problem{ // strings and a number always marshal
+			Type:      "about:blank",
+			Title:     http.StatusText(httpStatus),
+			Status:    httpStatus,
+			Detail:    detail(d),
+			Code:      codeRateLimited,
+			RequestID: w.Header().Get("X-Request-Id"),
+		})
+	case mediaType == typeProtobuf:
+		contentType = typeProtobuf
+		body, _ = proto.MarshalOptions{Deterministic: true}.Marshal(statusOf(d, delay))
+	default:
+		// Not protojson, which varies its white space.
+		body, _ = json.Marshal(rpcStatus{
+			Code: uint32(codes.ResourceExhausted), Message: detail(d),
+			Details: []retryInfo{{Type: typeURLRetryInfo, RetryDelay: strconv.FormatInt(seconds(delay), 10) + "s"}},
+		})
+	}
+	h := w.Header()
+	h.Set("Content-Type", contentType)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Retry-After", strconv.FormatInt(seconds(delay), 10))
+	w.WriteHeader(httpStatus)
+	_, _ = w.Write(body) // the client is gone: nobody is left to tell
+}
+
+type problem struct {
+	Type   string `json:"type"`
+	Title  string `json:"title"`
+	Status int    `json:"status"`
+	Detail string `json:"detail"`
+	Code   string `json:"code"`
+	// RequestID is the id that the receiver has given the request, where it gives ids.
+	RequestID string `json:"request_id,omitempty"`
+}
+
+type rpcStatus struct {
+	Code    uint32      `json:"code"`
+	Message string      `json:"message"`
+	Details []retryInfo `json:"details"`
+}
+
+type retryInfo struct {
+	Type       string `json:"@type"`
+	RetryDelay string `json:"retryDelay"`
+}
+
+// Attribute sets of the metrics, made once: they are used on every request.
+var (
+	admittedSet    = attribute.NewSet(attribute.String("outcome", "admitted"))
+	refusedSet     = attribute.NewSet(attribute.String("outcome", "refused"))
+	admittedOption = metric.WithAttributeSet(admittedSet)
+	refusedOption  = metric.WithAttributeSet(refusedSet)
+)
+
+func refusalSet(d *ratelimit.Decision) attribute.Set {
+	return attribute.NewSet(attribute.String("subject", d.Kind.String()), attribute.String("measure", d.Measure.String()))
+}
+
+func (l *rateLimit) count(ctx context.Context, d *ratelimit.Decision) {
+	if d.Allowed {
+		l.telemetry.RatelimitRequests.Add(ctx, 1, admittedOption)
+		return
+	}
+	l.telemetry.RatelimitRequests.Add(ctx, 1, refusedOption)
+	l.telemetry.RatelimitRefusals.Add(ctx, 1, metric.WithAttributeSet(refusalSet(d)))
+}

@@ -1,0 +1,111 @@
+package ratelimitextension
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+
+	"go.opentelemetry.io/collector/component"
+
+	"github.com/looptrace/looptrace/internal/ratelimit"
+)
+
+// Config configures the extension.
+type Config struct {
+	// Key bounds each key.
+	Key LimitsConfig `mapstructure:"key"`
+	// Project bounds each project, whatever its keys.
+	Project LimitsConfig `mapstructure:"project"`
+	// OTLPStatus is the HTTP status of a refusal on OTLP paths: 429, or 503 for clients that drop their data on 429.
+	OTLPStatus int `mapstructure:"otlp_status"`
+	// Usage is where replicas share their counters.
+	Usage UsageConfig `mapstructure:"usage"`
+
+	// prevent unkeyed literal initialization
+	_ struct{}
+}
+
+// LimitsConfig bounds a key or a project.
+type LimitsConfig struct {
+	Requests LimitConfig `mapstructure:"requests"`
+	// Bytes are those of bodies: as the receiver reads them over HTTP, decompressed over gRPC.
+	Bytes LimitConfig `mapstructure:"bytes"`
+	Spans LimitConfig `mapstructure:"spans"`
+
+	// prevent unkeyed literal initialization
+	_ struct{}
+}
+
+// LimitConfig is one token bucket.
+type LimitConfig struct {
+	// Rate is how much may be sent a second; 0 is no limit.
+	Rate float64 `mapstructure:"rate"`
+	// Burst is how much may be sent at once after a rest.
+	Burst float64 `mapstructure:"burst"`
+
+	// prevent unkeyed literal initialization
+	_ struct{}
+}
+
+// UsageConfig is where replicas share their counters.
+type UsageConfig struct {
+	// Brokers are Kafka's addresses, as host:port. Without any this process limits by itself, which is exact where
+	// it is the only one.
+	Brokers []string `mapstructure:"brokers"`
+	// Topic has one partition, and keeps records for some minutes without compaction.
+	Topic string `mapstructure:"topic"`
+	// ReplicaID tells the replicas apart. One that is started again under the same id replaces itself at once,
+	// rather than after 3 s. It must differ in every process; empty is a random one.
+	ReplicaID string `mapstructure:"replica_id"`
+
+	// prevent unkeyed literal initialization
+	_ struct{}
+}
+
+func createDefaultConfig() component.Config {
+	return &Config{
+		OTLPStatus: http.StatusTooManyRequests,
+		Usage:      UsageConfig{Topic: "looptrace.usage"},
+	}
+}
+
+// Validate reports everything that is wrong at once.
+func (c *Config) Validate() error {
+	var errs []error
+	if c.OTLPStatus != http.StatusTooManyRequests && c.OTLPStatus != http.StatusServiceUnavailable {
+		errs = append(errs, errors.New("otlp_status must be 429 or 503"))
+	}
+	if len(c.Usage.Brokers) > 0 && c.Usage.Topic == "" {
+		errs = append(errs, errors.New("usage::topic must be set"))
+	}
+	return errors.Join(errs...)
+}
+
+// maxRate keeps rates within what the counters of a year can hold.
+const maxRate = 1e12
+
+// Validate reports a bucket that cannot be.
+func (c *LimitConfig) Validate() error {
+	switch {
+	case !(c.Rate >= 0 && c.Rate <= maxRate):
+		return fmt.Errorf("rate must be between 0 and %g", float64(maxRate))
+	case c.Rate > 0 && !(c.Burst >= 1 && c.Burst <= maxRate):
+		return fmt.Errorf("burst must be between 1 and %g where there is a rate", float64(maxRate))
+	case c.Rate == 0 && c.Burst != 0:
+		return errors.New("burst says nothing without a rate")
+	}
+	return nil
+}
+
+func (c *LimitsConfig) limits() ratelimit.Limits {
+	limits := ratelimit.Limits{}
+	for measure, limit := range map[ratelimit.Measure]LimitConfig{
+		ratelimit.Requests: c.Requests,
+		ratelimit.Bytes:    c.Bytes,
+		ratelimit.Spans:    c.Spans,
+	} {
+		limits[measure] = ratelimit.Limit{Rate: limit.Rate, Burst: math.Floor(limit.Burst)}
+	}
+	return limits
+}

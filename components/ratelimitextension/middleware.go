@@ -1,0 +1,226 @@
+package ratelimitextension
+
+import (
+	"context"
+	"io"
+	"math"
+	"net/http"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"go.opentelemetry.io/collector/extension/extensionmiddleware"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/stats"
+
+	"github.com/looptrace/looptrace/internal/ratelimit"
+)
+
+const (
+	// estimatedSpanBytes is what a span is taken for where nobody says how many there were: less than most take, so
+	// that the estimate errs on the side of the limit.
+	estimatedSpanBytes = 512
+	// chargeEvery is how many bytes of unknown length are read before they are charged.
+	chargeEvery = 64 << 10
+)
+
+// request is one that was admitted.
+type request struct {
+	limit  *rateLimit
+	caller caller
+	bytes  atomic.Int64
+	// told is whether somebody has said how many spans there were.
+	told atomic.Bool
+}
+
+// admit decides about a request whose size may be known. A request that may not pass has no request.
+func (l *rateLimit) admit(ctx context.Context, size uint64) (*request, ratelimit.Decision) {
+	r := &request{limit: l, caller: l.callerOf(ctx)}
+	decision := l.limiter.Admit(ratelimit.Cost{ratelimit.Requests: 1, ratelimit.Bytes: size}, r.caller.all()...)
+	r.bytes.Store(int64(size)) //nolint:gosec // sizes of bodies
+	l.count(ctx, &decision)
+	return r, decision
+}
+
+func (r *request) chargeBytes(n int64) {
+	r.bytes.Add(n)
+	r.limit.limiter.Charge(ratelimit.Cost{ratelimit.Bytes: uint64(n)}, r.caller.all()...) //nolint:gosec // not negative
+}
+
+// chargeSpans counts once for a request, whoever tells first.
+func (r *request) chargeSpans(n int) {
+	if r.told.Swap(true) || n <= 0 {
+		return
+	}
+	r.limit.limiter.Charge(ratelimit.Cost{ratelimit.Spans: uint64(n)}, r.caller.all()...)
+}
+
+// estimateSpans is for accepted requests of which nobody told the spans.
+func (r *request) estimateSpans() {
+	r.chargeSpans(int(r.bytes.Load() / estimatedSpanBytes))
+}
+
+// GetHTTPHandler returns the middleware of HTTP servers.
+func (l *rateLimit) GetHTTPHandler(context.Context) (extensionmiddleware.WrapHTTPHandlerFunc, error) {
+	return func(_ context.Context, next http.Handler) (http.Handler, error) {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			l.serveHTTP(w, r, next)
+		}), nil
+	}, nil
+}
+
+func (l *rateLimit) serveHTTP(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	admitted, decision := l.admit(r.Context(), uint64(max(0, r.ContentLength)))
+	if decision.Limited {
+		// On every answer, whoever writes it: before the handler does.
+		h := w.Header()
+		for _, field := range fields(&decision) {
+			h.Set(field.name, field.value)
+		}
+	}
+	if !decision.Allowed {
+		l.refuseHTTP(w, r, &decision)
+		return
+	}
+	if !decision.Limited {
+		next.ServeHTTP(w, r)
+		return
+	}
+	counted := &countedBody{ReadCloser: r.Body, request: admitted}
+	r = r.WithContext(ratelimit.WithSpans(r.Context(), admitted.chargeSpans))
+	if r.ContentLength < 0 {
+		r.Body = counted
+	}
+	answer := &watchedAnswer{ResponseWriter: w, status: http.StatusOK}
+	next.ServeHTTP(answer, r)
+	counted.charge()
+	if answer.status < http.StatusMultipleChoices {
+		admitted.estimateSpans()
+	}
+}
+
+// countedBody charges what is read of a body whose length was not declared.
+type countedBody struct {
+	io.ReadCloser
+	request *request
+	pending int64
+}
+
+func (b *countedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if b.pending += int64(n); b.pending >= chargeEvery {
+		b.charge()
+	}
+	return n, err
+}
+
+func (b *countedBody) charge() {
+	if b.pending > 0 {
+		b.request.chargeBytes(b.pending)
+		b.pending = 0
+	}
+}
+
+// watchedAnswer remembers the status.
+type watchedAnswer struct {
+	http.ResponseWriter
+	status int
+}
+
+func (a *watchedAnswer) WriteHeader(status int) {
+	a.status = status
+	a.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (a *watchedAnswer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+
+// GetGRPCServerOptions returns the middleware of gRPC servers. gRPC decodes a message before it asks anybody: what
+// is saved by a refusal is all that follows.
+func (l *rateLimit) GetGRPCServerOptions(context.Context) ([]grpc.ServerOption, error) {
+	return []grpc.ServerOption{
+		grpc.StatsHandler(weigher{}),
+		grpc.ChainUnaryInterceptor(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+			admitted, decision := l.admit(ctx, uint64(max(0, received(ctx).Load()))) //nolint:gosec // not negative
+			if decision.Limited {
+				_ = grpc.SetHeader(ctx, pairs(&decision)) // fails only where the answer is on its way
+			}
+			if !decision.Allowed {
+				return nil, l.refuseGRPC(&decision)
+			}
+			resp, err := next(ratelimit.WithSpans(ctx, admitted.chargeSpans), req)
+			if err == nil && decision.Limited {
+				admitted.estimateSpans()
+			}
+			return resp, err
+		}),
+		grpc.ChainStreamInterceptor(func(srv any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) error { //nolint:contextcheck // the stream carries it
+			admitted, decision := l.admit(stream.Context(), 0)
+			if decision.Limited {
+				_ = stream.SetHeader(pairs(&decision)) // fails only where the answer is on its way
+			}
+			if !decision.Allowed {
+				return l.refuseGRPC(&decision)
+			}
+			err := next(srv, stream)
+			admitted.chargeBytes(received(stream.Context()).Load())
+			return err
+		}),
+	}, nil
+}
+
+// weigher notes the size of the messages of a call.
+type weigher struct{}
+
+type receivedKey struct{}
+
+// received is the size of the messages that a call has received, decompressed.
+func received(ctx context.Context) *atomic.Int64 {
+	if n, ok := ctx.Value(receivedKey{}).(*atomic.Int64); ok {
+		return n
+	}
+	return new(atomic.Int64)
+}
+
+func (weigher) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context {
+	return context.WithValue(ctx, receivedKey{}, new(atomic.Int64))
+}
+
+func (weigher) HandleRPC(ctx context.Context, s stats.RPCStats) {
+	if in, ok := s.(*stats.InPayload); ok {
+		received(ctx).Add(int64(in.Length))
+	}
+}
+
+func (weigher) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
+
+func (weigher) HandleConn(context.Context, stats.ConnStats) {}
+
+// field is a header that tells a client where it stands.
+type field struct{ name, value string }
+
+// fields tell of the bucket that is nearest to empty, or that refused.
+func fields(d *ratelimit.Decision) [3]field {
+	return [3]field{
+		{"RateLimit-Limit", strconv.FormatFloat(d.Limit.Burst, 'f', 0, 64)},
+		{"RateLimit-Remaining", strconv.FormatFloat(math.Floor(d.Remaining), 'f', 0, 64)},
+		{"RateLimit-Reset", strconv.FormatInt(seconds(d.Reset), 10)},
+	}
+}
+
+func pairs(d *ratelimit.Decision) metadata.MD {
+	md := make(metadata.MD, 3)
+	for _, f := range fields(d) {
+		md.Set(f.name, f.value)
+	}
+	return md
+}
+
+// maxSeconds bounds what a client is told to wait.
+const maxSeconds = 24 * 3600
+
+// seconds rounds up.
+func seconds(d time.Duration) int64 {
+	return min(maxSeconds, int64(math.Ceil(d.Seconds())))
+}
