@@ -39,29 +39,20 @@ func TestStory(t *testing.T) {
 	s.product = product.Start(t)
 	t.Logf("first start: ready after %.1f s", time.Since(begin).Seconds())
 
-	s.step(t, "first run", s.setUp)
+	t.Run("first run", s.setUp)
 	require.NotEmpty(t, s.adminKey, "without keys the story ends here")
-	s.step(t, "first run arrives", s.firstRunArrives)
-	s.step(t, "real traces", s.realTraces)
-	s.step(t, "stock SDKs", s.stockSDKs)
-	s.step(t, "native runs", s.nativeRuns)
-	s.step(t, "refusals", s.refusals)
-	s.step(t, "revocation", s.revocation)
-	s.step(t, "list in the browser", s.listInBrowser)
-	s.step(t, "run in the browser", s.runInBrowser)
-	s.step(t, "hostile content", s.hostileContent)
-	s.step(t, "sessions", s.sessions)
-	s.step(t, "every page", s.everyPage)
-	s.step(t, "restart", s.restart)
-}
-
-func (s *story) step(t *testing.T, name string, step func(*testing.T)) {
-	t.Helper()
-	t.Run(name, func(t *testing.T) {
-		begin := time.Now()
-		step(t)
-		t.Logf("took %.1f s", time.Since(begin).Seconds())
-	})
+	t.Run("first run arrives", s.firstRunArrives)
+	t.Run("real traces", s.realTraces)
+	t.Run("stock SDKs", s.stockSDKs)
+	t.Run("native runs", s.nativeRuns)
+	t.Run("refusals", s.refusals)
+	t.Run("revocation", s.revocation)
+	t.Run("list in the browser", s.listInBrowser)
+	t.Run("run in the browser", s.runInBrowser)
+	t.Run("hostile content", s.hostileContent)
+	t.Run("sessions", s.sessions)
+	t.Run("every page", s.everyPage)
+	t.Run("restart", s.restart)
 }
 
 // eventually waits for a condition.
