@@ -115,6 +115,6 @@ func TestOperationsNameWhatExists(t *testing.T) {
 	assert.NotEmpty(t, links)
 	for _, link := range links {
 		_, err := os.Stat(filepath.Join(docs, link[1]))
-		assert.NoError(t, err)
+		require.NoError(t, err)
 	}
 }

@@ -85,8 +85,8 @@ func parseDone(below int64, note string) (done, error) {
 		if !isRange {
 			to = from
 		}
-		first, errFirst := strconv.ParseInt(from, 10, 64)
-		last, errLast := strconv.ParseInt(to, 10, 64)
+		first, errFirst := strconv.ParseInt(from, 10, 63) // below the largest, so that there is an end
+		last, errLast := strconv.ParseInt(to, 10, 63)
 		if errFirst != nil || errLast != nil || last < first {
 			return done{}, fmt.Errorf("read what was redriven: %q is no range of offsets", text)
 		}
