@@ -96,14 +96,14 @@ func (l *rateLimit) Start(ctx context.Context, _ component.Host) error {
 }
 
 // Shutdown tells the other replicas what was admitted last.
-func (l *rateLimit) Shutdown(context.Context) error {
+func (l *rateLimit) Shutdown(ctx context.Context) error {
 	l.telemetry.Shutdown()
 	if l.stop != nil {
 		l.stop()
 		l.loops.Wait()
 	}
 	if l.log != nil {
-		l.log.Close()
+		l.log.Close(ctx)
 	}
 	return nil
 }

@@ -38,14 +38,14 @@ type request struct {
 func (l *rateLimit) admit(ctx context.Context, size uint64) (*request, ratelimit.Decision) {
 	r := &request{limit: l, caller: l.callerOf(ctx)}
 	decision := l.limiter.Admit(ratelimit.Cost{ratelimit.Requests: 1, ratelimit.Bytes: size}, r.caller.all()...)
-	r.bytes.Store(int64(size)) //nolint:gosec // sizes of bodies
+	r.bytes.Store(int64(size))
 	l.count(ctx, &decision)
 	return r, decision
 }
 
 func (r *request) chargeBytes(n int64) {
 	r.bytes.Add(n)
-	r.limit.limiter.Charge(ratelimit.Cost{ratelimit.Bytes: uint64(n)}, r.caller.all()...) //nolint:gosec // not negative
+	r.limit.limiter.Charge(ratelimit.Cost{ratelimit.Bytes: uint64(n)}, r.caller.all()...)
 }
 
 // chargeSpans counts once for a request, whoever tells first.
@@ -142,7 +142,7 @@ func (l *rateLimit) GetGRPCServerOptions(context.Context) ([]grpc.ServerOption, 
 	return []grpc.ServerOption{
 		grpc.StatsHandler(weigher{}),
 		grpc.ChainUnaryInterceptor(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-			admitted, decision := l.admit(ctx, uint64(max(0, received(ctx).Load()))) //nolint:gosec // not negative
+			admitted, decision := l.admit(ctx, uint64(max(0, received(ctx).Load())))
 			if decision.Limited {
 				_ = grpc.SetHeader(ctx, pairs(&decision)) // fails only where the answer is on its way
 			}

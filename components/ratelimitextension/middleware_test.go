@@ -134,7 +134,15 @@ func sink(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusAccepted)
 }
 
-func post(t *testing.T, url, contentType, credential string, body io.Reader) (*http.Response, []byte) {
+// reply is an answer that was read to its end.
+type reply struct {
+	status string
+	code   int
+	header http.Header
+	body   []byte
+}
+
+func post(t *testing.T, url, contentType, credential string, body io.Reader) *reply {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, body)
 	require.NoError(t, err)
@@ -147,7 +155,7 @@ func post(t *testing.T, url, contentType, credential string, body io.Reader) (*h
 	defer resp.Body.Close()
 	got, err := io.ReadAll(resp.Body)
 	require.NoError(t, err)
-	return resp, got
+	return &reply{status: resp.Status, code: resp.StatusCode, header: resp.Header, body: got}
 }
 
 func TestHTTPAnswers(t *testing.T) {
@@ -204,22 +212,22 @@ func TestHTTPAnswers(t *testing.T) {
 			})
 			url := openHTTP(t, l, tt.limits, sink) + tt.path
 			for range tt.before {
-				resp, _ := post(t, url, tt.contentType, tt.credential, strings.NewReader("{}"))
-				require.Equal(t, http.StatusAccepted, resp.StatusCode)
+				resp := post(t, url, tt.contentType, tt.credential, strings.NewReader("{}"))
+				require.Equal(t, http.StatusAccepted, resp.code)
 			}
-			resp, body := post(t, url, tt.contentType, tt.credential, strings.NewReader("{}"))
+			resp := post(t, url, tt.contentType, tt.credential, strings.NewReader("{}"))
 
 			var got bytes.Buffer
-			fmt.Fprintln(&got, resp.Status)
+			fmt.Fprintln(&got, resp.status)
 			for _, name := range []string{"Content-Type", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "Retry-After"} {
-				if value := resp.Header.Get(name); value != "" {
+				if value := resp.header.Get(name); value != "" {
 					fmt.Fprintf(&got, "%s: %s\n", name, value)
 				}
 			}
-			if resp.Header.Get("Content-Type") == typeProtobuf {
-				fmt.Fprintf(&got, "\n%q\n", body)
+			if resp.header.Get("Content-Type") == typeProtobuf {
+				fmt.Fprintf(&got, "\n%q\n", resp.body)
 			} else {
-				fmt.Fprintf(&got, "\n%s\n", bytes.TrimSpace(body))
+				fmt.Fprintf(&got, "\n%s\n", bytes.TrimSpace(resp.body))
 			}
 			compareGolden(t, filepath.Join("testdata", "http", tt.name+".golden"), got.Bytes())
 		})
@@ -258,20 +266,20 @@ func TestBytesOfUnknownLength(t *testing.T) {
 	midway := make(chan float64, 1)
 	url := openHTTP(t, l, nil, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.CopyN(io.Discard, r.Body, chargeEvery)
-		midway <- remaining(l)
+		midway <- remaining(r.Context(), l)
 		sink(w, r)
 	})
 	const size = 3*chargeEvery + 1000
 	body := struct{ io.Reader }{bytes.NewReader(make([]byte, size))}
-	resp, _ := post(t, url, typeJSON, "p/k", body)
-	assert.Equal(t, http.StatusAccepted, resp.StatusCode)
+	resp := post(t, url, typeJSON, "p/k", body)
+	assert.Equal(t, http.StatusAccepted, resp.code)
 	assert.InDelta(t, 1<<20-chargeEvery, <-midway, 32<<10)
-	assert.InDelta(t, 1<<20-size, remaining(l), 1)
+	assert.InDelta(t, 1<<20-size, remaining(t.Context(), l), 1)
 }
 
 // remaining is what the project has left.
-func remaining(l *rateLimit) float64 {
-	c := l.callerOf(as(context.Background(), "p", "", nil))
+func remaining(ctx context.Context, l *rateLimit) float64 {
+	c := l.callerOf(as(ctx, "p", "", nil))
 	return l.limiter.Admit(ratelimit.Cost{}, c.all()...).Remaining
 }
 
@@ -354,14 +362,14 @@ func TestSpans(t *testing.T) {
 			t.Parallel()
 			l := start(t, nil, func(cfg *Config) { cfg.Project.Spans = slowly(burst) })
 			door := openOTLP(t, l, tt.next)
-			resp, _ := post(t, door.http, typeProtobuf, "p/k", bytes.NewReader(body))
-			assert.Equal(t, "1000", resp.Header.Get("RateLimit-Limit"))
-			require.Eventually(t, func() bool { return int(burst-remaining(l)+0.5) == tt.want }, patience, time.Millisecond,
-				"left %v", remaining(l))
+			resp := post(t, door.http, typeProtobuf, "p/k", bytes.NewReader(body))
+			assert.Equal(t, "1000", resp.header.Get("RateLimit-Limit"))
+			require.Eventually(t, func() bool { return int(burst-remaining(t.Context(), l)+0.5) == tt.want }, patience, time.Millisecond,
+				"left %v", remaining(t.Context(), l))
 			ctx := metadata.AppendToOutgoingContext(t.Context(), "x-api-key", "p/k")
 			_, err := door.grpc.Export(ctx, tracesOf(spans))
 			assert.Equal(t, name == "not accepted", err != nil)
-			assert.Equal(t, 2*tt.want, int(burst-remaining(l)+0.5))
+			assert.Equal(t, 2*tt.want, int(burst-remaining(t.Context(), l)+0.5))
 		})
 	}
 }

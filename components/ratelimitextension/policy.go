@@ -65,7 +65,7 @@ var (
 func namesOf(kind ratelimit.Kind) limitNames {
 	var names limitNames
 	for i := range names {
-		prefix := kind.String() + "_" + ratelimit.Measure(i).String() + "_" //nolint:gosec // three measures
+		prefix := kind.String() + "_" + ratelimit.Measure(i).String() + "_"
 		names[i].rate, names[i].burst = prefix+"per_second", prefix+"burst"
 	}
 	return names

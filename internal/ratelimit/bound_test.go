@@ -75,7 +75,7 @@ func (s *simulation) run(length time.Duration, demand func(i int, t time.Duratio
 				}
 			}
 		}
-		time.Sleep(step) //nolint:forbidigo // virtual time
+		time.Sleep(step)
 	}
 }
 

@@ -76,8 +76,8 @@ func (k *KafkaLog) Read(ctx context.Context) ([][]byte, error) {
 }
 
 // Close sends what was published last, within a second, and ends the client.
-func (k *KafkaLog) Close() {
-	ctx, cancel := context.WithTimeout(context.Background(), farewell)
+func (k *KafkaLog) Close(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, farewell)
 	defer cancel()
 	_ = k.client.Flush(ctx) // the others notice by themselves
 	k.client.Close()

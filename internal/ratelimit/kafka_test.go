@@ -34,7 +34,7 @@ func TestKafkaLog(t *testing.T) {
 		l.Join(name)
 		running.Go(func() {
 			l.Share(ctx, log)
-			log.Close()
+			log.Close(context.WithoutCancel(ctx))
 		})
 		return l
 	}

@@ -216,7 +216,7 @@ func (d *Decision) consider(b *bucket, cost *Cost, md *mode) {
 		tighter := wait > d.RetryAfter ||
 			d.RetryAfter == 0 && (!d.Limited || left/m.limit.Burst < d.left/d.Limit.Burst)
 		if tighter {
-			d.Kind, d.Measure, d.Limit = b.subject.Kind, Measure(i), m.limit //nolint:gosec // three measures
+			d.Kind, d.Measure, d.Limit = b.subject.Kind, Measure(i), m.limit
 			d.RetryAfter, d.left, d.level = wait, left, m.tokens
 		}
 		d.Limited = true

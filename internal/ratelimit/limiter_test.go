@@ -25,9 +25,9 @@ func TestAloneIsExact(t *testing.T) {
 		l := New()
 		claim := Claim{Subject: Subject{Kind: Key, ID: "k"}, Limits: Limits{Requests: {Rate: 10, Burst: 20}}}
 		assert.Equal(t, 20, admitted(l, Cost{Requests: 1}, claim))
-		time.Sleep(500 * time.Millisecond) //nolint:forbidigo // virtual time
+		time.Sleep(500 * time.Millisecond)
 		assert.Equal(t, 5, admitted(l, Cost{Requests: 1}, claim))
-		time.Sleep(time.Hour) //nolint:forbidigo // virtual time
+		time.Sleep(time.Hour)
 		assert.Equal(t, 20, admitted(l, Cost{Requests: 1}, claim), "a rest fills no more than the burst")
 	})
 }
@@ -45,9 +45,9 @@ func TestDebtIsRepaid(t *testing.T) {
 		assert.Equal(t, Bytes, refused.Measure)
 		assert.Zero(t, refused.Remaining)
 		l.Charge(Cost{Bytes: 200}, claim)
-		time.Sleep(10 * time.Second) //nolint:forbidigo // virtual time
+		time.Sleep(10 * time.Second)
 		assert.False(t, l.Admit(Cost{Bytes: 1}, claim).Allowed, "exactly nothing left")
-		time.Sleep(time.Millisecond) //nolint:forbidigo // virtual time
+		time.Sleep(time.Millisecond)
 		assert.True(t, l.Admit(Cost{Bytes: 1}, claim).Allowed)
 	})
 }
@@ -86,7 +86,7 @@ func TestLimitsChange(t *testing.T) {
 		assert.Equal(t, 5, admitted(l, Cost{Requests: 1}, claim))
 		claim.Limits[Requests] = Limit{Rate: 100, Burst: 1000}
 		assert.False(t, l.Admit(Cost{Requests: 1}, claim).Allowed, "a larger burst is no gift")
-		time.Sleep(time.Second) //nolint:forbidigo // virtual time
+		time.Sleep(time.Second)
 		assert.Equal(t, 100, admitted(l, Cost{Requests: 1}, claim))
 	})
 }
@@ -102,7 +102,7 @@ func TestMemoryIsBounded(t *testing.T) {
 			l.Admit(Cost{Requests: 1}, claim(i))
 		}
 		assert.Equal(t, maxBuckets, l.Len())
-		time.Sleep(2 * idleAfter) //nolint:forbidigo // virtual time
+		time.Sleep(2 * idleAfter)
 		l.Admit(Cost{Requests: 1}, claim(-1))
 		assert.Equal(t, 1, l.Len(), "full and idle")
 	})
@@ -115,7 +115,7 @@ func TestRestartRemembers(t *testing.T) {
 		log := newMemoryLog(time.Millisecond, 10*time.Millisecond)
 		first := startReplica(t.Context(), log, "only")
 		require.Equal(t, int(testBurst/testCost), admitted(first.limiter, Cost{Requests: testCost}, testClaim))
-		time.Sleep(time.Second) //nolint:forbidigo // virtual time
+		time.Sleep(time.Second)
 		first.crash()
 
 		second := startReplica(t.Context(), log, "only")
@@ -124,7 +124,7 @@ func TestRestartRemembers(t *testing.T) {
 		assert.Equal(t, 1, n)
 		assert.True(t, fresh)
 		assert.LessOrEqual(t, admitted(second.limiter, Cost{Requests: testCost}, testClaim), int(1.5*testRate/testCost))
-		time.Sleep(time.Second) //nolint:forbidigo // virtual time
+		time.Sleep(time.Second)
 		assert.InDelta(t, testRate/testCost, admitted(second.limiter, Cost{Requests: testCost}, testClaim), 1)
 	})
 }
@@ -136,9 +136,9 @@ func TestStarterTakesOverTheView(t *testing.T) {
 		log := newMemoryLog(time.Millisecond, 10*time.Millisecond)
 		first := startReplica(t.Context(), log, "a")
 		defer first.crash()
-		time.Sleep(time.Minute) //nolint:forbidigo // virtual time
+		time.Sleep(time.Minute)
 		first.limiter.Charge(Cost{Requests: 3 * testBurst}, testClaim)
-		time.Sleep(7 * time.Second) //nolint:forbidigo // virtual time
+		time.Sleep(7 * time.Second)
 
 		second := startReplica(t.Context(), log, "b")
 		defer second.crash()
@@ -146,7 +146,7 @@ func TestStarterTakesOverTheView(t *testing.T) {
 		assert.False(t, refused.Allowed)
 		// The debt stood at 13,000 after 7 s.
 		assert.InDelta(t, 13, refused.RetryAfter.Seconds(), 5.5)
-		time.Sleep(time.Second) //nolint:forbidigo // virtual time
+		time.Sleep(time.Second)
 		n, fresh := first.limiter.Replicas()
 		assert.Equal(t, 2, n)
 		assert.True(t, fresh)
@@ -165,12 +165,12 @@ func TestForgottenBuckets(t *testing.T) {
 				defer a.crash()
 				b := startReplica(t.Context(), log, "b")
 				defer b.crash()
-				time.Sleep(quiet) //nolint:forbidigo // virtual time
+				time.Sleep(quiet)
 				for range 3 {
 					a.limiter.Charge(Cost{Requests: testBurst + testRate}, testClaim)
-					time.Sleep(time.Second) //nolint:forbidigo // virtual time
+					time.Sleep(time.Second)
 					assert.False(t, b.limiter.Admit(Cost{Requests: 1}, testClaim).Allowed)
-					time.Sleep(rest) //nolint:forbidigo // virtual time
+					time.Sleep(rest)
 				}
 				if rest > idleAfter+20*time.Second {
 					assert.Zero(t, a.limiter.Len())
@@ -259,13 +259,13 @@ func TestGoodbye(t *testing.T) {
 			close(done)
 		}()
 		<-caughtUp
-		time.Sleep(time.Second) //nolint:forbidigo // virtual time
+		time.Sleep(time.Second)
 		n, _ := stays.limiter.Replicas()
 		assert.Equal(t, 2, n)
 		leaves.Charge(Cost{Requests: 5000}, testClaim)
 		cancel()
 		<-done
-		time.Sleep(100 * time.Millisecond) //nolint:forbidigo // virtual time
+		time.Sleep(100 * time.Millisecond)
 		n, fresh := stays.limiter.Replicas()
 		assert.Equal(t, 1, n)
 		assert.True(t, fresh)

@@ -10,12 +10,12 @@ import (
 // memoryLog is a log whose records take their time, on the way in by who publishes and on the way out by who
 // reads, and keep their order unless a fault says otherwise.
 type memoryLog struct {
-	mu       sync.Mutex
-	rng      *rand.Rand
-	start    time.Time
-	min, max time.Duration // one way
-	records  []appended
-	readers  map[*memoryReplica]bool
+	mu          sync.Mutex
+	rng         *rand.Rand
+	start       time.Time
+	least, most time.Duration // one way
+	records     []appended
+	readers     map[*memoryReplica]bool
 	// fault gives the additional delays of a record's copies; none of them means that it is lost.
 	fault func(rng *rand.Rand, at time.Duration) []time.Duration
 }
@@ -25,15 +25,15 @@ type appended struct {
 	value []byte
 }
 
-func newMemoryLog(min, max time.Duration) *memoryLog {
+func newMemoryLog(least, most time.Duration) *memoryLog {
 	return &memoryLog{
 		rng: rand.New(rand.NewPCG(1, 2)), start: time.Now(),
-		min: min, max: max, readers: make(map[*memoryReplica]bool),
+		least: least, most: most, readers: make(map[*memoryReplica]bool),
 	}
 }
 
 func (m *memoryLog) delay() time.Duration {
-	return m.min + time.Duration(m.rng.Int64N(int64(m.max-m.min)+1))
+	return m.least + time.Duration(m.rng.Int64N(int64(m.most-m.least)+1))
 }
 
 // memoryReplica is the log as one replica meets it.

@@ -79,7 +79,7 @@ func (l *Limiter) Join(replica string) (caughtUp <-chan struct{}) {
 	defer l.shareMu.Unlock()
 	l.caught = make(chan struct{})
 	l.replica = replica
-	l.epoch = uint64(max(0, time.Now().UnixNano())) //nolint:gosec // not negative
+	l.epoch = uint64(max(0, time.Now().UnixNano()))
 	l.peers = make(map[string]*peer)
 	l.past.forgotten = true
 	l.unbroken = 1
