@@ -77,5 +77,5 @@
 //
 // Worst windows in virtual time (bound_test.go; r = 1,000, b = 10,000, c = 100, D = 0.2 s, L = 1 s, 20 to 300 ms
 // through the log, six patterns of arrival), beyond r·T, and the bound: N = 1 10,095 (10,100), N = 2 12,000
-// (16,200), N = 4 14,000 (20,900), N = 8 18,595 (26,550).
+// (16,200), N = 4 14,000 (20,900), N = 8 18,700 (26,550).
 package ratelimit
