@@ -66,7 +66,7 @@ lint: ui/node_modules/.package-lock.json ## Lint Go and the UI
 	$(NPM) run --silent lint --prefix ui
 
 .PHONY: test
-test: prerequisites build generated-fresh test-ui test-go e2e ## Run every test; installs what it needs
+test: prerequisites build generated-fresh test-ui test-go e2e faults ## Run every test; installs what it needs
 
 .PHONY: prerequisites
 prerequisites: ## Install what tests need from the system: Chromium and Java
@@ -88,6 +88,10 @@ test-ui: ui/node_modules/.package-lock.json ## Run the UI's unit tests and lint
 .PHONY: e2e
 e2e: build ## Run the built product against stock SDKs and a real browser
 	$(GO) test -count=1 -timeout 25m -v ./test/e2e/...
+
+.PHONY: faults
+faults: build ## Kill each process under load (FAULT_ROUNDS times) and read back every run that got 202
+	FAULT_ROUNDS=$${FAULT_ROUNDS:-1} $(GO) test -count=1 -timeout 20m -v ./test/faults/...
 
 .PHONY: bench
 bench: build ## Measure: accepted-to-visible latency and idle memory
