@@ -1,0 +1,18 @@
+package manifest
+
+// The collector is built from generated code in a folder that the go command does not look into. These imports
+// keep the stock parts of the manifest in go.mod.
+import (
+	_ "github.com/open-telemetry/opentelemetry-collector-contrib/exporter/kafkaexporter"
+	_ "github.com/open-telemetry/opentelemetry-collector-contrib/extension/healthcheckextension"
+	_ "github.com/open-telemetry/opentelemetry-collector-contrib/processor/resourceprocessor"
+	_ "go.opentelemetry.io/collector/confmap/provider/envprovider"
+	_ "go.opentelemetry.io/collector/confmap/provider/fileprovider"
+	_ "go.opentelemetry.io/collector/confmap/provider/yamlprovider"
+	_ "go.opentelemetry.io/collector/exporter/debugexporter"
+	_ "go.opentelemetry.io/collector/extension/zpagesextension"
+	_ "go.opentelemetry.io/collector/otelcol"
+	_ "go.opentelemetry.io/collector/processor/memorylimiterprocessor"
+	_ "go.opentelemetry.io/collector/receiver/otlpreceiver"
+	_ "go.opentelemetry.io/collector/service/telemetry/otelconftelemetry"
+)
