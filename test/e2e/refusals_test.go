@@ -108,9 +108,12 @@ func (s *story) refusals(t *testing.T) {
 
 	// What was queued before a run is there when the run is; the queue has four partitions, so one for each
 	// might do, and more surely do.
+	yesterday := time.Now().Add(-24 * time.Hour)
 	for range 16 {
 		id := uuid.NewString()
-		s.post(t, "", 1, 0, map[string]any{"runs": []any{map[string]any{"run_id": id, "name": "sentinel", "start_time": time.Now()}}})
+		s.post(t, "", 1, 0, map[string]any{"runs": []any{map[string]any{
+			"run_id": id, "name": "sentinel", "start_time": yesterday, "end_time": yesterday.Add(time.Second),
+		}}})
 		s.awaitRun(t, id, ofSpans(1))
 	}
 	assert.Empty(t, s.runs(t, map[string][]string{"name": {refused}}), "nothing that was refused is there")
