@@ -101,8 +101,10 @@ type Writer struct {
 	journal *Journal
 	name    string
 	partial []byte
-	file    *os.File
-	size    int64
+	// shown tells that the terminal got the record that the next line may continue.
+	shown bool
+	file  *os.File
+	size  int64
 }
 
 // Write takes any part of the output and never fails: a full disk must stop the log, not the processes.
@@ -128,7 +130,11 @@ func (w *Writer) line(line []byte) {
 	if len(line) == 0 {
 		return
 	}
-	if w.journal.verbose || notable.Match(line[:min(len(line), levelWithin)]) {
+	// What does not begin as a record does belongs to the line before: the rest of an error, a stack.
+	if begins := bytes.IndexByte([]byte("0123456789{<"), line[0]) >= 0; begins || !w.shown {
+		w.shown = w.journal.verbose || notable.Match(line[:min(len(line), levelWithin)])
+	}
+	if w.shown {
 		w.journal.show(w.name, line)
 	}
 	if w.size >= maxFile {

@@ -104,3 +104,16 @@ func TestWriterSurvivesALostFolder(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, terminal.String(), "line")
 }
+
+// The rest of an error follows its first line to the terminal, up to the next record.
+func TestContinuationsAreShown(t *testing.T) {
+	t.Parallel()
+	j, terminal, _ := open(t, false)
+	_, err := j.Writer("web").Write([]byte("2026-01-01T00:00:00Z\tinfo\tx.go\tstarting\n" +
+		"error: decoding failed due to the following error(s):\n\n'exporters' unknown type: \"kafak\"\n\tat line 3\n" +
+		"2026-01-01T00:00:01Z\tinfo\tx.go\tbye\n  a detail of bye\n"))
+	require.NoError(t, err)
+	assert.Equal(t, "web          │ error: decoding failed due to the following error(s):\n"+
+		"web          │ 'exporters' unknown type: \"kafak\"\n"+
+		"web          │ \tat line 3\n", terminal.String())
+}
