@@ -14,6 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
+	"github.com/looptrace/looptrace/internal/otlpwire"
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
@@ -95,6 +96,25 @@ func TestVersionOfTheClientIsReplaced(t *testing.T) {
 	attributes := decoded.ResourceSpans().At(0).Resource().Attributes()
 	assert.Equal(t, 1, attributes.Len())
 	assert.Equal(t, map[string]any{runmodel.KeyReceivedAt: int64(7_000_000)}, attributes.AsRaw())
+}
+
+// A record that nests too deep is a dead letter like any other that cannot be decoded, and its neighbour goes on.
+func TestDeepRecordIsUndecodable(t *testing.T) {
+	t.Parallel()
+	deep := ptrace.NewTraces()
+	value := deep.ResourceSpans().AppendEmpty().ScopeSpans().AppendEmpty().Spans().AppendEmpty().Attributes().PutEmptySlice("k")
+	for range maxDepth {
+		value = value.AppendEmpty().SetEmptySlice()
+	}
+	plain := ptrace.NewTraces()
+	plain.ResourceSpans().AppendEmpty().ScopeSpans().AppendEmpty().Spans().AppendEmpty()
+	b := newBatch()
+	for _, e := range entriesOf([]*kgo.Record{{Value: encode(t, deep)}, {Value: encode(t, plain)}}) {
+		b.add(e)
+	}
+	require.Len(t, b.undecodable, 1)
+	require.ErrorIs(t, b.undecodable[0].err, otlpwire.ErrDepth)
+	assert.Equal(t, 1, b.spans)
 }
 
 func FuzzDecode(f *testing.F) {

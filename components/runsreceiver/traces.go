@@ -6,13 +6,12 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/ptrace"
 	"go.opentelemetry.io/collector/pdata/ptrace/ptraceotlp"
-	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/looptrace/looptrace/components/runsreceiver/internal/jsonpull"
+	"github.com/looptrace/looptrace/internal/otlpwire"
 )
 
-// maxDepth is how deep a body may nest. The decoders of OTLP recurse without a limit of their own: a body of
-// the allowed size could nest until the stack ends, and the process with it.
+// maxDepth is how deep a body may nest, in each of its forms.
 const maxDepth = 200
 
 // maxTimestamp is the end of 2261, the last whole year that the store's nanoseconds can name.
@@ -148,69 +147,14 @@ func weighJSON(body []byte, limit int64) (int64, error) {
 	return r.Weight(), nil
 }
 
-// message is a message of OTLP as far as its nesting goes: what it takes in memory, decoded and apart from its
-// bytes, and which of its fields are messages again.
-type message struct {
-	weight int64
-	fields map[protowire.Number]*message
-}
-
-var exportTraceServiceRequest = func() *message {
-	anyValue := &message{weight: 32}
-	keyValue := &message{weight: 64, fields: map[protowire.Number]*message{2: anyValue}}
-	arrayValue := &message{weight: 32, fields: map[protowire.Number]*message{1: anyValue}}
-	keyValueList := &message{weight: 32, fields: map[protowire.Number]*message{1: keyValue}}
-	anyValue.fields = map[protowire.Number]*message{5: arrayValue, 6: keyValueList}
-	event := &message{weight: 128, fields: map[protowire.Number]*message{3: keyValue}}
-	link := &message{weight: 160, fields: map[protowire.Number]*message{4: keyValue}}
-	span := &message{weight: 320, fields: map[protowire.Number]*message{9: keyValue, 11: event, 13: link}}
-	scope := &message{weight: 96, fields: map[protowire.Number]*message{3: keyValue}}
-	scopeSpans := &message{weight: 192, fields: map[protowire.Number]*message{1: scope, 2: span}}
-	resource := &message{weight: 96, fields: map[protowire.Number]*message{1: keyValue}}
-	resourceSpans := &message{weight: 192, fields: map[protowire.Number]*message{1: resource, 2: scopeSpans}}
-	return &message{fields: map[protowire.Number]*message{1: resourceSpans}}
-}()
-
 // weighProto walks an OTLP protobuf body without decoding it.
 func weighProto(body []byte, limit int64) (int64, error) {
-	w := protoWeigher{left: limit - int64(len(body))}
-	if err := w.walk(body, exportTraceServiceRequest, 1); err != nil {
-		return 0, err
+	weight, err := otlpwire.Weigh(body, maxDepth, limit)
+	switch {
+	case errors.Is(err, otlpwire.ErrDepth):
+		return 0, jsonpull.ErrDepth
+	case errors.Is(err, otlpwire.ErrDense):
+		return 0, &bodyTooDense
 	}
-	return limit - w.left, nil
-}
-
-type protoWeigher struct{ left int64 }
-
-func (w *protoWeigher) walk(b []byte, m *message, depth int) error {
-	if depth > maxDepth {
-		return jsonpull.ErrDepth
-	}
-	for len(b) > 0 {
-		num, typ, n := protowire.ConsumeTag(b)
-		if n < 0 {
-			return protowire.ParseError(n)
-		}
-		b = b[n:]
-		child := m.fields[num]
-		if child == nil || typ != protowire.BytesType {
-			if n = protowire.ConsumeFieldValue(num, typ, b); n < 0 {
-				return protowire.ParseError(n)
-			}
-			b = b[n:]
-			continue
-		}
-		value, n := protowire.ConsumeBytes(b)
-		if n < 0 {
-			return protowire.ParseError(n)
-		}
-		if w.left -= child.weight; w.left < 0 {
-			return &bodyTooDense
-		}
-		if err := w.walk(value, child, depth+1); err != nil {
-			return err
-		}
-		b = b[n:]
-	}
-	return nil
+	return weight, err
 }

@@ -1,0 +1,85 @@
+// Package otlpwire looks at OTLP protobuf before it is decoded. The decoders of pdata recurse without a limit
+// of their own: a body of 17 MB that nests 1.8 million lists ends the process (stack overflow, which nothing
+// recovers), and one that is on the queue would end every process that reads it.
+package otlpwire
+
+import (
+	"errors"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// What is wrong with a request that is well-formed.
+var (
+	ErrDepth = errors.New("nests too deep")
+	ErrDense = errors.New("holds more values than may be decoded at once")
+)
+
+// message is a message of OTLP as far as its nesting goes: what it takes in memory, decoded and apart from its
+// bytes, and which of its fields are messages again.
+type message struct {
+	weight int64
+	fields map[protowire.Number]*message
+}
+
+var exportTraceServiceRequest = func() *message {
+	anyValue := &message{weight: 32}
+	keyValue := &message{weight: 64, fields: map[protowire.Number]*message{2: anyValue}}
+	arrayValue := &message{weight: 32, fields: map[protowire.Number]*message{1: anyValue}}
+	keyValueList := &message{weight: 32, fields: map[protowire.Number]*message{1: keyValue}}
+	anyValue.fields = map[protowire.Number]*message{5: arrayValue, 6: keyValueList}
+	event := &message{weight: 128, fields: map[protowire.Number]*message{3: keyValue}}
+	link := &message{weight: 160, fields: map[protowire.Number]*message{4: keyValue}}
+	span := &message{weight: 320, fields: map[protowire.Number]*message{9: keyValue, 11: event, 13: link}}
+	scope := &message{weight: 96, fields: map[protowire.Number]*message{3: keyValue}}
+	scopeSpans := &message{weight: 192, fields: map[protowire.Number]*message{1: scope, 2: span}}
+	resource := &message{weight: 96, fields: map[protowire.Number]*message{1: keyValue}}
+	resourceSpans := &message{weight: 192, fields: map[protowire.Number]*message{1: resource, 2: scopeSpans}}
+	return &message{fields: map[protowire.Number]*message{1: resourceSpans}}
+}()
+
+// Weigh walks an ExportTraceServiceRequest and estimates the bytes of memory that it takes when decoded. It
+// returns ErrDepth where more than maxDepth messages stand in each other, ErrDense past limit, and protowire's
+// errors for what is malformed.
+func Weigh(body []byte, maxDepth int, limit int64) (int64, error) {
+	w := weigher{left: limit - int64(len(body))}
+	if err := w.walk(body, exportTraceServiceRequest, maxDepth); err != nil {
+		return 0, err
+	}
+	return limit - w.left, nil
+}
+
+type weigher struct{ left int64 }
+
+func (w *weigher) walk(b []byte, m *message, depth int) error {
+	if depth == 0 {
+		return ErrDepth
+	}
+	for len(b) > 0 {
+		num, typ, n := protowire.ConsumeTag(b)
+		if n < 0 {
+			return protowire.ParseError(n)
+		}
+		b = b[n:]
+		child := m.fields[num]
+		if child == nil || typ != protowire.BytesType {
+			if n = protowire.ConsumeFieldValue(num, typ, b); n < 0 {
+				return protowire.ParseError(n)
+			}
+			b = b[n:]
+			continue
+		}
+		value, n := protowire.ConsumeBytes(b)
+		if n < 0 {
+			return protowire.ParseError(n)
+		}
+		if w.left -= child.weight; w.left < 0 {
+			return ErrDense
+		}
+		if err := w.walk(value, child, depth-1); err != nil {
+			return err
+		}
+		b = b[n:]
+	}
+	return nil
+}

@@ -1,0 +1,76 @@
+package otlpwire
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+)
+
+// nested is a request whose one attribute is a list in a list, so many times.
+func nested(lists int) []byte {
+	var headers [][]byte
+	size := 0
+	header := func(tag byte) []byte {
+		h := binary.AppendUvarint([]byte{tag}, uint64(size))
+		size += len(h)
+		return h
+	}
+	for range lists { // from the innermost: AnyValue.array_value, ArrayValue.values
+		headers = append(headers, header(0x0a), header(0x2a))
+	}
+	// KeyValue.value, Span.attributes, ScopeSpans.spans, ResourceSpans.scope_spans, request.resource_spans
+	for _, tag := range []byte{0x12, 0x4a, 0x12, 0x12, 0x0a} {
+		headers = append(headers, header(tag))
+	}
+	slices.Reverse(headers)
+	return slices.Concat(headers...)
+}
+
+func TestDepth(t *testing.T) {
+	t.Parallel()
+	shallow := nested(90)
+	_, err := (&ptrace.ProtoUnmarshaler{}).UnmarshalTraces(shallow)
+	require.NoError(t, err)
+	_, err = Weigh(shallow, 200, math.MaxInt64)
+	require.NoError(t, err)
+	for _, lists := range []int{100, 1_800_000} {
+		_, err = Weigh(nested(lists), 200, math.MaxInt64)
+		require.ErrorIs(t, err, ErrDepth)
+	}
+}
+
+func TestWeight(t *testing.T) {
+	t.Parallel()
+	td := ptrace.NewTraces()
+	spans := td.ResourceSpans().AppendEmpty().ScopeSpans().AppendEmpty().Spans()
+	for range 100 {
+		spans.AppendEmpty().Attributes().PutStr("k", "v")
+	}
+	body, err := (&ptrace.ProtoMarshaler{}).MarshalTraces(td)
+	require.NoError(t, err)
+	weight, err := Weigh(body, 200, math.MaxInt64)
+	require.NoError(t, err)
+	assert.Greater(t, weight, int64(100*(320+64+32)+len(body)))
+	_, err = Weigh(body, 200, weight)
+	require.NoError(t, err)
+	_, err = Weigh(body, 200, weight-1)
+	require.ErrorIs(t, err, ErrDense)
+	_, err = Weigh(body[:len(body)-1], 200, math.MaxInt64)
+	require.Error(t, err, "cut off")
+}
+
+// FuzzWeigh holds the walk to accept what the decoder accepts, apart from what it is there to refuse.
+func FuzzWeigh(f *testing.F) {
+	f.Add(nested(3))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		_, err := Weigh(body, 200, math.MaxInt64)
+		if err == nil {
+			_, _ = (&ptrace.ProtoUnmarshaler{}).UnmarshalTraces(body) // must not end the process
+		}
+	})
+}
