@@ -61,12 +61,15 @@ generate: ui/node_modules/.package-lock.json ## Write the generated files anew (
 	$(NPM) run --silent generate --prefix ui
 
 .PHONY: lint
-lint: ui/node_modules/.package-lock.json ## Lint Go and the UI
-	$(GO) run $(GOLANGCI) run
+lint: lint-go ui/node_modules/.package-lock.json ## Lint Go and the UI
 	$(NPM) run --silent lint --prefix ui
 
+.PHONY: lint-go
+lint-go: ## Lint Go, who may import whom included
+	$(GO) run $(GOLANGCI) run
+
 .PHONY: test
-test: prerequisites build generated-fresh test-ui test-go e2e faults ## Run every test; installs what it needs
+test: prerequisites build generated-fresh lint test-ui test-go e2e faults ## Run every test; installs what it needs
 
 .PHONY: prerequisites
 prerequisites: ## Install what tests need from the system: Chromium and Java
@@ -81,8 +84,7 @@ test-go: engines ## Run the Go tests on real ClickHouse, PostgreSQL and Kafka
 	$(GO) test -timeout 20m $$($(GO) list ./... | grep -v -e /_build/ -e /test/e2e -e /test/faults -e /test/bench)
 
 .PHONY: test-ui
-test-ui: ui/node_modules/.package-lock.json ## Run the UI's unit tests and lint
-	$(NPM) run --silent lint --prefix ui
+test-ui: ui/node_modules/.package-lock.json ## Run the UI's unit tests
 	$(NPM) test --silent --prefix ui
 
 .PHONY: e2e

@@ -216,8 +216,8 @@ func describe(t *testing.T, resp *http.Response, body string) []byte {
 func compareGolden(t *testing.T, path string, got []byte) {
 	t.Helper()
 	if *update {
-		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755)) //nolint:gosec // test data, like its neighbours
-		require.NoError(t, os.WriteFile(path, got, 0o644))         //nolint:gosec // test data, like its neighbours
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, got, 0o644))
 	}
 	assert.Equal(t, readFile(t, path), string(got))
 }

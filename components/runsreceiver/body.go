@@ -86,7 +86,7 @@ func (in *intake) read(req *http.Request, c *charge) ([]byte, error) {
 	for {
 		n, err := req.Body.Read(buf[len(buf):cap(buf)])
 		buf = buf[:len(buf)+n]
-		if err == io.EOF { //nolint:errorlint // io.Reader promises io.EOF itself
+		if err == io.EOF {
 			return buf, nil
 		}
 		if err != nil {

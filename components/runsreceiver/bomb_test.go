@@ -54,7 +54,7 @@ func TestBombs(t *testing.T) { //nolint:paralleltest // it measures the memory o
 				assert.Equal(t, http.StatusRequestEntityTooLarge, status)
 			}
 			assert.Empty(t, sink.AllTraces())
-			grown := int64(peak()) - int64(before) //nolint:gosec // a heap fits
+			grown := int64(peak()) - int64(before)
 			t.Logf("60 bombs of %d bytes: %s, heap grew by %d MiB", len(tt.body), time.Since(started).Round(time.Millisecond), grown>>20)
 			// The bodies on the wire and their doubles while they grow, for client and server, and a few outputs.
 			assert.Less(t, grown, int64(60*4*len(tt.body)+256<<20))

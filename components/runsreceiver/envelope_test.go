@@ -103,7 +103,7 @@ func TestIsKind(t *testing.T) {
 func TestEveryItemBecomesOneSpan(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(200) {
-		random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // a test's envelopes
+		random := rand.New(rand.NewPCG(seed, 0))
 		var runs, spans []string
 		distinct := map[string]bool{}
 		for range random.IntN(40) + 1 {
@@ -281,7 +281,7 @@ func BenchmarkDecode(b *testing.B) {
 		return err
 	})
 	b.Run("ratio", func(b *testing.B) {
-		for b.Loop() { //nolint:revive // only the ratios of the runs above are told
+		for b.Loop() {
 		}
 		b.ReportMetric(float64(jsonTime)/float64(nativeTime), "encoding_json/native")
 		b.ReportMetric(float64(nativeTime)/float64(protoTime), "native/otlp_proto")

@@ -129,7 +129,7 @@ func (r *runsReceiver) observe(next http.Handler) http.Handler {
 		x, req := newExchange(w, req)
 		next.ServeHTTP(x, req)
 		x.finish()
-		r.telemetry.ReceiverRunsRequests.Add(req.Context(), 1, metric.WithAttributeSet(attribute.NewSet(
+		r.telemetry.ReceiverRunsRequests.Add(req.Context(), 1, metric.WithAttributeSet(attribute.NewSet( //nolint:contextcheck // the request's own
 			attribute.String("route", x.route), attribute.String("outcome", x.outcome))))
 		x.linger(2 * r.intake.maxBody)
 	})

@@ -118,7 +118,7 @@ func start(tb testing.TB, next consumer.Traces, changes ...func(*Config)) *runsR
 	r, err := newRunsReceiver(cfg, receivertest.NewNopSettings(metadata.Type), next)
 	require.NoError(tb, err)
 	require.NoError(tb, r.Start(tb.Context(), host{componenttest.NewNopHost()}))
-	tb.Cleanup(func() { assert.NoError(tb, r.Shutdown(context.Background())) }) //nolint:usetesting // the test's context has ended
+	tb.Cleanup(func() { assert.NoError(tb, r.Shutdown(context.Background())) })
 	return r
 }
 
@@ -302,7 +302,7 @@ func TestRequestID(t *testing.T) {
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	tel := componenttest.NewTelemetry()
-	t.Cleanup(func() { assert.NoError(t, tel.Shutdown(context.Background())) }) //nolint:usetesting // the test's context has ended
+	t.Cleanup(func() { assert.NoError(t, tel.Shutdown(context.Background())) })
 	cfg := createDefaultConfig().(*Config)
 	cfg.NetAddr.Endpoint = "127.0.0.1:0"
 	r, err := newRunsReceiver(cfg, metadatatest.NewSettings(tel), consumertest.NewNop())

@@ -16,13 +16,13 @@ import (
 	"github.com/looptrace/looptrace/test/engines"
 )
 
-func migrated(t testing.TB) driver.Conn {
-	t.Helper()
-	url := engines.ClickHouse(t)
-	require.NoError(t, Migrate(t.Context(), url))
+func migrated(tb testing.TB) driver.Conn {
+	tb.Helper()
+	url := engines.ClickHouse(tb)
+	require.NoError(tb, Migrate(tb.Context(), url))
 	conn, err := Open(url)
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, conn.Close()) })
+	require.NoError(tb, err)
+	tb.Cleanup(func() { assert.NoError(tb, conn.Close()) })
 	return conn
 }
 

@@ -144,6 +144,7 @@ func assertProblem(t *testing.T, answer product.Answer, location, place string) 
 }
 
 func (s *story) refusalsOverGRPC(t *testing.T, name, reader string) {
+	t.Helper()
 	connection, err := grpc.NewClient(s.product.Ports.Addr(product.OTLPGRPC), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	require.NoError(t, err)
 	defer connection.Close()

@@ -42,11 +42,13 @@ func (s *story) stockSDKs(t *testing.T) {
 	ports := s.product.Ports
 	pythonSends := func(protocol, endpoint string) func(*testing.T, string) string {
 		return func(t *testing.T, service string) string {
+			t.Helper()
 			return string(mustRun(t, command(t.Context(), python, "python/send.py", protocol, endpoint, s.ingestKey, tripFile, service)))
 		}
 	}
 	nodeSends := func(endpoint string) func(*testing.T, string) string {
 		return func(t *testing.T, service string) string {
+			t.Helper()
 			return string(mustRun(t, command(t.Context(), "node", filepath.Join(node, "send.mjs"), endpoint, s.ingestKey, tripFile, service)))
 		}
 	}

@@ -164,7 +164,7 @@ func TestBackendAway(t *testing.T) {
 		assert.Equal(t, "application/problem+json", response.Header.Get("Content-Type"))
 		assert.Contains(t, text(t, response), `"code":"upstream_unavailable"`)
 	}
-	metrics := text(t, do(t, handler, http.MethodGet, "/metrics", nil)) //nolint:bodyclose // text closes it
+	metrics := text(t, do(t, handler, http.MethodGet, "/metrics", nil))
 	assert.Contains(t, metrics, `looptrace_web_requests_total{code="503",part="ingest"} 1`)
 }
 
@@ -203,7 +203,7 @@ func TestEventsArriveAtOnce(t *testing.T) {
 	require.Eventually(t, func() bool {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+addr+"/v1/events", http.NoBody)
 		require.NoError(t, err)
-		response, err = http.DefaultClient.Do(request) //nolint:bodyclose // closed below
+		response, err = http.DefaultClient.Do(request)
 		return err == nil
 	}, 5*time.Second, 5*time.Millisecond)
 	defer response.Body.Close()
