@@ -532,7 +532,8 @@ type ListRunsParams struct {
 	// Kind One or several kinds.
 	Kind *[]string `form:"kind,omitempty" json:"kind,omitempty"`
 
-	// Search Words that must all occur in one span of the run: in its name, inputs, outputs or error message.
+	// Search Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
+	// call and error message. System instructions and attributes are not searched.
 	// Case does not matter; words are split at anything but letters and digits.
 	Search *string `form:"search,omitempty" json:"search,omitempty"`
 

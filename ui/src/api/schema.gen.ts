@@ -857,7 +857,8 @@ export interface operations {
                 /** @description One or several kinds. */
                 kind?: string[];
                 /**
-                 * @description Words that must all occur in one span of the run: in its name, inputs, outputs or error message.
+                 * @description Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
+                 *     call and error message. System instructions and attributes are not searched.
                  *     Case does not matter; words are split at anything but letters and digits.
                  */
                 search?: string;
