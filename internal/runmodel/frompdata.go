@@ -42,14 +42,6 @@ type Rows struct {
 	added  map[ContentKey]struct{}
 }
 
-// Reset empties r, keeping its memory.
-func (r *Rows) Reset() {
-	clear(r.Spans)
-	clear(r.Contents)
-	clear(r.added)
-	r.Spans, r.Contents, r.Skipped = r.Spans[:0], r.Contents[:0], 0
-}
-
 // ContentKeys lists the contents that r holds.
 func (r *Rows) ContentKeys() []ContentKey {
 	keys := make([]ContentKey, 0, len(r.added))

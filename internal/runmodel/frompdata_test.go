@@ -72,18 +72,22 @@ func TestMessagesStandOnce(t *testing.T) {
 	const first = `{"role":"user","parts":[{"type":"text","content":"hi"}]}`
 	const second = `{"role":"assistant","parts":[{"type":"text","content":"ho"}]}`
 	stored := map[ContentKey]bool{}
-	rows := Rows{Stored: func(key ContentKey) bool { return stored[key] }}
-	for _, messages := range []string{"[" + first + "]", "[" + first + "," + second + ", " + first + "]"} {
-		td := ptrace.NewTraces()
-		rs := td.ResourceSpans().AppendEmpty()
-		rs.Resource().Attributes().PutStr(KeyProjectID, project.String())
-		span := rs.ScopeSpans().AppendEmpty().Spans().AppendEmpty()
-		span.SetTraceID(pcommon.TraceID{1})
-		span.SetSpanID(pcommon.SpanID{1})
-		span.SetStartTimestamp(1_700_000_000_000_000_000)
-		span.Attributes().PutStr(KeyInputMessages, messages)
-		require.NoError(t, rows.Add(td))
+	isStored := func(key ContentKey) bool { return stored[key] }
+	add := func(rows *Rows) {
+		for _, messages := range []string{"[" + first + "]", "[" + first + "," + second + ", " + first + "]"} {
+			td := ptrace.NewTraces()
+			rs := td.ResourceSpans().AppendEmpty()
+			rs.Resource().Attributes().PutStr(KeyProjectID, project.String())
+			span := rs.ScopeSpans().AppendEmpty().Spans().AppendEmpty()
+			span.SetTraceID(pcommon.TraceID{1})
+			span.SetSpanID(pcommon.SpanID{1})
+			span.SetStartTimestamp(1_700_000_000_000_000_000)
+			span.Attributes().PutStr(KeyInputMessages, messages)
+			require.NoError(t, rows.Add(td))
+		}
 	}
+	rows := Rows{Stored: isStored}
+	add(&rows)
 	require.Len(t, rows.Spans, 2)
 	assert.Len(t, rows.Spans[0].InputMessageIDs, 1)
 	ids := rows.Spans[1].InputMessageIDs
@@ -93,8 +97,10 @@ func TestMessagesStandOnce(t *testing.T) {
 	for _, key := range rows.ContentKeys() {
 		stored[key] = true
 	}
-	rows.Reset()
-	assert.Empty(t, rows.ContentKeys())
+	again := Rows{Stored: isStored}
+	add(&again)
+	assert.Empty(t, again.Contents, "what the store has is not written again")
+	assert.Equal(t, ids, again.Spans[1].InputMessageIDs, "and is referred to all the same")
 }
 
 func TestPreviews(t *testing.T) {

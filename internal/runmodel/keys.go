@@ -33,7 +33,6 @@ const (
 	KeyProviderName       = "gen_ai.provider.name"
 	KeyRequestModel       = "gen_ai.request.model"
 	KeyResponseModel      = "gen_ai.response.model"
-	KeyResponseID         = "gen_ai.response.id"
 	KeyFinishReasons      = "gen_ai.response.finish_reasons"
 	KeyTimeToFirstChunk   = "gen_ai.response.time_to_first_chunk"
 	KeyInputTokens        = "gen_ai.usage.input_tokens"
@@ -53,7 +52,6 @@ const (
 	KeyConversationID     = "gen_ai.conversation.id"
 	KeyPromptName         = "gen_ai.prompt.name"
 	KeyPromptVersion      = "gen_ai.prompt.version"
-	KeyWorkflowName       = "gen_ai.workflow.name"
 )
 
 // Attributes of the OpenTelemetry core conventions.
