@@ -70,7 +70,7 @@ func newSite(t *testing.T) *site {
 	s := &site{
 		product: p, account: account,
 		client: &load.Client{
-			Ports: p.Ports, Key: key, SpansPerSecond: 200, SpansPerRun: 7, InParts: true, Ledger: &load.Ledger{},
+			Ports: []product.Ports{p.Ports}, Key: key, SpansPerSecond: 200, SpansPerRun: 7, InParts: true, Ledger: &load.Ledger{},
 		},
 		reader: product.Reader{Base: p.Ports.URL(product.Web), Key: key},
 		api:    product.Reader{Base: p.Ports.URL(product.API), Key: key},

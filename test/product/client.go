@@ -55,14 +55,17 @@ type Account struct {
 	// Cookie is the session's, as the Cookie header takes it.
 	Cookie string
 
-	ports Ports
+	base, workspaceID string
 }
 
 // Setup makes the first user through the address that people open.
-func (p *Product) Setup(ctx context.Context) (*Account, error) {
-	a := &Account{Email: "first@example.com", Password: "correct horse battery staple", ports: p.Ports}
+func (p *Product) Setup(ctx context.Context) (*Account, error) { return Setup(ctx, p.Ports.URL(Web)) }
+
+// Setup makes the first user through the API at base, or through what forwards to it.
+func Setup(ctx context.Context, base string) (*Account, error) {
+	a := &Account{Email: "first@example.com", Password: "correct horse battery staple", base: base}
 	body, _ := json.Marshal(map[string]string{"email": a.Email, "password": a.Password, "org_name": "Example"}) // strings marshal
-	answer, err := Do(ctx, http.MethodPost, p.Ports.URL(Web)+"/v1/setup", a.header(), body)
+	answer, err := Do(ctx, http.MethodPost, base+"/v1/setup", a.header(), body)
 	if err != nil {
 		return nil, err
 	}
@@ -76,20 +79,39 @@ func (p *Product) Setup(ctx context.Context) (*Account, error) {
 	a.Cookie = cookies[0].Name + "=" + cookies[0].Value
 	var me struct {
 		Projects []struct {
-			ID string `json:"id"`
+			ID          string `json:"id"`
+			WorkspaceID string `json:"workspace_id"`
 		} `json:"projects"`
 	}
 	if err := json.Unmarshal(answer.Body, &me); err != nil || len(me.Projects) == 0 {
 		return nil, fmt.Errorf("set up: no project in %s", answer.Body)
 	}
-	a.ProjectID = me.Projects[0].ID
+	a.ProjectID, a.workspaceID = me.Projects[0].ID, me.Projects[0].WorkspaceID
 	return a, nil
+}
+
+// NewProject makes another project beside the first and returns the same user in it.
+func (a *Account) NewProject(ctx context.Context, name string) (*Account, error) {
+	body, _ := json.Marshal(map[string]string{"workspace_id": a.workspaceID, "name": name}) // strings marshal
+	answer, err := Do(ctx, http.MethodPost, a.base+"/v1/projects", a.header(), body)
+	if err != nil {
+		return nil, err
+	}
+	var made struct {
+		ID string `json:"id"`
+	}
+	if err := json.Unmarshal(answer.Body, &made); err != nil || answer.Status != http.StatusCreated {
+		return nil, fmt.Errorf("make a project: %d %s", answer.Status, answer.Body)
+	}
+	in := *a
+	in.ProjectID = made.ID
+	return &in, nil
 }
 
 // Key mints a key for the account's project.
 func (a *Account) Key(ctx context.Context, name string, scopes ...string) (string, error) {
 	body, _ := json.Marshal(map[string]any{"project_id": a.ProjectID, "name": name, "scopes": scopes}) // strings marshal
-	answer, err := Do(ctx, http.MethodPost, a.ports.URL(Web)+"/v1/keys", a.header(), body)
+	answer, err := Do(ctx, http.MethodPost, a.base+"/v1/keys", a.header(), body)
 	if err != nil {
 		return "", err
 	}
@@ -104,7 +126,7 @@ func (a *Account) Key(ctx context.Context, name string, scopes ...string) (strin
 
 // header is that of a browser on the product's own page.
 func (a *Account) header() http.Header {
-	header := http.Header{"Content-Type": {"application/json"}, "Origin": {a.ports.URL(Web)}}
+	header := http.Header{"Content-Type": {"application/json"}, "Origin": {a.base}}
 	if a.Cookie != "" {
 		header.Set("Cookie", a.Cookie)
 	}

@@ -34,9 +34,9 @@ func (p Ports) Addr(port int) string { return fmt.Sprintf("127.0.0.1:%d", port+p
 // URL is the HTTP address of the default port given.
 func (p Ports) URL(port int) string { return "http://" + p.Addr(port) }
 
-// freePorts finds an offset at which every port is free. It stays below the ports that the system gives to
+// FreePorts finds an offset at which every port is free. It stays below the ports that the system gives to
 // outgoing connections.
-func freePorts() (Ports, error) {
+func FreePorts() (Ports, error) {
 	const lowest, highest, attempts = 1000, 25000, 100
 	for range attempts {
 		if p := (Ports{Offset: lowest + rand.IntN(highest-lowest)}); p.free() {

@@ -52,7 +52,7 @@ func New(dir string) (*Product, error) {
 	if err != nil {
 		return nil, err
 	}
-	ports, err := freePorts()
+	ports, err := FreePorts()
 	if err != nil {
 		return nil, err
 	}

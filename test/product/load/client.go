@@ -2,10 +2,13 @@ package load
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/looptrace/looptrace/test/product"
@@ -22,13 +25,19 @@ const (
 
 // Client offers runs at a steady rate and posts each part again until it is acknowledged.
 type Client struct {
-	Ports product.Ports
+	// Ports are those of the processes that take runs. Each request goes to one of them, in turn, and on to the
+	// next one where the connection is refused, as a load balancer has it.
+	Ports []product.Ports
 	Key   string
 	// SpansPerSecond is the rate offered, SpansPerRun the size of a run, its root included.
 	SpansPerSecond, SpansPerRun int
 	// InParts sends each run in two requests, else in one.
 	InParts bool
-	Ledger  *Ledger
+	// Twice sends each request two times, and takes it as acknowledged when both are.
+	Twice  bool
+	Ledger *Ledger
+
+	turn atomic.Uint64
 }
 
 // Send offers runs, from door to door, until ctx ends, and returns when nothing is under way any more. A run
@@ -53,6 +62,9 @@ func (c *Client) Send(ctx context.Context) {
 		sending.Go(func() {
 			defer func() { <-free }()
 			run, bodies := newRun(Door(n)%doors, c.SpansPerRun, c.InParts)
+			if c.Twice {
+				bodies = append(bodies, bodies...)
+			}
 			for _, body := range bodies {
 				if !c.post(ctx, run.Door, body) {
 					return
@@ -68,7 +80,7 @@ func (c *Client) Send(ctx context.Context) {
 func (c *Client) One(ctx context.Context, door Door) error {
 	run, bodies := newRun(door, c.SpansPerRun, c.InParts)
 	for _, body := range bodies {
-		answer, err := product.Post(ctx, door.url(c.Ports), c.Key, door.contentType(), body)
+		answer, err := c.try(ctx, door, body)
 		if err != nil {
 			return err
 		}
@@ -83,16 +95,16 @@ func (c *Client) One(ctx context.Context, door Door) error {
 
 // post sends a body until it is acknowledged, and tells whether it was before ctx ended.
 func (c *Client) post(ctx context.Context, door Door, body []byte) bool {
-	for {
+	for again := false; ; again = true {
 		attempt, cancel := context.WithTimeout(ctx, attemptTime)
 		begin := time.Now()
-		answer, err := product.Post(attempt, door.url(c.Ports), c.Key, door.contentType(), body)
+		answer, err := c.try(attempt, door, body)
 		cancel()
 		switch {
 		case ctx.Err() != nil:
 			return false
 		case err == nil && answer.Status == door.accepted():
-			c.Ledger.attempt(Attempt{Door: door, Begin: begin, End: time.Now()})
+			c.Ledger.attempt(Attempt{Door: door, Begin: begin, End: time.Now(), Again: again})
 			return true
 		case err == nil:
 			err = fmt.Errorf("%s answers %d: %.200s", door, answer.Status, answer.Body)
@@ -101,13 +113,25 @@ func (c *Client) post(ctx context.Context, door Door, body []byte) bool {
 				return false
 			}
 		}
-		c.Ledger.attempt(Attempt{Door: door, Begin: begin, End: time.Now(), Err: err})
+		c.Ledger.attempt(Attempt{Door: door, Begin: begin, End: time.Now(), Again: again, Err: err})
 		select {
 		case <-ctx.Done():
 			return false
 		case <-time.After(retryPause/2 + rand.N(retryPause)):
 		}
 	}
+}
+
+// try posts a body to the next process, and to the others where no connection is to be had: then nothing was sent.
+func (c *Client) try(ctx context.Context, door Door, body []byte) (answer product.Answer, err error) {
+	for range c.Ports {
+		ports := c.Ports[c.turn.Add(1)%uint64(len(c.Ports))]
+		answer, err = product.Post(ctx, door.url(ports), c.Key, door.contentType(), body)
+		if !errors.Is(err, syscall.ECONNREFUSED) {
+			return answer, err
+		}
+	}
+	return answer, err
 }
 
 // retryable are the statuses that OTLP has clients retry.

@@ -9,7 +9,9 @@ import (
 type Attempt struct {
 	Door       Door
 	Begin, End time.Time
-	Err        error
+	// Again tells that the same request was tried before.
+	Again bool
+	Err   error
 }
 
 // Ledger is what the client knows for sure.
