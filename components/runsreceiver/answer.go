@@ -3,6 +3,7 @@ package runsreceiver
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -11,8 +12,11 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	spb "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/types/known/durationpb"
 )
 
 const (
@@ -42,6 +46,7 @@ type exchange struct {
 
 	requestID string
 	route     string
+	otlp      bool   // the path is one of OTLP's, served or not: errors are a google.rpc.Status
 	mediaType string // the request's, without parameters
 	outcome   string
 
@@ -63,6 +68,7 @@ func newExchange(w http.ResponseWriter, req *http.Request) (*exchange, *http.Req
 		body:           req.Body,
 		expects:        req.Header.Get("Expect") != "",
 	}
+	x.otlp = x.route == routeTraces || signals[req.URL.Path] != ""
 	// A header that does not parse is as unknown as a type that is not supported.
 	x.mediaType, _, _ = mime.ParseMediaType(req.Header.Get("Content-Type"))
 	w.Header().Set(headerRequestID, x.requestID)
@@ -167,7 +173,7 @@ func (x *exchange) linger(limit int64) {
 	_, _ = io.CopyN(io.Discard, x.body, limit) // how it ends makes no difference
 }
 
-// refuse answers with an error: problem details, or a google.rpc.Status on the OTLP route. It writes through
+// refuse answers with an error: problem details, or a google.rpc.Status on OTLP's paths. It writes through
 // w, which may carry the layers of the server that watch the answer pass.
 func (x *exchange) refuse(w http.ResponseWriter, r *refusalError) {
 	h := w.Header()
@@ -185,7 +191,7 @@ func (x *exchange) refuse(w http.ResponseWriter, r *refusalError) {
 	_ = http.NewResponseController(x.ResponseWriter).EnableFullDuplex() // HTTP/2 always is
 
 	switch {
-	case x.route != routeTraces:
+	case !x.otlp:
 		x.write(w, r.status, typeProblem, marshalJSON(problemDetails{
 			Type:      "about:blank",
 			Title:     http.StatusText(r.status),
@@ -196,21 +202,31 @@ func (x *exchange) refuse(w http.ResponseWriter, r *refusalError) {
 			Errors:    r.problems,
 		}))
 	case x.mediaType == typeProtobuf:
-		body, err := proto.Marshal(&spb.Status{Code: int32(r.rpc), Message: strings.ToValidUTF8(r.detail, "\uFFFD")})
+		told := &spb.Status{Code: int32(r.rpc), Message: strings.ToValidUTF8(r.detail, "\uFFFD")}
+		if delay, ok := retryDelay(h); ok {
+			if info, err := anypb.New(&errdetails.RetryInfo{RetryDelay: durationpb.New(delay)}); err == nil { // always
+				told.Details = append(told.Details, info)
+			}
+		}
+		body, err := proto.Marshal(told)
 		if err != nil {
-			body = nil // two plain fields always marshal
+			body = nil // plain fields always marshal
 		}
 		x.write(w, r.status, typeProtobuf, body)
 	default:
-		// protojson varies its white space on purpose, so the two fields are written plainly.
-		x.write(w, r.status, typeJSON, marshalJSON(rpcStatus{Code: uint32(r.rpc), Message: r.detail}))
+		// protojson varies its white space on purpose, so the fields are written plainly.
+		told := rpcStatus{Code: uint32(r.rpc), Message: r.detail}
+		if delay, ok := retryDelay(h); ok {
+			told.Details = []retryInfo{{Type: typeURLRetryInfo, RetryDelay: fmt.Sprintf("%.0fs", delay.Seconds())}}
+		}
+		x.write(w, r.status, typeJSON, marshalJSON(told))
 	}
 }
 
 // accept answers that the request is queued.
-func (x *exchange) accept(w http.ResponseWriter, contentType string, body []byte) {
+func (x *exchange) accept(w http.ResponseWriter, status int, contentType string, body []byte) {
 	x.outcome = outcomeQueued
-	x.write(w, http.StatusAccepted, contentType, body)
+	x.write(w, status, contentType, body)
 }
 
 func (x *exchange) write(w http.ResponseWriter, status int, contentType string, body []byte) {
@@ -235,8 +251,23 @@ type problemDetails struct {
 }
 
 type rpcStatus struct {
-	Code    uint32 `json:"code"`
-	Message string `json:"message"`
+	Code    uint32      `json:"code"`
+	Message string      `json:"message"`
+	Details []retryInfo `json:"details,omitempty"`
+}
+
+// retryInfo is a google.rpc.RetryInfo: what Retry-After says, in OTLP's own words.
+type retryInfo struct {
+	Type       string `json:"@type"`
+	RetryDelay string `json:"retryDelay"`
+}
+
+const typeURLRetryInfo = "type.googleapis.com/google.rpc.RetryInfo"
+
+// retryDelay is when the answer, whoever wrote its header, asks the client to come again.
+func retryDelay(h http.Header) (time.Duration, bool) {
+	seconds, err := strconv.Atoi(h.Get("Retry-After"))
+	return time.Duration(seconds) * time.Second, err == nil
 }
 
 // marshalJSON writes one of this package's own answers, whose types always marshal.

@@ -19,6 +19,7 @@ import (
 	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/consumer/consumertest"
 	"go.opentelemetry.io/collector/pdata/ptrace/ptraceotlp"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	spb "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/protobuf/proto"
 )
@@ -85,6 +86,8 @@ func TestAnswers(t *testing.T) {
 		{name: "traces_json_queued", sent: traces(jsonHeader, export(good)), spans: 1},
 		{name: "traces_proto_queued", sent: traces(protoHeader, asProto(export(good))), spans: 1},
 		{name: "traces_proto_queued_gzip", sent: traces(protoHeader, gzipped(t, asProto(export(good))), "Content-Encoding", "gzip"), spans: 1},
+		{name: "runs_queued_deflate", sent: runs(deflated(t, oneRun), "Content-Encoding", "deflate"), spans: 1},
+		{name: "traces_proto_queued_zlib", sent: traces(protoHeader, deflated(t, asProto(export(good))), "Content-Encoding", "zlib"), spans: 1},
 		{name: "traces_json_empty", sent: traces(jsonHeader, `{}`)},
 		{name: "traces_proto_empty", sent: traces(protoHeader, ``)},
 		{name: "traces_json_partial", sent: traces(jsonHeader, export(good, noTrace, noSpan, late)), spans: 1},
@@ -98,6 +101,7 @@ func TestAnswers(t *testing.T) {
 		{name: "runs_malformed_gzip", sent: runs(oneRun, "Content-Encoding", "gzip")},
 		{name: "runs_truncated_gzip", sent: runs(gzipped(t, oneRun)[:40], "Content-Encoding", "gzip")},
 		{name: "runs_malformed_zstd", sent: runs(oneRun, "Content-Encoding", "zstd")},
+		{name: "runs_malformed_deflate", sent: runs(oneRun, "Content-Encoding", "deflate")},
 		{name: "traces_json_malformed", sent: traces(jsonHeader, `{"resourceSpans":[`)},
 		{name: "traces_json_trailing", sent: traces(jsonHeader, export(good)+`x`)},
 		{name: "traces_json_not_an_object", sent: traces(jsonHeader, `[]`)},
@@ -120,10 +124,15 @@ func TestAnswers(t *testing.T) {
 		{name: "traces_proto_no_scope_formatted", sent: traces(protoHeader, asProto(export(good)), "Authorization", "Bearer no-scope-formatted")},
 		{name: "runs_key_unknown", sent: runs(oneRun, "Authorization", "Bearer unknown")},
 		{name: "traces_proto_key_unknown", sent: traces(protoHeader, asProto(export(good)), "Authorization", "Bearer unknown")},
+		{name: "runs_limited", sent: runs(oneRun, "Authorization", "Bearer limited")},
+		{name: "traces_json_limited", sent: traces(jsonHeader, export(good), "Authorization", "Bearer limited")},
+		{name: "traces_proto_limited", sent: traces(protoHeader, asProto(export(good)), "Authorization", "Bearer limited")},
 		{name: "runs_fault", sent: runs(oneRun, "Authorization", "Bearer broken")},
 		{name: "runs_other_status", sent: runs(oneRun, "Authorization", "Bearer teapot")},
 
 		{name: "not_found", sent: sent{path: "/v1/other", header: jsonHeader, body: "{}"}},
+		{name: "not_found_logs", sent: sent{path: "/v1/logs", header: jsonHeader, body: "{}"}},
+		{name: "not_found_metrics", sent: sent{path: "/v1/metrics", header: protoHeader}},
 		{name: "not_found_root", sent: sent{method: http.MethodGet, path: "/"}},
 		{name: "not_found_doubled_slash", sent: sent{path: "//v1/runs", header: jsonHeader, body: oneRun}},
 		{name: "runs_get", sent: sent{method: http.MethodGet, path: "/v1/runs"}},
@@ -131,13 +140,14 @@ func TestAnswers(t *testing.T) {
 		{name: "runs_no_content_type", sent: sent{path: "/v1/runs", body: oneRun}},
 		{name: "runs_protobuf", sent: runs(oneRun, "Content-Type", typeProtobuf)},
 		{name: "traces_text", sent: traces(jsonHeader, export(good), "Content-Type", "text/plain")},
-		{name: "runs_deflate", sent: runs(oneRun, "Content-Encoding", "deflate")},
+		{name: "runs_brotli", sent: runs(oneRun, "Content-Encoding", "br")},
 		{name: "runs_two_encodings", sent: runs(oneRun, "Content-Encoding", "gzip, zstd")},
 		{name: "traces_proto_snappy", sent: traces(protoHeader, asProto(export(good)), "Content-Encoding", "snappy")},
 
 		{name: "runs_too_large", sent: runs(large)},
 		{name: "runs_too_large_gzip", sent: runs(gzipped(t, large), "Content-Encoding", "gzip")},
 		{name: "runs_too_large_zstd", sent: runs(zstdded(t, large), "Content-Encoding", "zstd")},
+		{name: "runs_too_large_deflate", sent: runs(deflated(t, large), "Content-Encoding", "deflate")},
 		{name: "runs_zstd_window", sent: runs(zstdBomb(1), "Content-Encoding", "zstd")},
 		{name: "traces_json_too_large", sent: traces(jsonHeader, large)},
 		{name: "traces_proto_too_large", sent: traces(protoHeader, large)},
@@ -189,7 +199,7 @@ func describe(t *testing.T, resp *http.Response, body string) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	fmt.Fprintln(&out, resp.StatusCode, http.StatusText(resp.StatusCode))
-	for _, name := range []string{"Content-Type", headerRequestID, "Retry-After", "Allow", "WWW-Authenticate"} {
+	for _, name := range []string{"Content-Type", headerRequestID, "Retry-After", "RateLimit-Remaining", "Allow", "WWW-Authenticate"} {
 		if v := resp.Header.Get(name); v != "" {
 			fmt.Fprintf(&out, "%s: %s\n", name, v)
 		}
@@ -208,6 +218,11 @@ func describe(t *testing.T, resp *http.Response, body string) []byte {
 		var message spb.Status
 		require.NoError(t, proto.Unmarshal([]byte(body), &message))
 		fmt.Fprintf(&out, "google.rpc.Status code=%d message=%q", message.GetCode(), message.GetMessage())
+		for _, detail := range message.GetDetails() {
+			info := new(errdetails.RetryInfo)
+			require.NoError(t, detail.UnmarshalTo(info))
+			fmt.Fprintf(&out, " retry_delay=%s", info.GetRetryDelay().AsDuration())
+		}
 	}
 	out.WriteByte('\n')
 	return out.Bytes()

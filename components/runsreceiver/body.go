@@ -3,6 +3,7 @@ package runsreceiver
 import (
 	"bytes"
 	"compress/gzip"
+	"compress/zlib"
 	"context"
 	"io"
 	"net/http"
@@ -39,6 +40,7 @@ type intake struct {
 // by the next and given back to the system when there is no next.
 type bench struct {
 	gzip *gzip.Reader
+	zlib io.ReadCloser // also a zlib.Resetter
 	zstd *zstd.Decoder
 	out  bytes.Buffer
 }
@@ -143,6 +145,13 @@ func (b *bench) decompress(encoding string, wire []byte, limit int64) ([]byte, e
 		}
 		err = b.gzip.Reset(bytes.NewReader(wire))
 		from = b.gzip
+	case "deflate":
+		if b.zlib == nil {
+			b.zlib, err = zlib.NewReader(bytes.NewReader(wire))
+		} else {
+			err = b.zlib.(zlib.Resetter).Reset(bytes.NewReader(wire), nil)
+		}
+		from = b.zlib
 	case "zstd":
 		if b.zstd == nil {
 			b.zstd, err = zstd.NewReader(nil,
@@ -176,8 +185,10 @@ func contentEncoding(h http.Header) (string, error) {
 	switch coding := strings.ToLower(strings.TrimSpace(strings.Join(h.Values("Content-Encoding"), ","))); coding {
 	case "", "identity":
 		return "", nil
-	case "gzip", "zstd":
+	case "gzip", "zstd", "deflate":
 		return coding, nil
+	case "zlib": // the Collector's exporters have this name for deflate, whose form is zlib's (RFC 9110)
+		return "deflate", nil
 	default:
 		return "", &unsupportedEncoding
 	}

@@ -20,6 +20,7 @@ func TestBombs(t *testing.T) { //nolint:paralleltest // it measures the memory o
 		name, encoding, body string
 	}{
 		{"gzip_1GiB", "gzip", gzipBomb},
+		{"deflate_64MiB", "deflate", deflated(t, strings.Repeat("\x00", 64<<20))},
 		{"zstd_512MiB_window", "zstd", zstdBomb(8192)},
 		{"zstd_1GiB_of_8MiB_window", "zstd", strings.Replace(zstdBomb(8192), "\x98", "\x68", 1)},
 	} {

@@ -3,6 +3,7 @@ package runsreceiver
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"go.opentelemetry.io/collector/component"
@@ -20,6 +21,10 @@ type Config struct {
 	// QueueTimeout bounds the time from a body read to its answer. When it is over and the next consumer has
 	// not taken the spans, the answer is 503 with Retry-After.
 	QueueTimeout time.Duration `mapstructure:"queue_timeout"`
+
+	// TracesStatus is the status of success on /v1/traces: 202, which says what happens, or 200, which OTLP/HTTP
+	// names.
+	TracesStatus int `mapstructure:"traces_status"`
 }
 
 var _ component.Config = (*Config)(nil)
@@ -34,6 +39,7 @@ func createDefaultConfig() component.Config {
 		ServerConfig:     server,
 		MaxInFlightBytes: 256 << 20,
 		QueueTimeout:     10 * time.Second,
+		TracesStatus:     http.StatusAccepted,
 	}
 }
 
@@ -44,7 +50,7 @@ func (c *Config) Validate() error {
 		errs = append(errs, errors.New("endpoint is required"))
 	}
 	if len(c.CompressionAlgorithms) > 0 {
-		errs = append(errs, errors.New("compression_algorithms cannot be set: gzip and zstd are accepted"))
+		errs = append(errs, errors.New("compression_algorithms cannot be set: gzip, zstd and deflate are accepted"))
 	}
 	if c.MaxRequestBodySize <= 0 {
 		errs = append(errs, errors.New("max_request_body_size must be positive"))
@@ -58,6 +64,9 @@ func (c *Config) Validate() error {
 	}
 	if c.QueueTimeout <= 0 {
 		errs = append(errs, errors.New("queue_timeout must be positive"))
+	}
+	if c.TracesStatus != http.StatusOK && c.TracesStatus != http.StatusAccepted {
+		errs = append(errs, errors.New("traces_status must be 200 or 202"))
 	}
 	// The server's write deadline runs from the end of the header, so it must cover the body and the queue.
 	if c.WriteTimeout > 0 && c.WriteTimeout <= c.ReadTimeout+c.QueueTimeout {

@@ -1,6 +1,7 @@
 package runsreceiver
 
 import (
+	"net/http"
 	"path/filepath"
 	"testing"
 	"time"
@@ -30,6 +31,7 @@ func TestConfig(t *testing.T) {
 			c.MaxRequestBodySize = 1 << 20
 			c.MaxInFlightBytes = 16 << 20
 			c.QueueTimeout = 3 * time.Second
+			c.TracesStatus = http.StatusOK
 			c.ReadTimeout = 5 * time.Second
 			c.WriteTimeout = 9 * time.Second
 			c.Auth = configoptional.Some(confighttp.AuthConfig{Config: configauth.Config{AuthenticatorID: apikeyauth}})
@@ -41,6 +43,7 @@ func TestConfig(t *testing.T) {
 		{name: "runs/body_size", errs: []string{"max_request_body_size must be positive"}},
 		{name: "runs/in_flight_below_body", errs: []string{"max_in_flight_bytes (1000) must hold at least one body"}},
 		{name: "runs/no_read_timeout", errs: []string{"read_timeout must be positive"}},
+		{name: "runs/traces_status", errs: []string{"traces_status must be 200 or 202"}},
 		{name: "runs/no_queue_timeout", errs: []string{"queue_timeout must be positive"}},
 		{name: "runs/write_timeout_too_short", errs: []string{"write_timeout (40s) must be longer"}},
 		{name: "runs/several", errs: []string{"endpoint is required", "read_timeout must be positive", "queue_timeout must be positive"}},

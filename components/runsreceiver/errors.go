@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"strings"
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -82,7 +83,7 @@ var (
 	}
 	unsupportedEncoding = refusalError{
 		status: http.StatusUnsupportedMediaType, code: "unsupported_encoding", rpc: codes.InvalidArgument,
-		detail: "The content encoding is not supported: send gzip, zstd or none.",
+		detail: "The content encoding is not supported: send gzip, zstd, deflate or none.",
 	}
 	invalid = refusalError{
 		status: http.StatusUnprocessableEntity, code: "invalid", rpc: codes.InvalidArgument,
@@ -121,6 +122,19 @@ func (r *refusalError) because(detail string) *refusalError {
 	told := *r
 	told.detail = detail
 	return &told
+}
+
+// signals are those of OTLP that are not served, by the path at which SDKs send them.
+var signals = map[string]string{"/v1/logs": "logs", "/v1/metrics": "metrics"}
+
+// refusalOfPath is what to tell about a path that is not served.
+func refusalOfPath(path string) *refusalError {
+	signal, known := signals[path]
+	if !known {
+		return &notFound
+	}
+	return notFound.because(fmt.Sprintf("Ingest takes no %s: it serves POST /v1/traces and POST /v1/runs. "+
+		"OTEL_%s_EXPORTER=none stops an SDK from sending them.", signal, strings.ToUpper(signal)))
 }
 
 // refusalOfBody is why a body could not be read, decompressed or parsed.

@@ -149,13 +149,17 @@ func (r *runsReceiver) route(w http.ResponseWriter, req *http.Request) {
 		x.refuse(w, refusalOfBody(err))
 		return
 	}
-	x.accept(w, contentType, body)
+	status := http.StatusAccepted
+	if x.route == routeTraces {
+		status = r.cfg.TracesStatus
+	}
+	x.accept(w, status, contentType, body)
 }
 
 // serve handles a request up to the answer of success.
 func (r *runsReceiver) serve(x *exchange, req *http.Request) (contentType string, body []byte, err error) {
 	if x.route == routeOther {
-		return "", nil, &notFound
+		return "", nil, refusalOfPath(req.URL.Path)
 	}
 	if req.Method != http.MethodPost {
 		return "", nil, &methodNotAllowed

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"compress/zlib"
 	"context"
 	"errors"
 	"fmt"
@@ -88,6 +89,10 @@ func (door) GetHTTPHandler(context.Context) (extensionmiddleware.WrapHTTPHandler
 			case "unknown":
 				w.Header().Set("Retry-After", "7")
 				http.Error(w, "dial tcp 10.0.0.7:5432: connection refused", http.StatusServiceUnavailable)
+			case "limited":
+				w.Header().Set("Retry-After", "30")
+				w.Header().Set("RateLimit-Remaining", "0")
+				http.Error(w, "The key's limit is used up.", http.StatusTooManyRequests)
 			case "broken":
 				http.Error(w, "nil pointer somewhere", http.StatusInternalServerError)
 			case "teapot":
@@ -166,6 +171,16 @@ func gzipped(tb testing.TB, body string) string {
 	return buf.String()
 }
 
+func deflated(tb testing.TB, body string) string {
+	tb.Helper()
+	var buf bytes.Buffer
+	w := zlib.NewWriter(&buf)
+	_, err := io.WriteString(w, body)
+	require.NoError(tb, err)
+	require.NoError(tb, w.Close())
+	return buf.String()
+}
+
 func zstdded(tb testing.TB, body string) string {
 	tb.Helper()
 	w, err := zstd.NewWriter(nil)
@@ -220,6 +235,19 @@ func TestStuckConsumer(t *testing.T) {
 	assert.Equal(t, http.StatusServiceUnavailable, resp.StatusCode)
 	assert.Equal(t, "5", resp.Header.Get("Retry-After"))
 	assert.Positive(t, r.intake.used.Load(), "spans that the consumer holds stay charged")
+}
+
+// The standard port answers success as OTLP/HTTP does; native runs are no part of OTLP.
+func TestTracesStatus(t *testing.T) {
+	t.Parallel()
+	r := start(t, consumertest.NewNop(), func(c *Config) { c.TracesStatus = http.StatusOK })
+	header := map[string]string{"Content-Type": typeJSON}
+	resp, _ := send(t, r, sent{path: "/v1/traces", header: header, body: `{}`})
+	assert.Equal(t, http.StatusOK, resp.StatusCode)
+	resp, _ = send(t, r, sent{path: "/v1/traces", header: header, body: `{`})
+	assert.Equal(t, http.StatusBadRequest, resp.StatusCode)
+	resp, _ = send(t, r, sent{path: "/v1/runs", header: header, body: oneRun})
+	assert.Equal(t, http.StatusAccepted, resp.StatusCode)
 }
 
 // A slow body ends by the read timeout, and holds next to nothing until then.

@@ -63,11 +63,11 @@ func (s *story) refusals(t *testing.T) {
 		{name: "trace of an unknown type", doors: append(ingest, standard...), path: traces, contentType: "text/plain", body: trace, want: 415},
 		{name: "unknown encoding", doors: ingest, path: runs, encoding: "compress", body: run(""), want: 415},
 		{name: "run that is too large", doors: ingest, path: runs, body: padded + run(""), want: 413},
-		{name: "trace that is too large", doors: ingest, path: traces, body: padded + trace, want: 413},
-		{name: "trace that inflates", doors: ingest, path: traces, encoding: "gzip", body: bomb, want: 413},
-		// The stock receiver calls any body that it cannot read a bad request.
-		{name: "trace that is too large", doors: standard, path: traces, body: padded + trace, want: 400},
-		{name: "trace that inflates", doors: standard, path: traces, encoding: "gzip", body: bomb, want: 400},
+		{name: "trace that is too large", doors: append(ingest, standard...), path: traces, body: padded + trace, want: 413},
+		{name: "trace that inflates", doors: append(ingest, standard...), path: traces, encoding: "gzip", body: bomb, want: 413},
+		// SDKs send them to the same address by default.
+		{name: "logs", doors: append(ingest[:1:1], standard...), path: "/v1/logs", body: `{"resourceLogs":[]}`, want: 404},
+		{name: "metrics", doors: append(ingest[:1:1], standard...), path: "/v1/metrics", body: `{"resourceMetrics":[]}`, want: 404},
 		{name: "wrong method", doors: append(ingest[:1:1], standard...), method: http.MethodGet, path: traces, want: 405},
 		{name: "wrong method", doors: ingest, method: http.MethodPut, path: runs, body: run(""), want: 405},
 		{name: "no key", doors: append(ingest, standard...), path: traces, key: "none", body: trace, want: 401},

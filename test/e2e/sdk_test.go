@@ -70,6 +70,11 @@ func (s *story) stockSDKs(t *testing.T) {
 			otlptracegrpc.WithEndpoint(ports.Addr(product.OTLPGRPC)), otlptracegrpc.WithInsecure(), otlptracegrpc.WithHeaders(authorization)))},
 		{"python-http-web", pythonSends("http", ports.URL(product.Web)+"/v1/traces")},
 		{"python-http-standard-port", pythonSends("http", ports.URL(product.OTLPHTTP)+"/v1/traces")},
+		{"python-http-deflate-standard-port", func(t *testing.T, service string) string {
+			t.Helper()
+			t.Setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "deflate")
+			return pythonSends("http", ports.URL(product.OTLPHTTP)+"/v1/traces")(t, service)
+		}},
 		{"python-grpc", pythonSends("grpc", ports.Addr(product.OTLPGRPC))},
 		{"node-json-ingest", nodeSends(ports.URL(product.Ingest) + "/v1/traces")},
 		{"node-json-standard-port", nodeSends(ports.URL(product.OTLPHTTP) + "/v1/traces")},

@@ -18,7 +18,7 @@ export interface paths {
          * Record runs and spans
          * @description Scope `ingest:write`. 202 means durably queued. The envelope is all or nothing: one invalid item
          *     gives 422 with its location and nothing is queued. Sending a run or span again with the same id
-         *     updates it field by field: what is absent stays. `Content-Encoding` gzip and zstd.
+         *     updates it field by field: what is absent stays. `Content-Encoding` gzip, zstd or deflate.
          */
         post: operations["ingestRuns"];
         delete?: never;
@@ -38,7 +38,7 @@ export interface paths {
         put?: never;
         /**
          * Record OpenTelemetry spans (OTLP/HTTP)
-         * @description Scope `ingest:write`. `application/x-protobuf` or `application/json`, gzip or zstd. Answers 202 with
+         * @description Scope `ingest:write`. `application/x-protobuf` or `application/json`; gzip, zstd or deflate. Answers 202 with
          *     an `ExportTraceServiceResponse` in the request's encoding. The standard OTLP ports 4317 (gRPC) and
          *     4318 (HTTP) take the same keys and answer 200.
          */
