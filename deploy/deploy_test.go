@@ -73,9 +73,10 @@ func text(t *testing.T, p pair) string {
 	return string(raw)
 }
 
-// own is what each process has of its own: what it says of itself, and the batches, for which one that stores only
-// has more memory.
+// own is what each process has of its own: what it says of itself, the batches, for which one that stores only has
+// more memory, and what several of ingest tell each other.
 var own = []string{
+	"extensions/ratelimit/usage",
 	"service/extensions", "service/telemetry/resource",
 	"receivers/kafkabatch/max_batch_spans", "receivers/kafkabatch/max_batch_bytes",
 }

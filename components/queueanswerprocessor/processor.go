@@ -17,6 +17,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/looptrace/looptrace/components/queueanswerprocessor/internal/metadata"
+	"github.com/looptrace/looptrace/internal/ratelimit"
 )
 
 // errLate is the cause of an answer that did not wait for the queue's.
@@ -78,6 +79,8 @@ func (p *answerProcessor) Shutdown(context.Context) error {
 // cannot be taken back, and goes on by itself: the client, which is told that nothing was accepted, may send
 // again, as the same spans may come any number of times.
 func (p *answerProcessor) ConsumeTraces(ctx context.Context, traces ptrace.Traces) error {
+	// The stock receiver has decoded them and tells nobody how many there are.
+	ratelimit.ChargeSpans(ctx, traces.SpanCount())
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.Timeout)
 	outcome := make(chan error, 1)
 	go func() {

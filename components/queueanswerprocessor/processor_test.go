@@ -22,6 +22,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/looptrace/looptrace/components/queueanswerprocessor/internal/metadata"
+	"github.com/looptrace/looptrace/internal/ratelimit"
 )
 
 func TestAnswers(t *testing.T) {
@@ -67,6 +68,23 @@ func TestLate(t *testing.T) {
 	assertStatus(t, err, codes.Unavailable, true)
 	close(release)
 	require.ErrorIs(t, <-ended, context.DeadlineExceeded)
+}
+
+// Whoever stands before the receiver learns how many spans were in a request.
+func TestSpansAreCharged(t *testing.T) {
+	t.Parallel()
+	next, err := consumer.NewTraces(func(context.Context, ptrace.Traces) error { return nil })
+	require.NoError(t, err)
+	p, err := NewFactory().CreateTraces(t.Context(), processortest.NewNopSettings(metadata.Type), createDefaultConfig(), next)
+	require.NoError(t, err)
+	traces := ptrace.NewTraces()
+	spans := traces.ResourceSpans().AppendEmpty().ScopeSpans().AppendEmpty().Spans()
+	spans.AppendEmpty()
+	spans.AppendEmpty()
+	charged := 0
+	require.NoError(t, p.ConsumeTraces(ratelimit.WithSpans(t.Context(), func(n int) { charged += n }), traces))
+	assert.Equal(t, 2, charged)
+	require.NoError(t, p.Shutdown(t.Context()))
 }
 
 func TestClientGone(t *testing.T) {

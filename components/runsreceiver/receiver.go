@@ -20,6 +20,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/looptrace/looptrace/components/runsreceiver/internal/metadata"
+	"github.com/looptrace/looptrace/internal/ratelimit"
 )
 
 type runsReceiver struct {
@@ -195,6 +196,7 @@ func (r *runsReceiver) serve(x *exchange, req *http.Request) (contentType string
 	if err != nil {
 		return "", nil, err
 	}
+	ratelimit.ChargeSpans(ctx, td.SpanCount())
 	handedOn = true
 	if err := r.push(ctx, td, format.name(), held.release); err != nil {
 		r.settings.Logger.Warn("Spans were not queued", zap.String("request_id", x.requestID), zap.Error(err))

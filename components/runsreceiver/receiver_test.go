@@ -11,6 +11,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -38,6 +39,7 @@ import (
 
 	"github.com/looptrace/looptrace/components/runsreceiver/internal/metadata"
 	"github.com/looptrace/looptrace/components/runsreceiver/internal/metadatatest"
+	"github.com/looptrace/looptrace/internal/ratelimit"
 )
 
 // door is an extension that keeps the door as the key extension does: an authenticator that lets keys in, and
@@ -93,6 +95,9 @@ func (door) GetHTTPHandler(context.Context) (extensionmiddleware.WrapHTTPHandler
 				w.Header().Set("Retry-After", "30")
 				w.Header().Set("RateLimit-Remaining", "0")
 				http.Error(w, "The key's limit is used up.", http.StatusTooManyRequests)
+			case "counted":
+				ctx := ratelimit.WithSpans(req.Context(), func(n int) { w.Header().Set("Charged-Spans", strconv.Itoa(n)) })
+				next.ServeHTTP(w, req.WithContext(ctx))
 			case "broken":
 				http.Error(w, "nil pointer somewhere", http.StatusInternalServerError)
 			case "teapot":
@@ -248,6 +253,23 @@ func TestTracesStatus(t *testing.T) {
 	assert.Equal(t, http.StatusBadRequest, resp.StatusCode)
 	resp, _ = send(t, r, sent{path: "/v1/runs", header: header, body: oneRun})
 	assert.Equal(t, http.StatusAccepted, resp.StatusCode)
+}
+
+// Whoever stands before the receiver learns how many spans were in a request; runs are spans, too.
+func TestSpansAreCharged(t *testing.T) {
+	t.Parallel()
+	r := start(t, consumertest.NewNop())
+	header := map[string]string{"Content-Type": typeJSON, "Authorization": "Bearer counted"}
+	traces := `{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"0199e0a1000070008000000000000001","spanId":"00000000000000a1"},` +
+		`{"traceId":"0199e0a1000070008000000000000001","spanId":"00000000000000a2"}]}]}]}`
+	for _, tt := range []struct{ path, body, want string }{
+		{"/v1/traces", traces, "2"},
+		{"/v1/runs", oneRun, "1"},
+		{"/v1/runs", `{"runs":[{}]}`, ""},
+	} {
+		resp, _ := send(t, r, sent{path: tt.path, header: header, body: tt.body})
+		assert.Equal(t, tt.want, resp.Header.Get("Charged-Spans"), tt.body)
+	}
 }
 
 // A slow body ends by the read timeout, and holds next to nothing until then.

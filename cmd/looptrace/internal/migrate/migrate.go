@@ -23,10 +23,17 @@ const (
 	SpansTopic      = "looptrace.spans"
 	DeadLetterTopic = "looptrace.spans.deadletter"
 	StoreGroup      = "looptrace-store"
+
+	// UsageTopic is where the replicas of ingest share what they have admitted, APIUsageTopic those of the API.
+	UsageTopic    = "looptrace.usage"
+	APIUsageTopic = "looptrace.usage.api"
 )
 
 // maxRecordBytes bounds one record: a request at the limit of ingest, with room for its translation.
 const maxRecordBytes = 64 << 20
+
+// usageRetention is in milliseconds: ten minutes. A starter reads back ten seconds.
+const usageRetention = "600000"
 
 // Stores are the addresses of what to migrate; an empty one is left out.
 type Stores struct {
@@ -59,15 +66,27 @@ func createTopics(ctx context.Context, brokers []string) error {
 	}
 	defer client.Close()
 	admin := kadm.NewClient(client) // borrows the client, nothing to close
+	spans := map[string]*string{
+		"max.message.bytes": kadm.StringPtr(strconv.Itoa(maxRecordBytes)),
+		"retention.ms":      kadm.StringPtr("-1"), // nothing goes before it is stored
+	}
+	usage := map[string]*string{
+		// Compaction would keep a replica's last record and drop the snapshot before it.
+		"cleanup.policy": kadm.StringPtr("delete"),
+		"retention.ms":   kadm.StringPtr(usageRetention),
+		"segment.ms":     kadm.StringPtr(usageRetention), // only whole segments go
+	}
 	for _, topic := range []struct {
 		name       string
 		partitions int32
-	}{{SpansTopic, 4}, {DeadLetterTopic, 1}} {
-		config := map[string]*string{
-			"max.message.bytes": kadm.StringPtr(strconv.Itoa(maxRecordBytes)),
-			"retention.ms":      kadm.StringPtr("-1"), // nothing goes before it is stored
-		}
-		_, err := admin.CreateTopic(ctx, topic.partitions, -1, config, topic.name)
+		config     map[string]*string
+	}{
+		{SpansTopic, 4, spans},
+		{DeadLetterTopic, 1, spans},
+		{UsageTopic, 1, usage}, // in one order for all
+		{APIUsageTopic, 1, usage},
+	} {
+		_, err := admin.CreateTopic(ctx, topic.partitions, -1, topic.config, topic.name)
 		if err != nil && !errors.Is(err, kerr.TopicAlreadyExists) {
 			return fmt.Errorf("create the topic %s: %w", topic.name, err)
 		}
