@@ -87,7 +87,7 @@ func (r *tracesReceiver) bury(ctx context.Context, letters []deadLetter) error {
 				left, errs = append(left, letter), append(errs, err)
 				continue
 			}
-			r.telemetry.KafkabatchDeadLetters.Add(ctx, 1, metric.WithAttributes(attribute.String("reason", string(letter.reason))))
+			r.count(ctx, letter)
 		}
 		if buried := len(letters) - len(left); buried > 0 {
 			r.set.Logger.Warn("Wrote records that cannot be handed on to the dead-letter topic",
@@ -104,4 +104,15 @@ func (r *tracesReceiver) bury(ctx context.Context, letters []deadLetter) error {
 	}
 	attempts.succeeded()
 	return nil
+}
+
+func (r *tracesReceiver) count(ctx context.Context, letter deadLetter) {
+	reason := metric.WithAttributeSet(attribute.NewSet(attribute.String("reason", string(letter.reason))))
+	r.telemetry.KafkabatchDeadLetters.Add(ctx, 1, reason)
+	if letter.reason == reasonUndecodable {
+		return
+	}
+	if _, spans, err := decode(letter.record); err == nil { // as it was before it was handed on
+		r.telemetry.KafkabatchDeadLetterSpans.Add(ctx, int64(spans), reason)
+	}
 }

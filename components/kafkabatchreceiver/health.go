@@ -1,13 +1,19 @@
 package kafkabatchreceiver
 
 import (
+	"errors"
+	"fmt"
+	"maps"
 	"net"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/component/componentstatus"
+	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.uber.org/zap"
 )
 
@@ -22,15 +28,40 @@ const (
 	problemCommit      problem = "commit offsets"
 )
 
-// health says how the receiver is, to the log and to the collector's status, when that changes and not at
-// every attempt. It is well when no problem is open.
+// notReadyAfter is how long a step may fail, or offsets stand still while records wait, until the receiver says that
+// it does not do its work. A rebalance, a broker that is started again and a slow insert take seconds; the
+// store's exporter gives up an attempt that hangs after as long.
+const notReadyAfter = time.Minute
+
+// AttributeReady is a boolean attribute of an error that is told as a component's status: whether the component does
+// its work all the same.
+const AttributeReady = "looptrace.ready"
+
+// health says how the receiver is, to the log and to the collector's status, when that changes and not at every
+// attempt. It is well when no problem is open and nothing stands still. A problem is told at once, and for the
+// length of notReadyAfter as one during which the receiver does its work all the same.
 type health struct {
-	logger *zap.Logger
-	host   component.Host
+	logger        *zap.Logger
+	host          component.Host
+	notReadyAfter time.Duration
 
 	mu          sync.Mutex
-	open        map[problem]time.Time
+	open        map[problem]trouble
+	still       standstill
 	connections int
+	told        state
+}
+
+// trouble is a problem and when it began.
+type trouble struct {
+	since time.Time
+	err   error
+}
+
+// state is what the collector was told.
+type state struct {
+	text  string // empty when all is well
+	ready bool
 }
 
 var (
@@ -38,8 +69,8 @@ var (
 	_ kgo.HookBrokerDisconnect = (*health)(nil)
 )
 
-func newHealth(logger *zap.Logger, host component.Host) *health {
-	return &health{logger: logger, host: host, open: map[problem]time.Time{}}
+func newHealth(logger *zap.Logger, host component.Host, notReadyAfter time.Duration) *health {
+	return &health{logger: logger, host: host, notReadyAfter: notReadyAfter, open: map[problem]trouble{}, told: state{ready: true}}
 }
 
 func (h *health) problem(p problem, err error) {
@@ -48,24 +79,73 @@ func (h *health) problem(p problem, err error) {
 	if _, known := h.open[p]; known {
 		return
 	}
-	h.open[p] = time.Now()
+	h.open[p] = trouble{since: time.Now(), err: err}
 	h.logger.Warn("Cannot "+string(p)+"; trying until it works", zap.Error(err))
-	componentstatus.ReportStatus(h.host, componentstatus.NewRecoverableErrorEvent(err))
+	h.tell()
 }
 
 func (h *health) solved(p problem) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	since, known := h.open[p]
+	t, known := h.open[p]
 	if !known {
 		return
 	}
 	delete(h.open, p)
-	h.logger.Info("Can "+string(p)+" again", zap.Duration("after", time.Since(since)))
-	if len(h.open) == 0 {
-		componentstatus.ReportStatus(h.host, componentstatus.NewEvent(componentstatus.StatusOK))
-	}
+	h.logger.Info("Can "+string(p)+" again", zap.Duration("after", time.Since(t.since)))
+	h.tell()
 }
+
+// judge looks at how long problems are open, and takes what has stood still for longer than notReadyAfter.
+func (h *health) judge(still standstill) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.still = still
+	h.tell()
+}
+
+// tell reports what has changed.
+func (h *health) tell() {
+	now := h.state()
+	if now == h.told {
+		return
+	}
+	if now.ready != h.told.ready {
+		if now.ready {
+			h.logger.Info("Doing its work again")
+		} else {
+			h.logger.Warn("Not doing its work", zap.String("why", now.text))
+		}
+	}
+	h.told = now
+	if now.text == "" {
+		componentstatus.ReportStatus(h.host, componentstatus.NewEvent(componentstatus.StatusOK))
+		return
+	}
+	attributes := pcommon.NewMap()
+	attributes.PutBool(AttributeReady, now.ready)
+	componentstatus.ReportStatus(h.host, componentstatus.NewEvent(componentstatus.StatusRecoverableError,
+		componentstatus.WithError(errors.New(now.text)), componentstatus.WithAttributes(attributes)))
+}
+
+func (h *health) state() state {
+	var lines []string
+	ready := h.still.since.IsZero() && len(h.still.unread) == 0
+	for _, p := range slices.Sorted(maps.Keys(h.open)) {
+		t := h.open[p]
+		ready = ready && time.Since(t.since) < h.notReadyAfter
+		lines = append(lines, fmt.Sprintf("cannot %s since %s: %v", p, stamped(t.since), t.err))
+	}
+	if !h.still.since.IsZero() {
+		lines = append(lines, "records wait and none was stored since "+stamped(h.still.since))
+	}
+	for _, partition := range slices.Sorted(maps.Keys(h.still.unread)) {
+		lines = append(lines, fmt.Sprintf("partition %d: records wait and none was read since %s", partition, stamped(h.still.unread[partition])))
+	}
+	return state{text: strings.Join(lines, "; "), ready: ready}
+}
+
+func stamped(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // OnBrokerConnect notes that a broker was reached, or that none is.
 func (h *health) OnBrokerConnect(_ kgo.BrokerMetadata, _ time.Duration, _ net.Conn, err error) {

@@ -2,33 +2,209 @@ package kafkabatchreceiver
 
 import (
 	"context"
-	"sync/atomic"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
 	"go.opentelemetry.io/otel/metric"
 )
 
-// lagInterval is how often the ends of the partitions are asked for. The lag is asked for rather than taken
-// from fetches, since those stop exactly when the lag grows: while a batch is not taken.
-const lagInterval = 10 * time.Second
+// watchInterval is how often the ends of the partitions are asked for, and whether offsets move is looked at. The
+// ends are asked for rather than taken from fetches alone, since those stop exactly when the lag grows: while a
+// batch is not taken.
+const watchInterval = 10 * time.Second
 
-// lags is the last measured lag of every owned partition, in records.
-type lags struct {
-	byPartition atomic.Pointer[map[int32]int64]
+// backlog is what waits in the partitions that this member owns. The reading goroutine says what it fetched and
+// committed, the watching one what the broker holds; its lock is held for moments only, so that metrics answer
+// while either of them is stuck.
+type backlog struct {
+	mu          sync.Mutex
+	byPartition map[int32]*waiting
+	// moved is when an offset of any partition was last committed, or nothing waited in any.
+	moved time.Time
+	// polling is whether the reading goroutine waits for records now.
+	polling bool
 }
 
-func (l *lags) observe(_ context.Context, observer metric.Int64Observer) error {
-	if measured := l.byPartition.Load(); measured != nil {
-		for partition, lag := range *measured {
-			observer.Observe(lag, withPartition(partition))
+// waiting is what waits in one partition.
+type waiting struct {
+	// fetched are the records that were fetched and are not committed, in their order.
+	fetched []stamp
+	// done is the offset behind the last committed record, end the one behind the last known record; -1 until known.
+	done, end int64
+	// noticed is when records were found to wait none of which was fetched, zero while there are no such.
+	noticed time.Time
+	// unread is whether none came although the reading goroutine waited for them.
+	unread bool
+}
+
+// stamp is a record's place and when the queue took it.
+type stamp struct {
+	offset int64
+	at     time.Time
+}
+
+func newBacklog() *backlog { return &backlog{byPartition: map[int32]*waiting{}, moved: time.Now()} }
+
+func (b *backlog) assigned(partitions []int32) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, p := range partitions {
+		b.byPartition[p] = &waiting{done: -1, end: -1}
+	}
+}
+
+func (b *backlog) lost(partitions []int32) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, p := range partitions {
+		delete(b.byPartition, p)
+	}
+}
+
+func (b *backlog) owned() []int32 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	partitions := make([]int32, 0, len(b.byPartition))
+	for p := range b.byPartition {
+		partitions = append(partitions, p)
+	}
+	return partitions
+}
+
+// fetched notes records that came from a partition, and the end that came with them.
+func (b *backlog) fetched(partition int32, records []*kgo.Record, end int64) {
+	b.update(partition, func(w *waiting) {
+		for _, record := range records {
+			w.fetched = append(w.fetched, stamp{offset: record.Offset, at: record.Timestamp})
+		}
+		w.end = max(w.end, end)
+	})
+}
+
+// committed notes the last committed records of partitions.
+func (b *backlog) committed(last []*kgo.Record) {
+	for _, record := range last {
+		b.update(record.Partition, func(w *waiting) {
+			left := slices.IndexFunc(w.fetched, func(s stamp) bool { return s.offset > record.Offset })
+			if left < 0 {
+				left = len(w.fetched)
+			}
+			w.fetched = slices.Delete(w.fetched, 0, left)
+			w.done, b.moved = record.Offset+1, time.Now()
+		})
+	}
+}
+
+// measured notes what the broker says.
+func (b *backlog) measured(partition int32, done, end int64) {
+	b.update(partition, func(w *waiting) { w.done, w.end = max(w.done, done), max(w.end, end) })
+}
+
+func (b *backlog) update(partition int32, change func(*waiting)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	w, ok := b.byPartition[partition]
+	if !ok {
+		return // it was lost meanwhile
+	}
+	change(w)
+	switch {
+	case w.records() == 0 || len(w.fetched) > 0:
+		w.noticed, w.unread = time.Time{}, false
+	case w.noticed.IsZero():
+		w.noticed = time.Now()
+	}
+}
+
+// records is how many records wait.
+func (w *waiting) records() int64 {
+	if w.done < 0 {
+		return int64(len(w.fetched)) // nothing committed, nothing asked: what was fetched is what is known
+	}
+	return max(0, w.end-w.done)
+}
+
+// age is how long the oldest of them has waited.
+func (w *waiting) age() time.Duration {
+	switch {
+	case w.records() == 0:
+		return 0
+	case len(w.fetched) > 0:
+		return max(0, time.Since(w.fetched[0].at))
+	default:
+		return time.Since(w.noticed)
+	}
+}
+
+// setPolling notes whether the reading goroutine waits for records.
+func (b *backlog) setPolling(polling bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.polling = polling
+}
+
+// standstill is what does not move although records wait.
+type standstill struct {
+	// since is when an offset was last committed, zero where that is not too long ago.
+	since time.Time
+	// unread are the partitions from which none comes, and since when. A partition that merely waits for its turn
+	// while batches of others are stored is none of them.
+	unread map[int32]time.Time
+}
+
+// judge tells what has stood still since before the time given.
+func (b *backlog) judge(before time.Time) standstill {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var waits bool
+	found := standstill{unread: map[int32]time.Time{}}
+	for partition, w := range b.byPartition {
+		waits = waits || w.records() > 0
+		if !w.noticed.IsZero() && w.noticed.Before(before) && b.polling {
+			w.unread = true
+		}
+		if w.unread {
+			found.unread[partition] = w.noticed
+		}
+	}
+	if !waits {
+		b.moved = time.Now()
+	}
+	if b.moved.Before(before) {
+		found.since = b.moved
+	}
+	return found
+}
+
+func (b *backlog) observeRecords(_ context.Context, observer metric.Int64Observer) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for partition, w := range b.byPartition {
+		if w.end >= 0 {
+			observer.Observe(w.records(), withPartition(partition))
 		}
 	}
 	return nil
 }
 
-func (r *tracesReceiver) watchLag(ctx context.Context) {
-	ticker := time.NewTicker(lagInterval)
+func (b *backlog) observeAge(_ context.Context, observer metric.Float64Observer) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for partition, w := range b.byPartition {
+		if w.end >= 0 {
+			observer.Observe(w.age().Seconds(), withPartition(partition))
+		}
+	}
+	return nil
+}
+
+// watch measures the lag and judges whether the reading goroutine does its work, which that one cannot say of
+// itself while it is stuck.
+func (r *tracesReceiver) watch(ctx context.Context) {
+	ticker := time.NewTicker(r.watchEvery)
 	defer ticker.Stop()
 	for {
 		select {
@@ -36,13 +212,14 @@ func (r *tracesReceiver) watchLag(ctx context.Context) {
 			return
 		case <-ticker.C:
 			r.measureLag(ctx)
+			r.health.judge(r.backlog.judge(time.Now().Add(-r.notReadyAfter)))
 		}
 	}
 }
 
-// measureLag leaves the last measurement as it is where the broker does not answer: a problem of its own.
+// measureLag leaves what is known as it is where the broker does not answer: a problem of its own.
 func (r *tracesReceiver) measureLag(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, lagInterval)
+	ctx, cancel := context.WithTimeout(ctx, r.watchEvery)
 	defer cancel()
 	admin := kadm.NewClient(r.client)
 	ends, err := admin.ListEndOffsets(ctx, r.cfg.Topic)
@@ -54,16 +231,15 @@ func (r *tracesReceiver) measureLag(ctx context.Context) {
 		return
 	}
 	committed := r.client.CommittedOffsets()[r.cfg.Topic]
-	measured := map[int32]int64{}
-	for partition, end := range ends[r.cfg.Topic] {
-		if end.Err != nil || !r.owned.has(partition) {
+	for _, partition := range r.backlog.owned() {
+		end, start := ends[r.cfg.Topic][partition], starts[r.cfg.Topic][partition]
+		if end.Err != nil || start.Err != nil || end.Offset < 0 {
 			continue
 		}
-		done := starts[r.cfg.Topic][partition].Offset
+		done := start.Offset
 		if at, ok := committed[partition]; ok {
 			done = max(done, at.Offset)
 		}
-		measured[partition] = max(0, end.Offset-done)
+		r.backlog.measured(partition, done, end.Offset)
 	}
-	r.lags.byPartition.Store(&measured)
 }

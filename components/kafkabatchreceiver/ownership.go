@@ -83,13 +83,6 @@ func (o *ownerships) of(partition int32) *ownership {
 	return owner
 }
 
-func (o *ownerships) has(partition int32) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	_, ok := o.byPartition[partition]
-	return ok
-}
-
 // revoke gives partitions away, after the batch in flight if that ends soon.
 func (o *ownerships) revoke(ctx context.Context, partitions []int32) {
 	if len(partitions) == 0 {

@@ -233,10 +233,10 @@ func (s *store) assertOnce(t *testing.T) {
 	assert.Empty(t, s.taken, "taken more than once")
 }
 
-// host notes the states that the component reports.
+// host notes what the component reports.
 type host struct {
 	mu     sync.Mutex
-	states []componentstatus.Status
+	events []*componentstatus.Event
 }
 
 func (*host) GetExtensions() map[component.ID]component.Component { return nil }
@@ -244,13 +244,42 @@ func (*host) GetExtensions() map[component.ID]component.Component { return nil }
 func (h *host) Report(event *componentstatus.Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.states = append(h.states, event.Status())
+	h.events = append(h.events, event)
 }
 
 func (h *host) reported() []componentstatus.Status {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return slices.Clone(h.states)
+	states := make([]componentstatus.Status, 0, len(h.events))
+	for _, event := range h.events {
+		states = append(states, event.Status())
+	}
+	return states
+}
+
+// last returns the text of the last report, and whether the receiver says that it does its work.
+func (h *host) last() (text string, ready bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.events) == 0 {
+		return "", true
+	}
+	event := h.events[len(h.events)-1]
+	if event.Status() == componentstatus.StatusOK {
+		return "", true
+	}
+	told, ok := event.Attributes().Get(AttributeReady)
+	return event.Err().Error(), ok && told.Bool()
+}
+
+// refused reports whether the receiver has ever said that it does not do its work.
+func (h *host) refused() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.ContainsFunc(h.events, func(event *componentstatus.Event) bool {
+		told, ok := event.Attributes().Get(AttributeReady)
+		return event.Status() != componentstatus.StatusOK && (!ok || !told.Bool())
+	})
 }
 
 // run starts a receiver. It is shut down when the test ends, or by the returned function before.
@@ -263,6 +292,20 @@ func runWith(t *testing.T, set receiver.Settings, h component.Host, cfg *Config,
 	t.Helper()
 	r, err := NewFactory().CreateTraces(t.Context(), set, cfg, next)
 	require.NoError(t, err)
+	return start(t, r, h)
+}
+
+// runQuick starts a receiver that looks often, and whose patience is short.
+func runQuick(t *testing.T, set receiver.Settings, h component.Host, cfg *Config, next consumer.Traces) (stop func()) {
+	t.Helper()
+	r, err := newReceiver(set, cfg, next)
+	require.NoError(t, err)
+	r.watchEvery, r.notReadyAfter = 20*time.Millisecond, time.Second
+	return start(t, r, h)
+}
+
+func start(t *testing.T, r receiver.Traces, h component.Host) (stop func()) {
+	t.Helper()
 	require.NoError(t, r.Start(t.Context(), h))
 	stop = sync.OnceFunc(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)

@@ -50,7 +50,7 @@ var errStopping = errors.New("receiver is stopping")
 var errRetriesExhausted = errors.New("no more retries left")
 
 // tracesReceiver reads the topic. One goroutine polls, hands on and commits, batch after batch; a second one
-// measures the lag. The Kafka client keeps the group membership alive on its own.
+// watches over it. The Kafka client keeps the group membership alive on its own.
 type tracesReceiver struct {
 	cfg       *Config
 	set       receiver.Settings
@@ -58,10 +58,12 @@ type tracesReceiver struct {
 	obsreport *receiverhelper.ObsReport
 	telemetry *metadata.TelemetryBuilder
 
-	client *kgo.Client
-	owned  *ownerships
-	health *health
-	lags   lags
+	client  *kgo.Client
+	owned   *ownerships
+	health  *health
+	backlog *backlog
+	// watchEvery and notReadyAfter are the constants, but in tests.
+	watchEvery, notReadyAfter time.Duration
 	// pending are records that were fetched and are not in a batch yet. Only the reading goroutine uses it.
 	pending []entry
 
@@ -84,22 +86,28 @@ func newReceiver(set receiver.Settings, cfg *Config, next consumer.Traces) (*tra
 	if err != nil {
 		return nil, err
 	}
-	return &tracesReceiver{cfg: cfg, set: set, next: next, obsreport: obsreport, telemetry: telemetry}, nil
+	return &tracesReceiver{
+		cfg: cfg, set: set, next: next, obsreport: obsreport, telemetry: telemetry,
+		backlog: newBacklog(), watchEvery: watchInterval, notReadyAfter: notReadyAfter,
+	}, nil
 }
 
 // Start begins to read in the background. It does not wait for Kafka: a broker that is away is a recoverable
 // state that ends when it comes back.
 func (r *tracesReceiver) Start(ctx context.Context, host component.Host) error {
-	r.health = newHealth(r.set.Logger, host)
+	r.health = newHealth(r.set.Logger, host, r.notReadyAfter)
 	r.owned = newOwnerships()
 	client, err := kgo.NewClient(r.clientOptions()...)
 	if err != nil {
 		return fmt.Errorf("make Kafka client: %w", err)
 	}
 	r.client = client
-	if err := r.telemetry.RegisterKafkabatchLagCallback(r.lags.observe); err != nil {
+	if err := errors.Join(
+		r.telemetry.RegisterKafkabatchLagCallback(r.backlog.observeRecords),
+		r.telemetry.RegisterKafkabatchLagAgeCallback(r.backlog.observeAge),
+	); err != nil {
 		client.Close()
-		return fmt.Errorf("register lag metric: %w", err)
+		return fmt.Errorf("register lag metrics: %w", err)
 	}
 
 	// Two steps of ending: first no new batch is begun, then the one in flight is given up. Neither comes with
@@ -108,7 +116,7 @@ func (r *tracesReceiver) Start(ctx context.Context, host component.Host) error {
 	reading, stop := context.WithCancel(work)
 	r.stopping, r.stop, r.abandon = reading.Done(), stop, abandon
 	r.running.Go(func() { r.read(reading, work) })
-	r.running.Go(func() { r.watchLag(reading) })
+	r.running.Go(func() { r.watch(reading) })
 	return nil
 }
 
@@ -138,13 +146,16 @@ func (r *tracesReceiver) clientOptions() []kgo.Opt {
 		kgo.BlockRebalanceOnPoll(),
 		kgo.OnPartitionsAssigned(func(_ context.Context, _ *kgo.Client, partitions map[string][]int32) {
 			r.owned.assign(partitions[r.cfg.Topic])
+			r.backlog.assigned(partitions[r.cfg.Topic])
 			r.health.solved(problemGroup)
 		}),
 		kgo.OnPartitionsRevoked(func(ctx context.Context, _ *kgo.Client, partitions map[string][]int32) {
 			r.owned.revoke(ctx, partitions[r.cfg.Topic])
+			r.backlog.lost(partitions[r.cfg.Topic])
 		}),
 		kgo.OnPartitionsLost(func(_ context.Context, _ *kgo.Client, partitions map[string][]int32) {
 			r.owned.lose(partitions[r.cfg.Topic])
+			r.backlog.lost(partitions[r.cfg.Topic])
 		}),
 
 		// One fetch is buffered for each broker while a batch is in flight; these bound it.
@@ -242,7 +253,9 @@ func (r *tracesReceiver) full(b *batch) bool {
 // poll waits for records and puts what it gets behind the pending ones. An error of one partition is noted
 // and changes nothing for what the same poll brought from others.
 func (r *tracesReceiver) poll(ctx context.Context) {
+	r.backlog.setPolling(true)
 	fetches := r.client.PollFetches(ctx)
+	r.backlog.setPolling(false)
 	fetches.EachPartition(func(p kgo.FetchTopicPartition) {
 		if p.Err != nil {
 			r.noteFetchError(ctx, p)
@@ -252,6 +265,7 @@ func (r *tracesReceiver) poll(ctx context.Context) {
 		}
 		owner := r.owned.of(p.Partition)
 		r.noteProgress(ctx, owner, p)
+		r.backlog.fetched(p.Partition, p.Records, p.HighWatermark)
 		for _, record := range p.Records {
 			r.pending = append(r.pending, entry{record: record, owner: owner})
 		}
@@ -352,6 +366,7 @@ func (r *tracesReceiver) offer(ctx context.Context, entries []entry, traces ptra
 		r.obsreport.EndTracesOp(opCtx, "otlp_proto", spans, err)
 		if err == nil {
 			r.telemetry.KafkabatchBatchSize.Record(ctx, int64(spans))
+			r.noteDelivered(ctx, entries)
 			attempts.succeeded()
 			return nil, nil
 		}
@@ -371,6 +386,15 @@ func (r *tracesReceiver) offer(ctx context.Context, entries []entry, traces ptra
 	}
 }
 
+// noteDelivered measures how long ago the queue took the records that were just handed on. A record's time is that
+// of the machine that put it there, whose clock may be ahead.
+func (r *tracesReceiver) noteDelivered(ctx context.Context, entries []entry) {
+	now := time.Now()
+	for _, e := range entries {
+		r.telemetry.KafkabatchDeliveryDelay.Record(ctx, max(0, now.Sub(e.record.Timestamp).Seconds()))
+	}
+}
+
 // commit commits the offsets behind the entries of partitions that are still owned.
 func (r *tracesReceiver) commit(ctx context.Context, entries []entry) error {
 	attempts := r.newAttempts(problemCommit)
@@ -378,7 +402,11 @@ func (r *tracesReceiver) commit(ctx context.Context, entries []entry) error {
 		err := r.owned.commit(entries, func(last []*kgo.Record) error {
 			attempt, cancel := context.WithTimeout(ctx, commitTimeout)
 			defer cancel()
-			return r.client.CommitRecords(attempt, last...)
+			if err := r.client.CommitRecords(attempt, last...); err != nil {
+				return err
+			}
+			r.backlog.committed(last)
+			return nil
 		})
 		if err == nil {
 			r.telemetry.KafkabatchRecords.Add(ctx, int64(len(entries)))

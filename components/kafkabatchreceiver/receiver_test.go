@@ -3,6 +3,7 @@ package kafkabatchreceiver
 import (
 	"context"
 	"errors"
+	"math"
 	"net"
 	"slices"
 	"sync"
@@ -458,34 +459,76 @@ func TestInstanceTakesOver(t *testing.T) {
 	assert.Equal(t, 100, second.count())
 }
 
+// The lag grows while a batch is with a consumer that does not return and nothing more is fetched, and is gone when
+// all is committed.
 func TestLag(t *testing.T) {
 	t.Parallel()
 	q, _ := fakeQueue(t)
 	s := newStore()
 	_, open := gate(s)
 	defer open()
-	r, err := newReceiver(receivertest.NewNopSettings(metadata.Type), q.config(), s)
-	require.NoError(t, err)
-	require.NoError(t, r.Start(t.Context(), &host{}))
-	t.Cleanup(func() { open(); assert.NoError(t, r.Shutdown(context.WithoutCancel(t.Context()))) })
+	telemetry := componenttest.NewTelemetry()
+	cfg := q.config()
+	cfg.MaxBatchSpans = 1
 	q.fill(t, 0, 100)
-	lag := func(want int64) func() bool {
-		return func() bool {
-			r.measureLag(t.Context())
-			measured := r.lags.byPartition.Load()
-			if measured == nil || len(*measured) != partitions {
-				return false
-			}
-			var sum int64
-			for _, lag := range *measured {
-				sum += lag
-			}
-			return sum == want
+	runQuick(t, settings(telemetry), &host{}, cfg, s)
+	records := func() (sum int64) {
+		for _, point := range gauge[int64](t, telemetry, "otelcol_kafkabatch_lag") {
+			sum += point.Value
 		}
+		return sum
 	}
-	until(t, "the lag is seen", lag(100))
+	ages := func() []float64 {
+		var all []float64
+		for _, point := range gauge[float64](t, telemetry, "otelcol_kafkabatch_lag_age") {
+			all = append(all, point.Value)
+		}
+		return all
+	}
+	until(t, "the lag is seen", func() bool { return records() == 100 && len(ages()) == partitions })
+	before := slices.Min(ages())
+	assert.Positive(t, before, "in each partition")
+	until(t, "it grows in each", func() bool { return slices.Min(ages()) > before })
+	q.fill(t, 100, 120) // while nothing is fetched
+	until(t, "what comes is seen", func() bool { return records() == 120 })
 	open()
-	until(t, "the lag is gone", lag(0))
+	q.waitDrained(t)
+	until(t, "the lag is gone", func() bool { return records() == 0 && slices.Max(ages()) == 0 })
+	require.NoError(t, telemetry.Shutdown(context.WithoutCancel(t.Context())))
+}
+
+// The age is that of the record, whenever it is fetched.
+func TestLagAgeIsTheRecords(t *testing.T) {
+	t.Parallel()
+	b := newBacklog()
+	b.assigned([]int32{3})
+	w := b.byPartition[3]
+	hours := func() float64 { return math.Round(w.age().Hours()) }
+	record := func(offset int64, hours int) *kgo.Record {
+		return &kgo.Record{Partition: 3, Offset: offset, Timestamp: time.Now().Add(-time.Duration(hours) * time.Hour)}
+	}
+	b.measured(3, 10, 10)
+	assert.Zero(t, w.age())
+
+	b.fetched(3, []*kgo.Record{record(10, 5), record(11, 3)}, 14)
+	assert.InDelta(t, 5, hours(), 0)
+	assert.EqualValues(t, 4, w.records())
+	b.committed([]*kgo.Record{record(10, 5)})
+	assert.InDelta(t, 3, hours(), 0)
+	b.committed([]*kgo.Record{record(11, 3)})
+	assert.EqualValues(t, 2, w.records())
+	assert.Zero(t, hours(), "what was not fetched has been known for a moment")
+	w.noticed = w.noticed.Add(-2 * time.Hour)
+	b.measured(3, 10, 20)
+	assert.InDelta(t, 2, hours(), 0, "and waits since")
+	b.fetched(3, []*kgo.Record{record(12, 7)}, 20)
+	assert.InDelta(t, 7, hours(), 0)
+	b.committed([]*kgo.Record{record(19, 0)})
+	assert.Zero(t, w.age())
+
+	b.lost([]int32{3})
+	b.fetched(3, []*kgo.Record{record(20, 1)}, 21)
+	assert.Empty(t, b.byPartition)
 }
 
 // A batch is closed by its limits, and what is left over opens the next one.
@@ -519,6 +562,16 @@ func TestBatchLimits(t *testing.T) {
 	b = newBatch()
 	r.fill(b)
 	assert.True(t, b.empty(), "what is owned no longer is left to its owner")
+}
+
+// gauge returns what a gauge shows, nothing where there is none yet.
+func gauge[N int64 | float64](t *testing.T, telemetry *componenttest.Telemetry, name string) []metricdata.DataPoint[N] {
+	t.Helper()
+	got, err := telemetry.GetMetric(name)
+	if err != nil {
+		return nil
+	}
+	return got.Data.(metricdata.Gauge[N]).DataPoints
 }
 
 func settings(telemetry *componenttest.Telemetry) receiver.Settings {

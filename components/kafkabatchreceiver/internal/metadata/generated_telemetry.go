@@ -25,17 +25,20 @@ func Tracer(settings component.TelemetrySettings) trace.Tracer {
 // TelemetryBuilder provides an interface for components to report telemetry
 // as defined in metadata and user config.
 type TelemetryBuilder struct {
-	meter                    metric.Meter
-	mu                       sync.Mutex
-	registrations            []metric.Registration
-	KafkabatchBatchSize      metric.Int64Histogram
-	KafkabatchCommitFailures metric.Int64Counter
-	KafkabatchDeadLetters    metric.Int64Counter
-	KafkabatchFetchFailures  metric.Int64Counter
-	KafkabatchLag            metric.Int64ObservableGauge
-	KafkabatchRecords        metric.Int64Counter
-	KafkabatchRetries        metric.Int64Counter
-	KafkabatchSkippedRecords metric.Int64Counter
+	meter                     metric.Meter
+	mu                        sync.Mutex
+	registrations             []metric.Registration
+	KafkabatchBatchSize       metric.Int64Histogram
+	KafkabatchCommitFailures  metric.Int64Counter
+	KafkabatchDeadLetterSpans metric.Int64Counter
+	KafkabatchDeadLetters     metric.Int64Counter
+	KafkabatchDeliveryDelay   metric.Float64Histogram
+	KafkabatchFetchFailures   metric.Int64Counter
+	KafkabatchLag             metric.Int64ObservableGauge
+	KafkabatchLagAge          metric.Float64ObservableGauge
+	KafkabatchRecords         metric.Int64Counter
+	KafkabatchRetries         metric.Int64Counter
+	KafkabatchSkippedRecords  metric.Int64Counter
 }
 
 // TelemetryBuilderOption applies changes to default builder.
@@ -64,6 +67,21 @@ func (builder *TelemetryBuilder) RegisterKafkabatchLagCallback(cb metric.Int64Ca
 	return nil
 }
 
+// RegisterKafkabatchLagAgeCallback sets callback for observable KafkabatchLagAge metric.
+func (builder *TelemetryBuilder) RegisterKafkabatchLagAgeCallback(cb metric.Float64Callback) error {
+	reg, err := builder.meter.RegisterCallback(func(ctx context.Context, o metric.Observer) error {
+		cb(ctx, &observerFloat64{inst: builder.KafkabatchLagAge, obs: o})
+		return nil
+	}, builder.KafkabatchLagAge)
+	if err != nil {
+		return err
+	}
+	builder.mu.Lock()
+	defer builder.mu.Unlock()
+	builder.registrations = append(builder.registrations, reg)
+	return nil
+}
+
 type observerInt64 struct {
 	embedded.Int64Observer
 	inst metric.Int64Observable
@@ -72,6 +90,16 @@ type observerInt64 struct {
 
 func (oi *observerInt64) Observe(value int64, opts ...metric.ObserveOption) {
 	oi.obs.ObserveInt64(oi.inst, value, opts...)
+}
+
+type observerFloat64 struct {
+	embedded.Float64Observer
+	inst metric.Float64Observable
+	obs  metric.Observer
+}
+
+func (oi *observerFloat64) Observe(value float64, opts ...metric.ObserveOption) {
+	oi.obs.ObserveFloat64(oi.inst, value, opts...)
 }
 
 // Shutdown unregister all registered callbacks for async instruments.
@@ -105,10 +133,23 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 		metric.WithUnit("{commit}"),
 	)
 	errs = errors.Join(errs, err)
+	builder.KafkabatchDeadLetterSpans, err = builder.meter.Int64Counter(
+		"otelcol_kafkabatch_dead_letter_spans",
+		metric.WithDescription("Spans in records written to the dead-letter topic; one that is undecodable has none that could be counted. [Development]"),
+		metric.WithUnit("{span}"),
+	)
+	errs = errors.Join(errs, err)
 	builder.KafkabatchDeadLetters, err = builder.meter.Int64Counter(
 		"otelcol_kafkabatch_dead_letters",
 		metric.WithDescription("Records written to the dead-letter topic. [Development]"),
 		metric.WithUnit("{record}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.KafkabatchDeliveryDelay, err = builder.meter.Float64Histogram(
+		"otelcol_kafkabatch_delivery_delay",
+		metric.WithDescription("Time from when the queue took a record, by its timestamp, until the next consumer had stored its spans, for each record. A redriven dead letter keeps its first timestamp. [Development]"),
+		metric.WithUnit("s"),
+		metric.WithExplicitBucketBoundaries([]float64{0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 7200}...),
 	)
 	errs = errors.Join(errs, err)
 	builder.KafkabatchFetchFailures, err = builder.meter.Int64Counter(
@@ -123,9 +164,15 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 		metric.WithUnit("{record}"),
 	)
 	errs = errors.Join(errs, err)
+	builder.KafkabatchLagAge, err = builder.meter.Float64ObservableGauge(
+		"otelcol_kafkabatch_lag_age",
+		metric.WithDescription("How long ago the queue took the oldest record of a partition that is not committed, 0 when all are. Where none of those that wait was fetched, since when they have been known to wait. [Development]"),
+		metric.WithUnit("s"),
+	)
+	errs = errors.Join(errs, err)
 	builder.KafkabatchRecords, err = builder.meter.Int64Counter(
 		"otelcol_kafkabatch_records",
-		metric.WithDescription("Records handed on and committed. [Development]"),
+		metric.WithDescription("Records brought to their end, stored or as dead letters, and committed. [Development]"),
 		metric.WithUnit("{record}"),
 	)
 	errs = errors.Join(errs, err)

@@ -24,9 +24,15 @@ func TestSetupTelemetry(t *testing.T) {
 		observer.Observe(1)
 		return nil
 	}))
+	require.NoError(t, tb.RegisterKafkabatchLagAgeCallback(func(_ context.Context, observer metric.Float64Observer) error {
+		observer.Observe(1)
+		return nil
+	}))
 	tb.KafkabatchBatchSize.Record(context.Background(), 1)
 	tb.KafkabatchCommitFailures.Add(context.Background(), 1)
+	tb.KafkabatchDeadLetterSpans.Add(context.Background(), 1)
 	tb.KafkabatchDeadLetters.Add(context.Background(), 1)
+	tb.KafkabatchDeliveryDelay.Record(context.Background(), 1)
 	tb.KafkabatchFetchFailures.Add(context.Background(), 1)
 	tb.KafkabatchRecords.Add(context.Background(), 1)
 	tb.KafkabatchRetries.Add(context.Background(), 1)
@@ -37,14 +43,23 @@ func TestSetupTelemetry(t *testing.T) {
 	AssertEqualKafkabatchCommitFailures(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
+	AssertEqualKafkabatchDeadLetterSpans(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
 	AssertEqualKafkabatchDeadLetters(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualKafkabatchDeliveryDelay(t, testTel,
+		[]metricdata.HistogramDataPoint[float64]{{}}, metricdatatest.IgnoreValue(),
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualKafkabatchFetchFailures(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualKafkabatchLag(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualKafkabatchLagAge(t, testTel,
+		[]metricdata.DataPoint[float64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualKafkabatchRecords(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
