@@ -1,5 +1,5 @@
-// Package kafka starts a real Apache Kafka for tests: one broker in KRaft mode, on ports and in a folder of its
-// own, from jars that Maven fetches into _build/kafka once.
+// Package kafka starts a real Apache Kafka for tests: one broker in KRaft mode, or several with the settings of
+// deploy/kafka.properties, on ports and in folders of their own, from jars that Maven fetches into _build/kafka once.
 package kafka
 
 import (
@@ -42,27 +42,61 @@ type Broker struct {
 // before, the test is skipped.
 func Start(tb testing.TB) *Broker {
 	tb.Helper()
-	jars := fetched(tb)
-	folder := tb.TempDir()
-	client, controller := freePort(tb), freePort(tb)
-	b := &Broker{Address: fmt.Sprintf("127.0.0.1:%d", client), jars: jars, folder: folder}
-	properties := []string{
-		"process.roles=broker,controller",
-		"node.id=1",
-		fmt.Sprintf("controller.quorum.voters=1@127.0.0.1:%d", controller),
-		fmt.Sprintf("listeners=PLAINTEXT://%s,CONTROLLER://127.0.0.1:%d", b.Address, controller),
-		"advertised.listeners=PLAINTEXT://" + b.Address,
-		"controller.listener.names=CONTROLLER",
-		"log.dirs=" + filepath.Join(folder, "data"),
+	return start(tb, 1, []string{
 		"auto.create.topics.enable=false",
 		"offsets.topic.replication.factor=1",
-		"offsets.topic.num.partitions=1",
-		"transaction.state.log.replication.factor=1",
-		"transaction.state.log.min.isr=1",
-		"group.initial.rebalance.delay.ms=0",
-		fmt.Sprintf("message.max.bytes=%d", MaxMessageBytes),
 		fmt.Sprintf("replica.fetch.max.bytes=%d", MaxMessageBytes),
+	})[0]
+}
+
+// StartCluster starts three brokers that are set as deploy/kafka.properties says: each record is on all three, and
+// acknowledged when two have it.
+func StartCluster(tb testing.TB) []*Broker {
+	tb.Helper()
+	root, err := repositoryRoot()
+	if err != nil {
+		tb.Fatal(err)
 	}
+	properties, err := os.ReadFile(filepath.Join(root, "deploy", "kafka.properties"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return start(tb, 3, strings.Split(string(properties), "\n"))
+}
+
+// start starts brokers that are one cluster.
+func start(tb testing.TB, count int, properties []string) []*Broker {
+	tb.Helper()
+	jars := fetched(tb)
+	brokers, controllers, voters := make([]*Broker, count), make([]string, count), make([]string, count)
+	for i := range brokers {
+		brokers[i] = &Broker{Address: fmt.Sprintf("127.0.0.1:%d", freePort(tb)), jars: jars, folder: tb.TempDir()}
+		controllers[i] = fmt.Sprintf("127.0.0.1:%d", freePort(tb))
+		voters[i] = fmt.Sprintf("%d@%s", i+1, controllers[i])
+	}
+	for i, b := range brokers {
+		b.format(tb, append([]string{
+			"process.roles=broker,controller",
+			fmt.Sprintf("node.id=%d", i+1),
+			"controller.quorum.voters=" + strings.Join(voters, ","),
+			fmt.Sprintf("listeners=PLAINTEXT://%s,CONTROLLER://%s", b.Address, controllers[i]),
+			"advertised.listeners=PLAINTEXT://" + b.Address,
+			"controller.listener.names=CONTROLLER",
+			"log.dirs=" + filepath.Join(b.folder, "data"),
+			"offsets.topic.num.partitions=1",
+			fmt.Sprintf("transaction.state.log.replication.factor=%d", count),
+			fmt.Sprintf("transaction.state.log.min.isr=%d", min(count, 2)),
+			"group.initial.rebalance.delay.ms=0",
+			fmt.Sprintf("message.max.bytes=%d", MaxMessageBytes),
+		}, properties...))
+	}
+	Resume(tb, brokers...)
+	return brokers
+}
+
+// format prepares the broker's folder.
+func (b *Broker) format(tb testing.TB, properties []string) {
+	tb.Helper()
 	if err := os.WriteFile(b.configuration(), []byte(strings.Join(properties, "\n")+"\n"), 0o600); err != nil {
 		tb.Fatal(err)
 	}
@@ -76,14 +110,31 @@ func Start(tb testing.TB) *Broker {
 			b.Kill(tb)
 		}
 	})
-	b.Resume(tb)
-	return b
 }
 
 // Resume starts a stopped broker again, on its address and its data, and waits until it answers.
-func (b *Broker) Resume(tb testing.TB) {
+func (b *Broker) Resume(tb testing.TB) { tb.Helper(); Resume(tb, b) }
+
+// Resume starts stopped brokers again at once, on their addresses and their data, and waits until all answer: of
+// three, one alone never does.
+func Resume(tb testing.TB, brokers ...*Broker) {
 	tb.Helper()
-	output, err := os.Create(filepath.Join(b.folder, "output"))
+	for _, b := range brokers {
+		b.launch(tb)
+	}
+	ctx, cancel := context.WithTimeout(tb.Context(), startTimeout)
+	defer cancel()
+	for _, b := range brokers {
+		if err := b.wait(ctx); err != nil {
+			said, _ := os.ReadFile(b.output())
+			tb.Fatalf("wait for Kafka: %v\n%s", err, bytes.TrimSpace(said[max(0, len(said)-8<<10):]))
+		}
+	}
+}
+
+func (b *Broker) launch(tb testing.TB) {
+	tb.Helper()
+	output, err := os.Create(b.output())
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -94,12 +145,6 @@ func (b *Broker) Resume(tb testing.TB) {
 		tb.Fatalf("start Kafka: %v", err)
 	}
 	b.watch(tb)
-	ctx, cancel := context.WithTimeout(tb.Context(), startTimeout)
-	defer cancel()
-	if err := b.wait(ctx); err != nil {
-		said, _ := os.ReadFile(output.Name())
-		tb.Fatalf("wait for Kafka: %v\n%s", err, bytes.TrimSpace(said[max(0, len(said)-8<<10):]))
-	}
 }
 
 // Stop lets the broker shut down in order.
@@ -164,6 +209,11 @@ func (b *Broker) java(ctx context.Context, arguments ...string) *exec.Cmd {
 }
 
 func (b *Broker) configuration() string { return filepath.Join(b.folder, "server.properties") }
+
+func (b *Broker) output() string { return filepath.Join(b.folder, "output") }
+
+// PID is the broker's process id while it runs.
+func (b *Broker) PID() int { return b.cmd.Process.Pid }
 
 // fetched returns the folder with the jars.
 func fetched(tb testing.TB) string {

@@ -2,6 +2,7 @@ package kafka
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -24,4 +25,50 @@ func TestBrokerKeepsItsDataOverAKill(t *testing.T) {
 	fetches := client.PollFetches(t.Context())
 	require.NoError(t, fetches.Err())
 	require.Equal(t, "hello", string(fetches.Records()[0].Value))
+}
+
+// What two of three have is read after the third, its leader, is gone, and taken as well; with one alone nothing is.
+func TestClusterSurvivesOneOfThree(t *testing.T) {
+	t.Parallel()
+	brokers := StartCluster(t)
+	var addresses []string
+	for _, b := range brokers {
+		addresses = append(addresses, b.Address)
+	}
+	client, err := kgo.NewClient(kgo.SeedBrokers(addresses...), kgo.DefaultProduceTopic("kept"), kgo.ConsumeTopics("kept"))
+	require.NoError(t, err)
+	defer client.Close()
+	admin := kadm.NewClient(client)
+	_, err = admin.CreateTopic(t.Context(), 1, -1, nil, "kept")
+	require.NoError(t, err)
+	require.NoError(t, client.ProduceSync(t.Context(), kgo.StringRecord("hello")).FirstErr())
+	topics, err := admin.ListTopics(t.Context(), "kept")
+	require.NoError(t, err)
+	partition := topics["kept"].Partitions[0]
+	require.Len(t, partition.Replicas, len(brokers))
+
+	leader := brokers[partition.Leader-1]
+	leader.Kill(t)
+	require.NoError(t, client.ProduceSync(t.Context(), kgo.StringRecord("again")).FirstErr())
+	var read []string
+	for len(read) < 2 {
+		fetches := client.PollFetches(t.Context())
+		require.NoError(t, fetches.Err())
+		for _, record := range fetches.Records() {
+			read = append(read, string(record.Value))
+		}
+	}
+	require.Equal(t, []string{"hello", "again"}, read)
+
+	other := brokers[partition.Leader%3]
+	other.Kill(t)
+	acknowledged := make(chan error, 1)
+	client.Produce(t.Context(), kgo.StringRecord("alone"), func(_ *kgo.Record, err error) { acknowledged <- err })
+	select {
+	case err := <-acknowledged:
+		t.Fatalf("one broker of three answered a record: %v", err)
+	case <-time.After(2 * time.Second):
+	}
+	Resume(t, leader, other)
+	require.NoError(t, <-acknowledged)
 }
