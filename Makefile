@@ -92,8 +92,8 @@ e2e: build ## Run the built product against stock SDKs and a real browser
 	$(GO) test -count=1 -timeout 25m -v ./test/e2e/...
 
 .PHONY: faults
-faults: build ## Kill each process under load (FAULT_ROUNDS times) and read back every run that got 202
-	FAULT_ROUNDS=$${FAULT_ROUNDS:-1} $(GO) test -count=1 -timeout 20m -v ./test/faults/...
+faults: build ## Kill, fill, overload and cut off the product, and read back every run that got 202 (FAULTS=full: at length)
+	FAULTS_REPORT=$(abspath $(FAULTS_REPORT)) $(GO) test -count=1 -p 1 -timeout $(if $(FAULTS),6h,30m) -v ./test/faults/...
 
 .PHONY: bench
 bench: build ## Measure: accepted-to-visible latency and idle memory

@@ -177,7 +177,7 @@ func (b *bench) latency(t *testing.T, rate int, duration time.Duration) {
 	t.Helper()
 	const spansPerRun = 5
 	client := &load.Client{
-		Ports: []product.Ports{b.product.Ports}, Key: b.key, SpansPerSecond: rate, SpansPerRun: spansPerRun, Ledger: &load.Ledger{},
+		Ports: []product.Ports{b.product.Ports}, Key: b.key, SpansPerSecond: rate, Shape: load.Shape{Spans: spansPerRun}, Ledger: &load.Ledger{},
 	}
 	sending, stop := context.WithTimeout(t.Context(), duration)
 	defer stop()

@@ -156,6 +156,7 @@ type Run struct {
 	SpanCount    int64     `json:"span_count"`
 	ErrorCount   int64     `json:"error_count"`
 	LLMCallCount int64     `json:"llm_call_count"`
+	CostUSD      *float64  `json:"cost_usd"`
 	Usage        *struct {
 		InputTokens  *int64 `json:"input_tokens"`
 		OutputTokens *int64 `json:"output_tokens"`
@@ -184,29 +185,46 @@ func (r Reader) Run(ctx context.Context, id string) (run Run, found bool, err er
 	return run, true, nil
 }
 
-// Runs reads the whole list of a project's runs, page by page.
-func (r Reader) Runs(ctx context.Context, projectID string) ([]Run, error) {
-	query := url.Values{"project_id": {projectID}, "limit": {"500"}}
-	var all []Run
+// Runs reads the whole list of a project's runs that started at a time or after it, page by page.
+func (r Reader) Runs(ctx context.Context, projectID string, since time.Time) ([]Run, error) {
+	return pages[Run](ctx, r, "/v1/runs", url.Values{
+		"project_id": {projectID}, "limit": {"500"}, "start_after": {since.UTC().Format(time.RFC3339Nano)},
+	})
+}
+
+// Span is what a test looks at of a span as read.
+type Span struct {
+	SpanID    string    `json:"span_id"`
+	StartTime time.Time `json:"start_time"`
+}
+
+// Spans reads all spans of a run, page by page, in the order in which the API has them.
+func (r Reader) Spans(ctx context.Context, runID string) ([]Span, error) {
+	return pages[Span](ctx, r, "/v1/runs/"+runID+"/spans", url.Values{"limit": {"10000"}})
+}
+
+// pages reads a whole list.
+func pages[T any](ctx context.Context, r Reader, path string, query url.Values) ([]T, error) {
+	var all []T
 	for {
 		var page struct {
-			Data       []Run   `json:"data"`
+			Data       []T     `json:"data"`
 			HasMore    bool    `json:"has_more"`
 			NextCursor *string `json:"next_cursor"`
 		}
-		status, err := r.Get(ctx, "/v1/runs?"+query.Encode(), &page)
+		status, err := r.Get(ctx, path+"?"+query.Encode(), &page)
 		if err != nil {
 			return nil, err
 		}
 		if status != http.StatusOK {
-			return nil, fmt.Errorf("list the runs: the API answers %d", status)
+			return nil, fmt.Errorf("list %s: the API answers %d", path, status)
 		}
 		all = append(all, page.Data...)
 		if !page.HasMore {
 			return all, nil
 		}
 		if page.NextCursor == nil {
-			return nil, fmt.Errorf("list the runs: there is more after %d, but no cursor", len(all))
+			return nil, fmt.Errorf("list %s: there is more after %d, but no cursor", path, len(all))
 		}
 		query.Set("cursor", *page.NextCursor)
 	}

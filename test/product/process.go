@@ -45,7 +45,11 @@ func (p *Product) Processes() ([]Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	pending := []int{p.Launched()}
+	launcher := p.Launched()
+	if launcher == 0 {
+		return nil, nil
+	}
+	pending := []int{launcher}
 	var found []Process
 	for len(pending) > 0 {
 		pid := pending[0]

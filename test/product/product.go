@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -36,7 +37,7 @@ type Product struct {
 	// Env is added to the launcher's environment.
 	Env []string
 
-	launcher *launcher
+	launcher atomic.Pointer[launcher]
 }
 
 // launcher is one run of `looptrace up`.
@@ -122,19 +123,25 @@ func (p *Product) Launch() error {
 	if err := <-started; err != nil {
 		return err
 	}
-	p.launcher = l
+	p.launcher.Store(l)
 	return nil
 }
 
-// Launched tells the launcher's process id.
-func (p *Product) Launched() int { return p.launcher.process.Pid }
+// Launched tells the launcher's process id, 0 where there is none.
+func (p *Product) Launched() int {
+	if l := p.launcher.Load(); l != nil {
+		return l.process.Pid
+	}
+	return 0
+}
 
 // WaitReady waits until every part answers that it is ready.
 func (p *Product) WaitReady(ctx context.Context) error {
+	l := p.launcher.Load()
 	return Wait(ctx, func(ctx context.Context) error {
 		select {
-		case <-p.launcher.exited:
-			return Permanent(fmt.Errorf("the launcher ended: %s\n%s", p.launcher.state, tail(p.launcherLog())))
+		case <-l.exited:
+			return Permanent(fmt.Errorf("the launcher ended: %s\n%s", l.state, tail(p.launcherLog())))
 		default:
 			return p.Ready(ctx)
 		}
@@ -160,11 +167,10 @@ func (p *Product) Ready(ctx context.Context) error {
 // Down stops the product in order, and is an error when it does not end by itself. An instance that does
 // not run is left as it is.
 func (p *Product) Down() error {
-	if p.launcher == nil {
+	l := p.launcher.Swap(nil)
+	if l == nil {
 		return nil
 	}
-	l := p.launcher
-	p.launcher = nil
 	select {
 	case <-l.exited:
 		return nil // a test that killed it knows
@@ -188,8 +194,9 @@ func (p *Product) Down() error {
 
 // Kill ends the launcher with SIGKILL and returns when it is gone.
 func (p *Product) Kill() {
-	_ = p.launcher.process.Kill() // it may have ended
-	<-p.launcher.exited
+	l := p.launcher.Load()
+	_ = l.process.Kill() // it may have ended
+	<-l.exited
 }
 
 // Logs returns the end of every log.

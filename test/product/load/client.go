@@ -29,10 +29,9 @@ type Client struct {
 	// next one where the connection is refused, as a load balancer has it.
 	Ports []product.Ports
 	Key   string
-	// SpansPerSecond is the rate offered, SpansPerRun the size of a run, its root included.
-	SpansPerSecond, SpansPerRun int
-	// InParts sends each run in two requests, else in one.
-	InParts bool
+	// SpansPerSecond is the rate offered.
+	SpansPerSecond int
+	Shape          Shape
 	// Twice sends each request two times, and takes it as acknowledged when both are.
 	Twice  bool
 	Ledger *Ledger
@@ -46,7 +45,7 @@ func (c *Client) Send(ctx context.Context) {
 	var sending sync.WaitGroup
 	defer sending.Wait()
 	free := make(chan struct{}, senders)
-	tick := time.NewTicker(time.Second * time.Duration(c.SpansPerRun) / time.Duration(c.SpansPerSecond))
+	tick := time.NewTicker(time.Second * time.Duration(c.Shape.Spans) / time.Duration(c.SpansPerSecond))
 	defer tick.Stop()
 	for n := 0; ; n++ {
 		select {
@@ -61,7 +60,7 @@ func (c *Client) Send(ctx context.Context) {
 		}
 		sending.Go(func() {
 			defer func() { <-free }()
-			run, bodies := newRun(Door(n)%doors, c.SpansPerRun, c.InParts)
+			run, bodies := newRun(Door(n)%doors, c.Shape)
 			if c.Twice {
 				bodies = append(bodies, bodies...)
 			}
@@ -78,7 +77,7 @@ func (c *Client) Send(ctx context.Context) {
 
 // One sends one run by a door, with one attempt a part, and tells why it was not acknowledged.
 func (c *Client) One(ctx context.Context, door Door) error {
-	run, bodies := newRun(door, c.SpansPerRun, c.InParts)
+	run, bodies := newRun(door, c.Shape)
 	for _, body := range bodies {
 		answer, err := c.try(ctx, door, body)
 		if err != nil {

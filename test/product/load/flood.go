@@ -75,7 +75,7 @@ type stencil struct {
 func newStencil(door Door, runs, spans int) *stencil {
 	s := &stencil{}
 	for range runs {
-		run, bodies := newRun(door, spans, false)
+		run, bodies := newRun(door, Shape{Spans: spans})
 		// A request is a list of resources; lists in protobuf are joined by putting them one behind the other.
 		s.runs, s.body = append(s.runs, run), append(s.body, bodies[0]...)
 	}

@@ -28,6 +28,8 @@ func TestStencil(t *testing.T) {
 			require.Equal(t, run.Spans, found[run.ID].Spans)
 			require.Equal(t, run.LLMCalls, found[run.ID].LLMCalls)
 			require.Equal(t, run.InputTokens, found[run.ID].InputTokens)
+			require.Equal(t, run.Errors, found[run.ID].Errors)
+			require.InDelta(t, run.CostUSD, found[run.ID].CostUSD, 0)
 			require.Equal(t, run.OutputTokens, found[run.ID].OutputTokens)
 		}
 	}
@@ -54,6 +56,12 @@ func readBack(traces ptrace.Traces) map[uuid.UUID]Run {
 			}
 			if tokens, ok := span.Attributes().Get("gen_ai.usage.output_tokens"); ok {
 				run.OutputTokens += tokens.Int()
+			}
+			if cost, ok := span.Attributes().Get("looptrace.cost_usd"); ok {
+				run.CostUSD += cost.Double()
+			}
+			if span.Status().Code() == ptrace.StatusCodeError {
+				run.Errors++
 			}
 			found[uuid.UUID(span.TraceID())] = run
 		}

@@ -21,11 +21,29 @@ type Run struct {
 	ID   uuid.UUID
 	Door Door
 
-	Spans, LLMCalls           int64
+	Spans, LLMCalls, Errors   int64
 	InputTokens, OutputTokens int64
+	// CostUSD is a sum of 1024ths, which floating point adds without an error in any order.
+	CostUSD float64
 
+	Start time.Time
 	// Accepted is when the last part of the run was acknowledged.
 	Accepted time.Time
+}
+
+// Shape is what runs are made like.
+type Shape struct {
+	// Spans is the size of a run, its root included.
+	Spans int
+	// Parts is in how many requests a run is sent: 1 where it is 0.
+	Parts int
+	// Shuffled spreads the spans over the parts, and sends those, in any order; else as an agent's SDK does, in the
+	// order of their ends.
+	Shuffled bool
+	// TextBytes is the length of what a model is asked and answers: that of a usual message where it is 0.
+	TextBytes int
+	// Age is how long before now a run began: a time to come where it is negative.
+	Age time.Duration
 }
 
 // Door is a way into the product.
@@ -76,61 +94,88 @@ func (d Door) accepted() int {
 // step is a span below the root: an llm call with its tokens, or a tool call.
 type step struct {
 	id                        pcommon.SpanID
-	llm                       bool
+	llm, failed               bool
 	inputTokens, outputTokens int64
+	costUSD                   float64
 	start, end                time.Time
 }
 
-// newRun invents a run of so many spans, the root among them, and the requests that carry it. Every second
-// span below the root is an llm call. A run in parts is sent as an agent's SDK does: when it begins, and the
-// rest when it ends.
-func newRun(door Door, spans int, inParts bool) (Run, [][]byte) {
-	start := time.Now().Add(-time.Duration(spans) * time.Millisecond)
-	run := Run{ID: uuid.New(), Door: door, Spans: int64(spans)}
-	steps := make([]step, spans-1)
+// newRun invents a run and the requests that carry it. Every second span below the root is an llm call, every
+// fifth one failed.
+func newRun(door Door, shape Shape) (Run, [][]byte) {
+	start := time.Now().Add(-shape.Age - time.Duration(shape.Spans)*time.Millisecond)
+	run := Run{ID: uuid.New(), Door: door, Spans: int64(shape.Spans), Start: start}
+	steps := make([]step, shape.Spans-1)
 	for i := range steps {
 		s := step{
-			llm:   i%2 == 0,
+			llm: i%2 == 0, failed: i%5 == 3,
 			start: start.Add(time.Duration(i) * time.Millisecond),
 			end:   start.Add(time.Duration(i+1) * time.Millisecond),
 		}
 		s.id = pcommon.SpanID{byte(i >> 8), byte(i), 1, 2, 3, 4, 5, byte(door + 1)}
 		if s.llm {
 			s.inputTokens, s.outputTokens = 1+rand.Int64N(4000), 1+rand.Int64N(800)
+			s.costUSD = float64(1+rand.IntN(64)) / 1024
 			run.LLMCalls++
 			run.InputTokens += s.inputTokens
 			run.OutputTokens += s.outputTokens
+			run.CostUSD += s.costUSD
+		}
+		if s.failed {
+			run.Errors++
 		}
 		steps[i] = s
 	}
-	encode := encodeTraces
-	if door == NativeJSON {
-		encode = encodeRuns
+	if shape.Shuffled {
+		rand.Shuffle(len(steps), func(i, j int) { steps[i], steps[j] = steps[j], steps[i] })
 	}
-	if !inParts {
-		return run, [][]byte{encode(&run, start, steps, true)}
+	e := encoder{run: &run, end: start.Add(time.Duration(shape.Spans) * time.Millisecond), prompt: prompt, completion: completion}
+	if shape.TextBytes > 0 {
+		e.prompt, e.completion = text(shape.TextBytes), text(shape.TextBytes)
 	}
-	half := len(steps) / 2
-	return run, [][]byte{encode(&run, start, steps[:half], false), encode(&run, start, steps[half:], true)}
+	parts := max(shape.Parts, 1)
+	bodies := make([][]byte, parts)
+	for i := range bodies {
+		some, last := steps[i*len(steps)/parts:(i+1)*len(steps)/parts], i == parts-1
+		if door == NativeJSON {
+			bodies[i] = e.runs(some, last)
+		} else {
+			bodies[i] = e.traces(some, last)
+		}
+	}
+	if shape.Shuffled {
+		rand.Shuffle(parts, func(i, j int) { bodies[i], bodies[j] = bodies[j], bodies[i] })
+	}
+	return run, bodies
 }
 
-// encodeRuns makes a native envelope. The run stands in each of its parts and has an end in the last.
-func encodeRuns(run *Run, start time.Time, steps []step, last bool) []byte {
+// encoder writes the requests of one run.
+type encoder struct {
+	run                *Run
+	end                time.Time
+	prompt, completion string
+}
+
+// runs makes a native envelope. The run stands in each of its parts and has an end in the last.
+func (e encoder) runs(steps []step, last bool) []byte {
 	root := map[string]any{
-		"run_id": run.ID, "name": "answer a question", "start_time": start,
+		"run_id": e.run.ID, "name": "answer a question", "start_time": e.run.Start,
 		"inputs": "What became of order 4711?", "session_id": "load", "tags": []string{"load"},
 	}
 	if last {
-		root["status"], root["end_time"], root["outputs"] = "ok", time.Now(), "It has been delivered."
+		root["status"], root["end_time"], root["outputs"] = "ok", e.end, "It has been delivered."
 	}
 	spans := make([]any, 0, len(steps))
 	for _, s := range steps {
 		span := map[string]any{
-			"span_id": s.id.String(), "run_id": run.ID, "start_time": s.start, "end_time": s.end, "status": "ok",
+			"span_id": s.id.String(), "run_id": e.run.ID, "start_time": s.start, "end_time": s.end, "status": "ok",
+		}
+		if s.failed {
+			span["status"], span["error"] = "error", map[string]any{"type": failure, "message": "no answer in time"}
 		}
 		if s.llm {
 			span["name"], span["kind"], span["model"] = "chat", "llm", "gpt-5"
-			span["inputs"], span["outputs"] = prompt, completion
+			span["inputs"], span["outputs"], span["cost_usd"] = e.prompt, e.completion, s.costUSD
 			span["usage"] = map[string]any{"input_tokens": s.inputTokens, "output_tokens": s.outputTokens}
 		} else {
 			span["name"], span["kind"] = "look up an order", "tool"
@@ -145,37 +190,43 @@ func encodeRuns(run *Run, start time.Time, steps []step, last bool) []byte {
 	return body
 }
 
-// encodeTraces makes an OTLP request. The root, as OpenTelemetry has it, comes with the last part.
-func encodeTraces(run *Run, start time.Time, steps []step, last bool) []byte {
+// traces makes an OTLP request. The root, as OpenTelemetry has it, comes with the last part.
+func (e encoder) traces(steps []step, last bool) []byte {
 	traces := ptrace.NewTraces()
 	resource := traces.ResourceSpans().AppendEmpty()
 	resource.Resource().Attributes().PutStr("service.name", "load")
 	spans := resource.ScopeSpans().AppendEmpty().Spans()
-	rootID := pcommon.SpanID(run.ID[8:])
+	rootID := pcommon.SpanID(e.run.ID[8:])
 	for _, s := range steps {
 		name, kind := "look up an order", "execute_tool"
 		if s.llm {
 			name, kind = "chat gpt-5", "chat"
 		}
-		span := appendSpan(spans, run.ID, s.id, name, kind, s.start, s.end)
+		span := appendSpan(spans, e.run.ID, s.id, name, kind, s.start, s.end)
 		span.SetParentSpanID(rootID)
+		if s.failed {
+			span.Status().SetCode(ptrace.StatusCodeError)
+			span.Status().SetMessage("no answer in time")
+			span.Attributes().PutStr("error.type", failure)
+		}
 		if s.llm {
 			span.Attributes().PutStr("gen_ai.request.model", "gpt-5")
 			span.Attributes().PutInt("gen_ai.usage.input_tokens", s.inputTokens)
 			span.Attributes().PutInt("gen_ai.usage.output_tokens", s.outputTokens)
-			span.Attributes().PutStr("gen_ai.input.messages", message("user", prompt))
-			span.Attributes().PutStr("gen_ai.output.messages", message("assistant", completion))
+			span.Attributes().PutDouble("looptrace.cost_usd", s.costUSD)
+			span.Attributes().PutStr("gen_ai.input.messages", message("user", e.prompt))
+			span.Attributes().PutStr("gen_ai.output.messages", message("assistant", e.completion))
 		} else {
 			span.Attributes().PutStr("gen_ai.tool.name", "orders")
 			span.Attributes().PutStr("gen_ai.tool.call.arguments", `{"id":4711}`)
 		}
 	}
 	if last {
-		appendSpan(spans, run.ID, rootID, "invoke_agent", "invoke_agent", start, time.Now())
+		appendSpan(spans, e.run.ID, rootID, "invoke_agent", "invoke_agent", e.run.Start, e.end)
 	}
 	var body []byte
 	var err error
-	if run.Door == TracesJSON {
+	if e.run.Door == TracesJSON {
 		body, err = (&ptrace.JSONMarshaler{}).MarshalTraces(traces)
 	} else {
 		body, err = (&ptrace.ProtoMarshaler{}).MarshalTraces(traces)
@@ -203,8 +254,20 @@ func message(role, text string) string {
 	return fmt.Sprintf(`[{"role":%q,"parts":[{"type":"text","content":%q}]}]`, role, text)
 }
 
+// failure is the error type of a span that failed.
+const failure = "timeout"
+
 // What a model is asked and answers: texts of the length that agents send.
 var (
 	prompt     = strings.Repeat("The customer asks where the order is that was placed last week. ", 12)
 	completion = strings.Repeat("It has left the warehouse and arrives on Friday. ", 6)
 )
+
+// text is of so many bytes and unlike any other.
+func text(bytes int) string {
+	var b strings.Builder
+	for b.Len() < bytes {
+		_, _ = fmt.Fprintf(&b, "%x ", rand.Uint64()) // a builder takes all
+	}
+	return b.String()[:bytes]
+}

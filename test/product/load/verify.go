@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -15,14 +16,41 @@ import (
 const (
 	// readers is how many runs are read back by their ids at once, and most how many in all.
 	readers = 4
-	most    = 300
-	// listPause is the time between two readings of the whole list.
+	most    = 100
+	// listPause is the least time between two readings of the whole list.
 	listPause = 500 * time.Millisecond
 )
 
+// DifferenceError tells how what is read differs from what was acknowledged: so many runs that are missing or lack
+// spans, that are there twice or have spans too many, or whose other totals are wrong.
+type DifferenceError struct {
+	Lost, Double, Wrong int
+	// Examples are the first of them.
+	Examples []error
+}
+
+func (d *DifferenceError) Error() string {
+	return fmt.Sprintf("%d runs are lost, %d double, %d wrong:\n%v", d.Lost, d.Double, d.Wrong, errors.Join(d.Examples...))
+}
+
+func (d *DifferenceError) note(count *int, err error) {
+	const told = 10
+	*count++
+	if len(d.Examples) < told {
+		d.Examples = append(d.Examples, err)
+	}
+}
+
+func (d *DifferenceError) orNil() error {
+	if d.Lost+d.Double+d.Wrong == 0 {
+		return nil
+	}
+	return d
+}
+
 // Verify waits until every run is listed once and as it was sent, at most as long as given, and then reads
-// runs back by their ids, with their spans: a random few hundred where there are more. It tells what is
-// missing, double or wrong.
+// runs back by their ids, with their spans: a random hundred where there are more. What is missing, double or
+// wrong then is a DifferenceError.
 func Verify(ctx context.Context, reader product.Reader, projectID string, runs []Run, within time.Duration) error {
 	if err := VerifyListed(ctx, reader, projectID, runs, within); err != nil {
 		return err
@@ -38,12 +66,15 @@ func Verify(ctx context.Context, reader product.Reader, projectID string, runs [
 
 // VerifyListed reads the list until it holds each run once and as it was sent, at most as long as given.
 func VerifyListed(ctx context.Context, reader product.Reader, projectID string, runs []Run, within time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, within)
-	defer cancel()
-	pause := time.NewTicker(listPause)
-	defer pause.Stop()
+	if len(runs) == 0 {
+		return nil
+	}
+	first := slices.MinFunc(runs, func(a, b Run) int { return a.Start.Compare(b.Start) }).Start
+	deadline := time.NewTimer(within)
+	defer deadline.Stop()
 	for {
-		all, err := reader.Runs(ctx, projectID)
+		begin := time.Now()
+		all, err := reader.Runs(ctx, projectID, first)
 		if err == nil {
 			if err = compareList(runs, all); err == nil {
 				return nil
@@ -51,85 +82,102 @@ func VerifyListed(ctx context.Context, reader product.Reader, projectID string, 
 		}
 		select {
 		case <-ctx.Done():
+			return fmt.Errorf("%w; last seen: %w", context.Cause(ctx), err)
+		case <-deadline.C:
 			return fmt.Errorf("not readable after %s: %w", within, err)
-		case <-pause.C:
+		case <-time.After(max(listPause, time.Since(begin))):
 		}
 	}
 }
 
 // compareList tells how the list differs from what was sent.
 func compareList(runs []Run, all []product.Run) error {
-	const told = 10 // one by one
 	listed := make(map[string]product.Run, len(all))
-	var problems []error
-	for _, run := range all {
+	differences := &DifferenceError{}
+	for i, run := range all {
 		if _, twice := listed[run.RunID]; twice {
-			problems = append(problems, fmt.Errorf("run %s is listed twice", run.RunID))
+			differences.note(&differences.Double, fmt.Errorf("run %s is listed twice", run.RunID))
+		}
+		if i > 0 && run.StartTime.After(all[i-1].StartTime) {
+			differences.note(&differences.Wrong, fmt.Errorf("run %s started later and is listed after %s", run.RunID, all[i-1].RunID))
 		}
 		listed[run.RunID] = run
 	}
 	for _, run := range runs {
-		found, ok := listed[run.ID.String()]
-		switch {
-		case !ok:
-			problems = append(problems, fmt.Errorf("run %s by %s, acknowledged at %s, is missing",
+		if found, ok := listed[run.ID.String()]; ok {
+			run.compare(found, differences)
+		} else {
+			differences.note(&differences.Lost, fmt.Errorf("run %s by %s, acknowledged at %s, is missing",
 				run.ID, run.Door, run.Accepted.Format(time.StampMilli)))
-		case !run.Shown(found):
-			problems = append(problems, run.compare(found))
 		}
 	}
-	if count := len(problems); count > told {
-		problems = append(problems[:told], fmt.Errorf("and %d more of %d runs", count-told, len(runs)))
-	}
-	return errors.Join(problems...)
+	return differences.orNil()
 }
 
-// verifyRun proves that a run is read by its id as it was sent, with each of its spans once.
+// verifyRun proves that a run is read by its id as it was sent, with each of its spans once, in the order of their
+// starts.
 func verifyRun(ctx context.Context, reader product.Reader, run Run) error {
 	found, ok, err := reader.Run(ctx, run.ID.String())
 	if err != nil {
 		return err
 	}
+	differences := &DifferenceError{}
 	if !ok {
-		return fmt.Errorf("run %s by %s is listed, but not found by its id", run.ID, run.Door)
+		differences.note(&differences.Lost, fmt.Errorf("run %s by %s is listed, but not found by its id", run.ID, run.Door))
+		return differences
 	}
-	if err := run.compare(found); err != nil {
-		return err
-	}
-	var page struct {
-		Data []struct {
-			SpanID string `json:"span_id"`
-		} `json:"data"`
-	}
-	status, err := reader.Get(ctx, "/v1/runs/"+run.ID.String()+"/spans", &page)
+	run.compare(found, differences)
+	spans, err := reader.Spans(ctx, run.ID.String())
 	if err != nil {
 		return err
 	}
-	ids := make(map[string]bool, len(page.Data))
-	for _, span := range page.Data {
+	ids := make(map[string]bool, len(spans))
+	for _, span := range spans {
 		ids[span.SpanID] = true
 	}
-	if int64(len(page.Data)) != run.Spans || int64(len(ids)) != run.Spans {
-		return fmt.Errorf("run %s: %d spans are read (status %d), %d of them different, want %d",
-			run.ID, len(page.Data), status, len(ids), run.Spans)
+	problem := fmt.Errorf("run %s: %d spans are read, %d of them different, want %d", run.ID, len(spans), len(ids), run.Spans)
+	switch {
+	case int64(len(ids)) < run.Spans:
+		differences.note(&differences.Lost, problem)
+	case int64(len(spans)) > run.Spans:
+		differences.note(&differences.Double, problem)
+	case !slices.IsSortedFunc(spans, func(a, b product.Span) int { return a.StartTime.Compare(b.StartTime) }):
+		differences.note(&differences.Wrong, fmt.Errorf("run %s: its spans are not read in the order of their starts", run.ID))
 	}
-	return nil
+	return differences.orNil()
 }
 
-// compare tells how a run as read differs from what was sent.
-func (r Run) compare(found product.Run) error {
+// compare notes how a run as read differs from what was sent.
+func (r Run) compare(found product.Run, differences *DifferenceError) {
 	var input, output int64
 	if found.Usage != nil && found.Usage.InputTokens != nil && found.Usage.OutputTokens != nil {
 		input, output = *found.Usage.InputTokens, *found.Usage.OutputTokens
 	}
-	if found.SpanCount != r.Spans || found.LLMCallCount != r.LLMCalls ||
-		input != r.InputTokens || output != r.OutputTokens || found.Status != "ok" {
-		return fmt.Errorf("run %s by %s: %d spans, %d llm calls, %d input and %d output tokens, %s; want %d, %d, %d, %d, ok",
-			r.ID, r.Door, found.SpanCount, found.LLMCallCount, input, output, found.Status,
-			r.Spans, r.LLMCalls, r.InputTokens, r.OutputTokens)
+	var cost float64
+	if found.CostUSD != nil {
+		cost = *found.CostUSD
 	}
-	return nil
+	var count *int
+	switch {
+	case found.SpanCount < r.Spans:
+		count = &differences.Lost
+	case found.SpanCount > r.Spans:
+		count = &differences.Double
+	case found.LLMCallCount != r.LLMCalls || found.ErrorCount != r.Errors || input != r.InputTokens ||
+		output != r.OutputTokens || cost != r.CostUSD || found.Status != "ok":
+		count = &differences.Wrong
+	default:
+		return
+	}
+	differences.note(count, fmt.Errorf(
+		"run %s by %s: %d spans, %d llm calls, %d errors, %d input and %d output tokens, %v USD, %s; want %d, %d, %d, %d, %d, %v, ok",
+		r.ID, r.Door, found.SpanCount, found.LLMCallCount, found.ErrorCount, input, output, cost, found.Status,
+		r.Spans, r.LLMCalls, r.Errors, r.InputTokens, r.OutputTokens, r.CostUSD))
 }
 
 // Shown tells whether a run as read is all that was sent.
-func (r Run) Shown(found product.Run) bool { return r.compare(found) == nil }
+func (r Run) Shown(found product.Run) bool {
+	differences := &DifferenceError{}
+	r.compare(found, differences)
+	return differences.orNil() == nil
+}

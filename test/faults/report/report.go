@@ -1,0 +1,124 @@
+// Package report writes what the fault tests found: a line a row for people, an object a row for programs, and with
+// FAULTS_REPORT a table for docs/reliability.md.
+package report
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/looptrace/looptrace/test/product/load"
+)
+
+// Row is what one fault did.
+type Row struct {
+	// Name says what was done to the product, Injected how often or for how long.
+	Name, Injected string
+	// Runs and Spans were acknowledged.
+	Runs, Spans int
+	// Lost, Double and Wrong are the runs that differ, see load.DifferenceError.
+	Lost, Double, Wrong int
+	// Accepts is, for each fault, the time until every door accepted again, Visible until a run accepted after it was
+	// read.
+	Accepts, Visible []time.Duration
+	// PeakRSS is the most that all processes held together, in bytes.
+	PeakRSS int64
+	// Notes are further figures.
+	Notes []string
+}
+
+// Acknowledge counts acknowledged runs.
+func (r *Row) Acknowledge(runs []load.Run) {
+	r.Runs += len(runs)
+	for _, run := range runs {
+		r.Spans += int(run.Spans)
+	}
+}
+
+// Differ counts what a verification found, and returns its error.
+func (r *Row) Differ(err error) error {
+	var found *load.DifferenceError
+	if errors.As(err, &found) {
+		r.Lost, r.Double, r.Wrong = r.Lost+found.Lost, r.Double+found.Double, r.Wrong+found.Wrong
+	}
+	return err
+}
+
+// Note adds a figure.
+func (r *Row) Note(format string, args ...any) {
+	r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
+}
+
+var header = []string{
+	"fault", "injected", "acknowledged runs (spans)", "lost", "double", "wrong", "accepts after s, p50 / max",
+	"visible after s, p50 / max", "peak RSS MB", "notes",
+}
+
+func (r *Row) cells() []string {
+	memory := ""
+	if r.PeakRSS > 0 {
+		memory = fmt.Sprintf("%.0f", float64(r.PeakRSS)/1e6)
+	}
+	return []string{
+		r.Name, r.Injected, fmt.Sprintf("%d (%d)", r.Runs, r.Spans), fmt.Sprint(r.Lost), fmt.Sprint(r.Double),
+		fmt.Sprint(r.Wrong), seconds(r.Accepts), seconds(r.Visible), memory, strings.Join(r.Notes, "; "),
+	}
+}
+
+func seconds(times []time.Duration) string {
+	if len(times) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.2f / %.2f", Quantile(times, 0.5).Seconds(), slices.Max(times).Seconds())
+}
+
+// Quantile returns the smallest of the times that so large a part of them does not exceed.
+func Quantile(times []time.Duration, part float64) time.Duration {
+	if len(times) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(times))
+	return sorted[int(part*float64(len(sorted)-1))]
+}
+
+// Print writes the row.
+func (r *Row) Print(tb testing.TB) {
+	tb.Helper()
+	object, err := json.Marshal(r)
+	if err != nil {
+		tb.Fatalf("encode a row: %v", err)
+	}
+	tb.Logf("%s\n%s", strings.Join(r.cells(), " | "), object)
+	if path := os.Getenv("FAULTS_REPORT"); path != "" {
+		if err := r.appendTo(path); err != nil {
+			tb.Errorf("write FAULTS_REPORT: %v", err)
+		}
+	}
+}
+
+// appendTo writes the row behind those of other packages, which run in processes of their own.
+func (r *Row) appendTo(path string) (err error) {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("open the table: %w", err)
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	end, err := file.Seek(0, io.SeekEnd)
+	if err != nil {
+		return fmt.Errorf("look at the table: %w", err)
+	}
+	text := tableRow(r.cells())
+	if end == 0 {
+		text = tableRow(header) + strings.Repeat("| --- ", len(header)) + "|\n" + text
+	}
+	_, err = file.WriteString(text)
+	return err //nolint:wrapcheck // it names the file
+}
+
+func tableRow(cells []string) string { return "| " + strings.Join(cells, " | ") + " |\n" }
