@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/looptrace/looptrace/test/product"
 	"github.com/looptrace/looptrace/test/product/load"
@@ -61,17 +62,18 @@ func webServesUI(ctx context.Context, s *site) error {
 // ingestAsksToRetry proves that what cannot be queued is not acknowledged, and that the client is told when
 // to come again.
 func ingestAsksToRetry(ctx context.Context, s *site) error {
+	group, ctx := errgroup.WithContext(ctx)
 	for _, port := range []int{product.Ingest, product.OTLPHTTP} {
-		answer, err := product.Post(ctx, s.product.Ports.URL(port)+"/v1/traces", s.client.Key, product.JSON,
-			[]byte(`{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"0af7651916cd43dd8448eb211c80319c","spanId":"b7ad6b7169203331","name":"n","startTimeUnixNano":"1"}]}]}]}`))
-		if err != nil {
+		group.Go(func() error {
+			answer, err := product.Post(ctx, s.product.Ports.URL(port)+"/v1/traces", s.client.Key, product.JSON,
+				[]byte(`{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"0af7651916cd43dd8448eb211c80319c","spanId":"b7ad6b7169203331","name":"n","startTimeUnixNano":"1"}]}]}]}`))
+			if err == nil && (answer.Status != http.StatusServiceUnavailable || answer.Header.Get("Retry-After") == "") {
+				err = fmt.Errorf("port %d answers %d, Retry-After %q", port, answer.Status, answer.Header.Get("Retry-After"))
+			}
 			return err
-		}
-		if answer.Status != http.StatusServiceUnavailable || answer.Header.Get("Retry-After") == "" {
-			return fmt.Errorf("port %d answers %d, Retry-After %q", port, answer.Status, answer.Header.Get("Retry-After"))
-		}
+		})
 	}
-	return nil
+	return group.Wait() //nolint:wrapcheck // each names its port
 }
 
 // TestKill kills each process again and again at random moments under load, and all at once. Before that it keeps
