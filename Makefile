@@ -81,7 +81,7 @@ generated-fresh: generate ## Fail when a generated file is stale
 
 .PHONY: test-go
 test-go: engines ## Run the Go tests on real ClickHouse, PostgreSQL and Kafka
-	$(GO) test -timeout 20m $$($(GO) list ./... | grep -v -e /_build/ -e /test/e2e -e /test/faults -e /test/bench)
+	$(GO) test -timeout 20m $$($(GO) list ./... | grep -v -e /_build/ -e /test/e2e -e /test/faults -e '/test/bench$$')
 
 .PHONY: test-ui
 test-ui: ui/node_modules/.package-lock.json ## Run the UI's unit tests
@@ -97,7 +97,19 @@ faults: build ## Kill, fill, overload and cut off the product, and read back eve
 
 .PHONY: bench
 bench: build ## Measure: accepted-to-visible latency and idle memory
-	$(GO) test -count=1 -timeout 30m -v ./test/bench/...
+	$(GO) test -count=1 -timeout 30m -run '^TestBench$$' -v ./test/bench
+
+# BENCH_PARTS chooses of: store. BENCH_ROUNDS and BENCH_SPANS say how much, BENCH_LOAD=loadgen|agents which load alone,
+# BENCH_ONLY=ours leaves out the stock parts, BENCH_BROKER=kafka takes Apache Kafka instead of the embedded broker,
+# BENCH_PROFILE=folder writes perf's profiles of the collectors that store. LOOPTRACE_REALDATA is the folder of recorded
+# runs that the load of real agents is made of.
+.PHONY: bench-ingest
+bench-ingest: engines collector _build/looptrace _build/anchor/otelcol-anchor ## Measure ingest beside a collector of stock parts, as medians and ratios
+	BENCH_PARTS=$${BENCH_PARTS:-store} $(GO) test -count=1 -timeout 3h -run '^TestIngest$$' -v ./test/bench
+
+_build/anchor/otelcol-anchor: test/bench/anchor/builder-config.yaml
+	@mkdir -p _build
+	$(GO) run go.opentelemetry.io/collector/cmd/builder@v0.164.0 --config $< >_build/anchor.log 2>&1 || (cat _build/anchor.log; exit 1)
 
 .PHONY: clean
 clean: ## Remove everything that was built

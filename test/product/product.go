@@ -11,9 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -37,14 +35,7 @@ type Product struct {
 	// Env is added to the launcher's environment.
 	Env []string
 
-	launcher atomic.Pointer[launcher]
-}
-
-// launcher is one run of `looptrace up`.
-type launcher struct {
-	process *os.Process
-	exited  chan struct{}
-	state   *os.ProcessState // once exited is closed
+	launcher atomic.Pointer[Child]
 }
 
 // New prepares an instance below dir, on free ports. Nothing is started yet.
@@ -93,58 +84,34 @@ func (p *Product) Up(ctx context.Context) error {
 
 // Launch starts the launcher and waits for nothing.
 func (p *Product) Launch() error {
-	output, err := os.OpenFile(p.launcherLog(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return fmt.Errorf("open the launcher's log: %w", err)
-	}
-	defer func() { _ = output.Close() }() // the child has its own
-	cmd := &exec.Cmd{
+	launcher, err := StartChild(&exec.Cmd{
 		Path: filepath.Join(p.Root, "_build", "looptrace"),
 		Args: []string{"looptrace", "up", "--data", p.Data, "--port-offset", fmt.Sprint(p.Ports.Offset)},
 		Env:  append(os.Environ(), p.Env...),
-		// Ctrl-C in the terminal ends the test, and the launcher with it; the launcher ends its children.
-		Stdout: output, Stderr: output, SysProcAttr: endWithParent(),
-	}
-	l := &launcher{exited: make(chan struct{})}
-	started := make(chan error)
-	go func() {
-		// Linux tells a child of its parent's death when the thread that forked it ends.
-		runtime.LockOSThread()
-		if err := cmd.Start(); err != nil {
-			started <- fmt.Errorf("start the launcher (make build builds it): %w", err)
-			return
-		}
-		l.process = cmd.Process
-		started <- nil
-		_ = cmd.Wait() // the state tells how it ended
-		l.state = cmd.ProcessState
-		close(l.exited)
-	}()
-	if err := <-started; err != nil {
+	}, LauncherProcess, p.launcherLog())
+	if err != nil {
 		return err
 	}
-	p.launcher.Store(l)
+	p.launcher.Store(launcher)
 	return nil
 }
 
 // Launched tells the launcher's process id, 0 where there is none.
 func (p *Product) Launched() int {
-	if l := p.launcher.Load(); l != nil {
-		return l.process.Pid
+	if launcher := p.launcher.Load(); launcher != nil {
+		return launcher.Process().PID
 	}
 	return 0
 }
 
 // WaitReady waits until every part answers that it is ready.
 func (p *Product) WaitReady(ctx context.Context) error {
-	l := p.launcher.Load()
+	launcher := p.launcher.Load()
 	return Wait(ctx, func(ctx context.Context) error {
-		select {
-		case <-l.exited:
-			return Permanent(fmt.Errorf("the launcher ended: %s\n%s", l.state, tail(p.launcherLog())))
-		default:
-			return p.Ready(ctx)
+		if err := launcher.Ended(); err != nil {
+			return Permanent(err)
 		}
+		return p.Ready(ctx)
 	})
 }
 
@@ -167,37 +134,15 @@ func (p *Product) Ready(ctx context.Context) error {
 // Down stops the product in order, and is an error when it does not end by itself. An instance that does
 // not run is left as it is.
 func (p *Product) Down() error {
-	l := p.launcher.Swap(nil)
-	if l == nil {
+	launcher := p.launcher.Swap(nil)
+	if launcher == nil {
 		return nil
 	}
-	select {
-	case <-l.exited:
-		return nil // a test that killed it knows
-	default:
-	}
-	if err := l.process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return fmt.Errorf("stop the launcher: %w", err)
-	}
-	select {
-	case <-l.exited:
-	case <-time.After(stopTime):
-		_ = l.process.Kill()
-		<-l.exited
-		return fmt.Errorf("the launcher did not stop within %s", stopTime)
-	}
-	if code := l.state.ExitCode(); code != 0 {
-		return fmt.Errorf("the launcher ended with %s\n%s", l.state, tail(p.launcherLog()))
-	}
-	return nil
+	return launcher.Stop(stopTime)
 }
 
 // Kill ends the launcher with SIGKILL and returns when it is gone.
-func (p *Product) Kill() {
-	l := p.launcher.Load()
-	_ = l.process.Kill() // it may have ended
-	<-l.exited
-}
+func (p *Product) Kill() { p.launcher.Load().Kill() }
 
 // Logs returns the end of every log.
 func (p *Product) Logs() string {

@@ -1,0 +1,155 @@
+package bench
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/looptrace/looptrace/test/bench/compare"
+	"github.com/looptrace/looptrace/test/bench/loadgen"
+	"github.com/looptrace/looptrace/test/product"
+)
+
+// ingestBench measures the product's ingest beside a collector of stock parts, in alternating trials.
+type ingestBench struct {
+	rounds, spans int
+	// onlyOurs leaves out the stock parts.
+	onlyOurs    bool
+	databaseURL string
+	header      http.Header
+	tables      []*compare.Table
+}
+
+// TestIngest is `make bench-ingest`, which says what its settings are. It fails on what is wrong, such as a span that
+// is lost; never on a figure.
+func TestIngest(t *testing.T) {
+	chosen := strings.Split(os.Getenv("BENCH_PARTS"), ",")
+	b := &ingestBench{
+		rounds: setting(t, "BENCH_ROUNDS", 3), spans: setting(t, "BENCH_SPANS", 300_000),
+		onlyOurs: os.Getenv("BENCH_ONLY") == "ours",
+	}
+	b.databaseURL, b.header = newKey(t)
+	begin, load := time.Now(), loadAverage()
+	parts := []struct {
+		name string
+		run  func(*testing.T)
+	}{
+		{"store", b.store},
+	}
+	for _, part := range parts {
+		if slices.Contains(chosen, part.name) {
+			t.Run(part.name, part.run)
+		}
+	}
+	require.NotEmpty(t, b.tables, "BENCH_PARTS names none of the parts")
+	b.print(t, fmt.Sprintf("%s, %d cores, load average %s before and %s after, %d rounds, broker %s, %s",
+		versions(t), runtime.NumCPU(), load, loadAverage(), b.rounds, brokerName(), time.Since(begin).Round(time.Second)))
+}
+
+// print writes the tables to the terminal and, for programs, to _build/bench-ingest.json.
+func (b *ingestBench) print(t *testing.T, conditions string) {
+	t.Helper()
+	fmt.Printf("\n%s\n", conditions)
+	for _, table := range b.tables {
+		fmt.Println()
+		require.NoError(t, table.Print(os.Stdout))
+	}
+	text, err := json.MarshalIndent(map[string]any{"conditions": conditions, "tables": b.tables}, "", "  ")
+	require.NoError(t, err)
+	file := newRig(t).built("bench-ingest.json")
+	require.NoError(t, os.WriteFile(file, append(text, '\n'), 0o644))
+	fmt.Printf("\nwritten to %s\n", filepath.Join("_build", filepath.Base(file)))
+}
+
+func loadAverage() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "unknown"
+	}
+	return strings.Join(strings.Fields(string(text))[:3], " ")
+}
+
+func brokerName() string {
+	if os.Getenv("BENCH_BROKER") == "kafka" {
+		return "Apache Kafka"
+	}
+	return "embedded"
+}
+
+// versions names what is measured.
+func versions(t *testing.T) string {
+	t.Helper()
+	revision, err := exec.Command("git", "describe", "--always", "--dirty").Output()
+	if err != nil {
+		revision = []byte("unknown") // not a checkout
+	}
+	return fmt.Sprintf("looptrace %s, %s", strings.TrimSpace(string(revision)), runtime.Version())
+}
+
+// perMillion are the seconds of the processor that each process took for a million spans, and all of them together.
+func perMillion(before, after map[string]taken, spans int) []compare.Figure {
+	var figures []compare.Figure
+	total := 0.0
+	for _, name := range roles {
+		now, ok := after[name]
+		if !ok {
+			continue
+		}
+		seconds := (now.cpu - before[name].cpu).Seconds() / float64(spans) * 1e6
+		total += seconds
+		figures = append(figures, compare.Figure{Name: "CPU-s/M " + name, Value: seconds})
+	}
+	return append(figures, compare.Figure{Name: "CPU-s/M total", Value: total})
+}
+
+// peaks are the most memory that each process had, and the sum of that.
+func peaks(after map[string]taken) []compare.Figure {
+	var figures []compare.Figure
+	total := 0.0
+	for _, name := range roles {
+		usage, ok := after[name]
+		if !ok {
+			continue
+		}
+		megabytes := float64(usage.peak) / 1e6
+		total += megabytes
+		figures = append(figures, compare.Figure{Name: "peak MB " + name, Value: megabytes})
+	}
+	return append(figures, compare.Figure{Name: "peak MB total", Value: total})
+}
+
+// roles are the processes that are measured, in the order of the way that a span takes.
+var roles = []string{
+	ingestProcess, product.CollectorProcess, product.BrokerProcess, storeProcess, product.ClickHouseProcess,
+}
+
+// realRuns is the folder of recorded runs of an agent.
+func realRuns() string {
+	folder := os.Getenv("LOOPTRACE_REALDATA")
+	if folder == "" {
+		folder = filepath.Join("..", "..", "..", "shared", "realdata")
+	}
+	return filepath.Join(folder, "tau-bench-airline", "otlp")
+}
+
+// loads makes the loads that the chains are fed with. Without recorded runs the second one is left out.
+func loads(t *testing.T) []func() (*loadgen.Load, error) {
+	t.Helper()
+	all := []func() (*loadgen.Load, error){loadgen.Spans}
+	agents := func() (*loadgen.Load, error) { return loadgen.Agents(realRuns()) }
+	if _, err := agents(); err != nil {
+		t.Logf("the load of real agents is left out, set LOOPTRACE_REALDATA: %v", err)
+		return all
+	}
+	return append(all, agents)
+}

@@ -1,0 +1,138 @@
+package loadgen
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Connections send at once, each in a closed loop: the next request goes out when the last one is answered.
+const Connections = 8
+
+// answerTime bounds one request.
+const answerTime = 30 * time.Second
+
+// Load is a kind of requests. It never repeats an id, however often it is sent.
+type Load struct {
+	Name     string
+	ids      identify
+	stencils []*stencil
+	numbers  atomic.Uint64
+}
+
+// Target is where a load is sent.
+type Target struct {
+	URL    string
+	Header http.Header
+}
+
+// Sent is what became of requests.
+type Sent struct {
+	// Spans, Traces and Bytes are what was accepted.
+	Spans, Traces, Bytes int
+	// Elapsed is the time from the first request to the last answer.
+	Elapsed time.Duration
+	// Answers are the times to each acceptance, the shortest first.
+	Answers []time.Duration
+	// Refused counts other answers and errors.
+	Refused map[string]int
+}
+
+// Quantile is a time to acceptance; q lies between 0 and 1.
+func (s *Sent) Quantile(q float64) time.Duration {
+	if len(s.Answers) == 0 {
+		return 0
+	}
+	return s.Answers[int(q*float64(len(s.Answers)-1))]
+}
+
+func (s *Sent) add(other Sent) {
+	s.Spans, s.Traces, s.Bytes = s.Spans+other.Spans, s.Traces+other.Traces, s.Bytes+other.Bytes
+	s.Answers = append(s.Answers, other.Answers...)
+	for answer, count := range other.Refused {
+		s.Refused[answer] += count
+	}
+}
+
+// Send sends until so many spans or somewhat more are accepted, or ctx ends; requests under way are then waited for.
+func (l *Load) Send(ctx context.Context, target Target, spans int) Sent {
+	client := &http.Client{
+		Timeout:   answerTime,
+		Transport: &http.Transport{MaxIdleConnsPerHost: Connections, DisableCompression: true, WriteBufferSize: 64 << 10},
+	}
+	defer client.CloseIdleConnections()
+	var (
+		total   = Sent{Refused: map[string]int{}}
+		mu      sync.Mutex
+		sending sync.WaitGroup
+		claimed atomic.Int64
+	)
+	begin := time.Now()
+	for connection := range Connections {
+		sending.Go(func() {
+			sent := l.sendOn(ctx, client, target, connection, &claimed, int64(spans))
+			mu.Lock()
+			defer mu.Unlock()
+			total.add(sent)
+		})
+	}
+	sending.Wait()
+	total.Elapsed = time.Since(begin)
+	slices.Sort(total.Answers)
+	return total
+}
+
+// sendOn sends on one connection. claimed is what all connections have sent without being refused.
+func (l *Load) sendOn(ctx context.Context, client *http.Client, target Target, connection int, claimed *atomic.Int64, spans int64) Sent {
+	sent := Sent{Refused: map[string]int{}}
+	for n := connection; ctx.Err() == nil; n += Connections {
+		// A stencil belongs to one connection, since it is written to: they are as many as a multiple of those.
+		s := l.stencils[n%len(l.stencils)]
+		size := int64(len(s.spans))
+		if claimed.Add(size)-size >= spans {
+			claimed.Add(-size)
+			return sent
+		}
+		body := s.fill(l.ids, l.numbers.Add(1)-1, time.Now())
+		begin := time.Now()
+		if err := post(context.WithoutCancel(ctx), client, target, body); err != nil {
+			claimed.Add(-size)
+			sent.Refused[err.Error()]++
+			continue
+		}
+		sent.Answers = append(sent.Answers, time.Since(begin))
+		sent.Spans, sent.Traces, sent.Bytes = sent.Spans+len(s.spans), sent.Traces+len(s.traces), sent.Bytes+len(body)
+	}
+	return sent
+}
+
+// post sends one request; any answer but 2xx is an error.
+func post(ctx context.Context, client *http.Client, target Target, body []byte) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, target.URL, bytes.NewReader(body))
+	if err != nil {
+		return fmt.Errorf("make a request: %w", err)
+	}
+	if target.Header != nil {
+		request.Header = target.Header.Clone()
+	}
+	request.Header.Set("Content-Type", "application/x-protobuf")
+	answer, err := client.Do(request)
+	if err != nil {
+		return errors.Unwrap(err) // its address differs from request to request
+	}
+	defer func() { _ = answer.Body.Close() }() // it was read, or its error told
+	if _, err := io.Copy(io.Discard, answer.Body); err != nil {
+		return fmt.Errorf("read the answer: %w", err)
+	}
+	if answer.StatusCode/100 != 2 {
+		return errors.New(answer.Status)
+	}
+	return nil
+}

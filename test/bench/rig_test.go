@@ -1,0 +1,273 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/stretchr/testify/require"
+
+	"github.com/looptrace/looptrace/internal/apikey"
+	"github.com/looptrace/looptrace/internal/clickhouse"
+	"github.com/looptrace/looptrace/internal/postgres"
+	"github.com/looptrace/looptrace/test/bench/loadgen"
+	"github.com/looptrace/looptrace/test/engines"
+	"github.com/looptrace/looptrace/test/kafka"
+	"github.com/looptrace/looptrace/test/product"
+)
+
+const (
+	// readyWithin bounds the start of a process.
+	readyWithin = time.Minute
+	// endWithin bounds its orderly stop.
+	endWithin = 30 * time.Second
+)
+
+// Names of collectors that do one part of the way.
+const (
+	ingestProcess = "ingest"
+	storeProcess  = "store"
+)
+
+// rig is the processes of one trial, with folders and ports of their own. They are new for every trial, so that each
+// starts from the same state and has its memory for itself.
+type rig struct {
+	t         *testing.T
+	root, dir string
+	ports     product.Ports
+	// profiles is a folder for profiles of the collectors that store; empty for none.
+	profiles string
+
+	processes []product.Process
+	brokers   string
+}
+
+func newRig(t *testing.T) *rig {
+	t.Helper()
+	ports, err := product.FreePorts()
+	require.NoError(t, err)
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	require.NoError(t, err)
+	return &rig{t: t, root: root, dir: t.TempDir(), ports: ports, profiles: os.Getenv("BENCH_PROFILE")}
+}
+
+func (r *rig) built(parts ...string) string {
+	return filepath.Join(append([]string{r.root, "_build"}, parts...)...)
+}
+
+// run starts a process that ends with the trial.
+func (r *rig) run(name string, env []string, program string, args ...string) *product.Child {
+	r.t.Helper()
+	child, err := product.StartChild(
+		&exec.Cmd{Path: program, Args: append([]string{program}, args...), Env: append(os.Environ(), env...), Dir: r.dir},
+		name, filepath.Join(r.dir, name+".log"))
+	require.NoError(r.t, err)
+	r.t.Cleanup(func() {
+		if r.t.Failed() {
+			log, _ := os.ReadFile(filepath.Join(r.dir, name+".log"))
+			r.t.Logf("--- %s\n%s", name, log[max(0, len(log)-4<<10):])
+		}
+		require.NoError(r.t, child.Stop(endWithin))
+	})
+	r.processes = append(r.processes, child.Process())
+	return child
+}
+
+// await waits until a process is ready.
+func (r *rig) await(child *product.Child, ready func(context.Context) error) {
+	r.t.Helper()
+	ctx, cancel := context.WithTimeout(r.t.Context(), readyWithin)
+	defer cancel()
+	require.NoError(r.t, product.Wait(ctx, func(ctx context.Context) error {
+		if err := child.Ended(); err != nil {
+			return product.Permanent(err)
+		}
+		return ready(ctx)
+	}))
+}
+
+// answers asks an address until it answers with 200.
+func answers(method, url string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		answer, err := product.Do(ctx, method, url, http.Header{"Content-Type": {product.Protobuf}}, nil)
+		if err == nil && answer.Status != http.StatusOK {
+			err = fmt.Errorf("%s answers %d: %s", url, answer.Status, answer.Body)
+		}
+		return err
+	}
+}
+
+// startClickHouse starts the engine as `looptrace up` does.
+func (r *rig) startClickHouse() {
+	r.t.Helper()
+	child := r.run(product.ClickHouseProcess, []string{"GOMEMLIMIT=64MiB"}, r.built("looptrace"), "clickhouse",
+		"--data", filepath.Join(r.dir, "clickhouse"),
+		"--tcp-addr", r.ports.Addr(product.ClickHouse), "--http-addr", r.ports.Addr(product.ClickHouseHTTP))
+	r.await(child, answers(http.MethodGet, r.ports.URL(product.ClickHouseHTTP)+"/ping"))
+}
+
+// startBroker starts a broker with the product's topics: the embedded one as `looptrace up` does, or Apache Kafka.
+func (r *rig) startBroker() {
+	r.t.Helper()
+	if os.Getenv("BENCH_BROKER") == "kafka" {
+		broker := kafka.Start(r.t)
+		r.brokers = broker.Address
+		r.processes = append(r.processes, product.Process{PID: broker.PID(), Name: product.BrokerProcess})
+		require.NoError(r.t, r.migrate(r.t.Context(), "KAFKA_BROKERS="+r.brokers))
+		return
+	}
+	r.brokers = r.ports.Addr(product.Broker)
+	child := r.run(product.BrokerProcess, []string{"GOMEMLIMIT=256MiB"}, r.built("looptrace"), "broker",
+		"--data", filepath.Join(r.dir, "queue"), "--addr", r.brokers)
+	r.await(child, func(ctx context.Context) error { return r.migrate(ctx, "KAFKA_BROKERS="+r.brokers) })
+}
+
+// migrate brings a store to what the product needs.
+func (r *rig) migrate(ctx context.Context, env ...string) error {
+	cmd := exec.CommandContext(ctx, r.built("looptrace"), "migrate")
+	cmd.Env = append(os.Environ(), env...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("migrate: %w: %s", err, out)
+	}
+	return nil
+}
+
+func (r *rig) migrateClickHouse() {
+	r.t.Helper()
+	require.NoError(r.t, r.migrate(r.t.Context(), "CLICKHOUSE_URL="+r.clickhouseURL("looptrace")))
+}
+
+func (r *rig) clickhouseURL(database string) string {
+	return "clickhouse://" + r.ports.Addr(product.ClickHouse) + "/" + database
+}
+
+func (r *rig) openClickHouse(database string) driver.Conn {
+	r.t.Helper()
+	conn, err := clickhouse.Open(r.clickhouseURL(database))
+	require.NoError(r.t, err)
+	r.t.Cleanup(func() { require.NoError(r.t, conn.Close()) })
+	return conn
+}
+
+// startCollector starts the product's collector with one of its configurations and waits until it is up. Every one
+// has ports of its own, shifted by place.
+func (r *rig) startCollector(name string, place int, config string, env ...string) {
+	r.t.Helper()
+	health := r.ports.Addr(product.CollectorHealth)
+	metrics := product.CollectorMetrics
+	if place > 0 { // the ports of processes that are not run here
+		health, metrics = r.ports.Addr(product.Web), product.API
+	}
+	program := r.built("looptrace-collector")
+	stores := name != ingestProcess
+	if stores && r.profiles != "" {
+		program = r.buildWithSymbols()
+	}
+	child := r.run(name, append([]string{
+		"INGEST_ADDR=" + r.ports.Addr(product.Ingest),
+		"OTLP_GRPC_ADDR=" + r.ports.Addr(product.OTLPGRPC),
+		"OTLP_HTTP_ADDR=" + r.ports.Addr(product.OTLPHTTP),
+		"HEALTH_ADDR=" + health,
+		"METRICS_PORT=" + fmt.Sprint(metrics+r.ports.Offset),
+		"KAFKA_BROKERS=" + r.brokers,
+	}, env...), program, "--config", filepath.Join(r.root, config))
+	r.await(child, answers(http.MethodGet, "http://"+health+"/"))
+	if stores && r.profiles != "" {
+		r.profile(child)
+	}
+}
+
+// startAnchor starts the collector of stock parts.
+func (r *rig) startAnchor(name, config string, env ...string) *product.Child {
+	r.t.Helper()
+	return r.run(name, append([]string{
+		"OTLP_HTTP_ADDR=" + r.ports.Addr(product.OTLPHTTP),
+		"KAFKA_BROKERS=" + r.brokers,
+	}, env...), r.built("anchor", "otelcol-anchor"), "--config", filepath.Join(r.root, "test", "bench", "anchor", config))
+}
+
+// buildWithSymbols builds the collector with the names of its functions, which a profile shows.
+func (r *rig) buildWithSymbols() string {
+	r.t.Helper()
+	program := r.built("looptrace-collector-symbols")
+	cmd := exec.CommandContext(r.t.Context(), "go", "build", "-trimpath", "-o", program, "./_build/collector")
+	cmd.Dir = r.root
+	out, err := cmd.CombinedOutput()
+	require.NoError(r.t, err, "%s", out)
+	return program
+}
+
+// profile records where a process spends its time until the trial ends, and writes it as text too.
+func (r *rig) profile(child *product.Child) {
+	r.t.Helper()
+	require.NoError(r.t, os.MkdirAll(r.profiles, 0o755))
+	process := child.Process()
+	file, err := filepath.Abs(filepath.Join(r.profiles, strings.ReplaceAll(r.t.Name(), "/", "-")+".perf"))
+	require.NoError(r.t, err)
+	perf := exec.Command("perf", "record", "-e", "cpu-clock", "-F", "499", "-g", "-o", file, "-p", fmt.Sprint(process.PID))
+	require.NoError(r.t, perf.Start(), "profiles need perf")
+	r.t.Cleanup(func() {
+		require.NoError(r.t, perf.Process.Signal(syscall.SIGINT))
+		_ = perf.Wait() // it ends by our signal
+		report, err := exec.Command("perf", "report", "--stdio", "--no-children", "-g", "caller,0.5,callee", "-i", file).Output()
+		require.NoError(r.t, err)
+		require.NoError(r.t, os.WriteFile(file+".txt", report, 0o644))
+	})
+}
+
+// taken is what a process has taken of the machine so far: its time of the processor, and the most memory.
+type taken struct {
+	cpu  time.Duration
+	peak int64
+}
+
+// usage is what each process has taken, by its name.
+func (r *rig) usage() map[string]taken {
+	r.t.Helper()
+	all := map[string]taken{}
+	for _, process := range r.processes {
+		usage, err := process.Usage()
+		require.NoError(r.t, err)
+		peak, err := process.PeakRSS()
+		require.NoError(r.t, err)
+		all[process.Name] = taken{usage.CPU, peak}
+	}
+	return all
+}
+
+// newKey makes a project with a key in a real PostgreSQL, and returns the database's address and the header that the
+// key is sent in.
+func newKey(t *testing.T) (databaseURL string, header http.Header) {
+	t.Helper()
+	databaseURL = engines.Postgres(t)
+	pool, err := postgres.Open(t.Context(), databaseURL)
+	require.NoError(t, err)
+	defer pool.Close()
+	key := apikey.Mint()
+	hash := key.Hash()
+	_, err = pool.Exec(t.Context(), `
+		WITH o AS (INSERT INTO organizations (name) VALUES ('bench') RETURNING id),
+		w AS (INSERT INTO workspaces (organization_id, name) SELECT id, 'bench' FROM o RETURNING id),
+		p AS (INSERT INTO projects (workspace_id, name) SELECT id, 'bench' FROM w RETURNING id)
+		INSERT INTO api_keys (project_id, name, public_id, secret_sha256, scopes) SELECT id, 'bench', $1, $2, $3 FROM p`,
+		key.PublicID(), hash[:], []string{apikey.ScopeIngestWrite})
+	require.NoError(t, err)
+	return databaseURL, http.Header{"Authorization": {"Bearer " + key.Reveal()}}
+}
+
+// tracesDoor is where a rig's ingest takes traces: the door with the API's contract, or the anchor's only one.
+func (r *rig) tracesDoor(header http.Header) loadgen.Target {
+	port := product.OTLPHTTP
+	if header != nil {
+		port = product.Ingest
+	}
+	return loadgen.Target{URL: r.ports.URL(port) + "/v1/traces", Header: header}
+}

@@ -1,0 +1,219 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/looptrace/looptrace/test/bench/compare"
+	"github.com/looptrace/looptrace/test/bench/loadgen"
+	"github.com/looptrace/looptrace/test/product"
+)
+
+const (
+	// agentsShare is the part of the spans that the heavier load of real agents has.
+	agentsShare = 5
+	// warmUpSpans are stored before anything is measured: what joins, connects and allocates has done so.
+	warmUpSpans = 5000
+	// storedWithin bounds the wait for what was accepted.
+	storedWithin = 10 * time.Minute
+	// lookEvery is how often the store is asked how much it has; the answer comes from its list of parts.
+	lookEvery = 100 * time.Millisecond
+	// settleFor is counted after the last span is stored, and for longer until nothing is merged, at most
+	// settleWithin: the work that stored spans leave behind is part of storing them.
+	settleFor, settleWithin = 10 * time.Second, time.Minute
+)
+
+// chain is a way from the door to ClickHouse.
+type chain struct {
+	name string
+	// start starts it on a rig whose engines run, and returns where it takes spans in.
+	start func(*rig) loadgen.Target
+	// database holds table, in which a row is a span; distinct counts those that differ.
+	database, table, distinct string
+	// runs is a table with a row a run that is written last, if there is one.
+	runs string
+}
+
+// chains are the systems whose storing is measured.
+func (b *ingestBench) chains() []chain {
+	ours := func(name string, start func(*rig) loadgen.Target) chain {
+		return chain{
+			name: name, start: start, database: "looptrace", table: "spans",
+			distinct: "SELECT uniqExact(project_id, run_id, span_id) FROM spans", runs: "runs",
+		}
+	}
+	chains := []chain{
+		{
+			name: "stock", start: (*rig).startStock, database: "anchor", table: "otel_traces",
+			distinct: "SELECT uniqExact(TraceId, SpanId) FROM otel_traces",
+		},
+		ours("ours", func(r *rig) loadgen.Target { return b.startOurs(r) }),
+		ours("no index", func(r *rig) loadgen.Target {
+			target := b.startOurs(r)
+			conn := r.openClickHouse("looptrace")
+			require.NoError(r.t, conn.Exec(r.t.Context(), "ALTER TABLE spans DROP INDEX spans_text"))
+			require.NoError(r.t, conn.Exec(r.t.Context(), "ALTER TABLE contents DROP INDEX contents_text"))
+			return target
+		}),
+		ours("one process", func(r *rig) loadgen.Target {
+			r.migrateClickHouse()
+			r.startCollector(product.CollectorProcess, 0, "otelcol-config.yaml", "GOMEMLIMIT=400MiB",
+				"DATABASE_URL="+b.databaseURL, "CLICKHOUSE_URL="+r.clickhouseURL("looptrace"))
+			return r.tracesDoor(b.header)
+		}),
+	}
+	if b.onlyOurs {
+		return chains[1:]
+	}
+	return chains
+}
+
+// startOurs starts the product's two collectors as for several machines, which mirrors the stock chain.
+func (b *ingestBench) startOurs(r *rig) loadgen.Target {
+	r.t.Helper()
+	r.migrateClickHouse()
+	r.startCollector(ingestProcess, 0, "deploy/ingest.yaml", "DATABASE_URL="+b.databaseURL)
+	r.startCollector(storeProcess, 1, "deploy/store.yaml", "CLICKHOUSE_URL="+r.clickhouseURL("looptrace"))
+	return r.tracesDoor(b.header)
+}
+
+// startStock starts two collectors of stock parts.
+func (r *rig) startStock() loadgen.Target {
+	r.t.Helper()
+	door := r.tracesDoor(nil)
+	r.await(r.startAnchor(ingestProcess, "kafka.yaml"), answers(http.MethodPost, door.URL))
+	r.startAnchor(storeProcess, "kafka-clickhouse.yaml", "CLICKHOUSE_URL="+r.clickhouseURL("anchor"))
+	return door
+}
+
+// store measures storing from end to end: a number of spans is sent as fast as it is accepted, and the clock stops
+// when all of them are in ClickHouse.
+func (b *ingestBench) store(t *testing.T) {
+	for _, newLoad := range loads(t) {
+		load, err := newLoad()
+		require.NoError(t, err)
+		if only := os.Getenv("BENCH_LOAD"); only != "" && only != load.Name {
+			continue
+		}
+		spans := b.spans
+		if load.Name == "agents" {
+			spans /= agentsShare
+		}
+		table := &compare.Table{Base: "stock", Title: fmt.Sprintf(
+			"STORE, %s: %d spans, until stored; CPU until %s after and all is merged; bytes after OPTIMIZE FINAL", load.Name, spans, settleFor)}
+		b.tables = append(b.tables, table)
+		for round := range b.rounds {
+			for _, chain := range b.chains() {
+				t.Run(fmt.Sprintf("%s/%d/%s", load.Name, round+1, chain.name), func(t *testing.T) {
+					table.Add(chain.name, measureStoring(t, chain, load, spans)...)
+				})
+			}
+		}
+	}
+}
+
+func measureStoring(t *testing.T, chain chain, load *loadgen.Load, spans int) []compare.Figure {
+	t.Helper()
+	r := newRig(t)
+	r.startClickHouse()
+	r.startBroker()
+	target := chain.start(r)
+	conn := r.openClickHouse(chain.database)
+
+	total := load.Send(t.Context(), target, warmUpSpans)
+	awaitStored(t, conn, chain, total.Spans, total.Traces)
+	before, begin := r.usage(), time.Now()
+	sent := load.Send(t.Context(), target, spans)
+	assert.Empty(t, sent.Refused)
+	awaitStored(t, conn, chain, total.Spans+sent.Spans, total.Traces+sent.Traces)
+	elapsed := time.Since(begin)
+	settle(t, conn)
+	after := r.usage()
+
+	var distinct uint64
+	require.NoError(t, conn.QueryRow(t.Context(), chain.distinct).Scan(&distinct))
+	assert.EqualValues(t, total.Spans+sent.Spans, distinct, "spans stored")
+
+	figures := []compare.Figure{
+		{Name: "stored spans/s", Value: float64(sent.Spans) / elapsed.Seconds()},
+		{Name: "accepted spans/s", Value: float64(sent.Spans) / sent.Elapsed.Seconds()},
+	}
+	figures = append(figures, perMillion(before, after, sent.Spans)...)
+	figures = append(figures, peaks(after)...)
+	figures = append(figures, bytesOnDisk(t, conn, total.Spans+sent.Spans)...)
+	return append(figures, compare.Figure{Name: "bytes/span sent", Value: float64(sent.Bytes) / float64(sent.Spans)})
+}
+
+// awaitStored waits until as many spans and runs are stored.
+func awaitStored(t *testing.T, conn driver.Conn, chain chain, spans, runs int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), storedWithin)
+	defer cancel()
+	awaitRows(ctx, t, conn, chain.table, spans)
+	if chain.runs != "" {
+		awaitRows(ctx, t, conn, chain.runs, runs)
+	}
+}
+
+func awaitRows(ctx context.Context, t *testing.T, conn driver.Conn, table string, rows int) {
+	t.Helper()
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		var count uint64
+		err := conn.QueryRow(ctx, "SELECT count() FROM "+table).Scan(&count) // the anchor makes its table itself
+		if err == nil && count >= uint64(rows) {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			require.FailNow(t, "not all is stored", "%d of %d rows of %s: %v", count, rows, table, err)
+		case <-tick.C:
+		}
+	}
+}
+
+// settle waits until what was stored is merged.
+func settle(t *testing.T, conn driver.Conn) {
+	t.Helper()
+	pause(t.Context(), settleFor)
+	for end := time.Now().Add(settleWithin - settleFor); time.Now().Before(end); pause(t.Context(), time.Second) {
+		var merges uint64
+		require.NoError(t, conn.QueryRow(t.Context(), "SELECT count() FROM system.merges").Scan(&merges))
+		if merges == 0 {
+			return
+		}
+	}
+}
+
+// bytesOnDisk is what a span takes when its tables are merged to the last.
+func bytesOnDisk(t *testing.T, conn driver.Conn, spans int) []compare.Figure {
+	t.Helper()
+	rows, err := conn.Query(t.Context(), "SELECT DISTINCT table FROM system.parts WHERE active AND database = currentDatabase()")
+	require.NoError(t, err)
+	var tables []string
+	for rows.Next() {
+		var table string
+		require.NoError(t, rows.Scan(&table))
+		tables = append(tables, table)
+	}
+	require.NoError(t, rows.Err())
+	for _, table := range tables {
+		require.NoError(t, conn.Exec(t.Context(), "OPTIMIZE TABLE "+table+" FINAL"))
+	}
+	var total, indexes uint64
+	require.NoError(t, conn.QueryRow(t.Context(), `SELECT sum(bytes_on_disk), sum(secondary_indices_compressed_bytes)
+		FROM system.parts WHERE active AND database = currentDatabase()`).Scan(&total, &indexes))
+	return []compare.Figure{
+		{Name: "bytes/span on disk", Value: float64(total) / float64(spans)},
+		{Name: "bytes/span of indexes", Value: float64(indexes) / float64(spans)},
+	}
+}
