@@ -21,14 +21,17 @@ type Memory struct {
 }
 
 // WatchMemory looks at the memory of all processes until the function that it returns is called.
-func (p *Product) WatchMemory() (stop func() Memory) {
+func (p *Product) WatchMemory() (stop func() Memory) { return WatchMemory(p.Processes) }
+
+// WatchMemory looks at the memory of the processes that list returns, likewise.
+func WatchMemory(list func() ([]Process, error)) (stop func() Memory) {
 	stopping, ended := make(chan struct{}), make(chan Memory)
 	go func() {
 		tick := time.NewTicker(memoryInterval)
 		defer tick.Stop()
 		peak := Memory{Most: map[string]int64{}}
 		for {
-			p.look(&peak)
+			peak.look(list)
 			select {
 			case <-stopping:
 				ended <- peak
@@ -43,8 +46,8 @@ func (p *Product) WatchMemory() (stop func() Memory) {
 	}
 }
 
-func (p *Product) look(peak *Memory) {
-	processes, err := p.Processes()
+func (m *Memory) look(list func() ([]Process, error)) {
+	processes, err := list()
 	if err != nil {
 		return // the next look may succeed
 	}
@@ -59,9 +62,9 @@ func (p *Product) look(peak *Memory) {
 		held[service] += bytes
 		sum += bytes
 	}
-	peak.Sum = max(peak.Sum, sum)
+	m.Sum = max(m.Sum, sum)
 	for service, bytes := range held {
-		peak.Most[service] = max(peak.Most[service], bytes)
+		m.Most[service] = max(m.Most[service], bytes)
 	}
 }
 
