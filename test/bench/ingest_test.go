@@ -22,7 +22,8 @@ import (
 
 // ingestBench measures the product's ingest beside a collector of stock parts, in alternating trials.
 type ingestBench struct {
-	rounds, spans int
+	rounds, spans      int
+	acceptTime, settle time.Duration
 	// onlyOurs leaves out the stock parts.
 	onlyOurs    bool
 	databaseURL string
@@ -36,7 +37,9 @@ func TestIngest(t *testing.T) {
 	chosen := strings.Split(os.Getenv("BENCH_PARTS"), ",")
 	b := &ingestBench{
 		rounds: setting(t, "BENCH_ROUNDS", 3), spans: setting(t, "BENCH_SPANS", 300_000),
-		onlyOurs: os.Getenv("BENCH_ONLY") == "ours",
+		acceptTime: time.Duration(setting(t, "BENCH_SECONDS", 10)) * time.Second,
+		settle:     time.Duration(setting(t, "BENCH_SETTLE_SECONDS", 10)) * time.Second,
+		onlyOurs:   os.Getenv("BENCH_ONLY") == "ours",
 	}
 	b.databaseURL, b.header = newKey(t)
 	begin, load := time.Now(), loadAverage()
@@ -44,6 +47,7 @@ func TestIngest(t *testing.T) {
 		name string
 		run  func(*testing.T)
 	}{
+		{"accept", b.accept},
 		{"store", b.store},
 	}
 	for _, part := range parts {

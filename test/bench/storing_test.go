@@ -26,9 +26,8 @@ const (
 	storedWithin = 10 * time.Minute
 	// lookEvery is how often the store is asked how much it has; the answer comes from its list of parts.
 	lookEvery = 100 * time.Millisecond
-	// settleFor is counted after the last span is stored, and for longer until nothing is merged, at most
-	// settleWithin: the work that stored spans leave behind is part of storing them.
-	settleFor, settleWithin = 10 * time.Second, time.Minute
+	// settleWithin bounds the wait for merges.
+	settleWithin = time.Minute
 )
 
 // chain is a way from the door to ClickHouse.
@@ -108,19 +107,19 @@ func (b *ingestBench) store(t *testing.T) {
 			spans /= agentsShare
 		}
 		table := &compare.Table{Base: "stock", Title: fmt.Sprintf(
-			"STORE, %s: %d spans, until stored; CPU until %s after and all is merged; bytes after OPTIMIZE FINAL", load.Name, spans, settleFor)}
+			"STORE, %s: %d spans, until stored; CPU until %s after and all is merged; bytes after OPTIMIZE FINAL", load.Name, spans, b.settle)}
 		b.tables = append(b.tables, table)
 		for round := range b.rounds {
 			for _, chain := range b.chains() {
 				t.Run(fmt.Sprintf("%s/%d/%s", load.Name, round+1, chain.name), func(t *testing.T) {
-					table.Add(chain.name, measureStoring(t, chain, load, spans)...)
+					table.Add(chain.name, b.measureStoring(t, chain, load, spans)...)
 				})
 			}
 		}
 	}
 }
 
-func measureStoring(t *testing.T, chain chain, load *loadgen.Load, spans int) []compare.Figure {
+func (b *ingestBench) measureStoring(t *testing.T, chain chain, load *loadgen.Load, spans int) []compare.Figure {
 	t.Helper()
 	r := newRig(t)
 	r.startClickHouse()
@@ -135,7 +134,7 @@ func measureStoring(t *testing.T, chain chain, load *loadgen.Load, spans int) []
 	assert.Empty(t, sent.Refused)
 	awaitStored(t, conn, chain, total.Spans+sent.Spans, total.Traces+sent.Traces)
 	elapsed := time.Since(begin)
-	settle(t, conn)
+	b.awaitMerges(t, conn)
 	after := r.usage()
 
 	var distinct uint64
@@ -181,11 +180,12 @@ func awaitRows(ctx context.Context, t *testing.T, conn driver.Conn, table string
 	}
 }
 
-// settle waits until what was stored is merged.
-func settle(t *testing.T, conn driver.Conn) {
+// awaitMerges waits for a while, and for longer until nothing is merged: the work that stored spans leave behind is
+// part of storing them.
+func (b *ingestBench) awaitMerges(t *testing.T, conn driver.Conn) {
 	t.Helper()
-	pause(t.Context(), settleFor)
-	for end := time.Now().Add(settleWithin - settleFor); time.Now().Before(end); pause(t.Context(), time.Second) {
+	pause(t.Context(), b.settle)
+	for end := time.Now().Add(settleWithin); time.Now().Before(end); pause(t.Context(), time.Second) {
 		var merges uint64
 		require.NoError(t, conn.QueryRow(t.Context(), "SELECT count() FROM system.merges").Scan(&merges))
 		if merges == 0 {
