@@ -203,7 +203,7 @@ func TestAuthenticate(t *testing.T) {
 				}
 				require.NoError(t, err, attempt)
 				auth := client.FromContext(ctx).Auth
-				assert.Equal(t, []string{"project_id", "key_id", "scopes", "state"}, auth.GetAttributeNames())
+				assert.Equal(t, []string{"project_id", "key_id", "scopes", "limits", "state"}, auth.GetAttributeNames())
 				assert.Equal(t, db.project, auth.GetAttribute("project_id"))
 				assert.Equal(t, []string{"ingest:write"}, auth.GetAttribute("scopes"))
 				assert.Equal(t, "ok", auth.GetAttribute("state"))
@@ -260,6 +260,33 @@ func TestRevocation(t *testing.T) {
 			awaitState(t, a, deleted, "unknown key", revocationLimit)
 			t.Logf("refused after %s", time.Since(changed).Round(time.Millisecond))
 			assert.Less(t, time.Since(changed), revocationLimit)
+		})
+	}
+}
+
+// A project's own limits come with its keys, and a change reaches keys in use like a revocation.
+func TestLimitsOfTheProject(t *testing.T) {
+	t.Parallel()
+	for _, muted := range []bool{false, true} {
+		t.Run(fmt.Sprintf("muted=%t", muted), func(t *testing.T) {
+			t.Parallel()
+			db := newDatabase(t, engines.Postgres(t))
+			a := start(t, db.url, nil)
+			key := db.mint(t, "")
+			limits := func() any {
+				ctx, err := a.Authenticate(t.Context(), bearer(key))
+				require.NoError(t, err)
+				return client.FromContext(ctx).Auth.GetAttribute("limits")
+			}
+			require.Empty(t, limits())
+			if muted {
+				_, err := db.pool.Exec(t.Context(), "ALTER TABLE projects DISABLE TRIGGER USER")
+				require.NoError(t, err)
+			}
+			_, err := db.pool.Exec(t.Context(), `UPDATE projects SET limits = '{"project_spans_per_second": 2.5}'`)
+			require.NoError(t, err)
+			want := map[string]float64{"project_spans_per_second": 2.5}
+			require.Eventually(t, func() bool { return assert.ObjectsAreEqual(want, limits()) }, revocationLimit, 10*time.Millisecond)
 		})
 	}
 }

@@ -14,6 +14,7 @@ const (
 	attributeProjectID = "project_id"
 	attributeKeyID     = "key_id"
 	attributeScopes    = "scopes"
+	attributeLimits    = "limits"
 	attributeState     = "state"
 )
 
@@ -64,6 +65,8 @@ type authData struct {
 	projectID string
 	keyID     string
 	scopes    []string
+	// limits are the project's own, by the names of internal/ratelimit.
+	limits map[string]float64
 }
 
 var _ client.AuthData = (*authData)(nil)
@@ -71,7 +74,8 @@ var _ client.AuthData = (*authData)(nil)
 // unavailable is the auth data of a request whose key cannot be checked now.
 var unavailable = &authData{state: stateUnavailable}
 
-// GetAttribute returns an attribute's value, or nil where it has none.
+// GetAttribute returns an attribute's value, or nil where it has none. The limits are for every request of the key:
+// nobody may change them.
 func (d *authData) GetAttribute(name string) any {
 	if name == attributeState {
 		return d.state
@@ -86,6 +90,8 @@ func (d *authData) GetAttribute(name string) any {
 		return d.keyID
 	case attributeScopes:
 		return slices.Clone(d.scopes)
+	case attributeLimits:
+		return d.limits
 	default:
 		return nil
 	}
@@ -96,5 +102,5 @@ func (d *authData) GetAttributeNames() []string {
 	if d.state != stateOK {
 		return []string{attributeState}
 	}
-	return []string{attributeProjectID, attributeKeyID, attributeScopes, attributeState}
+	return []string{attributeProjectID, attributeKeyID, attributeScopes, attributeLimits, attributeState}
 }

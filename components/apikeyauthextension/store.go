@@ -32,8 +32,9 @@ func (s *store) find(ctx context.Context, publicIDs []string) (map[string]*recor
 		publicID              string
 		r                     record
 		expiresAt, lastUsedAt *time.Time
+		limits                map[string]float64
 	)
-	_, err = pgx.ForEachRow(rows, []any{&publicID, &r.id, &r.projectID, &r.hash, &r.scopes, &expiresAt, &lastUsedAt, &r.revoked}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&publicID, &r.id, &r.projectID, &r.hash, &r.scopes, &expiresAt, &lastUsedAt, &r.revoked, &limits}, func() error {
 		one := record{id: r.id, projectID: r.projectID, hash: r.hash, scopes: r.scopes, revoked: r.revoked}
 		if expiresAt != nil {
 			one.expiresAt = *expiresAt
@@ -41,10 +42,10 @@ func (s *store) find(ctx context.Context, publicIDs []string) (map[string]*recor
 		if lastUsedAt != nil {
 			one.lastUsedAt = *lastUsedAt
 		}
-		one.auth = &authData{state: stateOK, projectID: one.projectID, keyID: one.id, scopes: one.scopes}
+		one.auth = &authData{state: stateOK, projectID: one.projectID, keyID: one.id, scopes: one.scopes, limits: limits}
 		found[publicID] = &one
-		// The next row gets slices of its own.
-		r.hash, r.scopes = nil, nil
+		// The next row gets slices and a map of its own.
+		r.hash, r.scopes, limits = nil, nil, nil
 		return nil
 	})
 	if err != nil {

@@ -82,16 +82,13 @@ func (c *Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// maxRate keeps rates within what the counters of a year can hold.
-const maxRate = 1e12
-
 // Validate reports a bucket that cannot be.
 func (c *LimitConfig) Validate() error {
 	switch {
-	case !(c.Rate >= 0 && c.Rate <= maxRate):
-		return fmt.Errorf("rate must be between 0 and %g", float64(maxRate))
-	case c.Rate > 0 && !(c.Burst >= 1 && c.Burst <= maxRate):
-		return fmt.Errorf("burst must be between 1 and %g where there is a rate", float64(maxRate))
+	case !(c.Rate >= 0 && c.Rate <= ratelimit.MaxRate):
+		return fmt.Errorf("rate must be between 0 and %g", float64(ratelimit.MaxRate))
+	case c.Rate > 0 && !(c.Burst >= 1 && c.Burst <= ratelimit.MaxRate):
+		return fmt.Errorf("burst must be between 1 and %g where there is a rate", float64(ratelimit.MaxRate))
 	case c.Rate == 0 && c.Burst != 0:
 		return errors.New("burst says nothing without a rate")
 	}

@@ -9,8 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/confmap"
 	"go.opentelemetry.io/collector/confmap/confmaptest"
-
-	"github.com/looptrace/looptrace/internal/ratelimit"
 )
 
 func TestConfig(t *testing.T) {
@@ -61,51 +59,6 @@ func TestConfig(t *testing.T) {
 			for _, want := range tt.errs {
 				assert.ErrorContains(t, err, want)
 			}
-		})
-	}
-}
-
-func TestOverrides(t *testing.T) {
-	t.Parallel()
-	configured := ratelimit.Limits{
-		ratelimit.Requests: {Rate: 10, Burst: 100},
-		ratelimit.Bytes:    {Rate: 1000, Burst: 10_000},
-	}
-	tests := map[string]struct {
-		given map[string]float64
-		want  ratelimit.Limits
-	}{
-		"nothing of this kind": {given: map[string]float64{"key_requests_per_second": 1}, want: configured},
-		"rate and burst": {
-			given: map[string]float64{"project_requests_per_second": 50, "project_requests_burst": 500},
-			want:  ratelimit.Limits{ratelimit.Requests: {Rate: 50, Burst: 500}, ratelimit.Bytes: configured[ratelimit.Bytes]},
-		},
-		"rate alone": {
-			given: map[string]float64{"project_spans_per_second": 0.5},
-			want: ratelimit.Limits{
-				ratelimit.Requests: configured[ratelimit.Requests], ratelimit.Bytes: configured[ratelimit.Bytes],
-				ratelimit.Spans: {Rate: 0.5, Burst: 1},
-			},
-		},
-		"burst alone": {
-			given: map[string]float64{"project_requests_burst": 7, "project_spans_burst": 7},
-			want:  ratelimit.Limits{ratelimit.Requests: {Rate: 10, Burst: 7}, ratelimit.Bytes: configured[ratelimit.Bytes]},
-		},
-		"no limit": {
-			given: map[string]float64{"project_requests_per_second": 0},
-			want:  ratelimit.Limits{ratelimit.Bytes: configured[ratelimit.Bytes]},
-		},
-		"values that cannot be": {
-			given: map[string]float64{"project_requests_per_second": -1, "project_bytes_burst": 0},
-			want:  configured,
-		},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			got := configured
-			override(&got, &projectNames, tt.given)
-			assert.Equal(t, tt.want, got)
 		})
 	}
 }

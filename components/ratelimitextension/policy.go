@@ -2,7 +2,6 @@ package ratelimitextension
 
 import (
 	"context"
-	"math"
 
 	"go.opentelemetry.io/collector/client"
 
@@ -13,9 +12,7 @@ import (
 const (
 	attributeProjectID = "project_id"
 	attributeKeyID     = "key_id"
-	// attributeLimits is a map[string]float64 that overrides single limits of the configuration. Its names are
-	// <key|project>_<requests|bytes|spans>_<per_second|burst>. A rate of 0 is no limit; a rate without a burst has
-	// a burst of one second.
+	// attributeLimits is a ratelimit.Overrides over the limits of the configuration.
 	attributeLimits = "limits"
 )
 
@@ -40,9 +37,9 @@ func (l *rateLimit) callerOf(ctx context.Context) caller {
 		return c
 	}
 	bounds := l.defaults
-	if overrides, ok := auth.GetAttribute(attributeLimits).(map[string]float64); ok && len(overrides) > 0 {
-		override(&bounds.key, &keyNames, overrides)
-		override(&bounds.project, &projectNames, overrides)
+	if overrides, ok := auth.GetAttribute(attributeLimits).(ratelimit.Overrides); ok && len(overrides) > 0 {
+		bounds.key.Override(ratelimit.Key, overrides)
+		bounds.project.Override(ratelimit.Project, overrides)
 	}
 	if id, ok := auth.GetAttribute(attributeKeyID).(string); ok && id != "" {
 		c.claims[c.n] = ratelimit.Claim{Subject: ratelimit.Subject{Kind: ratelimit.Key, ID: id}, Limits: bounds.key}
@@ -53,38 +50,4 @@ func (l *rateLimit) callerOf(ctx context.Context) caller {
 		c.n++
 	}
 	return c
-}
-
-type limitNames [len(ratelimit.Limits{})]struct{ rate, burst string }
-
-var (
-	keyNames     = namesOf(ratelimit.Key)
-	projectNames = namesOf(ratelimit.Project)
-)
-
-func namesOf(kind ratelimit.Kind) limitNames {
-	var names limitNames
-	for i := range names {
-		prefix := kind.String() + "_" + ratelimit.Measure(i).String() + "_"
-		names[i].rate, names[i].burst = prefix+"per_second", prefix+"burst"
-	}
-	return names
-}
-
-// override replaces the limits that are given. A value that no bucket can have is passed over: the configuration
-// stands.
-func override(limits *ratelimit.Limits, names *limitNames, given map[string]float64) {
-	for i := range limits {
-		rate, hasRate := given[names[i].rate]
-		burst, hasBurst := given[names[i].burst]
-		if hasRate && rate >= 0 && rate <= maxRate {
-			limits[i] = ratelimit.Limit{}
-			if rate > 0 {
-				limits[i] = ratelimit.Limit{Rate: rate, Burst: math.Ceil(rate)}
-			}
-		}
-		if hasBurst && burst >= 1 && burst <= maxRate && limits[i].Rate > 0 {
-			limits[i].Burst = math.Floor(burst)
-		}
-	}
 }

@@ -285,6 +285,15 @@ type ProjectCreate struct {
 	WorkspaceId openapi_types.UUID `json:"workspace_id"`
 }
 
+// ProjectLimits A project's own limits, over those that ingest is configured with.
+type ProjectLimits struct {
+	// Key What each key, or the project with all its keys, may send. A member that is absent is as configured.
+	Key *SubjectLimits `json:"key,omitempty"`
+
+	// Project What each key, or the project with all its keys, may send. A member that is absent is as configured.
+	Project *SubjectLimits `json:"project,omitempty"`
+}
+
 // ProjectPage defines model for ProjectPage.
 type ProjectPage struct {
 	Data    []Project `json:"data"`
@@ -303,6 +312,15 @@ type PromptRef struct {
 	Id      *string `json:"id"`
 	Name    *string `json:"name"`
 	Version *string `json:"version"`
+}
+
+// RateLimit defines model for RateLimit.
+type RateLimit struct {
+	// Burst At once after a rest; as much as in a second where it is absent.
+	Burst *int64 `json:"burst,omitempty"`
+
+	// Rate A second, in the long run; 0 is no limit.
+	Rate float64 `json:"rate"`
 }
 
 // Role defines model for Role.
@@ -465,6 +483,13 @@ type SpanPage struct {
 // Status defines model for Status.
 type Status string
 
+// SubjectLimits What each key, or the project with all its keys, may send. A member that is absent is as configured.
+type SubjectLimits struct {
+	Bytes    *RateLimit `json:"bytes,omitempty"`
+	Requests *RateLimit `json:"requests,omitempty"`
+	Spans    *RateLimit `json:"spans,omitempty"`
+}
+
 // ToolCall defines model for ToolCall.
 type ToolCall struct {
 	// Arguments JSON text where it was JSON.
@@ -599,6 +624,9 @@ type CreateProjectJSONRequestBody = ProjectCreate
 // UpdateProjectJSONRequestBody defines body for UpdateProject for application/json ContentType.
 type UpdateProjectJSONRequestBody = ProjectUpdate
 
+// SetProjectLimitsJSONRequestBody defines body for SetProjectLimits for application/json ContentType.
+type SetProjectLimitsJSONRequestBody = ProjectLimits
+
 // SetupJSONRequestBody defines body for Setup for application/json ContentType.
 type SetupJSONRequestBody = SetupRequest
 
@@ -646,6 +674,12 @@ type ServerInterface interface {
 	// UpdateProject Rename a project
 	// (PATCH /v1/projects/{project_id})
 	UpdateProject(c *gin.Context, projectId ProjectIDPath)
+	// GetProjectLimits Read what a project may send
+	// (GET /v1/projects/{project_id}/limits)
+	GetProjectLimits(c *gin.Context, projectId ProjectIDPath)
+	// SetProjectLimits Set what a project may send
+	// (PUT /v1/projects/{project_id}/limits)
+	SetProjectLimits(c *gin.Context, projectId ProjectIDPath)
 	// ListRuns List runs, newest first
 	// (GET /v1/runs)
 	ListRuns(c *gin.Context, params ListRunsParams)
@@ -967,6 +1001,56 @@ func (siw *ServerInterfaceWrapper) UpdateProject(c *gin.Context) {
 	}
 
 	siw.Handler.UpdateProject(c, projectId)
+}
+
+// GetProjectLimits operation middleware
+func (siw *ServerInterfaceWrapper) GetProjectLimits(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "project_id" -------------
+	var projectId ProjectIDPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "project_id", c.Param("project_id"), &projectId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter project_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetProjectLimits(c, projectId)
+}
+
+// SetProjectLimits operation middleware
+func (siw *ServerInterfaceWrapper) SetProjectLimits(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "project_id" -------------
+	var projectId ProjectIDPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "project_id", c.Param("project_id"), &projectId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter project_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.SetProjectLimits(c, projectId)
 }
 
 // ListRuns operation middleware
@@ -1356,6 +1440,8 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.POST(options.BaseURL+"/v1/projects", wrapper.CreateProject)
 	router.GET(options.BaseURL+"/v1/projects/:project_id", wrapper.GetProject)
 	router.PATCH(options.BaseURL+"/v1/projects/:project_id", wrapper.UpdateProject)
+	router.GET(options.BaseURL+"/v1/projects/:project_id/limits", wrapper.GetProjectLimits)
+	router.PUT(options.BaseURL+"/v1/projects/:project_id/limits", wrapper.SetProjectLimits)
 	router.GET(options.BaseURL+"/v1/runs", wrapper.ListRuns)
 	router.GET(options.BaseURL+"/v1/runs/:run_id", wrapper.GetRun)
 	router.GET(options.BaseURL+"/v1/runs/:run_id/spans", wrapper.ListSpans)
@@ -1925,6 +2011,85 @@ func (response UpdateProjectdefaultApplicationProblemPlusJSONResponse) VisitUpda
 	return err
 }
 
+type GetProjectLimitsRequestObject struct {
+	ProjectId ProjectIDPath `json:"project_id"`
+}
+
+type GetProjectLimitsResponseObject interface {
+	VisitGetProjectLimitsResponse(w http.ResponseWriter) error
+}
+
+type GetProjectLimits200JSONResponse ProjectLimits
+
+func (response GetProjectLimits200JSONResponse) VisitGetProjectLimitsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetProjectLimitsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetProjectLimitsdefaultApplicationProblemPlusJSONResponse) VisitGetProjectLimitsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SetProjectLimitsRequestObject struct {
+	ProjectId ProjectIDPath `json:"project_id"`
+	Body      *SetProjectLimitsJSONRequestBody
+}
+
+type SetProjectLimitsResponseObject interface {
+	VisitSetProjectLimitsResponse(w http.ResponseWriter) error
+}
+
+type SetProjectLimits200JSONResponse ProjectLimits
+
+func (response SetProjectLimits200JSONResponse) VisitSetProjectLimitsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SetProjectLimitsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response SetProjectLimitsdefaultApplicationProblemPlusJSONResponse) VisitSetProjectLimitsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListRunsRequestObject struct {
 	Params ListRunsParams
 }
@@ -2222,6 +2387,12 @@ type StrictServerInterface interface {
 	// UpdateProject Rename a project
 	// (PATCH /v1/projects/{project_id})
 	UpdateProject(ctx context.Context, request UpdateProjectRequestObject) (UpdateProjectResponseObject, error)
+	// GetProjectLimits Read what a project may send
+	// (GET /v1/projects/{project_id}/limits)
+	GetProjectLimits(ctx context.Context, request GetProjectLimitsRequestObject) (GetProjectLimitsResponseObject, error)
+	// SetProjectLimits Set what a project may send
+	// (PUT /v1/projects/{project_id}/limits)
+	SetProjectLimits(ctx context.Context, request SetProjectLimitsRequestObject) (SetProjectLimitsResponseObject, error)
 	// ListRuns List runs, newest first
 	// (GET /v1/runs)
 	ListRuns(ctx context.Context, request ListRunsRequestObject) (ListRunsResponseObject, error)
@@ -2714,6 +2885,76 @@ func (sh *strictHandler) UpdateProject(ctx *gin.Context, projectId ProjectIDPath
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(UpdateProjectResponseObject); ok {
 		if err := validResponse.VisitUpdateProjectResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetProjectLimits operation middleware
+func (sh *strictHandler) GetProjectLimits(ctx *gin.Context, projectId ProjectIDPath) {
+	var request GetProjectLimitsRequestObject
+
+	request.ProjectId = projectId
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetProjectLimits(ctx, request.(GetProjectLimitsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetProjectLimits")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetProjectLimitsResponseObject); ok {
+		if err := validResponse.VisitGetProjectLimitsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// SetProjectLimits operation middleware
+func (sh *strictHandler) SetProjectLimits(ctx *gin.Context, projectId ProjectIDPath) {
+	var request SetProjectLimitsRequestObject
+
+	request.ProjectId = projectId
+
+	var body SetProjectLimitsJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.SetProjectLimits(ctx, request.(SetProjectLimitsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "SetProjectLimits")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(SetProjectLimitsResponseObject); ok {
+		if err := validResponse.VisitSetProjectLimitsResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

@@ -81,6 +81,17 @@ func TestProblems(t *testing.T) {
 		{"time_out_of_range", http.MethodGet, runsOf + "&start_before=1600-01-01T00:00:00Z&start_after=9000-01-01T00:00:00Z", nil, []option{user}},
 		{"cursor_and_offset", http.MethodGet, runsOf + "&cursor=abc&offset=1", nil, []option{user}},
 		{"invalid_cursor", http.MethodGet, runsOf + "&cursor=abc", nil, []option{user}},
+		{
+			"limits_values", http.MethodPut, "/v1/projects/" + project.Id.String() + "/limits",
+			`{"key":{"requests":{"rate":-1},"spans":{"burst":5}},"project":{"spans":{"rate":"fast","burst":0},"runs":{"rate":1}},"user":{}}`,
+			[]option{user},
+		},
+		{
+			"limits_burst_without_rate", http.MethodPut, "/v1/projects/" + project.Id.String() + "/limits",
+			`{"key":{"requests":{"rate":0,"burst":5}},"project":{"bytes":{"rate":0,"burst":1}}}`,
+			[]option{user},
+		},
+		{"limits_scope", http.MethodPut, "/v1/projects/" + project.Id.String() + "/limits", `{}`, []option{bearer(ingest.Key)}},
 		{"limit_over", http.MethodGet, "/v1/projects?limit=501", nil, []option{user}},
 	} {
 		golden(t, test.name, steady(e.do(t, test.method, test.path, test.body, test.options...)))

@@ -76,6 +76,8 @@ func New(identities *identity.Service, runs Runs, log *slog.Logger) (*gin.Engine
 	private.POST("/projects", op.CreateProject)
 	private.GET("/projects/:project_id", op.GetProject)
 	private.PATCH("/projects/:project_id", op.UpdateProject)
+	private.GET("/projects/:project_id/limits", op.GetProjectLimits)
+	private.PUT("/projects/:project_id/limits", op.SetProjectLimits)
 
 	private.GET("/keys", op.ListKeys)
 	private.POST("/keys", op.CreateKey)

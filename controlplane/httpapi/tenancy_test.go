@@ -41,7 +41,8 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 		"run_id": noSuchID, "span_id": "00000000000000ff",
 	}
 	bodies := map[string]func(ids map[string]string) any{
-		"PATCH /v1/projects/:project_id": func(map[string]string) any { return map[string]string{"name": "mine"} },
+		"PATCH /v1/projects/:project_id":      func(map[string]string) any { return map[string]string{"name": "mine"} },
+		"PUT /v1/projects/:project_id/limits": func(map[string]string) any { return "{}" },
 		"POST /v1/keys": func(ids map[string]string) any {
 			return KeyCreate{ProjectId: uuid.MustParse(ids["project_id"]), Name: "mine", Scopes: []Scope{ScopeRunsRead}}
 		},
@@ -86,7 +87,7 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 		}
 	}
 	// The same requests succeed for the owner, those that change something last.
-	for _, method := range []string{http.MethodGet, http.MethodPatch, http.MethodPost, http.MethodDelete} {
+	for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodPatch, http.MethodPost, http.MethodDelete} {
 		for _, r := range requests {
 			if r.method == method {
 				w := ask(r, theirs, cookie(owner))

@@ -13,6 +13,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/looptrace/looptrace/internal/ratelimit"
 )
 
 // queryTimeout bounds a statement or transaction, the wait for a connection included.
@@ -313,6 +315,23 @@ func (s *store) renameProject(ctx context.Context, id uuid.UUID, name string, no
 		return Project{}, ErrNameTaken
 	}
 	return p, err
+}
+
+type limitsRow struct {
+	Limits ratelimit.Overrides
+}
+
+func (s *store) limits(ctx context.Context, project uuid.UUID) (ratelimit.Overrides, error) {
+	row, err := one[limitsRow](ctx, s, "read limits", `SELECT limits FROM projects WHERE id = @id`, pgx.NamedArgs{"id": project})
+	return row.Limits, err
+}
+
+func (s *store) setLimits(ctx context.Context, project uuid.UUID, limits ratelimit.Overrides, now time.Time) (ratelimit.Overrides, error) {
+	row, err := one[limitsRow](ctx, s, "set limits", `
+		UPDATE projects SET limits = @limits, updated_at = CASE WHEN limits = @limits THEN updated_at ELSE @now END
+		WHERE id = @id RETURNING limits`,
+		pgx.NamedArgs{"id": project, "limits": limits, "now": now})
+	return row.Limits, err
 }
 
 const keyColumns = `id, project_id, name, public_id, scopes, created_at, last_used_at, expires_at, revoked_at`

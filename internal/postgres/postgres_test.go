@@ -130,6 +130,14 @@ func TestConstraints(t *testing.T) {
 			},
 			code: checkViolation,
 		},
+		"limits are numbers": {
+			statements: []string{
+				"WITH o AS (INSERT INTO organizations (name) VALUES ('o') RETURNING id), " +
+					"w AS (INSERT INTO workspaces (organization_id, name) SELECT id, 'w' FROM o RETURNING id) " +
+					`INSERT INTO projects (workspace_id, name, limits) SELECT id, 'p', '{"project_spans_per_second": "5"}' FROM w`,
+			},
+			code: checkViolation,
+		},
 		"a session has a hash, not a token": {
 			statements: []string{
 				"WITH u AS (INSERT INTO users (email, password_hash) VALUES ('a@b', 'x') RETURNING id) " +
@@ -209,6 +217,11 @@ func TestKeyChangesAreNotified(t *testing.T) {
 		{name: "use", statement: "UPDATE api_keys SET last_used_at = now()", silent: true},
 		{name: "rename", statement: "UPDATE api_keys SET name = 'other'", silent: true},
 		{name: "revoke", statement: "UPDATE api_keys SET revoked_at = now()"},
+		{name: "another name of the project", statement: "UPDATE projects SET name = 'other'", silent: true},
+		{name: "the same limits of the project", statement: "UPDATE projects SET limits = '{}'", silent: true},
+		{name: "limits of a project whose keys are revoked", statement: `UPDATE projects SET limits = '{"key_spans_burst": 1}'`, silent: true},
+		{name: "restore", statement: "UPDATE api_keys SET revoked_at = NULL"},
+		{name: "limits of the project", statement: `UPDATE projects SET limits = '{"project_spans_per_second": 5}'`},
 		{name: "delete by cascade", statement: "DELETE FROM organizations"},
 	}
 	for _, step := range steps {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"testing"
@@ -164,6 +165,39 @@ func (s *story) refusalsOverGRPC(t *testing.T, name, reader string) {
 		_, err := ptraceotlp.NewGRPCClient(connection).Export(ctx, request)
 		assert.Equal(t, want, status.Code(err), "key %q: %v", key, err)
 	}
+}
+
+// limits gives the project a limit of its own in the browser; every door keeps to it, until it is taken away.
+func (s *story) limits(t *testing.T) {
+	doors := []string{
+		s.product.Ports.URL(product.Ingest) + "/v1/runs", s.product.Ports.URL(product.Ingest) + "/v1/traces",
+		s.product.Ports.URL(product.OTLPHTTP) + "/v1/traces", s.web() + "/v1/traces",
+	}
+	settings := map[string]any{"base": s.web(), "projectId": s.projectID, "rate": "0.001"}
+	s.browser.play(t, "limits", settings, nil)
+	ctx, cancel := context.WithTimeout(t.Context(), revokedWithin)
+	defer cancel()
+	for _, door := range doors {
+		require.NoError(t, product.Wait(ctx, func(ctx context.Context) error {
+			answer, err := product.Post(ctx, door, s.ingestKey, product.JSON, []byte(`{}`))
+			if err != nil || answer.Status != http.StatusTooManyRequests {
+				return errors.Join(err, fmt.Errorf("%s answers %d over the limit", door, answer.Status))
+			}
+			assert.NotEmpty(t, answer.Header.Get("Retry-After"), door)
+			assert.Equal(t, "1", answer.Header.Get("RateLimit-Limit"), door)
+			assert.Equal(t, "0", answer.Header.Get("RateLimit-Remaining"), door)
+			return nil
+		}))
+	}
+	delete(settings, "rate")
+	s.browser.play(t, "limits", settings, nil)
+	eventually(t, func(ctx context.Context) error {
+		answer, err := product.Post(ctx, doors[1], s.ingestKey, product.JSON, []byte(`{}`))
+		if err != nil || answer.Status != http.StatusAccepted {
+			return errors.Join(err, fmt.Errorf("%s answers %d without the limit", doors[1], answer.Status))
+		}
+		return nil
+	})
 }
 
 // revokedWithin is how long a revoked key may go on working.

@@ -1,3 +1,5 @@
-SELECT public_id, id::text, project_id::text, secret_sha256, scopes, expires_at, last_used_at, revoked_at IS NOT NULL
-FROM api_keys
-WHERE public_id = ANY (@public_ids::text[])
+SELECT k.public_id, k.id::text, k.project_id::text, k.secret_sha256, k.scopes, k.expires_at, k.last_used_at,
+       k.revoked_at IS NOT NULL, p.limits
+FROM api_keys k
+JOIN projects p ON p.id = k.project_id
+WHERE k.public_id = ANY (@public_ids::text[])

@@ -2,7 +2,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { client, unwrap } from "./client";
 import { ApiError } from "./problem";
 import { meKey } from "./queryClient";
-import type { Me } from "./types";
+import type { Me, ProjectLimits } from "./types";
 
 const setupKey = ["setup"] as const;
 
@@ -91,5 +91,33 @@ export function useUpdateProject(projectId: string) {
         client.PATCH("/v1/projects/{project_id}", { params: { path: { project_id: projectId } }, body }),
       ),
     onSuccess: () => queryClient.invalidateQueries({ queryKey: meKey }),
+  });
+}
+
+const limitsKey = (projectId: string) => ["limits", projectId] as const;
+
+/** GET /v1/projects/{project_id}/limits: the project's own, where they differ from the configuration of ingest. */
+export function useProjectLimits(projectId: string) {
+  return useQuery({
+    queryKey: limitsKey(projectId),
+    queryFn: ({ signal }) =>
+      unwrap(
+        client.GET("/v1/projects/{project_id}/limits", {
+          params: { path: { project_id: projectId } },
+          signal,
+        }),
+      ),
+  });
+}
+
+/** PUT /v1/projects/{project_id}/limits: replaces them all. */
+export function useSetProjectLimits(projectId: string) {
+  const queryClient = useQueryClient();
+  return useMutation({
+    mutationFn: (body: ProjectLimits) =>
+      unwrap(
+        client.PUT("/v1/projects/{project_id}/limits", { params: { path: { project_id: projectId } }, body }),
+      ),
+    onSuccess: (limits) => queryClient.setQueryData(limitsKey(projectId), limits),
   });
 }

@@ -225,6 +225,31 @@ export interface paths {
         patch: operations["updateProject"];
         trace?: never;
     };
+    "/v1/projects/{project_id}/limits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read what a project may send
+         * @description Only what differs from the configuration of ingest; an empty object where nothing does.
+         */
+        get: operations["getProjectLimits"];
+        /**
+         * Set what a project may send
+         * @description Scope `admin`. It replaces all of the project's own limits: what is absent is as ingest is configured.
+         *     It counts everywhere within 5 seconds.
+         */
+        put: operations["setProjectLimits"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/keys": {
         parameters: {
             query?: never;
@@ -468,6 +493,29 @@ export interface components {
         };
         ProjectUpdate: {
             name?: string;
+        };
+        /** @description A project's own limits, over those that ingest is configured with. */
+        ProjectLimits: {
+            key?: components["schemas"]["SubjectLimits"];
+            project?: components["schemas"]["SubjectLimits"];
+        };
+        /** @description What each key, or the project with all its keys, may send. A member that is absent is as configured. */
+        SubjectLimits: {
+            requests?: components["schemas"]["RateLimit"];
+            bytes?: components["schemas"]["RateLimit"];
+            spans?: components["schemas"]["RateLimit"];
+        };
+        RateLimit: {
+            /**
+             * Format: double
+             * @description A second, in the long run; 0 is no limit.
+             */
+            rate: number;
+            /**
+             * Format: int64
+             * @description At once after a rest; as much as in a second where it is absent.
+             */
+            burst?: number;
         };
         ProjectPage: {
             data: components["schemas"]["Project"][];
@@ -1251,6 +1299,56 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Project"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getProjectLimits: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectIDPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The project's own limits. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProjectLimits"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    setProjectLimits: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectIDPath"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProjectLimits"];
+            };
+        };
+        responses: {
+            /** @description The limits as they now are. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProjectLimits"];
                 };
             };
             default: components["responses"]["Problem"];

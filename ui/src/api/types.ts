@@ -5,6 +5,7 @@ type Schemas = components["schemas"];
 export type Me = Schemas["Me"];
 export type ProjectAccess = Schemas["ProjectAccess"];
 export type Project = Schemas["Project"];
+export type ProjectLimits = Schemas["ProjectLimits"];
 export type Key = Schemas["Key"];
 export type KeyWithSecret = Schemas["KeyWithSecret"];
 export type KeyCreate = Schemas["KeyCreate"];

@@ -6,7 +6,6 @@ import {
   Stack,
   Text,
   TextInput,
-  Title,
   useMantineColorScheme,
 } from "@mantine/core";
 import { useState } from "react";
@@ -17,9 +16,11 @@ import { CopyButton } from "@/components/CopyButton";
 import { Page } from "@/components/Page";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import { allows, useProject } from "@/components/useProject";
+import { Limits } from "./Limits";
+import { Section } from "./Section";
 import classes from "./SettingsPage.module.css";
 
-/** The project's name, new projects, the API and the theme. */
+/** The project's name and limits, new projects, the API and the theme. */
 export function SettingsPage() {
   const project = useProject();
   if (!project) return null;
@@ -27,6 +28,7 @@ export function SettingsPage() {
     <Page title="Settings" context={`${project.organization_name} · ${project.workspace_name}`}>
       <div className={classes.sections}>
         <Rename key={project.id} project={project} />
+        <Limits key={`limits-${project.id}`} project={project} />
         <Create project={project} />
         <Section title="API" what="Everything this page does, a program can do.">
           <Stack gap={4} align="flex-start">
@@ -41,29 +43,6 @@ export function SettingsPage() {
         <Theme />
       </div>
     </Page>
-  );
-}
-
-interface SectionProps {
-  id?: string;
-  title: string;
-  what: string;
-  children: React.ReactNode;
-}
-
-function Section({ id, title, what, children }: SectionProps) {
-  return (
-    <section id={id} className={classes.section}>
-      <div>
-        <Title order={2} size="h5">
-          {title}
-        </Title>
-        <Text size="sm" c="dimmed">
-          {what}
-        </Text>
-      </div>
-      <div>{children}</div>
-    </section>
   );
 }
 

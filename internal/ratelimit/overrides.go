@@ -1,0 +1,47 @@
+package ratelimit
+
+import "math"
+
+// MaxRate bounds rates and bursts, so that the counters hold a year of use.
+const MaxRate = 1e12
+
+// Overrides are single limits that go over those of a configuration, by [RateName] and [BurstName]. A rate of 0 is
+// no limit; a rate without a burst has a burst of one second.
+type Overrides = map[string]float64
+
+type overrideNames struct{ rate, burst string }
+
+// names of the overrides, made once: they are looked up for every request.
+var names = func() (names [kinds][measures]overrideNames) {
+	for kind := range names {
+		for measure := range names[kind] {
+			prefix := Kind(kind).String() + "_" + Measure(measure).String() + "_"
+			names[kind][measure] = overrideNames{rate: prefix + "per_second", burst: prefix + "burst"}
+		}
+	}
+	return names
+}()
+
+// RateName is the name of an override of a rate, such as project_spans_per_second.
+func RateName(k Kind, m Measure) string { return names[k][m].rate }
+
+// BurstName is the name of an override of a burst, such as project_spans_burst.
+func BurstName(k Kind, m Measure) string { return names[k][m].burst }
+
+// Override replaces the limits that are given for the kind. A value that no bucket can have is passed over: the
+// limit stands as it was.
+func (l *Limits) Override(k Kind, given Overrides) {
+	for i := range l {
+		rate, hasRate := given[names[k][i].rate]
+		burst, hasBurst := given[names[k][i].burst]
+		if hasRate && rate >= 0 && rate <= MaxRate {
+			l[i] = Limit{}
+			if rate > 0 {
+				l[i] = Limit{Rate: rate, Burst: math.Ceil(rate)}
+			}
+		}
+		if hasBurst && burst >= 1 && burst <= MaxRate && l[i].Rate > 0 {
+			l[i].Burst = math.Floor(burst)
+		}
+	}
+}

@@ -1,0 +1,32 @@
+import { describe, expect, it } from "vitest";
+import { fieldsOf, limitsOf, sameFields } from "./limits";
+
+describe("limits", () => {
+  it("shows what is set, zeros included, and sends it back unchanged", () => {
+    const limits = {
+      key: { requests: { rate: 0 } },
+      project: { bytes: { rate: 0.5, burst: 10 }, spans: { rate: 100 } },
+    };
+    const fields = fieldsOf(limits);
+    expect(fields).toEqual({
+      "key.requests.rate": "0",
+      "project.bytes.rate": "0.5",
+      "project.bytes.burst": "10",
+      "project.spans.rate": "100",
+    });
+    expect(limitsOf(fields)).toEqual(limits);
+  });
+
+  it("sends nothing for empty fields", () => {
+    expect(fieldsOf({})).toEqual({});
+    expect(limitsOf({})).toEqual({});
+    expect(limitsOf({ "key.spans.burst": "5" })).toEqual({ key: { spans: { burst: 5 } } });
+  });
+
+  it("tells whether anything was changed", () => {
+    expect(sameFields({}, {})).toBe(true);
+    expect(sameFields({ "key.spans.rate": "1" }, { "key.spans.rate": "1.0" })).toBe(true);
+    expect(sameFields({ "key.spans.rate": "1" }, {})).toBe(false);
+    expect(sameFields({}, { "key.spans.rate": "0" })).toBe(false);
+  });
+});
