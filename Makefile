@@ -99,14 +99,14 @@ faults: build ## Kill, fill, overload and cut off the product, and read back eve
 bench: build ## Measure: accepted-to-visible latency and idle memory
 	$(GO) test -count=1 -timeout 30m -run '^TestBench$$' -v ./test/bench
 
-# BENCH_PARTS chooses of: accept,store. BENCH_ROUNDS, BENCH_SECONDS (of accepting), BENCH_SPANS (of storing) and
+# BENCH_PARTS chooses of: accept,store,limit. BENCH_ROUNDS, BENCH_SECONDS (of accepting), BENCH_SPANS (of storing) and
 # BENCH_SETTLE_SECONDS say how much, BENCH_LOAD=loadgen|agents which load alone is stored, BENCH_ONLY=ours leaves out
 # the stock parts, BENCH_BROKER=kafka takes Apache Kafka instead of the embedded broker, BENCH_PROFILE=folder writes
 # perf's profiles of the collectors that store. LOOPTRACE_REALDATA is the folder of recorded runs that the load of real
 # agents is made of.
 .PHONY: bench-ingest
 bench-ingest: engines collector _build/looptrace _build/anchor/otelcol-anchor ## Measure ingest beside a collector of stock parts, as medians and ratios
-	BENCH_PARTS=$${BENCH_PARTS:-accept,store} $(GO) test -count=1 -timeout 3h -run '^TestIngest$$' -v ./test/bench
+	BENCH_PARTS=$${BENCH_PARTS:-accept,store,limit} $(GO) test -count=1 -timeout 3h -run '^TestIngest$$' -v ./test/bench
 
 _build/anchor/otelcol-anchor: test/bench/anchor/builder-config.yaml
 	@mkdir -p _build

@@ -49,6 +49,7 @@ func TestIngest(t *testing.T) {
 	}{
 		{"accept", b.accept},
 		{"store", b.store},
+		{"limit", b.limit},
 	}
 	for _, part := range parts {
 		if slices.Contains(chosen, part.name) {

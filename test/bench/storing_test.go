@@ -43,18 +43,12 @@ type chain struct {
 
 // chains are the systems whose storing is measured.
 func (b *ingestBench) chains() []chain {
-	ours := func(name string, start func(*rig) loadgen.Target) chain {
-		return chain{
-			name: name, start: start, database: "looptrace", table: "spans",
-			distinct: "SELECT uniqExact(project_id, run_id, span_id) FROM spans", runs: "runs",
-		}
-	}
 	chains := []chain{
 		{
 			name: "stock", start: (*rig).startStock, database: "anchor", table: "otel_traces",
 			distinct: "SELECT uniqExact(TraceId, SpanId) FROM otel_traces",
 		},
-		ours("ours", func(r *rig) loadgen.Target { return b.startOurs(r) }),
+		ours("ours", b.startOurs),
 		ours("no index", func(r *rig) loadgen.Target {
 			target := b.startOurs(r)
 			conn := r.openClickHouse("looptrace")
@@ -73,6 +67,14 @@ func (b *ingestBench) chains() []chain {
 		return chains[1:]
 	}
 	return chains
+}
+
+// ours is a way of storing by the product.
+func ours(name string, start func(*rig) loadgen.Target) chain {
+	return chain{
+		name: name, start: start, database: "looptrace", table: "spans",
+		distinct: "SELECT uniqExact(project_id, run_id, span_id) FROM spans", runs: "runs",
+	}
 }
 
 // startOurs starts the product's two collectors as for several machines, which mirrors the stock chain.

@@ -11,6 +11,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"go.opentelemetry.io/collector/pdata/ptrace"
+	"go.opentelemetry.io/collector/pdata/ptrace/ptraceotlp"
 )
 
 // Connections send at once, each in a closed loop: the next request goes out when the last one is answered.
@@ -87,6 +90,21 @@ func (l *Load) Send(ctx context.Context, target Target, spans int) Sent {
 	total.Elapsed = time.Since(begin)
 	slices.Sort(total.Answers)
 	return total
+}
+
+// Make returns requests of so many spans or somewhat more, as they would be sent.
+func (l *Load) Make(spans int) ([]ptrace.Traces, error) {
+	var requests []ptrace.Traces
+	for n, made := 0, 0; made < spans; n++ {
+		s := l.stencils[n%len(l.stencils)]
+		request := ptraceotlp.NewExportRequest()
+		if err := request.UnmarshalProto(s.fill(l.ids, l.numbers.Add(1)-1, time.Now())); err != nil {
+			return nil, fmt.Errorf("decode a request: %w", err)
+		}
+		requests = append(requests, request.Traces())
+		made += len(s.spans)
+	}
+	return requests, nil
 }
 
 // sendOn sends on one connection. claimed is what all connections have sent without being refused.

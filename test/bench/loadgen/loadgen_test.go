@@ -120,6 +120,16 @@ func TestSendingEnds(t *testing.T) {
 	assert.Zero(t, load.Send(ctx, Target{URL: "http://127.0.0.1:1"}, 100).Spans)
 }
 
+func TestMake(t *testing.T) {
+	t.Parallel()
+	load, err := Spans()
+	require.NoError(t, err)
+	requests, err := load.Make(950)
+	require.NoError(t, err)
+	require.Len(t, requests, 10)
+	verify(t, Sent{Spans: 1000, Traces: 40, Answers: make([]time.Duration, 10)}, requests)
+}
+
 func TestQuantile(t *testing.T) {
 	t.Parallel()
 	s := &Sent{Answers: []time.Duration{1, 2, 3, 4, 5}}

@@ -1,0 +1,139 @@
+package bench
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/looptrace/looptrace/internal/clickhouse"
+	"github.com/looptrace/looptrace/internal/runmodel"
+	"github.com/looptrace/looptrace/test/bench/compare"
+	"github.com/looptrace/looptrace/test/bench/loadgen"
+	"github.com/looptrace/looptrace/test/product"
+)
+
+const (
+	// readySpans is what a batch of the store worker holds where there is more to store: max_batch_bytes of
+	// deploy/store.yaml, in spans of this load.
+	readySpans = 18_000
+	// readyBatches differ in their text; they are inserted in turn, each time as other runs.
+	readyBatches = 3
+)
+
+// readyBatch is rows that need only be inserted.
+type readyBatch struct {
+	spans    []runmodel.Span
+	contents []runmodel.Content
+	bounds   []clickhouse.Bounds
+	runs     []runmodel.Run
+}
+
+func makeReady(t *testing.T, load *loadgen.Load, project uuid.UUID) *readyBatch {
+	t.Helper()
+	requests, err := load.Make(readySpans)
+	require.NoError(t, err)
+	var rows runmodel.Rows
+	for _, td := range requests {
+		for _, rs := range td.ResourceSpans().All() {
+			rs.Resource().Attributes().PutStr(runmodel.KeyProjectID, project.String())
+		}
+		require.NoError(t, rows.Add(td))
+	}
+	ready := &readyBatch{spans: rows.Spans, contents: rows.Contents}
+	byRun := map[uuid.UUID][]runmodel.Span{}
+	for _, span := range rows.Spans {
+		byRun[span.RunID] = append(byRun[span.RunID], span)
+	}
+	for id, spans := range byRun {
+		run := runmodel.Totals(spans)
+		ready.runs = append(ready.runs, run)
+		ready.bounds = append(ready.bounds, clickhouse.Bounds{
+			ProjectID: project, RunID: id, FirstStart: run.StartTime, LastStart: run.StartTime, FirstBatch: 1, LastBatch: 1,
+		})
+	}
+	return ready
+}
+
+// renew makes other runs of the batch: n is never the same. It stands where ClickHouse looks first when it sorts UUIDs,
+// so that the same text does not come to lie side by side.
+func (r *readyBatch) renew(n uint32) {
+	renew := func(id *uuid.UUID) { binary.BigEndian.PutUint32(id[8:], n) }
+	for i := range r.spans {
+		renew(&r.spans[i].RunID)
+	}
+	for i := range r.contents {
+		renew(&r.contents[i].RunID)
+	}
+	for i := range r.bounds {
+		renew(&r.bounds[i].RunID)
+	}
+	for i := range r.runs {
+		renew(&r.runs[i].RunID)
+	}
+}
+
+// insert writes the batch as the exporter does: the runs after all else.
+func (r *readyBatch) insert(ctx context.Context, conn driver.Conn) error {
+	group, groupContext := errgroup.WithContext(ctx)
+	group.Go(func() error { return clickhouse.InsertContents(groupContext, conn, r.contents) })
+	group.Go(func() error { return clickhouse.InsertSpans(groupContext, conn, r.spans) })
+	group.Go(func() error { return clickhouse.InsertBounds(groupContext, conn, r.bounds) })
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	return clickhouse.InsertRuns(ctx, conn, r.runs)
+}
+
+// limit measures how near storing from end to end comes to inserting rows that are ready, into the same tables with
+// the same client and nothing else to do.
+func (b *ingestBench) limit(t *testing.T) {
+	load, err := loadgen.Spans()
+	require.NoError(t, err)
+	table := &compare.Table{Base: "insert alone", Title: fmt.Sprintf(
+		"LIMIT: %d spans through door, queue and worker, against inserting rows that are ready, %d spans at once", b.spans, readySpans)}
+	b.tables = append(b.tables, table)
+	for round := range b.rounds {
+		t.Run(fmt.Sprintf("%d/insert", round+1), func(t *testing.T) {
+			table.Add("insert alone", b.measureInserting(t, load)...)
+		})
+		t.Run(fmt.Sprintf("%d/ours", round+1), func(t *testing.T) {
+			table.Add("ours", b.measureStoring(t, ours("ours", b.startOurs), load, b.spans)...)
+		})
+	}
+}
+
+func (b *ingestBench) measureInserting(t *testing.T, load *loadgen.Load) []compare.Figure {
+	t.Helper()
+	r := newRig(t)
+	r.startClickHouse()
+	r.migrateClickHouse()
+	r.processes = append(r.processes, product.Process{PID: os.Getpid(), Name: storeProcess}) // it inserts
+	conn := r.openClickHouse("looptrace")
+	var ready [readyBatches]*readyBatch
+	for i := range ready {
+		ready[i] = makeReady(t, load, uuid.New())
+		require.NoError(t, ready[i].insert(t.Context(), conn)) // warms up
+	}
+	before, begin := r.usage(), time.Now()
+	spans := 0
+	for n := uint32(1); spans < b.spans; n++ {
+		batch := ready[n%readyBatches]
+		batch.renew(n)
+		require.NoError(t, batch.insert(t.Context(), conn))
+		spans += len(batch.spans)
+	}
+	elapsed := time.Since(begin)
+	b.awaitMerges(t, conn)
+	after := r.usage()
+	figures := append([]compare.Figure{{Name: "stored spans/s", Value: float64(spans) / elapsed.Seconds()}},
+		perMillion(before, after, spans)...)
+	return append(figures, bytesOnDisk(t, conn, spans+readyBatches*len(ready[0].spans))...)
+}
