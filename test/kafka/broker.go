@@ -105,22 +105,20 @@ func (b *Broker) format(tb testing.TB, properties []string) {
 	if out, err := format.CombinedOutput(); err != nil {
 		tb.Fatalf("format the folder of Kafka: %v\n%s", err, out)
 	}
-	tb.Cleanup(func() {
-		if b.cmd != nil {
-			b.Kill(tb)
-		}
-	})
+	tb.Cleanup(func() { b.Kill(tb) })
 }
 
 // Resume starts a stopped broker again, on its address and its data, and waits until it answers.
 func (b *Broker) Resume(tb testing.TB) { tb.Helper(); Resume(tb, b) }
 
-// Resume starts stopped brokers again at once, on their addresses and their data, and waits until all answer: of
-// three, one alone never does.
+// Resume starts those of the brokers that are stopped again at once, on their addresses and their data, and waits
+// until all answer: of three, one alone never does.
 func Resume(tb testing.TB, brokers ...*Broker) {
 	tb.Helper()
 	for _, b := range brokers {
-		b.launch(tb)
+		if b.cmd == nil {
+			b.launch(tb)
+		}
 	}
 	ctx, cancel := context.WithTimeout(tb.Context(), startTimeout)
 	defer cancel()
@@ -150,8 +148,13 @@ func (b *Broker) launch(tb testing.TB) {
 // Stop lets the broker shut down in order.
 func (b *Broker) Stop(tb testing.TB) { tb.Helper(); b.end(tb, syscall.SIGTERM) }
 
-// Kill ends the broker at once.
-func (b *Broker) Kill(tb testing.TB) { tb.Helper(); b.end(tb, syscall.SIGKILL) }
+// Kill ends the broker at once. One that is stopped is left alone.
+func (b *Broker) Kill(tb testing.TB) {
+	tb.Helper()
+	if b.cmd != nil {
+		b.end(tb, syscall.SIGKILL)
+	}
+}
 
 // watch ends the broker when this process is gone, however it ended: the pipe is closed then.
 func (b *Broker) watch(tb testing.TB) {
@@ -211,9 +214,6 @@ func (b *Broker) java(ctx context.Context, arguments ...string) *exec.Cmd {
 func (b *Broker) configuration() string { return filepath.Join(b.folder, "server.properties") }
 
 func (b *Broker) output() string { return filepath.Join(b.folder, "output") }
-
-// PID is the broker's process id while it runs.
-func (b *Broker) PID() int { return b.cmd.Process.Pid }
 
 // fetched returns the folder with the jars.
 func fetched(tb testing.TB) string {

@@ -123,8 +123,9 @@ func (c *Client) post(ctx context.Context, door Door, body []byte) bool {
 
 // try posts a body to the next process, and to the others where no connection is to be had: then nothing was sent.
 func (c *Client) try(ctx context.Context, door Door, body []byte) (answer product.Answer, err error) {
-	for range c.Ports {
-		ports := c.Ports[c.turn.Add(1)%uint64(len(c.Ports))]
+	turn := c.turn.Add(1)
+	for i := range uint64(len(c.Ports)) {
+		ports := c.Ports[(turn+i)%uint64(len(c.Ports))]
 		answer, err = product.Post(ctx, door.url(ports), c.Key, door.contentType(), body)
 		if !errors.Is(err, syscall.ECONNREFUSED) {
 			return answer, err

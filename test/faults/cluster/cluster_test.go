@@ -1,0 +1,408 @@
+// Package cluster does to a product that is spread over processes of ingest and of store, over three Kafka brokers and
+// ClickHouse behind a network, what test/faults does to one machine: deploy/ingest.yaml and deploy/store.yaml twice
+// each, as they are.
+package cluster
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/looptrace/looptrace/test/engines"
+	"github.com/looptrace/looptrace/test/faults/report"
+	"github.com/looptrace/looptrace/test/kafka"
+	"github.com/looptrace/looptrace/test/product"
+	"github.com/looptrace/looptrace/test/product/load"
+)
+
+const (
+	topic = "looptrace.spans"
+	group = "looptrace-store"
+
+	// patience is how long a part is waited for before the test gives up. Times are reported; only one past patience
+	// fails.
+	patience = 2 * time.Minute
+	// visibleWithin is what the definition of loss allows: not readable so long after the recovery.
+	visibleWithin = time.Minute
+)
+
+// scaled chooses between what CI has time for and what FAULTS=full asks for.
+func scaled[T any](short, full T) T {
+	if os.Getenv("FAULTS") == "full" {
+		return full
+	}
+	return short
+}
+
+func TestCluster(t *testing.T) {
+	s := newSite(t, kafka.StartCluster(t))
+	t.Run("kill", s.testKill)
+	t.Run("rebalance", s.testRebalance)
+	t.Run("zombie", s.testZombie)
+	t.Run("slow store", s.testSlowStore)
+	t.Run("store killed in an insert", s.testKilledInsert)
+	t.Run("rolling restart", s.testRollingRestart)
+	t.Run("twice", s.testTwice)
+	t.Run("stop without a queue", s.testStopWithoutQueue)
+	t.Run("without PostgreSQL", s.testWithoutPostgres)
+}
+
+// site is the product in its parts.
+type site struct {
+	postgres   *engines.Server
+	clickhouse *engines.Server
+	brokers    []*kafka.Broker
+	admin      *kadm.Client
+
+	ingests []*process
+	// workers are those of the store. The first one has an instance id, the second one has none.
+	workers []*worker
+	// spare is a worker that does not run at first.
+	spare *worker
+
+	account *product.Account
+	api     string
+}
+
+// worker is a process of the store and what stands between it and ClickHouse.
+type worker struct {
+	*process
+
+	proxy *proxy
+}
+
+func newSite(t *testing.T, brokers []*kafka.Broker) *site {
+	t.Helper()
+	addresses := make([]string, len(brokers))
+	for i, b := range brokers {
+		addresses[i] = b.Address
+	}
+	s := newSiteOver(t, addresses)
+	s.brokers = brokers
+	return s
+}
+
+// newSiteOver starts all but the queue.
+func newSiteOver(t *testing.T, queue []string) *site {
+	t.Helper()
+	s := &site{}
+	var databaseName, storeName string
+	s.postgres, databaseName = engines.PostgresServer(t)
+	s.clickhouse, storeName = engines.ClickHouseServer(t)
+	client, err := kgo.NewClient(kgo.SeedBrokers(queue...))
+	require.NoError(t, err)
+	t.Cleanup(client.Close)
+	s.admin = kadm.NewClient(client)
+
+	built, err := product.New(t.TempDir())
+	require.NoError(t, err)
+	logs := t.TempDir()
+	brokersAre := "KAFKA_BROKERS=" + strings.Join(queue, ",")
+	databaseIs, storeIs := "DATABASE_URL="+s.postgres.URL(databaseName), "CLICKHOUSE_URL="+s.clickhouse.URL(storeName)
+	program := func(name string) string { return filepath.Join(built.Root, "_build", name) }
+
+	migrate := exec.CommandContext(t.Context(), program("looptrace"), "migrate")
+	migrate.Env = append(os.Environ(), brokersAre, databaseIs, storeIs)
+	out, err := migrate.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+
+	start := func(name, program, configuration string, env ...string) *process {
+		ports, err := product.FreePorts()
+		require.NoError(t, err)
+		p := &process{
+			name: name, path: program, log: filepath.Join(logs, name+".log"), ports: ports,
+			args: []string{filepath.Base(program)},
+			env: append([]string{
+				brokersAre,
+				"INGEST_ADDR=" + ports.Addr(product.Ingest),
+				"OTLP_GRPC_ADDR=" + ports.Addr(product.OTLPGRPC),
+				"OTLP_HTTP_ADDR=" + ports.Addr(product.OTLPHTTP),
+				"HEALTH_ADDR=" + ports.Addr(product.CollectorHealth),
+				"METRICS_PORT=" + strings.TrimPrefix(ports.Addr(product.CollectorMetrics), "127.0.0.1:"),
+				"API_ADDR=" + ports.Addr(product.API),
+			}, env...),
+		}
+		if configuration != "" {
+			p.args = append(p.args, "--config", filepath.Join(built.Root, "deploy", configuration))
+		}
+		t.Cleanup(func() { p.end(t) })
+		return p
+	}
+	for i := range 2 {
+		name := fmt.Sprintf("ingest-%d", i+1)
+		s.ingests = append(s.ingests, start(name, program("looptrace-collector"), "ingest.yaml", databaseIs, "KAFKA_INSTANCE_ID="+name))
+	}
+	direct, err := url.Parse(s.clickhouse.URL(storeName))
+	require.NoError(t, err)
+	store := func(name, instance string) *worker {
+		proxy := startProxy(t, direct.Host)
+		through := *direct
+		through.Host = proxy.address
+		return &worker{proxy: proxy, process: start(name, program("looptrace-collector"), "store.yaml",
+			"CLICKHOUSE_URL="+through.String(), "KAFKA_INSTANCE_ID="+instance)}
+	}
+	s.workers = []*worker{store("store-1", "store-1"), store("store-2", "")}
+	s.spare = store("store-3", "")
+	secret := make([]byte, 32)
+	_, _ = rand.Read(secret) // it never fails
+	api := start("controlplane", program("looptrace-controlplane"), "", databaseIs, storeIs, "SESSION_SECRET="+hex.EncodeToString(secret))
+	s.api = api.ports.URL(product.API)
+
+	api.start(t)
+	s.startAll(t)
+	wait(t, func(ctx context.Context) (err error) {
+		s.account, err = product.Setup(ctx, s.api)
+		return err
+	})
+	return s
+}
+
+// startAll starts what does not run and takes away what the proxies do.
+func (s *site) startAll(t *testing.T) {
+	t.Helper()
+	s.setStore(fault{})
+	s.clickhouse.Start(t)
+	s.postgres.Start(t)
+	kafka.Resume(t, s.brokers...)
+	for _, p := range s.ingests {
+		p.start(t)
+	}
+	for _, w := range s.workers {
+		w.start(t)
+	}
+}
+
+// setStore does the same to the way of every worker to ClickHouse.
+func (s *site) setStore(f fault) {
+	for _, w := range append(s.workers[:len(s.workers):len(s.workers)], s.spare) {
+		w.proxy.set(f)
+	}
+}
+
+// processes are those of ingest and store that run.
+func (s *site) processes() ([]product.Process, error) {
+	var running []product.Process
+	for _, p := range append(s.ingests[:len(s.ingests):len(s.ingests)], s.workers[0].process, s.workers[1].process, s.spare.process) {
+		if child := p.running(); child != nil {
+			running = append(running, child.Process())
+		}
+	}
+	return running, nil
+}
+
+// awaitStored waits until the group has stored all that is in the topic now: its offsets are committed behind it.
+func (s *site) awaitStored(t *testing.T) {
+	t.Helper()
+	var ends kadm.ListedOffsets
+	wait(t, func(ctx context.Context) (err error) {
+		ends, err = s.admin.ListEndOffsets(ctx, topic)
+		if err == nil {
+			err = ends.Error()
+		}
+		return err
+	})
+	wait(t, func(ctx context.Context) error {
+		committed, err := s.admin.FetchOffsets(ctx, group)
+		if err != nil {
+			return err
+		}
+		for partition, end := range ends[topic] {
+			if at, _ := committed.Lookup(topic, partition); at.At < end.Offset {
+				return fmt.Errorf("partition %d is stored to %d of %d", partition, at.At, end.Offset)
+			}
+		}
+		return nil
+	})
+}
+
+// process is one that the test starts, stops, kills and starts again, as an orchestrator does.
+type process struct {
+	name, path, log string
+	args, env       []string
+	ports           product.Ports
+
+	mu    sync.Mutex
+	child *product.Child
+}
+
+// running is the child, nil when there is none.
+func (p *process) running() *product.Child {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.child
+}
+
+// start starts the process unless it runs, and waits for nothing.
+func (p *process) start(t *testing.T) {
+	t.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.child != nil && p.child.Ended() == nil {
+		return
+	}
+	cmd := &exec.Cmd{Path: p.path, Args: p.args, Env: append(os.Environ(), p.env...)}
+	child, err := product.StartChild(cmd, p.name, p.log)
+	require.NoError(t, err)
+	p.child = child
+}
+
+// kill ends the process at once. It must run: one that has ended by itself has failed.
+func (p *process) kill(t *testing.T) {
+	t.Helper()
+	child := p.take(t)
+	child.Kill()
+}
+
+// stop ends the process in order and returns how long that took.
+func (p *process) stop(t *testing.T) time.Duration {
+	t.Helper()
+	child := p.take(t)
+	begin := time.Now()
+	require.NoError(t, child.Stop(patience))
+	return time.Since(begin)
+}
+
+func (p *process) take(t *testing.T) *product.Child {
+	t.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	require.NotNil(t, p.child, "%s does not run", p.name)
+	require.NoError(t, p.child.Ended())
+	child := p.child
+	p.child = nil
+	return child
+}
+
+func (p *process) signal(t *testing.T, signal syscall.Signal) {
+	t.Helper()
+	child := p.running()
+	require.NoError(t, child.Ended())
+	require.NoError(t, syscall.Kill(child.Process().PID, signal))
+}
+
+// end ends the process with the test. A failed test shows the end of its log.
+func (p *process) end(t *testing.T) {
+	if child := p.running(); child != nil {
+		child.Kill()
+	}
+	if !t.Failed() {
+		return
+	}
+	const most = 8 << 10
+	log, err := os.ReadFile(p.log)
+	t.Logf("--- %s: %v\n%s", p.name, err, log[max(0, len(log)-most):])
+}
+
+// row is a row of the report that is being filled, with a project and a load of its own.
+type row struct {
+	report.Row
+
+	site    *site
+	client  *load.Client
+	account *product.Account
+	reader  product.Reader
+
+	stopSending func()
+	stopWatch   func() product.Memory
+}
+
+// newRow begins a row: clients begin to send, and memory is watched.
+func (s *site) newRow(t *testing.T, name, injected string, change ...func(*load.Client)) *row {
+	t.Helper()
+	s.startAll(t) // a row that failed may have left something away
+	r := &row{Row: report.Row{Name: name, Injected: injected}, site: s}
+	var err error
+	r.account, err = s.account.NewProject(t.Context(), rand.Text())
+	require.NoError(t, err)
+	key, err := r.account.Key(t.Context(), "faults", "ingest:write", "runs:read")
+	require.NoError(t, err)
+	r.client = &load.Client{
+		Ports: []product.Ports{s.ingests[0].ports, s.ingests[1].ports}, Key: key,
+		SpansPerSecond: scaled(500, 5000), Shape: load.Shape{Spans: 25, Parts: 2}, Ledger: &load.Ledger{},
+	}
+	for _, c := range change {
+		c(r.client)
+	}
+	r.reader = product.Reader{Base: s.api, Key: key}
+	r.awaitAccepting(t) // each door has verified the key once
+
+	ctx, cancel := context.WithCancel(t.Context())
+	var sending sync.WaitGroup
+	sending.Go(func() { r.client.Send(ctx) })
+	r.stopSending = func() {
+		cancel()
+		sending.Wait()
+	}
+	r.stopWatch = sync.OnceValue(product.WatchMemory(s.processes))
+	t.Cleanup(func() {
+		r.stopSending()
+		r.stopWatch()
+	})
+	return r
+}
+
+// awaitAccepting waits until every door of every ingest accepts.
+func (r *row) awaitAccepting(t *testing.T) {
+	t.Helper()
+	for _, p := range r.site.ingests {
+		one := &load.Client{Ports: []product.Ports{p.ports}, Key: r.client.Key, Shape: r.client.Shape, Ledger: r.client.Ledger}
+		for _, door := range load.Doors() {
+			wait(t, func(ctx context.Context) error { return one.One(ctx, door) })
+		}
+	}
+}
+
+// awaitBack notes how long after begin every door accepts, and how long after it all is stored that came until then.
+func (r *row) awaitBack(t *testing.T, begin time.Time) {
+	t.Helper()
+	r.awaitAccepting(t)
+	r.Accepts = append(r.Accepts, time.Since(begin))
+	r.site.awaitStored(t)
+	r.Visible = append(r.Visible, time.Since(begin))
+}
+
+// verify ends the load, reads back all that was acknowledged, and prints the row.
+func (r *row) verify(t *testing.T) {
+	t.Helper()
+	r.stopSending()
+	r.site.awaitStored(t)
+	r.PeakRSS = r.stopWatch().Sum
+	runs := r.client.Ledger.Runs(0)
+	r.Acknowledge(runs)
+	err := r.Differ(load.Verify(t.Context(), r.reader, r.account.ProjectID, runs, visibleWithin))
+	r.Print(t)
+	require.NotEmpty(t, runs, "nothing was acknowledged")
+	require.NoError(t, err)
+	require.Empty(t, r.client.Ledger.Refusals(), "a valid request was refused for good")
+}
+
+// wait waits for a condition with patience.
+func wait(t *testing.T, condition func(context.Context) error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	require.NoError(t, product.Wait(ctx, condition))
+}
+
+// pause lets the load go on for a while.
+func pause(t *testing.T, d time.Duration) {
+	t.Helper()
+	select {
+	case <-time.After(d):
+	case <-t.Context().Done():
+	}
+}

@@ -1,0 +1,62 @@
+package cluster
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// TestQueueErrors lets a broker answer with errors that a real one cannot be made to give on demand. Processes of
+// ingest and store are the real ones.
+func TestQueueErrors(t *testing.T) {
+	queue, err := kfake.NewCluster(kfake.NumBrokers(3), kfake.BrokerConfigs(map[string]string{"message.max.bytes": fmt.Sprint(64 << 20)}))
+	require.NoError(t, err)
+	t.Cleanup(queue.Close)
+	s := newSiteOver(t, queue.ListenAddrs())
+	for _, c := range []struct {
+		name   string
+		keys   []kmsg.Key
+		errors []*kerr.Error
+	}{
+		{
+			"fetches of one partition fail", []kmsg.Key{kmsg.Fetch},
+			[]*kerr.Error{kerr.UnknownServerError, kerr.KafkaStorageError, kerr.NotLeaderForPartition, kerr.UnknownLeaderEpoch},
+		},
+		// Both come when the record is in the log.
+		{"produces time out after the append", []kmsg.Key{kmsg.Produce}, []*kerr.Error{kerr.RequestTimedOut, kerr.NotEnoughReplicasAfterAppend}},
+		{
+			"produces fail before the append", []kmsg.Key{kmsg.Produce},
+			[]*kerr.Error{kerr.NotEnoughReplicas, kerr.NotLeaderForPartition, kerr.KafkaStorageError},
+		},
+		{
+			"commits fail, or time out when done", []kmsg.Key{kmsg.OffsetCommit},
+			[]*kerr.Error{kerr.RequestTimedOut, kerr.CoordinatorLoadInProgress, kerr.NotCoordinator},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			errors := scaled(40, 1000)
+			r := s.newRow(t, "cluster: "+c.name, fmt.Sprintf("%d errors", errors))
+			hits := 0
+			for range errors {
+				const partitions = 4
+				h := queue.Fault(kfake.Fault{
+					Keys: c.keys, Topic: topic, Partitions: []int32{rand.Int32N(partitions)},
+					Err: c.errors[rand.IntN(len(c.errors))],
+				})
+				pause(t, 100*time.Millisecond)
+				hits += h.Hits()
+				h.Remove()
+			}
+			r.Injected = fmt.Sprintf("%d errors", hits)
+			require.Positive(t, hits)
+			r.awaitBack(t, time.Now())
+			r.verify(t)
+		})
+	}
+}
