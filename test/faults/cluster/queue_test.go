@@ -25,18 +25,20 @@ func TestQueueErrors(t *testing.T) {
 		errors []*kerr.Error
 	}{
 		{
-			"fetches of one partition fail", []kmsg.Key{kmsg.Fetch},
-			[]*kerr.Error{kerr.UnknownServerError, kerr.KafkaStorageError, kerr.NotLeaderForPartition, kerr.UnknownLeaderEpoch},
-		},
-		// Both come when the record is in the log.
-		{"produces time out after the append", []kmsg.Key{kmsg.Produce}, []*kerr.Error{kerr.RequestTimedOut, kerr.NotEnoughReplicasAfterAppend}},
-		{
-			"produces fail before the append", []kmsg.Key{kmsg.Produce},
-			[]*kerr.Error{kerr.NotEnoughReplicas, kerr.NotLeaderForPartition, kerr.KafkaStorageError},
+			name: "fetches of one partition fail", keys: []kmsg.Key{kmsg.Fetch},
+			errors: []*kerr.Error{kerr.UnknownServerError, kerr.KafkaStorageError, kerr.NotLeaderForPartition, kerr.UnknownLeaderEpoch},
 		},
 		{
-			"commits fail, or time out when done", []kmsg.Key{kmsg.OffsetCommit},
-			[]*kerr.Error{kerr.RequestTimedOut, kerr.CoordinatorLoadInProgress, kerr.NotCoordinator},
+			name: "produces time out after the append", keys: []kmsg.Key{kmsg.Produce},
+			errors: []*kerr.Error{kerr.RequestTimedOut, kerr.NotEnoughReplicasAfterAppend}, // both come when the record is in the log
+		},
+		{
+			name: "produces fail before the append", keys: []kmsg.Key{kmsg.Produce},
+			errors: []*kerr.Error{kerr.NotEnoughReplicas, kerr.NotLeaderForPartition, kerr.KafkaStorageError},
+		},
+		{
+			name: "commits fail, or time out when done", keys: []kmsg.Key{kmsg.OffsetCommit},
+			errors: []*kerr.Error{kerr.RequestTimedOut, kerr.CoordinatorLoadInProgress, kerr.NotCoordinator},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
