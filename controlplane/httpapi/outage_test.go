@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -57,4 +58,16 @@ func TestOutageOfClickHouse(t *testing.T) {
 
 	server.Start(t)
 	require.Eventually(t, func() bool { return list().Code == http.StatusOK }, 20*time.Second, 50*time.Millisecond)
+}
+
+// A ClickHouse that hangs takes a connection and says nothing; the answer does not wait for it to be given up.
+func TestReadinessWhileClickHouseHangs(t *testing.T) {
+	t.Parallel()
+	hanging, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = hanging.Close() })
+	e := newEnvOn(t, engines.Postgres(t), "clickhouse://"+hanging.Addr().String()+"/looptrace")
+	asked := time.Now()
+	golden(t, "readyz_clickhouse_away", e.do(t, http.MethodGet, "/readyz", nil))
+	assert.Less(t, time.Since(asked), 5*pingTimeout, "its connection is given up after 30 s")
 }

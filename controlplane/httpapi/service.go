@@ -31,13 +31,23 @@ func (a *api) Readyz(ctx context.Context, _ ReadyzRequestObject) (ReadyzResponse
 	}
 	checks := make(map[string]string, len(dependencies))
 	ready := true
-	for range dependencies {
-		r := <-results
-		checks[r.name] = string(HealthStatusOk)
-		if r.err != nil {
-			ready = false
-			checks[r.name] = string(HealthStatusUnavailable)
-			a.log.WarnContext(ctx, "dependency does not answer", "request_id", callOf(ctx).id, "dependency", r.name, "error", r.err)
+	for len(checks) < len(dependencies) {
+		select {
+		case r := <-results:
+			checks[r.name] = string(HealthStatusOk)
+			if r.err != nil {
+				ready = false
+				checks[r.name] = string(HealthStatusUnavailable)
+				a.log.WarnContext(ctx, "dependency does not answer", "request_id", callOf(ctx).id, "dependency", r.name, "error", r.err)
+			}
+		case <-ctx.Done(): // the ping of one that hangs may not heed it
+			for name := range dependencies {
+				if checks[name] == "" {
+					ready = false
+					checks[name] = string(HealthStatusUnavailable)
+					a.log.WarnContext(ctx, "dependency does not answer", "request_id", callOf(ctx).id, "dependency", name, "error", ctx.Err())
+				}
+			}
 		}
 	}
 	if !ready {
