@@ -10,9 +10,11 @@ import (
 
 	"go.opentelemetry.io/collector/client"
 	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/component/componentstatus"
 	"go.opentelemetry.io/collector/extension"
 	"go.opentelemetry.io/collector/extension/extensionauth"
 	"go.opentelemetry.io/collector/extension/extensionmiddleware"
+	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/looptrace/looptrace/components/apikeyauthextension/internal/metadata"
@@ -49,14 +51,16 @@ func newExtension(set extension.Settings, cfg *Config) (*apiKeyAuth, error) {
 }
 
 // Start succeeds while PostgreSQL is away.
-func (a *apiKeyAuth) Start(ctx context.Context, _ component.Host) error {
+func (a *apiKeyAuth) Start(ctx context.Context, host component.Host) error {
 	// What runs from here on ends with Shutdown, not with Start's context.
 	ctx, a.stop = context.WithCancel(context.WithoutCancel(ctx))
 	pool, err := postgres.Open(ctx, string(a.cfg.DatabaseURL))
 	if err != nil {
 		return err
 	}
-	a.keeper, err = newKeeper(a.cfg.Cache, &store{pool: pool}, a.settings.Logger, a.telemetry)
+	a.keeper, err = newKeeper(a.cfg.Cache, &store{pool: pool}, a.settings.Logger, a.telemetry, func(away error, ready bool) {
+		reportStatus(host, away, ready)
+	})
 	if err != nil {
 		pool.Close()
 		return err
@@ -74,6 +78,22 @@ func (a *apiKeyAuth) Start(ctx context.Context, _ component.Host) error {
 		a.loops.Go(func() { loop(ctx) })
 	}
 	return nil
+}
+
+// attributeReady is a boolean attribute of an error that is told as a component's status: whether the component does
+// its work all the same.
+const attributeReady = "looptrace.ready"
+
+// reportStatus tells whether keys can be checked. While some can be, other replicas would serve no client better.
+func reportStatus(host component.Host, away error, ready bool) {
+	if away == nil {
+		componentstatus.ReportStatus(host, componentstatus.NewEvent(componentstatus.StatusOK))
+		return
+	}
+	attributes := pcommon.NewMap()
+	attributes.PutBool(attributeReady, ready)
+	componentstatus.ReportStatus(host, componentstatus.NewEvent(componentstatus.StatusRecoverableError,
+		componentstatus.WithError(away), componentstatus.WithAttributes(attributes)))
 }
 
 // Shutdown ends what Start started and writes the last uses of keys.

@@ -15,6 +15,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/client"
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/component/componentstatus"
 	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/config/configopaque"
 	"go.opentelemetry.io/collector/extension"
@@ -99,9 +101,14 @@ func start(tb testing.TB, url string, telemetry *componenttest.Telemetry) *apiKe
 
 func startWith(tb testing.TB, set extension.Settings, cfg *Config) *apiKeyAuth {
 	tb.Helper()
+	return startAt(tb, set, cfg, componenttest.NewNopHost())
+}
+
+func startAt(tb testing.TB, set extension.Settings, cfg *Config, host component.Host) *apiKeyAuth {
+	tb.Helper()
 	created, err := NewFactory().Create(tb.Context(), set, cfg)
 	require.NoError(tb, err)
-	require.NoError(tb, created.Start(tb.Context(), componenttest.NewNopHost()))
+	require.NoError(tb, created.Start(tb.Context(), host))
 	tb.Cleanup(func() { require.NoError(tb, created.Shutdown(context.WithoutCancel(tb.Context()))) })
 	a := created.(*apiKeyAuth)
 	// As receivers that list the middleware do.
@@ -406,6 +413,46 @@ func TestPostgresAwayAndBack(t *testing.T) {
 	db.change(t, cached, "revoked_at = now()")
 	awaitState(t, a, cached, "revoked key", revocationLimit)
 }
+
+// That PostgreSQL is away is told, with no request to find out; some keys work where one was in use, and none at a
+// start without it.
+func TestStatus(t *testing.T) {
+	t.Parallel()
+	server, name := engines.PostgresServer(t)
+	db := newDatabase(t, server.URL(name))
+	used, fresh := &statusHost{Host: componenttest.NewNopHost()}, &statusHost{Host: componenttest.NewNopHost()}
+	cfg := createDefaultConfig().(*Config)
+	cfg.DatabaseURL = configopaque.String(db.url)
+	a := startAt(t, extensiontest.NewNopSettings(metadata.Type), cfg, used)
+	require.Equal(t, "ok", stateOf(t.Context(), a, db.mint(t, "")))
+	startAt(t, extensiontest.NewNopSettings(metadata.Type), cfg, fresh)
+	assert.Nil(t, used.last())
+
+	server.Stop(t)
+	for host, ready := range map[*statusHost]bool{used: true, fresh: false} {
+		require.Eventually(t, func() bool { return host.last() != nil }, time.Minute, 10*time.Millisecond)
+		told := host.last()
+		assert.Equal(t, componentstatus.StatusRecoverableError, told.Status())
+		require.ErrorContains(t, told.Err(), "PostgreSQL has not answered since ")
+		value, ok := told.Attributes().Get(attributeReady)
+		assert.True(t, ok)
+		assert.Equal(t, ready, value.Bool())
+	}
+
+	server.Start(t)
+	for _, host := range []*statusHost{used, fresh} {
+		require.Eventually(t, func() bool { return host.last().Status() == componentstatus.StatusOK }, time.Minute, 10*time.Millisecond)
+	}
+}
+
+// statusHost notes what the extension reports.
+type statusHost struct {
+	component.Host
+	event atomic.Pointer[componentstatus.Event]
+}
+
+func (h *statusHost) Report(event *componentstatus.Event) { h.event.Store(event) }
+func (h *statusHost) last() *componentstatus.Event        { return h.event.Load() }
 
 func TestStartWhilePostgresIsAway(t *testing.T) {
 	t.Parallel()

@@ -3,6 +3,7 @@ package apikeyauthextension
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,6 +25,9 @@ const (
 const (
 	// probeEvery is how often PostgreSQL is tried while it is away.
 	probeEvery = 500 * time.Millisecond
+	// askIdleEvery is how often PostgreSQL is asked while no key is in use: that it is away should be known before
+	// the first request finds out.
+	askIdleEvery = 10 * time.Second
 	// noteEvery is how often the uses of keys are written.
 	noteEvery = 5 * time.Second
 	// noteOncePer is the precision of last_used_at.
@@ -40,8 +44,16 @@ type keeper struct {
 	logger    *zap.Logger
 	telemetry *metadata.TelemetryBuilder
 
+	// report tells the collector's status: nil when PostgreSQL answers, else the error, and whether there are keys
+	// that go on working.
+	report func(away error, ready bool)
+
+	// askedAt is when the revalidation last asked; it alone uses it.
+	askedAt time.Time
 	// away is whether the last thing heard of PostgreSQL was an error. No request waits for it then.
 	away atomic.Bool
+	// telling keeps what is told of away in its order.
+	telling sync.Mutex
 	// kick wakes the revalidation before its time.
 	kick chan struct{}
 
@@ -49,7 +61,9 @@ type keeper struct {
 	uses map[string]time.Time // by key id, not yet written
 }
 
-func newKeeper(cfg CacheConfig, s *store, logger *zap.Logger, telemetry *metadata.TelemetryBuilder) (*keeper, error) {
+func newKeeper(
+	cfg CacheConfig, s *store, logger *zap.Logger, telemetry *metadata.TelemetryBuilder, report func(away error, ready bool),
+) (*keeper, error) {
 	c, err := newCache(cfg.MaxEntries)
 	if err != nil {
 		return nil, err
@@ -61,6 +75,7 @@ func newKeeper(cfg CacheConfig, s *store, logger *zap.Logger, telemetry *metadat
 		cache:       c,
 		logger:      logger,
 		telemetry:   telemetry,
+		report:      report,
 		kick:        make(chan struct{}, 1),
 		uses:        map[string]time.Time{},
 	}
@@ -136,21 +151,32 @@ func (k *keeper) ask(ctx context.Context, publicIDs []string) (map[string]*entry
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return nil, ctx.Err() // this extension ends, which says nothing of PostgreSQL
 	}
+	k.heard(err, asked)
 	if err != nil {
-		if !k.away.Swap(true) {
-			k.logger.Warn("The key store is away: keys that were in use go on working, others wait", zap.Error(err))
-			k.wakeUp()
-		}
 		return nil, err
-	}
-	if k.away.Swap(false) {
-		k.logger.Info("The key store is back")
 	}
 	entries := make(map[string]*entry, len(publicIDs))
 	for _, publicID := range publicIDs {
 		entries[publicID] = k.cache.put(publicID, found[publicID], asked)
 	}
 	return entries, nil
+}
+
+// heard notes whether PostgreSQL has answered, and tells when that changes.
+func (k *keeper) heard(err error, asked time.Time) {
+	k.telling.Lock()
+	defer k.telling.Unlock()
+	switch wasAway := k.away.Swap(err != nil); {
+	case err != nil && !wasAway:
+		k.logger.Warn("The key store is away: keys that were in use go on working, others wait", zap.Error(err))
+		known, _ := k.cache.size()
+		k.report(fmt.Errorf("PostgreSQL has not answered since %s: keys in use go on working, others wait: %w",
+			asked.UTC().Format(time.RFC3339), err), known > 0)
+		k.wakeUp()
+	case err == nil && wasAway:
+		k.logger.Info("The key store is back")
+		k.report(nil, true)
+	}
 }
 
 // wakeUp makes the next revalidation come at once.
@@ -183,9 +209,10 @@ func (k *keeper) revalidateLoop(ctx context.Context) {
 
 func (k *keeper) revalidate(ctx context.Context) {
 	publicIDs := k.cache.usedSince(time.Now(), k.ttl)
-	if len(publicIDs) == 0 && !k.away.Load() {
+	if len(publicIDs) == 0 && !k.away.Load() && time.Since(k.askedAt) < askIdleEvery {
 		return
 	}
+	k.askedAt = time.Now()
 	for first := true; first || len(publicIDs) > 0; first = false {
 		batch := publicIDs[:min(maxBatch, len(publicIDs))]
 		publicIDs = publicIDs[len(batch):]

@@ -4,7 +4,6 @@ package manifest
 // keep the stock parts of the manifest in go.mod.
 import (
 	_ "github.com/open-telemetry/opentelemetry-collector-contrib/exporter/kafkaexporter"
-	_ "github.com/open-telemetry/opentelemetry-collector-contrib/extension/healthcheckextension"
 	_ "github.com/open-telemetry/opentelemetry-collector-contrib/processor/resourceprocessor"
 	_ "go.opentelemetry.io/collector/confmap/provider/envprovider"
 	_ "go.opentelemetry.io/collector/confmap/provider/fileprovider"

@@ -118,7 +118,7 @@ func (p *Product) WaitReady(ctx context.Context) error {
 // Ready tells what is not ready, nil when all is: collector, control plane with its stores, web.
 func (p *Product) Ready(ctx context.Context) error {
 	for _, url := range []string{
-		p.Ports.URL(CollectorHealth) + "/", p.Ports.URL(API) + "/readyz", p.Ports.URL(Web) + "/readyz",
+		p.Ports.URL(CollectorHealth) + "/readyz", p.Ports.URL(API) + "/readyz", p.Ports.URL(Web) + "/readyz",
 	} {
 		answer, err := Do(ctx, http.MethodGet, url, nil, nil)
 		if err != nil {

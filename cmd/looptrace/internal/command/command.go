@@ -118,7 +118,7 @@ func newDoctor() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			healthy, err := doctor.Examine(c.OutOrStdout(), doctor.Options{Tree: tree, DataDir: data, Ports: ports})
+			healthy, err := doctor.Examine(c.Context(), c.OutOrStdout(), doctor.Options{Tree: tree, DataDir: data, Ports: ports})
 			if err == nil && !healthy {
 				err = errors.New("there are problems")
 			}
@@ -202,7 +202,7 @@ func newClickHouse() *cobra.Command {
 func newWeb() *cobra.Command {
 	return &cobra.Command{
 		Use:   "web",
-		Short: "Serve the UI and forward to the API and ingest (WEB_ADDR, UI_DIR, API_URL, INGEST_URL)",
+		Short: "Serve the UI and forward to the API and ingest (WEB_ADDR, UI_DIR, API_URL, INGEST_URL, COLLECTOR_HEALTH_URL)",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			api, err := parseURL("API_URL")
@@ -213,9 +213,15 @@ func newWeb() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			var collector *url.URL
+			if os.Getenv("COLLECTOR_HEALTH_URL") != "" {
+				if collector, err = parseURL("COLLECTOR_HEALTH_URL"); err != nil {
+					return err
+				}
+			}
 			ctx, stop := untilStopped(c.Context())
 			defer stop()
-			handler := web.NewHandler(web.Config{API: api, Ingest: ingest, UI: os.Getenv("UI_DIR")})
+			handler := web.NewHandler(web.Config{API: api, Ingest: ingest, Collector: collector, UI: os.Getenv("UI_DIR")})
 			return web.Serve(ctx, os.Getenv("WEB_ADDR"), handler, newLogger())
 		},
 	}

@@ -3,6 +3,7 @@ package doctor
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -13,11 +14,16 @@ import (
 	"runtime"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/engine"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/layout"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/preflight"
+	"github.com/looptrace/looptrace/cmd/looptrace/internal/readiness"
 )
+
+// askTime bounds how long a part of a running instance is asked.
+const askTime = 5 * time.Second
 
 // Options say what to examine.
 type Options struct {
@@ -33,11 +39,12 @@ type finding struct {
 	detail  string
 }
 
-// Examine prints what it finds as a table and tells whether all is well.
-func Examine(out io.Writer, o Options) (healthy bool, err error) {
+// Examine prints what it finds as a table and tells whether all is well. A running instance is asked whether its parts
+// do their work.
+func Examine(ctx context.Context, out io.Writer, o Options) (healthy bool, err error) {
 	healthy = true
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	for _, f := range examine(o) {
+	for _, f := range examine(ctx, o) {
 		state, detail := "ok", f.detail
 		if f.err != nil {
 			healthy, state, detail = false, "problem", strings.ReplaceAll(f.err.Error(), "\n", "; ")
@@ -50,7 +57,7 @@ func Examine(out io.Writer, o Options) (healthy bool, err error) {
 	return healthy, nil
 }
 
-func examine(o Options) []finding {
+func examine(ctx context.Context, o Options) []finding {
 	pid, running := preflight.Running(o.DataDir)
 	findings := []finding{
 		{subject: "system", detail: system()},
@@ -61,13 +68,25 @@ func examine(o Options) []finding {
 	}
 	if running {
 		// Its own ports are taken, as they should be.
-		return append(findings, finding{subject: "instance", detail: "running, process " + pid})
+		return append(append(findings, finding{subject: "instance", detail: "running, process " + pid}), work(ctx, o.Ports)...)
 	}
 	findings = append(findings, finding{subject: "instance", detail: "not running"})
 	for _, port := range o.Ports.All() {
 		findings = append(findings, finding{
 			subject: fmt.Sprintf("port %d", port.Number), err: preflight.Port(port), detail: "free for " + port.Use,
 		})
+	}
+	return findings
+}
+
+// work asks the parts of a running instance whether they do their work.
+func work(ctx context.Context, ports layout.Ports) []finding {
+	var findings []finding
+	for _, part := range readiness.Parts(ports) {
+		ctx, cancel := context.WithTimeout(ctx, askTime)
+		degraded, err := part.Ask(ctx)
+		cancel()
+		findings = append(findings, finding{subject: part.Name, err: err, detail: strings.Join(append([]string{"ready"}, degraded...), "; ")})
 	}
 	return findings
 }

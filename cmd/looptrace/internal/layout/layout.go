@@ -86,7 +86,7 @@ func NewPorts(offset int) Ports {
 		Web:              at(7090, "the web UI"),
 		API:              at(7081, "the API"),
 		Ingest:           at(7080, "ingest"),
-		CollectorHealth:  at(7082, "the collector's health check"),
+		CollectorHealth:  at(7082, "the collector's health"),
 		CollectorMetrics: at(7083, "the collector's metrics"),
 		Broker:           at(7084, "the queue"),
 		ClickHouse:       at(7085, "ClickHouse"),

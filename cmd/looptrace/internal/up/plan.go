@@ -134,7 +134,7 @@ func (p *plan) collectorProcess() supervisor.Process {
 			"DATABASE_URL="+stores.DatabaseURL,
 			"GOMEMLIMIT=400MiB",
 		),
-		Ready:       answers("http://" + p.ports.CollectorHealth.Addr() + "/"),
+		Ready:       answers("http://" + p.ports.CollectorHealth.Addr() + "/readyz"),
 		StopTimeout: 15 * time.Second, // it finishes the batches under way
 	}
 }
@@ -164,9 +164,10 @@ func (p *plan) webProcess() supervisor.Process {
 			"WEB_ADDR="+p.ports.Web.Addr(),
 			"API_URL=http://"+p.ports.API.Addr(),
 			"INGEST_URL=http://"+p.ports.Ingest.Addr(),
+			"COLLECTOR_HEALTH_URL=http://"+p.ports.CollectorHealth.Addr(),
 			"UI_DIR="+p.tree.UI(),
 		),
-		Ready:       answers("http://" + p.ports.Web.Addr() + "/readyz"),
+		Ready:       answers("http://" + p.ports.Web.Addr() + "/healthz"),
 		StopTimeout: 4 * time.Second,
 	}
 }

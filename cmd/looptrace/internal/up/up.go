@@ -15,6 +15,7 @@ import (
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/layout"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/migrate"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/preflight"
+	"github.com/looptrace/looptrace/cmd/looptrace/internal/readiness"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/supervisor"
 )
 
@@ -23,6 +24,10 @@ const (
 	readyTime = 60 * time.Second
 	// prepareAttempts is how often to try to prepare the stores, a second apart.
 	prepareAttempts = 6
+	// readinessInterval is how often the parts are asked whether they do their work. What ended is started again
+	// meanwhile, so that only the second failure in a row is told.
+	readinessInterval = 10 * time.Second
+	tellAfter         = 2
 	// releaseTime is how long ports may stay taken after a launcher was killed: its children die with it,
 	// but not within the same instant.
 	releaseTime = 5 * time.Second
@@ -71,9 +76,42 @@ func Run(ctx, killed context.Context, o Options) (err error) {
 	}
 	log.Say(fmt.Sprintf("Looptrace is ready after %.1f s: http://%s", time.Since(begin).Seconds(), o.Ports.Web.Addr()))
 	log.Say(fmt.Sprintf("Data and logs are in %s. Ctrl-C stops it.", o.DataDir))
-	<-ctx.Done()
+	reportReadiness(ctx, readiness.Parts(o.Ports), log.Say)
 	log.Say("stopping; Ctrl-C again kills")
 	return nil
+}
+
+// reportReadiness says when a part no longer does its work, and when it does again, until ctx ends. Nothing is started
+// again for it: what keeps a process from its work is seldom the process.
+func reportReadiness(ctx context.Context, parts []readiness.Part, say func(string)) {
+	tick := time.NewTicker(readinessInterval)
+	defer tick.Stop()
+	failed := map[string]int{} // how often in a row, by part
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		for _, part := range parts {
+			asking, cancel := context.WithTimeout(ctx, readinessInterval/2)
+			_, err := part.Ask(asking)
+			cancel()
+			switch {
+			case ctx.Err() != nil:
+				return
+			case err == nil && failed[part.Name] >= tellAfter:
+				say(part.Name + " is ready again")
+			case err != nil && failed[part.Name] == tellAfter-1:
+				say(fmt.Sprintf("%s is not ready: %v", part.Name, err))
+			}
+			if err == nil {
+				failed[part.Name] = 0
+			} else {
+				failed[part.Name]++
+			}
+		}
+	}
 }
 
 // check takes the data folder and collects every problem rather than the first.

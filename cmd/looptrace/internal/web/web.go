@@ -3,11 +3,8 @@
 package web
 
 import (
-	"fmt"
 	"net/http"
 	"net/url"
-	"os"
-	"path/filepath"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -18,6 +15,8 @@ import (
 type Config struct {
 	// API and Ingest are the base addresses of the control plane and of the collector's JSON door.
 	API, Ingest *url.URL
+	// Collector is the base address at which the collector answers /readyz; nil where it is not asked.
+	Collector *url.URL
 	// UI is the folder of the built UI.
 	UI string
 }
@@ -36,21 +35,8 @@ func NewHandler(c Config) http.Handler {
 	mux.Handle("/mcp", api)
 	mux.Handle("/mcp/", api)
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answerHealth(w, nil) })
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		_, err := os.Stat(filepath.Join(c.UI, indexFile))
-		answerHealth(w, err)
-	})
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answerHealth(w, ok, nil) })
+	mux.HandleFunc("GET /readyz", newHealth(c).serve)
 	mux.Handle("/", ui)
 	return mux
-}
-
-func answerHealth(w http.ResponseWriter, err error) {
-	w.Header().Set("Content-Type", "application/json")
-	status := "ok"
-	if err != nil {
-		status = "unavailable"
-		w.WriteHeader(http.StatusServiceUnavailable)
-	}
-	_, _ = fmt.Fprintf(w, "{\"status\":%q}\n", status) // the client may be gone
 }

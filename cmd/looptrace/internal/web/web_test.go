@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -94,7 +95,6 @@ func TestRouting(t *testing.T) {
 		{"HEAD", "/runs", 200, ""},
 		{"GET", "/assets/app-1a2b.js", 200, "js"},
 		{"GET", "/healthz", 200, "{\"status\":\"ok\"}\n"},
-		{"GET", "/readyz", 200, "{\"status\":\"ok\"}\n"},
 	} {
 		t.Run(c.method+" "+c.target, func(t *testing.T) {
 			t.Parallel()
@@ -166,6 +166,43 @@ func TestBackendAway(t *testing.T) {
 	}
 	metrics := text(t, do(t, handler, http.MethodGet, "/metrics", nil))
 	assert.Contains(t, metrics, `looptrace_web_requests_total{code="503",part="ingest"} 1`)
+}
+
+// part answers /readyz as the API and the collector do.
+func part(t *testing.T, ready *atomic.Bool) *url.URL {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		assert.Equal(t, "/readyz", r.URL.Path)
+		if !ready.Load() {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+		_, _ = io.WriteString(w, `{"checks":{"postgresql":"unavailable: 10.0.0.7 refused"}}`)
+	}))
+	t.Cleanup(server.Close)
+	return parse(t, server.URL)
+}
+
+// The one address tells which part does not do its work, and not why.
+func TestReadiness(t *testing.T) {
+	t.Parallel()
+	var api, collector atomic.Bool
+	api.Store(true)
+	handler := web.NewHandler(web.Config{
+		API: part(t, &api), Ingest: backend(t, "ingest"), Collector: part(t, &collector), UI: uiDir(t),
+	})
+	response := do(t, handler, http.MethodGet, "/readyz", nil)
+	assert.Equal(t, http.StatusServiceUnavailable, response.StatusCode)
+	assert.JSONEq(t, `{"status":"unavailable","checks":{"ui":"ok","api":"ok","collector":"unavailable"}}`, text(t, response))
+
+	collector.Store(true)
+	require.Eventually(t, func() bool {
+		response = do(t, handler, http.MethodGet, "/readyz", nil)
+		return response.StatusCode == http.StatusOK
+	}, time.Minute, 10*time.Millisecond)
+	assert.JSONEq(t, `{"status":"ok","checks":{"ui":"ok","api":"ok","collector":"ok"}}`, text(t, response))
+
+	alone := web.NewHandler(web.Config{API: part(t, &api), Ingest: backend(t, "ingest"), UI: uiDir(t)})
+	assert.JSONEq(t, `{"status":"ok","checks":{"ui":"ok","api":"ok"}}`, text(t, do(t, alone, http.MethodGet, "/readyz", nil)))
 }
 
 func TestUINotBuilt(t *testing.T) {

@@ -1,0 +1,128 @@
+package readinessextension
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/component/componentstatus"
+	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/extension/extensiontest"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+
+	"github.com/looptrace/looptrace/components/readinessextension/internal/metadata"
+)
+
+func start(t *testing.T, queue QueueConfig) *readiness {
+	t.Helper()
+	cfg := createDefaultConfig().(*Config)
+	cfg.NetAddr.Endpoint = "127.0.0.1:0"
+	cfg.Queue = queue
+	r := newReadiness(extensiontest.NewNopSettings(metadata.Type), cfg)
+	require.NoError(t, r.Start(t.Context(), componenttest.NewNopHost()))
+	t.Cleanup(func() { assert.NoError(t, r.Shutdown(t.Context())) })
+	return r
+}
+
+func ask(t *testing.T, r *readiness, path string) (status int, told answer) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+r.addr.String()+path, http.NoBody)
+	require.NoError(t, err)
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	require.NoError(t, json.NewDecoder(response.Body).Decode(&told))
+	return response.StatusCode, told
+}
+
+func TestPhases(t *testing.T) {
+	t.Parallel()
+	r := start(t, QueueConfig{})
+	for _, step := range []struct {
+		enter func() error
+		want  string
+	}{
+		{enter: func() error { return nil }, want: "unavailable: starting"},
+		{enter: r.Ready},
+		{enter: r.NotReady, want: "unavailable: stopping"},
+	} {
+		require.NoError(t, step.enter())
+		status, told := ask(t, r, "/readyz")
+		assert.Equal(t, step.want, told.Checks[checkCollector])
+		assert.Equal(t, step.want == "", status == http.StatusOK)
+		alive, _ := ask(t, r, "/healthz")
+		assert.Equal(t, http.StatusOK, alive, "up from the start to the end")
+	}
+}
+
+func TestComponents(t *testing.T) {
+	t.Parallel()
+	r := start(t, QueueConfig{})
+	require.NoError(t, r.Ready())
+	worker := componentstatus.NewInstanceID(component.MustNewID("kafkabatch"), component.KindReceiver)
+	keys := componentstatus.NewInstanceID(component.MustNewIDWithName("apikeyauth", "a"), component.KindExtension)
+	failing := func(ready bool, text string) *componentstatus.Event {
+		attributes := pcommon.NewMap()
+		attributes.PutBool(attributeReady, ready)
+		return componentstatus.NewEvent(componentstatus.StatusRecoverableError,
+			componentstatus.WithError(errors.New(text)), componentstatus.WithAttributes(attributes))
+	}
+	assertTold := func(status int, want map[string]string) {
+		t.Helper()
+		got, told := ask(t, r, "/readyz")
+		assert.Equal(t, status, got)
+		assert.Equal(t, map[bool]string{true: ok, false: unavailable}[status == http.StatusOK], told.Status)
+		assert.Equal(t, want, told.Checks)
+	}
+	assertTold(http.StatusOK, nil)
+
+	r.ComponentStatusChanged(keys, failing(true, "PostgreSQL\n  does not answer"))
+	assertTold(http.StatusOK, map[string]string{"extension apikeyauth/a": "degraded: PostgreSQL does not answer"})
+	r.ComponentStatusChanged(worker, failing(false, "nothing moves"))
+	assertTold(http.StatusServiceUnavailable, map[string]string{
+		"extension apikeyauth/a": "degraded: PostgreSQL does not answer",
+		"receiver kafkabatch":    "unavailable: nothing moves",
+	})
+	r.ComponentStatusChanged(keys, componentstatus.NewEvent(componentstatus.StatusOK))
+	r.ComponentStatusChanged(worker, componentstatus.NewRecoverableErrorEvent(errors.New("said without the attribute")))
+	assertTold(http.StatusServiceUnavailable, map[string]string{"receiver kafkabatch": "unavailable: said without the attribute"})
+	r.ComponentStatusChanged(worker, componentstatus.NewEvent(componentstatus.StatusOK))
+	assertTold(http.StatusOK, nil)
+
+	r.ComponentStatusChanged(worker, failing(false, strings.Repeat("é", maxReason)))
+	_, told := ask(t, r, "/readyz")
+	assert.LessOrEqual(t, len(told.Checks["receiver kafkabatch"]), len("unavailable: ")+maxReason+len(" …"))
+}
+
+func TestQueue(t *testing.T) {
+	t.Parallel()
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(2, "looptrace.spans"))
+	require.NoError(t, err)
+	t.Cleanup(cluster.Close)
+
+	r := start(t, QueueConfig{Brokers: cluster.ListenAddrs(), Topic: "looptrace.spans"})
+	require.NoError(t, r.Ready())
+	status, told := ask(t, r, "/readyz")
+	assert.Equal(t, http.StatusOK, status, told)
+	assert.Equal(t, map[string]string{checkQueue: ok}, told.Checks)
+
+	lacks := start(t, QueueConfig{Brokers: cluster.ListenAddrs(), Topic: "looptrace.other"})
+	require.NoError(t, lacks.Ready())
+	status, told = ask(t, lacks, "/readyz")
+	assert.Equal(t, http.StatusServiceUnavailable, status)
+	assert.Contains(t, told.Checks[checkQueue], "unavailable: topic looptrace.other: UNKNOWN_TOPIC_OR_PARTITION")
+
+	cluster.Close()
+	begun := time.Now()
+	status, told = ask(t, r, "/readyz")
+	assert.Equal(t, http.StatusServiceUnavailable, status)
+	assert.Contains(t, told.Checks[checkQueue], "unavailable: no broker answers: ")
+	assert.Less(t, time.Since(begun), 3*queueTimeout)
+}
