@@ -179,7 +179,7 @@ func (r *rig) startCollector(name string, place int, config string, env ...strin
 		"METRICS_PORT=" + fmt.Sprint(metrics+r.ports.Offset),
 		"KAFKA_BROKERS=" + r.brokers,
 	}, env...), program, "--config", filepath.Join(r.root, config))
-	r.await(child, answers(http.MethodGet, "http://"+health+"/"))
+	r.await(child, answers(http.MethodGet, "http://"+health+"/readyz"))
 	if stores && r.profiles != "" {
 		r.profile(child)
 	}
