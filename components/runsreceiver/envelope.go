@@ -14,7 +14,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
-	"github.com/looptrace/looptrace/components/runsreceiver/internal/jsonpull"
+	"github.com/looptrace/looptrace/internal/jsonpull"
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 

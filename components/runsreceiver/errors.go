@@ -13,7 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"google.golang.org/grpc/codes"
 
-	"github.com/looptrace/looptrace/components/runsreceiver/internal/jsonpull"
+	"github.com/looptrace/looptrace/internal/jsonpull"
 )
 
 // refusalError is a reason not to take a request. Every one that a client can meet stands below: its status, its

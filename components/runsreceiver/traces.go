@@ -7,7 +7,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 	"go.opentelemetry.io/collector/pdata/ptrace/ptraceotlp"
 
-	"github.com/looptrace/looptrace/components/runsreceiver/internal/jsonpull"
+	"github.com/looptrace/looptrace/internal/jsonpull"
 	"github.com/looptrace/looptrace/internal/otlpwire"
 )
 

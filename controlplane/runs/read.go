@@ -435,7 +435,7 @@ func unmarshal(text string, value any) error {
 // lastText is the text of the last message that has any.
 func lastText(messages []json.RawMessage) string {
 	for _, message := range slices.Backward(messages) {
-		if _, text, _ := runmodel.MessageText(message); text != "" {
+		if _, text, _ := runmodel.MessageText(string(message)); text != "" {
 			return text
 		}
 	}

@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"slices"
+	"math"
 	"strings"
+	"unsafe"
 
 	"github.com/cespare/xxhash/v2"
+
+	"github.com/looptrace/looptrace/internal/jsonpull"
 )
 
 // Kinds of Content.
@@ -24,10 +26,6 @@ const (
 	ContentResource = "resource"
 )
 
-// searchableMembers are the members of a message under which every string is text that a person or a model
-// wrote or read (gen_ai-input-messages.json and gen_ai-output-messages.json of the GenAI conventions).
-var searchableMembers = []string{"content", "arguments", "response", "result"}
-
 // ContentID is the identity of a content within a run: the hash of its kind and its JSON text.
 func ContentID(kind, text string) uint64 {
 	var d xxhash.Digest
@@ -38,34 +36,78 @@ func ContentID(kind, text string) uint64 {
 	return max(d.Sum64(), 1) // 0 means absent
 }
 
+// maxContentDepth is how deep a content may nest; the doors of ingest let in less.
+const maxContentDepth = 1000
+
+// read makes a reader of JSON text, without a copy of it: a jsonpull.Reader does not change what it reads.
+func read(text string) *jsonpull.Reader {
+	return jsonpull.NewReader(unsafe.Slice(unsafe.StringData(text), len(text)), maxContentDepth, math.MaxInt64)
+}
+
 // SplitContent takes the searchable strings of a message out of its JSON text, in document order, and leaves
 // "" in their places. JoinContent puts them back. Contents of other kinds are not searched and stay whole.
 func SplitContent(kind, text string) (frame string, texts []string, err error) {
+	r := read(text)
 	if kind != ContentMessage {
-		var compact bytes.Buffer
-		if err := json.Compact(&compact, []byte(text)); err != nil {
-			return "", nil, fmt.Errorf("parse %s: %w", kind, err)
-		}
-		return compact.String(), nil, nil
+		frame = r.CompactText()
+	} else {
+		frame, texts = splitMessage(r, text)
 	}
-	message, err := parseJSON(text)
-	if err != nil {
+	r.End()
+	if err := r.Err(); err != nil {
 		return "", nil, fmt.Errorf("parse %s: %w", kind, err)
 	}
-	frame, texts = splitMessage(message)
 	return frame, texts, nil
 }
 
-func splitMessage(message any) (frame string, texts []string) {
+func splitMessage(r *jsonpull.Reader, text string) (frame string, texts []string) {
 	var b strings.Builder
-	_ = writeJSON(&b, message, false, func(s string, searchable bool) (string, error) { // replace never fails here
-		if searchable || s == "" {
-			texts = append(texts, s)
-			return "", nil
+	copied := 0
+	eachString(r, false, func(from, to int, searchable bool) {
+		if !searchable && to-from > len(`""`) {
+			return
 		}
-		return s, nil
+		texts = append(texts, unquote(text[from:to]))
+		b.WriteString(text[copied : from+1])
+		copied = to - 1
 	})
+	b.WriteString(text[copied:])
 	return b.String(), texts
+}
+
+// eachString reads a value and calls found with the place of every string that is a value, with its quotes.
+func eachString(r *jsonpull.Reader, searchable bool, found func(from, to int, searchable bool)) {
+	switch r.Kind() {
+	case jsonpull.Object:
+		r.Object(func(key []byte) { eachString(r, searchable || isSearchable(key), found) })
+	case jsonpull.Array:
+		r.Array(func(int) { eachString(r, searchable, found) })
+	case jsonpull.String:
+		from := r.Offset()
+		if r.Text(); r.Err() == nil {
+			found(from, r.Offset(), searchable)
+		}
+	default:
+		r.Text()
+	}
+}
+
+// isSearchable tells the members of a message under which every string is text that a person or a model wrote or
+// read (gen_ai-input-messages.json and gen_ai-output-messages.json of the GenAI conventions).
+func isSearchable(key []byte) bool {
+	switch string(key) {
+	case "content", "arguments", "response", "result":
+		return true
+	}
+	return false
+}
+
+// unquote is the value of a JSON string that was read before.
+func unquote(quoted string) string {
+	if strings.IndexByte(quoted, '\\') < 0 {
+		return quoted[1 : len(quoted)-1]
+	}
+	return read(quoted).String()
 }
 
 var errFrame = errors.New("content frame and texts do not fit")
@@ -75,94 +117,28 @@ func JoinContent(kind, frame string, texts []string) (json.RawMessage, error) {
 	if kind != ContentMessage {
 		return json.RawMessage(frame), nil
 	}
-	message, err := parseJSON(frame)
-	if err != nil {
+	var b strings.Builder
+	copied, used := 0, 0
+	r := read(frame)
+	eachString(r, false, func(from, to int, _ bool) {
+		if to-from > len(`""`) {
+			return
+		}
+		if used < len(texts) {
+			b.WriteString(frame[copied:from])
+			writeString(&b, texts[used])
+			copied = to
+		}
+		used++
+	})
+	if err := r.Err(); err != nil {
 		return nil, fmt.Errorf("parse %s frame: %w", kind, err)
 	}
-	var b strings.Builder
-	err = writeJSON(&b, message, false, func(s string, _ bool) (string, error) {
-		if s != "" {
-			return s, nil
-		}
-		if len(texts) == 0 {
-			return "", errFrame
-		}
-		s, texts = texts[0], texts[1:]
-		return s, nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	if len(texts) > 0 {
+	if used != len(texts) {
 		return nil, errFrame
 	}
+	b.WriteString(frame[copied:])
 	return json.RawMessage(b.String()), nil
-}
-
-func parseJSON(text string) (any, error) {
-	decoder := json.NewDecoder(strings.NewReader(text))
-	decoder.UseNumber()
-	var value any
-	if err := decoder.Decode(&value); err != nil {
-		return nil, err
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("text after the JSON value")
-	}
-	return value, nil
-}
-
-// writeJSON writes value with the members of every object in sorted order, which is what makes the order
-// of a frame's strings a fixed one. Each string value passes through replace first.
-func writeJSON(b *strings.Builder, value any, searchable bool, replace func(s string, searchable bool) (string, error)) error {
-	switch value := value.(type) {
-	case map[string]any:
-		keys := make([]string, 0, len(value))
-		for key := range value {
-			keys = append(keys, key)
-		}
-		slices.Sort(keys)
-		b.WriteByte('{')
-		for i, key := range keys {
-			if i > 0 {
-				b.WriteByte(',')
-			}
-			writeString(b, key)
-			b.WriteByte(':')
-			if err := writeJSON(b, value[key], searchable || slices.Contains(searchableMembers, key), replace); err != nil {
-				return err
-			}
-		}
-		b.WriteByte('}')
-	case []any:
-		b.WriteByte('[')
-		for i, element := range value {
-			if i > 0 {
-				b.WriteByte(',')
-			}
-			if err := writeJSON(b, element, searchable, replace); err != nil {
-				return err
-			}
-		}
-		b.WriteByte(']')
-	case string:
-		s, err := replace(value, searchable)
-		if err != nil {
-			return err
-		}
-		writeString(b, s)
-	case json.Number:
-		b.WriteString(value.String())
-	case bool:
-		if value {
-			b.WriteString("true")
-		} else {
-			b.WriteString("false")
-		}
-	default:
-		b.WriteString("null")
-	}
-	return nil
 }
 
 func writeString(b *strings.Builder, s string) {
@@ -188,32 +164,28 @@ func splitElements(text string) (elements []string, ok bool) {
 		return nil, false
 	}
 	inner := text[1 : len(text)-1]
-	depth, start, quoted := 0, 0, false
+	depth, start := 0, 0
 	for i := 0; i < len(inner); i++ {
-		c := inner[i]
-		switch {
-		case quoted:
-			switch c {
-			case '\\':
-				i++
-			case '"':
-				quoted = false
+		switch inner[i] {
+		case '"':
+			if i = endOfString(inner, i+1); i < 0 {
+				return nil, false
 			}
-		case c == '"':
-			quoted = true
-		case c == '[' || c == '{':
+		case '[', '{':
 			depth++
-		case c == ']' || c == '}':
+		case ']', '}':
 			depth--
 			if depth < 0 {
 				return nil, false
 			}
-		case c == ',' && depth == 0:
-			elements = append(elements, strings.TrimSpace(inner[start:i]))
-			start = i + 1
+		case ',':
+			if depth == 0 {
+				elements = append(elements, strings.TrimSpace(inner[start:i]))
+				start = i + 1
+			}
 		}
 	}
-	if quoted || depth != 0 {
+	if depth != 0 {
 		return nil, false
 	}
 	if last := strings.TrimSpace(inner[start:]); last != "" || len(elements) > 0 {
@@ -222,31 +194,68 @@ func splitElements(text string) (elements []string, ok bool) {
 	return elements, true
 }
 
-// MessageText returns the role of a message and its text parts, joined by newlines. calls tells that the
-// message asks for a tool call. A message of another shape than the conventions' has none of them.
-func MessageText(text json.RawMessage) (role, joined string, calls bool) {
-	message, err := parseJSON(string(text))
-	if err != nil {
-		return "", "", false
+// endOfString is the place of the quote that ends a string whose first byte stands at i, -1 where none does.
+func endOfString(text string, i int) int {
+	for i < len(text) {
+		switch text[i] {
+		case '"':
+			return i
+		case '\\':
+			i++
+		}
+		i++
 	}
-	return messageText(message)
+	return -1
 }
 
-func messageText(message any) (role, joined string, calls bool) {
-	members, _ := message.(map[string]any)
-	role, _ = members["role"].(string)
-	parts, _ := members["parts"].([]any)
+// MessageText returns the role of a message and its text parts, joined by newlines. calls tells that the
+// message asks for a tool call. A message of another shape than the conventions' has none of them.
+func MessageText(text string) (role, joined string, calls bool) {
+	r := read(text)
+	if r.Kind() != jsonpull.Object {
+		return "", "", false
+	}
 	var texts []string
-	for _, part := range parts {
-		part, _ := part.(map[string]any)
-		switch part["type"] {
-		case "text":
-			if content, ok := part["content"].(string); ok && content != "" {
-				texts = append(texts, content)
-			}
-		case "tool_call", "server_tool_call":
-			calls = true
+	r.Object(func(key []byte) {
+		switch {
+		case string(key) == "role" && r.Kind() == jsonpull.String:
+			role = r.String()
+		case string(key) == "parts" && r.Kind() == jsonpull.Array:
+			r.Array(func(int) {
+				kind, content := messagePart(r)
+				switch kind {
+				case "text":
+					if content != "" {
+						texts = append(texts, content)
+					}
+				case "tool_call", "server_tool_call":
+					calls = true
+				}
+			})
+		default:
+			r.Text()
 		}
+	})
+	if r.Err() != nil {
+		return "", "", false
 	}
 	return role, strings.Join(texts, "\n"), calls
+}
+
+func messagePart(r *jsonpull.Reader) (kind, content string) {
+	if r.Kind() != jsonpull.Object {
+		r.Text()
+		return "", ""
+	}
+	r.Object(func(key []byte) {
+		switch {
+		case string(key) == "type" && r.Kind() == jsonpull.String:
+			kind = r.String()
+		case string(key) == "content" && r.Kind() == jsonpull.String:
+			content = r.String()
+		default:
+			r.Text()
+		}
+	})
+	return kind, content
 }

@@ -28,6 +28,12 @@ func TestSplitContent(t *testing.T) {
 	require.Error(t, err, "a text is left over")
 }
 
+func parseJSON(text string) (value any, err error) {
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.UseNumber()
+	return value, decoder.Decode(&value)
+}
+
 func FuzzSplitContent(f *testing.F) {
 	f.Add(`{"role":"user","parts":[{"type":"text","content":"hi"}]}`)
 	f.Add(`["", {"content": ["a", {"b": "c"}]}, 1e400, "\ud800"]`)
@@ -83,11 +89,11 @@ func FuzzSplitElements(f *testing.F) {
 
 func TestMessageText(t *testing.T) {
 	t.Parallel()
-	role, text, calls := MessageText(json.RawMessage(`{"role":"assistant","parts":[{"type":"text","content":"a"},{"type":"tool_call","name":"f"},{"type":"text","content":"b"},{"type":"reasoning","content":"no"}]}`))
+	role, text, calls := MessageText(`{"role":"assistant","parts":[{"type":"text","content":"a"},{"type":"tool_call","name":"f"},{"type":"text","content":"b"},{"type":"reasoning","content":"no"}]}`)
 	assert.Equal(t, "assistant", role)
 	assert.Equal(t, "a\nb", text)
 	assert.True(t, calls)
-	role, text, calls = MessageText(json.RawMessage(`"bare"`))
+	role, text, calls = MessageText(`"bare"`)
 	assert.Empty(t, role+text)
 	assert.False(t, calls)
 }

@@ -360,18 +360,17 @@ func (r *Rows) addMessage(s *Span, text string, preview *string) (id uint64, ok 
 	if present && preview == nil {
 		return key.ContentID, true
 	}
-	message, err := parseJSON(text)
-	if err != nil {
-		return 0, false
+	if !present {
+		frame, texts, err := SplitContent(ContentMessage, text)
+		if err != nil {
+			return 0, false
+		}
+		r.add(s, key, ContentMessage, frame, texts)
 	}
 	if preview != nil {
-		if role, said, calls := messageText(message); role != "system" && !calls {
+		if role, said, calls := MessageText(text); role != "system" && !calls {
 			*preview = cut(said)
 		}
-	}
-	if !present {
-		frame, texts := splitMessage(message)
-		r.add(s, key, ContentMessage, frame, texts)
 	}
 	return key.ContentID, true
 }
@@ -384,7 +383,7 @@ func (r *Rows) setContent(s *Span, id *uint64, kind string, value pcommon.Value)
 // jsonText is the JSON text of a value that an attribute carries either as a structure or as a string of JSON.
 func jsonText(value pcommon.Value) string {
 	if value.Type() == pcommon.ValueTypeStr {
-		return value.Str()
+		return strings.ToValidUTF8(value.Str(), string(utf8.RuneError))
 	}
 	return valueJSON(value)
 }
