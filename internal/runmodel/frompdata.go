@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -54,6 +55,7 @@ func (r *Rows) ContentKeys() []ContentKey {
 // Add appends the spans of td. It returns ErrNoProject, and adds nothing of the resource, where a resource
 // does not name its project.
 func (r *Rows) Add(td ptrace.Traces) error {
+	r.Spans = slices.Grow(r.Spans, td.SpanCount())
 	for _, rs := range td.ResourceSpans().All() {
 		if err := r.addResource(rs); err != nil {
 			return err
@@ -82,13 +84,12 @@ func (r *Rows) addResource(rs ptrace.ResourceSpans) error {
 				r.Skipped++
 				continue
 			}
-			s := Span{
+			r.Spans = append(r.Spans, Span{
 				ProjectID: projectID, RunID: uuid.UUID(span.TraceID()), Version: version,
 				ScopeName: scope.Name(), ScopeVersion: scope.Version(),
-			}
+			})
 			version++
-			r.addSpan(&s, span, &resource)
-			r.Spans = append(r.Spans, s)
+			r.addSpan(&r.Spans[len(r.Spans)-1], span, &resource)
 		}
 	}
 	return nil
