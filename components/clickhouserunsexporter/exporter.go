@@ -2,14 +2,13 @@ package clickhouserunsexporter
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"time"
 
-	ch "github.com/ClickHouse/clickhouse-go/v2"
-	"github.com/ClickHouse/clickhouse-go/v2/lib/column"
+	"github.com/ClickHouse/ch-go"
+	"github.com/ClickHouse/ch-go/proto"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	lru "github.com/hashicorp/golang-lru/v2"
 	"go.opentelemetry.io/collector/component"
@@ -26,6 +25,7 @@ type runsExporter struct {
 	config    *Config
 	telemetry *metadata.TelemetryBuilder
 	conn      driver.Conn
+	writer    *clickhouse.Writer
 	// stored remembers contents that ClickHouse has acknowledged.
 	stored *lru.Cache[runmodel.ContentKey, struct{}]
 }
@@ -42,17 +42,19 @@ func newRunsExporter(config *Config, settings component.TelemetrySettings) (*run
 	return &runsExporter{config: config, telemetry: telemetry, stored: stored}, nil
 }
 
-func (e *runsExporter) start(context.Context, component.Host) error {
-	conn, err := clickhouse.Open(string(e.config.URL))
-	if err != nil {
+func (e *runsExporter) start(ctx context.Context, _ component.Host) (err error) {
+	if e.conn, err = clickhouse.Open(string(e.config.URL)); err != nil {
 		return err
 	}
-	e.conn = conn
-	return nil
+	e.writer, err = clickhouse.NewWriter(ctx, string(e.config.URL))
+	return err
 }
 
 func (e *runsExporter) shutdown(context.Context) error {
 	e.telemetry.Shutdown()
+	if e.writer != nil {
+		e.writer.Close()
+	}
 	if e.conn == nil {
 		return nil
 	}
@@ -82,25 +84,20 @@ func (e *runsExporter) consume(ctx context.Context, td ptrace.Traces) error {
 
 // classify tells bad data, which no retry mends, from a store that is away or overloaded.
 func classify(err error) error {
-	var conversion *column.ColumnConverterError
-	if errors.As(err, &conversion) {
-		return consumererror.NewPermanent(err)
-	}
-	var exception *ch.Exception
-	if errors.As(err, &exception) && slices.Contains(dataErrors, exception.Code) {
+	if ch.IsErr(err, dataErrors...) {
 		return consumererror.NewPermanent(err)
 	}
 	return err
 }
 
-// dataErrors are ClickHouse's error codes for data that it will never take (ErrorCodes.cpp).
-var dataErrors = []int32{
-	6,   // CANNOT_PARSE_TEXT
-	27,  // CANNOT_PARSE_INPUT_ASSERTION_FAILED
-	53,  // TYPE_MISMATCH
-	117, // INCORRECT_DATA
-	131, // TOO_LARGE_STRING_SIZE
-	321, // VALUE_IS_OUT_OF_RANGE_OF_DATA_TYPE
+// dataErrors are ClickHouse's error codes for data that it will never take.
+var dataErrors = []proto.Error{
+	proto.ErrCannotParseText,
+	proto.ErrCannotParseInputAssertionFailed,
+	proto.ErrTypeMismatch,
+	proto.ErrIncorrectData,
+	proto.ErrTooLargeStringSize,
+	proto.ErrValueIsOutOfRangeOfDataType,
 }
 
 func (e *runsExporter) store(ctx context.Context, rows *runmodel.Rows) error {
@@ -111,9 +108,9 @@ func (e *runsExporter) store(ctx context.Context, rows *runmodel.Rows) error {
 	// In any order, but all before the bounds are read back: then of two writers that touch one run at the
 	// same time at least the later reader sees the other, and totals both.
 	group, groupContext := errgroup.WithContext(ctx)
-	group.Go(func() error { return clickhouse.InsertContents(groupContext, e.conn, rows.Contents) })
-	group.Go(func() error { return clickhouse.InsertSpans(groupContext, e.conn, rows.Spans) })
-	group.Go(func() error { return clickhouse.InsertBounds(groupContext, e.conn, touched) })
+	group.Go(func() error { return e.writer.InsertContents(groupContext, rows.Contents) })
+	group.Go(func() error { return e.writer.InsertSpans(groupContext, rows.Spans) })
+	group.Go(func() error { return e.writer.InsertBounds(groupContext, touched) })
 	if err := group.Wait(); err != nil {
 		return err
 	}
@@ -148,7 +145,7 @@ func (e *runsExporter) updateRuns(ctx context.Context, byRun map[runmodel.RunKey
 	if err != nil {
 		return err
 	}
-	if err := clickhouse.InsertRuns(ctx, e.conn, append(totals, sharedTotals...)); err != nil {
+	if err := e.writer.InsertRuns(ctx, append(totals, sharedTotals...)); err != nil {
 		return err
 	}
 	e.telemetry.ExporterClickhouserunsRuns.Add(ctx, int64(len(totals)+len(sharedTotals)))
@@ -207,7 +204,7 @@ func (e *runsExporter) removeMoved(ctx context.Context, shared []clickhouse.Boun
 	if err != nil {
 		return err
 	}
-	return clickhouse.InsertRuns(ctx, e.conn, leftBehind(places))
+	return e.writer.InsertRuns(ctx, leftBehind(places))
 }
 
 // leftBehind returns deletions of all rows of each run but the one that was derived from most versions.
@@ -232,13 +229,26 @@ func leftBehind(places []clickhouse.RunPlace) []runmodel.Run {
 	return deletions
 }
 
+// groupByRun shares the memory of spans for runs whose spans stand together, as they mostly do.
 func groupByRun(spans []runmodel.Span) map[runmodel.RunKey][]runmodel.Span {
 	runs := make(map[runmodel.RunKey][]runmodel.Span)
-	for i := range spans {
-		key := runmodel.RunKey{ProjectID: spans[i].ProjectID, RunID: spans[i].RunID}
-		runs[key] = append(runs[key], spans[i])
+	for from := 0; from < len(spans); {
+		key, to := keyOf(&spans[from]), from+1
+		for to < len(spans) && keyOf(&spans[to]) == key {
+			to++
+		}
+		if known, ok := runs[key]; ok {
+			runs[key] = append(known, spans[from:to]...)
+		} else {
+			runs[key] = spans[from:to:to]
+		}
+		from = to
 	}
 	return runs
+}
+
+func keyOf(s *runmodel.Span) runmodel.RunKey {
+	return runmodel.RunKey{ProjectID: s.ProjectID, RunID: s.RunID}
 }
 
 func boundsOf(byRun map[runmodel.RunKey][]runmodel.Span, batch uint64) []clickhouse.Bounds {

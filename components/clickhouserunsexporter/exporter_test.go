@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	ch "github.com/ClickHouse/clickhouse-go/v2"
-	"github.com/ClickHouse/clickhouse-go/v2/lib/column"
+	"github.com/ClickHouse/ch-go"
+	"github.com/ClickHouse/ch-go/proto"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -93,11 +93,10 @@ func TestClassify(t *testing.T) {
 		err       error
 		permanent bool
 	}{
-		"a value that no column takes": {fmt.Errorf("append: %w", &column.ColumnConverterError{Op: "Append"}), true},
-		"a type mismatch":              {&ch.Exception{Code: 53}, true},
-		"out of memory":                {&ch.Exception{Code: 241}, false},
-		"no such table yet":            {&ch.Exception{Code: 60}, false},
-		"connection lost":              {errors.New("EOF"), false},
+		"a type mismatch":   {fmt.Errorf("insert: %w", &ch.Exception{Code: proto.ErrTypeMismatch}), true},
+		"out of memory":     {&ch.Exception{Code: proto.ErrMemoryLimitExceeded}, false},
+		"no such table yet": {&ch.Exception{Code: proto.ErrUnknownTable}, false},
+		"connection lost":   {errors.New("EOF"), false},
 	} {
 		assert.Equal(t, test.permanent, consumererror.IsPermanent(classify(test.err)), name)
 	}

@@ -21,9 +21,9 @@ const rootSpan = "00000000000000a1"
 // storeRun stores a run of an agent that calls a model and a tool, and returns its id.
 func storeRun(t *testing.T, clickhouseURL string, project uuid.UUID) uuid.UUID {
 	t.Helper()
-	conn, err := clickhouse.Open(clickhouseURL)
+	writer, err := clickhouse.NewWriter(t.Context(), clickhouseURL)
 	require.NoError(t, err)
-	defer func() { assert.NoError(t, conn.Close()) }()
+	defer writer.Close()
 
 	run := uuid.New()
 	start := time.Now().Add(-time.Minute).UTC().Truncate(time.Microsecond)
@@ -55,12 +55,12 @@ func storeRun(t *testing.T, clickhouseURL string, project uuid.UUID) uuid.UUID {
 			Name: "multiply", Kind: "tool", ToolName: "multiply", ToolCallID: "call_1", ToolArguments: `{"a":2}`,
 		},
 	}
-	require.NoError(t, clickhouse.InsertContents(t.Context(), conn, []runmodel.Content{content}))
-	require.NoError(t, clickhouse.InsertSpans(t.Context(), conn, spans))
-	require.NoError(t, clickhouse.InsertBounds(t.Context(), conn, []clickhouse.Bounds{{
+	require.NoError(t, writer.InsertContents(t.Context(), []runmodel.Content{content}))
+	require.NoError(t, writer.InsertSpans(t.Context(), spans))
+	require.NoError(t, writer.InsertBounds(t.Context(), []clickhouse.Bounds{{
 		ProjectID: project, RunID: run, FirstStart: start, LastStart: start.Add(2 * time.Microsecond), FirstBatch: 1, LastBatch: 1,
 	}}))
-	require.NoError(t, clickhouse.InsertRuns(t.Context(), conn, []runmodel.Run{runmodel.Totals(spans)}))
+	require.NoError(t, writer.InsertRuns(t.Context(), []runmodel.Run{runmodel.Totals(spans)}))
 	return run
 }
 

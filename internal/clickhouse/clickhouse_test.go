@@ -16,14 +16,25 @@ import (
 	"github.com/looptrace/looptrace/test/engines"
 )
 
-func migrated(tb testing.TB) driver.Conn {
+func migrated(tb testing.TB) (driver.Conn, *Writer) {
 	tb.Helper()
 	url := engines.ClickHouse(tb)
 	require.NoError(tb, Migrate(tb.Context(), url))
 	conn, err := Open(url)
 	require.NoError(tb, err)
 	tb.Cleanup(func() { assert.NoError(tb, conn.Close()) })
-	return conn
+	writer, err := NewWriter(tb.Context(), url)
+	require.NoError(tb, err)
+	tb.Cleanup(writer.Close)
+	return conn, writer
+}
+
+func names[R any](columns []column[R]) []string {
+	var names []string
+	for _, c := range columns {
+		names = append(names, c.name)
+	}
+	return names
 }
 
 func TestMigrate(t *testing.T) {
@@ -47,15 +58,15 @@ func TestMigrate(t *testing.T) {
 // TestRowsFitTheSchema holds the row structs, the lists of columns and the tables to each other.
 func TestRowsFitTheSchema(t *testing.T) {
 	t.Parallel()
-	conn := migrated(t)
+	conn, _ := migrated(t)
 	for table, test := range map[string]struct {
 		row     reflect.Type
 		columns []string
 	}{
-		spans.name:    {reflect.TypeFor[runmodel.Span](), spans.columnNames()},
-		contents.name: {reflect.TypeFor[runmodel.Content](), contents.columnNames()},
-		bounds.name:   {reflect.TypeFor[Bounds](), bounds.columnNames()},
-		runs.name:     {reflect.TypeFor[runmodel.Run](), runs.columnNames()},
+		"spans":      {reflect.TypeFor[runmodel.Span](), names(spanColumns())},
+		"contents":   {reflect.TypeFor[runmodel.Content](), names(contentColumns())},
+		"run_bounds": {reflect.TypeFor[Bounds](), names(boundColumns())},
+		"runs":       {reflect.TypeFor[runmodel.Run](), names(runColumns())},
 	} {
 		var stored []string
 		rows, err := conn.Query(t.Context(), "SELECT name FROM system.columns WHERE database = currentDatabase() AND table = ?", table)
@@ -77,7 +88,7 @@ func TestRowsFitTheSchema(t *testing.T) {
 
 func TestSpanRoundTrip(t *testing.T) {
 	t.Parallel()
-	conn := migrated(t)
+	conn, writer := migrated(t)
 	n, f := int64(7), 0.25
 	at := time.Date(2026, 3, 1, 12, 0, 0, 123456789, time.UTC)
 	want := runmodel.Span{
@@ -89,7 +100,7 @@ func TestSpanRoundTrip(t *testing.T) {
 		Attributes: map[string]string{"x": "y"}, AttributesJSON: map[string]string{"z": "[1]"}, Events: "[]",
 	}
 	bare := runmodel.Span{ProjectID: want.ProjectID, RunID: want.RunID, SpanID: 2, StartTime: at, EndTime: runmodel.Epoch}
-	require.NoError(t, InsertSpans(t.Context(), conn, []runmodel.Span{want, bare}))
+	require.NoError(t, writer.InsertSpans(t.Context(), []runmodel.Span{want, bare}))
 	var got []runmodel.Span
 	require.NoError(t, conn.Select(t.Context(), &got, "SELECT * FROM spans WHERE project_id = ? ORDER BY span_id DESC", want.ProjectID))
 	require.Len(t, got, 2)
@@ -100,11 +111,11 @@ func TestSpanRoundTrip(t *testing.T) {
 
 func TestBounds(t *testing.T) {
 	t.Parallel()
-	conn := migrated(t)
+	conn, writer := migrated(t)
 	key := runmodel.RunKey{ProjectID: uuid.New(), RunID: uuid.New()}
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for i, start := range []time.Time{at, at.Add(-time.Hour), at.Add(time.Hour)} {
-		require.NoError(t, InsertBounds(t.Context(), conn, []Bounds{{key.ProjectID, key.RunID, start, start, uint64(i + 1), uint64(i + 1)}}))
+		require.NoError(t, writer.InsertBounds(t.Context(), []Bounds{{key.ProjectID, key.RunID, start, start, uint64(i + 1), uint64(i + 1)}}))
 	}
 	got, err := ReadBounds(t.Context(), conn, []runmodel.RunKey{key, {ProjectID: key.ProjectID, RunID: uuid.New()}})
 	require.NoError(t, err)
@@ -116,7 +127,7 @@ func FuzzBinding(f *testing.F) {
 	for _, text := range []string{``, `\0`, `\`, `'`, `\'`, "a\x00b", `'); DROP TABLE spans; --`, "\xff", "?", "{x:String}", "Ü\n\t"} {
 		f.Add(text)
 	}
-	conn := migrated(f)
+	conn, _ := migrated(f)
 	f.Fuzz(func(t *testing.T, text string) {
 		var got string
 		var length uint64

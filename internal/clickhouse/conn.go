@@ -13,6 +13,18 @@ import (
 // Open prepares connections to the database at url (clickhouse://host:port/database). It does not dial: an
 // absent server shows at the first query.
 func Open(url string) (driver.Conn, error) {
+	opts, err := options(url)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := ch.Open(opts)
+	if err != nil {
+		return nil, fmt.Errorf("open ClickHouse: %w", err)
+	}
+	return conn, nil
+}
+
+func options(url string) (*ch.Options, error) {
 	opts, err := ch.ParseDSN(url)
 	if err != nil {
 		return nil, fmt.Errorf("parse ClickHouse URL: %w", err)
@@ -20,11 +32,7 @@ func Open(url string) (driver.Conn, error) {
 	if opts.Compression == nil {
 		opts.Compression = &ch.Compression{Method: ch.CompressionLZ4}
 	}
-	conn, err := ch.Open(opts)
-	if err != nil {
-		return nil, fmt.Errorf("open ClickHouse: %w", err)
-	}
-	return conn, nil
+	return opts, nil
 }
 
 func quoteIdentifier(name string) string {

@@ -1,0 +1,190 @@
+package clickhouse
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/ClickHouse/ch-go"
+	"github.com/ClickHouse/ch-go/chpool"
+	"github.com/ClickHouse/ch-go/proto"
+	clickhousego "github.com/ClickHouse/clickhouse-go/v2"
+
+	"github.com/looptrace/looptrace/internal/runmodel"
+)
+
+// writerConnections is how many inserts a Writer makes at once.
+const writerConnections = 8
+
+// dialTimeout bounds the wait for one address, where the URL does not say.
+const dialTimeout = 5 * time.Second
+
+// Writer inserts rows. It has connections of its own, of ch-go: the driver that reads goes through an interface
+// value for each cell, which costs more than anything else on the way of a span.
+type Writer struct {
+	pool     *chpool.Pool
+	spans    *table[runmodel.Span]
+	contents *table[runmodel.Content]
+	bounds   *table[Bounds]
+	runs     *table[runmodel.Run]
+}
+
+// NewWriter prepares a writer to the database at url (clickhouse://host:port/database). It does not dial: an
+// absent server shows at the first insert. ctx does not bound the writer's life; Close ends it.
+func NewWriter(ctx context.Context, url string) (*Writer, error) {
+	opts, err := options(url)
+	if err != nil {
+		return nil, err
+	}
+	compression := ch.CompressionDisabled
+	switch opts.Compression.Method {
+	case clickhousego.CompressionLZ4:
+		compression = ch.CompressionLZ4
+	case clickhousego.CompressionZSTD:
+		compression = ch.CompressionZSTD
+	}
+	pool, err := chpool.New(ctx, chpool.Options{
+		ClientOptions: ch.Options{
+			Database:    opts.Auth.Database,
+			User:        opts.Auth.Username,
+			Password:    opts.Auth.Password,
+			ClientName:  "looptrace",
+			Compression: compression,
+			Dialer:      dialer{opts},
+		},
+		MaxConns: writerConnections,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("open ClickHouse: %w", err)
+	}
+	return &Writer{
+		pool:     pool,
+		spans:    newTable("spans", spanColumns),
+		contents: newTable("contents", contentColumns),
+		bounds:   newTable("run_bounds", boundColumns),
+		runs:     newTable("runs", runColumns),
+	}, nil
+}
+
+// Close closes the writer's connections.
+func (w *Writer) Close() { w.pool.Close() }
+
+// InsertSpans writes versions of spans. Writing one again changes nothing.
+func (w *Writer) InsertSpans(ctx context.Context, rows []runmodel.Span) error {
+	return w.spans.insert(ctx, w.pool, rows)
+}
+
+// InsertContents writes contents. Writing one again changes nothing.
+func (w *Writer) InsertContents(ctx context.Context, rows []runmodel.Content) error {
+	return w.contents.insert(ctx, w.pool, rows)
+}
+
+// InsertBounds widens the bounds of runs.
+func (w *Writer) InsertBounds(ctx context.Context, rows []Bounds) error {
+	return w.bounds.insert(ctx, w.pool, rows)
+}
+
+// InsertRuns writes runs with their totals. Of two rows of a run the one with the higher version wins.
+func (w *Writer) InsertRuns(ctx context.Context, rows []runmodel.Run) error {
+	return w.runs.insert(ctx, w.pool, rows)
+}
+
+// dialer dials the first of the database's addresses that answers.
+type dialer struct{ opts *clickhousego.Options }
+
+func (d dialer) DialContext(ctx context.Context, network, _ string) (net.Conn, error) {
+	var errs []error
+	for _, addr := range d.opts.Addr {
+		conn, err := d.dial(ctx, network, addr)
+		if err == nil {
+			return conn, nil
+		}
+		errs = append(errs, err)
+	}
+	return nil, errors.Join(errs...)
+}
+
+func (d dialer) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	plain := net.Dialer{Timeout: cmp.Or(d.opts.DialTimeout, dialTimeout)}
+	if d.opts.TLS == nil {
+		return plain.DialContext(ctx, network, addr)
+	}
+	return (&tls.Dialer{NetDialer: &plain, Config: d.opts.TLS}).DialContext(ctx, network, addr)
+}
+
+// insertSettings: batches are formed by the caller, and the server's own buffer would acknowledge what is not
+// written; late spans of many days may come in one batch, and a part a day is what they cost.
+var insertSettings = []ch.Setting{
+	ch.SettingInt("async_insert", 0),
+	ch.SettingInt("throw_on_max_partitions_per_insert_block", 0),
+}
+
+// table is a table of the schema and how rows of type R are written to it.
+type table[R any] struct {
+	name string
+	// blocks are column buffers to use again.
+	blocks sync.Pool
+}
+
+// block holds rows of one insert as columns: ClickHouse's native format.
+type block[R any] struct {
+	columns []column[R]
+	input   proto.Input
+}
+
+func newTable[R any](name string, columns func() []column[R]) *table[R] {
+	return &table[R]{name: name, blocks: sync.Pool{New: func() any {
+		b := &block[R]{columns: columns()}
+		for _, c := range b.columns {
+			b.input = append(b.input, proto.InputColumn{Name: c.name, Data: c.data})
+		}
+		return b
+	}}}
+}
+
+// insert writes rows in one synchronous insert: when it returns nil, ClickHouse has them on disk.
+func (t *table[R]) insert(ctx context.Context, pool *chpool.Pool, rows []R) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	b := t.blocks.Get().(*block[R])
+	defer t.blocks.Put(b)
+	for _, c := range b.columns {
+		c.reset()
+		for i := range rows {
+			c.append(&rows[i])
+		}
+	}
+	conn, err := connection(ctx, pool)
+	if err != nil {
+		return fmt.Errorf("insert into %s: %w", t.name, err)
+	}
+	if err := conn.Do(ctx, ch.Query{Body: b.input.Into(t.name), Input: b.input, Settings: insertSettings}); err != nil {
+		_ = conn.Close() // a block may have been sent in part; the error that matters is the one at hand
+		return fmt.Errorf("insert into %s: %w", t.name, err)
+	}
+	conn.Release()
+	return nil
+}
+
+// connection takes a connection that answers: the idle ones of a server that was restarted do not.
+func connection(ctx context.Context, pool *chpool.Pool) (*chpool.Client, error) {
+	for {
+		conn, err := pool.Acquire(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("connect: %w", err)
+		}
+		if conn.Ping(ctx) == nil {
+			return conn, nil
+		}
+		_ = conn.Close() // it leaves the pool; what is wrong with the server shows at a new one
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("connect: %w", ctx.Err())
+		}
+	}
+}
