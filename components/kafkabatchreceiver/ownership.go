@@ -2,15 +2,17 @@ package kafkabatchreceiver
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+	"golang.org/x/sync/semaphore"
 )
 
-// handOverTimeout is how long a partition that is taken away waits for the batch in flight, so that its
-// offsets are committed before another member goes on. After it the batch loses the partition.
+// handOverTimeout is how long a partition that is taken away waits for the batches in flight, so that their
+// offsets are committed before another member goes on. After it the batches lose the partition.
 const handOverTimeout = 10 * time.Second
 
 // ownership is one stay of a partition with this member. A partition that goes and comes back has two, so
@@ -41,17 +43,11 @@ func stillOwned(entries []entry) []entry {
 	return kept
 }
 
-// token is held by one goroutine at a time. Unlike a mutex, it can be waited for with a limit.
-type token chan struct{}
-
-func (t token) take()    { t <- struct{}{} }
-func (t token) release() { <-t }
-
 // ownerships is what this member owns now. The Kafka client's rebalancing and the reading goroutine meet here.
 type ownerships struct {
-	// handling is held while a batch is with the next consumer or being committed, and not while it waits for
-	// a retry.
-	handling token
+	// handling is held in part by every batch that is with the next consumer or being committed, and not while it
+	// waits for a retry or for its turn; and whole by a rebalance that takes partitions away.
+	handling *semaphore.Weighted
 
 	// mu is held over a commit, so that no partition is given away between the look at who owns it and the
 	// broker's answer.
@@ -60,7 +56,7 @@ type ownerships struct {
 }
 
 func newOwnerships() *ownerships {
-	return &ownerships{handling: make(token, 1), byPartition: map[int32]*ownership{}}
+	return &ownerships{handling: semaphore.NewWeighted(maxInFlight), byPartition: map[int32]*ownership{}}
 }
 
 func (o *ownerships) assign(partitions []int32) {
@@ -83,18 +79,23 @@ func (o *ownerships) of(partition int32) *ownership {
 	return owner
 }
 
-// revoke gives partitions away, after the batch in flight if that ends soon.
+// letGo lets a rebalance pass while wait lasts. The caller holds its part of handling, and has it again after.
+func (o *ownerships) letGo(ctx context.Context, wait func() error) error {
+	o.handling.Release(1)
+	err := wait()
+	// Also when ctx has ended, for the caller's release. A rebalance holds it for a moment only.
+	return errors.Join(err, o.handling.Acquire(context.WithoutCancel(ctx), 1))
+}
+
+// revoke gives partitions away, after the batches in flight if those end soon.
 func (o *ownerships) revoke(ctx context.Context, partitions []int32) {
 	if len(partitions) == 0 {
 		return
 	}
-	limit := time.NewTimer(handOverTimeout)
-	defer limit.Stop()
-	select {
-	case o.handling <- struct{}{}:
-		defer o.handling.release()
-	case <-limit.C:
-	case <-ctx.Done():
+	waiting, cancel := context.WithTimeout(ctx, handOverTimeout)
+	defer cancel()
+	if o.handling.Acquire(waiting, maxInFlight) == nil {
+		defer o.handling.Release(maxInFlight)
 	}
 	o.lose(partitions)
 }

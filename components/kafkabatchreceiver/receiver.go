@@ -19,11 +19,14 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/looptrace/looptrace/components/kafkabatchreceiver/internal/metadata"
 )
 
 const (
+	// maxInFlight is how many batches are handed on at once: while one is being inserted, another is decoded.
+	maxInFlight = 2
 	// sessionTimeout is how long the partitions of a killed member stay unread, unless it has an instance id.
 	sessionTimeout    = 10 * time.Second
 	heartbeatInterval = 3 * time.Second
@@ -49,8 +52,8 @@ var errStopping = errors.New("receiver is stopping")
 // errRetriesExhausted marks a batch that was not taken within retry.max_elapsed_time.
 var errRetriesExhausted = errors.New("no more retries left")
 
-// tracesReceiver reads the topic. One goroutine polls, hands on and commits, batch after batch; a second one
-// watches over it. The Kafka client keeps the group membership alive on its own.
+// tracesReceiver reads the topic. One goroutine polls and decodes, others hand batches on and commit them, and one
+// watches over them. The Kafka client keeps the group membership alive on its own.
 type tracesReceiver struct {
 	cfg       *Config
 	set       receiver.Settings
@@ -64,6 +67,7 @@ type tracesReceiver struct {
 	backlog *backlog
 	// watchEvery and notReadyAfter are the constants, but in tests.
 	watchEvery, notReadyAfter time.Duration
+	flight                    flight
 	// pending are records that were fetched and are not in a batch yet. Only the reading goroutine uses it.
 	pending []entry
 
@@ -197,21 +201,35 @@ func (r *tracesReceiver) Shutdown(ctx context.Context) error {
 	return nil
 }
 
-// read is the loop: a batch is collected, handed on and committed before the next one is begun.
+// read is the loop: a batch is collected, and handled while the next ones are collected. Batches are committed in
+// their order; the first that is given up ends all.
 func (r *tracesReceiver) read(reading, work context.Context) {
+	handlers, work := errgroup.WithContext(work)
+	handlers.SetLimit(maxInFlight)
+	turn := make(chan struct{})
+	close(turn)
 	for {
 		b := r.collect(reading)
 		if b.empty() {
-			return
+			break
 		}
-		if err := r.handle(work, b); err != nil {
-			return
-		}
+		before, after := turn, make(chan struct{})
+		r.flight.begin()
+		handlers.Go(func() error {
+			defer r.flight.end()
+			if err := r.handle(work, b, before); err != nil {
+				return err
+			}
+			close(after)
+			return nil
+		})
+		turn = after
 	}
+	_ = handlers.Wait() // a batch that was given up is read again after the next start
 }
 
-// collect polls until a batch is full or its first record has waited for MaxBatchDelay. An empty batch means
-// that ctx ended.
+// collect polls until a batch is full, or until its first record has waited for MaxBatchDelay and no batch is in
+// flight: as long as one is, a larger batch costs no time. An empty batch means that ctx ended.
 func (r *tracesReceiver) collect(ctx context.Context) *batch {
 	b := newBatch()
 	for {
@@ -223,11 +241,15 @@ func (r *tracesReceiver) collect(ctx context.Context) *batch {
 			r.poll(ctx)
 			continue
 		}
-		wait := time.Until(b.opened.Add(r.cfg.MaxBatchDelay))
-		if wait <= 0 {
-			return b
+		waiting, cancel := context.WithDeadline(ctx, b.opened.Add(r.cfg.MaxBatchDelay))
+		if waiting.Err() != nil {
+			if r.flight.empty() {
+				cancel()
+				return b
+			}
+			cancel()
+			waiting, cancel = r.flight.untilEmpty(ctx)
 		}
-		waiting, cancel := context.WithTimeout(ctx, wait)
 		r.poll(waiting)
 		cancel()
 	}
@@ -307,11 +329,14 @@ func (r *tracesReceiver) noteProgress(ctx context.Context, owner *ownership, p k
 	owner.next = p.Records[len(p.Records)-1].Offset + 1
 }
 
-// handle brings a batch to its end: every record is taken by the next consumer or is a dead letter, and then
-// the offsets are committed. An error means that the receiver is stopping and the batch was given up.
-func (r *tracesReceiver) handle(ctx context.Context, b *batch) error {
-	r.owned.handling.take()
-	defer r.owned.handling.release()
+// handle brings a batch to its end: every record is taken by the next consumer or is a dead letter, and then, when
+// the batch before it is committed, the offsets are. An error means that the receiver is stopping and the batch
+// was given up.
+func (r *tracesReceiver) handle(ctx context.Context, b *batch, before <-chan struct{}) error {
+	if err := r.owned.handling.Acquire(ctx, 1); err != nil {
+		return err
+	}
+	defer r.owned.handling.Release(1)
 
 	rejected, err := r.deliver(ctx, b.decoded, b.traces)
 	if err != nil {
@@ -320,7 +345,27 @@ func (r *tracesReceiver) handle(ctx context.Context, b *batch) error {
 	if err := r.bury(ctx, append(b.undecodable, rejected...)); err != nil {
 		return err
 	}
+	if err := r.inTurn(ctx, before); err != nil {
+		return err
+	}
 	return r.commit(ctx, b.entries)
+}
+
+// inTurn waits until the batch before is committed. A rebalance does not wait for that.
+func (r *tracesReceiver) inTurn(ctx context.Context, before <-chan struct{}) error {
+	select {
+	case <-before:
+		return nil
+	default:
+	}
+	return r.owned.letGo(ctx, func() error {
+		select {
+		case <-before:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	})
 }
 
 // deliver hands records on and returns those that can never be. A merged batch that is refused for good is
@@ -450,18 +495,18 @@ func (a *attempts) exhausted() bool {
 // wait lets time pass before the next attempt, and a rebalance as well: partitions may be gone after it.
 func (a *attempts) wait(ctx context.Context, cause error) error {
 	a.r.health.problem(a.problem, cause)
-	a.r.owned.handling.release()
-	defer a.r.owned.handling.take()
 	timer := time.NewTimer(a.backoff.NextBackOff())
 	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-a.r.stopping:
-		return errStopping
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return a.r.owned.letGo(ctx, func() error {
+		select {
+		case <-timer.C:
+			return nil
+		case <-a.r.stopping:
+			return errStopping
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	})
 }
 
 func (a *attempts) succeeded() { a.r.health.solved(a.problem) }

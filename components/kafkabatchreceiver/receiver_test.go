@@ -42,6 +42,7 @@ func TestOverBrokers(t *testing.T) {
 		"gives poison to the dead-letter topic": testPoison,
 		"rebalance in the middle of a batch":    testRebalance,
 		"rebalance while the store is away":     testRebalanceWhileAway,
+		"a batch does not overtake another":     testOrder,
 		"shutdown in the middle of a batch":     testShutdown,
 		"shutdown at the deadline":              testShutdownDeadline,
 	}
@@ -157,6 +158,36 @@ func testPoison(t *testing.T, q *queue) {
 	}
 	slices.Sort(reasons)
 	assert.Equal(t, []string{"rejected", "rejected", "rejected", "undecodable"}, reasons)
+}
+
+// testOrder lets the second batch be taken while the first one is refused: nothing is committed until the first is
+// taken as well.
+func testOrder(t *testing.T, q *queue) {
+	t.Helper()
+	const n = 200
+	s := newStore()
+	var away atomic.Bool
+	away.Store(true)
+	s.refuse = func(names []string) error {
+		if away.Load() && slices.Contains(names, name(0)) {
+			return errStoreAway
+		}
+		return nil
+	}
+	for i := range n { // one partition, so that the first record is in the first batch
+		q.put(t, 0, spanNamed(t, name(i)))
+	}
+	cfg := q.config()
+	cfg.MaxBatchSpans = 20
+	run(t, cfg, s)
+	until(t, "a later batch is taken", func() bool { return s.count() > 0 })
+	for _, offset := range q.committed(t) {
+		assert.LessOrEqual(t, offset, int64(0), "committed before the first batch")
+	}
+	away.Store(false)
+	q.waitDrained(t)
+	s.assertHasAll(t, n)
+	s.assertOnce(t)
 }
 
 // gate is a store whose first batch waits to be let through.

@@ -41,7 +41,7 @@ const maxContentDepth = 1000
 
 // read makes a reader of JSON text, without a copy of it: a jsonpull.Reader does not change what it reads.
 func read(text string) *jsonpull.Reader {
-	return jsonpull.NewReader(unsafe.Slice(unsafe.StringData(text), len(text)), maxContentDepth, math.MaxInt64)
+	return jsonpull.NewReader(unsafe.Slice(unsafe.StringData(text), len(text)), maxContentDepth, math.MaxInt64) //nolint:gosec // it is only read
 }
 
 // SplitContent takes the searchable strings of a message out of its JSON text, in document order, and leaves
