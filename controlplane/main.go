@@ -1,7 +1,9 @@
 // Command looptrace-controlplane serves the API under /v1, except the two paths of ingest.
 //
 // Its environment: API_ADDR (default 127.0.0.1:7081), DATABASE_URL, CLICKHOUSE_URL and SESSION_SECRET, which
-// has no default.
+// has no default. API_REQUESTS_PER_SECOND (1000) and API_BYTES_PER_SECOND (50000000, of bodies both ways) bound each
+// key and each user, and twice as much each project; ten times as much may come at once, and 0 is no limit.
+// RATELIMIT_BROKERS are the addresses of Kafka where several of these processes share what they have admitted.
 package main
 
 import (
@@ -10,10 +12,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net"
 	"net/http"
 	"os"
 	"os/signal"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -22,6 +27,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/postgres"
+	"github.com/looptrace/looptrace/internal/ratelimit"
 )
 
 // shutdownTimeout is how long requests that are under way may take to end.
@@ -49,6 +55,9 @@ type config struct {
 	databaseURL   string
 	clickhouseURL string
 	sessionSecret []byte
+	// limits are those of each key and each user.
+	limits           ratelimit.Limits
+	rateLimitBrokers []string
 }
 
 const minSecretBytes = 32
@@ -69,7 +78,41 @@ func loadConfig(getenv func(string) string) (config, error) {
 	if cfg.sessionSecret, err = parseSecret(getenv("SESSION_SECRET")); err != nil {
 		missing = append(missing, err)
 	}
+	if cfg.limits[ratelimit.Requests], err = parseLimit("API_REQUESTS_PER_SECOND", getenv("API_REQUESTS_PER_SECOND"), 1000); err != nil {
+		missing = append(missing, err)
+	}
+	if cfg.limits[ratelimit.Bytes], err = parseLimit("API_BYTES_PER_SECOND", getenv("API_BYTES_PER_SECOND"), 50_000_000); err != nil {
+		missing = append(missing, err)
+	}
+	if brokers := getenv("RATELIMIT_BROKERS"); brokers != "" {
+		cfg.rateLimitBrokers = strings.Split(brokers, ",")
+	}
 	return cfg, errors.Join(missing...)
+}
+
+// burstSeconds is how much may come at once after a rest.
+const burstSeconds = 10
+
+// parseLimit reads a rate.
+func parseLimit(name, text string, otherwise float64) (ratelimit.Limit, error) {
+	rate := otherwise
+	if text != "" {
+		var err error
+		if rate, err = strconv.ParseFloat(text, 64); err != nil || !(rate >= 0 && rate <= ratelimit.MaxRate) {
+			return ratelimit.Limit{}, fmt.Errorf("%s is %q and must be a number between 0, which is no limit, and %.0f", name, text, ratelimit.MaxRate)
+		}
+	}
+	return ratelimit.Limit{Rate: rate, Burst: math.Ceil(burstSeconds * rate)}, nil
+}
+
+// rateLimits are the limits of the API: a project may take what two of its keys may.
+func rateLimits(limiter *ratelimit.Limiter, each ratelimit.Limits) httpapi.RateLimits {
+	project := each
+	for i := range project {
+		project[i].Rate *= 2
+		project[i].Burst *= 2
+	}
+	return httpapi.RateLimits{Limiter: limiter, Key: each, Project: project, User: each}
 }
 
 // parseSecret never repeats the secret in its error.
@@ -102,7 +145,19 @@ func run(ctx context.Context, cfg config, log *slog.Logger) error {
 	}
 	defer conn.Close() //nolint:errcheck // the process ends
 
-	api, err := httpapi.New(identity.New(pool, cfg.sessionSecret, time.Now), runs.NewService(conn), log) //nolint:contextcheck // a handler has the context of its request
+	limiter := ratelimit.New()
+	if len(cfg.rateLimitBrokers) > 0 {
+		membership, caughtUp, err := limiter.ShareOverKafka(ctx, cfg.rateLimitBrokers, ratelimit.APIUsageTopic, "looptrace-controlplane", "")
+		if err != nil {
+			return err
+		}
+		defer membership.Close(context.WithoutCancel(ctx))
+		if !caughtUp {
+			log.WarnContext(ctx, "the usage of other replicas cannot be read yet; limiting by this one's share")
+		}
+	}
+
+	api, err := httpapi.New(identity.New(pool, cfg.sessionSecret, time.Now), runs.NewService(conn), rateLimits(limiter, cfg.limits), log) //nolint:contextcheck // a handler has the context of its request
 	if err != nil {
 		return err
 	}

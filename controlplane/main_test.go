@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/looptrace/looptrace/internal/ratelimit"
 )
 
 func TestLoadConfig(t *testing.T) {
@@ -25,6 +27,8 @@ func TestLoadConfig(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "127.0.0.1:7081", cfg.addr)
 	assert.Len(t, cfg.sessionSecret, 32)
+	assert.Equal(t, ratelimit.Limits{ratelimit.Requests: {Rate: 1000, Burst: 10_000}, ratelimit.Bytes: {Rate: 5e7, Burst: 5e8}}, cfg.limits)
+	assert.Empty(t, cfg.rateLimitBrokers)
 
 	for name, secret := range map[string]string{
 		"none": "", "short": strings.Repeat("ab", 31), "not hexadecimal": strings.Repeat("zz", 32), "half a byte": strings.Repeat("ab", 32) + "a",
@@ -39,6 +43,27 @@ func TestLoadConfig(t *testing.T) {
 	_, err = loadConfig(func(string) string { return "" })
 	require.ErrorContains(t, err, "DATABASE_URL")
 	require.ErrorContains(t, err, "CLICKHOUSE_URL")
+}
+
+func TestLoadLimits(t *testing.T) {
+	t.Parallel()
+	env := map[string]string{
+		"DATABASE_URL": "postgres://a", "CLICKHOUSE_URL": "clickhouse://a", "SESSION_SECRET": strings.Repeat("ab", 32),
+		"API_REQUESTS_PER_SECOND": "0.25", "API_BYTES_PER_SECOND": "0", "RATELIMIT_BROKERS": "a:9092,b:9092",
+	}
+	cfg, err := loadConfig(func(name string) string { return env[name] })
+	require.NoError(t, err)
+	assert.Equal(t, []string{"a:9092", "b:9092"}, cfg.rateLimitBrokers)
+	limits := rateLimits(nil, cfg.limits)
+	assert.Equal(t, ratelimit.Limits{ratelimit.Requests: {Rate: 0.25, Burst: 3}}, limits.Key)
+	assert.Equal(t, limits.Key, limits.User)
+	assert.Equal(t, ratelimit.Limits{ratelimit.Requests: {Rate: 0.5, Burst: 6}}, limits.Project)
+
+	for _, bad := range []string{"-1", "many", "NaN", "1e13"} {
+		env["API_REQUESTS_PER_SECOND"] = bad
+		_, err := loadConfig(func(name string) string { return env[name] })
+		require.ErrorContains(t, err, "API_REQUESTS_PER_SECOND", bad)
+	}
 }
 
 // TestRunWithoutDependencies starts with PostgreSQL and ClickHouse away, serves, and stops when told.

@@ -3,7 +3,6 @@ package ratelimitextension
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"mime"
 	"net/http"
 	"strconv"
@@ -33,25 +32,13 @@ const (
 	typeURLRetryInfo = "type.googleapis.com/google.rpc.RetryInfo"
 )
 
-// delay is how long a refused client is told to wait, in whole seconds: until the debt is repaid, and up to a
-// quarter more, so that those refused together do not come back together.
-func (l *rateLimit) delay(d *ratelimit.Decision) time.Duration {
-	whole := time.Duration(max(1, seconds(d.RetryAfter)))
-	return (whole + l.jitter(max(1, whole/4))) * time.Second
-}
-
-func detail(d *ratelimit.Decision) string {
-	return fmt.Sprintf("The %s's limit of %s %s a second is used up. Nothing was accepted.",
-		d.Kind, strconv.FormatFloat(d.Limit.Rate, 'f', -1, 64), d.Measure)
-}
-
 func (l *rateLimit) refuseGRPC(d *ratelimit.Decision) error {
-	return status.ErrorProto(statusOf(d, l.delay(d)))
+	return status.ErrorProto(statusOf(d, d.Delay(l.jitter)))
 }
 
 // statusOf is the refusal in the words of OTLP.
 func statusOf(d *ratelimit.Decision, delay time.Duration) *spb.Status {
-	s := &spb.Status{Code: int32(codes.ResourceExhausted), Message: detail(d)}
+	s := &spb.Status{Code: int32(codes.ResourceExhausted), Message: d.Detail()}
 	if info, err := anypb.New(&errdetails.RetryInfo{RetryDelay: durationpb.New(delay)}); err == nil { // always
 		s.Details = append(s.Details, info)
 	}
@@ -61,7 +48,7 @@ func statusOf(d *ratelimit.Decision, delay time.Duration) *spb.Status {
 // refuseHTTP answers in the form that the path promises: problem details on native paths, and on OTLP paths a
 // google.rpc.Status in the encoding of the request.
 func (l *rateLimit) refuseHTTP(w http.ResponseWriter, r *http.Request, d *ratelimit.Decision) {
-	delay := l.delay(d)
+	delay := d.Delay(l.jitter)
 	httpStatus, contentType, body := l.cfg.OTLPStatus, typeJSON, []byte(nil)
 	mediaType, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	switch {
@@ -71,7 +58,7 @@ func (l *rateLimit) refuseHTTP(w http.ResponseWriter, r *http.Request, d *rateli
 			Type:      "about:blank",
 			Title:     http.StatusText(httpStatus),
 			Status:    httpStatus,
-			Detail:    detail(d),
+			Detail:    d.Detail(),
 			Code:      codeRateLimited,
 			RequestID: w.Header().Get("X-Request-Id"),
 		})
@@ -81,14 +68,14 @@ func (l *rateLimit) refuseHTTP(w http.ResponseWriter, r *http.Request, d *rateli
 	default:
 		// Not protojson, which varies its white space.
 		body, _ = json.Marshal(rpcStatus{
-			Code: uint32(codes.ResourceExhausted), Message: detail(d),
-			Details: []retryInfo{{Type: typeURLRetryInfo, RetryDelay: strconv.FormatInt(seconds(delay), 10) + "s"}},
+			Code: uint32(codes.ResourceExhausted), Message: d.Detail(),
+			Details: []retryInfo{{Type: typeURLRetryInfo, RetryDelay: strconv.FormatInt(ratelimit.Seconds(delay), 10) + "s"}},
 		})
 	}
 	h := w.Header()
 	h.Set("Content-Type", contentType)
 	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Retry-After", strconv.FormatInt(seconds(delay), 10))
+	h.Set("Retry-After", strconv.FormatInt(ratelimit.Seconds(delay), 10))
 	w.WriteHeader(httpStatus)
 	_, _ = w.Write(body) // the client is gone: nobody is left to tell
 }

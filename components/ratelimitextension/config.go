@@ -66,7 +66,7 @@ type UsageConfig struct {
 func createDefaultConfig() component.Config {
 	return &Config{
 		OTLPStatus: http.StatusTooManyRequests,
-		Usage:      UsageConfig{Topic: "looptrace.usage"},
+		Usage:      UsageConfig{Topic: ratelimit.UsageTopic},
 	}
 }
 

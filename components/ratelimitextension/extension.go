@@ -2,8 +2,6 @@ package ratelimitextension
 
 import (
 	"context"
-	"crypto/rand"
-	mathrand "math/rand/v2"
 	"sync"
 	"time"
 
@@ -17,13 +15,8 @@ import (
 	"github.com/looptrace/looptrace/internal/ratelimit"
 )
 
-const (
-	// catchUpTimeout bounds how long a start waits to learn what the other replicas have admitted. Without Kafka it
-	// starts with what it has.
-	catchUpTimeout = 3 * time.Second
-	// watchEvery is how often a change of the view is looked for, for the log.
-	watchEvery = time.Second
-)
+// watchEvery is how often a change of the view is looked for, for the log.
+const watchEvery = time.Second
 
 type rateLimit struct {
 	cfg       *Config
@@ -32,11 +25,11 @@ type rateLimit struct {
 	limiter   *ratelimit.Limiter
 	defaults  policy
 	// jitter spreads out the clients that were refused at the same time.
-	jitter func(time.Duration) time.Duration
+	jitter func(most int64) int64
 
-	stop  context.CancelFunc
-	loops sync.WaitGroup
-	log   *ratelimit.KafkaLog
+	stop       context.CancelFunc
+	loops      sync.WaitGroup
+	membership *ratelimit.Membership
 }
 
 var (
@@ -56,7 +49,7 @@ func newExtension(set extension.Settings, cfg *Config) (*rateLimit, error) {
 		telemetry: telemetry,
 		limiter:   ratelimit.New(),
 		defaults:  policy{key: cfg.Key.limits(), project: cfg.Project.limits()},
-		jitter:    func(most time.Duration) time.Duration { return mathrand.N(most + 1) }, //nolint:gosec // no secret
+		jitter:    ratelimit.Jitter,
 	}, nil
 }
 
@@ -68,29 +61,19 @@ func (l *rateLimit) Start(ctx context.Context, _ component.Host) error {
 	if len(l.cfg.Usage.Brokers) == 0 {
 		return nil
 	}
-	log, err := ratelimit.NewKafkaLog(l.cfg.Usage.Brokers, l.cfg.Usage.Topic, l.settings.ID.String())
+	usage := &l.cfg.Usage
+	membership, caughtUp, err := l.limiter.ShareOverKafka(ctx, usage.Brokers, usage.Topic, l.settings.ID.String(), usage.ReplicaID)
 	if err != nil {
 		return err
 	}
-	l.log = log
-	replica := l.cfg.Usage.ReplicaID
-	if replica == "" {
-		replica = rand.Text()
+	l.membership = membership
+	if !caughtUp {
+		l.settings.Logger.Warn("The usage of other replicas could not be read yet; limiting by this replica's share",
+			zap.String("topic", usage.Topic))
 	}
 	// What runs from here on ends with Shutdown, not with Start's context.
 	var running context.Context
 	running, l.stop = context.WithCancel(context.WithoutCancel(ctx))
-	joined := l.limiter.Join(replica)
-	l.loops.Go(func() { l.limiter.Share(running, log) })
-
-	ctx, cancel := context.WithTimeout(ctx, catchUpTimeout)
-	defer cancel()
-	select {
-	case <-joined:
-	case <-ctx.Done():
-		l.settings.Logger.Warn("The usage of other replicas could not be read yet; limiting by this replica's share",
-			zap.String("topic", l.cfg.Usage.Topic))
-	}
 	l.loops.Go(func() { l.watch(running) })
 	return nil
 }
@@ -102,8 +85,8 @@ func (l *rateLimit) Shutdown(ctx context.Context) error {
 		l.stop()
 		l.loops.Wait()
 	}
-	if l.log != nil {
-		l.log.Close(ctx)
+	if l.membership != nil {
+		l.membership.Close(ctx)
 	}
 	return nil
 }

@@ -3,11 +3,8 @@ package ratelimitextension
 import (
 	"context"
 	"io"
-	"math"
 	"net/http"
-	"strconv"
 	"sync/atomic"
-	"time"
 
 	"go.opentelemetry.io/collector/extension/extensionmiddleware"
 	"google.golang.org/grpc"
@@ -75,8 +72,8 @@ func (l *rateLimit) serveHTTP(w http.ResponseWriter, r *http.Request, next http.
 	if decision.Limited {
 		// On every answer, whoever writes it: before the handler does.
 		h := w.Header()
-		for _, field := range fields(&decision) {
-			h.Set(field.name, field.value)
+		for _, field := range decision.Fields() {
+			h.Set(field.Name, field.Value)
 		}
 	}
 	if !decision.Allowed {
@@ -197,30 +194,10 @@ func (weigher) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Contex
 
 func (weigher) HandleConn(context.Context, stats.ConnStats) {}
 
-// field is a header that tells a client where it stands.
-type field struct{ name, value string }
-
-// fields tell of the bucket that is nearest to empty, or that refused.
-func fields(d *ratelimit.Decision) [3]field {
-	return [3]field{
-		{"RateLimit-Limit", strconv.FormatFloat(d.Limit.Burst, 'f', 0, 64)},
-		{"RateLimit-Remaining", strconv.FormatFloat(math.Floor(d.Remaining), 'f', 0, 64)},
-		{"RateLimit-Reset", strconv.FormatInt(seconds(d.Reset), 10)},
-	}
-}
-
 func pairs(d *ratelimit.Decision) metadata.MD {
 	md := make(metadata.MD, 3)
-	for _, f := range fields(d) {
-		md.Set(f.name, f.value)
+	for _, f := range d.Fields() {
+		md.Set(f.Name, f.Value)
 	}
 	return md
-}
-
-// maxSeconds bounds what a client is told to wait.
-const maxSeconds = 24 * 3600
-
-// seconds rounds up.
-func seconds(d time.Duration) int64 {
-	return min(maxSeconds, int64(math.Ceil(d.Seconds())))
 }

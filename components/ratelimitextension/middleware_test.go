@@ -99,7 +99,7 @@ func start(tb testing.TB, set *extension.Settings, change func(*Config)) *rateLi
 	change(cfg)
 	l, err := newExtension(*set, cfg)
 	require.NoError(tb, err)
-	l.jitter = func(time.Duration) time.Duration { return 0 }
+	l.jitter = func(int64) int64 { return 0 }
 	require.NoError(tb, l.Start(tb.Context(), componenttest.NewNopHost()))
 	tb.Cleanup(func() { require.NoError(tb, l.Shutdown(context.Background())) })
 	return l
@@ -243,20 +243,6 @@ func compareGolden(t *testing.T, path string, got []byte) {
 	want, err := os.ReadFile(path)
 	require.NoError(t, err, "run the test with -update")
 	assert.Equal(t, string(want), string(got))
-}
-
-func TestJitterIsOnTop(t *testing.T) {
-	t.Parallel()
-	l := start(t, nil, func(*Config) {})
-	var asked time.Duration
-	l.jitter = func(most time.Duration) time.Duration { asked = most; return most }
-	for wait, want := range map[time.Duration]time.Duration{
-		time.Millisecond:        2 * time.Second,
-		1500 * time.Millisecond: 3 * time.Second,
-		40 * time.Second:        50 * time.Second,
-	} {
-		assert.Equal(t, want, l.delay(&ratelimit.Decision{RetryAfter: wait}), "at most %d s more", asked)
-	}
 }
 
 // Bytes whose number was not declared are charged as they are read, decompressed as the receiver reads them.

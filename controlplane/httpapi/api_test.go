@@ -27,6 +27,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/postgres"
+	"github.com/looptrace/looptrace/internal/ratelimit"
 	"github.com/looptrace/looptrace/test/engines"
 )
 
@@ -93,6 +94,11 @@ func newEnv(t *testing.T) *env {
 
 func newEnvOn(t *testing.T, postgresURL, clickhouseURL string) *env {
 	t.Helper()
+	return newLimitedEnv(t, postgresURL, clickhouseURL, RateLimits{})
+}
+
+func newLimitedEnv(t *testing.T, postgresURL, clickhouseURL string, limits RateLimits) *env {
+	t.Helper()
 	db, err := postgres.Open(t.Context(), postgresURL)
 	require.NoError(t, err)
 	t.Cleanup(db.Close)
@@ -101,7 +107,8 @@ func newEnvOn(t *testing.T, postgresURL, clickhouseURL string) *env {
 	t.Cleanup(func() { assert.NoError(t, conn.Close()) })
 	e := &env{db: db, clock: newClock(), log: &syncBuffer{}}
 	secret := bytes.Repeat([]byte{7}, 32)
-	e.api, err = New(identity.New(db, secret, e.clock.Now), runs.NewService(conn), slog.New(slog.NewJSONHandler(e.log, nil)))
+	limits.Limiter = ratelimit.New()
+	e.api, err = New(identity.New(db, secret, e.clock.Now), runs.NewService(conn), limits, slog.New(slog.NewJSONHandler(e.log, nil)))
 	require.NoError(t, err)
 	return e
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/identity"
 	"github.com/looptrace/looptrace/controlplane/runs"
+	"github.com/looptrace/looptrace/internal/ratelimit"
 )
 
 // The stable codes of problems.
@@ -32,6 +33,7 @@ const (
 	codeMalformedBody        = "malformed_body"
 	codeValidationFailed     = "validation_failed"
 	codeThrottled            = "throttled"
+	codeRateLimited          = "rate_limited"
 	codeDependency           = "dependency_unavailable"
 	codeInternal             = "internal"
 )
@@ -95,6 +97,7 @@ func answerTo(err error) answer {
 		invalid   requestErrors
 		scope     *identity.ScopeError
 		throttled *identity.ThrottledError
+		limited   *limitError
 	)
 	switch {
 	case errors.As(err, &tooLarge):
@@ -108,6 +111,11 @@ func answerTo(err error) answer {
 		}
 	case errors.As(err, &scope):
 		return answer{status: http.StatusForbidden, code: codeScopeMissing, detail: "Needs " + scope.Needed + "."}
+	case errors.As(err, &limited):
+		return answer{
+			status: http.StatusTooManyRequests, code: codeRateLimited, detail: limited.decision.Detail(),
+			retryAfter: limited.decision.Delay(ratelimit.Jitter),
+		}
 	case errors.As(err, &throttled):
 		return answer{
 			status: http.StatusTooManyRequests, code: codeThrottled, detail: "Too many login attempts. Try again later.",

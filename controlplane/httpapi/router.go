@@ -19,6 +19,7 @@ var document []byte
 type api struct {
 	identity    *identity.Service
 	runs        Runs
+	limits      RateLimits
 	log         *slog.Logger
 	metrics     *metrics
 	validator   *validator
@@ -28,7 +29,7 @@ type api struct {
 var _ StrictServerInterface = (*api)(nil)
 
 // New returns the API as an HTTP handler.
-func New(identities *identity.Service, runs Runs, log *slog.Logger) (*gin.Engine, error) {
+func New(identities *identity.Service, runs Runs, limits RateLimits, log *slog.Logger) (*gin.Engine, error) {
 	doc, err := openapi3.NewLoader().LoadFromData(document)
 	if err != nil {
 		return nil, fmt.Errorf("read the OpenAPI document: %w", err)
@@ -38,7 +39,7 @@ func New(identities *identity.Service, runs Runs, log *slog.Logger) (*gin.Engine
 		return nil, err
 	}
 	a := &api{
-		identity: identities, runs: runs, log: log,
+		identity: identities, runs: runs, limits: limits, log: log,
 		metrics: newMetrics(), validator: newValidator(doc), crossOrigin: http.NewCrossOriginProtection(),
 	}
 
@@ -68,7 +69,7 @@ func New(identities *identity.Service, runs Runs, log *slog.Logger) (*gin.Engine
 	public.POST("/setup", op.Setup)
 	public.POST("/login", op.Login)
 
-	private := engine.Group("/v1", a.sameOrigin, a.authenticate, a.validate)
+	private := engine.Group("/v1", a.sameOrigin, a.authenticate, a.limit, a.validate)
 	private.POST("/logout", op.Logout)
 	private.GET("/me", op.GetMe)
 

@@ -3,7 +3,7 @@
 //
 // # Buckets
 //
-// A subject, a key or a project, has a bucket for each measure: requests, bytes, spans. A bucket holds at most b
+// A subject, a key, a project or a user, has a bucket for each measure: requests, bytes, spans. A bucket holds at most b
 // tokens (the burst) and gains r a second (the rate). A request is admitted while every bucket that it is charged
 // to holds more than nothing, and then takes its cost from all of them, into debt if need be: what is larger than
 // the burst is not refused for ever, and debt is repaid before anything else is admitted. What a request costs may

@@ -2,8 +2,10 @@ package ratelimit
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -14,9 +16,62 @@ const (
 	maxUnsent = 64
 	// sendTimeout is when a record is given up; a later one says more.
 	sendTimeout = 2 * time.Second
+	// catchUpTimeout bounds how long a start waits to learn what the other replicas have admitted. Without Kafka it
+	// starts with what it has.
+	catchUpTimeout = 3 * time.Second
 	// farewell bounds the wait for the last record at the end.
 	farewell = time.Second
 )
+
+// Topics that `looptrace migrate` makes: one for the replicas of ingest, one for those of the API, whose limits are
+// others.
+const (
+	UsageTopic    = "looptrace.usage"
+	APIUsageTopic = "looptrace.usage.api"
+)
+
+// Membership is a limiter's part in what replicas share over Kafka.
+type Membership struct {
+	log   *KafkaLog
+	stop  context.CancelFunc
+	share sync.WaitGroup
+}
+
+// ShareOverKafka makes the limiter one of the replicas on a topic until Close is called. replica is its name, which
+// must differ in every process; empty is a random one. It waits for what the others have admitted, but not for long:
+// caughtUp is false where that is not known yet, as while Kafka is away, and the limiter keeps to its share.
+func (l *Limiter) ShareOverKafka(ctx context.Context, brokers []string, topic, clientID, replica string) (m *Membership, caughtUp bool, err error) {
+	log, err := NewKafkaLog(brokers, topic, clientID)
+	if err != nil {
+		return nil, false, err
+	}
+	if replica == "" {
+		replica = rand.Text()
+	}
+	m = &Membership{log: log}
+	// What runs from here on ends with Close, not with ctx.
+	var running context.Context
+	running, m.stop = context.WithCancel(context.WithoutCancel(ctx))
+	joined := l.Join(replica)
+	m.share.Go(func() { l.Share(running, log) })
+
+	wait := time.NewTimer(catchUpTimeout)
+	defer wait.Stop()
+	select {
+	case <-joined:
+		caughtUp = true
+	case <-wait.C:
+	case <-ctx.Done():
+	}
+	return m, caughtUp, nil
+}
+
+// Close tells the other replicas what was admitted last.
+func (m *Membership) Close(ctx context.Context) {
+	m.stop()
+	m.share.Wait()
+	m.log.Close(ctx)
+}
 
 // KafkaLog is the log as a Kafka topic of one partition, which is kept for some minutes and never compacted:
 // compaction would keep the last record of a replica and drop the snapshot before it.

@@ -25,12 +25,13 @@ type Kind uint8
 const (
 	Key Kind = iota
 	Project
+	User
 
-	kinds = 2
+	kinds = 3
 )
 
 func (k Kind) String() string {
-	return [kinds]string{"key", "project"}[k]
+	return [kinds]string{"key", "project", "user"}[k]
 }
 
 // Subject is who spends.

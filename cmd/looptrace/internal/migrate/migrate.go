@@ -16,6 +16,7 @@ import (
 
 	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/postgres"
+	"github.com/looptrace/looptrace/internal/ratelimit"
 )
 
 // Names in the queue.
@@ -23,10 +24,6 @@ const (
 	SpansTopic      = "looptrace.spans"
 	DeadLetterTopic = "looptrace.spans.deadletter"
 	StoreGroup      = "looptrace-store"
-
-	// UsageTopic is where the replicas of ingest share what they have admitted, APIUsageTopic those of the API.
-	UsageTopic    = "looptrace.usage"
-	APIUsageTopic = "looptrace.usage.api"
 )
 
 // maxRecordBytes bounds one record: a request at the limit of ingest, with room for its translation.
@@ -83,8 +80,8 @@ func createTopics(ctx context.Context, brokers []string) error {
 	}{
 		{SpansTopic, 4, spans},
 		{DeadLetterTopic, 1, spans},
-		{UsageTopic, 1, usage}, // in one order for all
-		{APIUsageTopic, 1, usage},
+		{ratelimit.UsageTopic, 1, usage}, // in one order for all
+		{ratelimit.APIUsageTopic, 1, usage},
 	} {
 		_, err := admin.CreateTopic(ctx, topic.partitions, -1, topic.config, topic.name)
 		if err != nil && !errors.Is(err, kerr.TopicAlreadyExists) {

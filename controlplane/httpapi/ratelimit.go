@@ -1,0 +1,57 @@
+package httpapi
+
+import (
+	"github.com/gin-gonic/gin"
+
+	"github.com/looptrace/looptrace/controlplane/identity"
+	"github.com/looptrace/looptrace/internal/ratelimit"
+)
+
+// RateLimits bound what callers ask for. Bytes are those of bodies, both ways: a read costs what it answers.
+type RateLimits struct {
+	Limiter *ratelimit.Limiter
+	// Key bounds each key, Project all keys of a project together, User the sessions of each user.
+	Key, Project, User ratelimit.Limits
+}
+
+// limitError is a request that a bucket refuses.
+type limitError struct {
+	decision ratelimit.Decision
+}
+
+func (e *limitError) Error() string { return e.decision.Detail() }
+
+// claims are the buckets that a request is charged to.
+func (l *RateLimits) claims(p *identity.Principal) []ratelimit.Claim {
+	claim := func(kind ratelimit.Kind, id string, limits ratelimit.Limits) ratelimit.Claim {
+		return ratelimit.Claim{Subject: ratelimit.Subject{Kind: kind, ID: id}, Limits: limits}
+	}
+	if p.User != nil {
+		return []ratelimit.Claim{claim(ratelimit.User, p.User.ID.String(), l.User)}
+	}
+	return []ratelimit.Claim{
+		claim(ratelimit.Key, p.Key.ID.String(), l.Key),
+		claim(ratelimit.Project, p.Key.ProjectID.String(), l.Project),
+	}
+}
+
+// limit refuses a caller who asks for too much, before anything is done for it. It stands behind authenticate.
+func (a *api) limit(c *gin.Context) {
+	claims := a.limits.claims(callOf(c.Request.Context()).principal)
+	size := c.Request.ContentLength
+	if size < 0 {
+		size = maxBody // it does not say
+	}
+	decision := a.limits.Limiter.Admit(ratelimit.Cost{ratelimit.Requests: 1, ratelimit.Bytes: uint64(size)}, claims...)
+	if decision.Limited {
+		for _, field := range decision.Fields() {
+			c.Header(field.Name, field.Value)
+		}
+	}
+	if !decision.Allowed {
+		a.fail(c, &limitError{decision})
+		return
+	}
+	c.Next()
+	a.limits.Limiter.Charge(ratelimit.Cost{ratelimit.Bytes: uint64(max(0, c.Writer.Size()))}, claims...)
+}
