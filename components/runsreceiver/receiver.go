@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"time"
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/component/componentstatus"
@@ -23,6 +24,12 @@ import (
 	"github.com/looptrace/looptrace/internal/ratelimit"
 )
 
+// stopGrace is how long a stop lets requests wait for the next consumer. One that answers does so in milliseconds;
+// one that does not would hold up the stop of this receiver and then of the next for the queue timeout each.
+const stopGrace = 2 * time.Second
+
+var errStopping = errors.New("receiver is stopping")
+
 type runsReceiver struct {
 	cfg       *Config
 	next      consumer.Traces
@@ -35,6 +42,9 @@ type runsReceiver struct {
 	addr    net.Addr // where it listens, which port 0 does not tell
 	serving sync.WaitGroup
 	pushing sync.WaitGroup // calls of the next consumer, some of which outlive their request
+
+	givenUp chan struct{} // closed by giveUp, when a stop waits for the next consumer no longer
+	giveUp  func()
 }
 
 func newRunsReceiver(cfg *Config, set receiver.Settings, next consumer.Traces) (*runsReceiver, error) {
@@ -50,6 +60,7 @@ func newRunsReceiver(cfg *Config, set receiver.Settings, next consumer.Traces) (
 	if err != nil {
 		return nil, fmt.Errorf("create the receiver's metrics: %w", err)
 	}
+	givenUp := make(chan struct{})
 	return &runsReceiver{
 		cfg:       cfg,
 		next:      next,
@@ -57,6 +68,8 @@ func newRunsReceiver(cfg *Config, set receiver.Settings, next consumer.Traces) (
 		report:    report,
 		telemetry: telemetry,
 		intake:    newIntake(cfg.MaxRequestBodySize, cfg.MaxInFlightBytes),
+		givenUp:   givenUp,
+		giveUp:    sync.OnceFunc(func() { close(givenUp) }),
 	}, nil
 }
 
@@ -95,13 +108,15 @@ func (r *runsReceiver) Start(ctx context.Context, host component.Host) error {
 	return nil
 }
 
-// Shutdown stops taking requests and lets those that have begun end, within the queue timeout: after it no
-// request waits for the next consumer any more, and what still sends its body has not been promised anything.
+// Shutdown stops taking requests and lets those that have begun end. Those that wait for the next consumer are told
+// after stopGrace that nothing was accepted, and what still sends its body by the end of the queue timeout, which has
+// not been promised anything, is cut off.
 func (r *runsReceiver) Shutdown(ctx context.Context) error {
 	defer r.telemetry.Shutdown()
 	if r.server == nil {
 		return nil
 	}
+	defer time.AfterFunc(stopGrace, r.giveUp).Stop()
 	ctx, cancel := context.WithTimeout(ctx, r.cfg.QueueTimeout)
 	defer cancel()
 	err := r.server.Shutdown(ctx)
@@ -117,7 +132,7 @@ func (r *runsReceiver) Shutdown(ctx context.Context) error {
 	}()
 	select {
 	case <-pushed:
-	case <-ctx.Done():
+	case <-r.givenUp:
 		// Their clients have been told that nothing was accepted. They end when the consumer shuts down.
 		r.settings.Logger.Warn("Spans are still with the next consumer at shutdown")
 	}
@@ -232,6 +247,8 @@ func (r *runsReceiver) push(ctx context.Context, td ptrace.Traces, format string
 		return err
 	case <-ctx.Done():
 		return fmt.Errorf("wait for the next consumer: %w", ctx.Err())
+	case <-r.givenUp:
+		return errStopping
 	}
 }
 

@@ -229,6 +229,22 @@ func TestStartOnATakenPort(t *testing.T) {
 	require.NoError(t, second.Shutdown(t.Context()))
 }
 
+// A stop waits for the next consumer for a moment only, and clients are told to come again.
+func TestStopWithAStuckConsumer(t *testing.T) {
+	t.Parallel()
+	next := newStuck()
+	defer close(next.release)
+	r := start(t, next, func(c *Config) { c.QueueTimeout, c.WriteTimeout = time.Hour, 2*time.Hour })
+	stopped := make(chan error, 1)
+	go func() {
+		<-next.entered
+		stopped <- r.Shutdown(t.Context())
+	}()
+	answer, _ := send(t, r, sent{path: "/v1/runs", header: map[string]string{"Content-Type": typeJSON}, body: oneRun})
+	require.Equal(t, http.StatusServiceUnavailable, answer.StatusCode)
+	require.NoError(t, <-stopped)
+}
+
 // A consumer that ignores its deadline delays neither the answer nor the end of the receiver.
 func TestStuckConsumer(t *testing.T) {
 	t.Parallel()
