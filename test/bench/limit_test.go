@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
@@ -81,15 +80,15 @@ func (r *readyBatch) renew(n uint32) {
 }
 
 // insert writes the batch as the exporter does: the runs after all else.
-func (r *readyBatch) insert(ctx context.Context, conn driver.Conn) error {
+func (r *readyBatch) insert(ctx context.Context, writer *clickhouse.Writer) error {
 	group, groupContext := errgroup.WithContext(ctx)
-	group.Go(func() error { return clickhouse.InsertContents(groupContext, conn, r.contents) })
-	group.Go(func() error { return clickhouse.InsertSpans(groupContext, conn, r.spans) })
-	group.Go(func() error { return clickhouse.InsertBounds(groupContext, conn, r.bounds) })
+	group.Go(func() error { return writer.InsertContents(groupContext, r.contents) })
+	group.Go(func() error { return writer.InsertSpans(groupContext, r.spans) })
+	group.Go(func() error { return writer.InsertBounds(groupContext, r.bounds) })
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	return clickhouse.InsertRuns(ctx, conn, r.runs)
+	return writer.InsertRuns(ctx, r.runs)
 }
 
 // limit measures how near storing from end to end comes to inserting rows that are ready, into the same tables with
@@ -117,17 +116,20 @@ func (b *ingestBench) measureInserting(t *testing.T, load *loadgen.Load) []compa
 	r.migrateClickHouse()
 	r.processes = append(r.processes, product.Process{PID: os.Getpid(), Name: storeProcess}) // it inserts
 	conn := r.openClickHouse("looptrace")
+	writer, err := clickhouse.NewWriter(t.Context(), r.clickhouseURL("looptrace"))
+	require.NoError(t, err)
+	defer writer.Close()
 	var ready [readyBatches]*readyBatch
 	for i := range ready {
 		ready[i] = makeReady(t, load, uuid.New())
-		require.NoError(t, ready[i].insert(t.Context(), conn)) // warms up
+		require.NoError(t, ready[i].insert(t.Context(), writer)) // warms up
 	}
 	before, begin := r.usage(), time.Now()
 	spans := 0
 	for n := uint32(1); spans < b.spans; n++ {
 		batch := ready[n%readyBatches]
 		batch.renew(n)
-		require.NoError(t, batch.insert(t.Context(), conn))
+		require.NoError(t, batch.insert(t.Context(), writer))
 		spans += len(batch.spans)
 	}
 	elapsed := time.Since(begin)
