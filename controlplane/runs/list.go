@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
@@ -192,13 +193,6 @@ func (q ListQuery) filter(w *where, lower time.Time) {
 	}
 }
 
-// The expressions that the text indexes of the schema are built on; a query uses an index only where it has
-// the same expression.
-const (
-	spansText    = `lowerUTF8(concat(name, ' ', inputs, ' ', outputs, ' ', tool_arguments, ' ', tool_result, ' ', error_message))`
-	contentsText = `lowerUTF8(arrayStringConcat(texts, ' '))`
-)
-
 // search keeps the runs that have all the words in one span or in one message of it.
 func (q ListQuery) search(w *where, lower time.Time) {
 	if !hasWord(q.Search) {
@@ -214,8 +208,8 @@ func (q ListQuery) search(w *where, lower time.Time) {
 		spans.add("toStartOfHour(start_time) >= toStartOfHour(fromUnixTimestamp64Nano(?))", early)
 		contents.add("hour >= toStartOfHour(fromUnixTimestamp64Nano(?))", early)
 	}
-	spans.add("hasAllTokens("+spansText+", lowerUTF8(?))", q.Search)
-	contents.add("hasAllTokens("+contentsText+", lowerUTF8(?))", q.Search)
+	spans.add("hasAllTokens("+clickhouse.SpansText+", lowerUTF8(?))", q.Search)
+	contents.add("hasAllTokens("+clickhouse.ContentsText+", lowerUTF8(?))", q.Search)
 	w.add("run_id IN (SELECT run_id FROM spans WHERE "+spans.String()+" UNION DISTINCT SELECT run_id FROM contents WHERE "+contents.String()+")",
 		append(spans.args, contents.args...)...)
 }

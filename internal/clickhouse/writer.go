@@ -117,11 +117,14 @@ func (d dialer) dial(ctx context.Context, network, addr string) (net.Conn, error
 	return (&tls.Dialer{NetDialer: &plain, Config: d.opts.TLS}).DialContext(ctx, network, addr)
 }
 
-// insertSettings: batches are formed by the caller, and the server's own buffer would acknowledge what is not
-// written; late spans of many days may come in one batch, and a part a day is what they cost.
 var insertSettings = []ch.Setting{
+	// Batches are formed by the caller; the server's own buffer would acknowledge what is not written.
 	ch.SettingInt("async_insert", 0),
+	// Late spans of many days may come in one batch; a part a day is what they cost.
 	ch.SettingInt("throw_on_max_partitions_per_insert_block", 0),
+	// A part gets its text index when it is merged for the first time. Until then a search reads its texts: it is
+	// small, and there are few.
+	ch.SettingInt("materialize_skip_indexes_on_insert", 0),
 }
 
 // table is a table of the schema and how rows of type R are written to it.

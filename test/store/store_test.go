@@ -3,6 +3,7 @@ package store
 
 import (
 	"encoding/json"
+	"errors"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -256,12 +257,36 @@ func TestSearch(t *testing.T) {
 				"gen_ai.operation.name": "execute_tool", "gen_ai.tool.call.arguments": map[string]any{"city": "Zürich"},
 			}))))
 	}
-	for query, want := range map[string]int{
-		"paket": 1, "42": 2, "REFUND order": 1, "paket refund": 0, "zürich": 3, "ZÜRICH": 3, "step": 3,
-		"role": 0, "text": 0, // the frame of a message is not searched
-		"backslash": 1, `' OR 1=1 --`: 0, `\`: 0, "?!": 0,
+	conn, err := clickhouse.Open(s.url)
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, conn.Close()) }()
+	merge := func() error { // makes what indexes there are
+		return errors.Join(conn.Exec(t.Context(), "OPTIMIZE TABLE spans FINAL"), conn.Exec(t.Context(), "OPTIMIZE TABLE contents FINAL"))
+	}
+	for _, state := range []struct {
+		name    string
+		reach   func() error
+		indexed bool
+	}{
+		{"just stored", func() error { return nil }, false},
+		{"merged", merge, true},
+		{"without text indexes", func() error { return clickhouse.SetTextIndex(t.Context(), s.url, clickhouse.TextIndexOff) }, false},
+		{"with text indexes again", func() error {
+			return errors.Join(clickhouse.SetTextIndex(t.Context(), s.url, clickhouse.TextIndexOn), merge())
+		}, true},
 	} {
-		assert.Len(t, list(t, s, runs.ListQuery{Search: query}), want, "search %q", query)
+		require.NoError(t, state.reach(), state.name)
+		var tables uint64
+		require.NoError(t, conn.QueryRow(t.Context(), `SELECT uniq(table) FROM system.parts
+			WHERE database = currentDatabase() AND active AND secondary_indices_compressed_bytes > 0`).Scan(&tables))
+		assert.Equal(t, state.indexed, tables == 2, "%s: %d tables have an index", state.name, tables)
+		for query, want := range map[string]int{
+			"paket": 1, "42": 2, "REFUND order": 1, "paket refund": 0, "zürich": 3, "ZÜRICH": 3, "step": 3,
+			"role": 0, "text": 0, // the frame of a message is not searched
+			"backslash": 1, `' OR 1=1 --`: 0, `\`: 0, "?!": 0,
+		} {
+			assert.Len(t, list(t, s, runs.ListQuery{Search: query}), want, "%s: search %q", state.name, query)
+		}
 	}
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/probe"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/up"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/web"
+	"github.com/looptrace/looptrace/internal/clickhouse"
 )
 
 // New returns the root command.
@@ -61,8 +62,9 @@ func (m *machine) resolve() (layout.Tree, string, layout.Ports, error) {
 
 func newUp() *cobra.Command {
 	var (
-		m       machine
-		verbose bool
+		m         machine
+		verbose   bool
+		textIndex clickhouse.TextIndex
 	)
 	c := &cobra.Command{
 		Use:   "up",
@@ -76,11 +78,12 @@ func newUp() *cobra.Command {
 			stopped, killed, release := twoSignals(c.Context())
 			defer release()
 			return up.Run(stopped, killed, up.Options{
-				Tree: tree, DataDir: data, Ports: ports, Verbose: verbose, Terminal: os.Stdout,
+				Tree: tree, DataDir: data, Ports: ports, TextIndex: textIndex, Verbose: verbose, Terminal: os.Stdout,
 			})
 		},
 	}
 	m.flags(c)
+	textIndexFlag(c, &textIndex)
 	c.Flags().BoolVarP(&verbose, "verbose", "v", false, "show every line of every process, not only warnings and errors")
 	return c
 }
@@ -130,8 +133,13 @@ func newDoctor() *cobra.Command {
 	return c
 }
 
+func textIndexFlag(c *cobra.Command, index *clickhouse.TextIndex) {
+	c.Flags().Var(index, "text-index", "have text indexes for searches, or none, which saves disk and work (default: as it is; at first on)")
+}
+
 func newMigrate() *cobra.Command {
-	return &cobra.Command{
+	var textIndex clickhouse.TextIndex
+	c := &cobra.Command{
 		Use:   "migrate",
 		Short: "Bring the stores named by DATABASE_URL, CLICKHOUSE_URL and KAFKA_BROKERS up to date",
 		Args:  cobra.NoArgs,
@@ -144,11 +152,14 @@ func newMigrate() *cobra.Command {
 			if stores == (migrate.Stores{}) {
 				return errors.New("set at least one of DATABASE_URL, CLICKHOUSE_URL and KAFKA_BROKERS")
 			}
+			stores.TextIndex = textIndex
 			ctx, stop := untilStopped(c.Context())
 			defer stop()
 			return migrate.Run(ctx, stores)
 		},
 	}
+	textIndexFlag(c, &textIndex)
+	return c
 }
 
 func newBroker() *cobra.Command {

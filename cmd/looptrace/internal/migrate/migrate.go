@@ -37,6 +37,8 @@ type Stores struct {
 	DatabaseURL   string
 	ClickHouseURL string
 	KafkaBrokers  string
+	// TextIndex is what becomes of ClickHouse's text indexes.
+	TextIndex clickhouse.TextIndex
 }
 
 // Run migrates the stores at once. It may be killed at any moment and run again.
@@ -46,7 +48,12 @@ func Run(ctx context.Context, s Stores) error {
 		group.Go(func() error { return postgres.Migrate(ctx, s.DatabaseURL) })
 	}
 	if s.ClickHouseURL != "" {
-		group.Go(func() error { return clickhouse.Migrate(ctx, s.ClickHouseURL) })
+		group.Go(func() error {
+			if err := clickhouse.Migrate(ctx, s.ClickHouseURL); err != nil {
+				return err //nolint:wrapcheck // it says what it is about
+			}
+			return clickhouse.SetTextIndex(ctx, s.ClickHouseURL, s.TextIndex)
+		})
 	}
 	if s.KafkaBrokers != "" {
 		group.Go(func() error { return createTopics(ctx, strings.Split(s.KafkaBrokers, ",")) })

@@ -18,6 +18,7 @@ import (
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/layout"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/migrate"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/supervisor"
+	"github.com/looptrace/looptrace/internal/clickhouse"
 )
 
 // Names of the processes in the log, in the order of their start.
@@ -40,6 +41,7 @@ type plan struct {
 	ports         layout.Ports
 	log           *journal.Journal
 	sessionSecret string
+	textIndex     clickhouse.TextIndex
 	postgres      engine.Postgres
 }
 
@@ -48,7 +50,7 @@ func newPlan(o Options, log *journal.Journal) (*plan, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find the own executable: %w", err)
 	}
-	p := &plan{self: self, tree: o.Tree, data: o.DataDir, ports: o.Ports, log: log, sessionSecret: os.Getenv("SESSION_SECRET")}
+	p := &plan{self: self, tree: o.Tree, data: o.DataDir, ports: o.Ports, log: log, sessionSecret: os.Getenv("SESSION_SECRET"), textIndex: o.TextIndex}
 	if p.sessionSecret == "" {
 		if p.sessionSecret, err = secret(p.data, "session-secret"); err != nil {
 			return nil, err
@@ -72,9 +74,11 @@ func newPlan(o Options, log *journal.Journal) (*plan, error) {
 
 func (p *plan) stores() migrate.Stores {
 	return migrate.Stores{
-		DatabaseURL:   p.postgres.URL(),
-		ClickHouseURL: "clickhouse://" + p.ports.ClickHouse.Addr() + "/looptrace",
+		DatabaseURL: p.postgres.URL(),
+		// Within one machine compression saves nothing and costs at both ends.
+		ClickHouseURL: "clickhouse://" + p.ports.ClickHouse.Addr() + "/looptrace?compress=none",
 		KafkaBrokers:  p.ports.Broker.Addr(),
+		TextIndex:     p.textIndex,
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/preflight"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/readiness"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/supervisor"
+	"github.com/looptrace/looptrace/internal/clickhouse"
 )
 
 const (
@@ -38,6 +39,8 @@ type Options struct {
 	Tree    layout.Tree
 	DataDir string
 	Ports   layout.Ports
+	// TextIndex is what becomes of the text indexes.
+	TextIndex clickhouse.TextIndex
 	// Verbose shows every line of every process.
 	Verbose bool
 	// Terminal is where the log goes.

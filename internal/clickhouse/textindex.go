@@ -1,0 +1,76 @@
+package clickhouse
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	ch "github.com/ClickHouse/clickhouse-go/v2"
+)
+
+// What is searched, in the tables spans and contents. The text indexes stand on these expressions, and a query uses
+// an index only where it has the same expression.
+const (
+	SpansText    = `lowerUTF8(concat(name, ' ', inputs, ' ', outputs, ' ', tool_arguments, ' ', tool_result, ' ', error_message))`
+	ContentsText = `lowerUTF8(arrayStringConcat(texts, ' '))`
+)
+
+// TextIndex says what becomes of the text indexes, which make a search over much data fast and cost disk and work
+// when spans are stored. A search finds the same with and without them.
+type TextIndex string
+
+// A database has text indexes from the start.
+const (
+	TextIndexAsIs TextIndex = ""
+	TextIndexOn   TextIndex = "on"
+	TextIndexOff  TextIndex = "off"
+)
+
+// Set takes on or off: a TextIndex is a command's flag.
+func (t *TextIndex) Set(value string) error {
+	if value != string(TextIndexOn) && value != string(TextIndexOff) {
+		return errors.New("must be on or off")
+	}
+	*t = TextIndex(value)
+	return nil
+}
+
+// String is the value as it was given.
+func (t *TextIndex) String() string { return string(*t) }
+
+// Type is what a command's help calls the value.
+func (*TextIndex) Type() string { return "on|off" }
+
+// SetTextIndex brings the text indexes of the database at url to what is wanted. What is stored already is indexed in
+// the background, part by part.
+func SetTextIndex(ctx context.Context, url string, wanted TextIndex) error {
+	var statements []string
+	for _, index := range []struct{ table, name, text string }{
+		{"spans", "spans_text", SpansText}, {"contents", "contents_text", ContentsText},
+	} {
+		switch wanted {
+		case TextIndexAsIs:
+		case TextIndexOn:
+			statements = append(statements,
+				"ALTER TABLE "+index.table+" ADD INDEX IF NOT EXISTS "+index.name+" "+index.text+" TYPE text(tokenizer = splitByNonAlpha)",
+				"ALTER TABLE "+index.table+" MATERIALIZE INDEX "+index.name+" SETTINGS mutations_sync = 0")
+		case TextIndexOff:
+			statements = append(statements, "ALTER TABLE "+index.table+" DROP INDEX IF EXISTS "+index.name+" SETTINGS mutations_sync = 0")
+		}
+	}
+	if len(statements) == 0 {
+		return nil
+	}
+	opts, err := ch.ParseDSN(url)
+	if err != nil {
+		return fmt.Errorf("parse ClickHouse URL: %w", err)
+	}
+	db := ch.OpenDB(opts)
+	defer func() { _ = db.Close() }() // nothing is buffered in a connection pool
+	for _, statement := range statements {
+		if _, err := db.ExecContext(ctx, statement); err != nil {
+			return fmt.Errorf("set the text index: %w", err)
+		}
+	}
+	return nil
+}
