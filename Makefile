@@ -80,7 +80,7 @@ generated-fresh: generate ## Fail when a generated file is stale
 	@git diff --exit-code --stat -- '*.gen.go' '*.gen.ts' '**/generated_*.go' '**/documentation.md' || (echo "generated files are stale: commit the result of 'make generate'"; exit 1)
 
 .PHONY: test-go
-test-go: engines ## Run the Go tests on real ClickHouse, PostgreSQL and Kafka
+test-go: engines collector _build/looptrace ## Run the Go tests on real ClickHouse, PostgreSQL and Kafka
 	$(GO) test -timeout 20m $$($(GO) list ./... | grep -v -e /_build/ -e /test/e2e -e /test/faults -e '/test/bench$$')
 
 .PHONY: test-ui

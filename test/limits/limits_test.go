@@ -1,0 +1,310 @@
+// Package limits shows what several processes of ingest promise together: three real collectors with
+// deploy/ingest.yaml over a real Kafka and a real PostgreSQL keep to a project's limit as one would, stop taking a
+// revoked key, and go on without PostgreSQL.
+//
+// It needs `make collector _build/looptrace`, and Java for Kafka, without which it is left out. LIMITS_DURATION is how
+// long the load lasts, 20s by default.
+package limits
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/looptrace/looptrace/internal/apikey"
+	"github.com/looptrace/looptrace/internal/postgres"
+	"github.com/looptrace/looptrace/internal/ratelimit"
+	"github.com/looptrace/looptrace/test/engines"
+	"github.com/looptrace/looptrace/test/kafka"
+	"github.com/looptrace/looptrace/test/product"
+)
+
+const (
+	replicas = 3
+	// patience bounds the wait for one condition, on a machine that may do much else.
+	patience = time.Minute
+	// stopTime bounds an orderly stop of a collector.
+	stopTime = 30 * time.Second
+	// revokedWithin is how long a revoked key may go on working.
+	revokedWithin = 5 * time.Second
+	// trustedFor is longer than ingest believes an answer of PostgreSQL that answers.
+	trustedFor = 6 * time.Second
+)
+
+// site is ingest in three processes, and what it needs.
+type site struct {
+	postgres *engines.Server
+	db       *pgxpool.Pool
+	// ports are those of each process.
+	ports []product.Ports
+	// limited is a project with a limit of its own, other one without.
+	limited, other string
+}
+
+// TestReplicas is one story, since starting is most of it: each step leaves the site as it found it.
+func TestReplicas(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	t.Run("bound", s.testBound)
+	t.Run("revocation", func(t *testing.T) { s.testRevocation(t, false) })
+	t.Run("revocation that nobody tells", func(t *testing.T) { s.testRevocation(t, true) })
+	t.Run("without PostgreSQL", s.testWithoutPostgres)
+}
+
+func newSite(t *testing.T) *site {
+	t.Helper()
+	broker := kafka.Start(t)
+	s := &site{}
+	var database string
+	s.postgres, database = engines.PostgresServer(t)
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	require.NoError(t, err)
+	stores := []string{"KAFKA_BROKERS=" + broker.Address, "DATABASE_URL=" + s.postgres.URL(database)}
+
+	migrate := exec.CommandContext(t.Context(), filepath.Join(root, "_build", "looptrace"), "migrate")
+	migrate.Env = append(os.Environ(), stores...)
+	out, err := migrate.CombinedOutput()
+	require.NoError(t, err, "make _build/looptrace builds it: %s", out)
+	s.assertUsageTopics(t, broker.Address)
+
+	s.db, err = postgres.Open(t.Context(), s.postgres.URL(database))
+	require.NoError(t, err)
+	t.Cleanup(s.db.Close)
+	for name, id := range map[string]*string{"limited": &s.limited, "other": &s.other} {
+		require.NoError(t, s.db.QueryRow(t.Context(), `
+			WITH o AS (INSERT INTO organizations (name) VALUES ($1) RETURNING id),
+			w AS (INSERT INTO workspaces (organization_id, name) SELECT id, $1 FROM o RETURNING id)
+			INSERT INTO projects (workspace_id, name) SELECT id, $1 FROM w RETURNING id::text`, name).Scan(id))
+	}
+	s.exec(t, "UPDATE projects SET limits = $1 WHERE id = $2", ratelimit.Overrides{
+		ratelimit.RateName(ratelimit.Project, ratelimit.Spans):  rate,
+		ratelimit.BurstName(ratelimit.Project, ratelimit.Spans): burst,
+	}, s.limited)
+
+	logs := t.TempDir()
+	for i := range replicas {
+		ports, err := product.FreePorts()
+		require.NoError(t, err)
+		s.ports = append(s.ports, ports)
+		name := fmt.Sprintf("ingest-%d", i)
+		collector, err := product.StartChild(&exec.Cmd{
+			Path: filepath.Join(root, "_build", "looptrace-collector"),
+			Args: []string{"looptrace-collector", "--config", filepath.Join(root, "deploy", "ingest.yaml")},
+			Env: append(append(os.Environ(), stores...),
+				"KAFKA_INSTANCE_ID="+name,
+				"INGEST_ADDR="+ports.Addr(product.Ingest),
+				"OTLP_GRPC_ADDR="+ports.Addr(product.OTLPGRPC),
+				"OTLP_HTTP_ADDR="+ports.Addr(product.OTLPHTTP),
+				"HEALTH_ADDR="+ports.Addr(product.CollectorHealth),
+				"METRICS_PORT="+strings.TrimPrefix(ports.Addr(product.CollectorMetrics), "127.0.0.1:"),
+			),
+		}, name, filepath.Join(logs, name+".log"))
+		require.NoError(t, err)
+		t.Cleanup(func() {
+			assert.NoError(t, collector.Stop(stopTime))
+			if said, err := os.ReadFile(filepath.Join(logs, name+".log")); t.Failed() && err == nil {
+				t.Logf("%s:\n%s", name, said[max(0, len(said)-8<<10):])
+			}
+		})
+		s.wait(t, patience, func(ctx context.Context) error {
+			if err := collector.Ended(); err != nil {
+				return product.Permanent(err)
+			}
+			return s.ready(ctx, i)
+		})
+	}
+	for i := range replicas {
+		s.wait(t, patience, func(ctx context.Context) error { return s.sharing(ctx, i) })
+	}
+	return s
+}
+
+// assertUsageTopics looks at what `looptrace migrate` has made.
+func (s *site) assertUsageTopics(t *testing.T, broker string) {
+	t.Helper()
+	client, err := kgo.NewClient(kgo.SeedBrokers(broker))
+	require.NoError(t, err)
+	defer client.Close()
+	admin := kadm.NewClient(client)
+	// A topic that was just made is not at once known to all.
+	s.wait(t, patience, func(ctx context.Context) error {
+		topics, err := admin.ListTopics(ctx, ratelimit.UsageTopic, ratelimit.APIUsageTopic)
+		if err == nil {
+			err = topics.Error()
+		}
+		for _, topic := range topics {
+			if n := len(topic.Partitions); err == nil && n != 1 {
+				err = product.Permanent(fmt.Errorf("%s has %d partitions", topic.Topic, n))
+			}
+		}
+		return err
+	})
+	configs, err := admin.DescribeTopicConfigs(t.Context(), ratelimit.UsageTopic, ratelimit.APIUsageTopic)
+	require.NoError(t, err)
+	require.Len(t, configs, 2)
+	for _, topic := range configs {
+		set := map[string]string{}
+		for _, c := range topic.Configs {
+			set[c.Key] = c.MaybeValue()
+		}
+		assert.Equal(t, "delete", set["cleanup.policy"], topic.Name)
+		assert.Equal(t, "600000", set["retention.ms"], topic.Name)
+		assert.Equal(t, "600000", set["segment.ms"], topic.Name)
+	}
+}
+
+func (s *site) exec(t *testing.T, sql string, args ...any) {
+	t.Helper()
+	_, err := s.db.Exec(t.Context(), sql, args...)
+	require.NoError(t, err)
+}
+
+// wait waits for a condition.
+func (s *site) wait(t *testing.T, within time.Duration, condition func(context.Context) error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), within)
+	defer cancel()
+	require.NoError(t, product.Wait(ctx, condition))
+}
+
+// mint stores a key of a project that may ingest.
+func (s *site) mint(t *testing.T, project string) apikey.Key {
+	t.Helper()
+	key := apikey.Mint()
+	hash := key.Hash()
+	s.exec(t, "INSERT INTO api_keys (project_id, name, public_id, secret_sha256, scopes) VALUES ($1, 'k', $2, $3, $4)",
+		project, key.PublicID(), hash[:], []string{apikey.ScopeIngestWrite})
+	return key
+}
+
+// ready tells what keeps a process from its work.
+func (s *site) ready(ctx context.Context, i int) error {
+	url := s.ports[i].URL(product.CollectorHealth) + "/readyz"
+	answer, err := product.Do(ctx, http.MethodGet, url, nil, nil)
+	if err != nil {
+		return err
+	}
+	if answer.Status != http.StatusOK {
+		return fmt.Errorf("%s answers %d: %s", url, answer.Status, answer.Body)
+	}
+	return nil
+}
+
+// sharing is nil when a process knows in time what all others have admitted.
+func (s *site) sharing(ctx context.Context, i int) error {
+	answer, err := product.Do(ctx, http.MethodGet, s.ports[i].URL(product.CollectorMetrics)+"/metrics", nil, nil)
+	if err != nil {
+		return err
+	}
+	for metric, want := range map[string]string{"otelcol_ratelimit_replicas": fmt.Sprint(replicas), "otelcol_ratelimit_fresh": "1"} {
+		if got := value(string(answer.Body), metric); got != want {
+			return fmt.Errorf("%s is %q and should be %s", metric, got, want)
+		}
+	}
+	return nil
+}
+
+// value is that of a metric without labels of interest in the Prometheus text format, "" where it is not there.
+func value(text, metric string) string {
+	for line := range strings.Lines(text) {
+		if rest, ok := strings.CutPrefix(line, metric); ok && strings.IndexAny(rest, "{ ") == 0 {
+			return strings.TrimSpace(rest[strings.LastIndexByte(rest, ' '):])
+		}
+	}
+	return ""
+}
+
+// send asks a process to take a request without spans, which no limit on spans refuses.
+func (s *site) send(ctx context.Context, i int, key apikey.Key) (product.Answer, error) {
+	return product.Post(ctx, s.ports[i].URL(product.Ingest)+"/v1/traces", key.Reveal(), product.JSON, []byte(`{}`))
+}
+
+// testRevocation revokes a key that is in use everywhere.
+func (s *site) testRevocation(t *testing.T, untold bool) {
+	key := s.mint(t, s.other)
+	for i := range replicas {
+		s.wait(t, patience, s.answers(i, key, http.StatusAccepted))
+	}
+	if untold {
+		s.exec(t, "ALTER TABLE api_keys DISABLE TRIGGER USER")
+		defer s.exec(t, "ALTER TABLE api_keys ENABLE TRIGGER USER")
+	}
+	s.exec(t, "UPDATE api_keys SET revoked_at = now() WHERE public_id = $1", key.PublicID())
+	revoked := time.Now()
+	for i := range replicas {
+		s.wait(t, time.Until(revoked.Add(revokedWithin)), s.answers(i, key, http.StatusUnauthorized))
+	}
+	t.Logf("refused everywhere after %s", time.Since(revoked).Round(time.Millisecond))
+}
+
+// answers is the condition that a process answers requests with the key by the status.
+func (s *site) answers(i int, key apikey.Key, status int) func(context.Context) error {
+	return func(ctx context.Context) error {
+		answer, err := s.send(ctx, i, key)
+		if err == nil && answer.Status != status {
+			err = fmt.Errorf("process %d answers %d and should answer %d: %s", i, answer.Status, status, answer.Body)
+		}
+		return err
+	}
+}
+
+// testWithoutPostgres stops PostgreSQL: keys that were verified go on, for longer than an answer of a PostgreSQL that
+// is there is believed, and of others it is not known whether they are good.
+func (s *site) testWithoutPostgres(t *testing.T) {
+	verified := s.mint(t, s.other)
+	for i := range replicas {
+		s.wait(t, patience, s.answers(i, verified, http.StatusAccepted))
+	}
+	s.postgres.Stop(t)
+	t.Cleanup(func() { s.postgres.Start(t) })
+
+	taken := 0
+	for stopped := time.Now(); time.Since(stopped) < trustedFor; {
+		for i := range replicas {
+			answer, err := s.send(t.Context(), i, verified)
+			require.NoError(t, err)
+			require.Equal(t, http.StatusAccepted, answer.Status, "a verified key at process %d: %s", i, answer.Body)
+			taken++
+		}
+	}
+	t.Logf("%d requests with a verified key were taken within %s", taken, trustedFor)
+	for i := range replicas {
+		answer, err := s.send(t.Context(), i, apikey.Mint())
+		require.NoError(t, err)
+		assert.Equal(t, http.StatusServiceUnavailable, answer.Status, "an unknown key at process %d: %s", i, answer.Body)
+		assert.NotEmpty(t, answer.Header.Get("Retry-After"))
+	}
+
+	s.postgres.Start(t)
+	for i := range replicas {
+		s.wait(t, patience, s.answers(i, apikey.Mint(), http.StatusUnauthorized))
+	}
+}
+
+// length is how long the load lasts.
+func length(t *testing.T) time.Duration {
+	t.Helper()
+	text := os.Getenv("LIMITS_DURATION")
+	if text == "" {
+		return 20 * time.Second
+	}
+	d, err := time.ParseDuration(text)
+	if err == nil && d < 2*settleTime {
+		err = errors.New("it is too short")
+	}
+	require.NoError(t, err, "LIMITS_DURATION")
+	return d
+}
