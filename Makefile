@@ -99,11 +99,7 @@ faults: build ## Kill, fill, overload and cut off the product, and read back eve
 bench: build ## Measure: accepted-to-visible latency and idle memory
 	$(GO) test -count=1 -timeout 30m -run '^TestBench$$' -v ./test/bench
 
-# BENCH_PARTS chooses of: accept,store,limit. BENCH_ROUNDS, BENCH_SECONDS (of accepting), BENCH_SPANS (of storing) and
-# BENCH_SETTLE_SECONDS say how much, BENCH_LOAD=loadgen|agents which load alone is stored, BENCH_ONLY=ours leaves out
-# the stock parts, BENCH_BROKER=kafka takes Apache Kafka instead of the embedded broker, BENCH_PROFILE=folder writes
-# perf's profiles of the collectors that store. LOOPTRACE_REALDATA is the folder of recorded runs that the load of real
-# agents is made of.
+# docs/benchmarks.md says what is measured and what the settings are.
 .PHONY: bench-ingest
 bench-ingest: engines collector _build/looptrace _build/anchor/otelcol-anchor ## Measure ingest beside a collector of stock parts, as medians and ratios
 	BENCH_PARTS=$${BENCH_PARTS:-accept,store,limit} $(GO) test -count=1 -timeout 3h -run '^TestIngest$$' -v ./test/bench

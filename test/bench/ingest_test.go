@@ -50,6 +50,7 @@ func TestIngest(t *testing.T) {
 		{"accept", b.accept},
 		{"store", b.store},
 		{"limit", b.limit},
+		{"growth", b.growth},
 	}
 	for _, part := range parts {
 		if slices.Contains(chosen, part.name) {

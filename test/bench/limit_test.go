@@ -23,8 +23,10 @@ const (
 	// readySpans is what a batch of the store worker holds where there is more to store: max_batch_bytes of
 	// deploy/store.yaml, in spans of this load.
 	readySpans = 18_000
-	// readyBatches differ in their text; they are inserted in turn, each time as other runs.
-	readyBatches = 3
+	// inserters insert at once, as many as batches that the store worker has with the store.
+	inserters = 2
+	// readyBatches differ in their text, a multiple of inserters; they are inserted in turn, each time as other runs.
+	readyBatches = 4
 )
 
 // readyBatch is rows that need only be inserted.
@@ -124,18 +126,26 @@ func (b *ingestBench) measureInserting(t *testing.T, load *loadgen.Load) []compa
 		ready[i] = makeReady(t, load, uuid.New())
 		require.NoError(t, ready[i].insert(t.Context(), writer)) // warms up
 	}
+	batches := (b.spans + readySpans - 1) / readySpans
 	before, begin := r.usage(), time.Now()
-	spans := 0
-	for n := uint32(1); spans < b.spans; n++ {
-		batch := ready[n%readyBatches]
-		batch.renew(n)
-		require.NoError(t, batch.insert(t.Context(), writer))
-		spans += len(batch.spans)
+	var group errgroup.Group
+	for inserter := range inserters {
+		group.Go(func() error {
+			for n := inserter; n < batches; n += inserters {
+				batch := ready[n%readyBatches]
+				batch.renew(uint32(n + 1))
+				if err := batch.insert(t.Context(), writer); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
 	}
-	elapsed := time.Since(begin)
-	b.awaitMerges(t, conn)
+	require.NoError(t, group.Wait())
+	elapsed, spans := time.Since(begin), batches*readySpans
+	b.awaitMerges(t, conn, mergedWithin)
 	after := r.usage()
 	figures := append([]compare.Figure{{Name: "stored spans/s", Value: float64(spans) / elapsed.Seconds()}},
 		perMillion(before, after, spans)...)
-	return append(figures, bytesOnDisk(t, conn, spans+readyBatches*len(ready[0].spans))...)
+	return append(figures, bytesOnDisk(t, conn, spans+readyBatches*readySpans)...)
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -46,8 +47,9 @@ type rig struct {
 	// profiles is a folder for profiles of the collectors that store; empty for none.
 	profiles string
 
-	processes []product.Process
-	brokers   string
+	processes  []product.Process
+	clickhouse *product.Child
+	brokers    string
 }
 
 func newRig(t *testing.T) *rig {
@@ -108,10 +110,19 @@ func answers(method, url string) func(context.Context) error {
 // startClickHouse starts the engine as `looptrace up` does.
 func (r *rig) startClickHouse() {
 	r.t.Helper()
-	child := r.run(product.ClickHouseProcess, []string{"GOMEMLIMIT=64MiB"}, r.built("looptrace"), "clickhouse",
+	r.clickhouse = r.run(product.ClickHouseProcess, []string{"GOMEMLIMIT=64MiB"}, r.built("looptrace"), "clickhouse",
 		"--data", filepath.Join(r.dir, "clickhouse"),
 		"--tcp-addr", r.ports.Addr(product.ClickHouse), "--http-addr", r.ports.Addr(product.ClickHouseHTTP))
-	r.await(child, answers(http.MethodGet, r.ports.URL(product.ClickHouseHTTP)+"/ping"))
+	r.await(r.clickhouse, answers(http.MethodGet, r.ports.URL(product.ClickHouseHTTP)+"/ping"))
+}
+
+// restartClickHouse starts the engine again on its data, with memory that is for itself.
+func (r *rig) restartClickHouse() {
+	r.t.Helper()
+	require.NoError(r.t, r.clickhouse.Stop(endWithin))
+	stopped := r.clickhouse.Process()
+	r.processes = slices.DeleteFunc(r.processes, func(p product.Process) bool { return p.PID == stopped.PID })
+	r.startClickHouse()
 }
 
 // startBroker starts a broker with the product's topics: the embedded one as `looptrace up` does, or Apache Kafka.
@@ -130,19 +141,19 @@ func (r *rig) startBroker() {
 	r.await(child, func(ctx context.Context) error { return r.migrate(ctx, "KAFKA_BROKERS="+r.brokers) })
 }
 
-// migrate brings a store to what the product needs.
-func (r *rig) migrate(ctx context.Context, env ...string) error {
-	cmd := exec.CommandContext(ctx, r.built("looptrace"), "migrate")
-	cmd.Env = append(os.Environ(), env...)
+// migrate brings a store, named by a variable of the environment, to what the product needs.
+func (r *rig) migrate(ctx context.Context, store string, args ...string) error {
+	cmd := exec.CommandContext(ctx, r.built("looptrace"), append([]string{"migrate"}, args...)...)
+	cmd.Env = append(os.Environ(), store)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("migrate: %w: %s", err, out)
 	}
 	return nil
 }
 
-func (r *rig) migrateClickHouse() {
+func (r *rig) migrateClickHouse(args ...string) {
 	r.t.Helper()
-	require.NoError(r.t, r.migrate(r.t.Context(), "CLICKHOUSE_URL="+r.clickhouseURL("looptrace")))
+	require.NoError(r.t, r.migrate(r.t.Context(), "CLICKHOUSE_URL="+r.clickhouseURL("looptrace"), args...))
 }
 
 func (r *rig) clickhouseURL(database string) string {

@@ -145,6 +145,9 @@ func (b *Broker) launch(tb testing.TB) {
 	b.watch(tb)
 }
 
+// PID is the id of the running broker's process.
+func (b *Broker) PID() int { return b.cmd.Process.Pid }
+
 // Stop lets the broker shut down in order.
 func (b *Broker) Stop(tb testing.TB) { tb.Helper(); b.end(tb, syscall.SIGTERM) }
 
