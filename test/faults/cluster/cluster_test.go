@@ -8,12 +8,13 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
-	"net/url"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -64,9 +65,12 @@ func TestCluster(t *testing.T) {
 // site is the product in its parts.
 type site struct {
 	postgres   *engines.Server
-	clickhouse *engines.Server
-	brokers    []*kafka.Broker
-	admin      *kadm.Client
+	clickhouse *process
+	// aborts is how often ClickHouse has ended by itself: its engine on one machine, libchdb 26.7, aborts now and then
+	// when a connection is reset. It is started again then, as `looptrace up` does.
+	aborts  atomic.Int64
+	brokers []*kafka.Broker
+	admin   *kadm.Client
 
 	ingests []*process
 	// workers are those of the store. The first one has an instance id, the second one has none.
@@ -100,9 +104,8 @@ func newSite(t *testing.T, brokers []*kafka.Broker) *site {
 func newSiteOver(t *testing.T, queue []string) *site {
 	t.Helper()
 	s := &site{}
-	var databaseName, storeName string
+	var databaseName string
 	s.postgres, databaseName = engines.PostgresServer(t)
-	s.clickhouse, storeName = engines.ClickHouseServer(t)
 	client, err := kgo.NewClient(kgo.SeedBrokers(queue...))
 	require.NoError(t, err)
 	t.Cleanup(client.Close)
@@ -112,20 +115,14 @@ func newSiteOver(t *testing.T, queue []string) *site {
 	require.NoError(t, err)
 	logs := t.TempDir()
 	brokersAre := "KAFKA_BROKERS=" + strings.Join(queue, ",")
-	databaseIs, storeIs := "DATABASE_URL="+s.postgres.URL(databaseName), "CLICKHOUSE_URL="+s.clickhouse.URL(storeName)
+	databaseIs := "DATABASE_URL=" + s.postgres.URL(databaseName)
 	program := func(name string) string { return filepath.Join(built.Root, "_build", name) }
-
-	migrate := exec.CommandContext(t.Context(), program("looptrace"), "migrate")
-	migrate.Env = append(os.Environ(), brokersAre, databaseIs, storeIs)
-	out, err := migrate.CombinedOutput()
-	require.NoError(t, err, "%s", out)
-
-	start := func(name, program, configuration string, env ...string) *process {
+	prepare := func(name, program string, arguments []string, env ...string) *process {
 		ports, err := product.FreePorts()
 		require.NoError(t, err)
 		p := &process{
 			name: name, path: program, log: filepath.Join(logs, name+".log"), ports: ports,
-			args: []string{filepath.Base(program)},
+			args: append([]string{filepath.Base(program)}, arguments...),
 			env: append([]string{
 				brokersAre,
 				"INGEST_ADDR=" + ports.Addr(product.Ingest),
@@ -136,30 +133,37 @@ func newSiteOver(t *testing.T, queue []string) *site {
 				"API_ADDR=" + ports.Addr(product.API),
 			}, env...),
 		}
-		if configuration != "" {
-			p.args = append(p.args, "--config", filepath.Join(built.Root, "deploy", configuration))
-		}
 		t.Cleanup(func() { p.end(t) })
 		return p
 	}
+	s.clickhouse = prepare("clickhouse", program("looptrace"), nil)
+	s.clickhouse.args = append(s.clickhouse.args, "clickhouse", "--data", t.TempDir(),
+		"--tcp-addr", s.clickhouse.ports.Addr(product.ClickHouse), "--http-addr", s.clickhouse.ports.Addr(product.ClickHouseHTTP))
+	s.startClickHouse(t)
+	s.keepClickHouse(t)
+	target := s.clickhouse.ports.Addr(product.ClickHouse)
+	storeIs := "CLICKHOUSE_URL=clickhouse://" + target + "/looptrace"
+
+	migrate := exec.CommandContext(t.Context(), program("looptrace"), "migrate")
+	migrate.Env = append(os.Environ(), brokersAre, databaseIs, storeIs)
+	out, err := migrate.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+
+	configured := func(name string) []string { return []string{"--config", filepath.Join(built.Root, "deploy", name)} }
 	for i := range 2 {
 		name := fmt.Sprintf("ingest-%d", i+1)
-		s.ingests = append(s.ingests, start(name, program("looptrace-collector"), "ingest.yaml", databaseIs, "KAFKA_INSTANCE_ID="+name))
+		s.ingests = append(s.ingests, prepare(name, program("looptrace-collector"), configured("ingest.yaml"), databaseIs, "KAFKA_INSTANCE_ID="+name))
 	}
-	direct, err := url.Parse(s.clickhouse.URL(storeName))
-	require.NoError(t, err)
 	store := func(name, instance string) *worker {
-		proxy := startProxy(t, direct.Host)
-		through := *direct
-		through.Host = proxy.address
-		return &worker{proxy: proxy, process: start(name, program("looptrace-collector"), "store.yaml",
-			"CLICKHOUSE_URL="+through.String(), "KAFKA_INSTANCE_ID="+instance)}
+		proxy := startProxy(t, target)
+		return &worker{proxy: proxy, process: prepare(name, program("looptrace-collector"), configured("store.yaml"),
+			"CLICKHOUSE_URL=clickhouse://"+proxy.address+"/looptrace", "KAFKA_INSTANCE_ID="+instance)}
 	}
 	s.workers = []*worker{store("store-1", "store-1"), store("store-2", "")}
 	s.spare = store("store-3", "")
 	secret := make([]byte, 32)
 	_, _ = rand.Read(secret) // it never fails
-	api := start("controlplane", program("looptrace-controlplane"), "", databaseIs, storeIs, "SESSION_SECRET="+hex.EncodeToString(secret))
+	api := prepare("controlplane", program("looptrace-controlplane"), nil, databaseIs, storeIs, "SESSION_SECRET="+hex.EncodeToString(secret))
 	s.api = api.ports.URL(product.API)
 
 	api.start(t)
@@ -175,7 +179,7 @@ func newSiteOver(t *testing.T, queue []string) *site {
 func (s *site) startAll(t *testing.T) {
 	t.Helper()
 	s.setStore(fault{})
-	s.clickhouse.Start(t)
+	s.startClickHouse(t)
 	s.postgres.Start(t)
 	kafka.Resume(t, s.brokers...)
 	for _, p := range s.ingests {
@@ -184,6 +188,55 @@ func (s *site) startAll(t *testing.T) {
 	for _, w := range s.workers {
 		w.start(t)
 	}
+}
+
+// startClickHouse starts ClickHouse unless it runs, and waits until it answers.
+func (s *site) startClickHouse(t *testing.T) {
+	t.Helper()
+	s.clickhouse.start(t)
+	wait(t, func(ctx context.Context) error {
+		_, err := product.Do(ctx, http.MethodGet, s.clickhouse.ports.URL(product.ClickHouseHTTP)+"/ping", nil, nil)
+		return err
+	})
+}
+
+// killClickHouse ends ClickHouse at once, which may just have ended by itself.
+func (s *site) killClickHouse() {
+	p := s.clickhouse
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.child.Kill()
+	p.child = nil
+}
+
+// keepClickHouse starts ClickHouse again when it has ended by itself, until the test ends.
+func (s *site) keepClickHouse(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	var keeping sync.WaitGroup
+	keeping.Go(func() {
+		tick := time.NewTicker(100 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			again, err := s.clickhouse.again()
+			if err != nil {
+				t.Errorf("start ClickHouse again: %v", err)
+				return
+			}
+			if again {
+				s.aborts.Add(1)
+			}
+		}
+	})
+	t.Cleanup(func() {
+		cancel()
+		keeping.Wait()
+	})
 }
 
 // setStore does the same to the way of every worker to ClickHouse.
@@ -251,21 +304,29 @@ func (p *process) start(t *testing.T) {
 	t.Helper()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.child != nil && p.child.Ended() == nil {
-		return
+	if p.child == nil || p.child.Ended() != nil {
+		require.NoError(t, p.launch())
 	}
+}
+
+// again starts a process that has ended by itself again, and tells whether it has.
+func (p *process) again() (bool, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.child == nil || p.child.Ended() == nil {
+		return false, nil
+	}
+	return true, p.launch()
+}
+
+func (p *process) launch() (err error) {
 	cmd := &exec.Cmd{Path: p.path, Args: p.args, Env: append(os.Environ(), p.env...)}
-	child, err := product.StartChild(cmd, p.name, p.log)
-	require.NoError(t, err)
-	p.child = child
+	p.child, err = product.StartChild(cmd, p.name, p.log)
+	return err
 }
 
 // kill ends the process at once. It must run: one that has ended by itself has failed.
-func (p *process) kill(t *testing.T) {
-	t.Helper()
-	child := p.take(t)
-	child.Kill()
-}
+func (p *process) kill(t *testing.T) { t.Helper(); p.take(t).Kill() }
 
 // stop ends the process in order and returns how long that took.
 func (p *process) stop(t *testing.T) time.Duration {
@@ -318,13 +379,14 @@ type row struct {
 
 	stopSending func()
 	stopWatch   func() product.Memory
+	aborts      int64 // before the row
 }
 
 // newRow begins a row: clients begin to send, and memory is watched.
 func (s *site) newRow(t *testing.T, name, injected string, change ...func(*load.Client)) *row {
 	t.Helper()
 	s.startAll(t) // a row that failed may have left something away
-	r := &row{Row: report.Row{Name: name, Injected: injected}, site: s}
+	r := &row{Row: report.Row{Name: name, Injected: injected}, site: s, aborts: s.aborts.Load()}
 	var err error
 	r.account, err = s.account.NewProject(t.Context(), rand.Text())
 	require.NoError(t, err)
@@ -381,6 +443,9 @@ func (r *row) verify(t *testing.T) {
 	r.stopSending()
 	r.site.awaitStored(t)
 	r.PeakRSS = r.stopWatch().Sum
+	if aborts := r.site.aborts.Load() - r.aborts; aborts > 0 {
+		r.Note("ClickHouse (libchdb) aborted by itself %d times", aborts)
+	}
 	runs := r.client.Ledger.Runs(0)
 	r.Acknowledge(runs)
 	err := r.Differ(load.Verify(t.Context(), r.reader, r.account.ProjectID, runs, visibleWithin))

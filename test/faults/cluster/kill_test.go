@@ -33,12 +33,12 @@ func (s *site) testKill(t *testing.T) {
 			b.Kill(t)
 			b.Resume(t)
 		}},
-		{"ClickHouse", func(t *testing.T) { s.clickhouse.Stop(t); s.clickhouse.Start(t) }},
+		{"ClickHouse", func(t *testing.T) { s.killClickHouse(); s.startClickHouse(t) }},
 		{"all of these at once", func(t *testing.T) {
 			for _, b := range s.brokers {
 				b.Kill(t)
 			}
-			s.clickhouse.Stop(t)
+			s.killClickHouse()
 			for _, p := range s.ingests {
 				p.kill(t)
 			}

@@ -72,12 +72,12 @@ func (s *site) testKilledInsert(t *testing.T) {
 		l := <-inserting
 		time.Sleep(rand.N(5 * time.Millisecond))
 		begin := time.Now()
-		s.clickhouse.Stop(t)
+		s.killClickHouse()
 		if !l.answered() {
 			met++
 		}
 		s.setStore(fault{})
-		s.clickhouse.Start(t)
+		s.startClickHouse(t)
 		r.awaitBack(t, begin)
 	}
 	r.Note("%d of them before the answer", met)
