@@ -34,6 +34,7 @@ func known(t *testing.T) map[string]bool {
 	require.NotEmpty(t, documents)
 	for _, source := range append(documents,
 		filepath.Join(root, "controlplane", "httpapi", "metrics.go"),
+		filepath.Join(root, "cmd", "looptrace", "internal", "broker", "metrics.go"),
 		filepath.Join(root, "cmd", "looptrace", "internal", "web", "metrics.go")) {
 		for _, name := range regexp.MustCompile(`(?m)(?:^### |Name: +")([a-z0-9_]+)`).FindAllStringSubmatch(string(read(t, source)), -1) {
 			names[name[1]] = true

@@ -18,11 +18,13 @@ const (
 	ClickHouse       = 7085
 	ClickHouseHTTP   = 7086
 	Postgres         = 7087
+	BrokerMetrics    = 7088
 	Web              = 7090
 )
 
 var allPorts = []int{
-	OTLPGRPC, OTLPHTTP, Ingest, API, CollectorHealth, CollectorMetrics, Broker, ClickHouse, ClickHouseHTTP, Postgres, Web,
+	OTLPGRPC, OTLPHTTP, Ingest, API, CollectorHealth, CollectorMetrics, Broker, ClickHouse, ClickHouseHTTP, Postgres,
+	BrokerMetrics, Web,
 }
 
 // Ports are those of one instance: the default ones, shifted.

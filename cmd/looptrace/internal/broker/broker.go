@@ -1,6 +1,9 @@
-// Package broker is the queue of one machine: an embedded broker that speaks Kafka's protocol, keeps every
-// record on disk before it acknowledges it, deletes nothing that is not stored, and refuses records rather
+// Package broker is the queue of one machine: an embedded broker that speaks Kafka's protocol, has every
+// record on the disk before it acknowledges it, deletes nothing that is not stored, and refuses records rather
 // than fill the disk.
+//
+// The protocol, the groups and the writing are kfake's; that nobody hears of what a power cut could take back
+// is the work of syncer, and mend makes of what a crash left what kfake expects.
 package broker
 
 import (
@@ -14,6 +17,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
@@ -21,6 +25,8 @@ import (
 const (
 	// segmentBytes is how much of a partition is deleted at once.
 	segmentBytes = 4 << 20
+	// groupsBytes is the size of the groups file at which it is written anew, with the newest state only.
+	groupsBytes = 1 << 20
 	// checkInterval is how often the space is looked at.
 	checkInterval = 500 * time.Millisecond
 	// maxRecordBytes bounds one record: a request at the limit of ingest, with room for its translation.
@@ -33,7 +39,7 @@ type Config struct {
 	DataDir string
 	// Addr is the one address to listen on and to give to clients.
 	Addr string
-	// MaxBytes is the size of the log at which records are refused.
+	// MaxBytes is the size of the log, without dead letters, at which records are refused.
 	MaxBytes int64
 	// KeepBytes is what is kept of the records that Group has committed, for replay after an unclean stop
 	// of the store.
@@ -42,6 +48,13 @@ type Config struct {
 	MinFree int64
 	// Group is the consumer group behind whose offsets Topic is trimmed.
 	Group, Topic string
+	// DeadLetterTopic is the topic whose oldest records go when it has more than DeadLetterBytes or they are
+	// older than DeadLetterAge. Its newest segment stays.
+	DeadLetterTopic string
+	DeadLetterBytes int64
+	DeadLetterAge   time.Duration
+	// Registry gets the metrics.
+	Registry prometheus.Registerer
 }
 
 // Broker is a running broker.
@@ -50,11 +63,17 @@ type Broker struct {
 	cluster *kfake.Cluster
 	client  *kgo.Client
 	log     *slog.Logger
+	syncer  *syncer
 	guard   guard
+	metrics metrics
 }
 
-// Start opens the log and serves it.
+// Start opens the log and serves it. The process ends when the disk fails: a new one knows only what is on it.
 func Start(config Config, log *slog.Logger) (*Broker, error) {
+	return start(config, segmentBytes, groupsBytes, log)
+}
+
+func start(config Config, segmentBytes, groupsBytes int64, log *slog.Logger) (*Broker, error) {
 	_, portText, err := net.SplitHostPort(config.Addr)
 	if err != nil {
 		return nil, fmt.Errorf("read the address: %w", err)
@@ -63,45 +82,70 @@ func Start(config Config, log *slog.Logger) (*Broker, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the port: %w", err)
 	}
-	if err := os.MkdirAll(config.DataDir, 0o700); err != nil {
-		return nil, fmt.Errorf("make the data folder: %w", err)
+	if err := makeDir(filepath.Join(config.DataDir, partitionsDir)); err != nil {
+		return nil, err
 	}
-	if err := mend(config.DataDir); err != nil {
+	if err := mend(config.DataDir, log); err != nil {
 		return nil, err
 	}
 	b := &Broker{config: config, log: log}
+	if b.syncer, err = newSyncer(config.DataDir); err != nil {
+		return nil, err
+	}
+	if b.metrics, err = newMetrics(config); err != nil {
+		return nil, err
+	}
+	ready := make(chan struct{})
+	defer close(ready) // and should the start fail, the broker is closed by then
 	b.cluster, err = kfake.NewCluster(
 		kfake.DataDir(config.DataDir),
-		kfake.SyncWrites(),
 		kfake.Ports(port),
 		kfake.ListenFn(func(network, _ string) (net.Listener, error) {
-			return net.Listen(network, config.Addr) //nolint:noctx // kfake closes it
+			l, err := net.Listen(network, config.Addr) //nolint:noctx // kfake closes it
+			if err != nil {
+				return nil, err //nolint:wrapcheck // it names the address
+			}
+			return listener{Listener: l, ready: ready, syncer: b.syncer, fail: b.fail}, nil
 		}),
 		kfake.ClusterID("looptrace"),
-		kfake.WithLogger(logger{log}),
+		kfake.WithLogger(logger{log, b.fail}),
 		kfake.BrokerConfigs(map[string]string{
-			"log.segment.bytes": strconv.Itoa(segmentBytes),
-			"message.max.bytes": strconv.Itoa(maxRecordBytes),
+			"log.segment.bytes":       strconv.FormatInt(segmentBytes, 10),
+			"state.log.compact.bytes": strconv.FormatInt(groupsBytes, 10),
+			"message.max.bytes":       strconv.Itoa(maxRecordBytes),
 			// Offsets are kept for as long as there are records: a laptop may sleep for months.
 			"offsets.retention.minutes": strconv.Itoa(10 * 365 * 24 * 60),
 		}),
 	)
 	if err != nil {
+		b.syncer.close()
 		return nil, fmt.Errorf("open the log: %w", err)
 	}
-	// It describes the producers at the last clean stop and would be wrong after a kill. Without it any
-	// producer may go on where it was.
-	if err := os.Remove(filepath.Join(config.DataDir, "seq_windows.json")); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := b.open(); err != nil {
 		b.cluster.Close()
-		return nil, fmt.Errorf("clear the state of producers: %w", err)
-	}
-	b.client, err = kgo.NewClient(kgo.SeedBrokers(b.Addr()))
-	if err != nil {
-		b.cluster.Close()
-		return nil, fmt.Errorf("connect to the broker: %w", err)
+		b.syncer.close()
+		return nil, err
 	}
 	b.check()
 	return b, nil
+}
+
+// open makes the log ready for the first client.
+func (b *Broker) open() error {
+	// It describes the producers at the last clean stop and would be wrong after a kill. Without it any
+	// producer may go on where it was.
+	err := os.Remove(filepath.Join(b.config.DataDir, "seq_windows.json"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("clear the state of producers: %w", err)
+	}
+	if err := b.syncer.sync(); err != nil {
+		return err
+	}
+	b.client, err = kgo.NewClient(kgo.SeedBrokers(b.Addr()))
+	if err != nil {
+		return fmt.Errorf("connect to the broker: %w", err)
+	}
+	return nil
 }
 
 // Addr is the address that the broker listens on.
@@ -109,19 +153,42 @@ func (b *Broker) Addr() string { return b.cluster.ListenAddrs()[0] }
 
 // Run looks after the space until ctx ends, then closes the log.
 func (b *Broker) Run(ctx context.Context) error {
-	defer b.cluster.Close()
-	defer b.client.Close()
+	b.look(ctx)
+	b.client.Close()
+	b.cluster.Close()
+	err := b.syncer.sync() // what closing wrote
+	b.syncer.close()
+	return err
+}
+
+func (b *Broker) look(ctx context.Context) {
 	tick := time.NewTicker(checkInterval)
 	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
-			return nil
+			return
 		case <-tick.C:
 		}
 		b.check()
 		if err := b.trim(ctx); err != nil && ctx.Err() == nil {
 			b.log.WarnContext(ctx, "cannot trim the log", "error", err)
 		}
+		if err := b.trimDeadLetters(); err != nil {
+			b.log.WarnContext(ctx, "cannot trim the dead letters", "error", err)
+		}
 	}
+}
+
+// exit ends the process; a test may look on instead.
+var exit = os.Exit
+
+// fail ends the process before anybody is answered: it can no longer know what is on the disk. That it did is
+// noted as one more byte of a file, since the next process is the one that is asked for metrics.
+func (b *Broker) fail(cause error) {
+	b.log.Error("the log cannot be written, starting anew", "cause", cause.Error())
+	if err := noteFailure(b.config.DataDir); err != nil {
+		b.log.Error("cannot note the failure", "cause", err.Error())
+	}
+	exit(1)
 }

@@ -3,19 +3,21 @@ package broker
 import (
 	"bufio"
 	"context"
-	"encoding/binary"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"log/slog"
 	"net"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -26,29 +28,53 @@ import (
 
 const (
 	waitFor = 20 * time.Second
-	tick    = 10 * time.Millisecond
+	pause   = 10 * time.Millisecond
 	topic   = "looptrace.spans"
 	group   = "looptrace-store"
 )
 
-// processVariable makes the test binary a broker with this data folder, for the tests that kill it.
-const processVariable = "BROKER_TEST_DATA"
+// processVariable makes the test binary a broker with this data folder, for the tests that kill it, and
+// smallVariable one whose files are soon full.
+const (
+	processVariable = "BROKER_TEST_DATA"
+	smallVariable   = "BROKER_TEST_SMALL"
+)
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(processVariable); dir != "" {
-		b, err := Start(testConfig(dir), slog.New(slog.NewTextHandler(os.Stderr, nil)))
-		if err != nil {
-			panic(err)
+		if err := serve(dir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
 		}
-		fmt.Println(b.Addr())
-		panic(b.Run(context.Background()))
+		os.Exit(0)
 	}
 	os.Exit(m.Run())
+}
+
+// serve is a broker until SIGTERM. It says its address and its process.
+func serve(dir string) error {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	config, segments, groups := testConfig(dir), int64(segmentBytes), int64(groupsBytes)
+	if addr := os.Getenv(addressVariable); addr != "" {
+		config.Addr = addr
+	}
+	if os.Getenv(smallVariable) != "" {
+		config.KeepBytes, segments, groups = 4*smallSegment, smallSegment, smallSegment
+	}
+	b, err := start(config, segments, groups, slog.New(slog.NewTextHandler(os.Stderr, nil)))
+	if err != nil {
+		return err
+	}
+	fmt.Println(b.Addr(), os.Getpid())
+	return b.Run(ctx)
 }
 
 func testConfig(dir string) Config {
 	return Config{
 		DataDir: dir, Addr: "127.0.0.1:0", MaxBytes: 1 << 30, KeepBytes: 1 << 30, Group: group, Topic: topic,
+		DeadLetterTopic: topic + ".deadletter", DeadLetterBytes: 1 << 30, DeadLetterAge: time.Hour,
+		Registry: prometheus.NewRegistry(),
 	}
 }
 
@@ -57,18 +83,25 @@ func startProcess(t *testing.T, dir string) (addr string, process *exec.Cmd) {
 	t.Helper()
 	process = exec.CommandContext(t.Context(), os.Args[0])
 	process.Env = append(os.Environ(), processVariable+"="+dir)
-	process.Stderr = os.Stderr
-	output, err := process.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, process.Start())
-	t.Cleanup(func() { _ = process.Process.Kill(); _ = process.Wait() })
-	line, err := bufio.NewReader(output).ReadString('\n')
-	require.NoError(t, err)
-	return strings.TrimSpace(line), process
+	addr, _ = await(t, process)
+	return addr, process
 }
 
-// start runs a broker in this process until the test ends.
-func start(t *testing.T, config Config) *Broker {
+// await starts a command that runs serve, and returns what that says.
+func await(t *testing.T, command *exec.Cmd) (addr string, pid int) {
+	t.Helper()
+	command.Stderr = os.Stderr
+	output, err := command.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, command.Start())
+	t.Cleanup(func() { _ = command.Process.Kill(); _ = command.Wait() })
+	_, err = fmt.Fscanln(bufio.NewReader(output), &addr, &pid)
+	require.NoError(t, err)
+	return addr, pid
+}
+
+// run runs a broker in this process until the test ends.
+func run(t *testing.T, config Config) *Broker {
 	t.Helper()
 	b, err := Start(config, slog.New(slog.NewTextHandler(t.Output(), nil)))
 	require.NoError(t, err)
@@ -179,6 +212,7 @@ func TestProducerGoesOnAfterACleanStopAndAKill(t *testing.T) {
 
 	var producer *kgo.Client
 	for round := range 3 {
+		config.Registry = prometheus.NewRegistry()
 		b, err := Start(config, slog.New(slog.NewTextHandler(t.Output(), nil)))
 		require.NoError(t, err)
 		assert.NoFileExists(t, filepath.Join(dir, "seq_windows.json"))
@@ -191,7 +225,8 @@ func TestProducerGoesOnAfterACleanStopAndAKill(t *testing.T) {
 		cancel()
 		require.NoError(t, b.Run(ctx))
 	}
-	start(t, config)
+	config.Registry = prometheus.NewRegistry()
+	run(t, config)
 	assert.Equal(t, []string{"0a", "0b", "1a", "1b", "2a", "2b"}, readAll(t, config.Addr, 6))
 }
 
@@ -199,7 +234,7 @@ func TestTrimsOnlyWhatIsStored(t *testing.T) {
 	t.Parallel()
 	config := testConfig(filepath.Join(t.TempDir(), "queue"))
 	config.KeepBytes = 2 * 2 * (segmentBytes + 1<<20) // two segments for each partition
-	b := start(t, config)
+	b := run(t, config)
 	client := connect(t, b.Addr())
 	createTopic(t, client, 2)
 	megabyte := strings.Repeat("x", 1<<20)
@@ -217,14 +252,14 @@ func TestTrimsOnlyWhatIsStored(t *testing.T) {
 	assert.Zero(t, first(0), "nothing is committed")
 
 	commit(t, client, 0, 30)
-	require.Eventually(t, func() bool { return first(0) > 0 }, waitFor, tick)
+	require.Eventually(t, func() bool { return first(0) > 0 }, waitFor, pause)
 	assert.LessOrEqual(t, first(0), int64(30-2*4), "two segments before the commit are kept")
 	assert.Zero(t, first(1), "the other partition is not stored")
 
 	commit(t, client, 0, 40)
 	commit(t, client, 1, 40)
-	require.Eventually(t, func() bool { return first(0) > 22 && first(1) > 22 }, waitFor, tick)
-	list, err := b.segments()
+	require.Eventually(t, func() bool { return first(0) > 22 && first(1) > 22 }, waitFor, pause)
+	list, err := b.segments(topic)
 	require.NoError(t, err)
 	for _, segments := range list {
 		assert.Len(t, segments, 3, "the newest segment and two more")
@@ -260,7 +295,7 @@ func TestRefusesWithoutRoomAndRecovers(t *testing.T) {
 	t.Parallel()
 	config := testConfig(filepath.Join(t.TempDir(), "queue"))
 	config.MaxBytes, config.KeepBytes = 3*segmentBytes, 0
-	b := start(t, config)
+	b := run(t, config)
 	client := connect(t, b.Addr(), kgo.RecordRetries(0))
 	createTopic(t, client, 1)
 	megabyte := []byte(strings.Repeat("x", 1<<20))
@@ -275,15 +310,16 @@ func TestRefusesWithoutRoomAndRecovers(t *testing.T) {
 				stored = record.Offset + 1
 			}
 			return err != nil
-		}, waitFor, tick, "round %d", round)
+		}, waitFor, pause, "round %d", round)
 		var refused *kerr.Error
 		require.ErrorAs(t, err, &refused)
 		assert.True(t, refused.Retriable, refused.Message)
+		assert.GreaterOrEqual(t, testutil.ToFloat64(b.metrics.refused), float64(round+1))
 
 		commit(t, client, 0, stored)
 		require.Eventually(t, func() bool {
 			return client.ProduceSync(t.Context(), &kgo.Record{Topic: topic, Value: []byte("small")}).FirstErr() == nil
-		}, waitFor, tick)
+		}, waitFor, pause)
 	}
 }
 
@@ -291,7 +327,7 @@ func TestRefusesOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	config := testConfig(filepath.Join(t.TempDir(), "queue"))
 	config.MinFree = 1 << 60
-	b := start(t, config)
+	b := run(t, config)
 	client := connect(t, b.Addr(), kgo.RecordRetries(0))
 	createTopic(t, client, 1)
 	err := client.ProduceSync(t.Context(), &kgo.Record{Topic: topic, Value: []byte("x")}).FirstErr()
@@ -300,7 +336,7 @@ func TestRefusesOnAFullDisk(t *testing.T) {
 
 func TestNothingCreatesTopicsByItself(t *testing.T) {
 	t.Parallel()
-	b := start(t, testConfig(filepath.Join(t.TempDir(), "queue")))
+	b := run(t, testConfig(filepath.Join(t.TempDir(), "queue")))
 	client := connect(t, b.Addr(), kgo.AllowAutoTopicCreation(), kgo.UnknownTopicRetries(0))
 	err := client.ProduceSync(t.Context(), &kgo.Record{Topic: topic, Value: []byte("x")}).FirstErr()
 	require.ErrorIs(t, err, kerr.UnknownTopicOrPartition)
@@ -336,34 +372,78 @@ func TestCommittedOffsetsSurviveATornState(t *testing.T) {
 }
 
 func TestAWriteThatFailsEndsTheProcess(t *testing.T) {
-	var code int
-	exit = func(c int) { code = c }
-	t.Cleanup(func() { exit = os.Exit })
-	l := logger{slog.New(slog.DiscardHandler)}
+	t.Parallel()
+	var failed error
+	l := logger{slog.New(slog.DiscardHandler), func(err error) { failed = err }}
 	l.Logf(kfake.LogLevelWarn, "compact groups.log: %v", io.ErrShortWrite)
-	assert.Zero(t, code)
+	require.NoError(t, failed)
 	l.Logf(kfake.LogLevelWarn, "persist batch %s-%d: %v", topic, 0, io.ErrShortWrite)
-	assert.Equal(t, 1, code)
+	require.Error(t, failed)
 }
 
-// entry frames data as the broker does.
-func entry(data string) []byte {
-	body := append([]byte{1, 0}, data...)
-	raw := binary.LittleEndian.AppendUint32(nil, uint32(len(body)))
-	raw = binary.LittleEndian.AppendUint32(raw, crc32.Checksum(body, crc32.MakeTable(crc32.Castagnoli)))
-	return append(raw, body...)
+func TestDeadLettersAreBoundedAndApart(t *testing.T) {
+	t.Parallel()
+	config := testConfig(filepath.Join(t.TempDir(), "queue"))
+	config.DeadLetterBytes = 3 * segmentBytes
+	b := run(t, config)
+	client := connect(t, b.Addr())
+	_, err := kadm.NewClient(client).CreateTopic(t.Context(), 1, -1, nil, config.DeadLetterTopic)
+	require.NoError(t, err)
+	megabyte := []byte(strings.Repeat("x", 1<<20))
+	for range 24 {
+		require.NoError(t, client.ProduceSync(t.Context(), &kgo.Record{Topic: config.DeadLetterTopic, Value: megabyte}).FirstErr())
+	}
+	require.Eventually(t, func() bool {
+		_, letters, err := b.sizes()
+		return err == nil && letters <= config.DeadLetterBytes
+	}, waitFor, pause)
+	used, _, err := b.sizes()
+	require.NoError(t, err)
+	assert.Less(t, used, int64(1<<20), "dead letters are not counted")
+	ends, err := kadm.NewClient(client).ListEndOffsets(t.Context(), config.DeadLetterTopic)
+	require.NoError(t, err)
+	end, _ := ends.Lookup(config.DeadLetterTopic, 0)
+	assert.Equal(t, int64(24), end.Offset)
+	assert.Positive(t, testutil.ToFloat64(b.metrics.deletedLetters))
 }
 
-func FuzzValidLength(f *testing.F) {
-	whole := append(entry("one"), entry("two")...)
-	f.Add(whole)
-	f.Add(whole[:len(whole)-1])
-	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0})
-	f.Fuzz(func(t *testing.T, raw []byte) {
-		valid := validLength(raw)
-		require.LessOrEqual(t, valid, len(raw))
-		require.Equal(t, valid, validLength(raw[:valid]))
-		next := entry("next")
-		require.Equal(t, valid+len(next), validLength(append(raw[:valid:valid], next...)))
-	})
+func TestExpired(t *testing.T) {
+	t.Parallel()
+	list := []segment{{base: 0, size: 5, modified: 10}, {base: 10, size: 5, modified: 20}, {base: 20, size: 5, modified: 30}}
+	for name, c := range map[string]struct{ limit, oldest, want int64 }{
+		"all fits and is young":       {15, 10, 0},
+		"one too many":                {14, 0, 10},
+		"one too old":                 {15, 11, 10},
+		"the newest stays, too large": {1, 0, 20},
+		"the newest stays, too old":   {15, 99, 20},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			assert.Equal(t, c.want, expired(list, c.limit, c.oldest))
+		})
+	}
+}
+
+func TestDeadLettersAreTakenWhileTheLogIsFull(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		limit func(*Config)
+		taken bool
+	}{
+		"the log has its size":     {func(c *Config) { c.MaxBytes = 0 }, true},
+		"the disk has no room":     {func(c *Config) { c.MinFree = 1 << 60 }, false},
+		"there is room for either": {func(*Config) {}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			config := testConfig(filepath.Join(t.TempDir(), "queue"))
+			c.limit(&config)
+			b := run(t, config)
+			require.NoError(t, b.cluster.CreateTopic(config.DeadLetterTopic, 1, nil))
+			b.check() // it finds the topic
+			client := connect(t, b.Addr(), kgo.RecordRetries(0))
+			err := client.ProduceSync(t.Context(), &kgo.Record{Topic: config.DeadLetterTopic, Value: []byte("x")}).FirstErr()
+			assert.Equal(t, c.taken, err == nil, "%v", err)
+		})
+	}
 }

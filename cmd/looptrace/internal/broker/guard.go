@@ -1,10 +1,12 @@
 package broker
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"syscall"
 
@@ -14,7 +16,10 @@ import (
 
 // guard refuses records while there is no room for them.
 type guard struct {
-	full atomic.Bool
+	// full tells that the log has its size, diskFull that the disk has no room.
+	full, diskFull atomic.Bool
+	// deadLetters is the id of the topic of dead letters, once it is known.
+	deadLetters atomic.Pointer[[16]byte]
 	// armed tells that the refusal is installed in the cluster; only check and the cluster's own loop,
 	// which run the refusal, touch it.
 	armed atomic.Bool
@@ -27,17 +32,26 @@ func (b *Broker) check() {
 	if was := b.guard.full.Swap(problem != nil); was != (problem != nil) {
 		if problem != nil {
 			b.log.Warn("records are refused", "cause", problem.Error())
+			b.metrics.refusing.Set(1)
 		} else {
 			b.log.Warn("records are taken again")
+			b.metrics.refusing.Set(0)
 		}
 	}
-	if problem != nil && b.guard.armed.CompareAndSwap(false, true) {
+	if problem == nil {
+		return
+	}
+	if info := b.cluster.TopicInfo(b.config.DeadLetterTopic); info != nil {
+		b.guard.deadLetters.Store(&info.TopicID)
+	}
+	if b.guard.armed.CompareAndSwap(false, true) {
 		b.cluster.ControlKey(int16(kmsg.Produce), b.refuse)
 	}
 }
 
 // refuse answers a produce request while the guard is up, and takes itself away afterwards. The error is
-// one that clients retry.
+// one that clients retry. Dead letters are taken for as long as the disk has room: without them the store
+// could not go past a record that it cannot store, and the log would stay full.
 func (b *Broker) refuse(request kmsg.Request) (kmsg.Response, error, bool) { //nolint:revive // kfake's signature
 	if !b.guard.full.Load() {
 		b.guard.armed.Store(false)
@@ -46,6 +60,9 @@ func (b *Broker) refuse(request kmsg.Request) (kmsg.Response, error, bool) { //n
 	}
 	b.cluster.KeepControl()
 	produce := request.(*kmsg.ProduceRequest) //nolint:forcetypeassert // registered for this key only
+	if !b.guard.diskFull.Load() && b.onlyDeadLetters(produce) {
+		return nil, nil, false
+	}
 	response := produce.ResponseKind().(*kmsg.ProduceResponse)
 	for _, topic := range produce.Topics {
 		answer := kmsg.NewProduceResponseTopic()
@@ -55,34 +72,58 @@ func (b *Broker) refuse(request kmsg.Request) (kmsg.Response, error, bool) { //n
 			refused.Partition = partition.Partition
 			refused.ErrorCode = kerr.KafkaStorageError.Code
 			answer.Partitions = append(answer.Partitions, refused)
+			b.metrics.refused.Add(float64(countRecords(partition.Records)))
 		}
 		response.Topics = append(response.Topics, answer)
 	}
 	return response, nil, true
 }
 
+func (b *Broker) onlyDeadLetters(produce *kmsg.ProduceRequest) bool {
+	id := b.guard.deadLetters.Load()
+	for _, topic := range produce.Topics {
+		if topic.Topic != b.config.DeadLetterTopic && (id == nil || topic.TopicID != *id) {
+			return false
+		}
+	}
+	return true
+}
+
+// countRecords reads how many records a batch has.
+func countRecords(raw []byte) uint32 {
+	if len(raw) < batchHeader {
+		return 0
+	}
+	return binary.BigEndian.Uint32(raw[batchHeader-4:])
+}
+
 // room tells why there is none, nil when there is.
 func (b *Broker) room() error {
-	used, err := size(b.config.DataDir)
+	used, letters, err := b.sizes()
 	if err != nil {
 		return err
-	}
-	if used >= b.config.MaxBytes {
-		return fmt.Errorf("the queue holds %d bytes, its limit is %d", used, b.config.MaxBytes)
 	}
 	free, err := freeSpace(b.config.DataDir)
 	if err != nil {
 		return err
 	}
+	b.metrics.logBytes.Set(float64(used))
+	b.metrics.deadLetterBytes.Set(float64(letters))
+	b.metrics.free.Set(float64(free))
+	b.guard.diskFull.Store(free < b.config.MinFree)
 	if free < b.config.MinFree {
 		return fmt.Errorf("the disk has %d bytes left, the queue leaves %d free", free, b.config.MinFree)
+	}
+	if used >= b.config.MaxBytes {
+		return fmt.Errorf("the queue holds %d bytes, its limit is %d", used, b.config.MaxBytes)
 	}
 	return nil
 }
 
-func size(dir string) (int64, error) {
-	var total int64
-	err := filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error { //nolint:gosec // our own folder
+// sizes measures the log, dead letters apart from the rest.
+func (b *Broker) sizes() (used, letters int64, err error) {
+	lettersDir := filepath.Join(b.config.DataDir, partitionsDir, b.config.DeadLetterTopic+"-")
+	err = filepath.WalkDir(b.config.DataDir, func(path string, entry fs.DirEntry, err error) error { //nolint:gosec // our own folder
 		if err != nil || entry.IsDir() {
 			return ignoreGone(err)
 		}
@@ -90,13 +131,17 @@ func size(dir string) (int64, error) {
 		if err != nil {
 			return ignoreGone(err)
 		}
-		total += info.Size()
+		if strings.HasPrefix(path, lettersDir) {
+			letters += info.Size()
+		} else {
+			used += info.Size()
+		}
 		return nil
 	})
 	if err != nil {
-		return 0, fmt.Errorf("measure the log: %w", err)
+		return 0, 0, fmt.Errorf("measure the log: %w", err)
 	}
-	return total, nil
+	return used, letters, nil
 }
 
 // ignoreGone forgives what the broker deletes while it is looked at.

@@ -2,32 +2,37 @@ package broker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"strings"
 
 	"github.com/twmb/franz-go/pkg/kfake"
 )
 
 // logger hands the broker's warnings and errors on.
-type logger struct{ log *slog.Logger }
+type logger struct {
+	log  *slog.Logger
+	fail func(error)
+}
 
-// exit ends the process; a test may look on instead.
-var exit = os.Exit
+// fatal are the warnings after which what is on the disk is no longer what clients would be told. A batch that
+// could not be written is counted as seen: the producer's next attempt would be acknowledged as a duplicate of
+// something that is nowhere. Entries behind a torn one of a group are not found at the next start. A topic
+// that could not be written would be gone with it.
+var fatal = []string{"persist batch ", "persist group entry ", "persist topics"}
 
-// Logf implements kfake.Logger. A batch that could not be written ends the process before the producer is
-// answered: the broker has counted the batch as seen by then, so it would acknowledge the producer's next
-// attempt as a duplicate of something that is nowhere. A new process knows only what is on the disk.
+// Logf implements kfake.Logger.
 func (l logger) Logf(level kfake.LogLevel, format string, args ...any) {
 	if level > kfake.LogLevelWarn {
 		return
 	}
 	message := fmt.Sprintf(format, args...)
-	if strings.HasPrefix(format, "persist batch ") {
-		l.log.Error("a record could not be written, starting anew", "cause", message)
-		exit(1)
-		return
+	for _, prefix := range fatal {
+		if strings.HasPrefix(message, prefix) {
+			l.fail(errors.New(message))
+			return
+		}
 	}
 	severity := slog.LevelWarn
 	if level == kfake.LogLevelError {

@@ -2,39 +2,75 @@ package broker
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
 )
 
 // frame is what stands before each entry of an append-only state file: the length and the CRC-32C of what
 // follows, both little-endian.
 const frame = 8
 
-// mend cuts off the torn entry that a crash may have left at the end of a state file. The broker skips it
-// when reading but then appends behind it, and would not find what stands there at the next start.
-func mend(dir string) error {
-	for _, name := range []string{"groups.log", "pids.log"} {
-		path := filepath.Join(dir, name)
-		raw, err := os.ReadFile(path)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
+// mend makes of what a crash has left what the broker would have left at a clean stop. What it cuts off or
+// deletes was never on the disk as a whole and so was never acknowledged. It may itself be interrupted.
+func mend(dir string, log *slog.Logger) error {
+	if err := restoreGroups(dir); err != nil {
+		return err
+	}
+	for _, name := range []string{groupsFile, "pids.log"} {
+		if err := mendState(filepath.Join(dir, name)); err != nil {
+			return err
 		}
-		if err != nil {
-			return fmt.Errorf("read %s: %w", name, err)
-		}
-		valid := validLength(raw)
-		if valid == len(raw) {
-			continue
-		}
-		if err := os.Truncate(path, int64(valid)); err != nil {
+	}
+	folders, err := partitionFolders(dir)
+	if err != nil {
+		return err
+	}
+	for _, name := range folders {
+		if err := mendPartition(filepath.Join(dir, partitionsDir, name), log.With("partition", name)); err != nil {
 			return fmt.Errorf("mend %s: %w", name, err)
 		}
 	}
-	return nil
+	return syncDir(filepath.Join(dir, partitionsDir))
+}
+
+// restoreGroups takes the groups file that is known to be on the disk as a whole: the other may have been
+// renamed into place without its content.
+func restoreGroups(dir string) error {
+	temporary := filepath.Join(dir, groupsFile+".tmp")
+	err := link(filepath.Join(dir, syncedGroupsFile), temporary)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // nothing was committed yet
+	}
+	if err != nil {
+		return err
+	}
+	// Where both names are those of one file already, nothing is renamed, and the broker clears up.
+	if err := os.Rename(temporary, filepath.Join(dir, groupsFile)); err != nil {
+		return fmt.Errorf("restore the groups: %w", err)
+	}
+	return syncDir(dir)
+}
+
+// mendState cuts off the torn entry that a crash may have left at the end of a state file. The broker skips
+// it when reading but then appends behind it, and would not find what stands there at the next start.
+func mendState(path string) error {
+	raw, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read a state file: %w", err)
+	}
+	return cut(path, int64(validLength(raw)), int64(len(raw)))
 }
 
 // validLength is the length of the part of raw that consists of whole entries.
@@ -46,10 +82,182 @@ func validLength(raw []byte) int {
 			break
 		}
 		body := raw[at+frame : at+frame+int(length)]
-		if crc32.Checksum(body, crc32.MakeTable(crc32.Castagnoli)) != binary.LittleEndian.Uint32(raw[at+4:]) {
+		if crc32.Checksum(body, castagnoli) != binary.LittleEndian.Uint32(raw[at+4:]) {
 			break
 		}
 		at += frame + int(length)
 	}
 	return at
+}
+
+// cut shortens a file of this size to what is valid of it, and brings it to the disk.
+func cut(path string, valid, size int64) error {
+	file, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return fmt.Errorf("open what is to be mended: %w", err)
+	}
+	defer func() { _ = file.Close() }() // synced
+	if valid < size {
+		if err := file.Truncate(valid); err != nil {
+			return fmt.Errorf("cut off what is torn: %w", err)
+		}
+	}
+	if err := file.Sync(); err != nil {
+		return fmt.Errorf("bring what was mended to the disk: %w", err)
+	}
+	return nil
+}
+
+// mendPartition finds the end of a partition's log. Only what is not sealed can be torn: one segment, or the
+// few that were written since the disk was last waited for.
+func mendPartition(dir string, log *slog.Logger) error {
+	if err := removeIndexes(dir); err != nil {
+		return err
+	}
+	list, err := listSegments(dir)
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	var kept []segment
+	for _, s := range list {
+		if !s.sealed {
+			if err := mendSegment(dir, &s, log); err != nil {
+				return err
+			}
+		}
+		if s.size > 0 {
+			kept = append(kept, s)
+		}
+	}
+	if len(kept) == 0 {
+		kept = list[:1] // its name holds the offset
+		kept[0].size, kept[0].end = 0, kept[0].base
+	}
+	if err := keepOnly(dir, list, kept); err != nil {
+		return err
+	}
+	if err := writeSnapshot(dir, kept); errors.Is(err, syscall.ENOSPC) {
+		// Without it the broker reads the log twice as long and holds it in memory meanwhile.
+		log.Warn("the disk is full, the start takes longer", "cause", err.Error())
+	} else if err != nil {
+		return err
+	}
+	return syncDir(dir)
+}
+
+// removeIndexes deletes the index files. All that they hold is the epoch of each batch, which is always 0
+// here, and a torn one would be read as something else.
+func removeIndexes(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("list the indexes: %w", err)
+	}
+	for _, entry := range entries {
+		if strings.HasSuffix(entry.Name(), ".idx") {
+			if err := os.Remove(filepath.Join(dir, entry.Name())); err != nil {
+				return fmt.Errorf("delete an index: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// mendSegment cuts off what is torn of a segment and sets its size and end.
+func mendSegment(dir string, s *segment, log *slog.Logger) error {
+	path := segmentPath(dir, s.base)
+	file, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("open a segment: %w", err)
+	}
+	valid, end, err := scan(file, s.base)
+	_ = file.Close() // only read
+	if err != nil {
+		return err
+	}
+	if valid < s.size {
+		log.Warn("the end of the log was not written as a whole and is cut off", "segment", s.base, "bytes", s.size-valid)
+	}
+	if err := cut(path, valid, s.size); err != nil {
+		return err
+	}
+	s.size, s.end = valid, end
+	return nil
+}
+
+// keepOnly deletes the other segments, which hold nothing, seals all but the newest and opens that.
+func keepOnly(dir string, list, kept []segment) error {
+	keep := map[int64]bool{}
+	for _, s := range kept {
+		keep[s.base] = true
+	}
+	for _, s := range list {
+		path := segmentPath(dir, s.base)
+		if !keep[s.base] {
+			if err := os.Remove(path); err != nil {
+				return fmt.Errorf("delete an empty segment: %w", err)
+			}
+			continue
+		}
+		mode := fs.FileMode(0o400)
+		if s.base == kept[len(kept)-1].base {
+			mode = 0o600
+		}
+		if err := os.Chmod(path, mode); err != nil {
+			return fmt.Errorf("seal a segment: %w", err)
+		}
+	}
+	newest := &kept[len(kept)-1]
+	if !newest.sealed {
+		return nil
+	}
+	// What came after it is gone, so it was not read yet.
+	file, err := os.Open(segmentPath(dir, newest.base))
+	if err != nil {
+		return fmt.Errorf("open a segment: %w", err)
+	}
+	defer func() { _ = file.Close() }() // only read
+	newest.size, newest.end, err = scan(file, newest.base)
+	return err
+}
+
+// snapshot is what kfake writes for each partition at a clean stop (persistPartSnapshot). Where the sizes are
+// those of the files it reads one segment after the other; else it holds the whole log in memory at once.
+type snapshot struct {
+	Version          int               `json:"version"`
+	HighWatermark    int64             `json:"high_watermark"`
+	LastStableOffset int64             `json:"last_stable_offset"`
+	LogStartOffset   int64             `json:"log_start_offset"`
+	CreatedAt        time.Time         `json:"created_at"`
+	Segments         []snapshotSegment `json:"segments"`
+}
+
+type snapshotSegment struct {
+	BaseOffset int64 `json:"base_offset"`
+	Size       int64 `json:"size"`
+}
+
+func writeSnapshot(dir string, list []segment) error {
+	end := list[len(list)-1].end
+	s := snapshot{
+		Version: 1, HighWatermark: end, LastStableOffset: end, LogStartOffset: list[0].base, CreatedAt: time.Now(),
+	}
+	for _, segment := range list {
+		s.Segments = append(s.Segments, snapshotSegment{segment.base, segment.size})
+	}
+	raw, err := json.Marshal(s)
+	if err != nil {
+		return fmt.Errorf("write the snapshot: %w", err)
+	}
+	path := filepath.Join(dir, "snapshot.json")
+	temporary := path + ".tmp"
+	if err := os.WriteFile(temporary, raw, 0o600); err != nil {
+		return fmt.Errorf("write the snapshot: %w", err)
+	}
+	if err := cut(temporary, int64(len(raw)), int64(len(raw))); err != nil {
+		return err
+	}
+	if err := os.Rename(temporary, path); err != nil {
+		return fmt.Errorf("write the snapshot: %w", err)
+	}
+	return nil
 }

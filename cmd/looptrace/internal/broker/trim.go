@@ -4,28 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 )
 
-// segment is one file of a partition's log.
-type segment struct {
-	// base is the offset of its first record; end is that of the first record of the next segment.
-	base, end int64
-	size      int64
-}
-
 // trim deletes whole segments of the topic that the group has committed, oldest first, and keeps
 // KeepBytes of them. The newest segment always stays: a partition without any file forgets its offsets.
 func (b *Broker) trim(ctx context.Context) error {
-	partitions, err := b.segments()
+	partitions, err := b.segments(b.config.Topic)
 	if err != nil {
 		return err
 	}
@@ -58,6 +50,9 @@ func (b *Broker) trim(ctx context.Context) error {
 	if len(remove) == 0 {
 		return nil
 	}
+	if err := b.sync(); err != nil {
+		return err
+	}
 	deleted, err := admin.DeleteRecords(ctx, remove)
 	if err != nil {
 		return fmt.Errorf("delete stored records: %w", err)
@@ -80,54 +75,78 @@ func boundary(list []segment, committed, keep int64) int64 {
 	return to
 }
 
-// segments lists the files of each partition of the topic, oldest first.
-func (b *Broker) segments() (map[int32][]segment, error) {
-	parts := filepath.Join(b.config.DataDir, "partitions")
-	folders, err := os.ReadDir(parts)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("list the partitions: %w", err)
+// trimDeadLetters deletes whole segments of dead letters, oldest first, that are too many or too old.
+func (b *Broker) trimDeadLetters() error {
+	partitions, err := b.segments(b.config.DeadLetterTopic)
+	if err != nil {
+		return err
+	}
+	oldest := time.Now().Add(-b.config.DeadLetterAge).Unix()
+	for partition, list := range partitions {
+		to := expired(list, b.config.DeadLetterBytes/int64(len(partitions)), oldest)
+		if to == list[0].base {
+			continue
+		}
+		if err := b.sync(); err != nil {
+			return err
+		}
+		if err := b.cluster.DeleteRecords(b.config.DeadLetterTopic, partition, to); err != nil {
+			return fmt.Errorf("delete dead letters: %w", err)
+		}
+		b.log.Warn("dead letters are deleted, being too many or too old",
+			"partition", partition, "first", list[0].base, "last", to-1)
+		b.metrics.deletedLetters.Add(float64(to - list[0].base))
+	}
+	return nil
+}
+
+// sync comes before each deletion: the offsets of a partition live on in the names of its files, so what stays
+// must be on the disk before the rest goes.
+func (b *Broker) sync() error {
+	err := b.syncer.sync()
+	if err != nil {
+		b.fail(err)
+	}
+	return err
+}
+
+// expired is the offset before which to delete, so that no more than limit bytes are left and nothing that was
+// last written before oldest.
+func expired(list []segment, limit, oldest int64) int64 {
+	var total int64
+	for _, s := range list {
+		total += s.size
+	}
+	for _, s := range list[:len(list)-1] {
+		if total <= limit && s.modified >= oldest {
+			return s.base
+		}
+		total -= s.size
+	}
+	return list[len(list)-1].base
+}
+
+// segments lists the files of each partition of a topic, oldest first, without empty ones.
+func (b *Broker) segments(topic string) (map[int32][]segment, error) {
+	folders, err := partitionFolders(b.config.DataDir)
+	if err != nil {
+		return nil, err
 	}
 	found := make(map[int32][]segment)
 	for _, folder := range folders {
-		number, ours := strings.CutPrefix(folder.Name(), b.config.Topic+"-")
+		number, ours := strings.CutPrefix(folder, topic+"-")
 		partition, err := strconv.ParseInt(number, 10, 32)
 		if !ours || err != nil {
 			continue
 		}
-		list, err := listSegments(filepath.Join(parts, folder.Name()))
+		list, err := listSegments(filepath.Join(b.config.DataDir, partitionsDir, folder))
 		if err != nil {
 			return nil, err
 		}
+		list = slices.DeleteFunc(list, func(s segment) bool { return s.size == 0 })
 		if len(list) > 0 {
 			found[int32(partition)] = list
 		}
 	}
 	return found, nil
-}
-
-func listSegments(dir string) ([]segment, error) {
-	files, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, fmt.Errorf("list the segments: %w", err)
-	}
-	var list []segment
-	for _, file := range files {
-		name, ours := strings.CutSuffix(file.Name(), ".dat")
-		base, err := strconv.ParseInt(name, 10, 64)
-		if !ours || err != nil {
-			continue
-		}
-		info, err := file.Info()
-		if err != nil {
-			return nil, fmt.Errorf("measure a segment: %w", err)
-		}
-		if info.Size() > 0 {
-			list = append(list, segment{base: base, size: info.Size()})
-		}
-	}
-	slices.SortFunc(list, func(a, b segment) int { return int(a.base - b.base) })
-	for i := range len(list) - 1 {
-		list[i].end = list[i+1].base
-	}
-	return list, nil
 }

@@ -6,12 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"net/url"
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/broker"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/deadletters"
@@ -163,9 +169,13 @@ func newMigrate() *cobra.Command {
 }
 
 func newBroker() *cobra.Command {
+	registry := prometheus.NewRegistry()
 	config := broker.Config{
 		KeepBytes: 64 << 20, MinFree: 256 << 20, Group: migrate.StoreGroup, Topic: migrate.SpansTopic,
+		DeadLetterTopic: migrate.DeadLetterTopic, DeadLetterBytes: 256 << 20, DeadLetterAge: 30 * 24 * time.Hour,
+		Registry: registry,
 	}
+	var metricsAddr string
 	c := &cobra.Command{
 		Use:   "broker",
 		Short: "Run the queue of one machine",
@@ -173,16 +183,26 @@ func newBroker() *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error {
 			ctx, stop := untilStopped(c.Context())
 			defer stop()
-			b, err := broker.Start(config, newLogger())
+			registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+			log := newLogger()
+			b, err := broker.Start(config, log)
 			if err != nil {
 				return err
 			}
-			return b.Run(ctx)
+			group, ctx := errgroup.WithContext(ctx)
+			group.Go(func() error { return b.Run(ctx) })
+			group.Go(func() error {
+				metrics := http.NewServeMux()
+				metrics.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+				return web.Serve(ctx, metricsAddr, metrics, log)
+			})
+			return group.Wait() //nolint:wrapcheck // each says what it is about
 		},
 	}
 	c.Flags().StringVar(&config.DataDir, "data", "", "folder of the log")
 	c.Flags().StringVar(&config.Addr, "addr", "127.0.0.1:7084", "address to listen on")
-	c.Flags().Int64Var(&config.MaxBytes, "max-bytes", 4<<30, "size of the log at which records are refused")
+	c.Flags().StringVar(&metricsAddr, "metrics-addr", "127.0.0.1:7088", "address for metrics")
+	c.Flags().Int64Var(&config.MaxBytes, "max-bytes", 4<<30, "size of the log, without dead letters, at which records are refused")
 	_ = c.MarkFlagRequired("data") // the flag exists
 	return c
 }

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -53,6 +54,8 @@ func startEmbedded(t *testing.T) (address string) {
 	b, err := broker.Start(broker.Config{
 		DataDir: filepath.Join(t.TempDir(), "queue"), Addr: "127.0.0.1:0", MaxBytes: 1 << 30, KeepBytes: 64 << 20,
 		Group: migrate.StoreGroup, Topic: migrate.SpansTopic,
+		DeadLetterTopic: migrate.DeadLetterTopic, DeadLetterBytes: 64 << 20, DeadLetterAge: time.Hour,
+		Registry: prometheus.NewRegistry(),
 	}, slog.New(slog.NewTextHandler(t.Output(), nil)))
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))

@@ -75,8 +75,8 @@ func (p Port) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(
 
 // Ports are all ports of the product on one machine.
 type Ports struct {
-	Ingest, API, CollectorHealth, CollectorMetrics, Broker, ClickHouse, ClickHouseHTTP, Postgres, Web Port
-	OTLPGRPC, OTLPHTTP                                                                                Port
+	Ingest, API, CollectorHealth, CollectorMetrics, Broker, BrokerMetrics, Web Port
+	ClickHouse, ClickHouseHTTP, Postgres, OTLPGRPC, OTLPHTTP                   Port
 }
 
 // NewPorts shifts the default ports by offset.
@@ -92,6 +92,7 @@ func NewPorts(offset int) Ports {
 		ClickHouse:       at(7085, "ClickHouse"),
 		ClickHouseHTTP:   at(7086, "ClickHouse over HTTP"),
 		Postgres:         at(7087, "PostgreSQL"),
+		BrokerMetrics:    at(7088, "the queue's metrics"),
 		OTLPGRPC:         at(4317, "OTLP over gRPC"),
 		OTLPHTTP:         at(4318, "OTLP over HTTP"),
 	}
@@ -101,6 +102,6 @@ func NewPorts(offset int) Ports {
 func (p Ports) All() []Port {
 	return []Port{
 		p.OTLPGRPC, p.OTLPHTTP, p.Ingest, p.API, p.CollectorHealth, p.CollectorMetrics,
-		p.Broker, p.ClickHouse, p.ClickHouseHTTP, p.Postgres, p.Web,
+		p.Broker, p.ClickHouse, p.ClickHouseHTTP, p.Postgres, p.BrokerMetrics, p.Web,
 	}
 }

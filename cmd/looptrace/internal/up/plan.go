@@ -112,8 +112,9 @@ func (p *plan) brokerProcess() supervisor.Process {
 		Name: brokerName, Output: p.log.Writer(brokerName),
 		Path: p.self, Args: []string{
 			"looptrace", "broker", "--data", filepath.Join(p.data, "queue"), "--addr", p.ports.Broker.Addr(),
+			"--metrics-addr", p.ports.BrokerMetrics.Addr(),
 		},
-		Env:         engineEnv("256MiB"),
+		Env:         engineEnv("128MiB"),
 		Ready:       brokerAnswers(p.ports.Broker.Addr()),
 		StopTimeout: 10 * time.Second,
 	}

@@ -1,0 +1,98 @@
+package broker
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// failuresFile has one byte for each time that the process ended because the disk failed.
+const failuresFile = "failures"
+
+type metrics struct {
+	logBytes, deadLetterBytes, free, refusing prometheus.Gauge
+	refused, deletedLetters                   prometheus.Counter
+}
+
+func newMetrics(config Config) (metrics, error) {
+	failed, err := countFailures(config.DataDir)
+	if err != nil {
+		return metrics{}, err
+	}
+	m := metrics{
+		logBytes: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "looptrace_broker_log_bytes",
+			Help: "Size of the log, without dead letters.",
+		}),
+		deadLetterBytes: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "looptrace_broker_dead_letter_bytes",
+			Help: "Size of the dead letters.",
+		}),
+		free: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "looptrace_broker_disk_free_bytes",
+			Help: "Free space on the disk of the log.",
+		}),
+		refusing: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "looptrace_broker_refusing",
+			Help: "1 while records are refused for want of room.",
+		}),
+		refused: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "looptrace_broker_refused_records_total",
+			Help: "Records that were refused for want of room, each attempt.",
+		}),
+		deletedLetters: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "looptrace_broker_deleted_dead_letters_total",
+			Help: "Dead letters that were deleted, being too many or too old.",
+		}),
+	}
+	maxBytes := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "looptrace_broker_log_max_bytes",
+		Help: "Size of the log at which records are refused.",
+	})
+	maxBytes.Set(float64(config.MaxBytes))
+	minFree := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "looptrace_broker_disk_min_free_bytes",
+		Help: "Free space below which records are refused.",
+	})
+	minFree.Set(float64(config.MinFree))
+	failures := prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "looptrace_broker_disk_failures_total",
+		Help: "How often the process has ended because the disk did not take or keep what was written.",
+	})
+	failures.Add(float64(failed))
+	for _, c := range []prometheus.Collector{
+		m.logBytes, m.deadLetterBytes, m.free, m.refusing, m.refused, m.deletedLetters, maxBytes, minFree, failures,
+	} {
+		if err := config.Registry.Register(c); err != nil {
+			return metrics{}, fmt.Errorf("register the metrics: %w", err)
+		}
+	}
+	return m, nil
+}
+
+func noteFailure(dir string) error {
+	file, err := os.OpenFile(filepath.Join(dir, failuresFile), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600) //nolint:gosec // our own folder
+	if err != nil {
+		return fmt.Errorf("note a failure: %w", err)
+	}
+	_, err = file.WriteString("!")
+	if err := errors.Join(err, file.Close()); err != nil {
+		return fmt.Errorf("note a failure: %w", err)
+	}
+	return nil
+}
+
+func countFailures(dir string) (int64, error) {
+	info, err := os.Stat(filepath.Join(dir, failuresFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("count the failures: %w", err)
+	}
+	return info.Size(), nil
+}

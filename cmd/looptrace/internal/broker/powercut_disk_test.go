@@ -1,0 +1,473 @@
+package broker
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// traced are the system calls that change files, and those that answer clients.
+const traced = "openat,write,pwrite64,fsync,fdatasync,?rename,?renameat,renameat2,?unlink,unlinkat,?link,linkat," +
+	"?mkdir,mkdirat,truncate,ftruncate,fchmod,fchmodat" // not every processor has the first of each kind
+
+// event is a change of files within a root, in the order in which they happened.
+type event struct {
+	call string // the system call, or "begin" for the start of a sync
+	// path is relative to the root; to is the new name.
+	path, to string
+	process  int // tells descriptors of processes apart
+	fd       int
+	flags    string
+	data     []byte
+	number   int64 // a size or a mode
+}
+
+// trace is what a recording found.
+type trace struct {
+	events []event
+	// answers tells after how many events each answer went out.
+	answers map[answer]int
+	files   int
+}
+
+// read reads one output of strace -f -yy -xx.
+func (t *trace) read(path, root string) error {
+	if t.answers == nil {
+		t.answers = map[answer]int{}
+	}
+	t.files++
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }()
+	lines := bufio.NewReader(file)
+	unfinished := map[string]string{}
+	for {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			return nil // the end, or a line that was cut off by a kill
+		}
+		thread, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		rest = strings.TrimSpace(rest)
+		begun := true
+		if before, isBegin := strings.CutSuffix(rest, " <unfinished ...>"); isBegin {
+			unfinished[thread] = before
+			t.begin(before, root)
+			continue
+		}
+		if _, after, isEnd := strings.Cut(rest, " resumed>"); isEnd && strings.HasPrefix(rest, "<... ") {
+			rest, begun = unfinished[thread]+after, false
+		}
+		if begun {
+			t.begin(rest, root)
+		}
+		if err := t.end(rest, root); err != nil {
+			return fmt.Errorf("%w: %.300s", err, line)
+		}
+	}
+}
+
+// begin takes note of what counts from the start of a call: what a sync covers, and that a client is answered.
+func (t *trace) begin(call, root string) {
+	name, args, _ := strings.Cut(call, "(")
+	fd, target := descriptor(args)
+	switch name {
+	case "fsync", "fdatasync":
+		if strings.HasPrefix(target, root) {
+			t.events = append(t.events, event{call: "begin", process: t.files, fd: fd})
+		}
+	case "write":
+		if _, client, isTCP := strings.Cut(target, "->"); isTCP && strings.HasPrefix(target, "TCP") {
+			_, port, _ := strings.Cut(strings.TrimSuffix(client, "]"), ":")
+			number, err := strconv.Atoi(port)
+			data := texts(args)
+			if err == nil && len(data) > 0 && len(data[0]) >= 8 {
+				t.answers[answer{number, binary.BigEndian.Uint32(data[0][4:])}] = len(t.events)
+			}
+		}
+	}
+}
+
+// end takes note of what a call did.
+func (t *trace) end(call, root string) error {
+	name, args, isCall := strings.Cut(call, "(")
+	end := strings.LastIndex(args, ") ")
+	if !isCall || end < 0 {
+		return nil // a signal, or the end of a thread
+	}
+	result := strings.TrimLeft(args[end+2:], "= ")
+	args = args[:end]
+	if strings.HasPrefix(result, "-") || strings.HasPrefix(result, "?") {
+		return nil
+	}
+	e := event{call: name, process: t.files}
+	fd, target := descriptor(args)
+	outside := fd >= 0 && !strings.HasPrefix(target, root) // a descriptor of something else
+	paths := texts(args)
+	relative := func(i int) string {
+		if i >= len(paths) {
+			outside = true
+			return ""
+		}
+		path, err := filepath.Rel(root, string(paths[i]))
+		outside = outside || err != nil || strings.HasPrefix(path, "..")
+		return path
+	}
+	last := args[strings.LastIndex(args, ",")+1:]
+	switch name {
+	case "openat":
+		e.path = relative(0)
+		e.flags = args
+		e.fd, _ = descriptor(result)
+	case "write":
+		e.fd = fd
+		if len(paths) > 0 {
+			written, err := strconv.Atoi(result)
+			if err != nil {
+				return err
+			}
+			e.data = paths[0][:written]
+		}
+	case "fsync", "fdatasync":
+		e.fd = fd
+	case "ftruncate", "fchmod":
+		e.fd = fd
+		number, err := strconv.ParseInt(strings.TrimSpace(last), 0, 64)
+		if err != nil {
+			return err
+		}
+		e.number = number
+	case "fchmodat":
+		e.path = relative(0)
+		number, err := strconv.ParseInt(strings.TrimSpace(strings.Split(args, ",")[2]), 0, 64)
+		if err != nil {
+			return err
+		}
+		e.number = number
+	case "mkdirat", "unlinkat":
+		e.path = relative(0)
+	case "renameat", "linkat":
+		e.path, e.to = relative(0), relative(1)
+	default:
+		return fmt.Errorf("nothing is known about %s", name)
+	}
+	if !outside {
+		t.events = append(t.events, e)
+	}
+	return nil
+}
+
+// descriptor reads "7<what it is>".
+func descriptor(args string) (fd int, target string) {
+	number, rest, _ := strings.Cut(args, "<")
+	end := len(number)
+	for i, c := range number {
+		if c < '0' || c > '9' {
+			end = i
+			break
+		}
+	}
+	fd, err := strconv.Atoi(number[:end])
+	if err != nil {
+		return -1, ""
+	}
+	target, _, _ = strings.Cut(strings.ReplaceAll(rest, "->", "\x00"), ">")
+	target = strings.ReplaceAll(target, "\x00", "->")
+	if raw, err := unhex(target); err == nil {
+		target = string(raw)
+	}
+	return fd, target
+}
+
+// texts reads the strings among the arguments.
+func texts(args string) [][]byte {
+	var found [][]byte
+	for {
+		_, after, ok := strings.Cut(args, `"`)
+		if !ok {
+			return found
+		}
+		text, rest, _ := strings.Cut(after, `"`)
+		raw, err := unhex(text)
+		if err != nil {
+			return found
+		}
+		found = append(found, raw)
+		args = rest
+	}
+}
+
+func unhex(text string) ([]byte, error) { return hex.DecodeString(strings.ReplaceAll(text, `\x`, "")) }
+
+// disk is a model of files and of what of them is really on the disk. Only a sync brings anything there:
+// that of a file its content, that of a folder which names it has.
+type disk struct {
+	root *inode
+	// ignore tells whose syncs do nothing.
+	ignore func(*inode) bool
+	open   map[[2]int]*handle
+}
+
+type inode struct {
+	data, durable []byte
+	mode          fs.FileMode
+	durableMode   fs.FileMode
+	// entries are the names in a folder, nil for a file; pending are the changes that are not on the disk.
+	entries, durableEntries map[string]*inode
+	pending                 []change
+	// begun is what a sync under way covers.
+	begun        []byte
+	begunPending int
+}
+
+// change gives and takes names at once.
+type change struct {
+	put    string
+	target *inode
+	take   string
+}
+
+type handle struct {
+	inode *inode
+	at    int64
+	end   bool // each write goes to the end
+}
+
+func newFolder() *inode {
+	return &inode{entries: map[string]*inode{}, durableEntries: map[string]*inode{}}
+}
+
+func newDisk(ignore func(*inode) bool) *disk {
+	return &disk{root: newFolder(), ignore: ignore, open: map[[2]int]*handle{}}
+}
+
+func (d *disk) find(path string) *inode {
+	at := d.root
+	if path == "." {
+		return at
+	}
+	for name := range strings.SplitSeq(path, "/") {
+		if at == nil || at.entries == nil {
+			return nil
+		}
+		at = at.entries[name]
+	}
+	return at
+}
+
+func (i *inode) change(c change) {
+	i.pending = append(i.pending, c)
+	c.apply(i.entries)
+}
+
+func (c change) apply(entries map[string]*inode) {
+	if c.put != "" {
+		entries[c.put] = c.target
+	}
+	if c.take != "" {
+		delete(entries, c.take)
+	}
+}
+
+// apply does what an event did.
+func (d *disk) apply(e event) {
+	key := [2]int{e.process, e.fd}
+	h := d.open[key]
+	folder, name := d.find(filepath.Dir(e.path)), filepath.Base(e.path)
+	switch e.call {
+	case "openat":
+		i := d.find(e.path)
+		if i == nil {
+			i = &inode{data: []byte{}, mode: 0o600, durableMode: 0o600}
+			folder.change(change{put: name, target: i})
+		}
+		if strings.Contains(e.flags, "O_TRUNC") {
+			i.data = nil
+		}
+		d.open[key] = &handle{inode: i, end: strings.Contains(e.flags, "O_APPEND")}
+	case "write":
+		if h == nil || h.inode.entries != nil {
+			return // not one of ours
+		}
+		if h.end {
+			h.at = int64(len(h.inode.data))
+		}
+		data := slices.Clone(h.inode.data)
+		if missing := h.at + int64(len(e.data)) - int64(len(data)); missing > 0 {
+			data = append(data, make([]byte, missing)...)
+		}
+		copy(data[h.at:], e.data)
+		h.at += int64(len(e.data))
+		h.inode.data = data
+	case "ftruncate":
+		h.inode.data = h.inode.data[:e.number:e.number]
+	case "fchmod":
+		h.inode.mode = fs.FileMode(e.number)
+	case "fchmodat":
+		d.find(e.path).mode = fs.FileMode(e.number)
+	case "begin":
+		if h != nil {
+			h.inode.begun, h.inode.begunPending = h.inode.data, len(h.inode.pending)
+		}
+	case "fsync", "fdatasync":
+		if h != nil && (d.ignore == nil || !d.ignore(h.inode)) {
+			h.inode.sync()
+		}
+	case "mkdirat":
+		folder.change(change{put: name, target: newFolder()})
+	case "unlinkat":
+		folder.change(change{take: name})
+	case "renameat":
+		if i := d.find(e.path); i != d.find(e.to) { // else POSIX does nothing
+			folder.change(change{put: filepath.Base(e.to), target: i, take: name})
+		}
+	case "linkat":
+		d.find(filepath.Dir(e.to)).change(change{put: filepath.Base(e.to), target: d.find(e.path)})
+	}
+}
+
+func (i *inode) sync() {
+	i.durable, i.durableMode = i.begun, i.mode
+	for _, c := range i.pending[:i.begunPending] {
+		c.apply(i.durableEntries)
+	}
+	i.pending = i.pending[i.begunPending:]
+	i.begunPending = 0
+}
+
+// file is what is found at a path after a power cut.
+type file struct {
+	folder bool
+	data   []byte
+	mode   fs.FileMode
+	links  []string // other names
+}
+
+// cut is what a power cut leaves.
+func (d *disk) cut(random *rand.Rand) map[string]file {
+	files := map[string]file{}
+	d.root.cut("", random, files, map[*inode]string{})
+	return files
+}
+
+func (i *inode) cut(path string, random *rand.Rand, files map[string]file, seen map[*inode]string) {
+	entries := maps.Clone(i.durableEntries)
+	switch random.IntN(4) {
+	case 0: // nothing more
+	case 1:
+		for _, c := range i.pending {
+			c.apply(entries)
+		}
+	case 2:
+		for _, c := range i.pending[:random.IntN(len(i.pending)+1)] {
+			c.apply(entries)
+		}
+	case 3:
+		for _, c := range i.pending {
+			if random.IntN(2) == 0 {
+				c.apply(entries)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(entries)) {
+		child, at := entries[name], filepath.Join(path, name)
+		if child.entries != nil {
+			files[at] = file{folder: true}
+			child.cut(at, random, files, seen)
+			continue
+		}
+		if first, again := seen[child]; again {
+			f := files[first]
+			f.links = append(f.links, at)
+			files[first] = f
+			continue
+		}
+		seen[child] = at
+		mode := child.durableMode
+		if random.IntN(2) == 0 {
+			mode = child.mode
+		}
+		files[at] = file{data: child.torn(random), mode: mode}
+	}
+}
+
+// compare holds the model against the real folder.
+func (i *inode) compare(path string) error {
+	if i.entries == nil {
+		data, err := os.ReadFile(path)
+		if err == nil && !bytes.Equal(data, i.data) {
+			err = fmt.Errorf("%s has %d bytes, in the model %d or others", path, len(data), len(i.data))
+		}
+		return err
+	}
+	found, err := os.ReadDir(path)
+	if err != nil {
+		return err
+	}
+	if len(found) != len(i.entries) {
+		return fmt.Errorf("%s has %d entries, in the model %d", path, len(found), len(i.entries))
+	}
+	for _, name := range slices.Sorted(maps.Keys(i.entries)) {
+		if err := i.entries[name].compare(filepath.Join(path, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sector is what a disk writes as a whole.
+const sector = 512
+
+// torn is what is left of a file: what was synced, and of the rest any part.
+func (i *inode) torn(random *rand.Rand) []byte {
+	old, now := i.durable, i.data
+	if bytes.Equal(old, now) {
+		return old
+	}
+	if len(now) < len(old) || !bytes.Equal(old, now[:len(old)]) { // shortened, or written anew
+		if random.IntN(2) == 0 {
+			return old
+		}
+		return now[:random.IntN(len(now)+1)]
+	}
+	size := len(old) + random.IntN(len(now)-len(old)+1)
+	switch random.IntN(4) {
+	case 0:
+		return old
+	case 1:
+		return now
+	case 2:
+		return now[:size]
+	}
+	if random.IntN(2) == 0 {
+		size = len(now)
+	}
+	left := slices.Clone(now[:size])
+	for at := 0; at < size; at += sector {
+		part := left[max(at, min(len(old), size)):max(min(at+sector, size), min(len(old), size))]
+		if at+sector <= len(old) {
+			continue
+		}
+		switch random.IntN(3) {
+		case 0: // it is there
+		case 1:
+			clear(part)
+		case 2:
+			for j := range part {
+				part[j] = byte(random.Uint32())
+			}
+		}
+	}
+	return left
+}
