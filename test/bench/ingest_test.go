@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -28,7 +29,9 @@ type ingestBench struct {
 	onlyOurs    bool
 	databaseURL string
 	header      http.Header
-	tables      []*compare.Table
+	// clickhouse is the version of the engine, once one was started.
+	clickhouse string
+	tables     []*compare.Table
 }
 
 // TestIngest is `make bench-ingest`, which says what its settings are. It fails on what is wrong, such as a span that
@@ -58,8 +61,8 @@ func TestIngest(t *testing.T) {
 		}
 	}
 	require.NotEmpty(t, b.tables, "BENCH_PARTS names none of the parts")
-	b.print(t, fmt.Sprintf("%s, %d cores, load average %s before and %s after, %d rounds, broker %s, %s",
-		versions(t), runtime.NumCPU(), load, loadAverage(), b.rounds, brokerName(), time.Since(begin).Round(time.Second)))
+	b.print(t, fmt.Sprintf("%s, ClickHouse %s, %d cores, load average %s before and %s after, %d rounds, broker %s, %s",
+		versions(t), cmp.Or(b.clickhouse, "not measured"), runtime.NumCPU(), load, loadAverage(), b.rounds, brokerName(), time.Since(begin).Round(time.Second)))
 }
 
 // print writes the tables to the terminal and, for programs, to _build/bench-ingest.json.
@@ -99,7 +102,9 @@ func versions(t *testing.T) string {
 	if err != nil {
 		revision = []byte("unknown") // not a checkout
 	}
-	return fmt.Sprintf("looptrace %s, %s", strings.TrimSpace(string(revision)), runtime.Version())
+	anchor, err := exec.Command(newRig(t).built("anchor", "otelcol-anchor"), "--version").Output()
+	require.NoError(t, err)
+	return fmt.Sprintf("looptrace %s, %s, %s", strings.TrimSpace(string(revision)), runtime.Version(), strings.TrimSpace(string(anchor)))
 }
 
 // perMillion are the seconds of the processor that each process took for a million spans, and all of them together.

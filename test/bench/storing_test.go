@@ -126,6 +126,7 @@ func (b *ingestBench) measureStoring(t *testing.T, chain chain, load *loadgen.Lo
 	r.startBroker()
 	target := chain.start(r)
 	conn := r.openClickHouse(chain.database)
+	require.NoError(t, r.openClickHouse("default").QueryRow(t.Context(), "SELECT version()").Scan(&b.clickhouse))
 
 	total := load.Send(t.Context(), target, warmUpSpans)
 	awaitStored(t, conn, chain, total.Spans, total.Traces)
