@@ -127,7 +127,7 @@ func (s *site) hasMembers(ctx context.Context, want int) error {
 // testRollingRestart restarts every process of ingest and store in order. The client goes on to the other ingest
 // where a connection is refused, as a load balancer must.
 func (s *site) testRollingRestart(t *testing.T) {
-	rounds := scaled(2, 20)
+	rounds := scaled(1, 20)
 	r := s.newRow(t, "cluster: rolling restart", fmt.Sprintf("2 ingest and 2 workers, %d times", rounds))
 	begin := time.Now()
 	var slowest time.Duration

@@ -16,13 +16,13 @@ func (s *site) testSlowStore(t *testing.T) {
 		// during is how long, in CI.
 		during time.Duration
 	}{
-		{"5 s an insert", fault{delay: 5 * time.Second}, 12 * time.Second},
-		{"30% of inserts fail", fault{fail: 0.3}, 6 * time.Second},
-		{"30% of inserts cut", fault{cut: 0.3}, 6 * time.Second},
-		{"30% of answers lost after the commit", fault{loseAnswer: 0.3}, 6 * time.Second},
-		{"100 kB/s to ClickHouse", fault{bytesPerSecond: 100_000}, 6 * time.Second},
-		{"every insert fails", fault{fail: 1}, 12 * time.Second},
-		{"no connection", fault{refuse: true}, 6 * time.Second},
+		{"5 s an insert", fault{delay: 5 * time.Second}, 8 * time.Second},
+		{"30% of inserts fail", fault{fail: 0.3}, 4 * time.Second},
+		{"30% of inserts cut", fault{cut: 0.3}, 4 * time.Second},
+		{"30% of answers lost after the commit", fault{loseAnswer: 0.3}, 4 * time.Second},
+		{"100 kB/s to ClickHouse", fault{bytesPerSecond: 100_000}, 4 * time.Second},
+		{"every insert fails", fault{fail: 1}, 8 * time.Second},
+		{"no connection", fault{refuse: true}, 4 * time.Second},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			during := scaled(c.during, 2*time.Minute)
