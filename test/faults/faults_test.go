@@ -5,6 +5,7 @@ package faults
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -23,9 +24,11 @@ import (
 const (
 	// patience is how long a part is waited for before the test gives up, so that a slow one is told apart
 	// from one that never comes. Times are reported; only one past patience fails.
-	patience = time.Minute
+	patience = 3 * time.Minute
 	// visibleWithin is what the definition of loss allows: not readable so long after the recovery.
 	visibleWithin = time.Minute
+	// drainedWithin is the same after an outage that filled the queue.
+	drainedWithin = 10 * time.Minute
 )
 
 // scaled chooses between what CI has time for and what FAULTS=full asks for.
@@ -148,6 +151,17 @@ func (s *site) strike(t *testing.T, name string) int {
 	return pid
 }
 
+// awaitOther waits until another process stands in a killed one's place.
+func (s *site) awaitOther(t *testing.T, name string, old int) {
+	t.Helper()
+	wait(t, func(context.Context) error {
+		if pid, err := s.product.PID(name); err != nil || pid == 0 || pid == old {
+			return errors.Join(err, fmt.Errorf("%s is not started yet", name))
+		}
+		return nil
+	})
+}
+
 // halt keeps the launcher from starting again what ends, until the function that it returns is called.
 func (s *site) halt(t *testing.T) (resume func()) {
 	t.Helper()
@@ -211,6 +225,22 @@ func (s *site) awaitVisible(t *testing.T, within time.Duration) {
 		}
 		return err
 	})
+}
+
+// answers are the times of the attempts that were begun within a period, and how many of those failed.
+func (s *site) answers(from, to time.Time) (times []time.Duration, failed int) {
+	for _, attempt := range s.client.Ledger.Attempts(from, to) {
+		times = append(times, attempt.End.Sub(attempt.Begin))
+		if attempt.Err != nil {
+			failed++
+		}
+	}
+	return times, failed
+}
+
+// ratio tells how a time compares with the same one before.
+func ratio(during, before time.Duration) float64 {
+	return during.Seconds() / max(before, time.Microsecond).Seconds()
 }
 
 func (s *site) lists(ctx context.Context, reader product.Reader) error {

@@ -2,7 +2,6 @@ package faults
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -81,11 +80,13 @@ func ingestAsksToRetry(ctx context.Context, s *site) error {
 func TestKill(t *testing.T) {
 	s := newSite(t)
 	s.send(t)
-	r := s.newRow(t, "each part away for a while", fmt.Sprintf("%s each", outageTime))
-	for _, part := range parts {
-		t.Run("without "+part.name, func(t *testing.T) { s.withhold(t, r, part) })
-	}
-	r.verify(t, visibleWithin)
+	t.Run("away", func(t *testing.T) {
+		r := s.newRow(t, "each part away for a while", fmt.Sprintf("%s each", outageTime))
+		for _, part := range parts {
+			t.Run(part.name, func(t *testing.T) { s.withhold(t, r, part) })
+		}
+		r.verify(t, visibleWithin)
+	})
 	launcher := part{name: product.LauncherProcess}
 	everything := part{name: "everything at once"}
 	for _, part := range append(slices.Clone(parts), launcher, everything) {
@@ -145,12 +146,7 @@ func (s *site) kill(t *testing.T, r *row, part part) {
 		require.NoError(t, s.product.Launch())
 	default:
 		s.strike(t, part.name)
-		wait(t, func(context.Context) error {
-			if pid, err := s.product.PID(part.name); err != nil || pid == 0 || pid == old[part.name] {
-				return errors.Join(err, fmt.Errorf("%s is not started yet", part.name))
-			}
-			return nil
-		})
+		s.awaitOther(t, part.name, old[part.name])
 	}
 	s.awaitBack(t, r, begin)
 	if part.ingest {

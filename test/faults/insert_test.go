@@ -1,0 +1,66 @@
+package faults
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/looptrace/looptrace/test/product"
+)
+
+// steps of storing a batch, as ClickHouse sees them: the inserts, what is read back to derive the runs, and their
+// insert. The offsets are committed after the last.
+var steps = []string{"INSERT INTO spans", "INSERT INTO contents", "INSERT INTO run_bounds", "FROM run_bounds", "FROM spans", "INSERT INTO runs"}
+
+// TestKillWithinInsert kills ClickHouse, and then the worker, while a batch is being stored: after some of it was
+// inserted and before its offsets are committed. It is inserted again, and must not be seen twice.
+func TestKillWithinInsert(t *testing.T) {
+	s := newSite(t)
+	s.client.Shape.Parts = 4 // most batches meet runs that are stored already
+	s.send(t)
+	for _, name := range []string{product.ClickHouseProcess, product.CollectorProcess} {
+		t.Run(name, func(t *testing.T) {
+			times := scaled(1, 5)
+			r := s.newRow(t, "kill -9 "+name+" between insert and commit", fmt.Sprintf("%d kills, each within a statement of a batch", times*len(steps)))
+			aimed := 0
+			for n := range times * len(steps) {
+				s.awaitRuns(t, 10)
+				old, err := s.product.PID(name)
+				require.NoError(t, err)
+				if s.awaitStatement(t, steps[n%len(steps)]) {
+					aimed++
+				}
+				begin := time.Now()
+				require.NoError(t, syscall.Kill(old, syscall.SIGKILL))
+				s.awaitOther(t, name, old)
+				s.awaitBack(t, r, begin)
+			}
+			r.Note("%d kills hit the statement, %d came just after a batch", aimed, times*len(steps)-aimed)
+			r.verify(t, visibleWithin)
+		})
+	}
+}
+
+// awaitStatement waits until ClickHouse works on a statement, and tells whether it saw one: most take a few
+// milliseconds, and it looks as often as it is answered.
+func (s *site) awaitStatement(t *testing.T, statement string) bool {
+	t.Helper()
+	const longest = 5 * time.Second
+	query := "SELECT count() FROM system.processes WHERE query LIKE '%" + statement + "%' AND query NOT LIKE '%system.processes%'"
+	address := s.product.Ports.URL(product.ClickHouseHTTP) + "/?query=" + url.QueryEscape(query)
+	for begin := time.Now(); time.Since(begin) < longest; {
+		answer, err := product.Do(t.Context(), http.MethodGet, address, nil, nil)
+		require.NoError(t, err)
+		require.Equal(t, http.StatusOK, answer.Status, "%s", answer.Body)
+		if strings.TrimSpace(string(answer.Body)) != "0" {
+			return true
+		}
+	}
+	return false
+}
