@@ -1,0 +1,49 @@
+package faults
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/looptrace/looptrace/test/product/load"
+)
+
+// TestShapes sends what is unusual and allowed: traces and spans that are very large, in parts that come in any
+// order, and spans of other times.
+func TestShapes(t *testing.T) {
+	s := newSite(t)
+	const day, year = 24 * time.Hour, 365 * 24 * time.Hour
+	for _, c := range []struct {
+		name  string
+		runs  int
+		shape func(n int) load.Shape
+	}{
+		{"10,000 spans in 20 parts, shuffled", scaled(1, 8), func(int) load.Shape { return load.Shape{Spans: 10_000, Parts: 20, Shuffled: true} }},
+		{"10,000 spans in one part", scaled(1, 8), func(int) load.Shape { return load.Shape{Spans: 10_000, Shuffled: true} }},
+		{"1 MiB spans", scaled(2, 40), func(int) load.Shape { return load.Shape{Spans: 6, TextBytes: 1 << 20} }},
+		{"a year ago to a year ahead, a run a day", scaled(100, 730), func(n int) load.Shape {
+			return load.Shape{Spans: 10, Parts: 2, Shuffled: true, Age: year - time.Duration(n)*2*year/time.Duration(scaled(100, 730))}
+		}},
+		{"days late, in parts out of order", scaled(20, 400), func(n int) load.Shape {
+			return load.Shape{Spans: 50, Parts: 10, Shuffled: true, Age: time.Duration(n%14) * day}
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := s.newRow(t, c.name, fmt.Sprintf("%d runs by each of %d doors", c.runs, len(load.Doors())))
+			pids := s.pids(t)
+			begin := time.Now()
+			for n := range c.runs {
+				for _, door := range load.Doors() {
+					s.client.Shape = c.shape(n)
+					require.NoError(t, s.client.One(t.Context(), door))
+				}
+			}
+			s.awaitVisible(t, patience)
+			r.Visible = append(r.Visible, time.Since(begin))
+			require.Equal(t, pids, s.pids(t), "a process ended")
+			r.verify(t, visibleWithin)
+		})
+	}
+}
