@@ -16,7 +16,9 @@ import (
 
 // steps of storing a batch, as ClickHouse sees them: the inserts, what is read back to derive the runs, and their
 // insert. The offsets are committed after the last.
-var steps = []string{"INSERT INTO spans", "INSERT INTO contents", "INSERT INTO run_bounds", "FROM run_bounds", "FROM spans", "INSERT INTO runs"}
+var steps = []string{
+	`INSERT INTO "spans"`, `INSERT INTO "contents"`, `INSERT INTO "run_bounds"`, "FROM run_bounds", "FROM spans", `INSERT INTO "runs"`,
+}
 
 // TestKillWithinInsert kills ClickHouse, and then the worker, while a batch is being stored: after some of it was
 // inserted and before its offsets are committed. It is inserted again, and must not be seen twice.

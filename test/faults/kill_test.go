@@ -24,6 +24,9 @@ const (
 	longestWait = 60
 )
 
+// everything is the name of all parts at once.
+const everything = "everything at once"
+
 // part is a process to kill, and what goes on without it.
 type part struct {
 	name string
@@ -88,8 +91,7 @@ func TestKill(t *testing.T) {
 		r.verify(t, visibleWithin)
 	})
 	launcher := part{name: product.LauncherProcess}
-	everything := part{name: "everything at once"}
-	for _, part := range append(slices.Clone(parts), launcher, everything) {
+	for _, part := range append(slices.Clone(parts), launcher, part{name: everything}) {
 		t.Run("kill "+part.name, func(t *testing.T) {
 			kills := scaled(1, 20)
 			r := s.newRow(t, "kill -9 "+part.name, fmt.Sprintf("%d kills at %d spans/s", kills, s.client.SpansPerSecond))
@@ -137,7 +139,7 @@ func (s *site) kill(t *testing.T, r *row, part part) {
 		s.product.Kill() // returns when it is gone
 		begin = time.Now()
 		require.NoError(t, s.product.Launch())
-	case "everything at once":
+	case everything:
 		for _, pid := range old {
 			_ = syscall.Kill(pid, syscall.SIGKILL) // its parent's death may have been faster
 		}
@@ -149,6 +151,13 @@ func (s *site) kill(t *testing.T, r *row, part part) {
 		s.awaitOther(t, part.name, old[part.name])
 	}
 	s.awaitBack(t, r, begin)
+	if part.name != product.LauncherProcess && part.name != everything {
+		for name, pid := range s.pids(t) {
+			if name != part.name && pid != old[name] {
+				r.Note("%s ended as well", name)
+			}
+		}
+	}
 	if part.ingest {
 		for _, attempt := range s.client.Ledger.Attempts(begin, time.Now()) {
 			require.NoError(t, attempt.Err, "ingest while %s was away", part.name)
