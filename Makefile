@@ -81,15 +81,15 @@ generated-fresh: generate ## Fail when a generated file is stale
 
 .PHONY: test-go
 test-go: engines collector _build/looptrace ## Run the Go tests on real ClickHouse, PostgreSQL and Kafka
-	$(GO) test -timeout 20m $$($(GO) list ./... | grep -v -e /_build/ -e /test/e2e -e /test/faults -e '/test/bench$$')
+	$(GO) test -timeout 20m $$($(GO) list ./... | grep -v -e /_build/ -e /test/e2e -e /test/operations -e /test/faults -e '/test/bench$$')
 
 .PHONY: test-ui
 test-ui: ui/node_modules/.package-lock.json ## Run the UI's unit tests
 	$(NPM) test --silent --prefix ui
 
 .PHONY: e2e
-e2e: build ## Run the built product against stock SDKs and a real browser
-	$(GO) test -count=1 -timeout 25m -v ./test/e2e/...
+e2e: build ## Run the built product against stock SDKs and a real browser; its counters, readiness and probe
+	$(GO) test -count=1 -p 1 -timeout 25m -v ./test/e2e/... ./test/operations/...
 
 .PHONY: faults
 faults: build ## Kill, fill, overload and cut off the product, and read back every run that got 202 (FAULTS=full: at length)

@@ -562,6 +562,53 @@ func TestLagAgeIsTheRecords(t *testing.T) {
 	assert.Empty(t, b.byPartition)
 }
 
+// What comes is stored or a dead letter, in records and in spans, and nothing is counted twice for a batch that was
+// halved.
+func TestCountersAddUp(t *testing.T) {
+	t.Parallel()
+	q, _ := fakeQueue(t)
+	const records, perRecord = 100, 3
+	s := newStore()
+	s.refuse = func(names []string) error {
+		if slices.Contains(names, name(7)) || slices.Contains(names, name(42)) {
+			return consumererror.NewPermanent(errors.New("no such day"))
+		}
+		return nil
+	}
+	for i := range records {
+		q.put(t, int32(i%partitions), spanNamed(t, name(i), name(i)+"b", name(i)+"c"))
+	}
+	q.put(t, 0, []byte("this is no protobuf"))
+	telemetry := componenttest.NewTelemetry()
+	stop := runWith(t, settings(telemetry), &host{}, q.config(), s)
+	q.waitDrained(t)
+	stop()
+
+	assert.Equal(t, map[string]int64{"": records + 1}, counts(t, telemetry, "otelcol_kafkabatch_records"))
+	assert.Equal(t, map[string]int64{"rejected": 2, "undecodable": 1}, counts(t, telemetry, "otelcol_kafkabatch_dead_letters"))
+	assert.Equal(t, map[string]int64{"rejected": 2 * perRecord}, counts(t, telemetry, "otelcol_kafkabatch_dead_letter_spans"))
+	stored, err := telemetry.GetMetric("otelcol_kafkabatch_batch_size")
+	require.NoError(t, err)
+	assert.EqualValues(t, (records-2)*perRecord, stored.Data.(metricdata.Histogram[int64]).DataPoints[0].Sum)
+	delays, err := telemetry.GetMetric("otelcol_kafkabatch_delivery_delay")
+	require.NoError(t, err)
+	assert.EqualValues(t, records-2, delays.Data.(metricdata.Histogram[float64]).DataPoints[0].Count)
+	require.NoError(t, telemetry.Shutdown(context.WithoutCancel(t.Context())))
+}
+
+// counts returns a counter by its reason, empty where it has none.
+func counts(t *testing.T, telemetry *componenttest.Telemetry, name string) map[string]int64 {
+	t.Helper()
+	got, err := telemetry.GetMetric(name)
+	require.NoError(t, err)
+	found := map[string]int64{}
+	for _, point := range got.Data.(metricdata.Sum[int64]).DataPoints {
+		reason, _ := point.Attributes.Value("reason")
+		found[reason.AsString()] = point.Value
+	}
+	return found
+}
+
 // A batch is closed by its limits, and what is left over opens the next one.
 func TestBatchLimits(t *testing.T) {
 	t.Parallel()
