@@ -205,8 +205,11 @@ var metricName = regexp.MustCompile(`\b(?:otelcol|looptrace|process)_[a-z0-9_]+\
 func assertNamesExist(t *testing.T, p *product.Product, collector []series) {
 	t.Helper()
 	exist := map[string]bool{}
-	for _, all := range [][]series{collector, scrape(t.Context(), t, p.Ports.URL(product.API)), scrape(t.Context(), t, p.Ports.URL(product.Web))} {
-		for _, one := range all {
+	for _, one := range collector {
+		exist[one.name] = true
+	}
+	for _, port := range []int{product.API, product.BrokerMetrics, product.Web} {
+		for _, one := range scrape(t.Context(), t, p.Ports.URL(port)) {
 			exist[one.name] = true
 		}
 	}
