@@ -937,7 +937,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page of runs. Inputs and outputs are cut at 300 characters here. */
+            /** @description A page of runs. Inputs and outputs are cut at 120 bytes here. */
             200: {
                 headers: {
                     [name: string]: unknown;
