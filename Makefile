@@ -93,7 +93,7 @@ e2e: build ## Run the built product against stock SDKs and a real browser; its c
 
 .PHONY: faults
 faults: build ## Kill, fill, overload and cut off the product, and read back every run that got 202 (FAULTS=full: at length)
-	FAULTS_REPORT=$(abspath $(FAULTS_REPORT)) $(GO) test -count=1 -p 1 -timeout $(if $(FAULTS),6h,30m) -v ./test/faults/...
+	FAULTS_REPORT=$(abspath $(FAULTS_REPORT)) $(GO) test -count=1 -p 1 -timeout $(if $(FAULTS),6h,30m) -v ./test/faults/... ./cmd/looptrace/internal/broker
 
 .PHONY: bench
 bench: build ## Measure: accepted-to-visible latency and idle memory
