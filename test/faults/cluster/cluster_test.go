@@ -8,10 +8,12 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -442,7 +444,11 @@ func (r *row) verify(t *testing.T) {
 	t.Helper()
 	r.stopSending()
 	r.site.awaitStored(t)
-	r.PeakRSS = r.stopWatch().Sum
+	memory := r.stopWatch()
+	r.PeakRSS = memory.Sum
+	for _, name := range slices.Sorted(maps.Keys(memory.Most)) {
+		r.Note("%s %d MB", name, memory.Most[name]/1e6)
+	}
 	if aborts := r.site.aborts.Load() - r.aborts; aborts > 0 {
 		r.Note("ClickHouse (libchdb) aborted by itself %d times", aborts)
 	}
