@@ -26,16 +26,16 @@ func TestKillWithinInsert(t *testing.T) {
 	s := newSite(t)
 	s.client.Shape.Parts = 4 // most batches meet runs that are stored already
 	s.send(t)
-	for _, name := range []string{product.ClickHouseProcess, product.CollectorProcess} {
+	for i, name := range []string{product.ClickHouseProcess, product.CollectorProcess} {
 		t.Run(name, func(t *testing.T) {
-			times := scaled(1, 5)
-			r := s.newRow(t, "kill -9 "+name+" between insert and commit", fmt.Sprintf("%d kills, each within a statement of a batch", times*len(steps)))
+			kills := scaled(len(steps)/2, 5*len(steps))
+			r := s.newRow(t, "kill -9 "+name+" between insert and commit", fmt.Sprintf("%d kills, each within a statement of a batch", kills))
 			aimed := 0
-			for n := range times * len(steps) {
+			for n := range kills {
 				s.awaitRuns(t, 10)
 				old, err := s.product.PID(name)
 				require.NoError(t, err)
-				if s.awaitStatement(t, steps[n%len(steps)]) {
+				if s.awaitStatement(t, steps[(i*kills+n)%len(steps)]) {
 					aimed++
 				}
 				begin := time.Now()
@@ -43,7 +43,7 @@ func TestKillWithinInsert(t *testing.T) {
 				s.awaitOther(t, name, old)
 				s.awaitBack(t, r, begin)
 			}
-			r.Note("%d kills hit the statement, %d came just after a batch", aimed, times*len(steps)-aimed)
+			r.Note("%d kills hit the statement, %d came just after a batch", aimed, kills-aimed)
 			r.verify(t, visibleWithin)
 		})
 	}

@@ -22,7 +22,7 @@ func TestShapes(t *testing.T) {
 	}{
 		{"10,000 spans in 20 parts, shuffled", scaled(1, 8), func(int) load.Shape { return load.Shape{Spans: 10_000, Parts: 20, Shuffled: true} }},
 		{"10,000 spans in one part", scaled(1, 8), func(int) load.Shape { return load.Shape{Spans: 10_000, Shuffled: true} }},
-		{"1 MiB spans", scaled(2, 40), func(int) load.Shape { return load.Shape{Spans: 6, TextBytes: 1 << 20} }},
+		{"spans of 2 MiB", scaled(2, 40), func(int) load.Shape { return load.Shape{Spans: 6, TextBytes: 1 << 20} }},
 		{"a year ago to a year ahead, a run a day", scaled(100, 730), func(n int) load.Shape {
 			return load.Shape{Spans: 10, Parts: 2, Shuffled: true, Age: year - time.Duration(n)*2*year/time.Duration(scaled(100, 730))}
 		}},

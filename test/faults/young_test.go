@@ -26,7 +26,7 @@ const youngest = 500 * time.Millisecond
 // the store hangs.
 func TestKillYoung(t *testing.T) {
 	s := newSite(t)
-	kills := scaled(8, 100)
+	kills := scaled(6, 100)
 	r := s.newRow(t, "kill -9 collector and broker 0 to 500 ms after each start",
 		fmt.Sprintf("%d kills, %d batches queued", 2*kills, queuedBatches))
 

@@ -16,7 +16,7 @@ import (
 const (
 	// readers is how many runs are read back by their ids at once, and most how many in all.
 	readers = 4
-	most    = 100
+	most    = 40
 	// listPause is the least time between two readings of the whole list.
 	listPause = 500 * time.Millisecond
 )
@@ -49,7 +49,7 @@ func (d *DifferenceError) orNil() error {
 }
 
 // Verify waits until every run is listed once and as it was sent, at most as long as given, and then reads
-// runs back by their ids, with their spans: a random hundred where there are more. What is missing, double or
+// runs back by their ids, with their spans: a random forty where there are more. What is missing, double or
 // wrong then is a DifferenceError.
 func Verify(ctx context.Context, reader product.Reader, projectID string, runs []Run, within time.Duration) error {
 	if err := VerifyListed(ctx, reader, projectID, runs, within); err != nil {
