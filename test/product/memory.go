@@ -68,8 +68,15 @@ func (m *Memory) look(list func() ([]Process, error)) {
 	}
 }
 
-// PeakRSS is the most that the process has held since its start, in resident bytes: the kernel's own figure, which
-// misses no moment.
+// ForgetPeakRSS makes PeakRSS count from now on.
+func (p Process) ForgetPeakRSS() error {
+	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p.PID), []byte("5"), 0); err != nil {
+		return fmt.Errorf("forget the peak memory of %s: %w", p.Name, err)
+	}
+	return nil
+}
+
+// PeakRSS is the most that the process has held in resident bytes: the kernel's own figure, which misses no moment.
 func (p Process) PeakRSS() (int64, error) { return p.status("VmHWM") }
 
 // status reads a size from /proc/PID/status.
