@@ -101,7 +101,7 @@ function Form({ project, saved }: { project: ProjectAccess; saved: ProjectLimits
                           value={fields[field] ?? ""}
                           onChange={(value) => change(field, value)}
                           error={message(field)}
-                          disabled={!mayManage}
+                          readOnly={!mayManage}
                           placeholder={
                             part === "burst" && fields[`${subject}.${measure}.rate`]
                               ? "as a second"
@@ -121,14 +121,20 @@ function Form({ project, saved }: { project: ProjectAccess; saved: ProjectLimits
           ))}
         </Table>
         {save.isError && <ProblemPanel error={save.error} />}
-        <Group gap="sm">
-          <Button type="submit" loading={save.isPending} disabled={!mayManage || unchanged}>
-            Save limits
-          </Button>
-          <Text size="sm" c="dimmed" role="status">
-            {save.isSuccess && unchanged ? "Saved; it counts everywhere within 5 seconds" : ""}
+        {mayManage ? (
+          <Group gap="sm">
+            <Button type="submit" loading={save.isPending} disabled={unchanged}>
+              Save limits
+            </Button>
+            <Text size="sm" c="dimmed" role="status">
+              {save.isSuccess && unchanged ? "Saved; it counts everywhere within 5 seconds" : ""}
+            </Text>
+          </Group>
+        ) : (
+          <Text size="sm" c="dimmed">
+            Owners and admins may change them.
           </Text>
-        </Group>
+        )}
       </Stack>
     </form>
   );
