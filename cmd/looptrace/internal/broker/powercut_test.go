@@ -335,7 +335,7 @@ func (r *recording) cut(t *testing.T, points int, ignore func(*inode) bool) []st
 
 // check opens what a power cut left.
 func (r *recording) check(ctx context.Context, point int, files map[string]file) error {
-	root, err := os.MkdirTemp(fastFolder(), "powercut") //nolint:usetesting // gone after each cut, and in memory
+	root, err := os.MkdirTemp(fastFolder(), "powercut")
 	if err != nil {
 		return err
 	}
