@@ -61,6 +61,7 @@ func (s *site) removeStore(t *testing.T) (restore func()) {
 	t.Helper()
 	folder := filepath.Join(s.product.Data, "clickhouse")
 	away := folder + ".away"
+	require.NoError(t, syscall.Kill(s.pids(t)[product.ClickHouseProcess], syscall.SIGSTOP)) // or it makes the folder anew
 	require.NoError(t, os.Rename(folder, away))
 	require.NoError(t, os.WriteFile(folder, nil, 0o600)) // no folder: the start fails
 	s.strike(t, product.ClickHouseProcess)
