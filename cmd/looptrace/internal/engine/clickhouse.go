@@ -19,7 +19,7 @@ type ClickHouse struct {
 	Library string
 	// DataDir holds the databases.
 	DataDir string
-	// TCPAddr and HTTPAddr are where the server listens; both on one host.
+	// TCPAddr and HTTPAddr are where the server listens; both on this machine alone.
 	TCPAddr, HTTPAddr string
 	// MaxMemory bounds what the server allocates, in bytes.
 	MaxMemory uint64
@@ -66,10 +66,16 @@ const statements = "CREATE DATABASE IF NOT EXISTS looptrace ENGINE = Atomic;" +
 // inserts (an asynchronous one is written at once) and no acknowledged insert is only in memory; to unwind
 // the engine instead crashes now and then.
 func (c ClickHouse) Serve(ctx context.Context) error {
-	args, err := c.arguments()
+	front, err := newFront(ctx, c.TCPAddr)
 	if err != nil {
 		return err
 	}
+	defer front.close()
+	args, err := c.arguments(front.engine)
+	if err != nil {
+		return err
+	}
+	go front.serve(ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- run(c.Library, args) }()
 	select {
@@ -80,12 +86,13 @@ func (c ClickHouse) Serve(ctx context.Context) error {
 	}
 }
 
-func (c ClickHouse) arguments() ([]string, error) {
-	host, tcp, err := net.SplitHostPort(c.TCPAddr)
+// arguments are the engine's, which listens for the native protocol at tcpAddr.
+func (c ClickHouse) arguments(tcpAddr string) ([]string, error) {
+	_, tcp, err := net.SplitHostPort(tcpAddr)
 	if err != nil {
 		return nil, fmt.Errorf("read the TCP address: %w", err)
 	}
-	_, http, err := net.SplitHostPort(c.HTTPAddr)
+	host, http, err := net.SplitHostPort(c.HTTPAddr)
 	if err != nil {
 		return nil, fmt.Errorf("read the HTTP address: %w", err)
 	}

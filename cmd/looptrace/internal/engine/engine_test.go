@@ -87,6 +87,37 @@ func openClickHouse(t *testing.T, tcp string) ch.Conn {
 	return conn
 }
 
+// TestClickHouseOutlivesResetConnections resets connections that are new, and such whose answer is on its way.
+func TestClickHouseOutlivesResetConnections(t *testing.T) {
+	t.Parallel()
+	needEngines(t)
+	tcp := freeAddr(t)
+	server := startClickHouse(t, filepath.Join(t.TempDir(), "clickhouse"), tcp)
+	conn := openClickHouse(t, tcp)
+	for range 20 {
+		fresh, err := net.Dial("tcp", tcp)
+		require.NoError(t, err)
+		require.NoError(t, fresh.(*net.TCPConn).SetLinger(0))
+		require.NoError(t, fresh.Close())
+
+		var reading net.Conn
+		client, err := ch.Open(&ch.Options{Addr: []string{tcp}, DialContext: func(ctx context.Context, addr string) (net.Conn, error) {
+			reading, err = (&net.Dialer{}).DialContext(ctx, "tcp", addr)
+			return reading, err
+		}})
+		require.NoError(t, err)
+		rows, err := client.Query(t.Context(), "SELECT number, toString(number) FROM numbers(100000000)")
+		require.NoError(t, err)
+		require.True(t, rows.Next())
+		require.NoError(t, reading.(*net.TCPConn).SetLinger(0))
+		require.NoError(t, reading.Close())
+		_ = rows.Close()   // its connection is gone
+		_ = client.Close() // likewise
+	}
+	require.NoError(t, conn.Ping(t.Context()))
+	require.NoError(t, server.Process.Signal(syscall.Signal(0)), "the same process")
+}
+
 func TestClickHouseKeepsWhatItTookThroughKillAndStop(t *testing.T) {
 	t.Parallel()
 	needEngines(t)
