@@ -167,14 +167,15 @@ func TestQueueDiskFull(t *testing.T) {
 	stop()
 }
 
-// TestStoreDiskFull fills the disk of ClickHouse: everything is accepted, and stored when there is space again.
+// TestStoreDiskFull fills the disk of ClickHouse past the space that it leaves free: everything is accepted, and stored
+// when there is space again.
 func TestStoreDiskFull(t *testing.T) {
 	var d disk
 	s := newSite(t, func(t *testing.T, p *product.Product) { d = newDisk(t, p, "clickhouse", 1<<30) })
 	stop := s.send(t)
 	r := s.newRow(t, "store disk full", fmt.Sprintf("%s at %d spans/s", scaled(5*time.Second, time.Minute), s.client.SpansPerSecond))
 	pids := s.pids(t)
-	d.fill(t, 0)
+	d.fill(t, 200<<20)
 	begin := time.Now()
 	pause(t.Context(), scaled(5*time.Second, time.Minute))
 	times, failed := s.answers(begin, time.Now())

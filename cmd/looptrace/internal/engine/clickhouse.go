@@ -25,6 +25,10 @@ type ClickHouse struct {
 	MaxMemory uint64
 }
 
+// keepFree is the free space on the disk, in bytes, below which nothing is inserted or merged. On a disk without any
+// left, a part was seen to become active whose marks had not been written, and which could not be read.
+const keepFree = 256 << 20
+
 // settings keep a server small that shares a laptop with everything else: few background threads, small
 // caches. It has no system log tables, since none are configured.
 const settings = `<clickhouse>
@@ -47,6 +51,9 @@ const settings = `<clickhouse>
   <background_distributed_schedule_pool_size>1</background_distributed_schedule_pool_size>
   <asynchronous_metrics_update_period_s>30</asynchronous_metrics_update_period_s>
   <asynchronous_heavy_metrics_update_period_s>600</asynchronous_heavy_metrics_update_period_s>
+  <storage_configuration>
+    <disks><default><keep_free_space_bytes>%d</keep_free_space_bytes></default></disks>
+  </storage_configuration>
   <merge_tree>
     <number_of_free_entries_in_pool_to_execute_mutation>1</number_of_free_entries_in_pool_to_execute_mutation>
     <number_of_free_entries_in_pool_to_lower_max_size_of_merge>1</number_of_free_entries_in_pool_to_lower_max_size_of_merge>
@@ -100,7 +107,7 @@ func (c ClickHouse) arguments(tcpAddr string) ([]string, error) {
 		return nil, fmt.Errorf("make the data folder: %w", err)
 	}
 	config := filepath.Join(c.DataDir, "server.xml")
-	if err := os.WriteFile(config, fmt.Appendf(nil, settings, c.MaxMemory), 0o600); err != nil {
+	if err := os.WriteFile(config, fmt.Appendf(nil, settings, c.MaxMemory, keepFree), 0o600); err != nil {
 		return nil, fmt.Errorf("write the settings: %w", err)
 	}
 	return []string{
