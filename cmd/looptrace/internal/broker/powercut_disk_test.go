@@ -38,6 +38,10 @@ type trace struct {
 	// answers tells after how many events each answer went out.
 	answers map[answer]int
 	files   int
+	// ambiguous tells that a file was opened or linked by a name while another thread gave that name to another
+	// file. Of calls that overlap strace tells the order in which they were seen to end, which need not be the
+	// order in which they were done: which of the two files it was cannot be told.
+	ambiguous bool
 }
 
 // read reads one output of strace -f -yy -xx.
@@ -68,6 +72,10 @@ func (t *trace) read(path, root string) error {
 		}
 		if _, after, isEnd := strings.Cut(rest, " resumed>"); isEnd && strings.HasPrefix(rest, "<... ") {
 			rest, begun = unfinished[thread]+after, false
+			delete(unfinished, thread)
+		}
+		for _, other := range unfinished {
+			t.ambiguous = t.ambiguous || races(rest, other) || races(other, rest)
 		}
 		if begun {
 			t.begin(rest, root)
@@ -78,7 +86,20 @@ func (t *trace) read(path, root string) error {
 	}
 }
 
-// begin takes note of what counts from the start of a call: what a sync covers, and that a client is answered.
+// races tells whether one call finds a file by a name that the other one gives or takes.
+func races(finds, gives string) bool {
+	if !strings.HasPrefix(finds, "openat(") && !strings.HasPrefix(finds, "linkat(") ||
+		!strings.HasPrefix(gives, "renameat") && !strings.HasPrefix(gives, "unlinkat(") {
+		return false
+	}
+	_, name, _ := strings.Cut(finds, `"`)
+	name, _, _ = strings.Cut(name, `"`)
+	return strings.Contains(gives, `"`+name+`"`)
+}
+
+// begin takes note of what counts from the start of a call: what is written, what a sync covers, and that a client is
+// answered. A write that is seen to end after a sync has begun may have been done before, and the broker, which has
+// seen the size of the file, may rely on that.
 func (t *trace) begin(call, root string) {
 	name, args, _ := strings.Cut(call, "(")
 	fd, target := descriptor(args)
@@ -88,6 +109,9 @@ func (t *trace) begin(call, root string) {
 			t.events = append(t.events, event{call: "begin", process: t.files, fd: fd})
 		}
 	case "write":
+		if data := texts(args); strings.HasPrefix(target, root) && len(data) > 0 {
+			t.events = append(t.events, event{call: name, process: t.files, fd: fd, data: data[0]})
+		}
 		if _, client, isTCP := strings.Cut(target, "->"); isTCP && strings.HasPrefix(target, "TCP") {
 			_, port, _ := strings.Cut(strings.TrimSuffix(client, "]"), ":")
 			number, err := strconv.Atoi(port)
@@ -130,15 +154,11 @@ func (t *trace) end(call, root string) error {
 		e.path = relative(0)
 		e.flags = args
 		e.fd, _ = descriptor(result)
-	case "write":
-		e.fd = fd
-		if len(paths) > 0 {
-			written, err := strconv.Atoi(result)
-			if err != nil {
-				return err
-			}
-			e.data = paths[0][:written]
+	case "write": // noted when it began
+		if written, err := strconv.Atoi(result); !outside && (err != nil || written != len(paths[0])) {
+			return fmt.Errorf("a write of %d bytes ended with %s", len(paths[0]), result)
 		}
+		return nil
 	case "fsync", "fdatasync":
 		e.fd = fd
 	case "ftruncate", "fchmod":

@@ -46,6 +46,14 @@ func TestPowerCuts(t *testing.T) {
 		points = 10_000
 	}
 	recorded := record(t)
+	for range 8 {
+		if !recorded.trace.ambiguous {
+			break
+		}
+		t.Log("recorded anew: of two calls at one moment nobody knows which came first")
+		recorded = record(t)
+	}
+	require.False(t, recorded.trace.ambiguous, "no recording tells which call came first")
 	t.Logf("%d operations, %d answers, %d records", len(recorded.trace.events), len(recorded.trace.answers), recorded.records())
 	recorded.worthwhile(t)
 	t.Run("as it is", func(t *testing.T) {
