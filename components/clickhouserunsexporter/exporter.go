@@ -3,6 +3,7 @@ package clickhouserunsexporter
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -117,19 +118,44 @@ func (e *runsExporter) store(ctx context.Context, rows *runmodel.Rows) error {
 	return e.updateRuns(ctx, byRun, batch)
 }
 
-// updateRuns derives the runs that a batch touched from all their spans. A run that no other batch has
-// touched has all its spans in this one.
+// updateRuns derives the runs that a batch touched from all their spans. A run whose bounds have changed when its row
+// is written was touched by another batch meanwhile, which may not have seen that row: it is derived again. One that
+// touches it later finds the row.
 func (e *runsExporter) updateRuns(ctx context.Context, byRun map[runmodel.RunKey][]runmodel.Span, batch uint64) error {
-	keys := make([]runmodel.RunKey, 0, len(byRun))
-	for key := range byRun {
-		keys = append(keys, key)
-	}
-	known, err := clickhouse.ReadBounds(ctx, e.conn, keys)
+	known, err := clickhouse.ReadBounds(ctx, e.conn, slices.Collect(maps.Keys(byRun)))
 	if err != nil {
 		return err
 	}
+	for len(known) > 0 {
+		if err := e.writeRuns(ctx, byRun, known, batch); err != nil {
+			return err
+		}
+		written := make(map[runmodel.RunKey]clickhouse.Bounds, len(known))
+		for _, b := range known {
+			written[runmodel.RunKey{ProjectID: b.ProjectID, RunID: b.RunID}] = b
+		}
+		if known, err = clickhouse.ReadBounds(ctx, e.conn, slices.Collect(maps.Keys(written))); err != nil {
+			return err
+		}
+		known = slices.DeleteFunc(known, func(b clickhouse.Bounds) bool {
+			was, ok := written[runmodel.RunKey{ProjectID: b.ProjectID, RunID: b.RunID}]
+			return !ok || sameBounds(b, was)
+		})
+	}
+	return nil
+}
+
+func sameBounds(a, b clickhouse.Bounds) bool {
+	return a.FirstBatch == b.FirstBatch && a.LastBatch == b.LastBatch &&
+		a.FirstStart.Equal(b.FirstStart) && a.LastStart.Equal(b.LastStart)
+}
+
+// writeRuns writes the rows of runs. A run that no other batch has touched has all its spans in this one.
+func (e *runsExporter) writeRuns(
+	ctx context.Context, byRun map[runmodel.RunKey][]runmodel.Span, known []clickhouse.Bounds, batch uint64,
+) error {
 	var shared []clickhouse.Bounds
-	totals := make([]runmodel.Run, 0, len(keys))
+	totals := make([]runmodel.Run, 0, len(known))
 	for _, b := range known {
 		key := runmodel.RunKey{ProjectID: b.ProjectID, RunID: b.RunID}
 		versions, ok := byRun[key]

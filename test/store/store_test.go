@@ -20,6 +20,7 @@ import (
 	"go.opentelemetry.io/collector/exporter/exportertest"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/ptrace"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/looptrace/looptrace/components/clickhouserunsexporter"
 	"github.com/looptrace/looptrace/controlplane/runs"
@@ -193,6 +194,35 @@ func copyOf(td ptrace.Traces) ptrace.Traces {
 	c := ptrace.NewTraces()
 	td.CopyTo(c)
 	return c
+}
+
+// TestBatchesInFlight gives the writer two batches at once, which touch the same runs on both sides of an hour: a run
+// must not stay behind under the hour in which its later span began.
+func TestBatchesInFlight(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	const rounds, runsEach = 30, 3
+	for round := range rounds {
+		var early, late []func(ptrace.Span)
+		for range runsEach {
+			run := uuid.New()
+			early = append(early, span(run, 1, 0, 0, time.Minute, nil))
+			late = append(late, span(run, 2, 1, 10*time.Second, 20*time.Second, nil))
+		}
+		var batches errgroup.Group
+		batches.Go(func() error {
+			time.Sleep(time.Duration(round%10) * time.Millisecond) // each round another moment of the other batch
+			return s.exporter.ConsumeTraces(t.Context(), s.delivery(base.Add(time.Hour), early...))
+		})
+		batches.Go(func() error { return s.exporter.ConsumeTraces(t.Context(), s.delivery(base.Add(time.Hour), late...)) })
+		require.NoError(t, batches.Wait())
+	}
+	got := list(t, s, runs.ListQuery{})
+	assert.Len(t, got, rounds*runsEach, "each run is listed once")
+	for _, run := range got {
+		assert.Equal(t, uint64(2), run.SpanCount)
+		assert.Equal(t, base, run.StartTime)
+	}
 }
 
 func TestTotals(t *testing.T) {
