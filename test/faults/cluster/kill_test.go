@@ -153,7 +153,8 @@ func (s *site) testRollingRestart(t *testing.T) {
 	}
 	r.Note("%d of %d requests accepted at the first try", accepted, first)
 	r.verify(t)
-	require.GreaterOrEqual(t, float64(accepted), 0.999*float64(first), "accepted at the first try; the last failure: %v", failure)
+	const failuresIn = 1000 // one in as many, at most
+	require.LessOrEqual(t, first-accepted, (first+failuresIn-1)/failuresIn, "refused at the first try; the last one: %v", failure)
 }
 
 // testStopWithoutQueue stops an ingest that waits for a queue that is away, and a worker that cannot say goodbye.
