@@ -153,8 +153,10 @@ func (s *site) testRollingRestart(t *testing.T) {
 	}
 	r.Note("%d of %d requests accepted at the first try", accepted, first)
 	r.verify(t)
-	const failuresIn = 1000 // one in as many, at most
-	require.LessOrEqual(t, first-accepted, (first+failuresIn-1)/failuresIn, "refused at the first try; the last one: %v", failure)
+	// One in a thousand, and of few requests one for each process that stops: a connection that was idle may be closed
+	// in the moment in which it is used again.
+	most := max(first/1000, len(s.ingests)*rounds)
+	require.LessOrEqual(t, first-accepted, most, "refused at the first try; the last one: %v", failure)
 }
 
 // testStopWithoutQueue stops an ingest that waits for a queue that is away, and a worker that cannot say goodbye.
