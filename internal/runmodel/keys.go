@@ -24,6 +24,16 @@ const (
 	KeyPromptID       = "looptrace.prompt.id"
 	KeyPromptAlias    = "looptrace.prompt.alias"
 	KeyCostUSD        = "looptrace.cost_usd"
+	KeyErrorMessage   = "looptrace.error.message"
+
+	// KeyDialect is the convention that the span was written in, KeyFramework the agent framework or SDK that made it.
+	KeyDialect   = "looptrace.dialect"
+	KeyFramework = "looptrace.framework"
+	// KeyUsageCounted is false on a span whose usage repeats what another span states, as is known by the span alone.
+	KeyUsageCounted = "looptrace.usage.counted"
+	// KeyContinuation is true on a span that goes on with a call that another span stands for: its usage counts, and
+	// it is no call of its own.
+	KeyContinuation = "looptrace.continuation"
 )
 
 // Attributes of the OpenTelemetry GenAI semantic conventions, newest names
@@ -88,5 +98,7 @@ const (
 	KindReranker  = "reranker"
 	KindGuardrail = "guardrail"
 	KindEvaluator = "evaluator"
+	KindMemory    = "memory"
+	KindPlan      = "plan"
 	KindSpan      = "span"
 )

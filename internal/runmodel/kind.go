@@ -12,9 +12,16 @@ var kindOfOperation = map[string]string{
 	"create_agent":     KindAgent,
 	"invoke_agent":     KindAgent,
 	"invoke_workflow":  KindWorkflow,
-	"plan":             KindTask,
+	"plan":             KindPlan,
 	"execute_tool":     KindTool,
-	"search_memory":    KindRetriever,
+
+	"search_memory":       KindMemory,
+	"create_memory":       KindMemory,
+	"update_memory":       KindMemory,
+	"upsert_memory":       KindMemory,
+	"delete_memory":       KindMemory,
+	"create_memory_store": KindMemory,
+	"delete_memory_store": KindMemory,
 }
 
 // EffectiveKind is the kind of a folded span: what the client said, else what its operation means, else

@@ -1,0 +1,336 @@
+package genaisemconvprocessor
+
+import (
+	"math/bits"
+	"strings"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/looptrace/looptrace/internal/runmodel"
+)
+
+// dialectID numbers the dialects in the order of detection. The first that a span matches names its dialect; fields
+// are merged from all that match.
+type dialectID uint8
+
+const (
+	native dialectID = iota
+	langfuse
+	openInference
+	openLLMetry
+	vercel
+	vercel7
+	pydanticAI
+	logfire
+	googleADK
+	strands
+	agentFramework
+	semanticKernel
+	autoGen
+	liveKit
+	genkit
+	springAI
+	liteLLM
+	langSmith
+	mlflow
+	claudeCode
+	anthropicSDK
+	codex
+	geminiCLI
+	copilot
+	mastra
+	openLIT
+	agentOps
+	laminar
+	sentry
+	koog
+	langWatch
+	weave
+	agenta
+	voltAgent
+	flue
+	openRouter
+	mcp
+	otelGenAI
+	otelGenAIOld
+	generic
+	dialectCount
+)
+
+// dialectSet is a set of dialects.
+type dialectSet uint64
+
+func setOf(ids ...dialectID) (s dialectSet) {
+	for _, id := range ids {
+		s |= 1 << id
+	}
+	return s
+}
+
+func (s dialectSet) has(id dialectID) bool { return s&(1<<id) != 0 }
+
+func (s dialectSet) first() dialectID { return dialectID(bits.TrailingZeros64(uint64(s))) }
+
+// scopeInfo is what the name of an instrumentation scope tells of all its spans.
+type scopeInfo struct {
+	name, version string
+	dialects      dialectSet
+	// framework is the agent framework or SDK whose calls the scope records, empty where it names none.
+	framework string
+}
+
+// scopePrefixes are scopes by which a dialect is known, the longest of those that share a beginning first.
+var scopePrefixes = []struct {
+	prefix  string
+	dialect dialectID
+}{
+	{"langfuse-sdk", langfuse},
+	{"openinference", openInference},
+	{"@arizeai/openinference-", openInference},
+	{"beeai", openInference},
+	{"@traceloop/", openLLMetry},
+	{"traceloop.tracer", openLLMetry},
+	{"pydantic-ai", pydanticAI},
+	{"logfire", logfire},
+	{"gcp.vertex.agent", googleADK},
+	{"strands.telemetry.tracer", strands},
+	{"strands-agents", strands},
+	{"opentelemetry.instrumentation.strands", strands},
+	{"agent_framework", agentFramework},
+	{"Experimental.Microsoft.Agents.AI", agentFramework},
+	{"Experimental.Microsoft.Extensions.AI", agentFramework},
+	{"Microsoft.SemanticKernel", semanticKernel},
+	{"semantic_kernel", semanticKernel},
+	{"autogen", autoGen},
+	{"livekit-agents", liveKit},
+	{"genkit-", genkit},
+	{"litellm", liteLLM},
+	{"langsmith", langSmith},
+	{"mlflow", mlflow},
+	{"com.anthropic.claude_code", claudeCode},
+	{"com.anthropic.", anthropicSDK},
+	{"codex_", codex},
+	{"gemini-cli", geminiCLI},
+	{"github.copilot", copilot},
+	{"@mastra/", mastra},
+	{"openlit", openLIT},
+	{"agentops", agentOps},
+	{"lmnr", laminar},
+	{"sentry", sentry},
+	{"ai.koog", koog},
+	{"langwatch", langWatch},
+	{"weave", weave},
+	{"agenta", agenta},
+	{"@voltagent/", voltAgent},
+	{"@flue/", flue},
+	{"openrouter", openRouter},
+}
+
+// traceloopLibraries are the libraries that OpenLLMetry instruments under the scope opentelemetry.instrumentation.NAME.
+// Those of OpenTelemetry itself are named otherwise (openai_v2, google_genai), or have the same name and are told
+// apart by their attributes.
+var traceloopLibraries = map[string]bool{
+	"agno": true, "alephalpha": true, "anthropic": true, "bedrock": true, "chromadb": true, "cohere": true, "crewai": true,
+	"google_generativeai": true, "groq": true, "haystack": true, "lancedb": true, "langchain": true, "llamaindex": true,
+	"marqo": true, "milvus": true, "mistralai": true, "ollama": true, "openai": true, "openai.v1": true, "openai.v0": true,
+	"openai_agents": true, "pinecone": true, "qdrant": true, "replicate": true, "sagemaker": true, "together": true,
+	"transformers": true, "vertexai": true, "watsonx": true, "weaviate": true, "writer": true,
+}
+
+const contribScope = "opentelemetry.instrumentation."
+
+// scopeOf judges a scope once for all its spans.
+func scopeOf(scope pcommon.InstrumentationScope) scopeInfo {
+	info := scopeInfo{name: scope.Name(), version: scope.Version()}
+	if info.name == "" {
+		return info
+	}
+	library, isContrib := strings.CutPrefix(info.name, contribScope)
+	switch {
+	case info.name == "ai":
+		info.dialects |= setOf(vercel)
+	case info.name == "gen_ai":
+		info.dialects |= setOf(vercel7)
+	case isContrib && traceloopLibraries[library]:
+		info.dialects |= setOf(openLLMetry)
+	default:
+		for _, known := range scopePrefixes {
+			if strings.HasPrefix(info.name, known.prefix) {
+				info.dialects |= setOf(known.dialect)
+				break
+			}
+		}
+	}
+	info.framework = frameworkOfScope(info.name)
+	return info
+}
+
+// detect tells the dialects of a span from its scope, the beginnings of its attributes' keys and the names of its
+// events. Nothing is parsed and nothing allocated: most spans are not GenAI, and end here.
+func detect(span ptrace.Span, scope *scopeInfo) dialectSet {
+	found := scope.dialects
+	for key := range span.Attributes().All() {
+		if len(key) > 1 && sentinelBytes[key[0]] {
+			found |= sentinel(key)
+		}
+	}
+	if events := span.Events(); events.Len() > 0 {
+		for _, event := range events.All() {
+			if strings.HasPrefix(event.Name(), "gen_ai.") {
+				found |= setOf(otelGenAIOld)
+			}
+		}
+	}
+	return found
+}
+
+// sentinelBytes are the first bytes of the keys that sentinel knows.
+var sentinelBytes = func() (table [256]bool) {
+	for _, c := range []byte("abcefgiklmoprstvw") {
+		table[c] = true
+	}
+	return table
+}()
+
+// sentinel tells which dialects the key of an attribute is a sign of.
+func sentinel(key string) dialectSet { //nolint:gocyclo // one flat switch, for speed
+	switch key[0] {
+	case 'a':
+		switch {
+		case strings.HasPrefix(key, "ai."):
+			return setOf(vercel)
+		case strings.HasPrefix(key, "agentops."):
+			return setOf(agentOps)
+		case strings.HasPrefix(key, "ag.type."), strings.HasPrefix(key, "ag.data."), strings.HasPrefix(key, "ag.metrics."):
+			return setOf(agenta)
+		case strings.HasPrefix(key, "anthropic.request.id"):
+			return setOf(anthropicSDK)
+		}
+	case 'c':
+		if strings.HasPrefix(key, "codex.") {
+			return setOf(codex)
+		}
+	case 'e':
+		if strings.HasPrefix(key, "embedding.") {
+			return setOf(openInference)
+		}
+	case 'f':
+		if strings.HasPrefix(key, "flue.") {
+			return setOf(flue)
+		}
+	case 'g':
+		switch {
+		case strings.HasPrefix(key, "gen_ai."):
+			return genAISentinel(key[len("gen_ai."):])
+		case strings.HasPrefix(key, "genkit:"):
+			return setOf(genkit)
+		case strings.HasPrefix(key, "gcp.vertex.agent."):
+			return setOf(googleADK)
+		case strings.HasPrefix(key, "github.copilot."):
+			return setOf(copilot)
+		}
+	case 'i', 'o':
+		switch {
+		case strings.HasPrefix(key, "openinference."):
+			return setOf(openInference)
+		case key == "input.value", key == "output.value", key == "input.mime_type":
+			return setOf(generic)
+		case strings.HasPrefix(key, "openrouter."):
+			return setOf(openRouter)
+		}
+	case 'k':
+		if strings.HasPrefix(key, "koog.") {
+			return setOf(koog)
+		}
+	case 'l':
+		return lSentinel(key)
+	case 'm':
+		switch {
+		case strings.HasPrefix(key, "mlflow."):
+			return setOf(mlflow)
+		case strings.HasPrefix(key, "mastra."):
+			return setOf(mastra)
+		case key == "mcp.method.name":
+			return setOf(mcp)
+		}
+	case 'p':
+		if strings.HasPrefix(key, "pydantic_ai.") {
+			return setOf(pydanticAI)
+		}
+	case 'r':
+		if strings.HasPrefix(key, "reranker.") || strings.HasPrefix(key, "retrieval.documents") {
+			return setOf(openInference)
+		}
+	case 's':
+		switch {
+		case strings.HasPrefix(key, "spring.ai."):
+			return setOf(springAI)
+		case strings.HasPrefix(key, "sk.available_functions"):
+			return setOf(semanticKernel)
+		case key == "sentry.op":
+			return setOf(sentry)
+		}
+	case 't':
+		if strings.HasPrefix(key, "traceloop.") {
+			return setOf(openLLMetry)
+		}
+	case 'v':
+		if strings.HasPrefix(key, "voltagent.") {
+			return setOf(voltAgent)
+		}
+	case 'w':
+		if strings.HasPrefix(key, "wandb.") || strings.HasPrefix(key, "weave.") {
+			return setOf(weave)
+		}
+	}
+	return 0
+}
+
+func lSentinel(key string) dialectSet {
+	switch {
+	case strings.HasPrefix(key, "llm."):
+		switch {
+		case strings.HasPrefix(key, "llm.request."), strings.HasPrefix(key, "llm.usage."), strings.HasPrefix(key, "llm.prompts."):
+			return setOf(openLLMetry)
+		default:
+			return setOf(openInference)
+		}
+	case strings.HasPrefix(key, "langfuse."):
+		return setOf(langfuse)
+	case strings.HasPrefix(key, "langsmith."):
+		return setOf(langSmith)
+	case strings.HasPrefix(key, "langwatch."):
+		return setOf(langWatch)
+	case strings.HasPrefix(key, "lmnr."):
+		return setOf(laminar)
+	case strings.HasPrefix(key, "lk."):
+		return setOf(liveKit)
+	case key == runmodel.KeyKind, key == runmodel.KeyRun:
+		return setOf(native)
+	case key == "logfire.pending_parent_id":
+		return setOf(logfire)
+	}
+	return 0
+}
+
+// genAISentinel judges a key by what follows "gen_ai.".
+func genAISentinel(key string) dialectSet {
+	switch {
+	case strings.HasPrefix(key, "prompt."):
+		if isDigit(key, len("prompt.")) {
+			return setOf(openLLMetry, otelGenAIOld)
+		}
+	case strings.HasPrefix(key, "completion."):
+		if isDigit(key, len("completion.")) {
+			return setOf(openLLMetry, otelGenAIOld)
+		}
+	case key == "system":
+		return setOf(otelGenAIOld)
+	case key == "event.start_time":
+		return setOf(strands, otelGenAIOld)
+	}
+	return setOf(otelGenAI)
+}
+
+func isDigit(s string, i int) bool { return i < len(s) && s[i] >= '0' && s[i] <= '9' }

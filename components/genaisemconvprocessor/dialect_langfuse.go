@@ -1,0 +1,137 @@
+package genaisemconvprocessor
+
+import (
+	"strings"
+	"time"
+
+	"github.com/looptrace/looptrace/internal/runmodel"
+)
+
+// langfuseDialect is what Langfuse's SDKs write (langfuse-python langfuse/_client/attributes.py, langfuse-js
+// packages/core). Inputs, outputs and usage are JSON in strings.
+var langfuseDialect = dialect{
+	name: "langfuse",
+	rules: []rule{
+		{to: toRequestModel, from: []string{"langfuse.observation.model.name", "langfuse.observation.model"}},
+		{to: toSessionID, from: []string{"langfuse.session.id"}, wins: true},
+		{to: toUserID, from: []string{"langfuse.user.id"}},
+		{to: toTags, from: []string{"langfuse.trace.tags"}},
+		{to: toPromptName, from: []string{"langfuse.observation.prompt.name", "langfuse.prompt.name"}},
+		{to: toPromptVersion, from: []string{"langfuse.observation.prompt.version", "langfuse.prompt.version"}},
+		{to: toEnvironment, from: []string{"langfuse.environment"}},
+		{to: toRelease, from: []string{"langfuse.release"}},
+		{to: toErrorMessage, from: []string{"langfuse.observation.status_message"}},
+		{to: toMetadata, from: []string{"langfuse.observation.metadata", "langfuse.trace.metadata"}},
+		{to: toInputs, from: []string{"langfuse.observation.input", "langfuse.trace.input"}},
+		{to: toOutputs, from: []string{"langfuse.observation.output", "langfuse.trace.output"}},
+	},
+	kind: func(x *span) (string, string) {
+		kind := strings.ToLower(x.word("langfuse.observation.type"))
+		if kind == "span" || kind == "" {
+			// Python SDKs up to 3.3.0 send generations as spans.
+			if x.has(toRequestModel) || x.str("langfuse.observation.usage_details") != "" {
+				return isLLM.kind, isLLM.operation
+			}
+			return "", ""
+		}
+		found := langfuseKinds[kind]
+		return found.kind, found.operation
+	},
+	derive: func(x *span) {
+		const usageKey, costKey = "langfuse.observation.usage_details", "langfuse.observation.cost_details"
+		if usage, ok := parseObject(x.word(usageKey)); ok {
+			x.langfuseUsage(usage, usageKey)
+		}
+		if cost, ok := parseObject(x.word(costKey)); ok {
+			x.offer(toCost, langfuse, fromJSON, cost.get("total"), costKey)
+		}
+		if parameters, ok := parseObject(x.word("langfuse.observation.model.parameters")); ok {
+			x.offerParameters(langfuse, parameters, "langfuse.observation.model.parameters")
+		}
+		if x.isCall() {
+			x.offer(toInputMessages, langfuse, fromText, x.str("langfuse.observation.input"), "langfuse.observation.input")
+			x.offer(toOutputMessages, langfuse, fromText, x.str("langfuse.observation.output"), "langfuse.observation.output")
+		}
+		if strings.EqualFold(x.str("langfuse.observation.level"), "ERROR") {
+			x.fail("langfuse.observation.level")
+		} else {
+			x.best[toErrorMessage] = candidate{}
+		}
+		if at, err := time.Parse(time.RFC3339Nano, unquoted(x.word("langfuse.observation.completion_start_time"))); err == nil {
+			x.offerStart(langfuse, at, "langfuse.observation.completion_start_time")
+		}
+		x.metadataUnder("langfuse.trace.metadata.")
+		x.metadataUnder("langfuse.observation.metadata.")
+	},
+}
+
+var langfuseKinds = kinds{
+	"generation": isLLM, "embedding": isEmbedding, "agent": isAgent, "tool": isTool, "chain": isWorkflow,
+	"retriever": isRetriever, "guardrail": isGuardrail, "evaluator": isEvaluator, "event": isSpan,
+}
+
+// langfuseUsage reads usage_details, in which input and output may be split into buckets that do not overlap.
+func (x *span) langfuseUsage(usage object, source string) {
+	x.insist(toInputTokens, langfuse, usage.get("input", "input_tokens", "prompt_tokens", "promptTokens"), source)
+	x.insist(toOutputTokens, langfuse, usage.get("output", "output_tokens", "completion_tokens", "completionTokens"), source)
+	x.offer(toTotalTokens, langfuse, fromJSON, usage.get("total", "total_tokens", "totalTokens"), source)
+	x.offer(toCacheReadTokens, langfuse, fromJSON, usage.get("input_cached_tokens", "cache_read_input_tokens", "input_cache_read"), source)
+	x.offer(toCacheWriteTokens, langfuse, fromJSON, usage.get("input_cache_creation", "cache_creation_input_tokens"), source)
+	x.offer(toReasoningTokens, langfuse, fromJSON, usage.get("output_reasoning_tokens", "output_reasoning"), source)
+}
+
+// offerStart offers the time from the span's start to an instant.
+func (x *span) offerStart(id dialectID, at time.Time, source string) {
+	after := at.Sub(x.StartTimestamp().AsTime())
+	if after > 0 && after < 24*time.Hour {
+		x.offer(toTimeToFirstChunk, id, fromText, formatSeconds(after), source)
+	}
+}
+
+// fail states that the span failed, where its status does not say so.
+func (x *span) fail(source string) {
+	if _, ok := x.attrs.Get(runmodel.KeyStatus); !ok {
+		x.attrs.PutStr(runmodel.KeyStatus, runmodel.StatusError)
+		if x.trace != nil {
+			x.trace(runmodel.KeyStatus, source)
+		}
+	}
+}
+
+// metadataUnder makes metadata of the attributes under a prefix, where there is none of the name.
+func (x *span) metadataUnder(prefix string) {
+	type pair struct{ key, value string }
+	var found []pair
+	for key, value := range x.attrs.All() {
+		if name, ok := strings.CutPrefix(key, prefix); ok && name != "" && len(name) <= maxMetadataKey {
+			found = append(found, pair{runmodel.KeyMetadataPrefix + name, valueText(value)})
+		}
+	}
+	for _, p := range found {
+		if _, ok := x.attrs.Get(p.key); !ok {
+			x.attrs.PutStr(p.key, p.value)
+		}
+	}
+}
+
+// offerParameters offers the parameters of a request out of a JSON object.
+func (x *span) offerParameters(id dialectID, o object, source string) {
+	for _, p := range []struct {
+		to   target
+		keys []string
+	}{
+		{toTemperature, []string{"temperature"}},
+		{toTopP, []string{"top_p", "topP"}},
+		{toTopK, []string{"top_k", "topK"}},
+		{toMaxTokens, []string{"max_tokens", "max_completion_tokens", "max_output_tokens", "maxTokens", "maxOutputTokens"}},
+		{toFrequencyPenalty, []string{"frequency_penalty", "frequencyPenalty"}},
+		{toPresencePenalty, []string{"presence_penalty", "presencePenalty"}},
+		{toSeed, []string{"seed"}},
+		{toStopSequences, []string{"stop_sequences", "stop"}},
+		{toStream, []string{"stream"}},
+	} {
+		if value := o.get(p.keys...); value != "" && value != `""` && value != "-1" {
+			x.offer(p.to, id, fromJSON, value, source)
+		}
+	}
+}

@@ -1,0 +1,134 @@
+package genaisemconvprocessor
+
+import (
+	"strings"
+
+	"github.com/looptrace/looptrace/internal/runmodel"
+)
+
+// openInferenceDialect is OpenInference (Arize-ai/openinference, spec/semantic_conventions.md). Messages stand under
+// keys with indices.
+var openInferenceDialect = dialect{
+	name: "openinference",
+	rules: []rule{
+		{to: toRequestModel, from: []string{"llm.request.model_name", "embedding.model_name", "reranker.model_name"}},
+		// The model that answered where it is known, else the one that was asked.
+		{to: toResponseModel, from: []string{"llm.response.model_name", "llm.model_name"}},
+		{to: toInputTokens, from: []string{"llm.token_count.prompt"}},
+		{to: toOutputTokens, from: []string{"llm.token_count.completion"}},
+		{to: toTotalTokens, from: []string{"llm.token_count.total"}},
+		{to: toCacheReadTokens, from: []string{"llm.token_count.prompt_details.cache_read", "llm.token_count.prompt_details.cache_input"}},
+		{to: toCacheWriteTokens, from: []string{"llm.token_count.prompt_details.cache_write"}},
+		{to: toReasoningTokens, from: []string{"llm.token_count.completion_details.reasoning"}},
+		{to: toCost, from: []string{"llm.cost.total"}},
+		{to: toFinishReasons, from: []string{"llm.finish_reason"}},
+		{to: toToolName, from: []string{"tool.name"}},
+		{to: toToolDescription, from: []string{"tool.description"}},
+		{to: toToolCallID, from: []string{"tool.id", "tool_call.id"}},
+		{to: toAgentName, from: []string{"agent.name"}},
+		{to: toTags, from: []string{"tag.tags"}},
+		{to: toMetadata, from: []string{"metadata"}},
+		{to: toPromptName, from: []string{"prompt.id"}},
+		{to: toPromptVersion, from: []string{"llm.prompt_template.version"}},
+		{to: toInputs, from: []string{"input.value"}},
+		{to: toOutputs, from: []string{"output.value"}},
+		{to: toErrorType, from: []string{"exception.type"}},
+		{to: toErrorMessage, from: []string{"exception.message"}},
+		{to: toRetrievalDocuments, from: []string{"retrieval.documents"}},
+		{to: toToolDefinitions, from: []string{"llm.tools"}},
+	},
+	kind: openInferenceKinds.by("openinference.span.kind"),
+	derive: func(x *span) {
+		x.openInferenceProvider()
+		if parameters, ok := parseObject(x.str("llm.invocation_parameters")); ok {
+			x.offer(toRequestModel, openInference, fromJSON, parameters.get("model", "model_name", "model_id"), "llm.invocation_parameters")
+			x.offerParameters(openInference, parameters, "llm.invocation_parameters")
+		}
+		if x.kind == "" && (len(x.flat.input) > 0 || len(x.flat.output) > 0) && !x.has(toToolName) {
+			x.kind = runmodel.KindLLM
+		}
+		if x.isCall() && x.kind != runmodel.KindEmbedding {
+			x.openInferenceValues()
+		}
+		if x.kind == runmodel.KindTool {
+			x.openInferenceTool()
+		}
+		if x.kind == runmodel.KindAgent && !x.has(toAgentName) {
+			x.offer(toAgentName, openInference, fromText, x.word("graph.node.id"), "graph.node.id")
+		}
+		if x.kind == runmodel.KindRetriever {
+			x.offer(toRetrievalQuery, openInference, fromText, x.str("input.value"), "input.value")
+		}
+	},
+	// Its instrumentation of the Claude Agent SDK counts cached tokens beside the input.
+	exclusive: func(x *span) bool { return strings.HasSuffix(x.scope.name, "claude_agent_sdk") },
+}
+
+var openInferenceKinds = kinds{
+	"llm": isLLM, "embedding": isEmbedding, "chain": isWorkflow, "retriever": isRetriever, "reranker": isReranker, "tool": isTool,
+	"agent": isAgent, "guardrail": isGuardrail, "evaluator": isEvaluator, "prompt": isSpan,
+}
+
+// openInferenceProvider reads the host (llm.provider) and the vendor of the API (llm.system) together.
+func (x *span) openInferenceProvider() {
+	host, system := strings.ToLower(x.word("llm.provider")), strings.ToLower(x.word("llm.system"))
+	provider, source := host, "llm.provider"
+	switch {
+	case host == "azure":
+		provider = "azure.ai.openai"
+	case host == "google" && system == "vertexai":
+		provider = "gcp.vertex_ai"
+	case host == "":
+		provider, source = system, "llm.system"
+	}
+	x.offer(toProvider, openInference, fromText, provider, source)
+}
+
+// openInferenceValues reads messages out of input.value and output.value, where no indexed keys hold them.
+func (x *span) openInferenceValues() {
+	if input := x.str("input.value"); isContainer(strings.TrimSpace(input)) || x.has(toOutputMessages) || x.found.has(openInference) {
+		x.offerLast(toInputMessages, input, "input.value")
+	}
+	x.offerLast(toOutputMessages, x.str("output.value"), "output.value")
+}
+
+// offerLast offers what is taken only where no dialect has anything better.
+func (x *span) offerLast(to target, text, source string) {
+	if text != "" && !x.has(to) {
+		x.best[to] = candidate{text: text, source: source, as: fields[to].form, kind: fromText, rank: rankDialect + dialectCountRank}
+	}
+}
+
+const dialectCountRank = uint16(dialectCount) * rankStep
+
+// openInferenceTool reads a tool's arguments: tool.parameters, unless that is the schema of the parameters.
+func (x *span) openInferenceTool() {
+	parameters := x.str("tool.parameters")
+	if input, ok := parseObject(x.str("input.value")); ok && x.scope.framework == "smolagents" {
+		if arguments := input.get("kwargs"); arguments != "" && arguments != "{}" {
+			x.offer(toToolCallArguments, openInference, fromJSON, arguments, "input.value")
+			return
+		}
+		x.offer(toToolCallArguments, openInference, fromJSON, input.get("args"), "input.value")
+		return
+	}
+	if o, ok := parseObject(parameters); ok && !isSchema(o) {
+		x.offer(toToolCallArguments, openInference, fromText, parameters, "tool.parameters")
+	}
+	x.offer(toToolCallArguments, openInference, fromText, x.str("input.value"), "input.value")
+	x.offer(toToolCallResult, openInference, fromText, x.str("output.value"), "output.value")
+}
+
+// isSchema tells the description of parameters from arguments: each member is an object with a type.
+func isSchema(o object) bool {
+	if len(o) == 0 {
+		return false
+	}
+	for _, m := range o {
+		inner, ok := parseObject(m.value)
+		if !ok || inner.get("type", "properties") == "" {
+			return m.key == "type" || m.key == "properties"
+		}
+	}
+	return true
+}

@@ -1,0 +1,95 @@
+package genaisemconvprocessor
+
+import (
+	"strings"
+
+	"github.com/looptrace/looptrace/internal/runmodel"
+)
+
+// openLLMetryDialect is OpenLLMetry (traceloop/openllmetry, packages/opentelemetry-semantic-conventions-ai), old and
+// new: what it writes in the newest conventions needs no table.
+var openLLMetryDialect = dialect{
+	name: "openllmetry",
+	rules: []rule{
+		{to: toRequestModel, from: []string{"llm.request.model"}},
+		{to: toResponseModel, from: []string{"llm.response.model"}},
+		{to: toSessionID, from: []string{"traceloop.association.properties.session_id", "traceloop.association.properties.thread_id", "traceloop.association.properties.chat_id"}},
+		{to: toUserID, from: []string{"traceloop.association.properties.user_id", "llm.user"}},
+		{to: toPromptName, from: []string{"traceloop.prompt.key"}},
+		{to: toPromptVersion, from: []string{"traceloop.prompt.version", "traceloop.prompt.version_name"}},
+		{to: toReasoningTokens, from: []string{"llm.usage.reasoning_tokens"}},
+		{to: toCacheReadTokens, from: []string{"llm.usage.cache_read_input_tokens"}},
+		{to: toCacheWriteTokens, from: []string{"llm.usage.cache_creation_input_tokens"}},
+		{to: toTemperature, from: []string{"llm.temperature", "llm.request.temperature"}},
+		{to: toTopP, from: []string{"llm.top_p"}},
+		{to: toFrequencyPenalty, from: []string{"llm.frequency_penalty"}},
+		{to: toPresencePenalty, from: []string{"llm.presence_penalty"}},
+		{to: toFinishReasons, from: []string{"llm.response.finish_reason", "llm.response.stop_reason"}},
+		{to: toInputs, from: []string{"traceloop.entity.input"}},
+		{to: toOutputs, from: []string{"traceloop.entity.output"}},
+		{to: toWorkflowName, from: []string{"traceloop.workflow.name"}},
+	},
+	kind: func(x *span) (string, string) {
+		if kind, operation := openLLMetryKinds.by("traceloop.span.kind")(x); kind != "" {
+			return kind, operation
+		}
+		return openLLMetryCalls.by("llm.request.type")(x)
+	},
+	derive: func(x *span) {
+		entity := x.str("traceloop.entity.name")
+		switch x.kind {
+		case runmodel.KindAgent:
+			x.offer(toAgentName, openLLMetry, fromText, entity, "traceloop.entity.name")
+		case runmodel.KindTool:
+			x.offer(toToolName, openLLMetry, fromText, strings.TrimSuffix(entity, ".tool"), "traceloop.entity.name")
+		}
+		x.unwrapEntity(toInputs, "traceloop.entity.input", "inputs")
+		x.unwrapEntity(toOutputs, "traceloop.entity.output", "outputs")
+		x.firstChunk()
+		x.metadataUnder("traceloop.association.properties.")
+	},
+}
+
+var openLLMetryKinds = kinds{"workflow": isWorkflow, "task": isTask, "agent": isAgent, "tool": isTool}
+
+var openLLMetryCalls = kinds{
+	"chat": isLLM, "completion": {runmodel.KindLLM, "text_completion"}, "embedding": isEmbedding, "rerank": isReranker,
+}
+
+// unwrapEntity takes inputs or outputs of a chain out of {inputs, tags, metadata, kwargs}. Where the inputs are empty,
+// as LangChain's are in a runnable that is given its question by another, the outputs' kwargs have them.
+func (x *span) unwrapEntity(to target, key, name string) {
+	o, ok := parseObject(x.str(key))
+	if !ok || o.get(name) == "" || o.get("kwargs", "tags", "metadata") == "" {
+		return
+	}
+	inner := o.get(name)
+	if fields, isObject := parseObject(inner); to == toInputs && isObject && isEmptyObject(fields) {
+		if outputs, parsed := parseObject(x.str("traceloop.entity.output")); parsed {
+			if asked := outputs.at("kwargs").get("inputs"); asked != "" {
+				inner = asked
+			}
+		}
+	}
+	x.best[to] = candidate{}
+	x.offer(to, openLLMetry, fromJSON, inner, key)
+}
+
+func isEmptyObject(o object) bool {
+	for _, m := range o {
+		if m.value != `""` && m.value != "null" {
+			return false
+		}
+	}
+	return true
+}
+
+// firstChunk takes the time to the first token from the event that streaming adds for each chunk.
+func (x *span) firstChunk() {
+	for _, event := range x.Events().All() {
+		if event.Name() == "llm.content.completion.chunk" {
+			x.offerStart(openLLMetry, event.Timestamp().AsTime(), event.Name())
+			return
+		}
+	}
+}

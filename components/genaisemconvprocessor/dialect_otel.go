@@ -1,0 +1,105 @@
+package genaisemconvprocessor
+
+import (
+	"strings"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+
+	"github.com/looptrace/looptrace/internal/runmodel"
+)
+
+// nativeDialect is Looptrace's own: a span that states its kind in it needs no table.
+var nativeDialect = dialect{
+	name: "looptrace",
+	kind: func(x *span) (string, string) { return x.str(runmodel.KeyKind), "" },
+}
+
+// otelGenAIDialect is the newest conventions themselves: their attributes are taken as they are. The keys below were
+// never of the conventions, or are so no more, and stand beside them in spans of many instrumentations.
+var otelGenAIDialect = dialect{
+	name: "otel-genai",
+	rules: []rule{
+		{to: toCacheReadTokens, from: []string{
+			"gen_ai.usage.cache_read_input_tokens", "gen_ai.usage.cached_input_tokens", "gen_ai.usage.input_cached_tokens",
+			"gen_ai.usage.input_tokens.cached", "gen_ai.usage.details.cache_read_tokens", "gen_ai.usage.details.cached_tokens",
+			"gen_ai.usage.prompt_tokens_details.cached_tokens", "gen_ai.usage.cache_read_tokens",
+		}},
+		// The spellings of cache writes (trap 2).
+		{to: toCacheWriteTokens, from: []string{
+			"gen_ai.usage.cache_creation.input_tokens", "gen_ai.usage.cache_creation_input_tokens", "gen_ai.usage.cache_write_input_tokens",
+			"gen_ai.usage.input_tokens.cache_write", "gen_ai.usage.details.cache_write_tokens", "gen_ai.usage.cache_write_tokens",
+			"gen_ai.usage.details.cache_creation_input_tokens", "gen_ai.usage.prompt_tokens_details.cache_creation_tokens",
+		}},
+		{to: toReasoningTokens, from: []string{
+			"gen_ai.usage.reasoning_tokens", "gen_ai.usage.details.reasoning_tokens", "gen_ai.usage.output_tokens.reasoning",
+			"gen_ai.usage.completion_tokens_details.reasoning_tokens", "gen_ai.usage.experimental.reasoning_tokens",
+			"gen_ai.usage.reasoning_output_tokens", "gen_ai.usage.details.thoughts_tokens",
+		}},
+		{to: toTotalTokens, from: []string{"gen_ai.usage.total_tokens", "llm.usage.total_tokens", "gen_ai.client.token.usage.total"}},
+		{to: toFinishReasons, from: []string{"gen_ai.response.finish_reason"}},
+		{to: toTimeToFirstChunk, from: []string{"gen_ai.client.operation.time_to_first_chunk", "gen_ai.server.time_to_first_token", "gen_ai.response.time_to_first_token", "gen_ai.streaming.time_to_first_token"}},
+		{to: toCost, from: []string{"gen_ai.usage.cost", "gen_ai.usage.total_cost", "gen_ai.cost.total_cost", "gen_ai.cost.total_tokens", "operation.cost"}},
+		{to: toToolCallID, from: []string{"gen_ai.tool.call_id"}},
+		{to: toToolCallArguments, from: []string{"gen_ai.tool.args", "gen_ai.tool.arguments", "gen_ai.tool.input", "gen_ai.tool.parameters", "tool_arguments"}},
+		{to: toToolCallResult, from: []string{"gen_ai.tool.result", "gen_ai.tool.output", "tool_response"}},
+		{to: toSessionID, from: []string{"gen_ai.session.id"}},
+		{to: toUserID, from: []string{"enduser.id", "gen_ai.user.id", "gen_ai.request.user", "enduser.pseudo.id"}},
+		{to: toStream, from: []string{"gen_ai.is_streaming", "gen_ai.request.is_stream", "llm.is_streaming"}},
+		{to: toConversationID, from: []string{"gen_ai.thread.id"}},
+		{to: toEnvironment, from: []string{"deployment.environment"}},
+		{to: toToolDefinitions, from: []string{"gen_ai.request.available_tools", "gen_ai.tools"}},
+	},
+	derive: func(x *span) {
+		const maxTokens = "gen_ai.request.max_tokens"
+		if v, ok := x.attrs.Get(maxTokens); ok && v.Type() == pcommon.ValueTypeInt && v.Int() < 0 { // "no limit"
+			x.keepOriginal(maxTokens, v)
+			x.attrs.Remove(maxTokens)
+		}
+	},
+}
+
+// otelGenAIOldDialect is what the conventions were before v1.37 (model/gen-ai/deprecated of the core repository).
+var otelGenAIOldDialect = dialect{
+	name: "otel-genai-old",
+	rules: []rule{
+		{to: toProvider, from: []string{"gen_ai.system"}},
+		{to: toInputTokens, from: []string{"gen_ai.usage.prompt_tokens"}},
+		{to: toOutputTokens, from: []string{"gen_ai.usage.completion_tokens"}},
+		{to: toSeed, from: []string{"gen_ai.openai.request.seed"}},
+		{to: toOutputType, from: []string{"gen_ai.openai.request.response_format", "gen_ai.request.response_format"}},
+		{to: toServiceTier, from: []string{"gen_ai.openai.request.service_tier"}},
+		{to: toInputMessages, from: []string{"gen_ai.request.messages", "gen_ai.prompt"}},
+		{to: toOutputMessages, from: []string{"gen_ai.response.messages", "gen_ai.completion"}},
+	},
+}
+
+// genericDialect is what is left: keys that belong to nobody.
+var genericDialect = dialect{
+	name: "generic",
+	rules: []rule{
+		{to: toInputs, from: []string{"input.value", "input"}},
+		{to: toOutputs, from: []string{"output.value", "output"}},
+	},
+}
+
+// mcpDialect is the spans of the Model Context Protocol (docs/gen-ai/mcp.md of the conventions).
+var mcpDialect = dialect{
+	name:      "mcp",
+	framework: "mcp",
+	kind: func(x *span) (string, string) {
+		if x.str("mcp.method.name") == "tools/call" {
+			return isTool.kind, isTool.operation
+		}
+		return "", ""
+	},
+}
+
+// toolNameOf is the tool's name out of the span's.
+func toolNameOf(name string) string {
+	for _, prefix := range []string{"execute_tool ", "running tool: ", "tool:", "mcp.tools.call "} {
+		if tool, ok := strings.CutPrefix(name, prefix); ok {
+			return tool
+		}
+	}
+	return strings.TrimSuffix(name, ".tool")
+}

@@ -1,0 +1,208 @@
+package genaisemconvprocessor
+
+import (
+	"strings"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+
+	"github.com/looptrace/looptrace/internal/runmodel"
+)
+
+// pydanticAIDialect is Pydantic AI (pydantic_ai_slim/pydantic_ai/models/instrumented.py), versions 1 (events in an
+// attribute) to 6 (the conventions). What an agent's run sums up stands under gen_ai.aggregated_usage, and is left there.
+var pydanticAIDialect = dialect{
+	name:      "pydantic-ai",
+	framework: "pydantic-ai",
+	rules: []rule{
+		{to: toRequestModel, from: []string{"model_name"}},
+		{to: toAgentName, from: []string{"agent_name"}},
+		{to: toOutputs, from: []string{"final_result"}},
+		{to: toToolDefinitions, from: []string{"model_request_parameters"}},
+		{to: toTags, from: []string{"logfire.tags"}},
+		{to: toMetadata, from: []string{"metadata"}},
+	},
+	kind: func(x *span) (string, string) {
+		if x.has(toOperation) {
+			return "", ""
+		}
+		name := x.Name()
+		switch {
+		case x.has(toAgentName) && (strings.HasSuffix(name, " run") || x.str("final_result") != ""),
+			name == "agent run", strings.HasPrefix(name, "invoke_agent"):
+			return isAgent.kind, isAgent.operation
+		case strings.HasPrefix(name, "running tool"), strings.HasPrefix(name, "execute_tool"):
+			if strings.HasPrefix(name, "running tools") || strings.HasPrefix(name, "running ") && strings.HasSuffix(name, "tools") {
+				return isTask.kind, isTask.operation
+			}
+			return isTool.kind, isTool.operation
+		}
+		return "", ""
+	},
+	derive: func(x *span) {
+		x.eventList("events", toOutputMessages)
+		if x.kind == runmodel.KindAgent {
+			x.eventList("all_messages_events", toInputMessages)
+			x.offer(toInputMessages, pydanticAI, fromText, x.jsonAt("pydantic_ai.all_messages"), "pydantic_ai.all_messages")
+		}
+	},
+}
+
+// jsonAt is an attribute that is JSON, as text or as a structure.
+func (x *span) jsonAt(key string) string {
+	if v, ok := x.attrs.Get(key); ok && v.Type() != pcommon.ValueTypeEmpty {
+		return valueText(v)
+	}
+	return ""
+}
+
+// eventList reads a JSON list of the events that the conventions had before v1.37: {event.name, role, content, …}. A
+// choice is the answer; what comes after the last question is it too where there is no choice and the answer is among
+// the messages.
+func (x *span) eventList(key string, answerTo target) {
+	elements, ok := parseArray(x.jsonAt(key))
+	if !ok {
+		return
+	}
+	input, output := writer{b: []byte{'['}}, writer{b: []byte{'['}}
+	for _, element := range elements {
+		o, isObject := parseObject(element)
+		if !isObject {
+			continue
+		}
+		role := strings.TrimSuffix(strings.TrimPrefix(o.str("event.name"), eventPrefix), eventMessage)
+		switch {
+		case role == "choice" || o.str("event.name") == eventChoice:
+			if message := o.at("message"); message != nil {
+				output.choice(message, o)
+			} else {
+				output.message(o, "assistant")
+			}
+		default:
+			if o.get("role") == "" {
+				o = append(o, member{"role", string(appendString(nil, role))})
+			}
+			if id := o.get("id"); id != "" && role == "tool" {
+				o = append(o, member{"tool_call_id", id})
+			}
+			input.message(o, role)
+		}
+	}
+	x.offerList(toInputMessages, &input, key)
+	x.offerList(answerTo, &output, key)
+}
+
+func (x *span) offerList(to target, w *writer, source string) {
+	if w.messages > 0 {
+		x.offer(to, pydanticAI, isDone, string(append(w.b, ']')), source)
+	}
+}
+
+// logfireDialect is Logfire's own instrumentations (logfire/_internal/integrations): JSON of the request and of the
+// response in attributes.
+var logfireDialect = dialect{
+	name: "logfire",
+	rules: []rule{
+		{to: toTags, from: []string{"logfire.tags"}},
+		{to: toAgentName, from: []string{"agent_name"}},
+		{to: toResponseID, from: []string{"response_id"}},
+	},
+	kind: func(x *span) (string, string) {
+		template := x.str("logfire.msg_template")
+		if template == "" {
+			template = x.Name()
+		}
+		for _, known := range logfireTemplates {
+			if strings.HasPrefix(template, known.prefix) {
+				return known.kind, known.operation
+			}
+		}
+		return "", ""
+	},
+	derive: func(x *span) {
+		x.eventList("events", toOutputMessages)
+		if x.kind == runmodel.KindAgent && !x.has(toAgentName) {
+			x.offer(toAgentName, logfire, fromText, x.str("name"), "name")
+		}
+		if x.kind == runmodel.KindTool && !x.has(toToolName) {
+			x.offer(toToolName, logfire, fromText, x.str("name"), "name")
+		}
+		x.logfireRequest()
+		x.logfireResponse()
+		if x.str("logfire.span_type") == "log" && strings.HasPrefix(x.Name(), "streaming response from") {
+			// It states what the request's span could not know yet, and is no second call.
+			x.attrs.PutBool(runmodel.KeyContinuation, true)
+		}
+	},
+}
+
+var logfireTemplates = []struct {
+	prefix string
+	kindAndOperation
+}{
+	{"Chat Completion with", isLLM},
+	{"Chat completion with", isLLM},
+	{"Responses API with", isLLM},
+	{"Message with", isLLM},
+	{"streaming response from", isLLM},
+	{"Completion with", kindAndOperation{runmodel.KindLLM, "text_completion"}},
+	{"Embedding Creation with", isEmbedding},
+	{"Agent run:", isAgent},
+	{"Function:", isTool},
+	{"Guardrail", isGuardrail},
+	{"Handoff:", isTask},
+	{"Turn ", isTask},
+	{"Task:", isWorkflow},
+	{"OpenAI Agents trace", isWorkflow},
+	{"MCP request: tools/call", isTool},
+}
+
+func (x *span) logfireRequest() {
+	if input := x.jsonAt("input"); x.isCall() && input != "" {
+		// The request's messages end with the answer where the SDK has added it to them; the input does not.
+		x.offer(toInputMessages, logfire, fromText, input, "input")
+		x.offer(toOutputMessages, logfire, fromText, x.jsonAt("output"), "output")
+	}
+	request, ok := parseObject(x.jsonAt("request_data"))
+	if !ok {
+		return
+	}
+	const source = "request_data"
+	x.offer(toRequestModel, logfire, fromJSON, request.get("model"), source)
+	x.offerParameters(logfire, request, source)
+	if x.isCall() {
+		x.offer(toInputMessages, logfire, fromJSON, request.get("messages", "input", "prompt"), source)
+		x.offer(toSystemInstructions, logfire, fromJSON, request.get("system", "instructions"), source)
+		x.offer(toToolDefinitions, logfire, fromJSON, request.get("tools"), source)
+	}
+}
+
+func (x *span) logfireResponse() {
+	response, ok := parseObject(x.jsonAt("response_data"))
+	if !ok || !x.isCall() {
+		return
+	}
+	const source = "response_data"
+	if message := response.get("message"); message != "" {
+		x.offer(toOutputMessages, logfire, fromJSON, message, source)
+	}
+	x.offer(toOutputMessages, logfire, fromJSON, response.get("combined_chunk_content", "text"), source)
+	if usage := response.at("usage"); usage != nil {
+		x.offer(toInputTokens, logfire, fromJSON, usage.get("input_tokens", "prompt_tokens"), source)
+		x.offer(toOutputTokens, logfire, fromJSON, usage.get("output_tokens", "completion_tokens"), source)
+	}
+}
+
+// resolvePending makes of the span that Logfire sends when a span starts an early version of that span: the
+// placeholder has an id of its own, and the span as its parent.
+func (x *span) resolvePending() {
+	if x.str("logfire.span_type") != "pending_span" || x.ParentSpanID().IsEmpty() {
+		return
+	}
+	x.SetSpanID(x.ParentSpanID())
+	parent := pcommon.SpanID{}
+	if id := x.str("logfire.pending_parent_id"); id != "" {
+		parent = parseSpanID(id)
+	}
+	x.SetParentSpanID(parent)
+	x.SetEndTimestamp(0)
+}

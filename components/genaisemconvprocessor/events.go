@@ -1,0 +1,239 @@
+package genaisemconvprocessor
+
+import (
+	"strings"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+
+	"github.com/looptrace/looptrace/internal/runmodel"
+)
+
+// Events that carry contents (docs/gen-ai/gen-ai-events.md of the conventions, and those before v1.37).
+const (
+	eventPrefix      = "gen_ai."
+	eventDetails     = "gen_ai.client.inference.operation.details"
+	eventChoice      = "gen_ai.choice"
+	eventPrompt      = "gen_ai.content.prompt"
+	eventCompletion  = "gen_ai.content.completion"
+	eventMessage     = ".message"
+	eventBody        = "body"
+	eventContent     = "gen_ai.event.content"
+	inputMessagesKey = runmodel.KeyInputMessages
+)
+
+// readEvents offers what the span's events say.
+func (x *span) readEvents() {
+	if x.Events().Len() == 0 {
+		return
+	}
+	input, output := writer{b: []byte{'['}}, writer{b: []byte{'['}}
+	for _, event := range x.Events().All() {
+		name := event.Name()
+		if !strings.HasPrefix(name, eventPrefix) {
+			continue
+		}
+		e := eventReader{name: name, attrs: event.Attributes()}
+		if body, ok := e.attrs.Get(eventBody); ok && body.Type() == pcommon.ValueTypeMap {
+			e.body = body.Map()
+			e.hasBody = true
+		}
+		switch {
+		case name == eventDetails:
+			x.readDetails(&e, &input, &output)
+		case name == eventChoice:
+			x.readChoice(&e, &output)
+		case name == eventPrompt:
+			if text := e.plain("gen_ai.prompt"); text != "" {
+				x.promptLines(&input, text)
+			}
+		case name == eventCompletion:
+			if text := e.plain("gen_ai.completion"); text != "" {
+				output.value(text, "assistant")
+			}
+		case strings.HasSuffix(name, eventMessage):
+			x.readMessage(&e, &input)
+		}
+	}
+	x.offerEvents(toInputMessages, &input)
+	x.offerEvents(toOutputMessages, &output)
+}
+
+func (x *span) offerEvents(to target, w *writer) {
+	if w.messages > 0 {
+		x.offer(to, otelGenAIOld, isDone, string(append(w.b, ']')), "events")
+	}
+}
+
+// eventReader reads an event's attributes, and its body where it was a log record.
+type eventReader struct {
+	name    string
+	attrs   pcommon.Map
+	body    pcommon.Map
+	hasBody bool
+}
+
+func (e *eventReader) value(key string) (pcommon.Value, bool) {
+	if v, ok := e.attrs.Get(key); ok {
+		return v, true
+	}
+	if e.hasBody {
+		return e.body.Get(key)
+	}
+	return pcommon.Value{}, false
+}
+
+// plain is a value as text: a string as it is, another value as JSON.
+func (e *eventReader) plain(keys ...string) string {
+	for _, key := range keys {
+		if v, ok := e.value(key); ok {
+			if text := valueText(v); text != "" {
+				return text
+			}
+		}
+	}
+	return ""
+}
+
+// readDetails takes the attributes of an event that carries what a span may carry. Of several, as Strands sends them,
+// the messages are put behind each other.
+func (x *span) readDetails(e *eventReader, input, output *writer) {
+	for key, value := range e.attrs.All() {
+		switch key {
+		case inputMessagesKey:
+			input.value(valueText(value), "user")
+		case runmodel.KeyOutputMessages:
+			output.value(valueText(value), "assistant")
+		default:
+			for _, u := range shared.uses[key] {
+				best := &x.best[u.to]
+				if u.dialect == own && best.kind == none && usable(value, u.as) {
+					*best = candidate{value: value, source: "event " + key, as: u.as, kind: fromAttribute, rank: rankDialect - 1}
+				}
+			}
+		}
+	}
+}
+
+// readChoice takes an answer: {index, finish_reason, message} with the message as a structure or as JSON text, or the
+// content alone.
+func (x *span) readChoice(e *eventReader, output *writer) {
+	finish := e.plain("finish_reason")
+	if text := e.plain(eventContent); text != "" {
+		if o, ok := parseObject(text); ok {
+			if finish = o.str("finish_reason"); o.at("message") != nil {
+				output.choice(o.at("message"), o)
+			} else {
+				output.message(o, "assistant")
+			}
+		}
+	} else if text := e.plain("message", "content"); text != "" || e.plain("tool_calls") != "" {
+		if x.kind == runmodel.KindTool {
+			x.offer(toToolCallResult, otelGenAIOld, fromText, unwrapResult(text), e.name)
+			return
+		}
+		x.eventMessage(e, output, "assistant", text, finish)
+	}
+	if finish != "" && x.kind != runmodel.KindTool {
+		x.offer(toFinishReasons, otelGenAIOld, fromText, finish, e.name)
+	}
+}
+
+// unwrapResult is a tool's result out of its blocks.
+func unwrapResult(text string) string {
+	if blocksOf(text) == nil {
+		return text
+	}
+	value := contentValue(text)
+	if plain, ok := jsonString(value); ok {
+		return plain
+	}
+	return value
+}
+
+// readMessage takes one message of the input; its role is in the event's name.
+func (x *span) readMessage(e *eventReader, input *writer) {
+	role := strings.TrimSuffix(strings.TrimPrefix(e.name, eventPrefix), eventMessage)
+	if text := e.plain(eventContent); text != "" {
+		if o, ok := parseObject(text); ok {
+			input.message(o, role)
+			return
+		}
+	}
+	text := e.plain("content", "message")
+	if x.kind == runmodel.KindTool && role == "tool" {
+		x.offer(toToolCallArguments, otelGenAIOld, fromText, text, e.name)
+		return
+	}
+	if said := e.plain("role"); said != "" {
+		role = said
+	}
+	x.eventMessage(e, input, role, text, "")
+}
+
+// eventMessage writes the message of an event. Its content is text; in the dialects that write blocks, or JSON
+// strings, into it, it is those.
+func (x *span) eventMessage(e *eventReader, w *writer, role, text, finish string) {
+	if x.found.has(liveKit) {
+		text = unquoted(text)
+	}
+	if o, ok := parseObject(text); ok && (o.get("role", "content", "tool_calls", "parts") != "") {
+		if finish != "" && o.get("finish_reason") == "" {
+			o = append(o, member{"finish_reason", string(appendString(nil, finish))})
+		}
+		w.message(o, role)
+		return
+	}
+	o := object{{"role", string(appendString(nil, canonicalRoleOf(role)))}}
+	if blocks := blocksOf(text); blocks != nil {
+		o = append(o, member{"content", text})
+	} else if text != "" {
+		o = append(o, member{"content", string(appendString(nil, text))})
+	}
+	if calls := e.plain("tool_calls"); calls != "" {
+		o = append(o, member{"tool_calls", calls})
+	}
+	if id := e.plain("id", "tool_call_id"); id != "" && canonicalRoleOf(role) == "tool" {
+		o = append(o, member{"tool_call_id", string(appendString(nil, id))})
+	}
+	if name := e.plain("name"); name != "" && canonicalRoleOf(role) != "tool" {
+		o = append(o, member{"name", string(appendString(nil, name))})
+	}
+	if finish != "" {
+		o = append(o, member{"finish_reason", string(appendString(nil, finish))})
+	}
+	w.message(o, role)
+}
+
+// promptLines reads OpenLIT's prompt: lines that begin with a role.
+func (x *span) promptLines(w *writer, text string) {
+	if trimmed := strings.TrimSpace(text); isContainer(trimmed) && isJSON(trimmed) {
+		w.value(trimmed, "user")
+		return
+	}
+	role, said := "user", ""
+	flush := func() {
+		if said != "" {
+			w.plainMessage(said, role)
+		}
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		if before, after, found := strings.Cut(line, ": "); found && isRole(before) {
+			flush()
+			role, said = before, after
+			continue
+		}
+		if said != "" {
+			said += "\n"
+		}
+		said += line
+	}
+	flush()
+}
+
+func isRole(s string) bool {
+	switch s {
+	case "system", "user", "assistant", "tool", "developer":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,473 @@
+package genaisemconvprocessor
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+)
+
+// mostSlots bounds the indices in keys: what stands beyond is kept as the attribute that it is.
+const mostSlots = 10_001
+
+// flattened holds the attributes whose keys have an index: llm.input_messages.0.message.role.
+type flattened struct {
+	input, output, tools, functions, documents []entry
+	// parts and calls are those of the message that is being written.
+	parts []flatPart
+	calls []flatCall
+}
+
+// entry is one such attribute: rest is what follows the index.
+type entry struct {
+	index int
+	rest  string
+	value pcommon.Value
+}
+
+type flatPart struct {
+	index                     int
+	kind, text, url, mimeType string
+	id, name, arguments       string
+}
+
+type flatCall struct {
+	index               int
+	id, name, arguments string
+}
+
+func (f *flattened) reset() {
+	f.input, f.output, f.tools = clearEntries(f.input), clearEntries(f.output), clearEntries(f.tools)
+	f.functions, f.documents = clearEntries(f.functions), clearEntries(f.documents)
+	f.parts, f.calls = f.parts[:0], f.calls[:0]
+}
+
+// clearEntries lets go of the values, which belong to a batch.
+func clearEntries(list []entry) []entry {
+	clear(list)
+	return list[:0]
+}
+
+// add takes an attribute whose key has an index.
+func (f *flattened) add(key string, value pcommon.Value) bool {
+	var list *[]entry
+	var rest string
+	switch {
+	case strings.HasPrefix(key, "llm."):
+		rest = key[len("llm."):]
+		switch {
+		case cut(&rest, "input_messages."):
+			list = &f.input
+		case cut(&rest, "output_messages."):
+			list = &f.output
+		case cut(&rest, "prompts."):
+			list = &f.input
+		case cut(&rest, "completions."), cut(&rest, "choices."):
+			list = &f.output
+		case cut(&rest, "tools."):
+			list = &f.tools
+		case cut(&rest, "request.functions."):
+			list = &f.functions
+		}
+	case strings.HasPrefix(key, "gen_ai."):
+		rest = key[len("gen_ai."):]
+		switch {
+		case cut(&rest, "prompt."):
+			list = &f.input
+		case cut(&rest, "completion."):
+			list = &f.output
+		case cut(&rest, "tool.definitions."), cut(&rest, "request.tools."):
+			list = &f.functions
+		}
+		if (rest == "role" || rest == "content") && list != nil {
+			*list = append(*list, entry{0, rest, value})
+			return true
+		}
+	case strings.HasPrefix(key, "retrieval.documents."):
+		rest, list = key[len("retrieval.documents."):], &f.documents
+	}
+	if list == nil {
+		return false
+	}
+	index, rest, ok := cutIndex(rest)
+	if !ok || rest == "" {
+		return false
+	}
+	*list = append(*list, entry{index, rest, value})
+	return true
+}
+
+func cut(s *string, prefix string) bool {
+	if !strings.HasPrefix(*s, prefix) {
+		return false
+	}
+	*s = (*s)[len(prefix):]
+	return true
+}
+
+// cutIndex takes an index and the dot behind it from the beginning of s.
+func cutIndex(s string) (index int, rest string, ok bool) {
+	i := 0
+	for i < len(s) && s[i] >= '0' && s[i] <= '9' {
+		if index = index*10 + int(s[i]-'0'); index >= mostSlots {
+			return 0, "", false
+		}
+		i++
+	}
+	if i == 0 {
+		return 0, "", false
+	}
+	if i == len(s) {
+		return index, "", true
+	}
+	if s[i] != '.' {
+		return 0, "", false
+	}
+	return index, s[i+1:], true
+}
+
+func byIndex(a, b entry) int { return cmp.Compare(a.index, b.index) }
+
+// groups calls each for the entries of every index, in order.
+func groups(list []entry, each func(group []entry)) {
+	if !slices.IsSortedFunc(list, byIndex) {
+		slices.SortStableFunc(list, byIndex)
+	}
+	for from := 0; from < len(list); {
+		to := from + 1
+		for to < len(list) && list[to].index == list[from].index {
+			to++
+		}
+		each(list[from:to])
+		from = to
+	}
+}
+
+// flatMessages writes the messages of entries, "" where they hold none.
+func (x *span) flatMessages(list []entry, role string) string {
+	if len(list) == 0 {
+		return ""
+	}
+	w := writer{b: append(x.buf[:0], '[')}
+	groups(list, func(group []entry) { x.flat.message(&w, group, role) })
+	w.b = append(w.b, ']')
+	x.buf = w.b
+	if w.messages == 0 {
+		return ""
+	}
+	return string(w.b)
+}
+
+// flatMessage is what the entries of one message say.
+type flatMessage struct {
+	role, name, callID, finish, reasoning string
+	content                               string
+	hasContent                            bool
+	function, functionArguments           string
+}
+
+func (f *flattened) message(w *writer, group []entry, role string) {
+	f.parts, f.calls = f.parts[:0], f.calls[:0]
+	m := flatMessage{role: role}
+	for i := range group {
+		f.field(&m, group[i].rest, group[i].value)
+	}
+	if !m.hasContent && len(f.parts) == 0 && len(f.calls) == 0 && m.function == "" && m.reasoning == "" {
+		return
+	}
+	if blocks := blocksOf(m.content); blocks != nil {
+		m.write(w, f, blocks)
+		return
+	}
+	m.write(w, f, nil)
+}
+
+func (m *flatMessage) write(w *writer, f *flattened, blocks []string) {
+	role := canonicalRoleOf(m.role)
+	if isCalls(blocks) {
+		role = "assistant" // Koog says tool
+	}
+	w.begin(role, m.name)
+	if m.reasoning != "" {
+		w.reasoning(m.reasoning)
+	}
+	switch {
+	case role == "tool" && blocks == nil:
+		response := m.content
+		if !m.hasContent {
+			texts := make([]string, 0, len(f.parts))
+			for _, p := range f.parts {
+				texts = append(texts, p.text)
+			}
+			response = strings.Join(texts, "\n")
+		}
+		w.toolResponse(m.callID, "", string(appendString(nil, response)))
+		w.end(m.finish)
+		return
+	case blocks != nil:
+		for _, block := range blocks {
+			if o, ok := parseObject(block); ok {
+				w.partOf2(o, block)
+			}
+		}
+	case m.content != "":
+		w.text(m.content)
+	}
+	slices.SortStableFunc(f.parts, func(a, b flatPart) int { return cmp.Compare(a.index, b.index) })
+	for i := range f.parts {
+		f.parts[i].write(w)
+	}
+	slices.SortStableFunc(f.calls, func(a, b flatCall) int { return cmp.Compare(a.index, b.index) })
+	for _, call := range f.calls {
+		if call.id == "" || !w.hasID(call.id) {
+			w.toolCall(call.id, call.name, argumentsOf(call.arguments))
+		}
+	}
+	if m.function != "" {
+		w.toolCall("", m.function, argumentsOf(m.functionArguments))
+	}
+	w.end(m.finish)
+}
+
+// partOf2 writes a block that may be a call in OpenAI's shape.
+func (w *writer) partOf2(o object, raw string) {
+	if o.at("function") != nil {
+		w.call(o, o.str("id"))
+		return
+	}
+	w.partOf(o, raw)
+}
+
+// argumentsOf is arguments that were sent as text: JSON where they are, else a JSON string.
+func argumentsOf(text string) string {
+	if text == "" {
+		return ""
+	}
+	return jsonOf(text)
+}
+
+func (p *flatPart) write(w *writer) {
+	switch {
+	case p.kind == "tool_use" || p.kind == "tool_call":
+		w.toolCall(p.id, p.name, argumentsOf(p.arguments))
+	case p.kind == "tool_result":
+		w.toolResponse(p.id, "", string(appendString(nil, p.text)))
+	case p.url != "":
+		modality := "image"
+		if p.kind == "audio" {
+			modality = "audio"
+		}
+		w.media(modality, p.mimeType, p.url, "")
+	case p.kind == "reasoning" || p.kind == "thinking":
+		w.reasoning(p.text)
+	case p.text != "" || p.kind == "text":
+		w.text(p.text)
+	}
+}
+
+// field takes what one entry says of its message. What it does not know stays the attribute that it is.
+func (f *flattened) field(m *flatMessage, rest string, value pcommon.Value) {
+	cut(&rest, "message.")
+	switch rest {
+	case "role":
+		if said := unquoted(value.AsString()); said != "" {
+			m.role = said
+		}
+	case "content", "text", "prompt.text", "completion.text":
+		m.content, m.hasContent = valueText(value), true
+	case "name":
+		m.name = value.AsString()
+	case "tool_call_id":
+		m.callID = value.AsString()
+	case "finish_reason":
+		m.finish = value.AsString()
+	case "reasoning", "reasoning_content":
+		m.reasoning = value.AsString()
+	case "function_call_name", "function_call.name":
+		m.function = value.AsString()
+	case "function_call_arguments_json", "function_call.arguments":
+		m.functionArguments = valueText(value)
+	default:
+		switch {
+		case cut(&rest, "tool_calls."):
+			if index, field, ok := cutIndex(rest); ok {
+				f.call(index, field, value)
+			}
+		case cut(&rest, "contents."), cut(&rest, "content."):
+			if index, field, ok := cutIndex(rest); ok {
+				f.part(index, field, value)
+			}
+		}
+	}
+}
+
+func (f *flattened) call(index int, field string, value pcommon.Value) {
+	i := slices.IndexFunc(f.calls, func(c flatCall) bool { return c.index == index })
+	if i < 0 {
+		f.calls = append(f.calls, flatCall{index: index})
+		i = len(f.calls) - 1
+	}
+	cut(&field, "tool_call.")
+	cut(&field, "function.")
+	switch field {
+	case "id":
+		f.calls[i].id = value.AsString()
+	case "name":
+		f.calls[i].name = value.AsString()
+	case "arguments":
+		f.calls[i].arguments = valueText(value)
+	}
+}
+
+func (f *flattened) part(index int, field string, value pcommon.Value) {
+	i := slices.IndexFunc(f.parts, func(p flatPart) bool { return p.index == index })
+	if i < 0 {
+		f.parts = append(f.parts, flatPart{index: index})
+		i = len(f.parts) - 1
+	}
+	p := &f.parts[i]
+	cut(&field, "message_content.")
+	switch field {
+	case "", "text", "content", "reasoning", "thinking":
+		p.text = valueText(value)
+		if field == "reasoning" || field == "thinking" {
+			p.kind = field
+		}
+	case "type":
+		p.kind = value.AsString()
+	case "image.image.url", "image.url", "audio.audio.url", "audio.url":
+		p.url = value.AsString()
+	case "audio.audio.mime_type", "image.image.mime_type", "mime_type":
+		p.mimeType = value.AsString()
+	case "id", "tool_use_id", "tool_call.id":
+		p.id = value.AsString()
+	case "name", "tool_call.function.name":
+		p.name = value.AsString()
+	case "input", "arguments", "tool_call.function.arguments":
+		p.arguments = valueText(value)
+	}
+}
+
+// blocksOf is the blocks of a content that is a JSON list of blocks, nil for any other text.
+func blocksOf(content string) []string {
+	trimmed := strings.TrimSpace(content)
+	if len(trimmed) < len(`[{}]`) || trimmed[0] != '[' || trimmed[len(trimmed)-1] != ']' ||
+		strings.TrimLeft(trimmed[1:], " \r\n\t")[0] != '{' {
+		return nil
+	}
+	elements, ok := parseArray(trimmed)
+	if !ok {
+		return nil
+	}
+	for _, element := range elements {
+		o, isObject := parseObject(element)
+		if !isObject || !isBlock(o) {
+			return nil
+		}
+	}
+	return elements
+}
+
+// isBlock tells a block of a message's content from other objects that have a type.
+func isBlock(o object) bool {
+	kind := o.str("type")
+	switch kind {
+	case "text":
+		return o.get("text", "content") != ""
+	case "tool_call", "tool_call_response", "reasoning", "blob", "uri", "file":
+		return true
+	case "function":
+		return o.at("function") != nil
+	case "":
+		return isPart(o)
+	}
+	return aliasParts[kind]
+}
+
+func isCalls(blocks []string) bool {
+	for _, block := range blocks {
+		if o, ok := parseObject(block); !ok || o.at("function") == nil || o.str("type") != "function" {
+			return false
+		}
+	}
+	return len(blocks) > 0
+}
+
+// flatTools writes tool definitions out of indexed keys: whole JSON schemas, or their members.
+func (x *span) flatTools() string {
+	b := x.buf[:0]
+	b = append(b, '[')
+	n := 0
+	groups(x.flat.tools, func(group []entry) {
+		for _, e := range group {
+			if e.rest == "tool.json_schema" || e.rest == "json_schema" {
+				if appended, ok := appendTool(b, valueText(e.value), n > 0); ok {
+					b, n = appended, n+1
+				}
+			}
+		}
+	})
+	groups(x.flat.functions, func(group []entry) {
+		var tool object
+		for _, e := range group {
+			switch e.rest {
+			case "name", "description":
+				tool = append(tool, member{e.rest, string(appendString(nil, valueText(e.value)))})
+			case "parameters", "input_schema":
+				tool = append(tool, member{"parameters", jsonOf(valueText(e.value))})
+			}
+		}
+		if tool.get("name") != "" {
+			b, n = appendFlatTool(b, tool, n > 0), n+1
+		}
+	})
+	b = append(b, ']')
+	x.buf = b
+	if n == 0 {
+		return ""
+	}
+	return string(x.buf)
+}
+
+// flatDocuments writes retrieved documents out of indexed keys, as gen-ai-retrieval-documents.json has them.
+func (x *span) flatDocuments() string {
+	if len(x.flat.documents) == 0 {
+		return ""
+	}
+	b := x.buf[:0]
+	b = append(b, '[')
+	n := 0
+	groups(x.flat.documents, func(group []entry) {
+		if n > 0 {
+			b = append(b, ',')
+		}
+		n++
+		b = append(b, '{')
+		for i, e := range group {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			field := strings.TrimPrefix(e.rest, "document.")
+			b = append(appendString(b, field), ':')
+			text := valueText(e.value)
+			if field == "metadata" || e.value.Type() != pcommon.ValueTypeStr {
+				b = append(b, jsonOrString(text)...)
+			} else {
+				b = appendString(b, text)
+			}
+		}
+		b = append(b, '}')
+	})
+	b = append(b, ']')
+	x.buf = b
+	return string(x.buf)
+}
+
+// jsonOrString is text that is any JSON value as it is, and other text as a JSON string.
+func jsonOrString(text string) string {
+	if isJSON(text) {
+		return strings.TrimSpace(text)
+	}
+	return string(appendString(nil, text))
+}

@@ -1,0 +1,766 @@
+package genaisemconvprocessor
+
+import (
+	"strings"
+)
+
+// writer puts messages together in the newest shape (gen-ai-input-messages.json and gen-ai-output-messages.json of the
+// conventions). Values that it takes as JSON are passed on as they were sent.
+type writer struct {
+	b []byte
+	// messages and parts count what was written at the level that is open.
+	messages, parts int
+	inMessage       bool
+	// roleAt is where the open message's role stands, so that a message of tool results becomes the tool's.
+	roleAt, roleEnd int
+	// lossy is true when something that was read is not written.
+	lossy bool
+	// results and others count the parts of the open message.
+	results, others int
+	depth           int
+}
+
+func (w *writer) begin(role, name string) {
+	if w.messages > 0 {
+		w.b = append(w.b, ',')
+	}
+	w.messages++
+	w.b = append(w.b, `{"role":`...)
+	w.roleAt = len(w.b)
+	w.b = appendString(w.b, canonicalRoleOf(role))
+	w.roleEnd = len(w.b)
+	if name != "" {
+		w.b = append(w.b, `,"name":`...)
+		w.b = appendString(w.b, name)
+	}
+	w.b = append(w.b, `,"parts":[`...)
+	w.parts, w.results, w.others, w.inMessage = 0, 0, 0, true
+}
+
+// end closes a message. What a user sends back from tools, in dialects that have no role for it, is the tool's.
+func (w *writer) end(finish string) {
+	w.b = append(w.b, ']')
+	if finish != "" {
+		w.b = append(w.b, `,"finish_reason":`...)
+		w.b = appendString(w.b, finish)
+	}
+	w.b = append(w.b, '}')
+	w.inMessage = false
+	if w.results > 0 && w.others == 0 && string(w.b[w.roleAt:w.roleEnd]) == `"user"` {
+		copy(w.b[w.roleAt:], `"tool"`)
+	}
+}
+
+func (w *writer) part() {
+	if w.parts > 0 {
+		w.b = append(w.b, ',')
+	}
+	w.parts++
+}
+
+func (w *writer) text(s string) {
+	w.part()
+	w.others++
+	w.b = append(w.b, `{"type":"text","content":`...)
+	w.b = appendString(w.b, s)
+	w.b = append(w.b, '}')
+}
+
+func (w *writer) reasoning(s string) {
+	w.part()
+	w.others++
+	w.b = append(w.b, `{"type":"reasoning","content":`...)
+	w.b = appendString(w.b, s)
+	w.b = append(w.b, '}')
+}
+
+// jsonText writes a value that is text: what a JSON string holds, and other JSON as it is.
+func (w *writer) jsonText(value string) {
+	if value != "" && value[0] == '"' {
+		w.part()
+		w.others++
+		w.b = append(w.b, `{"type":"text","content":`...)
+		w.b = append(w.b, value...)
+		w.b = append(w.b, '}')
+		return
+	}
+	w.text(value)
+}
+
+// toolCall writes a call; arguments are JSON, and where they are a string that holds an object, that object.
+func (w *writer) toolCall(id, name, arguments string) {
+	w.part()
+	w.others++
+	w.b = append(w.b, `{"type":"tool_call"`...)
+	if id != "" {
+		w.b = append(w.b, `,"id":`...)
+		w.b = appendString(w.b, id)
+	}
+	w.b = append(w.b, `,"name":`...)
+	w.b = appendString(w.b, name)
+	if arguments = decoded(arguments); arguments != "" {
+		w.b = append(w.b, `,"arguments":`...)
+		w.b = append(w.b, arguments...)
+	}
+	w.b = append(w.b, '}')
+}
+
+// toolResponse writes a result, which is JSON.
+func (w *writer) toolResponse(id, name, response string) {
+	w.part()
+	w.results++
+	w.b = append(w.b, `{"type":"tool_call_response"`...)
+	if id != "" {
+		w.b = append(w.b, `,"id":`...)
+		w.b = appendString(w.b, id)
+	}
+	if name != "" {
+		w.b = append(w.b, `,"name":`...)
+		w.b = appendString(w.b, name)
+	}
+	if response == "" {
+		response = "null"
+	}
+	w.b = append(w.b, `,"response":`...)
+	w.b = append(w.b, response...)
+	w.b = append(w.b, '}')
+}
+
+// media writes a part that is not text, by address or by content.
+func (w *writer) media(modality, mimeType, uri, content string) {
+	w.part()
+	w.others++
+	if data, ok := strings.CutPrefix(uri, "data:"); ok {
+		if head, body, found := strings.Cut(data, ","); found {
+			uri, content = "", body
+			if mimeType == "" {
+				mimeType, _, _ = strings.Cut(head, ";")
+			}
+		}
+	}
+	if modality == "" {
+		modality = modalityOf(mimeType)
+	}
+	if uri != "" {
+		w.b = append(w.b, `{"type":"uri"`...)
+	} else {
+		w.b = append(w.b, `{"type":"blob"`...)
+	}
+	for _, m := range [...]member{{"modality", modality}, {"mime_type", mimeType}, {"uri", uri}, {"content", content}} {
+		if m.value != "" {
+			w.b = append(w.b, ',')
+			w.b = appendString(w.b, m.key)
+			w.b = append(w.b, ':')
+			w.b = appendString(w.b, m.value)
+		}
+	}
+	w.b = append(w.b, '}')
+}
+
+func modalityOf(mimeType string) string {
+	kind, _, _ := strings.Cut(mimeType, "/")
+	switch kind {
+	case "image", "audio", "video":
+		return kind
+	case "":
+		return "image"
+	}
+	return "document"
+}
+
+func (w *writer) verbatim(part string) {
+	w.part()
+	w.others++
+	w.b = append(w.b, part...)
+}
+
+// decoded is the JSON that a JSON string holds, where that is an object or array; otherwise the value itself.
+func decoded(value string) string {
+	if plain, ok := jsonString(value); ok {
+		if t := strings.TrimSpace(plain); (strings.HasPrefix(t, "{") || strings.HasPrefix(t, "[")) && isJSON(t) {
+			return t
+		}
+		if plain == "" {
+			return ""
+		}
+	}
+	return value
+}
+
+// jsonOf is text as JSON: itself where it is an object or array, else a JSON string.
+func jsonOf(text string) string {
+	if t := strings.TrimSpace(text); (strings.HasPrefix(t, "{") || strings.HasPrefix(t, "[")) && isJSON(t) {
+		return t
+	}
+	return string(appendString(nil, text))
+}
+
+func canonicalRoleOf(role string) string {
+	switch strings.ToLower(role) {
+	case "model", "ai", "aimessage", "aimessagechunk", "bot", "chatbot", "messagerole.assistant":
+		return "assistant"
+	case "human", "humanmessage", "messagerole.user":
+		return "user"
+	case "systemmessage", "messagerole.system":
+		return "system"
+	case "function", "toolmessage", "functionmessage":
+		return "tool"
+	case "":
+		return "user"
+	}
+	return role
+}
+
+// aliasParts are types of parts that say in another way what a part of the conventions says.
+var aliasParts = map[string]bool{
+	"thinking": true, "redacted_thinking": true, "tool_use": true, "tool_result": true, "tool-call": true, "tool-result": true,
+	"image": true, "image_url": true, "image-url": true, "input_image": true, "binary": true, "file_data": true,
+	"input_text": true, "output_text": true, "input_audio": true, "audio-url": true, "video-url": true, "document-url": true,
+	"function_call": true, "function_call_output": true, "toolUse": true, "toolResult": true, "toolCall": true,
+	"function_result": true, "function_approval_request": false,
+}
+
+// messagesOf writes messages of any known shape in the newest one. role is whose they are where they do not say. ok is
+// false for what holds no message.
+func messagesOf(buf []byte, text, role string) (w writer, ok bool) {
+	w.b = buf[:0]
+	w.b = append(w.b, '[')
+	w.value(text, role)
+	w.b = append(w.b, ']')
+	return w, w.messages > 0
+}
+
+// most is how deep messages may be wrapped.
+const mostWrapped = 6
+
+// value writes the messages of a JSON value, or of text that is not JSON.
+func (w *writer) value(text, role string) {
+	w.depth++
+	defer func() { w.depth-- }()
+	trimmed := strings.TrimSpace(text)
+	if trimmed == "" || trimmed == "null" {
+		return
+	}
+	if w.depth > mostWrapped {
+		w.plainMessage(text, role)
+		return
+	}
+	switch trimmed[0] {
+	case '[':
+		if elements, ok := parseArray(trimmed); ok {
+			w.list(elements, role)
+			return
+		}
+	case '{':
+		if o, ok := parseObject(trimmed); ok {
+			w.object(o, trimmed, role)
+			return
+		}
+	case '"':
+		if plain, ok := jsonString(trimmed); ok {
+			w.value(plain, role)
+			return
+		}
+	}
+	w.plainMessage(text, role)
+}
+
+func (w *writer) plainMessage(text, role string) {
+	w.begin(role, "")
+	w.text(text)
+	w.end("")
+}
+
+// list writes the elements of an array: messages, or the parts of one message.
+func (w *writer) list(elements []string, role string) {
+	if len(elements) == 0 {
+		return
+	}
+	open := false
+	for _, element := range elements {
+		o, isObject := parseObject(element)
+		switch {
+		case isObject && isPart(o):
+			if !open {
+				w.begin(role, "")
+				open = true
+			}
+			w.partOf(o, element)
+			continue
+		case open:
+			w.end("")
+			open = false
+		}
+		if isObject {
+			w.object(o, element, role)
+		} else {
+			w.value(element, role)
+		}
+	}
+	if open {
+		w.end("")
+	}
+}
+
+// isPart tells a part, or a block of content, from a message.
+func isPart(o object) bool {
+	if o.get("role", "lc", "kwargs", "messages", "message") != "" {
+		return false
+	}
+	switch o.str("type") {
+	case "":
+		return o.get("text", "toolUse", "toolResult", "functionCall", "function_call", "functionResponse", "function_response",
+			"inlineData", "inline_data", "fileData", "file_data", "toolRequest", "toolResponse", "reasoningContent", "media") != "" &&
+			o.get("finish_reason", "content") == ""
+	case "message", "human", "ai", "system", "tool", "function", "function_call", "function_call_output", "reasoning",
+		"HumanMessage", "AIMessage", "SystemMessage", "ToolMessage", "generic":
+		// Items of the Responses API and LangChain's messages are not parts; a reasoning part has a content or text.
+		return o.str("type") == "reasoning" && o.get("content", "text") != "" && o.get("summary") == ""
+	}
+	return true
+}
+
+// wrappers are members by which inputs and outputs of frameworks wrap their messages, in order.
+var wrappers = []string{"messages", "contents", "input", "prompt", "output", "outputs", "inputs", "generations", "choices", "candidates", "response", "completion"}
+
+// object writes the messages of an object: a message, or something that holds messages.
+func (w *writer) object(o object, text, role string) {
+	if kwargs := o.at("kwargs"); kwargs != nil && o.get("lc", "id") != "" {
+		w.langChain(kwargs, o.get("id"), role)
+		return
+	}
+	switch kind := o.str("type"); kind {
+	case "human", "ai", "system", "tool", "function", "HumanMessage", "AIMessage", "SystemMessage", "ToolMessage", "AIMessageChunk":
+		if data := o.at("data"); data != nil {
+			o = data
+		}
+		if o.get("content", "tool_calls", "additional_kwargs") != "" {
+			w.message(o, kind)
+			return
+		}
+	case "function_call": // an item of the Responses API
+		if o.get("name") != "" {
+			w.begin("assistant", "")
+			w.toolCall(o.str("call_id", "id"), o.str("name"), o.get("arguments"))
+			w.end("")
+			return
+		}
+	case "function_call_output":
+		w.begin("tool", "")
+		w.toolResponse(o.str("call_id"), "", contentValue(o.get("output")))
+		w.end("")
+		return
+	case "reasoning":
+		w.begin("assistant", "")
+		w.reasoning(summaryOf(o))
+		w.end("")
+		return
+	}
+	if inner := o.at("message"); inner != nil { // a choice
+		w.choice(inner, o)
+		return
+	}
+	if o.get("role") != "" || isMessage(o) {
+		w.message(o, role)
+		return
+	}
+	if system := o.get("system", "system_instruction"); system != "" && o.get("messages", "prompt", "contents") != "" {
+		if plain, ok := jsonString(system); ok && plain != "" {
+			w.plainMessage(plain, "system")
+		}
+	}
+	for _, key := range wrappers {
+		if inner := o.get(key); inner != "" && inner != `""` && inner != "[]" {
+			w.value(inner, role)
+			return
+		}
+	}
+	if isPart(o) {
+		w.begin(role, "")
+		w.partOf(o, text)
+		w.end(o.str("finish_reason"))
+		return
+	}
+	if said := o.str("text", "output_text", "answer", "question", "query"); said != "" {
+		w.begin(role, "")
+		w.text(said)
+		w.end(o.str("finish_reason"))
+		return
+	}
+	w.plainMessage(text, role)
+}
+
+// isMessage tells whether an object without a role is a message nevertheless.
+func isMessage(o object) bool {
+	return o.get("parts") != "" || o.get("tool_calls") != "" || o.get("content") != "" && o.get("messages") == ""
+}
+
+func summaryOf(o object) string {
+	elements, _ := parseArray(o.get("summary", "content"))
+	var texts []string
+	for _, element := range elements {
+		if inner, ok := parseObject(element); ok {
+			texts = append(texts, inner.plain("text"))
+		}
+	}
+	return strings.Join(texts, "\n")
+}
+
+// choice writes the message of a choice, with the reason why it ended.
+func (w *writer) choice(message, outer object) {
+	if message.get("finish_reason") == "" {
+		if finish := outer.get("finish_reason", "finishReason"); finish != "" {
+			message = append(message, member{"finish_reason", finish})
+		}
+	}
+	w.message(message, "assistant")
+}
+
+// langChain writes a message that LangChain has serialised: {lc, type, id: [..., "AIMessage"], kwargs}.
+func (w *writer) langChain(kwargs object, id, role string) {
+	if path, ok := parseArray(id); ok && len(path) > 0 {
+		if class, ok := jsonString(path[len(path)-1]); ok {
+			role = strings.TrimSuffix(strings.TrimSuffix(class, "Chunk"), "Message")
+		}
+	}
+	if role == "Chat" {
+		role = kwargs.str("role")
+	}
+	w.message(kwargs, strings.ToLower(role))
+}
+
+// message writes one message of any shape.
+func (w *writer) message(o object, role string) {
+	if said := o.str("role"); said != "" {
+		role = said
+	}
+	canonical := canonicalRoleOf(role)
+	w.begin(canonical, o.str("name"))
+	if reasoning := o.plain("reasoning_content", "reasoning", "thinking"); reasoning != "" && !isContainer(reasoning) {
+		w.reasoning(reasoning)
+	}
+	before := w.parts
+	callID := o.str("tool_call_id", "toolCallId")
+	switch content := o.get("parts", "content", "contents", "text"); {
+	case canonical == "tool" && (callID != "" || o.get("parts") == ""):
+		if !w.toolContent(content) {
+			w.toolResponse(callID, "", contentValue(content))
+		}
+	default:
+		w.content(content)
+	}
+	w.calls(o, before)
+	if refusal := o.str("refusal"); refusal != "" {
+		w.text(refusal)
+	}
+	w.end(o.str("finish_reason", "finishReason", "stop_reason"))
+}
+
+func isContainer(s string) bool { return s != "" && (s[0] == '{' || s[0] == '[') }
+
+// toolContent writes the content of a tool's message where its blocks are results in themselves.
+func (w *writer) toolContent(content string) bool {
+	elements, ok := parseArray(content)
+	if !ok {
+		return false
+	}
+	for _, element := range elements {
+		o, isObject := parseObject(element)
+		if !isObject {
+			return false
+		}
+		switch o.str("type") {
+		case "tool_result", "tool-result", "tool_call_response", "toolResult":
+		default:
+			if o.get("toolResult", "functionResponse", "function_response", "toolResponse") == "" {
+				return false
+			}
+		}
+	}
+	w.content(content)
+	return len(elements) > 0
+}
+
+// content writes the content of a message: text, or blocks.
+func (w *writer) content(content string) {
+	if content == "" || content == `""` {
+		return
+	}
+	if elements, ok := parseArray(content); ok {
+		for _, element := range elements {
+			if o, isObject := parseObject(element); isObject {
+				w.partOf(o, element)
+			} else if element != "null" {
+				w.jsonText(element)
+			}
+		}
+		return
+	}
+	if o, ok := parseObject(content); ok && isPart(o) {
+		w.partOf(o, content)
+		return
+	}
+	w.jsonText(content)
+}
+
+// calls writes the calls that stand beside the content, unless they stand in it too.
+func (w *writer) calls(o object, _ int) {
+	calls := o.get("tool_calls", "toolCalls")
+	if calls == "" || calls == "[]" {
+		if extra := o.at("additional_kwargs"); extra != nil {
+			calls = extra.get("tool_calls")
+		}
+	}
+	elements, _ := parseArray(calls)
+	for _, element := range elements {
+		call, ok := parseObject(element)
+		if !ok {
+			continue
+		}
+		id := call.str("id", "toolCallId", "call_id")
+		if id != "" && w.hasID(id) {
+			continue
+		}
+		w.call(call, id)
+	}
+	if function := o.at("function_call"); function != nil && len(elements) == 0 {
+		w.toolCall("", function.str("name"), function.get("arguments"))
+	}
+}
+
+func (w *writer) call(call object, id string) {
+	if function := call.at("function"); function != nil {
+		w.toolCall(id, function.str("name"), function.get("arguments"))
+		return
+	}
+	w.toolCall(id, call.str("name", "toolName"), call.get("arguments", "args", "input", "parameters"))
+}
+
+// hasID tells whether a part of the open message has the id.
+func (w *writer) hasID(id string) bool {
+	quoted := string(appendString([]byte(`"id":`), id))
+	return strings.Contains(string(w.b[w.roleAt:]), quoted)
+}
+
+// contentValue is a tool's result as JSON: a list of one text is that text.
+func contentValue(content string) string {
+	elements, ok := parseArray(content)
+	if !ok {
+		if o, isObject := parseObject(content); isObject && o.get("value") != "" && len(o) <= 3 && o.str("type") != "" {
+			return o.get("value") // the AI SDK's {type: json | text, value}
+		}
+		return content
+	}
+	var texts []string
+	for _, element := range elements {
+		o, isObject := parseObject(element)
+		if !isObject {
+			return content
+		}
+		switch {
+		case len(o) == 1 && o.get("json") != "" && len(elements) == 1:
+			return o.get("json")
+		case o.get("text") != "" && (o.str("type") == "text" || o.str("type") == "" || o.str("type") == "output_text"):
+			texts = append(texts, o.plain("text"))
+		default:
+			return content
+		}
+	}
+	if len(texts) == 0 {
+		return content
+	}
+	return string(appendString(nil, strings.Join(texts, "\n")))
+}
+
+// partOf writes a part or block of any shape.
+func (w *writer) partOf(o object, raw string) { //nolint:gocyclo // one flat switch over the shapes there are
+	switch o.str("type") {
+	case "text", "input_text", "output_text":
+		switch {
+		case o.str("type") == "text" && o.get("content") != "" && o.get("text") == "":
+			w.verbatim(raw)
+		default:
+			w.jsonText(o.get("text", "content"))
+		}
+	case "reasoning":
+		if o.get("content") != "" && o.get("text") == "" {
+			w.verbatim(raw)
+		} else {
+			w.reasoning(o.plain("text", "content"))
+		}
+	case "thinking":
+		w.reasoning(o.plain("thinking", "content", "text"))
+	case "redacted_thinking":
+		w.reasoning("")
+		w.lossy = true
+	case "tool_call":
+		w.toolCallPart(o, raw)
+	case "tool_use", "tool-call", "toolUse", "toolCall", "function_call":
+		if function := o.at("function"); function != nil {
+			w.call(o, o.str("id"))
+			return
+		}
+		w.toolCall(o.str("id", "toolCallId", "call_id", "tool_call_id"), o.str("name", "toolName"), o.get("input", "args", "arguments"))
+	case "tool_call_response", "tool_result", "tool-result", "toolResult", "function_result", "function_call_output":
+		w.toolResult(o, raw)
+	case "image_url", "image-url", "input_image", "image":
+		w.image(o, raw)
+	case "binary", "blob":
+		if o.str("type") == "blob" && o.get("content") != "" {
+			w.verbatim(raw)
+			return
+		}
+		w.media("", o.str("media_type", "mime_type", "mimeType", "mediaType"), "", o.str("content", "data"))
+	case "file_data":
+		w.media("", o.str("mime_type", "mimeType"), o.str("uri", "file_uri", "fileUri"), "")
+	case "audio-url":
+		w.media("audio", o.str("media_type"), o.str("url"), "")
+	case "video-url":
+		w.media("video", o.str("media_type"), o.str("url"), "")
+	case "document-url":
+		w.media("document", o.str("media_type"), o.str("url"), "")
+	case "input_audio":
+		audio := o.at("input_audio")
+		w.media("audio", mimeOf("audio", audio.str("format")), "", audio.str("data"))
+	case "file":
+		if o.get("data", "url") != "" && o.get("file_id") == "" { // the AI SDK's
+			w.file(o)
+			return
+		}
+		w.verbatim(raw)
+	case "":
+		w.untyped(o, raw)
+	default:
+		w.verbatim(raw)
+	}
+}
+
+func mimeOf(modality, format string) string {
+	if format == "" {
+		return ""
+	}
+	return modality + "/" + format
+}
+
+func (w *writer) file(o object) {
+	data := o.str("data", "url")
+	mediaType := o.str("mediaType", "mimeType")
+	if strings.Contains(data, "://") {
+		w.media("", mediaType, data, "")
+		return
+	}
+	if strings.HasPrefix(data, "data:") {
+		w.media("", mediaType, data, "")
+		return
+	}
+	w.media("", mediaType, "", data)
+}
+
+func (w *writer) toolCallPart(o object, raw string) {
+	switch {
+	case o.get("name") != "" && o.get("args", "input") == "" && o.get("function") == "":
+		w.verbatim(raw)
+	case o.get("function") != "":
+		w.call(o, o.str("id"))
+	default:
+		w.toolCall(o.str("id", "tool_call_id"), o.str("name"), o.get("args", "input", "arguments"))
+	}
+}
+
+func (w *writer) toolResult(o object, raw string) {
+	kind := o.str("type")
+	if kind == "tool_call_response" && o.get("response") != "" && o.get("result") == "" {
+		w.part()
+		w.results++
+		w.b = append(w.b, raw...)
+		return
+	}
+	id := o.str("id", "tool_use_id", "toolCallId", "call_id", "tool_call_id", "toolUseId")
+	if kind == "tool_result" || kind == "tool-result" {
+		id = o.str("tool_use_id", "toolCallId", "tool_call_id", "id")
+	}
+	response := contentValue(o.get("result", "response", "output", "content"))
+	w.toolResponse(id, o.str("name", "toolName"), response)
+}
+
+func (w *writer) image(o object, raw string) {
+	if source := o.at("source"); source != nil { // Anthropic
+		w.media("image", source.str("media_type"), source.str("url"), source.str("data"))
+		return
+	}
+	if url := o.at("image_url"); url != nil { // OpenAI
+		w.media("image", "", url.str("url"), "")
+		return
+	}
+	address := o.str("image_url", "url", "image", "data")
+	mediaType := o.str("media_type", "mediaType", "mimeType")
+	switch {
+	case address == "":
+		w.verbatim(raw)
+	case strings.Contains(address, "://") || strings.HasPrefix(address, "data:"):
+		w.media("image", mediaType, address, "")
+	default:
+		w.media("image", mediaType, "", address)
+	}
+}
+
+// untyped writes the blocks that are told apart by their only member: Gemini's, Bedrock's and Genkit's.
+func (w *writer) untyped(o object, raw string) {
+	if call := o.at("functionCall", "function_call"); call != nil {
+		w.toolCall(call.str("id"), call.str("name"), call.get("args", "arguments"))
+		return
+	}
+	if result := o.at("functionResponse", "function_response"); result != nil {
+		response := result.get("response")
+		if inner, ok := parseObject(response); ok && len(inner) == 1 && inner.get("result", "output") != "" {
+			response = inner.get("result", "output")
+		}
+		w.toolResponse(result.str("id"), result.str("name"), response)
+		return
+	}
+	if call := o.at("toolUse"); call != nil {
+		w.toolCall(call.str("toolUseId"), call.str("name"), call.get("input"))
+		return
+	}
+	if result := o.at("toolResult"); result != nil {
+		w.toolResponse(result.str("toolUseId"), "", contentValue(result.get("content")))
+		return
+	}
+	if call := o.at("toolRequest"); call != nil {
+		w.toolCall(call.str("ref"), call.str("name"), call.get("input"))
+		return
+	}
+	if result := o.at("toolResponse"); result != nil {
+		w.toolResponse(result.str("ref"), result.str("name"), result.get("output"))
+		return
+	}
+	if content := o.at("reasoningContent"); content != nil {
+		w.reasoning(content.at("reasoningText").str("text"))
+		return
+	}
+	if data := o.at("inlineData", "inline_data"); data != nil {
+		w.media("", data.str("mimeType", "mime_type"), "", data.str("data"))
+		return
+	}
+	if data := o.at("fileData", "file_data"); data != nil {
+		w.media("", data.str("mimeType", "mime_type"), data.str("fileUri", "file_uri"), "")
+		return
+	}
+	if media := o.at("media"); media != nil {
+		w.media("", media.str("contentType"), media.str("url"), "")
+		return
+	}
+	if said := o.get("text"); said != "" {
+		if o.get("thought") == "true" {
+			w.reasoning(o.plain("text"))
+			return
+		}
+		w.jsonText(said)
+		return
+	}
+	if said := o.get("content"); said != "" && said[0] == '"' {
+		w.jsonText(said)
+		return
+	}
+	w.verbatim(raw)
+}

@@ -1,0 +1,57 @@
+package genaisemconvprocessor
+
+import (
+	"context"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/consumer"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+	"go.opentelemetry.io/collector/processor"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/looptrace/looptrace/components/genaisemconvprocessor/internal/metadata"
+)
+
+type mappingProcessor struct {
+	component.StartFunc
+	next      consumer.Traces
+	mapper    *Mapper
+	telemetry *metadata.TelemetryBuilder
+	// counted holds the option that names each dialect, so that none is made for each batch.
+	counted [dialectCount]metric.MeasurementOption
+}
+
+func newProcessor(set processor.Settings, cfg *Config, next consumer.Traces) (*mappingProcessor, error) {
+	telemetry, err := metadata.NewTelemetryBuilder(set.TelemetrySettings)
+	if err != nil {
+		return nil, err
+	}
+	p := &mappingProcessor{next: next, mapper: NewMapper(cfg), telemetry: telemetry}
+	for id := range p.counted {
+		p.counted[id] = metric.WithAttributeSet(attribute.NewSet(attribute.String("dialect", dialects[id].name)))
+	}
+	return p, nil
+}
+
+// Capabilities says that attributes are added.
+func (p *mappingProcessor) Capabilities() consumer.Capabilities {
+	return consumer.Capabilities{MutatesData: true}
+}
+
+// Shutdown ends the processor's telemetry.
+func (p *mappingProcessor) Shutdown(context.Context) error {
+	p.telemetry.Shutdown()
+	return nil
+}
+
+// ConsumeTraces maps spans where they stand and hands them on.
+func (p *mappingProcessor) ConsumeTraces(ctx context.Context, traces ptrace.Traces) error {
+	counts := p.mapper.Map(traces)
+	for id, n := range counts {
+		if n > 0 {
+			p.telemetry.GenaisemconvSpans.Add(ctx, n, p.counted[id])
+		}
+	}
+	return p.next.ConsumeTraces(ctx, traces)
+}
