@@ -109,7 +109,7 @@ const listedColumns = `project_id, run_id, span_id, version, parent_span_id, sta
 	session_id, conversation_id, user_id, environment, release, prompt_id, prompt_name, prompt_version,
 	tags, finish_reasons,
 	input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens,
-	cost_usd, cost_source, time_to_first_token, input_preview, output_preview,
+	cost_usd, cost_source, price_version, time_to_first_token, input_preview, output_preview,
 	substring(inputs, 1, 2049) AS inputs, substring(outputs, 1, 2049) AS outputs,
 	substring(tool_arguments, 1, 2049) AS tool_arguments, substring(tool_result, 1, 2049) AS tool_result`
 

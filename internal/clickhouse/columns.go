@@ -132,6 +132,7 @@ func spanColumns() []column[runmodel.Span] {
 		count("reasoning_tokens", func(s *runmodel.Span) *int64 { return s.ReasoningTokens }),
 		amount("cost_usd", func(s *runmodel.Span) *float64 { return s.CostUSD }),
 		word("cost_source", func(s *runmodel.Span) string { return s.CostSource }),
+		word("price_version", func(s *runmodel.Span) string { return s.PriceVersion }),
 		amount("time_to_first_token", func(s *runmodel.Span) *float64 { return s.TimeToFirstToken }),
 		str("input_preview", func(s *runmodel.Span) string { return s.InputPreview }),
 		str("output_preview", func(s *runmodel.Span) string { return s.OutputPreview }),

@@ -124,8 +124,7 @@ func (s *Span) overlay(v *Span) {
 	overlay(&s.CacheReadTokens, v.CacheReadTokens)
 	overlay(&s.CacheWriteTokens, v.CacheWriteTokens)
 	overlay(&s.ReasoningTokens, v.ReasoningTokens)
-	overlay(&s.CostUSD, v.CostUSD)
-	overlay(&s.CostSource, v.CostSource)
+	s.overlayCost(v)
 	overlay(&s.TimeToFirstToken, v.TimeToFirstToken)
 	overlay(&s.InputPreview, v.InputPreview)
 	overlay(&s.OutputPreview, v.OutputPreview)
@@ -167,7 +166,8 @@ func Totals(versions []Span) Run {
 		SpanCount:     uint64(len(spans)),
 		FirstReceived: firstReceived(versions),
 	}
-	countsUsage, countsCost := CountsUsage(spans), CountsCost(spans)
+	countsUsage := CountsUsage(spans)
+	countsCost := CountsCost(spans, countsUsage)
 	var lastEnd time.Time
 	lastOutput := time.Time{}
 	outputGiven := run.OutputPreview != ""
@@ -261,14 +261,11 @@ func rootIndex(spans []Span) int {
 // CountsUsage tells for each folded span of a run whether its tokens count towards the run's. Calls of models
 // count. What an agent, a workflow or another span states is the sum of what its descendants used, so it
 // counts only where no descendant and no ancestor of it counts already.
-func CountsUsage(spans []Span) []bool { return counted(spans, (*Span).HasUsage) }
-
-// CountsCost is CountsUsage for the cost, which a client may state on other spans than the tokens.
-func CountsCost(spans []Span) []bool {
-	return counted(spans, func(s *Span) bool { return s.CostUSD != nil })
+func CountsUsage(spans []Span) []bool {
+	return counted(spans, func(i int) bool { return spans[i].HasUsage() })
 }
 
-func counted(spans []Span, carries func(*Span) bool) []bool {
+func counted(spans []Span, carries func(int) bool) []bool {
 	counts := make([]bool, len(spans))
 	index := make(map[uint64]int, len(spans))
 	for i := range spans {
@@ -292,14 +289,14 @@ func counted(spans []Span, carries func(*Span) bool) []bool {
 		return (kind == KindLLM || kind == KindEmbedding || kind == KindReranker) && s.Operation != "fetch_response"
 	}
 	for i := range spans {
-		if s := &spans[i]; isCall(s) && carries(s) {
+		if s := &spans[i]; isCall(s) && carries(i) {
 			mark(i)
 		}
 	}
 	// In start order an ancestor comes before its descendants, so the outermost roll-up is the one that counts.
 	for i := range spans {
 		s := &spans[i]
-		if counts[i] || below[i] || isCall(s) || s.Operation == "fetch_response" || !carries(s) {
+		if counts[i] || below[i] || isCall(s) || s.Operation == "fetch_response" || !carries(i) {
 			continue
 		}
 		if !hasCountedAncestor(spans, index, counts, i) {
@@ -349,12 +346,6 @@ func add[T int64 | float64](total **T, value *T) {
 	}
 	*total = &sum
 }
-
-// Where a cost comes from, as the API names it.
-const (
-	CostSent     = "sent"
-	CostComputed = "computed"
-)
 
 type versionKey struct{ span, version uint64 }
 

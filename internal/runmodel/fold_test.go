@@ -25,6 +25,9 @@ func TestOverlayCoversEveryField(t *testing.T) {
 		}
 		older := Span{SpanID: 1, Version: 1}
 		newer := Span{SpanID: 1, Version: 2}
+		if field.Name == "CostSource" || field.Name == "PriceVersion" {
+			newer.CostUSD = new(float64) // without a cost they say nothing
+		}
 		value := reflect.ValueOf(&newer).Elem().Field(i)
 		switch field.Type.Kind() {
 		case reflect.String:

@@ -202,6 +202,8 @@ var stringFields = map[string]func(*Span) *string{
 	KeyErrorType:         func(s *Span) *string { return &s.ErrorType },
 	KeyToolCallArguments: func(s *Span) *string { return &s.ToolArguments },
 	KeyToolCallResult:    func(s *Span) *string { return &s.ToolResult },
+	KeyCostSource:        func(s *Span) *string { return &s.CostSource },
+	KeyPriceVersion:      func(s *Span) *string { return &s.PriceVersion },
 }
 
 var intFields = map[string]func(*Span) **int64{
@@ -225,6 +227,7 @@ func (r *Rows) setAttributes(s *Span, attributes pcommon.Map) {
 			setKey(&s.AttributesJSON, key, valueJSON(value))
 		}
 	}
+	s.settleCost()
 }
 
 func setKey(m *map[string]string, key, value string) {
@@ -249,10 +252,7 @@ func (r *Rows) setField(s *Span, key string, value pcommon.Value) bool {
 	case KeyFinishReasons:
 		return setStrings(&s.FinishReasons, value)
 	case KeyCostUSD:
-		if !setNumber(&s.CostUSD, value) {
-			return false
-		}
-		s.CostSource = CostSent
+		return setNumber(&s.CostUSD, value)
 	case KeyTimeToFirstChunk:
 		return setNumber(&s.TimeToFirstToken, value)
 	case KeyInputMessages:
@@ -541,5 +541,5 @@ func (s *Span) RestoreAttributes() map[string]any {
 // under names of their own.
 var restoredElsewhere = map[string]bool{
 	KeyKind: true, KeyStatus: true, KeyInputs: true, KeyOutputs: true, KeyPromptID: true,
-	KeyToolCallArguments: true, KeyToolCallResult: true,
+	KeyToolCallArguments: true, KeyToolCallResult: true, KeyCostSource: true, KeyPriceVersion: true,
 }

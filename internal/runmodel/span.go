@@ -62,8 +62,11 @@ type Span struct {
 	CacheWriteTokens *int64 `ch:"cache_write_tokens"`
 	ReasoningTokens  *int64 `ch:"reasoning_tokens"`
 
-	CostUSD    *float64 `ch:"cost_usd"`
-	CostSource string   `ch:"cost_source"`
+	CostUSD *float64 `ch:"cost_usd"`
+	// CostSource is CostSent or CostComputed, or empty where there is no cost.
+	CostSource string `ch:"cost_source"`
+	// PriceVersion names the prices of a computed cost, as KeyPriceVersion does.
+	PriceVersion string `ch:"price_version"`
 	// TimeToFirstToken is in seconds.
 	TimeToFirstToken *float64 `ch:"time_to_first_token"`
 

@@ -1,0 +1,276 @@
+package genaicostprocessor
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/component/componentstatus"
+	"go.opentelemetry.io/collector/consumer"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+	"go.opentelemetry.io/collector/processor"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/looptrace/looptrace/components/genaicostprocessor/internal/metadata"
+	"github.com/looptrace/looptrace/internal/prices"
+	"github.com/looptrace/looptrace/internal/runmodel"
+)
+
+type costProcessor struct {
+	cfg       *Config
+	settings  processor.Settings
+	next      consumer.Traces
+	telemetry *metadata.TelemetryBuilder
+	unpriced  modelNames
+
+	overrides *overrides // nil where no database is configured
+	stop      context.CancelFunc
+	loop      sync.WaitGroup
+}
+
+func newProcessor(set processor.Settings, cfg *Config, next consumer.Traces) (*costProcessor, error) {
+	telemetry, err := metadata.NewTelemetryBuilder(set.TelemetrySettings)
+	if err != nil {
+		return nil, err
+	}
+	return &costProcessor{cfg: cfg, settings: set, next: next, telemetry: telemetry}, nil
+}
+
+// Capabilities says that spans are changed.
+func (p *costProcessor) Capabilities() consumer.Capabilities {
+	return consumer.Capabilities{MutatesData: true}
+}
+
+// Start reads the prices of projects' own, and succeeds while PostgreSQL is away.
+func (p *costProcessor) Start(ctx context.Context, host component.Host) error {
+	if p.cfg.DatabaseURL == "" {
+		return nil
+	}
+	connection, err := pgx.ParseConfig(string(p.cfg.DatabaseURL))
+	if err != nil {
+		// pgx's message carries the address, its password masked.
+		return fmt.Errorf("parse the PostgreSQL address: %w", err)
+	}
+	connection.RuntimeParams["application_name"] = "looptrace"
+	p.overrides = &overrides{
+		connection: connection, refresh: p.cfg.RefreshInterval, logger: p.settings.Logger, telemetry: p.telemetry,
+		report: func(unread error) { reportStatus(host, unread) }, read: make(chan struct{}),
+	}
+	if err := p.telemetry.RegisterGenaicostOverridesCallback(p.observeOverrides); err != nil {
+		return err
+	}
+	// What runs from here on ends with Shutdown, not with Start's context.
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+	p.stop = stop
+	p.loop.Go(func() { p.overrides.run(running) })
+	select {
+	case <-p.overrides.read:
+	case <-time.After(startTimeout):
+	case <-ctx.Done():
+	}
+	return nil
+}
+
+// attributeReady is a boolean attribute of an error that is told as a component's status: whether the component does
+// its work all the same.
+const attributeReady = "looptrace.ready"
+
+// reportStatus tells whether the prices are known. Where they are not, spans are stored all the same.
+func reportStatus(host component.Host, unread error) {
+	if unread == nil {
+		componentstatus.ReportStatus(host, componentstatus.NewEvent(componentstatus.StatusOK))
+		return
+	}
+	attributes := pcommon.NewMap()
+	attributes.PutBool(attributeReady, true)
+	componentstatus.ReportStatus(host, componentstatus.NewEvent(componentstatus.StatusRecoverableError,
+		componentstatus.WithError(unread), componentstatus.WithAttributes(attributes)))
+}
+
+func (p *costProcessor) observeOverrides(_ context.Context, observer metric.Int64Observer) error {
+	if k := p.overrides.known.Load(); k != nil {
+		observer.Observe(int64(k.count))
+	}
+	return nil
+}
+
+// Shutdown ends what Start started.
+func (p *costProcessor) Shutdown(context.Context) error {
+	p.telemetry.Shutdown()
+	if p.stop != nil {
+		p.stop()
+		p.loop.Wait()
+	}
+	return nil
+}
+
+// ConsumeTraces prices spans and hands them on.
+func (p *costProcessor) ConsumeTraces(ctx context.Context, traces ptrace.Traces) error {
+	var count outcomes
+	for _, rs := range traces.ResourceSpans().All() {
+		matcher := p.matcherFor(rs.Resource())
+		for _, ss := range rs.ScopeSpans().All() {
+			for _, span := range ss.Spans().All() {
+				outcome := price(span, matcher)
+				count[outcome]++
+				if outcome == outcomeUnpriced {
+					p.telemetry.GenaicostUnpricedSpans.Add(ctx, 1, p.unpriced.option(modelOf(span)))
+				}
+			}
+		}
+	}
+	count.add(ctx, p.telemetry)
+	return p.next.ConsumeTraces(ctx, traces)
+}
+
+// matcherFor returns the prices that hold for a resource's project, or nil where they are not known: a project may have
+// prices of its own that have never been read, and a cost by the table would then be wrong.
+func (p *costProcessor) matcherFor(resource pcommon.Resource) *prices.Matcher {
+	project, ok := resource.Attributes().Get(runmodel.KeyProjectID)
+	if p.overrides == nil || !ok || project.Type() != pcommon.ValueTypeStr {
+		return prices.Default().Matcher()
+	}
+	matcher, known := p.overrides.matcher(project.Str())
+	if !known {
+		return nil
+	}
+	return matcher
+}
+
+// keyCacheWrite1h are the names for tokens that were written to a cache for an hour; the conventions have none.
+const keyCacheWrite1h = "gen_ai.usage.cache_creation.ephemeral_1h_input_tokens"
+
+// price sets a span's cost and where it is from.
+func price(span ptrace.Span, matcher *prices.Matcher) outcome {
+	attributes := span.Attributes()
+	var call prices.Call
+	var hasTokens, hasCost, computed, notCounted, leftover bool
+	for key, value := range attributes.All() {
+		switch key {
+		case runmodel.KeyInputTokens:
+			hasTokens = setCount(&call.Input, value) || hasTokens
+		case runmodel.KeyOutputTokens:
+			hasTokens = setCount(&call.Output, value) || hasTokens
+		case runmodel.KeyCacheReadTokens:
+			hasTokens = setCount(&call.CacheRead, value) || hasTokens
+		case runmodel.KeyCacheWriteTokens:
+			hasTokens = setCount(&call.CacheWrite, value) || hasTokens
+		case runmodel.KeyReasoningTokens:
+			hasTokens = setCount(&call.Reasoning, value) || hasTokens
+		case keyCacheWrite1h:
+			setCount(&call.CacheWrite1h, value)
+		case runmodel.KeyProviderName:
+			call.Provider = text(value)
+		case runmodel.KeyRequestModel:
+			call.RequestModel = text(value)
+		case runmodel.KeyResponseModel:
+			call.ResponseModel = text(value)
+		case runmodel.KeyCostUSD:
+			hasCost = isAmount(value)
+		case runmodel.KeyCostSource:
+			leftover = true
+			computed = text(value) == runmodel.CostComputed
+		case runmodel.KeyPriceVersion:
+			leftover = true
+		case runmodel.KeyUsageCounted:
+			notCounted = value.Type() == pcommon.ValueTypeBool && !value.Bool()
+		}
+	}
+	switch {
+	case hasCost && computed:
+		return outcomeComputed // by an instance of this processor before this one
+	case hasCost:
+		attributes.PutStr(runmodel.KeyCostSource, runmodel.CostSent)
+		return outcomeSent
+	}
+	if leftover { // it belongs to no cost
+		attributes.Remove(runmodel.KeyCostSource)
+		attributes.Remove(runmodel.KeyPriceVersion)
+	}
+	switch {
+	case !hasTokens:
+		return outcomeNone
+	case notCounted:
+		return outcomeNotCounted
+	case matcher == nil:
+		return outcomeOverridesUnread
+	}
+	call.Start = startOf(span)
+	found := matcher.Price(&call)
+	if found == nil {
+		return outcomeUnpriced
+	}
+	attributes.PutDouble(runmodel.KeyCostUSD, found.Cost(call.Usage))
+	attributes.PutStr(runmodel.KeyCostSource, runmodel.CostComputed)
+	attributes.PutStr(runmodel.KeyPriceVersion, found.Version)
+	return outcomeComputed
+}
+
+// startOf returns when a call began, else when it ended, else now.
+func startOf(span ptrace.Span) time.Time {
+	switch {
+	case span.StartTimestamp() != 0:
+		return span.StartTimestamp().AsTime()
+	case span.EndTimestamp() != 0:
+		return span.EndTimestamp().AsTime()
+	}
+	return time.Now()
+}
+
+func text(value pcommon.Value) string {
+	if value.Type() != pcommon.ValueTypeStr {
+		return ""
+	}
+	return value.Str()
+}
+
+// setCount takes a count as the store does: a whole number that is not negative.
+func setCount(count *int64, value pcommon.Value) bool {
+	var n int64
+	switch value.Type() {
+	case pcommon.ValueTypeInt:
+		n = value.Int()
+	case pcommon.ValueTypeDouble:
+		if n = int64(value.Double()); float64(n) != value.Double() {
+			return false
+		}
+	default:
+		return false
+	}
+	if n < 0 {
+		return false
+	}
+	*count = n
+	return true
+}
+
+// isAmount tells whether the store will take the value as a cost.
+func isAmount(value pcommon.Value) bool {
+	switch value.Type() {
+	case pcommon.ValueTypeInt:
+		return value.Int() >= 0
+	case pcommon.ValueTypeDouble:
+		return value.Double() >= 0 && !math.IsInf(value.Double(), 0) // a comparison with NaN is false
+	default:
+		return false
+	}
+}
+
+func modelOf(span ptrace.Span) string {
+	for _, key := range []string{runmodel.KeyResponseModel, runmodel.KeyRequestModel} {
+		if value, ok := span.Attributes().Get(key); ok && text(value) != "" {
+			return text(value)
+		}
+	}
+	return ""
+}
+
+func option(key, value string) metric.MeasurementOption {
+	return metric.WithAttributeSet(attribute.NewSet(attribute.String(key, value)))
+}

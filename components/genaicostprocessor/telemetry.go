@@ -1,0 +1,89 @@
+package genaicostprocessor
+
+import (
+	"context"
+	"strings"
+	"sync"
+
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/looptrace/looptrace/components/genaicostprocessor/internal/metadata"
+)
+
+var (
+	reloadDone   = option("outcome", "done")
+	reloadFailed = option("outcome", "failed")
+)
+
+// outcome is where a span's cost is from, or why it has none.
+type outcome int
+
+const (
+	outcomeNone outcome = iota // neither tokens nor a cost
+	outcomeSent
+	outcomeComputed
+	outcomeUnpriced
+	outcomeNotCounted
+	outcomeOverridesUnread
+	outcomeCount
+)
+
+var outcomeOptions = [outcomeCount]metric.MeasurementOption{
+	outcomeSent:            option("outcome", "sent"),
+	outcomeComputed:        option("outcome", "computed"),
+	outcomeUnpriced:        option("outcome", "unpriced"),
+	outcomeNotCounted:      option("outcome", "not_counted"),
+	outcomeOverridesUnread: option("outcome", "overrides_unread"),
+}
+
+// outcomes counts the spans of a batch.
+type outcomes [outcomeCount]int64
+
+func (o *outcomes) add(ctx context.Context, telemetry *metadata.TelemetryBuilder) {
+	for outcome, count := range o {
+		if count > 0 && outcomeOptions[outcome] != nil {
+			telemetry.GenaicostSpans.Add(ctx, count, outcomeOptions[outcome])
+		}
+	}
+}
+
+const (
+	// mostModels bounds the models that a metric tells apart: clients choose the names.
+	mostModels = 100
+	// longestModel bounds a model's name in a metric, in bytes.
+	longestModel = 100
+)
+
+var otherModel = option("model", "other")
+
+// modelNames are the models without a price that have been met, each with the attributes of its metric.
+type modelNames struct {
+	mu      sync.RWMutex
+	options map[string]metric.MeasurementOption
+}
+
+func (m *modelNames) option(model string) metric.MeasurementOption {
+	if len(model) > longestModel {
+		return otherModel
+	}
+	m.mu.RLock()
+	known, ok := m.options[model]
+	m.mu.RUnlock()
+	if ok {
+		return known
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if known, ok := m.options[model]; ok {
+		return known
+	}
+	if len(m.options) >= mostModels {
+		return otherModel
+	}
+	if m.options == nil {
+		m.options = map[string]metric.MeasurementOption{}
+	}
+	added := option("model", strings.ToValidUTF8(model, "�"))
+	m.options[strings.Clone(model)] = added
+	return added
+}

@@ -1,0 +1,51 @@
+package runmodel
+
+// Attributes of a span's cost, beside KeyCostUSD.
+const (
+	// KeyCostSource says where the cost comes from: CostSent or CostComputed.
+	KeyCostSource = "looptrace.cost_source"
+	// KeyPriceVersion names the prices that a computed cost was computed by: the day of the price table, or
+	// `project:` and the revision of a project's own price.
+	KeyPriceVersion = "looptrace.price_version"
+)
+
+// Where a cost comes from, as the API names it.
+const (
+	CostSent     = "sent"
+	CostComputed = "computed"
+	// CostWithdrawn stands in a version of a span that takes a computed cost back, since no price is known any more. It
+	// is never what a folded span says.
+	CostWithdrawn = "withdrawn"
+)
+
+// settleCost says of a cost that was not computed that the client sent it, and leaves no source without a cost.
+func (s *Span) settleCost() {
+	switch {
+	case s.CostUSD != nil && s.CostSource == CostComputed:
+	case s.CostUSD != nil:
+		s.CostSource, s.PriceVersion = CostSent, ""
+	case s.CostSource != CostWithdrawn:
+		s.CostSource, s.PriceVersion = "", ""
+	}
+}
+
+// overlayCost lays the cost of a newer version over s. A cost, its source and its prices go together, and a computed
+// cost, or that there is none, never replaces one that the client sent.
+func (s *Span) overlayCost(v *Span) {
+	switch {
+	case s.CostSource == CostSent && v.CostSource != CostSent:
+	case v.CostSource == CostWithdrawn:
+		s.CostUSD, s.CostSource, s.PriceVersion = nil, "", ""
+	case v.CostUSD != nil:
+		s.CostUSD, s.CostSource, s.PriceVersion = v.CostUSD, v.CostSource, v.PriceVersion
+	}
+}
+
+// CountsCost tells for each folded span of a run whether its cost counts towards the run's, given what CountsUsage says of
+// them. A computed cost is the price of the span's tokens, so it counts where they do. A cost that the client sent may
+// stand on other spans than the tokens, and is counted by the same rule among the spans that carry a cost.
+func CountsCost(spans []Span, countsUsage []bool) []bool {
+	return counted(spans, func(i int) bool {
+		return spans[i].CostUSD != nil && (spans[i].CostSource == CostSent || countsUsage[i])
+	})
+}

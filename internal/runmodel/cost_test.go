@@ -1,0 +1,142 @@
+package runmodel
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+)
+
+func usd(amount float64) *float64 { return &amount }
+
+func TestFoldOfCosts(t *testing.T) {
+	t.Parallel()
+	sent := Span{CostUSD: usd(1), CostSource: CostSent}
+	computed := Span{CostUSD: usd(2), CostSource: CostComputed, PriceVersion: "2026-08-22"}
+	repriced := Span{CostUSD: usd(3), CostSource: CostComputed, PriceVersion: "project:4"}
+	withdrawn := Span{CostSource: CostWithdrawn}
+	sentLater := Span{CostUSD: usd(5), CostSource: CostSent}
+	for name, test := range map[string]struct {
+		versions []Span
+		want     Span
+	}{
+		"nothing replaces a cost with none":   {[]Span{computed, {}}, computed},
+		"a computed cost is computed anew":    {[]Span{computed, repriced}, repriced},
+		"a computed cost is taken back":       {[]Span{computed, withdrawn}, Span{}},
+		"and computed once more":              {[]Span{computed, withdrawn, repriced}, repriced},
+		"what was sent wins over computed":    {[]Span{sent, computed}, sent},
+		"what is sent later wins":             {[]Span{computed, sent}, sent},
+		"what was sent is not taken back":     {[]Span{sent, withdrawn}, sent},
+		"the client may send another":         {[]Span{sent, sentLater}, sentLater},
+		"no trace of prices on what was sent": {[]Span{repriced, sentLater}, sentLater},
+	} {
+		versions := make([]Span, len(test.versions))
+		for i, v := range test.versions {
+			v.SpanID, v.Version = 1, uint64(i+1)
+			versions[len(versions)-1-i] = v // in any order
+		}
+		folded := Fold(versions)
+		require.Len(t, folded, 1, name)
+		got := Span{CostUSD: folded[0].CostUSD, CostSource: folded[0].CostSource, PriceVersion: folded[0].PriceVersion}
+		assert.Equal(t, test.want, got, name)
+	}
+}
+
+func TestCostFromAttributes(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		set  func(span ptrace.Span)
+		want Span
+	}{
+		"none": {func(ptrace.Span) {}, Span{}},
+		"sent": {func(span ptrace.Span) { span.Attributes().PutDouble(KeyCostUSD, 0.5) }, Span{CostUSD: usd(0.5), CostSource: CostSent}},
+		"sent by whoever names it otherwise": {func(span ptrace.Span) {
+			span.Attributes().PutStr(KeyCostSource, "guessed")
+			span.Attributes().PutStr(KeyPriceVersion, "x")
+			span.Attributes().PutDouble(KeyCostUSD, 0.5)
+		}, Span{CostUSD: usd(0.5), CostSource: CostSent}},
+		"computed": {func(span ptrace.Span) {
+			span.Attributes().PutDouble(KeyCostUSD, 0.5)
+			span.Attributes().PutStr(KeyCostSource, CostComputed)
+			span.Attributes().PutStr(KeyPriceVersion, "2026-08-22")
+		}, Span{CostUSD: usd(0.5), CostSource: CostComputed, PriceVersion: "2026-08-22"}},
+		"a source without a cost": {func(span ptrace.Span) {
+			span.Attributes().PutStr(KeyCostSource, CostComputed)
+			span.Attributes().PutStr(KeyPriceVersion, "x")
+		}, Span{}},
+		"a cost that is none": {func(span ptrace.Span) {
+			span.Attributes().PutDouble(KeyCostUSD, -1)
+			span.Attributes().PutStr(KeyCostSource, CostComputed)
+		}, Span{}},
+		"withdrawn": {func(span ptrace.Span) { span.Attributes().PutStr(KeyCostSource, CostWithdrawn) }, Span{CostSource: CostWithdrawn}},
+	} {
+		td := ptrace.NewTraces()
+		rs := td.ResourceSpans().AppendEmpty()
+		rs.Resource().Attributes().PutStr(KeyProjectID, "0198a1b2-0000-7000-8000-000000000001")
+		span := rs.ScopeSpans().AppendEmpty().Spans().AppendEmpty()
+		span.SetTraceID([16]byte{1})
+		span.SetSpanID([8]byte{2})
+		test.set(span)
+		var rows Rows
+		require.NoError(t, rows.Add(td))
+		got := Span{CostUSD: rows.Spans[0].CostUSD, CostSource: rows.Spans[0].CostSource, PriceVersion: rows.Spans[0].PriceVersion}
+		assert.Equal(t, test.want, got, name)
+	}
+}
+
+// The cost of a run is the sum over its spans that count: a computed one counts where its tokens do.
+func TestCostOfARun(t *testing.T) {
+	t.Parallel()
+	tokens := int64(10)
+	at := func(seconds int64) time.Time { return time.Unix(seconds, 0) }
+	agent := func(s Span) Span {
+		s.SpanID, s.Version, s.Kind, s.StartTime = 1, 1, KindAgent, at(1)
+		return s
+	}
+	call := func(id uint64, s Span) Span {
+		s.SpanID, s.Version, s.ParentSpanID, s.Kind, s.StartTime = id, id, 1, KindLLM, at(int64(id))
+		return s
+	}
+	for name, test := range map[string]struct {
+		spans  []Span
+		want   *float64
+		source string
+	}{
+		"computed on every call": {[]Span{
+			agent(Span{}),
+			call(2, Span{InputTokens: &tokens, CostUSD: usd(0.25), CostSource: CostComputed}),
+			call(3, Span{InputTokens: &tokens, CostUSD: usd(0.5), CostSource: CostComputed}),
+		}, usd(0.75), CostComputed},
+		"a roll-up's price is not paid again": {[]Span{
+			agent(Span{InputTokens: &tokens, CostUSD: usd(9), CostSource: CostComputed}),
+			call(2, Span{InputTokens: &tokens, CostUSD: usd(0.25), CostSource: CostComputed}),
+		}, usd(0.25), CostComputed},
+		"not even where the price of the call itself is unknown": {[]Span{
+			agent(Span{InputTokens: &tokens, CostUSD: usd(9), CostSource: CostComputed}),
+			call(2, Span{InputTokens: &tokens}),
+		}, nil, ""},
+		"where the agent alone knows": {[]Span{
+			agent(Span{InputTokens: &tokens, CostUSD: usd(9), CostSource: CostComputed}),
+			call(2, Span{}),
+		}, usd(9), CostComputed},
+		"the client's sum of an agent whose calls carry tokens only": {[]Span{
+			agent(Span{CostUSD: usd(9), CostSource: CostSent}),
+			call(2, Span{InputTokens: &tokens}),
+		}, usd(9), CostSent},
+		"sent by one call, computed for another": {[]Span{
+			agent(Span{}),
+			call(2, Span{InputTokens: &tokens, CostUSD: usd(0.25), CostSource: CostSent}),
+			call(3, Span{InputTokens: &tokens, CostUSD: usd(0.5), CostSource: CostComputed}),
+		}, usd(0.75), CostComputed},
+		"nothing is known": {[]Span{agent(Span{}), call(2, Span{InputTokens: &tokens})}, nil, ""},
+		"a call that is free": {[]Span{
+			agent(Span{}), call(2, Span{InputTokens: &tokens, CostUSD: usd(0), CostSource: CostComputed}),
+		}, usd(0), CostComputed},
+	} {
+		run := Totals(test.spans)
+		assert.Equal(t, test.want, run.CostUSD, name)
+		assert.Equal(t, test.source, run.CostSource, name)
+	}
+}
