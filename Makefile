@@ -83,6 +83,11 @@ generated-fresh: generate ## Fail when a generated file is stale
 test-go: engines collector _build/looptrace ## Run the Go tests on real ClickHouse, PostgreSQL and Kafka
 	$(GO) test -timeout 20m $$($(GO) list ./... | grep -v -e /_build/ -e /test/e2e -e /test/operations -e /test/faults -e '/test/bench$$')
 
+.PHONY: conformance
+conformance: ## Print dialect × field of what real instrumentations send: right, wrong, absent at source
+	@mkdir -p _build
+	@CONFORMANCE_REPORT=$(abspath _build/conformance.md) $(GO) test -count=1 ./test/conformance; status=$$?; cat _build/conformance.md; exit $$status
+
 .PHONY: test-ui
 test-ui: ui/node_modules/.package-lock.json ## Run the UI's unit tests
 	$(NPM) test --silent --prefix ui

@@ -1,0 +1,431 @@
+package conformance
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/looptrace/looptrace/internal/runmodel"
+)
+
+// The fields of the table, in its order.
+const (
+	fieldKind            = "kind"
+	fieldOperation       = "operation"
+	fieldProvider        = "provider"
+	fieldRequestModel    = "request_model"
+	fieldResponseModel   = "response_model"
+	fieldInput           = "input"
+	fieldOutput          = "output"
+	fieldSystem          = "system"
+	fieldTools           = "tool_definitions"
+	fieldToolName        = "tool_name"
+	fieldToolCallID      = "tool_call_id"
+	fieldToolArguments   = "tool_arguments"
+	fieldToolResult      = "tool_result"
+	fieldInputTokens     = "input_tokens"
+	fieldOutputTokens    = "output_tokens"
+	fieldCacheRead       = "cache_read_tokens"
+	fieldCacheWrite      = "cache_write_tokens"
+	fieldReasoningTokens = "reasoning_tokens"
+	fieldCounted         = "usage_counted"
+	fieldCost            = "cost"
+	fieldTTFT            = "ttft"
+	fieldFinish          = "finish_reasons"
+	fieldStatus          = "status"
+	fieldErrorType       = "error_type"
+	fieldErrorMessage    = "error_message"
+	fieldSession         = "session"
+	fieldConversation    = "conversation"
+	fieldUser            = "user"
+	fieldAgent           = "agent"
+	fieldPrompt          = "prompt"
+	fieldTags            = "tags"
+	fieldTotals          = "totals"
+)
+
+// got reads a field of a span; nil where the span does not have it.
+func (s recordedSpan) got(field string) any {
+	switch field {
+	case fieldKind:
+		return s.EffectiveKind()
+	case fieldOperation:
+		return text(s.Operation)
+	case fieldProvider:
+		return text(s.Provider)
+	case fieldRequestModel:
+		return text(s.RequestModel)
+	case fieldResponseModel:
+		return text(s.ResponseModel)
+	case fieldInput:
+		return s.contents.messages(s.InputMessageIDs)
+	case fieldOutput:
+		return s.contents.messages(s.OutputMessageIDs)
+	case fieldSystem:
+		// Instructions may stand apart or as a message of the system.
+		if apart := instructions(s.contents.value(s.InstructionsID)); apart != "" {
+			return apart
+		}
+		_, said := conversation(s.contents.messages(s.InputMessageIDs))
+		return text(said)
+	case fieldTools:
+		return s.contents.value(s.ToolDefinitionsID)
+	case fieldToolName:
+		return text(s.ToolName)
+	case fieldToolCallID:
+		return text(s.ToolCallID)
+	case fieldToolArguments:
+		return text(s.ToolArguments)
+	case fieldToolResult:
+		return text(s.ToolResult)
+	case fieldInputTokens:
+		return count(s.InputTokens)
+	case fieldOutputTokens:
+		return count(s.OutputTokens)
+	case fieldCacheRead:
+		return count(s.CacheReadTokens)
+	case fieldCacheWrite:
+		return count(s.CacheWriteTokens)
+	case fieldReasoningTokens:
+		return count(s.ReasoningTokens)
+	case fieldCounted:
+		return s.counted
+	case fieldCost:
+		return count(s.CostUSD)
+	case fieldTTFT:
+		return count(s.TimeToFirstToken)
+	case fieldFinish:
+		if len(s.FinishReasons) == 0 {
+			return nil
+		}
+		return s.FinishReasons
+	case fieldStatus:
+		return s.EffectiveStatus()
+	case fieldErrorType:
+		return text(s.ErrorType)
+	case fieldErrorMessage:
+		return text(s.ErrorMessage)
+	case fieldSession:
+		return text(s.SessionID)
+	case fieldConversation:
+		return text(s.ConversationID)
+	case fieldUser:
+		return text(s.UserID)
+	case fieldAgent:
+		return text(s.AgentName)
+	case fieldPrompt:
+		return text(s.PromptName)
+	case fieldTags:
+		if len(s.Tags) == 0 {
+			return nil
+		}
+		return s.Tags
+	}
+	panic("no such field: " + field)
+}
+
+func text(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+func count[T int64 | float64](n *T) any {
+	if n == nil {
+		return nil
+	}
+	return float64(*n)
+}
+
+// same tells whether a field is what is wanted, in the looseness that its meaning allows and no more.
+func same(field string, want, got any) bool {
+	switch field {
+	case fieldInput, fieldOutput:
+		return sameMessages(want, got)
+	case fieldSystem:
+		return instructions(want) == instructions(got)
+	case fieldTools:
+		return sameTools(want, got)
+	case fieldToolArguments:
+		return sameJSON(want, got)
+	case fieldToolResult:
+		return sameJSON(want, got) || reflect.DeepEqual(bare(want), bare(got))
+	case fieldInputTokens, fieldOutputTokens, fieldCost:
+		return sameNumber(want, got)
+	case fieldCacheRead, fieldCacheWrite, fieldReasoningTokens:
+		// Nothing cached and nothing said of a cache are the same.
+		return sameNumber(want, got) || (isZero(want) && isZero(got))
+	case fieldFinish:
+		return reflect.DeepEqual(finishReasons(want), finishReasons(got))
+	case fieldTags:
+		return reflect.DeepEqual(sortedStrings(want), sortedStrings(got))
+	}
+	if oneOf, ok := want.([]string); ok {
+		return slices.ContainsFunc(oneOf, func(w string) bool { return reflect.DeepEqual(any(w), got) })
+	}
+	return reflect.DeepEqual(want, got)
+}
+
+func isZero(value any) bool { return value == nil || value == 0.0 }
+
+func sameNumber(want, got any) bool {
+	w, wanted := want.(float64)
+	g, present := got.(float64)
+	if !wanted || !present {
+		return want == nil && got == nil
+	}
+	return math.Abs(w-g) <= 1e-6*math.Max(math.Abs(w), math.Abs(g))
+}
+
+// sameJSON compares values that may stand as JSON text, once or twice over.
+func sameJSON(want, got any) bool {
+	return reflect.DeepEqual(decoded(want), decoded(got))
+}
+
+// bare is a tool's result without what a protocol puts around it: an object with the one member result, as Gemini's
+// wants, or a list of text blocks, as Anthropic's and Bedrock's have.
+func bare(value any) any {
+	value = decoded(value)
+	switch v := value.(type) {
+	case map[string]any:
+		if inner, ok := v["result"]; ok && len(v) == 1 {
+			return decoded(inner)
+		}
+	case []any:
+		var b strings.Builder
+		for _, element := range v {
+			block, _ := element.(map[string]any)
+			said, ok := block["text"].(string)
+			if !ok {
+				if said, ok = block["content"].(string); !ok {
+					return value
+				}
+			}
+			b.WriteString(said)
+		}
+		return strings.TrimSpace(b.String())
+	}
+	return value
+}
+
+func decoded(value any) any {
+	for range 3 {
+		s, ok := value.(string)
+		if !ok {
+			break
+		}
+		var inner any
+		if json.Unmarshal([]byte(s), &inner) != nil {
+			return strings.TrimSpace(s)
+		}
+		value = inner
+	}
+	return value
+}
+
+// message is a message in its comparable form.
+type message struct {
+	Role  string
+	Parts []any
+}
+
+// conversation makes messages comparable: system messages are apart, empty text and neighbours of one role are
+// joined, and a tool's results are the tool's, whichever role carried them.
+func conversation(value any) (said []message, system string) {
+	list, _ := value.([]any)
+	for _, element := range list {
+		m, _ := element.(map[string]any)
+		role, _ := m["role"].(string)
+		parts, _ := m["parts"].([]any)
+		var kept []any
+		for _, p := range parts {
+			if c := comparablePart(p); c != nil {
+				kept = append(kept, c)
+			}
+		}
+		switch {
+		case role == "system" || role == "developer":
+			system += partsText(parts)
+			continue
+		case len(kept) == 0:
+			continue
+		case role == "user" && allResults(kept):
+			role = "tool"
+		}
+		if n := len(said); n > 0 && said[n-1].Role == role {
+			said[n-1].Parts = append(said[n-1].Parts, kept...)
+			continue
+		}
+		said = append(said, message{role, kept})
+	}
+	return said, strings.TrimSpace(system)
+}
+
+func allResults(parts []any) bool {
+	for _, p := range parts {
+		if p.(map[string]any)["type"] != "tool_call_response" {
+			return false
+		}
+	}
+	return true
+}
+
+// comparablePart is a part without what may differ: absent and null members, and JSON as text or as value.
+func comparablePart(part any) any {
+	p, ok := part.(map[string]any)
+	if !ok {
+		return part
+	}
+	c := make(map[string]any)
+	for key, value := range p {
+		if value != nil && value != "" {
+			c[key] = value
+		}
+	}
+	switch p["type"] {
+	case "text", "reasoning":
+		content, _ := p["content"].(string)
+		if content = strings.TrimSpace(content); content == "" {
+			return nil
+		}
+		c = map[string]any{"type": p["type"], "content": content}
+	case "tool_call":
+		c = map[string]any{"type": "tool_call", "name": p["name"], "arguments": decoded(p["arguments"])}
+		if id, _ := p["id"].(string); id != "" {
+			c["id"] = id
+		}
+	case "tool_call_response":
+		response := p["response"]
+		if response == nil {
+			response = p["result"]
+		}
+		c = map[string]any{"type": "tool_call_response", "response": bare(response)}
+		if id, _ := p["id"].(string); id != "" {
+			c["id"] = id
+		}
+	}
+	return c
+}
+
+func sameMessages(want, got any) bool {
+	w, wantSystem := conversation(want)
+	g, _ := conversation(got)
+	_ = wantSystem // compared as the field system
+	if len(w) != len(g) {
+		return false
+	}
+	for i := range w {
+		if w[i].Role != g[i].Role || len(w[i].Parts) != len(g[i].Parts) {
+			return false
+		}
+		for j := range w[i].Parts {
+			if !samePart(w[i].Parts[j], g[i].Parts[j]) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// samePart wants every member that is expected; an id that was not expected may be there.
+func samePart(want, got any) bool {
+	w, isMap := want.(map[string]any)
+	g, gotMap := got.(map[string]any)
+	if !isMap || !gotMap {
+		return reflect.DeepEqual(want, got)
+	}
+	for key, value := range w {
+		if !reflect.DeepEqual(value, g[key]) {
+			return false
+		}
+	}
+	return true
+}
+
+// instructions is the text of system instructions: a list of parts, or text.
+func instructions(value any) string {
+	switch v := value.(type) {
+	case string:
+		return strings.TrimSpace(v)
+	case []any:
+		return strings.TrimSpace(partsText(v))
+	}
+	return ""
+}
+
+func partsText(parts []any) string {
+	var b strings.Builder
+	for _, p := range parts {
+		switch v := p.(type) {
+		case string:
+			b.WriteString(v)
+		case map[string]any:
+			content, _ := v["content"].(string)
+			b.WriteString(content)
+		}
+	}
+	return b.String()
+}
+
+// sameTools compares names and descriptions in order, and the names of parameters.
+func sameTools(want, got any) bool {
+	return reflect.DeepEqual(toolDefinitions(want), toolDefinitions(got))
+}
+
+func toolDefinitions(value any) []string {
+	list, _ := value.([]any)
+	var tools []string
+	for _, element := range list {
+		t, _ := element.(map[string]any)
+		parameters, _ := decoded(t["parameters"]).(map[string]any)
+		properties, _ := parameters["properties"].(map[string]any)
+		tools = append(tools, fmt.Sprint(t["name"], t["description"], slices.Sorted(maps.Keys(properties))))
+	}
+	return tools
+}
+
+func finishReasons(value any) []string {
+	var reasons []string
+	for _, r := range sortedStrings(value) {
+		switch r = strings.ToLower(r); r {
+		case "tool_calls", "tool-calls", "tool_use", "tool_call", "function_call":
+			r = "tool_call"
+		case "end_turn", "complete", "stop", "stop_sequence", "completed":
+			r = "stop"
+		case "max_tokens", "length":
+			r = "length"
+		}
+		reasons = append(reasons, r)
+	}
+	return reasons
+}
+
+func sortedStrings(value any) []string {
+	var list []string
+	switch v := value.(type) {
+	case string:
+		list = []string{v}
+	case []string:
+		list = slices.Clone(v)
+	case []any:
+		for _, e := range v {
+			list = append(list, fmt.Sprint(e))
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// usageOf are the token counts of a run's totals by field.
+func usageOf(totals *runmodel.Run) map[string]any {
+	return map[string]any{
+		fieldInputTokens: count(totals.InputTokens), fieldOutputTokens: count(totals.OutputTokens),
+		fieldCacheRead: count(totals.CacheReadTokens), fieldCacheWrite: count(totals.CacheWriteTokens),
+		fieldReasoningTokens: count(totals.ReasoningTokens),
+	}
+}

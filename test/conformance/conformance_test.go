@@ -1,0 +1,74 @@
+// Package conformance holds what real instrumentations send against what the product makes of it, field by field.
+package conformance
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// document shows the tables; what is above its first line of dashes is written by hand.
+const (
+	document = "../../docs/conformance.md"
+	handEnd  = "<!-- below: make conformance -->\n"
+)
+
+// TestConformance fails on every field that is wrong and not argued. CONFORMANCE_REPORT names a file for the tables,
+// which then go into the document too, where the payloads of others are there.
+func TestConformance(t *testing.T) {
+	report := "## Recorded here\n\n" + section(t, recordedChecks(t)) + "\n" + trapTable()
+	folder := realData()
+	if folder == "" {
+		t.Log("The payloads of others are left out: LOOPTRACE_REALDATA names their folder")
+	} else {
+		report += "\n## Published by others\n\n" + section(t, realDataChecks(t, folder))
+	}
+	file := os.Getenv("CONFORMANCE_REPORT")
+	if file == "" {
+		return
+	}
+	require.NoError(t, os.WriteFile(file, []byte(report), 0o600))
+	if folder != "" {
+		text, err := os.ReadFile(document)
+		require.NoError(t, err)
+		byHand, _, found := strings.Cut(string(text), handEnd)
+		require.True(t, found, document)
+		require.NoError(t, os.WriteFile(document, []byte(byHand+handEnd+"\n"+report), 0o644))
+	}
+}
+
+func section(t *testing.T, checks []check) string {
+	t.Helper()
+	for i := range checks {
+		if checks[i].verdict == wrong {
+			t.Error(&checks[i])
+		}
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n%s\n", table(checks), summary(checks))
+	if list := reasons(checks, excepted); list != "" {
+		fmt.Fprintf(&b, "\nExceptions:\n\n%s\n", list)
+	}
+	if list := reasons(checks, absent); list != "" {
+		fmt.Fprintf(&b, "\nAbsent at source:\n\n%s\n", list)
+	}
+	return b.String()
+}
+
+// trapTable lists the traps and what their runs come to, which TestTraps holds.
+func trapTable() string {
+	var b strings.Builder
+	b.WriteString("## Traps\n\n| what could count twice | input | output | cache read | cache written | reasoning |\n" +
+		"| --- | --- | --- | --- | --- | --- |\n")
+	for _, trap := range traps {
+		fmt.Fprintf(&b, "| %s |", trap.name)
+		for _, n := range trap.want {
+			fmt.Fprintf(&b, " %v |", n)
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}

@@ -1,0 +1,141 @@
+package conformance
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/plog"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/looptrace/looptrace/internal/runmodel"
+)
+
+// run is one run as the product shows it: its spans, folded, and its totals.
+type run struct {
+	spans   []runmodel.Span
+	counted []bool
+	totals  runmodel.Run
+}
+
+// recordedSpan is a span of a run with the contents that it refers to.
+type recordedSpan struct {
+	*runmodel.Span
+	counted  bool
+	contents contents
+}
+
+type contents map[uint64]json.RawMessage
+
+// payload is what a client sent: spans, log records or both.
+type payload struct {
+	traces ptrace.Traces
+	logs   plog.Logs
+}
+
+func readPayload(t *testing.T, tracesFile, logsFile string) payload {
+	t.Helper()
+	p := payload{traces: ptrace.NewTraces(), logs: plog.NewLogs()}
+	if tracesFile != "" {
+		text, err := os.ReadFile(tracesFile)
+		require.NoError(t, err)
+		p.traces, err = (&ptrace.JSONUnmarshaler{}).UnmarshalTraces(text)
+		require.NoError(t, err, tracesFile)
+	}
+	if text, err := os.ReadFile(logsFile); err == nil {
+		p.logs, err = (&plog.JSONUnmarshaler{}).UnmarshalLogs(text)
+		require.NoError(t, err, logsFile)
+	}
+	return p
+}
+
+// receive takes a payload through the processor and the run model, and returns its runs by id.
+func receive(t *testing.T, p payload) (map[uuid.UUID]*run, contents) {
+	t.Helper()
+	project := uuid.New()
+	var rows runmodel.Rows
+	for _, traces := range mapped(t, p) {
+		for _, rs := range traces.ResourceSpans().All() {
+			rs.Resource().Attributes().PutStr(runmodel.KeyProjectID, project.String())
+		}
+		require.NoError(t, rows.Add(traces))
+	}
+	versions := make(map[uuid.UUID][]runmodel.Span)
+	for i := range rows.Spans {
+		s := rows.Spans[i]
+		versions[s.RunID] = append(versions[s.RunID], s)
+	}
+	runs := make(map[uuid.UUID]*run, len(versions))
+	for id, of := range versions {
+		folded := runmodel.Fold(of)
+		runs[id] = &run{spans: folded, counted: runmodel.CountsUsage(folded), totals: runmodel.Totals(of)}
+	}
+	return runs, readContents(t, rows.Contents)
+}
+
+func readContents(t *testing.T, rows []runmodel.Content) contents {
+	t.Helper()
+	read := make(contents, len(rows))
+	for _, row := range rows {
+		text, err := runmodel.JoinContent(row.Kind, row.Frame, row.Texts)
+		require.NoError(t, err)
+		read[row.ContentID] = text
+	}
+	return read
+}
+
+// allSpans are the spans of all runs in start order.
+func allSpans(runs map[uuid.UUID]*run, read contents) []recordedSpan {
+	var spans []recordedSpan
+	for _, r := range runs {
+		for i := range r.spans {
+			spans = append(spans, recordedSpan{&r.spans[i], r.counted[i], read})
+		}
+	}
+	slices.SortFunc(spans, func(a, b recordedSpan) int {
+		if c := a.StartTime.Compare(b.StartTime); c != 0 {
+			return c
+		}
+		return int(int64(a.SpanID>>1) - int64(b.SpanID>>1))
+	})
+	return spans
+}
+
+// messages are those of ids as one JSON value, nil where there are none.
+func (c contents) messages(ids []uint64) any {
+	if len(ids) == 0 {
+		return nil
+	}
+	list := make([]any, len(ids))
+	for i, id := range ids {
+		list[i] = c.value(id)
+	}
+	return list
+}
+
+func (c contents) value(id uint64) any {
+	var value any
+	if id != 0 {
+		if err := json.Unmarshal(c[id], &value); err != nil {
+			panic(fmt.Sprintf("content %d: %v", id, err)) // the store would not have taken it
+		}
+	}
+	return value
+}
+
+// realData is the folder of payloads that others published, empty where it is not there.
+func realData() string {
+	folder := os.Getenv("LOOPTRACE_REALDATA")
+	if folder == "" {
+		folder = "../../../shared/realdata"
+	}
+	if found, _ := filepath.Glob(filepath.Join(folder, "*", "expected.json")); len(found) == 0 {
+		return ""
+	}
+	return folder
+}

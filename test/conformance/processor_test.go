@@ -1,0 +1,27 @@
+package conformance
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/consumer/consumertest"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+	"go.opentelemetry.io/collector/processor/processortest"
+
+	"github.com/looptrace/looptrace/components/genaisemconvprocessor"
+)
+
+// mapped is what the processor, as it is configured by default, makes of a payload.
+func mapped(t *testing.T, p payload) []ptrace.Traces {
+	t.Helper()
+	factory := genaisemconvprocessor.NewFactory()
+	sink := new(consumertest.TracesSink)
+	settings := processortest.NewNopSettings(factory.Type())
+	traces, err := factory.CreateTraces(t.Context(), settings, factory.CreateDefaultConfig(), sink)
+	require.NoError(t, err)
+	require.NoError(t, traces.Start(t.Context(), componenttest.NewNopHost()))
+	require.NoError(t, traces.ConsumeTraces(t.Context(), p.traces))
+	require.NoError(t, traces.Shutdown(t.Context()))
+	return sink.AllTraces()
+}
