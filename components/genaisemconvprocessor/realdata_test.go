@@ -21,6 +21,10 @@ import (
 var exceptions = map[string]string{
 	"langfuse-framework-traces/vertex-ai-2025-08-01/125abcbf5c41f4df usage": "the total has 1,173 tokens more than input and output " +
 		"together: the source says nowhere what they were, and the product's total is input and output",
+	"langwatch-tests/otlp/strands-python-1.14.json 4152d1fb2c48ff87d75abb96470b13d3: tool_calls": "two instrumentations record the " +
+		"same call, each in a span of its own, and nothing in the spans says so",
+	"strands-evals-fixtures/otlp/openai_agents_openinference_live.otlp.json c60958e12a31f7bd1b19cc94b0a96dbe: llm_calls": "the file " +
+		"has five model calls, and their usage is the total that is expected",
 }
 
 type realCase struct {
@@ -451,4 +455,133 @@ func checkTools(s ptrace.Span, want any) string {
 		names = append(names, tool["name"])
 	}
 	return same(mustJSON(names), mustJSON(want))
+}
+
+type realTrace struct {
+	File     string         `json:"otlp_file"`
+	TraceIDs []string       `json:"trace_ids"`
+	Expect   map[string]any `json:"expect"`
+}
+
+// TestRealTraces holds the totals of recorded runs to what is expected of them, to the token.
+func TestRealTraces(t *testing.T) {
+	t.Parallel()
+	folder := realdata(t)
+	files, err := filepath.Glob(filepath.Join(folder, "*", "expected.json"))
+	require.NoError(t, err)
+	checked := 0
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		var expected struct {
+			Traces []json.RawMessage `json:"traces"`
+		}
+		require.NoError(t, json.Unmarshal(text, &expected))
+		runs := map[string]map[string]runmodel.Run{}
+		for _, raw := range expected.Traces {
+			var trace realTrace
+			require.NoError(t, json.Unmarshal(raw, &trace))
+			if trace.Expect == nil { // written without the wrapper
+				require.NoError(t, json.Unmarshal(raw, &trace.Expect))
+			}
+			path := filepath.Join(filepath.Dir(file), trace.File)
+			if strings.Contains(trace.File, "base64ids") {
+				continue // it is not OTLP/JSON on purpose, and no decoder of the Collector's takes it
+			}
+			if runs[path] == nil {
+				runs[path] = totalsOf(t, path)
+			}
+			if len(trace.TraceIDs) != 1 {
+				continue
+			}
+			run, ok := runs[path][trace.TraceIDs[0]]
+			require.True(t, ok, path)
+			checked += checkTrace(t, filepath.Base(filepath.Dir(file))+"/"+trace.File+" "+trace.TraceIDs[0], &run, trace.Expect)
+		}
+	}
+	require.Greater(t, checked, 600)
+}
+
+func totalsOf(t *testing.T, path string) map[string]runmodel.Run {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	td, err := (&ptrace.JSONUnmarshaler{}).UnmarshalTraces(text)
+	require.NoError(t, err)
+	for _, rs := range td.ResourceSpans().All() {
+		rs.Resource().Attributes().PutStr(runmodel.KeyProjectID, "11111111-1111-4111-8111-111111111111")
+	}
+	NewMapper(&Config{}).Map(td)
+	var rows runmodel.Rows
+	require.NoError(t, rows.Add(td))
+	byRun := map[string][]runmodel.Span{}
+	for _, s := range rows.Spans {
+		id := strings.ReplaceAll(s.RunID.String(), "-", "")
+		byRun[id] = append(byRun[id], s)
+	}
+	totals := map[string]runmodel.Run{}
+	for id, versions := range byRun {
+		totals[id] = runmodel.Totals(versions)
+	}
+	return totals
+}
+
+func checkTrace(t *testing.T, name string, run *runmodel.Run, expect map[string]any) (checked int) {
+	t.Helper()
+	fail := func(field string, got, want any) {
+		checked++
+		if _, excepted := exceptions[name+": "+field]; excepted != (fmt.Sprint(got) != fmt.Sprint(want)) {
+			t.Errorf("%s: %s is %v, want %v", name, field, got, want)
+		}
+	}
+	number := func(n *int64) int64 {
+		if n == nil {
+			return 0
+		}
+		return *n
+	}
+	for field, want := range expect {
+		switch field {
+		case "span_count":
+			fail(field, run.SpanCount, want)
+		case "llm_calls":
+			fail(field, run.LLMCallCount, want)
+		case "tool_calls":
+			fail(field, run.ToolCallCount, want)
+		case "session_id":
+			if want != nil {
+				fail(field, run.SessionID, want)
+			}
+		case "user_id":
+			if want != nil {
+				fail(field, run.UserID, want)
+			}
+		case "conversation_id":
+			fail(field, run.ConversationID, want)
+		case "models":
+			for _, model := range want.([]any) {
+				checked++
+				// A run lists the models that answered, by the names that they gave.
+				if !slices.ContainsFunc(run.Models, func(m string) bool { return strings.HasPrefix(m, model.(string)) }) {
+					t.Errorf("%s: models are %v, want %v", name, run.Models, want)
+				}
+			}
+		case "usage_total":
+			usage, _ := want.(map[string]any)
+			if usage == nil {
+				fail(field, run.InputTokens == nil && run.OutputTokens == nil, true)
+			}
+			for part, n := range usage {
+				switch part {
+				case "input":
+					fail(field+" input", float64(number(run.InputTokens)), n)
+				case "output":
+					fail(field+" output", float64(number(run.OutputTokens)), n)
+				case "cache_read":
+					fail(field+" cache_read", float64(number(run.CacheReadTokens)), n)
+				}
+			}
+		}
+	}
+	return checked
 }

@@ -103,13 +103,13 @@ func (s *Service) Get(ctx context.Context, scope Scope, runID uuid.UUID) (Run, e
 }
 
 // listedColumns are what a list of spans shows: no payloads but the beginnings of inputs and outputs.
-const listedColumns = `project_id, run_id, span_id, version, parent_span_id, start_time, end_time, is_run,
+const listedColumns = `project_id, run_id, span_id, version, parent_span_id, start_time, end_time, is_run, from_log,
 	name, kind, operation, status, error_type, error_message, error_stack, service_name, scope_name, scope_version,
 	dialect, framework, provider, request_model, response_model, tool_name, tool_call_id, agent_name,
 	session_id, conversation_id, user_id, environment, release, prompt_id, prompt_name, prompt_version,
 	tags, finish_reasons,
 	input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens,
-	cost_usd, cost_source, price_version, time_to_first_token, input_preview, output_preview,
+	cost_usd, cost_source, price_version, counting, time_to_first_token, input_preview, output_preview,
 	substring(inputs, 1, 2049) AS inputs, substring(outputs, 1, 2049) AS outputs,
 	substring(tool_arguments, 1, 2049) AS tool_arguments, substring(tool_result, 1, 2049) AS tool_result`
 

@@ -31,12 +31,12 @@ func ReadBounds(ctx context.Context, conn driver.Conn, keys []runmodel.RunKey) (
 
 // totalsColumns are the columns that runmodel.Totals looks at: none of the payloads.
 var totalsColumns = strings.Join([]string{
-	"project_id", "run_id", "span_id", "version", "parent_span_id", "start_time", "end_time", "is_run",
+	"project_id", "run_id", "span_id", "version", "parent_span_id", "start_time", "end_time", "is_run", "from_log",
 	"name", "kind", "operation", "status", "error_type", "error_message", "request_model", "response_model",
 	"agent_name", "session_id", "conversation_id", "user_id", "environment", "release",
 	"prompt_id", "prompt_name", "prompt_version", "tags", "metadata",
 	"input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens",
-	"cost_usd", "cost_source", "input_preview", "output_preview",
+	"cost_usd", "cost_source", "counting", "input_preview", "output_preview",
 }, ", ")
 
 // ReadVersions returns every version of the spans of runs, with what runmodel.Totals needs.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -11,8 +12,9 @@ import (
 
 // Fold merges the versions of spans, given in any order and with any repeats, into one Span per span id,
 // in start order. Within a span the versions are laid over each other from the oldest to the newest, field
-// by field: what a version does not carry stays. Maps are merged key by key; lists are replaced. A span without
-// a parent hangs below the native run itself, where that is among the versions.
+// by field: what a version does not carry stays. Maps are merged key by key; lists are replaced. Versions that were made
+// of log records are put behind each other, and then fill what the span itself does not say. A span without a parent
+// hangs below the native run itself, where that is among the versions.
 func Fold(versions []Span) []Span {
 	order := make([]int, len(versions))
 	for i := range order {
@@ -20,24 +22,98 @@ func Fold(versions []Span) []Span {
 	}
 	slices.SortStableFunc(order, func(a, b int) int {
 		x, y := &versions[a], &versions[b]
-		return cmp.Or(cmp.Compare(x.SpanID, y.SpanID), cmp.Compare(x.Version, y.Version))
+		return cmp.Or(cmp.Compare(x.SpanID, y.SpanID), compareBool(x.FromLog, y.FromLog), cmp.Compare(x.Version, y.Version))
 	})
 	folded := make([]Span, 0, len(versions))
 	for _, i := range order {
 		v := &versions[i]
-		if n := len(folded); n > 0 && folded[n-1].SpanID == v.SpanID {
-			if folded[n-1].Version != v.Version {
-				folded[n-1].overlay(v)
-			}
+		n := len(folded)
+		if n == 0 || folded[n-1].SpanID != v.SpanID || folded[n-1].FromLog != v.FromLog {
+			folded = append(folded, *v)
 			continue
 		}
-		folded = append(folded, *v)
+		if last := &folded[n-1]; last.Version != v.Version {
+			if v.FromLog {
+				last.append(v)
+			} else {
+				last.overlay(v)
+			}
+		}
 	}
+	folded = joinLogs(folded)
 	slices.SortFunc(folded, func(a, b Span) int {
 		return cmp.Or(a.StartTime.Compare(b.StartTime), cmp.Compare(a.SpanID, b.SpanID))
 	})
 	adopt(folded)
 	return folded
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+// joinLogs fills each span with what was made of its log records, which stands behind it.
+func joinLogs(folded []Span) []Span {
+	joined := folded[:0]
+	for i := range folded {
+		if n := len(joined); n > 0 && joined[n-1].SpanID == folded[i].SpanID {
+			joined[n-1].fill(&folded[i])
+			continue
+		}
+		joined = append(joined, folded[i])
+	}
+	return joined
+}
+
+// append puts a later version made of log records behind s. Messages that s has already are not put behind it again: a
+// client that got no answer sends its records twice.
+func (s *Span) append(v *Span) {
+	start, input, output, events := s.StartTime, s.InputMessageIDs, s.OutputMessageIDs, s.Events
+	s.overlay(v)
+	if start.Before(v.StartTime) {
+		s.StartTime = start
+	}
+	s.InputMessageIDs = appendNew(input, v.InputMessageIDs)
+	s.OutputMessageIDs = appendNew(output, v.OutputMessageIDs)
+	s.Events = joinEvents(events, v.Events)
+}
+
+func appendNew(list, more []uint64) []uint64 {
+	for i := range list {
+		if len(list)-i >= len(more) && slices.Equal(list[i:i+len(more)], more) {
+			return list
+		}
+	}
+	return slices.Concat(list, more)
+}
+
+// joinEvents puts two JSON lists of events behind each other, without what is the same in both.
+func joinEvents(a, b string) string {
+	switch {
+	case a == "" || a == b:
+		return b
+	case b == "" || strings.Contains(a, b[1:len(b)-1]):
+		return a
+	}
+	return a[:len(a)-1] + "," + b[1:]
+}
+
+// fill takes from v, which was made of log records, what s does not say. Where a log record says the same as the span,
+// it is so not there twice.
+func (s *Span) fill(v *Span) {
+	own := *s
+	*s = *v
+	s.overlay(&own)
+	s.Version = max(own.Version, v.Version)
+	s.FromLog = false
+	s.StartTime = own.StartTime
+	s.Events = joinEvents(own.Events, v.Events)
 }
 
 func adopt(spans []Span) {
@@ -125,6 +201,7 @@ func (s *Span) overlay(v *Span) {
 	overlay(&s.CacheWriteTokens, v.CacheWriteTokens)
 	overlay(&s.ReasoningTokens, v.ReasoningTokens)
 	s.overlayCost(v)
+	overlay(&s.Counting, v.Counting)
 	overlay(&s.TimeToFirstToken, v.TimeToFirstToken)
 	overlay(&s.InputPreview, v.InputPreview)
 	overlay(&s.OutputPreview, v.OutputPreview)
@@ -164,6 +241,7 @@ func Totals(versions []Span) Run {
 		SessionID: root.SessionID, ConversationID: root.ConversationID, UserID: root.UserID,
 		AgentName: root.AgentName, Environment: root.Environment, Release: root.Release,
 		SpanCount:     uint64(len(spans)),
+		LLMCallCount:  modelCalls(spans),
 		FirstReceived: firstReceived(versions),
 	}
 	countsUsage := CountsUsage(spans)
@@ -189,10 +267,7 @@ func Totals(versions []Span) Run {
 		if s.EffectiveStatus() == StatusError {
 			run.ErrorCount++
 		}
-		switch s.EffectiveKind() {
-		case KindLLM:
-			run.LLMCallCount++
-		case KindTool:
+		if s.EffectiveKind() == KindTool {
 			run.ToolCallCount++
 		}
 		if model := cmp.Or(s.ResponseModel, s.RequestModel); model != "" && !slices.Contains(run.Models, model) {
@@ -258,19 +333,26 @@ func rootIndex(spans []Span) int {
 	return max(orphan, 0) // a cycle of parents has neither: its earliest span stands for it
 }
 
-// CountsUsage tells for each folded span of a run whether its tokens count towards the run's. Calls of models
-// count. What an agent, a workflow or another span states is the sum of what its descendants used, so it
-// counts only where no descendant and no ancestor of it counts already.
+// CountsUsage tells for each folded span of a run whether its tokens count towards the run's. This is the only place
+// where that is decided:
+//
+//   - Calls of models count. A call that only wraps another (ADK's call_llm around generate_content) does not: one that
+//     has a call with usage beneath it, with no tool and no agent between them. Beneath a tool or an agent the call is
+//     another one, and both count.
+//   - What any other span states is the sum of what lies beneath it, so that it counts only where no descendant and no
+//     ancestor of it counts already: the outermost of those that sum up.
+//   - What is known by the span alone to repeat another's (Counting is CountNothing, or it fetched a response again)
+//     never counts.
+//
+// It depends on the set of spans alone, so on no order of arrival: a span that arrives later may take the place of one
+// above it.
 func CountsUsage(spans []Span) []bool {
 	return counted(spans, func(i int) bool { return spans[i].HasUsage() })
 }
 
 func counted(spans []Span, carries func(int) bool) []bool {
 	counts := make([]bool, len(spans))
-	index := make(map[uint64]int, len(spans))
-	for i := range spans {
-		index[spans[i].SpanID] = i
-	}
+	index := indexOf(spans)
 	// below[i]: a counted span lies beneath i.
 	below := make([]bool, len(spans))
 	mark := func(i int) {
@@ -284,19 +366,17 @@ func counted(spans []Span, carries func(int) bool) []bool {
 			i = parent
 		}
 	}
-	isCall := func(s *Span) bool {
-		kind := s.EffectiveKind()
-		return (kind == KindLLM || kind == KindEmbedding || kind == KindReranker) && s.Operation != "fetch_response"
-	}
+	isCall := func(i int) bool { return spans[i].isCall() && spans[i].countsAtAll() && carries(i) }
+	wraps := wrappers(spans, index, isCall)
 	for i := range spans {
-		if s := &spans[i]; isCall(s) && carries(i) {
+		if isCall(i) && !wraps[i] {
 			mark(i)
 		}
 	}
 	// In start order an ancestor comes before its descendants, so the outermost roll-up is the one that counts.
 	for i := range spans {
 		s := &spans[i]
-		if counts[i] || below[i] || isCall(s) || s.Operation == "fetch_response" || !carries(i) {
+		if counts[i] || below[i] || s.isCall() || !s.countsAtAll() || !carries(i) {
 			continue
 		}
 		if !hasCountedAncestor(spans, index, counts, i) {
@@ -306,13 +386,77 @@ func counted(spans []Span, carries func(int) bool) []bool {
 	return counts
 }
 
+func indexOf(spans []Span) map[uint64]int {
+	index := make(map[uint64]int, len(spans))
+	for i := range spans {
+		index[spans[i].SpanID] = i
+	}
+	return index
+}
+
+func (s *Span) isCall() bool {
+	kind := s.EffectiveKind()
+	return kind == KindLLM || kind == KindEmbedding || kind == KindReranker
+}
+
+// countsAtAll is false for what repeats another span, as is known by the span alone.
+func (s *Span) countsAtAll() bool {
+	return s.Counting != CountNothing && s.Operation != "fetch_response"
+}
+
+// wrappers tells which of the spans for which is is true have another such span beneath them, with no tool and no
+// agent between them.
+func wrappers(spans []Span, index map[uint64]int, is func(int) bool) []bool {
+	wraps := make([]bool, len(spans))
+	for i := range spans {
+		if !is(i) || wraps[i] { // what lies above a wrapper is known to be one by the span that it wraps
+			continue
+		}
+		at := i
+		for range len(spans) { // a bound, since parents may form a cycle
+			parent, ok := index[spans[at].ParentSpanID]
+			if !ok || parent == i || wraps[parent] {
+				break
+			}
+			if kind := spans[parent].EffectiveKind(); kind == KindTool || kind == KindAgent {
+				break
+			}
+			if is(parent) {
+				wraps[parent] = true
+			}
+			at = parent
+		}
+	}
+	return wraps
+}
+
+// modelCalls counts the calls of language models: neither what wraps a call, nor what goes on with one.
+func modelCalls(spans []Span) (n uint64) {
+	isCall := func(i int) bool {
+		s := &spans[i]
+		return s.EffectiveKind() == KindLLM && s.countsAtAll() && s.Counting != CountUsage
+	}
+	wraps := wrappers(spans, indexOf(spans), isCall)
+	for i := range spans {
+		if isCall(i) && !wraps[i] {
+			n++
+		}
+	}
+	return n
+}
+
+// hasCountedAncestor tells whether what a span sums up is in an ancestor that counts. It is not in a call that lies
+// above a tool or an agent: that counted only its own tokens.
 func hasCountedAncestor(spans []Span, index map[uint64]int, counts []bool, i int) bool {
+	inside := false
 	for range len(spans) { // a bound, since parents may form a cycle
+		kind := spans[i].EffectiveKind()
+		inside = inside || kind == KindTool || kind == KindAgent
 		parent, ok := index[spans[i].ParentSpanID]
 		if !ok {
 			return false
 		}
-		if counts[parent] {
+		if counts[parent] && (!inside || !spans[parent].isCall()) {
 			return true
 		}
 		i = parent

@@ -28,6 +28,9 @@ func TestOverlayCoversEveryField(t *testing.T) {
 		if field.Name == "CostSource" || field.Name == "PriceVersion" {
 			newer.CostUSD = new(float64) // without a cost they say nothing
 		}
+		if field.Name == "FromLog" {
+			continue // it says how versions are joined, of which nothing is left in the span
+		}
 		value := reflect.ValueOf(&newer).Elem().Field(i)
 		switch field.Type.Kind() {
 		case reflect.String:
@@ -111,9 +114,134 @@ func TestCountsUsage(t *testing.T) {
 			[]Span{at(agent, 1, 2), at(agent, 2, 1)},
 			[]bool{true, false},
 		},
+		"a circle of calls ends": {
+			[]Span{at(call, 1, 2), at(call, 2, 1)},
+			[]bool{true, false},
+		},
+		"a call that wraps a call repeats it (ADK call_llm and generate_content)": {
+			[]Span{at(agent, 1, 0), at(call, 2, 1), at(call, 3, 2)},
+			[]bool{false, false, true},
+		},
+		"a call that wraps one without usage is the one that knows": {
+			[]Span{at(call, 1, 0), at(Span{Kind: KindLLM}, 2, 1)},
+			[]bool{true, false},
+		},
+		"a call beneath a tool that a call has asked for is another one (ADK's AgentTool)": {
+			[]Span{at(call, 1, 0), at(Span{Kind: KindTool}, 2, 1), at(agent, 3, 2), at(call, 4, 3)},
+			[]bool{true, false, false, true},
+		},
+		"an agent beneath a tool beneath a call has its own tokens": {
+			[]Span{at(call, 1, 0), at(Span{Kind: KindTool}, 2, 1), at(agent, 3, 2)},
+			[]bool{true, false, true},
+		},
+		"a raw request beneath a call repeats it (LiteLLM)": {
+			[]Span{at(call, 1, 0), at(Span{Kind: KindSpan, InputTokens: number[int64](10)}, 2, 1)},
+			[]bool{true, false},
+		},
+		"what repeats by itself never counts": {
+			[]Span{at(Span{Kind: KindSpan, Counting: CountNothing, InputTokens: number[int64](10)}, 1, 0)},
+			[]bool{false},
+		},
+		"what goes on with a call states its usage (Logfire's streaming)": {
+			[]Span{at(Span{Kind: KindLLM}, 1, 0), at(Span{Kind: KindLLM, Counting: CountUsage, InputTokens: number[int64](10)}, 2, 0)},
+			[]bool{false, true},
+		},
+		"a turn and its responses (Codex)": {
+			[]Span{at(agent, 1, 0), at(plain, 2, 1), at(call, 3, 2), at(call, 4, 2)},
+			[]bool{false, false, true, true},
+		},
+		"a wrapper whose call came elsewhere counts (AI SDK)": {
+			[]Span{at(Span{Kind: KindWorkflow, InputTokens: number[int64](10)}, 1, 0)},
+			[]bool{true},
+		},
 	} {
 		assert.Equal(t, test.want, CountsUsage(test.spans), name)
 	}
+}
+
+// The totals are those of the set of spans, in whatever order and however often they arrive.
+func TestUsageCountsInAnyOrder(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(5, 6))
+	kinds := []string{KindLLM, KindAgent, KindTool, KindSpan, KindEmbedding}
+	for range 200 {
+		spans := make([]Span, 1+random.IntN(12))
+		for i := range spans {
+			spans[i] = Span{
+				SpanID: uint64(i + 1), ParentSpanID: uint64(random.IntN(i + 1)), Version: uint64(100 + i),
+				StartTime: time.Unix(int64(i), 0), EndTime: time.Unix(100, 0), Kind: kinds[random.IntN(len(kinds))],
+			}
+			if random.IntN(3) > 0 {
+				spans[i].InputTokens = number(int64(1) << i)
+			}
+		}
+		want := Totals(spans)
+		// To the token: the sum over what counts, each once.
+		var sum int64
+		for i, counts := range CountsUsage(Fold(spans)) {
+			if counts {
+				sum += *spans[i].InputTokens
+			}
+		}
+		if want.InputTokens != nil {
+			require.Equal(t, *want.InputTokens, sum)
+		}
+		random.Shuffle(len(spans), func(i, j int) { spans[i], spans[j] = spans[j], spans[i] })
+		require.Equal(t, want, Totals(append(spans, spans[0])))
+	}
+}
+
+// What log records say of a span is joined to it, whichever comes first and however often.
+func TestLogsFillTheirSpan(t *testing.T) {
+	t.Parallel()
+	at := time.Unix(100, 0).UTC()
+	span := Span{
+		SpanID: 1, Version: 10, Name: "chat", Kind: KindLLM, StartTime: at, EndTime: at.Add(time.Second), InputTokens: number[int64](3),
+		Events: `[{"name":"exception"}]`, Attributes: map[string]string{"a": "span"},
+	}
+	asked := Span{
+		SpanID: 1, Version: 20, FromLog: true, StartTime: at.Add(time.Hour), InputMessageIDs: []uint64{7, 8}, Kind: KindSpan,
+		Events: `[{"name":"gen_ai.user.message"}]`, Attributes: map[string]string{"a": "log", "b": "log"},
+	}
+	answered := Span{
+		SpanID: 1, Version: 30, FromLog: true, StartTime: at.Add(time.Minute), InputMessageIDs: []uint64{9}, OutputMessageIDs: []uint64{5},
+		Events: `[{"name":"gen_ai.choice"}]`,
+	}
+	again := asked
+	again.Version = 40
+	for _, versions := range [][]Span{
+		{span, asked, answered}, {asked, answered, span}, {answered, span, asked}, {span, asked, answered, asked, again},
+	} {
+		folded := Fold(versions)
+		require.Len(t, folded, 1)
+		got := folded[0]
+		assert.Equal(t, "chat", got.Name)
+		assert.Equal(t, KindLLM, got.Kind)
+		assert.Equal(t, at, got.StartTime)
+		assert.Equal(t, at.Add(time.Second), got.EndTime)
+		assert.Equal(t, []uint64{7, 8, 9}, got.InputMessageIDs)
+		assert.Equal(t, []uint64{5}, got.OutputMessageIDs)
+		assert.JSONEq(t, `[{"name":"exception"},{"name":"gen_ai.user.message"},{"name":"gen_ai.choice"}]`, got.Events)
+		assert.Equal(t, map[string]string{"a": "span", "b": "log"}, got.Attributes)
+		assert.False(t, got.FromLog)
+	}
+	own := span
+	own.InputMessageIDs = []uint64{7}
+	assert.Equal(t, []uint64{7}, Fold([]Span{asked, own})[0].InputMessageIDs, "what the span says itself is not there twice")
+	assert.Equal(t, []uint64{7, 8}, Fold([]Span{asked})[0].InputMessageIDs, "records whose span has not come are there")
+}
+
+func TestModelCalls(t *testing.T) {
+	t.Parallel()
+	at := func(s Span, id, parent uint64) Span {
+		s.SpanID, s.ParentSpanID, s.StartTime = id, parent, time.Unix(int64(id), 0)
+		return s
+	}
+	call := Span{Kind: KindLLM}
+	assert.EqualValues(t, 3, modelCalls([]Span{
+		at(Span{Kind: KindAgent}, 1, 0), at(call, 2, 1), at(call, 3, 2), at(call, 4, 1), at(Span{Kind: KindTool}, 5, 4), at(call, 6, 5),
+		at(Span{Kind: KindLLM, Counting: CountUsage}, 7, 1), at(Span{Kind: KindLLM, Operation: "fetch_response"}, 8, 1),
+	}))
 }
 
 func TestEffectiveStatus(t *testing.T) {

@@ -247,6 +247,18 @@ func (r *Rows) setField(s *Span, key string, value pcommon.Value) bool {
 	switch key {
 	case KeyRun:
 		s.IsRun = value.Bool()
+	case KeyFromLog:
+		s.FromLog = value.Bool()
+	case KeyUsageCounted:
+		if value.Type() != pcommon.ValueTypeBool || value.Bool() {
+			return false
+		}
+		s.Counting = CountNothing
+	case KeyContinuation:
+		if value.Type() != pcommon.ValueTypeBool || !value.Bool() {
+			return false
+		}
+		s.Counting = CountUsage
 	case KeyTags:
 		return setStrings(&s.Tags, value)
 	case KeyFinishReasons:
@@ -524,6 +536,12 @@ func (s *Span) RestoreAttributes() map[string]any {
 	}
 	if s.CostUSD != nil && s.CostSource == CostSent {
 		attributes[KeyCostUSD] = *s.CostUSD
+	}
+	switch s.Counting {
+	case CountNothing:
+		attributes[KeyUsageCounted] = false
+	case CountUsage:
+		attributes[KeyContinuation] = true
 	}
 	if len(s.FinishReasons) > 0 {
 		attributes[KeyFinishReasons] = s.FinishReasons

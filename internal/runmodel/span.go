@@ -22,6 +22,8 @@ type Span struct {
 	EndTime time.Time `ch:"end_time"`
 	// IsRun marks the span that is a native run itself.
 	IsRun bool `ch:"is_run"`
+	// FromLog marks a version that was made of log records: it fills what the span itself does not say.
+	FromLog bool `ch:"from_log"`
 
 	Name         string `ch:"name"`
 	Kind         string `ch:"kind"`
@@ -67,6 +69,9 @@ type Span struct {
 	CostSource string `ch:"cost_source"`
 	// PriceVersion names the prices of a computed cost, as KeyPriceVersion does.
 	PriceVersion string `ch:"price_version"`
+	// Counting says what of the span counts towards its run, where that is not as CountsUsage says: CountNothing or
+	// CountUsage.
+	Counting string `ch:"counting"`
 	// TimeToFirstToken is in seconds.
 	TimeToFirstToken *float64 `ch:"time_to_first_token"`
 
@@ -91,6 +96,14 @@ type Span struct {
 	Events string `ch:"events"`
 	Links  string `ch:"links"`
 }
+
+// Values of Span.Counting.
+const (
+	// CountNothing is a span that repeats another: neither its usage counts, nor is it a call.
+	CountNothing = "nothing"
+	// CountUsage is a span that goes on with a call that another span stands for: its usage counts, and it is no call.
+	CountUsage = "usage"
+)
 
 // Event is a span event within Span.Events.
 type Event struct {
