@@ -308,6 +308,8 @@ func lSentinel(key string) dialectSet {
 		return setOf(liveKit)
 	case key == runmodel.KeyKind, key == runmodel.KeyRun:
 		return setOf(native)
+	case key == runmodel.KeyFromLog:
+		return setOf(otelGenAI)
 	case key == "logfire.pending_parent_id":
 		return setOf(logfire)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
+	"github.com/looptrace/looptrace/internal/genailogs"
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
@@ -16,7 +17,6 @@ const (
 	eventPrompt      = "gen_ai.content.prompt"
 	eventCompletion  = "gen_ai.content.completion"
 	eventMessage     = ".message"
-	eventBody        = "body"
 	eventContent     = "gen_ai.event.content"
 	inputMessagesKey = runmodel.KeyInputMessages
 )
@@ -29,15 +29,15 @@ func (x *span) readEvents() {
 	input, output := writer{b: []byte{'['}}, writer{b: []byte{'['}}
 	for _, event := range x.Events().All() {
 		name := event.Name()
-		if !strings.HasPrefix(name, eventPrefix) {
+		if !x.fromLog && !strings.HasPrefix(name, eventPrefix) {
 			continue
 		}
 		e := eventReader{name: name, attrs: event.Attributes()}
-		if body, ok := e.attrs.Get(eventBody); ok && body.Type() == pcommon.ValueTypeMap {
-			e.body = body.Map()
-			e.hasBody = true
+		if x.fromLog {
+			x.gatherRecord(&e)
 		}
 		switch {
+		case x.fromLog && x.readBody(&e, &input, &output):
 		case name == eventDetails:
 			x.readDetails(&e, &input, &output)
 		case name == eventChoice:
@@ -64,12 +64,75 @@ func (x *span) offerEvents(to target, w *writer) {
 	}
 }
 
+// gatherRecord reads the attributes of a log record as those of a span, and finds its body.
+func (x *span) gatherRecord(e *eventReader) {
+	if body, ok := e.attrs.Get(genailogs.KeyBody); ok {
+		switch body.Type() {
+		case pcommon.ValueTypeMap:
+			e.body, e.hasBody = body.Map(), true
+		case pcommon.ValueTypeStr:
+			e.text = body.Str()
+		}
+	}
+	apply := x.found | setOf(otelGenAI, otelGenAIOld)
+	for key, value := range e.attrs.All() {
+		for _, u := range shared.uses[key] {
+			if u.dialect != own && !apply.has(u.dialect) {
+				continue
+			}
+			if best := &x.best[u.to]; u.to != toInputMessages && u.to != toOutputMessages && best.kind == none && usable(value, u.as) {
+				*best = candidate{value: value, source: "log record " + e.name, as: u.as, kind: fromAttribute, rank: u.rank}
+			}
+		}
+	}
+}
+
+// readBody reads contents out of a record's body: AWS's {input: {messages}, output: {messages}}, Spring AI's text, and
+// the bodies of Claude Code's requests and responses.
+func (x *span) readBody(e *eventReader, input, output *writer) bool {
+	if e.hasBody {
+		in, hasInput := e.body.Get("input")
+		out, hasOutput := e.body.Get("output")
+		if hasInput {
+			input.value(valueText(in), "user")
+		}
+		if hasOutput {
+			output.value(valueText(out), "assistant")
+		}
+		return hasInput || hasOutput
+	}
+	for prefix, w := range map[string]*writer{"Chat Model Prompt Content:": input, "Chat Model Completion:": output} {
+		if text, ok := strings.CutPrefix(e.text, prefix); ok {
+			role := "user"
+			if w == output {
+				role = "assistant"
+			}
+			w.value(strings.TrimSpace(text), role)
+			return true
+		}
+	}
+	switch strings.TrimPrefix(e.name, "claude_code.") {
+	case "api_request_body":
+		input.value(e.plain("body", "request_body"), "user")
+		return true
+	case "api_response_body":
+		output.value(e.plain("body", "response_body"), "assistant")
+		return true
+	case "user_prompt":
+		input.value(e.plain("prompt"), "user")
+		return true
+	}
+	return false
+}
+
 // eventReader reads an event's attributes, and its body where it was a log record.
 type eventReader struct {
 	name    string
 	attrs   pcommon.Map
-	body    pcommon.Map
+	body    pcommon.Map // of a log record
 	hasBody bool
+	// text is a body that is a string.
+	text string
 }
 
 func (e *eventReader) value(key string) (pcommon.Value, bool) {
@@ -118,7 +181,7 @@ func (x *span) readDetails(e *eventReader, input, output *writer) {
 // content alone.
 func (x *span) readChoice(e *eventReader, output *writer) {
 	finish := e.plain("finish_reason")
-	if text := e.plain(eventContent); text != "" {
+	if text := firstOf(e.plain(eventContent), e.text); text != "" {
 		if o, ok := parseObject(text); ok {
 			if finish = o.str("finish_reason"); o.at("message") != nil {
 				output.choice(o.at("message"), o)
@@ -153,7 +216,7 @@ func unwrapResult(text string) string {
 // readMessage takes one message of the input; its role is in the event's name.
 func (x *span) readMessage(e *eventReader, input *writer) {
 	role := strings.TrimSuffix(strings.TrimPrefix(e.name, eventPrefix), eventMessage)
-	if text := e.plain(eventContent); text != "" {
+	if text := firstOf(e.plain(eventContent), e.text); text != "" {
 		if o, ok := parseObject(text); ok {
 			input.message(o, role)
 			return

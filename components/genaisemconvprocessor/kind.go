@@ -119,6 +119,9 @@ var named = []string{"invoke_agent", "create_agent", "execute_tool", "invoke_wor
 // decideKind takes the kind from the first dialect that says one, else from the operation, else from what the span
 // carries. Dialects that say it of themselves come before the operation: LangSmith calls a retriever embeddings.
 func (x *span) decideKind() {
+	if x.fromLog {
+		return
+	}
 	operation := ""
 	for _, id := range kindOrder {
 		if !x.found.has(id) || dialects[id].kind == nil {

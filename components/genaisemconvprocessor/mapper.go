@@ -92,6 +92,7 @@ func (x *span) refine() {
 }
 
 func (x *span) mapOne() {
+	_, x.fromLog = x.attrs.Get(runmodel.KeyFromLog)
 	x.gather(shared.uses)
 	x.decideKind()
 	x.readFlattened()

@@ -45,6 +45,8 @@ type span struct {
 	resource pcommon.Map
 	found    dialectSet
 	kind     string
+	// fromLog is true for a span that stands for log records: what it is, the span itself says.
+	fromLog bool
 	// exclusive is true where a dialect says that input tokens come without the cached ones.
 	exclusive bool
 	best      [targetCount]candidate

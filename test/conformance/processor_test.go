@@ -6,10 +6,12 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/consumer/consumertest"
+	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 	"go.opentelemetry.io/collector/processor/processortest"
 
 	"github.com/looptrace/looptrace/components/genaisemconvprocessor"
+	"github.com/looptrace/looptrace/internal/genailogs"
 )
 
 // mapped is what the processor, as it is configured by default, makes of a payload.
@@ -21,7 +23,12 @@ func mapped(t *testing.T, p payload) []ptrace.Traces {
 	traces, err := factory.CreateTraces(t.Context(), settings, factory.CreateDefaultConfig(), sink)
 	require.NoError(t, err)
 	require.NoError(t, traces.Start(t.Context(), componenttest.NewNopHost()))
+	// Logs become versions of their spans at the door, before the queue.
 	require.NoError(t, traces.ConsumeTraces(t.Context(), p.traces))
+	if p.logs != (plog.Logs{}) {
+		fromLogs, _ := genailogs.ToSpans(p.logs)
+		require.NoError(t, traces.ConsumeTraces(t.Context(), fromLogs))
+	}
 	require.NoError(t, traces.Shutdown(t.Context()))
 	return sink.AllTraces()
 }

@@ -1,0 +1,63 @@
+package genailogs
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/plog"
+)
+
+func TestToSpans(t *testing.T) {
+	t.Parallel()
+	ld := plog.NewLogs()
+	rl := ld.ResourceLogs().AppendEmpty()
+	rl.Resource().Attributes().PutStr("service.name", "shop")
+	sl := rl.ScopeLogs().AppendEmpty()
+	sl.Scope().SetName("opentelemetry.instrumentation.openai_v2")
+	record := func(span byte, name string, at pcommon.Timestamp, body any) plog.LogRecord {
+		r := sl.LogRecords().AppendEmpty()
+		r.SetTraceID(pcommon.TraceID{1})
+		r.SetSpanID(pcommon.SpanID{span})
+		r.SetTimestamp(at)
+		r.SetEventName(name)
+		require.NoError(t, r.Body().FromRaw(body))
+		return r
+	}
+	record(1, "gen_ai.user.message", 20, map[string]any{"content": "Hi"})
+	record(2, "", 30, map[string]any{"content": "Ho"}).Attributes().PutStr("event.name", "gen_ai.user.message")
+	record(1, "gen_ai.choice", 10, map[string]any{"index": 0}).SetSeverityText("INFO")
+	record(3, "", 40, "plain text of an application")
+	record(0, "gen_ai.choice", 50, nil)
+	record(4, "", 60, "Chat Model Completion:\nHello")
+	record(5, "", 70, map[string]any{"output": map[string]any{"messages": []any{}}})
+
+	td, counts := ToSpans(ld)
+	assert.Equal(t, Counts{Joined: 5, NoSpan: 1, Other: 1}, counts)
+	require.Equal(t, 1, td.ResourceSpans().Len())
+	require.Equal(t, 1, td.ResourceSpans().At(0).ScopeSpans().Len())
+	assert.Equal(t, map[string]any{"service.name": "shop"}, td.ResourceSpans().At(0).Resource().Attributes().AsRaw())
+	ss := td.ResourceSpans().At(0).ScopeSpans().At(0)
+	assert.Equal(t, "opentelemetry.instrumentation.openai_v2", ss.Scope().Name())
+	require.Equal(t, 4, ss.Spans().Len())
+	first := ss.Spans().At(0)
+	assert.Equal(t, pcommon.SpanID{1}, first.SpanID())
+	assert.Equal(t, pcommon.TraceID{1}, first.TraceID())
+	assert.Equal(t, pcommon.Timestamp(10), first.StartTimestamp())
+	assert.Empty(t, first.Name())
+	assert.Equal(t, map[string]any{"looptrace.from_log": true}, first.Attributes().AsRaw())
+	require.Equal(t, 2, first.Events().Len())
+	assert.Equal(t, "gen_ai.user.message", first.Events().At(0).Name())
+	assert.Equal(t, map[string]any{"body": map[string]any{"content": "Hi"}}, first.Events().At(0).Attributes().AsRaw())
+	assert.Equal(t, map[string]any{"body": map[string]any{"index": int64(0)}, "log.severity": "INFO"}, first.Events().At(1).Attributes().AsRaw())
+}
+
+func TestNothingOfGenAI(t *testing.T) {
+	t.Parallel()
+	ld := plog.NewLogs()
+	ld.ResourceLogs().AppendEmpty().ScopeLogs().AppendEmpty().LogRecords().AppendEmpty().Body().SetStr("GET / 200")
+	td, counts := ToSpans(ld)
+	assert.Zero(t, td.ResourceSpans().Len())
+	assert.Equal(t, Counts{Other: 1}, counts)
+}
