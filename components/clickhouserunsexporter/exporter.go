@@ -27,8 +27,9 @@ type runsExporter struct {
 	telemetry *metadata.TelemetryBuilder
 	conn      driver.Conn
 	writer    *clickhouse.Writer
-	// stored remembers contents that ClickHouse has acknowledged.
-	stored *lru.Cache[runmodel.ContentKey, struct{}]
+	// stored and sharing remember contents that ClickHouse has acknowledged.
+	stored  *lru.Cache[runmodel.ContentKey, uint64]
+	sharing *lru.Cache[runmodel.SharedKey, runmodel.Sharing]
 }
 
 func newRunsExporter(config *Config, settings component.TelemetrySettings) (*runsExporter, error) {
@@ -36,11 +37,15 @@ func newRunsExporter(config *Config, settings component.TelemetrySettings) (*run
 	if err != nil {
 		return nil, fmt.Errorf("create telemetry: %w", err)
 	}
-	stored, err := lru.New[runmodel.ContentKey, struct{}](config.ContentCacheSize)
+	stored, err := lru.New[runmodel.ContentKey, uint64](config.ContentCacheSize)
 	if err != nil {
 		return nil, fmt.Errorf("create content cache: %w", err)
 	}
-	return &runsExporter{config: config, telemetry: telemetry, stored: stored}, nil
+	sharing, err := lru.New[runmodel.SharedKey, runmodel.Sharing](config.ContentCacheSize)
+	if err != nil {
+		return nil, fmt.Errorf("create content cache: %w", err)
+	}
+	return &runsExporter{config: config, telemetry: telemetry, stored: stored, sharing: sharing}, nil
 }
 
 func (e *runsExporter) start(ctx context.Context, _ component.Host) (err error) {
@@ -65,22 +70,34 @@ func (e *runsExporter) shutdown(context.Context) error {
 // consume stores a batch. When it returns nil the batch is on disk and its runs' totals are up to date;
 // storing any part of it again changes nothing.
 func (e *runsExporter) consume(ctx context.Context, td ptrace.Traces) error {
-	rows := runmodel.Rows{Stored: e.stored.Contains}
+	rows := runmodel.Rows{Stored: e.stored.Get, Sharing: e.howShared}
 	if err := rows.Add(td); err != nil {
 		return consumererror.NewPermanent(err)
 	}
 	if len(rows.Spans) > 0 {
 		if err := e.store(ctx, &rows); err != nil {
+			// The store may come back with less than it had: what it has is learnt anew.
+			e.stored.Purge()
+			e.sharing.Purge()
 			return classify(err)
 		}
 	}
-	for _, key := range rows.ContentKeys() {
-		e.stored.Add(key, struct{}{})
+	contents, shared := rows.Added()
+	for key, id := range contents {
+		e.stored.Add(key, id)
+	}
+	for key, sharing := range shared {
+		e.sharing.Add(key, sharing)
 	}
 	e.telemetry.ExporterClickhouserunsSpans.Add(ctx, int64(len(rows.Spans)))
 	e.telemetry.ExporterClickhouserunsSpansSkipped.Add(ctx, int64(rows.Skipped))
 	e.telemetry.ExporterClickhouserunsContents.Add(ctx, int64(len(rows.Contents)))
 	return nil
+}
+
+func (e *runsExporter) howShared(key runmodel.SharedKey) runmodel.Sharing {
+	sharing, _ := e.sharing.Get(key)
+	return sharing
 }
 
 // classify tells bad data, which no retry mends, from a store that is away or overloaded.
@@ -110,6 +127,7 @@ func (e *runsExporter) store(ctx context.Context, rows *runmodel.Rows) error {
 	// same time at least the later reader sees the other, and totals both.
 	group, groupContext := errgroup.WithContext(ctx)
 	group.Go(func() error { return e.writer.InsertContents(groupContext, rows.Contents) })
+	group.Go(func() error { return e.writer.InsertSharedContents(groupContext, rows.Shared) })
 	group.Go(func() error { return e.writer.InsertSpans(groupContext, rows.Spans) })
 	group.Go(func() error { return e.writer.InsertBounds(groupContext, touched) })
 	if err := group.Wait(); err != nil {

@@ -33,7 +33,7 @@ func storeRun(t *testing.T, clickhouseURL string, project uuid.UUID) uuid.UUID {
 	require.NoError(t, err)
 	content := runmodel.Content{
 		ProjectID: project, Hour: start.Truncate(time.Hour), RunID: run,
-		ContentID: runmodel.ContentID("message", message), Kind: "message", Frame: frame, Texts: texts,
+		ContentID: 17, Kind: "message", Frame: frame, Texts: texts,
 	}
 	spans := []runmodel.Span{
 		{

@@ -199,19 +199,27 @@ func (q ListQuery) search(w *where, lower time.Time) {
 		w.add("false")
 		return
 	}
-	var spans, contents where
+	var spans, contents, shared where
 	spans.add(scopeMark)
 	contents.add(scopeMark)
+	shared.add(scopeMark)
 	if !lower.IsZero() {
 		// A native run may state a start that is later than its first span's.
-		early := lower.Add(-24 * time.Hour).UnixNano()
+		earliest := lower.Add(-24 * time.Hour)
+		early := earliest.UnixNano()
 		spans.add("toStartOfHour(start_time) >= toStartOfHour(fromUnixTimestamp64Nano(?))", early)
 		contents.add("hour >= toStartOfHour(fromUnixTimestamp64Nano(?))", early)
+		shared.add("day >= toDate(?)", dayNumber(earliest))
 	}
 	spans.add("hasAllTokens("+clickhouse.SpansText+", lowerUTF8(?))", q.Search)
+	sharing := where{slices.Clone(contents.conditions), slices.Clone(contents.args)}
+	shared.add("hasAllTokens("+clickhouse.ContentsText+", lowerUTF8(?))", q.Search)
+	sharing.add("(content_id, shared_tail) IN (SELECT content_id, shared_tail FROM shared_contents WHERE "+shared.String()+")", shared.args...)
 	contents.add("hasAllTokens("+clickhouse.ContentsText+", lowerUTF8(?))", q.Search)
-	w.add("run_id IN (SELECT run_id FROM spans WHERE "+spans.String()+" UNION DISTINCT SELECT run_id FROM contents WHERE "+contents.String()+")",
-		append(spans.args, contents.args...)...)
+	w.add("run_id IN (SELECT run_id FROM spans WHERE "+spans.String()+
+		" UNION DISTINCT SELECT run_id FROM contents WHERE "+contents.String()+
+		" UNION DISTINCT SELECT run_id FROM contents WHERE "+sharing.String()+")",
+		slices.Concat(spans.args, contents.args, sharing.args)...)
 }
 
 // hasWord reports whether ClickHouse's splitByNonAlpha finds a token in text.

@@ -335,12 +335,53 @@ func (s *Service) contents(ctx context.Context, p place, runID uuid.UUID, spans 
 	if err := query(ctx, s.conn, p.scope(), &rows, `SELECT * FROM contents WHERE `+w.String(), w.args...); err != nil {
 		return nil, err
 	}
+	if err := s.fillShared(ctx, p, rows); err != nil {
+		return nil, err
+	}
 	byID := make(contentsByID, len(rows))
 	for _, row := range rows {
-		byID[row.ContentID] = row
+		if row.Frame != "" {
+			byID[row.ContentID] = row
+		}
 	}
 	return byID, nil
 }
+
+// fillShared gives contents what stands among the shared ones.
+func (s *Service) fillShared(ctx context.Context, p place, contents []runmodel.Content) error {
+	type name struct{ id, tail uint64 }
+	shared := map[name]*runmodel.SharedContent{}
+	var ids []uint64
+	for _, c := range contents {
+		if c.SharedTail != 0 {
+			shared[name{c.ContentID, c.SharedTail}] = nil
+			ids = append(ids, c.ContentID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	var w where
+	w.add(scopeMark)
+	w.add("day BETWEEN toDate(?) AND toDate(?)", dayNumber(p.FirstStart), dayNumber(p.LastStart))
+	w.add("content_id IN (?)", ids)
+	var rows []runmodel.SharedContent
+	if err := query(ctx, s.conn, p.scope(), &rows, `SELECT * FROM shared_contents WHERE `+w.String(), w.args...); err != nil {
+		return err
+	}
+	for i := range rows {
+		shared[name{rows[i].ContentID, rows[i].SharedTail}] = &rows[i]
+	}
+	for i := range contents {
+		if found := shared[name{contents[i].ContentID, contents[i].SharedTail}]; found != nil {
+			contents[i].Frame, contents[i].Texts = found.Frame, found.Texts
+		}
+	}
+	return nil
+}
+
+// dayNumber is a day as ClickHouse counts them: since 1970, in UTC.
+func dayNumber(t time.Time) int64 { return t.Unix() / int64(24*time.Hour/time.Second) }
 
 // text returns the JSON of a content, nil where it is not there: a span may be read before its contents are
 // written.

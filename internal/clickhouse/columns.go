@@ -161,8 +161,20 @@ func contentColumns() []column[runmodel.Content] {
 		id("run_id", func(c *runmodel.Content) uuid.UUID { return c.RunID }),
 		number("content_id", func(c *runmodel.Content) uint64 { return c.ContentID }),
 		word("kind", func(c *runmodel.Content) string { return c.Kind }),
+		number("shared_tail", func(c *runmodel.Content) uint64 { return c.SharedTail }),
 		str("frame", func(c *runmodel.Content) string { return c.Frame }),
 		strs("texts", func(c *runmodel.Content) []string { return c.Texts }),
+	}
+}
+
+func sharedContentColumns() []column[runmodel.SharedContent] {
+	return []column[runmodel.SharedContent]{
+		id("project_id", func(c *runmodel.SharedContent) uuid.UUID { return c.ProjectID }),
+		col("day", new(proto.ColDate), func(c *runmodel.SharedContent) time.Time { return c.Day }),
+		number("content_id", func(c *runmodel.SharedContent) uint64 { return c.ContentID }),
+		number("shared_tail", func(c *runmodel.SharedContent) uint64 { return c.SharedTail }),
+		str("frame", func(c *runmodel.SharedContent) string { return c.Frame }),
+		strs("texts", func(c *runmodel.SharedContent) []string { return c.Texts }),
 	}
 }
 

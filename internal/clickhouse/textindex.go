@@ -8,7 +8,7 @@ import (
 	ch "github.com/ClickHouse/clickhouse-go/v2"
 )
 
-// What is searched, in the tables spans and contents. The text indexes stand on these expressions, and a query uses
+// What is searched, in the table spans and in contents and shared_contents. The text indexes stand on these expressions, and a query uses
 // an index only where it has the same expression.
 const (
 	SpansText    = `lowerUTF8(concat(name, ' ', inputs, ' ', outputs, ' ', tool_arguments, ' ', tool_result, ' ', error_message))`
@@ -46,7 +46,9 @@ func (*TextIndex) Type() string { return "on|off" }
 func SetTextIndex(ctx context.Context, url string, wanted TextIndex) error {
 	var statements []string
 	for _, index := range []struct{ table, name, text string }{
-		{"spans", "spans_text", SpansText}, {"contents", "contents_text", ContentsText},
+		{"spans", "spans_text", SpansText},
+		{"contents", "contents_text", ContentsText},
+		{"shared_contents", "shared_contents_text", ContentsText},
 	} {
 		switch wanted {
 		case TextIndexAsIs:

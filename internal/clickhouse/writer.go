@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -30,6 +31,7 @@ type Writer struct {
 	pool     *chpool.Pool
 	spans    *table[runmodel.Span]
 	contents *table[runmodel.Content]
+	shared   *table[runmodel.SharedContent]
 	bounds   *table[Bounds]
 	runs     *table[runmodel.Run]
 }
@@ -64,10 +66,11 @@ func NewWriter(ctx context.Context, url string) (*Writer, error) {
 	}
 	return &Writer{
 		pool:     pool,
-		spans:    newTable("spans", spanColumns),
-		contents: newTable("contents", contentColumns),
-		bounds:   newTable("run_bounds", boundColumns),
-		runs:     newTable("runs", runColumns),
+		spans:    newTable("spans", spanColumns, compareSpans),
+		contents: newTable("contents", contentColumns, compareContents),
+		shared:   newTable("shared_contents", sharedContentColumns, compareShared),
+		bounds:   newTable("run_bounds", boundColumns, compareBounds),
+		runs:     newTable("runs", runColumns, compareRuns),
 	}, nil
 }
 
@@ -82,6 +85,11 @@ func (w *Writer) InsertSpans(ctx context.Context, rows []runmodel.Span) error {
 // InsertContents writes contents. Writing one again changes nothing.
 func (w *Writer) InsertContents(ctx context.Context, rows []runmodel.Content) error {
 	return w.contents.insert(ctx, w.pool, rows)
+}
+
+// InsertSharedContents writes contents that runs share. Writing one again changes nothing.
+func (w *Writer) InsertSharedContents(ctx context.Context, rows []runmodel.SharedContent) error {
+	return w.shared.insert(ctx, w.pool, rows)
 }
 
 // InsertBounds widens the bounds of runs.
@@ -122,6 +130,9 @@ var insertSettings = []ch.Setting{
 	ch.SettingInt("async_insert", 0),
 	// Late spans of many days may come in one batch; a part a day is what they cost.
 	ch.SettingInt("throw_on_max_partitions_per_insert_block", 0),
+	// Rows that merge into one do so in merges, and readers do not rely on it. Merging every insert as well would cost
+	// a copy of all its columns.
+	ch.SettingInt("optimize_on_insert", 0),
 	// A part gets its text index when it is merged for the first time. Until then a search reads its texts: it is
 	// small, and there are few.
 	ch.SettingInt("materialize_skip_indexes_on_insert", 0),
@@ -130,6 +141,8 @@ var insertSettings = []ch.Setting{
 // table is a table of the schema and how rows of type R are written to it.
 type table[R any] struct {
 	name string
+	// compare is the table's order. ClickHouse would have to copy every column of rows that come in another.
+	compare func(a, b *R) int
 	// blocks are column buffers to use again.
 	blocks sync.Pool
 }
@@ -140,8 +153,8 @@ type block[R any] struct {
 	input   proto.Input
 }
 
-func newTable[R any](name string, columns func() []column[R]) *table[R] {
-	return &table[R]{name: name, blocks: sync.Pool{New: func() any {
+func newTable[R any](name string, columns func() []column[R], compare func(a, b *R) int) *table[R] {
+	return &table[R]{name: name, compare: compare, blocks: sync.Pool{New: func() any {
 		b := &block[R]{columns: columns()}
 		for _, c := range b.columns {
 			b.input = append(b.input, proto.InputColumn{Name: c.name, Data: c.data})
@@ -157,10 +170,15 @@ func (t *table[R]) insert(ctx context.Context, pool *chpool.Pool, rows []R) erro
 	}
 	b := t.blocks.Get().(*block[R])
 	defer t.blocks.Put(b)
+	order := make([]*R, len(rows))
+	for i := range rows {
+		order[i] = &rows[i]
+	}
+	slices.SortFunc(order, t.compare)
 	for _, c := range b.columns {
 		c.reset()
-		for i := range rows {
-			c.append(&rows[i])
+		for _, row := range order {
+			c.append(row)
 		}
 	}
 	conn, err := connection(ctx, pool)

@@ -2,6 +2,8 @@ package runmodel
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,14 +28,33 @@ const (
 	ContentResource = "resource"
 )
 
-// ContentID is the identity of a content within a run: the hash of its kind and its JSON text.
-func ContentID(kind, text string) uint64 {
+// identify returns the identity of a content: the two halves of the first 128 bits of the SHA-256 of its kind and its
+// JSON text, neither of them 0, which means absent. The id alone tells contents of a run apart; among those of a
+// project, where others choose what is recorded and must not be able to choose another's text, it takes both.
+func identify(kind, text string) (id, tail uint64) {
+	digest := sha256.New()
+	_, _ = digest.Write([]byte(kind)) // a hash never returns an error
+	_, _ = digest.Write([]byte{0})
+	_, _ = digest.Write(bytesOf(text))
+	var buffer [sha256.Size]byte
+	sum := digest.Sum(buffer[:0])
+	const half = 8
+	return max(binary.BigEndian.Uint64(sum), 1), max(binary.BigEndian.Uint64(sum[half:]), 1)
+}
+
+// fingerprint is a fast hash by which the contents of a run are known again.
+func fingerprint(kind, text string) uint64 {
 	var d xxhash.Digest
 	d.Reset()
 	_, _ = d.WriteString(kind) // a hash never returns an error
 	_, _ = d.Write([]byte{0})
 	_, _ = d.WriteString(text)
-	return max(d.Sum64(), 1) // 0 means absent
+	return d.Sum64()
+}
+
+// bytesOf shares the memory of text, for those who do not change what they read.
+func bytesOf(text string) []byte {
+	return unsafe.Slice(unsafe.StringData(text), len(text)) //nolint:gosec // it is only read
 }
 
 // maxContentDepth is how deep a content may nest; the doors of ingest let in less.
@@ -41,7 +62,7 @@ const maxContentDepth = 1000
 
 // read makes a reader of JSON text, without a copy of it: a jsonpull.Reader does not change what it reads.
 func read(text string) *jsonpull.Reader {
-	return jsonpull.NewReader(unsafe.Slice(unsafe.StringData(text), len(text)), maxContentDepth, math.MaxInt64) //nolint:gosec // it is only read
+	return jsonpull.NewReader(bytesOf(text), maxContentDepth, math.MaxInt64)
 }
 
 // SplitContent takes the searchable strings of a message out of its JSON text, in document order, and leaves

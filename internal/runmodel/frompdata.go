@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -23,33 +25,52 @@ const previewLength = 120
 // ErrNoProject says that a resource carries no valid KeyProjectID: its spans cannot be stored.
 var ErrNoProject = errors.New("resource has no valid attribute " + KeyProjectID)
 
-// ContentKey is the place of a content in the store.
+// ContentKey tells the contents of a run and hour apart.
 type ContentKey struct {
 	RunKey
-	Hour      int64
-	ContentID uint64
+	Hour        int64
+	Fingerprint uint64
 }
+
+// SharedKey is the place of a content that runs share in the store. Day is in days since 1970.
+type SharedKey struct {
+	ProjectID             uuid.UUID
+	Day                   int64
+	ContentID, SharedTail uint64
+}
+
+// Sharing is how far a content has come from one run to many.
+type Sharing uint8
+
+// A content is stored with the first run that has it, among the shared ones when a second run brings it, and from
+// then on not again.
+const (
+	SharingUnseen Sharing = iota
+	SharingSeen
+	SharingStored
+)
 
 // Rows collects rows of the store out of pdata.
 type Rows struct {
 	Spans    []Span
 	Contents []Content
+	Shared   []SharedContent
 	// Skipped counts spans without a trace id or a span id, which have no identity to be stored under.
 	Skipped int
 
-	// Stored reports whether the store has a content already, so that it is neither parsed nor written
-	// again. Nil: none is known to be stored.
-	Stored func(ContentKey) bool
-	added  map[ContentKey]struct{}
+	// Stored returns the id of a content of a run that the store has already, so that it is neither parsed nor
+	// written again. Nil: none is known to be stored.
+	Stored func(ContentKey) (id uint64, ok bool)
+	// Sharing reports whether runs share a content. Nil: none is known.
+	Sharing func(SharedKey) Sharing
+
+	added  map[ContentKey]uint64
+	shared map[SharedKey]Sharing
 }
 
-// ContentKeys lists the contents that r holds.
-func (r *Rows) ContentKeys() []ContentKey {
-	keys := make([]ContentKey, 0, len(r.added))
-	for key := range r.added {
-		keys = append(keys, key)
-	}
-	return keys
+// Added lists the contents that are to be known as stored once r is, those of runs with their ids.
+func (r *Rows) Added() (contents iter.Seq2[ContentKey, uint64], shared iter.Seq2[SharedKey, Sharing]) {
+	return maps.All(r.added), maps.All(r.shared)
 }
 
 // Add appends the spans of td. It returns ErrNoProject, and adds nothing of the resource, where a resource
@@ -371,24 +392,13 @@ func (r *Rows) setMessages(s *Span, ids *[]uint64, preview *string, value pcommo
 // addMessage adds a message unless it is there, and takes its text for the preview unless that is nil. What is
 // there already and not wanted for a preview is not parsed.
 func (r *Rows) addMessage(s *Span, text string, preview *string) (id uint64, ok bool) {
-	key := s.contentKey(ContentMessage, text)
-	present := r.has(key)
-	if present && preview == nil {
-		return key.ContentID, true
-	}
-	if !present {
-		frame, texts, err := SplitContent(ContentMessage, text)
-		if err != nil {
-			return 0, false
-		}
-		r.add(s, key, ContentMessage, frame, texts)
-	}
-	if preview != nil {
+	id = r.addContent(s, ContentMessage, text)
+	if id != 0 && preview != nil {
 		if role, said, calls := MessageText(text); role != "system" && !calls {
 			*preview = cut(said)
 		}
 	}
-	return key.ContentID, true
+	return id, id != 0
 }
 
 func (r *Rows) setContent(s *Span, id *uint64, kind string, value pcommon.Value) bool {
@@ -410,38 +420,76 @@ func jsonText(value pcommon.Value) string {
 
 // addContent adds a content unless it is there, and returns its id; 0 where the text is not valid JSON.
 func (r *Rows) addContent(s *Span, kind, text string) uint64 {
-	key := s.contentKey(kind, text)
-	if r.has(key) {
-		return key.ContentID
+	hour := s.StartTime.Truncate(time.Hour)
+	key := ContentKey{RunKey{s.ProjectID, s.RunID}, hour.Unix(), fingerprint(kind, text)}
+	if id, ok := r.known(key); ok {
+		return id
 	}
-	frame, texts, err := SplitContent(kind, text)
-	if err != nil {
+	content := Content{ProjectID: s.ProjectID, Hour: hour, RunID: s.RunID, Kind: kind}
+	if !r.fill(&content, text) {
 		return 0
 	}
-	r.add(s, key, kind, frame, texts)
-	return key.ContentID
+	if r.added == nil {
+		r.added = make(map[ContentKey]uint64)
+	}
+	r.added[key] = content.ContentID
+	r.Contents = append(r.Contents, content)
+	return content.ContentID
 }
 
-func (s *Span) contentKey(kind, text string) ContentKey {
-	return ContentKey{RunKey{s.ProjectID, s.RunID}, s.StartTime.Truncate(time.Hour).Unix(), ContentID(kind, text)}
+func (r *Rows) known(key ContentKey) (id uint64, ok bool) {
+	if id, ok = r.added[key]; ok || r.Stored == nil {
+		return id, ok
+	}
+	return r.Stored(key)
 }
 
-func (r *Rows) has(key ContentKey) bool {
-	if _, ok := r.added[key]; ok {
+// sharedFrom is the shortest content, in bytes, for which the name of a shared one costs less than itself.
+const sharedFrom = 256
+
+// fill gives a content its id, and its text or the name of the shared content that has it. false: the text is not
+// valid JSON.
+func (r *Rows) fill(c *Content, text string) bool {
+	var tail uint64
+	c.ContentID, tail = identify(c.Kind, text)
+	if len(text) < sharedFrom {
+		return c.split(text)
+	}
+	const day = 24 * time.Hour
+	key := SharedKey{c.ProjectID, c.Hour.Unix() / int64(day/time.Second), c.ContentID, tail}
+	sharing, ok := r.shared[key]
+	if !ok && r.Sharing != nil {
+		sharing = r.Sharing(key)
+	}
+	if sharing == SharingStored {
+		c.SharedTail = tail
 		return true
 	}
-	return r.Stored != nil && r.Stored(key)
+	if !c.split(text) {
+		return false
+	}
+	// What is not a message is the same in most runs from the start.
+	if sharing == SharingUnseen && c.Kind == ContentMessage {
+		sharing = SharingSeen
+	} else {
+		sharing = SharingStored
+		r.Shared = append(r.Shared, SharedContent{
+			ProjectID: c.ProjectID, Day: c.Hour.Truncate(day), ContentID: c.ContentID, SharedTail: tail,
+			Frame: c.Frame, Texts: c.Texts,
+		})
+		c.SharedTail, c.Frame, c.Texts = tail, "", nil
+	}
+	if r.shared == nil {
+		r.shared = make(map[SharedKey]Sharing)
+	}
+	r.shared[key] = sharing
+	return true
 }
 
-func (r *Rows) add(s *Span, key ContentKey, kind, frame string, texts []string) {
-	if r.added == nil {
-		r.added = make(map[ContentKey]struct{})
-	}
-	r.added[key] = struct{}{}
-	r.Contents = append(r.Contents, Content{
-		ProjectID: s.ProjectID, Hour: s.StartTime.Truncate(time.Hour), RunID: s.RunID,
-		ContentID: key.ContentID, Kind: kind, Frame: frame, Texts: texts,
-	})
+func (c *Content) split(text string) bool {
+	var err error
+	c.Frame, c.Texts, err = SplitContent(c.Kind, text)
+	return err == nil
 }
 
 // setEvents keeps the events as JSON and takes the error from an exception event, where the span is in error.

@@ -1,6 +1,7 @@
 package runmodel
 
 import (
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -71,8 +72,8 @@ func TestMessagesStandOnce(t *testing.T) {
 	t.Parallel()
 	const first = `{"role":"user","parts":[{"type":"text","content":"hi"}]}`
 	const second = `{"role":"assistant","parts":[{"type":"text","content":"ho"}]}`
-	stored := map[ContentKey]bool{}
-	isStored := func(key ContentKey) bool { return stored[key] }
+	stored := map[ContentKey]uint64{}
+	isStored := func(key ContentKey) (uint64, bool) { id, ok := stored[key]; return id, ok }
 	add := func(rows *Rows) {
 		for _, messages := range []string{"[" + first + "]", "[" + first + "," + second + ", " + first + "]"} {
 			td := ptrace.NewTraces()
@@ -94,13 +95,73 @@ func TestMessagesStandOnce(t *testing.T) {
 	assert.Equal(t, []uint64{rows.Spans[0].InputMessageIDs[0], ids[1], rows.Spans[0].InputMessageIDs[0]}, ids)
 	require.Len(t, rows.Contents, 3, "two messages and a resource")
 
-	for _, key := range rows.ContentKeys() {
-		stored[key] = true
-	}
+	contents, _ := rows.Added()
+	maps.Insert(stored, contents)
 	again := Rows{Stored: isStored}
 	add(&again)
 	assert.Empty(t, again.Contents, "what the store has is not written again")
 	assert.Equal(t, ids, again.Spans[1].InputMessageIDs, "and is referred to all the same")
+}
+
+func TestWhatRunsShareStandsOnce(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("a text of many words ", 20)
+	message := `[{"role":"user","parts":[{"type":"text","content":"` + long + `"}]}]`
+	tools := `[{"type":"function","name":"search","description":"` + long + `"}]`
+	known := map[SharedKey]Sharing{}
+	store := func(fill map[string]any, runs ...byte) Rows {
+		rows := Rows{Sharing: func(key SharedKey) Sharing { return known[key] }}
+		for _, run := range runs {
+			td := ptrace.NewTraces()
+			rs := td.ResourceSpans().AppendEmpty()
+			rs.Resource().Attributes().PutStr(KeyProjectID, project.String())
+			span := rs.ScopeSpans().AppendEmpty().Spans().AppendEmpty()
+			span.SetTraceID(pcommon.TraceID{run})
+			span.SetSpanID(pcommon.SpanID{run})
+			span.SetStartTimestamp(1_700_000_000_000_000_000)
+			require.NoError(t, span.Attributes().FromRaw(fill))
+			require.NoError(t, rows.Add(td))
+		}
+		_, shared := rows.Added()
+		maps.Insert(known, shared)
+		return rows
+	}
+	contents := func(rows Rows, kind string) (list []Content) {
+		for _, c := range rows.Contents {
+			if c.Kind == kind {
+				list = append(list, c)
+			}
+		}
+		return list
+	}
+
+	first := store(map[string]any{KeyInputMessages: message, KeyToolDefinitions: tools}, 1)
+	require.Len(t, contents(first, ContentMessage), 1)
+	assert.Equal(t, []string{long}, contents(first, ContentMessage)[0].Texts, "a first run keeps its message")
+	require.Len(t, first.Shared, 1, "tools are shared from the start")
+	assert.JSONEq(t, tools, first.Shared[0].Frame)
+	named := contents(first, ContentToolDefinitions)[0]
+	assert.Equal(t, first.Shared[0].SharedTail, named.SharedTail)
+	assert.Empty(t, named.Frame)
+	assert.Equal(t, named.ContentID, first.Spans[0].ToolDefinitionsID)
+
+	next := store(map[string]any{KeyInputMessages: message, KeyToolDefinitions: tools}, 2, 3)
+	require.Len(t, next.Shared, 1, "with the second run the message is shared, with the third it is")
+	assert.Equal(t, []string{long}, next.Shared[0].Texts)
+	for _, c := range contents(next, ContentMessage) {
+		assert.Equal(t, next.Shared[0].ContentID, c.ContentID)
+		assert.Equal(t, next.Shared[0].SharedTail, c.SharedTail)
+		assert.Empty(t, c.Frame)
+		assert.Empty(t, c.Texts)
+	}
+
+	short := store(map[string]any{KeyInputMessages: `[{"role":"user","parts":[]}]`}, 4, 5)
+	assert.Empty(t, short.Shared, "what is short costs less than its name")
+
+	broken := store(map[string]any{KeyInputMessages: `[{"role":"` + long + `]`, KeyToolDefinitions: `{"` + long}, 6)
+	assert.Empty(t, contents(broken, ContentMessage))
+	assert.Contains(t, broken.Spans[0].Attributes, KeyInputMessages, "what is not JSON stays an attribute")
+	assert.Contains(t, broken.Spans[0].Attributes, KeyToolDefinitions)
 }
 
 func TestPreviews(t *testing.T) {

@@ -126,8 +126,20 @@ type Content struct {
 	RunID     uuid.UUID `ch:"run_id"`
 	ContentID uint64    `ch:"content_id"`
 	Kind      string    `ch:"kind"`
-	Frame     string    `ch:"frame"`
-	Texts     []string  `ch:"texts"`
+	// SharedTail is not 0 where frame and texts are those of the SharedContent of the same project, day, id and tail.
+	SharedTail uint64   `ch:"shared_tail"`
+	Frame      string   `ch:"frame"`
+	Texts      []string `ch:"texts"`
+}
+
+// SharedContent is what runs of a project and day have in common, as a row of the table shared_contents.
+type SharedContent struct {
+	ProjectID  uuid.UUID `ch:"project_id"`
+	Day        time.Time `ch:"day"`
+	ContentID  uint64    `ch:"content_id"`
+	SharedTail uint64    `ch:"shared_tail"`
+	Frame      string    `ch:"frame"`
+	Texts      []string  `ch:"texts"`
 }
 
 // Run is a run with its totals, as a row of the table runs.

@@ -22,12 +22,15 @@ const firstStored = 1_000_000
 // copiesMergedWithin bounds the wait for the merges of copies.
 const copiesMergedWithin = 30 * time.Minute
 
+const otherRun = "reinterpretAsUUID(sipHash128(run_id, %[1]d)) AS run_id, "
+
 // copyDays says, for each table of the store, what makes a row of another run out of a row, some days earlier.
 var copyDays = map[string]string{
-	"spans":      "start_time - toIntervalDay(%[1]d) AS start_time, end_time - toIntervalDay(%[1]d) AS end_time",
-	"contents":   "hour - toIntervalDay(%[1]d) AS hour",
-	"run_bounds": "first_start - toIntervalDay(%[1]d) AS first_start, last_start - toIntervalDay(%[1]d) AS last_start",
-	"runs":       "start_time - toIntervalDay(%[1]d) AS start_time, end_time - toIntervalDay(%[1]d) AS end_time",
+	"spans":           otherRun + "start_time - toIntervalDay(%[1]d) AS start_time, end_time - toIntervalDay(%[1]d) AS end_time",
+	"contents":        otherRun + "hour - toIntervalDay(%[1]d) AS hour",
+	"shared_contents": "day - toIntervalDay(%[1]d) AS day",
+	"run_bounds":      otherRun + "first_start - toIntervalDay(%[1]d) AS first_start, last_start - toIntervalDay(%[1]d) AS last_start",
+	"runs":            otherRun + "start_time - toIntervalDay(%[1]d) AS start_time, end_time - toIntervalDay(%[1]d) AS end_time",
 }
 
 // growth measures the same feed again and again while more and more is stored: BENCH_GROWTH lists how many million
@@ -93,8 +96,8 @@ func (g *growing) copy(t *testing.T, conn driver.Conn, days int) {
 	t.Helper()
 	for table, replace := range copyDays {
 		require.NoError(t, conn.Exec(t.Context(), fmt.Sprintf(
-			"INSERT INTO %s SELECT * REPLACE (reinterpretAsUUID(sipHash128(run_id, %d)) AS run_id, %s) FROM first_%s SETTINGS max_insert_threads = 1",
-			table, days, fmt.Sprintf(replace, days), table)))
+			"INSERT INTO %s SELECT * REPLACE (%s) FROM first_%s SETTINGS max_insert_threads = 1",
+			table, fmt.Sprintf(replace, days), table)))
 	}
 	g.spans += count(t, conn, "SELECT count() FROM first_spans")
 	g.runs += count(t, conn, "SELECT count() FROM first_runs")

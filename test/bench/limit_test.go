@@ -33,6 +33,7 @@ const (
 type readyBatch struct {
 	spans    []runmodel.Span
 	contents []runmodel.Content
+	shared   []runmodel.SharedContent
 	bounds   []clickhouse.Bounds
 	runs     []runmodel.Run
 }
@@ -48,7 +49,7 @@ func makeReady(t *testing.T, load *loadgen.Load, project uuid.UUID) *readyBatch 
 		}
 		require.NoError(t, rows.Add(td))
 	}
-	ready := &readyBatch{spans: rows.Spans, contents: rows.Contents}
+	ready := &readyBatch{spans: rows.Spans, contents: rows.Contents, shared: rows.Shared}
 	byRun := map[uuid.UUID][]runmodel.Span{}
 	for _, span := range rows.Spans {
 		byRun[span.RunID] = append(byRun[span.RunID], span)
@@ -85,6 +86,7 @@ func (r *readyBatch) renew(n uint32) {
 func (r *readyBatch) insert(ctx context.Context, writer *clickhouse.Writer) error {
 	group, groupContext := errgroup.WithContext(ctx)
 	group.Go(func() error { return writer.InsertContents(groupContext, r.contents) })
+	group.Go(func() error { return writer.InsertSharedContents(groupContext, r.shared) })
 	group.Go(func() error { return writer.InsertSpans(groupContext, r.spans) })
 	group.Go(func() error { return writer.InsertBounds(groupContext, r.bounds) })
 	if err := group.Wait(); err != nil {

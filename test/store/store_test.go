@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -135,7 +136,7 @@ func TestDeliveryDoesNotMatter(t *testing.T) {
 		for n := range uint64(1 + random.IntN(12)) {
 			start := time.Duration(n) * 700 * time.Millisecond // across the hour that ends 2 s after base
 			deliveries = append(deliveries, once.delivery(base.Add(time.Hour+time.Duration(run)*time.Minute+start),
-				span(id, n+1, n/2, start, start+time.Second, modelCall("question "+strconv.FormatUint(n, 10), 10, 1)),
+				span(id, n+1, n/2, start, start+time.Second, modelCall(strings.Repeat("long ", int(n%2)*100)+"question "+strconv.FormatUint(n, 10), 10, 1)),
 				span(id, n+100, n+1, start+1, start+2, map[string]any{"gen_ai.operation.name": "execute_tool", "n": int64(n)}),
 			))
 		}
@@ -273,6 +274,53 @@ func TestTotals(t *testing.T) {
 	assert.Len(t, tool.Events, 1)
 }
 
+// policy is a text that is long enough for runs to share it.
+var policy = strings.Repeat("one bag a head; ", 40)
+
+// TestSharedContents stores a long text of many runs once, and gives it back to each of them: whether the writer
+// remembers it or not, on the next day, and to nobody else.
+func TestSharedContents(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	other := store{uuid.New(), s.exporter, s.url, s.Service}
+	forgetful := store{s.project, newExporter(t, s.url), s.url, s.Service}
+	conn, err := clickhouse.Open(s.url)
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, conn.Close()) }()
+	whole := func() (rows uint64) {
+		require.NoError(t, conn.QueryRow(t.Context(), `SELECT (SELECT count() FROM shared_contents FINAL)
+			+ (SELECT count() FROM contents FINAL WHERE kind = 'message' AND shared_tail = 0 AND length(texts[1]) > 300)`).Scan(&rows))
+		return rows
+	}
+	const nextDay = 24 * time.Hour
+	for _, step := range []struct {
+		name  string
+		by    store
+		at    time.Duration
+		whole uint64
+	}{
+		{"a first run keeps question and answer to itself", s, 0, 2},
+		{"a second one makes them shared", s, time.Minute, 4},
+		{"a third one adds nothing", s, 2 * time.Minute, 4},
+		{"a writer that does not know them keeps them with the run", forgetful, 3 * time.Minute, 6},
+		{"and then finds them shared", forgetful, 4 * time.Minute, 6},
+		{"another project shares nothing with this one", other, 0, 8},
+		{"nor does another day", s, nextDay, 10},
+		{"until two runs have them on that day", s, nextDay + time.Minute, 12},
+	} {
+		run := uuid.New()
+		delivery := step.by.delivery(base.Add(step.at), span(run, 1, 0, step.at, step.at+time.Second, modelCall(policy, 1, 1)))
+		require.NoError(t, step.by.exporter.ConsumeTraces(t.Context(), delivery), step.name)
+		assert.Equal(t, step.whole, whole(), step.name)
+		read, err := s.Span(t.Context(), step.by.scope(), run, "0000000000000001")
+		require.NoError(t, err, step.name)
+		require.Len(t, read.InputMessages, 1, step.name)
+		assert.JSONEq(t, `{"role":"user","parts":[{"type":"text","content":"`+policy+`"}]}`, string(read.InputMessages[0]), step.name)
+		require.Len(t, read.OutputMessages, 1, step.name)
+		assert.Contains(t, string(read.OutputMessages[0]), "answer to "+policy, step.name)
+	}
+}
+
 func TestSearch(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
@@ -285,13 +333,15 @@ func TestSearch(t *testing.T) {
 			span(ids[i], 2, 1, 0, time.Second, modelCall(text, 1, 1)),
 			span(ids[i], 3, 1, 0, time.Second, map[string]any{
 				"gen_ai.operation.name": "execute_tool", "gen_ai.tool.call.arguments": map[string]any{"city": "Zürich"},
-			}))))
+			}),
+			span(ids[i], 4, 1, 0, time.Second, modelCall("The baggage policy: "+policy, 1, 1)))))
 	}
 	conn, err := clickhouse.Open(s.url)
 	require.NoError(t, err)
 	defer func() { assert.NoError(t, conn.Close()) }()
 	merge := func() error { // makes what indexes there are
-		return errors.Join(conn.Exec(t.Context(), "OPTIMIZE TABLE spans FINAL"), conn.Exec(t.Context(), "OPTIMIZE TABLE contents FINAL"))
+		return errors.Join(conn.Exec(t.Context(), "OPTIMIZE TABLE spans FINAL"), conn.Exec(t.Context(), "OPTIMIZE TABLE contents FINAL"),
+			conn.Exec(t.Context(), "OPTIMIZE TABLE shared_contents FINAL"))
 	}
 	for _, state := range []struct {
 		name    string
@@ -309,10 +359,11 @@ func TestSearch(t *testing.T) {
 		var tables uint64
 		require.NoError(t, conn.QueryRow(t.Context(), `SELECT uniq(table) FROM system.parts
 			WHERE database = currentDatabase() AND active AND secondary_indices_compressed_bytes > 0`).Scan(&tables))
-		assert.Equal(t, state.indexed, tables == 2, "%s: %d tables have an index", state.name, tables)
+		assert.Equal(t, state.indexed, tables == 3, "%s: %d tables have an index", state.name, tables)
 		for query, want := range map[string]int{
 			"paket": 1, "42": 2, "REFUND order": 1, "paket refund": 0, "zürich": 3, "ZÜRICH": 3, "step": 3,
 			"role": 0, "text": 0, // the frame of a message is not searched
+			"baggage policy": 3, "baggage bag head": 3, "baggage paket": 0,
 			"backslash": 1, `' OR 1=1 --`: 0, `\`: 0, "?!": 0,
 		} {
 			assert.Len(t, list(t, s, runs.ListQuery{Search: query}), want, "%s: search %q", state.name, query)
