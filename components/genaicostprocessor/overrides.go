@@ -2,7 +2,6 @@ package genaicostprocessor
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -14,6 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/looptrace/looptrace/components/genaicostprocessor/internal/metadata"
+	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/prices"
 )
 
@@ -29,9 +29,6 @@ const (
 	minReconnectWait = 100 * time.Millisecond
 	maxReconnectWait = 5 * time.Second
 )
-
-//go:embed sql/read_overrides.sql
-var readOverridesSQL string
 
 // known is what was last read: the prices of each project that has any of its own, by its id.
 type known struct {
@@ -142,37 +139,15 @@ func (o *overrides) wait(ctx context.Context, conn *pgx.Conn) error {
 func (o *overrides) load(ctx context.Context, conn *pgx.Conn) error {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	rows, err := conn.Query(ctx, readOverridesSQL)
+	read, err := postgres.PriceOverrides(ctx, conn)
 	if err != nil {
-		return fmt.Errorf("read the prices of projects' own: %w", err)
+		return err
 	}
-	read := map[string][]prices.Override{}
-	var (
-		projectID string
-		from      *time.Time
-		one       prices.Override
-	)
-	next := known{projects: map[string]*projectPrices{}}
-	_, err = pgx.ForEachRow(rows, []any{
-		&projectID, &one.Provider, &one.Model, &from, &one.Input, &one.Output,
-		&one.CacheRead, &one.CacheWrite, &one.CacheWrite1h, &one.Reasoning, &one.Revision,
-	}, func() error {
-		override := one
-		if from != nil {
-			override.From = *from
-		}
-		read[projectID] = append(read[projectID], override)
-		next.count++
-		// The next row gets numbers of its own.
-		one.CacheRead, one.CacheWrite, one.CacheWrite1h, one.Reasoning = nil, nil, nil, nil
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("read the prices of projects' own: %w", err)
-	}
+	next := known{projects: make(map[string]*projectPrices, len(read))}
 	last := o.known.Load()
 	for id, list := range read {
 		next.projects[id] = last.matched(id, list)
+		next.count += len(list)
 	}
 	o.known.Store(&next)
 	o.telemetry.GenaicostReloads.Add(ctx, 1, reloadDone)

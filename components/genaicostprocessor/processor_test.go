@@ -174,7 +174,7 @@ func TestCostOfARun(t *testing.T) {
 	add(1, 0, tokens("invoke_agent", "gpt-4o", 3100, 700))                           // the sum of the calls below: not paid again
 	add(2, 1, tokens("chat", "gpt-4o", 1000, 500, runmodel.KeyCacheReadTokens, 600)) // 0.00675
 	add(3, 1, tokens("chat", "gpt-4o", 1000, 100))                                   // 0.0035
-	add(4, 1, tokens("chat", "gpt-4o", 1000, 100, runmodel.KeyUsageCounted, false))           // a wrapper
+	add(4, 1, tokens("chat", "gpt-4o", 1000, 100, runmodel.KeyUsageCounted, false))  // a wrapper
 	add(5, 4, tokens("chat", "gpt-4o-mini", 1000, 100, runmodel.KeyCostUSD, 0.25))   // sent
 	add(6, 1, tokens("embeddings", "text-embedding-3-small", 100, 0))                // 0.000002
 	add(7, 1, map[string]any{runmodel.KeyOperationName: "execute_tool"})

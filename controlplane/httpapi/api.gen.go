@@ -53,6 +53,24 @@ func (e HealthStatus) Valid() bool {
 	}
 }
 
+// Defines values for PriceSource.
+const (
+	PriceSourceProject PriceSource = "project"
+	PriceSourceTable   PriceSource = "table"
+)
+
+// Valid indicates whether the value is a known member of the PriceSource enum.
+func (e PriceSource) Valid() bool {
+	switch e {
+	case PriceSourceProject:
+		return true
+	case PriceSourceTable:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for Role.
 const (
 	RoleAdmin  Role = "admin"
@@ -237,6 +255,92 @@ type Message = json.RawMessage
 // type is kept verbatim.
 type MessagePart = json.RawMessage
 
+// Price What tokens of a model cost, in US dollars for a million.
+type Price struct {
+	// CacheRead Null: as input.
+	CacheRead *float64 `json:"cache_read"`
+
+	// CacheWrite Null: as input.
+	CacheWrite *float64 `json:"cache_write"`
+
+	// CacheWrite1h Null: as cache_write.
+	CacheWrite1h *float64 `json:"cache_write_1h"`
+
+	// Id Of a price of the project's own.
+	Id     *openapi_types.UUID `json:"id"`
+	Input  float64             `json:"input"`
+	Model  string              `json:"model"`
+	Output float64             `json:"output"`
+
+	// Provider Empty: every provider.
+	Provider string `json:"provider"`
+
+	// Reasoning Null: as output.
+	Reasoning *float64 `json:"reasoning"`
+
+	// Source `project`: a price of the project's own; `table`: the price table of this version of Looptrace.
+	Source PriceSource `json:"source"`
+	Tiers  []PriceTier `json:"tiers"`
+
+	// Url The provider's price list.
+	Url       *string    `json:"url"`
+	ValidFrom *time.Time `json:"valid_from"`
+
+	// Version What a span that was priced by it says as `price_version`.
+	Version string `json:"version"`
+}
+
+// PricePage defines model for PricePage.
+type PricePage struct {
+	Data    []Price `json:"data"`
+	HasMore bool    `json:"has_more"`
+	Limit   int     `json:"limit"`
+	Offset  int     `json:"offset"`
+
+	// TableVersion The day on which the price table was last checked.
+	TableVersion string `json:"table_version"`
+}
+
+// PriceSource `project`: a price of the project's own; `table`: the price table of this version of Looptrace.
+type PriceSource string
+
+// PriceTier The prices of a whole call whose input, cached included, is longer than `above` tokens.
+type PriceTier struct {
+	Above        int64    `json:"above"`
+	CacheRead    *float64 `json:"cache_read"`
+	CacheWrite   *float64 `json:"cache_write"`
+	CacheWrite1h *float64 `json:"cache_write_1h"`
+	Input        float64  `json:"input"`
+	Output       float64  `json:"output"`
+	Reasoning    *float64 `json:"reasoning"`
+}
+
+// PriceWrite A price in US dollars for a million tokens.
+type PriceWrite struct {
+	// CacheRead Null or absent: as input.
+	CacheRead *float64 `json:"cache_read,omitempty"`
+
+	// CacheWrite Null or absent: as input.
+	CacheWrite *float64 `json:"cache_write,omitempty"`
+
+	// CacheWrite1h Kept for an hour; null or absent: as cache_write.
+	CacheWrite1h *float64 `json:"cache_write_1h,omitempty"`
+	Input        float64  `json:"input"`
+
+	// Model A name; `*` in it stands for any text.
+	Model  string  `json:"model"`
+	Output float64 `json:"output"`
+
+	// Provider As spans name it; absent or empty: every provider.
+	Provider *string `json:"provider,omitempty"`
+
+	// Reasoning Null or absent: as output.
+	Reasoning *float64 `json:"reasoning,omitempty"`
+
+	// ValidFrom The first moment of the price; null or absent: from the beginning.
+	ValidFrom *time.Time `json:"valid_from,omitempty"`
+}
+
 // Problem defines model for Problem.
 type Problem struct {
 	// Code Stable and machine-readable, e.g. `key_revoked`.
@@ -417,10 +521,13 @@ type Span struct {
 	Name          string       `json:"name"`
 
 	// Operation `gen_ai.operation.name`.
-	Operation          *string                 `json:"operation"`
-	OutputMessages     *[]Message              `json:"output_messages,omitempty"`
-	Outputs            *string                 `json:"outputs"`
-	ParentSpanId       *string                 `json:"parent_span_id"`
+	Operation      *string    `json:"operation"`
+	OutputMessages *[]Message `json:"output_messages,omitempty"`
+	Outputs        *string    `json:"outputs"`
+	ParentSpanId   *string    `json:"parent_span_id"`
+
+	// PriceVersion By which prices the cost was computed: the day of the price table, or `project:` and the revision of the project's own price.
+	PriceVersion       *string                 `json:"price_version"`
 	Prompt             *PromptRef              `json:"prompt"`
 	Provider           *string                 `json:"provider"`
 	RequestModel       *string                 `json:"request_model"`
@@ -499,6 +606,23 @@ type ToolCall struct {
 	Result    *string `json:"result"`
 }
 
+// UnpricedModel defines model for UnpricedModel.
+type UnpricedModel struct {
+	LastSeen time.Time `json:"last_seen"`
+
+	// Model Empty where spans have tokens and no model.
+	Model string `json:"model"`
+
+	// Provider Empty where spans do not name it.
+	Provider  string `json:"provider"`
+	SpanCount int64  `json:"span_count"`
+}
+
+// UnpricedModels defines model for UnpricedModels.
+type UnpricedModels struct {
+	Data []UnpricedModel `json:"data"`
+}
+
 // Usage Tokens. Input includes cached, output includes reasoning. A member is null where unknown.
 type Usage struct {
 	CacheReadInputTokens  *int64 `json:"cache_read_input_tokens"`
@@ -525,6 +649,9 @@ type Limit = int
 // Offset defines model for Offset.
 type Offset = int
 
+// PriceID defines model for PriceID.
+type PriceID = openapi_types.UUID
+
 // ProjectIDOptional defines model for ProjectIDOptional.
 type ProjectIDOptional = openapi_types.UUID
 
@@ -545,6 +672,17 @@ type ListKeysParams struct {
 type ListProjectsParams struct {
 	Limit  *Limit  `form:"limit,omitempty" json:"limit,omitempty"`
 	Offset *Offset `form:"offset,omitempty" json:"offset,omitempty"`
+}
+
+// ListPricesParams defines parameters for ListPrices.
+type ListPricesParams struct {
+	// Search Only prices whose provider or model contains this, in lower or upper case.
+	Search *string `form:"search,omitempty" json:"search,omitempty"`
+
+	// Source Only the project's own prices, or only those of the table.
+	Source *PriceSource `form:"source,omitempty" json:"source,omitempty"`
+	Limit  *Limit       `form:"limit,omitempty" json:"limit,omitempty"`
+	Offset *Offset      `form:"offset,omitempty" json:"offset,omitempty"`
 }
 
 // ListRunsParams defines parameters for ListRuns.
@@ -627,6 +765,12 @@ type UpdateProjectJSONRequestBody = ProjectUpdate
 // SetProjectLimitsJSONRequestBody defines body for SetProjectLimits for application/json ContentType.
 type SetProjectLimitsJSONRequestBody = ProjectLimits
 
+// CreatePriceJSONRequestBody defines body for CreatePrice for application/json ContentType.
+type CreatePriceJSONRequestBody = PriceWrite
+
+// SetPriceJSONRequestBody defines body for SetPrice for application/json ContentType.
+type SetPriceJSONRequestBody = PriceWrite
+
 // SetupJSONRequestBody defines body for Setup for application/json ContentType.
 type SetupJSONRequestBody = SetupRequest
 
@@ -680,6 +824,21 @@ type ServerInterface interface {
 	// SetProjectLimits Set what a project may send
 	// (PUT /v1/projects/{project_id}/limits)
 	SetProjectLimits(c *gin.Context, projectId ProjectIDPath)
+	// ListPrices List what tokens cost a project
+	// (GET /v1/projects/{project_id}/prices)
+	ListPrices(c *gin.Context, projectId ProjectIDPath, params ListPricesParams)
+	// CreatePrice Give a project a price of its own
+	// (POST /v1/projects/{project_id}/prices)
+	CreatePrice(c *gin.Context, projectId ProjectIDPath)
+	// ListUnpricedModels List the models that the project used and whose price is not known
+	// (GET /v1/projects/{project_id}/prices/_unpriced)
+	ListUnpricedModels(c *gin.Context, projectId ProjectIDPath)
+	// DeletePrice Delete a project's own price
+	// (DELETE /v1/projects/{project_id}/prices/{price_id})
+	DeletePrice(c *gin.Context, projectId ProjectIDPath, priceId PriceID)
+	// SetPrice Change a project's own price
+	// (PUT /v1/projects/{project_id}/prices/{price_id})
+	SetPrice(c *gin.Context, projectId ProjectIDPath, priceId PriceID)
 	// ListRuns List runs, newest first
 	// (GET /v1/runs)
 	ListRuns(c *gin.Context, params ListRunsParams)
@@ -1051,6 +1210,184 @@ func (siw *ServerInterfaceWrapper) SetProjectLimits(c *gin.Context) {
 	}
 
 	siw.Handler.SetProjectLimits(c, projectId)
+}
+
+// ListPrices operation middleware
+func (siw *ServerInterfaceWrapper) ListPrices(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "project_id" -------------
+	var projectId ProjectIDPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "project_id", c.Param("project_id"), &projectId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter project_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListPricesParams
+
+	// ------------- Optional query parameter "search" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "search", c.Request.URL.Query(), &params.Search, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter search: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "source" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "source", c.Request.URL.Query(), &params.Source, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter source: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", c.Request.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter offset: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListPrices(c, projectId, params)
+}
+
+// CreatePrice operation middleware
+func (siw *ServerInterfaceWrapper) CreatePrice(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "project_id" -------------
+	var projectId ProjectIDPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "project_id", c.Param("project_id"), &projectId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter project_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.CreatePrice(c, projectId)
+}
+
+// ListUnpricedModels operation middleware
+func (siw *ServerInterfaceWrapper) ListUnpricedModels(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "project_id" -------------
+	var projectId ProjectIDPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "project_id", c.Param("project_id"), &projectId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter project_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListUnpricedModels(c, projectId)
+}
+
+// DeletePrice operation middleware
+func (siw *ServerInterfaceWrapper) DeletePrice(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "project_id" -------------
+	var projectId ProjectIDPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "project_id", c.Param("project_id"), &projectId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter project_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Path parameter "price_id" -------------
+	var priceId PriceID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "price_id", c.Param("price_id"), &priceId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter price_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.DeletePrice(c, projectId, priceId)
+}
+
+// SetPrice operation middleware
+func (siw *ServerInterfaceWrapper) SetPrice(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "project_id" -------------
+	var projectId ProjectIDPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "project_id", c.Param("project_id"), &projectId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter project_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Path parameter "price_id" -------------
+	var priceId PriceID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "price_id", c.Param("price_id"), &priceId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter price_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.SetPrice(c, projectId, priceId)
 }
 
 // ListRuns operation middleware
@@ -1442,6 +1779,11 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.PATCH(options.BaseURL+"/v1/projects/:project_id", wrapper.UpdateProject)
 	router.GET(options.BaseURL+"/v1/projects/:project_id/limits", wrapper.GetProjectLimits)
 	router.PUT(options.BaseURL+"/v1/projects/:project_id/limits", wrapper.SetProjectLimits)
+	router.GET(options.BaseURL+"/v1/projects/:project_id/prices", wrapper.ListPrices)
+	router.POST(options.BaseURL+"/v1/projects/:project_id/prices", wrapper.CreatePrice)
+	router.GET(options.BaseURL+"/v1/projects/:project_id/prices/_unpriced", wrapper.ListUnpricedModels)
+	router.DELETE(options.BaseURL+"/v1/projects/:project_id/prices/:price_id", wrapper.DeletePrice)
+	router.PUT(options.BaseURL+"/v1/projects/:project_id/prices/:price_id", wrapper.SetPrice)
 	router.GET(options.BaseURL+"/v1/runs", wrapper.ListRuns)
 	router.GET(options.BaseURL+"/v1/runs/:run_id", wrapper.GetRun)
 	router.GET(options.BaseURL+"/v1/runs/:run_id/spans", wrapper.ListSpans)
@@ -2090,6 +2432,210 @@ func (response SetProjectLimitsdefaultApplicationProblemPlusJSONResponse) VisitS
 	return err
 }
 
+type ListPricesRequestObject struct {
+	ProjectId ProjectIDPath `json:"project_id"`
+	Params    ListPricesParams
+}
+
+type ListPricesResponseObject interface {
+	VisitListPricesResponse(w http.ResponseWriter) error
+}
+
+type ListPrices200JSONResponse PricePage
+
+func (response ListPrices200JSONResponse) VisitListPricesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListPricesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListPricesdefaultApplicationProblemPlusJSONResponse) VisitListPricesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreatePriceRequestObject struct {
+	ProjectId ProjectIDPath `json:"project_id"`
+	Body      *CreatePriceJSONRequestBody
+}
+
+type CreatePriceResponseObject interface {
+	VisitCreatePriceResponse(w http.ResponseWriter) error
+}
+
+type CreatePrice201ResponseHeaders struct {
+	Location *string
+}
+
+type CreatePrice201JSONResponse struct {
+	Body    Price
+	Headers CreatePrice201ResponseHeaders
+}
+
+func (response CreatePrice201JSONResponse) VisitCreatePriceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Location != nil {
+		w.Header().Set("Location", fmt.Sprint(*response.Headers.Location))
+	}
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreatePricedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CreatePricedefaultApplicationProblemPlusJSONResponse) VisitCreatePriceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListUnpricedModelsRequestObject struct {
+	ProjectId ProjectIDPath `json:"project_id"`
+}
+
+type ListUnpricedModelsResponseObject interface {
+	VisitListUnpricedModelsResponse(w http.ResponseWriter) error
+}
+
+type ListUnpricedModels200JSONResponse UnpricedModels
+
+func (response ListUnpricedModels200JSONResponse) VisitListUnpricedModelsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListUnpricedModelsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListUnpricedModelsdefaultApplicationProblemPlusJSONResponse) VisitListUnpricedModelsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeletePriceRequestObject struct {
+	ProjectId ProjectIDPath `json:"project_id"`
+	PriceId   PriceID       `json:"price_id"`
+}
+
+type DeletePriceResponseObject interface {
+	VisitDeletePriceResponse(w http.ResponseWriter) error
+}
+
+type DeletePrice204Response struct {
+}
+
+func (response DeletePrice204Response) VisitDeletePriceResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DeletePricedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response DeletePricedefaultApplicationProblemPlusJSONResponse) VisitDeletePriceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SetPriceRequestObject struct {
+	ProjectId ProjectIDPath `json:"project_id"`
+	PriceId   PriceID       `json:"price_id"`
+	Body      *SetPriceJSONRequestBody
+}
+
+type SetPriceResponseObject interface {
+	VisitSetPriceResponse(w http.ResponseWriter) error
+}
+
+type SetPrice200JSONResponse Price
+
+func (response SetPrice200JSONResponse) VisitSetPriceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type SetPricedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response SetPricedefaultApplicationProblemPlusJSONResponse) VisitSetPriceResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListRunsRequestObject struct {
 	Params ListRunsParams
 }
@@ -2393,6 +2939,21 @@ type StrictServerInterface interface {
 	// SetProjectLimits Set what a project may send
 	// (PUT /v1/projects/{project_id}/limits)
 	SetProjectLimits(ctx context.Context, request SetProjectLimitsRequestObject) (SetProjectLimitsResponseObject, error)
+	// ListPrices List what tokens cost a project
+	// (GET /v1/projects/{project_id}/prices)
+	ListPrices(ctx context.Context, request ListPricesRequestObject) (ListPricesResponseObject, error)
+	// CreatePrice Give a project a price of its own
+	// (POST /v1/projects/{project_id}/prices)
+	CreatePrice(ctx context.Context, request CreatePriceRequestObject) (CreatePriceResponseObject, error)
+	// ListUnpricedModels List the models that the project used and whose price is not known
+	// (GET /v1/projects/{project_id}/prices/_unpriced)
+	ListUnpricedModels(ctx context.Context, request ListUnpricedModelsRequestObject) (ListUnpricedModelsResponseObject, error)
+	// DeletePrice Delete a project's own price
+	// (DELETE /v1/projects/{project_id}/prices/{price_id})
+	DeletePrice(ctx context.Context, request DeletePriceRequestObject) (DeletePriceResponseObject, error)
+	// SetPrice Change a project's own price
+	// (PUT /v1/projects/{project_id}/prices/{price_id})
+	SetPrice(ctx context.Context, request SetPriceRequestObject) (SetPriceResponseObject, error)
 	// ListRuns List runs, newest first
 	// (GET /v1/runs)
 	ListRuns(ctx context.Context, request ListRunsRequestObject) (ListRunsResponseObject, error)
@@ -2955,6 +3516,175 @@ func (sh *strictHandler) SetProjectLimits(ctx *gin.Context, projectId ProjectIDP
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(SetProjectLimitsResponseObject); ok {
 		if err := validResponse.VisitSetProjectLimitsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListPrices operation middleware
+func (sh *strictHandler) ListPrices(ctx *gin.Context, projectId ProjectIDPath, params ListPricesParams) {
+	var request ListPricesRequestObject
+
+	request.ProjectId = projectId
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListPrices(ctx, request.(ListPricesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListPrices")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListPricesResponseObject); ok {
+		if err := validResponse.VisitListPricesResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CreatePrice operation middleware
+func (sh *strictHandler) CreatePrice(ctx *gin.Context, projectId ProjectIDPath) {
+	var request CreatePriceRequestObject
+
+	request.ProjectId = projectId
+
+	var body CreatePriceJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreatePrice(ctx, request.(CreatePriceRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreatePrice")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(CreatePriceResponseObject); ok {
+		if err := validResponse.VisitCreatePriceResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListUnpricedModels operation middleware
+func (sh *strictHandler) ListUnpricedModels(ctx *gin.Context, projectId ProjectIDPath) {
+	var request ListUnpricedModelsRequestObject
+
+	request.ProjectId = projectId
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListUnpricedModels(ctx, request.(ListUnpricedModelsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListUnpricedModels")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListUnpricedModelsResponseObject); ok {
+		if err := validResponse.VisitListUnpricedModelsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DeletePrice operation middleware
+func (sh *strictHandler) DeletePrice(ctx *gin.Context, projectId ProjectIDPath, priceId PriceID) {
+	var request DeletePriceRequestObject
+
+	request.ProjectId = projectId
+	request.PriceId = priceId
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeletePrice(ctx, request.(DeletePriceRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeletePrice")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(DeletePriceResponseObject); ok {
+		if err := validResponse.VisitDeletePriceResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// SetPrice operation middleware
+func (sh *strictHandler) SetPrice(ctx *gin.Context, projectId ProjectIDPath, priceId PriceID) {
+	var request SetPriceRequestObject
+
+	request.ProjectId = projectId
+	request.PriceId = priceId
+
+	var body SetPriceJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.SetPrice(ctx, request.(SetPriceRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "SetPrice")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(SetPriceResponseObject); ok {
+		if err := validResponse.VisitSetPriceResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

@@ -80,6 +80,12 @@ func New(identities *identity.Service, runs Runs, limits RateLimits, log *slog.L
 	private.GET("/projects/:project_id/limits", op.GetProjectLimits)
 	private.PUT("/projects/:project_id/limits", op.SetProjectLimits)
 
+	private.GET("/projects/:project_id/prices", op.ListPrices)
+	private.POST("/projects/:project_id/prices", op.CreatePrice)
+	private.GET("/projects/:project_id/prices/_unpriced", op.ListUnpricedModels)
+	private.PUT("/projects/:project_id/prices/:price_id", op.SetPrice)
+	private.DELETE("/projects/:project_id/prices/:price_id", op.DeletePrice)
+
 	private.GET("/keys", op.ListKeys)
 	private.POST("/keys", op.CreateKey)
 	private.GET("/keys/:key_id", op.GetKey)

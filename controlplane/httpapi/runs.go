@@ -18,6 +18,7 @@ type Runs interface {
 	Get(ctx context.Context, scope runs.Scope, runID uuid.UUID) (runs.Run, error)
 	Spans(ctx context.Context, scope runs.Scope, runID uuid.UUID, q runs.SpansQuery) (runs.SpanPage, error)
 	Span(ctx context.Context, scope runs.Scope, runID uuid.UUID, spanID string) (runs.Span, error)
+	UncostedModels(ctx context.Context, scope runs.Scope, since time.Time) ([]runs.UncostedModel, error)
 	Ping(ctx context.Context) error
 }
 
@@ -197,7 +198,7 @@ func spanOf(s *runs.Span, whole bool) (Span, error) {
 		ServiceName: known(s.ServiceName), RequestModel: known(s.RequestModel), ResponseModel: known(s.ResponseModel),
 		Inputs: s.Inputs, Outputs: s.Outputs, Truncated: s.Truncated,
 		Usage:        usageOf(s.InputTokens, s.OutputTokens, s.CacheReadTokens, s.CacheWriteTokens, s.ReasoningTokens),
-		UsageCounted: s.UsageCounted, CostUsd: s.CostUSD, CostSource: costSourceOf(s.CostSource),
+		UsageCounted: s.UsageCounted, CostUsd: s.CostUSD, CostSource: costSourceOf(s.CostSource), PriceVersion: known(s.PriceVersion),
 		FinishReasons: list(s.FinishReasons),
 		SessionId:     known(s.SessionID), ConversationId: known(s.ConversationID), UserId: known(s.UserID),
 		AgentName: known(s.AgentName), Prompt: promptOf(s.PromptID, s.PromptName, s.PromptVersion),

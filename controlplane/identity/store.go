@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/looptrace/looptrace/internal/prices"
 	"github.com/looptrace/looptrace/internal/ratelimit"
 )
 
@@ -332,6 +333,96 @@ func (s *store) setLimits(ctx context.Context, project uuid.UUID, limits ratelim
 		WHERE id = @id RETURNING limits`,
 		pgx.NamedArgs{"id": project, "limits": limits, "now": now})
 	return row.Limits, err
+}
+
+type priceRow struct {
+	ID           uuid.UUID
+	Provider     string
+	Model        string
+	ValidFrom    *time.Time
+	Input        float64
+	Output       float64
+	CacheRead    *float64
+	CacheWrite   *float64
+	CacheWrite1h *float64 `db:"cache_write_1h"`
+	Reasoning    *float64
+	Revision     int64
+}
+
+func (r priceRow) override() PriceOverride {
+	o := PriceOverride{ID: r.ID, Override: prices.Override{
+		Provider: r.Provider, Model: r.Model, Revision: r.Revision,
+		Rates: prices.Rates{
+			Input: r.Input, Output: r.Output, CacheRead: r.CacheRead,
+			CacheWrite: r.CacheWrite, CacheWrite1h: r.CacheWrite1h, Reasoning: r.Reasoning,
+		},
+	}}
+	if r.ValidFrom != nil {
+		o.From = r.ValidFrom.UTC()
+	}
+	return o
+}
+
+func priceArgs(project, id uuid.UUID, o prices.Override) pgx.NamedArgs {
+	args := pgx.NamedArgs{
+		"project": project, "id": id, "provider": o.Provider, "model": o.Model, "valid_from": nil,
+		"input": o.Input, "output": o.Output, "cache_read": o.CacheRead, "cache_write": o.CacheWrite,
+		"cache_write_1h": o.CacheWrite1h, "reasoning": o.Reasoning, "most": mostOverrides,
+	}
+	if !o.From.IsZero() {
+		args["valid_from"] = o.From
+	}
+	return args
+}
+
+const priceColumns = `id, provider, model, valid_from, input, output, cache_read, cache_write, cache_write_1h, reasoning, revision`
+
+// priceKey is the constraint that a model has one price of a provider from a moment on.
+const priceKey = "price_overrides_project_id_provider_model_valid_from_key"
+
+func (s *store) priceOverrides(ctx context.Context, project uuid.UUID) ([]PriceOverride, error) {
+	rows, err := many[priceRow](ctx, s, "list prices", `
+		SELECT `+priceColumns+` FROM price_overrides WHERE project_id = @project
+		ORDER BY model, provider, valid_from NULLS FIRST`, pgx.NamedArgs{"project": project})
+	list := make([]PriceOverride, len(rows))
+	for i := range rows {
+		list[i] = rows[i].override()
+	}
+	return list, err
+}
+
+func (s *store) createPriceOverride(ctx context.Context, project, id uuid.UUID, o prices.Override) (PriceOverride, error) {
+	row, err := one[priceRow](ctx, s, "create price", `
+		INSERT INTO price_overrides (id, project_id, provider, model, valid_from, input, output, cache_read, cache_write, cache_write_1h, reasoning)
+		SELECT @id, @project, @provider, @model, @valid_from, @input, @output, @cache_read, @cache_write, @cache_write_1h, @reasoning
+		WHERE (SELECT count(*) FROM price_overrides WHERE project_id = @project) < @most
+		RETURNING `+priceColumns, priceArgs(project, id, o))
+	switch {
+	case violates(err, priceKey):
+		return PriceOverride{}, errPriceTaken
+	case errors.Is(err, ErrNotFound):
+		return PriceOverride{}, errTooManyOwned
+	}
+	return row.override(), err
+}
+
+func (s *store) setPriceOverride(ctx context.Context, project, id uuid.UUID, o prices.Override) (PriceOverride, error) {
+	row, err := one[priceRow](ctx, s, "set price", `
+		UPDATE price_overrides SET provider = @provider, model = @model, valid_from = @valid_from, input = @input, output = @output,
+			cache_read = @cache_read, cache_write = @cache_write, cache_write_1h = @cache_write_1h, reasoning = @reasoning
+		WHERE project_id = @project AND id = @id
+		RETURNING `+priceColumns, priceArgs(project, id, o))
+	if violates(err, priceKey) {
+		return PriceOverride{}, errPriceTaken
+	}
+	return row.override(), err
+}
+
+func (s *store) deletePriceOverride(ctx context.Context, project, id uuid.UUID) error {
+	_, err := one[struct{ ID uuid.UUID }](ctx, s, "delete price", `
+		DELETE FROM price_overrides WHERE project_id = @project AND id = @id RETURNING id`,
+		pgx.NamedArgs{"project": project, "id": id})
+	return err
 }
 
 const keyColumns = `id, project_id, name, public_id, scopes, created_at, last_used_at, expires_at, revoked_at`

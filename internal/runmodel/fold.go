@@ -231,7 +231,7 @@ func Totals(versions []Span) Run {
 	root := &spans[rootIndex(spans)]
 	run := Run{
 		ProjectID: root.ProjectID, RunID: root.RunID,
-		Version:    countVersions(versions),
+		Version:    CountVersions(versions),
 		RootSpanID: root.SpanID,
 		Name:       root.Name, Kind: root.EffectiveKind(), Status: root.EffectiveStatus(),
 		ErrorType: root.ErrorType, ErrorMessage: root.ErrorMessage,
@@ -493,7 +493,8 @@ func add[T int64 | float64](total **T, value *T) {
 
 type versionKey struct{ span, version uint64 }
 
-func countVersions(versions []Span) uint64 {
+// CountVersions counts the distinct versions of spans.
+func CountVersions(versions []Span) uint64 {
 	seen := make(map[versionKey]struct{}, len(versions))
 	for i := range versions {
 		seen[versionKey{versions[i].SpanID, versions[i].Version}] = struct{}{}

@@ -250,6 +250,75 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/projects/{project_id}/prices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what tokens cost a project
+         * @description The project's own prices first, then the price table of this version of Looptrace.
+         */
+        get: operations["listPrices"];
+        put?: never;
+        /**
+         * Give a project a price of its own
+         * @description Scope `admin`. It wins over the table for what is received from a few seconds later on. Stored spans keep their
+         *     cost; `looptrace prices reprice` computes it anew.
+         */
+        post: operations["createPrice"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/projects/{project_id}/prices/_unpriced": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the models that the project used and whose price is not known
+         * @description Of the last 7 days, the most used first. Scope `runs:read`.
+         */
+        get: operations["listUnpricedModels"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/projects/{project_id}/prices/{price_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Change a project's own price
+         * @description Scope `admin`. It replaces the whole price, and gives it a version of its own.
+         */
+        put: operations["setPrice"];
+        post?: never;
+        /**
+         * Delete a project's own price
+         * @description Scope `admin`. The table's price holds again, where it has one.
+         */
+        delete: operations["deletePrice"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/keys": {
         parameters: {
             query?: never;
@@ -517,6 +586,128 @@ export interface components {
              */
             burst?: number;
         };
+        /**
+         * @description `project`: a price of the project's own; `table`: the price table of this version of Looptrace.
+         * @enum {string}
+         */
+        PriceSource: "project" | "table";
+        /** @description A price in US dollars for a million tokens. */
+        PriceWrite: {
+            /** @description As spans name it; absent or empty: every provider. */
+            provider?: string;
+            /** @description A name; `*` in it stands for any text. */
+            model: string;
+            /**
+             * Format: date-time
+             * @description The first moment of the price; null or absent: from the beginning.
+             */
+            valid_from?: string | null;
+            /** Format: double */
+            input: number;
+            /** Format: double */
+            output: number;
+            /**
+             * Format: double
+             * @description Null or absent: as input.
+             */
+            cache_read?: number | null;
+            /**
+             * Format: double
+             * @description Null or absent: as input.
+             */
+            cache_write?: number | null;
+            /**
+             * Format: double
+             * @description Kept for an hour; null or absent: as cache_write.
+             */
+            cache_write_1h?: number | null;
+            /**
+             * Format: double
+             * @description Null or absent: as output.
+             */
+            reasoning?: number | null;
+        };
+        /** @description The prices of a whole call whose input, cached included, is longer than `above` tokens. */
+        PriceTier: {
+            /** Format: int64 */
+            above: number;
+            /** Format: double */
+            input: number;
+            /** Format: double */
+            output: number;
+            /** Format: double */
+            cache_read: number | null;
+            /** Format: double */
+            cache_write: number | null;
+            /** Format: double */
+            cache_write_1h: number | null;
+            /** Format: double */
+            reasoning: number | null;
+        };
+        /** @description What tokens of a model cost, in US dollars for a million. */
+        Price: {
+            /**
+             * Format: uuid
+             * @description Of a price of the project's own.
+             */
+            id: string | null;
+            source: components["schemas"]["PriceSource"];
+            /** @description What a span that was priced by it says as `price_version`. */
+            version: string;
+            /** @description Empty: every provider. */
+            provider: string;
+            model: string;
+            /** Format: date-time */
+            valid_from: string | null;
+            /** Format: double */
+            input: number;
+            /** Format: double */
+            output: number;
+            /**
+             * Format: double
+             * @description Null: as input.
+             */
+            cache_read: number | null;
+            /**
+             * Format: double
+             * @description Null: as input.
+             */
+            cache_write: number | null;
+            /**
+             * Format: double
+             * @description Null: as cache_write.
+             */
+            cache_write_1h: number | null;
+            /**
+             * Format: double
+             * @description Null: as output.
+             */
+            reasoning: number | null;
+            tiers: components["schemas"]["PriceTier"][];
+            /** @description The provider's price list. */
+            url: string | null;
+        };
+        PricePage: {
+            data: components["schemas"]["Price"][];
+            limit: number;
+            offset: number;
+            has_more: boolean;
+            /** @description The day on which the price table was last checked. */
+            table_version: string;
+        };
+        UnpricedModel: {
+            /** @description Empty where spans do not name it. */
+            provider: string;
+            /** @description Empty where spans have tokens and no model. */
+            model: string;
+            /** Format: int64 */
+            span_count: number;
+            /** Format: date-time */
+            last_seen: string;
+        };
+        UnpricedModels: {
+            data: components["schemas"]["UnpricedModel"][];
+        };
         ProjectPage: {
             data: components["schemas"]["Project"][];
             limit: number;
@@ -693,6 +884,8 @@ export interface components {
             /** Format: double */
             cost_usd: number | null;
             cost_source: components["schemas"]["CostSource"] | null;
+            /** @description By which prices the cost was computed: the day of the price table, or `project:` and the revision of the project's own price. */
+            price_version: string | null;
             /** Format: double */
             time_to_first_token_ms: number | null;
             finish_reasons: string[];
@@ -888,6 +1081,7 @@ export interface components {
         /** @description Narrows the look-up to one of the caller's projects. */
         ProjectIDOptional: string;
         ProjectIDPath: string;
+        PriceID: string;
         KeyID: string;
     };
     requestBodies: never;
@@ -1350,6 +1544,137 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["ProjectLimits"];
                 };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listPrices: {
+        parameters: {
+            query?: {
+                /** @description Only prices whose provider or model contains this, in lower or upper case. */
+                search?: string;
+                /** @description Only the project's own prices, or only those of the table. */
+                source?: components["schemas"]["PriceSource"];
+                limit?: components["parameters"]["Limit"];
+                offset?: components["parameters"]["Offset"];
+            };
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectIDPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of prices. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PricePage"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    createPrice: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectIDPath"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PriceWrite"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Price"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listUnpricedModels: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectIDPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The models. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UnpricedModels"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    setPrice: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectIDPath"];
+                price_id: components["parameters"]["PriceID"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PriceWrite"];
+            };
+        };
+        responses: {
+            /** @description The price as it now is. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Price"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    deletePrice: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectIDPath"];
+                price_id: components["parameters"]["PriceID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             default: components["responses"]["Problem"];
         };

@@ -53,6 +53,12 @@ export const router = createBrowserRouter([
                       Component: (await import("@/features/settings/SettingsPage")).SettingsPage,
                     }),
                   },
+                  {
+                    path: "settings/prices",
+                    lazy: async () => ({
+                      Component: (await import("@/features/settings/PricesPage")).PricesPage,
+                    }),
+                  },
                   { path: "*", element: <NotFound /> },
                 ],
               },

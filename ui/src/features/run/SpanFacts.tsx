@@ -70,5 +70,7 @@ function modelText(span: Span): string | null {
 
 function costLabel(span: Span): string {
   if (span.cost_source === "sent") return "Cost, as sent";
-  return span.cost_source === "computed" ? "Cost, from prices" : "Cost";
+  if (span.cost_source !== "computed") return "Cost";
+  if (span.price_version?.startsWith("project:")) return "Cost, by the project's own price";
+  return span.price_version ? `Cost, by prices of ${span.price_version}` : "Cost, from prices";
 }

@@ -9,7 +9,7 @@ import {
   useMantineColorScheme,
 } from "@mantine/core";
 import { useState } from "react";
-import { useNavigate } from "react-router";
+import { Link, useNavigate } from "react-router";
 import { useCreateProject, useUpdateProject } from "@/api/identity";
 import type { ProjectAccess } from "@/api/types";
 import { CopyButton } from "@/components/CopyButton";
@@ -29,6 +29,11 @@ export function SettingsPage() {
       <div className={classes.sections}>
         <Rename key={project.id} project={project} />
         <Limits key={`limits-${project.id}`} project={project} />
+        <Section title="Prices" what="What tokens of models cost. It makes the cost of a call.">
+          <Anchor component={Link} to={`/p/${project.id}/settings/prices`} size="sm">
+            Prices of this project
+          </Anchor>
+        </Section>
         <Create project={project} />
         <Section title="API" what="Everything this page does, a program can do.">
           <Stack gap={4} align="flex-start">

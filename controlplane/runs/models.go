@@ -1,0 +1,35 @@
+package runs
+
+import (
+	"context"
+	"time"
+)
+
+// UncostedModel says how a project's spans name a model, and how many of them have tokens and no cost.
+type UncostedModel struct {
+	Provider      string    `ch:"provider"`
+	RequestModel  string    `ch:"request_model"`
+	ResponseModel string    `ch:"response_model"`
+	Spans         uint64    `ch:"spans"`
+	LastStart     time.Time `ch:"last_start"`
+}
+
+// mostUncosted bounds the names of models that are told apart: clients choose them.
+const mostUncosted = 1000
+
+// UncostedModels lists the models of spans that start from `since` on and have tokens and no cost as they were received,
+// the most used first. A cost that came later is not seen: whether a model has a price by now is for the caller to tell.
+func (s *Service) UncostedModels(ctx context.Context, scope Scope, since time.Time) ([]UncostedModel, error) {
+	var w where
+	w.add(scopeMark)
+	w.period("start_time", since.Truncate(time.Hour), time.Now().Add(2*time.Hour).Truncate(time.Hour))
+	w.add("(input_tokens IS NOT NULL OR output_tokens IS NOT NULL)")
+	w.add("cost_usd IS NULL")
+	var models []UncostedModel
+	err := query(ctx, s.conn, scope, &models, `
+		SELECT provider, request_model, response_model, count() AS spans, max(start_time) AS last_start
+		FROM spans WHERE `+w.String()+`
+		GROUP BY provider, request_model, response_model
+		ORDER BY spans DESC, last_start DESC LIMIT ?`, append(w.args, mostUncosted)...)
+	return models, err
+}
