@@ -50,9 +50,9 @@ func readIDs(ctx context.Context, conn driver.Conn, what, statement string, args
 
 // pricedColumns are the columns from which a span's cost follows.
 var pricedColumns = strings.Join([]string{
-	"project_id", "run_id", "span_id", "version", "start_time", "name", "provider", "request_model", "response_model",
+	"project_id", "run_id", "span_id", "version", "from_log", "start_time", "provider", "request_model", "response_model",
 	"input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens",
-	"cost_usd", "cost_source", "price_version",
+	"cost_usd", "cost_source", "price_version", "counting",
 }, ", ")
 
 // ReadPricedVersions returns every version of the spans of runs of one project, with what a cost follows from: of the

@@ -35,9 +35,16 @@ func (s *Span) overlayCost(v *Span) {
 	switch {
 	case s.CostSource == CostSent && v.CostSource != CostSent:
 	case v.CostSource == CostWithdrawn:
-		s.CostUSD, s.CostSource, s.PriceVersion = nil, "", ""
+		s.CostUSD, s.CostSource, s.PriceVersion = nil, CostWithdrawn, ""
 	case v.CostUSD != nil:
 		s.CostUSD, s.CostSource, s.PriceVersion = v.CostUSD, v.CostSource, v.PriceVersion
+	}
+}
+
+// dropWithdrawn ends the fold of a cost: that it was taken back is only of interest to what is laid over.
+func (s *Span) dropWithdrawn() {
+	if s.CostSource == CostWithdrawn {
+		s.CostUSD, s.CostSource, s.PriceVersion = nil, "", ""
 	}
 }
 

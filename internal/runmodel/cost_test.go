@@ -18,19 +18,24 @@ func TestFoldOfCosts(t *testing.T) {
 	repriced := Span{CostUSD: usd(3), CostSource: CostComputed, PriceVersion: "project:4"}
 	withdrawn := Span{CostSource: CostWithdrawn}
 	sentLater := Span{CostUSD: usd(5), CostSource: CostSent}
+	ofLog := func(s Span) Span { s.FromLog = true; return s }
 	for name, test := range map[string]struct {
 		versions []Span
 		want     Span
 	}{
-		"nothing replaces a cost with none":   {[]Span{computed, {}}, computed},
-		"a computed cost is computed anew":    {[]Span{computed, repriced}, repriced},
-		"a computed cost is taken back":       {[]Span{computed, withdrawn}, Span{}},
-		"and computed once more":              {[]Span{computed, withdrawn, repriced}, repriced},
-		"what was sent wins over computed":    {[]Span{sent, computed}, sent},
-		"what is sent later wins":             {[]Span{computed, sent}, sent},
-		"what was sent is not taken back":     {[]Span{sent, withdrawn}, sent},
-		"the client may send another":         {[]Span{sent, sentLater}, sentLater},
-		"no trace of prices on what was sent": {[]Span{repriced, sentLater}, sentLater},
+		"what a log record sent wins too":        {[]Span{computed, ofLog(sent)}, sent},
+		"a cost of a log record is taken back":   {[]Span{ofLog(computed), withdrawn}, Span{}},
+		"and computed once more behind it":       {[]Span{ofLog(computed), repriced}, repriced},
+		"nothing is left of what was taken back": {[]Span{withdrawn}, Span{}},
+		"nothing replaces a cost with none":      {[]Span{computed, {}}, computed},
+		"a computed cost is computed anew":       {[]Span{computed, repriced}, repriced},
+		"a computed cost is taken back":          {[]Span{computed, withdrawn}, Span{}},
+		"and computed once more":                 {[]Span{computed, withdrawn, repriced}, repriced},
+		"what was sent wins over computed":       {[]Span{sent, computed}, sent},
+		"what is sent later wins":                {[]Span{computed, sent}, sent},
+		"what was sent is not taken back":        {[]Span{sent, withdrawn}, sent},
+		"the client may send another":            {[]Span{sent, sentLater}, sentLater},
+		"no trace of prices on what was sent":    {[]Span{repriced, sentLater}, sentLater},
 	} {
 		versions := make([]Span, len(test.versions))
 		for i, v := range test.versions {

@@ -41,6 +41,9 @@ func Fold(versions []Span) []Span {
 		}
 	}
 	folded = joinLogs(folded)
+	for i := range folded {
+		folded[i].dropWithdrawn()
+	}
 	slices.SortFunc(folded, func(a, b Span) int {
 		return cmp.Or(a.StartTime.Compare(b.StartTime), cmp.Compare(a.SpanID, b.SpanID))
 	})

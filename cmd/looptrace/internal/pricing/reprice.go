@@ -126,7 +126,7 @@ func (r *repricer) runs(ctx context.Context, keys []runmodel.RunKey, from, to ti
 	if err != nil || len(bounds) == 0 {
 		return err
 	}
-	versions, err := clickhouse.ReadPricedVersions(ctx, r.conn, bounds, runmodel.KeyUsageCounted, attributeCacheWrite1h)
+	versions, err := clickhouse.ReadPricedVersions(ctx, r.conn, bounds, attributeCacheWrite1h)
 	if err != nil {
 		return err
 	}
@@ -219,7 +219,7 @@ func (r *repricer) price(span *runmodel.Span) (version runmodel.Span, changes bo
 		ProjectID: span.ProjectID, RunID: span.RunID, SpanID: span.SpanID, Version: span.Version + 1,
 		StartTime: span.StartTime, EndTime: runmodel.Epoch,
 	}
-	counts := span.HasUsage() && span.AttributesJSON[runmodel.KeyUsageCounted] != "false"
+	counts := span.HasUsage() && span.Counting != runmodel.CountNothing
 	var price *prices.Price
 	if counts {
 		price = r.matcher.Price(&prices.Call{

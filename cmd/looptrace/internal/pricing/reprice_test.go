@@ -112,7 +112,7 @@ func TestReprice(t *testing.T) {
 	tool := call(project, run, 7, "")
 	tool.InputTokens, tool.OutputTokens, tool.Operation = nil, nil, "execute_tool"
 	wrapper := call(project, run, 8, "gpt-4o")
-	wrapper.AttributesJSON = map[string]string{runmodel.KeyUsageCounted: "false"}
+	wrapper.Counting = runmodel.CountNothing
 	long := call(project, run, 9, "claude-opus-4-5")
 	long.Provider, long.CacheWriteTokens = "anthropic", pointer(int64(600))
 	long.AttributesJSON = map[string]string{attributeCacheWrite1h: "200", "other": "1"}
