@@ -65,6 +65,12 @@ var semanticKernelDialect = dialect{
 	rules: []rule{
 		{to: toToolDefinitions, from: []string{"sk.available_functions"}},
 	},
+	derive: func(x *span) {
+		// Python's name of an enum's member.
+		if reason, ok := strings.CutPrefix(x.text(toFinishReasons), "FinishReason."); ok {
+			x.insist(toFinishReasons, semanticKernel, string(appendString(nil, strings.ToLower(reason))), x.best[toFinishReasons].source)
+		}
+	},
 }
 
 // autoGenDialect is AutoGen from 0.4 on (python/packages/autogen-core/src/autogen_core/_telemetry).

@@ -64,6 +64,9 @@ var claudeCodeSpans = map[string]kindAndOperation{
 // anthropicSDKDialect is the spans of Anthropic's own SDKs and platform: the conventions.
 var anthropicSDKDialect = dialect{
 	name: "anthropic-sdk",
+	rules: []rule{
+		{to: toFinishReasons, from: []string{"anthropic.message.stop_reason"}},
+	},
 	kind: func(x *span) (string, string) {
 		if strings.HasPrefix(x.Name(), "anthropic.tool_use ") && !x.has(toOperation) {
 			return isTool.kind, isTool.operation

@@ -171,4 +171,5 @@ func (x *span) genkitCall(name string) {
 	x.offer(toTotalTokens, genkit, fromJSON, usage.get("totalTokens"), source)
 	x.offer(toCacheReadTokens, genkit, fromJSON, usage.get("cachedContentTokens"), source)
 	x.offer(toReasoningTokens, genkit, fromJSON, usage.get("thoughtsTokens"), source)
+	x.offerAnswer(genkit, output.at("raw"), source)
 }

@@ -51,6 +51,9 @@ var langfuseDialect = dialect{
 		if x.isCall() {
 			x.offer(toInputMessages, langfuse, fromText, x.str("langfuse.observation.input"), "langfuse.observation.input")
 			x.offer(toOutputMessages, langfuse, fromText, x.str("langfuse.observation.output"), "langfuse.observation.output")
+			if input, ok := parseObject(x.str("langfuse.observation.input")); ok {
+				x.offer(toToolDefinitions, langfuse, fromJSON, input.get("tools"), "langfuse.observation.input")
+			}
 		}
 		if strings.EqualFold(x.str("langfuse.observation.level"), "ERROR") {
 			x.fail("langfuse.observation.level")
@@ -70,7 +73,8 @@ var langfuseKinds = kinds{
 	"retriever": isRetriever, "guardrail": isGuardrail, "evaluator": isEvaluator, "event": isSpan,
 }
 
-// langfuseUsage reads usage_details, in which input and output may be split into buckets that do not overlap.
+// langfuseUsage reads usage_details, in which input and output may be split into buckets that do not overlap, or which
+// may be the usage as OpenAI sends it.
 func (x *span) langfuseUsage(usage object, source string) {
 	x.insist(toInputTokens, langfuse, usage.get("input", "input_tokens", "prompt_tokens", "promptTokens"), source)
 	x.insist(toOutputTokens, langfuse, usage.get("output", "output_tokens", "completion_tokens", "completionTokens"), source)
@@ -78,6 +82,7 @@ func (x *span) langfuseUsage(usage object, source string) {
 	x.offer(toCacheReadTokens, langfuse, fromJSON, usage.get("input_cached_tokens", "cache_read_input_tokens", "input_cache_read"), source)
 	x.offer(toCacheWriteTokens, langfuse, fromJSON, usage.get("input_cache_creation", "cache_creation_input_tokens"), source)
 	x.offer(toReasoningTokens, langfuse, fromJSON, usage.get("output_reasoning_tokens", "output_reasoning"), source)
+	x.offerTokenDetails(langfuse, usage, source)
 }
 
 // offerStart offers the time from the span's start to an instant.

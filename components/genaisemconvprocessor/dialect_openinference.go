@@ -3,6 +3,8 @@ package genaisemconvprocessor
 import (
 	"strings"
 
+	"go.opentelemetry.io/collector/pdata/ptrace"
+
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
@@ -11,7 +13,7 @@ import (
 var openInferenceDialect = dialect{
 	name: "openinference",
 	rules: []rule{
-		{to: toRequestModel, from: []string{"llm.request.model_name", "embedding.model_name", "reranker.model_name"}},
+		{to: toRequestModel, from: []string{"llm.request.model_name", "reranker.model_name"}},
 		// The model that answered where it is known, else the one that was asked.
 		{to: toResponseModel, from: []string{"llm.response.model_name", "llm.model_name"}},
 		{to: toInputTokens, from: []string{"llm.token_count.prompt"}},
@@ -44,11 +46,16 @@ var openInferenceDialect = dialect{
 			x.offer(toRequestModel, openInference, fromJSON, parameters.get("model", "model_name", "model_id"), "llm.invocation_parameters")
 			x.offerParameters(openInference, parameters, "llm.invocation_parameters")
 		}
+		x.openInferenceModels()
+		x.firstChunk("First Token Stream Event")
 		if x.kind == "" && (len(x.flat.input) > 0 || len(x.flat.output) > 0) && !x.has(toToolName) {
 			x.kind = runmodel.KindLLM
 		}
 		if x.isCall() && x.kind != runmodel.KindEmbedding {
 			x.openInferenceValues()
+			if answer, ok := parseObject(x.str("output.value")); ok && !x.has(toFinishReasons) {
+				x.offerAnswer(openInference, answer, "output.value")
+			}
 		}
 		if x.kind == runmodel.KindTool {
 			x.openInferenceTool()
@@ -67,6 +74,22 @@ var openInferenceDialect = dialect{
 var openInferenceKinds = kinds{
 	"llm": isLLM, "embedding": isEmbedding, "chain": isWorkflow, "retriever": isRetriever, "reranker": isReranker, "tool": isTool,
 	"agent": isAgent, "guardrail": isGuardrail, "evaluator": isEvaluator, "prompt": isSpan,
+}
+
+// openInferenceModels tells the model that was asked from the one that answered, where a key holds either.
+func (x *span) openInferenceModels() {
+	const embedding, parameters = "embedding.model_name", "embedding.invocation_parameters"
+	if asked, ok := parseObject(x.str(parameters)); ok && asked.get("model") != "" {
+		x.offer(toRequestModel, openInference, fromJSON, asked.get("model"), parameters)
+		x.offer(toResponseModel, openInference, fromText, x.word(embedding), embedding)
+	}
+	x.offer(toRequestModel, openInference, fromText, x.word(embedding), embedding)
+	if named := &x.best[toResponseModel]; named.source == "llm.model_name" && !x.has(toRequestModel) && x.Status().Code() == ptrace.StatusCodeError &&
+		x.str("output.value") == "" && len(x.flat.output) == 0 {
+		// Nothing answered: it is the model that was asked.
+		x.best[toRequestModel] = *named
+		*named = candidate{}
+	}
 }
 
 // openInferenceProvider reads the host (llm.provider) and the vendor of the API (llm.system) together.

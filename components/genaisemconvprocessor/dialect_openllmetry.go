@@ -1,6 +1,7 @@
 package genaisemconvprocessor
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/looptrace/looptrace/internal/runmodel"
@@ -33,7 +34,11 @@ var openLLMetryDialect = dialect{
 		if kind, operation := openLLMetryKinds.by("traceloop.span.kind")(x); kind != "" {
 			return kind, operation
 		}
-		return openLLMetryCalls.by("llm.request.type")(x)
+		kind, operation := openLLMetryCalls.by("llm.request.type")(x)
+		if operation == "text_completion" && strings.HasSuffix(x.Name(), ".chat") {
+			operation = isLLM.operation // its older instrumentation of Anthropic calls every call a completion
+		}
+		return kind, operation
 	},
 	derive: func(x *span) {
 		entity := x.str("traceloop.entity.name")
@@ -45,7 +50,7 @@ var openLLMetryDialect = dialect{
 		}
 		x.unwrapEntity(toInputs, "traceloop.entity.input", "inputs")
 		x.unwrapEntity(toOutputs, "traceloop.entity.output", "outputs")
-		x.firstChunk()
+		x.firstChunk("llm.content.completion.chunk", "gen_ai.content.completion.chunk")
 		x.metadataUnder("traceloop.association.properties.")
 	},
 }
@@ -84,10 +89,10 @@ func isEmptyObject(o object) bool {
 	return true
 }
 
-// firstChunk takes the time to the first token from the event that streaming adds for each chunk.
-func (x *span) firstChunk() {
+// firstChunk takes the time to the first token from the first of the events that streaming adds.
+func (x *span) firstChunk(names ...string) {
 	for _, event := range x.Events().All() {
-		if event.Name() == "llm.content.completion.chunk" {
+		if slices.Contains(names, event.Name()) {
 			x.offerStart(openLLMetry, event.Timestamp().AsTime(), event.Name())
 			return
 		}

@@ -37,6 +37,10 @@ var liteLLMDialect = dialect{
 		if hidden, ok := parseObject(x.str("hidden_params")); ok {
 			x.offer(toCost, liteLLM, fromJSON, hidden.get("response_cost"), "hidden_params")
 		}
+		if answer := x.text(toOutputMessages); len(x.flat.output) > 0 && strings.Contains(answer, `"parts": []`) {
+			x.best[toOutputMessages] = candidate{} // what it leaves out there stands under the older, indexed keys
+			x.offer(toOutputMessages, liteLLM, isDone, x.flatMessages(x.flat.output, "assistant"), "indexed keys")
+		}
 		x.metadataUnder("metadata.")
 	},
 }
@@ -69,6 +73,15 @@ var langSmithDialect = dialect{
 		if details, ok := parseObject(x.jsonAt("gen_ai.usage.output_token_details")); ok {
 			x.offer(toReasoningTokens, langSmith, fromJSON, details.get("reasoning"), "gen_ai.usage.output_token_details")
 		}
+		const usageKey = "langsmith.metadata.usage_metadata" // in newer versions, the details above are Python's repr
+		if usage, ok := parseObject(x.str(usageKey)); ok {
+			x.offer(toCacheReadTokens, langSmith, fromJSON, usage.at("input_token_details").get("cache_read"), usageKey)
+			x.offer(toCacheWriteTokens, langSmith, fromJSON, usage.at("input_token_details").get("cache_creation"), usageKey)
+			x.offer(toReasoningTokens, langSmith, fromJSON, usage.at("output_token_details").get("reasoning"), usageKey)
+		}
+		if input, ok := parseObject(x.str("gen_ai.prompt")); ok && x.isCall() {
+			x.offer(toToolDefinitions, langSmith, fromJSON, input.get("tools"), "gen_ai.prompt")
+		}
 		x.metadataUnder("langsmith.metadata.")
 	},
 }
@@ -83,7 +96,13 @@ func (x *span) langSmithTool() {
 		x.offer(toToolCallArguments, langSmith, fromJSON, input.get("input"), "gen_ai.prompt")
 	}
 	output, ok := parseObject(x.str("gen_ai.completion"))
-	if !ok || output.get("content") == "" {
+	if !ok {
+		return
+	}
+	if x.kind == runmodel.KindTool && len(output) == 1 && output.get("output") != "" && output.at("output") == nil {
+		x.offer(toToolCallResult, langSmith, fromText, output.plain("output"), "gen_ai.completion")
+	}
+	if output.get("content") == "" {
 		return
 	}
 	content := contentValue(output.get("content"))
@@ -98,7 +117,6 @@ func (x *span) langSmithTool() {
 var mlflowDialect = dialect{
 	name: "mlflow",
 	rules: []rule{
-		{to: toRequestModel, from: []string{"mlflow.llm.model"}},
 		{to: toProvider, from: []string{"mlflow.llm.provider"}},
 		{to: toSessionID, from: []string{"mlflow.trace.session"}},
 		{to: toUserID, from: []string{"mlflow.trace.user"}},
@@ -141,13 +159,22 @@ func (x *span) mlflowCall() {
 	inputs := x.str("mlflow.spanInputs")
 	if o, ok := parseObject(inputs); ok {
 		x.offer(toRequestModel, mlflow, fromJSON, o.get("model"), "mlflow.spanInputs")
+		if x.has(toRequestModel) {
+			x.offer(toResponseModel, mlflow, fromText, x.word("mlflow.llm.model"), "mlflow.llm.model")
+		}
 		x.offerParameters(mlflow, o, "mlflow.spanInputs")
 		x.offer(toToolDefinitions, mlflow, fromJSON, o.get("tools"), "mlflow.spanInputs")
 		x.offer(toInputMessages, mlflow, fromJSON, o.get("messages", "input", "contents", "prompt"), "mlflow.spanInputs")
 	} else {
 		x.offer(toInputMessages, mlflow, fromText, inputs, "mlflow.spanInputs")
 	}
-	x.offer(toOutputMessages, mlflow, fromText, x.str("mlflow.spanOutputs"), "mlflow.spanOutputs")
+	x.offer(toRequestModel, mlflow, fromText, x.word("mlflow.llm.model"), "mlflow.llm.model")
+	outputs := x.str("mlflow.spanOutputs")
+	if o, ok := parseObject(outputs); ok {
+		x.offerAnswer(mlflow, o, "mlflow.spanOutputs")
+	}
+	x.offer(toOutputMessages, mlflow, fromText, outputs, "mlflow.spanOutputs")
+	x.firstChunk("mlflow.chunk.item.0")
 }
 
 // openLITDialect is OpenLIT (sdk/python/src/openlit/semcov). Its older versions put contents into events.

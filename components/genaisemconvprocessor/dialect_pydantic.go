@@ -128,6 +128,9 @@ var logfireDialect = dialect{
 		}
 		x.logfireRequest()
 		x.logfireResponse()
+		if usage, ok := parseObject(x.str("gen_ai.usage.raw")); ok {
+			x.offerTokenDetails(logfire, usage, "gen_ai.usage.raw")
+		}
 		if x.str("logfire.span_type") == "log" && strings.HasPrefix(x.Name(), "streaming response from") {
 			// It states what the request's span could not know yet, and is no second call.
 			x.attrs.PutBool(runmodel.KeyContinuation, true)
@@ -189,6 +192,7 @@ func (x *span) logfireResponse() {
 	if usage := response.at("usage"); usage != nil {
 		x.offer(toInputTokens, logfire, fromJSON, usage.get("input_tokens", "prompt_tokens"), source)
 		x.offer(toOutputTokens, logfire, fromJSON, usage.get("output_tokens", "completion_tokens"), source)
+		x.offerTokenDetails(logfire, usage, source)
 	}
 }
 

@@ -147,6 +147,10 @@ func (x *span) vercelMetadata() {
 	if !ok {
 		return
 	}
+	if own := metadata.at("openai"); own != nil { // of version 4, which has no keys for them
+		x.offer(toCacheReadTokens, vercel, fromJSON, own.get("cachedPromptTokens"), key)
+		x.offer(toReasoningTokens, vercel, fromJSON, own.get("reasoningTokens"), key)
+	}
 	usage := metadata.at("anthropic").at("usage")
 	if usage == nil {
 		if usage = metadata.at("bedrock").at("usage"); usage == nil {

@@ -193,6 +193,8 @@ func (m *flatMessage) write(w *writer, f *flattened, blocks []string) {
 		w.reasoning(m.reasoning)
 	}
 	switch {
+	case role != "tool" && blocks == nil && f.repeats(m.content):
+		// The content stands in its parts, too.
 	case role == "tool" && blocks == nil:
 		response := m.content
 		if !m.hasContent {
@@ -228,6 +230,20 @@ func (m *flatMessage) write(w *writer, f *flattened, blocks []string) {
 		w.toolCall("", m.function, argumentsOf(m.functionArguments))
 	}
 	w.end(m.finish)
+}
+
+// repeats tells whether the parts that are text say the same as a content.
+func (f *flattened) repeats(content string) bool {
+	if len(f.parts) == 0 || content == "" {
+		return false
+	}
+	rest := content
+	for i := range f.parts {
+		if kind := f.parts[i].kind; (kind == "text" || kind == "") && !cut(&rest, f.parts[i].text) {
+			return false
+		}
+	}
+	return rest == ""
 }
 
 // partOf2 writes a block that may be a call in OpenAI's shape.

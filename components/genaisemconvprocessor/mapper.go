@@ -105,6 +105,7 @@ func (x *span) mapOne() {
 		}
 	}
 	x.readEvents()
+	x.offerFinish()
 	x.toolFields()
 	x.apply()
 	x.mark()
@@ -138,6 +139,7 @@ func (x *span) toolFields() {
 	}
 	copyTo(toToolCallArguments, toInputs)
 	copyTo(toToolCallResult, toOutputs)
+	x.unwrapTool()
 	if !x.has(toToolName) {
 		x.offer(toToolName, generic, fromText, toolNameOf(x.Name()), "name of the span")
 	}
