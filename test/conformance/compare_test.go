@@ -372,7 +372,7 @@ func partsText(parts []any) string {
 	return b.String()
 }
 
-// sameTools compares names and descriptions in order, and the names of parameters.
+// sameTools compares names in order, and the names of parameters.
 func sameTools(want, got any) bool {
 	return reflect.DeepEqual(toolDefinitions(want), toolDefinitions(got))
 }
@@ -384,7 +384,7 @@ func toolDefinitions(value any) []string {
 		t, _ := element.(map[string]any)
 		parameters, _ := decoded(t["parameters"]).(map[string]any)
 		properties, _ := parameters["properties"].(map[string]any)
-		tools = append(tools, fmt.Sprint(t["name"], t["description"], slices.Sorted(maps.Keys(properties))))
+		tools = append(tools, fmt.Sprint(t["name"], slices.Sorted(maps.Keys(properties))))
 	}
 	return tools
 }

@@ -265,7 +265,13 @@ func (r *realCase) member(in *run, s recordedSpan, key string, want any, expect 
 	case "usage_is_authoritative":
 		r.add(s.Name, fieldCounted, want, s.counted, s.counted)
 	case "is_stream_continuation":
-		r.add(s.Name, fieldKind, "no call", s.EffectiveKind(), s.EffectiveKind() != runmodel.KindLLM)
+		calls := 0
+		for i := range in.spans {
+			if in.spans[i].EffectiveKind() == runmodel.KindLLM && in.spans[i].SpanID != s.SpanID {
+				calls++
+			}
+		}
+		r.add(s.Name, fieldTotals, calls, in.totals.LLMCallCount, uint64(calls) == in.totals.LLMCallCount)
 	case "metadata", "metadata_contains":
 		for k, v := range want.(map[string]any) {
 			r.add(s.Name, fieldTags, v, s.Metadata[k], sameJSON(v, s.Metadata[k]) || v == s.Metadata[k])

@@ -65,6 +65,15 @@ var traps = []struct {
 		}},
 		{"openinference.instrumentation.claude_agent_sdk", "get_weather", 1, map[string]any{"openinference.span.kind": "TOOL"}},
 	}, usage{300, 30}},
+	{"Google ADK: call_llm and generate_content state the same call", []trapSpan{
+		{"gcp.vertex.agent", "invocation", 0, nil},
+		{"gcp.vertex.agent", "call_llm", 1, map[string]any{
+			"gen_ai.system": "gcp.vertex.agent", "gen_ai.request.model": "gemini-2.5-flash", "gen_ai.usage.input_tokens": int64(100),
+			"gen_ai.usage.output_tokens": int64(10),
+		}},
+		{"opentelemetry.instrumentation.google_genai", "generate_content gemini-2.5-flash", 2, genAI("generate_content", 100, 10,
+			map[string]any{"gen_ai.provider.name": "gcp.gemini", "gen_ai.request.model": "gemini-2.5-flash"})},
+	}, usage{100, 10}},
 	{"Codex: the turn sums its responses", []trapSpan{
 		{"codex_cli_rs", "session_task.turn", 0, map[string]any{
 			"codex.turn.token_usage.input_tokens": int64(300), "codex.turn.token_usage.cached_input_tokens": int64(120),
@@ -151,6 +160,10 @@ var traps = []struct {
 	{"a response that is fetched again states the tokens of its creation", []trapSpan{
 		{"gen_ai.reference", "chat gpt-5-mini", 0, genAI("chat", 100, 10, nil)},
 		{"gen_ai.reference", "fetch_response", 0, genAI("fetch_response", 100, 10, nil)},
+	}, usage{100, 10}},
+	{"a client that instruments itself below an instrumentation (Anthropic's SDK from 2)", []trapSpan{
+		{"opentelemetry.instrumentation.genai.anthropic", "chat claude-sonnet-4-5", 0, anthropicCall(100, 10, nil)},
+		{"com.anthropic.sdk.python", "anthropic.messages.create", 1, anthropicCall(100, 10, nil)},
 	}, usage{100, 10}},
 	{"cached tokens inside of input (the conventions, OpenInference, Vercel 6)", []trapSpan{
 		{"openinference.instrumentation.anthropic", "Messages", 0, map[string]any{
