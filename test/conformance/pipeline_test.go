@@ -75,14 +75,25 @@ func receive(t *testing.T, p payload) (map[uuid.UUID]*run, contents) {
 		folded := runmodel.Fold(of)
 		runs[id] = &run{spans: folded, counted: runmodel.CountsUsage(folded), totals: runmodel.Totals(of)}
 	}
-	return runs, readContents(t, rows.Contents)
+	return runs, readContents(t, &rows)
 }
 
-func readContents(t *testing.T, rows []runmodel.Content) contents {
+// readContents rebuilds the contents of rows, of which some stand once for many runs.
+func readContents(t *testing.T, rows *runmodel.Rows) contents {
 	t.Helper()
-	read := make(contents, len(rows))
-	for _, row := range rows {
-		text, err := runmodel.JoinContent(row.Kind, row.Frame, row.Texts)
+	shared := make(map[[2]uint64]*runmodel.SharedContent, len(rows.Shared))
+	for i := range rows.Shared {
+		shared[[2]uint64{rows.Shared[i].ContentID, rows.Shared[i].SharedTail}] = &rows.Shared[i]
+	}
+	read := make(contents, len(rows.Contents))
+	for _, row := range rows.Contents {
+		frame, texts := row.Frame, row.Texts
+		if row.SharedTail != 0 {
+			of := shared[[2]uint64{row.ContentID, row.SharedTail}]
+			require.NotNil(t, of)
+			frame, texts = of.Frame, of.Texts
+		}
+		text, err := runmodel.JoinContent(row.Kind, frame, texts)
 		require.NoError(t, err)
 		read[row.ContentID] = text
 	}
