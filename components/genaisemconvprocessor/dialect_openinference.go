@@ -62,6 +62,10 @@ var openInferenceDialect = dialect{
 		}
 		if x.kind == runmodel.KindAgent && !x.has(toAgentName) {
 			x.offer(toAgentName, openInference, fromText, x.word("graph.node.id"), "graph.node.id")
+			switch x.scope.framework {
+			case "langchain", "smolagents": // their agents' spans have the agent's name, and some the method's
+				x.offer(toAgentName, openInference, fromText, strings.TrimSuffix(x.Name(), ".run"), "name of the span")
+			}
 		}
 		if x.kind == runmodel.KindRetriever {
 			x.offer(toRetrievalQuery, openInference, fromText, x.str("input.value"), "input.value")

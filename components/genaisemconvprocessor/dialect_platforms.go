@@ -37,6 +37,12 @@ var liteLLMDialect = dialect{
 		if hidden, ok := parseObject(x.str("hidden_params")); ok {
 			x.offer(toCost, liteLLM, fromJSON, hidden.get("response_cost"), "hidden_params")
 		}
+		const usageKey = "metadata.usage_object"
+		if usage, ok := parsePython(x.str(usageKey)); ok {
+			x.offerTokenDetails(liteLLM, usage, usageKey)
+			x.offer(toCacheReadTokens, liteLLM, fromJSON, usage.get("cache_read_input_tokens"), usageKey)
+			x.offer(toCacheWriteTokens, liteLLM, fromJSON, usage.get("cache_creation_input_tokens"), usageKey)
+		}
 		if answer := x.text(toOutputMessages); len(x.flat.output) > 0 && strings.Contains(answer, `"parts": []`) {
 			x.best[toOutputMessages] = candidate{} // what it leaves out there stands under the older, indexed keys
 			x.offer(toOutputMessages, liteLLM, isDone, x.flatMessages(x.flat.output, "assistant"), "indexed keys")

@@ -104,6 +104,60 @@ func isJSON(text string) bool {
 	return r.Err() == nil
 }
 
+// parsePython cuts an object into its members that was printed as Python prints a dict of strings, numbers, lists and
+// dicts. ok is false where the text is anything else.
+func parsePython(text string) (object, bool) {
+	if !strings.HasPrefix(text, "{'") {
+		return nil, false
+	}
+	b := make([]byte, 0, len(text))
+	for i := 0; i < len(text); {
+		c := text[i]
+		if c == '\'' || c == '"' {
+			end := endOfPythonString(text, i)
+			if end < 0 {
+				return nil, false
+			}
+			b = appendString(b, text[i+1:end])
+			i = end + 1
+			continue
+		}
+		word := 0
+		for i+word < len(text) && (text[i+word] >= 'a' && text[i+word] <= 'z' || text[i+word] >= 'A' && text[i+word] <= 'Z') {
+			word++
+		}
+		switch text[i : i+word] {
+		case "":
+			b, i = append(b, c), i+1
+			continue
+		case "None":
+			b = append(b, "null"...)
+		case "True":
+			b = append(b, "true"...)
+		case "False":
+			b = append(b, "false"...)
+		default:
+			b = append(b, text[i:i+word]...)
+		}
+		i += word
+	}
+	return parseObject(string(b))
+}
+
+// endOfPythonString is the place of the quote that ends the string which begins at i, -1 where none does. A string
+// with an escape is none that is read here.
+func endOfPythonString(text string, i int) int {
+	for end := i + 1; end < len(text); end++ {
+		switch text[end] {
+		case text[i]:
+			return end
+		case '\\':
+			return -1
+		}
+	}
+	return -1
+}
+
 const hexDigits = "0123456789abcdef"
 
 // appendString appends a JSON string. What is not UTF-8 becomes U+FFFD.

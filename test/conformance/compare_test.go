@@ -44,6 +44,7 @@ const (
 	fieldUser            = "user"
 	fieldAgent           = "agent"
 	fieldPrompt          = "prompt"
+	fieldPromptVersion   = "prompt_version"
 	fieldTags            = "tags"
 	fieldTotals          = "totals"
 )
@@ -119,6 +120,8 @@ func (s recordedSpan) got(field string) any {
 		return text(s.AgentName)
 	case fieldPrompt:
 		return text(s.PromptName)
+	case fieldPromptVersion:
+		return text(s.PromptVersion)
 	case fieldTags:
 		if len(s.Tags) == 0 {
 			return nil

@@ -237,7 +237,7 @@ func (r *realCase) member(in *run, s recordedSpan, key string, want any, expect 
 			return slices.ContainsFunc(want.([]any), func(w any) bool { return same(fieldFinish, w, got) })
 		})
 	case "prompt_version":
-		r.add(s.Name, fieldPrompt, want, s.PromptVersion, text(s.PromptVersion) == want)
+		r.add(s.Name, fieldPromptVersion, want, s.PromptVersion, text(s.PromptVersion) == want)
 	case "error":
 		r.failure(s, want)
 	case "tool":

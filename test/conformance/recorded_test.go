@@ -66,6 +66,7 @@ type truth struct {
 	}
 	Context struct {
 		Session, Conversation, User, Agent string
+		PromptVersion                      string `json:"prompt_version"`
 		Tags                               []string
 	}
 }
@@ -348,6 +349,7 @@ func (r *recorded) context() {
 	known := r.truth.Context
 	for field, value := range map[string]string{
 		fieldSession: known.Session, fieldConversation: known.Conversation, fieldUser: known.User,
+		fieldPromptVersion: known.PromptVersion,
 	} {
 		if value == "" || len(r.spans) == 0 {
 			continue

@@ -82,7 +82,7 @@ var groups = []struct {
 	{"first token", []string{fieldTTFT}},
 	{"finish", []string{fieldFinish}},
 	{"error", []string{fieldStatus, fieldErrorType, fieldErrorMessage}},
-	{"session, user, agent", []string{fieldSession, fieldConversation, fieldUser, fieldAgent, fieldPrompt, fieldTags}},
+	{"session, user, agent", []string{fieldSession, fieldConversation, fieldUser, fieldAgent, fieldPrompt, fieldPromptVersion, fieldTags}},
 }
 
 // table writes dialect × field as Markdown.

@@ -22,7 +22,7 @@ def weather_agent(question):
         model="gpt-5-mini", messages=[{"role": "user", "content": question}]).choices[0].message.content
 
 
-recording.knows(session=recording.SESSION, user=recording.USER, tags=["clerk", "test"])
+recording.knows(session=recording.SESSION, user=recording.USER, tags=["clerk", "test"], prompt_version="v7")
 with using_attributes(session_id=recording.SESSION, user_id=recording.USER, tags=["clerk", "test"], metadata={"tenant": "north"},
                       prompt_template="What is the weather in {city}?", prompt_template_version="v7",
                       prompt_template_variables={"city": "Paris"}):
