@@ -191,6 +191,11 @@ var openLITDialect = dialect{
 		{to: toEnvironment, from: []string{"gen_ai.environment"}},
 	},
 	kind: openLITKinds.by("gen_ai.operation.type"),
+	derive: func(x *span) {
+		if cost, ok := x.number(toCost); ok && cost == 0 {
+			x.best[toCost] = candidate{} // it writes 0 where it has no price
+		}
+	},
 }
 
 var openLITKinds = kinds{

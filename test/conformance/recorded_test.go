@@ -26,8 +26,9 @@ type scenario struct {
 		// Agents are patterns of spans that are runs of the agent; Kinds the kinds of all other spans.
 		Agents []string
 		Kinds  map[string]string
-		// Cost is what the client said of each call, in USD.
-		Cost []float64
+		// Cost is what the client said of each call that was answered, in USD: null where it said nothing, or 0 for a
+		// price that it does not know.
+		Cost []*float64
 		// Answers are patterns of spans that hold the answer of a call, by number, where the span of the call does not.
 		Answers map[int]string
 		// Unseen are calls, by number from 0, that leave no span, and why.
@@ -100,6 +101,7 @@ func recordedChecks(t *testing.T) []check {
 			for field, value := range usageOf(&run.totals) {
 				totals[field] = plus(totals[field], value)
 			}
+			totals["cost"] = plus(totals["cost"], count(run.totals.CostUSD))
 			totals["llm_calls"] = plus(totals["llm_calls"], float64(run.totals.LLMCallCount))
 			totals["tool_calls"] = plus(totals["tool_calls"], float64(run.totals.ToolCallCount))
 		}
@@ -275,7 +277,7 @@ func (r *recorded) call(i int, s recordedSpan) {
 		s = r.spans[at]
 	}
 	if i < len(r.scenario.Expect.Cost) {
-		r.expect(role, s, fieldCost, r.scenario.Expect.Cost[i])
+		r.expect(role, s, fieldCost, count(r.scenario.Expect.Cost[i]))
 	}
 	r.expect(role, s, fieldResponseModel, call.ResponseModel)
 	if call.Operation != "embeddings" {
@@ -371,7 +373,10 @@ func (r *recorded) context() {
 
 // totals expects of the runs together what the provider said of its calls, each once.
 func (r *recorded) totals(got map[string]any) {
-	want := map[string]any{"llm_calls": 0.0, "tool_calls": nil}
+	want := map[string]any{"llm_calls": 0.0, "tool_calls": nil, "cost": nil}
+	for _, cost := range r.scenario.Expect.Cost {
+		want["cost"] = plus(want["cost"], count(cost))
+	}
 	for i := range r.truth.Calls {
 		call := &r.truth.Calls[i]
 		if r.scenario.Expect.Unseen[i] != "" {
@@ -390,7 +395,7 @@ func (r *recorded) totals(got map[string]any) {
 		want["tool_calls"] = float64(len(r.truth.Tools))
 	}
 	for _, what := range slices.Sorted(maps.Keys(want)) {
-		if what == "tool_calls" && want[what] == nil {
+		if what == "tool_calls" && want[what] == nil || what == "cost" && len(r.scenario.Expect.Cost) == 0 {
 			continue
 		}
 		c := check{dialect: r.name, payload: r.name, span: what, field: fieldTotals, want: want[what], got: got[what]}
