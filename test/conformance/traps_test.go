@@ -193,7 +193,7 @@ var traps = []struct {
 			"gen_ai.usage.cache_write_input_tokens": int64(50),
 		}},
 	}, usage{300, 10, 200, 50}},
-	{"the total tells that nothing is to be taken off (Vercel on Bedrock)", []trapSpan{
+	{"the total tells that cached tokens are beside the input (Vercel on Bedrock)", []trapSpan{
 		{"ai", "ai.generateText.doGenerate", 0, map[string]any{
 			"ai.operationId": "ai.generateText.doGenerate",
 			"ai.model.id":    "us.anthropic.claude-sonnet-4", "ai.model.provider": "amazon-bedrock", "ai.usage.inputTokens": int64(5734),
