@@ -28,6 +28,7 @@ const (
 
 	routeRuns   = "runs"
 	routeTraces = "traces"
+	routeLogs   = "logs"
 	routeOther  = "other"
 
 	outcomeQueued = "queued"
@@ -68,7 +69,7 @@ func newExchange(w http.ResponseWriter, req *http.Request) (*exchange, *http.Req
 		body:           req.Body,
 		expects:        req.Header.Get("Expect") != "",
 	}
-	x.otlp = x.route == routeTraces || signals[req.URL.Path] != ""
+	x.otlp = x.route == routeTraces || x.route == routeLogs || signals[req.URL.Path] != ""
 	// A header that does not parse is as unknown as a type that is not supported.
 	x.mediaType, _, _ = mime.ParseMediaType(req.Header.Get("Content-Type"))
 	w.Header().Set(headerRequestID, x.requestID)
@@ -86,6 +87,8 @@ func routeOf(path string) string {
 		return routeRuns
 	case "/v1/traces":
 		return routeTraces
+	case "/v1/logs":
+		return routeLogs
 	default:
 		return routeOther
 	}

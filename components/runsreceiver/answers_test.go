@@ -131,7 +131,8 @@ func TestAnswers(t *testing.T) {
 		{name: "runs_other_status", sent: runs(oneRun, "Authorization", "Bearer teapot")},
 
 		{name: "not_found", sent: sent{path: "/v1/other", header: jsonHeader, body: "{}"}},
-		{name: "not_found_logs", sent: sent{path: "/v1/logs", header: jsonHeader, body: "{}"}},
+		{name: "logs_json", sent: sent{path: "/v1/logs", header: jsonHeader, body: "{}"}},
+		{name: "logs_malformed", sent: sent{path: "/v1/logs", header: protoHeader, body: "\x0a\xff"}},
 		{name: "not_found_metrics", sent: sent{path: "/v1/metrics", header: protoHeader}},
 		{name: "not_found_root", sent: sent{method: http.MethodGet, path: "/"}},
 		{name: "not_found_doubled_slash", sent: sent{path: "//v1/runs", header: jsonHeader, body: oneRun}},

@@ -22,8 +22,8 @@ type Config struct {
 	// not taken the spans, the answer is 503 with Retry-After.
 	QueueTimeout time.Duration `mapstructure:"queue_timeout"`
 
-	// TracesStatus is the status of success on /v1/traces: 202, which says what happens, or 200, which OTLP/HTTP
-	// names.
+	// TracesStatus is the status of success on /v1/traces and /v1/logs: 202, which says what happens, or 200, which
+	// OTLP/HTTP names.
 	TracesStatus int `mapstructure:"traces_status"`
 }
 

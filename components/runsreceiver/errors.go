@@ -51,7 +51,7 @@ var (
 	}
 	notFound = refusalError{
 		status: http.StatusNotFound, code: "not_found", rpc: codes.NotFound,
-		detail: "There is nothing here. Ingest serves POST /v1/runs and POST /v1/traces.",
+		detail: "There is nothing here. Ingest serves POST /v1/runs, POST /v1/traces and POST /v1/logs.",
 	}
 	methodNotAllowed = refusalError{
 		status: http.StatusMethodNotAllowed, code: "method_not_allowed", rpc: codes.Unimplemented,
@@ -125,7 +125,7 @@ func (r *refusalError) because(detail string) *refusalError {
 }
 
 // signals are those of OTLP that are not served, by the path at which SDKs send them.
-var signals = map[string]string{"/v1/logs": "logs", "/v1/metrics": "metrics"}
+var signals = map[string]string{"/v1/metrics": "metrics"}
 
 // refusalOfPath is what to tell about a path that is not served.
 func refusalOfPath(path string) *refusalError {
@@ -133,7 +133,7 @@ func refusalOfPath(path string) *refusalError {
 	if !known {
 		return &notFound
 	}
-	return notFound.because(fmt.Sprintf("Ingest takes no %s: it serves POST /v1/traces and POST /v1/runs. "+
+	return notFound.because(fmt.Sprintf("Ingest takes no %s: it serves POST /v1/traces, POST /v1/logs and POST /v1/runs. "+
 		"OTEL_%s_EXPORTER=none stops an SDK from sending them.", signal, strings.ToUpper(signal)))
 }
 

@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/collector/component/componentstatus"
 	"go.opentelemetry.io/collector/config/confighttp"
 	"go.opentelemetry.io/collector/consumer"
+	"go.opentelemetry.io/collector/pdata/plog/plogotlp"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 	"go.opentelemetry.io/collector/receiver"
 	"go.opentelemetry.io/collector/receiver/receiverhelper"
@@ -166,7 +167,7 @@ func (r *runsReceiver) route(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	status := http.StatusAccepted
-	if x.route == routeTraces {
+	if x.route != routeRuns {
 		status = r.cfg.TracesStatus
 	}
 	x.accept(w, status, contentType, body)
@@ -218,6 +219,9 @@ func (r *runsReceiver) serve(x *exchange, req *http.Request) (contentType string
 		return "", nil, refusalOfConsumer(err)
 	}
 	contentType, body = format.accepted(x.requestID)
+	if logs, ok := format.(*logsFormat); ok {
+		r.countRecords(ctx, logs.counts)
+	}
 	if n := format.rejected(); n > 0 {
 		r.telemetry.ReceiverRunsRejectedSpans.Add(ctx, n)
 	}
@@ -271,6 +275,10 @@ func formatOf(x *exchange) (format, error) {
 		return &nativeFormat{}, nil
 	case x.route == routeRuns:
 		return nil, unsupportedMediaType.because("The content type is not supported: send application/json.")
+	case x.route == routeLogs && x.mediaType == typeProtobuf:
+		return &logsFormat{mediaType: typeProtobuf, weigh: weighLogsProto, unmarshal: unmarshalLogsProto, marshal: plogotlp.ExportResponse.MarshalProto}, nil
+	case x.route == routeLogs && x.mediaType == typeJSON:
+		return &logsFormat{mediaType: typeJSON, weigh: weighJSON, unmarshal: unmarshalLogsJSON, marshal: plogotlp.ExportResponse.MarshalJSON}, nil
 	case x.mediaType == typeProtobuf:
 		return &otlpFormat{mediaType: typeProtobuf, weigh: weighProto, unmarshal: unmarshalProto, marshal: marshalProto}, nil
 	case x.mediaType == typeJSON:

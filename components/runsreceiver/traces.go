@@ -149,7 +149,10 @@ func weighJSON(body []byte, limit int64) (int64, error) {
 
 // weighProto walks an OTLP protobuf body without decoding it.
 func weighProto(body []byte, limit int64) (int64, error) {
-	weight, err := otlpwire.Weigh(body, maxDepth, limit)
+	return weightOf(otlpwire.Weigh(body, maxDepth, limit))
+}
+
+func weightOf(weight int64, err error) (int64, error) {
 	switch {
 	case errors.Is(err, otlpwire.ErrDepth):
 		return 0, jsonpull.ErrDepth

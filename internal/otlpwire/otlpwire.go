@@ -22,7 +22,7 @@ type message struct {
 	fields map[protowire.Number]*message
 }
 
-var exportTraceServiceRequest = func() *message {
+var exportTraceServiceRequest, exportLogsServiceRequest = func() (traces, logs *message) {
 	anyValue := &message{weight: 32}
 	keyValue := &message{weight: 64, fields: map[protowire.Number]*message{2: anyValue}}
 	arrayValue := &message{weight: 32, fields: map[protowire.Number]*message{1: anyValue}}
@@ -35,15 +35,28 @@ var exportTraceServiceRequest = func() *message {
 	scopeSpans := &message{weight: 192, fields: map[protowire.Number]*message{1: scope, 2: span}}
 	resource := &message{weight: 96, fields: map[protowire.Number]*message{1: keyValue}}
 	resourceSpans := &message{weight: 192, fields: map[protowire.Number]*message{1: resource, 2: scopeSpans}}
-	return &message{fields: map[protowire.Number]*message{1: resourceSpans}}
+	record := &message{weight: 288, fields: map[protowire.Number]*message{5: anyValue, 6: keyValue}}
+	scopeLogs := &message{weight: 192, fields: map[protowire.Number]*message{1: scope, 2: record}}
+	resourceLogs := &message{weight: 192, fields: map[protowire.Number]*message{1: resource, 2: scopeLogs}}
+	return &message{fields: map[protowire.Number]*message{1: resourceSpans}},
+		&message{fields: map[protowire.Number]*message{1: resourceLogs}}
 }()
 
 // Weigh walks an ExportTraceServiceRequest and estimates the bytes of memory that it takes when decoded. It
 // returns ErrDepth where more than maxDepth messages stand in each other, ErrDense past limit, and protowire's
 // errors for what is malformed.
 func Weigh(body []byte, maxDepth int, limit int64) (int64, error) {
+	return weigh(body, exportTraceServiceRequest, maxDepth, limit)
+}
+
+// WeighLogs is Weigh for an ExportLogsServiceRequest.
+func WeighLogs(body []byte, maxDepth int, limit int64) (int64, error) {
+	return weigh(body, exportLogsServiceRequest, maxDepth, limit)
+}
+
+func weigh(body []byte, request *message, maxDepth int, limit int64) (int64, error) {
 	w := weigher{left: limit - int64(len(body))}
-	if err := w.walk(body, exportTraceServiceRequest, maxDepth); err != nil {
+	if err := w.walk(body, request, maxDepth); err != nil {
 		return 0, err
 	}
 	return limit - w.left, nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/plog"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 )
 
@@ -73,4 +74,25 @@ func FuzzWeigh(f *testing.F) {
 			_, _ = (&ptrace.ProtoUnmarshaler{}).UnmarshalTraces(body) // must not end the process
 		}
 	})
+}
+
+func TestLogs(t *testing.T) {
+	t.Parallel()
+	deep := func(depth int) []byte {
+		ld := plog.NewLogs()
+		body := ld.ResourceLogs().AppendEmpty().ScopeLogs().AppendEmpty().LogRecords().AppendEmpty().Body()
+		for range depth {
+			body = body.SetEmptySlice().AppendEmpty()
+		}
+		encoded, err := (&plog.ProtoMarshaler{}).MarshalLogs(ld)
+		require.NoError(t, err)
+		return encoded
+	}
+	weight, err := WeighLogs(deep(3), 200, math.MaxInt64)
+	require.NoError(t, err)
+	assert.Greater(t, weight, int64(288))
+	_, err = WeighLogs(deep(100), 200, math.MaxInt64)
+	require.ErrorIs(t, err, ErrDepth)
+	_, err = WeighLogs(deep(3), 200, weight-1)
+	require.ErrorIs(t, err, ErrDense)
 }

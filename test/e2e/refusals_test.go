@@ -67,7 +67,7 @@ func (s *story) refusals(t *testing.T) {
 		{name: "trace that is too large", doors: append(ingest, standard...), path: traces, body: padded + trace, want: 413},
 		{name: "trace that inflates", doors: append(ingest, standard...), path: traces, encoding: "gzip", body: bomb, want: 413},
 		// SDKs send them to the same address by default.
-		{name: "logs", doors: append(ingest[:1:1], standard...), path: "/v1/logs", body: `{"resourceLogs":[]}`, want: 404},
+		{name: "logs that are none", doors: append(ingest[:1:1], standard...), path: "/v1/logs", body: `{"resourceLogs":{}}`, want: 400},
 		{name: "metrics", doors: append(ingest[:1:1], standard...), path: "/v1/metrics", body: `{"resourceMetrics":[]}`, want: 404},
 		{name: "wrong method", doors: append(ingest[:1:1], standard...), method: http.MethodGet, path: traces, want: 405},
 		{name: "wrong method", doors: ingest, method: http.MethodPut, path: runs, body: run(""), want: 405},

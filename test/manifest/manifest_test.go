@@ -42,12 +42,13 @@ type manifest struct {
 	Receivers  []component `yaml:"receivers"`
 	Processors []component `yaml:"processors"`
 	Exporters  []component `yaml:"exporters"`
+	Connectors []component `yaml:"connectors"`
 	Extensions []component `yaml:"extensions"`
 	Providers  []component `yaml:"providers"`
 }
 
 func (m manifest) all() []component {
-	return slices.Concat(m.Receivers, m.Processors, m.Exporters, m.Extensions, m.Providers)
+	return slices.Concat(m.Receivers, m.Processors, m.Exporters, m.Connectors, m.Extensions, m.Providers)
 }
 
 func read(t *testing.T) manifest {
@@ -132,7 +133,7 @@ func TestBinaryHasWhatTheManifestNames(t *testing.T) {
 	m := read(t)
 	got := components(t)
 	for kind, listed := range map[string][]component{
-		"receivers": m.Receivers, "processors": m.Processors, "exporters": m.Exporters, "extensions": m.Extensions,
+		"receivers": m.Receivers, "processors": m.Processors, "exporters": m.Exporters, "connectors": m.Connectors, "extensions": m.Extensions,
 	} {
 		require.Len(t, got[kind], len(listed), kind)
 		for _, c := range listed {
@@ -148,7 +149,7 @@ func components(t *testing.T) map[string][]string {
 	var said map[string]yaml.Node
 	require.NoError(t, yaml.Unmarshal(run(t, nil, "components"), &said))
 	got := map[string][]string{}
-	for _, kind := range []string{"receivers", "processors", "exporters", "extensions"} {
+	for _, kind := range []string{"receivers", "processors", "exporters", "connectors", "extensions"} {
 		node := said[kind]
 		var entries []struct {
 			Name string `yaml:"name"`

@@ -31,6 +31,7 @@ func NewHandler(c Config) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("POST /v1/runs", ingest)
 	mux.Handle("POST /v1/traces", ingest)
+	mux.Handle("POST /v1/logs", ingest)
 	mux.Handle("/v1/", api)
 	mux.Handle("/mcp", api)
 	mux.Handle("/mcp/", api)

@@ -1,0 +1,48 @@
+package genailogsconnector
+
+import (
+	"context"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/consumer"
+	"go.opentelemetry.io/collector/pdata/plog"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/looptrace/looptrace/components/genailogsconnector/internal/metadata"
+	"github.com/looptrace/looptrace/internal/genailogs"
+)
+
+type logsConnector struct {
+	component.StartFunc
+	next      consumer.Traces
+	telemetry *metadata.TelemetryBuilder
+}
+
+// Capabilities says that logs are not changed.
+func (c *logsConnector) Capabilities() consumer.Capabilities {
+	return consumer.Capabilities{MutatesData: false}
+}
+
+// Shutdown ends the connector's telemetry.
+func (c *logsConnector) Shutdown(context.Context) error {
+	c.telemetry.Shutdown()
+	return nil
+}
+
+// ConsumeLogs hands on what the records say of spans, and answers as the consumer of the spans does. Records that are
+// no GenAI events are counted and dropped.
+func (c *logsConnector) ConsumeLogs(ctx context.Context, ld plog.Logs) error {
+	td, counts := genailogs.ToSpans(ld)
+	if td.SpanCount() > 0 {
+		if err := c.next.ConsumeTraces(ctx, td); err != nil {
+			return err
+		}
+	}
+	for outcome, n := range map[string]int64{"joined": counts.Joined, "no_span": counts.NoSpan, "other": counts.Other} {
+		if n > 0 {
+			c.telemetry.GenailogsRecords.Add(ctx, n, metric.WithAttributeSet(attribute.NewSet(attribute.String("record", outcome))))
+		}
+	}
+	return nil
+}

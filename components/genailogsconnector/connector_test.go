@@ -1,0 +1,56 @@
+package genailogsconnector
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/connector/connectortest"
+	"go.opentelemetry.io/collector/consumer"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/plog"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/looptrace/looptrace/components/genailogsconnector/internal/metadata"
+)
+
+func records(names ...string) plog.Logs {
+	ld := plog.NewLogs()
+	list := ld.ResourceLogs().AppendEmpty().ScopeLogs().AppendEmpty().LogRecords()
+	for _, name := range names {
+		r := list.AppendEmpty()
+		r.SetEventName(name)
+		r.SetTraceID(pcommon.TraceID{1})
+		r.SetSpanID(pcommon.SpanID{2})
+	}
+	return ld
+}
+
+func TestEventsBecomeSpans(t *testing.T) {
+	t.Parallel()
+	var got []ptrace.Traces
+	var answer error
+	next, err := consumer.NewTraces(func(_ context.Context, td ptrace.Traces) error {
+		got = append(got, td)
+		return answer
+	})
+	require.NoError(t, err)
+	factory := NewFactory()
+	c, err := factory.CreateLogsToTraces(t.Context(), connectortest.NewNopSettings(metadata.Type), factory.CreateDefaultConfig(), next)
+	require.NoError(t, err)
+
+	require.NoError(t, c.ConsumeLogs(t.Context(), records("gen_ai.user.message", "", "gen_ai.choice")))
+	require.Len(t, got, 1)
+	span := got[0].ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0)
+	assert.Equal(t, pcommon.SpanID{2}, span.SpanID())
+	assert.Equal(t, 2, span.Events().Len())
+
+	require.NoError(t, c.ConsumeLogs(t.Context(), records("app.started")), "what is no GenAI event is dropped")
+	require.Len(t, got, 1)
+
+	answer = errors.New("queue is away")
+	require.ErrorIs(t, c.ConsumeLogs(t.Context(), records("gen_ai.choice")), answer)
+	require.NoError(t, c.Shutdown(t.Context()))
+}
