@@ -24,6 +24,7 @@ import (
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/doctor"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/engine"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/layout"
+	"github.com/looptrace/looptrace/cmd/looptrace/internal/mapping"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/migrate"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/pricing"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/probe"
@@ -40,7 +41,7 @@ func New() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(newUp(), newDoctor(), newMigrate(), newBroker(), newClickHouse(), newWeb(), deadletters.New(), pricing.New(), probe.NewCommand(web.Serve))
+	root.AddCommand(newUp(), newDoctor(), newMigrate(), newBroker(), newClickHouse(), newWeb(), deadletters.New(), mapping.New(), pricing.New(), probe.NewCommand(web.Serve))
 	return root
 }
 
