@@ -2,7 +2,9 @@ package clickhouse
 
 import (
 	"context"
+	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -55,6 +57,93 @@ func TestMigrate(t *testing.T) {
 	require.NoError(t, Migrate(t.Context(), url))
 }
 
+// TestUpgrade holds that what the first schemas stored reads the same after all later steps, beside what is stored then.
+func TestUpgrade(t *testing.T) {
+	t.Parallel()
+	url := engines.ClickHouse(t)
+	opts, err := ch.ParseDSN(url)
+	require.NoError(t, err)
+	require.NoError(t, createDatabase(t.Context(), *opts))
+	db := ch.OpenDB(opts)
+	defer func() { assert.NoError(t, db.Close()) }()
+	steps, err := newProvider(db)
+	require.NoError(t, err)
+	const first = 4 // the schema with all tables that a run takes
+	_, err = steps.UpTo(t.Context(), first)
+	require.NoError(t, err)
+
+	project, run := uuid.New(), uuid.New()
+	at := time.Date(2026, 3, 1, 12, 30, 0, 0, time.UTC)
+	old, err := Open(url)
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, old.Close()) }()
+	require.NoError(t, old.Exec(t.Context(), `INSERT INTO spans
+		(project_id, run_id, span_id, version, start_time, name, status, input_message_ids, input_tokens)
+		SELECT ?, ?, 1, 7, fromUnixTimestamp(?), 'before', 'ok', [17], 3`, project, run, at.Unix()))
+	require.NoError(t, old.Exec(t.Context(), `INSERT INTO contents
+		(project_id, hour, run_id, content_id, kind, frame, texts)
+		SELECT ?, fromUnixTimestamp(?), ?, 17, 'message', '""', ['said before']`, project, hour(at), run))
+	require.NoError(t, Migrate(t.Context(), url))
+
+	conn, err := Open(url)
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, conn.Close()) }()
+	writer, err := NewWriter(t.Context(), url)
+	require.NoError(t, err)
+	defer writer.Close()
+	tokens := int64(5)
+	require.NoError(t, writer.InsertSpans(t.Context(), []runmodel.Span{{
+		ProjectID: project, RunID: run, SpanID: 2, Version: 8, StartTime: at, EndTime: runmodel.Epoch,
+		Name: "after", Status: "ok", Kind: "llm", InputTokens: &tokens,
+	}}))
+	require.NoError(t, writer.InsertContents(t.Context(), []runmodel.Content{{
+		ProjectID: project, Hour: at.Truncate(time.Hour), RunID: run, ContentID: 18, Kind: "message", SharedTail: 19,
+	}}))
+	require.NoError(t, writer.InsertSharedContents(t.Context(), []runmodel.SharedContent{{
+		ProjectID: project, Day: at.Truncate(24 * time.Hour), ContentID: 18, SharedTail: 19, Frame: "{}",
+	}}))
+	var spans []runmodel.Span
+	require.NoError(t, conn.Select(t.Context(), &spans, "SELECT * FROM spans ORDER BY span_id"))
+	require.Len(t, spans, 2)
+	assert.Equal(t, "before", spans[0].Name)
+	assert.Equal(t, int64(3), *spans[0].InputTokens)
+	assert.Equal(t, []uint64{17}, spans[0].InputMessageIDs)
+	totals := runmodel.Totals(spans)
+	assert.Equal(t, uint64(2), totals.SpanCount)
+	var contents []runmodel.Content
+	require.NoError(t, conn.Select(t.Context(), &contents, "SELECT * FROM contents ORDER BY content_id"))
+	require.Len(t, contents, 2)
+	assert.Equal(t, []string{"said before"}, contents[0].Texts)
+	assert.Zero(t, contents[0].SharedTail)
+}
+
+// TestOrder holds the order in which rows are sent to the tables' own, in which ClickHouse takes them as they are.
+func TestOrder(t *testing.T) {
+	t.Parallel()
+	conn, writer := migrated(t)
+	const n = 200
+	at := time.Date(2026, 3, 1, 12, 59, 0, 0, time.UTC)
+	projects := []uuid.UUID{uuid.New(), uuid.New(), uuid.New()}
+	runs := []uuid.UUID{uuid.New(), uuid.New(), uuid.New(), uuid.New()}
+	spans := make([]runmodel.Span, n)
+	for i := range spans {
+		spans[i] = runmodel.Span{
+			ProjectID: projects[rand.IntN(len(projects))], RunID: runs[rand.IntN(len(runs))], SpanID: rand.Uint64(), Version: uint64(i),
+			StartTime: at.Add(time.Duration(rand.IntN(300)) * time.Second), EndTime: runmodel.Epoch,
+		}
+	}
+	require.NoError(t, writer.InsertSpans(t.Context(), spans))
+	slices.SortFunc(spans, func(a, b runmodel.Span) int { return compareSpans(&a, &b) })
+	want := make([]uint64, n)
+	for i := range spans {
+		want[i] = spans[i].Version
+	}
+	var got []uint64
+	require.NoError(t, conn.QueryRow(t.Context(), `SELECT groupArray(version) FROM
+		(SELECT version FROM spans ORDER BY project_id, toStartOfHour(start_time), run_id, span_id, version)`).Scan(&got))
+	assert.Equal(t, want, got)
+}
+
 // TestRowsFitTheSchema holds the row structs, the lists of columns and the tables to each other.
 func TestRowsFitTheSchema(t *testing.T) {
 	t.Parallel()
@@ -63,10 +152,11 @@ func TestRowsFitTheSchema(t *testing.T) {
 		row     reflect.Type
 		columns []string
 	}{
-		"spans":      {reflect.TypeFor[runmodel.Span](), names(spanColumns())},
-		"contents":   {reflect.TypeFor[runmodel.Content](), names(contentColumns())},
-		"run_bounds": {reflect.TypeFor[Bounds](), names(boundColumns())},
-		"runs":       {reflect.TypeFor[runmodel.Run](), names(runColumns())},
+		"spans":           {reflect.TypeFor[runmodel.Span](), names(spanColumns())},
+		"contents":        {reflect.TypeFor[runmodel.Content](), names(contentColumns())},
+		"shared_contents": {reflect.TypeFor[runmodel.SharedContent](), names(sharedContentColumns())},
+		"run_bounds":      {reflect.TypeFor[Bounds](), names(boundColumns())},
+		"runs":            {reflect.TypeFor[runmodel.Run](), names(runColumns())},
 	} {
 		var stored []string
 		rows, err := conn.Query(t.Context(), "SELECT name FROM system.columns WHERE database = currentDatabase() AND table = ?", table)

@@ -41,16 +41,24 @@ func createDatabase(ctx context.Context, opts ch.Options) error {
 }
 
 func migrate(ctx context.Context, db *sql.DB) error {
-	files, err := fs.Sub(migrations, "migrations")
+	steps, err := newProvider(db)
 	if err != nil {
-		return fmt.Errorf("open embedded ClickHouse migrations: %w", err)
+		return err
 	}
-	provider, err := goose.NewProvider(goose.DialectClickHouse, db, files)
-	if err != nil {
-		return fmt.Errorf("read ClickHouse migrations: %w", err)
-	}
-	if _, err := provider.Up(ctx); err != nil {
+	if _, err := steps.Up(ctx); err != nil {
 		return fmt.Errorf("apply ClickHouse migrations: %w", err)
 	}
 	return nil
+}
+
+func newProvider(db *sql.DB) (*goose.Provider, error) {
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return nil, fmt.Errorf("open embedded ClickHouse migrations: %w", err)
+	}
+	provider, err := goose.NewProvider(goose.DialectClickHouse, db, files)
+	if err != nil {
+		return nil, fmt.Errorf("read ClickHouse migrations: %w", err)
+	}
+	return provider, nil
 }
