@@ -7,10 +7,18 @@ import (
 )
 
 // offerAnswer offers what the body of a provider's answer says of the call: OpenAI's chat completions and Anthropic's
-// messages, as they went over the wire.
+// messages, as they went over the wire, and the result that LangChain makes of either.
 func (x *span) offerAnswer(id dialectID, body object, source string) {
 	x.offer(toResponseModel, id, fromJSON, body.get("model"), source)
-	x.offer(toFinishReasons, id, fromJSON, body.get("stop_reason"), source)
+	x.offer(toResponseModel, id, fromJSON, body.at("llm_output").get("model_name"), source)
+	x.offer(toFinishReasons, id, fromJSON, body.get("stop_reason", "finish_reason"), source)
+	if batches, ok := parseArray(body.get("generations")); ok && len(batches) > 0 {
+		if generations, isList := parseArray(batches[0]); isList && len(generations) > 0 {
+			if generation, isObject := parseObject(generations[0]); isObject {
+				x.offer(toFinishReasons, id, fromJSON, generation.at("generation_info").get("finish_reason"), source)
+			}
+		}
+	}
 	if choices, ok := parseArray(body.get("choices")); ok && len(choices) > 0 {
 		if choice, isObject := parseObject(choices[0]); isObject {
 			x.offer(toFinishReasons, id, fromJSON, choice.get("finish_reason"), source)
@@ -48,6 +56,9 @@ func (x *span) offerFinish() {
 // decorators, the event of LangChain's callback with the message that came of it, which also knows the call that it
 // answers, and LlamaIndex's output of a tool.
 func (x *span) unwrapTool() {
+	if plain, ok := pythonJSON(x.text(toToolCallArguments)); ok {
+		x.insist(toToolCallArguments, generic, plain, x.best[toToolCallArguments].source)
+	}
 	if o, ok := parseObject(x.text(toToolCallArguments)); ok {
 		switch positional := o.get("args"); {
 		case o.get("input_str") != "" && o.at("inputs") != nil:

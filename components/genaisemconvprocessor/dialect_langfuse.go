@@ -51,6 +51,9 @@ var langfuseDialect = dialect{
 		if x.isCall() {
 			x.offer(toInputMessages, langfuse, fromText, x.str("langfuse.observation.input"), "langfuse.observation.input")
 			x.offer(toOutputMessages, langfuse, fromText, x.str("langfuse.observation.output"), "langfuse.observation.output")
+			if x.has(toOutputMessages) && x.has(toRequestModel) { // it has one name, of the model that answered where one did
+				x.offer(toResponseModel, langfuse, fromText, x.text(toRequestModel), x.best[toRequestModel].source)
+			}
 			if input, ok := parseObject(x.str("langfuse.observation.input")); ok {
 				x.offer(toToolDefinitions, langfuse, fromJSON, input.get("tools"), "langfuse.observation.input")
 			}

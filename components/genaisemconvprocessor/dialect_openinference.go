@@ -53,9 +53,7 @@ var openInferenceDialect = dialect{
 		}
 		if x.isCall() && x.kind != runmodel.KindEmbedding {
 			x.openInferenceValues()
-			if answer, ok := parseObject(x.str("output.value")); ok && !x.has(toFinishReasons) {
-				x.offerAnswer(openInference, answer, "output.value")
-			}
+			x.openInferenceAnswer()
 		}
 		if x.kind == runmodel.KindTool {
 			x.openInferenceTool()
@@ -78,6 +76,26 @@ var openInferenceDialect = dialect{
 var openInferenceKinds = kinds{
 	"llm": isLLM, "embedding": isEmbedding, "chain": isWorkflow, "retriever": isRetriever, "reranker": isReranker, "tool": isTool,
 	"agent": isAgent, "guardrail": isGuardrail, "evaluator": isEvaluator, "prompt": isSpan,
+}
+
+// openInferenceAnswer reads the body of the answer, where the keys do not say why the model stopped. It knows the model
+// that answered better than a name that is the one asked for.
+func (x *span) openInferenceAnswer() {
+	if x.has(toFinishReasons) {
+		return
+	}
+	answer, ok := parseObject(x.str("output.value"))
+	if !ok {
+		return
+	}
+	named := x.best[toResponseModel]
+	if named.source == "llm.model_name" && x.text(toResponseModel) == x.text(toRequestModel) {
+		x.best[toResponseModel] = candidate{}
+	}
+	x.offerAnswer(openInference, answer, "output.value")
+	if !x.has(toResponseModel) {
+		x.best[toResponseModel] = named
+	}
 }
 
 // openInferenceModels tells the model that was asked from the one that answered, where a key holds either.

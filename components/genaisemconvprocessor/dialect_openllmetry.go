@@ -31,6 +31,9 @@ var openLLMetryDialect = dialect{
 		{to: toWorkflowName, from: []string{"traceloop.workflow.name"}},
 	},
 	kind: func(x *span) (string, string) {
+		if x.word("traceloop.span.kind") == "task" && strings.HasPrefix(x.str("traceloop.entity.name"), "FunctionTool.") {
+			return isTool.kind, isTool.operation // LlamaIndex's tools are tasks to it
+		}
 		if kind, operation := openLLMetryKinds.by("traceloop.span.kind")(x); kind != "" {
 			return kind, operation
 		}
@@ -46,6 +49,9 @@ var openLLMetryDialect = dialect{
 		case runmodel.KindAgent:
 			x.offer(toAgentName, openLLMetry, fromText, entity, "traceloop.entity.name")
 		case runmodel.KindTool:
+			if output, ok := parseObject(x.str("traceloop.entity.output")); ok {
+				x.offer(toToolName, openLLMetry, fromJSON, output.get("tool_name"), "traceloop.entity.output")
+			}
 			x.offer(toToolName, openLLMetry, fromText, strings.TrimSuffix(entity, ".tool"), "traceloop.entity.name")
 		}
 		x.unwrapEntity(toInputs, "traceloop.entity.input", "inputs")

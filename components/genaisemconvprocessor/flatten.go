@@ -306,6 +306,10 @@ func (f *flattened) field(m *flatMessage, rest string, value pcommon.Value) {
 		m.functionArguments = valueText(value)
 	default:
 		switch {
+		case cut(&rest, "function."): // AutoGen's message with the result of a tool
+			if result, ok := parseObject(valueText(value)); ok && result.get("call_id") != "" {
+				m.content, m.hasContent, m.callID = result.plain("content"), true, result.str("call_id")
+			}
 		case cut(&rest, "tool_calls."):
 			if index, field, ok := cutIndex(rest); ok {
 				f.call(index, field, value)

@@ -107,8 +107,17 @@ func isJSON(text string) bool {
 // parsePython cuts an object into its members that was printed as Python prints a dict of strings, numbers, lists and
 // dicts. ok is false where the text is anything else.
 func parsePython(text string) (object, bool) {
-	if !strings.HasPrefix(text, "{'") {
+	plain, ok := pythonJSON(text)
+	if !ok {
 		return nil, false
+	}
+	return parseObject(plain)
+}
+
+// pythonJSON is the JSON text of a dict that Python has printed.
+func pythonJSON(text string) (string, bool) {
+	if !strings.HasPrefix(text, "{'") {
+		return "", false
 	}
 	b := make([]byte, 0, len(text))
 	for i := 0; i < len(text); {
@@ -116,7 +125,7 @@ func parsePython(text string) (object, bool) {
 		if c == '\'' || c == '"' {
 			end := endOfPythonString(text, i)
 			if end < 0 {
-				return nil, false
+				return "", false
 			}
 			b = appendString(b, text[i+1:end])
 			i = end + 1
@@ -141,7 +150,7 @@ func parsePython(text string) (object, bool) {
 		}
 		i += word
 	}
-	return parseObject(string(b))
+	return string(b), isJSON(string(b))
 }
 
 // endOfPythonString is the place of the quote that ends the string which begins at i, -1 where none does. A string

@@ -357,6 +357,10 @@ func (w *writer) object(o object, text, role string) {
 		return
 	}
 	if inner := o.at("message"); inner != nil { // a choice
+		if inner.at("kwargs") != nil { // a generation of LangChain's
+			w.object(inner, text, role)
+			return
+		}
 		w.choice(inner, o)
 		return
 	}
