@@ -396,7 +396,7 @@ func finishReasons(value any) []string {
 	var reasons []string
 	for _, r := range sortedStrings(value) {
 		switch r = strings.ToLower(r); r {
-		case "tool_calls", "tool-calls", "tool_use", "tool_call", "function_call":
+		case "tool_calls", "tool-calls", "tool_use", "tool_call", "function_call", "function_calls":
 			r = "tool_call"
 		case "end_turn", "complete", "stop", "stop_sequence", "completed":
 			r = "stop"
