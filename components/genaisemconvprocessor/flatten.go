@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"unsafe"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 )
@@ -149,14 +150,19 @@ func (x *span) flatMessages(list []entry, role string) string {
 	if len(list) == 0 {
 		return ""
 	}
-	w := writer{b: append(x.buf[:0], '[')}
+	size := 0
+	for i := range list {
+		const around = 24 // what JSON puts around a value
+		size += around + len(list[i].value.Str())
+	}
+	const oneInSixteen = 16 // bytes are escaped, about
+	w := writer{b: append(make([]byte, 0, size+size/oneInSixteen), '[')}
 	groups(list, func(group []entry) { x.flat.message(&w, group, role) })
 	w.b = append(w.b, ']')
-	x.buf = w.b
 	if w.messages == 0 {
 		return ""
 	}
-	return string(w.b)
+	return unsafe.String(unsafe.SliceData(w.b), len(w.b)) //nolint:gosec // nobody writes into it any more
 }
 
 // flatMessage is what the entries of one message say.
@@ -204,7 +210,7 @@ func (m *flatMessage) write(w *writer, f *flattened, blocks []string) {
 			}
 			response = strings.Join(texts, "\n")
 		}
-		w.toolResponse(m.callID, "", string(appendString(nil, response)))
+		w.toolText(m.callID, response)
 		w.end(m.finish)
 		return
 	case blocks != nil:
@@ -222,7 +228,7 @@ func (m *flatMessage) write(w *writer, f *flattened, blocks []string) {
 	}
 	slices.SortStableFunc(f.calls, func(a, b flatCall) int { return cmp.Compare(a.index, b.index) })
 	for _, call := range f.calls {
-		if call.id == "" || !w.hasID(call.id) {
+		if blocks == nil && len(f.parts) == 0 || call.id == "" || !w.hasID(call.id) { // what stands in the blocks is not written again
 			w.toolCall(call.id, call.name, argumentsOf(call.arguments))
 		}
 	}
@@ -268,7 +274,7 @@ func (p *flatPart) write(w *writer) {
 	case p.kind == "tool_use" || p.kind == "tool_call":
 		w.toolCall(p.id, p.name, argumentsOf(p.arguments))
 	case p.kind == "tool_result":
-		w.toolResponse(p.id, "", string(appendString(nil, p.text)))
+		w.toolText(p.id, p.text)
 	case p.url != "":
 		modality := "image"
 		if p.kind == "audio" {

@@ -1,6 +1,7 @@
 package genaisemconvprocessor
 
 import (
+	"bytes"
 	"strings"
 )
 
@@ -105,8 +106,24 @@ func (w *writer) toolCall(id, name, arguments string) {
 	w.b = append(w.b, '}')
 }
 
+// toolText writes a result that is text.
+func (w *writer) toolText(id, text string) {
+	w.beginResponse(id, "")
+	w.b = appendString(w.b, text)
+	w.b = append(w.b, '}')
+}
+
 // toolResponse writes a result, which is JSON.
 func (w *writer) toolResponse(id, name, response string) {
+	if response == "" {
+		response = "null"
+	}
+	w.beginResponse(id, name)
+	w.b = append(w.b, response...)
+	w.b = append(w.b, '}')
+}
+
+func (w *writer) beginResponse(id, name string) {
 	w.part()
 	w.results++
 	w.b = append(w.b, `{"type":"tool_call_response"`...)
@@ -118,12 +135,7 @@ func (w *writer) toolResponse(id, name, response string) {
 		w.b = append(w.b, `,"name":`...)
 		w.b = appendString(w.b, name)
 	}
-	if response == "" {
-		response = "null"
-	}
 	w.b = append(w.b, `,"response":`...)
-	w.b = append(w.b, response...)
-	w.b = append(w.b, '}')
 }
 
 // media writes a part that is not text, by address or by content.
@@ -196,6 +208,10 @@ func jsonOf(text string) string {
 }
 
 func canonicalRoleOf(role string) string {
+	switch role {
+	case "user", "assistant", "tool", "system":
+		return role
+	}
 	switch strings.ToLower(role) {
 	case "model", "ai", "aimessage", "aimessagechunk", "bot", "chatbot", "messagerole.assistant":
 		return "assistant"
@@ -542,8 +558,7 @@ func (w *writer) call(call object, id string) {
 
 // hasID tells whether a part of the open message has the id.
 func (w *writer) hasID(id string) bool {
-	quoted := string(appendString([]byte(`"id":`), id))
-	return strings.Contains(string(w.b[w.roleAt:]), quoted)
+	return bytes.Contains(w.b[w.roleAt:], appendString([]byte(`"id":`), id))
 }
 
 // contentValue is a tool's result as JSON: a list of one text is that text.
