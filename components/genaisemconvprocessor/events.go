@@ -1,6 +1,7 @@
 package genaisemconvprocessor
 
 import (
+	"strconv"
 	"strings"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
@@ -13,6 +14,7 @@ import (
 const (
 	eventPrefix      = "gen_ai."
 	eventDetails     = "gen_ai.client.inference.operation.details"
+	eventEvaluation  = "gen_ai.evaluation.result"
 	eventChoice      = "gen_ai.choice"
 	eventPrompt      = "gen_ai.content.prompt"
 	eventCompletion  = "gen_ai.content.completion"
@@ -40,6 +42,8 @@ func (x *span) readEvents() {
 		case x.fromLog && x.readBody(&e, &input, &output):
 		case name == eventDetails:
 			x.readDetails(&e, &input, &output)
+		case name == eventEvaluation:
+			x.addScore(&e)
 		case name == eventChoice:
 			x.readChoice(&e, &output)
 		case name == eventPrompt:
@@ -56,6 +60,38 @@ func (x *span) readEvents() {
 	}
 	x.offerEvents(toInputMessages, &input)
 	x.offerEvents(toOutputMessages, &output)
+}
+
+// addScore adds the result of an evaluation (gen_ai.evaluation.result of the conventions) to the span's scores.
+func (x *span) addScore(e *eventReader) {
+	name := e.plain("gen_ai.evaluation.name")
+	if name == "" {
+		return
+	}
+	score := []byte(`{"name":`)
+	score = appendString(score, name)
+	if value, ok := parseNumber(e.plain("gen_ai.evaluation.score.value")); ok {
+		score = append(score, `,"value":`...)
+		score = strconv.AppendFloat(score, value, 'g', -1, 64)
+	}
+	for _, text := range [...]member{
+		{"label", e.plain("gen_ai.evaluation.score.label")},
+		{"explanation", e.plain("gen_ai.evaluation.explanation")},
+		{"response_id", e.plain("gen_ai.response.id")},
+	} {
+		if text.value != "" {
+			score = append(score, ',')
+			score = append(appendString(score, text.key), ':')
+			score = appendString(score, text.value)
+		}
+	}
+	score = append(score, '}')
+	scores, ok := x.attrs.Get(runmodel.KeyScores)
+	if !ok || scores.Type() != pcommon.ValueTypeSlice {
+		scores = x.attrs.PutEmpty(runmodel.KeyScores)
+		scores.SetEmptySlice()
+	}
+	scores.Slice().AppendEmpty().SetStr(string(score))
 }
 
 func (x *span) offerEvents(to target, w *writer) {

@@ -155,7 +155,7 @@ func (x *span) writeKind(sent string, isKnown bool, operation string) {
 		if x.trace != nil {
 			x.trace(runmodel.KeyOperationName, "kind "+x.kind)
 		}
-	case operation != "" && operations[sent].operation != sent:
+	case operation != "" && (operations[sent].operation != sent || operations[sent].kind != x.kind):
 		x.putString(toOperation, operation)
 		sent = operation
 	case isKnown && x.text(toOperation) != x.str(runmodel.KeyOperationName):

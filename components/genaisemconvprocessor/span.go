@@ -391,7 +391,7 @@ func (x *span) applyText(to target, c *candidate) {
 // applyAny writes a tool's arguments or result: a value as it was received, or JSON text.
 func (x *span) applyAny(to target, c *candidate) {
 	if c.kind != fromAttribute {
-		x.putString(to, c.text)
+		x.putString(to, c.plain())
 		return
 	}
 	if c.source == fields[to].key {

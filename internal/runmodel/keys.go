@@ -31,6 +31,9 @@ const (
 	KeyFramework = "looptrace.framework"
 	// KeyUsageCounted is false on a span whose usage repeats what another span states, as is known by the span alone.
 	KeyUsageCounted = "looptrace.usage.counted"
+	// KeyScores lists the results of evaluations that came with the span, each a JSON object {name, value, label,
+	// explanation, response_id} of which only the name is always there.
+	KeyScores = "looptrace.scores"
 	// KeyFromLog is true on a span that was made of log records which name a span: it stands for no span of its own.
 	KeyFromLog = "looptrace.from_log"
 	// KeyContinuation is true on a span that goes on with a call that another span stands for: its usage counts, and
