@@ -1,0 +1,88 @@
+package clickhouserunsexporter
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/looptrace/looptrace/internal/clickhouse"
+	"github.com/looptrace/looptrace/internal/runmodel"
+	"github.com/looptrace/looptrace/test/engines"
+)
+
+// TestTotalsInAnyOrder sends a run span by span, in two orders: a call that wraps a call, an agent that sums up, and a
+// version made of log records. Each time the run has the tokens of the innermost call, and no more.
+func TestTotalsInAnyOrder(t *testing.T) {
+	t.Parallel()
+	url := engines.ClickHouse(t)
+	require.NoError(t, clickhouse.Migrate(t.Context(), url))
+	e := started(t, url)
+	conn, err := clickhouse.Open(url)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, conn.Close()) })
+
+	begin := time.Now().Add(-time.Minute)
+	for _, order := range [][]int{{0, 1, 2, 3}, {3, 2, 1, 0}, {2, 3, 0, 1, 2, 3}} {
+		project, run := uuid.NewString(), uuid.New()
+		spans := []func(ptrace.Span){
+			func(s ptrace.Span) { // an agent
+				s.SetSpanID(pcommon.SpanID{1})
+				s.SetName("agent")
+				s.Attributes().PutStr(runmodel.KeyOperationName, "invoke_agent")
+				s.Attributes().PutInt(runmodel.KeyInputTokens, 100)
+			},
+			func(s ptrace.Span) { // its call
+				s.SetSpanID(pcommon.SpanID{2})
+				s.SetParentSpanID(pcommon.SpanID{1})
+				s.SetName("call_llm")
+				s.Attributes().PutStr(runmodel.KeyKind, runmodel.KindLLM)
+				s.Attributes().PutInt(runmodel.KeyInputTokens, 10)
+			},
+			func(s ptrace.Span) { // the same call, told by another instrumentation
+				s.SetSpanID(pcommon.SpanID{3})
+				s.SetParentSpanID(pcommon.SpanID{2})
+				s.SetName("generate_content")
+				s.Attributes().PutStr(runmodel.KeyOperationName, "generate_content")
+				s.Attributes().PutInt(runmodel.KeyInputTokens, 10)
+			},
+			func(s ptrace.Span) { // and what its log says, a little later
+				s.SetSpanID(pcommon.SpanID{3})
+				s.SetStartTimestamp(s.StartTimestamp() + pcommon.Timestamp(time.Second))
+				s.Attributes().PutBool(runmodel.KeyFromLog, true)
+				s.Attributes().PutStr(runmodel.KeyInputMessages, `[{"role":"user","parts":[{"type":"text","content":"Hi"}]}]`)
+			},
+		}
+		for _, i := range order {
+			td := ptrace.NewTraces()
+			rs := td.ResourceSpans().AppendEmpty()
+			rs.Resource().Attributes().PutStr(runmodel.KeyProjectID, project)
+			s := rs.ScopeSpans().AppendEmpty().Spans().AppendEmpty()
+			s.SetTraceID(pcommon.TraceID(run))
+			s.SetStartTimestamp(pcommon.NewTimestampFromTime(begin.Add(time.Duration(i) * time.Millisecond)))
+			spans[i](s)
+			require.NoError(t, e.ConsumeTraces(t.Context(), td))
+		}
+		var rows []runmodel.Run
+		require.NoError(t, conn.Select(t.Context(), &rows, "SELECT * FROM runs FINAL WHERE run_id = ?", run))
+		require.Len(t, rows, 1)
+		assert.Equal(t, int64(10), *rows[0].InputTokens, order)
+		assert.EqualValues(t, 1, rows[0].LLMCallCount, order)
+		assert.EqualValues(t, 3, rows[0].SpanCount, order)
+		assert.Equal(t, "agent", rows[0].Name, order)
+		assert.Equal(t, "Hi", rows[0].InputPreview, order)
+		assert.WithinDuration(t, begin, rows[0].StartTime, time.Millisecond)
+
+		var versions []runmodel.Span
+		require.NoError(t, conn.Select(t.Context(), &versions, "SELECT * FROM spans WHERE run_id = ?", run))
+		folded := runmodel.Fold(versions)
+		require.Len(t, folded, 3)
+		assert.Equal(t, "generate_content", folded[2].Name)
+		assert.Len(t, folded[2].InputMessageIDs, 1)
+		assert.Equal(t, []bool{false, false, true}, runmodel.CountsUsage(folded))
+	}
+}
