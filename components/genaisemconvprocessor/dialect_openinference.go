@@ -52,6 +52,7 @@ var openInferenceDialect = dialect{
 			x.kind = runmodel.KindLLM
 		}
 		if x.isCall() && x.kind != runmodel.KindEmbedding {
+			x.openInferenceBodies()
 			x.openInferenceValues()
 			x.openInferenceAnswer()
 		}
@@ -135,6 +136,34 @@ func (x *span) openInferenceValues() {
 		x.offerLast(toInputMessages, input, "input.value")
 	}
 	x.offerLast(toOutputMessages, x.str("output.value"), "output.value")
+}
+
+// openInferenceBodies reads the messages out of the bodies of the request and the answer, where the indexed keys leave
+// out the ids of tool calls, or all of a message but its role.
+func (x *span) openInferenceBodies() {
+	if x.flat.inputLossy {
+		x.replaceByBody(toInputMessages, "input.value", "user", "messages", "contents")
+	}
+	if x.flat.outputLossy {
+		x.replaceByBody(toOutputMessages, "output.value", "assistant", "content", "choices", "candidates", "generations")
+	}
+}
+
+// replaceByBody replaces messages by those of a body, which has them under one of the names, unless it has fewer.
+func (x *span) replaceByBody(to target, key, role string, names ...string) {
+	body, ok := parseObject(x.str(key))
+	if !ok {
+		return
+	}
+	elements, _ := parseArray(body.get(names...))
+	if len(elements) == 0 || !isContainer(elements[0]) {
+		return // not messages, but what is printed of them
+	}
+	w, ok := messagesOf(x.buf, x.str(key), role)
+	x.buf = w.b
+	if old, _ := parseArray(x.text(to)); ok && w.messages >= len(old) {
+		x.best[to] = candidate{text: string(w.b), source: key, as: fields[to].form, kind: isDone, rank: x.best[to].rank}
+	}
 }
 
 // offerLast offers what is taken only where no dialect has anything better.

@@ -15,6 +15,9 @@ const mostSlots = 10_001
 // flattened holds the attributes whose keys have an index: llm.input_messages.0.message.role.
 type flattened struct {
 	input, output, tools, functions, documents []entry
+	// lossy is true when a message that was read lacks what it must have had: its content, or the id of a call.
+	// inputLossy and outputLossy keep it of each list.
+	lossy, inputLossy, outputLossy bool
 	// parts and calls are those of the message that is being written.
 	parts []flatPart
 	calls []flatCall
@@ -42,6 +45,7 @@ func (f *flattened) reset() {
 	f.input, f.output, f.tools = clearEntries(f.input), clearEntries(f.output), clearEntries(f.tools)
 	f.functions, f.documents = clearEntries(f.functions), clearEntries(f.documents)
 	f.parts, f.calls = f.parts[:0], f.calls[:0]
+	f.lossy, f.inputLossy, f.outputLossy = false, false, false
 }
 
 // clearEntries lets go of the values, which belong to a batch.
@@ -180,6 +184,7 @@ func (f *flattened) message(w *writer, group []entry, role string) {
 		f.field(&m, group[i].rest, group[i].value)
 	}
 	if !m.hasContent && len(f.parts) == 0 && len(f.calls) == 0 && m.function == "" && m.reasoning == "" {
+		f.lossy = true
 		return
 	}
 	if blocks := blocksOf(m.content); blocks != nil {
@@ -191,6 +196,10 @@ func (f *flattened) message(w *writer, group []entry, role string) {
 
 func (m *flatMessage) write(w *writer, f *flattened, blocks []string) {
 	role := canonicalRoleOf(m.role)
+	f.lossy = f.lossy || role == "tool" && blocks == nil && m.callID == ""
+	for i := range f.calls {
+		f.lossy = f.lossy || f.calls[i].id == ""
+	}
 	if isCalls(blocks) {
 		role = "assistant" // Koog says tool
 	}

@@ -114,7 +114,9 @@ func (x *span) mapOne() {
 // readFlattened offers what stands under keys with an index.
 func (x *span) readFlattened() {
 	x.offer(toInputMessages, openInference, isDone, x.flatMessages(x.flat.input, "user"), "indexed keys")
+	x.flat.inputLossy, x.flat.lossy = x.flat.lossy, false
 	x.offer(toOutputMessages, openInference, isDone, x.flatMessages(x.flat.output, "assistant"), "indexed keys")
+	x.flat.outputLossy = x.flat.lossy
 	x.offer(toToolDefinitions, openInference, isDone, x.flatTools(), "indexed keys")
 	x.offer(toRetrievalDocuments, openInference, isDone, x.flatDocuments(), "indexed keys")
 	for _, e := range x.flat.output {

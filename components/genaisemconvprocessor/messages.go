@@ -380,6 +380,10 @@ func (w *writer) object(o object, text, role string) {
 		w.choice(inner, o)
 		return
 	}
+	if inner := o.at("content"); inner.get("parts") != "" { // a candidate of Gemini's
+		w.choice(inner, o)
+		return
+	}
 	if o.get("role") != "" || isMessage(o) {
 		w.message(o, role)
 		return
