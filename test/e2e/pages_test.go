@@ -28,7 +28,15 @@ func (s *story) runInBrowser(t *testing.T) {
 	if len(s.trips) == 0 {
 		t.Skip("no SDK has sent a trip")
 	}
-	s.browser.play(t, "run", map[string]any{"base": s.web(), "projectId": s.projectID, "runId": s.trips[0], "trip": readTrip(t)}, nil)
+	unpriced := ""
+	for id, listed := range s.listed(t) {
+		if listed.CostUSD == nil {
+			unpriced = id
+		}
+	}
+	s.browser.play(t, "run", map[string]any{
+		"base": s.web(), "projectId": s.projectID, "runId": s.trips[0], "trip": readTrip(t), "unpriced": unpriced,
+	}, nil)
 }
 
 func (s *story) sessions(t *testing.T) {

@@ -37,6 +37,7 @@ type run struct {
 	Models         []string          `json:"models"`
 	Usage          *usage            `json:"usage"`
 	CostUSD        *float64          `json:"cost_usd"`
+	CostSource     *string           `json:"cost_source"`
 	SpanCount      int               `json:"span_count"`
 	ErrorCount     int               `json:"error_count"`
 	LLMCallCount   int               `json:"llm_call_count"`

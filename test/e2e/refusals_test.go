@@ -29,7 +29,7 @@ const tooLarge = 21 << 20
 
 // refusals sends what must not be taken, and then sees that nothing of it was.
 func (s *story) refusals(t *testing.T) {
-	const refused = "must never be seen"
+	const refused = "zzunseenzz by anybody"
 	reader := s.mint(t, nil, "e2e reader", "runs:read").Key
 	run := func(members string) string {
 		return fmt.Sprintf(`{"runs":[{"run_id":%q,"name":%q,"start_time":"2026-01-01T00:00:00Z"}%s]}`, uuid.NewString(), refused, members)

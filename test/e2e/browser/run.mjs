@@ -1,7 +1,7 @@
 // A person reads a failed run: it opens at the failure, the tree moves by keys, the messages are those that were sent.
 import { check, same, scenario, until } from "./scenario.mjs";
 
-await scenario(async (page, { projectId, runId, trip }) => {
+await scenario(async (page, { projectId, runId, trip, unpriced }) => {
   const [chat, booking] = trip.steps;
   const tree = page.getByTestId("span-tree");
   const rows = page.getByTestId("span-row");
@@ -11,11 +11,14 @@ await scenario(async (page, { projectId, runId, trip }) => {
   const isAt = (step) =>
     until(`the selection at ${step.name}`, async () => (await selected()).includes(step.name));
 
+  await page.goto(`/p/${projectId}/runs/${unpriced}`);
+  check((await page.getByTestId("run-cost").textContent()).includes("unknown"), "an unknown cost is unknown");
+
   await page.goto(`/p/${projectId}/runs/${runId}`);
   await page.getByRole("heading", { level: 1, name: trip.name }).waitFor();
   check((await page.getByTestId("run-status").textContent()).includes("error"), "the run's status is told");
   check((await page.getByTestId("run-tokens").textContent()).includes("1,291"), "the run's tokens are told");
-  check((await page.getByTestId("run-cost").textContent()).includes("unknown"), "an unknown cost is unknown");
+  check((await page.getByTestId("run-cost").textContent()).includes("$0.00016"), "the run's cost is told");
 
   await isAt(booking);
   const error = page.getByTestId("span-error");
