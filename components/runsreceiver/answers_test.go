@@ -132,6 +132,7 @@ func TestAnswers(t *testing.T) {
 
 		{name: "not_found", sent: sent{path: "/v1/other", header: jsonHeader, body: "{}"}},
 		{name: "logs_json", sent: sent{path: "/v1/logs", header: jsonHeader, body: "{}"}},
+		{name: "logs_json_malformed", sent: sent{path: "/v1/logs", header: jsonHeader, body: `{"resourceLogs":{}}`}},
 		{name: "logs_malformed", sent: sent{path: "/v1/logs", header: protoHeader, body: "\x0a\xff"}},
 		{name: "not_found_metrics", sent: sent{path: "/v1/metrics", header: protoHeader}},
 		{name: "not_found_root", sent: sent{method: http.MethodGet, path: "/"}},

@@ -93,8 +93,14 @@ func addEvent(span ptrace.Span, record plog.LogRecord, name string) {
 	event.SetName(name)
 	event.SetTimestamp(at)
 	record.Attributes().CopyTo(event.Attributes())
-	if record.Body().Type() != pcommon.ValueTypeEmpty && record.Body().AsString() != "" {
-		record.Body().CopyTo(event.Attributes().PutEmpty(KeyBody))
+	switch body := record.Body(); body.Type() { // not by its text: a body may nest deeper than a stack
+	case pcommon.ValueTypeEmpty:
+	case pcommon.ValueTypeStr:
+		if body.Str() != "" {
+			event.Attributes().PutStr(KeyBody, body.Str())
+		}
+	default:
+		body.CopyTo(event.Attributes().PutEmpty(KeyBody))
 	}
 	if text := record.SeverityText(); text != "" {
 		event.Attributes().PutStr(KeySeverity, text)

@@ -61,3 +61,20 @@ func TestNothingOfGenAI(t *testing.T) {
 	assert.Zero(t, td.ResourceSpans().Len())
 	assert.Equal(t, Counts{Other: 1}, counts)
 }
+
+// Over gRPC a body may nest as deep as 8 MiB allow.
+func TestDeepBody(t *testing.T) {
+	t.Parallel()
+	ld := plog.NewLogs()
+	r := ld.ResourceLogs().AppendEmpty().ScopeLogs().AppendEmpty().LogRecords().AppendEmpty()
+	r.SetEventName("gen_ai.choice")
+	r.SetTraceID(pcommon.TraceID{1})
+	r.SetSpanID(pcommon.SpanID{1})
+	body := r.Body()
+	for range 900_000 {
+		body = body.SetEmptySlice().AppendEmpty()
+	}
+	td, counts := ToSpans(ld)
+	assert.EqualValues(t, 1, counts.Joined)
+	assert.Equal(t, 1, td.SpanCount())
+}
