@@ -47,6 +47,7 @@ func TestStory(t *testing.T) {
 	t.Run("native runs", s.nativeRuns)
 	t.Run("refusals", s.refusals)
 	t.Run("revocation", s.revocation)
+	t.Run("costs", s.costs)
 	t.Run("limits", s.limits)
 	t.Run("list in the browser", s.listInBrowser)
 	t.Run("run in the browser", s.runInBrowser)

@@ -129,5 +129,7 @@ function Figure({
 
 function costTitle(run: Run): string | undefined {
   if (run.cost_usd === null) return "No span says its cost, and no price is known";
-  return run.cost_source === "sent" ? "As sent by the application" : "Computed from the price table";
+  return run.cost_source === "sent"
+    ? "As sent by the application"
+    : "Computed from prices; each call says from which";
 }

@@ -45,7 +45,7 @@ export function PricesPage() {
       context={
         <>
           US dollars for a million tokens. Part of the{" "}
-          <Anchor component={Link} to={`/p/${projectId}/settings`} inherit>
+          <Anchor component={Link} to={`/p/${projectId}/settings`} inherit underline="always">
             settings
           </Anchor>
           .
@@ -98,42 +98,44 @@ function Unpriced({ projectId, mayManage, onAdd }: UnpricedProps) {
       <Text size="sm" c="dimmed">
         Models of the last 7 days. Their calls have no cost.
       </Text>
-      <Table className={classes.table} verticalSpacing={6}>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Model</Table.Th>
-            <Table.Th>Provider</Table.Th>
-            <Table.Th ta="right">Spans</Table.Th>
-            <Table.Th ta="right">Last seen</Table.Th>
-            <Table.Th>
-              <VisuallyHidden>Actions</VisuallyHidden>
-            </Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {models.map((model) => (
-            <Table.Tr key={`${model.provider} ${model.model}`}>
-              <Table.Td className={classes.name}>{model.model || "not named"}</Table.Td>
-              <Table.Td className={classes.name}>{model.provider || "not named"}</Table.Td>
-              <Table.Td ta="right">{formatCount(model.span_count)}</Table.Td>
-              <Table.Td ta="right" title={formatTime(model.last_seen)}>
-                {formatAge(model.last_seen, now)} ago
-              </Table.Td>
-              <Table.Td ta="right">
-                {mayManage && model.model !== "" && (
-                  <Button
-                    size="compact-xs"
-                    variant="default"
-                    onClick={() => onAdd({ model: model.model, provider: model.provider })}
-                  >
-                    Set a price
-                  </Button>
-                )}
-              </Table.Td>
+      <div className={classes.list}>
+        <Table className={classes.table} verticalSpacing={6}>
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th>Model</Table.Th>
+              <Table.Th>Provider</Table.Th>
+              <Table.Th ta="right">Spans</Table.Th>
+              <Table.Th ta="right">Last seen</Table.Th>
+              <Table.Th>
+                <VisuallyHidden>Actions</VisuallyHidden>
+              </Table.Th>
             </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
+          </Table.Thead>
+          <Table.Tbody>
+            {models.map((model) => (
+              <Table.Tr key={`${model.provider} ${model.model}`}>
+                <Table.Td className={classes.name}>{model.model || "not named"}</Table.Td>
+                <Table.Td className={classes.name}>{model.provider || "not named"}</Table.Td>
+                <Table.Td ta="right">{formatCount(model.span_count)}</Table.Td>
+                <Table.Td ta="right" title={formatTime(model.last_seen)}>
+                  {formatAge(model.last_seen, now)} ago
+                </Table.Td>
+                <Table.Td ta="right">
+                  {mayManage && model.model !== "" && (
+                    <Button
+                      size="compact-xs"
+                      variant="default"
+                      onClick={() => onAdd({ model: model.model, provider: model.provider })}
+                    >
+                      Set a price
+                    </Button>
+                  )}
+                </Table.Td>
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+        </Table>
+      </div>
     </section>
   );
 }
@@ -243,7 +245,14 @@ function PriceRows({ price, mayManage, onDialog }: RowProps) {
         <Table.Td>{price.valid_from?.slice(0, 10)}</Table.Td>
         <Table.Td>
           {price.url ? (
-            <Anchor href={price.url} target="_blank" rel="noreferrer" size="sm">
+            <Anchor
+              href={price.url}
+              target="_blank"
+              rel="noreferrer"
+              size="sm"
+              c="inherit"
+              underline="always"
+            >
               {sourceText(price)}
             </Anchor>
           ) : (
