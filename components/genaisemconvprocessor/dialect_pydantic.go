@@ -44,7 +44,27 @@ var pydanticAIDialect = dialect{
 			x.eventList("all_messages_events", toInputMessages)
 			x.offer(toInputMessages, pydanticAI, fromText, x.jsonAt("pydantic_ai.all_messages"), "pydantic_ai.all_messages")
 		}
+		if x.isCall() && !x.has(toSystemInstructions) {
+			x.pydanticInstructions()
+		}
 	},
+}
+
+// pydanticInstructions takes the instructions of a call that was refused, which states them among its parameters only.
+func (x *span) pydanticInstructions() {
+	const key = "model_request_parameters"
+	parameters, ok := parseObject(x.jsonAt(key))
+	if !ok {
+		return
+	}
+	parts, _ := parseArray(parameters.get("instruction_parts"))
+	var texts []string
+	for _, part := range parts {
+		if o, isObject := parseObject(part); isObject {
+			texts = append(texts, o.str("content"))
+		}
+	}
+	x.offer(toSystemInstructions, pydanticAI, fromText, strings.Join(texts, "\n\n"), key)
 }
 
 // jsonAt is an attribute that is JSON, as text or as a structure.
