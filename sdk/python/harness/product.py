@@ -1,0 +1,158 @@
+"""A product for tests: `looptrace up` from _build on free ports, its first user, a key, and reading back."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import requests
+
+T = TypeVar("T")
+
+_READY_SECONDS = 120
+_WEB, _API, _HEALTH = 7090, 7081, 7082
+_PORTS = (4317, 4318, 7080, _API, _HEALTH, 7083, 7084, 7085, 7086, 7087, 7088, _WEB)
+
+
+def checkout() -> Path:
+    """The checkout that this file is in."""
+    return Path(__file__).resolve().parents[3]
+
+
+def wait(what: str, look: Callable[[], T | None], seconds: float = 30) -> T:
+    """Looks until there is something."""
+    end = time.monotonic() + seconds
+    while (found := look()) is None:
+        if time.monotonic() > end:
+            raise TimeoutError(f"{what}: nothing within {seconds} s")
+        time.sleep(0.02)
+    return found
+
+
+class Product:
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._offset = _free_offset()
+        self.url = f"http://127.0.0.1:{_WEB + self._offset}"
+        self.http = requests.Session()
+        self.http.trust_env = False
+        self._process: subprocess.Popen[bytes] | None = None
+        self.project = self.key = ""
+
+    def start(self) -> None:
+        binary = checkout() / "_build" / "looptrace"
+        if not binary.exists():
+            raise FileNotFoundError(f"{binary}: make build makes it")
+        with (self._folder / "launcher.log").open("wb") as log:
+            self._process = subprocess.Popen(  # noqa: S603
+                [binary, "up", "--data", self._folder / "data", "--port-offset", str(self._offset)],
+                stdout=log,
+                stderr=log,
+                preexec_fn=_die_with_parent if sys.platform == "linux" else None,
+                start_new_session=True,
+            )
+        wait("the product is ready", self._ready, _READY_SECONDS)
+        self._set_up()
+
+    def _ready(self) -> bool | None:
+        if self._process is not None and self._process.poll() is not None:
+            raise RuntimeError(f"the launcher ended:\n{(self._folder / 'launcher.log').read_text()}")
+        try:
+            urls = [f"http://127.0.0.1:{port + self._offset}/readyz" for port in (_HEALTH, _API, _WEB)]
+            return all(self.http.get(url, timeout=5).ok for url in urls) or None
+        except requests.RequestException:
+            return None
+
+    def _set_up(self) -> None:
+        browser = {"Origin": self.url}
+        answer = self.http.post(
+            self.url + "/v1/setup",
+            json={"email": "first@example.com", "password": "correct horse battery staple", "org_name": "Example"},
+            headers=browser, timeout=30,
+        )  # fmt: skip
+        answer.raise_for_status()
+        self.project = answer.json()["projects"][0]["id"]
+        # The cookie goes by hand: requests keeps a Secure one from plain HTTP.
+        browser["Cookie"] = answer.headers["Set-Cookie"].partition(";")[0]
+        answer = self.http.post(
+            self.url + "/v1/keys",
+            json={"project_id": self.project, "name": "sdk", "scopes": ["ingest:write", "runs:read"]},
+            headers=browser, timeout=30,
+        )  # fmt: skip
+        answer.raise_for_status()
+        self.key = answer.json()["key"]
+        self.http.cookies.clear()
+
+    def stop(self) -> None:
+        if self._process is None:
+            return
+        self._process.send_signal(signal.SIGTERM)
+        if self._process.wait(60) != 0:
+            raise RuntimeError(f"the launcher ended:\n{(self._folder / 'launcher.log').read_text()}")
+
+    def environment(self) -> dict[str, str]:
+        """What a traced program is told."""
+        return {"LOOPTRACE_ENDPOINT": self.url, "LOOPTRACE_API_KEY": self.key, "LOOPTRACE_PROJECT": self.project}
+
+    def get(self, path: str) -> Any | None:
+        """An answer of the API; None while there is none."""
+        answer = self.http.get(self.url + path, headers={"Authorization": f"Bearer {self.key}"}, timeout=30)
+        if answer.status_code == requests.codes.not_found:
+            return None
+        answer.raise_for_status()
+        return json.loads(answer.text)
+
+    def run(self, run_id: str, spans: int = 1) -> dict[str, Any]:
+        """A run once it has that many spans and is over."""
+
+        def look() -> dict[str, Any] | None:
+            run: dict[str, Any] | None = self.get(f"/v1/runs/{run_id}")
+            return run if run is not None and run["span_count"] >= spans and run["status"] != "running" else None
+
+        return wait(f"run {run_id} with {spans} spans", look)
+
+    def spans(self, run_id: str) -> list[dict[str, Any]]:
+        """The spans of a run, whole, in start order."""
+        listed = self.get(f"/v1/runs/{run_id}/spans?limit=500") or {"data": []}
+        return [self.get(f"/v1/runs/{run_id}/spans/{span['span_id']}") or {} for span in listed["data"]]
+
+    def runs(self, **filters: str) -> list[dict[str, Any]]:
+        query = "&".join(
+            f"{key}={value}" for key, value in {"project_id": self.project, "limit": "500", **filters}.items()
+        )
+        answer: dict[str, list[dict[str, Any]]] = self.get(f"/v1/runs?{query}") or {"data": []}
+        return answer["data"]
+
+
+def _die_with_parent() -> None:
+    """Linux: the launcher ends with the tests, however these end."""
+    ctypes.CDLL(None).prctl(1, signal.SIGTERM)
+
+
+def _free_offset() -> int:
+    for _ in range(100):
+        offset = random.randint(1000, 25000)  # noqa: S311
+        try:
+            for port in _PORTS:
+                with socket.socket() as probe:
+                    probe.bind(("127.0.0.1", port + offset))
+        except OSError:
+            continue
+        return offset
+    raise RuntimeError("no free ports")
+
+
+def child_environment(**more: str) -> dict[str, str]:
+    """For a program of a test: this one's environment without what would send its spans elsewhere."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("LOOPTRACE_", "OTEL_"))}
+    return {**kept, "NO_PROXY": "127.0.0.1,localhost", "no_proxy": "127.0.0.1,localhost", **more}

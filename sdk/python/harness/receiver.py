@@ -1,0 +1,110 @@
+"""An OTLP/HTTP endpoint that keeps what it is sent and behaves as a test wants, for tests that need no product."""
+
+from __future__ import annotations
+
+import gzip
+import threading
+import time
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+
+@dataclass
+class Received:
+    """A span as it arrived."""
+
+    name: str
+    trace_id: str
+    span_id: str
+    parent_id: str
+    attributes: dict[str, Any]
+    events: list[tuple[str, dict[str, Any]]]
+    status: int
+    message: str
+    resource: dict[str, Any]
+    scope: str
+    links: list[dict[str, Any]] = field(default_factory=list)
+
+
+class Receiver:
+    """status is answered, after delay seconds, with headers; spans are kept where it is 200."""
+
+    def __init__(self) -> None:
+        self.spans: list[Received] = []
+        self.requests: list[dict[str, str]] = []
+        self.status, self.delay, self.headers = 200, 0.0, dict[str, str]()
+        self.largest_batch = 1 << 30
+        server = self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{server.server_address[1]}"
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+
+    def stop(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    def named(self, name: str) -> Received:
+        found = [span for span in self.spans if span.name == name]
+        assert len(found) == 1, f"{len(found)} spans named {name} among {[span.name for span in self.spans]}"
+        return found[0]
+
+    def _handler(receiver) -> type[BaseHTTPRequestHandler]:  # noqa: N805 - self is the handler's
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                if self.headers.get("Content-Encoding") == "gzip":
+                    body = gzip.decompress(body)
+                receiver.requests.append({"path": self.path, **{k.lower(): v for k, v in self.headers.items()}})
+                time.sleep(receiver.delay)
+                spans = _spans(body)
+                status = receiver.status if len(spans) <= receiver.largest_batch else 413
+                if status == 200:
+                    receiver.spans.extend(spans)
+                self.send_response(status)
+                for name, value in receiver.headers.items():
+                    self.send_header(name, value)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+                pass
+
+        return Handler
+
+
+def _spans(body: bytes) -> list[Received]:
+    request = ExportTraceServiceRequest()
+    request.ParseFromString(body)
+    return [
+        Received(
+            name=span.name,
+            trace_id=span.trace_id.hex(),
+            span_id=span.span_id.hex(),
+            parent_id=span.parent_span_id.hex(),
+            attributes=_plain(span.attributes),
+            events=[(event.name, _plain(event.attributes)) for event in span.events],
+            status=span.status.code,
+            message=span.status.message,
+            resource=_plain(resource.resource.attributes),
+            scope=scope.scope.name,
+            links=[_plain(link.attributes) for link in span.links],
+        )
+        for resource in request.resource_spans
+        for scope in resource.scope_spans
+        for span in scope.spans
+    ]
+
+
+def _plain(attributes: Any) -> dict[str, Any]:
+    def value(given: Any) -> Any:
+        kind = given.WhichOneof("value")
+        if kind == "array_value":
+            return [value(item) for item in given.array_value.values]
+        return getattr(given, kind)
+
+    return {attribute.key: value(attribute.value) for attribute in attributes}

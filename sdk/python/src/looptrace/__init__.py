@@ -1,0 +1,43 @@
+"""Records runs of AI agents in Looptrace.
+
+    import looptrace
+
+    looptrace.init()  # reads LOOPTRACE_API_KEY and LOOPTRACE_ENDPOINT
+
+Programs on LangGraph, the OpenAI Agents SDK and other frameworks need no more. docs/python-sdk.md has the rest.
+"""
+
+from __future__ import annotations
+
+from ._context import Scope, metadata, session, tags, user
+from ._decorators import agent, observe, task, tool, workflow
+from ._init import InitResult, dropped, flush, init, shutdown
+from ._processor import Dropped
+from ._spans import Span, SpanScope, current_run_id, run_url, score, span
+from ._version import __version__
+
+__all__ = [
+    "Dropped",
+    "InitResult",
+    "Scope",
+    "Span",
+    "SpanScope",
+    "__version__",
+    "agent",
+    "current_run_id",
+    "dropped",
+    "flush",
+    "init",
+    "metadata",
+    "observe",
+    "run_url",
+    "score",
+    "session",
+    "shutdown",
+    "span",
+    "tags",
+    "task",
+    "tool",
+    "user",
+    "workflow",
+]

@@ -1,0 +1,142 @@
+"""What init was told: its arguments, then LOOPTRACE_*, then OTEL_*, then the default."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from opentelemetry.util.types import AttributeValue
+
+from ._log import logger
+
+Redact: TypeAlias = Callable[[str, AttributeValue], "AttributeValue | None"]
+Instrument: TypeAlias = "Literal['auto', False] | Iterable[str]"
+
+DEFAULT_ENDPOINT = "http://127.0.0.1:7090"
+_TRACES_PATH = "/v1/traces"
+_TRUE, _FALSE = frozenset({"1", "true", "yes", "on"}), frozenset({"0", "false", "no", "off"})
+
+
+@dataclass(frozen=True)
+class Config:
+    """The settings in force."""
+
+    traces_url: str
+    # The address that people open, where it is known.
+    web_url: str | None
+    api_key: str | None = field(repr=False)
+    project: str | None
+    service_name: str | None
+    environment: str | None
+    release: str | None
+    capture_content: bool
+    content_limit: int
+    # None: as the OTEL_TRACES_SAMPLER variables say.
+    sample_rate: float | None
+    redact: Redact | None
+    instrument: Literal["auto"] | tuple[str, ...]
+    timeout: float
+    disabled: bool
+
+
+def resolve(
+    *,
+    api_key: str | None,
+    endpoint: str | None,
+    project: str | None,
+    service_name: str | None,
+    environment: str | None,
+    release: str | None,
+    capture_content: bool | None,
+    content_limit: int | None,
+    sample_rate: float | None,
+    redact: Redact | None,
+    instrument: Instrument | None,
+    timeout: float | None,
+) -> Config:
+    traces_url, web_url = _addresses(endpoint or _variable("LOOPTRACE_ENDPOINT"))
+    return Config(
+        traces_url=traces_url,
+        web_url=web_url,
+        api_key=api_key or _variable("LOOPTRACE_API_KEY"),
+        project=project or _variable("LOOPTRACE_PROJECT"),
+        service_name=service_name or _variable("LOOPTRACE_SERVICE_NAME"),
+        environment=environment or _variable("LOOPTRACE_ENVIRONMENT"),
+        release=release or _variable("LOOPTRACE_RELEASE"),
+        capture_content=_flag("LOOPTRACE_CAPTURE_CONTENT", capture_content, default=True),
+        content_limit=int(_number(content_limit, 65_536, 1, "LOOPTRACE_CONTENT_LIMIT")),
+        sample_rate=_sample_rate(sample_rate),
+        redact=redact,
+        instrument=_instrument(instrument),
+        timeout=_number(timeout, 5.0, 0.0, "LOOPTRACE_TIMEOUT", "OTEL_EXPORTER_OTLP_TRACES_TIMEOUT",
+                        "OTEL_EXPORTER_OTLP_TIMEOUT"),
+        disabled=_flag("OTEL_SDK_DISABLED", None, default=False),
+    )  # fmt: skip
+
+
+def _variable(*names: str) -> str | None:
+    """The first of the environment's variables that is set and not empty."""
+    return next((value for name in names if (value := os.environ.get(name, "").strip())), None)
+
+
+def _addresses(endpoint: str | None) -> tuple[str, str | None]:
+    """Where traces go, and the address that people open. An endpoint is a base address or the full one for traces."""
+    if endpoint is None:
+        if full := _variable("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"):
+            return full, None
+        if base := _variable("OTEL_EXPORTER_OTLP_ENDPOINT"):
+            return base.rstrip("/") + _TRACES_PATH, None
+        endpoint = DEFAULT_ENDPOINT
+    base = endpoint.rstrip("/").removesuffix(_TRACES_PATH)
+    return base + _TRACES_PATH, base
+
+
+def _flag(name: str, argument: bool | None, *, default: bool) -> bool:
+    if argument is not None:
+        return bool(argument)
+    value = (_variable(name) or "").lower()
+    if value and value not in _TRUE | _FALSE:
+        logger.warning("%s=%s is neither true nor false; %s is used", name, value, default)
+    return value in _TRUE if value in _TRUE | _FALSE else default
+
+
+def _number(argument: Any, default: float, least: float, *names: str, most: float = math.inf) -> float:
+    """A number within bounds: the argument's, else a variable's, else the default."""
+    given = argument if argument is not None else _variable(*names)
+    if given is None:
+        return default
+    try:
+        number = float(given)
+    except (TypeError, ValueError):
+        number = math.nan
+    if least <= number <= most and math.isfinite(number):
+        return number
+    logger.warning("%r is no number of at least %s; %s is used (%s)", given, least, default, names[0])
+    return default
+
+
+def _sample_rate(argument: float | None) -> float | None:
+    """The share of traces to record; None where only OTEL_TRACES_SAMPLER says something, or nothing does."""
+    if argument is None and _variable("LOOPTRACE_SAMPLE_RATE") is None:
+        return None
+    return _number(argument, 1.0, 0.0, "LOOPTRACE_SAMPLE_RATE", most=1.0)
+
+
+def _instrument(argument: Instrument | None) -> Literal["auto"] | tuple[str, ...]:
+    if argument is None:
+        named = _variable("LOOPTRACE_INSTRUMENT")
+        if named is None or named.lower() in _TRUE | {"auto"}:
+            return "auto"
+        return () if named.lower() in _FALSE else _names(named.split(","))
+    if argument is False:
+        return ()
+    if argument == "auto":
+        return "auto"
+    return _names([argument] if isinstance(argument, str) else list(argument))
+
+
+def _names(names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(name.strip().lower().replace("_", "-") for name in names if name.strip())

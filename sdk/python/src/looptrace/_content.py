@@ -1,0 +1,142 @@
+"""What is taken out of spans before they leave: content that is not to be captured, and what the user redacts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import Event, ReadableSpan
+from opentelemetry.trace import Link, Status
+from opentelemetry.util.types import AnyValue, AttributeValue
+
+from . import _keys
+from ._config import Redact
+from ._json import clean
+from ._log import failed
+
+# What stands in place of a value whose redaction failed.
+UNREDACTED = "[redaction failed]"
+
+# A rule reads a key and its value and returns the value to send, None for none.
+Rule: TypeAlias = Callable[[str, Any], Any]
+
+# The key under which a span's status message is redacted.
+STATUS_MESSAGE = "status.message"
+
+# Keys of content, by dialect: prompts, answers, arguments, results, documents.
+_CONTENT_KEYS = frozenset({
+    _keys.INPUTS, _keys.OUTPUTS, _keys.TOOL_ARGUMENTS, _keys.TOOL_RESULT,
+    "gen_ai.input.messages", "gen_ai.output.messages", "gen_ai.system_instructions", "gen_ai.tool.definitions",
+    "gen_ai.prompt", "gen_ai.completion", "gen_ai.retrieval.query.text", "gen_ai.retrieval.documents",
+    "gen_ai.memory.query.text", "gen_ai.memory.records", "gen_ai.event.content",
+    "gen_ai.tool.input", "gen_ai.tool.output",
+    "input.value", "output.value", "input.images", "output.images", "tool.parameters", "tool_call.function.arguments",
+    "traceloop.entity.input", "traceloop.entity.output",
+    "all_messages_events", "final_result", "tool_arguments", "tool_response", "events", "model_request_parameters",
+    "request_data", "response_data", "system_prompt", "agent.tools",
+})  # fmt: skip
+_CONTENT_PREFIXES = (
+    "llm.input_messages.", "llm.output_messages.", "llm.prompts.", "llm.choices.", "llm.tools.",
+    "llm.completions.", "llm.prompt_template.", "llm.function_call", "llm.request.functions.",
+    "gen_ai.prompt.", "gen_ai.completion.", "gen_ai.input.messages.", "gen_ai.output.messages.",
+    "gen_ai.request.tools.", "gen_ai.tool.definitions.",
+    "retrieval.documents.", "reranker.", "embedding.embeddings.", "document.",
+    "pydantic_ai.all_messages", "gcp.vertex.agent.llm_re", "gcp.vertex.agent.tool_", "gcp.vertex.agent.data",
+    "ai.prompt", "ai.response.text", "ai.response.object", "ai.response.toolCalls", "ai.toolCall.args",
+    "ai.toolCall.result", "logfire.", "langfuse.observation.input", "langfuse.observation.output",
+)  # fmt: skip
+# Not content although a prefix of content fits.
+_NOT_CONTENT = frozenset({"gen_ai.prompt.name", "gen_ai.prompt.version", "reranker.model_name", "reranker.top_k"})
+# Events that carry messages, in whatever attributes.
+_CONTENT_EVENTS = frozenset({
+    "gen_ai.system.message", "gen_ai.user.message", "gen_ai.assistant.message", "gen_ai.tool.message", "gen_ai.choice",
+    "gen_ai.content.prompt", "gen_ai.content.completion", "gen_ai.client.inference.operation.details",
+})  # fmt: skip
+
+
+def is_content(key: str) -> bool:
+    """Whether an attribute holds what people and models said, in any dialect that this package turns on."""
+    return key in _CONTENT_KEYS or (key.startswith(_CONTENT_PREFIXES) and key not in _NOT_CONTENT)
+
+
+def without_content(key: str, value: Any) -> Any:
+    """The rule of capture_content=False."""
+    return None if is_content(key) else value
+
+
+def redacting(redact: Redact) -> Rule:
+    """The rule of the user's hook. What it raises on, or returns no attribute for, is replaced and never sent."""
+
+    def rule(key: str, value: Any) -> Any:
+        try:
+            redacted = redact(key, value)
+        except Exception as error:  # noqa: BLE001 - the hook is the user's
+            failed("redact", error)
+            return UNREDACTED
+        if redacted is None or _is_attribute(redacted):
+            return redacted
+        failed("redact", TypeError(f"redact returned {type(redacted).__name__}"))
+        return UNREDACTED
+
+    return rule
+
+
+def _is_attribute(value: object) -> bool:
+    plain = str | bool | int | float
+    if isinstance(value, plain | bytes):
+        return True
+    return isinstance(value, Sequence) and all(item is None or isinstance(item, plain) for item in value)
+
+
+def utf8(_key: str, value: Any) -> Any:
+    """The rule for a batch that could not be encoded: what UTF-8 cannot carry is replaced."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, Mapping):
+        return {clean(str(name)): utf8("", member) for name, member in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, bytes):
+        return [utf8("", item) for item in value]
+    return value if value is None or isinstance(value, bool | int | float | bytes) else str(value)
+
+
+class Rewriter:
+    """Applies a rule to every value of a span: its attributes, events, links, status message and resource."""
+
+    def __init__(self, rule: Rule, *, drops_events: bool = False) -> None:
+        self._rule = rule
+        self._drops_events = drops_events
+        self._resource: tuple[Resource, Resource] | None = None
+
+    def span(self, span: ReadableSpan) -> ReadableSpan:
+        status = span.status
+        if status.description:
+            description = self._rule(STATUS_MESSAGE, status.description)
+            status = Status(status.status_code, None if description is None else str(description))
+        return ReadableSpan(
+            name=clean(span.name),
+            context=span.context,
+            parent=span.parent,
+            resource=self._of_resource(span.resource),
+            attributes=self._attributes(span.attributes),
+            events=[
+                Event(clean(event.name), self._attributes(event.attributes), event.timestamp)
+                for event in span.events
+                if not (self._drops_events and event.name in _CONTENT_EVENTS)
+            ],
+            links=[Link(link.context, self._attributes(link.attributes)) for link in span.links],
+            kind=span.kind,
+            status=status,
+            start_time=span.start_time,
+            end_time=span.end_time,
+            instrumentation_scope=span.instrumentation_scope,
+        )
+
+    def _attributes(self, attributes: Mapping[str, AnyValue] | None) -> dict[str, AttributeValue]:
+        ruled = ((key, self._rule(key, value)) for key, value in (attributes or {}).items())
+        return {key: value for key, value in ruled if value is not None}
+
+    def _of_resource(self, resource: Resource) -> Resource:
+        if self._resource is None or self._resource[0] is not resource:
+            self._resource = resource, Resource(self._attributes(resource.attributes), resource.schema_url)
+        return self._resource[1]

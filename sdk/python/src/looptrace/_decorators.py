@@ -1,0 +1,320 @@
+"""Decorators: each call of a function as a span, whether it returns, awaits, yields or both."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import AsyncGenerator, Callable, Generator
+from typing import Any, ParamSpec, TypeAlias, TypeVar, overload
+
+from opentelemetry import context as otel_context
+
+from . import _keys
+from ._context import detach
+from ._json import cut, to_json
+from ._log import failed
+from ._spans import Kind, Span, attributes_of, begin
+from ._state import state
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+# A span's name by its kind, as the GenAI conventions have it; of other kinds it is the name alone.
+_TITLES = {"agent": "invoke_agent {}", "workflow": "invoke_workflow {}", "tool": "execute_tool {}"}
+
+
+class _Step:
+    """How calls of one function are recorded."""
+
+    def __init__(self, function: Callable[..., Any], kind: str, name: str | None) -> None:
+        self.kind = kind
+        given = name or getattr(function, "__name__", None) or type(function).__name__
+        self.title = _TITLES.get(kind, "{}").format(given)
+        self.attributes = attributes_of(kind, given)
+        if kind == "tool" and (about := inspect.getdoc(function)):
+            self.attributes[_keys.TOOL_DESCRIPTION] = about.partition("\n\n")[0][:1024]
+        self.input_key = _keys.TOOL_ARGUMENTS if kind == "tool" else _keys.INPUTS
+        try:
+            self.signature: inspect.Signature | None = inspect.signature(function)
+        except (TypeError, ValueError):
+            self.signature = None
+        plain = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        parameters = self.signature.parameters if self.signature else {}
+        # Where each argument has a name, binding is not needed to find it.
+        self.names = list(parameters) if all(one.kind is plain for one in parameters.values()) else None
+
+    def begin(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Span:
+        attributes = self.attributes
+        running = state.running
+        if running is not None and running.config.capture_content:
+            try:
+                text = to_json(self._by_name(args, kwargs), running.config.content_limit)
+                attributes = {**attributes, self.input_key: text}
+            except Exception as error:  # noqa: BLE001 - the arguments are the user's
+                failed("keep a call's arguments", error)
+        return begin(self.title, self.kind, attributes)
+
+    def _by_name(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        if self.signature is None:
+            return {"args": args, **kwargs}
+        if self.names is not None and len(args) <= len(self.names):
+            named = dict(zip(self.names, args, strict=False)) | kwargs
+        else:
+            try:
+                named = dict(self.signature.bind(*args, **kwargs).arguments)
+            except TypeError:  # the call itself will say so
+                return {"args": args, **kwargs}
+        first = next(iter(self.signature.parameters), None)
+        if first in ("self", "cls"):
+            named.pop(first, None)
+        if self.names is not None:
+            return named
+        for parameter in self.signature.parameters.values():
+            if parameter.kind is parameter.VAR_KEYWORD and parameter.name in named:
+                named.update(named.pop(parameter.name))
+        return named
+
+
+def _record(function: Callable[..., Any], kind: str, name: str | None) -> Any:
+    if isinstance(function, staticmethod | classmethod):
+        return type(function)(_record(function.__func__, kind, name))
+    step = _Step(function, kind, name)
+
+    def start(*args: Any, **kwargs: Any) -> tuple[Any, Span]:
+        begun = function(*args, **kwargs)  # of a coroutine or generator: nothing of its code has run
+        return begun, step.begin(args, kwargs)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        span = step.begin(args, kwargs)
+        token = _enter(span)
+        try:
+            result = function(*args, **kwargs)
+        except BaseException as error:
+            span.fail(error)
+            raise
+        finally:
+            _leave(token)
+        # A plain function may hand out a generator or coroutine: the span is open until that ends.
+        for is_one, drive in _DRIVERS:
+            if is_one(result):
+                return drive(lambda: (result, span))()
+        span.set_output(result)
+        span.finish()
+        return result
+
+    for is_one, drive in _FUNCTIONS:
+        if is_one(function):
+            return functools.wraps(function)(drive(start))
+    return functools.wraps(function)(call)
+
+
+def _enter(span: Span) -> Any:
+    return None if span.context is None else otel_context.attach(span.context)
+
+
+def _leave(token: Any) -> None:
+    if token is not None:
+        detach(token)
+
+
+def _pause(span: Span, token: Any) -> None:
+    """Leaves a generator's code, and keeps the context that it had: a `with` may be open in it."""
+    if token is not None:
+        span.keep_context(otel_context.get_current())
+        detach(token)
+
+
+_Start: TypeAlias = "Callable[..., tuple[Any, Span]]"
+
+
+def _coroutine(start: _Start) -> Callable[..., Any]:
+    """A coroutine function whose coroutines are what start returns, each within its span."""
+
+    async def coroutine(*args: Any, **kwargs: Any) -> Any:
+        begun, span = start(*args, **kwargs)
+        token = _enter(span)
+        try:
+            result = await begun
+        except BaseException as error:
+            span.fail(error)
+            raise
+        finally:
+            _leave(token)
+        span.set_output(result)
+        span.finish()
+        return result
+
+    return coroutine
+
+
+def _generator(start: _Start) -> Callable[..., Any]:
+    """A generator function. The code of its generators runs in the span's context, their consumer in its own; the
+    span is open from the first item asked for to the end, or until it is closed."""
+
+    def generator(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+        begun, span = start(*args, **kwargs)
+        items = _Items()
+        advance, given = begun.send, None
+        while True:
+            token = _enter(span)
+            try:
+                item = advance(given)
+            except StopIteration as end:
+                span.set_output(items.output() if end.value is None else end.value)
+                span.finish()
+                return end.value
+            except BaseException as error:
+                span.set_output(items.output())
+                span.fail(error)
+                raise
+            finally:
+                _pause(span, token)
+            items.add(item)
+            try:
+                advance, given = begun.send, (yield item)
+            except GeneratorExit as closing:
+                # As the generator without us would be: closed, in its own context. It may refuse, or fail.
+                _close(begun, span, items, closing)
+                raise
+            except BaseException as error:  # noqa: BLE001 - thrown into us, and so into the generator
+                advance, given = begun.throw, error
+
+    return generator
+
+
+def _close(generator: Generator[Any, Any, Any], span: Span, items: _Items, closing: GeneratorExit) -> None:
+    span.set_output(items.output())
+    token = _enter(span)
+    try:
+        generator.close()
+    except BaseException as error:
+        span.fail(error)
+        raise
+    finally:
+        _leave(token)
+    span.fail(closing)
+
+
+def _asynchronous_generator(start: _Start) -> Callable[..., Any]:
+    """The same for asynchronous generators."""
+
+    async def generator(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
+        begun, span = start(*args, **kwargs)
+        items = _Items()
+        advance, given = begun.asend, None
+        while True:
+            token = _enter(span)
+            try:
+                item = await advance(given)
+            except StopAsyncIteration:
+                span.set_output(items.output())
+                span.finish()
+                return
+            except BaseException as error:
+                span.set_output(items.output())
+                span.fail(error)
+                raise
+            finally:
+                _pause(span, token)
+            items.add(item)
+            try:
+                advance, given = begun.asend, (yield item)
+            except GeneratorExit as closing:
+                await _aclose(begun, span, items, closing)
+                raise
+            except BaseException as error:  # noqa: BLE001 - thrown into us, and so into the generator
+                advance, given = begun.athrow, error
+
+    return generator
+
+
+async def _aclose(generator: AsyncGenerator[Any, Any], span: Span, items: _Items, closing: GeneratorExit) -> None:
+    span.set_output(items.output())
+    token = _enter(span)
+    try:
+        await generator.aclose()
+    except BaseException as error:
+        span.fail(error)
+        raise
+    finally:
+        _leave(token)
+    span.fail(closing)
+
+
+# What a function is, or what a plain function handed out, and how it is run within a span.
+_FUNCTIONS: tuple[tuple[Callable[[Any], bool], Callable[[_Start], Callable[..., Any]]], ...] = (
+    (inspect.isasyncgenfunction, _asynchronous_generator),
+    (inspect.isgeneratorfunction, _generator),
+    (inspect.iscoroutinefunction, _coroutine),
+)
+_DRIVERS: tuple[tuple[Callable[[Any], bool], Callable[[_Start], Callable[..., Any]]], ...] = (
+    (inspect.isasyncgen, _asynchronous_generator),
+    (inspect.isgenerator, _generator),
+    (inspect.iscoroutine, _coroutine),
+)
+
+
+class _Items:
+    """What a generator yielded, as text of bounded size: pieces of text joined, other items as a JSON list. It keeps
+    none of the items themselves."""
+
+    def __init__(self) -> None:
+        running = state.running
+        self._room = running.config.content_limit if running and running.config.capture_content else 0
+        self._parts: list[str] = []
+        self._is_text = True
+        self._more = 0
+
+    def add(self, item: Any) -> None:
+        if self._room <= 0:
+            self._more += 1
+            return
+        try:
+            if not isinstance(item, str) and self._is_text:
+                self._is_text = False
+                self._parts = [to_json(part, len(part) + 4) for part in self._parts]
+            part = cut(item, self._room) if self._is_text else to_json(item, self._room)
+        except Exception as error:  # noqa: BLE001 - the item is the user's
+            failed("keep an item", error)
+            return
+        self._parts.append(part)
+        self._room -= len(part)
+
+    def output(self) -> str:
+        note = f"…[{self._more} more]" if self._more else ""
+        if self._is_text:
+            return "".join(self._parts) + note
+        return "[" + ", ".join(self._parts + ([to_json(note, 64)] if note else [])) + "]"
+
+
+class _Decorator:
+    """Both `@tool` and `@tool("name")`."""
+
+    def __init__(self, kind: str) -> None:
+        self._kind = kind
+
+    @overload
+    def __call__(self, function: Callable[P, R], /) -> Callable[P, R]: ...
+    @overload
+    def __call__(self, name: str | None = None, /) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+    def __call__(self, function: Any = None, /) -> Any:
+        if function is None or isinstance(function, str):
+            return lambda decorated: _record(decorated, self._kind, function)
+        return _record(function, self._kind, None)
+
+
+agent = _Decorator("agent")
+tool = _Decorator("tool")
+workflow = _Decorator("workflow")
+task = _Decorator("task")
+
+
+@overload
+def observe(function: Callable[P, R], /) -> Callable[P, R]: ...
+@overload
+def observe(name: str | None = None, /, *, kind: Kind | str = "span") -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+def observe(function: Any = None, /, *, kind: Kind | str = "span") -> Any:
+    """Each call of any function as a span: `@observe`, `@observe("name")`, `@observe(kind="retriever")`."""
+    if function is None or isinstance(function, str):
+        return lambda decorated: _record(decorated, kind, function)
+    return _record(function, kind, None)

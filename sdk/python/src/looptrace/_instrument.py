@@ -1,0 +1,257 @@
+"""Turns on what records the libraries that a program uses.
+
+Of one library's instrumentations one is turned on: the library's own, else OpenInference's, else OpenTelemetry's, else
+OpenLLMetry's. A library that is not imported yet is instrumented when it is, so that init imports none.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import importlib.util
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from types import FrameType
+from typing import Any, Literal
+
+import wrapt
+from opentelemetry.sdk.trace import Span as SdkSpan
+from opentelemetry.trace import Span, TracerProvider
+
+from ._config import Config
+from ._log import failed, logger
+from ._state import state
+
+_OI = "openinference-instrumentation-"
+_OTEL = "opentelemetry-instrumentation-"
+
+
+@dataclass(frozen=True)
+class Library:
+    """A library, and what can record it."""
+
+    # The distribution, and the module whose import shows that it is used.
+    distribution: str
+    module: str
+    # Instrumentations, best first: oi: is one of OpenInference, otel: one of OpenTelemetry or OpenLLMetry.
+    recorders: tuple[str, ...] = ()
+    # Turns on the library's own recording; None where it has none, or needs no turning on.
+    own: Callable[[Config, TracerProvider], None] | None = None
+    # The library records itself wherever a global tracer provider is.
+    native: bool = False
+    # The library's modules that call models through a client library. Such a call is recorded by the library's
+    # instrumentation; the client's span of it would be a second one.
+    calls_models: tuple[str, ...] = ()
+
+
+def _pydantic_ai(config: Config, provider: TracerProvider) -> None:
+    pydantic_ai = importlib.import_module("pydantic_ai")
+    settings = importlib.import_module("pydantic_ai.models.instrumented").InstrumentationSettings
+    pydantic_ai.Agent.instrument_all(settings(tracer_provider=provider, include_content=config.capture_content))
+
+
+LIBRARIES: dict[str, Library] = {
+    # Frameworks.
+    "agno": Library("agno", "agno", ("oi:agno", "otel:genai-agno", "otel:agno"), calls_models=("agno.models",)),
+    "autogen-agentchat": Library("autogen-agentchat", "autogen_agentchat", ("oi:autogen-agentchat",)),
+    "beeai": Library("beeai-framework", "beeai_framework", ("oi:beeai",)),
+    "claude-agent-sdk": Library("claude-agent-sdk", "claude_agent_sdk", ("oi:claude-agent-sdk",)),
+    "crewai": Library("crewai", "crewai", ("oi:crewai", "otel:crewai")),
+    "dspy": Library("dspy", "dspy", ("oi:dspy", "otel:genai-dspy"), calls_models=("dspy.clients",)),
+    "google-adk": Library(
+        "google-adk", "google.adk", ("oi:google-adk",), native=True, calls_models=("google.adk.models",)
+    ),
+    "guardrails": Library("guardrails-ai", "guardrails", ("oi:guardrails",)),
+    "haystack": Library(
+        "haystack-ai", "haystack", ("oi:haystack", "otel:haystack"), calls_models=("haystack.components.generators",)
+    ),
+    "instructor": Library("instructor", "instructor", ("oi:instructor",)),
+    "langchain": Library(
+        "langchain-core", "langchain_core", ("oi:langchain", "otel:genai-langchain", "otel:langchain"),
+        calls_models=("langchain_core.language_models",),
+    ),
+    "llama-index": Library(
+        "llama-index-core", "llama_index.core", ("oi:llama-index", "otel:genai-llama-index", "otel:llamaindex"),
+        calls_models=("llama_index.llms", "llama_index.core.llms", "llama_index.embeddings"),
+    ),
+    "microsoft-agent-framework": Library("agent-framework-core", "agent_framework", native=True),
+    "openai-agents": Library(
+        "openai-agents", "agents",
+        ("oi:openai-agents", "otel:genai-openai-agents", "otel:openai-agents-v2", "otel:openai-agents"),
+        calls_models=("agents.models", "agents.extensions.models"),
+    ),
+    "pydantic-ai": Library(
+        "pydantic-ai-slim", "pydantic_ai", ("oi:pydantic-ai",), own=_pydantic_ai, calls_models=("pydantic_ai.models",)
+    ),
+    "smolagents": Library(
+        "smolagents", "smolagents", ("oi:smolagents", "otel:genai-smolagents"), calls_models=("smolagents.models",)
+    ),
+    "strands": Library("strands-agents", "strands", native=True, calls_models=("strands.models",)),
+    # Clients of model providers.
+    "anthropic": Library(
+        "anthropic", "anthropic", ("oi:anthropic", "otel:genai-anthropic", "otel:anthropic")
+    ),
+    "bedrock": Library("boto3", "boto3", ("oi:bedrock", "otel:genai-bedrock", "otel:bedrock")),
+    "cohere": Library("cohere", "cohere", ("oi:cohere", "otel:cohere")),
+    "google-genai": Library(
+        "google-genai", "google.genai", ("oi:google-genai", "otel:google-genai", "otel:google-generativeai")
+    ),
+    "groq": Library("groq", "groq", ("oi:groq", "otel:groq")),
+    "litellm": Library("litellm", "litellm", ("oi:litellm",), calls_models=("litellm.llms", "litellm.main")),
+    "mistralai": Library("mistralai", "mistralai", ("oi:mistralai", "otel:mistralai")),
+    "ollama": Library("ollama", "ollama", ("oi:ollama", "otel:ollama")),
+    "openai": Library("openai", "openai", ("oi:openai", "otel:genai-openai", "otel:openai-v2", "otel:openai")),
+    "portkey": Library("portkey-ai", "portkey_ai", ("oi:portkey", "otel:genai-portkey")),
+    "together": Library("together", "together", ("oi:together", "otel:together")),
+    "vertexai": Library("google-cloud-aiplatform", "vertexai", ("oi:vertexai", "otel:vertexai")),
+    # Tools.
+    "mcp": Library("mcp", "mcp", ("oi:mcp", "otel:mcp")),
+}  # fmt: skip
+
+# Those that a framework calls models through.
+_CLIENTS = frozenset({
+    "anthropic", "bedrock", "cohere", "google-genai", "groq", "litellm", "mistralai", "ollama", "openai", "portkey",
+    "together", "vertexai",
+})  # fmt: skip
+
+
+class Instrumentations:
+    """Those that are on, and what is known because of them."""
+
+    def __init__(self, config: Config, provider: TracerProvider, *, is_global: bool) -> None:
+        self._config, self._provider, self._is_global = config, provider, is_global
+        self._calls_models: list[tuple[str, tuple[str, ...]]] = []
+        self._client_scopes: dict[str, str] = {}
+        self.instrumented: dict[str, str] = {}
+        self.skipped: dict[str, str] = {}
+
+    def turn_on(self, wanted: Literal["auto"] | Sequence[str]) -> None:
+        for name in () if wanted == "auto" else wanted:
+            if name not in LIBRARIES:
+                self.skipped[name] = "not known; known are " + ", ".join(LIBRARIES)
+        for name, library in LIBRARIES.items():
+            if wanted != "auto" and name not in wanted:
+                self.skipped[name] = "not asked for"
+                continue
+            try:
+                self._consider(name, library)
+            except Exception as error:  # noqa: BLE001 - one library's trouble is not another's
+                self._failed(name, error)
+
+    def _consider(self, name: str, library: Library) -> None:
+        if _version(library.distribution) is None:
+            self.skipped[name] = "not installed"
+            return
+        if library.own is not None:
+            self._when_imported(name, library, library.distribution, lambda: self._own(library))
+            return
+        recorders = [_distribution(recorder) for recorder in library.recorders]
+        if recorder := next((recorder for recorder in recorders if _version(recorder) is not None), None):
+            self._when_imported(name, library, recorder, partial(self._instrument, recorder))
+            return
+        if library.native:
+            if self._is_global:
+                self._noted(name, library, library.distribution)
+            else:
+                self.skipped[name] = "it records itself to the global tracer provider, which is not the one in use"
+            return
+        self.skipped[name] = f"nothing installed that records it; pip install {recorders[0]}"
+
+    def _when_imported(self, name: str, library: Library, recorder: str, act: Callable[[], None]) -> None:
+        def now(_module: object = None) -> None:
+            try:
+                act()
+            except Exception as error:  # noqa: BLE001 - the user's import goes on
+                self._failed(name, error)
+
+        self._noted(name, library, recorder)
+        if library.module in sys.modules:
+            now()
+        else:
+            wrapt.register_post_import_hook(now, library.module)
+
+    def _noted(self, name: str, library: Library, recorder: str) -> None:
+        self.instrumented[name] = f"{recorder} {_version(recorder)}"
+        if library.calls_models:
+            self._calls_models.append((name, library.calls_models))
+        if name in _CLIENTS:
+            for point in _entry_points(recorder):
+                self._client_scopes[point.module] = name
+
+    def _failed(self, name: str, error: Exception) -> None:
+        self.instrumented.pop(name, None)
+        self._calls_models = [entry for entry in self._calls_models if entry[0] != name]
+        self.skipped[name] = f"{type(error).__name__}: {error}"
+        failed(f"instrument {name}", error)
+
+    def _own(self, library: Library) -> None:
+        if library.own is not None:
+            library.own(self._config, self._provider)
+
+    def _instrument(self, recorder: str) -> None:
+        points = list(_entry_points(recorder))
+        if not points:
+            raise LookupError(f"{recorder} names no instrumentor")
+        for point in points:
+            instrumentor: Any = point.load()()
+            if instrumentor.is_instrumented_by_opentelemetry:
+                continue  # the program itself has turned it on
+            # OpenAI Agents: its own upload, or what else the program has set, stays.
+            options = {"exclusive_processor": False} if recorder == _OI + "openai-agents" else {}
+            instrumentor.instrument(tracer_provider=self._provider, **options)
+            if not instrumentor.is_instrumented_by_opentelemetry:
+                raise LookupError(f"{recorder} does not fit the version that is installed")
+        if recorder == _OI + "langchain":
+            state.framework_span = _langchain_span()
+
+    def repeats(self, span: SdkSpan) -> bool:
+        """Whether a starting span is a client's, of a call that a framework's instrumentation records."""
+        scope = span.instrumentation_scope
+        if not self._calls_models or scope is None:
+            return False
+        client = self._client_scopes.get(scope.name)
+        if client is None:
+            return False
+        prefixes = tuple(prefix for name, modules in self._calls_models if name != client for prefix in modules)
+        return any(module.startswith(prefixes) for module in _callers()) if prefixes else False
+
+
+def _callers() -> Iterator[str]:
+    """The modules of the frames that lead here, innermost first."""
+    frame: FrameType | None = sys._getframe(1)  # inspect.stack would read source files
+    while frame is not None:
+        yield frame.f_globals.get("__name__") or ""
+        frame = frame.f_back
+
+
+def _langchain_span() -> Callable[[], Span | None]:
+    """LangChain's spans are not put into the context; its instrumentation finds the one of the running step."""
+    module = importlib.import_module("openinference.instrumentation.langchain")
+    find: Callable[[], Span | None] = module.get_current_span
+    return find
+
+
+def _distribution(recorder: str) -> str:
+    return recorder.replace("oi:", _OI).replace("otel:", _OTEL)
+
+
+def _version(distribution: str) -> str | None:
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _entry_points(distribution: str) -> list[importlib.metadata.EntryPoint]:
+    return list(importlib.metadata.distribution(distribution).entry_points.select(group="opentelemetry_instrumentor"))
+
+
+def log(found: Instrumentations) -> None:
+    on = ", ".join(f"{name} ({recorder})" for name, recorder in found.instrumented.items())
+    plain = ("not installed", "not asked for")
+    off = "; ".join(f"{name}: {why}" for name, why in found.skipped.items() if why not in plain)
+    logger.info("instrumented: %s", on or "nothing")
+    if off:
+        logger.info("not instrumented: %s", off)

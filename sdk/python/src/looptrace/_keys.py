@@ -1,0 +1,41 @@
+"""Attribute keys. Names of the OpenTelemetry GenAI conventions, newest (open-telemetry/semantic-conventions-genai),
+and of the product where these have none (internal/runmodel/keys.go)."""
+
+from __future__ import annotations
+
+OPERATION_NAME = "gen_ai.operation.name"
+PROVIDER_NAME = "gen_ai.provider.name"
+REQUEST_MODEL = "gen_ai.request.model"
+RESPONSE_MODEL = "gen_ai.response.model"
+INPUT_TOKENS = "gen_ai.usage.input_tokens"
+OUTPUT_TOKENS = "gen_ai.usage.output_tokens"
+CACHE_READ_TOKENS = "gen_ai.usage.cache_read.input_tokens"
+CACHE_WRITE_TOKENS = "gen_ai.usage.cache_write.input_tokens"
+REASONING_TOKENS = "gen_ai.usage.reasoning.output_tokens"
+AGENT_NAME = "gen_ai.agent.name"
+WORKFLOW_NAME = "gen_ai.workflow.name"
+TOOL_NAME = "gen_ai.tool.name"
+TOOL_TYPE = "gen_ai.tool.type"
+TOOL_DESCRIPTION = "gen_ai.tool.description"
+TOOL_ARGUMENTS = "gen_ai.tool.call.arguments"
+TOOL_RESULT = "gen_ai.tool.call.result"
+
+EVENT_EVALUATION = "gen_ai.evaluation.result"
+EVALUATION_NAME = "gen_ai.evaluation.name"
+EVALUATION_VALUE = "gen_ai.evaluation.score.value"
+EVALUATION_LABEL = "gen_ai.evaluation.score.label"
+EVALUATION_EXPLANATION = "gen_ai.evaluation.explanation"
+
+SESSION_ID = "session.id"
+USER_ID = "user.id"
+ERROR_TYPE = "error.type"
+SERVICE_NAME = "service.name"
+SERVICE_VERSION = "service.version"
+ENVIRONMENT = "deployment.environment.name"
+
+KIND = "looptrace.kind"
+STATUS = "looptrace.status"
+INPUTS = "looptrace.inputs"
+OUTPUTS = "looptrace.outputs"
+TAGS = "looptrace.tags"
+METADATA = "looptrace.metadata."

@@ -1,0 +1,308 @@
+"""Spans of our own: the context manager `span`, what can be said of an open one, scores, and the current run."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import re
+import uuid
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, Literal, TypeAlias
+
+from opentelemetry import context as otel_context
+from opentelemetry import trace
+from opentelemetry.context import Context
+from opentelemetry.trace import Status, StatusCode
+from opentelemetry.util.types import AttributeValue
+
+from . import _keys
+from ._context import detach
+from ._json import cut, to_text
+from ._log import failed
+from ._state import state
+
+Kind: TypeAlias = Literal[
+    "agent", "workflow", "task", "llm", "tool", "retriever", "embedding", "reranker", "guardrail", "evaluator", "span"
+]
+
+_KIND = re.compile(r"[a-z][a-z0-9_.-]{0,63}")
+_OPERATIONS = {
+    "agent": "invoke_agent", "workflow": "invoke_workflow", "tool": "execute_tool", "llm": "chat",
+    "retriever": "retrieval", "embedding": "embeddings",
+}  # fmt: skip
+_NAMES = {"agent": _keys.AGENT_NAME, "workflow": _keys.WORKFLOW_NAME, "tool": _keys.TOOL_NAME}
+_LONGEST_ERROR = 8192
+
+
+def attributes_of(kind: str, name: str) -> dict[str, AttributeValue]:
+    """What says the kind of a span, and the name of what it runs."""
+    attributes: dict[str, AttributeValue] = {}
+    if operation := _OPERATIONS.get(kind):
+        attributes[_keys.OPERATION_NAME] = operation
+    else:
+        attributes[_keys.KIND] = kind if _KIND.fullmatch(kind) else "span"
+    if key := _NAMES.get(kind):
+        attributes[key] = name
+    if kind == "tool":
+        attributes[_keys.TOOL_TYPE] = "function"
+    return attributes
+
+
+def current_span() -> trace.Span:
+    """The innermost open span: of the context, or of a framework that keeps its spans out of it."""
+    current = trace.get_current_span()
+    try:
+        other = state.framework_span()
+    except Exception as error:  # noqa: BLE001 - a framework's inner state
+        failed("find a framework's span", error)
+        return current
+    if other is None or not other.is_recording():
+        return current
+    # Both are open, so the one that began later is the inner one.
+    later = getattr(other, "start_time", 0) > (getattr(current, "start_time", 0) or 0)
+    return other if later or not current.get_span_context().is_valid else current
+
+
+class Span:
+    """An open span. Its methods may be called until it ends; they return nothing and never raise."""
+
+    __slots__ = ("_context", "_kind", "_span")
+
+    def __init__(self, span: trace.Span, context: Context | None, kind: str) -> None:
+        self._span, self._context, self._kind = span, context, kind
+
+    @property
+    def run_id(self) -> str | None:
+        """The id of the run that the span belongs to; None when nothing is recorded."""
+        return run_id_of(self._span)
+
+    @property
+    def span_id(self) -> str | None:
+        """The span's own id, 16 hexadecimal digits; None when nothing is recorded."""
+        context = self._span.get_span_context()
+        return trace.format_span_id(context.span_id) if context.is_valid else None
+
+    def set_input(self, value: object) -> None:
+        """What went in: text, or any value, which is kept as JSON. Of a tool, its arguments by name."""
+        self._set_content(_keys.TOOL_ARGUMENTS if self._kind == "tool" else _keys.INPUTS, value)
+
+    def set_output(self, value: object) -> None:
+        """What came out: text, or any value, which is kept as JSON."""
+        self._set_content(_keys.TOOL_RESULT if self._kind == "tool" else _keys.OUTPUTS, value)
+
+    def set_model(self, model: str, *, provider: str | None = None, answered: str | None = None) -> None:
+        """The model that was asked, who runs it (`openai`, `anthropic`, …), and the model that answered."""
+        named = {_keys.REQUEST_MODEL: model, _keys.PROVIDER_NAME: provider, _keys.RESPONSE_MODEL: answered}
+        self._set({key: str(value) for key, value in named.items() if value is not None})
+
+    def set_usage(
+        self,
+        *,
+        input_tokens: int | None = None,
+        output_tokens: int | None = None,
+        cache_read_tokens: int | None = None,
+        cache_write_tokens: int | None = None,
+        reasoning_tokens: int | None = None,
+    ) -> None:
+        """Tokens of a model call. Input includes what was cached, output includes reasoning."""
+        counts = {
+            _keys.INPUT_TOKENS: input_tokens, _keys.OUTPUT_TOKENS: output_tokens,
+            _keys.CACHE_READ_TOKENS: cache_read_tokens, _keys.CACHE_WRITE_TOKENS: cache_write_tokens,
+            _keys.REASONING_TOKENS: reasoning_tokens,
+        }  # fmt: skip
+        self._set({key: value for key, value in counts.items() if value is not None})
+
+    def set_attribute(self, key: str, value: object) -> None:
+        """Any attribute. What OpenTelemetry cannot carry goes as JSON."""
+        self._set({key: value})
+
+    def score(
+        self, name: str, value: float | None = None, *, label: str | None = None, explanation: str | None = None
+    ) -> None:
+        """Judges this span; see looptrace.score."""
+        _add_score(self._span, name, value, label, explanation)
+
+    def _set_content(self, key: str, value: object) -> None:
+        try:
+            if (running := state.running) is not None and running.config.capture_content and self._span.is_recording():
+                self._span.set_attribute(key, to_text(value, running.config.content_limit))
+        except Exception as error:  # noqa: BLE001 - see the class
+            failed("keep a value", error)
+
+    def _set(self, values: Mapping[str, object]) -> None:
+        try:
+            if (running := state.running) is None or not self._span.is_recording():
+                return
+            limit = running.config.content_limit
+            for key, value in values.items():
+                plain = value if isinstance(value, bool | int | float) else to_text(value, limit)
+                self._span.set_attribute(key, plain)
+        except Exception as error:  # noqa: BLE001 - see the class
+            failed("set an attribute", error)
+
+    # For this package: the context in which the span's code runs, and the two ways it ends.
+
+    @property
+    def context(self) -> Context | None:
+        return self._context
+
+    def keep_context(self, context: Context) -> None:
+        self._context = context
+
+    def finish(self) -> None:
+        try:
+            if self._span.is_recording():
+                self._span.end()
+        except Exception as error:  # noqa: BLE001 - see the class
+            failed("end a span", error)
+
+    def fail(self, error: BaseException) -> None:
+        """Ends the span with what its code raised. Being cancelled, or closed early, is no error."""
+        try:
+            if self._span.is_recording():
+                if isinstance(error, asyncio.CancelledError):
+                    self._span.set_attribute(_keys.STATUS, "cancelled")
+                elif not isinstance(error, GeneratorExit):
+                    self._record(error)
+        except Exception as problem:  # noqa: BLE001 - see the class
+            failed("record an exception", problem)
+        self.finish()
+
+    def _record(self, error: BaseException) -> None:
+        try:
+            message = cut(str(error), _LONGEST_ERROR)
+        except Exception as problem:  # noqa: BLE001 - the exception is the user's
+            message = f"<unreadable: {type(problem).__name__}>"
+        kind = type(error)
+        name = kind.__qualname__
+        if kind.__module__ not in ("builtins", "__main__"):
+            name = f"{kind.__module__}.{name}"
+        self._span.set_attribute(_keys.ERROR_TYPE, name)
+        self._span.set_status(Status(StatusCode.ERROR, message))
+        try:
+            self._span.record_exception(error, {"exception.type": name, "exception.message": message})
+        except Exception as problem:  # noqa: BLE001 - formatting it runs the user's code
+            failed("format an exception", problem)
+            self._span.add_event("exception", {"exception.type": name, "exception.message": message})
+
+
+_NOTHING = Span(trace.INVALID_SPAN, None, "span")
+
+
+def begin(name: str, kind: str, attributes: Mapping[str, AttributeValue]) -> Span:
+    """Starts a span below the innermost open one. It is not made current: that is for whoever runs its code."""
+    try:
+        if (running := state.running) is None:
+            return _NOTHING
+        context = otel_context.get_current()
+        inner = current_span()
+        if inner is not trace.get_current_span(context):
+            context = trace.set_span_in_context(inner, context)
+        span = running.tracer.start_span(name, context=context, attributes=attributes)
+        return Span(span, trace.set_span_in_context(span, context), kind)
+    except Exception as error:  # noqa: BLE001 - user code calls this
+        failed("start a span", error)
+        return _NOTHING
+
+
+class SpanScope:
+    """What `span` returns: a context manager, for `with` and `async with`."""
+
+    def __init__(self, name: str, kind: str, given: bool, value: object) -> None:
+        self._name, self._kind, self._given, self._value = name, kind, given, value
+        self._span = _NOTHING
+        self._token: Any = None
+
+    def __enter__(self) -> Span:
+        self._span = begin(str(self._name), self._kind, attributes_of(self._kind, str(self._name)))
+        if self._given:
+            self._span.set_input(self._value)
+        if self._span.context is not None:
+            self._token = otel_context.attach(self._span.context)
+        return self._span
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        span, token = self._span, self._token
+        self._span, self._token = _NOTHING, None
+        if error is None:
+            span.finish()
+        else:
+            span.fail(error)
+        if token is not None:
+            detach(token)
+
+    async def __aenter__(self) -> Span:
+        return self.__enter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.__exit__(kind, error, traceback)
+
+
+_ABSENT = object()
+
+
+def span(name: str, kind: Kind | str = "span", *, input: object = _ABSENT) -> SpanScope:  # noqa: A002 - the API's word
+    """A step of the run, open for the block.
+
+    with looptrace.span("rank", kind="reranker", input=query) as step:
+        step.set_output(rank(query))
+    """
+    return SpanScope(name, kind, input is not _ABSENT, input)
+
+
+def score(
+    name: str,
+    value: float | None = None,
+    *,
+    label: str | None = None,
+    explanation: str | None = None,
+    of: Literal["span", "run"] = "span",
+) -> None:
+    """Judges the current span, or with of="run" the run that it belongs to: a number, a label, or both. It goes as the
+    event `gen_ai.evaluation.result` of the OpenTelemetry GenAI conventions."""
+    try:
+        target = current_span()
+        if of == "run" and state.running is not None:
+            target = state.running.processor.roots.get(target.get_span_context().trace_id, target)
+        _add_score(target, name, value, label, explanation)
+    except Exception as error:  # noqa: BLE001 - user code calls this
+        failed("score", error)
+
+
+def _add_score(span: trace.Span, name: str, value: float | None, label: str | None, explanation: str | None) -> None:
+    try:
+        attributes: dict[str, AttributeValue] = {_keys.EVALUATION_NAME: str(name)}
+        if value is not None and math.isfinite(number := float(value)):
+            attributes[_keys.EVALUATION_VALUE] = number
+        if label is not None:
+            attributes[_keys.EVALUATION_LABEL] = str(label)
+        if explanation is not None:
+            attributes[_keys.EVALUATION_EXPLANATION] = cut(str(explanation), _LONGEST_ERROR)
+        span.add_event(_keys.EVENT_EVALUATION, attributes)
+    except Exception as error:  # noqa: BLE001 - user code calls this
+        failed("score", error)
+
+
+def current_run_id() -> str | None:
+    """The id of the run that is being recorded here, as the product shows it; None where there is none."""
+    return run_id_of(current_span())
+
+
+def run_id_of(span: trace.Span) -> str | None:
+    context = span.get_span_context()
+    return str(uuid.UUID(int=context.trace_id)) if context.is_valid else None
+
+
+def run_url(run_id: str | None = None) -> str | None:
+    """The page of a run, the current one without an id. None where there is no run, or init was told neither the
+    project nor the product's own address."""
+    run_id = run_id or current_run_id()
+    running = state.running
+    if run_id is None or running is None or running.config.web_url is None or running.config.project is None:
+        return None
+    return f"{running.config.web_url}/p/{running.config.project}/runs/{run_id}"

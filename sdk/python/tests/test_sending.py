@@ -1,0 +1,270 @@
+"""From an ended span to the wire: what is taken out, and what happens when the service is away, slow or refuses."""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import os
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from receiver import Receiver
+
+import looptrace
+from looptrace._content import UNREDACTED, is_content
+from looptrace._state import state
+
+Start = Callable[..., looptrace.InitResult]
+
+
+def spans(count: int, **attributes: object) -> None:
+    for number in range(count):
+        with looptrace.span(f"span {number}") as span:
+            for key, value in attributes.items():
+                span.set_attribute(key, value)
+
+
+def test_redaction_reaches_every_value(started: Start, receiver: Receiver) -> None:
+    seen: set[str] = set()
+
+    def redact(key: str, value: Any) -> Any:
+        seen.add(key)
+        if key == "explode":
+            raise RuntimeError(value)
+        if key == "odd":
+            return object()
+        if key == "away":
+            return None
+        return value.replace("4242", "****") if isinstance(value, str) else value
+
+    started(redact=redact)
+
+    @looptrace.tool
+    def pay(card: str) -> str:
+        looptrace.score("card 4242", 1, explanation="4242")
+        raise ValueError(f"declined {card}")
+
+    with looptrace.metadata(card="4242"), looptrace.span("root") as root:
+        for key in ("explode", "odd", "away"):
+            root.set_attribute(key, "4242")
+        with pytest.raises(ValueError, match="4242"):
+            pay("4242")
+    assert looptrace.flush(5)
+    text = repr(receiver.spans)
+    assert "4242" not in text
+    attributes = receiver.named("root").attributes
+    assert attributes["explode"] == attributes["odd"] == UNREDACTED
+    assert "away" not in attributes
+    assert receiver.named("execute_tool pay").message == "declined ****"
+    assert {"status.message", "exception.stacktrace", "gen_ai.evaluation.explanation", "service.name"} <= seen
+
+
+def test_content_is_not_sent(started: Start, receiver: Receiver) -> None:
+    started(capture_content=False)
+    tracer = state.running.tracer  # type: ignore[union-attr]
+    with tracer.start_as_current_span("theirs") as theirs:
+        for key in ("input.value", "llm.input_messages.0.message.content", "gen_ai.input.messages", "ai.prompt"):
+            theirs.set_attribute(key, "secret")
+        theirs.set_attribute("gen_ai.prompt.name", "greeting")
+        theirs.set_attribute("gen_ai.usage.input_tokens", 7)
+        theirs.add_event("gen_ai.user.message", {"content": "secret"})
+
+    @looptrace.tool
+    def ours(word: str) -> list[str]:
+        return [word]
+
+    ours("secret")
+    with looptrace.span("by hand", input="secret") as span:
+        span.set_output("secret")
+    assert looptrace.flush(5)
+    assert "secret" not in repr(receiver.spans)
+    assert receiver.named("theirs").attributes == {"gen_ai.prompt.name": "greeting", "gen_ai.usage.input_tokens": 7}
+    assert not is_content("gen_ai.request.model")
+
+
+def test_thousands(started: Start, receiver: Receiver) -> None:
+    started()
+    spans(6000)
+    assert looptrace.flush(20)
+    assert len({span.span_id for span in receiver.spans}) == 6000
+    assert looptrace.dropped() == looptrace.Dropped()
+    assert all(request["content-encoding"] == "gzip" for request in receiver.requests)
+
+
+def test_sent_without_flush(started: Start, receiver: Receiver) -> None:
+    started()
+    spans(1)
+    end = time.monotonic() + 10
+    while not receiver.spans and time.monotonic() < end:
+        time.sleep(0.01)
+    assert receiver.spans
+
+
+def test_service_away_and_back(started: Start, receiver: Receiver, caplog: pytest.LogCaptureFixture) -> None:
+    started()
+    receiver.status = 503
+    spans(10)
+    assert looptrace.flush(2) is False
+    assert looptrace.flush(2) is False
+    assert looptrace.dropped() == looptrace.Dropped(), "they wait"
+    receiver.status = 200
+    assert looptrace.flush(5)
+    assert len(receiver.spans) == 10
+    assert [record.name for record in caplog.records] == ["looptrace"], "told once, and by nobody else"
+
+
+def test_retry_after_is_heeded(started: Start, receiver: Receiver) -> None:
+    started()
+    receiver.status, receiver.headers = 429, {"Retry-After": "1"}
+    spans(1)
+    looptrace.flush(2)
+    receiver.status = 200
+    begin = time.monotonic()
+    while not receiver.spans and time.monotonic() < begin + 10:
+        time.sleep(0.01)
+    assert 0.7 < time.monotonic() - begin < 3
+    assert len(receiver.requests) == 2
+
+
+def test_refused_is_counted_and_told_once(started: Start, receiver: Receiver, caplog: pytest.LogCaptureFixture) -> None:
+    started()
+    receiver.status = 401
+    for _ in range(3):
+        spans(5)
+        looptrace.flush(5)
+    assert looptrace.dropped().refused == 15
+    assert [record.message for record in caplog.records if record.levelno >= logging.WARNING] == [
+        "spans are dropped: HTTP 401  (told once; looptrace.dropped() counts them)"
+    ]
+
+
+def test_batch_that_is_too_large_is_halved(started: Start, receiver: Receiver) -> None:
+    started()
+    receiver.largest_batch = 7
+    spans(100)
+    assert looptrace.flush(10)
+    assert len({span.span_id for span in receiver.spans}) == 100
+
+
+def test_text_that_is_no_utf8(started: Start, receiver: Receiver) -> None:
+    started()
+    with state.running.tracer.start_as_current_span("theirs \ud800") as theirs:  # type: ignore[union-attr]
+        theirs.set_attribute("text", "a\ud800b")
+        theirs.set_attribute("list", ["\ud800"])
+    spans(3)
+    assert looptrace.flush(5)
+    assert receiver.named("theirs ?").attributes == {"text": "a?b", "list": ["?"]}
+    assert len(receiver.spans) == 4
+
+
+def test_memory_is_bounded(started: Start, receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OTEL_BSP_MAX_QUEUE_SIZE", "100")
+    receiver.status = 503
+    started(content_limit=10_000_000)
+    spans(1000)
+    looptrace.flush(1)
+    assert looptrace.dropped().queue_full == 900
+    looptrace.shutdown(1)
+    assert looptrace.dropped().unsent == 100
+    monkeypatch.delenv("OTEL_BSP_MAX_QUEUE_SIZE")
+    started(content_limit=10_000_000)
+    for _ in range(100):
+        spans(1, text="x" * 1_000_000)
+    assert 30 < looptrace.dropped().queue_full < 45, "64 MiB"
+
+
+def test_slow_service_bounds_flush_and_shutdown(started: Start, receiver: Receiver) -> None:
+    started(timeout=60)
+    receiver.delay = 5
+    spans(10)
+    begin = time.monotonic()
+    assert looptrace.flush(0.3) is False
+    spans(10)
+    assert looptrace.shutdown(0.3) is False
+    assert time.monotonic() - begin < 1
+    assert looptrace.dropped().unsent == 20
+
+
+def test_user_code_does_not_wait(started: Start, receiver: Receiver) -> None:
+    receiver.delay = 2
+    started()
+    begin = time.monotonic()
+    spans(2000)
+    assert time.monotonic() - begin < 1.5
+    receiver.delay = 0
+
+
+_EXIT = """
+import time, looptrace
+looptrace.init(timeout=0.5)
+for number in range(2000):
+    with looptrace.span("a") as span:
+        span.set_output("x" * 1000)
+print(time.time())
+"""
+
+
+@pytest.mark.parametrize("trouble", ["refused", "hangs", "unroutable"])
+def test_exit_is_bounded(program: Any, receiver: Receiver, trouble: str) -> None:
+    receiver.delay = 30 if trouble == "hangs" else 0
+    endpoint = {"refused": "http://127.0.0.1:9", "hangs": receiver.url, "unroutable": "http://10.255.255.1:4318"}[
+        trouble
+    ]
+    printed = program(_EXIT, LOOPTRACE_ENDPOINT=endpoint, LOOPTRACE_API_KEY="k").stdout
+    assert time.time() - float(printed) < 1.5
+
+
+def test_exit_sends_what_waits(program: Any, receiver: Receiver) -> None:
+    program(_EXIT, LOOPTRACE_ENDPOINT=receiver.url, LOOPTRACE_API_KEY="k", LOOPTRACE_TIMEOUT="20")
+    assert len(receiver.spans) > 500, "half a second's worth"
+
+
+def _in_child() -> None:
+    with looptrace.span("child"):
+        pass
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_fork(started: Start, receiver: Receiver) -> None:
+    started()
+    spans(1)
+    assert looptrace.flush(5), "the thread and a connection are there"
+    with looptrace.span("parent"):
+        children = [multiprocessing.get_context("fork").Process(target=_in_child) for _ in range(3)]
+        for child in children:
+            child.start()
+        for child in children:
+            child.join(10)
+            assert child.exitcode == 0
+    if (pid := os.fork()) == 0:
+        with looptrace.span("bare"):
+            pass
+        os._exit(0 if looptrace.flush(5) else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    assert looptrace.flush(5)
+    names = sorted(span.name for span in receiver.spans)
+    assert names == ["bare", "child", "child", "child", "parent", "span 0"], "each once"
+    assert receiver.named("parent").trace_id in {span.trace_id for span in receiver.spans if span.name == "child"}
+
+
+def _work() -> None:
+    for _ in range(200):
+        sum(range(20_000))
+
+
+def test_service_down_costs_user_code_little(started: Start) -> None:
+    """Steps of tens of milliseconds in a span each, every other one without, by the CPU time of their own thread. The
+    issue asks for 1 %, which bench/overhead.py measures; this bounds what a shared machine lets a short test tell."""
+    started(endpoint="http://127.0.0.1:9", timeout=0.2)
+    times: dict[Callable[[], None], list[float]] = {_work: [], looptrace.tool(_work): []}
+    for _ in range(40):
+        for work, taken in times.items():
+            begin = time.thread_time()
+            work()
+            taken.append(time.thread_time() - begin)
+    plain, traced = (statistics.quantiles(taken)[0] for taken in times.values())
+    assert traced / plain < 1.05
