@@ -69,7 +69,7 @@ lint-go: ## Lint Go, who may import whom included
 	$(GO) run $(GOLANGCI) run
 
 .PHONY: test
-test: prerequisites build generated-fresh lint test-ui test-go e2e faults ## Run every test; installs what it needs
+test: prerequisites build generated-fresh lint test-ui test-go test-sdk e2e faults ## Run every test; installs what it needs
 
 .PHONY: prerequisites
 prerequisites: ## Install what tests need from the system: Chromium and Java
@@ -91,6 +91,25 @@ conformance: ## Print dialect × field of what real instrumentations send: right
 .PHONY: test-ui
 test-ui: ui/node_modules/.package-lock.json ## Run the UI's unit tests
 	$(NPM) test --silent --prefix ui
+
+# What runs in CI; of the recipes, those whose packages the SDK's own tests have.
+.PHONY: test-sdk
+test-sdk: _build/sdk-venv/.installed _build/looptrace _build/looptrace-controlplane collector engines ui ## Lint, type-check and test the Python SDK, on a real product
+	cd sdk/python && $(sdk_bin)/ruff check . && $(sdk_bin)/ruff format --check . && $(sdk_bin)/mypy
+	cd sdk/python && $(sdk_bin)/pytest tests
+	cd sdk/python && $(sdk_bin)/pytest recipes --here --recipes openai,anthropic,langchain,langgraph,openai-agents,opentelemetry-python
+
+.PHONY: recipes
+recipes: _build/sdk-venv/.installed _build/looptrace _build/looptrace-controlplane collector engines ui ## Run every recipe of docs/recipes, each with packages of its own (RECIPES=a,b: those)
+	cd sdk/python && $(sdk_bin)/pytest recipes -v --recipes "$(RECIPES)"
+
+sdk_bin := $(CURDIR)/_build/sdk-venv/bin
+
+_build/sdk-venv/.installed: sdk/python/test-requirements.txt sdk/python/pyproject.toml
+	python3 -m venv --clear _build/sdk-venv
+	$(sdk_bin)/python -m pip install --quiet --disable-pip-version-check --requirement sdk/python/test-requirements.txt
+	$(sdk_bin)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable sdk/python
+	@touch $@
 
 .PHONY: e2e
 e2e: build ## Run the built product against stock SDKs and a real browser; its counters, readiness and probe

@@ -92,8 +92,8 @@ traced = looptrace.tool("step")(work)
 
 def away(seconds: float) -> None:
     """A program of steps of about a tenth of a second, in one span each, whose service is away: every other step
-    untraced. What its own thread pays is told by the lower quartiles, which other load on the machine moves least; what the
-    sending thread takes besides, by CPU time."""
+    untraced. What its own thread pays is told by the lower quartiles, which other load on the machine moves least;
+    what the sending thread takes besides, by CPU time."""
     looptrace.init(endpoint="http://127.0.0.1:9", api_key="k", instrument=False, timeout=0.1)
     figures: dict[Callable[[], None], list[float]] = {work: [], traced: []}
     process, thread, end = time.process_time(), time.thread_time(), time.monotonic() + seconds

@@ -131,7 +131,12 @@ def _pieces(text: str) -> list[str]:
 
 def _chat(body: Json) -> Iterator[tuple[str | None, Any]]:
     tools = [(tool["function"]["name"], tool["function"].get("parameters") or {}) for tool in body.get("tools") or []]
-    has_result = any(message.get("role") == "tool" for message in body["messages"])
+    # smolagents tells a tool's result as a message of the user.
+    has_result = any(
+        message.get("role") == "tool" or "Observation:" in json.dumps(message.get("content"))
+        for message in body["messages"]
+        if message.get("role") != "system"
+    )
     call = _plan(tools, has_result) if body.get("tool_choice") != "none" else None
     model = body["model"] + MODEL_SUFFIX
     frame = {"id": "chatcmpl-1", "created": 1767225600, "model": model, "system_fingerprint": "fp_1"}

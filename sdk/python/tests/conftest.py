@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from models import Models
-from product import Product, child_environment
+from product import child_environment
 from receiver import Receiver
 
 import looptrace
@@ -49,24 +48,6 @@ def recorded(receiver: Receiver, started: Callable[..., looptrace.InitResult]) -
         return receiver.spans
 
     return flush
-
-
-@pytest.fixture(scope="session")
-def product(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Product]:
-    started = Product(tmp_path_factory.mktemp("product"))
-    try:
-        started.start()
-        yield started
-    finally:
-        started.stop()
-
-
-@pytest.fixture(scope="session")
-def models() -> Iterator[Models]:
-    started = Models()
-    started.start()
-    yield started
-    started.stop()
 
 
 Program = Callable[..., "subprocess.CompletedProcess[str]"]

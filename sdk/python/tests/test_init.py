@@ -101,6 +101,17 @@ def test_resource(program: Any, receiver: Receiver) -> None:
     assert resource["team"] == "blue"
 
 
+def test_long_conversations_are_kept(program: Any, receiver: Receiver) -> None:
+    program(
+        "import looptrace; looptrace.init()\n"
+        "with looptrace.span('a') as span:\n"
+        "    for number in range(1000): span.set_attribute(f'llm.input_messages.{number}', 'x')",
+        LOOPTRACE_ENDPOINT=receiver.url,
+        LOOPTRACE_API_KEY="k",
+    )
+    assert len(receiver.named("a").attributes) == 1001
+
+
 _EXISTING = """
 from opentelemetry import trace
 from opentelemetry.sdk.trace import TracerProvider
@@ -169,7 +180,7 @@ def test_one_recorder_for_each_library(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_instrument, "_entry_points", lambda _distribution: [])
     monkeypatch.setattr("wrapt.register_post_import_hook", lambda _hook, name: chosen.append(name))
     monkeypatch.setattr(_instrument, "sys", type("sys", (), {"modules": {}}))
-    found = _instrument.Instrumentations(settings(), TracerProvider(), is_global=True)
+    found = _instrument.Instrumentations(settings(), TracerProvider())
     found.turn_on("auto")
     assert found.skipped == {}
     assert len(chosen) == len(set(chosen))

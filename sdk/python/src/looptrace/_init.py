@@ -12,7 +12,7 @@ from typing import Any
 
 from opentelemetry import trace
 from opentelemetry.sdk.resources import Resource
-from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace import SpanLimits, TracerProvider
 from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
 
 from . import _instrument, _keys
@@ -115,7 +115,7 @@ def _start(config: Config) -> InitResult:
         logger.warning("no key: give init an api_key or set LOOPTRACE_API_KEY; the service will refuse spans")
     existing: Any = trace.get_tracer_provider()
     provider: Any = existing if hasattr(existing, "add_span_processor") else _provider(config)
-    found = _instrument.Instrumentations(config, provider, is_global=True)
+    found = _instrument.Instrumentations(config, provider)
     sampler = TraceIdRatioBased(config.sample_rate) if provider is existing and config.sample_rate is not None else None
     processor = QueueProcessor(
         url=config.traces_url,
@@ -143,6 +143,7 @@ def _start(config: Config) -> InitResult:
     )
 
 
+_MOST_ATTRIBUTES = 16_384
 _HEADERS = ("OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS")
 
 
@@ -155,7 +156,11 @@ def _provider(config: Config) -> TracerProvider:
     resource = Resource.create({key: value for key, value in named.items() if value is not None})
     # Without a rate, OTEL_TRACES_SAMPLER says, and without that everything is recorded.
     sampler = None if config.sample_rate is None else ParentBased(TraceIdRatioBased(config.sample_rate))
-    return TracerProvider(resource=resource, sampler=sampler, shutdown_on_exit=False)
+    # OpenInference puts each part of each message into an attribute of its own: of a long conversation, 128 attributes
+    # would keep the end.
+    limited = any(os.environ.get(name) for name in ("OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT", "OTEL_ATTRIBUTE_COUNT_LIMIT"))
+    limits = None if limited else SpanLimits(max_span_attributes=_MOST_ATTRIBUTES)
+    return TracerProvider(resource=resource, sampler=sampler, shutdown_on_exit=False, span_limits=limits)
 
 
 def _rewriters(config: Config) -> list[Rewriter]:

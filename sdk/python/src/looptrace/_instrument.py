@@ -1,7 +1,8 @@
 """Turns on what records the libraries that a program uses.
 
 Of one library's instrumentations one is turned on: the library's own, else OpenInference's, else OpenTelemetry's, else
-OpenLLMetry's. A library that is not imported yet is instrumented when it is, so that init imports none.
+OpenLLMetry's. (Of MCP before its version 2, OpenLLMetry's comes first: OpenInference's only passes the context on.) A
+library that is not imported yet is instrumented when it is, so that init imports none.
 """
 
 from __future__ import annotations
@@ -39,8 +40,8 @@ class Library:
     recorders: tuple[str, ...] = ()
     # Turns on the library's own recording; None where it has none, or needs no turning on.
     own: Callable[[Config, TracerProvider], None] | None = None
-    # The library records itself wherever a global tracer provider is.
-    native: bool = False
+    # The major version from which on the library records itself, through the global tracer provider.
+    native: int | None = None
     # The library's modules that call models through a client library. Such a call is recorded by the library's
     # instrumentation; the client's span of it would be a second one.
     calls_models: tuple[str, ...] = ()
@@ -59,10 +60,9 @@ LIBRARIES: dict[str, Library] = {
     "beeai": Library("beeai-framework", "beeai_framework", ("oi:beeai",)),
     "claude-agent-sdk": Library("claude-agent-sdk", "claude_agent_sdk", ("oi:claude-agent-sdk",)),
     "crewai": Library("crewai", "crewai", ("oi:crewai", "otel:crewai")),
-    "dspy": Library("dspy", "dspy", ("oi:dspy", "otel:genai-dspy"), calls_models=("dspy.clients",)),
-    "google-adk": Library(
-        "google-adk", "google.adk", ("oi:google-adk",), native=True, calls_models=("google.adk.models",)
-    ),
+    # Its recorder knows no tokens; those are in the spans of LiteLLM, which it calls models through.
+    "dspy": Library("dspy", "dspy", ("oi:dspy", "otel:genai-dspy")),
+    "google-adk": Library("google-adk", "google.adk", native=0, calls_models=("google.adk.models",)),
     "guardrails": Library("guardrails-ai", "guardrails", ("oi:guardrails",)),
     "haystack": Library(
         "haystack-ai", "haystack", ("oi:haystack", "otel:haystack"), calls_models=("haystack.components.generators",)
@@ -76,7 +76,7 @@ LIBRARIES: dict[str, Library] = {
         "llama-index-core", "llama_index.core", ("oi:llama-index", "otel:genai-llama-index", "otel:llamaindex"),
         calls_models=("llama_index.llms", "llama_index.core.llms", "llama_index.embeddings"),
     ),
-    "microsoft-agent-framework": Library("agent-framework-core", "agent_framework", native=True),
+    "microsoft-agent-framework": Library("agent-framework-core", "agent_framework", native=0),
     "openai-agents": Library(
         "openai-agents", "agents",
         ("oi:openai-agents", "otel:genai-openai-agents", "otel:openai-agents-v2", "otel:openai-agents"),
@@ -88,7 +88,7 @@ LIBRARIES: dict[str, Library] = {
     "smolagents": Library(
         "smolagents", "smolagents", ("oi:smolagents", "otel:genai-smolagents"), calls_models=("smolagents.models",)
     ),
-    "strands": Library("strands-agents", "strands", native=True, calls_models=("strands.models",)),
+    "strands": Library("strands-agents", "strands", native=0, calls_models=("strands.models",)),
     # Clients of model providers.
     "anthropic": Library(
         "anthropic", "anthropic", ("oi:anthropic", "otel:genai-anthropic", "otel:anthropic")
@@ -107,7 +107,7 @@ LIBRARIES: dict[str, Library] = {
     "together": Library("together", "together", ("oi:together", "otel:together")),
     "vertexai": Library("google-cloud-aiplatform", "vertexai", ("oi:vertexai", "otel:vertexai")),
     # Tools.
-    "mcp": Library("mcp", "mcp", ("oi:mcp", "otel:mcp")),
+    "mcp": Library("mcp", "mcp", ("otel:mcp", "oi:mcp"), native=2),
 }  # fmt: skip
 
 # Those that a framework calls models through.
@@ -120,8 +120,8 @@ _CLIENTS = frozenset({
 class Instrumentations:
     """Those that are on, and what is known because of them."""
 
-    def __init__(self, config: Config, provider: TracerProvider, *, is_global: bool) -> None:
-        self._config, self._provider, self._is_global = config, provider, is_global
+    def __init__(self, config: Config, provider: TracerProvider) -> None:
+        self._config, self._provider = config, provider
         self._calls_models: list[tuple[str, tuple[str, ...]]] = []
         self._client_scopes: dict[str, str] = {}
         self.instrumented: dict[str, str] = {}
@@ -147,15 +147,12 @@ class Instrumentations:
         if library.own is not None:
             self._when_imported(name, library, library.distribution, lambda: self._own(library))
             return
+        if library.native is not None and _major(library.distribution) >= library.native:
+            self._noted(name, library, library.distribution)
+            return
         recorders = [_distribution(recorder) for recorder in library.recorders]
         if recorder := next((recorder for recorder in recorders if _version(recorder) is not None), None):
             self._when_imported(name, library, recorder, partial(self._instrument, recorder))
-            return
-        if library.native:
-            if self._is_global:
-                self._noted(name, library, library.distribution)
-            else:
-                self.skipped[name] = "it records itself to the global tracer provider, which is not the one in use"
             return
         self.skipped[name] = f"nothing installed that records it; pip install {recorders[0]}"
 
@@ -242,6 +239,11 @@ def _version(distribution: str) -> str | None:
         return importlib.metadata.version(distribution)
     except importlib.metadata.PackageNotFoundError:
         return None
+
+
+def _major(distribution: str) -> int:
+    number = (_version(distribution) or "").partition(".")[0]
+    return int(number) if number.isdecimal() else 0
 
 
 def _entry_points(distribution: str) -> list[importlib.metadata.EntryPoint]:

@@ -1,0 +1,33 @@
+"""The real product and the scripted model server, one of each for all tests that want them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from models import Models
+from product import Product
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("recipes")
+    group.addoption("--recipes", default="", help="names of recipes, comma between; all without")
+    group.addoption("--here", action="store_true", help="run Python recipes in this environment, not one of their own")
+
+
+@pytest.fixture(scope="session")
+def product(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Product]:
+    started = Product(tmp_path_factory.mktemp("product"))
+    try:
+        started.start()
+        yield started
+    finally:
+        started.stop()
+
+
+@pytest.fixture(scope="session")
+def models() -> Iterator[Models]:
+    started = Models()
+    started.start()
+    yield started
+    started.stop()
