@@ -101,7 +101,7 @@ test-sdk: _build/sdk-venv/.installed _build/looptrace _build/looptrace-controlpl
 
 .PHONY: recipes
 recipes: _build/sdk-venv/.installed _build/looptrace _build/looptrace-controlplane collector engines ui ## Run every recipe of docs/recipes, each with packages of its own (RECIPES=a,b: those)
-	cd sdk/python && $(sdk_bin)/pytest recipes -v --recipes "$(RECIPES)"
+	cd sdk/python && $(sdk_bin)/pytest recipes -vv --recipes "$(RECIPES)"
 
 sdk_bin := $(CURDIR)/_build/sdk-venv/bin
 

@@ -39,6 +39,7 @@ class Receiver:
         self.largest_batch = 1 << 30
         server = self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         server.daemon_threads = True
+        server.handle_error = lambda *_: None  # type: ignore[method-assign] # a client that left
         self.url = f"http://127.0.0.1:{server.server_address[1]}"
         threading.Thread(target=server.serve_forever, daemon=True).start()
 

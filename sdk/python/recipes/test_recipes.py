@@ -114,7 +114,7 @@ def _spans(product: Product, environment: str, recipe: Recipe) -> list[dict[str,
 def _command(recipe: Recipe, folder: Path, *, here: bool) -> list[str]:
     is_node = recipe.language in ("typescript", "javascript")
     node = _BUILD / "node"  # one lock for all of them
-    program = (node if is_node else folder) / f"{recipe.name}{_SUFFIX[recipe.language]}"
+    program = (node if is_node else folder) / f"recipe-{recipe.name}{_SUFFIX[recipe.language]}"
     program.parent.mkdir(parents=True, exist_ok=True)
     program.write_text(recipe.code)
     if recipe.language == "go":
@@ -126,8 +126,7 @@ def _command(recipe: Recipe, folder: Path, *, here: bool) -> list[str]:
         return [sys.executable, str(program)]
     lock = _LOCKS / f"{recipe.name}.txt"
     interpreter = folder / "venv" / "bin" / "python"
-    package = checkout() / "sdk" / "python"
-    sources = [lock, package / "pyproject.toml", *sorted((package / "src").rglob("*.py"))]
+    sources = [lock, checkout() / "sdk" / "python" / "pyproject.toml"]
     _once(folder, sources, lambda: _install_python(recipe, folder, lock))
     return [str(interpreter), str(program)]
 
@@ -145,7 +144,9 @@ def _install_python(recipe: Recipe, folder: Path, lock: Path) -> None:
     """What the page says, with the versions of its lock."""
     subprocess.run([sys.executable, "-m", "venv", "--clear", folder / "venv"], check=True)
     words = re.findall(r"'[^']*'|\S+", recipe.install.removeprefix("pip install "))
-    packages = [word.strip("'").replace("./sdk/python", str(checkout() / "sdk" / "python")) for word in words]
+    # Editable, so that a change of the package is seen without installing it again.
+    here = f"--editable={checkout()}/sdk/python"
+    packages = [word.strip("'").replace("./sdk/python", here) for word in words]
     pins = ["--constraint", str(lock)] if lock.exists() else []
     pip = [str(folder / "venv" / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     subprocess.run([*pip, *pins, *packages], check=True)

@@ -125,7 +125,7 @@ def test_retry_after_is_heeded(started: Start, receiver: Receiver) -> None:
     begin = time.monotonic()
     while not receiver.spans and time.monotonic() < begin + 10:
         time.sleep(0.01)
-    assert 0.7 < time.monotonic() - begin < 3
+    assert 0.7 < time.monotonic() - begin < 8
     assert len(receiver.requests) == 2
 
 
@@ -178,28 +178,27 @@ def test_memory_is_bounded(started: Start, receiver: Receiver, monkeypatch: pyte
 
 def test_slow_service_bounds_flush_and_shutdown(started: Start, receiver: Receiver) -> None:
     started(timeout=60)
-    receiver.delay = 5
+    receiver.delay = 30
     spans(10)
     begin = time.monotonic()
     assert looptrace.flush(0.3) is False
     spans(10)
     assert looptrace.shutdown(0.3) is False
-    assert time.monotonic() - begin < 1
+    assert time.monotonic() - begin < 5
     assert looptrace.dropped().unsent == 20
 
 
 def test_user_code_does_not_wait(started: Start, receiver: Receiver) -> None:
-    receiver.delay = 2
-    started()
+    receiver.delay = 30
+    started(timeout=60)
     begin = time.monotonic()
     spans(2000)
-    assert time.monotonic() - begin < 1.5
-    receiver.delay = 0
+    assert time.monotonic() - begin < 15
 
 
 _EXIT = """
 import time, looptrace
-looptrace.init(timeout=0.5)
+looptrace.init()
 for number in range(2000):
     with looptrace.span("a") as span:
         span.set_output("x" * 1000)
@@ -213,13 +212,13 @@ def test_exit_is_bounded(program: Any, receiver: Receiver, trouble: str) -> None
     endpoint = {"refused": "http://127.0.0.1:9", "hangs": receiver.url, "unroutable": "http://10.255.255.1:4318"}[
         trouble
     ]
-    printed = program(_EXIT, LOOPTRACE_ENDPOINT=endpoint, LOOPTRACE_API_KEY="k").stdout
-    assert time.time() - float(printed) < 1.5
+    printed = program(_EXIT, LOOPTRACE_ENDPOINT=endpoint, LOOPTRACE_API_KEY="k", LOOPTRACE_TIMEOUT="0.5").stdout
+    assert time.time() - float(printed) < 5
 
 
 def test_exit_sends_what_waits(program: Any, receiver: Receiver) -> None:
     program(_EXIT, LOOPTRACE_ENDPOINT=receiver.url, LOOPTRACE_API_KEY="k", LOOPTRACE_TIMEOUT="20")
-    assert len(receiver.spans) > 500, "half a second's worth"
+    assert len(receiver.spans) == 2000
 
 
 def _in_child() -> None:
