@@ -87,28 +87,25 @@ def work() -> None:
         sum(range(20_000))
 
 
-traced = looptrace.tool("step")(work)
-
-
 def away(seconds: float) -> None:
-    """A program of steps of about a tenth of a second, in one span each, whose service is away: every other step
-    untraced. What its own thread pays is told by the lower quartiles, which other load on the machine moves least;
-    what the sending thread takes besides, by CPU time."""
+    """A program of steps of about a tenth of a second with a span each, whose service is away. The span's cost is timed
+    by itself, right after the work, which has taken the caches; and what the sending thread takes besides."""
     looptrace.init(endpoint="http://127.0.0.1:9", api_key="k", instrument=False, timeout=0.1)
-    figures: dict[Callable[[], None], list[float]] = {work: [], traced: []}
+    steps, costs = list[float](), list[float]()
     process, thread, end = time.process_time(), time.thread_time(), time.monotonic() + seconds
     while time.monotonic() < end:
-        for step_, found in figures.items():
-            begin = time.thread_time()
-            step_()
-            found.append(time.thread_time() - begin)
+        begin = time.thread_time()
+        work()
+        middle = time.thread_time()
+        step("Paris")
+        costs.append(time.thread_time() - middle)
+        steps.append(middle - begin)
     mine = time.thread_time() - thread
     others = time.process_time() - process - mine
-    plain_, traced_ = (statistics.quantiles(found)[0] for found in (figures[work], figures[traced]))
-    print(f"service away, {len(figures[traced])} spans in steps of {plain_ * 1000:.1f} ms over {seconds:.0f} s:")
-    print(
-        f"  user code {(traced_ / plain_ - 1) * 100:+.2f} %, the sending thread {others / mine * 100:.2f} % of its CPU"
-    )
+    cost, each = statistics.median(costs), statistics.median(steps)
+    print(f"service away, {len(steps)} steps of {each * 1000:.0f} ms over {seconds:.0f} s, medians:")
+    print(f"  a span takes {cost * 1e6:.0f} µs, {cost / each * 100:.2f} % of its step")
+    print(f"  the sending thread {others / mine * 100:.2f} % beside it")
     looptrace.shutdown(0.1)
 
 
