@@ -42,16 +42,20 @@ type flatCall struct {
 }
 
 func (f *flattened) reset() {
-	f.input, f.output, f.tools = clearEntries(f.input), clearEntries(f.output), clearEntries(f.tools)
-	f.functions, f.documents = clearEntries(f.functions), clearEntries(f.documents)
+	f.input, f.output, f.tools = f.input[:0], f.output[:0], f.tools[:0]
+	f.functions, f.documents = f.functions[:0], f.documents[:0]
 	f.parts, f.calls = f.parts[:0], f.calls[:0]
 	f.lossy, f.inputLossy, f.outputLossy = false, false, false
 }
 
-// clearEntries lets go of the values, which belong to a batch.
-func clearEntries(list []entry) []entry {
-	clear(list)
-	return list[:0]
+// release lets go of the values of a batch.
+func (f *flattened) release() {
+	for _, list := range [...][]entry{f.input, f.output, f.tools, f.functions, f.documents} {
+		clear(list[:cap(list)])
+	}
+	clear(f.parts[:cap(f.parts)])
+	clear(f.calls[:cap(f.calls)])
+	f.reset()
 }
 
 // add takes an attribute whose key has an index.

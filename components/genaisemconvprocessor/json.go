@@ -1,6 +1,7 @@
 package genaisemconvprocessor
 
 import (
+	"encoding/binary"
 	"math"
 	"strings"
 	"unicode/utf8"
@@ -216,9 +217,9 @@ func plainPrefix(s string) int {
 		highs = 0x8080808080808080
 	)
 	i := 0
-	for ; i+8 <= len(s); i += 8 {
-		w := uint64(s[i]) | uint64(s[i+1])<<8 | uint64(s[i+2])<<16 | uint64(s[i+3])<<24 |
-			uint64(s[i+4])<<32 | uint64(s[i+5])<<40 | uint64(s[i+6])<<48 | uint64(s[i+7])<<56
+	bytes := unsafe.Slice(unsafe.StringData(s), len(s)) //nolint:gosec // it is only read
+	for ; i+8 <= len(bytes); i += 8 {
+		w := binary.LittleEndian.Uint64(bytes[i:])
 		quote, slash := w^(ones*'"'), w^(ones*'\\')
 		// The high bit of each byte that is below space, a quote, a backslash or not ASCII.
 		special := ((w - ones*' ') | (quote - ones) | (slash - ones) | w) & highs

@@ -48,7 +48,7 @@ func (m *Mapper) Map(td ptrace.Traces) (counts Counts) {
 			}
 		}
 	}
-	x.reset(ptrace.NewSpan(), nil, pcommon.NewMap(), 0)
+	x.release()
 	return counts
 }
 

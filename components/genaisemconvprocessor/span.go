@@ -50,9 +50,7 @@ type span struct {
 	// exclusive is true where a dialect says that input tokens come without the cached ones.
 	exclusive bool
 	best      [targetCount]candidate
-	// own tells which targets' own attributes the span came with.
-	own  [targetCount]bool
-	flat flattened
+	flat      flattened
 	// buf is where JSON is put together.
 	buf []byte
 	// trace is told what each target was filled from, where somebody asked.
@@ -60,9 +58,19 @@ type span struct {
 }
 
 func (x *span) reset(s ptrace.Span, scope *scopeInfo, resource pcommon.Map, found dialectSet) {
-	flat, buf, trace := x.flat, x.buf, x.trace
-	flat.reset()
-	*x = span{Span: s, attrs: s.Attributes(), scope: scope, resource: resource, found: found, flat: flat, buf: buf[:0], trace: trace}
+	x.Span, x.attrs, x.scope, x.resource, x.found = s, s.Attributes(), scope, resource, found
+	x.kind, x.fromLog, x.exclusive = "", false, false
+	for to := range x.best {
+		x.best[to].kind = none
+	}
+	x.flat.reset()
+	x.buf = x.buf[:0]
+}
+
+// release lets go of the values of a batch.
+func (x *span) release() {
+	x.flat.release()
+	*x = span{flat: x.flat, buf: x.buf[:0]}
 }
 
 // gather reads every attribute once and keeps the best candidate of each target.
@@ -75,9 +83,6 @@ func (x *span) gather(uses map[string][]use) {
 		for _, u := range uses[key] {
 			if u.dialect != own && !apply.has(u.dialect) {
 				continue
-			}
-			if u.dialect == own {
-				x.own[u.to] = true
 			}
 			if best := &x.best[u.to]; (best.kind == none || u.rank < best.rank) && usable(value, u.as) {
 				*best = candidate{value: value, source: key, as: u.as, kind: fromAttribute, rank: u.rank}
