@@ -279,12 +279,11 @@ func TestRepriceAfterAKill(t *testing.T) {
 	}}))
 	require.Nil(t, s.run(t, ids[0]).CostUSD)
 
-	// And one that is ended wherever it stands.
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
-	defer cancel()
-	_, err := Reprice(ctx, s.conn, s.writer, Options{From: noon.Add(-time.Hour), To: noon.Add(time.Hour)})
-	if err != nil {
-		require.Error(t, ctx.Err(), err.Error())
+	// And some that are ended wherever they stand, each with its own error.
+	for _, after := range []time.Duration{10, 30, 90} {
+		ctx, cancel := context.WithTimeout(t.Context(), after*time.Millisecond)
+		_, _ = Reprice(ctx, s.conn, s.writer, Options{From: noon.Add(-time.Hour), To: noon.Add(time.Hour)})
+		cancel()
 	}
 	s.reprice(t, Options{})
 	for _, id := range ids {
