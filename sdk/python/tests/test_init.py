@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 from collections.abc import Callable
@@ -154,6 +155,7 @@ def test_sampling(program: Any, receiver: Receiver, rate: str, least: int, most:
     assert len(receiver.spans) == 2 * len(traces)
 
 
+@pytest.mark.skipif(importlib.util.find_spec("langchain_core") is None, reason="LangChain is not installed")
 def test_what_is_not_instrumented_says_why(program: Any) -> None:
     source = (
         "import looptrace, json\n"
