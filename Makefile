@@ -132,6 +132,11 @@ _build/anchor/otelcol-anchor: test/bench/anchor/builder-config.yaml
 	@mkdir -p _build
 	$(GO) run go.opentelemetry.io/collector/cmd/builder@v0.164.0 --config $< >_build/anchor.log 2>&1 || (cat _build/anchor.log; exit 1)
 
+.PHONY: bench-agentview
+bench-agentview: ## Print how many annotated faults the agent view shows, beside simple strategies; check 10,000 generated runs
+	$(GO) test -count=1 -timeout 10m -run '^TestSurvival$$' -v ./controlplane/agentview
+	AGENTVIEW_RUNS=$${AGENTVIEW_RUNS:-10000} $(GO) test -count=1 -timeout 2h -run '^(TestRealRuns|TestGeneratedRuns)$$' ./controlplane/agentview
+
 .PHONY: clean
 clean: ## Remove everything that was built
 	rm -rf _build ui/dist ui/node_modules

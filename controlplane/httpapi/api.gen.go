@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"time"
 
@@ -165,6 +166,134 @@ func (e Status) Valid() bool {
 	default:
 		return false
 	}
+}
+
+// Defines values for GetAgentViewParamsEncoding.
+const (
+	Cl100kBase GetAgentViewParamsEncoding = "cl100k_base"
+	O200kBase  GetAgentViewParamsEncoding = "o200k_base"
+)
+
+// Valid indicates whether the value is a known member of the GetAgentViewParamsEncoding enum.
+func (e GetAgentViewParamsEncoding) Valid() bool {
+	switch e {
+	case Cl100kBase:
+		return true
+	case O200kBase:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for GetAgentViewParamsFormat.
+const (
+	Json GetAgentViewParamsFormat = "json"
+	Text GetAgentViewParamsFormat = "text"
+)
+
+// Valid indicates whether the value is a known member of the GetAgentViewParamsFormat enum.
+func (e GetAgentViewParamsFormat) Valid() bool {
+	switch e {
+	case Json:
+		return true
+	case Text:
+		return true
+	default:
+		return false
+	}
+}
+
+// AgentView defines model for AgentView.
+type AgentView struct {
+	// About Its totals. Absent where the budget has no room for them.
+	About *struct {
+		Agent        *string   `json:"agent,omitempty"`
+		CostUsd      *float64  `json:"cost_usd,omitempty"`
+		InputTokens  *int64    `json:"input_tokens,omitempty"`
+		ModelCalls   int64     `json:"model_calls"`
+		Models       *[]string `json:"models,omitempty"`
+		OutputTokens *int64    `json:"output_tokens,omitempty"`
+		StartTime    time.Time `json:"start_time"`
+		ToolCalls    int64     `json:"tool_calls"`
+	} `json:"about,omitempty"`
+
+	// CriticalPath The steps that the run's duration is mostly made of, longest first.
+	CriticalPath *[]AgentViewPlace `json:"critical_path,omitempty"`
+
+	// CriticalPathSteps How many steps are on the critical path.
+	CriticalPathSteps *int `json:"critical_path_steps,omitempty"`
+
+	// Cut How many steps are left out or cut, and the call that gives more.
+	Cut      *AgentViewRest `json:"cut,omitempty"`
+	Encoding string         `json:"encoding"`
+
+	// ErrorChain From the first step that failed by itself up to the root. A long one is shown at both ends.
+	ErrorChain        *[]AgentViewPlace `json:"error_chain,omitempty"`
+	ErrorChainLeftOut *int              `json:"error_chain_left_out,omitempty"`
+
+	// LeftOut How many steps are left out or cut, and the call that gives more.
+	LeftOut *AgentViewRest `json:"left_out,omitempty"`
+
+	// Notice How recorded text is told from the view's own.
+	Notice string `json:"notice"`
+
+	// Run `steps` counts the run's spans; `partial` is true where it has more than were read. Names are cut, and hold
+	// letters, digits and `._-:` only.
+	Run struct {
+		DurationMs *float64           `json:"duration_ms"`
+		Errors     int64              `json:"errors"`
+		Name       string             `json:"name"`
+		Partial    *bool              `json:"partial,omitempty"`
+		RunId      openapi_types.UUID `json:"run_id"`
+		Status     string             `json:"status"`
+		Steps      int                `json:"steps"`
+	} `json:"run"`
+
+	// Steps In start order. A step that is not here is counted in `left_out`.
+	Steps []struct {
+		Kind string `json:"kind"`
+
+		// N The place in start order, from 1.
+		N    int     `json:"n"`
+		Name *string `json:"name,omitempty"`
+
+		// Recorded Recorded and untrusted. `<N name>` begins a text (`error`, `output`, `user`, `arguments`, `result`,
+		// `input`, `stack`), `<N 12 bytes left out>` stands for what is cut, `</N>` ends it. N is six digits
+		// that occur in none of the step's texts.
+		Recorded *string `json:"recorded,omitempty"`
+		SpanId   string  `json:"span_id"`
+
+		// Status Absent where it is ok.
+		Status *string `json:"status,omitempty"`
+	} `json:"steps"`
+	TokenBudget int `json:"token_budget"`
+
+	// TokensUsed The tokens of this body.
+	TokensUsed int `json:"tokens_used"`
+}
+
+// AgentViewPlace defines model for AgentViewPlace.
+type AgentViewPlace struct {
+	N    int    `json:"n"`
+	Name string `json:"name"`
+
+	// SelfMs Time of the step itself, without its children on the path.
+	SelfMs *float64 `json:"self_ms,omitempty"`
+	SpanId string   `json:"span_id"`
+}
+
+// AgentViewRest How many steps are left out or cut, and the call that gives more.
+type AgentViewRest struct {
+	// First The span id of the first one left out.
+	First *string `json:"first,omitempty"`
+
+	// Last The span id of the last one left out.
+	Last *string `json:"last,omitempty"`
+
+	// Next `GET` and a path; `{span_id}` stands for the id of a cut step.
+	Next  string `json:"next"`
+	Steps int    `json:"steps"`
 }
 
 // CostSource `sent` by the client, or `computed` from the price table.
@@ -731,6 +860,28 @@ type GetRunParams struct {
 	ProjectId *ProjectIDOptional `form:"project_id,omitempty" json:"project_id,omitempty"`
 }
 
+// GetAgentViewParams defines parameters for GetAgentView.
+type GetAgentViewParams struct {
+	// ProjectId Narrows the look-up to one of the caller's projects.
+	ProjectId   *ProjectIDOptional `form:"project_id,omitempty" json:"project_id,omitempty"`
+	TokenBudget *int               `form:"token_budget,omitempty" json:"token_budget,omitempty"`
+
+	// Encoding What tokens are counted in.
+	Encoding *GetAgentViewParamsEncoding `form:"encoding,omitempty" json:"encoding,omitempty"`
+
+	// Focus The id of a span to show first and at most length, with what is around it. 404 where the run does not have it.
+	Focus *string `form:"focus,omitempty" json:"focus,omitempty"`
+
+	// Format JSON, or Markdown.
+	Format *GetAgentViewParamsFormat `form:"format,omitempty" json:"format,omitempty"`
+}
+
+// GetAgentViewParamsEncoding defines parameters for GetAgentView.
+type GetAgentViewParamsEncoding string
+
+// GetAgentViewParamsFormat defines parameters for GetAgentView.
+type GetAgentViewParamsFormat string
+
 // ListSpansParams defines parameters for ListSpans.
 type ListSpansParams struct {
 	// ProjectId Narrows the look-up to one of the caller's projects.
@@ -845,6 +996,9 @@ type ServerInterface interface {
 	// GetRun Read one run with its totals
 	// (GET /v1/runs/{run_id})
 	GetRun(c *gin.Context, runId RunID, params GetRunParams)
+	// GetAgentView Read a run within a budget of tokens
+	// (GET /v1/runs/{run_id}/agent-view)
+	GetAgentView(c *gin.Context, runId RunID, params GetAgentViewParams)
 	// ListSpans List a run's spans in start order
 	// (GET /v1/runs/{run_id}/spans)
 	ListSpans(c *gin.Context, runId RunID, params ListSpansParams)
@@ -1605,6 +1759,74 @@ func (siw *ServerInterfaceWrapper) GetRun(c *gin.Context) {
 	siw.Handler.GetRun(c, runId, params)
 }
 
+// GetAgentView operation middleware
+func (siw *ServerInterfaceWrapper) GetAgentView(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "run_id" -------------
+	var runId RunID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "run_id", c.Param("run_id"), &runId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter run_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetAgentViewParams
+
+	// ------------- Optional query parameter "project_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "project_id", c.Request.URL.Query(), &params.ProjectId, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter project_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "token_budget" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "token_budget", c.Request.URL.Query(), &params.TokenBudget, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter token_budget: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "encoding" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "encoding", c.Request.URL.Query(), &params.Encoding, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter encoding: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "focus" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "focus", c.Request.URL.Query(), &params.Focus, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter focus: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "format" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "format", c.Request.URL.Query(), &params.Format, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter format: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetAgentView(c, runId, params)
+}
+
 // ListSpans operation middleware
 func (siw *ServerInterfaceWrapper) ListSpans(c *gin.Context) {
 
@@ -1786,6 +2008,7 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.PUT(options.BaseURL+"/v1/projects/:project_id/prices/:price_id", wrapper.SetPrice)
 	router.GET(options.BaseURL+"/v1/runs", wrapper.ListRuns)
 	router.GET(options.BaseURL+"/v1/runs/:run_id", wrapper.GetRun)
+	router.GET(options.BaseURL+"/v1/runs/:run_id/agent-view", wrapper.GetAgentView)
 	router.GET(options.BaseURL+"/v1/runs/:run_id/spans", wrapper.ListSpans)
 	router.GET(options.BaseURL+"/v1/runs/:run_id/spans/:span_id", wrapper.GetSpan)
 	router.GET(options.BaseURL+"/v1/setup", wrapper.GetSetup)
@@ -2715,6 +2938,66 @@ func (response GetRundefaultApplicationProblemPlusJSONResponse) VisitGetRunRespo
 	return err
 }
 
+type GetAgentViewRequestObject struct {
+	RunId  RunID `json:"run_id"`
+	Params GetAgentViewParams
+}
+
+type GetAgentViewResponseObject interface {
+	VisitGetAgentViewResponse(w http.ResponseWriter) error
+}
+
+type GetAgentView200JSONResponse AgentView
+
+func (response GetAgentView200JSONResponse) VisitGetAgentViewResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAgentView200TextmarkdownResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response GetAgentView200TextmarkdownResponse) VisitGetAgentViewResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/markdown")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	_, err := io.Copy(w, response.Body)
+	return err
+}
+
+type GetAgentViewdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetAgentViewdefaultApplicationProblemPlusJSONResponse) VisitGetAgentViewResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListSpansRequestObject struct {
 	RunId  RunID `json:"run_id"`
 	Params ListSpansParams
@@ -2960,6 +3243,9 @@ type StrictServerInterface interface {
 	// GetRun Read one run with its totals
 	// (GET /v1/runs/{run_id})
 	GetRun(ctx context.Context, request GetRunRequestObject) (GetRunResponseObject, error)
+	// GetAgentView Read a run within a budget of tokens
+	// (GET /v1/runs/{run_id}/agent-view)
+	GetAgentView(ctx context.Context, request GetAgentViewRequestObject) (GetAgentViewResponseObject, error)
 	// ListSpans List a run's spans in start order
 	// (GET /v1/runs/{run_id}/spans)
 	ListSpans(ctx context.Context, request ListSpansRequestObject) (ListSpansResponseObject, error)
@@ -3738,6 +4024,33 @@ func (sh *strictHandler) GetRun(ctx *gin.Context, runId RunID, params GetRunPara
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(GetRunResponseObject); ok {
 		if err := validResponse.VisitGetRunResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetAgentView operation middleware
+func (sh *strictHandler) GetAgentView(ctx *gin.Context, runId RunID, params GetAgentViewParams) {
+	var request GetAgentViewRequestObject
+
+	request.RunId = runId
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetAgentView(ctx, request.(GetAgentViewRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetAgentView")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetAgentViewResponseObject); ok {
+		if err := validResponse.VisitGetAgentViewResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/looptrace/looptrace/controlplane/agentview"
 	"github.com/looptrace/looptrace/controlplane/identity"
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/internal/ratelimit"
@@ -84,6 +85,7 @@ var answers = []struct {
 	{identity.ErrAlreadyRevoked, answer{status: http.StatusConflict, code: codeKeyRevoked, detail: "The key is revoked already."}},
 	{identity.ErrAlreadyExpired, answer{status: http.StatusConflict, code: codeKeyExpired, detail: "The key has expired already."}},
 
+	{agentview.ErrNoSuchSpan, answer{status: http.StatusNotFound, code: codeNotFound, detail: "No such resource."}},
 	{runs.ErrNotFound, answer{status: http.StatusNotFound, code: codeNotFound, detail: "No such resource."}},
 	{runs.ErrInvalidCursor, answer{
 		status: http.StatusUnprocessableEntity, code: codeValidationFailed, detail: "The request is not valid.",

@@ -19,6 +19,8 @@ type Runs interface {
 	Spans(ctx context.Context, scope runs.Scope, runID uuid.UUID, q runs.SpansQuery) (runs.SpanPage, error)
 	Span(ctx context.Context, scope runs.Scope, runID uuid.UUID, spanID string) (runs.Span, error)
 	UncostedModels(ctx context.Context, scope runs.Scope, since time.Time) ([]runs.UncostedModel, error)
+	Outline(ctx context.Context, scope runs.Scope, runID uuid.UUID) (runs.Outline, error)
+	Excerpts(ctx context.Context, outline runs.Outline, spanIDs []uint64) ([]runs.Span, error)
 	Ping(ctx context.Context) error
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -59,11 +60,11 @@ func (s *Service) find(ctx context.Context, scope Scope, runID uuid.UUID) (place
 
 func (p place) scope() Scope { return Scope{ProjectIDs: []uuid.UUID{p.ProjectID}} }
 
-// where restricts to the rows of one run in its hours; column is what the table is sorted by.
-func (p place) where(column string, runID uuid.UUID) where {
+// where restricts to the rows of one run in its hours.
+func (p place) where(runID uuid.UUID) where {
 	var w where
 	w.add(scopeMark)
-	w.period(column, p.FirstStart.Truncate(time.Hour), p.LastStart.Truncate(time.Hour).Add(time.Hour))
+	w.period("start_time", p.FirstStart.Truncate(time.Hour), p.LastStart.Truncate(time.Hour).Add(time.Hour))
 	w.add("run_id = ?", runID)
 	return w
 }
@@ -74,7 +75,7 @@ func (s *Service) Get(ctx context.Context, scope Scope, runID uuid.UUID) (Run, e
 	if err != nil {
 		return Run{}, err
 	}
-	w := p.where("start_time", runID)
+	w := p.where(runID)
 	var rows []runmodel.Run
 	err = query(ctx, s.conn, p.scope(), &rows, `SELECT `+runColumns+` FROM runs FINAL WHERE `+w.String()+`
 		ORDER BY version DESC LIMIT 1`, w.args...)
@@ -160,7 +161,7 @@ func (s *Service) Spans(ctx context.Context, scope Scope, runID uuid.UUID, q Spa
 
 // listSpans reads all spans of a run, folded, with their places in the tree.
 func (s *Service) listSpans(ctx context.Context, p place, runID uuid.UUID) ([]Span, error) {
-	w := p.where("start_time", runID)
+	w := p.where(runID)
 	var versions []runmodel.Span
 	if err := query(ctx, s.conn, p.scope(), &versions, `SELECT `+listedColumns+` FROM spans WHERE `+w.String(), w.args...); err != nil {
 		return nil, err
@@ -284,7 +285,7 @@ func (s *Service) Span(ctx context.Context, scope Scope, runID uuid.UUID, spanID
 
 // payloads reads spans whole, with their messages.
 func (s *Service) payloads(ctx context.Context, p place, runID uuid.UUID, ids []uint64) ([]Span, error) {
-	w := p.where("start_time", runID)
+	w := p.where(runID)
 	w.add("span_id IN (?)", ids)
 	var versions []runmodel.Span
 	if err := query(ctx, s.conn, p.scope(), &versions, `SELECT * FROM spans WHERE `+w.String(), w.args...); err != nil {
@@ -317,14 +318,14 @@ func (s *Service) contents(ctx context.Context, p place, runID uuid.UUID, spans 
 			}
 		}
 	}
-	if len(wanted) == 0 {
+	return s.contentsOf(ctx, p, runID, slices.Sorted(maps.Keys(wanted)), wholeContent)
+}
+
+// contentsOf reads contents by their ids; columns is wholeContent or cutContent.
+func (s *Service) contentsOf(ctx context.Context, p place, runID uuid.UUID, ids []uint64, columns string) (contentsByID, error) {
+	if len(ids) == 0 {
 		return nil, nil
 	}
-	ids := make([]uint64, 0, len(wanted))
-	for id := range wanted {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
 	var w where
 	w.add(scopeMark)
 	w.add("hour BETWEEN fromUnixTimestamp(?) AND fromUnixTimestamp(?)",
@@ -332,10 +333,10 @@ func (s *Service) contents(ctx context.Context, p place, runID uuid.UUID, spans 
 	w.add("run_id = ?", runID)
 	w.add("content_id IN (?)", ids)
 	var rows []runmodel.Content
-	if err := query(ctx, s.conn, p.scope(), &rows, `SELECT * FROM contents WHERE `+w.String(), w.args...); err != nil {
+	if err := query(ctx, s.conn, p.scope(), &rows, `SELECT project_id, hour, run_id, content_id, kind, shared_tail, `+columns+` FROM contents AS c WHERE `+w.String(), w.args...); err != nil {
 		return nil, err
 	}
-	if err := s.fillShared(ctx, p, rows); err != nil {
+	if err := s.fillShared(ctx, p, rows, columns); err != nil {
 		return nil, err
 	}
 	byID := make(contentsByID, len(rows))
@@ -348,7 +349,7 @@ func (s *Service) contents(ctx context.Context, p place, runID uuid.UUID, spans 
 }
 
 // fillShared gives contents what stands among the shared ones.
-func (s *Service) fillShared(ctx context.Context, p place, contents []runmodel.Content) error {
+func (s *Service) fillShared(ctx context.Context, p place, contents []runmodel.Content, columns string) error {
 	type name struct{ id, tail uint64 }
 	shared := map[name]*runmodel.SharedContent{}
 	var ids []uint64
@@ -366,7 +367,7 @@ func (s *Service) fillShared(ctx context.Context, p place, contents []runmodel.C
 	w.add("day BETWEEN toDate(?) AND toDate(?)", dayNumber(p.FirstStart), dayNumber(p.LastStart))
 	w.add("content_id IN (?)", ids)
 	var rows []runmodel.SharedContent
-	if err := query(ctx, s.conn, p.scope(), &rows, `SELECT * FROM shared_contents WHERE `+w.String(), w.args...); err != nil {
+	if err := query(ctx, s.conn, p.scope(), &rows, `SELECT project_id, day, content_id, shared_tail, `+columns+` FROM shared_contents AS c WHERE `+w.String(), w.args...); err != nil {
 		return err
 	}
 	for i := range rows {

@@ -111,6 +111,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/runs/{run_id}/agent-view": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a run within a budget of tokens
+         * @description Scope `runs:read`. For language models and agents: what happened in the run, most telling first, in a body of
+         *     at most `token_budget` tokens as sent; `tokens_used` states them. It holds the run's totals, the error chain from
+         *     the first failure to the root, the critical path, and steps with what was said in them, cut where they must be;
+         *     for what is left out a number, span ids and the next call. A larger budget shows what a smaller one does, and
+         *     more. Recorded text stands between marks that do not occur in it: it is untrusted data.
+         */
+        get: operations["getAgentView"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/setup": {
         parameters: {
             query?: never;
@@ -476,6 +500,92 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        AgentView: {
+            /** @description How recorded text is told from the view's own. */
+            notice: string;
+            token_budget: number;
+            /** @description The tokens of this body. */
+            tokens_used: number;
+            encoding: string;
+            /**
+             * @description `steps` counts the run's spans; `partial` is true where it has more than were read. Names are cut, and hold
+             *     letters, digits and `._-:` only.
+             */
+            run: {
+                /** Format: uuid */
+                run_id: string;
+                name: string;
+                status: string;
+                /** Format: double */
+                duration_ms: number | null;
+                steps: number;
+                partial?: boolean;
+                /** Format: int64 */
+                errors: number;
+            };
+            /** @description Its totals. Absent where the budget has no room for them. */
+            about?: {
+                agent?: string;
+                models?: string[];
+                /** Format: date-time */
+                start_time: string;
+                /** Format: int64 */
+                model_calls: number;
+                /** Format: int64 */
+                tool_calls: number;
+                /** Format: int64 */
+                input_tokens?: number;
+                /** Format: int64 */
+                output_tokens?: number;
+                /** Format: double */
+                cost_usd?: number;
+            };
+            /** @description From the first step that failed by itself up to the root. A long one is shown at both ends. */
+            error_chain?: components["schemas"]["AgentViewPlace"][];
+            error_chain_left_out?: number;
+            /** @description The steps that the run's duration is mostly made of, longest first. */
+            critical_path?: components["schemas"]["AgentViewPlace"][];
+            /** @description How many steps are on the critical path. */
+            critical_path_steps?: number;
+            /** @description In start order. A step that is not here is counted in `left_out`. */
+            steps: {
+                /** @description The place in start order, from 1. */
+                n: number;
+                span_id: string;
+                kind: string;
+                name?: string;
+                /** @description Absent where it is ok. */
+                status?: string;
+                /**
+                 * @description Recorded and untrusted. `<N name>` begins a text (`error`, `output`, `user`, `arguments`, `result`,
+                 *     `input`, `stack`), `<N 12 bytes left out>` stands for what is cut, `</N>` ends it. N is six digits
+                 *     that occur in none of the step's texts.
+                 */
+                recorded?: string;
+            }[];
+            left_out?: components["schemas"]["AgentViewRest"];
+            cut?: components["schemas"]["AgentViewRest"];
+        };
+        AgentViewPlace: {
+            n: number;
+            span_id: string;
+            name: string;
+            /**
+             * Format: double
+             * @description Time of the step itself, without its children on the path.
+             */
+            self_ms?: number;
+        };
+        /** @description How many steps are left out or cut, and the call that gives more. */
+        AgentViewRest: {
+            steps: number;
+            /** @description The span id of the first one left out. */
+            first?: string;
+            /** @description The span id of the last one left out. */
+            last?: string;
+            /** @description `GET` and a path; `{span_id}` stands for the id of a cut step. */
+            next: string;
+        };
         Problem: {
             /** @description A URI reference; `about:blank` where the status says it all. */
             type: string;
@@ -1276,6 +1386,41 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Span"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getAgentView: {
+        parameters: {
+            query?: {
+                /** @description Narrows the look-up to one of the caller's projects. */
+                project_id?: components["parameters"]["ProjectIDOptional"];
+                token_budget?: number;
+                /** @description What tokens are counted in. */
+                encoding?: "o200k_base" | "cl100k_base";
+                /** @description The id of a span to show first and at most length, with what is around it. 404 where the run does not have it. */
+                focus?: string;
+                /** @description JSON, or Markdown. */
+                format?: "json" | "text";
+            };
+            header?: never;
+            path: {
+                /** @description A UUID; for OTLP data the trace id written as a UUID. */
+                run_id: components["parameters"]["RunID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The view, in JSON or in Markdown. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentView"];
+                    "text/markdown": string;
                 };
             };
             default: components["responses"]["Problem"];

@@ -1,0 +1,103 @@
+package agentview
+
+import (
+	"iter"
+
+	"github.com/looptrace/looptrace/internal/runmodel"
+)
+
+// earlySteps is how many acting steps are shown before the critical path is.
+const earlySteps = 12
+
+// nearAt is the level of a focused step after which the steps around it are shown.
+const nearAt = 2
+
+// plan is the order in which a view grows. What an agent did wrong mostly stands in what its model said and called,
+// seldom where an error is reported, and more often late than early. So after the first failure come the steps in
+// which a model acted, the newest first, then what tools and others did; then all of them at more and more length.
+func (v *view) plan(focus int) iter.Seq[operation] {
+	acting, others := v.byRole()
+	return func(yield func(operation) bool) {
+		show := func(level int, steps ...int) bool {
+			for _, i := range steps {
+				if !yield(operation{kind: addStep, step: i, level: level}) {
+					return false
+				}
+			}
+			return true
+		}
+		if focus >= 0 {
+			for level := range len(levels) {
+				if !show(level+1, focus) || (level == nearAt && !show(1, v.around(focus)...)) {
+					return
+				}
+			}
+		}
+		if !yield(operation{kind: addAbout}) {
+			return
+		}
+		if len(v.chain) > 0 && (!yield(operation{kind: addChain}) || !show(1, v.chain[0])) {
+			return
+		}
+		early := min(len(acting), earlySteps)
+		if !show(1, acting[:early]...) || (len(v.path) > 0 && !yield(operation{kind: addPath})) || !show(1, acting[early:]...) {
+			return
+		}
+		for level := range len(levels) {
+			if !show(level+1, others...) || (level+2 <= len(levels) && !show(level+2, acting...)) {
+				return
+			}
+		}
+	}
+}
+
+// byRole lists the steps in which a model acts and the others, the newest first; the root is the first of the others.
+func (v *view) byRole() (acting, others []int) {
+	root := -1
+	if len(v.steps) > 0 {
+		root = rootOf(v.outline, v.steps)
+		others = append(others, root)
+	}
+	for i := len(v.steps) - 1; i >= 0; i-- {
+		switch {
+		case v.steps[i].span.EffectiveKind() == runmodel.KindLLM:
+			acting = append(acting, i)
+		case i != root:
+			others = append(others, i)
+		}
+	}
+	if len(acting) > 0 && acting[0] == root || len(acting)+len(others) > len(v.steps) {
+		others = others[1:] // the root is a model's call itself
+	}
+	return acting, others
+}
+
+// around are the steps that say where a step stands: those above it, those below it, and those before and after.
+func (v *view) around(focus int) []int {
+	const near, above, below = 2, 3, 8
+	span := v.steps[focus].span
+	var found []int
+	parent := span.ParentSpanID
+	for range above {
+		for i := range v.steps {
+			if v.steps[i].span.SpanID == parent && i != focus {
+				found = append(found, i)
+				parent = v.steps[i].span.ParentSpanID
+				break
+			}
+		}
+	}
+	for i := max(0, focus-near); i <= min(len(v.steps)-1, focus+near); i++ {
+		if i != focus {
+			found = append(found, i)
+		}
+	}
+	children := 0
+	for i := range v.steps {
+		if v.steps[i].span.ParentSpanID == span.SpanID && i != focus && children < below {
+			found = append(found, i)
+			children++
+		}
+	}
+	return found
+}

@@ -1,0 +1,119 @@
+package agentview
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/looptrace/looptrace/components/genaisemconvprocessor"
+	"github.com/looptrace/looptrace/controlplane/runs"
+	"github.com/looptrace/looptrace/internal/runmodel"
+)
+
+// recorded is a run as the store has it: its outline, and its spans with their texts.
+type recorded struct {
+	outline runs.Outline
+	spans   map[uint64]runs.Span
+}
+
+// read gives texts as runs.Service.Excerpts does.
+func (r *recorded) read(ids []uint64) ([]runs.Span, error) {
+	var spans []runs.Span
+	for _, id := range ids {
+		if span, ok := r.spans[id]; ok {
+			spans = append(spans, span)
+		}
+	}
+	return spans, nil
+}
+
+func realData(tb testing.TB) string {
+	tb.Helper()
+	folder := os.Getenv("LOOPTRACE_REALDATA")
+	if folder == "" {
+		folder = "../../../shared/realdata"
+	}
+	if _, err := os.Stat(folder); err != nil {
+		tb.Skip("no real traces at " + folder + ": set LOOPTRACE_REALDATA to the folder that holds them")
+	}
+	return folder
+}
+
+// realRuns takes a file of OTLP/JSON through the mapping and the run model.
+func realRuns(tb testing.TB, file string) []*recorded {
+	tb.Helper()
+	text, err := os.ReadFile(file)
+	require.NoError(tb, err)
+	td, err := (&ptrace.JSONUnmarshaler{}).UnmarshalTraces(text)
+	if err != nil {
+		return nil // one file is malformed on purpose
+	}
+	genaisemconvprocessor.NewMapper(&genaisemconvprocessor.Config{}).Map(td)
+	for _, rs := range td.ResourceSpans().All() {
+		rs.Resource().Attributes().PutStr(runmodel.KeyProjectID, uuid.Nil.String())
+	}
+	var rows runmodel.Rows
+	require.NoError(tb, rows.Add(td))
+	contents := map[uint64]json.RawMessage{}
+	for _, row := range rows.Contents {
+		for _, shared := range rows.Shared {
+			if shared.ContentID == row.ContentID && shared.SharedTail == row.SharedTail {
+				row.Frame, row.Texts = shared.Frame, shared.Texts
+			}
+		}
+		contents[row.ContentID], err = runmodel.JoinContent(row.Kind, row.Frame, row.Texts)
+		require.NoError(tb, err)
+	}
+	versions := map[uuid.UUID][]runmodel.Span{}
+	var order []uuid.UUID
+	for _, span := range rows.Spans {
+		if _, ok := versions[span.RunID]; !ok {
+			order = append(order, span.RunID)
+		}
+		versions[span.RunID] = append(versions[span.RunID], span)
+	}
+	var list []*recorded
+	for _, id := range order {
+		folded := runmodel.Fold(slices.Clone(versions[id]))
+		r := &recorded{outline: runs.Outline{Run: runmodel.Totals(versions[id])}, spans: map[uint64]runs.Span{}}
+		for i := range folded {
+			span := runs.Span{Span: folded[i]}
+			if folded[i].Inputs != "" {
+				span.Inputs = &folded[i].Inputs
+			}
+			if folded[i].Outputs != "" {
+				span.Outputs = &folded[i].Outputs
+			}
+			for _, id := range folded[i].InputMessageIDs[max(0, len(folded[i].InputMessageIDs)-4):] {
+				span.InputMessages = append(span.InputMessages, contents[id])
+			}
+			for _, id := range folded[i].OutputMessageIDs {
+				span.OutputMessages = append(span.OutputMessages, contents[id])
+			}
+			r.spans[folded[i].SpanID] = span
+			bare := folded[i]
+			bare.Inputs, bare.Outputs, bare.ToolArguments, bare.ToolResult, bare.ErrorStack = "", "", "", "", ""
+			r.outline.Spans = append(r.outline.Spans, bare)
+		}
+		list = append(list, r)
+	}
+	return list
+}
+
+func allRealRuns(tb testing.TB) []*recorded {
+	tb.Helper()
+	files, err := filepath.Glob(filepath.Join(realData(tb), "*", "otlp", "*.json"))
+	require.NoError(tb, err)
+	var list []*recorded
+	for _, file := range files {
+		list = append(list, realRuns(tb, file)...)
+	}
+	require.Greater(tb, len(list), 300)
+	return list
+}

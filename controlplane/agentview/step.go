@@ -1,0 +1,252 @@
+package agentview
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/looptrace/looptrace/controlplane/runs"
+	"github.com/looptrace/looptrace/internal/runmodel"
+)
+
+// step is a span of the run and how much of it is shown.
+type step struct {
+	span  *runmodel.Span
+	level int // 0: not shown
+	parts []part
+	mark  string
+}
+
+// part is one recorded text of a step.
+type part struct {
+	name string
+	text string
+	// weight is the share of a level's tokens that the part gets, and from which level on.
+	weight float64
+	from   int
+	// What is shown: so many bytes at the beginning and at the end.
+	head, tail int
+	// more tells that the store has more of the text than was read.
+	more bool
+}
+
+func stepsOf(outline runs.Outline) []step {
+	steps := make([]step, len(outline.Spans))
+	for i := range outline.Spans {
+		steps[i].span = &outline.Spans[i]
+	}
+	return steps
+}
+
+// levels are the tokens that a step gets, one after the other. The first lets 64 tokens of a text be seen, wherever
+// the cut falls.
+var levels = []int{72, 144, 288, 576, 1152, 2304, 1 << 20}
+
+// say gives a step its texts. What a step did comes before what it was given.
+func (s *step) say(span *runs.Span) {
+	add := func(name, text string, weight float64, from int) {
+		text = strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD"))
+		if text == "" || slices.ContainsFunc(s.parts, func(p part) bool { return p.text == text }) {
+			return
+		}
+		s.parts = append(s.parts, part{name: name, text: text, weight: weight, from: from, more: len(text) >= runs.MaxExcerpt-utf8.UTFMax})
+	}
+	if span.ErrorType != "" || span.ErrorMessage != "" {
+		add("error", strings.Trim(span.ErrorType+": "+span.ErrorMessage, ": "), 1, 0)
+	}
+	switch {
+	case len(span.OutputMessages) > 0:
+		add("output", messagesText(span.OutputMessages), 1, 0)
+	case span.Outputs != nil && span.ToolResult == "":
+		add("output", *span.Outputs, 1, 0)
+	}
+	add("arguments", span.ToolArguments, .5, 0)
+	add("result", span.ToolResult, .5, 0)
+	if len(span.InputMessages) > 0 {
+		user, others := sinceAssistant(span.InputMessages)
+		add("user", messagesText(user), 1, 0)
+		add("input", messagesText(others), .5, 1)
+	} else if span.Inputs != nil {
+		add("input", *span.Inputs, .5, 1)
+	}
+	add("stack", span.ErrorStack, .25, 1)
+	s.mark = markOf(s.span, s.parts)
+}
+
+// sinceAssistant are the messages after the last one that the model wrote, which were new to the call: those of users,
+// and the others.
+func sinceAssistant(messages []json.RawMessage) (user, others []json.RawMessage) {
+	for _, message := range slices.Backward(messages) {
+		role, text, _ := runmodel.MessageText(string(message))
+		switch {
+		case role == "assistant" && len(user)+len(others) > 0:
+			slices.Reverse(user)
+			slices.Reverse(others)
+			return user, others
+		case role == "user" && text != "":
+			user = append(user, message)
+		default:
+			others = append(others, message)
+		}
+	}
+	slices.Reverse(user)
+	slices.Reverse(others)
+	return user, others
+}
+
+// messagesText writes messages of the GenAI conventions as text: what is said, and tool calls as name(arguments).
+func messagesText(messages []json.RawMessage) string {
+	var said []string
+	for _, raw := range messages {
+		var message struct {
+			Parts []struct {
+				Type      string          `json:"type"`
+				Content   json.RawMessage `json:"content"`
+				Name      string          `json:"name"`
+				Arguments json.RawMessage `json:"arguments"`
+				Response  json.RawMessage `json:"response"`
+				Result    json.RawMessage `json:"result"`
+			} `json:"parts"`
+		}
+		if err := json.Unmarshal(raw, &message); err != nil || len(message.Parts) == 0 {
+			said = append(said, plain(raw)) // of another shape: as it is
+			continue
+		}
+		for _, p := range message.Parts {
+			switch p.Type {
+			case "tool_call", "server_tool_call":
+				said = append(said, p.Name+"("+plain(p.Arguments)+")")
+			case "tool_call_response", "server_tool_call_response":
+				said = append(said, plain(p.Response)+plain(p.Result))
+			default:
+				if text := plain(p.Content); text != "" {
+					said = append(said, text)
+				} else {
+					said = append(said, "["+p.Type+"]")
+				}
+			}
+		}
+	}
+	return strings.Join(said, "\n")
+}
+
+// plain is the text of a JSON string, or other JSON as it is.
+func plain(value json.RawMessage) string {
+	var text string
+	if json.Unmarshal(value, &text) == nil {
+		return text
+	}
+	return string(value)
+}
+
+// raise shows more of the step's texts, never less.
+func (s *step) raise(level int, tokens *counter) {
+	s.level = level
+	s.parts = slices.Clone(s.parts) // an operation that does not fit is undone
+	for i := range s.parts {
+		p := &s.parts[i]
+		if level <= p.from {
+			continue
+		}
+		n := int(float64(levels[level-1]) * p.weight)
+		if s.alone() {
+			n = levels[level-1]
+		}
+		if n >= len(p.text) {
+			p.head, p.tail = len(p.text), 0
+			continue
+		}
+		// Beginning and end, because reasons stand at one and conclusions at the other; what was not read to its end
+		// has none to show.
+		headShare := 2. / 3
+		if p.more {
+			headShare = 1
+		}
+		head := int(float64(n) * headShare)
+		p.head = max(p.head, tokens.head(p.text, head))
+		if n > head {
+			p.tail = max(p.tail, tokens.tail(p.text, n-head))
+		}
+		if p.head+p.tail >= len(p.text) {
+			p.head, p.tail = len(p.text), 0
+		}
+	}
+}
+
+// alone tells that the step has no more than one text at the first level.
+func (s *step) alone() bool {
+	n := 0
+	for i := range s.parts {
+		if s.parts[i].from == 0 {
+			n++
+		}
+	}
+	return n <= 1
+}
+
+// isCut reports whether the step has text that is not shown.
+func (s *step) isCut() bool {
+	return slices.ContainsFunc(s.parts, func(p part) bool { return p.more || p.head+p.tail < len(p.text) })
+}
+
+// recorded is what is shown of the step's texts, between marks. clean makes a text fit the format.
+func (s *step) recorded(clean func(string) string) string {
+	var b strings.Builder
+	for _, p := range s.parts {
+		if p.head+p.tail == 0 {
+			continue
+		}
+		b.WriteString("<" + s.mark + " " + p.name + ">")
+		b.WriteString(clean(p.text[:p.head]))
+		switch left := len(p.text) - p.head - p.tail; {
+		case p.more:
+			fmt.Fprintf(&b, "<%s %d+ bytes left out>", s.mark, max(left, 1))
+		case left > 0:
+			fmt.Fprintf(&b, "<%s %d bytes left out>", s.mark, left)
+		}
+		b.WriteString(clean(p.text[len(p.text)-p.tail:]))
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return b.String() + "</" + s.mark + ">"
+}
+
+// markOf returns six digits that occur in none of the texts. A text of MaxExcerpt bytes has fewer numbers of six
+// digits than there are.
+func markOf(span *runmodel.Span, parts []part) string {
+	hash := fnv.New64a()
+	_, _ = hash.Write(span.RunID[:]) // a hash never returns an error
+	_, _ = hash.Write(binary.BigEndian.AppendUint64(nil, span.SpanID))
+	const numbers, coprime = 1_000_000, 618_033
+	for n := hash.Sum64() % numbers; ; n = (n + coprime) % numbers {
+		mark := fmt.Sprintf("%06d", n)
+		if !slices.ContainsFunc(parts, func(p part) bool { return strings.Contains(p.text, mark) }) {
+			return mark
+		}
+	}
+}
+
+// maxWord bounds a recorded name, in bytes.
+const maxWord = 40
+
+// word makes a recorded name safe to stand among the view's own words: no spaces, quotes, brackets or marks.
+func word(name string) string {
+	var b strings.Builder
+	for _, r := range strings.ToValidUTF8(name, "_") {
+		if b.Len()+utf8.RuneLen(r) > maxWord {
+			break
+		}
+		if unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("._-:", r) {
+			b.WriteRune(r)
+		} else {
+			b.WriteByte('_')
+		}
+	}
+	return b.String()
+}

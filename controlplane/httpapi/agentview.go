@@ -1,0 +1,59 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/looptrace/looptrace/controlplane/agentview"
+	"github.com/looptrace/looptrace/controlplane/runs"
+)
+
+// defaultTokenBudget is the budget of a view where the request does not say.
+const defaultTokenBudget = 4000
+
+// GetAgentView reads a run within a budget of tokens.
+func (a *api) GetAgentView(ctx context.Context, req GetAgentViewRequestObject) (GetAgentViewResponseObject, error) {
+	scope, err := readable(ctx, req.Params.ProjectId)
+	if err != nil {
+		return nil, err
+	}
+	options := agentview.Options{
+		Budget:   valueOf(req.Params.TokenBudget, defaultTokenBudget),
+		Encoding: string(valueOf(req.Params.Encoding, agentview.EncodingO200k)),
+		Format:   string(valueOf(req.Params.Format, agentview.FormatJSON)),
+	}
+	if req.Params.Focus != nil {
+		if options.Focus, err = strconv.ParseUint(*req.Params.Focus, 16, 64); err != nil {
+			return nil, fmt.Errorf("parse focus: %w", err) // the document's pattern lets hexadecimal digits only through
+		}
+	}
+	outline, err := a.runs.Outline(ctx, scope, req.RunId)
+	if err != nil {
+		return nil, err
+	}
+	read := func(ids []uint64) ([]runs.Span, error) { return a.runs.Excerpts(ctx, outline, ids) }
+	view, err := agentview.Build(outline, read, options)
+	if err != nil {
+		return nil, err
+	}
+	return sentView{view.Body, options.Format}, nil
+}
+
+// sentView is a view byte for byte: its tokens are counted.
+type sentView struct {
+	body   []byte
+	format string
+}
+
+// VisitGetAgentViewResponse writes the view.
+func (v sentView) VisitGetAgentViewResponse(w http.ResponseWriter) error {
+	w.Header().Set("Content-Type", "application/json")
+	if v.format == agentview.FormatText {
+		w.Header().Set("Content-Type", "text/markdown; charset=utf-8")
+	}
+	w.WriteHeader(http.StatusOK)
+	_, err := w.Write(v.body)
+	return err
+}

@@ -1,0 +1,148 @@
+package httpapi
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"github.com/tiktoken-go/tokenizer"
+
+	"github.com/looptrace/looptrace/internal/clickhouse"
+	"github.com/looptrace/looptrace/internal/runmodel"
+	"github.com/looptrace/looptrace/test/engines"
+)
+
+// storeLongRun stores a run of 2,000 model calls, of which the first has a message of 1 MB and one with 1 MB of image.
+func storeLongRun(t *testing.T, clickhouseURL string, project uuid.UUID) uuid.UUID {
+	t.Helper()
+	writer, err := clickhouse.NewWriter(t.Context(), clickhouseURL)
+	require.NoError(t, err)
+	defer writer.Close()
+	run := uuid.New()
+	start := time.Now().Add(-time.Minute).UTC().Truncate(time.Microsecond)
+	const megabyte = 1 << 20
+	var contents []runmodel.Content
+	for i, message := range []string{
+		`{"role":"assistant","parts":[{"type":"text","content":"` + strings.Repeat("it goes on ", megabyte/11) + `"}]}`,
+		`{"role":"user","parts":[{"type":"blob","data":"` + strings.Repeat("AAAA", megabyte/4) + `"}]}`,
+		`{"role":"assistant","parts":[{"type":"text","content":"all is well"}]}`,
+	} {
+		frame, texts, err := runmodel.SplitContent("message", message)
+		require.NoError(t, err)
+		contents = append(contents, runmodel.Content{
+			ProjectID: project, Hour: start.Truncate(time.Hour), RunID: run, ContentID: uint64(i + 1), Kind: "message", Frame: frame, Texts: texts,
+		})
+	}
+	spans := make([]runmodel.Span, 2000)
+	for i := range spans {
+		begin := start.Add(time.Duration(i) * time.Millisecond)
+		spans[i] = runmodel.Span{
+			ProjectID: project, RunID: run, SpanID: uint64(i + 1), ParentSpanID: 1, Version: 1, StartTime: begin, EndTime: begin.Add(time.Millisecond),
+			Name: "chat", Operation: "chat", OutputMessageIDs: []uint64{3},
+		}
+	}
+	spans[0].ParentSpanID, spans[0].EndTime = 0, start.Add(2*time.Second)
+	spans[1].OutputMessageIDs, spans[1].InputMessageIDs = []uint64{1}, []uint64{2}
+	require.NoError(t, writer.InsertContents(t.Context(), contents))
+	require.NoError(t, writer.InsertSpans(t.Context(), spans))
+	require.NoError(t, writer.InsertBounds(t.Context(), []clickhouse.Bounds{{
+		ProjectID: project, RunID: run, FirstStart: start, LastStart: spans[len(spans)-1].StartTime, FirstBatch: 1, LastBatch: 1,
+	}}))
+	require.NoError(t, writer.InsertRuns(t.Context(), []runmodel.Run{runmodel.Totals(spans)}))
+	return run
+}
+
+type viewAnswer struct {
+	TokensUsed int `json:"tokens_used"`
+	ErrorChain []struct {
+		SpanID string `json:"span_id"`
+	} `json:"error_chain"`
+	Steps []struct {
+		SpanID   string `json:"span_id"`
+		Name     string `json:"name"`
+		Recorded string `json:"recorded"`
+	} `json:"steps"`
+	LeftOut *struct {
+		Steps int    `json:"steps"`
+		Next  string `json:"next"`
+	} `json:"left_out"`
+}
+
+func TestAgentView(t *testing.T) {
+	t.Parallel()
+	address := engines.ClickHouse(t)
+	require.NoError(t, clickhouse.Migrate(t.Context(), address))
+	e := newEnvOn(t, engines.Postgres(t), address)
+	session, project := e.setUp(t)
+	path := "/v1/runs/" + storeRun(t, address, project.Id).String() + "/agent-view"
+	key := bearer(e.mint(t, session, project.Id, ScopeRunsRead).Key)
+	o200k, err := tokenizer.Get(tokenizer.O200kBase)
+	require.NoError(t, err)
+	cl100k, err := tokenizer.Get(tokenizer.Cl100kBase)
+	require.NoError(t, err)
+
+	t.Run("json", func(t *testing.T) {
+		w := e.do(t, http.MethodGet, path, nil, key)
+		view := must[viewAnswer](t, w, http.StatusOK)
+		assert.Equal(t, "application/json", w.Header().Get("Content-Type"))
+		counted, err := o200k.Count(w.Body.String())
+		require.NoError(t, err)
+		assert.Equal(t, counted, view.TokensUsed)
+		require.Len(t, view.ErrorChain, 1)
+		assert.Equal(t, rootSpan, view.ErrorChain[0].SpanID)
+		require.Len(t, view.Steps, 3)
+		assert.Regexp(t, `^<(\d{6}) error>Timeout: too slow<\d{6} input>What is 2\^53\+1\?</\d{6}>$`, view.Steps[0].Recorded)
+		assert.Regexp(t, `^<(\d{6}) user>What is 2\^53\+1\?</\d{6}>$`, view.Steps[1].Recorded)
+		assert.Equal(t, "multiply", view.Steps[2].Name)
+		assert.Regexp(t, `^<(\d{6}) arguments>{"a":2}</\d{6}>$`, view.Steps[2].Recorded)
+		assert.Nil(t, view.LeftOut)
+	})
+	t.Run("text", func(t *testing.T) {
+		w := e.do(t, http.MethodGet, path+"?format=text&encoding=cl100k_base&token_budget=300", nil, key)
+		require.Equal(t, http.StatusOK, w.Code, w.Body.String())
+		assert.Equal(t, "text/markdown; charset=utf-8", w.Header().Get("Content-Type"))
+		counted, err := cl100k.Count(w.Body.String())
+		require.NoError(t, err)
+		assert.LessOrEqual(t, counted, 300)
+		assert.True(t, strings.HasPrefix(w.Body.String(), "# Run\n"))
+	})
+	t.Run("long run", func(t *testing.T) {
+		path := "/v1/runs/" + storeLongRun(t, address, project.Id).String() + "/agent-view"
+		w := e.do(t, http.MethodGet, path+"?focus=0000000000000002&token_budget=2000", nil, key)
+		view := must[viewAnswer](t, w, http.StatusOK)
+		counted, err := o200k.Count(w.Body.String())
+		require.NoError(t, err)
+		assert.Equal(t, counted, view.TokensUsed)
+		require.NotNil(t, view.LeftOut)
+		assert.Equal(t, 2000, view.LeftOut.Steps+len(view.Steps))
+		var focused string
+		for _, step := range view.Steps {
+			if step.SpanID == "0000000000000002" {
+				focused = step.Recorded
+			}
+		}
+		assert.Contains(t, focused, "it goes on it goes on")
+		assert.Regexp(t, `<\d{6} \d+\+ bytes left out>`, focused, "the store has more than was read")
+		assert.Regexp(t, `<\d{6} input>\d+ bytes`, focused, "an image is told by its size")
+
+		next := must[viewAnswer](t, e.do(t, http.MethodGet, strings.TrimPrefix(view.LeftOut.Next, "GET "), nil, key), http.StatusOK)
+		assert.NotEmpty(t, next.Steps)
+	})
+	t.Run("refused", func(t *testing.T) {
+		golden(t, "not_found", e.do(t, http.MethodGet, path+"?focus=00000000000000ff", nil, key))
+		golden(t, "not_found", e.do(t, http.MethodGet, "/v1/runs/"+noSuchID+"/agent-view", nil, key))
+		for _, query := range []string{"token_budget=255", "token_budget=100001", "encoding=gpt2", "focus=A1", "format=xml"} {
+			problem := problemOf(t, e.do(t, http.MethodGet, path+"?"+query, nil, key), http.StatusUnprocessableEntity)
+			assert.Equal(t, codeValidationFailed, problem.Code, query)
+		}
+		ingest := bearer(e.mint(t, session, project.Id, ScopeIngestWrite).Key)
+		assert.Equal(t, http.StatusForbidden, e.do(t, http.MethodGet, path, nil, ingest).Code)
+		other := e.createProject(t, session, project.WorkspaceId, "other")
+		stranger := bearer(e.mint(t, session, other.Id, ScopeRunsRead).Key)
+		golden(t, "not_found", e.do(t, http.MethodGet, path, nil, stranger))
+	})
+}
