@@ -2,56 +2,158 @@ package clickhouse
 
 import (
 	"context"
+	"maps"
 	"slices"
+	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
+// Derived counts the rows of runs that were written, and those of them for which the run's spans were read.
+type Derived struct{ Runs, Reread int }
+
 // DeriveRuns writes the rows of runs anew from all their spans. Whoever wrote spans has widened the bounds of their runs
-// before, with a batch of their own: a run whose bounds have changed when its row is written was touched by another writer
-// meanwhile, which may not have seen that row, and is derived again. One that touches it later finds the row.
-func DeriveRuns(ctx context.Context, conn driver.Conn, writer *Writer, keys []runmodel.RunKey) error {
-	known, err := ReadBounds(ctx, conn, keys)
+// before, with a batch of its own; spans are those of the batch by run, none for a run whose spans are to be read. A run
+// whose bounds have changed when its row is written was touched by another batch meanwhile, which may not have seen that
+// row: it is derived again. One that touches it later finds the row.
+func DeriveRuns(
+	ctx context.Context, conn driver.Conn, writer *Writer, spans map[runmodel.RunKey][]runmodel.Span, batch uint64,
+) (Derived, error) {
+	var derived Derived
+	known, err := ReadBounds(ctx, conn, slices.Collect(maps.Keys(spans)))
+	if err != nil {
+		return derived, err
+	}
+	// A run of the same id may be in another project of the batch.
+	known = slices.DeleteFunc(known, func(b Bounds) bool { _, ok := spans[b.key()]; return !ok })
+	for len(known) > 0 {
+		if err := writeRuns(ctx, conn, writer, spans, known, batch, &derived); err != nil {
+			return derived, err
+		}
+		written := make(map[runmodel.RunKey]Bounds, len(known))
+		for _, b := range known {
+			written[b.key()] = b
+		}
+		if known, err = ReadBounds(ctx, conn, slices.Collect(maps.Keys(written))); err != nil {
+			return derived, err
+		}
+		known = slices.DeleteFunc(known, func(b Bounds) bool {
+			was, ok := written[b.key()]
+			return !ok || b.equal(was)
+		})
+	}
+	return derived, nil
+}
+
+func (b Bounds) key() runmodel.RunKey {
+	return runmodel.RunKey{ProjectID: b.ProjectID, RunID: b.RunID}
+}
+
+func (b Bounds) equal(other Bounds) bool {
+	return b.FirstBatch == other.FirstBatch && b.LastBatch == other.LastBatch &&
+		b.FirstStart.Equal(other.FirstStart) && b.LastStart.Equal(other.LastStart)
+}
+
+// writeRuns writes the rows of runs. A run that no other batch has touched has all its spans in this one.
+func writeRuns(
+	ctx context.Context, conn driver.Conn, writer *Writer,
+	spans map[runmodel.RunKey][]runmodel.Span, known []Bounds, batch uint64, derived *Derived,
+) error {
+	var shared []Bounds
+	totals := make([]runmodel.Run, 0, len(known))
+	for _, b := range known {
+		if versions := spans[b.key()]; len(versions) > 0 && b.FirstBatch == batch && b.LastBatch == batch {
+			totals = append(totals, runmodel.Totals(versions))
+		} else {
+			shared = append(shared, b)
+		}
+	}
+	sharedTotals, err := readTotals(ctx, conn, shared)
 	if err != nil {
 		return err
 	}
-	for len(known) > 0 {
-		versions, err := ReadVersions(ctx, conn, known)
+	if err := writer.InsertRuns(ctx, append(totals, sharedTotals...)); err != nil {
+		return err
+	}
+	derived.Runs += len(totals) + len(sharedTotals)
+	derived.Reread += len(sharedTotals)
+	return removeMoved(ctx, conn, writer, shared)
+}
+
+// mostRunsAtOnce bounds the runs that are read back together, by how many there are: a run's spans are
+// read whole, since its totals are derived from all of them.
+const mostRunsAtOnce = 500
+
+func readTotals(ctx context.Context, conn driver.Conn, shared []Bounds) ([]runmodel.Run, error) {
+	totals := make([]runmodel.Run, 0, len(shared))
+	for some := range slices.Chunk(shared, mostRunsAtOnce) {
+		wanted := make(map[runmodel.RunKey]struct{}, len(some))
+		for _, b := range some {
+			wanted[b.key()] = struct{}{}
+		}
+		versions, err := ReadVersions(ctx, conn, some)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		wanted := make(map[runmodel.RunKey]Bounds, len(known))
-		for _, b := range known {
-			wanted[runmodel.RunKey{ProjectID: b.ProjectID, RunID: b.RunID}] = b
-		}
-		byRun := map[runmodel.RunKey][]runmodel.Span{}
-		for i := range versions {
-			key := runmodel.RunKey{ProjectID: versions[i].ProjectID, RunID: versions[i].RunID}
-			byRun[key] = append(byRun[key], versions[i])
-		}
-		totals := make([]runmodel.Run, 0, len(byRun))
-		for key, versions := range byRun {
-			if _, ok := wanted[key]; ok { // a run of the same id may be in another project
+		for key, versions := range runmodel.ByRun(versions) {
+			if _, ok := wanted[key]; ok {
 				totals = append(totals, runmodel.Totals(versions))
 			}
 		}
-		if err := writer.InsertRuns(ctx, totals); err != nil {
-			return err
-		}
-		left := make([]runmodel.RunKey, 0, len(wanted))
-		for key := range wanted {
-			left = append(left, key)
-		}
-		if known, err = ReadBounds(ctx, conn, left); err != nil {
-			return err
-		}
-		known = slices.DeleteFunc(known, func(b Bounds) bool {
-			was := wanted[runmodel.RunKey{ProjectID: b.ProjectID, RunID: b.RunID}]
-			return b.FirstBatch == was.FirstBatch && b.LastBatch == was.LastBatch &&
-				b.FirstStart.Equal(was.FirstStart) && b.LastStart.Equal(was.LastStart)
-		})
 	}
-	return nil
+	return totals, nil
+}
+
+// removeMoved deletes the rows that runs have left behind under another hour when an earlier start arrived.
+func removeMoved(ctx context.Context, conn driver.Conn, writer *Writer, shared []Bounds) error {
+	var moved []Bounds
+	for _, b := range shared {
+		// Every start that a run ever had lies within its bounds, so within one hour it cannot have moved.
+		if !b.FirstStart.Truncate(time.Hour).Equal(b.LastStart.Truncate(time.Hour)) {
+			moved = append(moved, b)
+		}
+	}
+	if len(moved) == 0 {
+		return nil
+	}
+	keys := make([]runmodel.RunKey, len(moved))
+	first, last := moved[0].FirstStart, moved[0].LastStart
+	for i, b := range moved {
+		keys[i] = b.key()
+		if b.FirstStart.Before(first) {
+			first = b.FirstStart
+		}
+		if b.LastStart.After(last) {
+			last = b.LastStart
+		}
+	}
+	places, err := ReadRunPlaces(ctx, conn, keys, first, last)
+	if err != nil {
+		return err
+	}
+	return writer.InsertRuns(ctx, leftBehind(places))
+}
+
+// leftBehind returns deletions of all rows of each run but the one that was derived from most versions.
+func leftBehind(places []RunPlace) []runmodel.Run {
+	newest := make(map[runmodel.RunKey]RunPlace, len(places))
+	for _, p := range places {
+		key := runmodel.RunKey{ProjectID: p.ProjectID, RunID: p.RunID}
+		if best, ok := newest[key]; !ok || p.Version > best.Version {
+			newest[key] = p
+		}
+	}
+	var deletions []runmodel.Run
+	for _, p := range places {
+		best := newest[runmodel.RunKey{ProjectID: p.ProjectID, RunID: p.RunID}]
+		if p.Version < best.Version && !p.StartTime.Truncate(time.Hour).Equal(best.StartTime.Truncate(time.Hour)) {
+			deletions = append(deletions, runmodel.Run{
+				ProjectID: p.ProjectID, RunID: p.RunID, Version: best.Version, Deleted: 1,
+				StartTime: p.StartTime, EndTime: runmodel.Epoch, FirstReceived: runmodel.Epoch,
+			})
+		}
+	}
+	return deletions
 }

@@ -518,3 +518,24 @@ type RunKey struct {
 	ProjectID uuid.UUID
 	RunID     uuid.UUID
 }
+
+// ByRun tells spans apart by their run. It shares the memory of spans for runs whose spans stand together, as they mostly
+// do.
+func ByRun(spans []Span) map[RunKey][]Span {
+	runs := make(map[RunKey][]Span)
+	for from := 0; from < len(spans); {
+		key, to := spans[from].runKey(), from+1
+		for to < len(spans) && spans[to].runKey() == key {
+			to++
+		}
+		if known, ok := runs[key]; ok {
+			runs[key] = append(known, spans[from:to]...)
+		} else {
+			runs[key] = spans[from:to:to]
+		}
+		from = to
+	}
+	return runs
+}
+
+func (s *Span) runKey() RunKey { return RunKey{ProjectID: s.ProjectID, RunID: s.RunID} }

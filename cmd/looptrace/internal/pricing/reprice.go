@@ -160,18 +160,19 @@ func (r *repricer) runs(ctx context.Context, keys []runmodel.RunKey, from, to ti
 	}
 	touched := make([]clickhouse.Bounds, 0, len(derive))
 	batch := rand.Uint64() //nolint:gosec // tells batches apart, guards nothing
-	all := make([]runmodel.RunKey, 0, len(derive))
+	all := make(map[runmodel.RunKey][]runmodel.Span, len(derive))
 	for _, b := range bounds {
 		if key := (runmodel.RunKey{ProjectID: b.ProjectID, RunID: b.RunID}); derive[key] {
 			// The versions start where their spans do, so that the bounds stay; the batch is another one.
 			b.FirstBatch, b.LastBatch = batch, batch
-			touched, all = append(touched, b), append(all, key)
+			touched, all[key] = append(touched, b), nil
 		}
 	}
 	if err := r.writer.InsertBounds(ctx, touched); err != nil {
 		return err
 	}
-	return clickhouse.DeriveRuns(ctx, r.conn, r.writer, all)
+	_, err = clickhouse.DeriveRuns(ctx, r.conn, r.writer, all, batch)
+	return err
 }
 
 // leftBehind adds the runs whose rows have seen fewer versions than there are.

@@ -41,16 +41,17 @@ func (s *store) add(t *testing.T, spans ...runmodel.Span) {
 	t.Helper()
 	require.NoError(t, s.writer.InsertSpans(t.Context(), spans))
 	var bounds []clickhouse.Bounds
-	var keys []runmodel.RunKey
+	keys := map[runmodel.RunKey][]runmodel.Span{}
 	for _, span := range spans {
 		bounds = append(bounds, clickhouse.Bounds{
 			ProjectID: span.ProjectID, RunID: span.RunID, FirstStart: span.StartTime, LastStart: span.StartTime,
 			FirstBatch: span.Version, LastBatch: span.Version,
 		})
-		keys = append(keys, runmodel.RunKey{ProjectID: span.ProjectID, RunID: span.RunID})
+		keys[runmodel.RunKey{ProjectID: span.ProjectID, RunID: span.RunID}] = nil
 	}
 	require.NoError(t, s.writer.InsertBounds(t.Context(), bounds))
-	require.NoError(t, clickhouse.DeriveRuns(t.Context(), s.conn, s.writer, keys))
+	_, err := clickhouse.DeriveRuns(t.Context(), s.conn, s.writer, keys, 0)
+	require.NoError(t, err)
 }
 
 func (s *store) reprice(t *testing.T, o Options) *Summary {
