@@ -168,6 +168,30 @@ func (e Status) Valid() bool {
 	}
 }
 
+// Defines values for ViewPage.
+const (
+	ViewPageDashboards ViewPage = "dashboards"
+	ViewPageFailures   ViewPage = "failures"
+	ViewPageRuns       ViewPage = "runs"
+	ViewPageThreads    ViewPage = "threads"
+)
+
+// Valid indicates whether the value is a known member of the ViewPage enum.
+func (e ViewPage) Valid() bool {
+	switch e {
+	case ViewPageDashboards:
+		return true
+	case ViewPageFailures:
+		return true
+	case ViewPageRuns:
+		return true
+	case ViewPageThreads:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for GetAgentViewParamsEncoding.
 const (
 	Cl100kBase GetAgentViewParamsEncoding = "cl100k_base"
@@ -769,6 +793,48 @@ type User struct {
 	Id        openapi_types.UUID `json:"id"`
 }
 
+// View A page with the query of its address, kept under a name for everybody in the project.
+type View struct {
+	CreatedAt time.Time `json:"created_at"`
+
+	// CreatedBy The email address of who made it; null: a key, or somebody who is gone.
+	CreatedBy *string            `json:"created_by"`
+	Id        openapi_types.UUID `json:"id"`
+	Name      string             `json:"name"`
+
+	// Page The page of the UI that a view is of.
+	Page ViewPage `json:"page"`
+
+	// Query Its parameters in the order of their names.
+	Query     string    `json:"query"`
+	UpdatedAt time.Time `json:"updated_at"`
+}
+
+// ViewCreate defines model for ViewCreate.
+type ViewCreate struct {
+	Name string `json:"name"`
+
+	// Page The page of the UI that a view is of.
+	Page ViewPage `json:"page"`
+
+	// Query What stands after the `?` of the page's address: `status=error&range=7d`.
+	Query string `json:"query"`
+}
+
+// ViewList defines model for ViewList.
+type ViewList struct {
+	Data []View `json:"data"`
+}
+
+// ViewPage The page of the UI that a view is of.
+type ViewPage string
+
+// ViewUpdate defines model for ViewUpdate.
+type ViewUpdate struct {
+	Name  *string `json:"name,omitempty"`
+	Query *string `json:"query,omitempty"`
+}
+
 // KeyID defines model for KeyID.
 type KeyID = openapi_types.UUID
 
@@ -789,6 +855,9 @@ type ProjectIDPath = openapi_types.UUID
 
 // RunID defines model for RunID.
 type RunID = openapi_types.UUID
+
+// ViewID defines model for ViewID.
+type ViewID = openapi_types.UUID
 
 // ListKeysParams defines parameters for ListKeys.
 type ListKeysParams struct {
@@ -922,6 +991,12 @@ type CreatePriceJSONRequestBody = PriceWrite
 // SetPriceJSONRequestBody defines body for SetPrice for application/json ContentType.
 type SetPriceJSONRequestBody = PriceWrite
 
+// CreateViewJSONRequestBody defines body for CreateView for application/json ContentType.
+type CreateViewJSONRequestBody = ViewCreate
+
+// UpdateViewJSONRequestBody defines body for UpdateView for application/json ContentType.
+type UpdateViewJSONRequestBody = ViewUpdate
+
 // SetupJSONRequestBody defines body for Setup for application/json ContentType.
 type SetupJSONRequestBody = SetupRequest
 
@@ -990,6 +1065,18 @@ type ServerInterface interface {
 	// SetPrice Change a project's own price
 	// (PUT /v1/projects/{project_id}/prices/{price_id})
 	SetPrice(c *gin.Context, projectId ProjectIDPath, priceId PriceID)
+	// ListViews List the saved views of a project
+	// (GET /v1/projects/{project_id}/views)
+	ListViews(c *gin.Context, projectId ProjectIDPath)
+	// CreateView Save a view for everybody in the project
+	// (POST /v1/projects/{project_id}/views)
+	CreateView(c *gin.Context, projectId ProjectIDPath)
+	// DeleteView Delete a saved view
+	// (DELETE /v1/projects/{project_id}/views/{view_id})
+	DeleteView(c *gin.Context, projectId ProjectIDPath, viewId ViewID)
+	// UpdateView Rename a saved view, or make it lead to something else
+	// (PATCH /v1/projects/{project_id}/views/{view_id})
+	UpdateView(c *gin.Context, projectId ProjectIDPath, viewId ViewID)
 	// ListRuns List runs, newest first
 	// (GET /v1/runs)
 	ListRuns(c *gin.Context, params ListRunsParams)
@@ -1544,6 +1631,124 @@ func (siw *ServerInterfaceWrapper) SetPrice(c *gin.Context) {
 	siw.Handler.SetPrice(c, projectId, priceId)
 }
 
+// ListViews operation middleware
+func (siw *ServerInterfaceWrapper) ListViews(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "project_id" -------------
+	var projectId ProjectIDPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "project_id", c.Param("project_id"), &projectId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter project_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListViews(c, projectId)
+}
+
+// CreateView operation middleware
+func (siw *ServerInterfaceWrapper) CreateView(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "project_id" -------------
+	var projectId ProjectIDPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "project_id", c.Param("project_id"), &projectId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter project_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.CreateView(c, projectId)
+}
+
+// DeleteView operation middleware
+func (siw *ServerInterfaceWrapper) DeleteView(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "project_id" -------------
+	var projectId ProjectIDPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "project_id", c.Param("project_id"), &projectId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter project_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Path parameter "view_id" -------------
+	var viewId ViewID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "view_id", c.Param("view_id"), &viewId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter view_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.DeleteView(c, projectId, viewId)
+}
+
+// UpdateView operation middleware
+func (siw *ServerInterfaceWrapper) UpdateView(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "project_id" -------------
+	var projectId ProjectIDPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "project_id", c.Param("project_id"), &projectId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter project_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Path parameter "view_id" -------------
+	var viewId ViewID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "view_id", c.Param("view_id"), &viewId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter view_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.UpdateView(c, projectId, viewId)
+}
+
 // ListRuns operation middleware
 func (siw *ServerInterfaceWrapper) ListRuns(c *gin.Context) {
 
@@ -2006,6 +2211,10 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.GET(options.BaseURL+"/v1/projects/:project_id/prices/_unpriced", wrapper.ListUnpricedModels)
 	router.DELETE(options.BaseURL+"/v1/projects/:project_id/prices/:price_id", wrapper.DeletePrice)
 	router.PUT(options.BaseURL+"/v1/projects/:project_id/prices/:price_id", wrapper.SetPrice)
+	router.GET(options.BaseURL+"/v1/projects/:project_id/views", wrapper.ListViews)
+	router.POST(options.BaseURL+"/v1/projects/:project_id/views", wrapper.CreateView)
+	router.DELETE(options.BaseURL+"/v1/projects/:project_id/views/:view_id", wrapper.DeleteView)
+	router.PATCH(options.BaseURL+"/v1/projects/:project_id/views/:view_id", wrapper.UpdateView)
 	router.GET(options.BaseURL+"/v1/runs", wrapper.ListRuns)
 	router.GET(options.BaseURL+"/v1/runs/:run_id", wrapper.GetRun)
 	router.GET(options.BaseURL+"/v1/runs/:run_id/agent-view", wrapper.GetAgentView)
@@ -2859,6 +3068,170 @@ func (response SetPricedefaultApplicationProblemPlusJSONResponse) VisitSetPriceR
 	return err
 }
 
+type ListViewsRequestObject struct {
+	ProjectId ProjectIDPath `json:"project_id"`
+}
+
+type ListViewsResponseObject interface {
+	VisitListViewsResponse(w http.ResponseWriter) error
+}
+
+type ListViews200JSONResponse ViewList
+
+func (response ListViews200JSONResponse) VisitListViewsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListViewsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListViewsdefaultApplicationProblemPlusJSONResponse) VisitListViewsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateViewRequestObject struct {
+	ProjectId ProjectIDPath `json:"project_id"`
+	Body      *CreateViewJSONRequestBody
+}
+
+type CreateViewResponseObject interface {
+	VisitCreateViewResponse(w http.ResponseWriter) error
+}
+
+type CreateView201ResponseHeaders struct {
+	Location *string
+}
+
+type CreateView201JSONResponse struct {
+	Body    View
+	Headers CreateView201ResponseHeaders
+}
+
+func (response CreateView201JSONResponse) VisitCreateViewResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Location != nil {
+		w.Header().Set("Location", fmt.Sprint(*response.Headers.Location))
+	}
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateViewdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CreateViewdefaultApplicationProblemPlusJSONResponse) VisitCreateViewResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteViewRequestObject struct {
+	ProjectId ProjectIDPath `json:"project_id"`
+	ViewId    ViewID        `json:"view_id"`
+}
+
+type DeleteViewResponseObject interface {
+	VisitDeleteViewResponse(w http.ResponseWriter) error
+}
+
+type DeleteView204Response struct {
+}
+
+func (response DeleteView204Response) VisitDeleteViewResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DeleteViewdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response DeleteViewdefaultApplicationProblemPlusJSONResponse) VisitDeleteViewResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateViewRequestObject struct {
+	ProjectId ProjectIDPath `json:"project_id"`
+	ViewId    ViewID        `json:"view_id"`
+	Body      *UpdateViewJSONRequestBody
+}
+
+type UpdateViewResponseObject interface {
+	VisitUpdateViewResponse(w http.ResponseWriter) error
+}
+
+type UpdateView200JSONResponse View
+
+func (response UpdateView200JSONResponse) VisitUpdateViewResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateViewdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response UpdateViewdefaultApplicationProblemPlusJSONResponse) VisitUpdateViewResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListRunsRequestObject struct {
 	Params ListRunsParams
 }
@@ -3237,6 +3610,18 @@ type StrictServerInterface interface {
 	// SetPrice Change a project's own price
 	// (PUT /v1/projects/{project_id}/prices/{price_id})
 	SetPrice(ctx context.Context, request SetPriceRequestObject) (SetPriceResponseObject, error)
+	// ListViews List the saved views of a project
+	// (GET /v1/projects/{project_id}/views)
+	ListViews(ctx context.Context, request ListViewsRequestObject) (ListViewsResponseObject, error)
+	// CreateView Save a view for everybody in the project
+	// (POST /v1/projects/{project_id}/views)
+	CreateView(ctx context.Context, request CreateViewRequestObject) (CreateViewResponseObject, error)
+	// DeleteView Delete a saved view
+	// (DELETE /v1/projects/{project_id}/views/{view_id})
+	DeleteView(ctx context.Context, request DeleteViewRequestObject) (DeleteViewResponseObject, error)
+	// UpdateView Rename a saved view, or make it lead to something else
+	// (PATCH /v1/projects/{project_id}/views/{view_id})
+	UpdateView(ctx context.Context, request UpdateViewRequestObject) (UpdateViewResponseObject, error)
 	// ListRuns List runs, newest first
 	// (GET /v1/runs)
 	ListRuns(ctx context.Context, request ListRunsRequestObject) (ListRunsResponseObject, error)
@@ -3971,6 +4356,148 @@ func (sh *strictHandler) SetPrice(ctx *gin.Context, projectId ProjectIDPath, pri
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(SetPriceResponseObject); ok {
 		if err := validResponse.VisitSetPriceResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListViews operation middleware
+func (sh *strictHandler) ListViews(ctx *gin.Context, projectId ProjectIDPath) {
+	var request ListViewsRequestObject
+
+	request.ProjectId = projectId
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListViews(ctx, request.(ListViewsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListViews")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListViewsResponseObject); ok {
+		if err := validResponse.VisitListViewsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CreateView operation middleware
+func (sh *strictHandler) CreateView(ctx *gin.Context, projectId ProjectIDPath) {
+	var request CreateViewRequestObject
+
+	request.ProjectId = projectId
+
+	var body CreateViewJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateView(ctx, request.(CreateViewRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateView")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(CreateViewResponseObject); ok {
+		if err := validResponse.VisitCreateViewResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DeleteView operation middleware
+func (sh *strictHandler) DeleteView(ctx *gin.Context, projectId ProjectIDPath, viewId ViewID) {
+	var request DeleteViewRequestObject
+
+	request.ProjectId = projectId
+	request.ViewId = viewId
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteView(ctx, request.(DeleteViewRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteView")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(DeleteViewResponseObject); ok {
+		if err := validResponse.VisitDeleteViewResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// UpdateView operation middleware
+func (sh *strictHandler) UpdateView(ctx *gin.Context, projectId ProjectIDPath, viewId ViewID) {
+	var request UpdateViewRequestObject
+
+	request.ProjectId = projectId
+	request.ViewId = viewId
+
+	var body UpdateViewJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.UpdateView(ctx, request.(UpdateViewRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "UpdateView")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(UpdateViewResponseObject); ok {
+		if err := validResponse.VisitUpdateViewResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

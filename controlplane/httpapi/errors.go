@@ -82,6 +82,7 @@ var answers = []struct {
 	{identity.ErrNotFound, answer{status: http.StatusNotFound, code: codeNotFound, detail: "No such resource."}},
 	{identity.ErrAlreadyBootstrapped, answer{status: http.StatusConflict, code: codeAlreadyBootstrapped, detail: "Setup was done already. Log in instead."}},
 	{identity.ErrNameTaken, answer{status: http.StatusConflict, code: codeNameTaken, detail: "The workspace has a project of this name."}},
+	{identity.ErrViewNameTaken, answer{status: http.StatusConflict, code: codeNameTaken, detail: "The page has a view of this name."}},
 	{identity.ErrAlreadyRevoked, answer{status: http.StatusConflict, code: codeKeyRevoked, detail: "The key is revoked already."}},
 	{identity.ErrAlreadyExpired, answer{status: http.StatusConflict, code: codeKeyExpired, detail: "The key has expired already."}},
 

@@ -85,6 +85,10 @@ func New(identities *identity.Service, runs Runs, limits RateLimits, log *slog.L
 	private.GET("/projects/:project_id/prices/_unpriced", op.ListUnpricedModels)
 	private.PUT("/projects/:project_id/prices/:price_id", op.SetPrice)
 	private.DELETE("/projects/:project_id/prices/:price_id", op.DeletePrice)
+	private.GET("/projects/:project_id/views", op.ListViews)
+	private.POST("/projects/:project_id/views", op.CreateView)
+	private.PATCH("/projects/:project_id/views/:view_id", op.UpdateView)
+	private.DELETE("/projects/:project_id/views/:view_id", op.DeleteView)
 
 	private.GET("/keys", op.ListKeys)
 	private.POST("/keys", op.CreateKey)

@@ -34,19 +34,27 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 	}
 	price := must[Price](t, e.do(t, http.MethodPost, "/v1/projects/"+project.Id.String()+"/prices",
 		PriceWrite{Model: "m", Input: 1, Output: 2}, cookie(owner)), http.StatusCreated)
+	view := must[View](t, e.do(t, http.MethodPost, "/v1/projects/"+project.Id.String()+"/views",
+		ViewCreate{Page: ViewPageRuns, Name: "mine"}, cookie(owner)), http.StatusCreated)
 	theirs := map[string]string{
 		"project_id": project.Id.String(), "key_id": key.Id.String(),
 		"run_id": run.String(), "span_id": rootSpan, "price_id": price.Id.String(),
+		"view_id": view.Id.String(),
 	}
 	unknown := map[string]string{
 		"project_id": noSuchID, "key_id": noSuchID,
 		"run_id": noSuchID, "span_id": "00000000000000ff", "price_id": noSuchID,
+		"view_id": noSuchID,
 	}
 	bodies := map[string]func(ids map[string]string) any{
 		"PATCH /v1/projects/:project_id":                func(map[string]string) any { return map[string]string{"name": "mine"} },
 		"PUT /v1/projects/:project_id/limits":           func(map[string]string) any { return "{}" },
 		"POST /v1/projects/:project_id/prices":          func(map[string]string) any { return PriceWrite{Model: "other"} },
 		"PUT /v1/projects/:project_id/prices/:price_id": func(map[string]string) any { return PriceWrite{Model: "mine"} },
+		"POST /v1/projects/:project_id/views": func(map[string]string) any {
+			return ViewCreate{Page: ViewPageRuns, Name: "theirs", Query: "status=error"}
+		},
+		"PATCH /v1/projects/:project_id/views/:view_id": func(map[string]string) any { return map[string]string{"name": "stolen"} },
 		"POST /v1/keys": func(ids map[string]string) any {
 			return KeyCreate{ProjectId: uuid.MustParse(ids["project_id"]), Name: "mine", Scopes: []Scope{ScopeRunsRead}}
 		},

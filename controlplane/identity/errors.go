@@ -28,6 +28,8 @@ var (
 	ErrAlreadyExpired = errors.New("key has expired already")
 	// ErrNameTaken is a project name that its workspace has already.
 	ErrNameTaken = errors.New("name is taken")
+	// ErrViewNameTaken is a name that another view of the page has already.
+	ErrViewNameTaken = errors.New("name of a view is taken")
 	// ErrUnavailable is a database that does not answer.
 	ErrUnavailable = errors.New("database is unavailable")
 )

@@ -343,6 +343,54 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/projects/{project_id}/views": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the saved views of a project
+         * @description Scope `runs:read`. By page and name, all of them; there are at most 200.
+         */
+        get: operations["listViews"];
+        put?: never;
+        /**
+         * Save a view for everybody in the project
+         * @description Scope `runs:write`. A page has one view of a name, in lower or upper case; 409 says that it is taken.
+         */
+        post: operations["createView"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/projects/{project_id}/views/{view_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete a saved view
+         * @description Scope `runs:write`.
+         */
+        delete: operations["deleteView"];
+        options?: never;
+        head?: never;
+        /**
+         * Rename a saved view, or make it lead to something else
+         * @description Scope `runs:write`. What is absent stays.
+         */
+        patch: operations["updateView"];
+        trace?: never;
+    };
     "/v1/keys": {
         parameters: {
             query?: never;
@@ -695,6 +743,39 @@ export interface components {
              * @description At once after a rest; as much as in a second where it is absent.
              */
             burst?: number;
+        };
+        /**
+         * @description The page of the UI that a view is of.
+         * @enum {string}
+         */
+        ViewPage: "runs" | "dashboards" | "failures" | "threads";
+        ViewCreate: {
+            page: components["schemas"]["ViewPage"];
+            name: string;
+            /** @description What stands after the `?` of the page's address: `status=error&range=7d`. */
+            query: string;
+        };
+        ViewUpdate: {
+            name?: string;
+            query?: string;
+        };
+        /** @description A page with the query of its address, kept under a name for everybody in the project. */
+        View: {
+            /** Format: uuid */
+            id: string;
+            page: components["schemas"]["ViewPage"];
+            name: string;
+            /** @description Its parameters in the order of their names. */
+            query: string;
+            /** @description The email address of who made it; null: a key, or somebody who is gone. */
+            created_by: string | null;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+        };
+        ViewList: {
+            data: components["schemas"]["View"][];
         };
         /**
          * @description `project`: a price of the project's own; `table`: the price table of this version of Looptrace.
@@ -1192,6 +1273,7 @@ export interface components {
         ProjectIDOptional: string;
         ProjectIDPath: string;
         PriceID: string;
+        ViewID: string;
         KeyID: string;
     };
     requestBodies: never;
@@ -1820,6 +1902,107 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listViews: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectIDPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The views. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ViewList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    createView: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectIDPath"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ViewCreate"];
+            };
+        };
+        responses: {
+            /** @description Saved. */
+            201: {
+                headers: {
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["View"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    deleteView: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectIDPath"];
+                view_id: components["parameters"]["ViewID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    updateView: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                project_id: components["parameters"]["ProjectIDPath"];
+                view_id: components["parameters"]["ViewID"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ViewUpdate"];
+            };
+        };
+        responses: {
+            /** @description The view as it now is. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["View"];
+                };
             };
             default: components["responses"]["Problem"];
         };

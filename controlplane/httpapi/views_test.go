@@ -1,0 +1,89 @@
+package httpapi
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestSavedViews(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	owner, project := e.setUp(t)
+	path := "/v1/projects/" + project.Id.String() + "/views"
+	list := func(as option) []View {
+		t.Helper()
+		return must[ViewList](t, e.do(t, http.MethodGet, path, nil, as), http.StatusOK).Data
+	}
+	assert.Empty(t, list(cookie(owner)))
+
+	// What one makes, everybody in the project sees; viewers change nothing.
+	member := cookie(e.addMember(t, "mia@example.com", "member", project.OrganizationId))
+	viewer := cookie(e.addMember(t, "vic@example.com", "viewer", project.OrganizationId))
+	w := e.do(t, http.MethodPost, path, `{"page":"runs","name":" Slow failures ","query":"status=error&min_duration_ms=5000&status=cancelled"}`, member)
+	slow := must[View](t, w, http.StatusCreated)
+	assert.Equal(t, path+"/"+slow.Id.String(), w.Header().Get("Location"))
+	assert.Equal(t, "Slow failures", slow.Name)
+	assert.Equal(t, "min_duration_ms=5000&status=error&status=cancelled", slow.Query)
+	require.NotNil(t, slow.CreatedBy)
+	assert.Equal(t, "mia@example.com", *slow.CreatedBy)
+	byKey := must[View](t, e.do(t, http.MethodPost, path, ViewCreate{Page: ViewPageDashboards, Name: "slow failures"},
+		bearer(e.mint(t, owner, project.Id, ScopeRunsWrite).Key)), http.StatusCreated)
+	assert.Nil(t, byKey.CreatedBy)
+	assert.Equal(t, []View{byKey, slow}, list(viewer), "by page and name")
+	one := path + "/" + slow.Id.String()
+	for _, r := range []struct {
+		method, path string
+		body         any
+	}{
+		{http.MethodPost, path, ViewCreate{Page: ViewPageRuns, Name: "x"}},
+		{http.MethodPatch, one, `{"name":"x"}`},
+		{http.MethodDelete, one, nil},
+	} {
+		assert.Equal(t, http.StatusForbidden, e.do(t, r.method, r.path, r.body, viewer).Code, r.method)
+	}
+	assert.Equal(t, http.StatusForbidden, e.do(t, http.MethodGet, path, nil, bearer(e.mint(t, owner, project.Id, ScopeIngestWrite).Key)).Code)
+
+	// A page has one view of a name.
+	assert.Equal(t, codeNameTaken, problemOf(t, e.do(t, http.MethodPost, path, ViewCreate{Page: ViewPageRuns, Name: "SLOW failures"}, member), http.StatusConflict).Code)
+	other := must[View](t, e.do(t, http.MethodPost, path, ViewCreate{Page: ViewPageRuns, Name: "Other"}, member), http.StatusCreated)
+	assert.Equal(t, codeNameTaken, problemOf(t, e.do(t, http.MethodPatch, path+"/"+other.Id.String(), `{"name":"Slow failures"}`, member), http.StatusConflict).Code)
+
+	// One thing changes, the other stays.
+	renamed := must[View](t, e.do(t, http.MethodPatch, one, `{"name":"Slow"}`, cookie(owner)), http.StatusOK)
+	assert.Equal(t, slow.Query, renamed.Query)
+	assert.Equal(t, slow.CreatedBy, renamed.CreatedBy)
+	moved := must[View](t, e.do(t, http.MethodPatch, one, `{"query":"kind=llm"}`, cookie(owner)), http.StatusOK)
+	assert.Equal(t, "Slow kind=llm", moved.Name+" "+moved.Query)
+
+	assert.Equal(t, http.StatusNoContent, e.do(t, http.MethodDelete, one, nil, member).Code)
+	assert.Equal(t, http.StatusNotFound, e.do(t, http.MethodDelete, one, nil, member).Code)
+	assert.Equal(t, http.StatusNotFound, e.do(t, http.MethodPatch, one, `{"name":"x"}`, member).Code)
+	assert.Equal(t, []View{byKey, other}, list(viewer))
+}
+
+func TestSavedViewsSayWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	owner, project := e.setUp(t)
+	path := "/v1/projects/" + project.Id.String() + "/views"
+	for body, want := range map[string][]string{
+		`{}`:                                     {"body.name", "body.page", "body.query"},
+		`{"page":"keys","name":"x","query":""}`:  {"body.page"},
+		`{"page":"runs","name":"  ","query":""}`: {"body.name"},
+		`{"page":"runs","name":"` + strings.Repeat("x", 101) + `","query":""}`:      {"body.name"},
+		`{"page":"runs","name":"a\u0007b","query":"a=%zz"}`:                         {"body.name", "body.query"},
+		`{"page":"runs","name":"x","query":"` + strings.Repeat("x", 8001) + `"}`:    {"body.query"},
+		`{"page":"runs","name":"x","query":"` + strings.Repeat("ü&", 4000) + `"}`:   {"body.query"}, // longer once it is escaped
+		`{"page":"runs","name":"x","query":"","created_by":"somebody@example.com"}`: {"body.created_by"},
+	} {
+		assert.Equal(t, want, locations(t, e.do(t, http.MethodPost, path, body, cookie(owner))), body)
+	}
+	_, err := e.db.Exec(t.Context(), `INSERT INTO saved_views (project_id, page, name, query)
+		SELECT $1, 'runs', 'view ' || n, '' FROM generate_series(1, 200) AS n`, project.Id)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"body.name"}, locations(t, e.do(t, http.MethodPost, path, ViewCreate{Page: ViewPageRuns, Name: "one more"}, cookie(owner))))
+}
