@@ -835,6 +835,75 @@ type ViewUpdate struct {
 	Query *string `json:"query,omitempty"`
 }
 
+// FilterAgentName defines model for FilterAgentName.
+type FilterAgentName = string
+
+// FilterConversationID defines model for FilterConversationID.
+type FilterConversationID = string
+
+// FilterEnvironment defines model for FilterEnvironment.
+type FilterEnvironment = string
+
+// FilterErrorType defines model for FilterErrorType.
+type FilterErrorType = string
+
+// FilterKind defines model for FilterKind.
+type FilterKind = []string
+
+// FilterMetadata defines model for FilterMetadata.
+type FilterMetadata map[string]string
+
+// FilterMinCostUSD defines model for FilterMinCostUSD.
+type FilterMinCostUSD = float64
+
+// FilterMinDurationMs defines model for FilterMinDurationMs.
+type FilterMinDurationMs = float64
+
+// FilterMinTokens defines model for FilterMinTokens.
+type FilterMinTokens = int64
+
+// FilterModel defines model for FilterModel.
+type FilterModel = string
+
+// FilterName defines model for FilterName.
+type FilterName = string
+
+// FilterProjectID defines model for FilterProjectID.
+type FilterProjectID = openapi_types.UUID
+
+// FilterPromptID defines model for FilterPromptID.
+type FilterPromptID = string
+
+// FilterPromptVersion defines model for FilterPromptVersion.
+type FilterPromptVersion = string
+
+// FilterRelease defines model for FilterRelease.
+type FilterRelease = string
+
+// FilterSearch defines model for FilterSearch.
+type FilterSearch = string
+
+// FilterSessionID defines model for FilterSessionID.
+type FilterSessionID = string
+
+// FilterStartAfter defines model for FilterStartAfter.
+type FilterStartAfter = time.Time
+
+// FilterStartBefore defines model for FilterStartBefore.
+type FilterStartBefore = time.Time
+
+// FilterStatus defines model for FilterStatus.
+type FilterStatus = []Status
+
+// FilterTag defines model for FilterTag.
+type FilterTag = string
+
+// FilterUserID defines model for FilterUserID.
+type FilterUserID = string
+
+// FilterWindowSeconds defines model for FilterWindowSeconds.
+type FilterWindowSeconds = int64
+
 // KeyID defines model for KeyID.
 type KeyID = openapi_types.UUID
 
@@ -885,39 +954,55 @@ type ListPricesParams struct {
 
 // ListRunsParams defines parameters for ListRuns.
 type ListRunsParams struct {
-	ProjectId openapi_types.UUID `form:"project_id" json:"project_id"`
+	ProjectId FilterProjectID `form:"project_id" json:"project_id"`
 
 	// Status One or several of running, ok, error, cancelled.
-	Status *[]Status `form:"status,omitempty" json:"status,omitempty"`
+	Status *FilterStatus `form:"status,omitempty" json:"status,omitempty"`
 
 	// Kind One or several kinds.
-	Kind *[]string `form:"kind,omitempty" json:"kind,omitempty"`
+	Kind *FilterKind `form:"kind,omitempty" json:"kind,omitempty"`
 
 	// Search Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
 	// call and error message. System instructions and attributes are not searched.
 	// Case does not matter; words are split at anything but letters and digits.
-	Search *string `form:"search,omitempty" json:"search,omitempty"`
+	Search *FilterSearch `form:"search,omitempty" json:"search,omitempty"`
 
 	// WindowSeconds Only runs that started in the last so many seconds.
-	WindowSeconds *int64 `form:"window_seconds,omitempty" json:"window_seconds,omitempty"`
+	WindowSeconds *FilterWindowSeconds `form:"window_seconds,omitempty" json:"window_seconds,omitempty"`
 
 	// StartAfter Only runs that started at or after this time.
-	StartAfter *time.Time `form:"start_after,omitempty" json:"start_after,omitempty"`
+	StartAfter *FilterStartAfter `form:"start_after,omitempty" json:"start_after,omitempty"`
 
 	// StartBefore Only runs that started before this time.
-	StartBefore   *time.Time `form:"start_before,omitempty" json:"start_before,omitempty"`
-	Name          *string    `form:"name,omitempty" json:"name,omitempty"`
-	Model         *string    `form:"model,omitempty" json:"model,omitempty"`
-	SessionId     *string    `form:"session_id,omitempty" json:"session_id,omitempty"`
-	UserId        *string    `form:"user_id,omitempty" json:"user_id,omitempty"`
-	Tag           *string    `form:"tag,omitempty" json:"tag,omitempty"`
-	Environment   *string    `form:"environment,omitempty" json:"environment,omitempty"`
-	MinDurationMs *float64   `form:"min_duration_ms,omitempty" json:"min_duration_ms,omitempty"`
-	MinCostUsd    *float64   `form:"min_cost_usd,omitempty" json:"min_cost_usd,omitempty"`
-	MinTokens     *int64     `form:"min_tokens,omitempty" json:"min_tokens,omitempty"`
-	ErrorType     *string    `form:"error_type,omitempty" json:"error_type,omitempty"`
-	Limit         *Limit     `form:"limit,omitempty" json:"limit,omitempty"`
-	Offset        *Offset    `form:"offset,omitempty" json:"offset,omitempty"`
+	StartBefore *FilterStartBefore `form:"start_before,omitempty" json:"start_before,omitempty"`
+	Name        *FilterName        `form:"name,omitempty" json:"name,omitempty"`
+
+	// Model A model that the run called.
+	Model          *FilterModel          `form:"model,omitempty" json:"model,omitempty"`
+	AgentName      *FilterAgentName      `form:"agent_name,omitempty" json:"agent_name,omitempty"`
+	SessionId      *FilterSessionID      `form:"session_id,omitempty" json:"session_id,omitempty"`
+	ConversationId *FilterConversationID `form:"conversation_id,omitempty" json:"conversation_id,omitempty"`
+	UserId         *FilterUserID         `form:"user_id,omitempty" json:"user_id,omitempty"`
+
+	// Tag A tag that the run has.
+	Tag           *FilterTag           `form:"tag,omitempty" json:"tag,omitempty"`
+	Environment   *FilterEnvironment   `form:"environment,omitempty" json:"environment,omitempty"`
+	Release       *FilterRelease       `form:"release,omitempty" json:"release,omitempty"`
+	PromptId      *FilterPromptID      `form:"prompt_id,omitempty" json:"prompt_id,omitempty"`
+	PromptVersion *FilterPromptVersion `form:"prompt_version,omitempty" json:"prompt_version,omitempty"`
+
+	// Metadata `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several.
+	Metadata *FilterMetadata `json:"metadata,omitempty"`
+
+	// MinDurationMs Only runs that have ended and took so long.
+	MinDurationMs *FilterMinDurationMs `form:"min_duration_ms,omitempty" json:"min_duration_ms,omitempty"`
+	MinCostUsd    *FilterMinCostUSD    `form:"min_cost_usd,omitempty" json:"min_cost_usd,omitempty"`
+
+	// MinTokens Input and output together.
+	MinTokens *FilterMinTokens `form:"min_tokens,omitempty" json:"min_tokens,omitempty"`
+	ErrorType *FilterErrorType `form:"error_type,omitempty" json:"error_type,omitempty"`
+	Limit     *Limit           `form:"limit,omitempty" json:"limit,omitempty"`
+	Offset    *Offset          `form:"offset,omitempty" json:"offset,omitempty"`
 
 	// Cursor Continue after an earlier page's `next_cursor`, at constant cost however deep. Not together with `offset`.
 	Cursor *string `form:"cursor,omitempty" json:"cursor,omitempty"`
@@ -1830,11 +1915,27 @@ func (siw *ServerInterfaceWrapper) ListRuns(c *gin.Context) {
 		return
 	}
 
+	// ------------- Optional query parameter "agent_name" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "agent_name", c.Request.URL.Query(), &params.AgentName, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter agent_name: %w", err), http.StatusBadRequest)
+		return
+	}
+
 	// ------------- Optional query parameter "session_id" -------------
 
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "session_id", c.Request.URL.Query(), &params.SessionId, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
 	if err != nil {
 		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter session_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "conversation_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "conversation_id", c.Request.URL.Query(), &params.ConversationId, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter conversation_id: %w", err), http.StatusBadRequest)
 		return
 	}
 
@@ -1859,6 +1960,38 @@ func (siw *ServerInterfaceWrapper) ListRuns(c *gin.Context) {
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "environment", c.Request.URL.Query(), &params.Environment, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
 	if err != nil {
 		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter environment: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "release" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "release", c.Request.URL.Query(), &params.Release, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter release: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "prompt_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "prompt_id", c.Request.URL.Query(), &params.PromptId, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter prompt_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "prompt_version" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "prompt_version", c.Request.URL.Query(), &params.PromptVersion, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter prompt_version: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "metadata" -------------
+
+	err = runtime.BindQueryParameterWithOptions("deepObject", true, false, "metadata", c.Request.URL.Query(), &params.Metadata, runtime.BindQueryParameterOptions{Type: "object", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter metadata: %w", err), http.StatusBadRequest)
 		return
 	}
 

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -33,7 +34,7 @@ func (a *api) ListRuns(ctx context.Context, req ListRunsRequestObject) (ListRuns
 	if err != nil {
 		return nil, err
 	}
-	query, err := listQuery(req.Params, time.Now())
+	query, err := listQuery(req.Params)
 	if err != nil {
 		return nil, err
 	}
@@ -114,50 +115,65 @@ func readable(ctx context.Context, project *uuid.UUID) (runs.Scope, error) {
 	return runs.Scope{ProjectIDs: projects}, err
 }
 
-func listQuery(p ListRunsParams, now time.Time) (runs.ListQuery, error) {
+func listQuery(p ListRunsParams) (runs.ListQuery, error) {
 	page := pageOf(p.Limit, p.Offset)
-	query := runs.ListQuery{
-		ProjectID: p.ProjectId,
-		Kinds:     valueOf(p.Kind, nil), Search: valueOf(p.Search, ""),
-		Name: valueOf(p.Name, ""), Model: valueOf(p.Model, ""), SessionID: valueOf(p.SessionId, ""),
-		UserID: valueOf(p.UserId, ""), Tag: valueOf(p.Tag, ""), Environment: valueOf(p.Environment, ""),
-		ErrorType:  valueOf(p.ErrorType, ""),
-		MinCostUSD: p.MinCostUsd, MinTokens: p.MinTokens,
-		MinDuration: time.Duration(valueOf(p.MinDurationMs, 0) * float64(time.Millisecond)),
-		Limit:       page.Limit, Offset: page.Offset, Cursor: valueOf(p.Cursor, ""),
+	filter, err := filterOf(p, "query")
+	if err != nil {
+		return runs.ListQuery{}, err
 	}
-	for _, status := range valueOf(p.Status, nil) {
-		query.Statuses = append(query.Statuses, string(status))
+	query := runs.ListQuery{Filter: filter, Limit: page.Limit, Offset: page.Offset, Cursor: valueOf(p.Cursor, "")}
+	if query.Cursor != "" && query.Offset > 0 {
+		return runs.ListQuery{}, requestErrors{{Location: "query.offset", Message: "must not be given together with cursor"}}
+	}
+	return query, nil
+}
+
+// filterOf is the one way to a [runs.Filter]: it reads the members that have names and types of the filter's parameters
+// (Filter… in openapi.yaml) in the parameters of an operation, or in a RunFilter of a body. place says where in the
+// request they stand.
+func filterOf(params any, place string) (runs.Filter, error) {
+	text, err := json.Marshal(params)
+	if err != nil {
+		return runs.Filter{}, fmt.Errorf("encode filter: %w", err)
+	}
+	var f ListRunsParams
+	if err := json.Unmarshal(text, &f); err != nil {
+		return runs.Filter{}, fmt.Errorf("read filter: %w", err)
+	}
+	filter := runs.Filter{
+		ProjectID: f.ProjectId,
+		Window:    time.Duration(valueOf(f.WindowSeconds, 0)) * time.Second,
+		Kinds:     valueOf(f.Kind, nil), Search: valueOf(f.Search, ""),
+		Name: valueOf(f.Name, ""), Model: valueOf(f.Model, ""), AgentName: valueOf(f.AgentName, ""),
+		SessionID: valueOf(f.SessionId, ""), ConversationID: valueOf(f.ConversationId, ""), UserID: valueOf(f.UserId, ""),
+		Tag: valueOf(f.Tag, ""), Environment: valueOf(f.Environment, ""), Release: valueOf(f.Release, ""),
+		ErrorType: valueOf(f.ErrorType, ""), PromptID: valueOf(f.PromptId, ""), PromptVersion: valueOf(f.PromptVersion, ""),
+		Metadata: valueOf(f.Metadata, nil), MinCostUSD: f.MinCostUsd, MinTokens: f.MinTokens,
+		MinDuration: time.Duration(valueOf(f.MinDurationMs, 0) * float64(time.Millisecond)),
+	}
+	for _, status := range valueOf(f.Status, nil) {
+		filter.Statuses = append(filter.Statuses, string(status))
 	}
 	var invalid requestErrors
-	if query.Cursor != "" && query.Offset > 0 {
-		invalid = append(invalid, fieldError{Location: "query.offset", Message: "must not be given together with cursor"})
-	}
 	for _, bound := range []struct {
 		name  string
 		value *time.Time
 		to    *time.Time
-	}{{"start_after", p.StartAfter, &query.StartAfter}, {"start_before", p.StartBefore, &query.StartBefore}} {
+	}{{"start_after", f.StartAfter, &filter.StartAfter}, {"start_before", f.StartBefore, &filter.StartBefore}} {
 		if bound.value == nil {
 			continue
 		}
 		if bound.value.Before(earliestStart) || bound.value.After(latestStart) {
 			invalid = append(invalid, fieldError{
-				Location: "query." + bound.name, Message: "must be between 1970 and 2261", Value: bound.value.Format(time.RFC3339Nano),
+				Location: place + "." + bound.name, Message: "must be between 1970 and 2261", Value: bound.value.Format(time.RFC3339Nano),
 			})
 		}
 		*bound.to = bound.value.UTC()
 	}
 	if len(invalid) > 0 {
-		return runs.ListQuery{}, invalid
+		return runs.Filter{}, invalid
 	}
-	if p.WindowSeconds != nil {
-		since := now.Add(-time.Duration(*p.WindowSeconds) * time.Second).UTC()
-		if since.After(query.StartAfter) {
-			query.StartAfter = since
-		}
-	}
-	return query, nil
+	return filter, nil
 }
 
 // The store keeps times in 64 bits of nanoseconds.

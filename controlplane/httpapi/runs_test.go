@@ -143,6 +143,8 @@ func TestRuns(t *testing.T) {
 			"&name=answer": 2, "&model=gpt-5": 2, "&session_id=s1": 2, "&user_id=u": 0, "&tag=math": 2, "&environment=production": 2,
 			"&min_duration_ms=1": 2, "&min_duration_ms=2": 0, "&min_cost_usd=0.004": 2, "&min_cost_usd=1": 0, "&min_tokens=150": 2, "&min_tokens=151": 0,
 			"&error_type=Timeout": 2, "&start_after=2020-01-01T00:00:00Z": 2, "&start_before=2020-01-01T00:00:00Z": 0, "&limit=1": 1, "&limit=1&offset=1": 1,
+			"&prompt_version=3": 2, "&prompt_version=4": 0, "&metadata[tier]=free": 2, "&metadata[tier]=paid": 0, "&metadata[other]=free": 0,
+			"&metadata[tier]=free&metadata[other]=x": 0, "&agent_name=a": 0, "&release=r": 0, "&conversation_id=c": 0, "&prompt_id=p": 0,
 		} {
 			page := must[RunPage](t, e.do(t, http.MethodGet, base+filter, nil, key), http.StatusOK)
 			assert.Len(t, page.Data, want, filter)

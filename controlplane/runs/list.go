@@ -3,13 +3,10 @@ package runs
 import (
 	"context"
 	"slices"
-	"strings"
 	"time"
-	"unicode"
 
 	"github.com/google/uuid"
 
-	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
@@ -33,6 +30,7 @@ func (s *Service) List(ctx context.Context, scope Scope, q ListQuery) (Page, err
 		return Page{}, ErrNotFound
 	}
 	scope = Scope{ProjectIDs: []uuid.UUID{q.ProjectID}}
+	q.Filter = q.at(s.now())
 	var after *cursor
 	if q.Cursor != "" {
 		c, err := parseCursor(q.Cursor, listRuns)
@@ -120,111 +118,9 @@ func (s *Service) listPeriod(ctx context.Context, scope Scope, q ListQuery, afte
 	if after != nil {
 		w.add("(start_time, run_id) < (fromUnixTimestamp64Nano(?), toUUID(?))", after.Time, after.ID)
 	}
-	q.filter(&w, lower)
+	q.conditions(&w, lower)
 	var rows []runmodel.Run
 	err := query(ctx, s.conn, scope, &rows, `SELECT `+runColumns+` FROM runs FINAL WHERE `+w.String()+`
 		ORDER BY start_time DESC, run_id DESC LIMIT ? OFFSET ?`, append(w.args, limit, q.Offset)...)
 	return rows, err
-}
-
-// where collects conditions with their arguments.
-type where struct {
-	conditions []string
-	args       []any
-}
-
-func (w *where) add(condition string, args ...any) {
-	w.conditions = append(w.conditions, condition)
-	w.args = append(w.args, args...)
-}
-
-// period bounds a time column in the terms of the table's partition and sort key as well, so that neither
-// parts nor granules outside it are read.
-func (w *where) period(column string, lower, upper time.Time) {
-	if !lower.IsZero() {
-		ns := lower.UnixNano()
-		w.add(column+" >= fromUnixTimestamp64Nano(?)", ns)
-		w.add("toStartOfHour("+column+") >= toStartOfHour(fromUnixTimestamp64Nano(?))", ns)
-	}
-	if !upper.IsZero() {
-		ns := upper.UnixNano()
-		w.add(column+" < fromUnixTimestamp64Nano(?)", ns)
-		w.add("toStartOfHour("+column+") <= toStartOfHour(fromUnixTimestamp64Nano(?))", ns)
-	}
-}
-
-func (w *where) String() string { return strings.Join(w.conditions, " AND ") }
-
-// filter adds the query's own conditions. lower bounds where the search looks for spans.
-func (q ListQuery) filter(w *where, lower time.Time) {
-	equal := func(column, value string) {
-		if value != "" {
-			w.add(column+" = ?", value)
-		}
-	}
-	equal("name", q.Name)
-	equal("session_id", q.SessionID)
-	equal("user_id", q.UserID)
-	equal("environment", q.Environment)
-	equal("error_type", q.ErrorType)
-	if len(q.Statuses) > 0 {
-		w.add("status IN (?)", q.Statuses)
-	}
-	if len(q.Kinds) > 0 {
-		w.add("kind IN (?)", q.Kinds)
-	}
-	if q.Model != "" {
-		w.add("has(models, ?)", q.Model)
-	}
-	if q.Tag != "" {
-		w.add("has(tags, ?)", q.Tag)
-	}
-	if q.MinDuration > 0 {
-		w.add("status != 'running' AND toUnixTimestamp64Nano(end_time) - toUnixTimestamp64Nano(start_time) >= ?", q.MinDuration.Nanoseconds())
-	}
-	if q.MinCostUSD != nil {
-		w.add("cost_usd >= ?", *q.MinCostUSD)
-	}
-	if q.MinTokens != nil {
-		w.add("coalesce(input_tokens, 0) + coalesce(output_tokens, 0) >= ?", *q.MinTokens)
-	}
-	if q.Search != "" {
-		q.search(w, lower)
-	}
-}
-
-// search keeps the runs that have all the words in one span or in one message of it.
-func (q ListQuery) search(w *where, lower time.Time) {
-	if !hasWord(q.Search) {
-		w.add("false")
-		return
-	}
-	var spans, contents, shared where
-	spans.add(scopeMark)
-	contents.add(scopeMark)
-	shared.add(scopeMark)
-	if !lower.IsZero() {
-		// A native run may state a start that is later than its first span's.
-		earliest := lower.Add(-24 * time.Hour)
-		early := earliest.UnixNano()
-		spans.add("toStartOfHour(start_time) >= toStartOfHour(fromUnixTimestamp64Nano(?))", early)
-		contents.add("hour >= toStartOfHour(fromUnixTimestamp64Nano(?))", early)
-		shared.add("day >= toDate(?)", dayNumber(earliest))
-	}
-	spans.add("hasAllTokens("+clickhouse.SpansText+", lowerUTF8(?))", q.Search)
-	sharing := where{slices.Clone(contents.conditions), slices.Clone(contents.args)}
-	shared.add("hasAllTokens("+clickhouse.ContentsText+", lowerUTF8(?))", q.Search)
-	sharing.add("(content_id, shared_tail) IN (SELECT content_id, shared_tail FROM shared_contents WHERE "+shared.String()+")", shared.args...)
-	contents.add("hasAllTokens("+clickhouse.ContentsText+", lowerUTF8(?))", q.Search)
-	w.add("run_id IN (SELECT run_id FROM spans WHERE "+spans.String()+
-		" UNION DISTINCT SELECT run_id FROM contents WHERE "+contents.String()+
-		" UNION DISTINCT SELECT run_id FROM contents WHERE "+sharing.String()+")",
-		slices.Concat(spans.args, contents.args, sharing.args)...)
-}
-
-// hasWord reports whether ClickHouse's splitByNonAlpha finds a token in text.
-func hasWord(text string) bool {
-	return strings.ContainsFunc(text, func(r rune) bool {
-		return r > unicode.MaxASCII || unicode.IsLetter(r) || unicode.IsDigit(r)
-	})
 }

@@ -4,7 +4,6 @@ package runs
 import (
 	"encoding/json"
 	"errors"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -28,25 +27,9 @@ type Scope struct {
 	ProjectIDs []uuid.UUID
 }
 
-// ListQuery selects runs of one project, newest first. A zero member does not filter.
+// ListQuery selects a page of runs, newest first.
 type ListQuery struct {
-	ProjectID   uuid.UUID
-	Statuses    []string
-	Kinds       []string
-	Search      string
-	StartAfter  time.Time // inclusive
-	StartBefore time.Time // exclusive
-	Name        string
-	Model       string
-	SessionID   string
-	UserID      string
-	Tag         string
-	Environment string
-	ErrorType   string
-	MinDuration time.Duration
-	MinCostUSD  *float64
-	MinTokens   *int64
-
+	Filter
 	Limit  int
 	Offset int
 	Cursor string // excludes Offset

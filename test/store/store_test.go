@@ -366,7 +366,7 @@ func TestSearch(t *testing.T) {
 			"baggage policy": 3, "baggage bag head": 3, "baggage paket": 0,
 			"backslash": 1, `' OR 1=1 --`: 0, `\`: 0, "?!": 0,
 		} {
-			assert.Len(t, list(t, s, runs.ListQuery{Search: query}), want, "%s: search %q", state.name, query)
+			assert.Len(t, list(t, s, runs.ListQuery{Filter: runs.Filter{Search: query}}), want, "%s: search %q", state.name, query)
 		}
 	}
 }
@@ -386,7 +386,7 @@ func TestListPages(t *testing.T) {
 		assert.False(t, all[i].StartTime.After(all[i-1].StartTime), "newest first")
 	}
 	var paged []runs.Run
-	q := runs.ListQuery{ProjectID: s.project, Limit: 4}
+	q := runs.ListQuery{Filter: runs.Filter{ProjectID: s.project}, Limit: 4}
 	for {
 		page, err := s.List(t.Context(), s.scope(), q)
 		require.NoError(t, err)
@@ -400,7 +400,7 @@ func TestListPages(t *testing.T) {
 	offset := list(t, s, runs.ListQuery{Limit: 5, Offset: 10})
 	assert.Equal(t, all[10:15], offset)
 
-	_, err := s.List(t.Context(), s.scope(), runs.ListQuery{ProjectID: s.project, Limit: 1, Cursor: "x"})
+	_, err := s.List(t.Context(), s.scope(), runs.ListQuery{Filter: runs.Filter{ProjectID: s.project}, Limit: 1, Cursor: "x"})
 	assert.ErrorIs(t, err, runs.ErrInvalidCursor)
 }
 
@@ -423,20 +423,20 @@ func TestFilters(t *testing.T) {
 		want  []uuid.UUID
 	}{
 		"none":        {runs.ListQuery{}, []uuid.UUID{running, failed, ok}},
-		"status":      {runs.ListQuery{Statuses: []string{"error", "running"}}, []uuid.UUID{running, failed}},
-		"kind":        {runs.ListQuery{Kinds: []string{"workflow"}}, []uuid.UUID{ok}},
-		"model":       {runs.ListQuery{Model: "gpt-4o"}, []uuid.UUID{ok}},
-		"tag":         {runs.ListQuery{Tag: "b"}, []uuid.UUID{ok}},
-		"session":     {runs.ListQuery{SessionID: "s1"}, []uuid.UUID{ok}},
-		"user":        {runs.ListQuery{UserID: "u1"}, []uuid.UUID{ok}},
-		"environment": {runs.ListQuery{Environment: "prod"}, []uuid.UUID{ok}},
-		"duration":    {runs.ListQuery{MinDuration: 5 * time.Second}, []uuid.UUID{ok}},
-		"cost":        {runs.ListQuery{MinCostUSD: &cost}, []uuid.UUID{ok}},
-		"tokens":      {runs.ListQuery{MinTokens: &tokens}, []uuid.UUID{ok}},
-		"error type":  {runs.ListQuery{ErrorType: "Boom"}, []uuid.UUID{failed}},
-		"name":        {runs.ListQuery{Name: "step 1"}, []uuid.UUID{running, failed, ok}},
-		"after":       {runs.ListQuery{StartAfter: base.Add(time.Second)}, []uuid.UUID{running, failed}},
-		"before":      {runs.ListQuery{StartBefore: base.Add(time.Second)}, []uuid.UUID{ok}},
+		"status":      {runs.ListQuery{Filter: runs.Filter{Statuses: []string{"error", "running"}}}, []uuid.UUID{running, failed}},
+		"kind":        {runs.ListQuery{Filter: runs.Filter{Kinds: []string{"workflow"}}}, []uuid.UUID{ok}},
+		"model":       {runs.ListQuery{Filter: runs.Filter{Model: "gpt-4o"}}, []uuid.UUID{ok}},
+		"tag":         {runs.ListQuery{Filter: runs.Filter{Tag: "b"}}, []uuid.UUID{ok}},
+		"session":     {runs.ListQuery{Filter: runs.Filter{SessionID: "s1"}}, []uuid.UUID{ok}},
+		"user":        {runs.ListQuery{Filter: runs.Filter{UserID: "u1"}}, []uuid.UUID{ok}},
+		"environment": {runs.ListQuery{Filter: runs.Filter{Environment: "prod"}}, []uuid.UUID{ok}},
+		"duration":    {runs.ListQuery{Filter: runs.Filter{MinDuration: 5 * time.Second}}, []uuid.UUID{ok}},
+		"cost":        {runs.ListQuery{Filter: runs.Filter{MinCostUSD: &cost}}, []uuid.UUID{ok}},
+		"tokens":      {runs.ListQuery{Filter: runs.Filter{MinTokens: &tokens}}, []uuid.UUID{ok}},
+		"error type":  {runs.ListQuery{Filter: runs.Filter{ErrorType: "Boom"}}, []uuid.UUID{failed}},
+		"name":        {runs.ListQuery{Filter: runs.Filter{Name: "step 1"}}, []uuid.UUID{running, failed, ok}},
+		"after":       {runs.ListQuery{Filter: runs.Filter{StartAfter: base.Add(time.Second)}}, []uuid.UUID{running, failed}},
+		"before":      {runs.ListQuery{Filter: runs.Filter{StartBefore: base.Add(time.Second)}}, []uuid.UUID{ok}},
 	} {
 		var got []uuid.UUID
 		for _, run := range list(t, s, test.query) {
@@ -495,9 +495,9 @@ func TestTenantsAreApart(t *testing.T) {
 	require.ErrorIs(t, err, runs.ErrNotFound)
 	_, err = s.Span(t.Context(), other, run, "0000000000000001")
 	require.ErrorIs(t, err, runs.ErrNotFound)
-	_, err = s.List(t.Context(), other, runs.ListQuery{ProjectID: s.project, Limit: 1})
+	_, err = s.List(t.Context(), other, runs.ListQuery{Filter: runs.Filter{ProjectID: s.project}, Limit: 1})
 	require.ErrorIs(t, err, runs.ErrNotFound)
-	page, err := s.List(t.Context(), other, runs.ListQuery{ProjectID: other.ProjectIDs[0], Limit: 1, Search: "secret"})
+	page, err := s.List(t.Context(), other, runs.ListQuery{Filter: runs.Filter{ProjectID: other.ProjectIDs[0], Search: "secret"}, Limit: 1})
 	require.NoError(t, err)
 	assert.Empty(t, page.Runs)
 

@@ -650,6 +650,41 @@ export interface components {
                 value?: unknown;
             }[];
         };
+        /** @description What the parameters of the same names of `GET /v1/runs` select. */
+        RunFilter: {
+            /** Format: uuid */
+            project_id: string;
+            status?: components["schemas"]["Status"][];
+            kind?: string[];
+            search?: string;
+            /** Format: int64 */
+            window_seconds?: number;
+            /** Format: date-time */
+            start_after?: string;
+            /** Format: date-time */
+            start_before?: string;
+            name?: string;
+            model?: string;
+            agent_name?: string;
+            session_id?: string;
+            conversation_id?: string;
+            user_id?: string;
+            tag?: string;
+            environment?: string;
+            release?: string;
+            prompt_id?: string;
+            prompt_version?: string;
+            metadata?: {
+                [key: string]: string;
+            };
+            /** Format: double */
+            min_duration_ms?: number;
+            /** Format: double */
+            min_cost_usd?: number;
+            /** Format: int64 */
+            min_tokens?: number;
+            error_type?: string;
+        };
         Health: {
             /** @enum {string} */
             status: "ok" | "unavailable";
@@ -1267,6 +1302,46 @@ export interface components {
     parameters: {
         Limit: number;
         Offset: number;
+        FilterProjectID: string;
+        /** @description One or several of running, ok, error, cancelled. */
+        FilterStatus: components["schemas"]["Status"][];
+        /** @description One or several kinds. */
+        FilterKind: string[];
+        /**
+         * @description Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
+         *     call and error message. System instructions and attributes are not searched.
+         *     Case does not matter; words are split at anything but letters and digits.
+         */
+        FilterSearch: string;
+        /** @description Only runs that started in the last so many seconds. */
+        FilterWindowSeconds: number;
+        /** @description Only runs that started at or after this time. */
+        FilterStartAfter: string;
+        /** @description Only runs that started before this time. */
+        FilterStartBefore: string;
+        FilterName: string;
+        /** @description A model that the run called. */
+        FilterModel: string;
+        FilterAgentName: string;
+        FilterSessionID: string;
+        FilterConversationID: string;
+        FilterUserID: string;
+        /** @description A tag that the run has. */
+        FilterTag: string;
+        FilterEnvironment: string;
+        FilterRelease: string;
+        FilterPromptID: string;
+        FilterPromptVersion: string;
+        /** @description `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. */
+        FilterMetadata: {
+            [key: string]: string;
+        };
+        /** @description Only runs that have ended and took so long. */
+        FilterMinDurationMs: number;
+        FilterMinCostUSD: number;
+        /** @description Input and output together. */
+        FilterMinTokens: number;
+        FilterErrorType: string;
         /** @description A UUID; for OTLP data the trace id written as a UUID. */
         RunID: string;
         /** @description Narrows the look-up to one of the caller's projects. */
@@ -1285,33 +1360,44 @@ export interface operations {
     listRuns: {
         parameters: {
             query: {
-                project_id: string;
+                project_id: components["parameters"]["FilterProjectID"];
                 /** @description One or several of running, ok, error, cancelled. */
-                status?: components["schemas"]["Status"][];
+                status?: components["parameters"]["FilterStatus"];
                 /** @description One or several kinds. */
-                kind?: string[];
+                kind?: components["parameters"]["FilterKind"];
                 /**
                  * @description Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
                  *     call and error message. System instructions and attributes are not searched.
                  *     Case does not matter; words are split at anything but letters and digits.
                  */
-                search?: string;
+                search?: components["parameters"]["FilterSearch"];
                 /** @description Only runs that started in the last so many seconds. */
-                window_seconds?: number;
+                window_seconds?: components["parameters"]["FilterWindowSeconds"];
                 /** @description Only runs that started at or after this time. */
-                start_after?: string;
+                start_after?: components["parameters"]["FilterStartAfter"];
                 /** @description Only runs that started before this time. */
-                start_before?: string;
-                name?: string;
-                model?: string;
-                session_id?: string;
-                user_id?: string;
-                tag?: string;
-                environment?: string;
-                min_duration_ms?: number;
-                min_cost_usd?: number;
-                min_tokens?: number;
-                error_type?: string;
+                start_before?: components["parameters"]["FilterStartBefore"];
+                name?: components["parameters"]["FilterName"];
+                /** @description A model that the run called. */
+                model?: components["parameters"]["FilterModel"];
+                agent_name?: components["parameters"]["FilterAgentName"];
+                session_id?: components["parameters"]["FilterSessionID"];
+                conversation_id?: components["parameters"]["FilterConversationID"];
+                user_id?: components["parameters"]["FilterUserID"];
+                /** @description A tag that the run has. */
+                tag?: components["parameters"]["FilterTag"];
+                environment?: components["parameters"]["FilterEnvironment"];
+                release?: components["parameters"]["FilterRelease"];
+                prompt_id?: components["parameters"]["FilterPromptID"];
+                prompt_version?: components["parameters"]["FilterPromptVersion"];
+                /** @description `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. */
+                metadata?: components["parameters"]["FilterMetadata"];
+                /** @description Only runs that have ended and took so long. */
+                min_duration_ms?: components["parameters"]["FilterMinDurationMs"];
+                min_cost_usd?: components["parameters"]["FilterMinCostUSD"];
+                /** @description Input and output together. */
+                min_tokens?: components["parameters"]["FilterMinTokens"];
+                error_type?: components["parameters"]["FilterErrorType"];
                 limit?: components["parameters"]["Limit"];
                 offset?: components["parameters"]["Offset"];
                 /** @description Continue after an earlier page's `next_cursor`, at constant cost however deep. Not together with `offset`. */

@@ -1,0 +1,163 @@
+package runs
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/google/uuid"
+
+	"github.com/looptrace/looptrace/internal/clickhouse"
+)
+
+// Filter selects runs of one project. Every read of several runs takes one. A zero member does not filter.
+type Filter struct {
+	ProjectID      uuid.UUID
+	Window         time.Duration // back from now
+	StartAfter     time.Time     // inclusive
+	StartBefore    time.Time     // exclusive
+	Statuses       []string
+	Kinds          []string
+	Search         string
+	Name           string
+	Model          string
+	AgentName      string
+	SessionID      string
+	ConversationID string
+	UserID         string
+	Tag            string
+	Environment    string
+	Release        string
+	ErrorType      string
+	PromptID       string
+	PromptVersion  string
+	Metadata       map[string]string // all of them
+	MinDuration    time.Duration
+	MinCostUSD     *float64
+	MinTokens      *int64
+}
+
+// at is the filter as it is meant at a moment: its window is a start bound then.
+func (f Filter) at(now time.Time) Filter {
+	if f.Window > 0 {
+		if since := now.Add(-f.Window).UTC(); since.After(f.StartAfter) {
+			f.StartAfter = since
+		}
+		f.Window = 0
+	}
+	return f
+}
+
+// where collects conditions with their arguments.
+type where struct {
+	conditions []string
+	args       []any
+}
+
+func (w *where) add(condition string, args ...any) {
+	w.conditions = append(w.conditions, condition)
+	w.args = append(w.args, args...)
+}
+
+// period bounds a time column in the terms of the table's partition and sort key as well, so that neither
+// parts nor granules outside it are read.
+func (w *where) period(column string, lower, upper time.Time) {
+	if !lower.IsZero() {
+		ns := lower.UnixNano()
+		w.add(column+" >= fromUnixTimestamp64Nano(?)", ns)
+		w.add("toStartOfHour("+column+") >= toStartOfHour(fromUnixTimestamp64Nano(?))", ns)
+	}
+	if !upper.IsZero() {
+		ns := upper.UnixNano()
+		w.add(column+" < fromUnixTimestamp64Nano(?)", ns)
+		w.add("toStartOfHour("+column+") <= toStartOfHour(fromUnixTimestamp64Nano(?))", ns)
+	}
+}
+
+func (w *where) String() string { return strings.Join(w.conditions, " AND ") }
+
+// conditions adds the filter's own conditions on the table runs, all but those on the start. lower bounds where the
+// search looks for spans.
+func (f Filter) conditions(w *where, lower time.Time) {
+	for _, equal := range []struct{ column, value string }{
+		{"name", f.Name},
+		{"agent_name", f.AgentName},
+		{"session_id", f.SessionID},
+		{"conversation_id", f.ConversationID},
+		{"user_id", f.UserID},
+		{"environment", f.Environment},
+		{"release", f.Release},
+		{"error_type", f.ErrorType},
+		{"prompt_id", f.PromptID},
+		{"prompt_version", f.PromptVersion},
+	} {
+		if equal.value != "" {
+			w.add(equal.column+" = ?", equal.value)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(f.Metadata)) {
+		w.add("mapContains(metadata, ?) AND metadata[?] = ?", key, key, f.Metadata[key])
+	}
+	if len(f.Statuses) > 0 {
+		w.add("status IN (?)", f.Statuses)
+	}
+	if len(f.Kinds) > 0 {
+		w.add("kind IN (?)", f.Kinds)
+	}
+	if f.Model != "" {
+		w.add("has(models, ?)", f.Model)
+	}
+	if f.Tag != "" {
+		w.add("has(tags, ?)", f.Tag)
+	}
+	if f.MinDuration > 0 {
+		w.add("status != 'running' AND toUnixTimestamp64Nano(end_time) - toUnixTimestamp64Nano(start_time) >= ?", f.MinDuration.Nanoseconds())
+	}
+	if f.MinCostUSD != nil {
+		w.add("cost_usd >= ?", *f.MinCostUSD)
+	}
+	if f.MinTokens != nil {
+		w.add("coalesce(input_tokens, 0) + coalesce(output_tokens, 0) >= ?", *f.MinTokens)
+	}
+	if f.Search != "" {
+		f.search(w, lower)
+	}
+}
+
+// search keeps the runs that have all the words in one span or in one message of it.
+func (f Filter) search(w *where, lower time.Time) {
+	if !hasWord(f.Search) {
+		w.add("false")
+		return
+	}
+	var spans, contents, shared where
+	spans.add(scopeMark)
+	contents.add(scopeMark)
+	shared.add(scopeMark)
+	if !lower.IsZero() {
+		// A native run may state a start that is later than its first span's.
+		earliest := lower.Add(-24 * time.Hour)
+		early := earliest.UnixNano()
+		spans.add("toStartOfHour(start_time) >= toStartOfHour(fromUnixTimestamp64Nano(?))", early)
+		contents.add("hour >= toStartOfHour(fromUnixTimestamp64Nano(?))", early)
+		shared.add("day >= toDate(?)", dayNumber(earliest))
+	}
+	spans.add("hasAllTokens("+clickhouse.SpansText+", lowerUTF8(?))", f.Search)
+	sharing := where{slices.Clone(contents.conditions), slices.Clone(contents.args)}
+	shared.add("hasAllTokens("+clickhouse.ContentsText+", lowerUTF8(?))", f.Search)
+	sharing.add("(content_id, shared_tail) IN (SELECT content_id, shared_tail FROM shared_contents WHERE "+shared.String()+")", shared.args...)
+	contents.add("hasAllTokens("+clickhouse.ContentsText+", lowerUTF8(?))", f.Search)
+	w.add("run_id IN (SELECT run_id FROM spans WHERE "+spans.String()+
+		" UNION DISTINCT SELECT run_id FROM contents WHERE "+contents.String()+
+		" UNION DISTINCT SELECT run_id FROM contents WHERE "+sharing.String()+")",
+		slices.Concat(spans.args, contents.args, sharing.args)...)
+}
+
+// hasWord reports whether ClickHouse's splitByNonAlpha finds a token in text.
+func hasWord(text string) bool {
+	return strings.ContainsFunc(text, func(r rune) bool {
+		return r > unicode.MaxASCII || unicode.IsLetter(r) || unicode.IsDigit(r)
+	})
+}
