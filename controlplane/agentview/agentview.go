@@ -3,10 +3,13 @@
 package agentview
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/internal/runmodel"
@@ -73,7 +76,7 @@ func Build(outline runs.Outline, read Excerpts, options Options) (View, error) {
 	}
 	v := &view{
 		outline: outline, options: options, tokens: tokens, steps: steps, shown: map[int]string{},
-		chain: errorChain(steps), path: criticalPath(steps, rootOf(outline, steps)), last: -1, read: read,
+		chain: runs.ErrorChain(outline.Spans), path: longest(runs.CriticalPath(outline.Spans, outline.Root())), last: -1, read: read,
 	}
 	v.render = jsonRenderer{v}
 	if options.Format == FormatText {
@@ -104,6 +107,26 @@ type view struct {
 	cut        int            // how many of them are cut
 	last       int            // the last step that is shown, -1 for none
 	stepTokens int            // of all shown lines, each with what separates it from a next one
+}
+
+// section is how long the critical path is with a step itself.
+type section struct {
+	step int
+	self time.Duration
+}
+
+// longest sums a path up by step, the longest first.
+func longest(path []runs.Section) []section {
+	self := map[int]time.Duration{}
+	for _, s := range path {
+		self[s.Span] += s.To.Sub(s.From)
+	}
+	sections := make([]section, 0, len(self))
+	for step, d := range self {
+		sections = append(sections, section{step, d})
+	}
+	slices.SortFunc(sections, func(a, b section) int { return cmp.Or(cmp.Compare(b.self, a.self), cmp.Compare(a.step, b.step)) })
+	return sections
 }
 
 // operation adds something to a view.

@@ -341,3 +341,20 @@ func TestWord(t *testing.T) {
 	assert.Equal(t, "查询", word("查询"))
 	assert.LessOrEqual(t, len(word(strings.Repeat("字", 100))), maxWord)
 }
+
+// TestCriticalPathIsAsLongAsTheRoot, whatever lies below it.
+func TestCriticalPathIsAsLongAsTheRoot(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(2000) {
+		r := generate(seed)
+		root := r.outline.Spans[0]
+		if runmodel.IsAbsent(root.EndTime) {
+			continue
+		}
+		var sum time.Duration
+		for _, s := range runs.CriticalPath(r.outline.Spans, 0) {
+			sum += s.To.Sub(s.From)
+		}
+		assert.Equal(t, root.EndTime.Sub(root.StartTime), sum, seed)
+	}
+}

@@ -55,7 +55,7 @@ func (v *view) plan(focus int) iter.Seq[operation] {
 func (v *view) byRole() (acting, others []int) {
 	root := -1
 	if len(v.steps) > 0 {
-		root = rootOf(v.outline, v.steps)
+		root = v.outline.Root()
 		others = append(others, root)
 	}
 	for i := len(v.steps) - 1; i >= 0; i-- {

@@ -408,6 +408,53 @@ type Message = json.RawMessage
 // type is kept verbatim.
 type MessagePart = json.RawMessage
 
+// Outline Every column of `spans` has one item for each span; spans stand each parent before its children, siblings in start
+// order. Numbers in `name`, `kind`, `model`, `tool`, `agent` and `error` are places in `words`; 0 is the empty word.
+type Outline struct {
+	// CriticalPath What the root's duration is made of: stretches in which one span runs itself, not a child of it that the path
+	// enters. Each column has one item for each stretch, the latest first.
+	CriticalPath struct {
+		DurationMs []float64 `json:"duration_ms"`
+		Span       []int     `json:"span"`
+		StartMs    []float64 `json:"start_ms"`
+	} `json:"critical_path"`
+
+	// ErrorChain The place of the first span that failed by itself, then of those above it.
+	ErrorChain []int `json:"error_chain"`
+
+	// Partial The run has more spans than an outline takes in.
+	Partial bool               `json:"partial"`
+	RunId   openapi_types.UUID `json:"run_id"`
+	Spans   struct {
+		Agent []int `json:"agent"`
+
+		// DurationMs -1 where the span has not ended.
+		DurationMs []float64 `json:"duration_ms"`
+
+		// Error The error's type.
+		Error []int `json:"error"`
+		Kind  []int `json:"kind"`
+		Model []int `json:"model"`
+		Name  []int `json:"name"`
+
+		// Parent The place of the span's parent, -1 for none.
+		Parent []int    `json:"parent"`
+		SpanId []string `json:"span_id"`
+
+		// StartMs Since `start_time`.
+		StartMs []float64 `json:"start_ms"`
+		Status  []Status  `json:"status"`
+
+		// Tokens Input and output tokens; -1 where they are unknown or repeat what other spans carry.
+		Tokens []int64 `json:"tokens"`
+		Tool   []int   `json:"tool"`
+	} `json:"spans"`
+
+	// StartTime When the earliest span began.
+	StartTime time.Time `json:"start_time"`
+	Words     []string  `json:"words"`
+}
+
 // Price What tokens of a model cost, in US dollars for a million.
 type Price struct {
 	// CacheRead Null: as input.
@@ -1036,6 +1083,12 @@ type GetAgentViewParamsEncoding string
 // GetAgentViewParamsFormat defines parameters for GetAgentView.
 type GetAgentViewParamsFormat string
 
+// GetOutlineParams defines parameters for GetOutline.
+type GetOutlineParams struct {
+	// ProjectId Narrows the look-up to one of the caller's projects.
+	ProjectId *ProjectIDOptional `form:"project_id,omitempty" json:"project_id,omitempty"`
+}
+
 // ListSpansParams defines parameters for ListSpans.
 type ListSpansParams struct {
 	// ProjectId Narrows the look-up to one of the caller's projects.
@@ -1171,6 +1224,9 @@ type ServerInterface interface {
 	// GetAgentView Read a run within a budget of tokens
 	// (GET /v1/runs/{run_id}/agent-view)
 	GetAgentView(c *gin.Context, runId RunID, params GetAgentViewParams)
+	// GetOutline Read what all spans of a run are, in one answer
+	// (GET /v1/runs/{run_id}/outline)
+	GetOutline(c *gin.Context, runId RunID, params GetOutlineParams)
 	// ListSpans List a run's spans in start order
 	// (GET /v1/runs/{run_id}/spans)
 	ListSpans(c *gin.Context, runId RunID, params ListSpansParams)
@@ -2165,6 +2221,42 @@ func (siw *ServerInterfaceWrapper) GetAgentView(c *gin.Context) {
 	siw.Handler.GetAgentView(c, runId, params)
 }
 
+// GetOutline operation middleware
+func (siw *ServerInterfaceWrapper) GetOutline(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "run_id" -------------
+	var runId RunID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "run_id", c.Param("run_id"), &runId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter run_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetOutlineParams
+
+	// ------------- Optional query parameter "project_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "project_id", c.Request.URL.Query(), &params.ProjectId, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter project_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetOutline(c, runId, params)
+}
+
 // ListSpans operation middleware
 func (siw *ServerInterfaceWrapper) ListSpans(c *gin.Context) {
 
@@ -2351,6 +2443,7 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.GET(options.BaseURL+"/v1/runs", wrapper.ListRuns)
 	router.GET(options.BaseURL+"/v1/runs/:run_id", wrapper.GetRun)
 	router.GET(options.BaseURL+"/v1/runs/:run_id/agent-view", wrapper.GetAgentView)
+	router.GET(options.BaseURL+"/v1/runs/:run_id/outline", wrapper.GetOutline)
 	router.GET(options.BaseURL+"/v1/runs/:run_id/spans", wrapper.ListSpans)
 	router.GET(options.BaseURL+"/v1/runs/:run_id/spans/:span_id", wrapper.GetSpan)
 	router.GET(options.BaseURL+"/v1/setup", wrapper.GetSetup)
@@ -3504,6 +3597,46 @@ func (response GetAgentViewdefaultApplicationProblemPlusJSONResponse) VisitGetAg
 	return err
 }
 
+type GetOutlineRequestObject struct {
+	RunId  RunID `json:"run_id"`
+	Params GetOutlineParams
+}
+
+type GetOutlineResponseObject interface {
+	VisitGetOutlineResponse(w http.ResponseWriter) error
+}
+
+type GetOutline200JSONResponse Outline
+
+func (response GetOutline200JSONResponse) VisitGetOutlineResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetOutlinedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetOutlinedefaultApplicationProblemPlusJSONResponse) VisitGetOutlineResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListSpansRequestObject struct {
 	RunId  RunID `json:"run_id"`
 	Params ListSpansParams
@@ -3764,6 +3897,9 @@ type StrictServerInterface interface {
 	// GetAgentView Read a run within a budget of tokens
 	// (GET /v1/runs/{run_id}/agent-view)
 	GetAgentView(ctx context.Context, request GetAgentViewRequestObject) (GetAgentViewResponseObject, error)
+	// GetOutline Read what all spans of a run are, in one answer
+	// (GET /v1/runs/{run_id}/outline)
+	GetOutline(ctx context.Context, request GetOutlineRequestObject) (GetOutlineResponseObject, error)
 	// ListSpans List a run's spans in start order
 	// (GET /v1/runs/{run_id}/spans)
 	ListSpans(ctx context.Context, request ListSpansRequestObject) (ListSpansResponseObject, error)
@@ -4711,6 +4847,33 @@ func (sh *strictHandler) GetAgentView(ctx *gin.Context, runId RunID, params GetA
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(GetAgentViewResponseObject); ok {
 		if err := validResponse.VisitGetAgentViewResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetOutline operation middleware
+func (sh *strictHandler) GetOutline(ctx *gin.Context, runId RunID, params GetOutlineParams) {
+	var request GetOutlineRequestObject
+
+	request.RunId = runId
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetOutline(ctx, request.(GetOutlineRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetOutline")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetOutlineResponseObject); ok {
+		if err := validResponse.VisitGetOutlineResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

@@ -99,6 +99,7 @@ func New(identities *identity.Service, runs Runs, limits RateLimits, log *slog.L
 	private.GET("/runs", op.ListRuns)
 	private.GET("/runs/:run_id", op.GetRun)
 	private.GET("/runs/:run_id/agent-view", op.GetAgentView)
+	private.GET("/runs/:run_id/outline", compress, op.GetOutline)
 	private.GET("/runs/:run_id/spans", op.ListSpans)
 	private.GET("/runs/:run_id/spans/:span_id", op.GetSpan)
 

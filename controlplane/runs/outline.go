@@ -37,7 +37,8 @@ const outlineColumns = `project_id, run_id, span_id, version, parent_span_id, st
 	substring(name, 1, 200) AS name, kind, operation, status, substring(error_type, 1, 200) AS error_type,
 	substring(error_message, 1, 200) AS error_message,
 	substring(request_model, 1, 200) AS request_model, substring(response_model, 1, 200) AS response_model,
-	substring(tool_name, 1, 200) AS tool_name, substring(agent_name, 1, 200) AS agent_name`
+	substring(tool_name, 1, 200) AS tool_name, substring(agent_name, 1, 200) AS agent_name,
+	counting, input_tokens, output_tokens`
 
 // Outline reads a run and what its spans are, without their texts.
 func (s *Service) Outline(ctx context.Context, scope Scope, runID uuid.UUID) (Outline, error) {
@@ -52,18 +53,68 @@ func (s *Service) Outline(ctx context.Context, scope Scope, runID uuid.UUID) (Ou
 	if err != nil {
 		return Outline{}, err
 	}
-	var versions []runmodel.Span
+	if len(rows) == 0 {
+		return Outline{}, ErrNotFound
+	}
+	versions := make([]runmodel.Span, 0, min(rows[0].Version, maxOutlineVersions+1)) // rows are large: no second copy
 	err = query(ctx, s.conn, p.scope(), &versions, `SELECT `+outlineColumns+` FROM spans WHERE `+w.String()+`
 		ORDER BY start_time, span_id LIMIT ?`, append(w.args, maxOutlineVersions+1)...)
 	if err != nil {
 		return Outline{}, err
 	}
-	if len(rows) == 0 || len(versions) == 0 {
+	if len(versions) == 0 {
 		return Outline{}, ErrNotFound
 	}
 	outline := Outline{Run: rows[0], Partial: len(versions) > maxOutlineVersions, place: p}
 	outline.Spans = runmodel.Fold(versions[:min(len(versions), maxOutlineVersions)])
 	return outline, nil
+}
+
+// Node is a span of an outline in its place in the run's tree.
+type Node struct {
+	Span   int // its place in Outline.Spans
+	Parent int // its parent's place among the nodes, -1 for none
+}
+
+// Tree lists the spans each parent before its children, and siblings in start order. A span whose parent is not there
+// stands beside the root; parents that form a circle are cut where the earliest of them starts.
+func (o Outline) Tree() []Node {
+	children := childrenOf(o.Spans)
+	isChild := make([]bool, len(o.Spans))
+	for _, list := range children {
+		for _, child := range list {
+			isChild[child] = true
+		}
+	}
+	nodes := make([]Node, 0, len(o.Spans))
+	placed := make([]bool, len(o.Spans))
+	var stack []Node
+	place := func(root int) {
+		stack = append(stack, Node{root, -1})
+		for len(stack) > 0 {
+			node := stack[len(stack)-1]
+			stack = stack[:len(stack)-1]
+			if placed[node.Span] {
+				continue
+			}
+			placed[node.Span] = true
+			for _, child := range slices.Backward(children[node.Span]) {
+				stack = append(stack, Node{child, len(nodes)})
+			}
+			nodes = append(nodes, node)
+		}
+	}
+	for i := range o.Spans {
+		if !isChild[i] {
+			place(i)
+		}
+	}
+	for i := range o.Spans {
+		if !placed[i] {
+			place(i)
+		}
+	}
+	return nodes
 }
 
 // excerptColumns are the texts of a span, cut, and what says which contents belong to it.

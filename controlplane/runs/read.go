@@ -131,7 +131,7 @@ func (s *Service) Spans(ctx context.Context, scope Scope, runID uuid.UUID, q Spa
 	if err != nil {
 		return SpanPage{}, err
 	}
-	all, err := s.listSpans(ctx, p, runID)
+	all, err := s.listSpans(ctx, p, runID, listedColumns)
 	if err != nil {
 		return SpanPage{}, err
 	}
@@ -159,11 +159,15 @@ func (s *Service) Spans(ctx context.Context, scope Scope, runID uuid.UUID, q Spa
 	return page, nil
 }
 
-// listSpans reads all spans of a run, folded, with their places in the tree.
-func (s *Service) listSpans(ctx context.Context, p place, runID uuid.UUID) ([]Span, error) {
+// placeColumns are what says where a span stands among the others of its run, and whether its usage counts.
+const placeColumns = `project_id, run_id, span_id, version, parent_span_id, start_time, is_run, from_log, kind, operation, counting,
+	input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens`
+
+// listSpans reads columns of all spans of a run, folded, with their places in the tree.
+func (s *Service) listSpans(ctx context.Context, p place, runID uuid.UUID, columns string) ([]Span, error) {
 	w := p.where(runID)
 	var versions []runmodel.Span
-	if err := query(ctx, s.conn, p.scope(), &versions, `SELECT `+listedColumns+` FROM spans WHERE `+w.String(), w.args...); err != nil {
+	if err := query(ctx, s.conn, p.scope(), &versions, `SELECT `+columns+` FROM spans WHERE `+w.String(), w.args...); err != nil {
 		return nil, err
 	}
 	if len(versions) == 0 {
@@ -268,7 +272,7 @@ func (s *Service) Span(ctx context.Context, scope Scope, runID uuid.UUID, spanID
 	if err != nil {
 		return Span{}, err
 	}
-	all, err := s.listSpans(ctx, p, runID)
+	all, err := s.listSpans(ctx, p, runID, placeColumns)
 	if err != nil {
 		return Span{}, err
 	}

@@ -111,6 +111,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/runs/{run_id}/outline": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read what all spans of a run are, in one answer
+         * @description Scope `runs:read`. The run's tree without its texts, as columns: of 100,000 spans about 2 MB, compressed where
+         *     the request accepts gzip. At most 400,000 versions of spans are read, in start order; `partial` says that there are
+         *     more.
+         */
+        get: operations["getOutline"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/runs/{run_id}/agent-view": {
         parameters: {
             query?: never;
@@ -548,6 +570,52 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /**
+         * @description Every column of `spans` has one item for each span; spans stand each parent before its children, siblings in start
+         *     order. Numbers in `name`, `kind`, `model`, `tool`, `agent` and `error` are places in `words`; 0 is the empty word.
+         */
+        Outline: {
+            /** Format: uuid */
+            run_id: string;
+            /**
+             * Format: date-time
+             * @description When the earliest span began.
+             */
+            start_time: string;
+            /** @description The run has more spans than an outline takes in. */
+            partial: boolean;
+            words: string[];
+            spans: {
+                span_id: string[];
+                /** @description The place of the span's parent, -1 for none. */
+                parent: number[];
+                /** @description Since `start_time`. */
+                start_ms: number[];
+                /** @description -1 where the span has not ended. */
+                duration_ms: number[];
+                status: components["schemas"]["Status"][];
+                name: number[];
+                kind: number[];
+                model: number[];
+                tool: number[];
+                agent: number[];
+                /** @description The error's type. */
+                error: number[];
+                /** @description Input and output tokens; -1 where they are unknown or repeat what other spans carry. */
+                tokens: number[];
+            };
+            /** @description The place of the first span that failed by itself, then of those above it. */
+            error_chain: number[];
+            /**
+             * @description What the root's duration is made of: stretches in which one span runs itself, not a child of it that the path
+             *     enters. Each column has one item for each stretch, the latest first.
+             */
+            critical_path: {
+                span: number[];
+                start_ms: number[];
+                duration_ms: number[];
+            };
+        };
         AgentView: {
             /** @description How recorded text is told from the view's own. */
             notice: string;
@@ -1554,6 +1622,33 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Span"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getOutline: {
+        parameters: {
+            query?: {
+                /** @description Narrows the look-up to one of the caller's projects. */
+                project_id?: components["parameters"]["ProjectIDOptional"];
+            };
+            header?: never;
+            path: {
+                /** @description A UUID; for OTLP data the trace id written as a UUID. */
+                run_id: components["parameters"]["RunID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The outline. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Outline"];
                 };
             };
             default: components["responses"]["Problem"];

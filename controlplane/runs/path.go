@@ -1,86 +1,85 @@
-package agentview
+package runs
 
 import (
 	"cmp"
 	"slices"
 	"time"
 
-	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// section is how long a step is on the critical path itself, its children on the path left out.
-type section struct {
-	step int
-	self time.Duration
+// Section is a stretch of a run's critical path in which the path is with one span itself, not with a child of it.
+type Section struct {
+	Span     int // its place in the run's spans
+	From, To time.Time
 }
 
-// rootOf is the step of the run's root, or the first one.
-func rootOf(outline runs.Outline, steps []step) int {
-	for i := range steps {
-		if steps[i].span.SpanID == outline.Run.RootSpanID {
+// Root is the place of the run's root among its spans, or 0.
+func (o Outline) Root() int {
+	for i := range o.Spans {
+		if o.Spans[i].SpanID == o.Run.RootSpanID {
 			return i
 		}
 	}
 	return 0
 }
 
-// childrenOf lists the children of each step. What would close a circle has no parent.
-func childrenOf(steps []step) [][]int {
-	index := make(map[uint64]int, len(steps))
-	for i := range steps {
-		index[steps[i].span.SpanID] = i
+// childrenOf lists the children of each span. What is its own parent has none.
+func childrenOf(spans []runmodel.Span) [][]int {
+	index := make(map[uint64]int, len(spans))
+	for i := range spans {
+		index[spans[i].SpanID] = i
 	}
-	children := make([][]int, len(steps))
-	for i := range steps {
-		if parent, ok := index[steps[i].span.ParentSpanID]; ok && parent != i {
+	children := make([][]int, len(spans))
+	for i := range spans {
+		if parent, ok := index[spans[i].ParentSpanID]; ok && parent != i {
 			children[parent] = append(children[parent], i)
 		}
 	}
 	return children
 }
 
-// criticalPath returns the steps that the root's duration is made of, the longest first. Going back from the end of
+// CriticalPath returns the sections that the root's duration is made of, the latest first. Going back from the end of
 // a span, the path enters the child that ended last, and goes on from the child's start: the next child is the one that
 // ended last at or before it, so that calls which follow each other without a gap are all on the path. Children are
 // clamped to what their parent takes part in; the sections add up to the root's duration. It follows Jaeger's
 // algorithm (jaeger-ui, CriticalPath), which drops a child that ends where the next begins.
-func criticalPath(steps []step, root int) []section {
-	if len(steps) == 0 {
+func CriticalPath(spans []runmodel.Span, root int) []Section {
+	if len(spans) == 0 {
 		return nil
 	}
-	children := childrenOf(steps)
+	start, end := spans[root].StartTime, spans[root].EndTime
+	if runmodel.IsAbsent(end) || !end.After(start) {
+		return nil
+	}
+	children := childrenOf(spans)
 	for _, siblings := range children {
 		slices.SortStableFunc(siblings, func(a, b int) int {
-			return cmp.Or(steps[a].span.EndTime.Compare(steps[b].span.EndTime), steps[a].span.StartTime.Compare(steps[b].span.StartTime))
+			return cmp.Or(spans[a].EndTime.Compare(spans[b].EndTime), spans[a].StartTime.Compare(spans[b].StartTime))
 		})
 	}
-	self := map[int]time.Duration{}
 	type frame struct {
-		step  int
-		from  time.Time // where the step begins, clamped to its parent
+		span  int
+		from  time.Time // where the span begins, clamped to its parent
 		to    time.Time // where it ends, clamped
 		at    time.Time // where the path is, going back
 		child int       // the next of the children to look at, from the last
 	}
 	var stack []frame
-	visited := make([]bool, len(steps))
+	visited := make([]bool, len(spans))
 	enter := func(i int, from, to time.Time) {
 		visited[i] = true
 		stack = append(stack, frame{i, from, to, to, len(children[i]) - 1})
 	}
-	span := steps[root].span
-	if runmodel.IsAbsent(span.EndTime) || !span.EndTime.After(span.StartTime) {
-		return nil
-	}
-	enter(root, span.StartTime, span.EndTime)
+	var sections []Section
+	enter(root, start, end)
 	for len(stack) > 0 {
 		f := &stack[len(stack)-1]
 		next := -1
 		var from, to time.Time
 		for ; f.child >= 0 && next < 0; f.child-- {
-			i := children[f.step][f.child]
-			c := steps[i].span
+			i := children[f.span][f.child]
+			c := &spans[i]
 			if visited[i] || runmodel.IsAbsent(c.EndTime) {
 				continue
 			}
@@ -101,46 +100,41 @@ func criticalPath(steps []step, root int) []section {
 		}
 		if next < 0 {
 			if f.at.After(f.from) {
-				self[f.step] += f.at.Sub(f.from)
+				sections = append(sections, Section{f.span, f.from, f.at})
 			}
 			stack = stack[:len(stack)-1]
 			continue
 		}
 		if f.at.After(to) {
-			self[f.step] += f.at.Sub(to)
+			sections = append(sections, Section{f.span, to, f.at})
 		}
 		f.at = from
 		enter(next, from, to)
 	}
-	sections := make([]section, 0, len(self))
-	for i, d := range self {
-		sections = append(sections, section{i, d})
-	}
-	slices.SortFunc(sections, func(a, b section) int { return cmp.Or(cmp.Compare(b.self, a.self), cmp.Compare(a.step, b.step)) })
 	return sections
 }
 
-// errorChain returns the first step that failed by itself, and the steps above it up to the root. A step fails by
-// itself where no step below it failed. A failure that was made good counts only where there is no other: the same was
+// ErrorChain returns the first span that failed by itself, and the spans above it up to the root. A span fails by
+// itself where no span below it failed. A failure that was made good counts only where there is no other: the same was
 // done again, later and beside it, and went well.
-func errorChain(steps []step) []int {
-	children := childrenOf(steps)
-	failed := func(i int) bool { return steps[i].span.EffectiveStatus() == runmodel.StatusError }
+func ErrorChain(spans []runmodel.Span) []int {
+	children := childrenOf(spans)
+	failed := func(i int) bool { return spans[i].EffectiveStatus() == runmodel.StatusError }
 	type deed struct {
 		parent     uint64
 		kind, name string
 	}
 	deedOf := func(i int) deed {
-		return deed{steps[i].span.ParentSpanID, steps[i].span.EffectiveKind(), steps[i].span.Name}
+		return deed{spans[i].ParentSpanID, spans[i].EffectiveKind(), spans[i].Name}
 	}
-	doneWell := map[deed]int{} // the last step that did it well
-	for i := range steps {
-		if steps[i].span.EffectiveStatus() == runmodel.StatusOK {
+	doneWell := map[deed]int{} // the last span that did it well
+	for i := range spans {
+		if spans[i].EffectiveStatus() == runmodel.StatusOK {
 			doneWell[deedOf(i)] = i
 		}
 	}
 	origin := -1
-	for i := range steps {
+	for i := range spans {
 		if !failed(i) || slices.ContainsFunc(children[i], failed) {
 			continue
 		}
@@ -155,7 +149,7 @@ func errorChain(steps []step) []int {
 	if origin < 0 {
 		return nil
 	}
-	parents := make(map[int]int, len(steps))
+	parents := make(map[int]int, len(spans))
 	for parent, list := range children {
 		for _, child := range list {
 			parents[child] = parent

@@ -1,0 +1,54 @@
+package httpapi
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+	"github.com/klauspost/compress/gzip"
+)
+
+// compress sends answers with gzip where the caller takes them so; for those that are large and shrink well.
+func compress(c *gin.Context) {
+	c.Header("Vary", "Accept-Encoding")
+	if !strings.Contains(c.GetHeader("Accept-Encoding"), "gzip") {
+		return
+	}
+	writer := &gzipWriter{ResponseWriter: c.Writer}
+	c.Writer = writer
+	c.Next()
+	if err := writer.end(); err != nil {
+		_ = c.Error(err)
+	}
+}
+
+// gzipWriter compresses what is written, from the first byte on.
+type gzipWriter struct {
+	gin.ResponseWriter
+	gzip *gzip.Writer
+}
+
+func (w *gzipWriter) Write(data []byte) (int, error) {
+	if w.gzip == nil {
+		w.Header().Set("Content-Encoding", "gzip")
+		w.Header().Del("Content-Length")
+		w.gzip, _ = gzip.NewWriterLevel(w.ResponseWriter, gzip.BestSpeed) // a level that exists
+	}
+	n, err := w.gzip.Write(data)
+	if err != nil {
+		return n, fmt.Errorf("compress answer: %w", err)
+	}
+	return n, nil
+}
+
+func (w *gzipWriter) WriteString(text string) (int, error) { return w.Write([]byte(text)) }
+
+func (w *gzipWriter) end() error {
+	if w.gzip == nil {
+		return nil
+	}
+	if err := w.gzip.Close(); err != nil {
+		return fmt.Errorf("compress answer: %w", err)
+	}
+	return nil
+}
