@@ -88,6 +88,11 @@ var answers = []struct {
 
 	{agentview.ErrNoSuchSpan, answer{status: http.StatusNotFound, code: codeNotFound, detail: "No such resource."}},
 	{runs.ErrNotFound, answer{status: http.StatusNotFound, code: codeNotFound, detail: "No such resource."}},
+	{runs.ErrNoSuchField, answer{status: http.StatusNotFound, code: codeNotFound, detail: "No such resource."}},
+	{runs.ErrTooManyBuckets, answer{
+		status: http.StatusUnprocessableEntity, code: codeValidationFailed, detail: "The request is not valid.",
+		fields: []fieldError{{Location: "query.bucket_seconds", Message: "must be longer: the window has more than 1,000 buckets of it"}},
+	}},
 	{runs.ErrInvalidCursor, answer{
 		status: http.StatusUnprocessableEntity, code: codeValidationFailed, detail: "The request is not valid.",
 		fields: []fieldError{{Location: "query.cursor", Message: "is not a cursor of this list"}},

@@ -97,6 +97,9 @@ func New(identities *identity.Service, runs Runs, limits RateLimits, log *slog.L
 	private.POST("/keys/:key_id/_actions/rotate", op.RotateKey)
 
 	private.GET("/runs", op.ListRuns)
+	private.GET("/runs/stats", op.GetRunStats)
+	private.GET("/runs/fields", op.ListRunFields)
+	private.GET("/runs/fields/:field/values", op.ListRunFieldValues)
 	private.GET("/runs/:run_id", op.GetRun)
 	private.GET("/runs/:run_id/agent-view", op.GetAgentView)
 	private.GET("/runs/:run_id/outline", compress, op.GetOutline)

@@ -2,10 +2,7 @@ package runs
 
 import (
 	"context"
-	"slices"
 	"time"
-
-	"github.com/google/uuid"
 
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
@@ -26,10 +23,10 @@ var steps = []time.Duration{
 
 // List returns a page of a project's runs, newest first.
 func (s *Service) List(ctx context.Context, scope Scope, q ListQuery) (Page, error) {
-	if !slices.Contains(scope.ProjectIDs, q.ProjectID) {
-		return Page{}, ErrNotFound
+	scope, err := scope.narrow(q.ProjectID)
+	if err != nil {
+		return Page{}, err
 	}
-	scope = Scope{ProjectIDs: []uuid.UUID{q.ProjectID}}
 	q.Filter = q.at(s.now())
 	var after *cursor
 	if q.Cursor != "" {

@@ -22,7 +22,16 @@ const scopeMark = "{scope}"
 const (
 	queryTimeout = 20 * time.Second
 	queryMemory  = 1 << 30
+	queryRows    = 2_000_000_000 // read
+	queryBytes   = 64 << 30      // read, decompressed
 )
+
+type boundKey struct{}
+
+// bounded gives the queries under ctx less time than queryTimeout, each.
+func bounded(ctx context.Context, each time.Duration) context.Context {
+	return context.WithValue(ctx, boundKey{}, each)
+}
 
 var errUnscoped = errors.New("statement does not say where the scope goes")
 
@@ -40,9 +49,17 @@ func query(ctx context.Context, conn driver.Conn, scope Scope, rows any, stateme
 		projects[i] = "'" + id.String() + "'"
 	}
 	statement = strings.ReplaceAll(statement, scopeMark, "project_id IN ("+strings.Join(projects, ", ")+")")
+	timeout := queryTimeout
+	if each, ok := ctx.Value(boundKey{}).(time.Duration); ok {
+		timeout = min(each, queryTimeout)
+	}
 	ctx = ch.Context(ctx, ch.WithSettings(ch.Settings{
-		"max_execution_time": int(queryTimeout.Seconds()),
+		"max_execution_time": timeout.Seconds(),
 		"max_memory_usage":   queryMemory,
+		"max_rows_to_read":   queryRows,
+		"max_bytes_to_read":  queryBytes,
+		// The versions of a run's row share an hour, and so a partition.
+		"do_not_merge_across_partitions_select_final": 1,
 	}))
 	if err := conn.Select(ctx, rows, statement, args...); err != nil {
 		return classify(err)
@@ -52,16 +69,18 @@ func query(ctx context.Context, conn driver.Conn, scope Scope, rows any, stateme
 
 // ClickHouse's error codes for a query past its bounds (ErrorCodes.cpp).
 const (
+	codeTooManyRows      = 158
 	codeTooSlow          = 160
 	codeTimeoutExceeded  = 159
 	codeMemoryLimit      = 241
+	codeTooManyBytes     = 307
 	codeTooManyBytesRows = 396
 )
 
 func classify(err error) error {
 	var exception *ch.Exception
 	if errors.As(err, &exception) {
-		if slices.Contains([]int32{codeTooSlow, codeTimeoutExceeded, codeMemoryLimit, codeTooManyBytesRows}, exception.Code) {
+		if slices.Contains([]int32{codeTooManyRows, codeTooManyBytes, codeTooSlow, codeTimeoutExceeded, codeMemoryLimit, codeTooManyBytesRows}, exception.Code) {
 			return fmt.Errorf("%w: %w", ErrTooExpensive, err)
 		}
 		return fmt.Errorf("query runs: %w", err)

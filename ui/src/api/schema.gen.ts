@@ -49,6 +49,71 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/runs/stats": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What runs add up to, over time and by group
+         * @description Scope `runs:read`. Counts, error rate, percentiles of duration, tokens and cost of the runs that the filter
+         *     selects: in all, for every bucket of the window (empty ones included) and, with `group_by`, for the largest
+         *     groups and for the others together. Without bounds, of all of the project's runs. An answer that would take too
+         *     long covers the newest part of the window and says `partial: true`; `start` is then where it begins.
+         */
+        get: operations["getRunStats"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/runs/fields": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What runs can be filtered by
+         * @description Scope `runs:read`. The fields whose values can be listed, those of metadata by how many of the filter's runs have
+         *     them. What can be filtered by besides, such as durations, is among the parameters of `GET /v1/runs`.
+         */
+        get: operations["listRunFields"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/runs/fields/{field}/values": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Values of a field, the most used first
+         * @description Scope `runs:read`. Each with the number of runs that have it, among those that the filter selects. 404 where
+         *     there is no such field.
+         */
+        get: operations["listRunFieldValues"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/runs/{run_id}": {
         parameters: {
             query?: never;
@@ -717,6 +782,133 @@ export interface components {
                 message: string;
                 value?: unknown;
             }[];
+        };
+        /** @enum {string} */
+        RunGroupBy: "model" | "name" | "kind" | "status" | "agent_name" | "environment" | "release" | "prompt_version" | "error_type" | "user_id" | "session_id" | "tag";
+        RunStats: {
+            /**
+             * Format: date-time
+             * @description The runs that started from here on are counted.
+             */
+            start: string;
+            /**
+             * Format: date-time
+             * @description The runs that started before this are counted.
+             */
+            end: string;
+            /** Format: int64 */
+            bucket_seconds: number;
+            total: components["schemas"]["RunTotals"];
+            /** @description A point for every bucket, in order. The first may begin before `start` and the last end after `end`. */
+            series: components["schemas"]["RunStatsPoint"][];
+            group_by: components["schemas"]["RunGroupBy"] | null;
+            /** @description By how many runs they have. */
+            groups: components["schemas"]["RunStatsGroup"][];
+            /** @description All other groups together. Null where there are none. */
+            other: components["schemas"]["RunStatsOther"] | null;
+            /** @description True where runs before `start` would have taken too long to read. Ask with `start_before` for them, or for a shorter window. */
+            partial: boolean;
+        };
+        RunTotals: {
+            /** Format: int64 */
+            count: number;
+            /**
+             * Format: int64
+             * @description Runs that are not running any more.
+             */
+            ended_count: number;
+            /** Format: int64 */
+            error_count: number;
+            /**
+             * Format: double
+             * @description `error_count` / `ended_count`; null where none has ended.
+             */
+            error_rate: number | null;
+            /** @description Of the runs that have ended; null where none has. Percentiles are estimates (t-digest). */
+            duration_ms: components["schemas"]["Percentiles"] | null;
+            /** @description Sums over the runs that know their tokens; null where none does. */
+            usage: components["schemas"]["Usage"] | null;
+            /**
+             * Format: int64
+             * @description Runs of which no tokens are known.
+             */
+            no_usage_count: number;
+            /**
+             * Format: double
+             * @description The sum over the runs whose cost is known; null where none is.
+             */
+            cost_usd: number | null;
+            /**
+             * Format: int64
+             * @description Runs of which no cost is known.
+             */
+            no_cost_count: number;
+        };
+        Percentiles: {
+            /** Format: double */
+            p50: number;
+            /** Format: double */
+            p95: number;
+            /** Format: double */
+            p99: number;
+        };
+        RunStatsPoint: {
+            /** Format: date-time */
+            start: string;
+            totals: components["schemas"]["RunTotals"];
+        };
+        RunStatsGroup: {
+            /** @description Empty: the runs that have none. */
+            value: string;
+            totals: components["schemas"]["RunTotals"];
+            series: components["schemas"]["RunStatsPoint"][];
+        };
+        RunStatsOther: {
+            /**
+             * Format: int64
+             * @description How many groups these are.
+             */
+            groups: number;
+            totals: components["schemas"]["RunTotals"];
+            series: components["schemas"]["RunStatsPoint"][];
+        };
+        RunFields: {
+            data: components["schemas"]["RunField"][];
+            /** @description True where there are more keys of metadata than are listed (200). */
+            has_more: boolean;
+            /**
+             * Format: date-time
+             * @description The keys of runs that started from here on are listed.
+             */
+            start: string;
+            /** @description True where runs before `start` would have taken too long to read. */
+            partial: boolean;
+        };
+        RunField: {
+            name: string;
+            /** @description The query parameter that filters by it, such as `metadata[tier]`. */
+            parameter: string;
+            /**
+             * Format: int64
+             * @description How many runs have a value; null where it is not counted.
+             */
+            count: number | null;
+        };
+        RunFieldValues: {
+            data: components["schemas"]["RunFieldValue"][];
+            has_more: boolean;
+            /**
+             * Format: date-time
+             * @description The values of runs that started from here on are listed.
+             */
+            start: string;
+            /** @description True where runs before `start` would have taken too long to read. */
+            partial: boolean;
+        };
+        RunFieldValue: {
+            value: string;
+            /** Format: int64 */
+            count: number;
         };
         /** @description What the parameters of the same names of `GET /v1/runs` select. */
         RunFilter: {
@@ -1535,6 +1727,201 @@ export interface operations {
                 };
                 content: {
                     "application/json": Record<string, never>;
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getRunStats: {
+        parameters: {
+            query: {
+                project_id: components["parameters"]["FilterProjectID"];
+                /** @description One or several of running, ok, error, cancelled. */
+                status?: components["parameters"]["FilterStatus"];
+                /** @description One or several kinds. */
+                kind?: components["parameters"]["FilterKind"];
+                /**
+                 * @description Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
+                 *     call and error message. System instructions and attributes are not searched.
+                 *     Case does not matter; words are split at anything but letters and digits.
+                 */
+                search?: components["parameters"]["FilterSearch"];
+                /** @description Only runs that started in the last so many seconds. */
+                window_seconds?: components["parameters"]["FilterWindowSeconds"];
+                /** @description Only runs that started at or after this time. */
+                start_after?: components["parameters"]["FilterStartAfter"];
+                /** @description Only runs that started before this time. */
+                start_before?: components["parameters"]["FilterStartBefore"];
+                name?: components["parameters"]["FilterName"];
+                /** @description A model that the run called. */
+                model?: components["parameters"]["FilterModel"];
+                agent_name?: components["parameters"]["FilterAgentName"];
+                session_id?: components["parameters"]["FilterSessionID"];
+                conversation_id?: components["parameters"]["FilterConversationID"];
+                user_id?: components["parameters"]["FilterUserID"];
+                /** @description A tag that the run has. */
+                tag?: components["parameters"]["FilterTag"];
+                environment?: components["parameters"]["FilterEnvironment"];
+                release?: components["parameters"]["FilterRelease"];
+                prompt_id?: components["parameters"]["FilterPromptID"];
+                prompt_version?: components["parameters"]["FilterPromptVersion"];
+                /** @description `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. */
+                metadata?: components["parameters"]["FilterMetadata"];
+                /** @description Only runs that have ended and took so long. */
+                min_duration_ms?: components["parameters"]["FilterMinDurationMs"];
+                min_cost_usd?: components["parameters"]["FilterMinCostUSD"];
+                /** @description Input and output together. */
+                min_tokens?: components["parameters"]["FilterMinTokens"];
+                error_type?: components["parameters"]["FilterErrorType"];
+                /**
+                 * @description How long a bucket is; chosen from the window when absent, so that there are at most 60. Buckets begin at
+                 *     multiples of it since 1970 in UTC. 422 where the window has more than 1,000.
+                 */
+                bucket_seconds?: number;
+                /** @description A run that has several models or tags counts in each of them, with all its tokens and cost. */
+                group_by?: components["schemas"]["RunGroupBy"];
+                /** @description How many groups are told apart, the largest first. */
+                groups?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The totals. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunStats"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listRunFields: {
+        parameters: {
+            query: {
+                project_id: components["parameters"]["FilterProjectID"];
+                /** @description One or several of running, ok, error, cancelled. */
+                status?: components["parameters"]["FilterStatus"];
+                /** @description One or several kinds. */
+                kind?: components["parameters"]["FilterKind"];
+                /**
+                 * @description Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
+                 *     call and error message. System instructions and attributes are not searched.
+                 *     Case does not matter; words are split at anything but letters and digits.
+                 */
+                search?: components["parameters"]["FilterSearch"];
+                /** @description Only runs that started in the last so many seconds. */
+                window_seconds?: components["parameters"]["FilterWindowSeconds"];
+                /** @description Only runs that started at or after this time. */
+                start_after?: components["parameters"]["FilterStartAfter"];
+                /** @description Only runs that started before this time. */
+                start_before?: components["parameters"]["FilterStartBefore"];
+                name?: components["parameters"]["FilterName"];
+                /** @description A model that the run called. */
+                model?: components["parameters"]["FilterModel"];
+                agent_name?: components["parameters"]["FilterAgentName"];
+                session_id?: components["parameters"]["FilterSessionID"];
+                conversation_id?: components["parameters"]["FilterConversationID"];
+                user_id?: components["parameters"]["FilterUserID"];
+                /** @description A tag that the run has. */
+                tag?: components["parameters"]["FilterTag"];
+                environment?: components["parameters"]["FilterEnvironment"];
+                release?: components["parameters"]["FilterRelease"];
+                prompt_id?: components["parameters"]["FilterPromptID"];
+                prompt_version?: components["parameters"]["FilterPromptVersion"];
+                /** @description `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. */
+                metadata?: components["parameters"]["FilterMetadata"];
+                /** @description Only runs that have ended and took so long. */
+                min_duration_ms?: components["parameters"]["FilterMinDurationMs"];
+                min_cost_usd?: components["parameters"]["FilterMinCostUSD"];
+                /** @description Input and output together. */
+                min_tokens?: components["parameters"]["FilterMinTokens"];
+                error_type?: components["parameters"]["FilterErrorType"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The fields. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunFields"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listRunFieldValues: {
+        parameters: {
+            query: {
+                project_id: components["parameters"]["FilterProjectID"];
+                /** @description One or several of running, ok, error, cancelled. */
+                status?: components["parameters"]["FilterStatus"];
+                /** @description One or several kinds. */
+                kind?: components["parameters"]["FilterKind"];
+                /**
+                 * @description Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
+                 *     call and error message. System instructions and attributes are not searched.
+                 *     Case does not matter; words are split at anything but letters and digits.
+                 */
+                search?: components["parameters"]["FilterSearch"];
+                /** @description Only runs that started in the last so many seconds. */
+                window_seconds?: components["parameters"]["FilterWindowSeconds"];
+                /** @description Only runs that started at or after this time. */
+                start_after?: components["parameters"]["FilterStartAfter"];
+                /** @description Only runs that started before this time. */
+                start_before?: components["parameters"]["FilterStartBefore"];
+                name?: components["parameters"]["FilterName"];
+                /** @description A model that the run called. */
+                model?: components["parameters"]["FilterModel"];
+                agent_name?: components["parameters"]["FilterAgentName"];
+                session_id?: components["parameters"]["FilterSessionID"];
+                conversation_id?: components["parameters"]["FilterConversationID"];
+                user_id?: components["parameters"]["FilterUserID"];
+                /** @description A tag that the run has. */
+                tag?: components["parameters"]["FilterTag"];
+                environment?: components["parameters"]["FilterEnvironment"];
+                release?: components["parameters"]["FilterRelease"];
+                prompt_id?: components["parameters"]["FilterPromptID"];
+                prompt_version?: components["parameters"]["FilterPromptVersion"];
+                /** @description `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. */
+                metadata?: components["parameters"]["FilterMetadata"];
+                /** @description Only runs that have ended and took so long. */
+                min_duration_ms?: components["parameters"]["FilterMinDurationMs"];
+                min_cost_usd?: components["parameters"]["FilterMinCostUSD"];
+                /** @description Input and output together. */
+                min_tokens?: components["parameters"]["FilterMinTokens"];
+                error_type?: components["parameters"]["FilterErrorType"];
+                /** @description Only values that begin with it, whatever their case. */
+                prefix?: string;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description A name that `GET /v1/runs/fields` lists, such as `agent_name` or `metadata.tier`. */
+                field: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The values. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunFieldValues"];
                 };
             };
             default: components["responses"]["Problem"];

@@ -1,0 +1,124 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+)
+
+// ErrNoSuchField: runs have no field of this name whose values can be listed.
+var ErrNoSuchField = errors.New("no such field")
+
+// MetadataField begins the names of fields that stand for a key of metadata.
+const MetadataField = "metadata."
+
+// fieldValues are the fields whose values can be listed, in the order in which people look for them, and the expression
+// over the table runs that says them.
+var fieldValues = []struct{ name, expression string }{
+	{"status", "status"},
+	{"name", "name"},
+	{"kind", "kind"},
+	{"model", "arrayJoin(models)"},
+	{"agent_name", "agent_name"},
+	{"environment", "environment"},
+	{"release", "release"},
+	{"tag", "arrayJoin(tags)"},
+	{"error_type", "error_type"},
+	{"user_id", "user_id"},
+	{"session_id", "session_id"},
+	{"conversation_id", "conversation_id"},
+	{"prompt_id", "prompt_id"},
+	{"prompt_version", "prompt_version"},
+}
+
+// mostMetadataKeys is how many keys of metadata are listed, the most used first.
+const mostMetadataKeys = 200
+
+// Fields are what a project's runs can be filtered by, as far as values can be listed.
+type Fields struct {
+	Names []string
+	// Metadata are the keys that the runs from Start on have, by how many do.
+	Metadata     []FieldValue
+	MoreMetadata bool
+	Start        time.Time
+	Partial      bool // runs before Start were left out
+}
+
+// FieldValue is a value, and how many runs have it.
+type FieldValue struct {
+	Value string `ch:"value"`
+	Count uint64 `ch:"runs"`
+}
+
+// FieldValues are the values of a field among the runs that started from Start on, the most used first.
+type FieldValues struct {
+	Values  []FieldValue
+	HasMore bool
+	Start   time.Time
+	Partial bool // runs before Start were left out
+}
+
+// Fields lists what the runs that a filter selects can be filtered by.
+func (s *Service) Fields(ctx context.Context, scope Scope, f Filter) (Fields, error) {
+	found, err := s.values(ctx, scope, f, "arrayJoin(mapKeys(metadata))", "", mostMetadataKeys)
+	if err != nil {
+		return Fields{}, err
+	}
+	fields := Fields{Metadata: found.Values, MoreMetadata: found.HasMore, Start: found.Start, Partial: found.Partial}
+	for _, field := range fieldValues {
+		fields.Names = append(fields.Names, field.name)
+	}
+	return fields, nil
+}
+
+// FieldValues lists the values of a field, by how many of the filter's runs have them. field is a name of
+// [Fields.Names], or [MetadataField] and a key; only values that begin with prefix are listed, whatever their case.
+func (s *Service) FieldValues(ctx context.Context, scope Scope, f Filter, field, prefix string, limit int) (FieldValues, error) {
+	if key, ok := strings.CutPrefix(field, MetadataField); ok {
+		return s.values(ctx, scope, f, "metadata[?]", prefix, limit, key)
+	}
+	for _, known := range fieldValues {
+		if known.name == field {
+			return s.values(ctx, scope, f, known.expression, prefix, limit)
+		}
+	}
+	return FieldValues{}, ErrNoSuchField
+}
+
+// values counts the runs by an expression, with its arguments.
+func (s *Service) values(ctx context.Context, scope Scope, f Filter, expression, prefix string, limit int, args ...any) (FieldValues, error) {
+	scope, err := scope.narrow(f.ProjectID)
+	if err != nil {
+		return FieldValues{}, err
+	}
+	f = f.at(s.now())
+	start, end, err := s.startsBetween(ctx, scope, f)
+	if err != nil {
+		return FieldValues{}, err
+	}
+	found := FieldValues{Start: start, Values: []FieldValue{}}
+	found.Partial, err = s.newestWithin(ctx, &found.Start, end, func(ctx context.Context, start time.Time) error {
+		var w where
+		w.add(scopeMark)
+		w.period("start_time", start, end)
+		f.conditions(&w, start)
+		having := "value != ''"
+		arguments := append(append([]any{}, args...), w.args...)
+		if prefix != "" {
+			having += " AND startsWith(lowerUTF8(value), lowerUTF8(?))"
+			arguments = append(arguments, prefix)
+		}
+		found.Values = found.Values[:0]
+		return query(ctx, s.conn, scope, &found.Values, `
+			SELECT toString(`+expression+`) AS value, count() AS runs FROM runs FINAL WHERE `+w.String()+`
+			GROUP BY value HAVING `+having+` ORDER BY runs DESC, value LIMIT ?`, append(arguments, limit+1)...)
+	})
+	if err != nil {
+		return FieldValues{}, err
+	}
+	if len(found.Values) > limit {
+		found.Values, found.HasMore = found.Values[:limit], true
+	}
+	return found, nil
+}
