@@ -57,6 +57,56 @@ await scenario(async (page, { projectId, needle, needleName, needleWords }) => {
   await same("j leads to the next run", second, focused);
   await page.keyboard.press("k");
   await same("k leads back", first, focused);
+
+  // Space peeks, x selects; neither leaves the list.
+  await page.keyboard.press(" ");
+  const peek = page.getByTestId("peek");
+  await peek.getByRole("link", { name: "Open" }).waitFor();
+  await page.keyboard.press("j");
+  await same("the peek follows", `/p/${projectId}/runs/${second}`, () =>
+    peek.getByRole("link", { name: "Open" }).getAttribute("href"),
+  );
+  await page.keyboard.press(" ");
+  await peek.waitFor({ state: "detached" });
+  await page.keyboard.press("x");
+  await page.keyboard.press("k");
+  await page.keyboard.press("x");
+  const selection = page.getByTestId("selection");
+  await selection.getByText("2 selected").waitFor();
+  const compared = await selection.getByRole("link", { name: "Compare" }).getAttribute("href");
+  check(compared.includes(first) && compared.includes(second), `the two are compared: ${compared}`);
+  await page.keyboard.press("Escape");
+  await selection.waitFor({ state: "detached" });
+
+  // A view keeps the filters for everybody.
+  const views = page.getByRole("button", { name: /^Views/ });
+  const action = (name) => page.getByRole("menuitem", { name, exact: true });
+  await choose("Status", "error");
+  await views.click();
+  await action("Save as a view…").click();
+  await page.getByRole("dialog").getByLabel("Name").fill("Only failures");
+  await page.getByRole("button", { name: "Save view" }).click();
+  await page.getByRole("button", { name: "Views: Only failures" }).waitFor();
+  await page.goto(`/p/${projectId}/runs`);
+  await views.click();
+  await action("Only failures").click();
+  await same("the view's filter in the address", ["error"], async () => param("status"));
+  await views.click();
+  await action("Delete…").click();
+  await page.getByRole("button", { name: "Delete view" }).click();
+  await page.getByRole("button", { name: "Views", exact: true }).waitFor();
+
+  // A column that is chosen stays.
+  await page.goto(`/p/${projectId}/runs`);
+  await page.getByRole("button", { name: "Columns" }).click();
+  await page.getByRole("menuitemcheckbox", { name: "Environment" }).click();
+  await page.keyboard.press("Escape");
+  await page.reload();
+  await page.getByRole("columnheader", { name: "Environment" }).waitFor();
+  await page.evaluate(() => localStorage.removeItem("looptrace.run-columns"));
+  await page.reload();
+  await until("runs in the list", async () => (await rows.count()) > 10);
+  await page.keyboard.press("j");
   await page.keyboard.press("Enter");
   await page.waitForURL(`**/runs/${first}*`);
   await page.getByTestId("span-tree").waitFor();
@@ -76,7 +126,7 @@ await scenario(async (page, { projectId, needle, needleName, needleWords }) => {
   let height = 0;
   for (let ended = false; !ended; ) {
     await until("more runs, or the end", async () => {
-      ended = await page.getByText(/^\d+ runs$/).isVisible();
+      ended = await page.getByText(/^[\d,]+ runs$/).isVisible();
       const before = height;
       height = await scroller.evaluate((element) => {
         element.scrollTo(0, element.scrollHeight);

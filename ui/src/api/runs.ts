@@ -1,7 +1,14 @@
-import { keepPreviousData, useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useCallback } from "react";
+import {
+  keepPreviousData,
+  queryOptions,
+  useInfiniteQuery,
+  useQueries,
+  useQuery,
+  useQueryClient,
+} from "@tanstack/react-query";
+import { useCallback, useEffect, useMemo } from "react";
 import { client, unwrap } from "./client";
-import type { RunQuery } from "./types";
+import type { Run, RunQuery } from "./types";
 
 /** Rows of one page of the runs list. */
 export const RUN_PAGE = 50;
@@ -12,29 +19,120 @@ export const LIVE_INTERVAL_MS = 3_000;
 export type RunFilter = Omit<RunQuery, "limit" | "offset" | "cursor">;
 
 const runsKey = (filter: RunFilter) => ["runs", filter] as const;
+/** Rows of the later pages: fewer requests where much is scrolled. */
+const MORE_RUNS = 200;
 
 function fetchRuns(query: RunQuery, signal: AbortSignal) {
   return unwrap(client.GET("/v1/runs", { params: { query }, signal }));
 }
 
-/** GET /v1/runs, page after page by cursor. */
-export function useRuns(filter: RunFilter) {
-  return useInfiniteQuery({
-    queryKey: runsKey(filter),
-    initialPageParam: undefined as string | undefined,
-    queryFn: ({ pageParam, signal }) => fetchRuns({ ...filter, limit: RUN_PAGE, cursor: pageParam }, signal),
-    getNextPageParam: (page) => page.next_cursor ?? undefined,
-    // What is on the screen moves only when the reader asks: the head is polled beside it.
+function runPage(filter: RunFilter, cursor: string | null) {
+  return queryOptions({
+    queryKey: [...runsKey(filter), cursor],
+    queryFn: ({ signal }) =>
+      cursor === null
+        ? fetchRuns({ ...filter, limit: RUN_PAGE }, signal)
+        : fetchRuns({ ...filter, limit: MORE_RUNS, cursor }, signal),
+    // What is on the screen moves only when the reader asks: what is new is told beside it.
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 10 * 60_000,
-    placeholderData: keepPreviousData,
   });
+}
+
+/** GET /v1/runs: the first page. While another filter's is awaited, the page before stands in for it. */
+export function useFirstRuns(filter: RunFilter) {
+  return useQuery({ ...runPage(filter, null), placeholderData: keepPreviousData });
+}
+
+/** Where a page of the list begins. */
+interface PageStart {
+  cursor: string | null;
+  row: number;
+}
+
+const firstPage: PageStart[] = [{ cursor: null, row: 0 }];
+
+/** The rows of a list of any length around what is looked at. */
+export interface RunWindow {
+  /** How many rows are known; more come when the last of them is looked at. */
+  count: number;
+  hasMore: boolean;
+  /** Undefined while the row is on its way. */
+  row: (index: number) => Run | undefined;
+  /** The rows that are here, in their order. */
+  loaded: Run[];
+  error: Error | null;
+  retry: () => void;
+}
+
+/**
+ * GET /v1/runs by cursor: the pages that hold the rows from `first` to `last`, and no others, so that a list of
+ * millions takes no more memory than what is looked at. Pages that were left are kept for ten minutes.
+ */
+export function useRunWindow(filter: RunFilter, first: number, last: number): RunWindow {
+  const queryClient = useQueryClient();
+  const startsKey = useMemo(() => ["run-pages", filter] as const, [filter]);
+  const starts =
+    useQuery({ queryKey: startsKey, queryFn: () => firstPage, initialData: firstPage, staleTime: "static" })
+      .data ?? firstPage;
+  const from = pageOf(starts, first);
+  const until = pageOf(starts, last);
+  const visible = starts.slice(from, until + 1);
+  const pages = useQueries({ queries: visible.map(({ cursor }) => runPage(filter, cursor)) });
+
+  const newest = pages.at(-1)?.data;
+  const reachesEnd = until === starts.length - 1;
+  useEffect(() => {
+    if (!reachesEnd || !newest?.next_cursor) return;
+    const { next_cursor: cursor, data } = newest;
+    queryClient.setQueryData<PageStart[]>(startsKey, (known = firstPage) => {
+      const end = known.at(-1);
+      // The page may have been taken over by another view of the same list meanwhile.
+      if (!end || known.length !== starts.length) return known;
+      return [...known, { cursor, row: end.row + data.length }];
+    });
+  }, [queryClient, startsKey, starts.length, reachesEnd, newest]);
+
+  const failed = pages.find((page) => page.isError && !page.data);
+  const lastStart = starts.at(-1);
+  const lastPage = queryClient.getQueryData(runPage(filter, lastStart?.cursor ?? null).queryKey);
+  return {
+    count: (lastStart?.row ?? 0) + (lastPage?.data.length ?? 0),
+    hasMore: lastPage === undefined || lastPage.next_cursor !== null,
+    row: (index) => {
+      const page = pageOf(starts, index);
+      const start = starts[page];
+      return start && pages[page - from]?.data?.data[index - start.row];
+    },
+    loaded: pages.flatMap((page) => page.data?.data ?? []),
+    error: failed?.error ?? null,
+    retry: () => void failed?.refetch(),
+  };
+}
+
+/** The page that holds a row: the last that begins at or before it. */
+function pageOf(starts: readonly PageStart[], row: number): number {
+  let low = 0;
+  let high = starts.length - 1;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if ((starts[middle]?.row ?? 0) <= row) low = middle;
+    else high = middle - 1;
+  }
+  return low;
 }
 
 /** Starts the list again from its newest page. */
 export function useReloadRuns(filter: RunFilter): () => Promise<void> {
   const queryClient = useQueryClient();
-  return useCallback(() => queryClient.resetQueries({ queryKey: runsKey(filter) }), [queryClient, filter]);
+  return useCallback(async () => {
+    queryClient.setQueryData(["run-pages", filter], firstPage);
+    queryClient.removeQueries({
+      queryKey: runsKey(filter),
+      predicate: ({ queryKey }) => queryKey[2] !== null,
+    });
+    await queryClient.refetchQueries({ queryKey: runPage(filter, null).queryKey });
+  }, [queryClient, filter]);
 }
 
 /** GET /v1/runs: the newest page again and again, while `live`. */

@@ -23,3 +23,7 @@ export type SpanEvent = Schemas["SpanEvent"];
 export type Message = Schemas["Message"];
 export type MessagePart = Schemas["MessagePart"];
 export type RunQuery = operations["listRuns"]["parameters"]["query"];
+export type View = Schemas["View"];
+export type ViewPage = Schemas["ViewPage"];
+export type ViewCreate = Schemas["ViewCreate"];
+export type ViewUpdate = Schemas["ViewUpdate"];

@@ -7,6 +7,8 @@ const groups = [
     keys: [
       ["j  k", "next, previous run"],
       ["Enter", "open the run"],
+      ["Space", "peek at the run, or close it"],
+      ["x", "select the run"],
       ["/", "search"],
       ["e", "only errors, or all again"],
       ["r", "show what is new"],

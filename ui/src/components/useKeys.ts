@@ -13,8 +13,11 @@ export function useKeys(map: KeyMap): void {
     const onKey = (event: KeyboardEvent) => {
       if (event.defaultPrevented || event.metaKey || event.ctrlKey || event.altKey || isBusy(event.target))
         return;
-      if (event.key === "Enter" && event.target instanceof Element && event.target.closest("a,button"))
-        return;
+      // What these keys do to what has the focus goes first.
+      if (event.target instanceof Element) {
+        if (event.key === "Enter" && event.target.closest("a,button")) return;
+        if (event.key === " " && event.target.closest("button,input,summary")) return;
+      }
       const act = current.current[event.key];
       if (!act) return;
       event.preventDefault();
@@ -28,6 +31,8 @@ export function useKeys(map: KeyMap): void {
 function isBusy(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
   if (target.isContentEditable) return true;
+  // Nobody types into a checkbox.
+  if (target instanceof HTMLInputElement && target.type === "checkbox") return false;
   if (/^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName)) return true;
   return target.closest("[role=dialog],[role=menu],[role=listbox]") !== null;
 }

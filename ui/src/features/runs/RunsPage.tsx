@@ -1,50 +1,37 @@
 import { Button, Switch, Title } from "@mantine/core";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { Link, useLocation, useSearchParams } from "react-router";
-import { useReloadRuns, useRuns, useRunsHead } from "@/api/runs";
+import { type RunFilter, useFirstRuns, useReloadRuns, useRunsHead } from "@/api/runs";
+import type { Run } from "@/api/types";
+import { FilterBar } from "@/components/filters/FilterBar";
+import { chips, readFilters, toggleOnlyErrors, toQuery } from "@/components/filters/filters";
+import { formatCount } from "@/components/format";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import { useKeys } from "@/components/useKeys";
 import { useProjectId } from "@/components/useProject";
-import { FilterBar } from "./FilterBar";
-import { chips, readFilters, toggleOnlyErrors, toQuery } from "./filters";
-import { mergeHead, uniqueRuns } from "./live";
+import { ColumnChooser } from "./ColumnChooser";
+import { absorb, NOTHING } from "./live";
+import { Peek } from "./Peek";
 import { RunList } from "./RunList";
 import { RunListSkeleton } from "./RunListSkeleton";
 import classes from "./RunsPage.module.css";
+import { SelectionBar } from "./SelectionBar";
+import { useColumns } from "./useColumns";
 import { useStoredFlag } from "./useStoredFlag";
+import { searchWords } from "./words";
 
 /** The runs of the project, newest first; the address holds the filters. */
 export function RunsPage() {
   const projectId = useProjectId();
   const [params, setParams] = useSearchParams();
-  const location = useLocation();
   const filters = useMemo(() => readFilters(params), [params]);
-  const query = useMemo(() => toQuery(projectId, filters), [projectId, filters]);
+  const filter = useMemo(() => toQuery(projectId, filters), [projectId, filters]);
   const [live, setLive] = useStoredFlag("looptrace.live", true);
+  const [columns, setColumns] = useColumns();
   const searchBox = useRef<HTMLInputElement>(null);
-
-  const runs = useRuns(query);
-  const head = useRunsHead(query, live && runs.isSuccess && !runs.isPlaceholderData);
-  const reload = useReloadRuns(query);
-  const loaded = useMemo(() => uniqueRuns(runs.data?.pages.flatMap((page) => page.data) ?? []), [runs.data]);
-  const { rows, fresh } = useMemo(() => mergeHead(loaded, head.data?.data), [loaded, head.data]);
-
-  // Nothing is being read in an empty list: the first runs come in by themselves.
-  const isEmpty = runs.isSuccess && loaded.length === 0;
-  useEffect(() => {
-    if (isEmpty && fresh > 0) void reload();
-  }, [isEmpty, fresh, reload]);
-
-  const [reloads, setReloads] = useState(0);
-  const showFresh = useCallback(async () => {
-    await reload();
-    setReloads((count) => count + 1);
-  }, [reload]);
-
   useKeys({
     "/": () => searchBox.current?.focus(),
     e: () => setParams(toggleOnlyErrors(params)),
-    r: () => void showFresh(),
   });
 
   const isFiltered = chips(filters).length > 0 || filters.search.trim() !== "";
@@ -55,7 +42,9 @@ export function RunsPage() {
         <Title order={1} size="h4">
           Runs
         </Title>
-        <FilterBar filters={filters} params={params} onChange={setParams} searchBox={searchBox} />
+        <FilterBar page="runs" filters={filters} params={params} onChange={setParams} searchBox={searchBox}>
+          <ColumnChooser columns={columns} onChange={setColumns} />
+        </FilterBar>
         <Switch
           className={classes.live}
           size="xs"
@@ -64,55 +53,143 @@ export function RunsPage() {
           onChange={(event) => setLive(event.currentTarget.checked)}
         />
       </div>
-      <div className={classes.body} aria-busy={runs.isFetching}>
-        {fresh > 0 && !isEmpty && (
-          <Button
-            className={classes.pill}
-            size="compact-sm"
-            radius="xl"
-            onClick={showFresh}
-            data-testid="new-runs"
-          >
-            {fresh >= 50 ? "50+ new runs" : fresh === 1 ? "1 new run" : `${fresh} new runs`}
+      <Results
+        projectId={projectId}
+        filter={filter}
+        search={filters.search}
+        live={live}
+        columns={columns}
+        isFiltered={isFiltered}
+        onClear={() => setParams(new URLSearchParams())}
+      />
+    </div>
+  );
+}
+
+interface ResultsProps {
+  projectId: string;
+  filter: RunFilter;
+  search: string;
+  live: boolean;
+  columns: ReturnType<typeof useColumns>[0];
+  isFiltered: boolean;
+  onClear: () => void;
+}
+
+const NO_RUNS: ReadonlyMap<string, Run> = new Map();
+
+function Results({ projectId, filter, search, live, columns, isFiltered, onClear }: ResultsProps) {
+  const location = useLocation();
+  const runs = useFirstRuns(filter);
+  const reload = useReloadRuns(filter);
+  const isCurrent = runs.isSuccess && !runs.isPlaceholderData;
+  const head = useRunsHead(filter, live && isCurrent);
+  const words = useMemo(() => searchWords(search), [search]);
+
+  // What came since the first page, for as long as that page stands.
+  const page = isCurrent ? runs.data : undefined;
+  const [since, setSince] = useState({ page, news: NOTHING });
+  const news = since.page === page ? since.news : NOTHING;
+  useEffect(() => {
+    if (!page || !head.data) return;
+    const { data } = head.data;
+    setSince((before) => {
+      const known = before.page === page ? before.news : NOTHING;
+      const next = absorb(known, data, page.data);
+      return next === known && before.page === page ? before : { page, news: next };
+    });
+  }, [page, head.data]);
+  const fresh = news.fresh.size;
+
+  // Nothing is being read in an empty list: the first runs come in by themselves.
+  const isEmpty = isCurrent && runs.data.data.length === 0;
+  useEffect(() => {
+    if (isEmpty && fresh > 0) void reload();
+  }, [isEmpty, fresh, reload]);
+
+  const [reloads, setReloads] = useState(0);
+  const showFresh = useCallback(async () => {
+    await reload();
+    setReloads((count) => count + 1);
+  }, [reload]);
+  useKeys({ r: () => void showFresh() });
+
+  // Both belong to what is listed: another filter begins anew.
+  const [choice, setChoice] = useState({ filter, selected: NO_RUNS, peeked: null as string | null });
+  const { selected, peeked } = choice.filter === filter ? choice : { selected: NO_RUNS, peeked: null };
+  const change = (changed: { selected?: ReadonlyMap<string, Run>; peeked?: string | null }) =>
+    setChoice({ filter, selected, peeked, ...changed });
+  const select = (chosen: Run[], isOn: boolean) => {
+    const next = new Map(selected);
+    for (const run of chosen) {
+      if (isOn) next.set(run.run_id, run);
+      else next.delete(run.run_id);
+    }
+    change({ selected: next });
+  };
+
+  return (
+    <div className={classes.body} aria-busy={runs.isFetching}>
+      {fresh > 0 && !isEmpty && (
+        <Button
+          className={classes.pill}
+          size="compact-sm"
+          radius="xl"
+          onClick={showFresh}
+          data-testid="new-runs"
+        >
+          {fresh === 1 ? "1 new run" : `${formatCount(fresh)} new runs`}
+        </Button>
+      )}
+      {runs.isPending ? (
+        <RunListSkeleton />
+      ) : runs.isError && !runs.data ? (
+        <div className={classes.message}>
+          <ProblemPanel error={runs.error} onRetry={() => runs.refetch()} />
+        </div>
+      ) : runs.data && runs.data.data.length > 0 ? (
+        <RunList
+          key={location.key}
+          filter={filter}
+          projectId={projectId}
+          stale={runs.isPlaceholderData ? runs.data.data : null}
+          changed={news.changed}
+          reloads={reloads}
+          columns={columns}
+          words={words}
+          selected={selected}
+          onSelect={select}
+          peeked={peeked}
+          onPeek={(runId) => change({ peeked: runId })}
+        />
+      ) : isFiltered ? (
+        <div className={classes.message}>
+          <p className={classes.lead}>No run matches these filters.</p>
+          <Button variant="default" onClick={onClear}>
+            Clear filters
           </Button>
-        )}
-        {runs.isPending ? (
-          <RunListSkeleton />
-        ) : runs.isError && loaded.length === 0 ? (
-          <div className={classes.message}>
-            <ProblemPanel error={runs.error} onRetry={() => runs.refetch()} />
-          </div>
-        ) : rows.length > 0 ? (
-          <RunList
-            key={location.key}
-            reloads={reloads}
-            rows={rows}
-            projectId={projectId}
-            stale={runs.isPlaceholderData}
-            hasMore={runs.hasNextPage}
-            isLoadingMore={runs.isFetchingNextPage}
-            moreError={runs.isFetchNextPageError ? runs.error : null}
-            onMore={runs.fetchNextPage}
-          />
-        ) : isFiltered ? (
-          <div className={classes.message}>
-            <p className={classes.lead}>No run matches these filters.</p>
-            <Button variant="default" onClick={() => setParams(new URLSearchParams())}>
-              Clear filters
-            </Button>
-          </div>
-        ) : (
-          <div className={classes.message}>
-            <p className={classes.lead}>No runs yet.</p>
-            <p className={classes.dim}>
-              A key and a few lines of code bring the first one; it shows up here by itself.
-            </p>
-            <Button component={Link} to={`/p/${projectId}/start`}>
-              Send your first run
-            </Button>
-          </div>
-        )}
-      </div>
+        </div>
+      ) : (
+        <div className={classes.message}>
+          <p className={classes.lead}>No runs yet.</p>
+          <p className={classes.dim}>
+            A key and a few lines of code bring the first one; it shows up here by itself.
+          </p>
+          <Button component={Link} to={`/p/${projectId}/start`}>
+            Send your first run
+          </Button>
+        </div>
+      )}
+      {selected.size > 0 && (
+        <SelectionBar
+          projectId={projectId}
+          selected={selected}
+          onClear={() => change({ selected: NO_RUNS })}
+        />
+      )}
+      {peeked !== null && (
+        <Peek projectId={projectId} runId={peeked} onClose={() => change({ peeked: null })} />
+      )}
     </div>
   );
 }

@@ -1,25 +1,26 @@
 import { describe, expect, it } from "vitest";
 import type { Run } from "@/api/types";
-import { mergeHead, uniqueRuns } from "./live";
+import { absorb, NOTHING } from "./live";
 
-const run = (run_id: string, status: Run["status"] = "ok") => ({ run_id, status }) as Run;
-const ids = (runs: Run[]) => runs.map((item) => `${item.run_id} ${item.status}`);
+const run = (run_id: string, start: number, status: Run["status"] = "ok") =>
+  ({ run_id, status, start_time: `2026-01-01T00:00:0${start}Z`, received_at: `${start}` }) as Run;
 
-describe("mergeHead", () => {
-  it("keeps the order, renews rows and counts what is new", () => {
-    const { rows, fresh } = mergeHead(
-      [run("b", "running"), run("a")],
-      [run("d"), run("c"), run("b", "error")],
-    );
-    expect(ids(rows)).toEqual(["b error", "a ok"]);
-    expect(fresh).toBe(2);
+describe("absorb", () => {
+  const first = [run("c", 3, "running"), run("b", 2)];
+
+  it("renews what is shown and counts what began since", () => {
+    const live = absorb(NOTHING, [run("d", 4), run("c", 3, "error"), run("a", 1)], first);
+    expect([...live.fresh]).toEqual(["d"]);
+    expect(live.changed.get("c")?.status).toBe("error");
+    const later = absorb(live, [run("d", 4, "error"), run("e", 5)], first);
+    expect([...later.fresh]).toEqual(["d", "e"]);
+    expect(live.fresh.size).toBe(1);
   });
-  it("is what is loaded while nothing is polled", () => {
-    expect(mergeHead([run("a")], undefined)).toEqual({ rows: [run("a")], fresh: 0 });
+  it("stays the same where nothing changed", () => {
+    expect(absorb(NOTHING, [run("c", 3, "running"), run("b", 2)], first)).toBe(NOTHING);
+    expect(absorb(NOTHING, [], first)).toBe(NOTHING);
   });
-});
-
-describe("uniqueRuns", () => {
-  it("keeps one row a run", () =>
-    expect(ids(uniqueRuns([run("a"), run("b"), run("a")]))).toEqual(["a ok", "b ok"]));
+  it("counts everything in an empty list", () => {
+    expect([...absorb(NOTHING, [run("a", 1)], []).fresh]).toEqual(["a"]);
+  });
 });

@@ -1,5 +1,6 @@
 import type { RunFilter } from "@/api/runs";
 import type { Status } from "@/api/types";
+import { formatCost, formatDuration, formatTokens } from "@/components/format";
 
 export const STATUSES: Status[] = ["running", "ok", "error", "cancelled"];
 
@@ -9,20 +10,26 @@ export type Range = keyof typeof RANGES;
 
 /** Filters that compare one text; the address uses the API's names. */
 export const TEXT_FIELDS = [
+  { name: "name", label: "Name" },
+  { name: "agent_name", label: "Agent" },
   { name: "model", label: "Model" },
-  { name: "session_id", label: "Session" },
-  { name: "user_id", label: "User" },
-  { name: "tag", label: "Tag" },
-  { name: "environment", label: "Environment" },
   { name: "error_type", label: "Error type" },
+  { name: "environment", label: "Environment" },
+  { name: "release", label: "Version" },
+  { name: "tag", label: "Tag" },
+  { name: "user_id", label: "User" },
+  { name: "session_id", label: "Session" },
+  { name: "conversation_id", label: "Conversation" },
+  { name: "prompt_id", label: "Prompt" },
+  { name: "prompt_version", label: "Prompt version" },
 ] as const;
 export type TextField = (typeof TEXT_FIELDS)[number]["name"];
 
 /** Filters that set a lower bound. */
 export const NUMBER_FIELDS = [
-  { name: "min_duration_ms", label: "Longer than", unit: "ms" },
-  { name: "min_cost_usd", label: "Costs at least", unit: "$" },
-  { name: "min_tokens", label: "Tokens at least", unit: "tokens" },
+  { name: "min_duration_ms", label: "Duration", unit: "ms" },
+  { name: "min_cost_usd", label: "Cost", unit: "$" },
+  { name: "min_tokens", label: "Tokens", unit: "tokens" },
 ] as const;
 export type NumberField = (typeof NUMBER_FIELDS)[number]["name"];
 
@@ -36,6 +43,8 @@ export interface Filters {
   start_before: string | null;
   text: Partial<Record<TextField, string>>;
   number: Partial<Record<NumberField, number>>;
+  /** By key; the address has them as `metadata[KEY]`. */
+  metadata: Record<string, string>;
 }
 
 /** One filter that is set, as a chip shows it. */
@@ -58,6 +67,7 @@ export function readFilters(params: URLSearchParams): Filters {
     start_before: readTime(params.get("start_before")),
     text: {},
     number: {},
+    metadata: {},
   };
   for (const { name } of TEXT_FIELDS) {
     const value = params.get(name);
@@ -67,7 +77,21 @@ export function readFilters(params: URLSearchParams): Filters {
     const value = params.get(name);
     if (value && Number.isFinite(Number(value)) && Number(value) >= 0) filters.number[name] = Number(value);
   }
+  for (const [name, value] of params) {
+    const key = metadataKey(name);
+    if (key !== null && value !== "") filters.metadata[key] = value;
+  }
   return filters;
+}
+
+/** The parameter of a key of the metadata. */
+export function metadataParam(key: string): string {
+  return `metadata[${key}]`;
+}
+
+/** The key that a parameter of the metadata names; null for every other parameter. */
+export function metadataKey(param: string): string | null {
+  return /^metadata\[(.+)\]$/.exec(param)?.[1] ?? null;
 }
 
 /** The API's parameters for the filters. */
@@ -79,6 +103,7 @@ export function toQuery(projectId: string, filters: Filters): RunFilter {
   if (filters.range) query.window_seconds = RANGES[filters.range];
   if (filters.start_after) query.start_after = filters.start_after;
   if (filters.start_before) query.start_before = filters.start_before;
+  if (Object.keys(filters.metadata).length > 0) query.metadata = filters.metadata;
   return query;
 }
 
@@ -97,9 +122,12 @@ export function chips(filters: Filters): Chip[] {
     const value = filters.text[name];
     if (value !== undefined) out.push({ param: name, label: `${label.toLowerCase()}: ${value}` });
   }
-  for (const { name, label, unit } of NUMBER_FIELDS) {
+  for (const [key, value] of Object.entries(filters.metadata))
+    out.push({ param: metadataParam(key), label: `${key}: ${value}` });
+  for (const { name, label } of NUMBER_FIELDS) {
     const value = filters.number[name];
-    if (value !== undefined) out.push({ param: name, label: `${label.toLowerCase()} ${value} ${unit}` });
+    if (value !== undefined)
+      out.push({ param: name, label: `${label.toLowerCase()} ≥ ${formatBound(name, value)}` });
   }
   return out;
 }
@@ -140,6 +168,11 @@ export function toggleOnlyErrors(params: URLSearchParams): URLSearchParams {
   return next;
 }
 
+function formatBound(field: NumberField, value: number): string {
+  if (field === "min_duration_ms") return formatDuration(value);
+  return field === "min_cost_usd" ? formatCost(value) : formatTokens(value);
+}
+
 function readTime(value: string | null): string | null {
   if (!value) return null;
   const ms = Date.parse(value);
@@ -148,4 +181,16 @@ function readTime(value: string | null): string | null {
 
 function shortTime(time: string): string {
   return new Date(time).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
+}
+
+/** What a saved view keeps of an address: its parameters in the order of their names. */
+export function viewQuery(params: URLSearchParams): string {
+  const sorted = new URLSearchParams(params);
+  sorted.sort();
+  return sorted.toString();
+}
+
+/** Whether a saved view's query is that of the address. */
+export function isSameQuery(query: string, params: URLSearchParams): boolean {
+  return viewQuery(new URLSearchParams(query)) === viewQuery(params);
 }

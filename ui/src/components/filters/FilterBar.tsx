@@ -1,22 +1,27 @@
 import { Button, CloseButton, Menu, TextInput } from "@mantine/core";
 import { IconChevronDown, IconSearch, IconX } from "@tabler/icons-react";
 import { useEffect, useState } from "react";
+import type { ViewPage } from "@/api/types";
 import { KINDS, KindIcon } from "@/components/KindIcon";
 import { StatusMark } from "@/components/StatusMark";
 import { AddFilter } from "./AddFilter";
 import classes from "./FilterBar.module.css";
 import { chips, type Filters, STATUSES, toggleParam, withParam } from "./filters";
+import { SavedViews } from "./SavedViews";
 import { TimeRange } from "./TimeRange";
 
 interface Props {
+  page: ViewPage;
   filters: Filters;
   params: URLSearchParams;
   onChange: (params: URLSearchParams, options?: { replace: boolean }) => void;
   searchBox: React.RefObject<HTMLInputElement | null>;
+  /** What stands after the filters: choices of the page's own. */
+  children?: React.ReactNode;
 }
 
 /** Search, the filters to choose from, and a chip for each that is set. */
-export function FilterBar({ filters, params, onChange, searchBox }: Props) {
+export function FilterBar({ page, filters, params, onChange, searchBox, children }: Props) {
   const active = chips(filters);
   const drop = (param: string, value?: string) =>
     onChange(value === undefined ? withParam(params, param, null) : toggleParam(params, param, value));
@@ -44,6 +49,8 @@ export function FilterBar({ filters, params, onChange, searchBox }: Props) {
         />
         <TimeRange filters={filters} params={params} onChange={onChange} />
         <AddFilter params={params} onChange={onChange} />
+        <SavedViews page={page} params={params} onChange={onChange} />
+        {children}
       </search>
       {active.length > 0 && (
         <ul className={classes.chips} aria-label="Filters">

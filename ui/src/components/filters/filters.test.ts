@@ -34,17 +34,28 @@ describe("readFilters and toQuery", () => {
         min_cost_usd: 0.5,
       },
     ],
+    [
+      "metadata%5Bregion%5D=eu&metadata%5Ba.b%5D=1&metadata%5B%5D=x&metadata%5Bempty%5D=",
+      { project_id: "p", metadata: { region: "eu", "a.b": "1" } },
+    ],
   ])("%s", (query, want) => expect(toQuery("p", read(query))).toEqual(want));
 });
 
 describe("chips", () => {
   it("names each filter and how to drop it", () => {
-    expect(chips(read("status=error&kind=llm&range=7d&model=gpt-4o&min_duration_ms=500&search=x"))).toEqual([
+    expect(
+      chips(
+        read(
+          "status=error&kind=llm&range=7d&model=gpt-4o&min_duration_ms=500&search=x&metadata%5Btier%5D=pro",
+        ),
+      ),
+    ).toEqual([
       { param: "status", value: "error", label: "status: error" },
       { param: "kind", value: "llm", label: "kind: llm" },
       { param: "range", label: "last 7d" },
       { param: "model", label: "model: gpt-4o" },
-      { param: "min_duration_ms", label: "longer than 500 ms" },
+      { param: "metadata[tier]", label: "tier: pro" },
+      { param: "min_duration_ms", label: "duration ≥ 500 ms" },
     ]);
   });
 });

@@ -1,0 +1,49 @@
+import { Button, CloseButton } from "@mantine/core";
+import { IconArrowsDiff } from "@tabler/icons-react";
+import { Link } from "react-router";
+import type { Run } from "@/api/types";
+import { formatCount } from "@/components/format";
+import { useKeys } from "@/components/useKeys";
+import classes from "./SelectionBar.module.css";
+
+interface Props {
+  projectId: string;
+  selected: ReadonlyMap<string, Run>;
+  onClear: () => void;
+  children?: React.ReactNode;
+}
+
+/** What can be done with the selected runs. */
+export function SelectionBar({ projectId, selected, onClear, children }: Props) {
+  useKeys({ Escape: onClear });
+  const runs = [...selected.values()].sort((a, b) => a.start_time.localeCompare(b.start_time));
+  const [older, newer] = runs;
+  return (
+    <section className={classes.root} aria-label="Selection" data-testid="selection">
+      <span className={classes.count} role="status">
+        {formatCount(selected.size)} selected
+      </span>
+      {runs.length === 2 && older && newer ? (
+        <Button
+          component={Link}
+          to={`/p/${projectId}/runs/${older.run_id}/diff/${newer.run_id}`}
+          variant="default"
+          leftSection={<IconArrowsDiff size={14} />}
+        >
+          Compare
+        </Button>
+      ) : (
+        <Button
+          variant="default"
+          leftSection={<IconArrowsDiff size={14} />}
+          disabled
+          title="Select two runs to compare them"
+        >
+          Compare
+        </Button>
+      )}
+      {children}
+      <CloseButton size="sm" aria-label="Clear the selection" onClick={onClear} />
+    </section>
+  );
+}

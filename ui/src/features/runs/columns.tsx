@@ -1,0 +1,262 @@
+import type { Run } from "@/api/types";
+import {
+  firstWords,
+  formatAge,
+  formatCost,
+  formatCount,
+  formatDuration,
+  formatTime,
+  formatTokens,
+  UNKNOWN,
+} from "@/components/format";
+import { durationShare } from "./durationScale";
+import { Marked } from "./Marked";
+import classes from "./RunList.module.css";
+
+/** What a cell may draw on beside its run. */
+export interface CellContext {
+  now: number;
+  /** Words of the search, to be marked. */
+  words: readonly string[];
+}
+
+interface ColumnOf {
+  id: string;
+  label: string;
+  /** A track of the grid. */
+  width: string;
+  /** The least pixels of it, the gap included. */
+  least: number;
+  number?: boolean;
+  title?: (run: Run) => string | undefined;
+  cell: (run: Run, context: CellContext) => React.ReactNode;
+}
+
+/** Every column but the run's name, which always stands first; in the order in which they stand. */
+export const COLUMNS = [
+  {
+    id: "words",
+    label: "Input → output",
+    width: "minmax(140px, 2.6fr)",
+    least: 154,
+    cell: (run, { words }) => <Words run={run} words={words} />,
+  },
+  {
+    id: "duration",
+    label: "Duration",
+    width: "minmax(76px, 150px)",
+    least: 90,
+    number: true,
+    cell: (run, { now }) => <Duration run={run} now={now} />,
+  },
+  {
+    id: "tokens",
+    label: "Tokens",
+    width: "74px",
+    least: 88,
+    number: true,
+    cell: (run) => <Value text={formatTokens(run.usage?.total_tokens)} />,
+  },
+  {
+    id: "cost",
+    label: "Cost",
+    width: "74px",
+    least: 88,
+    number: true,
+    cell: (run) => <Value text={formatCost(run.cost_usd)} />,
+  },
+  {
+    id: "models",
+    label: "Models",
+    width: "minmax(80px, 130px)",
+    least: 94,
+    title: (run) => run.models.join(", "),
+    cell: (run) => run.models.join(", "),
+  },
+  {
+    id: "session",
+    label: "Session",
+    width: "minmax(70px, 110px)",
+    least: 84,
+    title: sessionTitle,
+    cell: (run) => run.session_id ?? run.conversation_id,
+  },
+  {
+    id: "user",
+    label: "User",
+    width: "minmax(70px, 110px)",
+    least: 84,
+    title: (run) => run.user_id ?? undefined,
+    cell: (run) => run.user_id,
+  },
+  {
+    id: "agent",
+    label: "Agent",
+    width: "minmax(80px, 130px)",
+    least: 94,
+    title: (run) => run.agent_name ?? undefined,
+    cell: (run) => run.agent_name,
+  },
+  {
+    id: "environment",
+    label: "Environment",
+    width: "minmax(70px, 100px)",
+    least: 84,
+    title: (run) => run.environment ?? undefined,
+    cell: (run) => run.environment,
+  },
+  {
+    id: "release",
+    label: "Version",
+    width: "minmax(70px, 100px)",
+    least: 84,
+    title: (run) => run.release ?? undefined,
+    cell: (run) => run.release,
+  },
+  {
+    id: "tags",
+    label: "Tags",
+    width: "minmax(80px, 130px)",
+    least: 94,
+    title: (run) => run.tags.join(", "),
+    cell: (run) => run.tags.join(", "),
+  },
+  {
+    id: "spans",
+    label: "Spans",
+    width: "60px",
+    least: 74,
+    number: true,
+    cell: (run) => formatCount(run.span_count),
+  },
+  {
+    id: "errors",
+    label: "Errors",
+    width: "54px",
+    least: 68,
+    number: true,
+    cell: (run) => formatCount(run.error_count),
+  },
+  {
+    id: "started",
+    label: "Started",
+    width: "140px",
+    least: 154,
+    title: (run) => formatTime(run.start_time),
+    cell: (run) => shortTime(run.start_time),
+  },
+  {
+    id: "age",
+    label: "Age",
+    width: "52px",
+    least: 66,
+    number: true,
+    title: (run) => formatTime(run.start_time),
+    cell: (run, { now }) => formatAge(run.start_time, now),
+  },
+] as const satisfies readonly ColumnOf[];
+
+export type ColumnId = (typeof COLUMNS)[number]["id"];
+export type Column = ColumnOf & { id: ColumnId };
+
+const DEFAULT: readonly ColumnId[] = ["words", "duration", "tokens", "cost", "models", "session", "age"];
+/** Which of the columns go first where there is no room for all. */
+const DROPPED_FIRST: readonly ColumnId[] = ["session", "models", "cost", "tokens"];
+const NAME_LEAST = 226;
+
+/** The columns that are kept, in their order; the default where nothing that makes sense is. */
+export function readColumns(stored: string | null): ColumnId[] {
+  if (stored === null) return [...DEFAULT];
+  const ids = stored.split(",");
+  return COLUMNS.map(({ id }) => id).filter((id) => ids.includes(id));
+}
+
+/** Whether a choice of columns is that of who never chose. */
+export function isDefault(columns: readonly ColumnId[]): boolean {
+  return columns.join() === DEFAULT.join();
+}
+
+/**
+ * The columns that are shown in a list of `width` pixels: all that were chosen, which then may scroll sideways; of the
+ * default those that fit.
+ */
+export function shownColumns(chosen: readonly ColumnId[], width: number): Column[] {
+  const all: readonly Column[] = COLUMNS;
+  let shown = all.filter(({ id }) => chosen.includes(id));
+  if (!isDefault(chosen) || width === 0) return shown;
+  for (const dropped of DROPPED_FIRST) {
+    if (leastWidth(shown) <= width) break;
+    shown = shown.filter(({ id }) => id !== dropped);
+  }
+  return shown;
+}
+
+/** The least pixels that the columns take, the name's included. */
+export function leastWidth(columns: readonly Column[]): number {
+  return columns.reduce((sum, { least }) => sum + least, NAME_LEAST);
+}
+
+/** Says which of the two the column shows. */
+function sessionTitle(run: Run): string | undefined {
+  if (run.session_id !== null) return `Session ${run.session_id}`;
+  return run.conversation_id === null ? undefined : `Conversation ${run.conversation_id}`;
+}
+
+const clock = new Intl.DateTimeFormat(undefined, {
+  month: "short",
+  day: "numeric",
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+});
+
+function shortTime(time: string): string {
+  return clock.format(Date.parse(time));
+}
+
+function Duration({ run, now }: { run: Run; now: number }) {
+  const running = run.status === "running";
+  const duration = running ? Math.max(0, now - Date.parse(run.start_time)) : run.duration_ms;
+  return (
+    <>
+      <span className={classes.track} aria-hidden="true">
+        <span
+          className={classes.bar}
+          data-status={run.status}
+          style={{ width: `${durationShare(duration) * 100}%` }}
+        />
+      </span>
+      <Value
+        text={
+          running ? `${formatDuration(Math.floor((duration ?? 0) / 1000) * 1000)}…` : formatDuration(duration)
+        }
+      />
+    </>
+  );
+}
+
+function Words({ run, words }: { run: Run; words: readonly string[] }) {
+  const failure = run.error && firstWords([run.error.type, run.error.message].filter(Boolean).join(": "));
+  const output = failure ?? (run.outputs === null ? null : firstWords(run.outputs));
+  return (
+    <>
+      {run.inputs !== null && (
+        <span className={classes.input}>
+          <Marked text={firstWords(run.inputs)} words={words} />
+        </span>
+      )}
+      {output !== null && (
+        <>
+          <span className={classes.dim}>→</span>
+          <span className={failure ? classes.error : classes.output}>
+            <Marked text={output} words={words} />
+          </span>
+        </>
+      )}
+    </>
+  );
+}
+
+function Value({ text }: { text: string }) {
+  return <span data-unknown={text === UNKNOWN || undefined}>{text}</span>;
+}

@@ -1,0 +1,27 @@
+import { useCallback, useState } from "react";
+import { type ColumnId, isDefault, readColumns } from "./columns";
+
+const storageKey = "looptrace.run-columns";
+
+/** The columns of the list, as this browser remembers them. */
+export function useColumns(): [ColumnId[], (columns: ColumnId[]) => void] {
+  const [columns, setColumns] = useState(() => readColumns(recall()));
+  const store = useCallback((next: ColumnId[]) => {
+    setColumns(next);
+    try {
+      if (isDefault(next)) localStorage.removeItem(storageKey);
+      else localStorage.setItem(storageKey, next.join());
+    } catch {
+      // A browser that stores nothing starts with the default next time.
+    }
+  }, []);
+  return [columns, store];
+}
+
+function recall(): string | null {
+  try {
+    return localStorage.getItem(storageKey);
+  } catch {
+    return null;
+  }
+}
