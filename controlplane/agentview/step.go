@@ -68,7 +68,7 @@ func (s *step) say(span *runs.Span) {
 	add("arguments", span.ToolArguments, .5, 0)
 	add("result", span.ToolResult, .5, 0)
 	if len(span.InputMessages) > 0 {
-		user, others := sinceAssistant(span.InputMessages)
+		user, others := runmodel.SinceAssistant(span.InputMessages)
 		add("user", messagesText(user), 1, 0)
 		add("input", messagesText(others), .5, 1)
 	} else if span.Inputs != nil {
@@ -78,70 +78,20 @@ func (s *step) say(span *runs.Span) {
 	s.mark = markOf(s.span, s.parts)
 }
 
-// sinceAssistant are the messages after the last one that the model wrote, which were new to the call: those of users,
-// and the others.
-func sinceAssistant(messages []json.RawMessage) (user, others []json.RawMessage) {
-	for _, message := range slices.Backward(messages) {
-		role, text, _ := runmodel.MessageText(string(message))
-		switch {
-		case role == "assistant" && len(user)+len(others) > 0:
-			slices.Reverse(user)
-			slices.Reverse(others)
-			return user, others
-		case role == "user" && text != "":
-			user = append(user, message)
-		default:
-			others = append(others, message)
-		}
-	}
-	slices.Reverse(user)
-	slices.Reverse(others)
-	return user, others
-}
-
 // messagesText writes messages of the GenAI conventions as text: what is said, and tool calls as name(arguments).
 func messagesText(messages []json.RawMessage) string {
 	var said []string
 	for _, raw := range messages {
-		var message struct {
-			Parts []struct {
-				Type      string          `json:"type"`
-				Content   json.RawMessage `json:"content"`
-				Name      string          `json:"name"`
-				Arguments json.RawMessage `json:"arguments"`
-				Response  json.RawMessage `json:"response"`
-				Result    json.RawMessage `json:"result"`
-			} `json:"parts"`
-		}
-		if err := json.Unmarshal(raw, &message); err != nil || len(message.Parts) == 0 {
-			said = append(said, plain(raw)) // of another shape: as it is
+		message, ok := runmodel.ReadMessage(raw)
+		if !ok {
+			said = append(said, runmodel.PlainJSON(raw)) // of another shape: as it is
 			continue
 		}
-		for _, p := range message.Parts {
-			switch p.Type {
-			case "tool_call", "server_tool_call":
-				said = append(said, p.Name+"("+plain(p.Arguments)+")")
-			case "tool_call_response", "server_tool_call_response":
-				said = append(said, plain(p.Response)+plain(p.Result))
-			default:
-				if text := plain(p.Content); text != "" {
-					said = append(said, text)
-				} else {
-					said = append(said, "["+p.Type+"]")
-				}
-			}
+		for i := range message.Parts {
+			said = append(said, message.Parts[i].Text())
 		}
 	}
 	return strings.Join(said, "\n")
-}
-
-// plain is the text of a JSON string, or other JSON as it is.
-func plain(value json.RawMessage) string {
-	var text string
-	if json.Unmarshal(value, &text) == nil {
-		return text
-	}
-	return string(value)
 }
 
 // raise shows more of the step's texts, never less.

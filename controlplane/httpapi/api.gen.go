@@ -96,6 +96,114 @@ func (e Role) Valid() bool {
 	}
 }
 
+// Defines values for RunDiffPartialBecause.
+const (
+	Alignment RunDiffPartialBecause = "alignment"
+	Steps     RunDiffPartialBecause = "steps"
+	Texts     RunDiffPartialBecause = "texts"
+)
+
+// Valid indicates whether the value is a known member of the RunDiffPartialBecause enum.
+func (e RunDiffPartialBecause) Valid() bool {
+	switch e {
+	case Alignment:
+		return true
+	case Steps:
+		return true
+	case Texts:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for RunDiffChangeField.
+const (
+	RunDiffChangeFieldError        RunDiffChangeField = "error"
+	RunDiffChangeFieldInput        RunDiffChangeField = "input"
+	RunDiffChangeFieldInstructions RunDiffChangeField = "instructions"
+	RunDiffChangeFieldModel        RunDiffChangeField = "model"
+	RunDiffChangeFieldName         RunDiffChangeField = "name"
+	RunDiffChangeFieldOutput       RunDiffChangeField = "output"
+	RunDiffChangeFieldStatus       RunDiffChangeField = "status"
+	RunDiffChangeFieldToolCalls    RunDiffChangeField = "tool_calls"
+	RunDiffChangeFieldTools        RunDiffChangeField = "tools"
+)
+
+// Valid indicates whether the value is a known member of the RunDiffChangeField enum.
+func (e RunDiffChangeField) Valid() bool {
+	switch e {
+	case RunDiffChangeFieldError:
+		return true
+	case RunDiffChangeFieldInput:
+		return true
+	case RunDiffChangeFieldInstructions:
+		return true
+	case RunDiffChangeFieldModel:
+		return true
+	case RunDiffChangeFieldName:
+		return true
+	case RunDiffChangeFieldOutput:
+		return true
+	case RunDiffChangeFieldStatus:
+		return true
+	case RunDiffChangeFieldToolCalls:
+		return true
+	case RunDiffChangeFieldTools:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for RunDiffHunkOp.
+const (
+	RunDiffHunkOpAdded   RunDiffHunkOp = "added"
+	RunDiffHunkOpRemoved RunDiffHunkOp = "removed"
+	RunDiffHunkOpSame    RunDiffHunkOp = "same"
+)
+
+// Valid indicates whether the value is a known member of the RunDiffHunkOp enum.
+func (e RunDiffHunkOp) Valid() bool {
+	switch e {
+	case RunDiffHunkOpAdded:
+		return true
+	case RunDiffHunkOpRemoved:
+		return true
+	case RunDiffHunkOpSame:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for RunDiffStepState.
+const (
+	RunDiffStepStateAdded   RunDiffStepState = "added"
+	RunDiffStepStateChanged RunDiffStepState = "changed"
+	RunDiffStepStateMoved   RunDiffStepState = "moved"
+	RunDiffStepStateRemoved RunDiffStepState = "removed"
+	RunDiffStepStateSame    RunDiffStepState = "same"
+)
+
+// Valid indicates whether the value is a known member of the RunDiffStepState enum.
+func (e RunDiffStepState) Valid() bool {
+	switch e {
+	case RunDiffStepStateAdded:
+		return true
+	case RunDiffStepStateChanged:
+		return true
+	case RunDiffStepStateMoved:
+		return true
+	case RunDiffStepStateRemoved:
+		return true
+	case RunDiffStepStateSame:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for RunGroupBy.
 const (
 	GroupByAgentName     RunGroupBy = "agent_name"
@@ -723,6 +831,177 @@ type Run struct {
 	// Usage Null where no span knows it.
 	Usage  *Usage  `json:"usage"`
 	UserId *string `json:"user_id"`
+}
+
+// RunDiff defines model for RunDiff.
+type RunDiff struct {
+	Base RunDiffRun `json:"base"`
+
+	// Counts Aligned steps by state, of the whole comparison.
+	Counts struct {
+		Added   int `json:"added"`
+		Changed int `json:"changed"`
+		Moved   int `json:"moved"`
+		Removed int `json:"removed"`
+		Same    int `json:"same"`
+	} `json:"counts"`
+
+	// Distance How much is different, 0 to 1: the distances of aligned steps, and 1 for each that the other run does not
+	// have at its place, in relation to the steps of both runs. It is the same in both directions.
+	Distance float64 `json:"distance"`
+
+	// FirstDivergence The first step that is not the same; null where all are.
+	FirstDivergence *RunDiffPlace `json:"first_divergence"`
+	Limit           int           `json:"limit"`
+
+	// NextOffset The `offset` that continues; null at the end.
+	NextOffset *int       `json:"next_offset"`
+	Other      RunDiffRun `json:"other"`
+
+	// Partial Not everything was compared; see `partial_because`.
+	Partial bool `json:"partial"`
+
+	// PartialBecause `steps`: of a run with more than 20,000 steps the first were compared. `texts`: of a run that says more than
+	// 48 MB the steps after that were compared without their texts. `alignment`: so much is different that the
+	// cheapest alignment was not searched for everywhere.
+	PartialBecause []RunDiffPartialBecause `json:"partial_because"`
+
+	// StepCount How many aligned steps there are, unfolded.
+	StepCount int           `json:"step_count"`
+	Steps     []RunDiffStep `json:"steps"`
+
+	// Totals Totals of both runs.
+	Totals RunDiffTotals `json:"totals"`
+}
+
+// RunDiffPartialBecause defines model for RunDiff.PartialBecause.
+type RunDiffPartialBecause string
+
+// RunDiffChange defines model for RunDiffChange.
+type RunDiffChange struct {
+	// Distance From 0 to 1.
+	Distance float64            `json:"distance"`
+	Field    RunDiffChangeField `json:"field"`
+	Hunks    []RunDiffHunk      `json:"hunks"`
+
+	// Whole False where the hunks are not all, or the texts were cut before they were compared.
+	Whole bool `json:"whole"`
+}
+
+// RunDiffChangeField defines model for RunDiffChange.Field.
+type RunDiffChangeField string
+
+// RunDiffHunk defines model for RunDiffHunk.
+type RunDiffHunk struct {
+	// LeftOut How many bytes of the part are not shown.
+	LeftOut int           `json:"left_out"`
+	Op      RunDiffHunkOp `json:"op"`
+
+	// Path Where in a JSON value (RFC 6901); null for a text.
+	Path *string `json:"path"`
+	Text string  `json:"text"`
+}
+
+// RunDiffHunkOp defines model for RunDiffHunk.Op.
+type RunDiffHunkOp string
+
+// RunDiffPlace defines model for RunDiffPlace.
+type RunDiffPlace struct {
+	BaseSpanId  *string `json:"base_span_id"`
+	N           int     `json:"n"`
+	OtherSpanId *string `json:"other_span_id"`
+}
+
+// RunDiffRun defines model for RunDiffRun.
+type RunDiffRun struct {
+	Models    []string           `json:"models"`
+	Name      string             `json:"name"`
+	ProjectId openapi_types.UUID `json:"project_id"`
+	Release   *string            `json:"release"`
+	RunId     openapi_types.UUID `json:"run_id"`
+	StartTime time.Time          `json:"start_time"`
+	Status    Status             `json:"status"`
+}
+
+// RunDiffSpan defines model for RunDiffSpan.
+type RunDiffSpan struct {
+	DurationMs *float64 `json:"duration_ms"`
+	Kind       string   `json:"kind"`
+	Model      *string  `json:"model"`
+	Name       string   `json:"name"`
+
+	// Number The span's place in its run in start order, from 1.
+	Number       int     `json:"number"`
+	ParentSpanId *string `json:"parent_span_id"`
+	SpanId       string  `json:"span_id"`
+
+	// StartOffsetMs After the start of its run.
+	StartOffsetMs float64 `json:"start_offset_ms"`
+	Status        Status  `json:"status"`
+}
+
+// RunDiffStep defines model for RunDiffStep.
+type RunDiffStep struct {
+	// Base The step in the first run; null where it does not have it.
+	Base    *RunDiffSpan    `json:"base"`
+	Changes []RunDiffChange `json:"changes"`
+	Depth   int             `json:"depth"`
+
+	// Distance 0 for the same, 1 where a run does not have the step.
+	Distance float64 `json:"distance"`
+
+	// Folded 0, or how many steps that are the same this one stands for, itself included; `depth`, `base` and `other` are
+	// those of the first. They are `n` to `n + folded - 1`.
+	Folded int `json:"folded"`
+
+	// N Its place in the comparison, from 0.
+	N int `json:"n"`
+
+	// Other The step in the second run; null where it does not have it.
+	Other *RunDiffSpan     `json:"other"`
+	State RunDiffStepState `json:"state"`
+}
+
+// RunDiffStepState defines model for RunDiffStep.State.
+type RunDiffStepState string
+
+// RunDiffTotal Null where unknown, and the difference where either is.
+type RunDiffTotal struct {
+	Base *float64 `json:"base"`
+
+	// Difference `other` less `base`.
+	Difference *float64 `json:"difference"`
+	Other      *float64 `json:"other"`
+}
+
+// RunDiffTotals Totals of both runs.
+type RunDiffTotals struct {
+	// CostUsd Null where unknown, and the difference where either is.
+	CostUsd RunDiffTotal `json:"cost_usd"`
+
+	// DurationMs Null where unknown, and the difference where either is.
+	DurationMs RunDiffTotal `json:"duration_ms"`
+
+	// Errors Null where unknown, and the difference where either is.
+	Errors RunDiffTotal `json:"errors"`
+
+	// InputTokens Null where unknown, and the difference where either is.
+	InputTokens RunDiffTotal `json:"input_tokens"`
+
+	// LlmCalls Null where unknown, and the difference where either is.
+	LlmCalls RunDiffTotal `json:"llm_calls"`
+
+	// OutputTokens Null where unknown, and the difference where either is.
+	OutputTokens RunDiffTotal `json:"output_tokens"`
+
+	// Spans Null where unknown, and the difference where either is.
+	Spans RunDiffTotal `json:"spans"`
+
+	// ToolCalls Null where unknown, and the difference where either is.
+	ToolCalls RunDiffTotal `json:"tool_calls"`
+
+	// TotalTokens Null where unknown, and the difference where either is.
+	TotalTokens RunDiffTotal `json:"total_tokens"`
 }
 
 // RunError defines model for RunError.
@@ -1424,6 +1703,21 @@ type GetAgentViewParamsEncoding string
 // GetAgentViewParamsFormat defines parameters for GetAgentView.
 type GetAgentViewParamsFormat string
 
+// DiffRunsParams defines parameters for DiffRuns.
+type DiffRunsParams struct {
+	// ProjectId Narrows the look-up to one of the caller's projects.
+	ProjectId *ProjectIDOptional `form:"project_id,omitempty" json:"project_id,omitempty"`
+
+	// Fold Whether stretches of steps that are the same stand as one.
+	Fold *bool `form:"fold,omitempty" json:"fold,omitempty"`
+
+	// Limit Steps at most, folded ones counted as one.
+	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Offset The `n` of the first step to answer with.
+	Offset *int `form:"offset,omitempty" json:"offset,omitempty"`
+}
+
 // GetOutlineParams defines parameters for GetOutline.
 type GetOutlineParams struct {
 	// ProjectId Narrows the look-up to one of the caller's projects.
@@ -1574,6 +1868,9 @@ type ServerInterface interface {
 	// GetAgentView Read a run within a budget of tokens
 	// (GET /v1/runs/{run_id}/agent-view)
 	GetAgentView(c *gin.Context, runId RunID, params GetAgentViewParams)
+	// DiffRuns Compare two runs step by step
+	// (GET /v1/runs/{run_id}/diff/{other_run_id})
+	DiffRuns(c *gin.Context, runId RunID, otherRunId openapi_types.UUID, params DiffRunsParams)
 	// GetOutline Read what all spans of a run are, in one answer
 	// (GET /v1/runs/{run_id}/outline)
 	GetOutline(c *gin.Context, runId RunID, params GetOutlineParams)
@@ -3229,6 +3526,75 @@ func (siw *ServerInterfaceWrapper) GetAgentView(c *gin.Context) {
 	siw.Handler.GetAgentView(c, runId, params)
 }
 
+// DiffRuns operation middleware
+func (siw *ServerInterfaceWrapper) DiffRuns(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "run_id" -------------
+	var runId RunID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "run_id", c.Param("run_id"), &runId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter run_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Path parameter "other_run_id" -------------
+	var otherRunId openapi_types.UUID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "other_run_id", c.Param("other_run_id"), &otherRunId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter other_run_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params DiffRunsParams
+
+	// ------------- Optional query parameter "project_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "project_id", c.Request.URL.Query(), &params.ProjectId, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter project_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "fold" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "fold", c.Request.URL.Query(), &params.Fold, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter fold: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", c.Request.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter offset: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.DiffRuns(c, runId, otherRunId, params)
+}
+
 // GetOutline operation middleware
 func (siw *ServerInterfaceWrapper) GetOutline(c *gin.Context) {
 
@@ -3451,6 +3817,7 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.GET(options.BaseURL+"/v1/runs", wrapper.ListRuns)
 	router.GET(options.BaseURL+"/v1/runs/:run_id", wrapper.GetRun)
 	router.GET(options.BaseURL+"/v1/runs/:run_id/agent-view", wrapper.GetAgentView)
+	router.GET(options.BaseURL+"/v1/runs/:run_id/diff/:other_run_id", wrapper.DiffRuns)
 	router.GET(options.BaseURL+"/v1/runs/:run_id/outline", wrapper.GetOutline)
 	router.GET(options.BaseURL+"/v1/runs/:run_id/spans", wrapper.ListSpans)
 	router.GET(options.BaseURL+"/v1/runs/:run_id/spans/:span_id", wrapper.GetSpan)
@@ -4726,6 +5093,47 @@ func (response GetAgentViewdefaultApplicationProblemPlusJSONResponse) VisitGetAg
 	return err
 }
 
+type DiffRunsRequestObject struct {
+	RunId      RunID              `json:"run_id"`
+	OtherRunId openapi_types.UUID `json:"other_run_id"`
+	Params     DiffRunsParams
+}
+
+type DiffRunsResponseObject interface {
+	VisitDiffRunsResponse(w http.ResponseWriter) error
+}
+
+type DiffRuns200JSONResponse RunDiff
+
+func (response DiffRuns200JSONResponse) VisitDiffRunsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DiffRunsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response DiffRunsdefaultApplicationProblemPlusJSONResponse) VisitDiffRunsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetOutlineRequestObject struct {
 	RunId  RunID `json:"run_id"`
 	Params GetOutlineParams
@@ -5035,6 +5443,9 @@ type StrictServerInterface interface {
 	// GetAgentView Read a run within a budget of tokens
 	// (GET /v1/runs/{run_id}/agent-view)
 	GetAgentView(ctx context.Context, request GetAgentViewRequestObject) (GetAgentViewResponseObject, error)
+	// DiffRuns Compare two runs step by step
+	// (GET /v1/runs/{run_id}/diff/{other_run_id})
+	DiffRuns(ctx context.Context, request DiffRunsRequestObject) (DiffRunsResponseObject, error)
 	// GetOutline Read what all spans of a run are, in one answer
 	// (GET /v1/runs/{run_id}/outline)
 	GetOutline(ctx context.Context, request GetOutlineRequestObject) (GetOutlineResponseObject, error)
@@ -6064,6 +6475,34 @@ func (sh *strictHandler) GetAgentView(ctx *gin.Context, runId RunID, params GetA
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(GetAgentViewResponseObject); ok {
 		if err := validResponse.VisitGetAgentViewResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DiffRuns operation middleware
+func (sh *strictHandler) DiffRuns(ctx *gin.Context, runId RunID, otherRunId openapi_types.UUID, params DiffRunsParams) {
+	var request DiffRunsRequestObject
+
+	request.RunId = runId
+	request.OtherRunId = otherRunId
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DiffRuns(ctx, request.(DiffRunsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DiffRuns")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(DiffRunsResponseObject); ok {
+		if err := validResponse.VisitDiffRunsResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

@@ -103,6 +103,7 @@ func New(identities *identity.Service, runs Runs, limits RateLimits, log *slog.L
 	private.GET("/runs/:run_id", op.GetRun)
 	private.GET("/runs/:run_id/agent-view", op.GetAgentView)
 	private.GET("/runs/:run_id/outline", compress, op.GetOutline)
+	private.GET("/runs/:run_id/diff/:other_run_id", compress, op.DiffRuns)
 	private.GET("/runs/:run_id/spans", op.ListSpans)
 	private.GET("/runs/:run_id/spans/:span_id", op.GetSpan)
 

@@ -25,6 +25,7 @@ type Runs interface {
 	UncostedModels(ctx context.Context, scope runs.Scope, since time.Time) ([]runs.UncostedModel, error)
 	Outline(ctx context.Context, scope runs.Scope, runID uuid.UUID) (runs.Outline, error)
 	Excerpts(ctx context.Context, outline runs.Outline, spanIDs []uint64) ([]runs.Span, error)
+	Texts(ctx context.Context, outline runs.Outline) (spans []runs.Span, partial bool, err error)
 	Ping(ctx context.Context) error
 }
 

@@ -38,12 +38,12 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 		ViewCreate{Page: ViewPageRuns, Name: "mine"}, cookie(owner)), http.StatusCreated)
 	theirs := map[string]string{
 		"project_id": project.Id.String(), "key_id": key.Id.String(),
-		"run_id": run.String(), "span_id": rootSpan, "price_id": price.Id.String(),
+		"run_id": run.String(), "other_run_id": run.String(), "span_id": rootSpan, "price_id": price.Id.String(),
 		"view_id": view.Id.String(),
 	}
 	unknown := map[string]string{
 		"project_id": noSuchID, "key_id": noSuchID,
-		"run_id": noSuchID, "span_id": "00000000000000ff", "price_id": noSuchID,
+		"run_id": noSuchID, "other_run_id": noSuchID, "span_id": "00000000000000ff", "price_id": noSuchID,
 		"view_id": noSuchID,
 	}
 	bodies := map[string]func(ids map[string]string) any{

@@ -391,8 +391,8 @@ func dayNumber(t time.Time) int64 { return t.Unix() / int64(24*time.Hour/time.Se
 // text returns the JSON of a content, nil where it is not there: a span may be read before its contents are
 // written.
 func (c contentsByID) text(id uint64) (json.RawMessage, error) {
-	content, ok := c[id]
-	if !ok {
+	content := c[id]
+	if content.Frame == "" {
 		return nil, nil
 	}
 	text, err := runmodel.JoinContent(content.Kind, content.Frame, content.Texts)

@@ -222,6 +222,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/runs/{run_id}/diff/{other_run_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Compare two runs step by step
+         * @description Scope `runs:read`. Aligns the steps of two runs, top down, and says what is different in each: `same`,
+         *     `changed` (with the fields), `removed` (in the first run only), `added` (in the second only) or `moved`. Ids and
+         *     readings of the clock that each run makes anew are no difference. A step is the same changed while its distance is under
+         *     0.7. Stretches of steps that are the same are folded into one; `fold=false` with `offset` and `limit` opens one.
+         *     Hunks show what differs in a field and are bounded; the whole texts are those of the two spans.
+         */
+        get: operations["diffRuns"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/setup": {
         parameters: {
             query?: never;
@@ -766,6 +790,142 @@ export interface components {
             last?: string;
             /** @description `GET` and a path; `{span_id}` stands for the id of a cut step. */
             next: string;
+        };
+        RunDiff: {
+            base: components["schemas"]["RunDiffRun"];
+            other: components["schemas"]["RunDiffRun"];
+            /**
+             * Format: double
+             * @description How much is different, 0 to 1: the distances of aligned steps, and 1 for each that the other run does not
+             *     have at its place, in relation to the steps of both runs. It is the same in both directions.
+             */
+            distance: number;
+            /** @description Aligned steps by state, of the whole comparison. */
+            counts: {
+                same: number;
+                changed: number;
+                added: number;
+                removed: number;
+                moved: number;
+            };
+            /** @description The first step that is not the same; null where all are. */
+            first_divergence: components["schemas"]["RunDiffPlace"] | null;
+            totals: components["schemas"]["RunDiffTotals"];
+            /** @description How many aligned steps there are, unfolded. */
+            step_count: number;
+            steps: components["schemas"]["RunDiffStep"][];
+            limit: number;
+            /** @description The `offset` that continues; null at the end. */
+            next_offset: number | null;
+            /** @description Not everything was compared; see `partial_because`. */
+            partial: boolean;
+            /**
+             * @description `steps`: of a run with more than 20,000 steps the first were compared. `texts`: of a run that says more than
+             *     48 MB the steps after that were compared without their texts. `alignment`: so much is different that the
+             *     cheapest alignment was not searched for everywhere.
+             */
+            partial_because: ("steps" | "texts" | "alignment")[];
+        };
+        RunDiffRun: {
+            /** Format: uuid */
+            run_id: string;
+            /** Format: uuid */
+            project_id: string;
+            name: string;
+            status: components["schemas"]["Status"];
+            /** Format: date-time */
+            start_time: string;
+            release: string | null;
+            models: string[];
+        };
+        RunDiffPlace: {
+            n: number;
+            base_span_id: string | null;
+            other_span_id: string | null;
+        };
+        /** @description Totals of both runs. */
+        RunDiffTotals: {
+            duration_ms: components["schemas"]["RunDiffTotal"];
+            cost_usd: components["schemas"]["RunDiffTotal"];
+            input_tokens: components["schemas"]["RunDiffTotal"];
+            output_tokens: components["schemas"]["RunDiffTotal"];
+            total_tokens: components["schemas"]["RunDiffTotal"];
+            spans: components["schemas"]["RunDiffTotal"];
+            errors: components["schemas"]["RunDiffTotal"];
+            llm_calls: components["schemas"]["RunDiffTotal"];
+            tool_calls: components["schemas"]["RunDiffTotal"];
+        };
+        /** @description Null where unknown, and the difference where either is. */
+        RunDiffTotal: {
+            /** Format: double */
+            base: number | null;
+            /** Format: double */
+            other: number | null;
+            /**
+             * Format: double
+             * @description `other` less `base`.
+             */
+            difference: number | null;
+        };
+        RunDiffStep: {
+            /** @description Its place in the comparison, from 0. */
+            n: number;
+            /** @enum {string} */
+            state: "same" | "changed" | "added" | "removed" | "moved";
+            depth: number;
+            /**
+             * Format: double
+             * @description 0 for the same, 1 where a run does not have the step.
+             */
+            distance: number;
+            /** @description The step in the first run; null where it does not have it. */
+            base: components["schemas"]["RunDiffSpan"] | null;
+            /** @description The step in the second run; null where it does not have it. */
+            other: components["schemas"]["RunDiffSpan"] | null;
+            changes: components["schemas"]["RunDiffChange"][];
+            /**
+             * @description 0, or how many steps that are the same this one stands for, itself included; `depth`, `base` and `other` are
+             *     those of the first. They are `n` to `n + folded - 1`.
+             */
+            folded: number;
+        };
+        RunDiffSpan: {
+            span_id: string;
+            parent_span_id: string | null;
+            /** @description The span's place in its run in start order, from 1. */
+            number: number;
+            name: string;
+            kind: string;
+            status: components["schemas"]["Status"];
+            model: string | null;
+            /**
+             * Format: double
+             * @description After the start of its run.
+             */
+            start_offset_ms: number;
+            /** Format: double */
+            duration_ms: number | null;
+        };
+        RunDiffChange: {
+            /** @enum {string} */
+            field: "name" | "status" | "model" | "instructions" | "tools" | "input" | "tool_calls" | "output" | "error";
+            /**
+             * Format: double
+             * @description From 0 to 1.
+             */
+            distance: number;
+            hunks: components["schemas"]["RunDiffHunk"][];
+            /** @description False where the hunks are not all, or the texts were cut before they were compared. */
+            whole: boolean;
+        };
+        RunDiffHunk: {
+            /** @description Where in a JSON value (RFC 6901); null for a text. */
+            path: string | null;
+            /** @enum {string} */
+            op: "same" | "removed" | "added";
+            text: string;
+            /** @description How many bytes of the part are not shown. */
+            left_out: number;
         };
         Problem: {
             /** @description A URI reference; `about:blank` where the status says it all. */
@@ -2071,6 +2231,41 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["AgentView"];
                     "text/markdown": string;
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    diffRuns: {
+        parameters: {
+            query?: {
+                /** @description Narrows the look-up to one of the caller's projects. */
+                project_id?: components["parameters"]["ProjectIDOptional"];
+                /** @description Whether stretches of steps that are the same stand as one. */
+                fold?: boolean;
+                /** @description Steps at most, folded ones counted as one. */
+                limit?: number;
+                /** @description The `n` of the first step to answer with. */
+                offset?: number;
+            };
+            header?: never;
+            path: {
+                /** @description A UUID; for OTLP data the trace id written as a UUID. */
+                run_id: components["parameters"]["RunID"];
+                /** @description The run to compare with. */
+                other_run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The steps of both runs, aligned. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunDiff"];
                 };
             };
             default: components["responses"]["Problem"];

@@ -1,0 +1,319 @@
+package diff
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Op says what became of a part of a text.
+type Op string
+
+// Ops.
+const (
+	OpSame    Op = "same"
+	OpRemoved Op = "removed"
+	OpAdded   Op = "added"
+)
+
+// Hunk is a part of a changed text.
+type Hunk struct {
+	// Path is where in a JSON value the part stands (RFC 6901), empty for a text or the whole value.
+	Path string
+	Op   Op
+	Text string
+	// LeftOut is how many bytes of the part are not in Text.
+	LeftOut int
+}
+
+// Bounds of the hunks of a change.
+const (
+	mostHunks = 60
+	// longestHunk is how much of a part is given, in bytes; of what stayed, a little at both ends.
+	longestHunk = 1200
+	sameAround  = 80
+	// mostWordPairs bounds the table of words by words.
+	mostWordPairs = 250_000
+)
+
+// Hunks are the parts of the two texts of a change, as they were recorded. whole is false where there are more than are
+// given, or the texts were cut before.
+func (c *Change) Hunks() (hunks []Hunk, whole bool) {
+	h := hunker{}
+	// Ids that each run makes anew are shown where they are what differs.
+	if c.base != nil && c.other != nil && c.base.hash != c.other.hash {
+		h = hunker{c.base.masker, c.other.masker}
+	}
+	if c.base != nil && c.other != nil && c.base.isTree && c.other.isTree {
+		hunks = h.trees(nil, "", c.base.rawTree(), c.other.rawTree())
+	} else {
+		hunks = h.texts("", c.base.rawText(), c.other.rawText())
+	}
+	if len(hunks) > mostHunks {
+		return hunks[:mostHunks], false
+	}
+	return hunks, (c.base == nil || !c.base.cut) && (c.other == nil || !c.other.cut)
+}
+
+func (f *field) rawText() string {
+	if f == nil {
+		return ""
+	}
+	return f.raw
+}
+
+// hunker compares recorded texts with the masks of their runs, or without any.
+type hunker struct{ base, other *masker }
+
+// trees adds what differs within two JSON values.
+func (h hunker) trees(hunks []Hunk, path string, a, b any) []Hunk {
+	if len(hunks) > mostHunks {
+		return hunks
+	}
+	switch v := a.(type) {
+	case map[string]any:
+		w, ok := b.(map[string]any)
+		if !ok {
+			break
+		}
+		keys := sortedKeys(v)
+		for _, key := range sortedKeys(w) {
+			if _, ok := v[key]; !ok {
+				keys = append(keys, key)
+			}
+		}
+		slices.Sort(keys)
+		for _, key := range keys {
+			at := path + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
+			x, inA := v[key]
+			y, inB := w[key]
+			switch {
+			case !inB:
+				hunks = append(hunks, hunk(at, OpRemoved, jsonText(x)))
+			case !inA:
+				hunks = append(hunks, hunk(at, OpAdded, jsonText(y)))
+			default:
+				hunks = h.trees(hunks, at, x, y)
+			}
+		}
+		return hunks
+	case []any:
+		w, ok := b.([]any)
+		if !ok {
+			break
+		}
+		for i := range max(len(v), len(w)) {
+			at := path + "/" + strconv.Itoa(i)
+			switch {
+			case i >= len(w):
+				hunks = append(hunks, hunk(at, OpRemoved, jsonText(v[i])))
+			case i >= len(v):
+				hunks = append(hunks, hunk(at, OpAdded, jsonText(w[i])))
+			default:
+				hunks = h.trees(hunks, at, v[i], w[i])
+			}
+		}
+		return hunks
+	case string:
+		if w, ok := b.(string); ok {
+			if v == w {
+				return hunks
+			}
+			return append(hunks, h.texts(path, v, w)...)
+		}
+	}
+	x, y := jsonText(a), jsonText(b)
+	if h.masked(x, y) {
+		return hunks
+	}
+	return append(hunks, hunk(path, OpRemoved, x), hunk(path, OpAdded, y))
+}
+
+func jsonText(tree any) string {
+	var b strings.Builder
+	writeCanonical(&b, tree)
+	return b.String()
+}
+
+// hunk cuts what was removed or added at its end, and what stayed in its middle.
+func hunk(path string, op Op, text string) Hunk {
+	h := Hunk{Path: path, Op: op, Text: text}
+	switch {
+	case op == OpSame && len(text) > 2*sameAround+len("…"):
+		head, tail := cutBack(text, sameAround), cutOn(text, len(text)-sameAround)
+		h.Text = text[:head] + "…" + text[tail:]
+		h.LeftOut = tail - head
+	case op != OpSame && len(text) > longestHunk:
+		head := cutBack(text, longestHunk)
+		h.Text, h.LeftOut = text[:head]+"…", len(text)-head
+	}
+	return h
+}
+
+// cutBack is the place of the rune that stands at i, cutOn that of the next one.
+func cutBack(text string, i int) int {
+	for i > 0 && !utf8.RuneStart(text[i]) {
+		i--
+	}
+	return i
+}
+
+func cutOn(text string, i int) int {
+	for i < len(text) && !utf8.RuneStart(text[i]) {
+		i++
+	}
+	return i
+}
+
+// masked tells that two texts are the same but for masks.
+func (h hunker) masked(a, b string) bool {
+	if a == b || h.base == nil || h.other == nil {
+		return a == b
+	}
+	x, _ := h.base.mask(a)
+	y, _ := h.other.mask(b)
+	return x == y
+}
+
+// texts compares two texts by their words. Equal ones have no hunks.
+func (h hunker) texts(path, a, b string) []Hunk {
+	xs, ys := h.base.words(a), h.other.words(b)
+	var hunks []Hunk
+	add := func(op Op, list []word) {
+		if len(list) > 0 {
+			hunks = append(hunks, hunk(path, op, joined(list)))
+		}
+	}
+	head := 0
+	for head < len(xs) && head < len(ys) && xs[head].key == ys[head].key {
+		head++
+	}
+	if head == len(xs) && head == len(ys) {
+		return nil
+	}
+	tail := 0
+	for tail < len(xs)-head && tail < len(ys)-head && xs[len(xs)-1-tail].key == ys[len(ys)-1-tail].key {
+		tail++
+	}
+	add(OpSame, xs[:head])
+	for _, part := range wordDiff(xs[head:len(xs)-tail], ys[head:len(ys)-tail]) {
+		add(part.op, part.words)
+	}
+	add(OpSame, xs[len(xs)-tail:])
+	return hunks
+}
+
+// word is a piece of a text, and what it is compared by.
+type word struct{ text, key string }
+
+func joined(list []word) string {
+	var b strings.Builder
+	for _, w := range list {
+		b.WriteString(w.text)
+	}
+	return b.String()
+}
+
+type words struct {
+	op    Op
+	words []word
+}
+
+// wordDiff is the longest common subsequence of words, written as what was removed, what was added and what stayed.
+func wordDiff(xs, ys []word) []words {
+	if len(xs)*len(ys) > mostWordPairs || len(xs)*len(ys) == 0 {
+		return []words{{OpRemoved, xs}, {OpAdded, ys}}
+	}
+	width := len(ys) + 1
+	longest := make([]int32, (len(xs)+1)*width)
+	for i := len(xs) - 1; i >= 0; i-- {
+		for j := len(ys) - 1; j >= 0; j-- {
+			if xs[i].key == ys[j].key {
+				longest[i*width+j] = longest[(i+1)*width+j+1] + 1
+			} else {
+				longest[i*width+j] = max(longest[(i+1)*width+j], longest[i*width+j+1])
+			}
+		}
+	}
+	var parts []words
+	var removed, added, same []word
+	changed := func() {
+		if len(removed)+len(added) > 0 {
+			parts = append(parts, words{OpRemoved, removed}, words{OpAdded, added})
+			removed, added = nil, nil
+		}
+	}
+	stayed := func() {
+		if len(same) == 0 {
+			return
+		}
+		if strings.TrimSpace(joined(same)) == "" && len(removed)+len(added) > 0 {
+			// White space between two changes is part of both.
+			removed, added = append(removed, same...), append(added, same...)
+		} else {
+			changed()
+			parts = append(parts, words{OpSame, same})
+		}
+		same = nil
+	}
+	i, j := 0, 0
+	for i < len(xs) || j < len(ys) {
+		switch {
+		case i < len(xs) && j < len(ys) && xs[i].key == ys[j].key:
+			same = append(same, xs[i])
+			i, j = i+1, j+1
+		case j == len(ys) || i < len(xs) && longest[(i+1)*width+j] >= longest[i*width+j+1]:
+			stayed()
+			removed = append(removed, xs[i])
+			i++
+		default:
+			stayed()
+			added = append(added, ys[j])
+			j++
+		}
+	}
+	stayed()
+	changed()
+	return parts
+}
+
+// words cuts a text into words, white space and single other characters, which together are the text. What is masked is
+// one word.
+func (m *masker) words(text string) []word {
+	if m == nil {
+		return plainWords(nil, text)
+	}
+	var list []word
+	copied := 0
+	m.eachMask(text, func(found mark, mask string) {
+		list = plainWords(list, text[copied:found.from])
+		list = append(list, word{text[found.from:found.to], mask})
+		copied = found.to
+	})
+	return plainWords(list, text[copied:])
+}
+
+func plainWords(list []word, text string) []word {
+	const other, letter, space = 0, 1, 2
+	start, class := 0, other
+	for i, r := range text {
+		now := other
+		switch {
+		case unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_':
+			now = letter
+		case unicode.IsSpace(r):
+			now = space
+		}
+		if i > start && (now != class || now == other) {
+			list = append(list, word{text[start:i], text[start:i]})
+			start = i
+		}
+		class = now
+	}
+	if start < len(text) {
+		list = append(list, word{text[start:], text[start:]})
+	}
+	return list
+}

@@ -1,0 +1,191 @@
+package httpapi
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/looptrace/looptrace/controlplane/diff"
+	"github.com/looptrace/looptrace/controlplane/runs"
+	"github.com/looptrace/looptrace/internal/runmodel"
+)
+
+const (
+	// defaultDiffSteps is how many steps a comparison answers with where the request does not say.
+	defaultDiffSteps = 1000
+	// maxHunkBytes bounds the texts of one comparison.
+	maxHunkBytes = 1 << 20
+	// diffTimeout bounds a comparison, both runs' reading included.
+	diffTimeout = 30 * time.Second
+)
+
+// DiffRuns compares two runs.
+func (a *api) DiffRuns(ctx context.Context, req DiffRunsRequestObject) (DiffRunsResponseObject, error) {
+	scope, err := readable(ctx, req.Params.ProjectId)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, diffTimeout)
+	defer cancel()
+	base, err := a.comparable(ctx, scope, req.RunId)
+	if err != nil {
+		return nil, err
+	}
+	other, err := a.comparable(ctx, scope, req.OtherRunId)
+	if err != nil {
+		return nil, err
+	}
+	d := diff.Compare(base, other)
+	return DiffRuns200JSONResponse(diffOf(d, base, other, req.Params)), nil
+}
+
+// comparable reads a run for a comparison.
+func (a *api) comparable(ctx context.Context, scope runs.Scope, id uuid.UUID) (diff.Run, error) {
+	outline, err := a.runs.Outline(ctx, scope, id)
+	if err != nil {
+		return diff.Run{}, err
+	}
+	if len(outline.Spans) > diff.MaxSteps {
+		outline.Spans, outline.Partial = outline.Spans[:diff.MaxSteps], true
+	}
+	spans, partial, err := a.runs.Texts(ctx, outline)
+	if err != nil {
+		return diff.Run{}, err
+	}
+	return diff.Run{Outline: outline, Spans: spans, TextsMissing: partial}, nil
+}
+
+func diffOf(d *diff.Diff, base, other diff.Run, params DiffRunsParams) RunDiff {
+	limit, offset := valueOf(params.Limit, defaultDiffSteps), valueOf(params.Offset, 0)
+	answer := RunDiff{
+		Base: diffRunOf(&base.Outline.Run), Other: diffRunOf(&other.Outline.Run), Distance: d.Distance, StepCount: len(d.Steps),
+		Totals: diffTotals(&base.Outline.Run, &other.Outline.Run), Limit: limit, Steps: []RunDiffStep{},
+		Partial: len(d.Limits) > 0, PartialBecause: []RunDiffPartialBecause{},
+	}
+	answer.Counts.Same, answer.Counts.Changed, answer.Counts.Moved = d.Counts[diff.Same], d.Counts[diff.Changed], d.Counts[diff.Moved]
+	answer.Counts.Added, answer.Counts.Removed = d.Counts[diff.Added], d.Counts[diff.Removed]
+	for _, l := range d.Limits {
+		answer.PartialBecause = append(answer.PartialBecause, RunDiffPartialBecause(l))
+	}
+	if first := d.FirstDivergence; first >= 0 {
+		answer.FirstDivergence = &RunDiffPlace{
+			N: first, BaseSpanId: spanIDAt(base, d.Steps[first].Base), OtherSpanId: spanIDAt(other, d.Steps[first].Other),
+		}
+	}
+	var stretches []diff.Stretch
+	if valueOf(params.Fold, true) {
+		stretches = d.Stretches(offset)
+	} else {
+		for i := offset; i < len(d.Steps) && len(stretches) <= limit; i++ {
+			stretches = append(stretches, diff.Stretch{First: i})
+		}
+	}
+	if len(stretches) > limit {
+		next := stretches[limit].First
+		answer.NextOffset = &next
+		stretches = stretches[:limit]
+	}
+	budget := maxHunkBytes
+	for _, stretch := range stretches {
+		s := &d.Steps[stretch.First]
+		step := RunDiffStep{
+			N: stretch.First, State: RunDiffStepState(s.State), Depth: s.Depth, Distance: s.Distance, Folded: stretch.Folded,
+			Base: diffSpanOf(base, s.Base), Other: diffSpanOf(other, s.Other), Changes: make([]RunDiffChange, len(s.Changes)),
+		}
+		for i := range s.Changes {
+			step.Changes[i] = diffChangeOf(&s.Changes[i], &budget)
+		}
+		answer.Steps = append(answer.Steps, step)
+	}
+	return answer
+}
+
+// diffChangeOf leaves hunks out once the answer has no room for them.
+func diffChangeOf(c *diff.Change, budget *int) RunDiffChange {
+	change := RunDiffChange{Field: RunDiffChangeField(c.Field), Distance: c.Distance, Hunks: []RunDiffHunk{}}
+	if *budget <= 0 {
+		return change
+	}
+	hunks, whole := c.Hunks()
+	change.Whole = whole
+	for _, h := range hunks {
+		*budget -= len(h.Text)
+		change.Hunks = append(change.Hunks, RunDiffHunk{Path: known(h.Path), Op: RunDiffHunkOp(h.Op), Text: h.Text, LeftOut: h.LeftOut})
+	}
+	return change
+}
+
+func diffRunOf(r *runmodel.Run) RunDiffRun {
+	return RunDiffRun{
+		RunId: r.RunID, ProjectId: r.ProjectID, Name: r.Name, Status: Status(r.Status), StartTime: r.StartTime.UTC(),
+		Release: known(r.Release), Models: list(r.Models),
+	}
+}
+
+func spanIDAt(run diff.Run, i int) *string {
+	if i < 0 {
+		return nil
+	}
+	id := runmodel.FormatSpanID(run.Spans[i].SpanID)
+	return &id
+}
+
+func diffSpanOf(run diff.Run, i int) *RunDiffSpan {
+	if i < 0 {
+		return nil
+	}
+	s := &run.Outline.Spans[i]
+	span := RunDiffSpan{
+		SpanId: runmodel.FormatSpanID(s.SpanID), Number: i + 1, Name: s.Name, Kind: s.EffectiveKind(), Status: Status(s.EffectiveStatus()),
+		DurationMs: elapsed(s.StartTime, s.EndTime), Model: known(s.RequestModel),
+		StartOffsetMs: float64(s.StartTime.Sub(run.Outline.Run.StartTime)) / float64(time.Millisecond),
+	}
+	if s.RequestModel == "" {
+		span.Model = known(s.ResponseModel)
+	}
+	if s.ParentSpanID != 0 {
+		parent := runmodel.FormatSpanID(s.ParentSpanID)
+		span.ParentSpanId = &parent
+	}
+	return &span
+}
+
+func diffTotals(base, other *runmodel.Run) (totals RunDiffTotals) {
+	total := func(of func(*runmodel.Run) *float64) RunDiffTotal {
+		t := RunDiffTotal{Base: of(base), Other: of(other)}
+		if t.Base != nil && t.Other != nil {
+			difference := *t.Other - *t.Base
+			t.Difference = &difference
+		}
+		return t
+	}
+	tokens := func(of func(*runmodel.Run) *int64) RunDiffTotal {
+		return total(func(r *runmodel.Run) *float64 {
+			n := of(r)
+			if n == nil {
+				return nil
+			}
+			f := float64(*n)
+			return &f
+		})
+	}
+	counted := func(of func(*runmodel.Run) uint64) RunDiffTotal {
+		return total(func(r *runmodel.Run) *float64 { f := float64(of(r)); return &f })
+	}
+	totals.DurationMs = total(func(r *runmodel.Run) *float64 { return elapsed(r.StartTime, r.EndTime) })
+	totals.CostUsd = total(func(r *runmodel.Run) *float64 { return r.CostUSD })
+	totals.InputTokens = tokens(func(r *runmodel.Run) *int64 { return r.InputTokens })
+	totals.OutputTokens = tokens(func(r *runmodel.Run) *int64 { return r.OutputTokens })
+	totals.TotalTokens = tokens(func(r *runmodel.Run) *int64 {
+		if usage := usageOf(r.InputTokens, r.OutputTokens, nil, nil, nil); usage != nil {
+			return usage.TotalTokens
+		}
+		return nil
+	})
+	totals.Spans = counted(func(r *runmodel.Run) uint64 { return r.SpanCount })
+	totals.Errors = counted(func(r *runmodel.Run) uint64 { return r.ErrorCount })
+	totals.LlmCalls = counted(func(r *runmodel.Run) uint64 { return r.LLMCallCount })
+	totals.ToolCalls = counted(func(r *runmodel.Run) uint64 { return r.ToolCallCount })
+	return totals
+}

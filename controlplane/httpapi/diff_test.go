@@ -1,0 +1,155 @@
+package httpapi
+
+import (
+	"net/http"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/looptrace/looptrace/internal/clickhouse"
+	"github.com/looptrace/looptrace/internal/runmodel"
+	"github.com/looptrace/looptrace/test/engines"
+)
+
+// storeSpans stores a run of the spans.
+func storeSpans(t *testing.T, clickhouseURL string, spans []runmodel.Span) {
+	t.Helper()
+	writer, err := clickhouse.NewWriter(t.Context(), clickhouseURL)
+	require.NoError(t, err)
+	defer writer.Close()
+	bounds := clickhouse.Bounds{
+		ProjectID: spans[0].ProjectID, RunID: spans[0].RunID, FirstStart: spans[0].StartTime, LastStart: spans[len(spans)-1].StartTime, FirstBatch: 1, LastBatch: 1,
+	}
+	require.NoError(t, writer.InsertSpans(t.Context(), spans))
+	require.NoError(t, writer.InsertBounds(t.Context(), []clickhouse.Bounds{bounds}))
+	require.NoError(t, writer.InsertRuns(t.Context(), []runmodel.Run{runmodel.Totals(spans)}))
+}
+
+// toolRun is a run that looks things up, one after the other.
+func toolRun(project uuid.UUID, start time.Time, queries ...string) []runmodel.Span {
+	run := uuid.New()
+	id := func(i int) uint64 { return uint64(run[0])<<56 | uint64(run[1])<<32 | uint64(i+1) }
+	end := start.Add(time.Duration(len(queries)+1) * time.Second)
+	spans := []runmodel.Span{{
+		ProjectID: project, RunID: run, SpanID: id(0), Version: 1, StartTime: start, EndTime: end, Name: "agent", Kind: "agent",
+	}}
+	for i, q := range queries {
+		at := start.Add(time.Duration(i) * time.Second)
+		spans = append(spans, runmodel.Span{
+			ProjectID: project, RunID: run, SpanID: id(i + 1), ParentSpanID: id(0), Version: 1, StartTime: at, EndTime: at.Add(time.Second),
+			Name: "search", Kind: "tool", ToolName: "search", ToolArguments: `{"request_id": "` + uuid.NewString() + `", "q":"` + q + `"}`,
+			ToolResult: "about " + q,
+		})
+	}
+	return spans
+}
+
+func TestDiff(t *testing.T) {
+	t.Parallel()
+	address := engines.ClickHouse(t)
+	require.NoError(t, clickhouse.Migrate(t.Context(), address))
+	e := newEnvOn(t, engines.Postgres(t), address)
+	session, project := e.setUp(t)
+	key := bearer(e.mint(t, session, project.Id, ScopeRunsRead).Key)
+	start := time.Now().Add(-time.Hour).UTC().Truncate(time.Microsecond)
+	var queries []string
+	for i := range 30 {
+		queries = append(queries, "topic number "+strconv.Itoa(i))
+	}
+	other := append([]string{}, queries...)
+	other[20] = "topic numbers 20"
+	other = append(other[:25], other[26:]...)
+	base, changed := toolRun(project.Id, start, queries...), toolRun(project.Id, start.Add(time.Minute), other...)
+	again := toolRun(project.Id, start.Add(2*time.Minute), queries...)
+	cost := 0.5
+	changed[3].CostUSD, changed[3].CostSource, changed[3].RequestModel = &cost, "sent", ""
+	for _, spans := range [][]runmodel.Span{base, changed, again} {
+		storeSpans(t, address, spans)
+	}
+	path := func(a, b []runmodel.Span) string {
+		return "/v1/runs/" + a[0].RunID.String() + "/diff/" + b[0].RunID.String()
+	}
+	t.Run("different", func(t *testing.T) {
+		d := must[RunDiff](t, e.do(t, http.MethodGet, path(base, changed), nil, key), http.StatusOK)
+		assert.Equal(t, base[0].RunID, d.Base.RunId)
+		assert.Equal(t, changed[0].RunID, d.Other.RunId)
+		assert.Equal(t, 31, d.StepCount)
+		assert.Equal(t, [5]int{29, 1, 0, 1, 0}, [5]int{d.Counts.Same, d.Counts.Changed, d.Counts.Added, d.Counts.Removed, d.Counts.Moved})
+		assert.Greater(t, d.Distance, 0.)
+		assert.Less(t, d.Distance, .05)
+		require.NotNil(t, d.FirstDivergence)
+		assert.Equal(t, runmodel.FormatSpanID(base[21].SpanID), *d.FirstDivergence.BaseSpanId)
+		assert.Equal(t, 21, d.FirstDivergence.N)
+		assert.InDelta(t, -1000, *d.Totals.DurationMs.Difference, 1e-6)
+		assert.Nil(t, d.Totals.CostUsd.Base)
+		assert.InDelta(t, .5, *d.Totals.CostUsd.Other, 1e-9)
+		assert.Nil(t, d.Totals.CostUsd.Difference)
+		assert.InDelta(t, -1, *d.Totals.Spans.Difference, 1e-9)
+		assert.Nil(t, d.Totals.TotalTokens.Base)
+		assert.False(t, d.Partial)
+
+		require.Less(t, len(d.Steps), 15, "what is the same is folded")
+		n := 0
+		var removed, replaced *RunDiffStep
+		for i := range d.Steps {
+			s := &d.Steps[i]
+			assert.Equal(t, n, s.N)
+			n += max(s.Folded, 1)
+			switch s.State {
+			case "removed":
+				removed = s
+			case "changed":
+				replaced = s
+			}
+		}
+		assert.Equal(t, d.StepCount, n, "folded ones are counted")
+		require.NotNil(t, removed)
+		assert.Nil(t, removed.Other)
+		assert.Equal(t, 27, removed.Base.Number)
+		require.NotNil(t, replaced)
+		require.Len(t, replaced.Changes, 2)
+		assert.Equal(t, RunDiffChangeField("input"), replaced.Changes[0].Field)
+		hunks := replaced.Changes[0].Hunks
+		require.NotEmpty(t, hunks)
+		for _, h := range hunks {
+			assert.Equal(t, "/q", *h.Path, "an id that each run makes anew is in no hunk of its own: %v", h)
+		}
+	})
+	t.Run("unfolded", func(t *testing.T) {
+		d := must[RunDiff](t, e.do(t, http.MethodGet, path(base, changed)+"?fold=false&offset=2&limit=5", nil, key), http.StatusOK)
+		require.Len(t, d.Steps, 5)
+		assert.Equal(t, 2, d.Steps[0].N)
+		assert.Equal(t, 7, *d.NextOffset)
+		last := must[RunDiff](t, e.do(t, http.MethodGet, path(base, changed)+"?fold=false&offset=28", nil, key), http.StatusOK)
+		require.Len(t, last.Steps, 3)
+		assert.Nil(t, last.NextOffset)
+	})
+	t.Run("same", func(t *testing.T) {
+		d := must[RunDiff](t, e.do(t, http.MethodGet, path(base, again), nil, key), http.StatusOK)
+		assert.Zero(t, d.Distance)
+		assert.Nil(t, d.FirstDivergence)
+		assert.Equal(t, 31, d.Counts.Same)
+		require.Len(t, d.Steps, 1)
+		assert.Equal(t, 31, d.Steps[0].Folded)
+	})
+	t.Run("refused", func(t *testing.T) {
+		for _, p := range []string{
+			"/v1/runs/" + base[0].RunID.String() + "/diff/" + noSuchID, "/v1/runs/" + noSuchID + "/diff/" + base[0].RunID.String(),
+		} {
+			golden(t, "not_found", e.do(t, http.MethodGet, p, nil, key))
+		}
+		other := e.createProject(t, session, project.WorkspaceId, "other")
+		stranger := bearer(e.mint(t, session, other.Id, ScopeRunsRead).Key)
+		golden(t, "not_found", e.do(t, http.MethodGet, path(base, changed), nil, stranger))
+		theirs := toolRun(other.Id, start, "x")
+		storeSpans(t, address, theirs)
+		golden(t, "not_found", e.do(t, http.MethodGet, path(base, theirs), nil, key))
+		golden(t, "not_found", e.do(t, http.MethodGet, path(theirs, base), nil, key))
+		problem := problemOf(t, e.do(t, http.MethodGet, path(base, changed)+"?limit=0", nil, key), http.StatusUnprocessableEntity)
+		assert.Equal(t, codeValidationFailed, problem.Code)
+	})
+}

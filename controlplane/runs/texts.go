@@ -1,0 +1,126 @@
+package runs
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/looptrace/looptrace/internal/runmodel"
+)
+
+// Bounds of what Texts reads.
+const (
+	// MaxText is how much of one text Texts gives, in bytes.
+	MaxText = 4 << 10
+	// maxTexts is how much Texts reads of one run, in bytes.
+	maxTexts = 48 << 20
+	// textSpans and textContents are how many of either are read at a time.
+	textSpans    = 2000
+	textContents = 4000
+)
+
+// TextEnd parts the beginning of a text that was cut from the hash of the whole: two such texts are the same where they
+// are equal byte for byte.
+const TextEnd = "\x00"
+
+// cutSQL is the SQL of a text as Texts gives it.
+func cutSQL(text string) string {
+	return fmt.Sprintf(`if(length(%[1]s) > %[2]d, concat(substring(%[1]s, 1, %[2]d), '\0', hex(sipHash64(%[1]s))), %[1]s)`, text, MaxText)
+}
+
+var (
+	textColumns = outlineColumns + fmt.Sprintf(`, output_message_ids, arraySlice(input_message_ids, -%d) AS input_message_ids,
+	instructions_id, tool_definitions_id`, excerptMessages) +
+		", " + cutSQL("inputs") + " AS inputs, " + cutSQL("outputs") + " AS outputs" +
+		", " + cutSQL("tool_arguments") + " AS tool_arguments, " + cutSQL("tool_result") + " AS tool_result"
+	// A content with much besides its texts, such as an image, is told by its size and hash.
+	hashedContent = fmt.Sprintf(`if(length(c.frame) > %[1]d, concat('"', toString(length(c.frame)), ' bytes, ', hex(sipHash64(c.frame)), '"'), c.frame) AS frame,
+		if(length(c.frame) > %[1]d, [], arrayMap(t -> %[2]s, c.texts)) AS texts`, maxFrame, cutSQL("t"))
+)
+
+// Texts reads what the spans of an outline say, in its order: inputs, outputs, tool call, output messages, the newest
+// input messages, instructions and tool definitions. Each text is cut at MaxText, with TextEnd and a hash of the whole
+// behind it. Where a run says more than is read of one, the spans after that have no texts and partial is true.
+func (s *Service) Texts(ctx context.Context, outline Outline) (spans []Span, partial bool, err error) {
+	read, used := 0, 0
+	spans = make([]Span, 0, len(outline.Spans))
+	contents := contentsByID{}
+	for some := range slices.Chunk(outline.Spans, textSpans) {
+		if used > maxTexts {
+			break
+		}
+		n, err := s.textsOf(ctx, outline, some, contents, &spans)
+		if err != nil {
+			return nil, false, err
+		}
+		used += n
+		read += len(some)
+	}
+	for i := read; i < len(outline.Spans); i++ {
+		spans = append(spans, Span{Span: outline.Spans[i]})
+	}
+	return spans, read < len(outline.Spans), nil
+}
+
+// textsOf appends the texts of some of a run's spans, and returns how many bytes were read.
+func (s *Service) textsOf(ctx context.Context, outline Outline, some []runmodel.Span, contents contentsByID, spans *[]Span) (int, error) {
+	runID := outline.Run.RunID
+	ids := make([]uint64, len(some))
+	for i := range some {
+		ids[i] = some[i].SpanID
+	}
+	w := outline.place.where(runID)
+	w.add("span_id IN (?)", ids)
+	var versions []runmodel.Span
+	err := query(ctx, s.conn, outline.place.scope(), &versions, `SELECT `+textColumns+` FROM spans WHERE `+w.String(), w.args...)
+	if err != nil {
+		return 0, err
+	}
+	folded := map[uint64]runmodel.Span{}
+	var wanted []uint64
+	used := 0
+	for _, span := range runmodel.Fold(versions) {
+		used += len(span.Inputs) + len(span.Outputs) + len(span.ToolArguments) + len(span.ToolResult)
+		for _, id := range slices.Concat(span.InputMessageIDs, span.OutputMessageIDs, []uint64{span.InstructionsID, span.ToolDefinitionsID}) {
+			if _, ok := contents[id]; !ok && id != 0 {
+				wanted = append(wanted, id)
+				contents[id] = runmodel.Content{}
+			}
+		}
+		folded[span.SpanID] = span
+	}
+	for ids := range slices.Chunk(wanted, textContents) {
+		found, err := s.contentsOf(ctx, outline.place, runID, ids, hashedContent)
+		if err != nil {
+			return 0, err
+		}
+		for id, content := range found {
+			contents[id] = content
+			used += len(content.Frame)
+			for _, text := range content.Texts {
+				used += len(text)
+			}
+		}
+	}
+	for i := range some {
+		// Of a single span without its run, Fold cannot tell what hangs below the run.
+		own := folded[some[i].SpanID]
+		own.ParentSpanID = some[i].ParentSpanID
+		own.SpanID = some[i].SpanID
+		span := Span{Span: own, Inputs: nonEmpty(own.Inputs), Outputs: nonEmpty(own.Outputs)}
+		if span.InputMessages, err = contents.messages(own.InputMessageIDs); err != nil {
+			return 0, err
+		}
+		if span.OutputMessages, err = contents.messages(own.OutputMessageIDs); err != nil {
+			return 0, err
+		}
+		if span.SystemInstructions, err = contents.elements(own.InstructionsID); err != nil {
+			return 0, err
+		}
+		if span.ToolDefinitions, err = contents.elements(own.ToolDefinitionsID); err != nil {
+			return 0, err
+		}
+		*spans = append(*spans, span)
+	}
+	return used, nil
+}
