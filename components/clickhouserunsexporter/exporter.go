@@ -126,6 +126,7 @@ func (e *runsExporter) store(ctx context.Context, rows *runmodel.Rows) error {
 	group.Go(func() error { return e.writer.InsertContents(groupContext, rows.Contents) })
 	group.Go(func() error { return e.writer.InsertSharedContents(groupContext, rows.Shared) })
 	group.Go(func() error { return e.writer.InsertSpans(groupContext, rows.Spans) })
+	group.Go(func() error { return clickhouse.InsertScores(groupContext, e.conn, rows.Scores) })
 	group.Go(func() error { return e.writer.InsertBounds(groupContext, touched) })
 	if err := group.Wait(); err != nil {
 		return err

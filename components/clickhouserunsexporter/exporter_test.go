@@ -87,6 +87,39 @@ func TestStoreAway(t *testing.T) {
 	assert.Equal(t, uint64(2), n)
 }
 
+// TestScores holds that scores which come with a span are written once, and that one which was deleted stays so when the
+// span is delivered again.
+func TestScores(t *testing.T) {
+	t.Parallel()
+	url := engines.ClickHouse(t)
+	require.NoError(t, clickhouse.Migrate(t.Context(), url))
+	e := started(t, url)
+	conn, err := clickhouse.Open(url)
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, conn.Close()) }()
+	stored := func() (scores []runmodel.Score) {
+		require.NoError(t, conn.Select(t.Context(), &scores, "SELECT * FROM scores FINAL ORDER BY name"))
+		return scores
+	}
+	td := oneSpan(uuid.NewString())
+	resource := td.ResourceSpans().At(0)
+	resource.Resource().Attributes().PutInt(runmodel.KeyReceivedAt, 1000)
+	scores := resource.ScopeSpans().At(0).Spans().At(0).Attributes().PutEmptySlice(runmodel.KeyScores)
+	scores.AppendEmpty().SetStr(`{"name":"relevance","value":0.5}`)
+	scores.AppendEmpty().SetStr(`{"name":"tone","label":"kind"}`)
+	for range 2 {
+		require.NoError(t, e.ConsumeTraces(t.Context(), td))
+		require.Len(t, stored(), 2)
+	}
+	gone := stored()[0]
+	gone.Deleted, gone.Version = 1, gone.Version+1
+	require.NoError(t, clickhouse.InsertScores(t.Context(), conn, []runmodel.Score{gone}))
+	require.NoError(t, e.ConsumeTraces(t.Context(), td))
+	left := stored()
+	require.Len(t, left, 1)
+	assert.Equal(t, "kind", left[0].Value())
+}
+
 func TestClassify(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -300,6 +300,42 @@ func (e Scope) Valid() bool {
 	}
 }
 
+// Defines values for ScoreAuthorKind.
+const (
+	ScoreAuthorKindKey  ScoreAuthorKind = "key"
+	ScoreAuthorKindUser ScoreAuthorKind = "user"
+)
+
+// Valid indicates whether the value is a known member of the ScoreAuthorKind enum.
+func (e ScoreAuthorKind) Valid() bool {
+	switch e {
+	case ScoreAuthorKindKey:
+		return true
+	case ScoreAuthorKindUser:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ScoreSource.
+const (
+	Human   ScoreSource = "human"
+	Program ScoreSource = "program"
+)
+
+// Valid indicates whether the value is a known member of the ScoreSource enum.
+func (e ScoreSource) Valid() bool {
+	switch e {
+	case Human:
+		return true
+	case Program:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for Status.
 const (
 	StatusCancelled Status = "cancelled"
@@ -800,30 +836,36 @@ type Run struct {
 	CostSource     *CostSource `json:"cost_source"`
 
 	// CostUsd Null where unknown, never 0 for unknown.
-	CostUsd       *float64           `json:"cost_usd"`
-	DurationMs    *float64           `json:"duration_ms"`
-	EndTime       *time.Time         `json:"end_time"`
-	Environment   *string            `json:"environment"`
-	Error         *RunError          `json:"error"`
-	ErrorCount    int64              `json:"error_count"`
-	Inputs        *string            `json:"inputs"`
-	Kind          string             `json:"kind"`
-	LlmCallCount  int64              `json:"llm_call_count"`
-	Metadata      map[string]string  `json:"metadata"`
-	Models        []string           `json:"models"`
-	Name          string             `json:"name"`
-	Outputs       *string            `json:"outputs"`
-	ProjectId     openapi_types.UUID `json:"project_id"`
-	Prompt        *PromptRef         `json:"prompt"`
-	ReceivedAt    time.Time          `json:"received_at"`
-	Release       *string            `json:"release"`
-	RunId         openapi_types.UUID `json:"run_id"`
-	SessionId     *string            `json:"session_id"`
-	SpanCount     int64              `json:"span_count"`
-	StartTime     time.Time          `json:"start_time"`
-	Status        Status             `json:"status"`
-	Tags          []string           `json:"tags"`
-	ToolCallCount int64              `json:"tool_call_count"`
+	CostUsd      *float64           `json:"cost_usd"`
+	DurationMs   *float64           `json:"duration_ms"`
+	EndTime      *time.Time         `json:"end_time"`
+	Environment  *string            `json:"environment"`
+	Error        *RunError          `json:"error"`
+	ErrorCount   int64              `json:"error_count"`
+	Inputs       *string            `json:"inputs"`
+	Kind         string             `json:"kind"`
+	LlmCallCount int64              `json:"llm_call_count"`
+	Metadata     map[string]string  `json:"metadata"`
+	Models       []string           `json:"models"`
+	Name         string             `json:"name"`
+	Outputs      *string            `json:"outputs"`
+	ProjectId    openapi_types.UUID `json:"project_id"`
+	Prompt       *PromptRef         `json:"prompt"`
+	ReceivedAt   time.Time          `json:"received_at"`
+	Release      *string            `json:"release"`
+	RunId        openapi_types.UUID `json:"run_id"`
+
+	// ScoreCount All scores of the run and its spans; `GET /v1/runs/{run_id}/scores` lists them.
+	ScoreCount int64 `json:"score_count"`
+
+	// Scores The newest, those of its spans included: at most 20 in a list of runs and 100 in one run.
+	Scores        []Score   `json:"scores"`
+	SessionId     *string   `json:"session_id"`
+	SpanCount     int64     `json:"span_count"`
+	StartTime     time.Time `json:"start_time"`
+	Status        Status    `json:"status"`
+	Tags          []string  `json:"tags"`
+	ToolCallCount int64     `json:"tool_call_count"`
 
 	// Truncated Inputs or outputs are cut here.
 	Truncated bool `json:"truncated"`
@@ -1141,6 +1183,73 @@ type RunTotals struct {
 // Scope defines model for Scope.
 type Scope string
 
+// Score defines model for Score.
+type Score struct {
+	// Author Who wrote it; null where it came with its span, as an event `gen_ai.evaluation.result`.
+	Author    *ScoreAuthor       `json:"author"`
+	Comment   *string            `json:"comment"`
+	CreatedAt time.Time          `json:"created_at"`
+	Id        openapi_types.UUID `json:"id"`
+
+	// Label What a number was called by the evaluation that came with the span, such as `half`.
+	Label *string            `json:"label"`
+	Name  string             `json:"name"`
+	RunId openapi_types.UUID `json:"run_id"`
+
+	// Source Whether a person or a program judged.
+	Source ScoreSource `json:"source"`
+
+	// SpanId Null where the run as a whole is judged.
+	SpanId    *string   `json:"span_id"`
+	UpdatedAt time.Time `json:"updated_at"`
+
+	// Value A number, true or false, or a category; null for a comment alone.
+	Value any `json:"value"`
+}
+
+// ScoreAuthor defines model for ScoreAuthor.
+type ScoreAuthor struct {
+	Id   openapi_types.UUID `json:"id"`
+	Kind ScoreAuthorKind    `json:"kind"`
+
+	// Name The user's email or the key's name, when it was written.
+	Name string `json:"name"`
+}
+
+// ScoreAuthorKind defines model for ScoreAuthor.Kind.
+type ScoreAuthorKind string
+
+// ScorePage defines model for ScorePage.
+type ScorePage struct {
+	Data    []Score `json:"data"`
+	HasMore bool    `json:"has_more"`
+	Limit   int     `json:"limit"`
+	Offset  int     `json:"offset"`
+}
+
+// ScoreSource Whether a person or a program judged.
+type ScoreSource string
+
+// ScoreWrite A `value`, a `comment`, or both.
+type ScoreWrite struct {
+	Comment *string `json:"comment,omitempty"`
+
+	// Id Chosen by the client, so that a retry replaces what it wrote; absent: a new one.
+	Id *openapi_types.UUID `json:"id,omitempty"`
+
+	// Name What is judged; required with a value.
+	Name *string `json:"name,omitempty"`
+
+	// Source Absent: `human` for a person who is logged in, `program` for a key.
+	Source *ScoreSource `json:"source,omitempty"`
+
+	// SpanId Absent: the run as a whole.
+	SpanId *string `json:"span_id,omitempty"`
+
+	// Value A number, true or false, or the name of a category (1 to 200 characters).
+	Value any `json:"value,omitempty"`
+}
+
 // SetupRequest defines model for SetupRequest.
 type SetupRequest struct {
 	Email    string `json:"email"`
@@ -1189,15 +1298,18 @@ type Span struct {
 	RunId              openapi_types.UUID      `json:"run_id"`
 	ScopeName          *string                 `json:"scope_name,omitempty"`
 	ScopeVersion       *string                 `json:"scope_version,omitempty"`
-	ServiceName        *string                 `json:"service_name"`
-	SessionId          *string                 `json:"session_id"`
-	SpanId             string                  `json:"span_id"`
-	StartTime          time.Time               `json:"start_time"`
-	Status             Status                  `json:"status"`
-	SystemInstructions *[]MessagePart          `json:"system_instructions,omitempty"`
-	TimeToFirstTokenMs *float64                `json:"time_to_first_token_ms"`
-	Tool               *ToolCall               `json:"tool"`
-	ToolDefinitions    *[]interface{}          `json:"tool_definitions,omitempty"`
+
+	// Scores At most the newest 100.
+	Scores             []Score        `json:"scores"`
+	ServiceName        *string        `json:"service_name"`
+	SessionId          *string        `json:"session_id"`
+	SpanId             string         `json:"span_id"`
+	StartTime          time.Time      `json:"start_time"`
+	Status             Status         `json:"status"`
+	SystemInstructions *[]MessagePart `json:"system_instructions,omitempty"`
+	TimeToFirstTokenMs *float64       `json:"time_to_first_token_ms"`
+	Tool               *ToolCall      `json:"tool"`
+	ToolDefinitions    *[]interface{} `json:"tool_definitions,omitempty"`
 
 	// Truncated Inputs or outputs are cut, or payloads left out.
 	Truncated bool   `json:"truncated"`
@@ -1724,6 +1836,29 @@ type GetOutlineParams struct {
 	ProjectId *ProjectIDOptional `form:"project_id,omitempty" json:"project_id,omitempty"`
 }
 
+// ListScoresParams defines parameters for ListScores.
+type ListScoresParams struct {
+	// ProjectId Narrows the look-up to one of the caller's projects.
+	ProjectId *ProjectIDOptional `form:"project_id,omitempty" json:"project_id,omitempty"`
+
+	// SpanId Only scores of this span.
+	SpanId *string `form:"span_id,omitempty" json:"span_id,omitempty"`
+	Limit  *Limit  `form:"limit,omitempty" json:"limit,omitempty"`
+	Offset *Offset `form:"offset,omitempty" json:"offset,omitempty"`
+}
+
+// PutScoreParams defines parameters for PutScore.
+type PutScoreParams struct {
+	// ProjectId Narrows the look-up to one of the caller's projects.
+	ProjectId *ProjectIDOptional `form:"project_id,omitempty" json:"project_id,omitempty"`
+}
+
+// DeleteScoreParams defines parameters for DeleteScore.
+type DeleteScoreParams struct {
+	// ProjectId Narrows the look-up to one of the caller's projects.
+	ProjectId *ProjectIDOptional `form:"project_id,omitempty" json:"project_id,omitempty"`
+}
+
 // ListSpansParams defines parameters for ListSpans.
 type ListSpansParams struct {
 	// ProjectId Narrows the look-up to one of the caller's projects.
@@ -1769,6 +1904,9 @@ type CreateViewJSONRequestBody = ViewCreate
 
 // UpdateViewJSONRequestBody defines body for UpdateView for application/json ContentType.
 type UpdateViewJSONRequestBody = ViewUpdate
+
+// PutScoreJSONRequestBody defines body for PutScore for application/json ContentType.
+type PutScoreJSONRequestBody = ScoreWrite
 
 // SetupJSONRequestBody defines body for Setup for application/json ContentType.
 type SetupJSONRequestBody = SetupRequest
@@ -1874,6 +2012,15 @@ type ServerInterface interface {
 	// GetOutline Read what all spans of a run are, in one answer
 	// (GET /v1/runs/{run_id}/outline)
 	GetOutline(c *gin.Context, runId RunID, params GetOutlineParams)
+	// ListScores List a run's scores, newest first
+	// (GET /v1/runs/{run_id}/scores)
+	ListScores(c *gin.Context, runId RunID, params ListScoresParams)
+	// PutScore Score or comment a run or one of its spans
+	// (POST /v1/runs/{run_id}/scores)
+	PutScore(c *gin.Context, runId RunID, params PutScoreParams)
+	// DeleteScore Delete a score
+	// (DELETE /v1/runs/{run_id}/scores/{score_id})
+	DeleteScore(c *gin.Context, runId RunID, scoreId openapi_types.UUID, params DeleteScoreParams)
 	// ListSpans List a run's spans in start order
 	// (GET /v1/runs/{run_id}/spans)
 	ListSpans(c *gin.Context, runId RunID, params ListSpansParams)
@@ -3631,6 +3778,147 @@ func (siw *ServerInterfaceWrapper) GetOutline(c *gin.Context) {
 	siw.Handler.GetOutline(c, runId, params)
 }
 
+// ListScores operation middleware
+func (siw *ServerInterfaceWrapper) ListScores(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "run_id" -------------
+	var runId RunID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "run_id", c.Param("run_id"), &runId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter run_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListScoresParams
+
+	// ------------- Optional query parameter "project_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "project_id", c.Request.URL.Query(), &params.ProjectId, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter project_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "span_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "span_id", c.Request.URL.Query(), &params.SpanId, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter span_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", c.Request.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter offset: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListScores(c, runId, params)
+}
+
+// PutScore operation middleware
+func (siw *ServerInterfaceWrapper) PutScore(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "run_id" -------------
+	var runId RunID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "run_id", c.Param("run_id"), &runId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter run_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params PutScoreParams
+
+	// ------------- Optional query parameter "project_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "project_id", c.Request.URL.Query(), &params.ProjectId, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter project_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.PutScore(c, runId, params)
+}
+
+// DeleteScore operation middleware
+func (siw *ServerInterfaceWrapper) DeleteScore(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "run_id" -------------
+	var runId RunID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "run_id", c.Param("run_id"), &runId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter run_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Path parameter "score_id" -------------
+	var scoreId openapi_types.UUID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "score_id", c.Param("score_id"), &scoreId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter score_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params DeleteScoreParams
+
+	// ------------- Optional query parameter "project_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "project_id", c.Request.URL.Query(), &params.ProjectId, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter project_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.DeleteScore(c, runId, scoreId, params)
+}
+
 // ListSpans operation middleware
 func (siw *ServerInterfaceWrapper) ListSpans(c *gin.Context) {
 
@@ -3819,6 +4107,9 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.GET(options.BaseURL+"/v1/runs/:run_id/agent-view", wrapper.GetAgentView)
 	router.GET(options.BaseURL+"/v1/runs/:run_id/diff/:other_run_id", wrapper.DiffRuns)
 	router.GET(options.BaseURL+"/v1/runs/:run_id/outline", wrapper.GetOutline)
+	router.GET(options.BaseURL+"/v1/runs/:run_id/scores", wrapper.ListScores)
+	router.POST(options.BaseURL+"/v1/runs/:run_id/scores", wrapper.PutScore)
+	router.DELETE(options.BaseURL+"/v1/runs/:run_id/scores/:score_id", wrapper.DeleteScore)
 	router.GET(options.BaseURL+"/v1/runs/:run_id/spans", wrapper.ListSpans)
 	router.GET(options.BaseURL+"/v1/runs/:run_id/spans/:span_id", wrapper.GetSpan)
 	router.GET(options.BaseURL+"/v1/runs/fields", wrapper.ListRunFields)
@@ -5174,6 +5465,146 @@ func (response GetOutlinedefaultApplicationProblemPlusJSONResponse) VisitGetOutl
 	return err
 }
 
+type ListScoresRequestObject struct {
+	RunId  RunID `json:"run_id"`
+	Params ListScoresParams
+}
+
+type ListScoresResponseObject interface {
+	VisitListScoresResponse(w http.ResponseWriter) error
+}
+
+type ListScores200JSONResponse ScorePage
+
+func (response ListScores200JSONResponse) VisitListScoresResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListScoresdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListScoresdefaultApplicationProblemPlusJSONResponse) VisitListScoresResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutScoreRequestObject struct {
+	RunId  RunID `json:"run_id"`
+	Params PutScoreParams
+	Body   *PutScoreJSONRequestBody
+}
+
+type PutScoreResponseObject interface {
+	VisitPutScoreResponse(w http.ResponseWriter) error
+}
+
+type PutScore200JSONResponse Score
+
+func (response PutScore200JSONResponse) VisitPutScoreResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutScore201ResponseHeaders struct {
+	Location *string
+}
+
+type PutScore201JSONResponse struct {
+	Body    Score
+	Headers PutScore201ResponseHeaders
+}
+
+func (response PutScore201JSONResponse) VisitPutScoreResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Location != nil {
+		w.Header().Set("Location", fmt.Sprint(*response.Headers.Location))
+	}
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutScoredefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response PutScoredefaultApplicationProblemPlusJSONResponse) VisitPutScoreResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteScoreRequestObject struct {
+	RunId   RunID              `json:"run_id"`
+	ScoreId openapi_types.UUID `json:"score_id"`
+	Params  DeleteScoreParams
+}
+
+type DeleteScoreResponseObject interface {
+	VisitDeleteScoreResponse(w http.ResponseWriter) error
+}
+
+type DeleteScore204Response struct {
+}
+
+func (response DeleteScore204Response) VisitDeleteScoreResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DeleteScoredefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response DeleteScoredefaultApplicationProblemPlusJSONResponse) VisitDeleteScoreResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListSpansRequestObject struct {
 	RunId  RunID `json:"run_id"`
 	Params ListSpansParams
@@ -5449,6 +5880,15 @@ type StrictServerInterface interface {
 	// GetOutline Read what all spans of a run are, in one answer
 	// (GET /v1/runs/{run_id}/outline)
 	GetOutline(ctx context.Context, request GetOutlineRequestObject) (GetOutlineResponseObject, error)
+	// ListScores List a run's scores, newest first
+	// (GET /v1/runs/{run_id}/scores)
+	ListScores(ctx context.Context, request ListScoresRequestObject) (ListScoresResponseObject, error)
+	// PutScore Score or comment a run or one of its spans
+	// (POST /v1/runs/{run_id}/scores)
+	PutScore(ctx context.Context, request PutScoreRequestObject) (PutScoreResponseObject, error)
+	// DeleteScore Delete a score
+	// (DELETE /v1/runs/{run_id}/scores/{score_id})
+	DeleteScore(ctx context.Context, request DeleteScoreRequestObject) (DeleteScoreResponseObject, error)
 	// ListSpans List a run's spans in start order
 	// (GET /v1/runs/{run_id}/spans)
 	ListSpans(ctx context.Context, request ListSpansRequestObject) (ListSpansResponseObject, error)
@@ -6530,6 +6970,106 @@ func (sh *strictHandler) GetOutline(ctx *gin.Context, runId RunID, params GetOut
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(GetOutlineResponseObject); ok {
 		if err := validResponse.VisitGetOutlineResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListScores operation middleware
+func (sh *strictHandler) ListScores(ctx *gin.Context, runId RunID, params ListScoresParams) {
+	var request ListScoresRequestObject
+
+	request.RunId = runId
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListScores(ctx, request.(ListScoresRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListScores")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListScoresResponseObject); ok {
+		if err := validResponse.VisitListScoresResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// PutScore operation middleware
+func (sh *strictHandler) PutScore(ctx *gin.Context, runId RunID, params PutScoreParams) {
+	var request PutScoreRequestObject
+
+	request.RunId = runId
+	request.Params = params
+
+	var body PutScoreJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.PutScore(ctx, request.(PutScoreRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PutScore")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(PutScoreResponseObject); ok {
+		if err := validResponse.VisitPutScoreResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DeleteScore operation middleware
+func (sh *strictHandler) DeleteScore(ctx *gin.Context, runId RunID, scoreId openapi_types.UUID, params DeleteScoreParams) {
+	var request DeleteScoreRequestObject
+
+	request.RunId = runId
+	request.ScoreId = scoreId
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteScore(ctx, request.(DeleteScoreRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteScore")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(DeleteScoreResponseObject); ok {
+		if err := validResponse.VisitDeleteScoreResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

@@ -93,6 +93,10 @@ var answers = []struct {
 		status: http.StatusUnprocessableEntity, code: codeValidationFailed, detail: "The request is not valid.",
 		fields: []fieldError{{Location: "query.bucket_seconds", Message: "must be longer: the window has more than 1,000 buckets of it"}},
 	}},
+	{runs.ErrNoSuchSpan, answer{
+		status: http.StatusUnprocessableEntity, code: codeValidationFailed, detail: "The request is not valid.",
+		fields: []fieldError{{Location: "body.span_id", Message: "is not a span of this run"}},
+	}},
 	{runs.ErrInvalidCursor, answer{
 		status: http.StatusUnprocessableEntity, code: codeValidationFailed, detail: "The request is not valid.",
 		fields: []fieldError{{Location: "query.cursor", Message: "is not a cursor of this list"}},

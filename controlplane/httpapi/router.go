@@ -106,6 +106,9 @@ func New(identities *identity.Service, runs Runs, limits RateLimits, log *slog.L
 	private.GET("/runs/:run_id/diff/:other_run_id", compress, op.DiffRuns)
 	private.GET("/runs/:run_id/spans", op.ListSpans)
 	private.GET("/runs/:run_id/spans/:span_id", op.GetSpan)
+	private.GET("/runs/:run_id/scores", op.ListScores)
+	private.POST("/runs/:run_id/scores", op.PutScore)
+	private.DELETE("/runs/:run_id/scores/:score_id", op.DeleteScore)
 
 	return engine, nil
 }

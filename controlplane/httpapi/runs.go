@@ -26,6 +26,9 @@ type Runs interface {
 	Outline(ctx context.Context, scope runs.Scope, runID uuid.UUID) (runs.Outline, error)
 	Excerpts(ctx context.Context, outline runs.Outline, spanIDs []uint64) ([]runs.Span, error)
 	Texts(ctx context.Context, outline runs.Outline) (spans []runs.Span, partial bool, err error)
+	Scores(ctx context.Context, scope runs.Scope, runID uuid.UUID, q runs.ScoresQuery) (scores []runmodel.Score, more bool, err error)
+	PutScore(ctx context.Context, scope runs.Scope, score runmodel.Score) (stored runmodel.Score, created bool, err error)
+	DeleteScore(ctx context.Context, scope runs.Scope, runID, scoreID uuid.UUID) error
 	Ping(ctx context.Context) error
 }
 
@@ -199,6 +202,7 @@ func runOf(r *runs.Run) Run {
 		CostUsd: r.CostUSD, CostSource: costSourceOf(r.CostSource),
 		SpanCount: count(r.SpanCount), ErrorCount: count(r.ErrorCount),
 		LlmCallCount: count(r.LLMCallCount), ToolCallCount: count(r.ToolCallCount),
+		Scores: scoresOf(r.Scores), ScoreCount: count(r.ScoreCount),
 		ReceivedAt: r.FirstReceived.UTC(),
 	}
 	if run.Metadata == nil {
@@ -224,6 +228,7 @@ func spanOf(s *runs.Span, whole bool) (Span, error) {
 		FinishReasons: list(s.FinishReasons),
 		SessionId:     known(s.SessionID), ConversationId: known(s.ConversationID), UserId: known(s.UserID),
 		AgentName: known(s.AgentName), Prompt: promptOf(s.PromptID, s.PromptName, s.PromptVersion),
+		Scores: scoresOf(s.Scores),
 	}
 	if s.ParentSpanID != 0 {
 		parent := runmodel.FormatSpanID(s.ParentSpanID)

@@ -36,15 +36,16 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 		PriceWrite{Model: "m", Input: 1, Output: 2}, cookie(owner)), http.StatusCreated)
 	view := must[View](t, e.do(t, http.MethodPost, "/v1/projects/"+project.Id.String()+"/views",
 		ViewCreate{Page: ViewPageRuns, Name: "mine"}, cookie(owner)), http.StatusCreated)
+	score := must[Score](t, e.do(t, http.MethodPost, "/v1/runs/"+run.String()+"/scores", `{"comment":"good"}`, cookie(owner)), http.StatusCreated)
 	theirs := map[string]string{
 		"project_id": project.Id.String(), "key_id": key.Id.String(),
 		"run_id": run.String(), "other_run_id": run.String(), "span_id": rootSpan, "price_id": price.Id.String(),
-		"view_id": view.Id.String(),
+		"view_id": view.Id.String(), "score_id": score.Id.String(),
 	}
 	unknown := map[string]string{
 		"project_id": noSuchID, "key_id": noSuchID,
 		"run_id": noSuchID, "other_run_id": noSuchID, "span_id": "00000000000000ff", "price_id": noSuchID,
-		"view_id": noSuchID,
+		"view_id": noSuchID, "score_id": noSuchID,
 	}
 	bodies := map[string]func(ids map[string]string) any{
 		"PATCH /v1/projects/:project_id":                func(map[string]string) any { return map[string]string{"name": "mine"} },
@@ -55,6 +56,7 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 			return ViewCreate{Page: ViewPageRuns, Name: "theirs", Query: "status=error"}
 		},
 		"PATCH /v1/projects/:project_id/views/:view_id": func(map[string]string) any { return map[string]string{"name": "stolen"} },
+		"POST /v1/runs/:run_id/scores":                  func(map[string]string) any { return `{"name":"good","value":true}` },
 		"POST /v1/keys": func(ids map[string]string) any {
 			return KeyCreate{ProjectId: uuid.MustParse(ids["project_id"]), Name: "mine", Scopes: []Scope{ScopeRunsRead}}
 		},
@@ -85,6 +87,7 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 		request{http.MethodGet, "/v1/runs/fields/name/values", "?project_id=:project_id"},
 		request{http.MethodGet, "/v1/runs/:run_id", "?project_id=:project_id"},
 		request{http.MethodGet, "/v1/runs/:run_id/spans", "?full=true"},
+		request{http.MethodPost, "/v1/runs/:run_id/scores", "?project_id=:project_id"},
 		request{http.MethodGet, "/v1/keys", "?project_id=:project_id"},
 		request{http.MethodPost, "/v1/keys", ""},
 	)

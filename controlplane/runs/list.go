@@ -50,7 +50,7 @@ func (s *Service) List(ctx context.Context, scope Scope, q ListQuery) (Page, err
 	for i := range rows {
 		page.Runs[i] = listed(rows[i])
 	}
-	return page, nil
+	return page, s.addScores(ctx, scope, page.Runs, mostScoresListed)
 }
 
 func listed(row runmodel.Run) Run {

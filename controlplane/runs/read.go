@@ -100,7 +100,9 @@ func (s *Service) Get(ctx context.Context, scope Scope, runID uuid.UUID) (Run, e
 	if run.Outputs == nil {
 		run.Outputs, run.Truncated = nonEmpty(run.OutputPreview), run.Truncated || run.OutputPreview != ""
 	}
-	return run, nil
+	scored := []Run{run}
+	err = s.addScores(ctx, p.scope(), scored, mostScoresRead)
+	return scored[0], err
 }
 
 // listedColumns are what a list of spans shows: no payloads but the beginnings of inputs and outputs.
@@ -150,13 +152,19 @@ func (s *Service) Spans(ctx context.Context, scope Scope, runID uuid.UUID, q Spa
 		last := page.Spans[len(page.Spans)-1]
 		page.NextCursor = cursor{List: listSpans, Time: last.StartTime.UnixNano(), ID: runmodel.FormatSpanID(last.SpanID)}.String()
 	}
-	if q.Full && len(page.Spans) > 0 {
-		return s.withPayloads(ctx, p, runID, page)
+	if len(page.Spans) == 0 {
+		return page, nil
 	}
-	for i := range page.Spans {
-		page.Spans[i].abridge()
+	if q.Full {
+		if page, err = s.withPayloads(ctx, p, runID, page); err != nil {
+			return SpanPage{}, err
+		}
+	} else {
+		for i := range page.Spans {
+			page.Spans[i].abridge()
+		}
 	}
-	return page, nil
+	return page, s.addSpanScores(ctx, p, runID, page.Spans)
 }
 
 // placeColumns are what says where a span stands among the others of its run, and whether its usage counts.
@@ -284,7 +292,8 @@ func (s *Service) Span(ctx context.Context, scope Scope, runID uuid.UUID, spanID
 	if err != nil {
 		return Span{}, err
 	}
-	return page.Spans[0], nil
+	err = s.addSpanScores(ctx, p, runID, page.Spans)
+	return page.Spans[0], err
 }
 
 // payloads reads spans whole, with their messages.

@@ -18,6 +18,8 @@ var (
 	ErrUnavailable = errors.New("run store is unavailable")
 	// ErrTooExpensive: the query ran into its bound of time or memory.
 	ErrTooExpensive = errors.New("query exceeds its bounds")
+	// ErrNoSuchSpan: the run has no such span.
+	ErrNoSuchSpan = errors.New("run has no such span")
 	// ErrInvalidCursor: the cursor was not made by this service for this kind of list.
 	ErrInvalidCursor = errors.New("invalid cursor")
 )
@@ -48,6 +50,10 @@ type Run struct {
 	Inputs    *string
 	Outputs   *string
 	Truncated bool
+
+	// Scores are the newest of ScoreCount, those of spans included.
+	Scores     []runmodel.Score
+	ScoreCount uint64
 }
 
 // SpansQuery selects a page of a run's spans.
@@ -71,6 +77,8 @@ type Span struct {
 	runmodel.Span
 	Depth        int
 	UsageCounted bool
+	// Scores are the newest of the span.
+	Scores []runmodel.Score
 
 	Inputs    *string
 	Outputs   *string

@@ -17,6 +17,8 @@ type Bounds struct {
 	LastStart  time.Time `ch:"last_start"`
 	FirstBatch uint64    `ch:"first_batch"`
 	LastBatch  uint64    `ch:"last_batch"`
+	// DeletedAt is up to when what was received of the run is deleted, in Unix nanoseconds; 0 where nothing is.
+	DeletedAt uint64 `ch:"deleted_at"`
 }
 
 // column buffers one column of rows of type R in ClickHouse's own layout.
@@ -186,6 +188,7 @@ func boundColumns() []column[Bounds] {
 		instant("last_start", func(b *Bounds) time.Time { return b.LastStart }),
 		number("first_batch", func(b *Bounds) uint64 { return b.FirstBatch }),
 		number("last_batch", func(b *Bounds) uint64 { return b.LastBatch }),
+		number("deleted_at", func(b *Bounds) uint64 { return b.DeletedAt }),
 	}
 }
 

@@ -19,7 +19,7 @@ func ReadBounds(ctx context.Context, conn driver.Conn, keys []runmodel.RunKey) (
 	err := conn.Select(ctx, &rows, `
 		SELECT project_id, run_id,
 			min(first_start) AS first_start, max(last_start) AS last_start,
-			min(first_batch) AS first_batch, max(last_batch) AS last_batch
+			min(first_batch) AS first_batch, max(last_batch) AS last_batch, max(deleted_at) AS deleted_at
 		FROM run_bounds
 		WHERE project_id IN (?) AND run_id IN (?)
 		GROUP BY project_id, run_id`, projects, runIDs)

@@ -55,6 +55,8 @@ type Rows struct {
 	Spans    []Span
 	Contents []Content
 	Shared   []SharedContent
+	// Scores are those that spans carry.
+	Scores []Score
 	// Skipped counts spans without a trace id or a span id, which have no identity to be stored under.
 	Skipped int
 
@@ -280,6 +282,8 @@ func (r *Rows) setField(s *Span, key string, value pcommon.Value) bool {
 			return false
 		}
 		s.Counting = CountUsage
+	case KeyScores:
+		return r.addScores(s, value)
 	case KeyTags:
 		return setStrings(&s.Tags, value)
 	case KeyFinishReasons:

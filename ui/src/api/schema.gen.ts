@@ -246,6 +246,51 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/runs/{run_id}/scores": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List a run's scores, newest first
+         * @description Scope `runs:read`. Those of its spans included.
+         */
+        get: operations["listScores"];
+        put?: never;
+        /**
+         * Score or comment a run or one of its spans
+         * @description Scope `runs:write`. A score has a value, a comment, or both. One with the `id` of an earlier score of the run
+         *     replaces it, so that a retry does not double it. The run must have been stored: until then the answer is 404.
+         */
+        post: operations["putScore"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/runs/{run_id}/scores/{score_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete a score
+         * @description Scope `runs:write`. One that came with its span stays deleted when the span is delivered again.
+         */
+        delete: operations["deleteScore"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/setup": {
         parameters: {
             query?: never;
@@ -1480,8 +1525,75 @@ export interface components {
             llm_call_count: number;
             /** Format: int64 */
             tool_call_count: number;
+            /** @description The newest, those of its spans included: at most 20 in a list of runs and 100 in one run. */
+            scores: components["schemas"]["Score"][];
+            /**
+             * Format: int64
+             * @description All scores of the run and its spans; `GET /v1/runs/{run_id}/scores` lists them.
+             */
+            score_count: number;
             /** Format: date-time */
             received_at: string;
+        };
+        /**
+         * @description Whether a person or a program judged.
+         * @enum {string}
+         */
+        ScoreSource: "human" | "program";
+        /** @description A `value`, a `comment`, or both. */
+        ScoreWrite: {
+            /**
+             * Format: uuid
+             * @description Chosen by the client, so that a retry replaces what it wrote; absent: a new one.
+             */
+            id?: string;
+            /** @description Absent: the run as a whole. */
+            span_id?: string | null;
+            /**
+             * @description What is judged; required with a value.
+             * @default comment
+             */
+            name: string;
+            /** @description A number, true or false, or the name of a category (1 to 200 characters). */
+            value?: number | boolean | string | null;
+            comment?: string | null;
+            /** @description Absent: `human` for a person who is logged in, `program` for a key. */
+            source?: components["schemas"]["ScoreSource"];
+        };
+        ScoreAuthor: {
+            /** @enum {string} */
+            kind: "user" | "key";
+            /** Format: uuid */
+            id: string;
+            /** @description The user's email or the key's name, when it was written. */
+            name: string;
+        };
+        Score: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            run_id: string;
+            /** @description Null where the run as a whole is judged. */
+            span_id: string | null;
+            name: string;
+            /** @description A number, true or false, or a category; null for a comment alone. */
+            value: number | boolean | string | null;
+            /** @description What a number was called by the evaluation that came with the span, such as `half`. */
+            label: string | null;
+            comment: string | null;
+            source: components["schemas"]["ScoreSource"];
+            /** @description Who wrote it; null where it came with its span, as an event `gen_ai.evaluation.result`. */
+            author: components["schemas"]["ScoreAuthor"] | null;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+        };
+        ScorePage: {
+            data: components["schemas"]["Score"][];
+            limit: number;
+            offset: number;
+            has_more: boolean;
         };
         RunPage: {
             data: components["schemas"]["Run"][];
@@ -1540,6 +1652,8 @@ export interface components {
             user_id: string | null;
             agent_name: string | null;
             prompt: components["schemas"]["PromptRef"] | null;
+            /** @description At most the newest 100. */
+            scores: components["schemas"]["Score"][];
             /** @description As received, span attributes. */
             attributes?: {
                 [key: string]: unknown;
@@ -2267,6 +2381,104 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["RunDiff"];
                 };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listScores: {
+        parameters: {
+            query?: {
+                /** @description Narrows the look-up to one of the caller's projects. */
+                project_id?: components["parameters"]["ProjectIDOptional"];
+                /** @description Only scores of this span. */
+                span_id?: string;
+                limit?: components["parameters"]["Limit"];
+                offset?: components["parameters"]["Offset"];
+            };
+            header?: never;
+            path: {
+                /** @description A UUID; for OTLP data the trace id written as a UUID. */
+                run_id: components["parameters"]["RunID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of scores. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScorePage"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    putScore: {
+        parameters: {
+            query?: {
+                /** @description Narrows the look-up to one of the caller's projects. */
+                project_id?: components["parameters"]["ProjectIDOptional"];
+            };
+            header?: never;
+            path: {
+                /** @description A UUID; for OTLP data the trace id written as a UUID. */
+                run_id: components["parameters"]["RunID"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ScoreWrite"];
+            };
+        };
+        responses: {
+            /** @description The score of this id was replaced. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Score"];
+                };
+            };
+            /** @description Created. */
+            201: {
+                headers: {
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Score"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    deleteScore: {
+        parameters: {
+            query?: {
+                /** @description Narrows the look-up to one of the caller's projects. */
+                project_id?: components["parameters"]["ProjectIDOptional"];
+            };
+            header?: never;
+            path: {
+                /** @description A UUID; for OTLP data the trace id written as a UUID. */
+                run_id: components["parameters"]["RunID"];
+                score_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             default: components["responses"]["Problem"];
         };

@@ -1,0 +1,200 @@
+package runs
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/looptrace/looptrace/internal/clickhouse"
+	"github.com/looptrace/looptrace/internal/runmodel"
+)
+
+// How many scores, the newest, a run or span is read with: in a list, and by itself. All of them are listed by Scores.
+const (
+	mostScoresListed = 20
+	mostScoresRead   = 100
+)
+
+// mostSpanScores bounds the scores that come with a page of spans.
+const mostSpanScores = 10_000
+
+// ScoresQuery selects a page of a run's scores.
+type ScoresQuery struct {
+	// SpanID narrows to one span; 0 does not.
+	SpanID        uint64
+	Limit, Offset int
+}
+
+// PutScore writes a score of a run in one of the scope's projects. One of the same run and id is replaced and keeps its
+// time of creation; created tells whether there was none. The project, version and time are filled in.
+func (s *Service) PutScore(ctx context.Context, scope Scope, score runmodel.Score) (stored runmodel.Score, created bool, err error) {
+	p, err := s.find(ctx, scope, score.RunID)
+	if err != nil {
+		return score, false, err
+	}
+	if err := s.exists(ctx, p, score.RunID, score.SpanID); err != nil {
+		return score, false, err
+	}
+	before, err := s.newestVersion(ctx, p, score.RunID, score.ScoreID)
+	if err != nil {
+		return score, false, err
+	}
+	now := s.now().UTC()
+	score.ProjectID, score.Version, score.Deleted, score.CreatedAt = p.ProjectID, uint64(now.UnixNano()), 0, now
+	if before != nil {
+		score.Version = max(score.Version, before.Version+1)
+	}
+	created = before == nil || before.Deleted != 0
+	if !created {
+		score.CreatedAt = before.CreatedAt
+	}
+	if err := clickhouse.InsertScores(ctx, s.conn, []runmodel.Score{score}); err != nil {
+		return score, false, classify(err)
+	}
+	return score, created, nil
+}
+
+// DeleteScore deletes a score; a span that is delivered again does not bring it back.
+func (s *Service) DeleteScore(ctx context.Context, scope Scope, runID, scoreID uuid.UUID) error {
+	p, err := s.find(ctx, scope, runID)
+	if err != nil {
+		return err
+	}
+	score, err := s.newestVersion(ctx, p, runID, scoreID)
+	if err != nil {
+		return err
+	}
+	if score == nil || score.Deleted != 0 {
+		return ErrNotFound
+	}
+	// What was said is not kept.
+	gone := runmodel.Score{
+		ProjectID: score.ProjectID, RunID: runID, ScoreID: scoreID, SpanID: score.SpanID, Deleted: 1,
+		Version: max(uint64(s.now().UnixNano()), score.Version+1), CreatedAt: score.CreatedAt,
+	}
+	if err := clickhouse.InsertScores(ctx, s.conn, []runmodel.Score{gone}); err != nil {
+		return classify(err)
+	}
+	return nil
+}
+
+// Scores returns a page of a run's scores, those of its spans included, newest first, and whether there are more.
+func (s *Service) Scores(ctx context.Context, scope Scope, runID uuid.UUID, q ScoresQuery) ([]runmodel.Score, bool, error) {
+	p, err := s.find(ctx, scope, runID)
+	if err != nil {
+		return nil, false, err
+	}
+	if err := s.exists(ctx, p, runID, 0); err != nil {
+		return nil, false, err
+	}
+	var w where
+	w.add(scopeMark)
+	w.add("run_id = ?", runID)
+	if q.SpanID != 0 {
+		w.add("span_id = ?", q.SpanID)
+	}
+	var scores []runmodel.Score
+	err = query(ctx, s.conn, p.scope(), &scores, `SELECT `+clickhouse.ScoreColumns+` FROM scores FINAL WHERE `+w.String()+`
+		ORDER BY version DESC, score_id LIMIT ? OFFSET ?`, append(w.args, q.Limit+1, q.Offset)...)
+	if err != nil {
+		return nil, false, err
+	}
+	return scores[:min(len(scores), q.Limit)], len(scores) > q.Limit, nil
+}
+
+// exists returns ErrNotFound where there is no such run any more, and ErrNoSuchSpan where the run has no such span. A span
+// of 0 is the run alone.
+func (s *Service) exists(ctx context.Context, p place, runID uuid.UUID, spanID uint64) error {
+	var rows []struct {
+		RunID uuid.UUID `ch:"run_id"`
+	}
+	w := p.where(runID)
+	if err := query(ctx, s.conn, p.scope(), &rows, `SELECT run_id FROM runs FINAL WHERE `+w.String()+` LIMIT 1`, w.args...); err != nil {
+		return err
+	}
+	if len(rows) == 0 {
+		return ErrNotFound
+	}
+	if spanID == 0 {
+		return nil
+	}
+	rows = nil
+	w.add("span_id = ?", spanID)
+	if err := query(ctx, s.conn, p.scope(), &rows, `SELECT run_id FROM spans WHERE `+w.String()+` LIMIT 1`, w.args...); err != nil {
+		return err
+	}
+	if len(rows) == 0 {
+		return fmt.Errorf("%w: %s", ErrNoSuchSpan, runmodel.FormatSpanID(spanID))
+	}
+	return nil
+}
+
+// newestVersion returns what was last written of a score, nil where nothing was.
+func (s *Service) newestVersion(ctx context.Context, p place, runID, scoreID uuid.UUID) (*runmodel.Score, error) {
+	var rows []runmodel.Score
+	err := query(ctx, s.conn, p.scope(), &rows, `SELECT `+clickhouse.ScoreColumns+` FROM scores
+		WHERE {scope} AND run_id = ? AND score_id = ? ORDER BY version DESC LIMIT 1`, runID, scoreID)
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	return &rows[0], nil
+}
+
+// addScores gives runs their newest scores, at most so many each.
+func (s *Service) addScores(ctx context.Context, scope Scope, runs []Run, most int) error {
+	if len(runs) == 0 {
+		return nil
+	}
+	ids := make([]uuid.UUID, len(runs))
+	at := make(map[runmodel.RunKey]*Run, len(runs))
+	for i := range runs {
+		ids[i] = runs[i].RunID
+		at[runmodel.RunKey{ProjectID: runs[i].ProjectID, RunID: runs[i].RunID}] = &runs[i]
+	}
+	var rows []struct {
+		runmodel.Score
+		Total uint64 `ch:"total"`
+	}
+	err := query(ctx, s.conn, scope, &rows, `SELECT `+clickhouse.ScoreColumns+`, count() OVER (PARTITION BY project_id, run_id) AS total
+		FROM scores FINAL WHERE {scope} AND run_id IN (?)
+		ORDER BY version DESC, score_id LIMIT ? BY project_id, run_id`, ids, most)
+	if err != nil {
+		return err
+	}
+	for i := range rows {
+		if run := at[runmodel.RunKey{ProjectID: rows[i].ProjectID, RunID: rows[i].RunID}]; run != nil {
+			run.Scores = append(run.Scores, rows[i].Score)
+			run.ScoreCount = rows[i].Total
+		}
+	}
+	return nil
+}
+
+// addSpanScores gives spans of a run their newest scores.
+func (s *Service) addSpanScores(ctx context.Context, p place, runID uuid.UUID, spans []Span) error {
+	var w where
+	w.add(scopeMark)
+	w.add("run_id = ?", runID)
+	if len(spans) == 1 {
+		w.add("span_id = ?", spans[0].SpanID)
+	} else {
+		w.add("span_id != 0")
+	}
+	var scores []runmodel.Score
+	err := query(ctx, s.conn, p.scope(), &scores, `SELECT `+clickhouse.ScoreColumns+` FROM scores FINAL WHERE `+w.String()+`
+		ORDER BY version DESC, score_id LIMIT ? BY span_id LIMIT ?`, append(w.args, mostScoresRead, mostSpanScores)...)
+	if err != nil || len(scores) == 0 {
+		return err
+	}
+	at := make(map[uint64]*Span, len(spans))
+	for i := range spans {
+		at[spans[i].SpanID] = &spans[i]
+	}
+	for i := range scores {
+		if span := at[scores[i].SpanID]; span != nil {
+			span.Scores = append(span.Scores, scores[i])
+		}
+	}
+	return nil
+}

@@ -1,0 +1,42 @@
+package runmodel
+
+import (
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestScoresOfSpans(t *testing.T) {
+	t.Parallel()
+	scored := func(scores ...any) Rows {
+		return rowsOf(t, nil, attributes(t, map[string]any{KeyScores: scores}))
+	}
+	rows := scored(`{"name":"relevance","value":0.5,"label":"half","explanation":"why"}`, `{"name":"tone","label":"kind"}`, `{"name":"tone"}`)
+	require.Len(t, rows.Scores, 3)
+	first := rows.Scores[0]
+	assert.Equal(t, rows.Spans[0].SpanID, first.SpanID)
+	assert.Equal(t, rows.Spans[0].Version, first.Version)
+	assert.InDelta(t, 0.5, first.Value(), 0)
+	assert.Equal(t, "half", first.Label)
+	assert.Equal(t, "why", first.Comment)
+	assert.Equal(t, ScoreProgram, first.Source)
+	assert.Equal(t, "kind", rows.Scores[1].Value())
+	assert.Nil(t, rows.Scores[2].Value())
+	assert.Empty(t, rows.Spans[0].AttributesJSON, "they stand among the scores")
+
+	again := scored(`{"name":"relevance","value":0.7}`, `{"name":"relevance","value":0.9}`, `{"name":"relevance","value":1,"response_id":"r"}`)
+	ids := map[uuid.UUID]bool{}
+	for _, score := range again.Scores {
+		ids[score.ScoreID] = true
+	}
+	assert.Len(t, ids, 3, "one name may judge a span several times")
+	assert.True(t, ids[first.ScoreID], "a span that is sent again updates its score")
+
+	for _, bad := range []any{`{"value":1}`, `no JSON`, `{"name":"x","value":"high"}`} {
+		rows := scored(`{"name":"fine"}`, bad)
+		assert.Empty(t, rows.Scores)
+		assert.Contains(t, rows.Spans[0].AttributesJSON, KeyScores, "nothing is lost")
+	}
+}
