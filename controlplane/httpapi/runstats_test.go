@@ -49,6 +49,9 @@ func TestRunStats(t *testing.T) {
 			}
 		}
 		assert.Equal(t, int64(2), sum)
+		ungrouped := must[RunStats](t, e.do(t, http.MethodGet, of("stats", project.Id, ""), nil, key), http.StatusOK)
+		assert.Equal(t, stats.Total, ungrouped.Total)
+		assert.Empty(t, ungrouped.Groups)
 		none := must[RunStats](t, e.do(t, http.MethodGet, of("stats", project.Id, "&status=ok&group_by=name"), nil, key), http.StatusOK)
 		assert.Zero(t, none.Total.Count)
 		assert.Empty(t, none.Groups)

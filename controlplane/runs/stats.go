@@ -217,10 +217,11 @@ func (s *Service) stats(ctx context.Context, scope Scope, q StatsQuery, start ti
 	var names []string
 	var groups uint64
 	expression := "''"
-	sets := "((), (slot))"
+	// A column that is no key of the grouping sets could not be selected.
+	keys, sets := "'' AS grp, 0 AS other, 0 AS of_group", "((), (slot))"
 	if q.GroupBy != "" {
 		expression = StatsGroups[q.GroupBy]
-		sets = "((), (slot), (grp, other), (slot, grp, other))"
+		keys, sets = "grp, other, grouping(grp) = 0 AS of_group", "((), (slot), (grp, other), (slot, grp, other))"
 		var err error
 		if names, groups, err = s.topGroups(ctx, scope, w, expression, q.Groups); err != nil {
 			return err
@@ -231,7 +232,7 @@ func (s *Service) stats(ctx context.Context, scope Scope, q StatsQuery, start ti
 	}
 	seconds := int64(stats.Bucket / time.Second)
 	statement := `
-		SELECT fromUnixTimestamp64Second(slot, 'UTC') AS bucket, grp, other, grouping(slot) = 0 AS of_bucket, grouping(grp) = 0 AS of_group, ` + statsColumns + `
+		SELECT fromUnixTimestamp64Second(slot, 'UTC') AS bucket, ` + keys + `, grouping(slot) = 0 AS of_bucket, ` + statsColumns + `
 		FROM (
 			SELECT start_time, end_time, status, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, cost_usd,
 				intDiv(toUnixTimestamp64Nano(start_time), 1000000000 * ?) * ? AS slot,
