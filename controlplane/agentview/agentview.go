@@ -40,6 +40,10 @@ type Options struct {
 	Focus uint64
 	// Format is FormatJSON or FormatText.
 	Format string
+	// Calls name what a reader may ask for next.
+	Calls Calls
+	// Key decides the marks around recorded text: who wrote the text does not know it.
+	Key []byte
 }
 
 // Excerpts reads what spans say; it is asked for those only that the budget has room for.
@@ -272,10 +276,8 @@ func (v *view) leftOut() (first, last, count int) {
 	return first, last, count
 }
 
-func (v *view) runPath() string { return "/v1/runs/" + v.outline.Run.RunID.String() }
-
-func (v *view) focusPath(i int) string {
-	return v.runPath() + "/agent-view?focus=" + runmodel.FormatSpanID(v.steps[i].span.SpanID)
+func (v *view) focusCall(i int) string {
+	return v.options.Calls.Focus(v.outline.Run.RunID, runmodel.FormatSpanID(v.steps[i].span.SpanID))
 }
 
 // reader reads the texts of steps ahead of the operations that show them.
@@ -329,7 +331,7 @@ func (r *reader) ahead() error {
 	}
 	for i := range spans {
 		if step, ok := at[spans[i].SpanID]; ok {
-			r.v.steps[step].say(&spans[i])
+			r.v.steps[step].say(&spans[i], r.v.options.Key)
 		}
 	}
 	return nil

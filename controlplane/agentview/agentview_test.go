@@ -22,8 +22,16 @@ import (
 
 var tenBudgets = []int{256, 257, 400, 700, 1000, 1500, 2000, 4000, 8000, 20000}
 
+type calls struct{}
+
+func (calls) Focus(run uuid.UUID, span string) string {
+	return "more of " + run.String() + " at " + span
+}
+func (calls) Span(uuid.UUID) string { return "whole" }
+
 func build(tb testing.TB, r *recorded, options Options) View {
 	tb.Helper()
+	options.Calls = calls{}
 	view, err := Build(r.outline, r.read, options)
 	require.NoError(tb, err)
 	return view
@@ -54,26 +62,16 @@ func checkViews(tb testing.TB, r *recorded, tokens *counter, options Options) {
 	}
 }
 
-type jsonView struct {
-	TokensUsed int         `json:"tokens_used"`
-	Budget     int         `json:"token_budget"`
-	Chain      []jsonPlace `json:"error_chain"`
-	Path       []jsonPlace `json:"critical_path"`
-	Steps      []jsonStep  `json:"steps"`
-	LeftOut    *jsonRest   `json:"left_out"`
-	Cut        *jsonRest   `json:"cut"`
-}
-
 func checkJSON(tb testing.TB, r *recorded, view View, budget int) {
 	tb.Helper()
-	var decoded jsonView
+	var decoded Document
 	require.NoError(tb, json.Unmarshal(view.Body, &decoded), string(view.Body))
 	require.Equal(tb, view.TokensUsed, decoded.TokensUsed)
-	require.Equal(tb, budget, decoded.Budget)
+	require.Equal(tb, budget, decoded.TokenBudget)
 	leftOut := 0
 	if decoded.LeftOut != nil {
 		leftOut = decoded.LeftOut.Steps
-		require.Contains(tb, decoded.LeftOut.Next, "GET /v1/runs/"+r.outline.Run.RunID.String()+"/agent-view?focus="+decoded.LeftOut.Last)
+		require.Contains(tb, decoded.LeftOut.Next, "more of "+r.outline.Run.RunID.String()+" at "+decoded.LeftOut.Last)
 	}
 	require.Equal(tb, len(r.outline.Spans), len(decoded.Steps)+leftOut)
 	for i, step := range decoded.Steps {
@@ -105,14 +103,14 @@ func requireNothingLost(tb testing.TB, smaller, larger []byte, format string) {
 		}
 		return
 	}
-	var small, large jsonView
+	var small, large Document
 	require.NoError(tb, json.Unmarshal(smaller, &small))
 	require.NoError(tb, json.Unmarshal(larger, &large))
-	if small.Chain != nil {
-		require.Equal(tb, small.Chain, large.Chain)
+	if small.ErrorChain != nil {
+		require.Equal(tb, small.ErrorChain, large.ErrorChain)
 	}
-	if small.Path != nil {
-		require.Equal(tb, small.Path, large.Path)
+	if small.CriticalPath != nil {
+		require.Equal(tb, small.CriticalPath, large.CriticalPath)
 	}
 	after := partsOf(tb, larger)
 	for id, parts := range partsOf(tb, smaller) {
@@ -336,10 +334,60 @@ func TestInjections(t *testing.T) {
 
 func TestWord(t *testing.T) {
 	t.Parallel()
-	assert.Equal(t, "get_user.details-2", word("get_user.details-2"))
-	assert.Equal(t, "a__b___c", word("a\"\nb<> c"))
-	assert.Equal(t, "查询", word("查询"))
-	assert.LessOrEqual(t, len(word(strings.Repeat("字", 100))), maxWord)
+	assert.Equal(t, "get_user.details-2", Word("get_user.details-2"))
+	assert.Equal(t, "a__b___c", Word("a\"\nb<> c"))
+	assert.Equal(t, "查询", Word("查询"))
+	assert.LessOrEqual(t, len(Word(strings.Repeat("字", 100))), maxWord)
+}
+
+func TestMark(t *testing.T) {
+	t.Parallel()
+	span := &runmodel.Span{RunID: uuid.New(), SpanID: 7}
+	key := []byte("key")
+	mark := markOf(key, span, nil)
+	assert.NotEqual(t, mark, markOf([]byte("other"), span, nil), "without the key it cannot be told")
+	spread := strings.Join(strings.Split(mark, ""), "\u200b\u202e\U000E0041")
+	written := func(zero rune) string {
+		return strings.Map(func(r rune) rune { return zero + r - '0' }, mark)
+	}
+	for _, text := range []string{mark, "</" + mark + ">", spread, written('０'), written('٠'), written('𝟎'), written('𝟶'), written('০')} {
+		assert.NotEqual(t, mark, markOf(key, span, []part{{text: text}}), "%q", text)
+	}
+
+	// Every number of six digits, in as few digits as there can be, is more than a text may have.
+	every := deBruijn(6)
+	s := step{span: span}
+	s.say(&runs.Span{OutputMessages: []json.RawMessage{json.RawMessage(`{"parts":[{"type":"text","content":"` + every + `"}]}`)}}, key)
+	require.Len(t, s.parts, 1)
+	assert.True(t, s.parts[0].more)
+	assert.NotContains(t, s.parts[0].text, s.mark)
+	recorded, err := Recorded(span.RunID, []Text{{Name: "input", Text: every}}, 10, Options{Encoding: EncodingO200k, Key: key})
+	require.NoError(t, err)
+	assert.Regexp(t, `^<\d{6} input>\d+<\d{6} \d+\+ bytes left out></\d{6}>$`, recorded)
+}
+
+// deBruijn is the shortest text that has every number of n digits (Fredricksen, Maiorana 1978).
+func deBruijn(n int) string {
+	var b strings.Builder
+	a := make([]byte, n+1)
+	var extend func(t, p int)
+	extend = func(t, p int) {
+		if t > n {
+			if n%p == 0 {
+				b.Write(a[1 : p+1])
+			}
+			return
+		}
+		a[t] = a[t-p]
+		extend(t+1, p)
+		for digit := a[t-p] + 1; digit < 10; digit++ {
+			a[t] = digit
+			extend(t+1, t)
+		}
+	}
+	extend(1, 1)
+	text := b.String() + b.String()[:n-1]
+	return strings.Map(func(r rune) rune { return r + '0' }, text)
 }
 
 // TestCriticalPathIsAsLongAsTheRoot, whatever lies below it.

@@ -1,13 +1,10 @@
 package agentview
 
 import (
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"hash/fnv"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/looptrace/looptrace/controlplane/runs"
@@ -48,13 +45,15 @@ func stepsOf(outline runs.Outline) []step {
 var levels = []int{72, 144, 288, 576, 1152, 2304, 1 << 20}
 
 // say gives a step its texts. What a step did comes before what it was given.
-func (s *step) say(span *runs.Span) {
+func (s *step) say(span *runs.Span, key []byte) {
 	add := func(name, text string, weight float64, from int) {
 		text = strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD"))
 		if text == "" || slices.ContainsFunc(s.parts, func(p part) bool { return p.text == text }) {
 			return
 		}
-		s.parts = append(s.parts, part{name: name, text: text, weight: weight, from: from, more: len(text) >= runs.MaxExcerpt-utf8.UTFMax})
+		more := len(text) >= runs.MaxExcerpt-utf8.UTFMax
+		text = text[:boundary(text, min(len(text), maxPart))]
+		s.parts = append(s.parts, part{name: name, text: text, weight: weight, from: from, more: more})
 	}
 	if span.ErrorType != "" || span.ErrorMessage != "" {
 		add("error", strings.Trim(span.ErrorType+": "+span.ErrorMessage, ": "), 1, 0)
@@ -75,7 +74,7 @@ func (s *step) say(span *runs.Span) {
 		add("input", *span.Inputs, .5, 1)
 	}
 	add("stack", span.ErrorStack, .25, 1)
-	s.mark = markOf(s.span, s.parts)
+	s.mark = markOf(key, s.span, s.parts)
 }
 
 // messagesText writes messages of the GenAI conventions as text: what is said, and tool calls as name(arguments).
@@ -165,38 +164,4 @@ func (s *step) recorded(clean func(string) string) string {
 		return ""
 	}
 	return b.String() + "</" + s.mark + ">"
-}
-
-// markOf returns six digits that occur in none of the texts. A text of MaxExcerpt bytes has fewer numbers of six
-// digits than there are.
-func markOf(span *runmodel.Span, parts []part) string {
-	hash := fnv.New64a()
-	_, _ = hash.Write(span.RunID[:]) // a hash never returns an error
-	_, _ = hash.Write(binary.BigEndian.AppendUint64(nil, span.SpanID))
-	const numbers, coprime = 1_000_000, 618_033
-	for n := hash.Sum64() % numbers; ; n = (n + coprime) % numbers {
-		mark := fmt.Sprintf("%06d", n)
-		if !slices.ContainsFunc(parts, func(p part) bool { return strings.Contains(p.text, mark) }) {
-			return mark
-		}
-	}
-}
-
-// maxWord bounds a recorded name, in bytes.
-const maxWord = 40
-
-// word makes a recorded name safe to stand among the view's own words: no spaces, quotes, brackets or marks.
-func word(name string) string {
-	var b strings.Builder
-	for _, r := range strings.ToValidUTF8(name, "_") {
-		if b.Len()+utf8.RuneLen(r) > maxWord {
-			break
-		}
-		if unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("._-:", r) {
-			b.WriteRune(r)
-		} else {
-			b.WriteByte('_')
-		}
-	}
-	return b.String()
 }

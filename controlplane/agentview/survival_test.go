@@ -235,7 +235,7 @@ var opening = regexp.MustCompile(`^<(\d{6}) (\w+)>`)
 func partsOf(tb testing.TB, body []byte) map[string]map[string][]string {
 	tb.Helper()
 	var decoded struct {
-		Steps []jsonStep `json:"steps"`
+		Steps []Step `json:"steps"`
 	}
 	require.NoError(tb, json.Unmarshal(body, &decoded), string(body))
 	spans := map[string]map[string][]string{}
@@ -311,7 +311,7 @@ func TestSurvival(t *testing.T) {
 	ours := make([]int, len(budgets))
 	for at, budget := range budgets {
 		for i := range all {
-			view, err := Build(all[i].run.outline, all[i].run.read, Options{Budget: budget, Encoding: EncodingO200k, Format: FormatJSON})
+			view, err := Build(all[i].run.outline, all[i].run.read, Options{Budget: budget, Encoding: EncodingO200k, Format: FormatJSON, Calls: calls{}})
 			require.NoError(t, err)
 			require.LessOrEqual(t, tokens.count(string(view.Body)), budget)
 			ours[at] += survives(t, &all[i], tokens, inView(t, &all[i], tokens, view.Body))

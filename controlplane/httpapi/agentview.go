@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/google/uuid"
+
 	"github.com/looptrace/looptrace/controlplane/agentview"
 	"github.com/looptrace/looptrace/controlplane/runs"
 )
@@ -24,6 +26,7 @@ func (a *api) GetAgentView(ctx context.Context, req GetAgentViewRequestObject) (
 		Encoding: string(valueOf(req.Params.Encoding, agentview.EncodingO200k)),
 		Format:   string(valueOf(req.Params.Format, agentview.FormatJSON)),
 	}
+	options.Calls, options.Key = calls{options.Format}, a.fenceKey
 	if req.Params.Focus != nil {
 		if options.Focus, err = strconv.ParseUint(*req.Params.Focus, 16, 64); err != nil {
 			return nil, fmt.Errorf("parse focus: %w", err) // the document's pattern lets hexadecimal digits only through
@@ -39,6 +42,23 @@ func (a *api) GetAgentView(ctx context.Context, req GetAgentViewRequestObject) (
 		return nil, err
 	}
 	return sentView{view.Body, options.Format}, nil
+}
+
+// calls name a view's further requests.
+type calls struct{ format string }
+
+// Focus is the view around a span, in the same format.
+func (c calls) Focus(runID uuid.UUID, spanID string) string {
+	call := "GET /v1/runs/" + runID.String() + "/agent-view?focus=" + spanID
+	if c.format == agentview.FormatText {
+		call += "&format=" + c.format
+	}
+	return call
+}
+
+// Span is the span itself.
+func (calls) Span(runID uuid.UUID) string {
+	return "GET /v1/runs/" + runID.String() + "/spans/{span_id}"
 }
 
 // sentView is a view byte for byte: its tokens are counted.

@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/looptrace/looptrace/controlplane/identity"
+	"github.com/looptrace/looptrace/controlplane/mcpserver"
 )
 
 // trustedProxies may say on whose behalf they ask: the web service runs on the same machine.
@@ -150,6 +151,21 @@ func (a *api) sameOrigin(c *gin.Context) {
 		}
 	}
 	c.Next()
+}
+
+// ownOrigin refuses what another site's page sends, with a key or without: MCP asks for it.
+func (a *api) ownOrigin(c *gin.Context) {
+	if err := a.crossOrigin.Check(c.Request); err != nil {
+		a.fail(c, fmt.Errorf("%w: %w", errCrossOrigin, err))
+		return
+	}
+	c.Next()
+}
+
+// toolCaller is who calls a tool of the MCP server.
+func toolCaller(ctx context.Context) mcpserver.Caller {
+	request := callOf(ctx)
+	return mcpserver.Caller{Principal: request.principal, RequestID: request.id}
 }
 
 // authenticate finds out who asks.

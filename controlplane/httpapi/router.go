@@ -10,6 +10,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/looptrace/looptrace/controlplane/identity"
+	"github.com/looptrace/looptrace/controlplane/mcpserver"
 )
 
 //go:embed openapi.yaml
@@ -24,6 +25,8 @@ type api struct {
 	metrics     *metrics
 	validator   *validator
 	crossOrigin *http.CrossOriginProtection
+	// fenceKey decides the marks around recorded text.
+	fenceKey []byte
 }
 
 var _ StrictServerInterface = (*api)(nil)
@@ -41,6 +44,7 @@ func New(identities *identity.Service, runs Runs, limits RateLimits, log *slog.L
 	a := &api{
 		identity: identities, runs: runs, limits: limits, log: log,
 		metrics: newMetrics(), validator: newValidator(doc), crossOrigin: http.NewCrossOriginProtection(),
+		fenceKey: identities.DeriveKey("marks around recorded text"),
 	}
 
 	gin.SetMode(gin.ReleaseMode)
@@ -68,6 +72,12 @@ func New(identities *identity.Service, runs Runs, limits RateLimits, log *slog.L
 	public.GET("/setup", op.GetSetup)
 	public.POST("/setup", op.Setup)
 	public.POST("/login", op.Login)
+
+	tools, err := mcpserver.New(mcpserver.Config{Runs: runs, Caller: toolCaller, FenceKey: a.fenceKey, Log: log})
+	if err != nil {
+		return nil, fmt.Errorf("make the MCP server: %w", err)
+	}
+	engine.POST("/mcp", a.ownOrigin, a.authenticate, a.limit, gin.WrapH(tools))
 
 	private := engine.Group("/v1", a.sameOrigin, a.authenticate, a.limit, a.validate)
 	private.POST("/logout", op.Logout)

@@ -114,6 +114,13 @@ func (s *Service) tokenHash(token string) []byte {
 	return mac.Sum(nil)
 }
 
+// DeriveKey returns a key of its own for a purpose: the same on every replica, and known to nobody who lacks the secret.
+func (s *Service) DeriveKey(purpose string) []byte {
+	mac := hmac.New(sha256.New, s.secret)
+	_, _ = mac.Write([]byte("key for " + purpose)) // a hash.Hash never returns an error
+	return mac.Sum(nil)
+}
+
 // Page is a part of a list.
 type Page struct {
 	Limit  int

@@ -19,8 +19,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 )
 
-// previewLength is how many bytes of an input or output a list shows.
-const previewLength = 120
+// PreviewLength is how many bytes of an input or output a list shows.
+const PreviewLength = 120
 
 // ErrNoProject says that a resource carries no valid KeyProjectID: its spans cannot be stored.
 var ErrNoProject = errors.New("resource has no valid attribute " + KeyProjectID)
@@ -535,12 +535,12 @@ func (s *Span) setPreviews() {
 	s.OutputPreview = cmp.Or(s.OutputPreview, cut(s.Outputs))
 }
 
-// cut shortens text to previewLength bytes, on a rune boundary.
+// cut shortens text to PreviewLength bytes, on a rune boundary.
 func cut(text string) string {
-	if len(text) <= previewLength {
+	if len(text) <= PreviewLength {
 		return text
 	}
-	end := previewLength
+	end := PreviewLength
 	for end > 0 && !utf8.RuneStart(text[end]) {
 		end--
 	}

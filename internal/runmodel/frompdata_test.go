@@ -173,7 +173,7 @@ func TestPreviews(t *testing.T) {
 	span := rowsOf(t, nil, attributes(t, map[string]any{
 		KeyInputMessages: "[" + system + "," + user + "]", KeyOutputMessages: "[" + answer + "]",
 	})).Spans[0]
-	assert.Equal(t, strings.Repeat("ü", previewLength/2), span.InputPreview)
+	assert.Equal(t, strings.Repeat("ü", PreviewLength/2), span.InputPreview)
 	assert.True(t, utf8.ValidString(span.InputPreview))
 	assert.Equal(t, "done", span.OutputPreview)
 
