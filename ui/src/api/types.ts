@@ -27,3 +27,6 @@ export type View = Schemas["View"];
 export type ViewPage = Schemas["ViewPage"];
 export type ViewCreate = Schemas["ViewCreate"];
 export type ViewUpdate = Schemas["ViewUpdate"];
+export type RunGroupBy = Schemas["RunGroupBy"];
+export type RunStats = Schemas["RunStats"];
+export type RunTotals = Schemas["RunTotals"];

@@ -1,66 +1,304 @@
-import { Button, Popover, Select, TextInput } from "@mantine/core";
-import { useDisclosure } from "@mantine/hooks";
+import {
+  Button,
+  CloseButton,
+  Combobox,
+  Loader,
+  NumberInput,
+  Popover,
+  Text,
+  TextInput,
+  useCombobox,
+} from "@mantine/core";
+import { useDebouncedValue } from "@mantine/hooks";
 import { IconPlus } from "@tabler/icons-react";
-import { useState } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
+import { useRunFields, useRunFieldValues } from "@/api/stats";
+import { formatCount, formatTime } from "@/components/format";
+import { useProjectId } from "@/components/useProject";
 import classes from "./FilterBar.module.css";
-import { NUMBER_FIELDS, TEXT_FIELDS, withParam } from "./filters";
+import { type Filters, NUMBER_FIELDS, TEXT_FIELDS, toQuery, withParam } from "./filters";
 
 interface Props {
+  filters: Filters;
   params: URLSearchParams;
   onChange: (params: URLSearchParams) => void;
 }
 
-const fields = [
-  ...TEXT_FIELDS.map(({ name, label }) => ({ value: name as string, label: label as string })),
-  ...NUMBER_FIELDS.map(({ name, label, unit }) => ({ value: name as string, label: `${label} (${unit})` })),
-];
+/** Something to filter by. */
+interface Field {
+  /** As the API lists its values; null for a number, which has a least value instead. */
+  name: string | null;
+  parameter: string;
+  label: string;
+  unit?: string;
+  count?: number | null;
+}
 
-/** Any other filter: a field and its value. */
-export function AddFilter({ params, onChange }: Props) {
-  const [opened, { toggle, close }] = useDisclosure(false);
-  const [field, setField] = useState("model");
-  const [value, setValue] = useState("");
-  const isNumber = NUMBER_FIELDS.some((item) => item.name === field);
-  const submit = (event: React.FormEvent) => {
-    event.preventDefault();
-    onChange(withParam(params, field, value.trim()));
-    setValue("");
-    close();
+const texts: Field[] = TEXT_FIELDS.map(({ name, label }) => ({ name, parameter: name, label }));
+const numbers: Field[] = NUMBER_FIELDS.map(({ name, label, unit }) => ({
+  name: null,
+  parameter: name,
+  label: `${label} ≥`,
+  unit,
+}));
+
+/** Any other filter: a field, and then one of its values or a bound. */
+export function AddFilter({ filters, params, onChange }: Props) {
+  const [opened, setOpened] = useState(false);
+  const [field, setField] = useState<Field | null>(null);
+  const toggle = (next: boolean) => {
+    setOpened(next);
+    setField(null);
+  };
+  const add = (value: string) => {
+    if (field) onChange(withParam(params, field.parameter, value));
+    toggle(false);
   };
   return (
-    <Popover opened={opened} onChange={(next) => !next && close()} trapFocus width={260} shadow="md">
+    <Popover opened={opened} onChange={toggle} trapFocus width={300} shadow="md" position="bottom-start">
       <Popover.Target>
-        <Button size="xs" variant="default" leftSection={<IconPlus size={13} />} onClick={toggle}>
+        <Button
+          size="xs"
+          variant="default"
+          leftSection={<IconPlus size={13} aria-hidden="true" />}
+          onClick={() => toggle(!opened)}
+        >
           Filter
         </Button>
       </Popover.Target>
-      <Popover.Dropdown>
-        <form onSubmit={submit} className={classes.form}>
-          <Select
-            label="Field"
-            size="xs"
-            data={fields}
-            value={field}
-            onChange={(next) => setField(next ?? field)}
-            allowDeselect={false}
-            comboboxProps={{ withinPortal: false }}
+      <Popover.Dropdown p={6}>
+        {field === null ? (
+          <Fields filters={filters} onChoose={setField} />
+        ) : field.name === null ? (
+          <Bound field={field} onBack={() => setField(null)} onSubmit={add} />
+        ) : (
+          <Values
+            filters={filters}
+            field={field}
+            name={field.name}
+            onBack={() => setField(null)}
+            onSubmit={add}
           />
-          <TextInput
-            label="Value"
-            size="xs"
-            required
-            withAsterisk={false}
-            data-autofocus
-            type={isNumber ? "number" : "text"}
-            min={isNumber ? 0 : undefined}
-            step={isNumber ? "any" : undefined}
-            maxLength={200}
-            value={value}
-            onChange={(event) => setValue(event.currentTarget.value)}
-          />
-          <Button type="submit">Add filter</Button>
-        </form>
+        )}
       </Popover.Dropdown>
     </Popover>
   );
+}
+
+function Fields({ filters, onChoose }: { filters: Filters; onChoose: (field: Field) => void }) {
+  const projectId = useProjectId();
+  const [text, setText] = useState("");
+  const filter = useMemo(() => toQuery(projectId, filters), [projectId, filters]);
+  const known = useRunFields(filter, true);
+  const metadata: Field[] = (known.data?.data ?? [])
+    .filter(({ parameter }) => parameter.startsWith("metadata["))
+    .map(({ name, parameter, count }) => ({
+      name,
+      parameter,
+      label: name.replace(/^metadata\./, ""),
+      count,
+    }));
+  const matches = (one: Field) => one.label.toLowerCase().includes(text.trim().toLowerCase());
+  const groups = [
+    { label: "Runs", fields: [...texts, ...numbers].filter(matches) },
+    { label: "Metadata", fields: metadata.filter(matches) },
+  ].filter(({ fields }) => fields.length > 0);
+  const all = groups.flatMap(({ fields }) => fields);
+  return (
+    <Picker
+      label="Field"
+      placeholder="Filter by…"
+      text={text}
+      onText={setText}
+      onSubmit={(parameter) => {
+        const chosen = all.find((one) => one.parameter === parameter);
+        if (chosen) onChoose(chosen);
+      }}
+      empty="No such field"
+    >
+      {groups.map((group) => (
+        <Combobox.Group key={group.label} label={group.label}>
+          {group.fields.map((one) => (
+            <Combobox.Option key={one.parameter} value={one.parameter} className={classes.option}>
+              <span className={classes.optionText}>{one.label}</span>
+              {one.count != null && <Count value={one.count} />}
+            </Combobox.Option>
+          ))}
+        </Combobox.Group>
+      ))}
+    </Picker>
+  );
+}
+
+interface ValuesProps {
+  filters: Filters;
+  field: Field;
+  name: string;
+  onBack: () => void;
+  onSubmit: (value: string) => void;
+}
+
+function Values({ filters, field, name, onBack, onSubmit }: ValuesProps) {
+  const projectId = useProjectId();
+  const [text, setText] = useState("");
+  const [prefix] = useDebouncedValue(text.trim(), 150);
+  const filter = useMemo(() => toQuery(projectId, filters), [projectId, filters]);
+  const query = useRunFieldValues(filter, name, prefix);
+  const values = (query.data?.data ?? []).filter(({ value }) => value !== "");
+  const typed = text.trim();
+  const isOther = typed !== "" && !values.some(({ value }) => value === typed);
+  return (
+    <Picker
+      label={`${field.label} is`}
+      placeholder={`${field.label} is…`}
+      text={text}
+      onText={setText}
+      onSubmit={onSubmit}
+      onBack={onBack}
+      empty={
+        query.isPending
+          ? "Looking for values…"
+          : query.isError
+            ? "The values could not be listed. Type one."
+            : "No run has a value. Type one."
+      }
+      busy={query.isFetching}
+      note={query.data?.partial ? `Of runs since ${formatTime(query.data.start)}` : undefined}
+    >
+      {values.map(({ value, count }) => (
+        <Combobox.Option key={value} value={value} className={classes.option} title={value}>
+          <span className={classes.optionText}>{value}</span>
+          <Count value={count} />
+        </Combobox.Option>
+      ))}
+      {isOther && (
+        <Combobox.Option value={typed} className={classes.option}>
+          <span className={classes.optionText}>is exactly “{typed}”</span>
+        </Combobox.Option>
+      )}
+    </Picker>
+  );
+}
+
+function Count({ value }: { value: number }) {
+  return (
+    <span className={classes.optionCount}>
+      {formatCount(value)}
+      <span className={classes.hidden}> runs</span>
+    </span>
+  );
+}
+
+interface PickerProps {
+  label: string;
+  placeholder: string;
+  text: string;
+  onText: (text: string) => void;
+  onSubmit: (value: string) => void;
+  onBack?: () => void;
+  empty: string;
+  busy?: boolean;
+  note?: string;
+  children: React.ReactNode;
+}
+
+/** A text to narrow down with, and what it leaves: arrows and Enter choose, Backspace leads back. */
+function Picker({
+  label,
+  placeholder,
+  text,
+  onText,
+  onSubmit,
+  onBack,
+  empty,
+  busy,
+  note,
+  children,
+}: PickerProps) {
+  const combobox = useCombobox({ opened: true });
+  const input = useFocus();
+  const isEmpty = !children || (Array.isArray(children) && children.flat().filter(Boolean).length === 0);
+  return (
+    <Combobox store={combobox} onOptionSubmit={onSubmit} withinPortal={false}>
+      <Combobox.EventsTarget>
+        <TextInput
+          size="xs"
+          aria-label={label}
+          placeholder={placeholder}
+          ref={input}
+          maxLength={200}
+          value={text}
+          rightSection={
+            busy ? (
+              <Loader size={12} />
+            ) : onBack ? (
+              <CloseButton size="xs" aria-label="Another field" onClick={onBack} />
+            ) : null
+          }
+          onChange={(event) => {
+            onText(event.currentTarget.value);
+            combobox.resetSelectedOption();
+          }}
+          onKeyDown={(event) => {
+            if (event.key === "Backspace" && text === "") onBack?.();
+            // The only thing that is left is what Enter means.
+            if (event.key === "Enter" && combobox.getSelectedOptionIndex() < 0) combobox.selectFirstOption();
+          }}
+        />
+      </Combobox.EventsTarget>
+      <Combobox.Options className={classes.options} aria-label={label}>
+        {isEmpty ? <Combobox.Empty>{empty}</Combobox.Empty> : children}
+      </Combobox.Options>
+      {note && (
+        <Text size="xs" c="dimmed" px={8} pb={4}>
+          {note}
+        </Text>
+      )}
+    </Combobox>
+  );
+}
+
+function Bound({
+  field,
+  onBack,
+  onSubmit,
+}: {
+  field: Field;
+  onBack: () => void;
+  onSubmit: (value: string) => void;
+}) {
+  const [value, setValue] = useState<string | number>("");
+  const input = useFocus();
+  const submit = (event: React.FormEvent) => {
+    event.preventDefault();
+    onSubmit(String(value));
+  };
+  return (
+    <form onSubmit={submit} className={classes.form}>
+      <NumberInput
+        size="xs"
+        label={`${field.label} (${field.unit})`}
+        required
+        withAsterisk={false}
+        ref={input}
+        allowNegative={false}
+        hideControls
+        value={value}
+        onChange={(next) => setValue(typeof next === "bigint" ? Number(next) : next)}
+        onKeyDown={(event) => {
+          if (event.key === "Backspace" && value === "") onBack();
+        }}
+      />
+      <Button type="submit" disabled={value === ""}>
+        Add filter
+      </Button>
+    </form>
+  );
+}
+
+/** The steps follow each other in one place, and each begins with its field. */
+function useFocus() {
+  const input = useRef<HTMLInputElement>(null);
+  useEffect(() => input.current?.focus(), []);
+  return input;
 }

@@ -48,7 +48,7 @@ export function FilterBar({ page, filters, params, onChange, searchBox, children
           onToggle={(kind) => onChange(toggleParam(params, "kind", kind))}
         />
         <TimeRange filters={filters} params={params} onChange={onChange} />
-        <AddFilter params={params} onChange={onChange} />
+        <AddFilter filters={filters} params={params} onChange={onChange} />
         <SavedViews page={page} params={params} onChange={onChange} />
         {children}
       </search>

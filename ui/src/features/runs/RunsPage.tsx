@@ -4,12 +4,13 @@ import { Link, useLocation, useSearchParams } from "react-router";
 import { type RunFilter, useFirstRuns, useReloadRuns, useRunsHead } from "@/api/runs";
 import type { Run } from "@/api/types";
 import { FilterBar } from "@/components/filters/FilterBar";
-import { chips, readFilters, toggleOnlyErrors, toQuery } from "@/components/filters/filters";
+import { chips, readFilters, toggleOnlyErrors, toQuery, withTimeRange } from "@/components/filters/filters";
 import { formatCount } from "@/components/format";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import { useKeys } from "@/components/useKeys";
 import { useProjectId } from "@/components/useProject";
 import { ColumnChooser } from "./ColumnChooser";
+import { Histogram } from "./Histogram";
 import { absorb, NOTHING } from "./live";
 import { Peek } from "./Peek";
 import { RunList } from "./RunList";
@@ -53,6 +54,11 @@ export function RunsPage() {
           onChange={(event) => setLive(event.currentTarget.checked)}
         />
       </div>
+      <Histogram
+        filter={filter}
+        isFiltered={isFiltered}
+        onRange={(from, until) => setParams(withTimeRange(params, { preset: null, ...between(from, until) }))}
+      />
       <Results
         projectId={projectId}
         filter={filter}
@@ -64,6 +70,10 @@ export function RunsPage() {
       />
     </div>
   );
+}
+
+function between(from: number, until: number) {
+  return { after: new Date(from * 1000).toISOString(), before: new Date(until * 1000).toISOString() };
 }
 
 interface ResultsProps {

@@ -1,0 +1,33 @@
+/** One line or layer of a chart; null is a gap: nothing is known there. */
+export interface ChartSeries {
+  label: string;
+  /** A variable of the theme, such as `--lt-series-1`. */
+  color: string;
+  values: (number | null)[];
+}
+
+/** The sums of the layers up to each one, from the bottom; what is not known adds nothing. */
+export function stack(layers: readonly (number | null)[][]): (number | null)[][] {
+  const sums: (number | null)[][] = [];
+  for (const layer of layers) {
+    const below = sums.at(-1);
+    sums.push(
+      layer.map((value, at) =>
+        value === null && below?.[at] == null ? null : (value ?? 0) + (below?.[at] ?? 0),
+      ),
+    );
+  }
+  return sums;
+}
+
+/** The colours of series that are told apart, in their order; there are ten, and then they come again. */
+export function seriesColor(index: number): string {
+  return `--lt-series-${(index % 10) + 1}`;
+}
+
+/** The whole buckets that a stretch of time touches, both in seconds. */
+export function touchedBuckets(from: number, until: number, bucket: number, first: number): [number, number] {
+  const begin = first + Math.floor((from - first) / bucket) * bucket;
+  const end = first + Math.ceil((until - first) / bucket) * bucket;
+  return [begin, Math.max(end, begin + bucket)];
+}

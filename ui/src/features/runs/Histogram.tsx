@@ -1,0 +1,115 @@
+import { Button } from "@mantine/core";
+import { lazy, Suspense, useMemo } from "react";
+import type { RunFilter } from "@/api/runs";
+import { useRunStats } from "@/api/stats";
+import { formatCount, formatDuration, formatTime } from "@/components/format";
+import classes from "./Histogram.module.css";
+
+// The chart is the heaviest part of the page: the list does not wait for it.
+const TimeChart = lazy(() => import("@/components/chart/TimeChart"));
+
+const HEIGHT = 64;
+
+interface Props {
+  filter: RunFilter;
+  isFiltered: boolean;
+  /** Both in seconds since 1970. */
+  onRange: (from: number, until: number) => void;
+}
+
+/** How many runs there were when, and how many of them failed; drawing over it narrows the time range. */
+export function Histogram({ filter, isFiltered, onRange }: Props) {
+  const query = useRunStats(filter);
+  const stats = query.data;
+  const chart = useMemo(
+    () =>
+      stats && {
+        times: stats.series.map((point) => Date.parse(point.start) / 1000),
+        series: [
+          {
+            label: "failed",
+            color: "--lt-bar-error",
+            values: stats.series.map(({ totals }) => totals.error_count),
+          },
+          {
+            label: "others",
+            color: "--lt-bar",
+            values: stats.series.map(({ totals }) => totals.count - totals.error_count),
+          },
+        ],
+      },
+    [stats],
+  );
+  if (query.isError && !stats) {
+    return (
+      <div className={classes.root}>
+        <p className={classes.problem} role="alert">
+          {query.error.message}: the runs over time are not shown.
+          <Button size="compact-xs" variant="default" onClick={() => query.refetch()}>
+            Retry
+          </Button>
+        </p>
+      </div>
+    );
+  }
+  // The first run of all has the page to itself.
+  if (stats?.total.count === 0 && !isFiltered) return null;
+  const total = stats?.total;
+  const summary = total
+    ? [
+        `${formatCount(total.count)} ${total.count === 1 ? "run" : "runs"}`,
+        `${formatCount(total.error_count)} failed${total.error_rate === null ? "" : ` (${percent(total.error_rate)})`}`,
+        ...(total.duration_ms
+          ? [`p50 ${formatDuration(total.duration_ms.p50)}`, `p95 ${formatDuration(total.duration_ms.p95)}`]
+          : []),
+      ]
+    : [];
+  return (
+    <section
+      className={classes.root}
+      aria-label="Runs over time"
+      data-testid="histogram"
+      data-stale={query.isPlaceholderData || undefined}
+    >
+      <p className={classes.summary}>
+        {summary.map((text) => (
+          <span key={text}>{text}</span>
+        ))}
+        {stats?.partial && (
+          <span
+            className={classes.partial}
+            title="Counting the runs before would take too long. A shorter time range or another filter leads there."
+          >
+            counted since {formatTime(stats.start)}
+          </span>
+        )}
+      </p>
+      <div className={classes.chart} style={{ height: HEIGHT }}>
+        {stats && chart && stats.total.count > 0 && (
+          <Suspense>
+            <TimeChart
+              label={`Runs over time: ${summary.join(", ")}`}
+              times={chart.times}
+              bucketSeconds={stats.bucket_seconds}
+              series={chart.series}
+              shape="bars"
+              height={HEIGHT}
+              format={formatCount}
+              bare
+              onBrush={onRange}
+              onPick={(index) => {
+                const start = chart.times[index];
+                if (start !== undefined && chart.times.length > 1)
+                  onRange(start, start + stats.bucket_seconds);
+              }}
+            />
+          </Suspense>
+        )}
+      </div>
+    </section>
+  );
+}
+
+function percent(share: number): string {
+  return `${(share * 100).toFixed(share < 0.0995 && share > 0 ? 1 : 0)} %`;
+}
