@@ -360,6 +360,24 @@ func (e Status) Valid() bool {
 	}
 }
 
+// Defines values for ThreadIdentifiedBy.
+const (
+	ThreadByConversation ThreadIdentifiedBy = "conversation_id"
+	ThreadBySession      ThreadIdentifiedBy = "session_id"
+)
+
+// Valid indicates whether the value is a known member of the ThreadIdentifiedBy enum.
+func (e ThreadIdentifiedBy) Valid() bool {
+	switch e {
+	case ThreadByConversation:
+		return true
+	case ThreadBySession:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ViewPage.
 const (
 	ViewPageDashboards ViewPage = "dashboards"
@@ -1362,6 +1380,69 @@ type SubjectLimits struct {
 	Spans    *RateLimit `json:"spans,omitempty"`
 }
 
+// Thread defines model for Thread.
+type Thread struct {
+	AgentCount int64 `json:"agent_count"`
+
+	// Agents At most ten of `agent_count`.
+	Agents []string `json:"agents"`
+
+	// CostUsd The sum of what is known; null where no run knows it.
+	CostUsd *float64 `json:"cost_usd"`
+
+	// ErrorCount Runs that failed.
+	ErrorCount int64 `json:"error_count"`
+
+	// FirstInput The beginning of its first input (120 bytes).
+	FirstInput *string `json:"first_input"`
+
+	// FirstTime When its first run started.
+	FirstTime time.Time `json:"first_time"`
+
+	// IdentifiedBy Whether the runs name a session or only a conversation.
+	IdentifiedBy ThreadIdentifiedBy `json:"identified_by"`
+
+	// LastOutput The beginning of its last output (120 bytes).
+	LastOutput *string `json:"last_output"`
+
+	// LastTime When its last run started.
+	LastTime time.Time `json:"last_time"`
+	RunCount int64     `json:"run_count"`
+
+	// Running Its last run has not ended.
+	Running bool `json:"running"`
+
+	// SessionId What the runs share.
+	SessionId string `json:"session_id"`
+
+	// Usage Null where no run knows it.
+	Usage     *Usage `json:"usage"`
+	UserCount int64  `json:"user_count"`
+
+	// Users At most ten of `user_count`.
+	Users []string `json:"users"`
+}
+
+// ThreadIdentifiedBy Whether the runs name a session or only a conversation.
+type ThreadIdentifiedBy string
+
+// ThreadPage defines model for ThreadPage.
+type ThreadPage struct {
+	Data       []Thread `json:"data"`
+	HasMore    bool     `json:"has_more"`
+	Limit      int      `json:"limit"`
+	NextCursor *string  `json:"next_cursor"`
+}
+
+// ThreadRuns defines model for ThreadRuns.
+type ThreadRuns struct {
+	Data       []Run   `json:"data"`
+	HasMore    bool    `json:"has_more"`
+	Limit      int     `json:"limit"`
+	NextCursor *string `json:"next_cursor"`
+	Thread     Thread  `json:"thread"`
+}
+
 // ToolCall defines model for ToolCall.
 type ToolCall struct {
 	// Arguments JSON text where it was JSON.
@@ -1878,6 +1959,70 @@ type GetSpanParams struct {
 	ProjectId *ProjectIDOptional `form:"project_id,omitempty" json:"project_id,omitempty"`
 }
 
+// ListThreadsParams defines parameters for ListThreads.
+type ListThreadsParams struct {
+	ProjectId FilterProjectID `form:"project_id" json:"project_id"`
+
+	// Status One or several of running, ok, error, cancelled.
+	Status *FilterStatus `form:"status,omitempty" json:"status,omitempty"`
+
+	// Kind One or several kinds.
+	Kind *FilterKind `form:"kind,omitempty" json:"kind,omitempty"`
+
+	// Search Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
+	// call and error message. System instructions and attributes are not searched.
+	// Case does not matter; words are split at anything but letters and digits.
+	Search *FilterSearch `form:"search,omitempty" json:"search,omitempty"`
+
+	// WindowSeconds Only runs that started in the last so many seconds.
+	WindowSeconds *FilterWindowSeconds `form:"window_seconds,omitempty" json:"window_seconds,omitempty"`
+
+	// StartAfter Only runs that started at or after this time.
+	StartAfter *FilterStartAfter `form:"start_after,omitempty" json:"start_after,omitempty"`
+
+	// StartBefore Only runs that started before this time.
+	StartBefore *FilterStartBefore `form:"start_before,omitempty" json:"start_before,omitempty"`
+	Name        *FilterName        `form:"name,omitempty" json:"name,omitempty"`
+
+	// Model A model that the run called.
+	Model          *FilterModel          `form:"model,omitempty" json:"model,omitempty"`
+	AgentName      *FilterAgentName      `form:"agent_name,omitempty" json:"agent_name,omitempty"`
+	SessionId      *FilterSessionID      `form:"session_id,omitempty" json:"session_id,omitempty"`
+	ConversationId *FilterConversationID `form:"conversation_id,omitempty" json:"conversation_id,omitempty"`
+	UserId         *FilterUserID         `form:"user_id,omitempty" json:"user_id,omitempty"`
+
+	// Tag A tag that the run has.
+	Tag           *FilterTag           `form:"tag,omitempty" json:"tag,omitempty"`
+	Environment   *FilterEnvironment   `form:"environment,omitempty" json:"environment,omitempty"`
+	Release       *FilterRelease       `form:"release,omitempty" json:"release,omitempty"`
+	PromptId      *FilterPromptID      `form:"prompt_id,omitempty" json:"prompt_id,omitempty"`
+	PromptVersion *FilterPromptVersion `form:"prompt_version,omitempty" json:"prompt_version,omitempty"`
+
+	// Metadata `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several.
+	Metadata *FilterMetadata `json:"metadata,omitempty"`
+
+	// MinDurationMs Only runs that have ended and took so long.
+	MinDurationMs *FilterMinDurationMs `form:"min_duration_ms,omitempty" json:"min_duration_ms,omitempty"`
+	MinCostUsd    *FilterMinCostUSD    `form:"min_cost_usd,omitempty" json:"min_cost_usd,omitempty"`
+
+	// MinTokens Input and output together.
+	MinTokens *FilterMinTokens `form:"min_tokens,omitempty" json:"min_tokens,omitempty"`
+	ErrorType *FilterErrorType `form:"error_type,omitempty" json:"error_type,omitempty"`
+	Limit     *Limit           `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor Continue after an earlier page's `next_cursor`.
+	Cursor *string `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// GetThreadParams defines parameters for GetThread.
+type GetThreadParams struct {
+	ProjectId openapi_types.UUID `form:"project_id" json:"project_id"`
+	Limit     *int               `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor Continue after an earlier page's `next_cursor`.
+	Cursor *string `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
 // CreateKeyJSONRequestBody defines body for CreateKey for application/json ContentType.
 type CreateKeyJSONRequestBody = KeyCreate
 
@@ -2033,6 +2178,12 @@ type ServerInterface interface {
 	// Setup Create the first user, organization, workspace and project
 	// (POST /v1/setup)
 	Setup(c *gin.Context)
+	// ListThreads List conversations, last activity first
+	// (GET /v1/threads)
+	ListThreads(c *gin.Context, params ListThreadsParams)
+	// GetThread Read a conversation with its runs, first one first
+	// (GET /v1/threads/{session_id})
+	GetThread(c *gin.Context, sessionId string, params GetThreadParams)
 }
 
 // ServerInterfaceWrapper converts contexts to parameters.
@@ -4050,6 +4201,277 @@ func (siw *ServerInterfaceWrapper) Setup(c *gin.Context) {
 	siw.Handler.Setup(c)
 }
 
+// ListThreads operation middleware
+func (siw *ServerInterfaceWrapper) ListThreads(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListThreadsParams
+
+	// ------------- Required query parameter "project_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, true, "project_id", c.Request.URL.Query(), &params.ProjectId, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter project_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "status" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "status", c.Request.URL.Query(), &params.Status, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter status: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "kind" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "kind", c.Request.URL.Query(), &params.Kind, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter kind: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "search" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "search", c.Request.URL.Query(), &params.Search, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter search: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "window_seconds" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "window_seconds", c.Request.URL.Query(), &params.WindowSeconds, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter window_seconds: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "start_after" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "start_after", c.Request.URL.Query(), &params.StartAfter, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter start_after: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "start_before" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "start_before", c.Request.URL.Query(), &params.StartBefore, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter start_before: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "name" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "name", c.Request.URL.Query(), &params.Name, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter name: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "model" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "model", c.Request.URL.Query(), &params.Model, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter model: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "agent_name" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "agent_name", c.Request.URL.Query(), &params.AgentName, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter agent_name: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "session_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "session_id", c.Request.URL.Query(), &params.SessionId, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter session_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "conversation_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "conversation_id", c.Request.URL.Query(), &params.ConversationId, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter conversation_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "user_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "user_id", c.Request.URL.Query(), &params.UserId, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter user_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "tag" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "tag", c.Request.URL.Query(), &params.Tag, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter tag: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "environment" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "environment", c.Request.URL.Query(), &params.Environment, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter environment: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "release" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "release", c.Request.URL.Query(), &params.Release, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter release: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "prompt_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "prompt_id", c.Request.URL.Query(), &params.PromptId, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter prompt_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "prompt_version" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "prompt_version", c.Request.URL.Query(), &params.PromptVersion, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter prompt_version: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "metadata" -------------
+
+	err = runtime.BindQueryParameterWithOptions("deepObject", true, false, "metadata", c.Request.URL.Query(), &params.Metadata, runtime.BindQueryParameterOptions{Type: "object", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter metadata: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "min_duration_ms" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "min_duration_ms", c.Request.URL.Query(), &params.MinDurationMs, runtime.BindQueryParameterOptions{Type: "number", Format: "double"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter min_duration_ms: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "min_cost_usd" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "min_cost_usd", c.Request.URL.Query(), &params.MinCostUsd, runtime.BindQueryParameterOptions{Type: "number", Format: "double"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter min_cost_usd: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "min_tokens" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "min_tokens", c.Request.URL.Query(), &params.MinTokens, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter min_tokens: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "error_type" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "error_type", c.Request.URL.Query(), &params.ErrorType, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter error_type: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", c.Request.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter cursor: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListThreads(c, params)
+}
+
+// GetThread operation middleware
+func (siw *ServerInterfaceWrapper) GetThread(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "session_id" -------------
+	var sessionId string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "session_id", c.Param("session_id"), &sessionId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter session_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetThreadParams
+
+	// ------------- Required query parameter "project_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, true, "project_id", c.Request.URL.Query(), &params.ProjectId, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter project_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", c.Request.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter cursor: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetThread(c, sessionId, params)
+}
+
 // GinServerOptions provides options for the Gin server.
 type GinServerOptions struct {
 	BaseURL      string
@@ -4117,6 +4539,8 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.GET(options.BaseURL+"/v1/runs/stats", wrapper.GetRunStats)
 	router.GET(options.BaseURL+"/v1/setup", wrapper.GetSetup)
 	router.POST(options.BaseURL+"/v1/setup", wrapper.Setup)
+	router.GET(options.BaseURL+"/v1/threads", wrapper.ListThreads)
+	router.GET(options.BaseURL+"/v1/threads/:session_id", wrapper.GetThread)
 }
 
 type ProblemApplicationProblemPlusJSONResponse Problem
@@ -5779,6 +6203,85 @@ func (response SetupdefaultApplicationProblemPlusJSONResponse) VisitSetupRespons
 	return err
 }
 
+type ListThreadsRequestObject struct {
+	Params ListThreadsParams
+}
+
+type ListThreadsResponseObject interface {
+	VisitListThreadsResponse(w http.ResponseWriter) error
+}
+
+type ListThreads200JSONResponse ThreadPage
+
+func (response ListThreads200JSONResponse) VisitListThreadsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListThreadsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListThreadsdefaultApplicationProblemPlusJSONResponse) VisitListThreadsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetThreadRequestObject struct {
+	SessionId string `json:"session_id"`
+	Params    GetThreadParams
+}
+
+type GetThreadResponseObject interface {
+	VisitGetThreadResponse(w http.ResponseWriter) error
+}
+
+type GetThread200JSONResponse ThreadRuns
+
+func (response GetThread200JSONResponse) VisitGetThreadResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetThreaddefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetThreaddefaultApplicationProblemPlusJSONResponse) VisitGetThreadResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
 	// Healthz The process is up
@@ -5901,6 +6404,12 @@ type StrictServerInterface interface {
 	// Setup Create the first user, organization, workspace and project
 	// (POST /v1/setup)
 	Setup(ctx context.Context, request SetupRequestObject) (SetupResponseObject, error)
+	// ListThreads List conversations, last activity first
+	// (GET /v1/threads)
+	ListThreads(ctx context.Context, request ListThreadsRequestObject) (ListThreadsResponseObject, error)
+	// GetThread Read a conversation with its runs, first one first
+	// (GET /v1/threads/{session_id})
+	GetThread(ctx context.Context, request GetThreadRequestObject) (GetThreadResponseObject, error)
 }
 
 type StrictHandlerFunc func(ctx *gin.Context, request any) (any, error)
@@ -7191,6 +7700,59 @@ func (sh *strictHandler) Setup(ctx *gin.Context) {
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(SetupResponseObject); ok {
 		if err := validResponse.VisitSetupResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListThreads operation middleware
+func (sh *strictHandler) ListThreads(ctx *gin.Context, params ListThreadsParams) {
+	var request ListThreadsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListThreads(ctx, request.(ListThreadsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListThreads")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListThreadsResponseObject); ok {
+		if err := validResponse.VisitListThreadsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetThread operation middleware
+func (sh *strictHandler) GetThread(ctx *gin.Context, sessionId string, params GetThreadParams) {
+	var request GetThreadRequestObject
+
+	request.SessionId = sessionId
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetThread(ctx, request.(GetThreadRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetThread")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetThreadResponseObject); ok {
+		if err := validResponse.VisitGetThreadResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

@@ -50,6 +50,7 @@ func New(identities *identity.Service, runs Runs, limits RateLimits, log *slog.L
 	gin.SetMode(gin.ReleaseMode)
 	engine := gin.New()
 	engine.ContextWithFallback = true // a handler's context ends with its request
+	engine.UseRawPath = true          // an encoded slash belongs to a session's id
 	engine.HandleMethodNotAllowed = true
 	engine.RedirectTrailingSlash = false
 	if err := engine.SetTrustedProxies(trustedProxies); err != nil {
@@ -116,6 +117,8 @@ func New(identities *identity.Service, runs Runs, limits RateLimits, log *slog.L
 	private.GET("/runs/:run_id/diff/:other_run_id", compress, op.DiffRuns)
 	private.GET("/runs/:run_id/spans", op.ListSpans)
 	private.GET("/runs/:run_id/spans/:span_id", op.GetSpan)
+	private.GET("/threads", op.ListThreads)
+	private.GET("/threads/:session_id", op.GetThread)
 	private.GET("/runs/:run_id/scores", op.ListScores)
 	private.POST("/runs/:run_id/scores", op.PutScore)
 	private.DELETE("/runs/:run_id/scores/:score_id", op.DeleteScore)

@@ -101,8 +101,10 @@ type cursor struct {
 
 // The lists that have cursors.
 const (
-	listRuns  = "runs"
-	listSpans = "spans"
+	listRuns    = "runs"
+	listSpans   = "spans"
+	listThreads = "threads"
+	listTurns   = "turns"
 )
 
 func (c cursor) String() string {
@@ -119,7 +121,7 @@ func parseCursor(text, list string) (cursor, error) {
 	if err := json.Unmarshal(raw, &c); err != nil || c.List != list {
 		return cursor{}, ErrInvalidCursor
 	}
-	if list == listRuns {
+	if list == listRuns || list == listTurns {
 		if _, err := uuid.Parse(c.ID); err != nil {
 			return cursor{}, ErrInvalidCursor
 		}

@@ -114,6 +114,48 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/threads": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List conversations, last activity first
+         * @description Scope `runs:read`. A thread is the runs of a project that share a `session_id`, or a `conversation_id` where they
+         *     name no session. Listed are those that have a run which the filter selects, the one with the newest such run first;
+         *     each with the totals of all its runs.
+         */
+        get: operations["listThreads"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/threads/{session_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a conversation with its runs, first one first
+         * @description Scope `runs:read`. Each run has the inputs and outputs of its root, cut at 16 KiB (`truncated: true`).
+         */
+        get: operations["getThread"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/runs/{run_id}": {
         parameters: {
             query?: never;
@@ -1535,6 +1577,66 @@ export interface components {
             /** Format: date-time */
             received_at: string;
         };
+        Thread: {
+            /** @description What the runs share. */
+            session_id: string;
+            /**
+             * @description Whether the runs name a session or only a conversation.
+             * @enum {string}
+             */
+            identified_by: "session_id" | "conversation_id";
+            /**
+             * Format: date-time
+             * @description When its first run started.
+             */
+            first_time: string;
+            /**
+             * Format: date-time
+             * @description When its last run started.
+             */
+            last_time: string;
+            /** @description Its last run has not ended. */
+            running: boolean;
+            /** Format: int64 */
+            run_count: number;
+            /**
+             * Format: int64
+             * @description Runs that failed.
+             */
+            error_count: number;
+            /** @description At most ten of `user_count`. */
+            users: string[];
+            /** Format: int64 */
+            user_count: number;
+            /** @description At most ten of `agent_count`. */
+            agents: string[];
+            /** Format: int64 */
+            agent_count: number;
+            /** @description Null where no run knows it. */
+            usage: components["schemas"]["Usage"] | null;
+            /**
+             * Format: double
+             * @description The sum of what is known; null where no run knows it.
+             */
+            cost_usd: number | null;
+            /** @description The beginning of its first input (120 bytes). */
+            first_input: string | null;
+            /** @description The beginning of its last output (120 bytes). */
+            last_output: string | null;
+        };
+        ThreadPage: {
+            data: components["schemas"]["Thread"][];
+            limit: number;
+            has_more: boolean;
+            next_cursor: string | null;
+        };
+        ThreadRuns: {
+            thread: components["schemas"]["Thread"];
+            data: components["schemas"]["Run"][];
+            limit: number;
+            has_more: boolean;
+            next_cursor: string | null;
+        };
         /**
          * @description Whether a person or a program judged.
          * @enum {string}
@@ -2196,6 +2298,98 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RunFieldValues"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listThreads: {
+        parameters: {
+            query: {
+                project_id: components["parameters"]["FilterProjectID"];
+                /** @description One or several of running, ok, error, cancelled. */
+                status?: components["parameters"]["FilterStatus"];
+                /** @description One or several kinds. */
+                kind?: components["parameters"]["FilterKind"];
+                /**
+                 * @description Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
+                 *     call and error message. System instructions and attributes are not searched.
+                 *     Case does not matter; words are split at anything but letters and digits.
+                 */
+                search?: components["parameters"]["FilterSearch"];
+                /** @description Only runs that started in the last so many seconds. */
+                window_seconds?: components["parameters"]["FilterWindowSeconds"];
+                /** @description Only runs that started at or after this time. */
+                start_after?: components["parameters"]["FilterStartAfter"];
+                /** @description Only runs that started before this time. */
+                start_before?: components["parameters"]["FilterStartBefore"];
+                name?: components["parameters"]["FilterName"];
+                /** @description A model that the run called. */
+                model?: components["parameters"]["FilterModel"];
+                agent_name?: components["parameters"]["FilterAgentName"];
+                session_id?: components["parameters"]["FilterSessionID"];
+                conversation_id?: components["parameters"]["FilterConversationID"];
+                user_id?: components["parameters"]["FilterUserID"];
+                /** @description A tag that the run has. */
+                tag?: components["parameters"]["FilterTag"];
+                environment?: components["parameters"]["FilterEnvironment"];
+                release?: components["parameters"]["FilterRelease"];
+                prompt_id?: components["parameters"]["FilterPromptID"];
+                prompt_version?: components["parameters"]["FilterPromptVersion"];
+                /** @description `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. */
+                metadata?: components["parameters"]["FilterMetadata"];
+                /** @description Only runs that have ended and took so long. */
+                min_duration_ms?: components["parameters"]["FilterMinDurationMs"];
+                min_cost_usd?: components["parameters"]["FilterMinCostUSD"];
+                /** @description Input and output together. */
+                min_tokens?: components["parameters"]["FilterMinTokens"];
+                error_type?: components["parameters"]["FilterErrorType"];
+                limit?: components["parameters"]["Limit"];
+                /** @description Continue after an earlier page's `next_cursor`. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of threads. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ThreadPage"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getThread: {
+        parameters: {
+            query: {
+                project_id: string;
+                limit?: number;
+                /** @description Continue after an earlier page's `next_cursor`. */
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The session that the runs share, or the conversation where they name no session; percent-encoded. */
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The thread and a page of its runs. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ThreadRuns"];
                 };
             };
             default: components["responses"]["Problem"];

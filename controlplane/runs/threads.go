@@ -1,0 +1,315 @@
+package runs
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/looptrace/looptrace/internal/runmodel"
+)
+
+// threadID is what the runs of one conversation share: their session, or their conversation where they name no session.
+// Both are kept as they were sent, since some programs use the session for the process that holds conversations.
+const threadID = "if(session_id != '', session_id, conversation_id)"
+
+// Thread is a conversation: the runs of a project that share a session, or a conversation where they name no session.
+type Thread struct {
+	ThreadID string `ch:"thread_id"`
+	// BySession is false where the runs name no session, but a conversation.
+	BySession bool `ch:"by_session"`
+	// FirstTime and LastTime are when the first and the last run started.
+	FirstTime time.Time `ch:"first_time"`
+	LastTime  time.Time `ch:"last_time"`
+	// Matched is when the last run that the filter selects started.
+	Matched    time.Time `ch:"matched"`
+	RunCount   uint64    `ch:"run_count"`
+	ErrorCount uint64    `ch:"errors"`
+	// Users and Agents are some of the UserCount and AgentCount that took part.
+	Users      []string `ch:"users"`
+	UserCount  uint64   `ch:"user_count"`
+	Agents     []string `ch:"agents"`
+	AgentCount uint64   `ch:"agent_count"`
+	// Sums are nil where no run knows the figure.
+	Input       *int64   `ch:"input"`
+	Output      *int64   `ch:"output"`
+	CacheRead   *int64   `ch:"cache_read"`
+	CacheWrite  *int64   `ch:"cache_write"`
+	Reasoning   *int64   `ch:"reasoning"`
+	CostUSD     *float64 `ch:"cost"`
+	FirstInput  string   `ch:"first_input"`
+	LastOutput  string   `ch:"last_output"`
+	LastRunning bool     `ch:"last_running"`
+}
+
+// threadColumns add up the runs of a thread. Of the users and agents ten are named.
+const threadColumns = threadID + ` AS thread_id, max(session_id != '') AS by_session,
+	min(start_time) AS first_time, max(start_time) AS last_time, last_time AS matched,
+	count() AS run_count, countIf(status = 'error') AS errors,
+	groupUniqArrayIf(10)(user_id, user_id != '') AS users, uniqIf(user_id, user_id != '') AS user_count,
+	groupUniqArrayIf(10)(toString(agent_name), agent_name != '') AS agents, uniqIf(agent_name, agent_name != '') AS agent_count,
+	sum(input_tokens) AS input, sum(output_tokens) AS output, sum(cache_read_tokens) AS cache_read,
+	sum(cache_write_tokens) AS cache_write, sum(reasoning_tokens) AS reasoning, sum(cost_usd) AS cost,
+	argMinIf(input_preview, start_time, input_preview != '') AS first_input,
+	argMaxIf(output_preview, start_time, output_preview != '') AS last_output,
+	argMax(status = 'running', start_time) AS last_running`
+
+// ThreadsQuery selects threads that have a run which the filter selects, the one with the newest such run first.
+type ThreadsQuery struct {
+	Filter
+	Limit  int
+	Cursor string
+}
+
+// ThreadPage is a page of threads, each with the totals of all its runs. NextCursor is empty on the last one.
+type ThreadPage struct {
+	Threads    []Thread
+	HasMore    bool
+	NextCursor string
+}
+
+// Threads returns a page of a project's threads.
+func (s *Service) Threads(ctx context.Context, scope Scope, q ThreadsQuery) (ThreadPage, error) {
+	scope, err := scope.narrow(q.ProjectID)
+	if err != nil {
+		return ThreadPage{}, err
+	}
+	q.Filter = q.at(s.now())
+	var after *cursor
+	if q.Cursor != "" {
+		c, err := parseCursor(q.Cursor, listThreads)
+		if err != nil {
+			return ThreadPage{}, err
+		}
+		after = &c
+	}
+	found, err := s.matchingThreads(ctx, scope, q, after)
+	if err != nil {
+		return ThreadPage{}, err
+	}
+	page := ThreadPage{HasMore: len(found) > q.Limit}
+	found = found[:min(len(found), q.Limit)]
+	if len(found) == 0 {
+		return page, nil
+	}
+	if page.HasMore {
+		last := found[len(found)-1]
+		page.NextCursor = cursor{List: listThreads, Time: last.Matched.UnixNano(), ID: last.ThreadID}.String()
+	}
+	page.Threads, err = s.threadTotals(ctx, scope, found)
+	return page, err
+}
+
+type matchedThread struct {
+	ThreadID string    `ch:"thread_id"`
+	Matched  time.Time `ch:"matched"`
+}
+
+// matchingThreads reads one thread more than the page takes. It looks back step by step, each time from now, since a thread
+// stands where its newest run does.
+func (s *Service) matchingThreads(ctx context.Context, scope Scope, q ThreadsQuery, after *cursor) ([]matchedThread, error) {
+	newest := s.now()
+	if after != nil {
+		newest = time.Unix(0, after.Time).UTC()
+	} else if !q.StartBefore.IsZero() {
+		newest = q.StartBefore
+	}
+	for _, lower := range append(periods(newest), q.StartAfter) {
+		if lower.Before(q.StartAfter) {
+			lower = q.StartAfter
+		}
+		w := where{conditions: []string{scopeMark}}
+		w.period("start_time", lower, q.StartBefore)
+		w.add(threadID + " != ''")
+		q.conditions(&w, lower)
+		having := where{conditions: []string{"true"}}
+		if after != nil {
+			having.add("(matched, thread_id) < (fromUnixTimestamp64Nano(?), ?)", after.Time, after.ID)
+		}
+		var rows []matchedThread
+		err := query(ctx, s.conn, scope, &rows, `SELECT `+threadID+` AS thread_id, max(start_time) AS matched FROM runs FINAL WHERE `+w.String()+`
+			GROUP BY thread_id HAVING `+having.String()+` ORDER BY matched DESC, thread_id DESC LIMIT ?`,
+			slices.Concat(w.args, having.args, []any{q.Limit + 1})...)
+		if err != nil || len(rows) > q.Limit || !lower.After(q.StartAfter) {
+			return rows, err
+		}
+	}
+	return nil, nil
+}
+
+// threadTotals adds up all runs of threads, and keeps their order.
+func (s *Service) threadTotals(ctx context.Context, scope Scope, found []matchedThread) ([]Thread, error) {
+	ids := make([]string, len(found))
+	place := make(map[string]int, len(found))
+	for i, thread := range found {
+		ids[i], place[thread.ThreadID] = thread.ThreadID, i
+	}
+	var threads []Thread
+	err := query(ctx, s.conn, scope, &threads, `SELECT `+threadColumns+` FROM runs FINAL
+		WHERE {scope} AND `+threadID+` IN (?) GROUP BY thread_id`, ids)
+	if err != nil {
+		return nil, err
+	}
+	for i := range threads {
+		threads[i].Matched = found[place[threads[i].ThreadID]].Matched
+		slices.Sort(threads[i].Users)
+		slices.Sort(threads[i].Agents)
+	}
+	slices.SortFunc(threads, func(a, b Thread) int { return cmp.Compare(place[a.ThreadID], place[b.ThreadID]) })
+	return threads, nil
+}
+
+// ThreadQuery selects a page of a thread's runs.
+type ThreadQuery struct {
+	ProjectID uuid.UUID
+	ThreadID  string
+	Limit     int
+	Cursor    string
+}
+
+// Turns are a thread and a page of its runs in the order in which they started, each with its root's inputs and outputs, cut
+// at MaxExcerpt.
+type Turns struct {
+	Thread
+	Page
+}
+
+// Thread returns a thread with a page of its runs.
+func (s *Service) Thread(ctx context.Context, scope Scope, q ThreadQuery) (Turns, error) {
+	scope, err := scope.narrow(q.ProjectID)
+	if err != nil {
+		return Turns{}, err
+	}
+	var after *cursor
+	if q.Cursor != "" {
+		c, err := parseCursor(q.Cursor, listTurns)
+		if err != nil {
+			return Turns{}, err
+		}
+		after = &c
+	}
+	if q.ThreadID == "" {
+		return Turns{}, ErrNotFound
+	}
+	threads, err := s.threadTotals(ctx, scope, []matchedThread{{ThreadID: q.ThreadID}})
+	if err != nil {
+		return Turns{}, err
+	}
+	if len(threads) == 0 {
+		return Turns{}, ErrNotFound
+	}
+	turns := Turns{Thread: threads[0]}
+	turns.Matched = turns.LastTime
+	w := where{conditions: []string{scopeMark}}
+	w.period("start_time", turns.FirstTime, turns.LastTime.Add(1))
+	w.add(threadID+" = ?", q.ThreadID)
+	if after != nil {
+		w.add("(start_time, run_id) > (fromUnixTimestamp64Nano(?), toUUID(?))", after.Time, after.ID)
+	}
+	var rows []runmodel.Run
+	err = query(ctx, s.conn, scope, &rows, `SELECT `+runColumns+` FROM runs FINAL WHERE `+w.String()+`
+		ORDER BY start_time, run_id LIMIT ?`, append(w.args, q.Limit+1)...)
+	if err != nil {
+		return Turns{}, err
+	}
+	turns.HasMore = len(rows) > q.Limit
+	rows = rows[:min(len(rows), q.Limit)]
+	if turns.HasMore {
+		last := rows[len(rows)-1]
+		turns.NextCursor = cursor{List: listTurns, Time: last.StartTime.UnixNano(), ID: last.RunID.String()}.String()
+	}
+	if turns.Runs, err = s.withRoots(ctx, scope, rows); err != nil {
+		return Turns{}, err
+	}
+	return turns, s.addScores(ctx, scope, turns.Runs, mostScoresListed)
+}
+
+// withRoots gives runs the inputs and outputs of their roots, as far as an excerpt goes.
+func (s *Service) withRoots(ctx context.Context, scope Scope, rows []runmodel.Run) ([]Run, error) {
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	first, last := rows[0].StartTime, rows[0].StartTime
+	runIDs, rootIDs := make([]uuid.UUID, len(rows)), make([]uint64, len(rows))
+	for i := range rows {
+		runIDs[i], rootIDs[i] = rows[i].RunID, rows[i].RootSpanID
+		if rows[i].StartTime.After(last) {
+			last = rows[i].StartTime
+		}
+	}
+	// A root may state another start than its run: the run starts with its first span.
+	w := where{conditions: []string{scopeMark}}
+	w.period("start_time", first.Add(-24*time.Hour), last.Add(24*time.Hour))
+	w.add("run_id IN (?)", runIDs)
+	w.add("span_id IN (?)", rootIDs)
+	var versions []runmodel.Span
+	if err := query(ctx, s.conn, scope, &versions, `SELECT `+excerptColumns+` FROM spans WHERE `+w.String(), w.args...); err != nil {
+		return nil, err
+	}
+	byRun := runmodel.ByRun(versions)
+	list := make([]Run, len(rows))
+	for i, row := range rows {
+		list[i] = listed(row)
+		for _, root := range runmodel.Fold(byRun[runmodel.RunKey{ProjectID: row.ProjectID, RunID: row.RunID}]) {
+			if root.SpanID != row.RootSpanID {
+				continue
+			}
+			if err := s.say(ctx, &list[i], &root); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return list, nil
+}
+
+// say gives a run what its root says. What the root does not say stays summed up by the first question and the last answer.
+func (s *Service) say(ctx context.Context, run *Run, root *runmodel.Span) error {
+	inputs, outputs := cmp.Or(root.Inputs, root.ToolArguments), cmp.Or(root.Outputs, root.ToolResult)
+	var ids []uint64
+	if inputs == "" {
+		ids = root.InputMessageIDs
+	}
+	if outputs == "" {
+		ids = slices.Concat(ids, root.OutputMessageIDs)
+	}
+	if len(ids) > 0 {
+		p := place{ProjectID: run.ProjectID, FirstStart: root.StartTime, LastStart: root.StartTime}
+		contents, err := s.contentsOf(ctx, p, run.RunID, ids, cutContent)
+		if err != nil {
+			return err
+		}
+		for _, side := range []struct {
+			text *string
+			ids  []uint64
+		}{{&inputs, root.InputMessageIDs}, {&outputs, root.OutputMessageIDs}} {
+			if *side.text != "" {
+				continue
+			}
+			messages, err := contents.messages(side.ids)
+			if err != nil {
+				return err
+			}
+			*side.text = lastText(messages)
+		}
+	}
+	run.Truncated = false
+	for _, side := range []struct {
+		text    string
+		preview string
+		to      **string
+	}{{inputs, run.InputPreview, &run.Inputs}, {outputs, run.OutputPreview, &run.Outputs}} {
+		text := side.text
+		// A text of just this length may have ended here.
+		if len(text) >= MaxExcerpt {
+			text, run.Truncated = strings.ToValidUTF8(text[:MaxExcerpt], ""), true
+		}
+		if text == "" && side.preview != "" {
+			text, run.Truncated = side.preview, true
+		}
+		*side.to = nonEmpty(text)
+	}
+	return nil
+}
