@@ -74,9 +74,8 @@ func newPlan(o Options, log *journal.Journal) (*plan, error) {
 
 func (p *plan) stores() migrate.Stores {
 	return migrate.Stores{
-		DatabaseURL: p.postgres.URL(),
-		// Within one machine compression saves nothing and costs at both ends.
-		ClickHouseURL: "clickhouse://" + p.ports.ClickHouse.Addr() + "/looptrace?compress=none",
+		DatabaseURL:   p.postgres.URL(),
+		ClickHouseURL: "clickhouse://" + p.ports.ClickHouse.Addr() + "/looptrace",
 		KafkaBrokers:  p.ports.Broker.Addr(),
 		TextIndex:     p.textIndex,
 	}
