@@ -34,12 +34,14 @@ func col[R, V any](name string, data proto.ColumnOf[V], value func(*R) V) column
 }
 
 func str[R any](name string, value func(*R) string) column[R] {
-	return col(name, new(proto.ColStr), value)
+	values := new(text)
+	return column[R]{name, values, func(row *R) { values.append(value(row)) }, values.reset}
 }
 
 // word is a string of which a column has few different ones.
 func word[R any](name string, value func(*R) string) column[R] {
-	return col(name, new(proto.ColStr).LowCardinality(), value)
+	words := newDictionary()
+	return column[R]{name, words, func(row *R) { words.append(value(row)) }, words.reset}
 }
 
 func words[R any](name string, value func(*R) []string) column[R] {

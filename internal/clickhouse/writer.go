@@ -19,8 +19,9 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// writerConnections is how many inserts a Writer makes at once.
-const writerConnections = 8
+// insertsAtOnce is how many inserts a Writer makes into one table at once: as many as batches that the store worker has
+// under way. Each table has connections of its own, since each keeps a buffer of what its largest insert took.
+const insertsAtOnce = 2
 
 // dialTimeout bounds the wait for one address, where the URL does not say.
 const dialTimeout = 5 * time.Second
@@ -28,7 +29,6 @@ const dialTimeout = 5 * time.Second
 // Writer inserts rows. It has connections of its own, of ch-go: the driver that reads goes through an interface
 // value for each cell, which costs more than anything else on the way of a span.
 type Writer struct {
-	pool     *chpool.Pool
 	spans    *table[runmodel.Span]
 	contents *table[runmodel.Content]
 	shared   *table[runmodel.SharedContent]
@@ -50,56 +50,68 @@ func NewWriter(ctx context.Context, url string) (*Writer, error) {
 	case clickhousego.CompressionZSTD:
 		compression = ch.CompressionZSTD
 	}
-	pool, err := chpool.New(ctx, chpool.Options{
-		ClientOptions: ch.Options{
-			Database:    opts.Auth.Database,
-			User:        opts.Auth.Username,
-			Password:    opts.Auth.Password,
-			ClientName:  "looptrace",
-			Compression: compression,
-			Dialer:      dialer{opts},
-		},
-		MaxConns: writerConnections,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("open ClickHouse: %w", err)
-	}
-	return &Writer{
-		pool:     pool,
+	w := &Writer{
 		spans:    newTable("spans", spanColumns, compareSpans),
 		contents: newTable("contents", contentColumns, compareContents),
 		shared:   newTable("shared_contents", sharedContentColumns, compareShared),
 		bounds:   newTable("run_bounds", boundColumns, compareBounds),
 		runs:     newTable("runs", runColumns, compareRuns),
-	}, nil
+	}
+	for _, pool := range w.pools() {
+		if *pool, err = chpool.New(ctx, chpool.Options{
+			ClientOptions: ch.Options{
+				Database:    opts.Auth.Database,
+				User:        opts.Auth.Username,
+				Password:    opts.Auth.Password,
+				ClientName:  "looptrace",
+				Compression: compression,
+				Dialer:      dialer{opts},
+			},
+			MaxConns: insertsAtOnce,
+		}); err != nil {
+			w.Close()
+			return nil, fmt.Errorf("open ClickHouse: %w", err)
+		}
+	}
+	return w, nil
+}
+
+func (w *Writer) pools() []**chpool.Pool {
+	return []**chpool.Pool{&w.spans.pool, &w.contents.pool, &w.shared.pool, &w.bounds.pool, &w.runs.pool}
 }
 
 // Close closes the writer's connections.
-func (w *Writer) Close() { w.pool.Close() }
+func (w *Writer) Close() {
+	for _, pool := range w.pools() {
+		if *pool != nil {
+			(*pool).Close()
+		}
+	}
+}
 
 // InsertSpans writes versions of spans. Writing one again changes nothing.
 func (w *Writer) InsertSpans(ctx context.Context, rows []runmodel.Span) error {
-	return w.spans.insert(ctx, w.pool, rows)
+	return w.spans.insert(ctx, rows)
 }
 
 // InsertContents writes contents. Writing one again changes nothing.
 func (w *Writer) InsertContents(ctx context.Context, rows []runmodel.Content) error {
-	return w.contents.insert(ctx, w.pool, rows)
+	return w.contents.insert(ctx, rows)
 }
 
 // InsertSharedContents writes contents that runs share. Writing one again changes nothing.
 func (w *Writer) InsertSharedContents(ctx context.Context, rows []runmodel.SharedContent) error {
-	return w.shared.insert(ctx, w.pool, rows)
+	return w.shared.insert(ctx, rows)
 }
 
 // InsertBounds widens the bounds of runs.
 func (w *Writer) InsertBounds(ctx context.Context, rows []Bounds) error {
-	return w.bounds.insert(ctx, w.pool, rows)
+	return w.bounds.insert(ctx, rows)
 }
 
 // InsertRuns writes runs with their totals. Of two rows of a run the one with the higher version wins.
 func (w *Writer) InsertRuns(ctx context.Context, rows []runmodel.Run) error {
-	return w.runs.insert(ctx, w.pool, rows)
+	return w.runs.insert(ctx, rows)
 }
 
 // dialer dials the first of the database's addresses that answers.
@@ -141,6 +153,7 @@ var insertSettings = []ch.Setting{
 // table is a table of the schema and how rows of type R are written to it.
 type table[R any] struct {
 	name string
+	pool *chpool.Pool
 	// compare is the table's order. ClickHouse would have to copy every column of rows that come in another.
 	compare func(a, b *R) int
 	// blocks are column buffers to use again.
@@ -164,7 +177,7 @@ func newTable[R any](name string, columns func() []column[R], compare func(a, b 
 }
 
 // insert writes rows in one synchronous insert: when it returns nil, ClickHouse has them on disk.
-func (t *table[R]) insert(ctx context.Context, pool *chpool.Pool, rows []R) error {
+func (t *table[R]) insert(ctx context.Context, rows []R) error {
 	if len(rows) == 0 {
 		return nil
 	}
@@ -176,12 +189,12 @@ func (t *table[R]) insert(ctx context.Context, pool *chpool.Pool, rows []R) erro
 	}
 	slices.SortFunc(order, t.compare)
 	for _, c := range b.columns {
-		c.reset()
+		defer c.reset() // a column may refer to the rows
 		for _, row := range order {
 			c.append(row)
 		}
 	}
-	conn, err := connection(ctx, pool)
+	conn, err := connection(ctx, t.pool)
 	if err != nil {
 		return fmt.Errorf("insert into %s: %w", t.name, err)
 	}

@@ -1,0 +1,130 @@
+package clickhouse
+
+import (
+	"math"
+	"unsafe"
+
+	"github.com/ClickHouse/ch-go/proto"
+)
+
+// text is a column of strings. It refers to them until they are sent; ch-go's own copies them, and once more when it
+// writes them.
+type text struct{ values []string }
+
+// Type is String.
+func (*text) Type() proto.ColumnType { return proto.ColumnTypeString }
+
+// Rows is how many values the column has.
+func (t *text) Rows() int { return len(t.values) }
+
+func (t *text) append(value string) { t.values = append(t.values, value) }
+
+func (t *text) reset() {
+	clear(t.values) // what they refer to is a batch
+	t.values = t.values[:0]
+}
+
+// EncodeColumn writes the values into memory, where they are compressed.
+func (t *text) EncodeColumn(b *proto.Buffer) {
+	for _, value := range t.values {
+		b.PutString(value)
+	}
+}
+
+// sentInPlace is from how many bytes on a value is sent from where it is. The system call takes longer for many pieces
+// than copying shorter ones.
+const sentInPlace = 1 << 10
+
+// WriteColumn sends the values.
+func (t *text) WriteColumn(w *proto.Writer) {
+	rest := t.values
+	for len(rest) > 0 {
+		w.ChainBuffer(func(b *proto.Buffer) {
+			for i, value := range rest {
+				if len(value) >= sentInPlace {
+					b.PutLen(len(value))
+					rest = rest[i:]
+					return
+				}
+				b.PutString(value)
+			}
+			rest = nil
+		})
+		if len(rest) > 0 {
+			w.ChainWrite(unsafe.Slice(unsafe.StringData(rest[0]), len(rest[0]))) //nolint:gosec // it is only read
+			rest = rest[1:]
+		}
+	}
+}
+
+// dictionary is a column LowCardinality(String). Most values are those of a row or two before; ch-go's own looks all of
+// them up.
+type dictionary struct {
+	proto.ColLowCardinalityRaw
+
+	index *proto.ColStr
+	words []string
+	place map[string]uint32
+	// keys are the places of the rows' words; last and before are the two newest different ones.
+	keys         []uint32
+	last, before uint32
+}
+
+func newDictionary() *dictionary {
+	index := new(proto.ColStr)
+	return &dictionary{ColLowCardinalityRaw: proto.ColLowCardinalityRaw{Index: index}, index: index, place: map[string]uint32{}}
+}
+
+// Rows is how many values the column has.
+func (d *dictionary) Rows() int { return len(d.keys) }
+
+func (d *dictionary) append(value string) {
+	if len(d.words) > 0 {
+		switch value {
+		case d.words[d.last]:
+			d.keys = append(d.keys, d.last)
+			return
+		case d.words[d.before]:
+			d.last, d.before = d.before, d.last
+			d.keys = append(d.keys, d.last)
+			return
+		}
+	}
+	key, ok := d.place[value]
+	if !ok {
+		key = uint32(len(d.words)) // an insert has fewer rows
+		d.place[value] = key
+		d.words = append(d.words, value)
+		d.index.Append(value)
+	}
+	d.last, d.before = key, d.last
+	d.keys = append(d.keys, key)
+}
+
+func (d *dictionary) reset() {
+	d.Reset()
+	clear(d.place)
+	clear(d.words)
+	d.words, d.keys, d.last, d.before = d.words[:0], d.keys[:0], 0, 0
+}
+
+// Prepare makes the keys as wide as they must be.
+func (d *dictionary) Prepare() error {
+	switch n := len(d.words); {
+	case n <= math.MaxUint8+1:
+		d.Key, d.Keys8 = proto.KeyUInt8, narrowed(d.Keys8, d.keys)
+	case n <= math.MaxUint16+1:
+		d.Key, d.Keys16 = proto.KeyUInt16, narrowed(d.Keys16, d.keys)
+	default:
+		d.Key, d.Keys32 = proto.KeyUInt32, narrowed(d.Keys32, d.keys)
+	}
+	return nil
+}
+
+func narrowed[K ~[]N, N uint8 | uint16 | uint32](to K, keys []uint32) K {
+	to = to[:0]
+	for _, key := range keys {
+		to = append(to, N(key))
+	}
+	return to
+}
