@@ -135,3 +135,21 @@ func FuzzText(f *testing.F) {
 		}
 	})
 }
+
+// TestPlain holds what looks at eight bytes at once to what looks at each.
+func TestPlain(t *testing.T) {
+	t.Parallel()
+	for at := range 20 {
+		for c := range 256 {
+			data := []byte(strings.Repeat("\x7f \xff~", 6))
+			data[at] = byte(c)
+			data[at+1] = '"'
+			want := at + 1
+			if c == '"' || c == '\\' || c < ' ' {
+				want = at
+			}
+			require.Equal(t, want, plain(data, 0), "%q", data)
+		}
+	}
+	require.Equal(t, 9, plain([]byte("123456789"), 0))
+}

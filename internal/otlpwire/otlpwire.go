@@ -19,27 +19,30 @@ var (
 // bytes, and which of its fields are messages again.
 type message struct {
 	weight int64
-	fields map[protowire.Number]*message
+	fields fields
 }
+
+// fields are the messages in a message, by their numbers.
+type fields [14]*message
 
 var exportTraceServiceRequest, exportLogsServiceRequest = func() (traces, logs *message) {
 	anyValue := &message{weight: 32}
-	keyValue := &message{weight: 64, fields: map[protowire.Number]*message{2: anyValue}}
-	arrayValue := &message{weight: 32, fields: map[protowire.Number]*message{1: anyValue}}
-	keyValueList := &message{weight: 32, fields: map[protowire.Number]*message{1: keyValue}}
-	anyValue.fields = map[protowire.Number]*message{5: arrayValue, 6: keyValueList}
-	event := &message{weight: 128, fields: map[protowire.Number]*message{3: keyValue}}
-	link := &message{weight: 160, fields: map[protowire.Number]*message{4: keyValue}}
-	span := &message{weight: 320, fields: map[protowire.Number]*message{9: keyValue, 11: event, 13: link}}
-	scope := &message{weight: 96, fields: map[protowire.Number]*message{3: keyValue}}
-	scopeSpans := &message{weight: 192, fields: map[protowire.Number]*message{1: scope, 2: span}}
-	resource := &message{weight: 96, fields: map[protowire.Number]*message{1: keyValue}}
-	resourceSpans := &message{weight: 192, fields: map[protowire.Number]*message{1: resource, 2: scopeSpans}}
-	record := &message{weight: 288, fields: map[protowire.Number]*message{5: anyValue, 6: keyValue}}
-	scopeLogs := &message{weight: 192, fields: map[protowire.Number]*message{1: scope, 2: record}}
-	resourceLogs := &message{weight: 192, fields: map[protowire.Number]*message{1: resource, 2: scopeLogs}}
-	return &message{fields: map[protowire.Number]*message{1: resourceSpans}},
-		&message{fields: map[protowire.Number]*message{1: resourceLogs}}
+	keyValue := &message{weight: 64, fields: fields{2: anyValue}}
+	arrayValue := &message{weight: 32, fields: fields{1: anyValue}}
+	keyValueList := &message{weight: 32, fields: fields{1: keyValue}}
+	anyValue.fields = fields{5: arrayValue, 6: keyValueList}
+	event := &message{weight: 128, fields: fields{3: keyValue}}
+	link := &message{weight: 160, fields: fields{4: keyValue}}
+	span := &message{weight: 320, fields: fields{9: keyValue, 11: event, 13: link}}
+	scope := &message{weight: 96, fields: fields{3: keyValue}}
+	scopeSpans := &message{weight: 192, fields: fields{1: scope, 2: span}}
+	resource := &message{weight: 96, fields: fields{1: keyValue}}
+	resourceSpans := &message{weight: 192, fields: fields{1: resource, 2: scopeSpans}}
+	record := &message{weight: 288, fields: fields{5: anyValue, 6: keyValue}}
+	scopeLogs := &message{weight: 192, fields: fields{1: scope, 2: record}}
+	resourceLogs := &message{weight: 192, fields: fields{1: resource, 2: scopeLogs}}
+	return &message{fields: fields{1: resourceSpans}},
+		&message{fields: fields{1: resourceLogs}}
 }()
 
 // Weigh walks an ExportTraceServiceRequest and estimates the bytes of memory that it takes when decoded. It
@@ -74,7 +77,10 @@ func (w *weigher) walk(b []byte, m *message, depth int) error {
 			return protowire.ParseError(n)
 		}
 		b = b[n:]
-		child := m.fields[num]
+		var child *message
+		if int(num) < len(m.fields) {
+			child = m.fields[num]
+		}
 		if child == nil || typ != protowire.BytesType {
 			if n = protowire.ConsumeFieldValue(num, typ, b); n < 0 {
 				return protowire.ParseError(n)

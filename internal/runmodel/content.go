@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"unicode/utf8"
 	"unsafe"
 
 	"github.com/cespare/xxhash/v2"
@@ -217,26 +218,36 @@ func splitElements(text string) (elements []string, ok bool) {
 
 // endOfString is the place of the quote that ends a string whose first byte stands at i, -1 where none does.
 func endOfString(text string, i int) int {
-	for i < len(text) {
-		switch text[i] {
-		case '"':
-			return i
-		case '\\':
-			i++
+	quote := i - 1
+	for {
+		if quote < i {
+			next := strings.IndexByte(text[min(i, len(text)):], '"')
+			if next < 0 {
+				return -1
+			}
+			quote = i + next
 		}
-		i++
+		escape := strings.IndexByte(text[i:quote], '\\')
+		if escape < 0 {
+			return quote
+		}
+		i += escape + len(`\"`)
 	}
-	return -1
 }
 
 // MessageText returns the role of a message and its text parts, joined by newlines. calls tells that the
 // message asks for a tool call. A message of another shape than the conventions' has none of them.
 func MessageText(text string) (role, joined string, calls bool) {
+	return messageText(text, math.MaxInt)
+}
+
+// messageText is MessageText of which no more than the first bytes of the text are wanted. It may return more.
+func messageText(text string, wanted int) (role, joined string, calls bool) {
 	r := read(text)
 	if r.Kind() != jsonpull.Object {
 		return "", "", false
 	}
-	var texts []string
+	var said strings.Builder
 	r.Object(func(key []byte) {
 		switch {
 		case string(key) == "role" && r.Kind() == jsonpull.String:
@@ -246,9 +257,13 @@ func MessageText(text string) (role, joined string, calls bool) {
 				kind, content := messagePart(r)
 				switch kind {
 				case "text":
-					if content != "" {
-						texts = append(texts, content)
+					if said.Len() >= wanted || len(content) <= len(`""`) {
+						return
 					}
+					if said.Len() > 0 {
+						said.WriteByte('\n')
+					}
+					said.WriteString(unquote(beginning(content, wanted)))
 				case "tool_call", "server_tool_call":
 					calls = true
 				}
@@ -260,9 +275,10 @@ func MessageText(text string) (role, joined string, calls bool) {
 	if r.Err() != nil {
 		return "", "", false
 	}
-	return role, strings.Join(texts, "\n"), calls
+	return role, said.String(), calls
 }
 
+// messagePart reads a part of a message and returns its content as it is quoted.
 func messagePart(r *jsonpull.Reader) (kind, content string) {
 	if r.Kind() != jsonpull.Object {
 		r.Text()
@@ -273,10 +289,40 @@ func messagePart(r *jsonpull.Reader) (kind, content string) {
 		case string(key) == "type" && r.Kind() == jsonpull.String:
 			kind = r.String()
 		case string(key) == "content" && r.Kind() == jsonpull.String:
-			content = r.String()
+			content = stringOf(r.Text())
 		default:
 			r.Text()
 		}
 	})
 	return kind, content
+}
+
+// beginning cuts a quoted JSON string to one whose value has the first bytes of its value, and some more.
+func beginning(quoted string, wanted int) string {
+	const longest = len(`\ud83d\ude00`) // of what stands for one character
+	if len(quoted)-longest <= wanted {
+		return quoted
+	}
+	at := 1
+	for at <= wanted+longest && at < len(quoted)-1 {
+		switch {
+		case quoted[at] != '\\':
+			at++
+		case quoted[at+1] == 'u':
+			at += len(`\u0000`)
+			wanted += len(`\u0000`) - 1 // it is one byte at least
+		default:
+			at += len(`\n`)
+			wanted++
+		}
+	}
+	for at < len(quoted)-1 && !utf8.RuneStart(quoted[at]) {
+		at++
+	}
+	return quoted[:at] + `"`
+}
+
+// stringOf shares the memory of bytes that nobody changes.
+func stringOf(b []byte) string {
+	return unsafe.String(unsafe.SliceData(b), len(b)) //nolint:gosec // what was read from a string
 }

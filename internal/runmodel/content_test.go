@@ -2,6 +2,7 @@ package runmodel
 
 import (
 	"encoding/json"
+	"math/rand/v2"
 	"reflect"
 	"strings"
 	"testing"
@@ -96,4 +97,47 @@ func TestMessageText(t *testing.T) {
 	role, text, calls = MessageText(`"bare"`)
 	assert.Empty(t, role+text)
 	assert.False(t, calls)
+}
+
+// TestPreviewOfMessage holds that the beginning of a message's text is the same when only that is decoded.
+func TestPreviewOfMessage(t *testing.T) {
+	t.Parallel()
+	pieces := []string{"a", "word ", `\n`, `\"`, `\\`, `\u00e9`, `\ud83d\ude00`, `\ud83d`, "é", "語", "😀", strings.Repeat("long", 40)}
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 2000 {
+		var parts []string
+		for range 1 + random.IntN(3) {
+			var content strings.Builder
+			for range random.IntN(150) {
+				content.WriteString(pieces[random.IntN(len(pieces)-random.IntN(len(pieces)))])
+			}
+			parts = append(parts, `{"type":"text","content":"`+content.String()+`"}`)
+		}
+		message := `{"role":"user","parts":[` + strings.Join(parts, ",") + `]}`
+		_, whole, _ := MessageText(message)
+		role, begun, _ := messageText(message, previewLength)
+		require.Equal(t, "user", role)
+		require.Equal(t, cut(whole), cut(begun), message)
+	}
+}
+
+func TestEndOfString(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 5000 {
+		text := make([]byte, random.IntN(20))
+		for i := range text {
+			text[i] = `a"\`[random.IntN(3)]
+		}
+		want := -1
+		for i := 0; i < len(text) && want < 0; i++ {
+			switch text[i] {
+			case '"':
+				want = i
+			case '\\':
+				i++
+			}
+		}
+		require.Equal(t, want, endOfString(string(text), 0), string(text))
+	}
 }
