@@ -25,7 +25,7 @@ type runsExporter struct {
 	conn      driver.Conn
 	writer    *clickhouse.Writer
 	// stored and sharing remember contents that ClickHouse has acknowledged.
-	stored  *lru.Cache[runmodel.ContentKey, uint64]
+	stored  *memory
 	sharing *lru.Cache[runmodel.SharedKey, runmodel.Sharing]
 }
 
@@ -34,15 +34,11 @@ func newRunsExporter(config *Config, settings component.TelemetrySettings) (*run
 	if err != nil {
 		return nil, fmt.Errorf("create telemetry: %w", err)
 	}
-	stored, err := lru.New[runmodel.ContentKey, uint64](config.ContentCacheSize)
-	if err != nil {
-		return nil, fmt.Errorf("create content cache: %w", err)
-	}
 	sharing, err := lru.New[runmodel.SharedKey, runmodel.Sharing](config.ContentCacheSize)
 	if err != nil {
 		return nil, fmt.Errorf("create content cache: %w", err)
 	}
-	return &runsExporter{config: config, telemetry: telemetry, stored: stored, sharing: sharing}, nil
+	return &runsExporter{config: config, telemetry: telemetry, stored: newMemory(config.ContentCacheSize), sharing: sharing}, nil
 }
 
 func (e *runsExporter) start(ctx context.Context, _ component.Host) (err error) {
@@ -67,21 +63,21 @@ func (e *runsExporter) shutdown(context.Context) error {
 // consume stores a batch. When it returns nil the batch is on disk and its runs' totals are up to date;
 // storing any part of it again changes nothing.
 func (e *runsExporter) consume(ctx context.Context, td ptrace.Traces) error {
-	rows := runmodel.Rows{Stored: e.stored.Get, Sharing: e.howShared}
+	rows := runmodel.Rows{Stored: e.stored.of, Sharing: e.howShared}
 	if err := rows.Add(td); err != nil {
 		return consumererror.NewPermanent(err)
 	}
 	if len(rows.Spans) > 0 {
 		if err := e.store(ctx, &rows); err != nil {
 			// The store may come back with less than it had: what it has is learnt anew.
-			e.stored.Purge()
+			e.stored.forget()
 			e.sharing.Purge()
 			return classify(err)
 		}
 	}
 	contents, shared := rows.Added()
-	for key, id := range contents {
-		e.stored.Add(key, id)
+	for at, added := range contents {
+		e.stored.add(at, added)
 	}
 	for key, sharing := range shared {
 		e.sharing.Add(key, sharing)

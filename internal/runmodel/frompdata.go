@@ -25,12 +25,14 @@ const PreviewLength = 120
 // ErrNoProject says that a resource carries no valid KeyProjectID: its spans cannot be stored.
 var ErrNoProject = errors.New("resource has no valid attribute " + KeyProjectID)
 
-// ContentKey tells the contents of a run and hour apart.
-type ContentKey struct {
+// RunHour is where contents of a run stand in the store. Hour is in seconds since 1970.
+type RunHour struct {
 	RunKey
-	Hour        int64
-	Fingerprint uint64
+	Hour int64
 }
+
+// KnownContents are the ids of contents of one run and hour, by the fast hash of their text.
+type KnownContents map[uint64]uint64
 
 // SharedKey is the place of a content that runs share in the store. Day is in days since 1970.
 type SharedKey struct {
@@ -60,19 +62,31 @@ type Rows struct {
 	// Skipped counts spans without a trace id or a span id, which have no identity to be stored under.
 	Skipped int
 
-	// Stored returns the id of a content of a run that the store has already, so that it is neither parsed nor
-	// written again. Nil: none is known to be stored.
-	Stored func(ContentKey) (id uint64, ok bool)
+	// Stored returns the contents that the store has already, so that they are neither parsed nor written again. Nil:
+	// none is known to be stored.
+	Stored func(RunHour) KnownContents
 	// Sharing reports whether runs share a content. Nil: none is known.
 	Sharing func(SharedKey) Sharing
 
-	added  map[ContentKey]uint64
-	shared map[SharedKey]Sharing
+	contents map[RunHour]*runContents
+	shared   map[SharedKey]Sharing
+	// at is where the contents of the last span were put, which lie in here: spans of a run mostly stand together.
+	at RunHour
+	in *runContents
 }
 
-// Added lists the contents that are to be known as stored once r is, those of runs with their ids.
-func (r *Rows) Added() (contents iter.Seq2[ContentKey, uint64], shared iter.Seq2[SharedKey, Sharing]) {
-	return maps.All(r.added), maps.All(r.shared)
+// runContents are the contents of one run and hour: those that the store has, and those that Rows adds.
+type runContents struct{ stored, added KnownContents }
+
+// Added lists the contents that are to be known as stored once r is.
+func (r *Rows) Added() (contents iter.Seq2[RunHour, KnownContents], shared iter.Seq2[SharedKey, Sharing]) {
+	return func(yield func(RunHour, KnownContents) bool) {
+		for at, c := range r.contents {
+			if len(c.added) > 0 && !yield(at, c.added) {
+				return
+			}
+		}
+	}, maps.All(r.shared)
 }
 
 // Add appends the spans of td. It returns ErrNoProject, and adds nothing of the resource, where a resource
@@ -425,27 +439,40 @@ func jsonText(value pcommon.Value) string {
 // addContent adds a content unless it is there, and returns its id; 0 where the text is not valid JSON.
 func (r *Rows) addContent(s *Span, kind, text string) uint64 {
 	hour := s.StartTime.Truncate(time.Hour)
-	key := ContentKey{RunKey{s.ProjectID, s.RunID}, hour.Unix(), fingerprint(kind, text)}
-	if id, ok := r.known(key); ok {
+	known := r.contentsAt(RunHour{RunKey{s.ProjectID, s.RunID}, hour.Unix()})
+	key := fingerprint(kind, text)
+	if id, ok := known.added[key]; ok {
+		return id
+	}
+	if id, ok := known.stored[key]; ok {
 		return id
 	}
 	content := Content{ProjectID: s.ProjectID, Hour: hour, RunID: s.RunID, Kind: kind}
 	if !r.fill(&content, text) {
 		return 0
 	}
-	if r.added == nil {
-		r.added = make(map[ContentKey]uint64)
-	}
-	r.added[key] = content.ContentID
+	known.added[key] = content.ContentID
 	r.Contents = append(r.Contents, content)
 	return content.ContentID
 }
 
-func (r *Rows) known(key ContentKey) (id uint64, ok bool) {
-	if id, ok = r.added[key]; ok || r.Stored == nil {
-		return id, ok
+func (r *Rows) contentsAt(at RunHour) *runContents {
+	if r.in != nil && r.at == at {
+		return r.in
 	}
-	return r.Stored(key)
+	c, ok := r.contents[at]
+	if !ok {
+		c = &runContents{added: KnownContents{}}
+		if r.Stored != nil {
+			c.stored = r.Stored(at)
+		}
+		if r.contents == nil {
+			r.contents = make(map[RunHour]*runContents)
+		}
+		r.contents[at] = c
+	}
+	r.at, r.in = at, c
+	return c
 }
 
 // sharedFrom is the shortest content, in bytes, for which the name of a shared one costs less than itself.

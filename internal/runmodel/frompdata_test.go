@@ -72,8 +72,8 @@ func TestMessagesStandOnce(t *testing.T) {
 	t.Parallel()
 	const first = `{"role":"user","parts":[{"type":"text","content":"hi"}]}`
 	const second = `{"role":"assistant","parts":[{"type":"text","content":"ho"}]}`
-	stored := map[ContentKey]uint64{}
-	isStored := func(key ContentKey) (uint64, bool) { id, ok := stored[key]; return id, ok }
+	stored := map[RunHour]KnownContents{}
+	isStored := func(at RunHour) KnownContents { return stored[at] }
 	add := func(rows *Rows) {
 		for _, messages := range []string{"[" + first + "]", "[" + first + "," + second + ", " + first + "]"} {
 			td := ptrace.NewTraces()

@@ -1,0 +1,78 @@
+package clickhouserunsexporter
+
+import (
+	"container/list"
+	"maps"
+	"sync"
+
+	"github.com/looptrace/looptrace/internal/runmodel"
+)
+
+// memory remembers contents of runs. It holds a bounded number of them: the runs that were not heard of for longest are
+// forgotten, each with all of its contents.
+type memory struct {
+	most int
+
+	mu    sync.Mutex
+	runs  map[runmodel.RunHour]*list.Element
+	order *list.List // of remembered, the newest first
+	held  int
+}
+
+// remembered are the contents of one run and hour. They are replaced and never changed, since they are read unlocked.
+type remembered struct {
+	at       runmodel.RunHour
+	contents runmodel.KnownContents
+}
+
+func newMemory(most int) *memory {
+	m := &memory{most: most}
+	m.forget()
+	return m
+}
+
+// of returns what is known of a run and hour, which must not be changed.
+func (m *memory) of(at runmodel.RunHour) runmodel.KnownContents {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	element, ok := m.runs[at]
+	if !ok {
+		return nil
+	}
+	m.order.MoveToFront(element)
+	return element.Value.(*remembered).contents
+}
+
+// add takes over contents of a run and hour.
+func (m *memory) add(at runmodel.RunHour, contents runmodel.KnownContents) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	element, ok := m.runs[at]
+	if !ok {
+		element = m.order.PushFront(&remembered{at: at})
+		m.runs[at] = element
+	}
+	m.order.MoveToFront(element)
+	known := element.Value.(*remembered)
+	m.held -= len(known.contents)
+	if len(known.contents) > 0 {
+		both := maps.Clone(known.contents)
+		maps.Copy(both, contents)
+		contents = both
+	}
+	known.contents = contents
+	m.held += len(known.contents)
+	for m.held > m.most {
+		oldest := m.order.Back()
+		gone := m.order.Remove(oldest).(*remembered)
+		delete(m.runs, gone.at)
+		m.held -= len(gone.contents)
+	}
+}
+
+// forget forgets everything.
+func (m *memory) forget() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.runs, m.order, m.held = map[runmodel.RunHour]*list.Element{}, list.New(), 0
+}

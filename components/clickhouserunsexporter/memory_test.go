@@ -1,0 +1,44 @@
+package clickhouserunsexporter
+
+import (
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+
+	"github.com/looptrace/looptrace/internal/runmodel"
+)
+
+// TestMemory holds that contents are remembered within the bound, and that what was handed out does not change.
+func TestMemory(t *testing.T) {
+	t.Parallel()
+	hours := make([]runmodel.RunHour, 4)
+	for i := range hours {
+		hours[i] = runmodel.RunHour{RunKey: runmodel.RunKey{RunID: uuid.New()}, Hour: 3600}
+	}
+	m := newMemory(4)
+	assert.Empty(t, m.of(hours[0]))
+	m.add(hours[0], runmodel.KnownContents{1: 10})
+	m.add(hours[1], runmodel.KnownContents{1: 11})
+	before := m.of(hours[0])
+	m.add(hours[0], runmodel.KnownContents{2: 20})
+	assert.Equal(t, runmodel.KnownContents{1: 10}, before)
+	assert.Equal(t, runmodel.KnownContents{1: 10, 2: 20}, m.of(hours[0]))
+
+	m.add(hours[2], runmodel.KnownContents{1: 12})
+	assert.Len(t, m.of(hours[1]), 1, "four are within the bound; and now it was asked for")
+	m.add(hours[3], runmodel.KnownContents{1: 13})
+	assert.Empty(t, m.of(hours[0]), "the one that was not heard of for longest")
+	assert.Equal(t, runmodel.KnownContents{1: 11}, m.of(hours[1]))
+	assert.Equal(t, runmodel.KnownContents{1: 12}, m.of(hours[2]))
+	assert.Equal(t, 3, m.held)
+
+	m.add(hours[0], runmodel.KnownContents{1: 1, 2: 2, 3: 3, 4: 4, 5: 5})
+	assert.Empty(t, m.of(hours[0]), "more than is remembered at all")
+	assert.Zero(t, m.held)
+
+	m.add(hours[0], runmodel.KnownContents{1: 1})
+	m.forget()
+	assert.Empty(t, m.of(hours[0]))
+	assert.Zero(t, m.held)
+}
