@@ -115,7 +115,7 @@ func TestPreviewOfMessage(t *testing.T) {
 		}
 		message := `{"role":"user","parts":[` + strings.Join(parts, ",") + `]}`
 		_, whole, _ := MessageText(message)
-		role, begun, _ := messageText(message, previewLength)
+		role, begun, _ := messageText(message, PreviewLength)
 		require.Equal(t, "user", role)
 		require.Equal(t, cut(whole), cut(begun), message)
 	}

@@ -412,7 +412,7 @@ func (r *Rows) setMessages(s *Span, ids *[]uint64, preview *string, value pcommo
 func (r *Rows) addMessage(s *Span, text string, preview *string) (id uint64, ok bool) {
 	id = r.addContent(s, ContentMessage, text)
 	if id != 0 && preview != nil {
-		if role, said, calls := messageText(text, previewLength); role != "system" && !calls {
+		if role, said, calls := messageText(text, PreviewLength); role != "system" && !calls {
 			*preview = cut(said)
 		}
 	}
