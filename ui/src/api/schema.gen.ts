@@ -654,6 +654,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/mcp": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Call a tool over the Model Context Protocol
+         * @description Streamable HTTP without sessions: one message of JSON-RPC 2.0 a request, at most 64 KiB, answered in JSON. The tools
+         *     `runs.search` and `runs.read` need scope `runs:read`. A page of another origin is refused, with a key, too.
+         *     docs/mcp.md has the tools and how clients connect.
+         */
+        post: operations["callMCP"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/healthz": {
         parameters: {
             query?: never;
@@ -3291,6 +3313,41 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["KeyWithSecret"];
                 };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    callMCP: {
+        parameters: {
+            query?: {
+                /** @description `underscore` names the tools `runs_search` and `runs_read`, for clients that refuse dots. */
+                tool_names?: "underscore";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description The answer to a request. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                };
+            };
+            /** @description A notification was taken. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             default: components["responses"]["Problem"];
         };

@@ -1,9 +1,10 @@
-import { IconKey, IconListDetails, IconSend, IconSettings } from "@tabler/icons-react";
+import { IconChartHistogram, IconKey, IconListDetails, IconSend, IconSettings } from "@tabler/icons-react";
 import { NavLink } from "react-router";
 import classes from "./Navigation.module.css";
 
 const entries = [
   { to: "runs", label: "Runs", Icon: IconListDetails },
+  { to: "dashboards", label: "Dashboards", Icon: IconChartHistogram },
   { to: "keys", label: "Keys", Icon: IconKey },
   { to: "start", label: "Send a run", Icon: IconSend },
   { to: "settings", label: "Settings", Icon: IconSettings },

@@ -40,6 +40,12 @@ export const router = createBrowserRouter([
                     lazy: async () => ({ Component: (await import("@/features/run/RunPage")).RunPage }),
                   },
                   {
+                    path: "dashboards",
+                    lazy: async () => ({
+                      Component: (await import("@/features/dashboards/DashboardsPage")).DashboardsPage,
+                    }),
+                  },
+                  {
                     path: "keys",
                     lazy: async () => ({ Component: (await import("@/features/keys/KeysPage")).KeysPage }),
                   },

@@ -1,0 +1,136 @@
+import type { RunGroupBy, RunStats, RunTotals } from "@/api/types";
+import { type ChartSeries, seriesColor } from "@/components/chart/series";
+import { formatCost, formatCount, formatDuration, formatTokens } from "@/components/format";
+
+/** What the charts can be told apart by. */
+export const GROUPINGS: { value: RunGroupBy; label: string }[] = [
+  { value: "model", label: "Model" },
+  { value: "agent_name", label: "Agent" },
+  { value: "release", label: "Version" },
+  { value: "environment", label: "Environment" },
+  { value: "name", label: "Name" },
+  { value: "prompt_version", label: "Prompt version" },
+  { value: "error_type", label: "Error type" },
+];
+
+/** The grouping of an address; null: none. */
+export function readGrouping(params: URLSearchParams): RunGroupBy | null {
+  return GROUPINGS.find(({ value }) => value === params.get("group_by"))?.value ?? null;
+}
+
+export interface Chart {
+  id: string;
+  title: string;
+  shape: "bars" | "lines";
+  format: (value: number) => string;
+  series: ChartSeries[];
+  /** What the figures leave out. */
+  note?: string;
+}
+
+export const formatPercent = (share: number) =>
+  `${(share * 100).toFixed(share > 0 && share < 0.0995 ? 1 : 0)} %`;
+
+/** The charts of an answer: by group where it has groups. Unknown stays unknown: null, never 0. */
+export function chartsOf(stats: RunStats): Chart[] {
+  const { total } = stats;
+  const grouped = stats.group_by !== null;
+  const lines = grouped ? groupsOf(stats) : [];
+  const perGroup = (value: (totals: RunTotals) => number | null): ChartSeries[] =>
+    lines.map(({ label, color, series }) => ({
+      label,
+      color,
+      values: series.map(({ totals }) => value(totals)),
+    }));
+  const overall = (
+    label: string,
+    color: string,
+    value: (totals: RunTotals) => number | null,
+  ): ChartSeries => ({
+    label,
+    color,
+    values: stats.series.map(({ totals }) => value(totals)),
+  });
+  return [
+    {
+      id: "runs",
+      title: "Runs",
+      shape: "bars",
+      format: formatCount,
+      series: grouped
+        ? perGroup((totals) => totals.count)
+        : [
+            overall("failed", "--lt-bar-error", (totals) => totals.error_count),
+            overall("others", "--lt-bar", (totals) => totals.count - totals.error_count),
+          ],
+    },
+    {
+      id: "errors",
+      title: "Error rate",
+      shape: "lines",
+      format: formatPercent,
+      series: grouped
+        ? perGroup((totals) => totals.error_rate)
+        : [overall("error rate", "--lt-error", (totals) => totals.error_rate)],
+    },
+    {
+      id: "duration",
+      title: grouped ? "Duration, p95" : "Duration",
+      shape: "lines",
+      format: formatDuration,
+      series: grouped
+        ? perGroup((totals) => totals.duration_ms?.p95 ?? null)
+        : [
+            overall("p50", seriesColor(0), (totals) => totals.duration_ms?.p50 ?? null),
+            overall("p95", seriesColor(1), (totals) => totals.duration_ms?.p95 ?? null),
+            overall("p99", seriesColor(2), (totals) => totals.duration_ms?.p99 ?? null),
+          ],
+    },
+    {
+      id: "tokens",
+      title: "Tokens",
+      shape: "bars",
+      format: formatTokens,
+      note: missing(total.no_usage_count, total.count, "tokens"),
+      series: grouped
+        ? perGroup((totals) => totals.usage?.total_tokens ?? null)
+        : [
+            overall("input", seriesColor(0), (totals) => totals.usage?.input_tokens ?? null),
+            overall("output", seriesColor(1), (totals) => totals.usage?.output_tokens ?? null),
+          ],
+    },
+    {
+      id: "cost",
+      title: "Cost",
+      shape: "bars",
+      format: formatCost,
+      note: missing(total.no_cost_count, total.count, "cost"),
+      series: grouped
+        ? perGroup((totals) => totals.cost_usd)
+        : [overall("cost", seriesColor(0), (totals) => totals.cost_usd)],
+    },
+  ];
+}
+
+/** The groups that are told apart, with their colours; the others together come last. */
+export function groupsOf(stats: RunStats) {
+  const told = stats.groups.map((group, at) => ({
+    value: group.value as string | null,
+    label: group.value || "none",
+    color: seriesColor(at),
+    totals: group.totals,
+    series: group.series,
+  }));
+  if (!stats.other) return told;
+  const { groups, totals, series } = stats.other;
+  const label = `${formatCount(groups)} others`;
+  return [...told, { value: null, label, color: "--lt-series-other", totals, series }];
+}
+
+function missing(without: number, count: number, what: string): string | undefined {
+  if (without === 0) return undefined;
+  const runs = without === 1 ? "run" : "runs";
+  return without === count
+    ? `unknown for all ${formatCount(count)} runs`
+    : `${formatCount(without)} ${runs} of unknown ${what}`;
+}
