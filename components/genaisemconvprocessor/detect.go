@@ -290,8 +290,11 @@ func sentinel(key string) dialectSet { //nolint:gocyclo // one flat switch, for 
 func lSentinel(key string) dialectSet {
 	switch {
 	case strings.HasPrefix(key, "llm."):
+		rest := key[len("llm."):]
 		switch {
-		case strings.HasPrefix(key, "llm.request."), strings.HasPrefix(key, "llm.usage."), strings.HasPrefix(key, "llm.prompts."):
+		case strings.HasPrefix(rest, "input_messages."):
+			return setOf(openInference)
+		case strings.HasPrefix(rest, "request."), strings.HasPrefix(rest, "usage."), strings.HasPrefix(rest, "prompts."):
 			return setOf(openLLMetry)
 		default:
 			return setOf(openInference)

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"unsafe"
+	"unicode/utf8"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 )
@@ -158,19 +158,14 @@ func (x *span) flatMessages(list []entry, role string) string {
 	if len(list) == 0 {
 		return ""
 	}
-	size := 0
-	for i := range list {
-		const around = 24 // what JSON puts around a value
-		size += around + len(list[i].value.Str())
-	}
-	const oneInSixteen = 16 // bytes are escaped, about
-	w := writer{b: append(make([]byte, 0, size+size/oneInSixteen), '[')}
+	w := writer{b: append(x.buf[:0], '[')}
 	groups(list, func(group []entry) { x.flat.message(&w, group, role) })
 	w.b = append(w.b, ']')
+	x.buf = w.b
 	if w.messages == 0 {
 		return ""
 	}
-	return unsafe.String(unsafe.SliceData(w.b), len(w.b)) //nolint:gosec // nobody writes into it any more
+	return string(w.b)
 }
 
 // flatMessage is what the entries of one message say.
@@ -390,6 +385,9 @@ func (f *flattened) part(index int, field string, value pcommon.Value) {
 
 // blocksOf is the blocks of a content that is a JSON list of blocks, nil for any other text.
 func blocksOf(content string) []string {
+	if content == "" || content[0] > ' ' && content[0] != '[' && content[0] < utf8.RuneSelf {
+		return nil
+	}
 	trimmed := strings.TrimSpace(content)
 	if len(trimmed) < len(`[{}]`) || trimmed[0] != '[' || trimmed[len(trimmed)-1] != ']' ||
 		strings.TrimLeft(trimmed[1:], " \r\n\t")[0] != '{' {

@@ -3,6 +3,8 @@ package genaisemconvprocessor
 import (
 	"encoding/binary"
 	"math"
+	"math/bits"
+	"slices"
 	"strings"
 	"unicode/utf8"
 	"unsafe"
@@ -13,9 +15,10 @@ import (
 // maxDepth is how deep JSON in an attribute may nest; what nests deeper is kept as the text that it is.
 const maxDepth = 200
 
-// read makes a reader of JSON text, without a copy of it: a jsonpull.Reader does not change what it reads.
-func read(text string) *jsonpull.Reader {
-	return jsonpull.NewReader(unsafe.Slice(unsafe.StringData(text), len(text)), maxDepth, math.MaxInt64) //nolint:gosec // it is only read
+// bytesOf are the bytes of a text, for a jsonpull.Reader, which does not change what it reads. (A Reader is made where it
+// is used, so that it needs no memory of its own.)
+func bytesOf(text string) []byte {
+	return unsafe.Slice(unsafe.StringData(text), len(text)) //nolint:gosec // it is only read
 }
 
 // member is a member of a JSON object: its value is the text that was sent.
@@ -57,33 +60,38 @@ func (o object) at(keys ...string) object {
 	return inner
 }
 
-// parseObject cuts a JSON object into its members.
+// parseObject cuts a JSON object into its members, which are parts of the text.
 func parseObject(text string) (object, bool) {
 	if text = strings.TrimLeft(text, " \t\r\n"); text == "" || text[0] != '{' {
 		return nil, false
 	}
-	r := read(text)
-	var o object
+	r := jsonpull.NewReader(bytesOf(text), maxDepth, math.MaxInt64)
+	const most = 8 // objects have fewer members than that
+	o := make(object, 0, most)
 	r.Object(func(key []byte) {
-		name := string(key)
 		if value := r.Text(); value != nil {
-			o = append(o, member{name, string(value)})
+			o = append(o, member{aliasOf(key), aliasOf(value)})
 		}
 	})
 	r.End()
 	return o, r.Err() == nil
 }
 
-// parseArray cuts a JSON array into its elements.
+// parseArray cuts a JSON array into its elements, which are parts of the text.
 func parseArray(text string) ([]string, bool) {
 	if text = strings.TrimLeft(text, " \t\r\n"); text == "" || text[0] != '[' {
 		return nil, false
 	}
-	r := read(text)
+	r := jsonpull.NewReader(bytesOf(text), maxDepth, math.MaxInt64)
 	var elements []string
-	r.Array(func(int) { elements = append(elements, string(r.Text())) })
+	r.Array(func(int) { elements = append(elements, aliasOf(r.Text())) })
 	r.End()
 	return elements, r.Err() == nil
+}
+
+// aliasOf is what a Reader of a string has given: a part of that string, or bytes that are nobody else's.
+func aliasOf(b []byte) string {
+	return unsafe.String(unsafe.SliceData(b), len(b)) //nolint:gosec // nobody writes into it
 }
 
 // jsonString is what a JSON string holds.
@@ -91,7 +99,7 @@ func jsonString(text string) (string, bool) {
 	if len(text) < 2 || text[0] != '"' {
 		return "", false
 	}
-	r := read(text)
+	r := jsonpull.NewReader(bytesOf(text), maxDepth, math.MaxInt64)
 	plain := r.String()
 	r.End()
 	return plain, r.Err() == nil
@@ -99,7 +107,7 @@ func jsonString(text string) (string, bool) {
 
 // isJSON tells whether a text is one JSON value.
 func isJSON(text string) bool {
-	r := read(text)
+	r := jsonpull.NewReader(bytesOf(text), maxDepth, math.MaxInt64)
 	r.Text()
 	r.End()
 	return r.Err() == nil
@@ -170,67 +178,95 @@ func endOfPythonString(text string, i int) int {
 
 const hexDigits = "0123456789abcdef"
 
-// appendString appends a JSON string. What is not UTF-8 becomes U+FFFD.
+// appendString appends a JSON string. What is not UTF-8 becomes U+FFFD. It copies eight bytes at a time, up to the
+// first that needs an escape.
 func appendString(b []byte, s string) []byte {
-	b = append(b, '"')
-	from := 0
-	for i := 0; i < len(s); {
-		i += plainPrefix(s[i:])
-		if i == len(s) {
-			break
-		}
-		c := s[i]
-		if c >= utf8.RuneSelf {
-			r, size := utf8.DecodeRuneInString(s[i:])
-			if r == utf8.RuneError && size == 1 {
-				b = append(b, s[from:i]...)
-				b = append(b, "\ufffd"...)
-				from = i + 1
+	b = append(slices.Grow(b, roomFor(len(s))), '"')
+	from := bytesOf(s)
+	// What is not ASCII is looked at, until it is known that all that follows is UTF-8.
+	highs, checked := uint64(highBits), false
+	for len(from) >= wordSize {
+		b = slices.Grow(b, roomFor(len(from)))
+		to := b[len(b):cap(b)]
+		room := len(to)
+		for len(from) >= wordSize && len(to) >= wordSize+longestEscape {
+			w := binary.LittleEndian.Uint64(from)
+			binary.LittleEndian.PutUint64(to, w)
+			special := escapes(w, highs)
+			if special == 0 {
+				from, to = from[wordSize:], to[wordSize:]
+				continue
 			}
-			i += size
-			continue
+			plain := bits.TrailingZeros64(special) / byteSize
+			from, to = from[plain:], to[plain:]
+			if c := from[0]; c < utf8.RuneSelf {
+				from, to = from[1:], to[escape(to, c):]
+				continue
+			}
+			if !checked {
+				checked = true
+				if utf8.Valid(from) {
+					highs = 0
+					continue
+				}
+			}
+			r, size := utf8.DecodeRune(from)
+			from, to = from[size:], to[utf8.EncodeRune(to, r):]
 		}
-		b = append(b, s[from:i]...)
-		switch c {
-		case '"', '\\':
-			b = append(b, '\\', c)
-		case '\n':
-			b = append(b, '\\', 'n')
-		case '\r':
-			b = append(b, '\\', 'r')
-		case '\t':
-			b = append(b, '\\', 't')
-		default:
-			b = append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&0xf])
-		}
-		i++
-		from = i
+		b = b[:len(b)+room-len(to)]
 	}
-	b = append(b, s[from:]...)
+	for len(from) > 0 {
+		var end [longestEscape]byte
+		switch c := from[0]; {
+		case c >= utf8.RuneSelf && highs != 0:
+			r, size := utf8.DecodeRune(from)
+			b, from = utf8.AppendRune(b, r), from[size:]
+			continue
+		case shortEscapes[c] == 0:
+			b = append(b, c)
+		default:
+			b = append(b, end[:escape(end[:], c)]...)
+		}
+		from = from[1:]
+	}
 	return append(b, '"')
 }
 
-// plainPrefix is how many bytes at the beginning of s need no escape, eight at a time.
-func plainPrefix(s string) int {
-	const (
-		ones  = 0x0101010101010101
-		highs = 0x8080808080808080
-	)
-	i := 0
-	bytes := unsafe.Slice(unsafe.StringData(s), len(s)) //nolint:gosec // it is only read
-	for ; i+8 <= len(bytes); i += 8 {
-		w := binary.LittleEndian.Uint64(bytes[i:])
-		quote, slash := w^(ones*'"'), w^(ones*'\\')
-		// The high bit of each byte that is below space, a quote, a backslash or not ASCII.
-		special := ((w - ones*' ') | (quote - ones) | (slash - ones) | w) & highs
-		if special != 0 {
-			break
-		}
+// roomFor is a guess of how long a string of n bytes becomes: few bytes are escaped.
+func roomFor(n int) int {
+	const oneIn = 8
+	return n + n/oneIn + wordSize + longestEscape
+}
+
+const (
+	wordSize, byteSize = 8, 8
+	everyByte          = 0x0101010101010101
+	highBits           = 0x8080808080808080
+	longestEscape      = len(`\u0000`)
+)
+
+// escapes marks the bytes of a word that need an escape in a JSON string, and those that have one of the high bits. The
+// lowest bit that is set is the high bit of the first such byte; those above it may be set for no reason.
+func escapes(w, highs uint64) uint64 {
+	quote, slash := w^(everyByte*'"'), w^(everyByte*'\\')
+	return ((quote-everyByte)&^quote|(slash-everyByte)&^slash|(w-everyByte*' ')&^w)&highBits | w&highs
+}
+
+// shortEscapes are what follows the backslash in the escape of a byte, 0 for a byte that has none.
+var shortEscapes = func() (table [256]byte) {
+	for c := range byte(' ') {
+		table[c] = 'u'
 	}
-	for ; i < len(s); i++ {
-		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
-			break
-		}
+	table['"'], table['\\'], table['\n'], table['\r'], table['\t'] = '"', '\\', 'n', 'r', 't'
+	return table
+}()
+
+// escape writes the escape of a byte, and returns its length.
+func escape(to []byte, c byte) int {
+	short := shortEscapes[c]
+	to[0], to[1] = '\\', short
+	if short != 'u' {
+		return 2
 	}
-	return i
+	return 2 + copy(to[2:], []byte{'0', '0', hexDigits[c>>4], hexDigits[c&0xf]})
 }

@@ -1,6 +1,10 @@
 package genaisemconvprocessor
 
-import "strings"
+import (
+	"encoding/binary"
+	"math/bits"
+	"strings"
+)
 
 // skimmer goes over JSON text without checking it: it looks only at quotes and brackets, and skips strings by the
 // quote that ends them. That is many times faster than parsing, and enough to see which keys stand where.
@@ -12,6 +16,15 @@ type skimmer struct {
 
 // next is the next byte that is not white space, 0 at the end.
 func (s *skimmer) next() byte {
+	if s.pos < len(s.text) {
+		if c := s.text[s.pos]; c > ' ' {
+			return c
+		}
+	}
+	return s.nextAfterSpace()
+}
+
+func (s *skimmer) nextAfterSpace() byte {
 	for s.pos < len(s.text) {
 		switch c := s.text[s.pos]; c {
 		case ' ', '\t', '\r', '\n':
@@ -35,26 +48,102 @@ func (s *skimmer) take(c byte) bool {
 
 // str takes a string and returns what stands between its quotes.
 func (s *skimmer) str() string {
-	if !s.take('"') {
+	if s.next() != '"' {
 		s.ok = false
 		return ""
 	}
-	from := s.pos
-	for {
-		end := strings.IndexByte(s.text[s.pos:], '"')
-		if end < 0 {
-			s.ok = false
-			return ""
-		}
-		s.pos += end + 1
-		slashes := 0
-		for i := s.pos - 2; i >= from && s.text[i] == '\\'; i-- {
-			slashes++
-		}
-		if slashes%2 == 0 {
-			return s.text[from : s.pos-1]
+	from := s.pos + 1
+	end := endOfString(s.text, from)
+	if end < 0 {
+		s.ok = false
+		s.pos = from
+		return ""
+	}
+	s.pos = end + 1
+	return s.text[from:end]
+}
+
+// endOfString is the place of the quote that ends the JSON string whose text begins at from, -1 where none does.
+func endOfString(text string, from int) int {
+	if from+wordSize <= len(text) { // names and the like
+		if i := from + bits.TrailingZeros64(zeroBytes(wordAt(text, from)^everyByte*'"'))/byteSize; i < from+wordSize && (i == from || text[i-1] != '\\') {
+			return i
 		}
 	}
+	i := from
+	for escapes := 1; ; escapes++ {
+		next := strings.IndexByte(text[i:], '"')
+		if next < 0 {
+			return -1
+		}
+		i += next
+		before := i - 1
+		for before >= from && text[before] == '\\' {
+			before--
+		}
+		if (i-before)%2 == 1 {
+			return i
+		}
+		i++
+		const some, dense = 8, 24 // bytes from one to the next
+		if escapes > some && i-from < escapes*dense {
+			return endOfDense(text, i)
+		}
+	}
+}
+
+// endOfDense is endOfString for text that is full of escaped quotes, as the JSON in JSON that tools give back: it
+// looks at eight bytes at a time and does not branch on them.
+func endOfDense(text string, i int) int {
+	next := uint64(0) // marks the first byte of a word where it is escaped
+	for ; i+wordSize <= len(text); i += wordSize {
+		w := wordAt(text, i)
+		slashes := zeroBytes(w ^ everyByte*'\\')
+		escaped := slashes<<byteSize | next
+		next = slashes >> (wordSize*byteSize - byteSize)
+		if slashes&escaped != 0 {
+			escaped, next = escapedBytes(slashes, escaped)
+		}
+		if ends := zeroBytes(w^everyByte*'"') &^ escaped; ends != 0 {
+			return i + bits.TrailingZeros64(ends)/byteSize
+		}
+	}
+	for ; i < len(text); i++ {
+		switch {
+		case next != 0:
+			next = 0
+		case text[i] == '"':
+			return i
+		case text[i] == '\\':
+			next = 1
+		}
+	}
+	return -1
+}
+
+// wordAt is the eight bytes at i, the first in the lowest bits.
+func wordAt(text string, i int) uint64 {
+	return binary.LittleEndian.Uint64(bytesOf(text)[i:])
+}
+
+// zeroBytes marks the bytes of a word that are zero by their high bit.
+func zeroBytes(w uint64) uint64 {
+	const lows = ^uint64(highBits)
+	return ^((w&lows + lows) | w | lows)
+}
+
+// escapedBytes marks the bytes behind backslashes that are not escaped themselves. Of what is marked already, only the
+// first byte counts.
+func escapedBytes(slashes, escaped uint64) (all, next uint64) {
+	const first = 1<<byteSize - 1
+	all = escaped & first
+	for mark := uint64(highBits & first); mark != 0; mark <<= byteSize {
+		if slashes&mark&^all != 0 {
+			all |= mark << byteSize
+			next = mark >> (wordSize*byteSize - byteSize)
+		}
+	}
+	return all, next
 }
 
 // skip skips a value.
@@ -75,9 +164,7 @@ func (s *skimmer) skip() {
 			s.pos++
 			continue
 		default:
-			for s.pos < len(s.text) && !strings.ContainsRune(",]} \t\r\n", rune(s.text[s.pos])) {
-				s.pos++
-			}
+			s.skipWord()
 		}
 		if depth <= 0 {
 			s.ok = s.ok && depth == 0
@@ -86,82 +173,97 @@ func (s *skimmer) skip() {
 	}
 }
 
-// members goes through an object; each must read the member's value.
-func (s *skimmer) members(each func(key string)) {
-	if !s.take('{') {
-		s.ok = false
-		return
-	}
-	for first := true; s.ok; first = false {
-		if s.take('}') {
+// skipWord skips a number or another value without quotes.
+func (s *skimmer) skipWord() {
+	for ; s.pos < len(s.text); s.pos++ {
+		switch s.text[s.pos] {
+		case ',', ']', '}', ' ', '\t', '\r', '\n':
 			return
 		}
-		if !first && !s.take(',') {
-			s.ok = false
-			return
-		}
-		key := s.str()
-		if !s.take(':') {
-			s.ok = false
-			return
-		}
-		each(key)
 	}
 }
 
-// elements goes through an array; each must read the element.
-func (s *skimmer) elements(each func()) {
-	if !s.take('[') {
+// open takes the bracket that begins a list or an object.
+func (s *skimmer) open(bracket byte) {
+	if !s.take(bracket) {
 		s.ok = false
-		return
 	}
-	for first := true; s.ok; first = false {
-		if s.take(']') {
-			return
-		}
-		if !first && !s.take(',') {
-			s.ok = false
-			return
-		}
-		each()
+}
+
+// more tells whether the list or object that is open has another element, and takes the comma before it, or the bracket
+// that ends all.
+func (s *skimmer) more(bracket byte, first bool) bool {
+	if !s.ok {
+		return false
 	}
+	switch c := s.next(); {
+	case c == bracket:
+		s.pos++
+		return false
+	case first:
+	case c == ',':
+		s.pos++
+	default:
+		s.ok = false
+	}
+	return s.ok
+}
+
+// key takes the key of a member and the colon behind it.
+func (s *skimmer) key() string {
+	if from := s.pos + 1; from+2*wordSize <= len(s.text) && s.text[s.pos] == '"' { // most are short
+		end := from + bits.TrailingZeros64(zeroBytes(wordAt(s.text, from)^everyByte*'"'))/byteSize
+		if end < from+wordSize && s.text[end+1] == ':' && s.text[end-1] != '\\' {
+			s.pos = end + 2
+			return s.text[from:end]
+		}
+	}
+	key := s.str()
+	if !s.take(':') {
+		s.ok = false
+	}
+	return key
 }
 
 // isCanonical tells whether messages have the newest shape already, so that nothing is to be done. Types of parts that
 // are not of the conventions are valid there, unless they are another spelling of one that is.
 func isCanonical(text string) bool {
 	s := skimmer{text: text, ok: true}
-	good := true
-	s.elements(func() {
-		hasRole, hasParts, isUser, onlyResults := false, false, false, false
-		s.members(func(key string) {
-			switch key {
-			case "role":
-				hasRole = true
-				if s.next() != '"' {
-					good = false
-					break
-				}
-				role := s.str()
-				isUser = role == "user"
-				good = good && canonicalRole(role)
-			case "parts":
-				hasParts = true
-				var canonical bool
-				canonical, onlyResults = s.canonicalParts()
-				good = canonical && good
-			case "content", "tool_calls", "tool_call_id", "function_call", "kwargs", "message":
-				good = false
-				s.skip()
-			default:
-				s.skip()
+	s.open('[')
+	for first := true; s.more(']', first); first = false {
+		s.ok = s.canonicalMessage() && s.ok
+	}
+	return s.ok && s.atEnd()
+}
+
+func (s *skimmer) canonicalMessage() bool {
+	hasRole, hasParts, isUser, onlyResults := false, false, false, false
+	s.open('{')
+	for first := true; s.more('}', first); first = false {
+		switch key := s.key(); key {
+		case "role":
+			hasRole = true
+			if s.next() != '"' {
+				return false
 			}
-			s.ok = s.ok && good
-		})
-		good = good && hasRole && hasParts && (!isUser || !onlyResults)
-		s.ok = s.ok && good
-	})
-	return s.ok && good && s.atEnd()
+			role := s.str()
+			isUser = role == "user"
+			if !canonicalRole(role) {
+				return false
+			}
+		case "parts":
+			hasParts = true
+			var canonical bool
+			if canonical, onlyResults = s.canonicalParts(); !canonical {
+				return false
+			}
+		case "content", "tool_calls", "tool_call_id", "function_call", "kwargs", "message":
+			return false
+		default:
+			s.skip()
+		}
+	}
+	return hasRole && hasParts && (!isUser || !onlyResults)
 }
 
 func (s *skimmer) atEnd() bool {
@@ -181,71 +283,75 @@ func (s *skimmer) canonicalParts() (good, onlyResults bool) {
 	if s.next() != '[' {
 		return false, false
 	}
-	good = true
+	s.pos++
 	results, others := 0, 0
-	s.elements(func() {
-		kind := ""
-		bare, hasContent := false, false
-		s.members(func(key string) {
-			switch key {
-			case "type":
-				if s.next() != '"' {
-					good = false
-					s.skip()
-					return
-				}
-				kind = s.str()
-			case "content":
-				hasContent = true
-				s.skip()
-			case "result", "data", "text", "thinking", "thought", "input", "url":
-				bare = true
-				s.skip()
-			default:
-				s.skip()
-			}
-		})
-		switch kind {
-		case "text", "reasoning":
-			good = good && hasContent && !bare
-		case "tool_call", "tool_call_response", "blob", "uri", "file":
-			good = good && !bare
-		default:
-			good = good && kind != "" && !aliasParts[kind]
+	for first := true; s.more(']', first); first = false {
+		kind, canonical := s.canonicalPart()
+		if !canonical {
+			return false, false
 		}
 		if kind == "tool_call_response" {
 			results++
 		} else {
 			others++
 		}
-		s.ok = s.ok && good
-	})
-	return good, results > 0 && others == 0
+	}
+	return true, results > 0 && others == 0
+}
+
+func (s *skimmer) canonicalPart() (kind string, good bool) {
+	bare, hasContent := false, false
+	s.open('{')
+	for first := true; s.more('}', first); first = false {
+		switch s.key() {
+		case "type":
+			if s.next() != '"' {
+				return "", false
+			}
+			kind = s.str()
+			continue
+		case "content":
+			hasContent = true
+		case "result", "data", "text", "thinking", "thought", "input", "url":
+			bare = true
+		}
+		if s.next() == '"' {
+			s.str()
+		} else {
+			s.skip()
+		}
+	}
+	switch kind {
+	case "text", "reasoning":
+		return kind, hasContent && !bare
+	case "tool_call", "tool_call_response", "blob", "uri", "file":
+		return kind, !bare
+	}
+	return kind, kind != "" && !aliasParts[kind]
 }
 
 // canonicalTools tells whether tool definitions have the newest shape: a list of objects with a type and a name.
 func canonicalTools(text string) bool {
 	s := skimmer{text: text, ok: true}
-	good := true
-	s.elements(func() {
+	s.open('[')
+	for first := true; s.more(']', first); first = false {
 		hasType, hasName := false, false
-		s.members(func(key string) {
-			switch key {
+		s.open('{')
+		for first := true; s.more('}', first); first = false {
+			switch s.key() {
 			case "type":
 				hasType = true
 			case "name":
 				hasName = true
 			case "function", "input_schema", "inputSchema", "toolSpec", "functionDeclarations", "function_declarations",
 				"parametersJsonSchema", "parameters_json_schema":
-				good = false
+				return false
 			}
 			s.skip()
-			s.ok = s.ok && good
-		})
-		good = good && hasType && hasName
-		s.ok = s.ok && good
-	})
-	return s.ok && good && s.atEnd()
+		}
+		s.ok = s.ok && hasType && hasName
+	}
+	return s.ok && s.atEnd()
 }
 
 // canonicalInstructions tells whether system instructions are a list of parts with a content.

@@ -67,10 +67,15 @@ func (x *span) reset(s ptrace.Span, scope *scopeInfo, resource pcommon.Map, foun
 	x.buf = x.buf[:0]
 }
 
-// release lets go of the values of a batch.
+// release lets go of the values of a batch, and of a buffer that one huge span has needed.
 func (x *span) release() {
+	const mostKept = 1 << 20
 	x.flat.release()
-	*x = span{flat: x.flat, buf: x.buf[:0]}
+	buf := x.buf[:0]
+	if cap(buf) > mostKept {
+		buf = nil
+	}
+	*x = span{flat: x.flat, buf: buf}
 }
 
 // gather reads every attribute once and keeps the best candidate of each target.
@@ -251,50 +256,58 @@ func (x *span) number(to target) (float64, bool) {
 // put writes a target's attribute. Of a value that the span came with under the same key, the original is kept.
 func (x *span) putString(to target, value string) {
 	key := fields[to].key
-	if old, ok := x.attrs.Get(key); ok {
+	if old, ok := x.attrs.GetOrPutEmpty(key); !ok {
+		old.SetStr(value)
+	} else {
 		if old.Type() == pcommon.ValueTypeStr && old.Str() == value {
 			return
 		}
 		x.keepOriginal(key, old)
+		x.attrs.PutStr(key, value)
 	}
-	x.attrs.PutStr(key, value)
 	x.told(to)
 }
 
 func (x *span) putCount(to target, value int64) {
 	key := fields[to].key
-	if old, ok := x.attrs.Get(key); ok {
+	if old, ok := x.attrs.GetOrPutEmpty(key); !ok {
+		old.SetInt(value)
+	} else {
 		if old.Type() == pcommon.ValueTypeInt && old.Int() == value {
 			return
 		}
 		x.keepOriginal(key, old)
+		x.attrs.PutInt(key, value)
 	}
-	x.attrs.PutInt(key, value)
 	x.told(to)
 }
 
 func (x *span) putNumber(to target, value float64) {
 	key := fields[to].key
-	if old, ok := x.attrs.Get(key); ok {
+	if old, ok := x.attrs.GetOrPutEmpty(key); !ok {
+		old.SetDouble(value)
+	} else {
 		if old.Type() == pcommon.ValueTypeDouble && old.Double() == value ||
 			old.Type() == pcommon.ValueTypeInt && float64(old.Int()) == value {
 			return
 		}
 		x.keepOriginal(key, old)
+		x.attrs.PutDouble(key, value)
 	}
-	x.attrs.PutDouble(key, value)
 	x.told(to)
 }
 
 func (x *span) putBool(to target, value bool) {
 	key := fields[to].key
-	if old, ok := x.attrs.Get(key); ok {
+	if old, ok := x.attrs.GetOrPutEmpty(key); !ok {
+		old.SetBool(value)
+	} else {
 		if old.Type() == pcommon.ValueTypeBool && old.Bool() == value {
 			return
 		}
 		x.keepOriginal(key, old)
+		x.attrs.PutBool(key, value)
 	}
-	x.attrs.PutBool(key, value)
 	x.told(to)
 }
 

@@ -72,10 +72,15 @@ type Reader struct {
 // all may weigh maxWeight.
 func NewReader(data []byte, maxDepth int, maxWeight int64) *Reader {
 	r := &Reader{data: data, maxDepth: maxDepth, weight: int64(len(data)), maxWeight: maxWeight}
-	if !utf8.Valid(data) {
+	r.check()
+	return r
+}
+
+// check is apart from NewReader so that the compiler puts a Reader on its caller's stack.
+func (r *Reader) check() {
+	if !utf8.Valid(r.data) {
 		r.fail("not UTF-8")
 	}
-	return r
 }
 
 // Err is the first error.
@@ -168,11 +173,34 @@ func (r *Reader) String() string {
 func (r *Reader) Text() []byte {
 	r.space()
 	from := r.pos
+	r.skip()
+	if r.err != nil {
+		return nil
+	}
+	return r.data[from:r.pos]
+}
+
+// skip reads any value.
+func (r *Reader) skip() {
 	switch r.Kind() {
 	case Object:
-		r.Object(func([]byte) { r.Text() })
+		if !r.open('{') {
+			return
+		}
+		for first := true; !r.close('}', first) && r.err == nil; first = false {
+			r.space()
+			r.quoted()
+			r.space()
+			r.expect(':')
+			r.skip()
+		}
 	case Array:
-		r.Array(func(int) { r.Text() })
+		if !r.open('[') {
+			return
+		}
+		for first := true; !r.close(']', first) && r.err == nil; first = false {
+			r.skip()
+		}
 	case String:
 		r.weigh(valueWeight)
 		r.quoted()
@@ -192,10 +220,6 @@ func (r *Reader) Text() []byte {
 	default:
 		r.fail("expected a value")
 	}
-	if r.err != nil {
-		return nil
-	}
-	return r.data[from:r.pos]
 }
 
 // CompactText is Text without the white space between tokens. Numbers and strings stay as they were written.
