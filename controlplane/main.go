@@ -157,7 +157,9 @@ func run(ctx context.Context, cfg config, log *slog.Logger) error {
 		}
 	}
 
-	api, err := httpapi.New(identity.New(pool, cfg.sessionSecret, time.Now), runs.NewService(conn), rateLimits(limiter, cfg.limits), log) //nolint:contextcheck // a handler has the context of its request
+	reader := runs.NewService(conn)
+	defer reader.Close()
+	api, err := httpapi.New(identity.New(pool, cfg.sessionSecret, time.Now), reader, rateLimits(limiter, cfg.limits), log) //nolint:contextcheck // a handler has the context of its request
 	if err != nil {
 		return err
 	}
@@ -184,6 +186,7 @@ func run(ctx context.Context, cfg config, log *slog.Logger) error {
 	case <-ctx.Done():
 	}
 	log.InfoContext(ctx, "control plane stops")
+	reader.Close() // streams would last
 	// What was asked for is still answered, with its own deadline.
 	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 	defer cancel()

@@ -1868,6 +1868,58 @@ type GetRunStatsParams struct {
 	Groups *int `form:"groups,omitempty" json:"groups,omitempty"`
 }
 
+// StreamRunsParams defines parameters for StreamRuns.
+type StreamRunsParams struct {
+	ProjectId FilterProjectID `form:"project_id" json:"project_id"`
+
+	// Status One or several of running, ok, error, cancelled.
+	Status *FilterStatus `form:"status,omitempty" json:"status,omitempty"`
+
+	// Kind One or several kinds.
+	Kind *FilterKind `form:"kind,omitempty" json:"kind,omitempty"`
+
+	// Search Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
+	// call and error message. System instructions and attributes are not searched.
+	// Case does not matter; words are split at anything but letters and digits.
+	Search *FilterSearch `form:"search,omitempty" json:"search,omitempty"`
+
+	// WindowSeconds Only runs that started in the last so many seconds.
+	WindowSeconds *FilterWindowSeconds `form:"window_seconds,omitempty" json:"window_seconds,omitempty"`
+
+	// StartAfter Only runs that started at or after this time.
+	StartAfter *FilterStartAfter `form:"start_after,omitempty" json:"start_after,omitempty"`
+
+	// StartBefore Only runs that started before this time.
+	StartBefore *FilterStartBefore `form:"start_before,omitempty" json:"start_before,omitempty"`
+	Name        *FilterName        `form:"name,omitempty" json:"name,omitempty"`
+
+	// Model A model that the run called.
+	Model          *FilterModel          `form:"model,omitempty" json:"model,omitempty"`
+	AgentName      *FilterAgentName      `form:"agent_name,omitempty" json:"agent_name,omitempty"`
+	SessionId      *FilterSessionID      `form:"session_id,omitempty" json:"session_id,omitempty"`
+	ConversationId *FilterConversationID `form:"conversation_id,omitempty" json:"conversation_id,omitempty"`
+	UserId         *FilterUserID         `form:"user_id,omitempty" json:"user_id,omitempty"`
+
+	// Tag A tag that the run has.
+	Tag           *FilterTag           `form:"tag,omitempty" json:"tag,omitempty"`
+	Environment   *FilterEnvironment   `form:"environment,omitempty" json:"environment,omitempty"`
+	Release       *FilterRelease       `form:"release,omitempty" json:"release,omitempty"`
+	PromptId      *FilterPromptID      `form:"prompt_id,omitempty" json:"prompt_id,omitempty"`
+	PromptVersion *FilterPromptVersion `form:"prompt_version,omitempty" json:"prompt_version,omitempty"`
+
+	// Metadata `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several.
+	Metadata *FilterMetadata `json:"metadata,omitempty"`
+
+	// MinDurationMs Only runs that have ended and took so long.
+	MinDurationMs *FilterMinDurationMs `form:"min_duration_ms,omitempty" json:"min_duration_ms,omitempty"`
+	MinCostUsd    *FilterMinCostUSD    `form:"min_cost_usd,omitempty" json:"min_cost_usd,omitempty"`
+
+	// MinTokens Input and output together.
+	MinTokens   *FilterMinTokens `form:"min_tokens,omitempty" json:"min_tokens,omitempty"`
+	ErrorType   *FilterErrorType `form:"error_type,omitempty" json:"error_type,omitempty"`
+	LastEventID *string          `json:"Last-Event-ID,omitempty"`
+}
+
 // GetRunParams defines parameters for GetRun.
 type GetRunParams struct {
 	// ProjectId Narrows the look-up to one of the caller's projects.
@@ -2145,6 +2197,9 @@ type ServerInterface interface {
 	// GetRunStats What runs add up to, over time and by group
 	// (GET /v1/runs/stats)
 	GetRunStats(c *gin.Context, params GetRunStatsParams)
+	// StreamRuns Runs as they appear or change
+	// (GET /v1/runs/stream)
+	StreamRuns(c *gin.Context, params StreamRunsParams)
 	// GetRun Read one run with its totals
 	// (GET /v1/runs/{run_id})
 	GetRun(c *gin.Context, runId RunID, params GetRunParams)
@@ -3720,6 +3775,230 @@ func (siw *ServerInterfaceWrapper) GetRunStats(c *gin.Context) {
 	siw.Handler.GetRunStats(c, params)
 }
 
+// StreamRuns operation middleware
+func (siw *ServerInterfaceWrapper) StreamRuns(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params StreamRunsParams
+
+	// ------------- Required query parameter "project_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, true, "project_id", c.Request.URL.Query(), &params.ProjectId, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter project_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "status" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "status", c.Request.URL.Query(), &params.Status, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter status: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "kind" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "kind", c.Request.URL.Query(), &params.Kind, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter kind: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "search" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "search", c.Request.URL.Query(), &params.Search, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter search: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "window_seconds" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "window_seconds", c.Request.URL.Query(), &params.WindowSeconds, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter window_seconds: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "start_after" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "start_after", c.Request.URL.Query(), &params.StartAfter, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter start_after: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "start_before" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "start_before", c.Request.URL.Query(), &params.StartBefore, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter start_before: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "name" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "name", c.Request.URL.Query(), &params.Name, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter name: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "model" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "model", c.Request.URL.Query(), &params.Model, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter model: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "agent_name" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "agent_name", c.Request.URL.Query(), &params.AgentName, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter agent_name: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "session_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "session_id", c.Request.URL.Query(), &params.SessionId, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter session_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "conversation_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "conversation_id", c.Request.URL.Query(), &params.ConversationId, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter conversation_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "user_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "user_id", c.Request.URL.Query(), &params.UserId, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter user_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "tag" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "tag", c.Request.URL.Query(), &params.Tag, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter tag: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "environment" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "environment", c.Request.URL.Query(), &params.Environment, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter environment: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "release" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "release", c.Request.URL.Query(), &params.Release, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter release: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "prompt_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "prompt_id", c.Request.URL.Query(), &params.PromptId, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter prompt_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "prompt_version" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "prompt_version", c.Request.URL.Query(), &params.PromptVersion, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter prompt_version: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "metadata" -------------
+
+	err = runtime.BindQueryParameterWithOptions("deepObject", true, false, "metadata", c.Request.URL.Query(), &params.Metadata, runtime.BindQueryParameterOptions{Type: "object", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter metadata: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "min_duration_ms" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "min_duration_ms", c.Request.URL.Query(), &params.MinDurationMs, runtime.BindQueryParameterOptions{Type: "number", Format: "double"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter min_duration_ms: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "min_cost_usd" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "min_cost_usd", c.Request.URL.Query(), &params.MinCostUsd, runtime.BindQueryParameterOptions{Type: "number", Format: "double"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter min_cost_usd: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "min_tokens" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "min_tokens", c.Request.URL.Query(), &params.MinTokens, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter min_tokens: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "error_type" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "error_type", c.Request.URL.Query(), &params.ErrorType, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter error_type: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	headers := c.Request.Header
+
+	// ------------- Optional header parameter "Last-Event-ID" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Last-Event-ID")]; found {
+		var LastEventID string
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandler(c, fmt.Errorf("Expected one value for Last-Event-ID, got %d", n), http.StatusBadRequest)
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Last-Event-ID", valueList[0], &LastEventID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter Last-Event-ID: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.LastEventID = &LastEventID
+
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.StreamRuns(c, params)
+}
+
 // GetRun operation middleware
 func (siw *ServerInterfaceWrapper) GetRun(c *gin.Context) {
 
@@ -4537,6 +4816,7 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.GET(options.BaseURL+"/v1/runs/fields", wrapper.ListRunFields)
 	router.GET(options.BaseURL+"/v1/runs/fields/:field/values", wrapper.ListRunFieldValues)
 	router.GET(options.BaseURL+"/v1/runs/stats", wrapper.GetRunStats)
+	router.GET(options.BaseURL+"/v1/runs/stream", wrapper.StreamRuns)
 	router.GET(options.BaseURL+"/v1/setup", wrapper.GetSetup)
 	router.POST(options.BaseURL+"/v1/setup", wrapper.Setup)
 	router.GET(options.BaseURL+"/v1/threads", wrapper.ListThreads)
@@ -5708,6 +5988,74 @@ func (response GetRunStatsdefaultApplicationProblemPlusJSONResponse) VisitGetRun
 	return err
 }
 
+type StreamRunsRequestObject struct {
+	Params StreamRunsParams
+}
+
+type StreamRunsResponseObject interface {
+	VisitStreamRunsResponse(w http.ResponseWriter) error
+}
+
+type StreamRuns200TexteventStreamResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response StreamRuns200TexteventStreamResponse) VisitStreamRunsResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/event-stream")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	flusher, ok := w.(http.Flusher)
+	if !ok {
+		// If w doesn't support flushing, fall back to io.Copy.
+		_, err := io.Copy(w, response.Body)
+		return err
+	}
+	// text/event-stream messages are typically small; use a
+	// modest buffer and flush after each chunk so clients see
+	// events immediately instead of waiting on OS buffering.
+	buf := make([]byte, 4096)
+	for {
+		n, err := response.Body.Read(buf)
+		if n > 0 {
+			if _, writeErr := w.Write(buf[:n]); writeErr != nil {
+				return writeErr
+			}
+			flusher.Flush()
+		}
+		if err != nil {
+			if err == io.EOF {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
+type StreamRunsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response StreamRunsdefaultApplicationProblemPlusJSONResponse) VisitStreamRunsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetRunRequestObject struct {
 	RunId  RunID `json:"run_id"`
 	Params GetRunParams
@@ -6371,6 +6719,9 @@ type StrictServerInterface interface {
 	// GetRunStats What runs add up to, over time and by group
 	// (GET /v1/runs/stats)
 	GetRunStats(ctx context.Context, request GetRunStatsRequestObject) (GetRunStatsResponseObject, error)
+	// StreamRuns Runs as they appear or change
+	// (GET /v1/runs/stream)
+	StreamRuns(ctx context.Context, request StreamRunsRequestObject) (StreamRunsResponseObject, error)
 	// GetRun Read one run with its totals
 	// (GET /v1/runs/{run_id})
 	GetRun(ctx context.Context, request GetRunRequestObject) (GetRunResponseObject, error)
@@ -7370,6 +7721,32 @@ func (sh *strictHandler) GetRunStats(ctx *gin.Context, params GetRunStatsParams)
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(GetRunStatsResponseObject); ok {
 		if err := validResponse.VisitGetRunStatsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// StreamRuns operation middleware
+func (sh *strictHandler) StreamRuns(ctx *gin.Context, params StreamRunsParams) {
+	var request StreamRunsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.StreamRuns(ctx, request.(StreamRunsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "StreamRuns")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(StreamRunsResponseObject); ok {
+		if err := validResponse.VisitStreamRunsResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

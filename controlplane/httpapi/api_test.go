@@ -107,8 +107,10 @@ func newLimitedEnv(t *testing.T, postgresURL, clickhouseURL string, limits RateL
 	t.Cleanup(func() { assert.NoError(t, conn.Close()) })
 	e := &env{db: db, clock: newClock(), log: &syncBuffer{}}
 	secret := bytes.Repeat([]byte{7}, 32)
+	reader := runs.NewService(conn)
+	t.Cleanup(reader.Close)
 	limits.Limiter = ratelimit.New()
-	e.api, err = New(identity.New(db, secret, e.clock.Now), runs.NewService(conn), limits, slog.New(slog.NewJSONHandler(e.log, nil)))
+	e.api, err = New(identity.New(db, secret, e.clock.Now), reader, limits, slog.New(slog.NewJSONHandler(e.log, nil)))
 	require.NoError(t, err)
 	return e
 }

@@ -88,6 +88,8 @@ var answers = []struct {
 
 	{agentview.ErrNoSuchSpan, answer{status: http.StatusNotFound, code: codeNotFound, detail: "No such resource."}},
 	{runs.ErrNotFound, answer{status: http.StatusNotFound, code: codeNotFound, detail: "No such resource."}},
+	{runs.ErrTooManyWatches, answer{status: http.StatusTooManyRequests, code: codeRateLimited, detail: "The project has as many streams as it may. Close one.", retryAfter: streamRetry}},
+	{runs.ErrWatchClosed, answer{status: http.StatusServiceUnavailable, code: codeDependency, detail: "The service ends. Connect again.", retryAfter: dependencyRetry}},
 	{runs.ErrNoSuchField, answer{status: http.StatusNotFound, code: codeNotFound, detail: "No such resource."}},
 	{runs.ErrTooManyBuckets, answer{
 		status: http.StatusUnprocessableEntity, code: codeValidationFailed, detail: "The request is not valid.",

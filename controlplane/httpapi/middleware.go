@@ -34,8 +34,9 @@ type call struct {
 	// https is whether the client's side of the connection is encrypted.
 	https bool
 	// session is the token in the cookie, whether or not it is valid.
-	session   string
-	principal *identity.Principal
+	session    string
+	credential identity.Credential
+	principal  *identity.Principal
 }
 
 // noRoute stands for the route of requests that match none.
@@ -171,7 +172,8 @@ func toolCaller(ctx context.Context) mcpserver.Caller {
 // authenticate finds out who asks.
 func (a *api) authenticate(c *gin.Context) {
 	request := callOf(c.Request.Context())
-	principal, err := a.identity.Resolve(c.Request.Context(), credential(c.Request, request.session))
+	request.credential = credential(c.Request, request.session)
+	principal, err := a.identity.Resolve(c.Request.Context(), request.credential)
 	if err != nil {
 		a.fail(c, err)
 		return

@@ -109,6 +109,7 @@ func New(identities *identity.Service, runs Runs, limits RateLimits, log *slog.L
 
 	private.GET("/runs", op.ListRuns)
 	private.GET("/runs/stats", op.GetRunStats)
+	private.GET("/runs/stream", op.StreamRuns)
 	private.GET("/runs/fields", op.ListRunFields)
 	private.GET("/runs/fields/:field/values", op.ListRunFieldValues)
 	private.GET("/runs/:run_id", op.GetRun)

@@ -19,6 +19,7 @@ type Runs interface {
 	Stats(ctx context.Context, scope runs.Scope, q runs.StatsQuery) (runs.Stats, error)
 	Fields(ctx context.Context, scope runs.Scope, f runs.Filter) (runs.Fields, error)
 	FieldValues(ctx context.Context, scope runs.Scope, f runs.Filter, field, prefix string, limit int) (runs.FieldValues, error)
+	Watch(ctx context.Context, scope runs.Scope, f runs.Filter, from time.Time) (*runs.Watch, error)
 	Get(ctx context.Context, scope runs.Scope, runID uuid.UUID) (runs.Run, error)
 	Spans(ctx context.Context, scope runs.Scope, runID uuid.UUID, q runs.SpansQuery) (runs.SpanPage, error)
 	Span(ctx context.Context, scope runs.Scope, runID uuid.UUID, spanID string) (runs.Span, error)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// ErrNoSuchField: runs have no field of this name whose values can be listed.
+// ErrNoSuchField means that runs have no field of this name whose values can be listed.
 var ErrNoSuchField = errors.New("no such field")
 
 // MetadataField begins the names of fields that stand for a key of metadata.

@@ -61,8 +61,8 @@ func (w *where) add(condition string, args ...any) {
 	w.args = append(w.args, args...)
 }
 
-// period bounds a time column in the terms of the table's partition and sort key as well, so that neither
-// parts nor granules outside it are read.
+// period bounds a time column in the terms of the table's partition and sort key as well, so that neither parts nor
+// granules outside it are read. A zero bound is none.
 func (w *where) period(column string, lower, upper time.Time) {
 	if !lower.IsZero() {
 		ns := lower.UnixNano()

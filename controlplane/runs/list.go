@@ -53,6 +53,20 @@ func (s *Service) List(ctx context.Context, scope Scope, q ListQuery) (Page, err
 	return page, s.addScores(ctx, scope, page.Runs, mostScoresListed)
 }
 
+// selectRuns reads the runs that conditions select, as lists show them.
+func (s *Service) selectRuns(ctx context.Context, scope Scope, w where, order string, args ...any) ([]Run, error) {
+	var rows []runmodel.Run
+	err := query(ctx, s.conn, scope, &rows, `SELECT `+runColumns+` FROM runs FINAL WHERE `+w.String()+` `+order, append(w.args, args...)...)
+	if err != nil {
+		return nil, err
+	}
+	runs := make([]Run, len(rows))
+	for i := range rows {
+		runs[i] = listed(rows[i])
+	}
+	return runs, nil
+}
+
 func listed(row runmodel.Run) Run {
 	return Run{
 		Run: row, Inputs: nonEmpty(row.InputPreview), Outputs: nonEmpty(row.OutputPreview),

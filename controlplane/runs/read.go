@@ -19,11 +19,12 @@ import (
 
 // Service reads runs.
 type Service struct {
-	conn driver.Conn
-	now  func() time.Time
+	conn  driver.Conn
+	now   func() time.Time
+	feeds feeds
 }
 
-// NewService returns a service that reads through conn.
+// NewService returns a service that reads through conn. The caller closes it.
 func NewService(conn driver.Conn) *Service { return &Service{conn: conn, now: time.Now} }
 
 // Ping tells whether ClickHouse answers.

@@ -80,7 +80,7 @@ var StatsGroups = map[string]string{
 // MaxBuckets is how many points a series has at most.
 const MaxBuckets = 1000
 
-// ErrTooManyBuckets: the window has more than MaxBuckets buckets of the length that was asked for.
+// ErrTooManyBuckets means that the window has more than MaxBuckets buckets of the length that was asked for.
 var ErrTooManyBuckets = errors.New("too many buckets")
 
 // bucketLengths are those that are chosen from. The last is for anything longer.

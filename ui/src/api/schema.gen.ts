@@ -72,6 +72,31 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/runs/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Runs as they appear or change
+         * @description Scope `runs:read`. Server-sent events, of runs that started in the last 30 days. `ready` comes first: what
+         *     changes from then on is told. `run` is a Run as lists show it, when it appeared or changed; one may be told of
+         *     again without having changed. Each event's id is a place: a client that connects again with it in
+         *     `Last-Event-ID` is told what it has missed in the last ten minutes. `reset` means that there was more than can
+         *     be told: load the list anew. `end` says in a Problem why the stream ends, as when the key is revoked. A comment
+         *     comes every 15 seconds. 429 where the project has 30 streams already. A stream ends after an hour; connect again.
+         */
+        get: operations["streamRuns"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/runs/fields": {
         parameters: {
             query?: never;
@@ -2194,6 +2219,68 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RunStats"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    streamRuns: {
+        parameters: {
+            query: {
+                project_id: components["parameters"]["FilterProjectID"];
+                /** @description One or several of running, ok, error, cancelled. */
+                status?: components["parameters"]["FilterStatus"];
+                /** @description One or several kinds. */
+                kind?: components["parameters"]["FilterKind"];
+                /**
+                 * @description Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
+                 *     call and error message. System instructions and attributes are not searched.
+                 *     Case does not matter; words are split at anything but letters and digits.
+                 */
+                search?: components["parameters"]["FilterSearch"];
+                /** @description Only runs that started in the last so many seconds. */
+                window_seconds?: components["parameters"]["FilterWindowSeconds"];
+                /** @description Only runs that started at or after this time. */
+                start_after?: components["parameters"]["FilterStartAfter"];
+                /** @description Only runs that started before this time. */
+                start_before?: components["parameters"]["FilterStartBefore"];
+                name?: components["parameters"]["FilterName"];
+                /** @description A model that the run called. */
+                model?: components["parameters"]["FilterModel"];
+                agent_name?: components["parameters"]["FilterAgentName"];
+                session_id?: components["parameters"]["FilterSessionID"];
+                conversation_id?: components["parameters"]["FilterConversationID"];
+                user_id?: components["parameters"]["FilterUserID"];
+                /** @description A tag that the run has. */
+                tag?: components["parameters"]["FilterTag"];
+                environment?: components["parameters"]["FilterEnvironment"];
+                release?: components["parameters"]["FilterRelease"];
+                prompt_id?: components["parameters"]["FilterPromptID"];
+                prompt_version?: components["parameters"]["FilterPromptVersion"];
+                /** @description `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. */
+                metadata?: components["parameters"]["FilterMetadata"];
+                /** @description Only runs that have ended and took so long. */
+                min_duration_ms?: components["parameters"]["FilterMinDurationMs"];
+                min_cost_usd?: components["parameters"]["FilterMinCostUSD"];
+                /** @description Input and output together. */
+                min_tokens?: components["parameters"]["FilterMinTokens"];
+                error_type?: components["parameters"]["FilterErrorType"];
+            };
+            header?: {
+                "Last-Event-ID"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The events. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
                 };
             };
             default: components["responses"]["Problem"];

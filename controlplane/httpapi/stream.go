@@ -1,0 +1,210 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/looptrace/looptrace/controlplane/identity"
+	"github.com/looptrace/looptrace/controlplane/runs"
+	"github.com/looptrace/looptrace/internal/apikey"
+)
+
+const (
+	// streamBeat is how often a stream says that it is alive.
+	streamBeat = 15 * time.Second
+	// streamCheck is how often it is asked anew whether the caller may read on: a revoked key ends within 5 seconds.
+	streamCheck = 3 * time.Second
+	// streamWrite is how long a client may take for what it is sent at a time.
+	streamWrite = 10 * time.Second
+	// streamLife ends every stream, so that clients spread over the replicas there are.
+	streamLife = time.Hour
+	// streamRetry is when a client that has too many streams should ask again.
+	streamRetry = 10 * time.Second
+)
+
+// StreamRuns tells of runs as they appear or change.
+func (a *api) StreamRuns(ctx context.Context, req StreamRunsRequestObject) (StreamRunsResponseObject, error) {
+	project := req.Params.ProjectId
+	scope, err := readable(ctx, &project)
+	if err != nil {
+		return nil, err
+	}
+	filter, err := filterOf(req.Params, "query")
+	if err != nil {
+		return nil, err
+	}
+	var from time.Time
+	if id := valueOf(req.Params.LastEventID, ""); id != "" {
+		ms, err := strconv.ParseInt(id, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("parse Last-Event-ID: %w", err) // the document's pattern lets digits only through
+		}
+		from = time.UnixMilli(ms)
+	}
+	watch, err := a.runs.Watch(ctx, scope, filter, from)
+	missed := errors.Is(err, runs.ErrWatchTooOld)
+	if missed {
+		watch, err = a.runs.Watch(ctx, scope, filter, time.Time{})
+	}
+	if err != nil {
+		return nil, err
+	}
+	credential := callOf(ctx).credential
+	allowed := func(ctx context.Context) error {
+		principal, err := a.identity.Resolve(ctx, credential)
+		if errors.Is(err, identity.ErrUnavailable) {
+			return nil // nothing can be revoked meanwhile
+		}
+		if err != nil {
+			return err
+		}
+		return principal.Authorize(project, apikey.ScopeRunsRead)
+	}
+	return &runStream{ctx: ctx, watch: watch, missed: missed, allowed: allowed}, nil
+}
+
+// runStream writes what a watch tells.
+type runStream struct {
+	ctx     context.Context //nolint:containedctx // a response has no other way to it
+	watch   *runs.Watch
+	missed  bool
+	allowed func(context.Context) error
+
+	w  http.ResponseWriter
+	rc *http.ResponseController
+}
+
+// news is what a watch told at a time.
+type news struct {
+	runs []runs.Run
+	at   time.Time
+	err  error
+}
+
+// VisitStreamRunsResponse writes events until the client goes, may not read any more, or is too slow.
+func (s *runStream) VisitStreamRunsResponse(w http.ResponseWriter) error {
+	ctx, cancel := context.WithTimeout(s.ctx, streamLife)
+	told := make(chan news)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			var n news
+			n.runs, n.at, n.err = s.watch.Next(ctx)
+			select {
+			case told <- n:
+			case <-ctx.Done():
+				return
+			}
+			if n.err != nil {
+				return
+			}
+		}
+	}()
+	defer func() {
+		cancel()
+		s.watch.Close()
+		<-ended
+	}()
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("X-Accel-Buffering", "no")
+	w.WriteHeader(http.StatusOK)
+	s.w, s.rc = w, http.NewResponseController(w)
+	// The server's time limits are for requests that end.
+	if err := s.rc.SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return fmt.Errorf("lift the read deadline: %w", err)
+	}
+	return s.serve(ctx, told)
+}
+
+func (s *runStream) serve(ctx context.Context, told <-chan news) error {
+	first := "ready"
+	if s.missed {
+		first = "reset"
+	}
+	if err := s.event(first, s.watch.From, []byte("{}")); err != nil {
+		return err
+	}
+	beat, check := time.NewTicker(streamBeat), time.NewTicker(streamCheck)
+	defer beat.Stop()
+	defer check.Stop()
+	for {
+		var err error
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-beat.C:
+			err = s.write([]byte(": alive\n\n"))
+		case <-check.C:
+			if refused := s.allowed(ctx); refused != nil {
+				return s.end(refused)
+			}
+		case n := <-told:
+			switch {
+			case errors.Is(n.err, runs.ErrWatchBehind):
+				return s.event("reset", time.Time{}, []byte("{}"))
+			case n.err != nil && ctx.Err() != nil:
+				return nil
+			case n.err != nil:
+				return s.end(n.err)
+			}
+			err = s.tell(n)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (s *runStream) tell(n news) error {
+	for i := range n.runs {
+		text, err := json.Marshal(runOf(&n.runs[i]))
+		if err != nil {
+			return fmt.Errorf("encode run: %w", err)
+		}
+		if err := s.event("run", n.at, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// end says why the stream ends.
+func (s *runStream) end(why error) error {
+	ans := answerTo(why)
+	text, err := json.Marshal(Problem{
+		Type: "about:blank", Title: http.StatusText(ans.status), Status: ans.status, Detail: &ans.detail,
+		Code: ans.code, RequestId: callOf(s.ctx).id,
+	})
+	if err != nil {
+		return fmt.Errorf("encode problem: %w", err)
+	}
+	return s.event("end", time.Time{}, text)
+}
+
+// event writes one event; a zero place leaves the client at its last one. JSON has no line breaks.
+func (s *runStream) event(name string, place time.Time, data []byte) error {
+	var text []byte
+	if !place.IsZero() {
+		text = fmt.Appendf(text, "id: %d\n", place.UnixMilli())
+	}
+	return s.write(fmt.Appendf(text, "event: %s\ndata: %s\n\n", name, data))
+}
+
+func (s *runStream) write(text []byte) error {
+	if err := s.rc.SetWriteDeadline(time.Now().Add(streamWrite)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return fmt.Errorf("set the write deadline: %w", err)
+	}
+	if _, err := s.w.Write(text); err != nil {
+		return fmt.Errorf("write event: %w", err)
+	}
+	if err := s.rc.Flush(); err != nil {
+		return fmt.Errorf("flush event: %w", err)
+	}
+	return nil
+}

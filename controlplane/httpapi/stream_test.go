@@ -1,0 +1,166 @@
+package httpapi
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/looptrace/looptrace/controlplane/runs"
+	"github.com/looptrace/looptrace/internal/clickhouse"
+	"github.com/looptrace/looptrace/test/engines"
+)
+
+// event is one server-sent event.
+type event struct{ id, name, data string }
+
+// stream reads the events of a stream until it ends.
+type stream struct {
+	status int
+	events chan event
+	close  context.CancelFunc
+}
+
+func openStream(t *testing.T, url string, options ...option) *stream {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	t.Cleanup(cancel)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	require.NoError(t, err)
+	for _, o := range options {
+		o(r)
+	}
+	resp, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	s := &stream{status: resp.StatusCode, events: make(chan event, 100), close: cancel}
+	go func() {
+		defer close(s.events)
+		defer resp.Body.Close()
+		var e event
+		lines := bufio.NewScanner(resp.Body)
+		for lines.Scan() {
+			key, value, _ := strings.Cut(lines.Text(), ": ")
+			switch key {
+			case "id":
+				e.id = value
+			case "event":
+				e.name = value
+			case "data":
+				e.data = value
+			case "":
+				if value == "" && e.name != "" {
+					s.events <- e
+				}
+				e = event{}
+			}
+		}
+	}()
+	return s
+}
+
+func (s *stream) next(t *testing.T) event {
+	t.Helper()
+	select {
+	case e, open := <-s.events:
+		require.True(t, open, "the stream has ended")
+		return e
+	case <-time.After(15 * time.Second):
+		require.Fail(t, "no event came")
+		return event{}
+	}
+}
+
+func TestStream(t *testing.T) {
+	t.Parallel()
+	address := engines.ClickHouse(t)
+	require.NoError(t, clickhouse.Migrate(t.Context(), address))
+	e := newEnvOn(t, engines.Postgres(t), address)
+	session, project := e.setUp(t)
+	sibling := e.createProject(t, session, project.WorkspaceId, "Sibling")
+	minted := e.mint(t, session, project.Id, ScopeRunsRead)
+	key := bearer(minted.Key)
+
+	server := httptest.NewUnstartedServer(e.api)
+	server.Config.ReadTimeout, server.Config.WriteTimeout = time.Second, time.Second
+	server.Start()
+	t.Cleanup(server.Close)
+	url := server.URL + "/v1/runs/stream?project_id=" + project.Id.String()
+
+	old := storeRun(t, address, project.Id)
+	time.Sleep(2500 * time.Millisecond) // a place before the next run
+	all, errors, none := openStream(t, url, key), openStream(t, url+"&status=error&search=slow", cookie(session)), openStream(t, url+"&status=ok", key)
+	for _, s := range []*stream{all, errors, none} {
+		require.Equal(t, http.StatusOK, s.status)
+		assert.Equal(t, "ready", s.next(t).name)
+	}
+	time.Sleep(1500 * time.Millisecond) // longer than the server gives a request that ends
+	storeRun(t, address, sibling.Id)
+	id := storeRun(t, address, project.Id)
+	told := func(s *stream, id uuid.UUID) event {
+		for {
+			next := s.next(t)
+			require.Equal(t, "run", next.name)
+			var run Run
+			require.NoError(t, json.Unmarshal([]byte(next.data), &run))
+			assert.Equal(t, project.Id, run.ProjectId, "only the project's own")
+			if run.RunId == id {
+				return next
+			}
+			assert.Equal(t, old, run.RunId, "what was written just before may be told again")
+		}
+	}
+	last := told(all, id)
+	told(errors, id)
+	all.close()
+
+	t.Run("goes on after the last event", func(t *testing.T) {
+		missed := storeRun(t, address, project.Id)
+		again := openStream(t, url, key, header("Last-Event-ID", last.id))
+		assert.Equal(t, "ready", again.next(t).name)
+		for {
+			next := again.next(t)
+			var run Run
+			require.NoError(t, json.Unmarshal([]byte(next.data), &run))
+			if run.RunId == missed {
+				break
+			}
+		}
+		again.close()
+		assert.Equal(t, "reset", openStream(t, url, key, header("Last-Event-ID", "1000")).next(t).name)
+		assert.Equal(t, http.StatusUnprocessableEntity, openStream(t, url, key, header("Last-Event-ID", "x")).status)
+	})
+	t.Run("so many of a project", func(t *testing.T) {
+		var open []*stream
+		status := http.StatusOK
+		for len(open) <= runs.MaxWatches && status == http.StatusOK {
+			s := openStream(t, url, key)
+			status = s.status
+			open = append(open, s)
+		}
+		assert.Equal(t, http.StatusTooManyRequests, status)
+		for _, s := range open {
+			s.close()
+		}
+	})
+	t.Run("another tenant's", func(t *testing.T) {
+		golden(t, "not_found", e.do(t, http.MethodGet, "/v1/runs/stream?project_id="+project.Id.String(), nil, bearer(e.mint(t, session, sibling.Id, ScopeRunsRead).Key)))
+	})
+	t.Run("ends with the key", func(t *testing.T) {
+		require.Equal(t, http.StatusNoContent, e.do(t, http.MethodDelete, "/v1/keys/"+minted.Id.String(), nil, cookie(session)).Code)
+		begin := time.Now()
+		end := none.next(t)
+		assert.Equal(t, "end", end.name)
+		assert.Contains(t, end.data, `"code":"key_revoked"`)
+		assert.Less(t, time.Since(begin), 5*time.Second)
+		_, open := <-none.events
+		assert.False(t, open)
+	})
+}

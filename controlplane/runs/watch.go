@@ -1,0 +1,332 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Errors of a watch.
+var (
+	// ErrTooManyWatches means that the project, or the service, has as many watches as it may.
+	ErrTooManyWatches = errors.New("too many watches")
+	// ErrWatchTooOld means that what is to be continued is too long ago.
+	ErrWatchTooOld = errors.New("watch is too old to continue")
+	// ErrWatchBehind means that the reader took what it was told too slowly, or more changed than can be told.
+	ErrWatchBehind = errors.New("watch is behind")
+	// ErrWatchClosed means that the service ends.
+	ErrWatchClosed = errors.New("watch is closed")
+)
+
+const (
+	// MaxWatches is how many watches a project may have at a time.
+	MaxWatches = 30
+	// maxAllWatches is how many the service may have.
+	maxAllWatches = 500
+	// pollEvery is how often a project that is watched is looked at, however many watch it.
+	pollEvery = time.Second
+	// watchOverlap is how far back each look goes behind the last one: a row bears the time at which its insert began,
+	// and is seen when it ends.
+	watchOverlap = 10 * time.Second
+	// watchMemory is how old a place may be from which a watch is continued.
+	watchMemory = 10 * time.Minute
+	// watchedStarts is how long ago a run may have started of which changes are seen.
+	watchedStarts = 30 * 24 * time.Hour
+	// maxChanges is how many runs may change between two looks.
+	maxChanges = 2000
+	// maxBehind is how many looks a reader may be behind.
+	maxBehind = 8
+	// pollFailures is how many looks in a row may fail before the watches end.
+	pollFailures = 20
+)
+
+// change is a run's row that was written.
+type change struct {
+	RunID   uuid.UUID `ch:"run_id"`
+	Hour    time.Time `ch:"hour"`
+	Version uint64    `ch:"version"`
+	Written time.Time `ch:"written"`
+}
+
+// changes are what one look found. Readers share them.
+type changes struct {
+	rows []change
+	at   time.Time // all that was written before, but for the overlap, was told
+}
+
+// Watch tells of a project's runs as they appear or change.
+type Watch struct {
+	// From is the place from which on it tells.
+	From time.Time
+
+	service *Service
+	feed    *feed
+	scope   Scope
+	filter  Filter
+	news    chan changes
+	err     error // why news is closed; set before that
+	backlog *changes
+}
+
+// feed looks at one project for all who watch it.
+type feed struct {
+	cancel  context.CancelFunc
+	watches map[*Watch]struct{}
+}
+
+// feeds are those of a service.
+type feeds struct {
+	mu       sync.Mutex
+	projects map[uuid.UUID]*feed
+	watches  int
+	closed   bool
+	running  sync.WaitGroup
+}
+
+// Watch begins to tell of the runs that a filter selects, from a place on that an earlier watch gave, or from now where
+// it is zero. The caller closes it. A run may be told of again without having changed.
+func (s *Service) Watch(ctx context.Context, scope Scope, f Filter, from time.Time) (*Watch, error) {
+	scope, err := scope.narrow(f.ProjectID)
+	if err != nil {
+		return nil, err
+	}
+	now, err := s.storeTime(ctx, scope)
+	if err != nil {
+		return nil, err
+	}
+	w := &Watch{service: s, scope: scope, filter: f, news: make(chan changes, maxBehind), From: from}
+	if from.IsZero() {
+		w.From = now
+	} else if from.Before(now.Add(-watchMemory)) || from.After(now.Add(time.Minute)) {
+		return nil, ErrWatchTooOld
+	}
+	if err := s.feeds.add(s, w, now); err != nil { //nolint:contextcheck // a feed outlives the watch that began it
+		return nil, err
+	}
+	if !from.IsZero() {
+		found, err := s.changes(ctx, scope, from.Add(-watchOverlap))
+		if err != nil {
+			w.Close()
+			return nil, err
+		}
+		if len(found) > maxChanges {
+			w.Close()
+			return nil, ErrWatchTooOld
+		}
+		w.backlog = &changes{rows: found, at: now}
+	}
+	return w, nil
+}
+
+// Next waits for news and returns the runs that the filter selects, and the place up to which the watch has told. It
+// may return none.
+func (w *Watch) Next(ctx context.Context) ([]Run, time.Time, error) {
+	if found := w.backlog; found != nil {
+		w.backlog = nil
+		return w.read(ctx, *found)
+	}
+	select {
+	case found, open := <-w.news:
+		if !open {
+			return nil, time.Time{}, w.err
+		}
+		return w.read(ctx, found)
+	case <-ctx.Done():
+		return nil, time.Time{}, ctx.Err()
+	}
+}
+
+// read returns the rows that changed, as they are now.
+func (w *Watch) read(ctx context.Context, found changes) ([]Run, time.Time, error) {
+	if len(found.rows) == 0 {
+		return nil, found.at, nil
+	}
+	ids := make([]uuid.UUID, len(found.rows))
+	first, last := found.rows[0].Hour, found.rows[0].Hour
+	for i, row := range found.rows {
+		ids[i] = row.RunID
+		if row.Hour.Before(first) {
+			first = row.Hour
+		}
+		if row.Hour.After(last) {
+			last = row.Hour
+		}
+	}
+	f := w.filter.at(w.service.now())
+	var cond where
+	cond.add(scopeMark)
+	cond.period("start_time", first, last.Add(time.Hour))
+	cond.period("start_time", f.StartAfter, f.StartBefore)
+	cond.add("run_id IN (?)", ids)
+	f.conditions(&cond, first)
+	runs, err := w.service.selectRuns(ctx, w.scope, cond, "ORDER BY start_time, run_id")
+	return runs, found.at, err
+}
+
+// Close ends the watch.
+func (w *Watch) Close() { w.service.feeds.remove(w, ErrWatchClosed) }
+
+// storeTime is ClickHouse's time.
+func (s *Service) storeTime(ctx context.Context, scope Scope) (time.Time, error) {
+	var rows []struct {
+		Now time.Time `ch:"now"`
+	}
+	// No row of the project is read.
+	err := query(ctx, s.conn, scope, &rows, "SELECT now64(3, 'UTC') AS now FROM (SELECT count() FROM runs WHERE {scope} AND toStartOfHour(start_time) < toDateTime(1))")
+	if err != nil {
+		return time.Time{}, err
+	}
+	return rows[0].Now.UTC(), nil
+}
+
+// changes are the rows that were written since, oldest first, one more than maxChanges at most.
+func (s *Service) changes(ctx context.Context, scope Scope, since time.Time) ([]change, error) {
+	var w where
+	w.add(scopeMark)
+	w.period("start_time", s.now().Add(-watchedStarts).Truncate(time.Hour), time.Time{})
+	w.add("written_at >= fromUnixTimestamp64Milli(?)", since.UnixMilli())
+	var rows []change
+	err := query(ctx, s.conn, scope, &rows, `
+		SELECT run_id, toStartOfHour(start_time) AS hour, max(version) AS version, max(written_at) AS written
+		FROM runs WHERE `+w.String()+` GROUP BY run_id, hour ORDER BY written LIMIT ?`, append(w.args, maxChanges+1)...)
+	return rows, err
+}
+
+// add lets a watch take part in its project's feed, which it begins if there is none.
+func (f *feeds) add(s *Service, w *Watch, now time.Time) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return ErrWatchClosed
+	}
+	of := f.projects[w.filter.ProjectID]
+	if f.watches >= maxAllWatches || of != nil && len(of.watches) >= MaxWatches {
+		return ErrTooManyWatches
+	}
+	if of == nil {
+		ctx, cancel := context.WithCancel(context.Background())
+		of = &feed{cancel: cancel, watches: map[*Watch]struct{}{}}
+		if f.projects == nil {
+			f.projects = map[uuid.UUID]*feed{}
+		}
+		f.projects[w.filter.ProjectID] = of
+		f.running.Go(func() { s.follow(ctx, of, w.scope, now) })
+	}
+	w.feed = of
+	of.watches[w] = struct{}{}
+	f.watches++
+	return nil
+}
+
+// remove ends a watch; the last one ends the feed.
+func (f *feeds) remove(w *Watch, why error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.end(w, why)
+}
+
+// end ends a watch, if it has not ended. The caller holds the lock.
+func (f *feeds) end(w *Watch, why error) {
+	if _, ok := w.feed.watches[w]; !ok {
+		return
+	}
+	delete(w.feed.watches, w)
+	f.watches--
+	w.err = why
+	close(w.news)
+	if len(w.feed.watches) == 0 {
+		w.feed.cancel()
+		if f.projects[w.filter.ProjectID] == w.feed {
+			delete(f.projects, w.filter.ProjectID)
+		}
+	}
+}
+
+// endAll ends the watches of a feed.
+func (f *feeds) endAll(of *feed, why error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for w := range of.watches {
+		f.end(w, why)
+	}
+}
+
+// tell passes news on to all who watch. Who has not taken the earlier ones is left behind: nothing waits, and nothing
+// is kept, for a slow reader.
+func (f *feeds) tell(of *feed, news changes) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for w := range of.watches {
+		select {
+		case w.news <- news:
+		default:
+			f.end(w, ErrWatchBehind)
+		}
+	}
+}
+
+// Close ends all watches, and what serves them.
+func (s *Service) Close() {
+	s.feeds.mu.Lock()
+	s.feeds.closed = true
+	for _, of := range s.feeds.projects {
+		for w := range of.watches {
+			s.feeds.end(w, ErrWatchClosed)
+		}
+	}
+	s.feeds.mu.Unlock()
+	s.feeds.running.Wait()
+}
+
+// follow looks at a project again and again until its last watch ends.
+func (s *Service) follow(ctx context.Context, of *feed, scope Scope, at time.Time) {
+	type row struct {
+		id   uuid.UUID
+		hour int64
+	}
+	told := map[row]change{} // in the overlap
+	ticker := time.NewTicker(pollEvery)
+	defer ticker.Stop()
+	for failures := 0; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		found, err := s.changes(bounded(ctx, queryTimeout/2), scope, at.Add(-watchOverlap))
+		if err != nil {
+			if failures++; failures >= pollFailures {
+				s.feeds.endAll(of, err)
+				return
+			}
+			continue
+		}
+		failures = 0
+		if len(found) > maxChanges {
+			s.feeds.endAll(of, ErrWatchBehind)
+			return
+		}
+		var news []change
+		for _, c := range found {
+			key := row{c.RunID, c.Hour.Unix()}
+			if before, ok := told[key]; !ok || before.Version != c.Version || !before.Written.Equal(c.Written) {
+				news = append(news, c)
+				told[key] = c
+			}
+			if c.Written.After(at) {
+				at = c.Written
+			}
+		}
+		for key, c := range told {
+			if c.Written.Before(at.Add(-watchOverlap)) {
+				delete(told, key)
+			}
+		}
+		if len(news) > 0 {
+			s.feeds.tell(of, changes{rows: news, at: at.UTC()})
+		}
+	}
+}
