@@ -25,6 +25,7 @@ import (
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/engine"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/layout"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/mapping"
+	"github.com/looptrace/looptrace/cmd/looptrace/internal/mcpstdio"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/migrate"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/pricing"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/probe"
@@ -41,7 +42,7 @@ func New() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(newUp(), newDoctor(), newMigrate(), newBroker(), newClickHouse(), newWeb(), deadletters.New(), mapping.New(), pricing.New(), probe.NewCommand(web.Serve))
+	root.AddCommand(newUp(), newDoctor(), newMigrate(), newBroker(), newClickHouse(), newWeb(), deadletters.New(), mapping.New(), mcpstdio.NewCommand(), pricing.New(), probe.NewCommand(web.Serve))
 	return root
 }
 

@@ -1,0 +1,284 @@
+// Package mcpstdio is the MCP server of an installation for clients that speak over stdio. It hands each message to the
+// server's own /mcp, so that the tools are there once.
+package mcpstdio
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+)
+
+const (
+	underscore = "underscore"
+	// answerTime is how long the server may take; its own bound is shorter.
+	answerTime = 70 * time.Second
+	checkTime  = 10 * time.Second
+	// maxMessage is how long a line of the client may be: longer than what the server takes, which says so itself.
+	maxMessage = 1 << 20
+	// maxAnswer bounds what is read of an answer, in bytes.
+	maxAnswer = 16 << 20
+	// atOnce is how many requests are under way at a time.
+	atOnce = 8
+)
+
+// bridge hands messages to a server and its answers back.
+type bridge struct {
+	base     *url.URL
+	endpoint string
+	key      string
+	client   *http.Client
+
+	mu sync.Mutex // guards what follows
+	// version is what the client and the server agreed on in initialize.
+	version string
+	// cancels end requests that are under way, by their id.
+	cancels map[string]context.CancelFunc
+	out     io.Writer
+}
+
+func newBridge(base *url.URL, key, toolNames string) *bridge {
+	endpoint := base.JoinPath("mcp")
+	if toolNames != "" {
+		endpoint.RawQuery = url.Values{"tool_names": {toolNames}}.Encode()
+	}
+	return &bridge{
+		base: base, endpoint: endpoint.String(), key: key, client: &http.Client{}, cancels: map[string]context.CancelFunc{},
+	}
+}
+
+// check finds out whether the address and the key are good, while a person may still read it.
+func (b *bridge) check(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, b.base.JoinPath("v1", "me").String(), http.NoBody)
+	if err != nil {
+		return fmt.Errorf("ask who the key is: %w", err)
+	}
+	request.Header.Set("Authorization", "Bearer "+b.key)
+	response, err := b.client.Do(request)
+	if err != nil {
+		return fmt.Errorf("no Looptrace at %s: %w; give its address with --url or LOOPTRACE_ENDPOINT", b.base, err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	if err != nil {
+		return fmt.Errorf("read who the key is: %w", err)
+	}
+	switch response.StatusCode {
+	case http.StatusOK:
+		return nil
+	case http.StatusUnauthorized:
+		return fmt.Errorf("%s refuses the key in LOOPTRACE_API_KEY: %s", b.base, detail(body))
+	default:
+		return fmt.Errorf("%s answers %s: %s", b.base, response.Status, detail(body))
+	}
+}
+
+// message is what a bridge needs to know of one.
+type message struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params struct {
+		Name      string          `json:"name"`
+		RequestID json.RawMessage `json:"requestId"`
+		Meta      struct {
+			Version string `json:"io.modelcontextprotocol/protocolVersion"`
+		} `json:"_meta"`
+	} `json:"params"`
+}
+
+func (m message) isRequest() bool { return len(m.ID) > 0 && !bytes.Equal(m.ID, []byte("null")) }
+
+// run serves until in ends or the context does.
+func (b *bridge) run(ctx context.Context, in io.Reader, out io.Writer) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	b.out = out
+	lines, failed := make(chan []byte), make(chan error, 1)
+	go func() { // ends with in, which ends with the process at the latest
+		defer close(lines)
+		scanner := bufio.NewScanner(in)
+		scanner.Buffer(make([]byte, 64<<10), maxMessage)
+		for scanner.Scan() {
+			select {
+			case lines <- bytes.Clone(scanner.Bytes()):
+			case <-ctx.Done():
+				return
+			}
+		}
+		failed <- scanner.Err()
+	}()
+	var underWay sync.WaitGroup
+	defer underWay.Wait()
+	slots := make(chan struct{}, atOnce)
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case line, open := <-lines:
+			if !open {
+				if err := <-failed; err != nil {
+					return fmt.Errorf("read from the client: %w", err)
+				}
+				return nil
+			}
+			if err := b.take(ctx, line, slots, &underWay); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// take hands one message on. Requests run beside each other, up to a bound; their answers come as they are ready.
+func (b *bridge) take(ctx context.Context, line []byte, slots chan struct{}, underWay *sync.WaitGroup) error {
+	if len(bytes.TrimSpace(line)) == 0 {
+		return nil
+	}
+	var m message
+	if err := json.Unmarshal(line, &m); err != nil {
+		return b.write(problem(nil, codeParse, "the message is not a JSON object of JSON-RPC"))
+	}
+	switch {
+	case m.Method == "notifications/cancelled":
+		b.cancel(string(m.Params.RequestID))
+		return nil
+	case m.Method == "": // an answer: the server asks nothing
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	if m.isRequest() {
+		b.mu.Lock()
+		b.cancels[string(m.ID)] = cancel
+		b.mu.Unlock()
+	}
+	select {
+	case slots <- struct{}{}:
+	case <-ctx.Done():
+		cancel()
+		return nil
+	}
+	underWay.Go(func() {
+		defer func() { <-slots }()
+		defer b.cancel(string(m.ID))
+		defer cancel()
+		answer := b.ask(ctx, line, m)
+		if m.isRequest() && !errors.Is(ctx.Err(), context.Canceled) {
+			_ = b.write(answer) // the client is gone, and so is in
+		}
+	})
+	return nil
+}
+
+func (b *bridge) cancel(id string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if cancel := b.cancels[id]; cancel != nil {
+		cancel()
+		delete(b.cancels, id)
+	}
+}
+
+// ask returns the server's answer, or what went wrong as an answer.
+func (b *bridge) ask(ctx context.Context, line []byte, m message) []byte {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, b.endpoint, bytes.NewReader(line))
+	if err != nil {
+		return problem(m.ID, codeServer, err.Error())
+	}
+	version := m.Params.Meta.Version
+	if version == "" {
+		b.mu.Lock()
+		version = b.version
+		b.mu.Unlock()
+	}
+	for name, value := range map[string]string{
+		"Authorization": "Bearer " + b.key, "Content-Type": "application/json", "Accept": "application/json, text/event-stream",
+		"Mcp-Protocol-Version": version, "Mcp-Method": m.Method, "Mcp-Name": m.Params.Name,
+	} {
+		if value != "" {
+			request.Header.Set(name, value)
+		}
+	}
+	response, err := b.client.Do(request)
+	if err != nil {
+		return problem(m.ID, codeServer, "Looptrace does not answer: "+err.Error())
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+	if err != nil {
+		return problem(m.ID, codeServer, "the answer was cut off: "+err.Error())
+	}
+	var answer struct {
+		JSONRPC string `json:"jsonrpc"`
+		Result  struct {
+			Version string `json:"protocolVersion"`
+		} `json:"result"`
+	}
+	if json.Unmarshal(body, &answer) != nil || answer.JSONRPC == "" {
+		return problem(m.ID, codeServer, fmt.Sprintf("Looptrace answers %s: %s", response.Status, detail(body)))
+	}
+	if m.Method == "initialize" && answer.Result.Version != "" {
+		b.mu.Lock()
+		b.version = answer.Result.Version
+		b.mu.Unlock()
+	}
+	return body
+}
+
+// write sends one message: a line.
+func (b *bridge) write(answer []byte) error {
+	var line bytes.Buffer
+	if err := json.Compact(&line, answer); err != nil {
+		return fmt.Errorf("write to the client: %w", err)
+	}
+	line.WriteByte('\n')
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if _, err := b.out.Write(line.Bytes()); err != nil {
+		return fmt.Errorf("write to the client: %w", err)
+	}
+	return nil
+}
+
+// Codes of JSON-RPC.
+const (
+	codeParse  = -32700
+	codeServer = -32000
+)
+
+// problem is an answer that says what went wrong.
+func problem(id json.RawMessage, code int, text string) []byte {
+	if len(id) == 0 {
+		id = json.RawMessage("null")
+	}
+	type rpcError struct {
+		Code    int    `json:"code"`
+		Message string `json:"message"`
+	}
+	answer, _ := json.Marshal(struct { // text, a number and an id that was read as JSON
+		JSONRPC string          `json:"jsonrpc"`
+		ID      json.RawMessage `json:"id"`
+		Error   rpcError        `json:"error"`
+	}{"2.0", id, rpcError{code, text}})
+	return answer
+}
+
+// detail is what a problem's body says, in a line.
+func detail(body []byte) string {
+	var p struct {
+		Detail string `json:"detail"`
+	}
+	if json.Unmarshal(body, &p) == nil && p.Detail != "" {
+		return p.Detail
+	}
+	const longest = 200
+	line, _, _ := bytes.Cut(bytes.TrimSpace(body), []byte("\n"))
+	return string(line[:min(len(line), longest)])
+}
