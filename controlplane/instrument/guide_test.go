@@ -1,0 +1,88 @@
+package instrument
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestRecipes(t *testing.T) {
+	t.Parallel()
+	list, err := readRecipes()
+	require.NoError(t, err)
+	assert.Len(t, list, len(detected), "every package that is named belongs to a page")
+	for _, r := range list {
+		assert.Contains(t, []string{Python, TypeScript, JavaScript, Go}, r.Language, r.ID)
+		assert.NotContains(t, r.Notes, "```", r.ID)
+		assert.NotContains(t, r.Code, "lt_", r.ID)
+	}
+}
+
+func TestGuide(t *testing.T) {
+	t.Parallel()
+	guides, err := New()
+	require.NoError(t, err)
+	const address = "https://trace.example.com"
+	for _, c := range []struct{ language, framework, recipe string }{
+		{"", "", ""},
+		{"python", "", "opentelemetry-python"},
+		{"javascript", "", "opentelemetry-node"},
+		{"typescript", "", "opentelemetry-node"},
+		{"go", "", "opentelemetry-go"},
+		{"", "langgraph", "langgraph"},
+		{"python", "haystack-ai", "haystack"},
+		{"javascript", "ai", "vercel-ai"},
+		{"", "openai", "openai"},
+	} {
+		guide, err := guides.Guide(address, c.language, c.framework, uuid.New())
+		require.NoError(t, err)
+		if c.recipe == "" {
+			assert.Nil(t, guide.Recipe)
+			assert.Len(t, guide.Frameworks, len(detected))
+			continue
+		}
+		require.NotNil(t, guide.Recipe)
+		assert.Equal(t, c.recipe, guide.Recipe.ID)
+	}
+	for _, c := range [][2]string{{"", "cobol"}, {"go", "langgraph"}} {
+		_, err := guides.Guide(address, c[0], c[1], uuid.New())
+		require.ErrorIs(t, err, ErrUnknownFramework)
+	}
+}
+
+func TestText(t *testing.T) {
+	t.Parallel()
+	guides, err := New()
+	require.NoError(t, err)
+	text, err := guides.Text("https://trace.example.com", uuid.New())
+	require.NoError(t, err)
+	assert.True(t, strings.HasPrefix(text, "# Looptrace\n\n> "))
+	for id := range detected {
+		assert.Contains(t, text, "\n"+id+": ")
+	}
+	assert.Contains(t, text, "export LOOPTRACE_ENDPOINT=https://trace.example.com\n")
+	assert.Equal(t, strings.Count(text, "lt_"), strings.Count(text, KeyPlaceholder), "no key but the placeholder")
+	assert.Zero(t, strings.Count(text, "```")%2)
+	assert.NotContains(t, text, "%!")
+}
+
+func TestValidEndpoint(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]string{
+		"http://127.0.0.1:7090": "http://127.0.0.1:7090", "https://trace.example.com/": "https://trace.example.com",
+		"http://[::1]:7090": "http://[::1]:7090", "https://example.com/looptrace/": "https://example.com/looptrace",
+	} {
+		got, ok := ValidEndpoint(address)
+		assert.True(t, ok, address)
+		assert.Equal(t, want, got)
+	}
+	for _, address := range []string{
+		"", "trace.example.com", "ftp://x", "http://", "http://a b", "http://$(id)", "http://x/;id", "http://`id`", "http://u:p@x", "http://x'", "http://x?a", "http://x/$HOME",
+	} {
+		_, ok := ValidEndpoint(address)
+		assert.False(t, ok, address)
+	}
+}

@@ -1,0 +1,75 @@
+package instrument
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+)
+
+// Text is the whole guide as Markdown, for /llms.txt (llmstxt.org). It names no project and holds no key.
+func (g *Guides) Text(endpoint string, testRun uuid.UUID) (string, error) {
+	guide, err := g.Guide(endpoint, "", "", testRun)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, `# Looptrace
+
+> Records runs of AI agents: what their models were told and answered, which tools they called, what failed. This page says
+> how to record a program at %[1]s and how to read what was recorded.
+
+## Key
+
+A person makes one at %[1]s, on the page Keys: preset Ingest to record, preset Agent to read. It stands nowhere here: put it
+in the environment, never in code.
+
+## Environment
+
+The Python SDK and the recipes read:
+
+%[2]s
+Any OpenTelemetry SDK reads these instead, without a change of code:
+
+%[3]s
+## Self-test
+
+Sends a run (scope ingest:write; answers 202):
+
+%[4]s
+Reads it back (scope runs:read; answers 200 within seconds):
+
+%[5]s
+## Reading
+
+- [API](%[1]s/v1/docs): the REST API; [OpenAPI](%[1]s/v1/openapi.json)
+- %[1]s/mcp: the same for agents, over the Model Context Protocol (streamable HTTP, the key as bearer). Tools: runs.search,
+  runs.read. %[1]s/mcp?tool_names=underscore is for clients that refuse dots in names.
+- GET %[1]s/v1/agent/instrument-guide?project_id=…&framework=…: this page as JSON, one recipe at a time
+
+## Recipes
+
+Find the framework by the packages that the program depends on.
+`, endpoint, shell(exports(guide.Environment)), shell(exports(guide.OTLP)), shell(guide.Test.Send), shell(guide.Test.Check))
+	for _, r := range guide.Frameworks {
+		names := make([]string, len(r.Packages))
+		for i, p := range r.Packages {
+			names[i] = p.Registry + " " + p.Name
+		}
+		fmt.Fprintf(&b, "\n### %s\n\n%s: %s\n\n%s\n```%s\n%s```\n", r.Title, r.ID, strings.Join(names, ", "), shell(r.Install), r.Language, r.Code)
+		if r.Notes != "" {
+			b.WriteString("\n" + r.Notes + "\n")
+		}
+	}
+	return b.String(), nil
+}
+
+func exports(variables []Variable) string {
+	var b strings.Builder
+	for _, v := range variables {
+		fmt.Fprintf(&b, "export %s=%s\n", v.Name, v.Value)
+	}
+	return b.String()
+}
+
+func shell(command string) string { return "```sh\n" + command + "```\n" }
