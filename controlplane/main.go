@@ -3,10 +3,12 @@
 // Its environment: API_ADDR (default 127.0.0.1:7081), DATABASE_URL, CLICKHOUSE_URL and SESSION_SECRET, which
 // has no default. API_REQUESTS_PER_SECOND (1000) and API_BYTES_PER_SECOND (50000000, of bodies both ways) bound each
 // key and each user, and twice as much each project; ten times as much may come at once, and 0 is no limit.
-// RATELIMIT_BROKERS are the addresses of Kafka where several of these processes share what they have admitted.
+// WEB_URL (http://127.0.0.1:7090) is where web answers, and PUBLIC_URL the address that people and agents use, where a proxy
+// stands before web: the instrument guide names it. RATELIMIT_BROKERS are the addresses of Kafka where several of these processes share what they have admitted.
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -24,6 +26,7 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/httpapi"
 	"github.com/looptrace/looptrace/controlplane/identity"
+	"github.com/looptrace/looptrace/controlplane/instrument"
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/postgres"
@@ -57,6 +60,7 @@ type config struct {
 	sessionSecret []byte
 	// limits are those of each key and each user.
 	limits           ratelimit.Limits
+	addresses        httpapi.Addresses
 	rateLimitBrokers []string
 }
 
@@ -84,10 +88,26 @@ func loadConfig(getenv func(string) string) (config, error) {
 	if cfg.limits[ratelimit.Bytes], err = parseLimit("API_BYTES_PER_SECOND", getenv("API_BYTES_PER_SECOND"), 50_000_000); err != nil {
 		missing = append(missing, err)
 	}
+	if cfg.addresses.Web, err = parseAddress("WEB_URL", cmp.Or(getenv("WEB_URL"), "http://127.0.0.1:7090")); err != nil {
+		missing = append(missing, err)
+	}
+	if public := getenv("PUBLIC_URL"); public != "" {
+		if cfg.addresses.Public, err = parseAddress("PUBLIC_URL", public); err != nil {
+			missing = append(missing, err)
+		}
+	}
 	if brokers := getenv("RATELIMIT_BROKERS"); brokers != "" {
 		cfg.rateLimitBrokers = strings.Split(brokers, ",")
 	}
 	return cfg, errors.Join(missing...)
+}
+
+func parseAddress(name, text string) (string, error) {
+	address, ok := instrument.ValidEndpoint(text)
+	if !ok {
+		return "", fmt.Errorf("%s is %q and must be an address like https://looptrace.example.com", name, text)
+	}
+	return address, nil
 }
 
 // burstSeconds is how much may come at once after a rest.
@@ -159,7 +179,7 @@ func run(ctx context.Context, cfg config, log *slog.Logger) error {
 
 	reader := runs.NewService(conn)
 	defer reader.Close()
-	api, err := httpapi.New(identity.New(pool, cfg.sessionSecret, time.Now), reader, rateLimits(limiter, cfg.limits), log) //nolint:contextcheck // a handler has the context of its request
+	api, err := httpapi.New(identity.New(pool, cfg.sessionSecret, time.Now), reader, rateLimits(limiter, cfg.limits), cfg.addresses, log) //nolint:contextcheck // a handler has the context of its request
 	if err != nil {
 		return err
 	}

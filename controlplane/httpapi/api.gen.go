@@ -54,6 +54,27 @@ func (e HealthStatus) Valid() bool {
 	}
 }
 
+// Defines values for InstrumentPackageRegistry.
+const (
+	InstrumentPackageRegistryGo   InstrumentPackageRegistry = "go"
+	InstrumentPackageRegistryNpm  InstrumentPackageRegistry = "npm"
+	InstrumentPackageRegistryPypi InstrumentPackageRegistry = "pypi"
+)
+
+// Valid indicates whether the value is a known member of the InstrumentPackageRegistry enum.
+func (e InstrumentPackageRegistry) Valid() bool {
+	switch e {
+	case InstrumentPackageRegistryGo:
+		return true
+	case InstrumentPackageRegistryNpm:
+		return true
+	case InstrumentPackageRegistryPypi:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for PriceSource.
 const (
 	PriceSourceProject PriceSource = "project"
@@ -402,6 +423,30 @@ func (e ViewPage) Valid() bool {
 	}
 }
 
+// Defines values for GetInstrumentGuideParamsLanguage.
+const (
+	GetInstrumentGuideParamsLanguageGo         GetInstrumentGuideParamsLanguage = "go"
+	GetInstrumentGuideParamsLanguageJavascript GetInstrumentGuideParamsLanguage = "javascript"
+	GetInstrumentGuideParamsLanguagePython     GetInstrumentGuideParamsLanguage = "python"
+	GetInstrumentGuideParamsLanguageTypescript GetInstrumentGuideParamsLanguage = "typescript"
+)
+
+// Valid indicates whether the value is a known member of the GetInstrumentGuideParamsLanguage enum.
+func (e GetInstrumentGuideParamsLanguage) Valid() bool {
+	switch e {
+	case GetInstrumentGuideParamsLanguageGo:
+		return true
+	case GetInstrumentGuideParamsLanguageJavascript:
+		return true
+	case GetInstrumentGuideParamsLanguagePython:
+		return true
+	case GetInstrumentGuideParamsLanguageTypescript:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for GetAgentViewParamsEncoding.
 const (
 	Cl100kBase GetAgentViewParamsEncoding = "cl100k_base"
@@ -533,6 +578,12 @@ type AgentViewRest struct {
 // CostSource `sent` by the client, or `computed` from the price table.
 type CostSource string
 
+// EnvironmentVariable defines model for EnvironmentVariable.
+type EnvironmentVariable struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
 // Health defines model for Health.
 type Health struct {
 	Checks *map[string]string `json:"checks,omitempty"`
@@ -541,6 +592,95 @@ type Health struct {
 
 // HealthStatus defines model for Health.Status.
 type HealthStatus string
+
+// InstrumentFramework defines model for InstrumentFramework.
+type InstrumentFramework struct {
+	// Id Of the recipe: `framework=` this gives it.
+	Id       string              `json:"id"`
+	Language string              `json:"language"`
+	Packages []InstrumentPackage `json:"packages"`
+	Title    string              `json:"title"`
+}
+
+// InstrumentGuide defines model for InstrumentGuide.
+type InstrumentGuide struct {
+	// Endpoint Where runs are sent to and read.
+	Endpoint string `json:"endpoint"`
+
+	// Environment What the Python SDK and the recipes read.
+	Environment []EnvironmentVariable `json:"environment"`
+
+	// Frameworks What can be found in a program's dependencies, and the recipe for it.
+	Frameworks []InstrumentFramework `json:"frameworks"`
+	Key        InstrumentKey         `json:"key"`
+
+	// Otlp What any OpenTelemetry SDK reads instead.
+	Otlp      []EnvironmentVariable `json:"otlp"`
+	ProjectId openapi_types.UUID    `json:"project_id"`
+
+	// Recipe The one for `framework`, else the general one of `language`; absent where neither is given.
+	Recipe   *InstrumentRecipe  `json:"recipe,omitempty"`
+	SelfTest InstrumentSelfTest `json:"self_test"`
+
+	// Steps What to do, in this order.
+	Steps []InstrumentStep `json:"steps"`
+}
+
+// InstrumentKey defines model for InstrumentKey.
+type InstrumentKey struct {
+	Header string `json:"header"`
+
+	// Placeholder What stands where the key goes.
+	Placeholder string `json:"placeholder"`
+
+	// Scopes What recording and the self-test need.
+	Scopes []string `json:"scopes"`
+}
+
+// InstrumentPackage defines model for InstrumentPackage.
+type InstrumentPackage struct {
+	Name     string                    `json:"name"`
+	Registry InstrumentPackageRegistry `json:"registry"`
+}
+
+// InstrumentPackageRegistry defines model for InstrumentPackage.Registry.
+type InstrumentPackageRegistry string
+
+// InstrumentRecipe The one for `framework`, else the general one of `language`; absent where neither is given.
+type InstrumentRecipe struct {
+	// Code The shortest program that is recorded.
+	Code string `json:"code"`
+	Id   string `json:"id"`
+
+	// Install For a shell.
+	Install  string `json:"install"`
+	Language string `json:"language"`
+
+	// Notes Markdown.
+	Notes string `json:"notes"`
+	Title string `json:"title"`
+}
+
+// InstrumentSelfTest defines model for InstrumentSelfTest.
+type InstrumentSelfTest struct {
+	// Check A command for a shell; answers 200 with the run once it can be read. Needs scope `runs:read`.
+	Check string             `json:"check"`
+	RunId openapi_types.UUID `json:"run_id"`
+
+	// Send A command for a shell; answered 202. Needs scope `ingest:write`.
+	Send string `json:"send"`
+
+	// Tool The call of the MCP server that shows the run.
+	Tool string `json:"tool"`
+}
+
+// InstrumentStep defines model for InstrumentStep.
+type InstrumentStep struct {
+	// Command For a shell.
+	Command     *string `json:"command"`
+	Id          string  `json:"id"`
+	Instruction string  `json:"instruction"`
+}
 
 // Key defines model for Key.
 type Key struct {
@@ -1621,6 +1761,18 @@ type RunID = openapi_types.UUID
 // ViewID defines model for ViewID.
 type ViewID = openapi_types.UUID
 
+// GetInstrumentGuideParams defines parameters for GetInstrumentGuide.
+type GetInstrumentGuideParams struct {
+	ProjectId openapi_types.UUID                `form:"project_id" json:"project_id"`
+	Language  *GetInstrumentGuideParamsLanguage `form:"language,omitempty" json:"language,omitempty"`
+
+	// Framework A recipe's id or the name of a package; 422 where no recipe has it.
+	Framework *string `form:"framework,omitempty" json:"framework,omitempty"`
+}
+
+// GetInstrumentGuideParamsLanguage defines parameters for GetInstrumentGuide.
+type GetInstrumentGuideParamsLanguage string
+
 // ListKeysParams defines parameters for ListKeys.
 type ListKeysParams struct {
 	ProjectId openapi_types.UUID `form:"project_id" json:"project_id"`
@@ -2116,6 +2268,9 @@ type ServerInterface interface {
 	// Readyz The dependencies answer
 	// (GET /readyz)
 	Readyz(c *gin.Context)
+	// GetInstrumentGuide How to record programs here, step by step
+	// (GET /v1/agent/instrument-guide)
+	GetInstrumentGuide(c *gin.Context, params GetInstrumentGuideParams)
 	// ListKeys List a project's keys
 	// (GET /v1/keys)
 	ListKeys(c *gin.Context, params ListKeysParams)
@@ -2274,6 +2429,49 @@ func (siw *ServerInterfaceWrapper) Readyz(c *gin.Context) {
 	}
 
 	siw.Handler.Readyz(c)
+}
+
+// GetInstrumentGuide operation middleware
+func (siw *ServerInterfaceWrapper) GetInstrumentGuide(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetInstrumentGuideParams
+
+	// ------------- Required query parameter "project_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, true, "project_id", c.Request.URL.Query(), &params.ProjectId, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter project_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "language" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "language", c.Request.URL.Query(), &params.Language, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter language: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "framework" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "framework", c.Request.URL.Query(), &params.Framework, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter framework: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetInstrumentGuide(c, params)
 }
 
 // ListKeys operation middleware
@@ -4780,6 +4978,7 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 
 	router.GET(options.BaseURL+"/healthz", wrapper.Healthz)
 	router.GET(options.BaseURL+"/readyz", wrapper.Readyz)
+	router.GET(options.BaseURL+"/v1/agent/instrument-guide", wrapper.GetInstrumentGuide)
 	router.GET(options.BaseURL+"/v1/keys", wrapper.ListKeys)
 	router.POST(options.BaseURL+"/v1/keys", wrapper.CreateKey)
 	router.DELETE(options.BaseURL+"/v1/keys/:key_id", wrapper.RevokeKey)
@@ -4877,6 +5076,45 @@ func (response Readyz503JSONResponse) VisitReadyzResponse(w http.ResponseWriter)
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetInstrumentGuideRequestObject struct {
+	Params GetInstrumentGuideParams
+}
+
+type GetInstrumentGuideResponseObject interface {
+	VisitGetInstrumentGuideResponse(w http.ResponseWriter) error
+}
+
+type GetInstrumentGuide200JSONResponse InstrumentGuide
+
+func (response GetInstrumentGuide200JSONResponse) VisitGetInstrumentGuideResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetInstrumentGuidedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetInstrumentGuidedefaultApplicationProblemPlusJSONResponse) VisitGetInstrumentGuideResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -6638,6 +6876,9 @@ type StrictServerInterface interface {
 	// Readyz The dependencies answer
 	// (GET /readyz)
 	Readyz(ctx context.Context, request ReadyzRequestObject) (ReadyzResponseObject, error)
+	// GetInstrumentGuide How to record programs here, step by step
+	// (GET /v1/agent/instrument-guide)
+	GetInstrumentGuide(ctx context.Context, request GetInstrumentGuideRequestObject) (GetInstrumentGuideResponseObject, error)
 	// ListKeys List a project's keys
 	// (GET /v1/keys)
 	ListKeys(ctx context.Context, request ListKeysRequestObject) (ListKeysResponseObject, error)
@@ -6861,6 +7102,32 @@ func (sh *strictHandler) Readyz(ctx *gin.Context) {
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(ReadyzResponseObject); ok {
 		if err := validResponse.VisitReadyzResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetInstrumentGuide operation middleware
+func (sh *strictHandler) GetInstrumentGuide(ctx *gin.Context, params GetInstrumentGuideParams) {
+	var request GetInstrumentGuideRequestObject
+
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetInstrumentGuide(ctx, request.(GetInstrumentGuideRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetInstrumentGuide")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetInstrumentGuideResponseObject); ok {
+		if err := validResponse.VisitGetInstrumentGuideResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

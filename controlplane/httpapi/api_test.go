@@ -110,7 +110,7 @@ func newLimitedEnv(t *testing.T, postgresURL, clickhouseURL string, limits RateL
 	reader := runs.NewService(conn)
 	t.Cleanup(reader.Close)
 	limits.Limiter = ratelimit.New()
-	e.api, err = New(identity.New(db, secret, e.clock.Now), reader, limits, slog.New(slog.NewJSONHandler(e.log, nil)))
+	e.api, err = New(identity.New(db, secret, e.clock.Now), reader, limits, Addresses{Web: "http://127.0.0.1:7090"}, slog.New(slog.NewJSONHandler(e.log, nil)))
 	require.NoError(t, err)
 	return e
 }

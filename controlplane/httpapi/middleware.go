@@ -33,6 +33,8 @@ type call struct {
 	client identity.Client
 	// https is whether the client's side of the connection is encrypted.
 	https bool
+	// web is the host at which web was asked, empty where the request did not come through it.
+	web string
 	// session is the token in the cookie, whether or not it is valid.
 	session    string
 	credential identity.Credential
@@ -57,6 +59,7 @@ func identify(c *gin.Context) {
 		request.https = request.https || c.GetHeader("X-Forwarded-Proto") == "https"
 		if host := c.GetHeader("X-Forwarded-Host"); host != "" {
 			c.Request.Host = host // what the browser's Origin is compared with
+			request.web = host
 		}
 	}
 	if cookie, err := c.Request.Cookie(cookieName(request.https)); err == nil {

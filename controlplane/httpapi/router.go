@@ -10,6 +10,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/looptrace/looptrace/controlplane/identity"
+	"github.com/looptrace/looptrace/controlplane/instrument"
 	"github.com/looptrace/looptrace/controlplane/mcpserver"
 )
 
@@ -26,13 +27,15 @@ type api struct {
 	validator   *validator
 	crossOrigin *http.CrossOriginProtection
 	// fenceKey decides the marks around recorded text.
-	fenceKey []byte
+	fenceKey  []byte
+	guides    *instrument.Guides
+	addresses Addresses
 }
 
 var _ StrictServerInterface = (*api)(nil)
 
 // New returns the API as an HTTP handler.
-func New(identities *identity.Service, runs Runs, limits RateLimits, log *slog.Logger) (*gin.Engine, error) {
+func New(identities *identity.Service, runs Runs, limits RateLimits, addresses Addresses, log *slog.Logger) (*gin.Engine, error) {
 	doc, err := openapi3.NewLoader().LoadFromData(document)
 	if err != nil {
 		return nil, fmt.Errorf("read the OpenAPI document: %w", err)
@@ -41,10 +44,14 @@ func New(identities *identity.Service, runs Runs, limits RateLimits, log *slog.L
 	if err != nil {
 		return nil, err
 	}
+	guides, err := instrument.New()
+	if err != nil {
+		return nil, fmt.Errorf("read the instrument guide: %w", err)
+	}
 	a := &api{
 		identity: identities, runs: runs, limits: limits, log: log,
 		metrics: newMetrics(), validator: newValidator(doc), crossOrigin: http.NewCrossOriginProtection(),
-		fenceKey: identities.DeriveKey("marks around recorded text"),
+		fenceKey: identities.DeriveKey("marks around recorded text"), guides: guides, addresses: addresses,
 	}
 
 	gin.SetMode(gin.ReleaseMode)
@@ -68,6 +75,7 @@ func New(identities *identity.Service, runs Runs, limits RateLimits, log *slog.L
 	engine.GET("/v1/openapi.json", reference.serveDocument)
 	engine.GET("/v1/docs", reference.servePage)
 	engine.GET("/v1/docs/style.css", reference.serveStyle)
+	engine.GET("/llms.txt", a.serveLLMsText)
 
 	public := engine.Group("/v1", a.sameOrigin, a.validate)
 	public.GET("/setup", op.GetSetup)
@@ -106,6 +114,8 @@ func New(identities *identity.Service, runs Runs, limits RateLimits, log *slog.L
 	private.GET("/keys/:key_id", op.GetKey)
 	private.DELETE("/keys/:key_id", op.RevokeKey)
 	private.POST("/keys/:key_id/_actions/rotate", op.RotateKey)
+
+	private.GET("/agent/instrument-guide", op.GetInstrumentGuide)
 
 	private.GET("/runs", op.ListRuns)
 	private.GET("/runs/stats", op.GetRunStats)

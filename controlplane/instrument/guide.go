@@ -47,6 +47,35 @@ type Guide struct {
 	Test   SelfTest
 }
 
+// Step is one thing to do. Command, for a shell, may be empty.
+type Step struct {
+	ID          string
+	Instruction string
+	Command     string
+}
+
+// Steps are what to do, in order.
+func (g *Guide) Steps() []Step {
+	steps := []Step{
+		{"key", "Have a person make a key on the page Keys of " + g.Endpoint + ", with the presets Ingest and Agent for recording and for the self-test. " +
+			"Put it in the environment in place of " + KeyPlaceholder + ", never in code.", ""},
+		{"environment", "Set where runs go.", exports(g.Environment)},
+	}
+	if g.Recipe == nil {
+		steps = append(steps, Step{
+			"detect", "Find the program's framework: look for the packages of frameworks in its dependencies. " +
+				"Then ask for this guide again with framework= the id, or with language= alone where none is found.", "",
+		})
+	} else {
+		steps = append(steps,
+			Step{"install", "Install what records.", g.Recipe.Install},
+			Step{"code", "Add to the program what recipe.code has besides the framework's own calls. Read recipe.notes.", ""})
+	}
+	return append(steps,
+		Step{"send", "Send the run of the self-test: it is answered 202.", g.Test.Send},
+		Step{"check", "Read it back: 200 within seconds shows that address and key are good. Then run the program and look for its run.", g.Test.Check})
+}
+
 // Guides writes guides.
 type Guides struct {
 	recipes []Recipe

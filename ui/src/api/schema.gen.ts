@@ -679,6 +679,48 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/agent/instrument-guide": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How to record programs here, step by step
+         * @description For any key or person that sees the project. Machine-readable: what to set, which recipe belongs to which package,
+         *     the recipe of one framework or of a language in general, and a self-test that sends a run and reads it back. The
+         *     address is this installation's own; a key is never part of it. `/llms.txt` has all recipes as Markdown.
+         */
+        get: operations["getInstrumentGuide"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/llms.txt": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The instrument guide with all recipes, as Markdown
+         * @description Public; it has no data of anybody.
+         */
+        get: operations["getLLMsText"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/mcp": {
         parameters: {
             query?: never;
@@ -904,6 +946,74 @@ export interface components {
             }[];
             left_out?: components["schemas"]["AgentViewRest"];
             cut?: components["schemas"]["AgentViewRest"];
+        };
+        InstrumentGuide: {
+            /** Format: uuid */
+            project_id: string;
+            /** @description Where runs are sent to and read. */
+            endpoint: string;
+            key: components["schemas"]["InstrumentKey"];
+            /** @description What the Python SDK and the recipes read. */
+            environment: components["schemas"]["EnvironmentVariable"][];
+            /** @description What any OpenTelemetry SDK reads instead. */
+            otlp: components["schemas"]["EnvironmentVariable"][];
+            /** @description What can be found in a program's dependencies, and the recipe for it. */
+            frameworks: components["schemas"]["InstrumentFramework"][];
+            recipe?: components["schemas"]["InstrumentRecipe"];
+            /** @description What to do, in this order. */
+            steps: components["schemas"]["InstrumentStep"][];
+            self_test: components["schemas"]["InstrumentSelfTest"];
+        };
+        InstrumentKey: {
+            /** @description What stands where the key goes. */
+            placeholder: string;
+            header: string;
+            /** @description What recording and the self-test need. */
+            scopes: string[];
+        };
+        InstrumentStep: {
+            id: string;
+            instruction: string;
+            /** @description For a shell. */
+            command: string | null;
+        };
+        InstrumentSelfTest: {
+            /** Format: uuid */
+            run_id: string;
+            /** @description A command for a shell; answered 202. Needs scope `ingest:write`. */
+            send: string;
+            /** @description A command for a shell; answers 200 with the run once it can be read. Needs scope `runs:read`. */
+            check: string;
+            /** @description The call of the MCP server that shows the run. */
+            tool: string;
+        };
+        InstrumentPackage: {
+            /** @enum {string} */
+            registry: "pypi" | "npm" | "go";
+            name: string;
+        };
+        EnvironmentVariable: {
+            name: string;
+            value: string;
+        };
+        InstrumentFramework: {
+            /** @description Of the recipe: `framework=` this gives it. */
+            id: string;
+            title: string;
+            language: string;
+            packages: components["schemas"]["InstrumentPackage"][];
+        };
+        /** @description The one for `framework`, else the general one of `language`; absent where neither is given. */
+        InstrumentRecipe: {
+            id: string;
+            title: string;
+            language: string;
+            /** @description For a shell. */
+            install: string;
+            /** @description The shortest program that is recorded. */
+            code: string;
+            /** @description Markdown. */
+            notes: string;
         };
         AgentViewPlace: {
             n: number;
@@ -3399,6 +3509,53 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["KeyWithSecret"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getInstrumentGuide: {
+        parameters: {
+            query: {
+                project_id: string;
+                language?: "python" | "typescript" | "javascript" | "go";
+                /** @description A recipe's id or the name of a package; 422 where no recipe has it. */
+                framework?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The guide. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InstrumentGuide"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getLLMsText: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The guide. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
                 };
             };
             default: components["responses"]["Problem"];

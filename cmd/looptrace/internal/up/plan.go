@@ -150,6 +150,7 @@ func (p *plan) controlPlaneProcess() supervisor.Process {
 		Path: p.tree.ControlPlane(), Args: []string{"looptrace-controlplane"},
 		Env: serviceEnv(
 			"API_ADDR="+p.ports.API.Addr(),
+			"WEB_URL=http://"+p.ports.Web.Addr(),
 			"DATABASE_URL="+stores.DatabaseURL,
 			"CLICKHOUSE_URL="+stores.ClickHouseURL,
 			"SESSION_SECRET="+p.sessionSecret,

@@ -34,7 +34,7 @@ func NewHandler(c Config) http.Handler {
 	mux.Handle("POST /v1/logs", ingest)
 	mux.Handle("/v1/", api)
 	mux.Handle("/mcp", api)
-	mux.Handle("/mcp/", api)
+	mux.Handle("GET /llms.txt", api)
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answerHealth(w, ok, nil) })
 	mux.HandleFunc("GET /readyz", newHealth(c).serve)

@@ -89,6 +89,7 @@ func TestRouting(t *testing.T) {
 		{"GET", "/v1/runs/7", 200, "api GET /v1/runs/7" + seen},
 		{"POST", "/v1/runs/7/replays", 200, "api POST /v1/runs/7/replays" + seen},
 		{"POST", "/mcp", 200, "api POST /mcp" + seen},
+		{"GET", "/llms.txt", 200, "api GET /llms.txt" + seen},
 		{"GET", "/", 200, "<html>"},
 		{"GET", "/index.html", 200, "<html>"},
 		{"GET", "/runs/0190a7c2", 200, "<html>"},

@@ -1,0 +1,61 @@
+package httpapi
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/looptrace/looptrace/test/engines"
+)
+
+func TestInstrumentGuide(t *testing.T) {
+	t.Parallel()
+	e := newEnvOn(t, engines.Postgres(t), absentClickHouse)
+	session, project := e.setUp(t)
+	path := "/v1/agent/instrument-guide?project_id=" + project.Id.String()
+	key := bearer(e.mint(t, session, project.Id, ScopeIngestWrite).Key)
+	throughWeb := func(host, proto string) option {
+		return func(r *http.Request) {
+			r.RemoteAddr = "127.0.0.1:1"
+			r.Header.Set("X-Forwarded-Host", host)
+			r.Header.Set("X-Forwarded-Proto", proto)
+		}
+	}
+
+	all := must[InstrumentGuide](t, e.do(t, http.MethodGet, path, nil, key), http.StatusOK)
+	assert.Equal(t, "http://127.0.0.1:7090", all.Endpoint)
+	assert.Nil(t, all.Recipe)
+	assert.Greater(t, len(all.Frameworks), 20)
+	var steps []string
+	for _, step := range all.Steps {
+		steps = append(steps, step.Id)
+	}
+	assert.Equal(t, []string{"key", "environment", "detect", "send", "check"}, steps)
+
+	one := must[InstrumentGuide](t, e.do(t, http.MethodGet, path+"&framework=strands-agents", nil, key, throughWeb("trace.example.com", "https")), http.StatusOK)
+	require.NotNil(t, one.Recipe)
+	assert.Equal(t, "strands", one.Recipe.Id)
+	assert.Equal(t, "https://trace.example.com", one.Endpoint)
+	assert.Contains(t, one.SelfTest.Send, "https://trace.example.com/v1/runs ")
+	assert.Contains(t, one.SelfTest.Check, one.SelfTest.RunId.String())
+	assert.Contains(t, one.Environment, EnvironmentVariable{Name: "LOOPTRACE_ENDPOINT", Value: "https://trace.example.com"})
+
+	odd := must[InstrumentGuide](t, e.do(t, http.MethodGet, path, nil, key, throughWeb("$(id)", "https")), http.StatusOK)
+	assert.Equal(t, "http://127.0.0.1:7090", odd.Endpoint, "it goes into commands")
+
+	problem := problemOf(t, e.do(t, http.MethodGet, path+"&framework=cobol", nil, key), http.StatusUnprocessableEntity)
+	assert.Equal(t, "query.framework", (*problem.Errors)[0].Location)
+	assert.Equal(t, http.StatusUnprocessableEntity, e.do(t, http.MethodGet, "/v1/agent/instrument-guide", nil, key).Code)
+	other := e.createProject(t, session, project.WorkspaceId, "other")
+	golden(t, "not_found", e.do(t, http.MethodGet, path, nil, bearer(e.mint(t, session, other.Id, ScopeAdmin).Key)))
+
+	text := e.do(t, http.MethodGet, "/llms.txt", nil, throughWeb("trace.example.com", "https"))
+	require.Equal(t, http.StatusOK, text.Code)
+	assert.Equal(t, "text/plain; charset=utf-8", text.Header().Get("Content-Type"))
+	assert.True(t, strings.HasPrefix(text.Body.String(), "# Looptrace\n"))
+	assert.Contains(t, text.Body.String(), "https://trace.example.com/mcp")
+	assert.NotContains(t, text.Body.String(), project.Id.String())
+}
