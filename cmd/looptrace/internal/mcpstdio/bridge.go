@@ -58,16 +58,16 @@ func newBridge(base *url.URL, key, toolNames string) *bridge {
 func (b *bridge) check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, b.base.JoinPath("v1", "me").String(), http.NoBody)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, b.base.JoinPath("v1", "me").String(), http.NoBody) //nolint:gosec // the user says where
 	if err != nil {
 		return fmt.Errorf("ask who the key is: %w", err)
 	}
 	request.Header.Set("Authorization", "Bearer "+b.key)
-	response, err := b.client.Do(request)
+	response, err := b.client.Do(request) //nolint:gosec // as above
 	if err != nil {
 		return fmt.Errorf("no Looptrace at %s: %w; give its address with --url or LOOPTRACE_ENDPOINT", b.base, err)
 	}
-	defer response.Body.Close()
+	defer response.Body.Close() //nolint:errcheck // it was read
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
 	if err != nil {
 		return fmt.Errorf("read who the key is: %w", err)
@@ -146,11 +146,11 @@ func (b *bridge) take(ctx context.Context, line []byte, slots chan struct{}, und
 	if err := json.Unmarshal(line, &m); err != nil {
 		return b.write(problem(nil, codeParse, "the message is not a JSON object of JSON-RPC"))
 	}
-	switch {
-	case m.Method == "notifications/cancelled":
+	switch m.Method {
+	case "notifications/cancelled":
 		b.cancel(string(m.Params.RequestID))
 		return nil
-	case m.Method == "": // an answer: the server asks nothing
+	case "": // an answer: the server asks nothing
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
@@ -188,7 +188,7 @@ func (b *bridge) cancel(id string) {
 
 // ask returns the server's answer, or what went wrong as an answer.
 func (b *bridge) ask(ctx context.Context, line []byte, m message) []byte {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, b.endpoint, bytes.NewReader(line))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, b.endpoint, bytes.NewReader(line)) //nolint:gosec // the user says where
 	if err != nil {
 		return problem(m.ID, codeServer, err.Error())
 	}
@@ -210,7 +210,7 @@ func (b *bridge) ask(ctx context.Context, line []byte, m message) []byte {
 	if err != nil {
 		return problem(m.ID, codeServer, "Looptrace does not answer: "+err.Error())
 	}
-	defer response.Body.Close()
+	defer response.Body.Close() //nolint:errcheck // it was read
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
 	if err != nil {
 		return problem(m.ID, codeServer, "the answer was cut off: "+err.Error())
