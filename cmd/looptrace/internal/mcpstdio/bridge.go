@@ -206,7 +206,7 @@ func (b *bridge) ask(ctx context.Context, line []byte, m message) []byte {
 			request.Header.Set(name, value)
 		}
 	}
-	response, err := b.client.Do(request)
+	response, err := b.client.Do(request) //nolint:gosec // as above
 	if err != nil {
 		return problem(m.ID, codeServer, "Looptrace does not answer: "+err.Error())
 	}
