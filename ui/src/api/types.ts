@@ -30,3 +30,4 @@ export type ViewUpdate = Schemas["ViewUpdate"];
 export type RunGroupBy = Schemas["RunGroupBy"];
 export type RunStats = Schemas["RunStats"];
 export type RunTotals = Schemas["RunTotals"];
+export type Thread = Schemas["Thread"];

@@ -1,9 +1,17 @@
-import { IconChartHistogram, IconKey, IconListDetails, IconSend, IconSettings } from "@tabler/icons-react";
+import {
+  IconChartHistogram,
+  IconKey,
+  IconListDetails,
+  IconMessages,
+  IconSend,
+  IconSettings,
+} from "@tabler/icons-react";
 import { NavLink } from "react-router";
 import classes from "./Navigation.module.css";
 
 const entries = [
   { to: "runs", label: "Runs", Icon: IconListDetails },
+  { to: "threads", label: "Threads", Icon: IconMessages },
   { to: "dashboards", label: "Dashboards", Icon: IconChartHistogram },
   { to: "keys", label: "Keys", Icon: IconKey },
   { to: "start", label: "Send a run", Icon: IconSend },

@@ -40,6 +40,18 @@ export const router = createBrowserRouter([
                     lazy: async () => ({ Component: (await import("@/features/run/RunPage")).RunPage }),
                   },
                   {
+                    path: "threads",
+                    lazy: async () => ({
+                      Component: (await import("@/features/threads/ThreadsPage")).ThreadsPage,
+                    }),
+                  },
+                  {
+                    path: "threads/:sessionId",
+                    lazy: async () => ({
+                      Component: (await import("@/features/threads/ThreadPage")).ThreadPage,
+                    }),
+                  },
+                  {
                     path: "dashboards",
                     lazy: async () => ({
                       Component: (await import("@/features/dashboards/DashboardsPage")).DashboardsPage,

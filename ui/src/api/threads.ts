@@ -1,0 +1,37 @@
+import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
+import { client, unwrap } from "./client";
+import { LIVE_INTERVAL_MS, type RunFilter } from "./runs";
+
+/** GET /v1/threads, page after page: last activity first. */
+export function useThreads(filter: RunFilter) {
+  return useInfiniteQuery({
+    queryKey: ["threads", filter],
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam, signal }) =>
+      unwrap(
+        client.GET("/v1/threads", { params: { query: { ...filter, limit: 50, cursor: pageParam } }, signal }),
+      ),
+    getNextPageParam: (page) => page.next_cursor ?? undefined,
+    placeholderData: keepPreviousData,
+  });
+}
+
+/** GET /v1/threads/{session_id}: the thread and its runs, page after page, the first run first. */
+export function useThread(projectId: string, sessionId: string) {
+  return useInfiniteQuery({
+    queryKey: ["thread", projectId, sessionId],
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam, signal }) =>
+      unwrap(
+        client.GET("/v1/threads/{session_id}", {
+          params: {
+            path: { session_id: sessionId },
+            query: { project_id: projectId, limit: 20, cursor: pageParam },
+          },
+          signal,
+        }),
+      ),
+    getNextPageParam: (page) => page.next_cursor ?? undefined,
+    refetchInterval: (query) => (query.state.data?.pages[0]?.thread.running ? LIVE_INTERVAL_MS : false),
+  });
+}
