@@ -1,7 +1,8 @@
 import { Button, Switch, Title } from "@mantine/core";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { Link, useLocation, useSearchParams } from "react-router";
-import { type RunFilter, useFirstRuns, useReloadRuns, useRunsHead } from "@/api/runs";
+import { type RunFilter, useFirstRuns, useReloadRuns } from "@/api/runs";
+import { useRunStream } from "@/api/stream";
 import type { Run } from "@/api/types";
 import { FilterBar } from "@/components/filters/FilterBar";
 import { chips, readFilters, toggleOnlyErrors, toQuery, withTimeRange } from "@/components/filters/filters";
@@ -93,22 +94,22 @@ function Results({ projectId, filter, search, live, columns, isFiltered, onClear
   const runs = useFirstRuns(filter);
   const reload = useReloadRuns(filter);
   const isCurrent = runs.isSuccess && !runs.isPlaceholderData;
-  const head = useRunsHead(filter, live && isCurrent);
   const words = useMemo(() => searchWords(search), [search]);
 
   // What came since the first page, for as long as that page stands.
   const page = isCurrent ? runs.data : undefined;
-  const [since, setSince] = useState({ page, news: NOTHING });
-  const news = since.page === page ? since.news : NOTHING;
-  useEffect(() => {
-    if (!page || !head.data) return;
-    const { data } = head.data;
-    setSince((before) => {
-      const known = before.page === page ? before.news : NOTHING;
-      const next = absorb(known, data, page.data);
-      return next === known && before.page === page ? before : { page, news: next };
-    });
-  }, [page, head.data]);
+  const [since, setSince] = useState({ page, news: NOTHING, overrun: false });
+  const { news, overrun } = since.page === page ? since : { news: NOTHING, overrun: false };
+  useRunStream(filter, live && page !== undefined, {
+    onRuns: (arrived) =>
+      page &&
+      setSince((before) => {
+        const known = before.page === page ? before : { page, news: NOTHING, overrun: false };
+        const next = absorb(known.news, arrived, page.data);
+        return next === known.news ? before : { ...known, news: next };
+      }),
+    onReset: () => setSince({ page, news, overrun: true }),
+  });
   const fresh = news.fresh.size;
 
   // Nothing is being read in an empty list: the first runs come in by themselves.
@@ -140,7 +141,7 @@ function Results({ projectId, filter, search, live, columns, isFiltered, onClear
 
   return (
     <div className={classes.body} aria-busy={runs.isFetching}>
-      {fresh > 0 && !isEmpty && (
+      {(fresh > 0 || overrun) && !isEmpty && (
         <Button
           className={classes.pill}
           size="compact-sm"
@@ -148,7 +149,7 @@ function Results({ projectId, filter, search, live, columns, isFiltered, onClear
           onClick={showFresh}
           data-testid="new-runs"
         >
-          {fresh === 1 ? "1 new run" : `${formatCount(fresh)} new runs`}
+          {overrun ? "Many new runs" : fresh === 1 ? "1 new run" : `${formatCount(fresh)} new runs`}
         </Button>
       )}
       {runs.isPending ? (

@@ -37,7 +37,7 @@ export function ThreadsPage() {
 
   const move = (by: number) => {
     const links = [...(list.current?.querySelectorAll<HTMLElement>("a[data-thread]") ?? [])];
-    const at = links.findIndex((link) => link === document.activeElement);
+    const at = links.indexOf(document.activeElement as HTMLElement);
     links[at < 0 ? 0 : Math.min(links.length - 1, Math.max(0, at + by))]?.focus();
   };
   useKeys({
