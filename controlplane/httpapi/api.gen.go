@@ -447,6 +447,42 @@ func (e GetInstrumentGuideParamsLanguage) Valid() bool {
 	}
 }
 
+// Defines values for ListRunsParamsOrder.
+const (
+	CostUsd          ListRunsParamsOrder = "cost_usd"
+	DurationMs       ListRunsParamsOrder = "duration_ms"
+	MinusCostUsd     ListRunsParamsOrder = "-cost_usd"
+	MinusDurationMs  ListRunsParamsOrder = "-duration_ms"
+	MinusStartTime   ListRunsParamsOrder = "-start_time"
+	MinusTotalTokens ListRunsParamsOrder = "-total_tokens"
+	StartTime        ListRunsParamsOrder = "start_time"
+	TotalTokens      ListRunsParamsOrder = "total_tokens"
+)
+
+// Valid indicates whether the value is a known member of the ListRunsParamsOrder enum.
+func (e ListRunsParamsOrder) Valid() bool {
+	switch e {
+	case CostUsd:
+		return true
+	case DurationMs:
+		return true
+	case MinusCostUsd:
+		return true
+	case MinusDurationMs:
+		return true
+	case MinusStartTime:
+		return true
+	case MinusTotalTokens:
+		return true
+	case StartTime:
+		return true
+	case TotalTokens:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for GetAgentViewParamsEncoding.
 const (
 	Cl100kBase GetAgentViewParamsEncoding = "cl100k_base"
@@ -1262,6 +1298,12 @@ type RunPage struct {
 	Limit      int     `json:"limit"`
 	NextCursor *string `json:"next_cursor"`
 	Offset     int     `json:"offset"`
+
+	// Partial True where searching took too long; absent otherwise.
+	Partial *bool `json:"partial,omitempty"`
+
+	// SearchedTo How far a partial answer came.
+	SearchedTo *time.Time `json:"searched_to,omitempty"`
 }
 
 // RunStats defines model for RunStats.
@@ -1680,6 +1722,9 @@ type FilterEnvironment = string
 // FilterErrorType defines model for FilterErrorType.
 type FilterErrorType = string
 
+// FilterHasScore defines model for FilterHasScore.
+type FilterHasScore = bool
+
 // FilterKind defines model for FilterKind.
 type FilterKind = []string
 
@@ -1846,12 +1891,22 @@ type ListRunsParams struct {
 	// MinTokens Input and output together.
 	MinTokens *FilterMinTokens `form:"min_tokens,omitempty" json:"min_tokens,omitempty"`
 	ErrorType *FilterErrorType `form:"error_type,omitempty" json:"error_type,omitempty"`
-	Limit     *Limit           `form:"limit,omitempty" json:"limit,omitempty"`
-	Offset    *Offset          `form:"offset,omitempty" json:"offset,omitempty"`
+
+	// HasScore Only runs that have a score or comment, or only those that have none.
+	HasScore *FilterHasScore `form:"has_score,omitempty" json:"has_score,omitempty"`
+
+	// Order With `-`, from the largest. Runs whose value is not known come last either way (those that are running have no
+	// duration), and runs of the same value newest first. A cursor is of one order and one filter.
+	Order  *ListRunsParamsOrder `form:"order,omitempty" json:"order,omitempty"`
+	Limit  *Limit               `form:"limit,omitempty" json:"limit,omitempty"`
+	Offset *Offset              `form:"offset,omitempty" json:"offset,omitempty"`
 
 	// Cursor Continue after an earlier page's `next_cursor`, at constant cost however deep. Not together with `offset`.
 	Cursor *string `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
+
+// ListRunsParamsOrder defines parameters for ListRuns.
+type ListRunsParamsOrder string
 
 // ListRunFieldsParams defines parameters for ListRunFields.
 type ListRunFieldsParams struct {
@@ -1902,6 +1957,9 @@ type ListRunFieldsParams struct {
 	// MinTokens Input and output together.
 	MinTokens *FilterMinTokens `form:"min_tokens,omitempty" json:"min_tokens,omitempty"`
 	ErrorType *FilterErrorType `form:"error_type,omitempty" json:"error_type,omitempty"`
+
+	// HasScore Only runs that have a score or comment, or only those that have none.
+	HasScore *FilterHasScore `form:"has_score,omitempty" json:"has_score,omitempty"`
 }
 
 // ListRunFieldValuesParams defines parameters for ListRunFieldValues.
@@ -1953,6 +2011,9 @@ type ListRunFieldValuesParams struct {
 	// MinTokens Input and output together.
 	MinTokens *FilterMinTokens `form:"min_tokens,omitempty" json:"min_tokens,omitempty"`
 	ErrorType *FilterErrorType `form:"error_type,omitempty" json:"error_type,omitempty"`
+
+	// HasScore Only runs that have a score or comment, or only those that have none.
+	HasScore *FilterHasScore `form:"has_score,omitempty" json:"has_score,omitempty"`
 
 	// Prefix Only values that begin with it, whatever their case.
 	Prefix *string `form:"prefix,omitempty" json:"prefix,omitempty"`
@@ -2008,6 +2069,9 @@ type GetRunStatsParams struct {
 	// MinTokens Input and output together.
 	MinTokens *FilterMinTokens `form:"min_tokens,omitempty" json:"min_tokens,omitempty"`
 	ErrorType *FilterErrorType `form:"error_type,omitempty" json:"error_type,omitempty"`
+
+	// HasScore Only runs that have a score or comment, or only those that have none.
+	HasScore *FilterHasScore `form:"has_score,omitempty" json:"has_score,omitempty"`
 
 	// BucketSeconds How long a bucket is; chosen from the window when absent, so that there are at most 60. Buckets begin at
 	// multiples of it since 1970 in UTC. 422 where the window has more than 1,000.
@@ -2067,9 +2131,12 @@ type StreamRunsParams struct {
 	MinCostUsd    *FilterMinCostUSD    `form:"min_cost_usd,omitempty" json:"min_cost_usd,omitempty"`
 
 	// MinTokens Input and output together.
-	MinTokens   *FilterMinTokens `form:"min_tokens,omitempty" json:"min_tokens,omitempty"`
-	ErrorType   *FilterErrorType `form:"error_type,omitempty" json:"error_type,omitempty"`
-	LastEventID *string          `json:"Last-Event-ID,omitempty"`
+	MinTokens *FilterMinTokens `form:"min_tokens,omitempty" json:"min_tokens,omitempty"`
+	ErrorType *FilterErrorType `form:"error_type,omitempty" json:"error_type,omitempty"`
+
+	// HasScore Only runs that have a score or comment, or only those that have none.
+	HasScore    *FilterHasScore `form:"has_score,omitempty" json:"has_score,omitempty"`
+	LastEventID *string         `json:"Last-Event-ID,omitempty"`
 }
 
 // GetRunParams defines parameters for GetRun.
@@ -2212,7 +2279,10 @@ type ListThreadsParams struct {
 	// MinTokens Input and output together.
 	MinTokens *FilterMinTokens `form:"min_tokens,omitempty" json:"min_tokens,omitempty"`
 	ErrorType *FilterErrorType `form:"error_type,omitempty" json:"error_type,omitempty"`
-	Limit     *Limit           `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// HasScore Only runs that have a score or comment, or only those that have none.
+	HasScore *FilterHasScore `form:"has_score,omitempty" json:"has_score,omitempty"`
+	Limit    *Limit          `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Cursor Continue after an earlier page's `next_cursor`.
 	Cursor *string `form:"cursor,omitempty" json:"cursor,omitempty"`
@@ -2340,7 +2410,7 @@ type ServerInterface interface {
 	// UpdateView Rename a saved view, or make it lead to something else
 	// (PATCH /v1/projects/{project_id}/views/{view_id})
 	UpdateView(c *gin.Context, projectId ProjectIDPath, viewId ViewID)
-	// ListRuns List runs, newest first
+	// ListRuns List runs
 	// (GET /v1/runs)
 	ListRuns(c *gin.Context, params ListRunsParams)
 	// ListRunFields What runs can be filtered by
@@ -3281,6 +3351,22 @@ func (siw *ServerInterfaceWrapper) ListRuns(c *gin.Context) {
 		return
 	}
 
+	// ------------- Optional query parameter "has_score" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "has_score", c.Request.URL.Query(), &params.HasScore, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter has_score: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "order" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "order", c.Request.URL.Query(), &params.Order, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter order: %w", err), http.StatusBadRequest)
+		return
+	}
+
 	// ------------- Optional query parameter "limit" -------------
 
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
@@ -3508,6 +3594,14 @@ func (siw *ServerInterfaceWrapper) ListRunFields(c *gin.Context) {
 		return
 	}
 
+	// ------------- Optional query parameter "has_score" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "has_score", c.Request.URL.Query(), &params.HasScore, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter has_score: %w", err), http.StatusBadRequest)
+		return
+	}
+
 	for _, middleware := range siw.HandlerMiddlewares {
 		middleware(c)
 		if c.IsAborted() {
@@ -3717,6 +3811,14 @@ func (siw *ServerInterfaceWrapper) ListRunFieldValues(c *gin.Context) {
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "error_type", c.Request.URL.Query(), &params.ErrorType, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
 	if err != nil {
 		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter error_type: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "has_score" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "has_score", c.Request.URL.Query(), &params.HasScore, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter has_score: %w", err), http.StatusBadRequest)
 		return
 	}
 
@@ -3936,6 +4038,14 @@ func (siw *ServerInterfaceWrapper) GetRunStats(c *gin.Context) {
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "error_type", c.Request.URL.Query(), &params.ErrorType, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
 	if err != nil {
 		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter error_type: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "has_score" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "has_score", c.Request.URL.Query(), &params.HasScore, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter has_score: %w", err), http.StatusBadRequest)
 		return
 	}
 
@@ -4163,6 +4273,14 @@ func (siw *ServerInterfaceWrapper) StreamRuns(c *gin.Context) {
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "error_type", c.Request.URL.Query(), &params.ErrorType, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
 	if err != nil {
 		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter error_type: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "has_score" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "has_score", c.Request.URL.Query(), &params.HasScore, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter has_score: %w", err), http.StatusBadRequest)
 		return
 	}
 
@@ -4868,6 +4986,14 @@ func (siw *ServerInterfaceWrapper) ListThreads(c *gin.Context) {
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "error_type", c.Request.URL.Query(), &params.ErrorType, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
 	if err != nil {
 		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter error_type: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "has_score" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "has_score", c.Request.URL.Query(), &params.HasScore, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter has_score: %w", err), http.StatusBadRequest)
 		return
 	}
 
@@ -6948,7 +7074,7 @@ type StrictServerInterface interface {
 	// UpdateView Rename a saved view, or make it lead to something else
 	// (PATCH /v1/projects/{project_id}/views/{view_id})
 	UpdateView(ctx context.Context, request UpdateViewRequestObject) (UpdateViewResponseObject, error)
-	// ListRuns List runs, newest first
+	// ListRuns List runs
 	// (GET /v1/runs)
 	ListRuns(ctx context.Context, request ListRunsRequestObject) (ListRunsResponseObject, error)
 	// ListRunFields What runs can be filtered by

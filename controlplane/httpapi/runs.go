@@ -56,9 +56,13 @@ func (a *api) ListRuns(ctx context.Context, req ListRunsRequestObject) (ListRuns
 	for i := range page.Runs {
 		data[i] = runOf(&page.Runs[i])
 	}
-	return ListRuns200JSONResponse{
+	answer := ListRuns200JSONResponse{
 		Data: data, Limit: query.Limit, Offset: query.Offset, HasMore: page.HasMore, NextCursor: known(page.NextCursor),
-	}, nil
+	}
+	if page.Partial {
+		answer.Partial, answer.SearchedTo = &page.Partial, utc(&page.SearchedTo)
+	}
+	return answer, nil
 }
 
 // GetRun reads one run.
@@ -131,7 +135,7 @@ func listQuery(p ListRunsParams) (runs.ListQuery, error) {
 	if err != nil {
 		return runs.ListQuery{}, err
 	}
-	query := runs.ListQuery{Filter: filter, Limit: page.Limit, Offset: page.Offset, Cursor: valueOf(p.Cursor, "")}
+	query := runs.ListQuery{Filter: filter, Order: string(valueOf(p.Order, "")), Limit: page.Limit, Offset: page.Offset, Cursor: valueOf(p.Cursor, "")}
 	if query.Cursor != "" && query.Offset > 0 {
 		return runs.ListQuery{}, requestErrors{{Location: "query.offset", Message: "must not be given together with cursor"}}
 	}
@@ -141,7 +145,7 @@ func listQuery(p ListRunsParams) (runs.ListQuery, error) {
 // filterOf is the one way to a [runs.Filter]: it reads the members that have names and types of the filter's parameters
 // (Filter… in openapi.yaml) in the parameters of an operation, or in a RunFilter of a body. place says where in the
 // request they stand.
-func filterOf(params any, place string) (runs.Filter, error) {
+func filterOf(params any, place string) (runs.Filter, error) { //nolint:unparam // a body has a filter elsewhere
 	text, err := json.Marshal(params)
 	if err != nil {
 		return runs.Filter{}, fmt.Errorf("encode filter: %w", err)
@@ -158,7 +162,7 @@ func filterOf(params any, place string) (runs.Filter, error) {
 		SessionID: valueOf(f.SessionId, ""), ConversationID: valueOf(f.ConversationId, ""), UserID: valueOf(f.UserId, ""),
 		Tag: valueOf(f.Tag, ""), Environment: valueOf(f.Environment, ""), Release: valueOf(f.Release, ""),
 		ErrorType: valueOf(f.ErrorType, ""), PromptID: valueOf(f.PromptId, ""), PromptVersion: valueOf(f.PromptVersion, ""),
-		Metadata: valueOf(f.Metadata, nil), MinCostUSD: f.MinCostUsd, MinTokens: f.MinTokens,
+		Metadata: valueOf(f.Metadata, nil), MinCostUSD: f.MinCostUsd, MinTokens: f.MinTokens, HasScore: f.HasScore,
 		MinDuration: time.Duration(valueOf(f.MinDurationMs, 0) * float64(time.Millisecond)),
 	}
 	for _, status := range valueOf(f.Status, nil) {

@@ -1,6 +1,9 @@
 package runs
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -37,6 +40,14 @@ type Filter struct {
 	MinDuration    time.Duration
 	MinCostUSD     *float64
 	MinTokens      *int64
+	HasScore       *bool
+}
+
+// digest tells a filter from others: a cursor belongs to one.
+func (f Filter) digest() string {
+	text, _ := json.Marshal(f) // strings, numbers and times always encode
+	sum := sha256.Sum256(text)
+	return base64.RawURLEncoding.EncodeToString(sum[:9])
 }
 
 // at is the filter as it is meant at a moment: its window is a start bound then.
@@ -63,7 +74,7 @@ func (w *where) add(condition string, args ...any) {
 
 // period bounds a time column in the terms of the table's partition and sort key as well, so that neither parts nor
 // granules outside it are read. A zero bound is none.
-func (w *where) period(column string, lower, upper time.Time) {
+func (w *where) period(column string, lower, upper time.Time) { //nolint:unparam // other time columns are bounded so as well
 	if !lower.IsZero() {
 		ns := lower.UnixNano()
 		w.add(column+" >= fromUnixTimestamp64Nano(?)", ns)
@@ -120,6 +131,13 @@ func (f Filter) conditions(w *where, lower time.Time) {
 	}
 	if f.MinTokens != nil {
 		w.add("coalesce(input_tokens, 0) + coalesce(output_tokens, 0) >= ?", *f.MinTokens)
+	}
+	if f.HasScore != nil {
+		in := "run_id IN "
+		if !*f.HasScore {
+			in = "run_id NOT IN "
+		}
+		w.add(in + "(SELECT run_id FROM scores FINAL WHERE " + scopeMark + ")")
 	}
 	if f.Search != "" {
 		f.search(w, lower)

@@ -4,6 +4,7 @@ package runs
 import (
 	"encoding/json"
 	"errors"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -29,9 +30,11 @@ type Scope struct {
 	ProjectIDs []uuid.UUID
 }
 
-// ListQuery selects a page of runs, newest first.
+// ListQuery selects a page of runs.
 type ListQuery struct {
 	Filter
+	// Order is start_time, duration_ms, cost_usd or total_tokens, with - before it from the largest; empty is NewestFirst.
+	Order  string
 	Limit  int
 	Offset int
 	Cursor string // excludes Offset
@@ -42,6 +45,10 @@ type Page struct {
 	Runs       []Run
 	HasMore    bool
 	NextCursor string
+	// Partial tells that searching took too long: runs beyond SearchedTo, in the list's direction of time, were not
+	// looked at; in an order by value, runs that started before it. NextCursor goes on there in an order by start.
+	Partial    bool
+	SearchedTo time.Time
 }
 
 // Run is a run with its totals and its root's payloads.

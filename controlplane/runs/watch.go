@@ -163,7 +163,10 @@ func (w *Watch) read(ctx context.Context, found changes) ([]Run, time.Time, erro
 	cond.add("run_id IN (?)", ids)
 	f.conditions(&cond, first)
 	runs, err := w.service.selectRuns(ctx, w.scope, cond, "ORDER BY start_time, run_id")
-	return runs, found.at, err
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	return runs, found.at, w.service.addScores(ctx, w.scope, runs, mostScoresListed)
 }
 
 // Close ends the watch.

@@ -9,8 +9,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List runs, newest first
-         * @description Scope `runs:read`.
+         * List runs
+         * @description Scope `runs:read`. Newest first, unless `order` says otherwise. A search that takes too long (10 s) gives what it
+         *     found, with `partial: true`, how far it came in `searched_to`, and a `next_cursor` that goes on there. In an order
+         *     other than by `start_time`, runs that started before `searched_to` were left out of all pages then.
          */
         get: operations["listRuns"];
         put?: never;
@@ -1348,6 +1350,7 @@ export interface components {
             /** Format: int64 */
             min_tokens?: number;
             error_type?: string;
+            has_score?: boolean;
         };
         Health: {
             /** @enum {string} */
@@ -1860,6 +1863,13 @@ export interface components {
             offset: number;
             has_more: boolean;
             next_cursor: string | null;
+            /** @description True where searching took too long; absent otherwise. */
+            partial?: boolean;
+            /**
+             * Format: date-time
+             * @description How far a partial answer came.
+             */
+            searched_to?: string;
         };
         Span: {
             span_id: string;
@@ -2135,6 +2145,8 @@ export interface components {
         /** @description Input and output together. */
         FilterMinTokens: number;
         FilterErrorType: string;
+        /** @description Only runs that have a score or comment, or only those that have none. */
+        FilterHasScore: boolean;
         /** @description A UUID; for OTLP data the trace id written as a UUID. */
         RunID: string;
         /** @description Narrows the look-up to one of the caller's projects. */
@@ -2191,6 +2203,13 @@ export interface operations {
                 /** @description Input and output together. */
                 min_tokens?: components["parameters"]["FilterMinTokens"];
                 error_type?: components["parameters"]["FilterErrorType"];
+                /** @description Only runs that have a score or comment, or only those that have none. */
+                has_score?: components["parameters"]["FilterHasScore"];
+                /**
+                 * @description With `-`, from the largest. Runs whose value is not known come last either way (those that are running have no
+                 *     duration), and runs of the same value newest first. A cursor is of one order and one filter.
+                 */
+                order?: "-start_time" | "start_time" | "-duration_ms" | "duration_ms" | "-cost_usd" | "cost_usd" | "-total_tokens" | "total_tokens";
                 limit?: components["parameters"]["Limit"];
                 offset?: components["parameters"]["Offset"];
                 /** @description Continue after an earlier page's `next_cursor`, at constant cost however deep. Not together with `offset`. */
@@ -2306,6 +2325,8 @@ export interface operations {
                 /** @description Input and output together. */
                 min_tokens?: components["parameters"]["FilterMinTokens"];
                 error_type?: components["parameters"]["FilterErrorType"];
+                /** @description Only runs that have a score or comment, or only those that have none. */
+                has_score?: components["parameters"]["FilterHasScore"];
                 /**
                  * @description How long a bucket is; chosen from the window when absent, so that there are at most 60. Buckets begin at
                  *     multiples of it since 1970 in UTC. 422 where the window has more than 1,000.
@@ -2375,6 +2396,8 @@ export interface operations {
                 /** @description Input and output together. */
                 min_tokens?: components["parameters"]["FilterMinTokens"];
                 error_type?: components["parameters"]["FilterErrorType"];
+                /** @description Only runs that have a score or comment, or only those that have none. */
+                has_score?: components["parameters"]["FilterHasScore"];
             };
             header?: {
                 "Last-Event-ID"?: string;
@@ -2437,6 +2460,8 @@ export interface operations {
                 /** @description Input and output together. */
                 min_tokens?: components["parameters"]["FilterMinTokens"];
                 error_type?: components["parameters"]["FilterErrorType"];
+                /** @description Only runs that have a score or comment, or only those that have none. */
+                has_score?: components["parameters"]["FilterHasScore"];
             };
             header?: never;
             path?: never;
@@ -2497,6 +2522,8 @@ export interface operations {
                 /** @description Input and output together. */
                 min_tokens?: components["parameters"]["FilterMinTokens"];
                 error_type?: components["parameters"]["FilterErrorType"];
+                /** @description Only runs that have a score or comment, or only those that have none. */
+                has_score?: components["parameters"]["FilterHasScore"];
                 /** @description Only values that begin with it, whatever their case. */
                 prefix?: string;
                 limit?: number;
@@ -2563,6 +2590,8 @@ export interface operations {
                 /** @description Input and output together. */
                 min_tokens?: components["parameters"]["FilterMinTokens"];
                 error_type?: components["parameters"]["FilterErrorType"];
+                /** @description Only runs that have a score or comment, or only those that have none. */
+                has_score?: components["parameters"]["FilterHasScore"];
                 limit?: components["parameters"]["Limit"];
                 /** @description Continue after an earlier page's `next_cursor`. */
                 cursor?: string;

@@ -1,0 +1,313 @@
+package store
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/looptrace/looptrace/controlplane/runs"
+	"github.com/looptrace/looptrace/internal/clickhouse"
+	"github.com/looptrace/looptrace/internal/runmodel"
+	"github.com/looptrace/looptrace/test/engines"
+)
+
+// querying is a store of generated runs of two projects, which the tests know as well.
+type querying struct {
+	*runs.Service
+	writer  *clickhouse.Writer
+	project uuid.UUID
+	all     []runmodel.Run
+}
+
+func maybe[T any](random *rand.Rand, value T) *T {
+	if random.IntN(4) == 0 {
+		return nil
+	}
+	return &value
+}
+
+func newQuerying(t *testing.T) *querying {
+	t.Helper()
+	address := engines.ClickHouse(t)
+	require.NoError(t, clickhouse.Migrate(t.Context(), address))
+	conn, err := clickhouse.Open(address)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, conn.Close()) })
+	s := &querying{Service: runs.NewService(conn), project: uuid.New()}
+	t.Cleanup(s.Close)
+	s.writer, err = clickhouse.NewWriter(t.Context(), address)
+	require.NoError(t, err)
+	t.Cleanup(s.writer.Close)
+	random := rand.New(rand.NewPCG(7, 7)) //nolint:gosec // the same runs each time
+	end := time.Now().UTC().Truncate(time.Hour)
+	pick := func(values ...string) string { return values[random.IntN(len(values))] }
+	var rows []runmodel.Run
+	for i := range 300 {
+		start := end.Add(-time.Duration(random.IntN(20*24*60)) * time.Minute) // some at the same time
+		run := runmodel.Run{
+			ProjectID: s.project, RunID: uuid.New(), Version: 3, StartTime: start, FirstReceived: start, EndTime: start.Add(time.Duration(random.IntN(40)) * time.Millisecond),
+			Name: pick("a", "b", "c"), Kind: pick("agent", "task"), Status: pick("ok", "error", "running"), AgentName: pick("", "x", "y"),
+			Release: pick("1", "2"), Environment: pick("prod", "dev"), UserID: fmt.Sprint(random.IntN(20)), PromptID: pick("", "p"), PromptVersion: pick("1", "2"),
+			ConversationID: pick("", "c1"), Models: [][]string{{}, {"m1"}, {"m1", "m2"}}[random.IntN(3)], Tags: []string{pick("t1", "t2")},
+			Metadata: map[string]string{"tier": pick("free", "pro")}, InputTokens: maybe(random, int64(random.IntN(9))), CostUSD: maybe(random, float64(random.IntN(9))/1000),
+		}
+		if run.Status == "running" {
+			run.EndTime = runmodel.Epoch
+		}
+		if i%3 == 0 {
+			run.OutputTokens = maybe(random, int64(random.IntN(9)))
+		}
+		s.all = append(s.all, run)
+		older := run
+		older.Version, older.Status, older.Name = 1, "running", "old"
+		other := run
+		other.ProjectID, other.Metadata = uuid.New(), map[string]string{"secret": "other"}
+		rows = append(rows, run, older, other)
+	}
+	require.NoError(t, s.writer.InsertRuns(t.Context(), rows))
+	return s
+}
+
+func (s *querying) scope() runs.Scope { return runs.Scope{ProjectIDs: []uuid.UUID{s.project}} }
+
+// pages reads a list to its end, by cursors.
+func (s *querying) pages(t *testing.T, q runs.ListQuery) []uuid.UUID {
+	t.Helper()
+	q.ProjectID = s.project
+	ids := []uuid.UUID{}
+	for range 1000 {
+		page, err := s.List(t.Context(), s.scope(), q)
+		require.NoError(t, err)
+		assert.False(t, page.Partial)
+		assert.LessOrEqual(t, len(page.Runs), q.Limit)
+		for _, run := range page.Runs {
+			ids = append(ids, run.RunID)
+		}
+		if q.Cursor = page.NextCursor; q.Cursor == "" {
+			return ids
+		}
+	}
+	require.Fail(t, "the list has no end")
+	return nil
+}
+
+// filters are filters with what they mean.
+func filters(end time.Time) map[string]struct {
+	runs.Filter
+	matches func(r *runmodel.Run) bool
+} {
+	three, tokens := 0.003, int64(5)
+	return map[string]struct {
+		runs.Filter
+		matches func(r *runmodel.Run) bool
+	}{
+		"none":            {runs.Filter{}, func(*runmodel.Run) bool { return true }},
+		"agent":           {runs.Filter{AgentName: "x"}, func(r *runmodel.Run) bool { return r.AgentName == "x" }},
+		"release":         {runs.Filter{Release: "2"}, func(r *runmodel.Run) bool { return r.Release == "2" }},
+		"prompt":          {runs.Filter{PromptID: "p", PromptVersion: "1"}, func(r *runmodel.Run) bool { return r.PromptID == "p" && r.PromptVersion == "1" }},
+		"conversation":    {runs.Filter{ConversationID: "c1"}, func(r *runmodel.Run) bool { return r.ConversationID == "c1" }},
+		"metadata":        {runs.Filter{Metadata: map[string]string{"tier": "pro"}}, func(r *runmodel.Run) bool { return r.Metadata["tier"] == "pro" }},
+		"another's":       {runs.Filter{Metadata: map[string]string{"secret": "other"}}, func(*runmodel.Run) bool { return false }},
+		"status and kind": {runs.Filter{Statuses: []string{"ok", "error"}, Kinds: []string{"task"}}, func(r *runmodel.Run) bool { return r.Status != "running" && r.Kind == "task" }},
+		"model and tag":   {runs.Filter{Model: "m2", Tag: "t1"}, func(r *runmodel.Run) bool { return slices.Contains(r.Models, "m2") && r.Tags[0] == "t1" }},
+		"least": {runs.Filter{MinCostUSD: &three, MinTokens: &tokens, MinDuration: 5 * time.Millisecond}, func(r *runmodel.Run) bool {
+			return r.CostUSD != nil && *r.CostUSD >= three && tokensOf(r) != nil && *tokensOf(r) >= tokens && r.Status != "running" && r.EndTime.Sub(r.StartTime) >= 5*time.Millisecond
+		}},
+		"time": {runs.Filter{StartAfter: end.Add(-9 * 24 * time.Hour), StartBefore: end.Add(-25 * time.Hour)}, func(r *runmodel.Run) bool {
+			return !r.StartTime.Before(end.Add(-9*24*time.Hour)) && r.StartTime.Before(end.Add(-25*time.Hour))
+		}},
+	}
+}
+
+func tokensOf(r *runmodel.Run) *int64 {
+	if r.InputTokens == nil && r.OutputTokens == nil {
+		return nil
+	}
+	var sum int64
+	for _, n := range []*int64{r.InputTokens, r.OutputTokens} {
+		if n != nil {
+			sum += *n
+		}
+	}
+	return &sum
+}
+
+// valueOf is what an order goes by; ok is false where it is not known.
+func valueOf(r *runmodel.Run, order string) (value float64, ok bool) {
+	switch order {
+	case "duration_ms":
+		return float64(r.EndTime.Sub(r.StartTime)), r.Status != "running"
+	case "cost_usd":
+		if r.CostUSD == nil {
+			return 0, false
+		}
+		return *r.CostUSD, true
+	case "total_tokens":
+		n := tokensOf(r)
+		if n == nil {
+			return 0, false
+		}
+		return float64(*n), true
+	}
+	return 0, true
+}
+
+// sorted are the ids of runs in an order, as the contract has it. ClickHouse compares a UUID by its halves, low one
+// first.
+func sorted(all []runmodel.Run, order string) []uuid.UUID {
+	name, sign := order, 1
+	if name[0] == '-' {
+		name, sign = name[1:], -1
+	}
+	newest := -1
+	if order == runs.OldestFirst {
+		newest = 1
+	}
+	all = slices.Clone(all)
+	slices.SortFunc(all, func(a, b runmodel.Run) int {
+		av, aok := valueOf(&a, name)
+		bv, bok := valueOf(&b, name)
+		if aok != bok {
+			if aok {
+				return -1
+			}
+			return 1
+		}
+		byValue := 0
+		if aok {
+			byValue = sign * cmp.Compare(av, bv)
+		}
+		return cmp.Or(byValue, newest*a.StartTime.Compare(b.StartTime),
+			newest*cmp.Compare(string(a.RunID[:8]), string(b.RunID[:8])), newest*cmp.Compare(string(a.RunID[8:]), string(b.RunID[8:])))
+	})
+	ids := make([]uuid.UUID, len(all))
+	for i := range all {
+		ids[i] = all[i].RunID
+	}
+	return ids
+}
+
+func TestFiltersAndOrders(t *testing.T) {
+	t.Parallel()
+	s := newQuerying(t)
+	end := time.Now().UTC().Truncate(time.Hour)
+	orders := []string{"-start_time", "start_time", "-duration_ms", "duration_ms", "-cost_usd", "cost_usd", "-total_tokens", "total_tokens"}
+	for name, filter := range filters(end) {
+		var want []runmodel.Run
+		for _, run := range s.all {
+			if filter.matches(&run) {
+				want = append(want, run)
+			}
+		}
+		chosen := orders
+		if name != "none" && name != "least" {
+			chosen = orders[:1]
+		}
+		for _, order := range chosen {
+			got := s.pages(t, runs.ListQuery{Filter: filter.Filter, Order: order, Limit: 71})
+			assert.Equal(t, sorted(want, order), got, "%s, %s", name, order)
+		}
+		q := runs.StatsQuery{Filter: filter.Filter, GroupBy: "name", Groups: 2}
+		q.ProjectID = s.project
+		s.checkStats(t, name, q, want)
+	}
+}
+
+// checkStats compares totals, series and groups with what they are to add up to.
+func (s *querying) checkStats(t *testing.T, name string, q runs.StatsQuery, want []runmodel.Run) {
+	t.Helper()
+	stats, err := s.Stats(t.Context(), s.scope(), q)
+	require.NoError(t, err)
+	var errors, ended, noCost uint64
+	var cost float64
+	perBucket, perName := map[time.Time]uint64{}, map[string]uint64{}
+	for _, run := range want {
+		if run.Status == "error" {
+			errors++
+		}
+		if run.Status != "running" {
+			ended++
+		}
+		if run.CostUSD == nil {
+			noCost++
+		} else {
+			cost += *run.CostUSD
+		}
+		perBucket[run.StartTime.Truncate(stats.Bucket)]++
+		perName[run.Name]++
+	}
+	assert.Equal(t, []uint64{uint64(len(want)), errors, ended, noCost}, []uint64{stats.Total.Count, stats.Total.ErrorCount, stats.Total.EndedCount, stats.Total.NoCost}, name)
+	if stats.Total.CostUSD != nil {
+		assert.InDelta(t, cost, *stats.Total.CostUSD, 1e-9, name)
+	}
+	for _, point := range stats.Series {
+		if stats.Bucket <= 24*time.Hour { // longer ones do not begin where Truncate has it
+			assert.Equal(t, perBucket[point.Bucket], point.Count, "%s: %s", name, point.Bucket)
+		}
+	}
+	var grouped uint64
+	for i, group := range stats.Groups {
+		assert.Equal(t, perName[group.Value], group.Total.Count, "%s: %s", name, group.Value)
+		if i > 0 {
+			assert.LessOrEqual(t, group.Total.Count, stats.Groups[i-1].Total.Count)
+		}
+		grouped += group.Total.Count
+	}
+	if stats.Other != nil {
+		assert.Equal(t, len(perName)-2, int(stats.OtherGroups), name)
+		grouped += stats.Other.Total.Count
+	}
+	assert.Equal(t, uint64(len(want)), grouped, name)
+}
+
+func TestCursors(t *testing.T) {
+	t.Parallel()
+	s := newQuerying(t)
+	q := runs.ListQuery{Filter: runs.Filter{ProjectID: s.project, Window: 30 * 24 * time.Hour}, Limit: 10}
+	page, err := s.List(t.Context(), s.scope(), q)
+	require.NoError(t, err)
+	q.Cursor = page.NextCursor
+	_, err = s.List(t.Context(), s.scope(), q)
+	require.NoError(t, err, "the window has moved, the cursor is of it all the same")
+	for name, other := range map[string]runs.ListQuery{
+		"order":  {Filter: q.Filter, Order: "cost_usd"},
+		"filter": {Filter: runs.Filter{ProjectID: s.project, Window: q.Window, Name: "a"}},
+	} {
+		other.Limit, other.Cursor = 10, page.NextCursor
+		_, err := s.List(t.Context(), s.scope(), other)
+		require.ErrorIs(t, err, runs.ErrInvalidCursor, name)
+	}
+
+	// Runs that arrive between pages, newer and older, make none of the others come twice or not at all.
+	for _, order := range []string{runs.NewestFirst, runs.OldestFirst, "-duration_ms", "cost_usd"} {
+		q := runs.ListQuery{Filter: runs.Filter{ProjectID: s.project}, Order: order, Limit: 23}
+		seen := map[uuid.UUID]int{}
+		for n := 0; ; n++ {
+			page, err := s.List(t.Context(), s.scope(), q)
+			require.NoError(t, err)
+			for _, run := range page.Runs {
+				seen[run.RunID]++
+			}
+			if q.Cursor = page.NextCursor; q.Cursor == "" || n == 100 {
+				break
+			}
+			start := time.Now().UTC().Add(-time.Duration(n%5) * 90 * time.Hour)
+			require.NoError(t, s.writer.InsertRuns(t.Context(), []runmodel.Run{{
+				ProjectID: s.project, RunID: uuid.New(), Version: 1, StartTime: start, EndTime: start.Add(time.Millisecond), FirstReceived: start, Name: "new", Kind: "task", Status: "ok",
+			}}))
+		}
+		for _, run := range s.all {
+			assert.Equal(t, 1, seen[run.RunID], order)
+		}
+		for _, times := range seen {
+			assert.Equal(t, 1, times, order)
+		}
+	}
+}
