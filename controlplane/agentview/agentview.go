@@ -80,7 +80,7 @@ func Build(outline runs.Outline, read Excerpts, options Options) (View, error) {
 	}
 	v := &view{
 		outline: outline, options: options, tokens: tokens, steps: steps, shown: map[int]string{},
-		chain: runs.ErrorChain(outline.Spans), path: longest(runs.CriticalPath(outline.Spans, outline.Root())), last: -1, read: read,
+		chain: runmodel.ErrorChain(outline.Spans), path: longest(runs.CriticalPath(outline.Spans, outline.Root())), last: -1, read: read,
 	}
 	v.render = jsonRenderer{v}
 	if options.Format == FormatText {

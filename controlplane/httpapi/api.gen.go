@@ -36,6 +36,30 @@ func (e CostSource) Valid() bool {
 	}
 }
 
+// Defines values for FailureClass.
+const (
+	FailureClassCancelled   FailureClass = "cancelled"
+	FailureClassError       FailureClass = "error"
+	FailureClassTimeout     FailureClass = "timeout"
+	FailureClassUnrecovered FailureClass = "unrecovered"
+)
+
+// Valid indicates whether the value is a known member of the FailureClass enum.
+func (e FailureClass) Valid() bool {
+	switch e {
+	case FailureClassCancelled:
+		return true
+	case FailureClassError:
+		return true
+	case FailureClassTimeout:
+		return true
+	case FailureClassUnrecovered:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for HealthStatus.
 const (
 	HealthStatusOk          HealthStatus = "ok"
@@ -620,6 +644,198 @@ type EnvironmentVariable struct {
 	Value string `json:"value"`
 }
 
+// FailedRun defines model for FailedRun.
+type FailedRun struct {
+	DurationMs *float64 `json:"duration_ms"`
+
+	// Error The step's error, cut at 200 bytes; where the run is long, the run's.
+	Error *RunError          `json:"error"`
+	Name  string             `json:"name"`
+	RunId openapi_types.UUID `json:"run_id"`
+
+	// SpanId The step at which it failed.
+	SpanId    string      `json:"span_id"`
+	StartTime time.Time   `json:"start_time"`
+	Step      FailingStep `json:"step"`
+}
+
+// FailedRunGroup defines model for FailedRunGroup.
+type FailedRunGroup struct {
+	AgentName *string `json:"agent_name"`
+
+	// AgentRunCount All runs of the agent in the window.
+	AgentRunCount int64 `json:"agent_run_count"`
+
+	// AgentShare Of the agent's runs.
+	AgentShare float64 `json:"agent_share"`
+
+	// Class `error`: the run ended with an error; `timeout`: the error says so; `cancelled`; `unrecovered`: the run ended well, and
+	// one of its steps failed after which nothing went well.
+	Class FailureClass `json:"class"`
+
+	// Contrasts What its runs have more often than other runs of the agent, the most telling first.
+	Contrasts []FailureContrast `json:"contrasts"`
+
+	// CostUsd What its runs cost.
+	CostUsd *float64 `json:"cost_usd"`
+
+	// Count Runs in the window.
+	Count int64 `json:"count"`
+
+	// Counts Its runs over time, in 24 equal parts of the window, the oldest first.
+	Counts        []int64   `json:"counts"`
+	Fingerprint   string    `json:"fingerprint"`
+	FirstInWindow time.Time `json:"first_in_window"`
+
+	// FirstSeen As far as 90 days back.
+	FirstSeen       time.Time `json:"first_seen"`
+	LastSeen        time.Time `json:"last_seen"`
+	MessageTemplate string    `json:"message_template"`
+
+	// Parts From 0 to 1 each; null where not known.
+	Parts          FailureParts `json:"parts"`
+	Representative FailedRun    `json:"representative"`
+
+	// Sample More of its runs, the newest first.
+	Sample []FailedRun `json:"sample"`
+	Score  float64     `json:"score"`
+
+	// Share Of all failed runs of the window.
+	Share float64     `json:"share"`
+	Step  FailingStep `json:"step"`
+
+	// UserCount Null where the project's runs name no users.
+	UserCount *int64 `json:"user_count"`
+}
+
+// FailedRuns defines model for FailedRuns.
+type FailedRuns struct {
+	Data           []FailedRunGroup `json:"data"`
+	FailedRunCount int64            `json:"failed_run_count"`
+
+	// GroupCount Groups in the window.
+	GroupCount int     `json:"group_count"`
+	Limit      int     `json:"limit"`
+	NextCursor *string `json:"next_cursor"`
+
+	// Now The moment that the list is about.
+	Now time.Time `json:"now"`
+
+	// Partial There are more groups than are ranked.
+	Partial bool `json:"partial"`
+
+	// RunCount All runs of the window.
+	RunCount int64 `json:"run_count"`
+
+	// Start Runs that started from here on are counted.
+	Start time.Time `json:"start"`
+
+	// UnknownRunCount Runs that failed and were stored before there were fingerprints; `looptrace derive` gives them theirs.
+	UnknownRunCount int64 `json:"unknown_run_count"`
+
+	// Weights What each part weighs in a score. Where parts are null, the others weigh more in proportion.
+	Weights FailureWeights `json:"weights"`
+}
+
+// FailedRunsDetail defines model for FailedRunsDetail.
+type FailedRunsDetail struct {
+	FailedRunCount int64          `json:"failed_run_count"`
+	Group          FailedRunGroup `json:"group"`
+	Now            time.Time      `json:"now"`
+	RunCount       int64          `json:"run_count"`
+	Start          time.Time      `json:"start"`
+
+	// Weights What each part weighs in a score. Where parts are null, the others weigh more in proportion.
+	Weights FailureWeights `json:"weights"`
+}
+
+// FailingStep defines model for FailingStep.
+type FailingStep struct {
+	ErrorType *string `json:"error_type"`
+	Kind      string  `json:"kind"`
+
+	// Name Without ids and numbers.
+	Name string `json:"name"`
+}
+
+// Failure How a run failed.
+type Failure struct {
+	// Class `error`: the run ended with an error; `timeout`: the error says so; `cancelled`; `unrecovered`: the run ended well, and
+	// one of its steps failed after which nothing went well.
+	Class FailureClass `json:"class"`
+
+	// Fingerprint `fp:v1:…`; runs that failed alike have the same.
+	Fingerprint string `json:"fingerprint"`
+
+	// MessageTemplate The error's message without addresses, ids, times, numbers and what is quoted.
+	MessageTemplate string `json:"message_template"`
+
+	// SpanId The step at which the run failed.
+	SpanId string      `json:"span_id"`
+	Step   FailingStep `json:"step"`
+}
+
+// FailureClass `error`: the run ended with an error; `timeout`: the error says so; `cancelled`; `unrecovered`: the run ended well, and
+// one of its steps failed after which nothing went well.
+type FailureClass string
+
+// FailureContrast defines model for FailureContrast.
+type FailureContrast struct {
+	// Attribute `model`, `release`, `environment`, `prompt_version`, `name`, `tool`, `tag` or `metadata.KEY`.
+	Attribute string `json:"attribute"`
+
+	// Ochiai 1 where all runs of the group have it and no other does.
+	Ochiai float64 `json:"ochiai"`
+
+	// OthersRuns Other runs of the agent.
+	OthersRuns int64 `json:"others_runs"`
+
+	// OthersWith Other runs of the agent that have it.
+	OthersWith int64 `json:"others_with"`
+
+	// Runs Runs of the group.
+	Runs  int64  `json:"runs"`
+	Value string `json:"value"`
+
+	// With Runs of the group that have it.
+	With int64 `json:"with"`
+}
+
+// FailureParts From 0 to 1 each; null where not known.
+type FailureParts struct {
+	// Impact Of users touched, and of the share of the agent's runs (lower end of its 95% interval); the latter alone where runs name no users.
+	Impact *float64 `json:"impact"`
+
+	// Lift The best contrast's; null where there is nothing to compare with.
+	Lift *float64 `json:"lift"`
+
+	// Novelty Halves with every three days since the first run; 1 where the newest release brought it.
+	Novelty *float64 `json:"novelty"`
+
+	// Recency Halves with each day since the last run.
+	Recency *float64 `json:"recency"`
+
+	// Severity By the class.
+	Severity *float64 `json:"severity"`
+
+	// Spike How unlikely so many runs in the last 6 hours are by the 7 days before; 0 under three.
+	Spike *float64 `json:"spike"`
+
+	// Waste Of what all runs of the window cost; null where costs are not known.
+	Waste *float64 `json:"waste"`
+}
+
+// FailureWeights What each part weighs in a score. Where parts are null, the others weigh more in proportion.
+type FailureWeights struct {
+	Impact   float64 `json:"impact"`
+	Lift     float64 `json:"lift"`
+	Novelty  float64 `json:"novelty"`
+	Recency  float64 `json:"recency"`
+	Severity float64 `json:"severity"`
+	Spike    float64 `json:"spike"`
+	Waste    float64 `json:"waste"`
+}
+
 // Health defines model for Health.
 type Health struct {
 	Checks *map[string]string `json:"checks,omitempty"`
@@ -1030,12 +1246,15 @@ type Run struct {
 	CostSource     *CostSource `json:"cost_source"`
 
 	// CostUsd Null where unknown, never 0 for unknown.
-	CostUsd      *float64           `json:"cost_usd"`
-	DurationMs   *float64           `json:"duration_ms"`
-	EndTime      *time.Time         `json:"end_time"`
-	Environment  *string            `json:"environment"`
-	Error        *RunError          `json:"error"`
-	ErrorCount   int64              `json:"error_count"`
+	CostUsd     *float64   `json:"cost_usd"`
+	DurationMs  *float64   `json:"duration_ms"`
+	EndTime     *time.Time `json:"end_time"`
+	Environment *string    `json:"environment"`
+	Error       *RunError  `json:"error"`
+	ErrorCount  int64      `json:"error_count"`
+
+	// Failure Null where the run did not fail.
+	Failure      *Failure           `json:"failure"`
 	Inputs       *string            `json:"inputs"`
 	Kind         string             `json:"kind"`
 	LlmCallCount int64              `json:"llm_call_count"`
@@ -1060,6 +1279,9 @@ type Run struct {
 	Status        Status    `json:"status"`
 	Tags          []string  `json:"tags"`
 	ToolCallCount int64     `json:"tool_call_count"`
+
+	// Tools Names of the tools that were called, 64 at most.
+	Tools []string `json:"tools"`
 
 	// Truncated Inputs or outputs are cut here.
 	Truncated bool `json:"truncated"`
@@ -1710,6 +1932,9 @@ type ViewUpdate struct {
 	Query *string `json:"query,omitempty"`
 }
 
+// FailureWindow defines model for FailureWindow.
+type FailureWindow = int64
+
 // FilterAgentName defines model for FilterAgentName.
 type FilterAgentName = string
 
@@ -1721,6 +1946,9 @@ type FilterEnvironment = string
 
 // FilterErrorType defines model for FilterErrorType.
 type FilterErrorType = string
+
+// FilterFingerprint defines model for FilterFingerprint.
+type FilterFingerprint = string
 
 // FilterHasScore defines model for FilterHasScore.
 type FilterHasScore = bool
@@ -1806,6 +2034,26 @@ type RunID = openapi_types.UUID
 // ViewID defines model for ViewID.
 type ViewID = openapi_types.UUID
 
+// ListFailedRunsParams defines parameters for ListFailedRuns.
+type ListFailedRunsParams struct {
+	ProjectId FilterProjectID `form:"project_id" json:"project_id"`
+
+	// WindowSeconds Only runs that started in the last so many seconds; a week by default, 90 days at most.
+	WindowSeconds *FailureWindow `form:"window_seconds,omitempty" json:"window_seconds,omitempty"`
+	Limit         *int           `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor The `next_cursor` of the page before; it carries the window as well.
+	Cursor *string `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// GetFailedRunsParams defines parameters for GetFailedRuns.
+type GetFailedRunsParams struct {
+	ProjectId FilterProjectID `form:"project_id" json:"project_id"`
+
+	// WindowSeconds Only runs that started in the last so many seconds; a week by default, 90 days at most.
+	WindowSeconds *FailureWindow `form:"window_seconds,omitempty" json:"window_seconds,omitempty"`
+}
+
 // GetInstrumentGuideParams defines parameters for GetInstrumentGuide.
 type GetInstrumentGuideParams struct {
 	ProjectId openapi_types.UUID                `form:"project_id" json:"project_id"`
@@ -1881,6 +2129,9 @@ type ListRunsParams struct {
 	PromptId      *FilterPromptID      `form:"prompt_id,omitempty" json:"prompt_id,omitempty"`
 	PromptVersion *FilterPromptVersion `form:"prompt_version,omitempty" json:"prompt_version,omitempty"`
 
+	// Fingerprint Only runs that failed with this fingerprint.
+	Fingerprint *FilterFingerprint `form:"fingerprint,omitempty" json:"fingerprint,omitempty"`
+
 	// Metadata `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several.
 	Metadata *FilterMetadata `json:"metadata,omitempty"`
 
@@ -1947,6 +2198,9 @@ type ListRunFieldsParams struct {
 	PromptId      *FilterPromptID      `form:"prompt_id,omitempty" json:"prompt_id,omitempty"`
 	PromptVersion *FilterPromptVersion `form:"prompt_version,omitempty" json:"prompt_version,omitempty"`
 
+	// Fingerprint Only runs that failed with this fingerprint.
+	Fingerprint *FilterFingerprint `form:"fingerprint,omitempty" json:"fingerprint,omitempty"`
+
 	// Metadata `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several.
 	Metadata *FilterMetadata `json:"metadata,omitempty"`
 
@@ -2000,6 +2254,9 @@ type ListRunFieldValuesParams struct {
 	Release       *FilterRelease       `form:"release,omitempty" json:"release,omitempty"`
 	PromptId      *FilterPromptID      `form:"prompt_id,omitempty" json:"prompt_id,omitempty"`
 	PromptVersion *FilterPromptVersion `form:"prompt_version,omitempty" json:"prompt_version,omitempty"`
+
+	// Fingerprint Only runs that failed with this fingerprint.
+	Fingerprint *FilterFingerprint `form:"fingerprint,omitempty" json:"fingerprint,omitempty"`
 
 	// Metadata `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several.
 	Metadata *FilterMetadata `json:"metadata,omitempty"`
@@ -2058,6 +2315,9 @@ type GetRunStatsParams struct {
 	Release       *FilterRelease       `form:"release,omitempty" json:"release,omitempty"`
 	PromptId      *FilterPromptID      `form:"prompt_id,omitempty" json:"prompt_id,omitempty"`
 	PromptVersion *FilterPromptVersion `form:"prompt_version,omitempty" json:"prompt_version,omitempty"`
+
+	// Fingerprint Only runs that failed with this fingerprint.
+	Fingerprint *FilterFingerprint `form:"fingerprint,omitempty" json:"fingerprint,omitempty"`
 
 	// Metadata `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several.
 	Metadata *FilterMetadata `json:"metadata,omitempty"`
@@ -2338,6 +2598,12 @@ type ServerInterface interface {
 	// Readyz The dependencies answer
 	// (GET /readyz)
 	Readyz(c *gin.Context)
+	// ListFailedRuns Failed runs by what failed, most worth a look first
+	// (GET /v1/agent/failed-runs)
+	ListFailedRuns(c *gin.Context, params ListFailedRunsParams)
+	// GetFailedRuns One group of failed runs
+	// (GET /v1/agent/failed-runs/{fingerprint})
+	GetFailedRuns(c *gin.Context, fingerprint string, params GetFailedRunsParams)
 	// GetInstrumentGuide How to record programs here, step by step
 	// (GET /v1/agent/instrument-guide)
 	GetInstrumentGuide(c *gin.Context, params GetInstrumentGuideParams)
@@ -2499,6 +2765,101 @@ func (siw *ServerInterfaceWrapper) Readyz(c *gin.Context) {
 	}
 
 	siw.Handler.Readyz(c)
+}
+
+// ListFailedRuns operation middleware
+func (siw *ServerInterfaceWrapper) ListFailedRuns(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListFailedRunsParams
+
+	// ------------- Required query parameter "project_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, true, "project_id", c.Request.URL.Query(), &params.ProjectId, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter project_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "window_seconds" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "window_seconds", c.Request.URL.Query(), &params.WindowSeconds, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter window_seconds: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", c.Request.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter cursor: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListFailedRuns(c, params)
+}
+
+// GetFailedRuns operation middleware
+func (siw *ServerInterfaceWrapper) GetFailedRuns(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "fingerprint" -------------
+	var fingerprint string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "fingerprint", c.Param("fingerprint"), &fingerprint, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter fingerprint: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetFailedRunsParams
+
+	// ------------- Required query parameter "project_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, true, "project_id", c.Request.URL.Query(), &params.ProjectId, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter project_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "window_seconds" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "window_seconds", c.Request.URL.Query(), &params.WindowSeconds, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter window_seconds: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetFailedRuns(c, fingerprint, params)
 }
 
 // GetInstrumentGuide operation middleware
@@ -3311,6 +3672,14 @@ func (siw *ServerInterfaceWrapper) ListRuns(c *gin.Context) {
 		return
 	}
 
+	// ------------- Optional query parameter "fingerprint" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "fingerprint", c.Request.URL.Query(), &params.Fingerprint, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter fingerprint: %w", err), http.StatusBadRequest)
+		return
+	}
+
 	// ------------- Optional query parameter "metadata" -------------
 
 	err = runtime.BindQueryParameterWithOptions("deepObject", true, false, "metadata", c.Request.URL.Query(), &params.Metadata, runtime.BindQueryParameterOptions{Type: "object", Format: ""})
@@ -3554,6 +3923,14 @@ func (siw *ServerInterfaceWrapper) ListRunFields(c *gin.Context) {
 		return
 	}
 
+	// ------------- Optional query parameter "fingerprint" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "fingerprint", c.Request.URL.Query(), &params.Fingerprint, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter fingerprint: %w", err), http.StatusBadRequest)
+		return
+	}
+
 	// ------------- Optional query parameter "metadata" -------------
 
 	err = runtime.BindQueryParameterWithOptions("deepObject", true, false, "metadata", c.Request.URL.Query(), &params.Metadata, runtime.BindQueryParameterOptions{Type: "object", Format: ""})
@@ -3771,6 +4148,14 @@ func (siw *ServerInterfaceWrapper) ListRunFieldValues(c *gin.Context) {
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "prompt_version", c.Request.URL.Query(), &params.PromptVersion, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
 	if err != nil {
 		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter prompt_version: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "fingerprint" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "fingerprint", c.Request.URL.Query(), &params.Fingerprint, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter fingerprint: %w", err), http.StatusBadRequest)
 		return
 	}
 
@@ -3998,6 +4383,14 @@ func (siw *ServerInterfaceWrapper) GetRunStats(c *gin.Context) {
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "prompt_version", c.Request.URL.Query(), &params.PromptVersion, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
 	if err != nil {
 		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter prompt_version: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "fingerprint" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "fingerprint", c.Request.URL.Query(), &params.Fingerprint, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter fingerprint: %w", err), http.StatusBadRequest)
 		return
 	}
 
@@ -5104,6 +5497,8 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 
 	router.GET(options.BaseURL+"/healthz", wrapper.Healthz)
 	router.GET(options.BaseURL+"/readyz", wrapper.Readyz)
+	router.GET(options.BaseURL+"/v1/agent/failed-runs", wrapper.ListFailedRuns)
+	router.GET(options.BaseURL+"/v1/agent/failed-runs/:fingerprint", wrapper.GetFailedRuns)
 	router.GET(options.BaseURL+"/v1/agent/instrument-guide", wrapper.GetInstrumentGuide)
 	router.GET(options.BaseURL+"/v1/keys", wrapper.ListKeys)
 	router.POST(options.BaseURL+"/v1/keys", wrapper.CreateKey)
@@ -5202,6 +5597,85 @@ func (response Readyz503JSONResponse) VisitReadyzResponse(w http.ResponseWriter)
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListFailedRunsRequestObject struct {
+	Params ListFailedRunsParams
+}
+
+type ListFailedRunsResponseObject interface {
+	VisitListFailedRunsResponse(w http.ResponseWriter) error
+}
+
+type ListFailedRuns200JSONResponse FailedRuns
+
+func (response ListFailedRuns200JSONResponse) VisitListFailedRunsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListFailedRunsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListFailedRunsdefaultApplicationProblemPlusJSONResponse) VisitListFailedRunsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetFailedRunsRequestObject struct {
+	Fingerprint string `json:"fingerprint"`
+	Params      GetFailedRunsParams
+}
+
+type GetFailedRunsResponseObject interface {
+	VisitGetFailedRunsResponse(w http.ResponseWriter) error
+}
+
+type GetFailedRuns200JSONResponse FailedRunsDetail
+
+func (response GetFailedRuns200JSONResponse) VisitGetFailedRunsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetFailedRunsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetFailedRunsdefaultApplicationProblemPlusJSONResponse) VisitGetFailedRunsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -7002,6 +7476,12 @@ type StrictServerInterface interface {
 	// Readyz The dependencies answer
 	// (GET /readyz)
 	Readyz(ctx context.Context, request ReadyzRequestObject) (ReadyzResponseObject, error)
+	// ListFailedRuns Failed runs by what failed, most worth a look first
+	// (GET /v1/agent/failed-runs)
+	ListFailedRuns(ctx context.Context, request ListFailedRunsRequestObject) (ListFailedRunsResponseObject, error)
+	// GetFailedRuns One group of failed runs
+	// (GET /v1/agent/failed-runs/{fingerprint})
+	GetFailedRuns(ctx context.Context, request GetFailedRunsRequestObject) (GetFailedRunsResponseObject, error)
 	// GetInstrumentGuide How to record programs here, step by step
 	// (GET /v1/agent/instrument-guide)
 	GetInstrumentGuide(ctx context.Context, request GetInstrumentGuideRequestObject) (GetInstrumentGuideResponseObject, error)
@@ -7228,6 +7708,59 @@ func (sh *strictHandler) Readyz(ctx *gin.Context) {
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(ReadyzResponseObject); ok {
 		if err := validResponse.VisitReadyzResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListFailedRuns operation middleware
+func (sh *strictHandler) ListFailedRuns(ctx *gin.Context, params ListFailedRunsParams) {
+	var request ListFailedRunsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListFailedRuns(ctx, request.(ListFailedRunsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListFailedRuns")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListFailedRunsResponseObject); ok {
+		if err := validResponse.VisitListFailedRunsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetFailedRuns operation middleware
+func (sh *strictHandler) GetFailedRuns(ctx *gin.Context, fingerprint string, params GetFailedRunsParams) {
+	var request GetFailedRunsRequestObject
+
+	request.Fingerprint = fingerprint
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetFailedRuns(ctx, request.(GetFailedRunsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetFailedRuns")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetFailedRunsResponseObject); ok {
+		if err := validResponse.VisitGetFailedRunsResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

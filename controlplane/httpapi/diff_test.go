@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -15,18 +16,24 @@ import (
 	"github.com/looptrace/looptrace/test/engines"
 )
 
-// storeSpans stores a run of the spans.
-func storeSpans(t *testing.T, clickhouseURL string, spans []runmodel.Span) {
+// storeSpans stores runs of spans in start order.
+func storeSpans(t *testing.T, clickhouseURL string, runs ...[]runmodel.Span) {
 	t.Helper()
 	writer, err := clickhouse.NewWriter(t.Context(), clickhouseURL)
 	require.NoError(t, err)
 	defer writer.Close()
-	bounds := clickhouse.Bounds{
-		ProjectID: spans[0].ProjectID, RunID: spans[0].RunID, FirstStart: spans[0].StartTime, LastStart: spans[len(spans)-1].StartTime, FirstBatch: 1, LastBatch: 1,
+	var bounds []clickhouse.Bounds
+	var totals []runmodel.Run
+	for _, spans := range runs {
+		bounds = append(bounds, clickhouse.Bounds{
+			ProjectID: spans[0].ProjectID, RunID: spans[0].RunID, FirstStart: spans[0].StartTime, LastStart: spans[len(spans)-1].StartTime,
+			FirstBatch: 1, LastBatch: 1,
+		})
+		totals = append(totals, runmodel.Totals(spans))
 	}
-	require.NoError(t, writer.InsertSpans(t.Context(), spans))
-	require.NoError(t, writer.InsertBounds(t.Context(), []clickhouse.Bounds{bounds}))
-	require.NoError(t, writer.InsertRuns(t.Context(), []runmodel.Run{runmodel.Totals(spans)}))
+	require.NoError(t, writer.InsertSpans(t.Context(), slices.Concat(runs...)))
+	require.NoError(t, writer.InsertBounds(t.Context(), bounds))
+	require.NoError(t, writer.InsertRuns(t.Context(), totals))
 }
 
 // toolRun is a run that looks things up, one after the other.
@@ -67,9 +74,7 @@ func TestDiff(t *testing.T) {
 	again := toolRun(project.Id, start.Add(2*time.Minute), queries...)
 	cost := 0.5
 	changed[3].CostUSD, changed[3].CostSource, changed[3].RequestModel = &cost, "sent", ""
-	for _, spans := range [][]runmodel.Span{base, changed, again} {
-		storeSpans(t, address, spans)
-	}
+	storeSpans(t, address, base, changed, again)
 	path := func(a, b []runmodel.Span) string {
 		return "/v1/runs/" + a[0].RunID.String() + "/diff/" + b[0].RunID.String()
 	}

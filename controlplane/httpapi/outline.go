@@ -72,7 +72,7 @@ func outlineOf(outline runs.Outline) Outline {
 	}
 	answer.Words = w.list
 	answer.ErrorChain = []int{}
-	for _, i := range runs.ErrorChain(spans) {
+	for _, i := range runmodel.ErrorChain(spans) {
 		answer.ErrorChain = append(answer.ErrorChain, placeOf[i])
 	}
 	path := &answer.CriticalPath

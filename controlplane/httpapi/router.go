@@ -9,6 +9,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/gin-gonic/gin"
 
+	"github.com/looptrace/looptrace/controlplane/failures"
 	"github.com/looptrace/looptrace/controlplane/identity"
 	"github.com/looptrace/looptrace/controlplane/instrument"
 	"github.com/looptrace/looptrace/controlplane/mcpserver"
@@ -21,6 +22,7 @@ var document []byte
 type api struct {
 	identity    *identity.Service
 	runs        Runs
+	failures    *failures.Service
 	limits      RateLimits
 	log         *slog.Logger
 	metrics     *metrics
@@ -49,7 +51,7 @@ func New(identities *identity.Service, runs Runs, limits RateLimits, addresses A
 		return nil, fmt.Errorf("read the instrument guide: %w", err)
 	}
 	a := &api{
-		identity: identities, runs: runs, limits: limits, log: log,
+		identity: identities, runs: runs, failures: failures.New(runs), limits: limits, log: log,
 		metrics: newMetrics(), validator: newValidator(doc), crossOrigin: http.NewCrossOriginProtection(),
 		fenceKey: identities.DeriveKey("marks around recorded text"), guides: guides, addresses: addresses,
 	}
@@ -125,6 +127,8 @@ func New(identities *identity.Service, runs Runs, limits RateLimits, addresses A
 	private.GET("/runs/:run_id", op.GetRun)
 	private.GET("/runs/:run_id/agent-view", op.GetAgentView)
 	private.GET("/runs/:run_id/outline", compress, op.GetOutline)
+	private.GET("/agent/failed-runs", compress, op.ListFailedRuns)
+	private.GET("/agent/failed-runs/:fingerprint", op.GetFailedRuns)
 	private.GET("/runs/:run_id/diff/:other_run_id", compress, op.DiffRuns)
 	private.GET("/runs/:run_id/spans", op.ListSpans)
 	private.GET("/runs/:run_id/spans/:span_id", op.GetSpan)

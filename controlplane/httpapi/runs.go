@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/looptrace/looptrace/controlplane/failures"
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/internal/apikey"
 	"github.com/looptrace/looptrace/internal/runmodel"
@@ -33,6 +34,7 @@ type Runs interface {
 	Threads(ctx context.Context, scope runs.Scope, q runs.ThreadsQuery) (runs.ThreadPage, error)
 	Thread(ctx context.Context, scope runs.Scope, q runs.ThreadQuery) (runs.Turns, error)
 	Ping(ctx context.Context) error
+	failures.Store
 }
 
 // defaultSpans is the length of a page of spans where the request does not say.
@@ -162,7 +164,8 @@ func filterOf(params any, place string) (runs.Filter, error) { //nolint:unparam 
 		SessionID: valueOf(f.SessionId, ""), ConversationID: valueOf(f.ConversationId, ""), UserID: valueOf(f.UserId, ""),
 		Tag: valueOf(f.Tag, ""), Environment: valueOf(f.Environment, ""), Release: valueOf(f.Release, ""),
 		ErrorType: valueOf(f.ErrorType, ""), PromptID: valueOf(f.PromptId, ""), PromptVersion: valueOf(f.PromptVersion, ""),
-		Metadata: valueOf(f.Metadata, nil), MinCostUSD: f.MinCostUsd, MinTokens: f.MinTokens, HasScore: f.HasScore,
+		Fingerprint: valueOf(f.Fingerprint, ""),
+		Metadata:    valueOf(f.Metadata, nil), MinCostUSD: f.MinCostUsd, MinTokens: f.MinTokens, HasScore: f.HasScore,
 		MinDuration: time.Duration(valueOf(f.MinDurationMs, 0) * float64(time.Millisecond)),
 	}
 	for _, status := range valueOf(f.Status, nil) {
@@ -210,6 +213,7 @@ func runOf(r *runs.Run) Run {
 		SpanCount: count(r.SpanCount), ErrorCount: count(r.ErrorCount),
 		LlmCallCount: count(r.LLMCallCount), ToolCallCount: count(r.ToolCallCount),
 		Scores: scoresOf(r.Scores), ScoreCount: count(r.ScoreCount),
+		Tools: list(r.Tools), Failure: failureOf(&r.Failure),
 		ReceivedAt: r.FirstReceived.UTC(),
 	}
 	if run.Metadata == nil {

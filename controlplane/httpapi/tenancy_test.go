@@ -26,6 +26,7 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 	owner, project := e.setUp(t)
 	key := e.mint(t, owner, project.Id, ScopeRunsRead)
 	run := storeRun(t, url, project.Id)
+	fingerprint := must[Run](t, e.do(t, http.MethodGet, "/v1/runs/"+run.String(), nil, cookie(owner)), http.StatusOK).Failure.Fingerprint
 
 	sibling := e.createProject(t, owner, project.WorkspaceId, "Sibling")
 	others := map[string]option{
@@ -39,12 +40,12 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 	score := must[Score](t, e.do(t, http.MethodPost, "/v1/runs/"+run.String()+"/scores", `{"comment":"good"}`, cookie(owner)), http.StatusCreated)
 	theirs := map[string]string{
 		"project_id": project.Id.String(), "key_id": key.Id.String(),
-		"run_id": run.String(), "other_run_id": run.String(), "span_id": rootSpan, "price_id": price.Id.String(),
+		"run_id": run.String(), "other_run_id": run.String(), "fingerprint": fingerprint, "span_id": rootSpan, "price_id": price.Id.String(),
 		"view_id": view.Id.String(), "score_id": score.Id.String(), "session_id": "s1",
 	}
 	unknown := map[string]string{
 		"project_id": noSuchID, "key_id": noSuchID,
-		"run_id": noSuchID, "other_run_id": noSuchID, "span_id": "00000000000000ff", "price_id": noSuchID,
+		"run_id": noSuchID, "other_run_id": noSuchID, "fingerprint": "fp:v1:0000000000000000", "span_id": "00000000000000ff", "price_id": noSuchID,
 		"view_id": noSuchID, "score_id": noSuchID, "session_id": "none",
 	}
 	bodies := map[string]func(ids map[string]string) any{
@@ -75,7 +76,7 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 		if strings.HasPrefix(route.Path, "/v1/runs/fields") {
 			continue // with the project it asks for, below
 		}
-		if strings.Contains(route.Path, ":") && route.Path != "/v1/threads/:session_id" { // below, with the project that it needs
+		if strings.Contains(route.Path, ":") && route.Path != "/v1/threads/:session_id" && route.Path != "/v1/agent/failed-runs/:fingerprint" { // below, with the project that it needs
 			requests = append(requests, request{method: route.Method, route: route.Path})
 		}
 	}
@@ -88,6 +89,8 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 		request{http.MethodGet, "/v1/runs/:run_id", "?project_id=:project_id"},
 		request{http.MethodGet, "/v1/threads", "?project_id=:project_id"},
 		request{http.MethodGet, "/v1/threads/:session_id", "?project_id=:project_id"},
+		request{http.MethodGet, "/v1/agent/failed-runs", "?project_id=:project_id"},
+		request{http.MethodGet, "/v1/agent/failed-runs/:fingerprint", "?project_id=:project_id"},
 		request{http.MethodGet, "/v1/runs/:run_id/spans", "?full=true"},
 		request{http.MethodPost, "/v1/runs/:run_id/scores", "?project_id=:project_id"},
 		request{http.MethodGet, "/v1/keys", "?project_id=:project_id"},

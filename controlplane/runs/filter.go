@@ -36,6 +36,7 @@ type Filter struct {
 	ErrorType      string
 	PromptID       string
 	PromptVersion  string
+	Fingerprint    string
 	Metadata       map[string]string // all of them
 	MinDuration    time.Duration
 	MinCostUSD     *float64
@@ -103,6 +104,7 @@ func (f Filter) conditions(w *where, lower time.Time) {
 		{"error_type", f.ErrorType},
 		{"prompt_id", f.PromptID},
 		{"prompt_version", f.PromptVersion},
+		{"fingerprint", f.Fingerprint},
 	} {
 		if equal.value != "" {
 			w.add(equal.column+" = ?", equal.value)

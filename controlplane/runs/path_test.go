@@ -58,26 +58,6 @@ func TestCriticalPath(t *testing.T) {
 	}
 }
 
-func TestErrorChain(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		spans []timed
-		want  []int
-	}{
-		"nothing failed":              {[]timed{{id: 1, to: 9, status: "ok"}}, nil},
-		"up to the root":              {[]timed{{id: 1, to: 9, status: "error"}, {id: 2, parent: 1, from: 1, to: 8, status: "error"}, {id: 3, parent: 2, from: 2, to: 3, status: "error"}}, []int{2, 1, 0}},
-		"the first of two":            {[]timed{{id: 1, to: 9, status: "error"}, {id: 2, parent: 1, from: 1, to: 2, status: "error", name: "a"}, {id: 3, parent: 1, from: 3, to: 4, status: "error", name: "b"}}, []int{1, 0}},
-		"not the one made good":       {[]timed{{id: 1, to: 9, status: "error"}, {id: 2, parent: 1, from: 1, to: 2, status: "error", name: "a"}, {id: 3, parent: 1, from: 3, to: 4, status: "ok", name: "a"}, {id: 4, parent: 1, from: 5, to: 6, status: "error", name: "b"}}, []int{3, 0}},
-		"made good, and the only one": {[]timed{{id: 1, to: 9, status: "ok"}, {id: 2, parent: 1, from: 1, to: 2, status: "error", name: "a"}, {id: 3, parent: 1, from: 3, to: 4, status: "ok", name: "a"}}, []int{1, 0}},
-		"a circle":                    {[]timed{{id: 1, parent: 2, to: 9, status: "error"}, {id: 2, parent: 1, from: 1, to: 2, status: "ok"}}, []int{0, 1}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			assert.Equal(t, test.want, ErrorChain(spansOf(test.spans)))
-		})
-	}
-}
-
 func TestTree(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -234,5 +234,13 @@ func runColumns() []column[runmodel.Run] {
 		number("error_count", func(r *runmodel.Run) uint64 { return r.ErrorCount }),
 		number("llm_call_count", func(r *runmodel.Run) uint64 { return r.LLMCallCount }),
 		number("tool_call_count", func(r *runmodel.Run) uint64 { return r.ToolCallCount }),
+		words("tools", func(r *runmodel.Run) []string { return r.Tools }),
+		word("fingerprint", func(r *runmodel.Run) string { return r.Fingerprint }),
+		word("failure_class", func(r *runmodel.Run) string { return r.Class }),
+		number("failing_span_id", func(r *runmodel.Run) uint64 { return r.FailingSpanID }),
+		word("failing_kind", func(r *runmodel.Run) string { return r.FailingKind }),
+		word("failing_name", func(r *runmodel.Run) string { return r.FailingName }),
+		word("failing_type", func(r *runmodel.Run) string { return r.FailingType }),
+		str("failing_template", func(r *runmodel.Run) string { return r.FailingTemplate }),
 	}
 }

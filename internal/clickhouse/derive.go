@@ -89,21 +89,57 @@ const mostRunsAtOnce = 500
 func readTotals(ctx context.Context, conn driver.Conn, shared []Bounds) ([]runmodel.Run, error) {
 	totals := make([]runmodel.Run, 0, len(shared))
 	for some := range slices.Chunk(shared, mostRunsAtOnce) {
-		wanted := make(map[runmodel.RunKey]struct{}, len(some))
-		for _, b := range some {
-			wanted[b.key()] = struct{}{}
-		}
 		versions, err := ReadVersions(ctx, conn, some)
 		if err != nil {
 			return nil, err
 		}
-		for key, versions := range runmodel.ByRun(versions) {
-			if _, ok := wanted[key]; ok {
-				totals = append(totals, runmodel.Totals(versions))
+		byRun := runmodel.ByRun(versions)
+		var failed []Bounds
+		for _, b := range some {
+			versions, ok := byRun[b.key()]
+			if !ok {
+				continue
 			}
+			run := runmodel.Totals(versions)
+			if run.Fingerprint != "" {
+				failed = append(failed, b)
+			}
+			totals = append(totals, run)
+		}
+		if err := nameFailures(ctx, conn, failed, byRun, totals); err != nil {
+			return nil, err
 		}
 	}
 	return totals, nil
+}
+
+// nameFailures derives those of the failed runs anew whose spans carry a fingerprint of the client's own: it stands among
+// the attributes, which are not read for others.
+func nameFailures(
+	ctx context.Context, conn driver.Conn, failed []Bounds, byRun map[runmodel.RunKey][]runmodel.Span, totals []runmodel.Run,
+) error {
+	if len(failed) == 0 {
+		return nil
+	}
+	own, err := readOwnFingerprints(ctx, conn, failed)
+	if err != nil || len(own) == 0 {
+		return err
+	}
+	for i := range totals {
+		key := runmodel.RunKey{ProjectID: totals[i].ProjectID, RunID: totals[i].RunID}
+		changed := false
+		for j := range byRun[key] {
+			span := &byRun[key][j]
+			if value, ok := own[spanVersion{key, span.SpanID, span.Version}]; ok {
+				span.Attributes = map[string]string{runmodel.KeyFingerprint: value}
+				changed = true
+			}
+		}
+		if changed {
+			totals[i] = runmodel.Totals(byRun[key])
+		}
+	}
+	return nil
 }
 
 // removeMoved deletes the rows that runs have left behind under another hour when an earlier start arrived.

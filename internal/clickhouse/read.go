@@ -32,7 +32,7 @@ func ReadBounds(ctx context.Context, conn driver.Conn, keys []runmodel.RunKey) (
 // totalsColumns are the columns that runmodel.Totals looks at: none of the payloads.
 var totalsColumns = strings.Join([]string{
 	"project_id", "run_id", "span_id", "version", "parent_span_id", "start_time", "end_time", "is_run", "from_log",
-	"name", "kind", "operation", "status", "error_type", "error_message", "request_model", "response_model",
+	"name", "kind", "operation", "status", "error_type", "error_message", "request_model", "response_model", "tool_name",
 	"agent_name", "session_id", "conversation_id", "user_id", "environment", "release",
 	"prompt_id", "prompt_name", "prompt_version", "tags", "metadata",
 	"input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens",
@@ -63,6 +63,48 @@ func ReadVersions(ctx context.Context, conn driver.Conn, runs []Bounds) ([]runmo
 		return nil, fmt.Errorf("read span versions: %w", err)
 	}
 	return rows, nil
+}
+
+type spanVersion struct {
+	run           runmodel.RunKey
+	span, version uint64
+}
+
+// readOwnFingerprints returns the fingerprints that clients gave spans of runs.
+func readOwnFingerprints(ctx context.Context, conn driver.Conn, runs []Bounds) (map[spanVersion]string, error) {
+	keys := make([]runmodel.RunKey, len(runs))
+	first, last := runs[0].FirstStart, runs[0].LastStart
+	for i, b := range runs {
+		keys[i] = b.key()
+		if b.FirstStart.Before(first) {
+			first = b.FirstStart
+		}
+		if b.LastStart.After(last) {
+			last = b.LastStart
+		}
+	}
+	projects, runIDs := split(keys)
+	var rows []struct {
+		ProjectID   uuid.UUID `ch:"project_id"`
+		RunID       uuid.UUID `ch:"run_id"`
+		SpanID      uint64    `ch:"span_id"`
+		Version     uint64    `ch:"version"`
+		Fingerprint string    `ch:"own"`
+	}
+	err := conn.Select(ctx, &rows, `SELECT project_id, run_id, span_id, version, attributes[?] AS own FROM spans
+		WHERE project_id IN (?) AND run_id IN (?)
+			AND toStartOfHour(start_time) BETWEEN fromUnixTimestamp(?) AND fromUnixTimestamp(?)
+			AND toYYYYMMDD(start_time) BETWEEN ? AND ?
+			AND own != ''`,
+		runmodel.KeyFingerprint, projects, runIDs, hour(first), hour(last), day(first), day(last))
+	if err != nil {
+		return nil, fmt.Errorf("read fingerprints: %w", err)
+	}
+	own := make(map[spanVersion]string, len(rows))
+	for _, row := range rows {
+		own[spanVersion{runmodel.RunKey{ProjectID: row.ProjectID, RunID: row.RunID}, row.SpanID, row.Version}] = row.Fingerprint
+	}
+	return own, nil
 }
 
 // RunPlace is where a row of a run stands in the table runs.

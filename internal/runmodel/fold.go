@@ -284,6 +284,7 @@ func Totals(versions []Span) Run {
 		}
 	}
 	slices.Sort(run.Models)
+	run.Tools = toolsOf(spans)
 	run.StartTime, run.EndTime = spans[0].StartTime, lastEnd
 	if root.IsRun {
 		run.StartTime, run.EndTime = root.StartTime, root.EndTime
@@ -294,7 +295,23 @@ func Totals(versions []Span) Run {
 	if run.Status == StatusError && run.ErrorType == "" && run.ErrorMessage == "" {
 		run.ErrorType, run.ErrorMessage = firstError(spans)
 	}
+	run.Failure = failureOf(&run, spans)
 	return run
+}
+
+func toolsOf(spans []Span) []string {
+	var tools []string
+	for i := range spans {
+		name := spans[i].ToolName
+		if name == "" || len(tools) > 0 && tools[len(tools)-1] == name {
+			continue
+		}
+		if !slices.Contains(tools, name) && len(tools) < MaxTools {
+			tools = append(tools, name)
+		}
+	}
+	slices.Sort(tools)
+	return tools
 }
 
 func firstOf(field *string, value string) {

@@ -189,7 +189,14 @@ type Run struct {
 	ErrorCount    uint64 `ch:"error_count"`
 	LLMCallCount  uint64 `ch:"llm_call_count"`
 	ToolCallCount uint64 `ch:"tool_call_count"`
+
+	// Tools are the names of the tools that were called, sorted, at most MaxTools.
+	Tools []string `ch:"tools"`
+	Failure
 }
+
+// MaxTools bounds Run.Tools.
+const MaxTools = 64
 
 // Epoch stands for an absent time in a column that is not nullable.
 var Epoch = time.Unix(0, 0).UTC()

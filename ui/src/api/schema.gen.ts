@@ -360,6 +360,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/agent/failed-runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Failed runs by what failed, most worth a look first
+         * @description Scope `runs:read`. Runs that failed alike share a fingerprint. The groups are ranked by a score from 0 to 1, the
+         *     weighted mean of parts that are all shown; a part that is not known is null and counts for nothing. A run has
+         *     failed where it ended with an error or was cancelled, or a step failed after which nothing went well. What `next_cursor`
+         *     continues is the list of the same moment. The list holds the 200 groups that score best.
+         */
+        get: operations["listFailedRuns"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/agent/failed-runs/{fingerprint}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One group of failed runs
+         * @description Scope `runs:read`. The group, with more of what its runs have in common that other runs of the agent lack. Its runs
+         *     are listed by `GET /v1/runs?fingerprint=…`. 404 where the window has none.
+         */
+        get: operations["getFailedRuns"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/setup": {
         parameters: {
             query?: never;
@@ -1037,6 +1081,228 @@ export interface components {
             /** @description `GET` and a path; `{span_id}` stands for the id of a cut step. */
             next: string;
         };
+        /**
+         * @description `error`: the run ended with an error; `timeout`: the error says so; `cancelled`; `unrecovered`: the run ended well, and
+         *     one of its steps failed after which nothing went well.
+         * @enum {string}
+         */
+        FailureClass: "error" | "timeout" | "cancelled" | "unrecovered";
+        /** @description How a run failed. */
+        Failure: {
+            /** @description `fp:v1:…`; runs that failed alike have the same. */
+            fingerprint: string;
+            class: components["schemas"]["FailureClass"];
+            /** @description The step at which the run failed. */
+            span_id: string;
+            step: components["schemas"]["FailingStep"];
+            /** @description The error's message without addresses, ids, times, numbers and what is quoted. */
+            message_template: string;
+        };
+        FailingStep: {
+            kind: string;
+            /** @description Without ids and numbers. */
+            name: string;
+            error_type: string | null;
+        };
+        FailedRuns: {
+            data: components["schemas"]["FailedRunGroup"][];
+            /**
+             * Format: date-time
+             * @description The moment that the list is about.
+             */
+            now: string;
+            /**
+             * Format: date-time
+             * @description Runs that started from here on are counted.
+             */
+            start: string;
+            weights: components["schemas"]["FailureWeights"];
+            /** @description Groups in the window. */
+            group_count: number;
+            /** @description There are more groups than are ranked. */
+            partial: boolean;
+            /**
+             * Format: int64
+             * @description All runs of the window.
+             */
+            run_count: number;
+            /** Format: int64 */
+            failed_run_count: number;
+            /**
+             * Format: int64
+             * @description Runs that failed and were stored before there were fingerprints; `looptrace derive` gives them theirs.
+             */
+            unknown_run_count: number;
+            limit: number;
+            next_cursor: string | null;
+        };
+        FailedRunsDetail: {
+            group: components["schemas"]["FailedRunGroup"];
+            /** Format: date-time */
+            now: string;
+            /** Format: date-time */
+            start: string;
+            weights: components["schemas"]["FailureWeights"];
+            /** Format: int64 */
+            run_count: number;
+            /** Format: int64 */
+            failed_run_count: number;
+        };
+        /** @description What each part weighs in a score. Where parts are null, the others weigh more in proportion. */
+        FailureWeights: {
+            /** Format: double */
+            recency: number;
+            /** Format: double */
+            spike: number;
+            /** Format: double */
+            impact: number;
+            /** Format: double */
+            severity: number;
+            /** Format: double */
+            novelty: number;
+            /** Format: double */
+            lift: number;
+            /** Format: double */
+            waste: number;
+        };
+        /** @description From 0 to 1 each; null where not known. */
+        FailureParts: {
+            /**
+             * Format: double
+             * @description Halves with each day since the last run.
+             */
+            recency: number | null;
+            /**
+             * Format: double
+             * @description How unlikely so many runs in the last 6 hours are by the 7 days before; 0 under three.
+             */
+            spike: number | null;
+            /**
+             * Format: double
+             * @description Of users touched, and of the share of the agent's runs (lower end of its 95% interval); the latter alone where runs name no users.
+             */
+            impact: number | null;
+            /**
+             * Format: double
+             * @description By the class.
+             */
+            severity: number | null;
+            /**
+             * Format: double
+             * @description Halves with every three days since the first run; 1 where the newest release brought it.
+             */
+            novelty: number | null;
+            /**
+             * Format: double
+             * @description The best contrast's; null where there is nothing to compare with.
+             */
+            lift: number | null;
+            /**
+             * Format: double
+             * @description Of what all runs of the window cost; null where costs are not known.
+             */
+            waste: number | null;
+        };
+        FailedRunGroup: {
+            fingerprint: string;
+            class: components["schemas"]["FailureClass"];
+            agent_name: string | null;
+            step: components["schemas"]["FailingStep"];
+            message_template: string;
+            /** Format: double */
+            score: number;
+            parts: components["schemas"]["FailureParts"];
+            /**
+             * Format: int64
+             * @description Runs in the window.
+             */
+            count: number;
+            /**
+             * Format: double
+             * @description Of all failed runs of the window.
+             */
+            share: number;
+            /**
+             * Format: int64
+             * @description All runs of the agent in the window.
+             */
+            agent_run_count: number;
+            /**
+             * Format: double
+             * @description Of the agent's runs.
+             */
+            agent_share: number;
+            /**
+             * Format: int64
+             * @description Null where the project's runs name no users.
+             */
+            user_count: number | null;
+            /**
+             * Format: double
+             * @description What its runs cost.
+             */
+            cost_usd: number | null;
+            /**
+             * Format: date-time
+             * @description As far as 90 days back.
+             */
+            first_seen: string;
+            /** Format: date-time */
+            first_in_window: string;
+            /** Format: date-time */
+            last_seen: string;
+            /** @description Its runs over time, in 24 equal parts of the window, the oldest first. */
+            counts: number[];
+            /** @description What its runs have more often than other runs of the agent, the most telling first. */
+            contrasts: components["schemas"]["FailureContrast"][];
+            representative: components["schemas"]["FailedRun"];
+            /** @description More of its runs, the newest first. */
+            sample: components["schemas"]["FailedRun"][];
+        };
+        FailureContrast: {
+            /** @description `model`, `release`, `environment`, `prompt_version`, `name`, `tool`, `tag` or `metadata.KEY`. */
+            attribute: string;
+            value: string;
+            /**
+             * Format: int64
+             * @description Runs of the group that have it.
+             */
+            with: number;
+            /**
+             * Format: int64
+             * @description Runs of the group.
+             */
+            runs: number;
+            /**
+             * Format: int64
+             * @description Other runs of the agent that have it.
+             */
+            others_with: number;
+            /**
+             * Format: int64
+             * @description Other runs of the agent.
+             */
+            others_runs: number;
+            /**
+             * Format: double
+             * @description 1 where all runs of the group have it and no other does.
+             */
+            ochiai: number;
+        };
+        FailedRun: {
+            /** Format: uuid */
+            run_id: string;
+            name: string;
+            /** Format: date-time */
+            start_time: string;
+            /** Format: double */
+            duration_ms: number | null;
+            /** @description The step at which it failed. */
+            span_id: string;
+            step: components["schemas"]["FailingStep"];
+            /** @description The step's error, cut at 200 bytes; where the run is long, the run's. */
+            error: components["schemas"]["RunError"] | null;
+        };
         RunDiff: {
             base: components["schemas"]["RunDiffRun"];
             other: components["schemas"]["RunDiffRun"];
@@ -1340,6 +1606,7 @@ export interface components {
             release?: string;
             prompt_id?: string;
             prompt_version?: string;
+            fingerprint?: string;
             metadata?: {
                 [key: string]: string;
             };
@@ -1734,6 +2001,10 @@ export interface components {
              * @description All scores of the run and its spans; `GET /v1/runs/{run_id}/scores` lists them.
              */
             score_count: number;
+            /** @description Names of the tools that were called, 64 at most. */
+            tools: string[];
+            /** @description Null where the run did not fail. */
+            failure: components["schemas"]["Failure"] | null;
             /** Format: date-time */
             received_at: string;
         };
@@ -2135,6 +2406,8 @@ export interface components {
         FilterRelease: string;
         FilterPromptID: string;
         FilterPromptVersion: string;
+        /** @description Only runs that failed with this fingerprint. */
+        FilterFingerprint: string;
         /** @description `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. */
         FilterMetadata: {
             [key: string]: string;
@@ -2147,6 +2420,8 @@ export interface components {
         FilterErrorType: string;
         /** @description Only runs that have a score or comment, or only those that have none. */
         FilterHasScore: boolean;
+        /** @description Only runs that started in the last so many seconds; a week by default, 90 days at most. */
+        FailureWindow: number;
         /** @description A UUID; for OTLP data the trace id written as a UUID. */
         RunID: string;
         /** @description Narrows the look-up to one of the caller's projects. */
@@ -2195,6 +2470,8 @@ export interface operations {
                 release?: components["parameters"]["FilterRelease"];
                 prompt_id?: components["parameters"]["FilterPromptID"];
                 prompt_version?: components["parameters"]["FilterPromptVersion"];
+                /** @description Only runs that failed with this fingerprint. */
+                fingerprint?: components["parameters"]["FilterFingerprint"];
                 /** @description `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. */
                 metadata?: components["parameters"]["FilterMetadata"];
                 /** @description Only runs that have ended and took so long. */
@@ -2317,6 +2594,8 @@ export interface operations {
                 release?: components["parameters"]["FilterRelease"];
                 prompt_id?: components["parameters"]["FilterPromptID"];
                 prompt_version?: components["parameters"]["FilterPromptVersion"];
+                /** @description Only runs that failed with this fingerprint. */
+                fingerprint?: components["parameters"]["FilterFingerprint"];
                 /** @description `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. */
                 metadata?: components["parameters"]["FilterMetadata"];
                 /** @description Only runs that have ended and took so long. */
@@ -2452,6 +2731,8 @@ export interface operations {
                 release?: components["parameters"]["FilterRelease"];
                 prompt_id?: components["parameters"]["FilterPromptID"];
                 prompt_version?: components["parameters"]["FilterPromptVersion"];
+                /** @description Only runs that failed with this fingerprint. */
+                fingerprint?: components["parameters"]["FilterFingerprint"];
                 /** @description `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. */
                 metadata?: components["parameters"]["FilterMetadata"];
                 /** @description Only runs that have ended and took so long. */
@@ -2514,6 +2795,8 @@ export interface operations {
                 release?: components["parameters"]["FilterRelease"];
                 prompt_id?: components["parameters"]["FilterPromptID"];
                 prompt_version?: components["parameters"]["FilterPromptVersion"];
+                /** @description Only runs that failed with this fingerprint. */
+                fingerprint?: components["parameters"]["FilterFingerprint"];
                 /** @description `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. */
                 metadata?: components["parameters"]["FilterMetadata"];
                 /** @description Only runs that have ended and took so long. */
@@ -2921,6 +3204,61 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listFailedRuns: {
+        parameters: {
+            query: {
+                project_id: components["parameters"]["FilterProjectID"];
+                /** @description Only runs that started in the last so many seconds; a week by default, 90 days at most. */
+                window_seconds?: components["parameters"]["FailureWindow"];
+                limit?: number;
+                /** @description The `next_cursor` of the page before; it carries the window as well. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Groups of failed runs. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FailedRuns"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getFailedRuns: {
+        parameters: {
+            query: {
+                project_id: components["parameters"]["FilterProjectID"];
+                /** @description Only runs that started in the last so many seconds; a week by default, 90 days at most. */
+                window_seconds?: components["parameters"]["FailureWindow"];
+            };
+            header?: never;
+            path: {
+                fingerprint: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The group. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FailedRunsDetail"];
+                };
             };
             default: components["responses"]["Problem"];
         };

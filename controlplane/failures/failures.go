@@ -1,0 +1,360 @@
+// Package failures groups a project's failed runs by their fingerprints and ranks the groups. docs/failed-runs.md says by
+// which rules.
+package failures
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/looptrace/looptrace/controlplane/diff"
+	"github.com/looptrace/looptrace/controlplane/runs"
+	"github.com/looptrace/looptrace/internal/runmodel"
+)
+
+// Store reads failed runs for the projects of a scope.
+type Store interface {
+	FailureGroups(ctx context.Context, scope runs.Scope, f runs.FailureWindow, fingerprint string) ([]runs.FailureGroup, error)
+	FailureTotals(ctx context.Context, scope runs.Scope, f runs.FailureWindow) ([]runs.FailureTotals, error)
+	FailuresFirstSeen(ctx context.Context, scope runs.Scope, f runs.FailureWindow) ([]runs.FirstSeen, error)
+	ReleasesFirstSeen(ctx context.Context, scope runs.Scope, f runs.FailureWindow) ([]runs.FirstSeen, error)
+	FailureCounts(ctx context.Context, scope runs.Scope, f runs.FailureWindow, fingerprints []string, parts int) ([]runs.FailureCount, error)
+	FailureAttributes(ctx context.Context, scope runs.Scope, f runs.FailureWindow, fingerprints []string) (groups, agents []runs.AttributeCount, err error)
+	FailureSample(ctx context.Context, scope runs.Scope, f runs.FailureWindow, fingerprints []string, each, mostSpans int) ([]runs.Outline, error)
+}
+
+const (
+	// Parts is how many counts over time a group has.
+	Parts = 24
+	// mostRanked bounds the groups that are ranked with all parts, those that score best without lift.
+	mostRanked = 200
+	// sampleSpans bounds the runs of all samples of an answer, sampleEach those of one group.
+	sampleRuns, sampleEach = 120, 6
+	// sampleSpans is how many spans a run may have to be compared with others of its group.
+	sampleSpans = 300
+	// listedContrasts and detailedContrasts are how many attributes a group shows in a list and by itself.
+	listedContrasts, detailedContrasts = 5, 20
+)
+
+// Query selects a page of groups.
+type Query struct {
+	ProjectID uuid.UUID
+	Window    time.Duration
+	Limit     int
+	Cursor    string
+}
+
+// Page is a page of groups, the best first.
+type Page struct {
+	Groups []Group
+	// Now is the moment that the whole list is about.
+	Now, From time.Time
+	// GroupCount counts all groups of the window; Partial tells that there are more than are ranked.
+	GroupCount int
+	Partial    bool
+	// Runs, Failed and Unknown count the window's runs: all, those that have a fingerprint, and those that failed and have
+	// none since they were stored before there were any.
+	Runs, Failed, Unknown uint64
+	NextCursor            string
+}
+
+// Group is a group of runs that failed alike.
+type Group struct {
+	runs.FailureGroup
+	Score float64
+	// Parts of the score; those that nothing is known of are missing.
+	Parts     map[Part]float64
+	FirstSeen time.Time
+	AgentRuns uint64
+	// NamesUsers tells that the project's runs name users; else it is not known how many are touched.
+	NamesUsers bool
+	Counts     [Parts]uint64
+	Contrasts  []Contrast
+	// Sample are some of its runs: the representative one, then the newest.
+	Sample []Run
+}
+
+// Run is a run of a group and the step at which it failed, as far as it was read.
+type Run struct {
+	runmodel.Run
+	Step *runmodel.Span
+}
+
+// Service ranks failed runs.
+type Service struct {
+	store Store
+	now   func() time.Time
+}
+
+// New returns a service that reads from store.
+func New(store Store) *Service { return &Service{store: store, now: time.Now} }
+
+// cursor is a place in a ranked list. Its text is opaque to clients.
+type cursor struct {
+	List   string `json:"l"`
+	Now    int64  `json:"n"` // Unix nanoseconds
+	Window int64  `json:"w"` // nanoseconds
+	Offset int    `json:"o"`
+}
+
+const listFailedRuns = "failed-runs"
+
+func (c cursor) String() string {
+	text, _ := json.Marshal(c) // strings and integers always encode
+	return base64.RawURLEncoding.EncodeToString(text)
+}
+
+func parseCursor(text string) (cursor, error) {
+	raw, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil {
+		return cursor{}, runs.ErrInvalidCursor
+	}
+	var c cursor
+	if json.Unmarshal(raw, &c) != nil || c.List != listFailedRuns || c.Offset < 0 || c.Window <= 0 {
+		return cursor{}, runs.ErrInvalidCursor
+	}
+	return c, nil
+}
+
+// List ranks the groups of a project's failed runs. The same stored runs and the same moment give the same list; a cursor
+// carries the moment.
+func (s *Service) List(ctx context.Context, scope runs.Scope, q Query) (Page, error) {
+	at := cursor{List: listFailedRuns, Now: s.now().Truncate(time.Second).UnixNano(), Window: int64(q.Window)}
+	if q.Cursor != "" {
+		var err error
+		if at, err = parseCursor(q.Cursor); err != nil {
+			return Page{}, err
+		}
+	}
+	now := time.Unix(0, at.Now).UTC()
+	w := runs.FailureWindow{ProjectID: q.ProjectID, Now: now, From: now.Add(-time.Duration(at.Window))}
+	page, err := s.rank(ctx, scope, w, "")
+	if err != nil {
+		return Page{}, err
+	}
+	from, to := min(at.Offset, len(page.Groups)), min(at.Offset+q.Limit, len(page.Groups))
+	if to < len(page.Groups) {
+		at.Offset = to
+		page.NextCursor = at.String()
+	}
+	page.Groups = page.Groups[from:to]
+	for i := range page.Groups {
+		page.Groups[i].Contrasts = page.Groups[i].Contrasts[:min(listedContrasts, len(page.Groups[i].Contrasts))]
+	}
+	return page, s.describe(ctx, scope, w, page.Groups)
+}
+
+// Get returns one group of a project's failed runs.
+func (s *Service) Get(ctx context.Context, scope runs.Scope, project uuid.UUID, window time.Duration, fingerprint string) (Page, error) {
+	now := s.now().Truncate(time.Second).UTC()
+	w := runs.FailureWindow{ProjectID: project, Now: now, From: now.Add(-window)}
+	page, err := s.rank(ctx, scope, w, fingerprint)
+	if err != nil {
+		return Page{}, err
+	}
+	if len(page.Groups) == 0 {
+		return Page{}, runs.ErrNotFound
+	}
+	g := &page.Groups[0]
+	g.Contrasts = g.Contrasts[:min(detailedContrasts, len(g.Contrasts))]
+	return page, s.describe(ctx, scope, w, page.Groups)
+}
+
+// rank reads what the scores are made of.
+func (s *Service) rank(ctx context.Context, scope runs.Scope, w runs.FailureWindow, fingerprint string) (Page, error) {
+	page := Page{Now: w.Now, From: w.From, Groups: []Group{}}
+	rows, err := s.store.FailureGroups(ctx, scope, w, fingerprint)
+	if err != nil {
+		return Page{}, err
+	}
+	totals, err := s.store.FailureTotals(ctx, scope, w)
+	if err != nil {
+		return Page{}, err
+	}
+	agentRuns := map[string]uint64{}
+	var cost *float64
+	namesUsers := false
+	for _, t := range totals {
+		agentRuns[t.AgentName] = t.Runs
+		page.Runs, page.Failed, page.Unknown = page.Runs+t.Runs, page.Failed+t.Failed, page.Unknown+t.Unknown
+		namesUsers = namesUsers || t.WithUser > 0
+		if t.CostUSD != nil {
+			sum := *t.CostUSD
+			if cost != nil {
+				sum += *cost
+			}
+			cost = &sum
+		}
+	}
+	if len(rows) == 0 {
+		return page, nil
+	}
+	page.GroupCount = int(rows[0].Total)
+	firstSeen, newest, newestSince, err := s.history(ctx, scope, w)
+	if err != nil {
+		return Page{}, err
+	}
+	for i := range rows {
+		f := facts{
+			group: &rows[i], now: w.Now, firstSeen: rows[i].First, agentRuns: max(agentRuns[rows[i].AgentName], rows[i].Runs),
+			namesUsers: namesUsers, projectCost: cost,
+		}
+		if first, ok := firstSeen[rows[i].Fingerprint]; ok && first.Before(f.firstSeen) {
+			f.firstSeen = first
+		}
+		f.isNew = newest != "" && slices.Equal(rows[i].Releases, []string{newest}) && !f.firstSeen.Before(newestSince)
+		parts := f.parts()
+		page.Groups = append(page.Groups, Group{
+			FailureGroup: rows[i], Parts: parts, Score: score(parts), FirstSeen: f.firstSeen, AgentRuns: f.agentRuns, NamesUsers: namesUsers,
+		})
+	}
+	sortGroups(page.Groups)
+	page.Partial = page.GroupCount > mostRanked
+	page.Groups = page.Groups[:min(mostRanked, len(page.Groups))]
+	if err := s.lift(ctx, scope, w, page.Groups); err != nil {
+		return Page{}, err
+	}
+	sortGroups(page.Groups)
+	return page, nil
+}
+
+// history says when groups were first seen, and which of several releases is the newest, since when.
+func (s *Service) history(ctx context.Context, scope runs.Scope, w runs.FailureWindow) (firstSeen map[string]time.Time, newest string, since time.Time, err error) {
+	seen, err := s.store.FailuresFirstSeen(ctx, scope, w)
+	if err != nil {
+		return nil, "", since, err
+	}
+	firstSeen = make(map[string]time.Time, len(seen))
+	for _, f := range seen {
+		firstSeen[f.Value] = f.First
+	}
+	releases, err := s.store.ReleasesFirstSeen(ctx, scope, w)
+	if err != nil || len(releases) < 2 {
+		return firstSeen, "", since, err
+	}
+	return firstSeen, releases[0].Value, releases[0].First, nil
+}
+
+// lift adds the contrasts of groups, and the part of the score that is made of the best one.
+func (s *Service) lift(ctx context.Context, scope runs.Scope, w runs.FailureWindow, groups []Group) error {
+	own, agents, err := s.store.FailureAttributes(ctx, scope, w, fingerprintsOf(groups))
+	if err != nil {
+		return err
+	}
+	byGroup := map[string][]runs.AttributeCount{}
+	for _, a := range own {
+		byGroup[a.Of] = append(byGroup[a.Of], a)
+	}
+	byAgent := make(map[runs.AttributeCount]uint64, len(agents))
+	for _, a := range agents {
+		byAgent[runs.AttributeCount{Of: a.Of, Name: a.Name, Value: a.Value}] = a.Runs
+	}
+	for i := range groups {
+		g := &groups[i]
+		g.Contrasts = contrasts(&g.FailureGroup, g.AgentRuns, byGroup[g.Fingerprint], byAgent)
+		if g.AgentRuns > g.Runs && g.Runs > 1 {
+			g.Parts[Lift] = 0
+			if len(g.Contrasts) > 0 {
+				g.Parts[Lift] = g.Contrasts[0].Ochiai
+			}
+		}
+		g.Score = score(g.Parts)
+	}
+	return nil
+}
+
+func fingerprintsOf(groups []Group) []string {
+	list := make([]string, len(groups))
+	for i := range groups {
+		list[i] = groups[i].Fingerprint
+	}
+	return list
+}
+
+func sortGroups(groups []Group) {
+	slices.SortFunc(groups, func(a, b Group) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), strings.Compare(a.Fingerprint, b.Fingerprint))
+	})
+}
+
+// describe adds to groups what is shown of them: counts over time, and some runs.
+func (s *Service) describe(ctx context.Context, scope runs.Scope, w runs.FailureWindow, groups []Group) error {
+	if len(groups) == 0 {
+		return nil
+	}
+	place := make(map[string]*Group, len(groups))
+	for i := range groups {
+		place[groups[i].Fingerprint] = &groups[i]
+	}
+	counts, err := s.store.FailureCounts(ctx, scope, w, fingerprintsOf(groups), Parts)
+	if err != nil {
+		return err
+	}
+	for _, c := range counts {
+		if c.Part >= 0 && c.Part < Parts {
+			place[c.Fingerprint].Counts[c.Part] = c.Runs
+		}
+	}
+	each := min(sampleEach, max(1, sampleRuns/len(groups)))
+	outlines, err := s.store.FailureSample(ctx, scope, w, fingerprintsOf(groups), each, sampleSpans)
+	if err != nil {
+		return err
+	}
+	byGroup := map[string][]runs.Outline{}
+	for _, o := range outlines {
+		byGroup[o.Run.Fingerprint] = append(byGroup[o.Run.Fingerprint], o)
+	}
+	for fingerprint, list := range byGroup {
+		if g := place[fingerprint]; g != nil {
+			g.Sample = sampleOf(list)
+		}
+	}
+	return nil
+}
+
+// sampleOf puts the run first that is nearest to all others by its steps, without their texts; the newest of several. The
+// others stay in their order, newest first.
+func sampleOf(list []runs.Outline) []Run {
+	best, least := 0, -1.
+	for i := range list {
+		if len(list[i].Spans) == 0 {
+			continue
+		}
+		sum := 0.
+		for j := range list {
+			if i != j && len(list[j].Spans) > 0 {
+				sum += diff.Compare(bare(list[i]), bare(list[j])).Distance
+			}
+		}
+		if least < 0 || sum < least-1e-12 {
+			best, least = i, sum
+		}
+	}
+	sample := make([]Run, 0, len(list))
+	for i := range list {
+		run := Run{Run: list[i].Run}
+		for j := range list[i].Spans {
+			if list[i].Spans[j].SpanID == run.FailingSpanID {
+				run.Step = &list[i].Spans[j]
+			}
+		}
+		sample = append(sample, run)
+	}
+	representative := sample[best]
+	return slices.Insert(slices.Delete(sample, best, best+1), 0, representative)
+}
+
+// bare is a run whose texts were not read.
+func bare(o runs.Outline) diff.Run {
+	spans := make([]runs.Span, len(o.Spans))
+	for i := range o.Spans {
+		spans[i] = runs.Span{Span: o.Spans[i]}
+	}
+	return diff.Run{Outline: o, Spans: spans}
+}

@@ -1,0 +1,164 @@
+package httpapi
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/looptrace/looptrace/internal/clickhouse"
+	"github.com/looptrace/looptrace/internal/runmodel"
+	"github.com/looptrace/looptrace/test/engines"
+)
+
+// agentRun is a run whose tool fails where there is a message.
+func agentRun(project uuid.UUID, start time.Time, tool, message string, more func(root *runmodel.Span)) []runmodel.Span {
+	run := uuid.New()
+	id := func(i uint64) uint64 { return uint64(run[0])<<56 | uint64(run[1])<<48 | i }
+	status := "ok"
+	if message != "" {
+		status = "error"
+	}
+	spans := []runmodel.Span{
+		{ProjectID: project, RunID: run, SpanID: id(1), Version: 1, StartTime: start, EndTime: start.Add(time.Second), Name: "helper", Kind: "agent", AgentName: "helper", Status: status},
+		{ProjectID: project, RunID: run, SpanID: id(2), ParentSpanID: id(1), Version: 1, StartTime: start, EndTime: start.Add(time.Millisecond), Name: "chat", Operation: "chat", Status: "ok", RequestModel: "gpt-5"},
+		{ProjectID: project, RunID: run, SpanID: id(3), ParentSpanID: id(1), Version: 1, StartTime: start.Add(time.Millisecond), EndTime: start.Add(time.Second), Name: tool, Kind: "tool", ToolName: tool, Status: status},
+	}
+	if message != "" {
+		spans[2].ErrorType, spans[2].ErrorMessage = "ToolError", message
+	}
+	if more != nil {
+		more(&spans[0])
+	}
+	return spans
+}
+
+func TestFailedRuns(t *testing.T) {
+	t.Parallel()
+	address := engines.ClickHouse(t)
+	require.NoError(t, clickhouse.Migrate(t.Context(), address))
+	e := newEnvOn(t, engines.Postgres(t), address)
+	session, project := e.setUp(t)
+	key := bearer(e.mint(t, session, project.Id, ScopeRunsRead).Key)
+	now := time.Now().UTC().Truncate(time.Second)
+	ago := func(d time.Duration) time.Time { return now.Add(-d) }
+
+	var stored [][]runmodel.Span
+	release := func(name, user string) func(*runmodel.Span) {
+		return func(root *runmodel.Span) { root.Release, root.UserID = name, user }
+	}
+	for i := range 40 { // runs that go well, of two releases
+		stored = append(stored, agentRun(project.Id, ago(time.Duration(i+1)*time.Hour), "search", "", release([]string{"1.0", "1.1"}[i%2], fmt.Sprint("u", i))))
+	}
+	for i := range 12 { // a new one, many in the last hours, of the newest release alone
+		stored = append(stored, agentRun(project.Id, ago(time.Duration(i*20+1)*time.Minute), "book",
+			fmt.Sprintf("seat %d of flight 'F%d' is taken", i, i), release("1.2", fmt.Sprint("v", i))))
+	}
+	for i := range 3 { // an old one
+		stored = append(stored, agentRun(project.Id, ago(time.Duration(5*24+i)*time.Hour), "search", fmt.Sprintf("index shard %d is gone", i), release("1.0", "u1")))
+	}
+	storeSpans(t, address, stored...)
+	base := "/v1/agent/failed-runs"
+	query := "?project_id=" + project.Id.String()
+
+	list := must[FailedRuns](t, e.do(t, http.MethodGet, base+query, nil, key), http.StatusOK)
+	require.Len(t, list.Data, 2)
+	assert.Equal(t, [3]int64{55, 15, 0}, [3]int64{list.RunCount, list.FailedRunCount, list.UnknownRunCount})
+	assert.Equal(t, 2, list.GroupCount)
+	assert.False(t, list.Partial)
+	top, old := list.Data[0], list.Data[1]
+	t.Run("group", func(t *testing.T) {
+		assert.Equal(t, "seat <int> of flight <quoted> is taken", top.MessageTemplate)
+		assert.Equal(t, FailingStep{Kind: "tool", Name: "book", ErrorType: known("ToolError")}, top.Step)
+		assert.Equal(t, FailureClass("error"), top.Class)
+		assert.Equal(t, int64(12), top.Count)
+		assert.InDelta(t, .8, top.Share, 1e-9)
+		assert.Equal(t, int64(55), top.AgentRunCount)
+		assert.Equal(t, int64(12), *top.UserCount)
+		assert.Nil(t, top.CostUsd)
+		sum := int64(0)
+		for _, n := range top.Counts {
+			sum += n
+		}
+		assert.Len(t, top.Counts, 24)
+		assert.Equal(t, top.Count, sum)
+		assert.Equal(t, int64(3), old.Count)
+		assert.WithinDuration(t, ago(5*24*time.Hour+2*time.Hour), old.FirstSeen, time.Millisecond)
+		assert.WithinDuration(t, ago(5*24*time.Hour), old.LastSeen, time.Millisecond)
+	})
+	t.Run("score", func(t *testing.T) {
+		assert.Greater(t, top.Score, old.Score)
+		assert.Nil(t, top.Parts.Waste, "no costs are known")
+		assert.InDelta(t, 1, *top.Parts.Severity, 1e-9)
+		assert.InDelta(t, 1, *top.Parts.Novelty, 1e-9, "the newest release brought it")
+		assert.Greater(t, *top.Parts.Spike, .99)
+		assert.Zero(t, *old.Parts.Spike)
+		assert.Greater(t, *top.Parts.Recency, .99)
+		assert.InDelta(t, 1./32, *old.Parts.Recency, .01)
+		w, p := list.Weights, top.Parts
+		assert.InDelta(t, 1, w.Recency+w.Spike+w.Impact+w.Severity+w.Novelty+w.Lift+w.Waste, 1e-9)
+		want := (w.Recency**p.Recency + w.Spike**p.Spike + w.Impact**p.Impact + w.Severity**p.Severity + w.Novelty**p.Novelty + w.Lift**p.Lift) / (1 - w.Waste)
+		assert.InDelta(t, want, top.Score, 1e-9)
+	})
+	t.Run("why", func(t *testing.T) {
+		require.NotEmpty(t, top.Contrasts)
+		values := map[string]FailureContrast{}
+		for _, c := range top.Contrasts {
+			values[c.Attribute+"="+c.Value] = c
+		}
+		assert.Equal(t, FailureContrast{Attribute: "release", Value: "1.2", With: 12, Runs: 12, OthersWith: 0, OthersRuns: 43, Ochiai: 1}, values["release=1.2"])
+		assert.Contains(t, values, "tool=book")
+		assert.NotContains(t, values, "model=gpt-5", "all runs have it")
+		assert.InDelta(t, 1, *top.Parts.Lift, 1e-9)
+	})
+	t.Run("representative", func(t *testing.T) {
+		run := top.Representative
+		assert.Equal(t, "book", run.Step.Name)
+		assert.Equal(t, "ToolError", run.Error.Type)
+		assert.Regexp(t, `^seat \d+ of flight 'F\d+' is taken$`, run.Error.Message)
+		assert.Len(t, top.Sample, 5)
+		span := must[Span](t, e.do(t, http.MethodGet, "/v1/runs/"+run.RunId.String()+"/spans/"+run.SpanId, nil, key), http.StatusOK)
+		assert.Equal(t, "book", span.Name)
+	})
+	t.Run("runs of a group", func(t *testing.T) {
+		page := must[RunPage](t, e.do(t, http.MethodGet, "/v1/runs"+query+"&fingerprint="+url.QueryEscape(top.Fingerprint), nil, key), http.StatusOK)
+		require.Len(t, page.Data, 12)
+		assert.Equal(t, top.Fingerprint, page.Data[0].Failure.Fingerprint)
+		assert.Equal(t, []string{"book"}, page.Data[0].Tools)
+		detail := must[FailedRunsDetail](t, e.do(t, http.MethodGet, base+"/"+top.Fingerprint+query, nil, key), http.StatusOK)
+		assert.Equal(t, top.Count, detail.Group.Count)
+		assert.Equal(t, top.Representative.RunId, detail.Group.Representative.RunId)
+		assert.Equal(t, top.Contrasts, detail.Group.Contrasts[:len(top.Contrasts)])
+	})
+	t.Run("pages", func(t *testing.T) {
+		first := must[FailedRuns](t, e.do(t, http.MethodGet, base+query+"&limit=1", nil, key), http.StatusOK)
+		require.NotNil(t, first.NextCursor)
+		second := must[FailedRuns](t, e.do(t, http.MethodGet, base+query+"&limit=1&cursor="+*first.NextCursor, nil, key), http.StatusOK)
+		assert.Equal(t, first.Now, second.Now)
+		require.Len(t, second.Data, 1)
+		assert.Equal(t, old.Fingerprint, second.Data[0].Fingerprint)
+		assert.Nil(t, second.NextCursor)
+		again := must[FailedRuns](t, e.do(t, http.MethodGet, base+query+"&limit=1&cursor="+*first.NextCursor, nil, key), http.StatusOK)
+		assert.Equal(t, second, again, "the same moment, the same list")
+		day := must[FailedRuns](t, e.do(t, http.MethodGet, base+query+"&window_seconds=86400", nil, key), http.StatusOK)
+		require.Len(t, day.Data, 1)
+	})
+	t.Run("refused", func(t *testing.T) {
+		golden(t, "invalid_cursor", e.do(t, http.MethodGet, base+query+"&cursor=x", nil, key))
+		golden(t, "not_found", e.do(t, http.MethodGet, base+"/fp:v1:0123456789abcdef"+query, nil, key))
+		golden(t, "project_id_missing", e.do(t, http.MethodGet, base, nil, key))
+		other := e.createProject(t, session, project.WorkspaceId, "other")
+		stranger := bearer(e.mint(t, session, other.Id, ScopeRunsRead).Key)
+		golden(t, "not_found", e.do(t, http.MethodGet, base+query, nil, stranger))
+		golden(t, "not_found", e.do(t, http.MethodGet, base+"/"+top.Fingerprint+query, nil, stranger))
+		own := must[FailedRuns](t, e.do(t, http.MethodGet, base+"?project_id="+other.Id.String(), nil, stranger), http.StatusOK)
+		assert.Empty(t, own.Data)
+		assert.Zero(t, own.RunCount)
+		golden(t, "not_found", e.do(t, http.MethodGet, base+"/"+top.Fingerprint+"?project_id="+other.Id.String(), nil, stranger))
+	})
+}

@@ -1,0 +1,296 @@
+package runs
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/looptrace/looptrace/internal/runmodel"
+)
+
+// FailureWindow is a project's time for which failed runs are looked at: those that started in [From, Now).
+type FailureWindow struct {
+	ProjectID uuid.UUID
+	From, Now time.Time
+}
+
+// Windows of what is compared with how often a failure is seen now.
+const (
+	SpikeNow    = 6 * time.Hour
+	SpikeBefore = 7 * 24 * time.Hour
+	// failureHistory is how far back the first run of a group is looked for.
+	failureHistory = 90 * 24 * time.Hour
+)
+
+// mostFailureGroups bounds the groups that are read, those with the most runs first.
+const mostFailureGroups = 1000
+
+// FailureGroup are the runs that have one fingerprint. Names and errors are those of the newest run.
+type FailureGroup struct {
+	Fingerprint string    `ch:"fingerprint"`
+	Class       string    `ch:"class"`
+	AgentName   string    `ch:"agent"`
+	StepKind    string    `ch:"step_kind"`
+	StepName    string    `ch:"step_name"`
+	ErrorType   string    `ch:"type"`
+	Template    string    `ch:"template"`
+	Runs        uint64    `ch:"runs"`
+	First       time.Time `ch:"first"`
+	Last        time.Time `ch:"last"`
+	Users       uint64    `ch:"users"`
+	CostUSD     *float64  `ch:"cost"`
+	// Releases are those of its runs, some of them where there are many.
+	Releases []string `ch:"releases"`
+	// Now and Before are its runs in the last SpikeNow, and in SpikeBefore before that.
+	Now    uint64 `ch:"n_now"`
+	Before uint64 `ch:"n_before"`
+	Total  uint64 `ch:"groups"` // groups in the window
+}
+
+// where restricts to runs that started in a part of the window.
+func (f FailureWindow) where(from time.Time) where {
+	var w where
+	w.add(scopeMark)
+	w.period("start_time", from, f.Now)
+	return w
+}
+
+func (f FailureWindow) scope(scope Scope) (Scope, error) { return scope.narrow(f.ProjectID) }
+
+// FailureGroups lists the groups of failed runs of a window, one of them where a fingerprint is given.
+func (s *Service) FailureGroups(ctx context.Context, scope Scope, f FailureWindow, fingerprint string) ([]FailureGroup, error) {
+	scope, err := f.scope(scope)
+	if err != nil {
+		return nil, err
+	}
+	from := f.Now.Add(-SpikeNow - SpikeBefore)
+	if f.From.Before(from) {
+		from = f.From
+	}
+	w := f.where(from)
+	if fingerprint != "" {
+		w.add("fingerprint = ?", fingerprint)
+	} else {
+		w.add("fingerprint != ''")
+	}
+	window, now, before := f.From.UnixNano(), f.Now.Add(-SpikeNow).UnixNano(), f.Now.Add(-SpikeNow-SpikeBefore).UnixNano()
+	args := []any{window, now, before, now}
+	var groups []FailureGroup
+	err = query(ctx, s.conn, scope, &groups, `
+		WITH toUnixTimestamp64Nano(start_time) AS started, started >= ? AS inside, (start_time, run_id) AS newest
+		SELECT fingerprint, argMax(failure_class, newest) AS class, argMax(agent_name, newest) AS agent,
+			argMax(failing_kind, newest) AS step_kind, argMax(failing_name, newest) AS step_name,
+			argMax(failing_type, newest) AS type, argMax(failing_template, newest) AS template,
+			countIf(inside) AS runs, minIf(start_time, inside) AS first, maxIf(start_time, inside) AS last,
+			uniqExactIf(user_id, inside AND user_id != '') AS users, sumIf(cost_usd, inside) AS cost,
+			arraySort(groupUniqArrayIf(10)(toString(release), inside)) AS releases,
+			countIf(started >= ?) AS n_now, countIf(started >= ? AND started < ?) AS n_before,
+			count() OVER () AS groups
+		FROM runs FINAL WHERE `+w.String()+`
+		GROUP BY fingerprint HAVING runs > 0
+		ORDER BY runs DESC, fingerprint LIMIT ?`, append(append(args, w.args...), mostFailureGroups)...)
+	return groups, err
+}
+
+// FailureTotals are the runs of an agent in a window.
+type FailureTotals struct {
+	AgentName string   `ch:"agent_name"`
+	Runs      uint64   `ch:"runs"`
+	Failed    uint64   `ch:"failed"`
+	CostUSD   *float64 `ch:"cost"`
+	// WithUser are the runs that name a user.
+	WithUser uint64 `ch:"with_user"`
+	// Unknown are those that ended with an error and have no fingerprint: their rows were derived before there were any.
+	Unknown uint64 `ch:"unknown"`
+}
+
+// FailureTotals lists the agents of a window, those with the most runs first.
+func (s *Service) FailureTotals(ctx context.Context, scope Scope, f FailureWindow) ([]FailureTotals, error) {
+	scope, err := f.scope(scope)
+	if err != nil {
+		return nil, err
+	}
+	w := f.where(f.From)
+	var totals []FailureTotals
+	err = query(ctx, s.conn, scope, &totals, `
+		SELECT agent_name, count() AS runs, countIf(fingerprint != '') AS failed, sum(cost_usd) AS cost, countIf(user_id != '') AS with_user,
+			countIf(fingerprint = '' AND status = 'error') AS unknown
+		FROM runs FINAL WHERE `+w.String()+` GROUP BY agent_name ORDER BY runs DESC, agent_name LIMIT 10000`, w.args...)
+	return totals, err
+}
+
+// FirstSeen says since when a thing is there.
+type FirstSeen struct {
+	Value string    `ch:"value"`
+	First time.Time `ch:"first"`
+}
+
+// FailuresFirstSeen says when the runs of each group began, as far as 90 days back.
+func (s *Service) FailuresFirstSeen(ctx context.Context, scope Scope, f FailureWindow) ([]FirstSeen, error) {
+	return s.firstSeen(ctx, scope, f, "fingerprint")
+}
+
+// ReleasesFirstSeen says when each release was first seen, as far as 90 days back.
+func (s *Service) ReleasesFirstSeen(ctx context.Context, scope Scope, f FailureWindow) ([]FirstSeen, error) {
+	return s.firstSeen(ctx, scope, f, "release")
+}
+
+func (s *Service) firstSeen(ctx context.Context, scope Scope, f FailureWindow, column string) ([]FirstSeen, error) {
+	scope, err := f.scope(scope)
+	if err != nil {
+		return nil, err
+	}
+	w := f.where(f.Now.Add(-failureHistory))
+	w.add(column + " != ''")
+	var seen []FirstSeen
+	err = query(ctx, s.conn, scope, &seen, `SELECT toString(`+column+`) AS value, min(start_time) AS first FROM runs FINAL WHERE `+w.String()+`
+		GROUP BY value ORDER BY first DESC, value LIMIT 10000`, w.args...)
+	return seen, err
+}
+
+// FailureCount counts runs of a group in one of the equal parts of a window, from 0.
+type FailureCount struct {
+	Fingerprint string `ch:"fingerprint"`
+	Part        int64  `ch:"part"`
+	Runs        uint64 `ch:"runs"`
+}
+
+// FailureCounts counts the runs of groups over time, in equal parts of the window.
+func (s *Service) FailureCounts(ctx context.Context, scope Scope, f FailureWindow, fingerprints []string, parts int) ([]FailureCount, error) {
+	scope, err := f.scope(scope)
+	if err != nil || len(fingerprints) == 0 {
+		return nil, err
+	}
+	w := f.where(f.From)
+	w.add("fingerprint IN (?)", fingerprints)
+	length := max(int64(f.Now.Sub(f.From))/int64(parts), 1)
+	var counts []FailureCount
+	err = query(ctx, s.conn, scope, &counts, `
+		SELECT fingerprint, least(intDiv(toUnixTimestamp64Nano(start_time) - ?, ?), ?) AS part, count() AS runs
+		FROM runs FINAL WHERE `+w.String()+` GROUP BY fingerprint, part ORDER BY fingerprint, part`,
+		append([]any{f.From.UnixNano(), length, parts - 1}, w.args...)...)
+	return counts, err
+}
+
+// runAttributes are what runs are told apart by, as pairs of name and value. What the fingerprint is made of is not among
+// them.
+const runAttributes = `arrayFilter(a -> a.2 != '' AND length(a.2) <= 200, arrayConcat(
+	[('release', toString(release)), ('environment', toString(environment)), ('prompt_version', if(prompt_version = '', '',
+		if(prompt_name = '', toString(prompt_version), concat(prompt_name, ' ', prompt_version)))), ('name', name)],
+	arrayMap(m -> ('model', toString(m)), models), arrayMap(t -> ('tool', toString(t)), tools), arrayMap(t -> ('tag', toString(t)), tags),
+	arrayMap((k, v) -> (concat('metadata.', k), v), mapKeys(metadata), mapValues(metadata))))`
+
+// AttributeCount counts runs that have an attribute: those of a group, or those of an agent.
+type AttributeCount struct {
+	Of    string `ch:"of"`
+	Name  string `ch:"name"`
+	Value string `ch:"value"`
+	Runs  uint64 `ch:"runs"`
+}
+
+// Bounds of the attributes that are counted.
+const (
+	attributesEach     = 3 // values of one name and group
+	mostAttributes     = 1500
+	mostAttributeBytes = 100 << 10
+)
+
+// FailureAttributes counts what the runs of groups have in common, Of being the fingerprint; and for each of that the runs of
+// each agent that have it, Of being the agent's name.
+func (s *Service) FailureAttributes(ctx context.Context, scope Scope, f FailureWindow, fingerprints []string) (groups, agents []AttributeCount, err error) {
+	scope, err = f.scope(scope)
+	if err != nil || len(fingerprints) == 0 {
+		return nil, nil, err
+	}
+	w := f.where(f.From)
+	w.add("fingerprint IN (?)", fingerprints)
+	err = query(ctx, s.conn, scope, &groups, `
+		SELECT fingerprint AS of, attribute.1 AS name, attribute.2 AS value, count() AS runs
+		FROM (SELECT fingerprint, arrayJoin(`+runAttributes+`) AS attribute FROM runs FINAL WHERE `+w.String()+`)
+		GROUP BY of, name, value HAVING runs > 1
+		ORDER BY runs DESC, of, name, value LIMIT ? BY of, name LIMIT ?`, append(w.args, attributesEach, mostAttributes)...)
+	if err != nil || len(groups) == 0 {
+		return nil, nil, err
+	}
+	seen := map[[2]string]bool{}
+	var marks []string
+	var pairs []any
+	size := 0
+	kept := groups[:0]
+	for _, g := range groups {
+		key := [2]string{g.Name, g.Value}
+		if !seen[key] {
+			if size += len(g.Name) + len(g.Value); size > mostAttributeBytes {
+				continue
+			}
+			seen[key] = true
+			marks = append(marks, "(?, ?)")
+			pairs = append(pairs, g.Name, g.Value)
+		}
+		kept = append(kept, g)
+	}
+	all := f.where(f.From)
+	err = query(ctx, s.conn, scope, &agents, `
+		SELECT agent_name AS of, attribute.1 AS name, attribute.2 AS value, count() AS runs
+		FROM (SELECT agent_name, arrayJoin(`+runAttributes+`) AS attribute FROM runs FINAL WHERE `+all.String()+`)
+		WHERE (attribute.1, attribute.2) IN (`+strings.Join(marks, ", ")+`)
+		GROUP BY of, name, value ORDER BY of, name, value`, append(all.args, pairs...)...)
+	return kept, agents, err
+}
+
+// FailureSample is some runs of groups, the newest of each first, with their spans where they have no more than so many.
+func (s *Service) FailureSample(ctx context.Context, scope Scope, f FailureWindow, fingerprints []string, each, mostSpans int) ([]Outline, error) {
+	scope, err := f.scope(scope)
+	if err != nil || len(fingerprints) == 0 {
+		return nil, err
+	}
+	w := f.where(f.From)
+	w.add("fingerprint IN (?)", fingerprints)
+	var rows []runmodel.Run
+	err = query(ctx, s.conn, scope, &rows, `SELECT `+runColumns+` FROM runs FINAL WHERE `+w.String()+`
+		ORDER BY start_time DESC, run_id DESC LIMIT ? BY fingerprint`, append(w.args, each)...)
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	sample := make([]Outline, len(rows))
+	places := map[uuid.UUID]int{}
+	var ids []uuid.UUID
+	first, last := rows[0].StartTime, rows[0].StartTime
+	for i, row := range rows {
+		sample[i] = Outline{Run: row}
+		if row.SpanCount > uint64(mostSpans) {
+			sample[i].Partial = true
+			continue
+		}
+		places[row.RunID] = i
+		ids = append(ids, row.RunID)
+		if row.StartTime.Before(first) {
+			first = row.StartTime
+		}
+		for _, at := range []time.Time{row.StartTime, row.EndTime} {
+			if at.After(last) {
+				last = at
+			}
+		}
+	}
+	if len(ids) == 0 {
+		return sample, nil
+	}
+	var spans where
+	spans.add(scopeMark)
+	spans.period("start_time", first.Truncate(time.Hour), last.Truncate(time.Hour).Add(time.Hour))
+	spans.add("run_id IN (?)", ids)
+	var versions []runmodel.Span
+	err = query(ctx, s.conn, scope, &versions, `SELECT `+outlineColumns+` FROM spans WHERE `+spans.String(), spans.args...)
+	if err != nil {
+		return nil, err
+	}
+	for key, versions := range runmodel.ByRun(versions) {
+		if i, ok := places[key.RunID]; ok {
+			sample[i].Spans = runmodel.Fold(versions)
+		}
+	}
+	return sample, nil
+}

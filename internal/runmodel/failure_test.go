@@ -1,0 +1,182 @@
+package runmodel
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+)
+
+// timed is a span of a run that begins at noon; from and to are in seconds.
+type timed struct {
+	id, parent   uint64
+	from, to     int
+	status, name string
+	message      string
+}
+
+func spansOf(list []timed) []Span {
+	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	spans := make([]Span, len(list))
+	for i, s := range list {
+		spans[i] = Span{
+			SpanID: s.id, ParentSpanID: s.parent, Version: 1, Status: s.status, Name: s.name, ErrorMessage: s.message,
+			StartTime: noon.Add(time.Duration(s.from) * time.Second), EndTime: noon.Add(time.Duration(s.to) * time.Second),
+		}
+		if s.status == StatusRunning {
+			spans[i].EndTime = Epoch
+		}
+	}
+	return spans
+}
+
+func TestErrorChain(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		spans []timed
+		want  []int
+	}{
+		"nothing failed":              {[]timed{{id: 1, to: 9, status: "ok"}}, nil},
+		"up to the root":              {[]timed{{id: 1, to: 9, status: "error"}, {id: 2, parent: 1, from: 1, to: 8, status: "error"}, {id: 3, parent: 2, from: 2, to: 3, status: "error"}}, []int{2, 1, 0}},
+		"the first of two":            {[]timed{{id: 1, to: 9, status: "error"}, {id: 2, parent: 1, from: 1, to: 2, status: "error", name: "a"}, {id: 3, parent: 1, from: 3, to: 4, status: "error", name: "b"}}, []int{1, 0}},
+		"not the one made good":       {[]timed{{id: 1, to: 9, status: "error"}, {id: 2, parent: 1, from: 1, to: 2, status: "error", name: "a"}, {id: 3, parent: 1, from: 3, to: 4, status: "ok", name: "a"}, {id: 4, parent: 1, from: 5, to: 6, status: "error", name: "b"}}, []int{3, 0}},
+		"made good, and the only one": {[]timed{{id: 1, to: 9, status: "ok"}, {id: 2, parent: 1, from: 1, to: 2, status: "error", name: "a"}, {id: 3, parent: 1, from: 3, to: 4, status: "ok", name: "a"}}, []int{1, 0}},
+		"not the one that was caught": {[]timed{{id: 1, to: 9, status: "error"}, {id: 2, parent: 1, from: 1, to: 3, status: "ok"}, {id: 3, parent: 2, from: 1, to: 2, status: "error", name: "a"}, {id: 4, parent: 1, from: 5, to: 6, status: "error", name: "b"}}, []int{3, 0}},
+		"a circle":                    {[]timed{{id: 1, parent: 2, to: 9, status: "error"}, {id: 2, parent: 1, from: 1, to: 2, status: "ok"}}, []int{0, 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			assert.Equal(t, test.want, ErrorChain(spansOf(test.spans)))
+		})
+	}
+}
+
+func TestFailure(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		spans []timed
+		class string
+		span  uint64
+	}{
+		"none":                {[]timed{{id: 1, to: 9, status: "ok"}}, "", 0},
+		"running":             {[]timed{{id: 1, to: 9, status: "running"}, {id: 2, parent: 1, from: 1, to: 2, status: "error"}}, "", 0},
+		"error":               {[]timed{{id: 1, to: 9, status: "error"}, {id: 2, parent: 1, from: 1, to: 2, status: "error"}}, FailureError, 2},
+		"timeout":             {[]timed{{id: 1, to: 9, status: "error"}, {id: 2, parent: 1, from: 1, to: 2, status: "error", message: "request timed out"}}, FailureTimeout, 2},
+		"cancelled":           {[]timed{{id: 1, to: 9, status: "cancelled"}, {id: 2, parent: 1, from: 1, to: 2, status: "ok"}}, FailureCancelled, 1},
+		"nobody cared":        {[]timed{{id: 1, to: 9, status: "ok"}, {id: 2, parent: 1, from: 1, to: 2, status: "ok"}, {id: 3, parent: 1, from: 3, to: 4, status: "error"}}, FailureUnrecovered, 3},
+		"the agent went on":   {[]timed{{id: 1, to: 9, status: "ok"}, {id: 3, parent: 1, from: 3, to: 4, status: "error"}, {id: 2, parent: 1, from: 5, to: 6, status: "ok"}}, "", 0},
+		"went on above":       {[]timed{{id: 1, to: 9, status: "ok"}, {id: 2, parent: 1, from: 1, to: 4, status: "error"}, {id: 3, parent: 2, from: 3, to: 4, status: "error"}, {id: 4, parent: 1, from: 5, to: 6, status: "ok"}}, "", 0},
+		"retried and went on": {[]timed{{id: 1, to: 9, status: "ok"}, {id: 2, parent: 1, from: 1, to: 2, status: "error", name: "a"}, {id: 3, parent: 1, from: 3, to: 4, status: "ok", name: "a"}}, "", 0},
+	} {
+		run := Totals(spansOf(test.spans))
+		assert.Equal(t, test.class, run.Class, name)
+		assert.Equal(t, test.span, run.FailingSpanID, name)
+		assert.Equal(t, test.class != "", run.Fingerprint != "", name)
+	}
+}
+
+// TestFingerprintStands: groups are known by these values. A change to what goes into a fingerprint is a new version, with
+// a new case; it never changes what is here.
+func TestFingerprintStands(t *testing.T) {
+	t.Parallel()
+	spans := failing(1, "connect to 10.0.0.7:5432: no route to host after 31ms (request 8841)")
+	assert.Equal(t, "fp:v1:aa08244565ef19fd", Totals(spans).Fingerprint)
+	spans[2].Attributes = map[string]string{KeyFingerprint: "ours"}
+	assert.Equal(t, "fp:v1:e1ac3a1115563349", Totals(spans).Fingerprint)
+}
+
+// failing is a run whose model call's tool fails, with ids and times of its own.
+func failing(seed int, message string) []Span {
+	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC).Add(time.Duration(seed) * time.Hour)
+	id := func(n int) uint64 { return uint64(seed*1000 + n) }
+	run := uuid.NewSHA1(uuid.Nil, []byte{byte(seed)})
+	span := func(n, parent int, kind, name, status string) Span {
+		s := Span{RunID: run, SpanID: id(n), Version: 1, Kind: kind, Name: name, Status: status, StartTime: start.Add(time.Duration(n) * time.Second), EndTime: start.Add(time.Minute)}
+		if parent > 0 {
+			s.ParentSpanID = id(parent)
+		}
+		return s
+	}
+	spans := []Span{span(1, 0, KindAgent, "helper", StatusError), span(2, 1, KindTask, "step "+start.Format("15"), StatusError), span(3, 2, KindTool, "lookup", StatusError)}
+	spans[0].AgentName = "helper"
+	spans[2].ErrorType, spans[2].ErrorMessage = "ConnectionError", message
+	return spans
+}
+
+func TestFingerprint(t *testing.T) {
+	t.Parallel()
+	want := Totals(failing(1, "connect to 10.0.0.7:5432: no route to host after 31ms (request 8841)")).Fingerprint
+	assert.Regexp(t, `^fp:v1:[0-9a-f]{16}$`, want)
+	for seed, message := range map[int]string{
+		2: "connect to 10.9.0.1:5433: no route to host after 5.2s (request 12)",
+		3: "connect to 192.168.1.1:80: no route to host after 12 seconds, and all that comes later does not matter",
+	} {
+		assert.Equal(t, want, Totals(failing(seed, message)).Fingerprint, message)
+	}
+	others := map[string]func([]Span){
+		"project":   func(s []Span) { s[0].ProjectID, s[1].ProjectID, s[2].ProjectID = uuid.Max, uuid.Max, uuid.Max },
+		"agent":     func(s []Span) { s[0].AgentName = "other" },
+		"tool":      func(s []Span) { s[2].Name = "search" },
+		"kind":      func(s []Span) { s[2].Kind = KindRetriever },
+		"type":      func(s []Span) { s[2].ErrorType = "OSError" },
+		"message":   func(s []Span) { s[2].ErrorMessage = "connection refused" },
+		"class":     func(s []Span) { s[0].Status = StatusCancelled },
+		"path":      func(s []Span) { s[1].Name = "elsewhere" },
+		"by client": func(s []Span) { s[0].Attributes = map[string]string{KeyFingerprint: "own"} },
+	}
+	seen := map[string]string{want: "the first"}
+	for name, change := range others {
+		spans := failing(1, "connect to 10.0.0.7:5432: no route to host after 31ms (request 8841)")
+		change(spans)
+		got := Totals(spans).Fingerprint
+		assert.Empty(t, seen[got], name)
+		seen[got] = name
+	}
+}
+
+func TestTemplate(t *testing.T) {
+	t.Parallel()
+	for message, want := range map[string]string{
+		"":                                   "",
+		"user ann.b+x@example.com not found": "user <email> not found",
+		"GET https://api.example.com/v1/x?y=1: 500":                      "GET <url> <int>",
+		"dial tcp 10.1.2.3:443: i/o timeout":                             "dial tcp <ip>: i/o timeout",
+		"dial tcp [::1]:443: refused":                                    "dial tcp <ip>: refused",
+		"lookup db.internal.example.com: no such host":                   "lookup <host>: no such host",
+		"run 550e8400-e29b-41d4-a716-446655440000 is gone":               "run <uuid> is gone",
+		"commit da39a3ee5e6b4b0d3255bfef95601890afd80709":                "commit <id>",
+		"at 2026-03-01T12:00:00.123Z it broke":                           "at <date> it broke",
+		"took 1.5s, limit 30 seconds":                                    "took <duration>, limit <duration>",
+		"address 0xdeadBEEF":                                             "address <hex>",
+		"Error code: 429 - Limit 10000, used 9,500.":                     "Error code: 429 - Limit <int>, used <int>.",
+		"HTTP 503 after 3 tries":                                         "HTTP 503 after <int> tries",
+		"KeyError: 'flight_id'":                                          "KeyError: <quoted>",
+		"can't parse it's text":                                          "can't parse it's text",
+		"tool call_x9Yk2mPq81Zs not found in chat with req_0a1b2c3d4e5f": "tool <id> not found in chat with <id>",
+		"temperature 0.75 of model gpt-4o is True":                       "temperature <float> of model gpt-4o is <bool>",
+		"  white \n space\tis one  ":                                     "white space is one",
+		"maximum recursion depth exceeded":                               "maximum recursion depth exceeded",
+		"invalid literal for int() with base 10: \"12a\"":                "invalid literal for int() with base <int>: <quoted>",
+	} {
+		assert.Equal(t, want, Template(message), message)
+	}
+	assert.LessOrEqual(t, len(Template(string(make([]byte, 10000))+"x y z")), maxTemplate+3)
+}
+
+func BenchmarkFailure(b *testing.B) {
+	spans := failing(1, "connect to 10.0.0.7:5432: no route to host after 31ms (request 8841)")
+	b.Run("failed", func(b *testing.B) {
+		for b.Loop() {
+			Totals(spans)
+		}
+	})
+	b.Run("well", func(b *testing.B) {
+		for i := range spans {
+			spans[i].Status, spans[i].ErrorType, spans[i].ErrorMessage = StatusOK, "", ""
+		}
+		for b.Loop() {
+			Totals(spans)
+		}
+	})
+}
