@@ -1286,6 +1286,9 @@ type Run struct {
 	// Truncated Inputs or outputs are cut here.
 	Truncated bool `json:"truncated"`
 
+	// UnpricedCallCount Calls whose tokens count and whose price is unknown. `cost_usd` is that of the others.
+	UnpricedCallCount int64 `json:"unpriced_call_count"`
+
 	// Usage Null where no span knows it.
 	Usage  *Usage  `json:"usage"`
 	UserId *string `json:"user_id"`

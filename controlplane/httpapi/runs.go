@@ -209,7 +209,7 @@ func runOf(r *runs.Run) Run {
 		Environment: known(r.Environment), Release: known(r.Release),
 		Prompt: promptOf(r.PromptID, r.PromptName, r.PromptVersion), Models: list(r.Models),
 		Usage:   usageOf(r.InputTokens, r.OutputTokens, r.CacheReadTokens, r.CacheWriteTokens, r.ReasoningTokens),
-		CostUsd: r.CostUSD, CostSource: costSourceOf(r.CostSource),
+		CostUsd: r.CostUSD, CostSource: costSourceOf(r.CostSource), UnpricedCallCount: count(r.UnpricedCallCount),
 		SpanCount: count(r.SpanCount), ErrorCount: count(r.ErrorCount),
 		LlmCallCount: count(r.LLMCallCount), ToolCallCount: count(r.ToolCallCount),
 		Scores: scoresOf(r.Scores), ScoreCount: count(r.ScoreCount),

@@ -19,7 +19,7 @@ const runColumns = `project_id, run_id, version, start_time, end_time, first_rec
 	session_id, conversation_id, user_id, agent_name, environment, release,
 	prompt_id, prompt_name, prompt_version, tags, metadata, models,
 	input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens,
-	cost_usd, cost_source, span_count, error_count, llm_call_count, tool_call_count,
+	cost_usd, cost_source, unpriced_call_count, span_count, error_count, llm_call_count, tool_call_count,
 	tools, fingerprint, failure_class, failing_span_id, failing_kind, failing_name, failing_type, failing_template`
 
 // steps are how far from where a list begins it looks at a time. Most lists are filled from the nearest hours; one that

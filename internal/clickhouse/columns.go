@@ -230,6 +230,7 @@ func runColumns() []column[runmodel.Run] {
 		count("reasoning_tokens", func(r *runmodel.Run) *int64 { return r.ReasoningTokens }),
 		amount("cost_usd", func(r *runmodel.Run) *float64 { return r.CostUSD }),
 		word("cost_source", func(r *runmodel.Run) string { return r.CostSource }),
+		number("unpriced_call_count", func(r *runmodel.Run) uint64 { return r.UnpricedCallCount }),
 		number("span_count", func(r *runmodel.Run) uint64 { return r.SpanCount }),
 		number("error_count", func(r *runmodel.Run) uint64 { return r.ErrorCount }),
 		number("llm_call_count", func(r *runmodel.Run) uint64 { return r.LLMCallCount }),

@@ -56,3 +56,63 @@ func CountsCost(spans []Span, countsUsage []bool) []bool {
 		return spans[i].CostUSD != nil && (spans[i].CostSource == CostSent || countsUsage[i])
 	})
 }
+
+// Unpriced counts the folded spans of a run whose tokens count and whose cost nothing states, neither they nor what lies
+// above or beneath them: the run's cost leaves them out. The arguments are what CountsUsage and CountsCost say.
+func Unpriced(spans []Span, countsUsage, countsCost []bool) (n uint64) {
+	var index map[uint64]int
+	var covers []bool // a counted cost lies beneath
+	for i := range spans {
+		if !countsUsage[i] || spans[i].CostUSD != nil || !spans[i].hasTokens() {
+			continue
+		}
+		if index == nil { // most runs have none
+			index = indexOf(spans)
+			covers = aboveCosts(spans, index, countsCost)
+		}
+		if !covers[i] && !anyAncestor(spans, index, i, func(parent int) bool { return countsCost[parent] }) {
+			n++
+		}
+	}
+	return n
+}
+
+// aboveCosts tells which spans have a counted cost beneath them.
+func aboveCosts(spans []Span, index map[uint64]int, countsCost []bool) []bool {
+	above := make([]bool, len(spans))
+	for i := range spans {
+		if !countsCost[i] {
+			continue
+		}
+		anyAncestor(spans, index, i, func(parent int) bool {
+			known := above[parent]
+			above[parent] = true
+			return known
+		})
+	}
+	return above
+}
+
+// anyAncestor goes from a span upwards until is is true of one.
+func anyAncestor(spans []Span, index map[uint64]int, i int, is func(int) bool) bool {
+	for range len(spans) { // a bound, since parents may form a cycle
+		parent, ok := index[spans[i].ParentSpanID]
+		if !ok {
+			return false
+		}
+		if is(parent) {
+			return true
+		}
+		i = parent
+	}
+	return false
+}
+
+func (s *Span) hasTokens() bool {
+	for _, n := range [...]*int64{s.InputTokens, s.OutputTokens, s.CacheReadTokens, s.CacheWriteTokens, s.ReasoningTokens} {
+		if n != nil && *n > 0 {
+			return true
+		}
+	}
+	return false
+}

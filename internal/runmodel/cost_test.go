@@ -108,40 +108,52 @@ func TestCostOfARun(t *testing.T) {
 		spans  []Span
 		want   *float64
 		source string
+		left   uint64 // calls that the cost leaves out
 	}{
 		"computed on every call": {[]Span{
 			agent(Span{}),
 			call(2, Span{InputTokens: &tokens, CostUSD: usd(0.25), CostSource: CostComputed}),
 			call(3, Span{InputTokens: &tokens, CostUSD: usd(0.5), CostSource: CostComputed}),
-		}, usd(0.75), CostComputed},
+		}, usd(0.75), CostComputed, 0},
 		"a roll-up's price is not paid again": {[]Span{
 			agent(Span{InputTokens: &tokens, CostUSD: usd(9), CostSource: CostComputed}),
 			call(2, Span{InputTokens: &tokens, CostUSD: usd(0.25), CostSource: CostComputed}),
-		}, usd(0.25), CostComputed},
+		}, usd(0.25), CostComputed, 0},
 		"not even where the price of the call itself is unknown": {[]Span{
 			agent(Span{InputTokens: &tokens, CostUSD: usd(9), CostSource: CostComputed}),
 			call(2, Span{InputTokens: &tokens}),
-		}, nil, ""},
+		}, nil, "", 1},
 		"where the agent alone knows": {[]Span{
 			agent(Span{InputTokens: &tokens, CostUSD: usd(9), CostSource: CostComputed}),
 			call(2, Span{}),
-		}, usd(9), CostComputed},
+		}, usd(9), CostComputed, 0},
 		"the client's sum of an agent whose calls carry tokens only": {[]Span{
 			agent(Span{CostUSD: usd(9), CostSource: CostSent}),
 			call(2, Span{InputTokens: &tokens}),
-		}, usd(9), CostSent},
+		}, usd(9), CostSent, 0},
 		"sent by one call, computed for another": {[]Span{
 			agent(Span{}),
 			call(2, Span{InputTokens: &tokens, CostUSD: usd(0.25), CostSource: CostSent}),
 			call(3, Span{InputTokens: &tokens, CostUSD: usd(0.5), CostSource: CostComputed}),
-		}, usd(0.75), CostComputed},
-		"nothing is known": {[]Span{agent(Span{}), call(2, Span{InputTokens: &tokens})}, nil, ""},
+		}, usd(0.75), CostComputed, 0},
+		"nothing is known": {[]Span{agent(Span{}), call(2, Span{InputTokens: &tokens})}, nil, "", 1},
 		"a call that is free": {[]Span{
 			agent(Span{}), call(2, Span{InputTokens: &tokens, CostUSD: usd(0), CostSource: CostComputed}),
-		}, usd(0), CostComputed},
+		}, usd(0), CostComputed, 0},
+		"the price of one of two calls is unknown": {[]Span{
+			agent(Span{InputTokens: &tokens}),
+			call(2, Span{InputTokens: &tokens, CostUSD: usd(0.25), CostSource: CostComputed}),
+			call(3, Span{InputTokens: &tokens}),
+		}, usd(0.25), CostComputed, 1},
+		"a call that failed before any token has no price to know": {[]Span{
+			agent(Span{}),
+			call(2, Span{InputTokens: &tokens, CostUSD: usd(0.25), CostSource: CostComputed}),
+			call(3, Span{}),
+		}, usd(0.25), CostComputed, 0},
 	} {
 		run := Totals(test.spans)
 		assert.Equal(t, test.want, run.CostUSD, name)
 		assert.Equal(t, test.source, run.CostSource, name)
+		assert.Equal(t, test.left, run.UnpricedCallCount, name)
 	}
 }

@@ -283,6 +283,7 @@ func Totals(versions []Span) Run {
 			run.addCost(s)
 		}
 	}
+	run.UnpricedCallCount = Unpriced(spans, countsUsage, countsCost)
 	slices.Sort(run.Models)
 	run.Tools = toolsOf(spans)
 	run.StartTime, run.EndTime = spans[0].StartTime, lastEnd

@@ -184,6 +184,8 @@ type Run struct {
 	ReasoningTokens  *int64   `ch:"reasoning_tokens"`
 	CostUSD          *float64 `ch:"cost_usd"`
 	CostSource       string   `ch:"cost_source"`
+	// UnpricedCallCount is how many calls CostUSD leaves out, since their price is not known: Unpriced.
+	UnpricedCallCount uint64 `ch:"unpriced_call_count"`
 
 	SpanCount     uint64 `ch:"span_count"`
 	ErrorCount    uint64 `ch:"error_count"`

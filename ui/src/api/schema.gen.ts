@@ -1986,6 +1986,11 @@ export interface components {
              */
             cost_usd: number | null;
             cost_source: components["schemas"]["CostSource"] | null;
+            /**
+             * Format: int64
+             * @description Calls whose tokens count and whose price is unknown. `cost_usd` is that of the others.
+             */
+            unpriced_call_count: number;
             /** Format: int64 */
             span_count: number;
             /** Format: int64 */

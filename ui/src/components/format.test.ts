@@ -5,8 +5,10 @@ import {
   formatBytes,
   formatCost,
   formatDuration,
+  formatRunCost,
   formatTokens,
   parseTime,
+  unpricedNote,
 } from "./format";
 
 describe("formatDuration", () => {
@@ -28,6 +30,19 @@ describe("formatDuration", () => {
     [7_500_000, "2 h 05 m"],
     [90_000_000, "1 d 01 h"],
   ])("%s → %s", (ms, want) => expect(formatDuration(ms)).toBe(want));
+});
+
+describe("formatRunCost", () => {
+  it.each([
+    [null, 0, "unknown", undefined],
+    [null, 2, "unknown", undefined],
+    [0.5, 0, "$0.500", undefined],
+    [0.5, 1, "$0.500 +", "Without 1 model call whose price is not known"],
+    [0, 2, "$0 +", "Without 2 model calls whose prices are not known"],
+  ])("%s without %s calls → %s", (cost_usd, unpriced_call_count, want, note) => {
+    expect(formatRunCost({ cost_usd, unpriced_call_count })).toBe(want);
+    expect(unpricedNote({ cost_usd, unpriced_call_count })).toBe(note);
+  });
 });
 
 describe("formatTokens", () => {

@@ -41,6 +41,25 @@ export function formatCost(usd: number | null | undefined): string {
   return `$${usd.toFixed(places)}`;
 }
 
+/** What is known of a run's cost. */
+interface RunCost {
+  cost_usd: number | null;
+  unpriced_call_count: number;
+}
+
+/** A run's cost, with a plus where it leaves calls out. */
+export function formatRunCost(run: RunCost): string {
+  const known = formatCost(run.cost_usd);
+  return run.cost_usd !== null && run.unpriced_call_count > 0 ? `${known} +` : known;
+}
+
+/** What a run's cost leaves out, in words; undefined where it is whole, or where nothing is known of it. */
+export function unpricedNote(run: RunCost): string | undefined {
+  if (run.cost_usd === null || run.unpriced_call_count === 0) return undefined;
+  const calls = run.unpriced_call_count;
+  return `Without ${calls} model ${calls === 1 ? "call whose price is" : "calls whose prices are"} not known`;
+}
+
 /** A size in bytes: 812 B, 18.2 kB, 3.41 MB. */
 export function formatBytes(bytes: number): string {
   if (bytes < 1000) return `${bytes} B`;

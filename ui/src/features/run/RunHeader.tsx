@@ -5,12 +5,13 @@ import type { Run } from "@/api/types";
 import { CopyButton } from "@/components/CopyButton";
 import {
   formatAge,
-  formatCost,
   formatCount,
   formatDuration,
+  formatRunCost,
   formatTime,
   formatTokens,
   UNKNOWN,
+  unpricedNote,
 } from "@/components/format";
 import { KindIcon } from "@/components/KindIcon";
 import { StatusMark } from "@/components/StatusMark";
@@ -57,7 +58,7 @@ export function RunHeader({ run, onBack }: Props) {
       <dl className={classes.facts}>
         <Figure label="Duration" text={duration} />
         <Figure label="Tokens" text={formatTokens(run.usage?.total_tokens)} testId="run-tokens" />
-        <Figure label="Cost" text={formatCost(run.cost_usd)} title={costTitle(run)} testId="run-cost" />
+        <Figure label="Cost" text={formatRunCost(run)} title={costTitle(run)} testId="run-cost" />
         <Figure label="Spans" text={formatCount(run.span_count)} />
         {run.error_count > 0 && <Figure label="Errors" text={formatCount(run.error_count)} />}
         <Figure
@@ -129,7 +130,10 @@ function Figure({
 
 function costTitle(run: Run): string | undefined {
   if (run.cost_usd === null) return "No span says its cost, and no price is known";
-  return run.cost_source === "sent"
-    ? "As sent by the application"
-    : "Computed from prices; each call says from which";
+  const source =
+    run.cost_source === "sent"
+      ? "As sent by the application"
+      : "Computed from prices; each call says from which";
+  const note = unpricedNote(run);
+  return note === undefined ? source : `${source}. ${note}`;
 }

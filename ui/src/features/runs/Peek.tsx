@@ -8,9 +8,9 @@ import { Delayed } from "@/components/Delayed";
 import { Fact, FactList } from "@/components/Fact";
 import {
   formatAge,
-  formatCost,
   formatCount,
   formatDuration,
+  formatRunCost,
   formatTime,
   formatTokens,
 } from "@/components/format";
@@ -89,7 +89,7 @@ function Content({ run }: { run: Run }) {
           value={run.status === "running" ? "running" : formatDuration(run.duration_ms)}
         />
         <Fact label="Tokens" value={formatTokens(run.usage?.total_tokens)} />
-        <Fact label="Cost" value={formatCost(run.cost_usd)} />
+        <Fact label="Cost" value={formatRunCost(run)} />
         <Fact label="Spans" value={formatCount(run.span_count)} />
         <Fact label="Model calls" value={formatCount(run.llm_call_count)} />
         <Fact label="Tool calls" value={formatCount(run.tool_call_count)} />

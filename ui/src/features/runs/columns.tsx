@@ -2,12 +2,13 @@ import type { Run } from "@/api/types";
 import {
   firstWords,
   formatAge,
-  formatCost,
   formatCount,
   formatDuration,
+  formatRunCost,
   formatTime,
   formatTokens,
   UNKNOWN,
+  unpricedNote,
 } from "@/components/format";
 import { durationShare } from "./durationScale";
 import { Marked } from "./Marked";
@@ -63,7 +64,8 @@ export const COLUMNS = [
     width: "74px",
     least: 88,
     number: true,
-    cell: (run) => <Value text={formatCost(run.cost_usd)} />,
+    title: unpricedNote,
+    cell: (run) => <Value text={formatRunCost(run)} />,
   },
   {
     id: "models",
