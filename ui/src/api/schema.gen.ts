@@ -51,6 +51,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/logs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Record OpenTelemetry log records that say what spans do not (OTLP/HTTP)
+         * @description Scope `ingest:write`. As `/v1/traces`, with an `ExportLogsServiceRequest` and its response. Records that carry
+         *     GenAI events, as messages and details of calls, become part of the spans that they name, whichever comes first;
+         *     others are left out.
+         */
+        post: operations["ingestLogs"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/runs/stats": {
         parameters: {
             query?: never;
@@ -2541,6 +2563,32 @@ export interface operations {
         };
     };
     ingestTraces: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": Record<string, never>;
+                "application/x-protobuf": string;
+            };
+        };
+        responses: {
+            /** @description Durably queued. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    ingestLogs: {
         parameters: {
             query?: never;
             header?: never;
