@@ -1,0 +1,117 @@
+package conformance
+
+import (
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/consumer/consumertest"
+	"go.opentelemetry.io/collector/processor/processortest"
+
+	"github.com/looptrace/looptrace/components/genaicostprocessor"
+	"github.com/looptrace/looptrace/internal/runmodel"
+)
+
+// listPrices are what the providers of the recordings ask, in US dollars for a million tokens. They are written by hand,
+// so that the table of prices and the sum are held to something else than themselves.
+var listPrices = map[string]struct{ input, cacheRead, cacheWrite, output float64 }{
+	"gpt-5-mini":             {0.25, 0.025, 0.25, 2},
+	"gpt-4.1-mini":           {0.40, 0.10, 0.40, 1.60},
+	"gpt-4o-mini":            {0.15, 0.075, 0.15, 0.60},
+	"claude-sonnet-4-5":      {3, 0.30, 3.75, 15},
+	"gemini-2.5-flash":       {0.30, 0.03, 0.30, 2.50},
+	"text-embedding-3-small": {0.02, 0.02, 0.02, 0},
+}
+
+// TestRecordedCosts holds the computed cost of every recorded call that counts to its tokens times the list price, and
+// the cost of each run to the sum over its calls. That the tokens are right is for TestConformance.
+func TestRecordedCosts(t *testing.T) {
+	t.Parallel()
+	var scenarios map[string]scenario
+	readJSON(t, "scenarios.json", &scenarios)
+	priced := 0
+	for _, name := range slices.Sorted(maps.Keys(scenarios)) {
+		folder := filepath.Join("testdata", name)
+		for _, versions := range pricedVersions(t, readPayload(t, filepath.Join(folder, "traces.json"), filepath.Join(folder, "logs.json"))) {
+			spans := runmodel.Fold(versions)
+			sum := 0.0
+			sent := false
+			for i, counts := range runmodel.CountsUsage(spans) {
+				s := &spans[i]
+				sent = sent || s.CostSource == runmodel.CostSent
+				if !counts || s.CostSource == runmodel.CostSent {
+					continue
+				}
+				want, ok := byHand(s)
+				if !ok {
+					assert.Nil(t, s.CostUSD, "%s: %s of %q has a price", name, s.Name, s.ResponseModel+s.RequestModel)
+					continue
+				}
+				if assert.NotNil(t, s.CostUSD, "%s: %s", name, s.Name) {
+					assert.InDelta(t, want, *s.CostUSD, 1e-9, "%s: %s", name, s.Name)
+					sum += want
+					priced++
+				}
+			}
+			if total := runmodel.Totals(versions).CostUSD; !sent && sum > 0 && assert.NotNil(t, total, name) {
+				assert.InDelta(t, sum, *total, 1e-9, name)
+			}
+		}
+	}
+	t.Log(priced, "calls")
+	require.Greater(t, priced, 150)
+}
+
+var dated = regexp.MustCompile(`-\d{4}-\d{2}-\d{2}$`)
+
+func byHand(s *runmodel.Span) (usd float64, ok bool) {
+	model := s.ResponseModel
+	if model == "" {
+		model = s.RequestModel
+	}
+	price, ok := listPrices[dated.ReplaceAllString(model[strings.LastIndex(model, "/")+1:], "")]
+	of := func(n *int64) float64 {
+		if n == nil {
+			return 0
+		}
+		return float64(*n)
+	}
+	read, written := of(s.CacheReadTokens), of(s.CacheWriteTokens)
+	const million = 1e6
+	return ((of(s.InputTokens)-read-written)*price.input + read*price.cacheRead + written*price.cacheWrite +
+		of(s.OutputTokens)*price.output) / million, ok && s.HasUsage()
+}
+
+// pricedVersions takes a payload through both processors, and returns the versions of the spans of each run.
+func pricedVersions(t *testing.T, p payload) map[uuid.UUID][]runmodel.Span {
+	t.Helper()
+	factory := genaicostprocessor.NewFactory()
+	sink := new(consumertest.TracesSink)
+	cost, err := factory.CreateTraces(t.Context(), processortest.NewNopSettings(factory.Type()), factory.CreateDefaultConfig(), sink)
+	require.NoError(t, err)
+	require.NoError(t, cost.Start(t.Context(), componenttest.NewNopHost()))
+	project := uuid.New()
+	for _, traces := range mapped(t, p) {
+		for _, rs := range traces.ResourceSpans().All() {
+			rs.Resource().Attributes().PutStr(runmodel.KeyProjectID, project.String())
+		}
+		require.NoError(t, cost.ConsumeTraces(t.Context(), traces))
+	}
+	require.NoError(t, cost.Shutdown(t.Context()))
+	var rows runmodel.Rows
+	for _, traces := range sink.AllTraces() {
+		require.NoError(t, rows.Add(traces))
+	}
+	runs := make(map[uuid.UUID][]runmodel.Span)
+	for i := range rows.Spans {
+		runs[rows.Spans[i].RunID] = append(runs[rows.Spans[i].RunID], rows.Spans[i])
+	}
+	return runs
+}
