@@ -16,6 +16,7 @@ export type Status = Schemas["Status"];
 export type Usage = Schemas["Usage"];
 export type Run = Schemas["Run"];
 export type RunPage = Schemas["RunPage"];
+export type Outline = Schemas["Outline"];
 export type Span = Schemas["Span"];
 export type SpanPage = Schemas["SpanPage"];
 export type SpanError = Schemas["SpanError"];

@@ -1,17 +1,18 @@
-import { Button, Splitter, Text } from "@mantine/core";
+import { Button, Splitter } from "@mantine/core";
 import { useMediaQuery } from "@mantine/hooks";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { useLocation, useNavigate, useParams, useSearchParams } from "react-router";
-import { useRun, useSpans } from "@/api/runs";
+import { useOutline, useRun } from "@/api/runs";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import { useKeys } from "@/components/useKeys";
+import { useNow } from "@/components/useNow";
 import { useProjectId } from "@/components/useProject";
+import { headOf, lengthOf, neighbourError, readOutline, reveal } from "./outline";
 import { RunHeader } from "./RunHeader";
 import classes from "./RunPage.module.css";
-import { RunSkeleton } from "./RunSkeleton";
+import { RunSkeleton, SpansSkeleton } from "./RunSkeleton";
 import { SpanDetail } from "./SpanDetail";
 import { SpanTree } from "./SpanTree";
-import { buildTree, firstFailure, neighbourError, reveal } from "./tree";
 
 /** One run: its steps as a tree with times, and the step that is looked at. */
 export function RunPage() {
@@ -22,20 +23,19 @@ export function RunPage() {
 
 function RunView({ projectId, runId }: { projectId: string; runId: string }) {
   const run = useRun(projectId, runId);
-  const spans = useSpans(projectId, runId);
+  const outline = useOutline(projectId, runId);
   const [params, setParams] = useSearchParams();
   const location = useLocation();
   const navigate = useNavigate();
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
   const isNarrow = useMediaQuery("(max-width: 48em)", false, { getInitialValueInEffect: false });
-
-  const { fetchNextPage, refetch } = spans;
-  const mayLoadMore = spans.hasNextPage && !spans.isFetching && !spans.isFetchNextPageError;
-  useEffect(() => {
-    if (mayLoadMore) void fetchNextPage();
-  }, [mayLoadMore, fetchNextPage]);
+  const treeElement = useRef<HTMLDivElement>(null);
+  const detailElement = useRef<HTMLElement>(null);
+  const isRunning = run.data?.status === "running";
+  const now = useNow(isRunning ? 1_000 : 3_600_000);
 
   // Spans are asked for again when the run has changed, and only then.
+  const { refetch } = outline;
   const version = run.data && `${run.data.status} ${run.data.span_count} ${run.data.received_at}`;
   const shownVersion = useRef<string | undefined>(undefined);
   useEffect(() => {
@@ -44,21 +44,14 @@ function RunView({ projectId, runId }: { projectId: string; runId: string }) {
     shownVersion.current = version;
   }, [version, refetch]);
 
-  const loaded = useMemo(() => spans.data?.pages.flatMap((page) => page.data) ?? [], [spans.data]);
-  const total = spans.data?.pages.at(-1)?.span_count ?? 0;
-  const tree = useMemo(() => buildTree(loaded), [loaded]);
-  const isRunning = run.data?.status === "running";
+  const tree = useMemo(() => outline.data && readOutline(outline.data), [outline.data]);
+  const runEnd = useMemo(() => (tree ? lengthOf(tree, isRunning, now) : 1), [tree, isRunning, now]);
 
-  const failure = useMemo(() => firstFailure(tree), [tree]);
-  // What the page opened at stays, whatever else comes.
+  // What the page opened at stays, whatever else comes: the first failure, else the root.
   const [opened, setOpened] = useState<string>();
-  const wanted = params.get("span") ?? opened ?? null;
-  // A failing span may still be among those that come: the choice waits for it rather than jump.
-  const isSearching = !failure && spans.hasNextPage && (run.data?.error_count ?? 0) > 0;
-  const chosen =
-    wanted === null ? (failure ?? (isSearching ? undefined : tree.order[0])) : tree.byId.get(wanted);
-  const selectedId = wanted ?? chosen?.span.span_id;
+  const selectedId = params.get("span") ?? opened ?? tree?.ids[tree.errorChain[0] ?? 0];
   if (opened === undefined && selectedId !== undefined) setOpened(selectedId);
+  const selectedPlace = selectedId === undefined ? undefined : tree?.places.get(selectedId);
 
   const setParam = useCallback(
     (name: string, value: string) => {
@@ -74,17 +67,23 @@ function RunView({ projectId, runId }: { projectId: string; runId: string }) {
   );
   const select = useCallback((id: string) => setParam("span", id), [setParam]);
   const jump = (step: 1 | -1) => {
-    const node = neighbourError(tree, selectedId, step);
-    if (!node) return;
-    setClosed(reveal(node, closed));
-    select(node.span.span_id);
+    const place = tree && neighbourError(tree, selectedPlace, step);
+    if (!tree || place === undefined) return;
+    setClosed(reveal(tree, place, closed));
+    select(tree.ids[place] as string);
   };
   const back = () => {
     // Going back in history finds the list where it was left.
     if ((location.state as { fromList?: boolean } | null)?.fromList) navigate(-1);
     else navigate(`/p/${projectId}/runs`);
   };
-  useKeys({ n: () => jump(1), p: () => jump(-1), Escape: back });
+  const enter = () => detailElement.current?.focus();
+  const leave = () => {
+    // From the detail to the tree, from the tree to the list.
+    if (detailElement.current?.contains(document.activeElement)) treeElement.current?.focus();
+    else back();
+  };
+  useKeys({ n: () => jump(1), p: () => jump(-1), Escape: leave });
 
   if (run.isPending) return <RunSkeleton />;
   if (run.isError && !run.data) {
@@ -98,44 +97,36 @@ function RunView({ projectId, runId }: { projectId: string; runId: string }) {
     );
   }
 
-  const treePane = (
+  const treePane = tree ? (
     <SpanTree
       tree={tree}
+      runEnd={runEnd}
       closed={closed}
       onClosedChange={setClosed}
       selectedId={selectedId}
       onSelect={select}
-      isRunning={isRunning}
-      isLoading={spans.isPending}
-      loaded={loaded.length}
-      total={total}
-      error={spans.error}
-      onRetry={() => (spans.isFetchNextPageError ? fetchNextPage() : refetch())}
-      onNextError={() => jump(1)}
+      onEnter={enter}
+      onJump={jump}
       errorCount={run.data.error_count}
+      scroller={treeElement}
+    />
+  ) : outline.isError ? (
+    <ProblemPanel error={outline.error} onRetry={() => refetch()} />
+  ) : (
+    <SpansSkeleton />
+  );
+  const detailPane = selectedId !== undefined && (
+    <SpanDetail
+      key={selectedId}
+      projectId={projectId}
+      runId={runId}
+      spanId={selectedId}
+      head={tree && selectedPlace !== undefined ? headOf(tree, selectedPlace) : undefined}
+      isRunning={isRunning}
+      tab={params.get("tab")}
+      onTab={(tab) => setParam("tab", tab)}
     />
   );
-  const detailPane =
-    selectedId === undefined ? (
-      <Text c="dimmed" p="md" size="sm">
-        {isSearching
-          ? "Looking for the first failed span…"
-          : spans.isPending
-            ? ""
-            : "This run has no spans yet."}
-      </Text>
-    ) : (
-      <SpanDetail
-        key={selectedId}
-        projectId={projectId}
-        runId={runId}
-        spanId={selectedId}
-        summary={chosen?.span}
-        isRunning={isRunning}
-        tab={params.get("tab")}
-        onTab={(tab) => setParam("tab", tab)}
-      />
-    );
 
   return (
     <div className={classes.page}>
@@ -146,7 +137,9 @@ function RunView({ projectId, runId }: { projectId: string; runId: string }) {
           <section className={classes.stackTree} aria-label="Spans">
             {treePane}
           </section>
-          <section aria-label="Selected span">{detailPane}</section>
+          <section ref={detailElement} tabIndex={-1} className={classes.detail} aria-label="Selected span">
+            {detailPane}
+          </section>
         </div>
       ) : (
         <Splitter className={classes.split} lineSize={1} withHandle={false} handleColor="var(--lt-border)">
@@ -156,7 +149,12 @@ function RunView({ projectId, runId }: { projectId: string; runId: string }) {
             </section>
           </Splitter.Pane>
           <Splitter.Pane defaultSize={54} min={28}>
-            <section className={classes.pane} aria-label="Selected span">
+            <section
+              ref={detailElement}
+              tabIndex={-1}
+              className={`${classes.pane} ${classes.detail}`}
+              aria-label="Selected span"
+            >
               {detailPane}
             </section>
           </Splitter.Pane>

@@ -10,11 +10,7 @@ export function RunSkeleton() {
       <Stack p="md" gap="lg" aria-busy="true">
         <Skeleton h={18} w={320} />
         <Group align="flex-start" gap="xl" wrap="nowrap">
-          <Stack gap="sm" w="45%">
-            {lines.map((line) => (
-              <Skeleton key={line} h={10} ml={(line % 4) * 16} w={`${70 - (line % 5) * 8}%`} />
-            ))}
-          </Stack>
+          <Lines />
           <Stack gap="sm" flex={1}>
             <Skeleton h={14} w={200} />
             <Skeleton h={120} />
@@ -23,5 +19,26 @@ export function RunSkeleton() {
         </Group>
       </Stack>
     </Delayed>
+  );
+}
+
+/** The tree while the spans are fetched. */
+export function SpansSkeleton() {
+  return (
+    <Delayed>
+      <Stack p="md" aria-busy="true">
+        <Lines />
+      </Stack>
+    </Delayed>
+  );
+}
+
+function Lines() {
+  return (
+    <Stack gap="sm" w="45%">
+      {lines.map((line) => (
+        <Skeleton key={line} h={10} ml={(line % 4) * 16} w={`${70 - (line % 5) * 8}%`} />
+      ))}
+    </Stack>
   );
 }

@@ -1,4 +1,5 @@
 import { Skeleton, Stack, Tabs } from "@mantine/core";
+import { useEffect, useState } from "react";
 import { useSpan } from "@/api/runs";
 import type { Span } from "@/api/types";
 import { CopyButton } from "@/components/CopyButton";
@@ -12,6 +13,7 @@ import { Attributes } from "./Attributes";
 import { ErrorPanel } from "./ErrorPanel";
 import { Events } from "./Events";
 import { Messages } from "./Messages";
+import type { SpanHead } from "./outline";
 import { Payload } from "./Payload";
 import classes from "./SpanDetail.module.css";
 import { SpanFacts } from "./SpanFacts";
@@ -22,24 +24,26 @@ interface Props {
   projectId: string;
   runId: string;
   spanId: string;
-  /** The span as the list gave it, to show while the whole one is on its way. */
-  summary: Span | undefined;
+  /** What the tree knows of it, to show while the rest is on its way. */
+  head: SpanHead | undefined;
   isRunning: boolean;
   tab: string | null;
   onTab: (tab: Tab) => void;
 }
 
 /** Everything about one span. */
-export function SpanDetail({ projectId, runId, spanId, summary, isRunning, tab, onTab }: Props) {
-  const query = useSpan(projectId, runId, spanId, isRunning);
-  const span = query.data ?? summary;
+export function SpanDetail({ projectId, runId, spanId, head, isRunning, tab, onTab }: Props) {
+  const isSettled = useSettled();
+  const query = useSpan(projectId, runId, isSettled ? spanId : undefined, isRunning);
+  const span = query.data;
+  const shown = span ?? head;
   return (
     <div className={classes.root} data-testid="span-detail">
-      {span && <Head span={span} />}
+      {shown && <Head span={shown} />}
       {span?.error && <ErrorPanel error={span.error} />}
       {span && <SpanFacts span={span} />}
-      {query.data ? (
-        <Body span={query.data} tab={tab} onTab={onTab} />
+      {span ? (
+        <Body span={span} tab={tab} onTab={onTab} />
       ) : query.isError ? (
         <ProblemPanel error={query.error} onRetry={() => query.refetch()} />
       ) : (
@@ -55,7 +59,19 @@ export function SpanDetail({ projectId, runId, spanId, summary, isRunning, tab, 
   );
 }
 
-function Head({ span }: { span: Span }) {
+/** Who runs through the spans with a key held down asks for none of those between. */
+const REST_MS = 80;
+
+function useSettled(): boolean {
+  const [isSettled, setSettled] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(true), REST_MS);
+    return () => clearTimeout(timer);
+  }, []);
+  return isSettled;
+}
+
+function Head({ span }: { span: SpanHead }) {
   return (
     <div className={classes.head}>
       <span className={classes.kind}>

@@ -1,222 +1,395 @@
-import { Button, Progress, Text } from "@mantine/core";
-import { useVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useLayoutEffect, useMemo, useRef } from "react";
+import { ActionIcon, Button, Group, NativeSelect, Text, TextInput, Tooltip } from "@mantine/core";
+import {
+  IconArrowsHorizontal,
+  IconChevronDown,
+  IconChevronUp,
+  IconRoute,
+  IconSearch,
+  IconZoomIn,
+  IconZoomOut,
+} from "@tabler/icons-react";
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { formatCount, formatDuration } from "@/components/format";
-import { ProblemPanel } from "@/components/ProblemPanel";
-import { useNow } from "@/components/useNow";
+import { useKeys } from "@/components/useKeys";
+import {
+  allClosed,
+  ERRORS,
+  findSpans,
+  PATH,
+  type RunTree,
+  rowOf,
+  rowsPushed,
+  type SpanFilter,
+  visiblePlaces,
+} from "./outline";
 import { SpanRow } from "./SpanRow";
 import classes from "./SpanTree.module.css";
-import { ticks, timeline } from "./timing";
-import { type Node, rowsPushed, type Tree, visibleNodes } from "./tree";
+import { around, pan, ticks, zoom } from "./timing";
+import { useRowWindow } from "./useRowWindow";
+import { useTimeWindow } from "./useTimeWindow";
 
 const ROW = 28;
 
 interface Props {
-  tree: Tree;
+  tree: RunTree;
+  /** How long the run is, in milliseconds. */
+  runEnd: number;
   closed: ReadonlySet<string>;
   onClosedChange: (closed: ReadonlySet<string>) => void;
   selectedId: string | undefined;
   onSelect: (spanId: string) => void;
-  isRunning: boolean;
-  isLoading: boolean;
-  loaded: number;
-  total: number;
-  error: Error | null;
-  onRetry: () => void;
-  onNextError: () => void;
+  /** The reader goes on to what is selected. */
+  onEnter: () => void;
+  onJump: (step: 1 | -1) => void;
   errorCount: number;
+  scroller: React.RefObject<HTMLDivElement | null>;
 }
 
-/** The spans as a tree with a waterfall; virtual, so that ten thousand are no more work than thirty. */
+/** The spans as a tree with a waterfall; what is not in view is not drawn, so that 100,000 are no more than thirty. */
 export function SpanTree(props: Props) {
-  const { tree, closed, onClosedChange, selectedId, onSelect, isRunning } = props;
-  const scroller = useRef<HTMLDivElement>(null);
-  const now = useNow(isRunning ? 1_000 : 3_600_000);
-  const nodes = useMemo(() => visibleNodes(tree, closed), [tree, closed]);
-  const whole = useMemo(
-    () =>
-      timeline(
-        tree.order.map((node) => node.span),
-        isRunning,
-        now,
-      ),
-    [tree, isRunning, now],
-  );
-  const marks = useMemo(() => ticks(whole, 4), [whole]);
-  const length = whole.end - whole.start;
+  const { tree, runEnd, closed, onClosedChange, selectedId, onSelect, scroller } = props;
+  const axis = useRef<HTMLDivElement>(null);
+  const lane = useRef<HTMLDivElement>(null);
+  const search = useRef<HTMLInputElement>(null);
+  const [filter, setFilter] = useState<SpanFilter>({ text: "", only: "" });
+  const [withPath, setWithPath] = useState(true);
+  const time = useTimeWindow(scroller, axis, lane, runEnd);
+  const { shown, show, showAll } = time;
 
-  const virtual = useVirtualizer({
-    count: nodes.length,
-    getScrollElement: () => scroller.current,
-    estimateSize: () => ROW,
-    overscan: 16,
-  });
+  const found = useMemo(() => findSpans(tree, filter), [tree, filter]);
+  const visible = useMemo(() => visiblePlaces(tree, closed, found), [tree, closed, found]);
+  const matches = useMemo(() => found?.reduce((sum, flag) => sum + flag, 0), [found]);
+  const kinds = useMemo(() => kindsOf(tree), [tree]);
+  const marks = useMemo(() => ticks(shown, 4), [shown]);
+  const rows = useRowWindow(scroller, visible.length, ROW);
 
-  const selectedIndex = useMemo(
-    () => nodes.findIndex((node) => node.span.span_id === selectedId),
-    [nodes, selectedId],
+  const selectedPlace = selectedId === undefined ? undefined : tree.places.get(selectedId);
+  const selectedRow = rowOf(visible, selectedPlace);
+  const scrollToRow = useCallback(
+    (row: number) => {
+      const element = scroller.current;
+      if (!element) return;
+      const top = row * ROW;
+      const bottom = top + ROW - element.clientHeight;
+      const isNear = top > element.scrollTop - 2 * ROW && bottom < element.scrollTop + 2 * ROW;
+      if (!isNear) element.scrollTop = top - element.clientHeight / 2;
+      else element.scrollTop = Math.min(top, Math.max(bottom, element.scrollTop));
+    },
+    [scroller],
   );
   // Scrolls to the selection when it changes, not when more spans come.
   const shownId = useRef<string | undefined>(undefined);
   useEffect(() => {
-    if (selectedIndex < 0 || shownId.current === selectedId) return;
+    if (selectedRow < 0 || shownId.current === selectedId) return;
     shownId.current = selectedId;
-    const { startIndex, endIndex } = virtual.range ?? { startIndex: 0, endIndex: 0 };
-    const isNear = selectedIndex >= startIndex - 1 && selectedIndex <= endIndex + 1;
-    virtual.scrollToIndex(selectedIndex, { align: isNear ? "auto" : "center" });
-  }, [selectedIndex, selectedId, virtual]);
+    scrollToRow(selectedRow);
+  }, [selectedRow, selectedId, scrollToRow]);
 
   // Spans that come later push none of the rows away that are being read.
-  const shown = useRef({ tree, nodes });
+  const before = useRef({ tree, visible });
   useLayoutEffect(() => {
-    const before = shown.current;
-    shown.current = { tree, nodes };
+    const last = before.current;
+    before.current = { tree, visible };
     const element = scroller.current;
-    if (before.tree === tree || !element) return;
+    if (last.tree === tree || !element) return;
     const by = rowsPushed(
-      before.nodes,
-      nodes,
+      last,
+      before.current,
       selectedId,
       element.scrollTop / ROW,
       element.clientHeight / ROW,
     );
     if (by !== 0) element.scrollTop += by * ROW;
-  }, [tree, nodes, selectedId]);
+  }, [tree, visible, selectedId, scroller]);
 
-  const hasRows = nodes.length > 0;
   useEffect(() => {
     // Arrow keys work at once, unless the reader is somewhere else already.
-    if (hasRows && document.activeElement === document.body) scroller.current?.focus({ preventScroll: true });
-  }, [hasRows]);
+    if (document.activeElement === document.body) scroller.current?.focus({ preventScroll: true });
+  }, [scroller]);
 
-  const setOpen = (node: Node, open: boolean) => {
-    const next = new Set(closed);
-    if (open) next.delete(node.span.span_id);
-    else next.add(node.span.span_id);
-    onClosedChange(next);
+  const setOpen = useCallback(
+    (place: number, open: boolean) => {
+      const next = new Set(closed);
+      if (open) next.delete(tree.ids[place] as string);
+      else next.add(tree.ids[place] as string);
+      onClosedChange(next);
+    },
+    [tree, closed, onClosedChange],
+  );
+  const isOpen = (place: number) => found !== undefined || !closed.has(tree.ids[place] as string);
+
+  const middle = (shown.from + shown.to) / 2;
+  const zoomBy = (factor: number) => show(zoom(shown, factor, middle, runEnd));
+  const zoomToSelected = () => {
+    if (selectedPlace === undefined) return;
+    const duration = tree.duration[selectedPlace] as number;
+    const start = tree.start[selectedPlace] as number;
+    show(around(start, duration >= 0 ? duration : runEnd - start, runEnd));
   };
+  useKeys({
+    "/": () => search.current?.focus(),
+    "+": () => zoomBy(0.5),
+    "=": () => zoomBy(0.5),
+    "-": () => zoomBy(2),
+    "0": showAll,
+    z: zoomToSelected,
+    c: () => setWithPath(!withPath),
+  });
   const onKeyDown = (event: React.KeyboardEvent) => {
-    const node = nodes[selectedIndex];
-    const target = keyTarget(event.key, nodes, selectedIndex, closed);
-    if (target === undefined || event.metaKey || event.ctrlKey || event.altKey) return;
+    if (event.metaKey || event.ctrlKey || event.altKey) return;
+    if (event.shiftKey && (event.key === "ArrowLeft" || event.key === "ArrowRight")) {
+      event.preventDefault();
+      show(pan(shown, event.key === "ArrowLeft" ? -0.2 : 0.2, runEnd));
+      return;
+    }
+    if (event.key === "Enter") {
+      event.preventDefault();
+      props.onEnter();
+      return;
+    }
+    const page = Math.max(1, Math.floor((scroller.current?.clientHeight ?? 0) / ROW) - 1);
+    const target = keyTarget(event.key, tree, visible, selectedRow, isOpen, page);
+    if (target === undefined) return;
     event.preventDefault();
     if (target === "open" || target === "close") {
-      if (node) setOpen(node, target === "open");
-    } else if (target) onSelect(target.span.span_id);
+      if (selectedPlace !== undefined && !found) setOpen(selectedPlace, target === "open");
+    } else if (target !== null) onSelect(tree.ids[target] as string);
+  };
+  const stopFiltering = () => {
+    setFilter({ text: "", only: "" });
+    scroller.current?.focus();
   };
 
-  const isPartial = props.total > props.loaded && !props.isLoading;
-  const allClosed = closed.size > 0;
-  const toggleAll = () =>
-    onClosedChange(
-      allClosed
-        ? new Set()
-        : new Set(
-            tree.order
-              .filter((node) => node.children.length > 0 && node.depth > 0)
-              .map((node) => node.span.span_id),
-          ),
+  const drawn: React.ReactNode[] = [];
+  for (let row = rows.first; row < rows.last; row++) {
+    const place = visible[row] as number;
+    const id = tree.ids[place] as string;
+    drawn.push(
+      <SpanRow
+        key={id}
+        tree={tree}
+        place={place}
+        top={row * ROW}
+        height={ROW}
+        shown={shown}
+        runEnd={runEnd}
+        withPath={withPath}
+        isOpen={isOpen(place)}
+        isSelected={id === selectedId}
+        isAside={found !== undefined && !found[place]}
+        onSelect={onSelect}
+        onToggle={setOpen}
+      />,
     );
+  }
 
+  const someClosed = closed.size > 0;
   return (
     <div className={classes.root}>
-      <div className={classes.bar}>
-        <Text size="xs" c="dimmed" role="status" data-testid="span-count">
-          {isPartial
-            ? `${formatCount(props.loaded)} of ${formatCount(props.total)} spans`
-            : `${formatCount(props.loaded)} ${props.loaded === 1 ? "span" : "spans"}`}
-        </Text>
-        {tree.order.length > 1 && (
-          <Button size="compact-xs" variant="subtle" color="gray" onClick={toggleAll}>
-            {allClosed ? "Open all" : "Close all"}
-          </Button>
-        )}
-        {props.errorCount > 0 && (
-          <Button size="compact-xs" variant="subtle" color="red" onClick={props.onNextError} ml="auto">
-            Next error
-          </Button>
-        )}
-      </div>
-      {isPartial && (
-        <Progress
-          value={(props.loaded / Math.max(1, props.total)) * 100}
-          size={2}
-          radius={0}
-          aria-label="Loading spans"
+      <div className={classes.tools}>
+        <TextInput
+          ref={search}
+          size="xs"
+          type="search"
+          className={classes.search}
+          aria-label="Find spans"
+          placeholder="Find spans"
+          leftSection={<IconSearch size={14} aria-hidden="true" />}
+          value={filter.text}
+          onChange={(event) => setFilter({ ...filter, text: event.currentTarget.value })}
+          onKeyDown={(event) => {
+            if (event.key === "Escape") stopFiltering();
+            if (event.key === "Enter") {
+              const first = found?.indexOf(1) ?? -1;
+              if (first >= 0) onSelect(tree.ids[first] as string);
+              scroller.current?.focus();
+            }
+          }}
         />
-      )}
-      {props.error && <ProblemPanel error={props.error} onRetry={props.onRetry} />}
-      <div className={classes.axis} aria-hidden="true">
-        <span />
-        <span className={classes.marks}>
-          {marks.map((mark) => (
-            <span key={mark} className={classes.mark} style={{ left: `${(mark / length) * 100}%` }}>
-              {formatDuration(mark)}
-            </span>
-          ))}
+        <NativeSelect
+          size="xs"
+          aria-label="Which spans"
+          className={classes.which}
+          value={filter.only}
+          onChange={(event) => setFilter({ ...filter, only: event.currentTarget.value })}
+          data={[
+            { value: "", label: "All spans" },
+            { value: ERRORS, label: "Errors" },
+            { value: PATH, label: "Critical path" },
+            ...kinds.map((kind) => ({ value: kind, label: kind })),
+          ]}
+        />
+        {props.errorCount > 0 && (
+          <Group gap={0} wrap="nowrap">
+            <Text size="xs" c="red" fw={550} className={classes.errors}>
+              {formatCount(props.errorCount)} {props.errorCount === 1 ? "error" : "errors"}
+            </Text>
+            <Tool
+              label="Previous error (p)"
+              onClick={() => props.onJump(-1)}
+              icon={IconChevronUp}
+              color="red"
+            />
+            <Tool label="Next error (n)" onClick={() => props.onJump(1)} icon={IconChevronDown} color="red" />
+          </Group>
+        )}
+        <Group gap={2} wrap="nowrap" ml="auto">
+          <Tool
+            label="Mark the critical path (c)"
+            onClick={() => setWithPath(!withPath)}
+            icon={IconRoute}
+            pressed={withPath}
+          />
+          <Tool label="Zoom in (+)" onClick={() => zoomBy(0.5)} icon={IconZoomIn} />
+          <Tool label="Zoom out (-)" onClick={() => zoomBy(2)} icon={IconZoomOut} disabled={time.isWhole} />
+          <Tool label="Whole run (0)" onClick={showAll} icon={IconArrowsHorizontal} disabled={time.isWhole} />
+        </Group>
+      </div>
+      <div className={classes.axis}>
+        <span className={classes.counts}>
+          <Text size="xs" c="dimmed" role="status" data-testid="span-count">
+            {matches === undefined
+              ? `${formatCount(tree.size)} ${tree.size === 1 ? "span" : "spans"}`
+              : `${formatCount(matches)} of ${formatCount(tree.size)} spans`}
+            {tree.partial && ", the first ones of the run"}
+          </Text>
+          {tree.size > 1 && !found && (
+            <Button
+              size="compact-xs"
+              variant="subtle"
+              color="gray"
+              onClick={() => onClosedChange(someClosed ? new Set() : allClosed(tree))}
+            >
+              {someClosed ? "Open all" : "Close all"}
+            </Button>
+          )}
+          {found && (
+            <Button size="compact-xs" variant="subtle" color="gray" onClick={stopFiltering}>
+              Show all
+            </Button>
+          )}
         </span>
+        <div ref={axis} className={classes.marks} aria-hidden="true" title="Drag to zoom">
+          <div ref={lane} className={classes.ruler}>
+            {marks.map((mark) => (
+              <span key={mark} className={classes.mark} style={{ left: part(mark - shown.from, shown) }}>
+                {formatDuration(mark)}
+              </span>
+            ))}
+            {time.dragged && (
+              <span
+                className={classes.dragged}
+                style={{
+                  left: part(time.dragged.from - shown.from, shown),
+                  width: part(time.dragged.to - time.dragged.from, shown),
+                }}
+              />
+            )}
+          </div>
+        </div>
         <span />
       </div>
+      {visible.length === 0 && (
+        <Text c="dimmed" size="sm" p="md">
+          {tree.size === 0 ? "This run has no spans yet." : "No span matches."}
+        </Text>
+      )}
+      {/* The scroll bar takes of the rows what the axis leaves free. */}
       <div
         ref={scroller}
         className={classes.scroller}
         role="tree"
         tabIndex={0}
         aria-label="Spans"
-        aria-activedescendant={selectedIndex >= 0 ? `span-${selectedId}` : undefined}
+        aria-activedescendant={
+          selectedRow >= rows.first && selectedRow < rows.last ? `span-${selectedId}` : undefined
+        }
         onKeyDown={onKeyDown}
         data-testid="span-tree"
+        data-from={shown.from}
+        data-to={shown.to}
       >
-        <div className={classes.rows} style={{ height: virtual.getTotalSize() }} role="presentation">
-          {virtual.getVirtualItems().map((item) => {
-            const node = nodes[item.index];
-            return (
-              node && (
-                <SpanRow
-                  key={node.span.span_id}
-                  node={node}
-                  top={item.start}
-                  height={ROW}
-                  whole={whole}
-                  isOpen={!closed.has(node.span.span_id)}
-                  isSelected={node.span.span_id === selectedId}
-                  onSelect={onSelect}
-                  onToggle={setOpen}
-                />
-              )
-            );
-          })}
+        <div className={classes.rows} style={{ height: visible.length * ROW }} role="presentation">
+          {drawn}
         </div>
       </div>
     </div>
   );
 }
 
-/** What a key means in the tree: another node, opening or closing this one; undefined for a key of no meaning. */
+interface ToolProps {
+  label: string;
+  icon: typeof IconSearch;
+  onClick: () => void;
+  pressed?: boolean;
+  disabled?: boolean;
+  color?: string;
+}
+
+function Tool({ label, icon: Icon, onClick, pressed, disabled, color = "gray" }: ToolProps) {
+  return (
+    <Tooltip label={label}>
+      <ActionIcon
+        size="sm"
+        variant={pressed ? "light" : "subtle"}
+        color={pressed ? undefined : color}
+        aria-label={label}
+        aria-pressed={pressed}
+        aria-disabled={disabled || undefined}
+        style={disabled ? { opacity: 0.4 } : undefined}
+        onClick={disabled ? undefined : onClick}
+      >
+        <Icon size={15} stroke={1.7} aria-hidden="true" />
+      </ActionIcon>
+    </Tooltip>
+  );
+}
+
+function part(ms: number, shown: { from: number; to: number }): string {
+  return `${(ms / (shown.to - shown.from)) * 100}%`;
+}
+
+function kindsOf(tree: RunTree): string[] {
+  const kinds = new Set<string>();
+  for (let place = 0; place < tree.size; place++) kinds.add(tree.word.kind(place));
+  return [...kinds].sort();
+}
+
+/** What a key means in the tree: another span, opening or closing this one; undefined for a key of no meaning. */
 function keyTarget(
   key: string,
-  nodes: Node[],
-  at: number,
-  closed: ReadonlySet<string>,
-): Node | "open" | "close" | null | undefined {
-  const node = nodes[at];
-  const isOpen = node && node.children.length > 0 && !closed.has(node.span.span_id);
+  tree: RunTree,
+  visible: Int32Array,
+  row: number,
+  isOpen: (place: number) => boolean,
+  page: number,
+): number | "open" | "close" | null | undefined {
+  const at = (wanted: number) => visible[Math.max(0, Math.min(visible.length - 1, wanted))] ?? null;
+  const place = visible[row];
+  const hasChildren = place !== undefined && (tree.children[place] as number) > 0;
   switch (key) {
     case "ArrowDown":
     case "j":
-      return nodes[Math.min(nodes.length - 1, at + 1)] ?? null;
+      return at(row + 1);
     case "ArrowUp":
     case "k":
-      return nodes[Math.max(0, at - 1)] ?? null;
+      return at(row - 1);
+    case "PageDown":
+      return at(row + page);
+    case "PageUp":
+      return at(row - page);
     case "Home":
-      return nodes[0] ?? null;
+      return at(0);
     case "End":
-      return nodes.at(-1) ?? null;
+      return at(visible.length - 1);
     case "ArrowRight":
-      if (isOpen) return nodes[at + 1] ?? null;
-      return node && node.children.length > 0 ? "open" : null;
-    case "ArrowLeft":
-      return isOpen ? "close" : (node?.parent ?? null);
+      if (!hasChildren) return null;
+      return isOpen(place) ? at(row + 1) : "open";
+    case "ArrowLeft": {
+      if (hasChildren && isOpen(place)) return "close";
+      const parent = place === undefined ? -1 : (tree.parent[place] as number);
+      return parent >= 0 ? parent : null;
+    }
     default:
       return undefined;
   }

@@ -1,37 +1,104 @@
 import { describe, expect, it } from "vitest";
-import { bar, ticks, timeline } from "./timing";
+import { around, bar, pan, pathLine, ticks, zoom } from "./timing";
 
-const at = (ms: number) => new Date(ms).toISOString();
-const span = (start: number, end: number | null) => ({
-  start_time: at(start),
-  end_time: end === null ? null : at(end),
-});
-
-describe("timeline", () => {
-  it.each([
-    ["no spans", [], false, { start: 0, end: 1 }],
-    ["first start to last end", [span(1000, 2000), span(1500, 4000)], false, { start: 1000, end: 4000 }],
-    ["until now while running", [span(1000, null)], true, { start: 1000, end: 9000 }],
-    ["an end that never came", [span(1000, 2000), span(3000, null)], false, { start: 1000, end: 3000 }],
-    ["no duration", [span(1000, 1000)], false, { start: 1000, end: 1000.001 }],
-  ])("%s", (_, spans, running, want) => expect(timeline(spans, running, 9000)).toEqual(want));
-});
+const run = 2000;
+const whole = { from: 0, to: run };
 
 describe("bar", () => {
-  const whole = { start: 1000, end: 3000 };
   it.each([
-    ["inside", span(1500, 2000), { left: 0.25, width: 0.25, open: false }],
-    ["whole", span(1000, 3000), { left: 0, width: 1, open: false }],
-    ["without an end", span(2000, null), { left: 0.5, width: 0.5, open: true }],
-    ["ends before it starts", span(2000, 1500), { left: 0.5, width: 0, open: false }],
-    ["beyond the whole", span(500, 9000), { left: 0, width: 1, open: false }],
-  ])("%s", (_, item, want) => expect(bar(item, whole)).toEqual(want));
+    ["inside", 500, 500, whole, { left: 0.25, width: 0.25, open: false, outside: null }],
+    ["whole", 0, 2000, whole, { left: 0, width: 1, open: false, outside: null }],
+    ["without an end", 1000, -1, whole, { left: 0.5, width: 0.5, open: true, outside: null }],
+    ["of no length", 1000, 0, whole, { left: 0.5, width: 0, open: false, outside: null }],
+    [
+      "cut by what is shown",
+      0,
+      2000,
+      { from: 500, to: 1500 },
+      { left: 0, width: 1, open: false, outside: null },
+    ],
+    ["before", 0, 100, { from: 500, to: 1500 }, { left: 0, width: 0, open: false, outside: "before" }],
+    ["behind", 1800, 100, { from: 500, to: 1500 }, { left: 1, width: 0, open: false, outside: "behind" }],
+  ] as const)("%s", (_, start, duration, shown, want) =>
+    expect(bar(start, duration, shown, run)).toEqual(want),
+  );
 });
 
 describe("ticks", () => {
   it.each([
-    [1000, 4, [0, 250, 500, 750]],
-    [12_400, 4, [0, 5000, 10_000]],
-    [0.9, 3, [0, 0.5]],
-  ])("%s ms", (length, count, want) => expect(ticks({ start: 0, end: length }, count)).toEqual(want));
+    [{ from: 0, to: 1000 }, 4, [0, 250, 500, 750]],
+    [{ from: 0, to: 12_400 }, 4, [0, 5000, 10_000]],
+    [{ from: 0, to: 0.9 }, 3, [0, 0.5]],
+    [{ from: 900, to: 1900 }, 4, [1000, 1250, 1500, 1750]],
+  ])("%j", (shown, count, want) => expect(ticks(shown, count)).toEqual(want));
+});
+
+describe("zoom", () => {
+  it("keeps the moment under the pointer where it is", () =>
+    expect(zoom(whole, 0.5, 500, run)).toEqual({ from: 250, to: 1250 }));
+  it("stays inside the run", () => {
+    expect(zoom({ from: 0, to: 100 }, 4, 0, run)).toEqual({ from: 0, to: 400 });
+    expect(zoom({ from: 1500, to: 2000 }, 100, 2000, run)).toEqual(whole);
+  });
+  it("ends somewhere", () => {
+    const closest = zoom({ from: 10, to: 10.002 }, 0.0001, 10, run);
+    expect(closest.to - closest.from).toBeCloseTo(0.002);
+  });
+});
+
+describe("pan", () => {
+  it.each([
+    [0.5, { from: 750, to: 1250 }],
+    [-9, { from: 0, to: 500 }],
+    [9, { from: 1500, to: 2000 }],
+  ])("by %d", (share, want) => expect(pan({ from: 500, to: 1000 }, share, run)).toEqual(want));
+});
+
+describe("around", () => {
+  it.each([
+    ["a span", 500, 100, { from: 490, to: 610 }],
+    ["the run", 0, 2000, { from: 0, to: 2000 }],
+    ["a moment", 500, 0, { from: 499.998, to: 500.002 }],
+  ])("%s", (_, start, duration, want) => {
+    const got = around(start, duration, run);
+    expect(got.from).toBeCloseTo(want.from);
+    expect(got.to).toBeCloseTo(want.to);
+  });
+});
+
+describe("pathLine", () => {
+  it.each([
+    ["nothing", [], ""],
+    [
+      "stretches",
+      [
+        { from: 0, to: 100 },
+        { from: 200, to: 300 },
+      ],
+      "M0 0H100M200 0H300",
+    ],
+    [
+      "what is near is one line",
+      [
+        { from: 0, to: 100 },
+        { from: 100.4, to: 300 },
+      ],
+      "M0 0H100H300",
+    ],
+    ["a moment can be seen", [{ from: 100, to: 100.01 }], "M100 0H101"],
+  ])("%s", (_, stretches, want) => expect(pathLine(stretches, whole)).toBe(want));
+  it("leaves out what is not shown", () =>
+    expect(
+      pathLine(
+        [
+          { from: 0, to: 400 },
+          { from: 900, to: 1200 },
+        ],
+        { from: 500, to: 1000 },
+      ),
+    ).toBe("M1600 0H2000"));
+  it("is short however many stretches there are", () => {
+    const many = Array.from({ length: 50_000 }, (_, i) => ({ from: i / 25, to: i / 25 + 0.01 }));
+    expect(pathLine(many, whole).length).toBeLessThan(30_000);
+  });
 });

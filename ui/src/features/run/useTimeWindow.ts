@@ -1,0 +1,132 @@
+import { type RefObject, useCallback, useEffect, useRef, useState } from "react";
+import type { Stretch } from "./outline";
+import { pan, zoom } from "./timing";
+
+/** How far a pointer may move in a click. */
+const SLACK = 4;
+
+/**
+ * The stretch of time that the waterfall shows, and the mouse and trackpad on it: pinch or Ctrl with the wheel zooms at
+ * the pointer, a sideways wheel or Shift with it pans, dragging the axis zooms to what was dragged over, dragging the
+ * lanes pans. `lane` is an element as wide as the lanes.
+ */
+export function useTimeWindow(
+  scroller: RefObject<HTMLElement | null>,
+  axis: RefObject<HTMLElement | null>,
+  lane: RefObject<HTMLElement | null>,
+  runEnd: number,
+) {
+  const [chosen, setChosen] = useState<Stretch>();
+  const [dragged, setDragged] = useState<Stretch>();
+  const shown = chosen ?? { from: 0, to: runEnd };
+  const latest = useRef({ shown, runEnd });
+  useEffect(() => {
+    latest.current = { shown, runEnd };
+  });
+  const show = useCallback((next: Stretch) => {
+    // The next event may come before the next drawing.
+    latest.current = { ...latest.current, shown: next };
+    setChosen(next.from <= 0 && next.to >= latest.current.runEnd ? undefined : next);
+  }, []);
+
+  useEffect(() => {
+    const lanes = scroller.current;
+    const marks = axis.current;
+    if (!lanes || !marks) return;
+    const shareAt = (x: number) => {
+      const box = lane.current?.getBoundingClientRect();
+      return box && box.width > 0 ? (x - box.left) / box.width : Number.NaN;
+    };
+    const momentAt = (x: number) => {
+      const { from, to } = latest.current.shown;
+      return from + Math.min(1, Math.max(0, shareAt(x))) * (to - from);
+    };
+    const onWheel = (event: WheelEvent) => {
+      const { shown, runEnd } = latest.current;
+      const step = event.deltaMode === 1 ? 16 : 1;
+      if (event.ctrlKey || event.metaKey) {
+        event.preventDefault();
+        const delta = Math.max(-100, Math.min(100, event.deltaY * step));
+        show(zoom(shown, Math.exp(delta * 0.005), momentAt(event.clientX), runEnd));
+        return;
+      }
+      const sideways = event.shiftKey ? event.deltaY || event.deltaX : event.deltaX;
+      if (sideways === 0 || (!event.shiftKey && Math.abs(event.deltaX) <= Math.abs(event.deltaY))) return;
+      event.preventDefault();
+      show(pan(shown, (sideways * step) / 600, runEnd));
+    };
+    const onAxisDown = (down: PointerEvent) => {
+      if (down.button !== 0) return;
+      down.preventDefault();
+      const begin = momentAt(down.clientX);
+      let stretch: Stretch | undefined;
+      follow(down, marks, (move) => {
+        const now = momentAt(move.clientX);
+        stretch =
+          Math.abs(move.clientX - down.clientX) > SLACK
+            ? { from: Math.min(begin, now), to: Math.max(begin, now) }
+            : undefined;
+        setDragged(stretch);
+      }).then(() => {
+        setDragged(undefined);
+        if (stretch) show(stretch);
+      });
+    };
+    const onLaneDown = (down: PointerEvent) => {
+      const { shown, runEnd } = latest.current;
+      const isWhole = shown.from <= 0 && shown.to >= runEnd;
+      const share = shareAt(down.clientX);
+      if (down.button !== 0 || down.pointerType === "touch" || isWhole || !(share >= 0 && share <= 1)) return;
+      let moved = false;
+      follow(down, lanes, (move) => {
+        moved ||= Math.abs(move.clientX - down.clientX) > SLACK;
+        if (moved) show(pan(shown, share - shareAt(move.clientX), runEnd));
+      }).then(() => {
+        // A drag is no click on the row below it.
+        if (moved)
+          lanes.addEventListener("click", (event) => event.stopPropagation(), { capture: true, once: true });
+      });
+    };
+    lanes.addEventListener("wheel", onWheel, { passive: false });
+    marks.addEventListener("wheel", onWheel, { passive: false });
+    marks.addEventListener("pointerdown", onAxisDown);
+    lanes.addEventListener("pointerdown", onLaneDown);
+    return () => {
+      lanes.removeEventListener("wheel", onWheel);
+      marks.removeEventListener("wheel", onWheel);
+      marks.removeEventListener("pointerdown", onAxisDown);
+      lanes.removeEventListener("pointerdown", onLaneDown);
+    };
+  }, [scroller, axis, lane, show]);
+
+  return {
+    shown,
+    isWhole: chosen === undefined,
+    dragged,
+    show,
+    showAll: useCallback(() => setChosen(undefined), []),
+  };
+}
+
+/** Follows a pointer until it is let go. */
+function follow(
+  down: PointerEvent,
+  element: HTMLElement,
+  onMove: (event: PointerEvent) => void,
+): Promise<void> {
+  return new Promise((resolve) => {
+    const move = (event: PointerEvent) => event.pointerId === down.pointerId && onMove(event);
+    const up = (event: PointerEvent) => {
+      if (event.pointerId !== down.pointerId) return;
+      window.removeEventListener("pointermove", move);
+      window.removeEventListener("pointerup", up);
+      window.removeEventListener("pointercancel", up);
+      element.style.removeProperty("user-select");
+      resolve();
+    };
+    element.style.setProperty("user-select", "none");
+    window.addEventListener("pointermove", move);
+    window.addEventListener("pointerup", up);
+    window.addEventListener("pointercancel", up);
+  });
+}
