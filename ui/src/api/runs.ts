@@ -147,6 +147,14 @@ export function useRunsHead(filter: RunFilter, live: boolean, limit = RUN_PAGE) 
   });
 }
 
+/** GET /v1/runs: the newest ones that a filter selects, once. */
+export function useRecentRuns(filter: RunFilter) {
+  return useQuery({
+    queryKey: ["runs-recent", filter],
+    queryFn: ({ signal }) => fetchRuns({ ...filter, limit: 15 }, signal),
+  });
+}
+
 /** Spans may still come for a while after a run's end. */
 const SETTLE_MS = 30_000;
 
@@ -184,6 +192,67 @@ export function useOutline(projectId: string, runId: string) {
     gcTime: 60_000,
     // Columns of 100,000 items: comparing them with the last ones would cost more than drawing anew.
     structuralSharing: false,
+  });
+}
+
+/** Whole spans come in small pages: each may carry a long conversation. */
+const WHOLE_SPANS = 40;
+
+/** GET /v1/runs/{run_id}/spans with full=true: whole spans in start order, page after page. */
+export function useWholeSpans(projectId: string, runId: string) {
+  return useInfiniteQuery({
+    queryKey: ["whole-spans", projectId, runId],
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam, signal }) =>
+      unwrap(
+        client.GET("/v1/runs/{run_id}/spans", {
+          params: {
+            path: { run_id: runId },
+            query: { project_id: projectId, full: true, limit: WHOLE_SPANS, cursor: pageParam },
+          },
+          signal,
+        }),
+      ),
+    getNextPageParam: (page) => page.next_cursor ?? undefined,
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 60_000,
+    structuralSharing: false,
+  });
+}
+
+export type AgentViewFormat = "text" | "json";
+
+export interface AgentViewOptions {
+  budget: number;
+  format: AgentViewFormat;
+  /** The id of the span that it is about. */
+  focus?: string;
+}
+
+/** GET /v1/runs/{run_id}/agent-view, as sent. */
+export function fetchAgentView(
+  projectId: string,
+  runId: string,
+  { budget, format, focus }: AgentViewOptions,
+  signal?: AbortSignal,
+): Promise<string> {
+  return unwrap(
+    client.GET("/v1/runs/{run_id}/agent-view", {
+      params: {
+        path: { run_id: runId },
+        query: { project_id: projectId, token_budget: budget, format, focus },
+      },
+      parseAs: "text",
+      signal,
+    }),
+  );
+}
+
+export function useAgentView(projectId: string, runId: string, options: AgentViewOptions) {
+  return useQuery({
+    queryKey: ["agent-view", projectId, runId, options],
+    queryFn: ({ signal }) => fetchAgentView(projectId, runId, options, signal),
+    placeholderData: keepPreviousData,
   });
 }
 

@@ -22,12 +22,20 @@ const groups = [
       ["n  p", "next, previous error"],
       ["Home  End", "first, last span"],
       ["/", "find spans"],
+      ["1  2  3  4", "tree, transcript, graph, agent view"],
       ["+  -  0", "closer, wider, the whole run"],
       ["z", "zoom to the span"],
       ["⇧ ←  ⇧ →", "earlier, later"],
       ["c", "mark the critical path"],
       ["Enter", "read the span"],
       ["Esc", "back to the tree, to the list"],
+    ],
+  },
+  {
+    title: "Comparison",
+    keys: [
+      ["n  p", "next, previous difference"],
+      ["x", "swap sides"],
     ],
   },
 ] as const;

@@ -1,8 +1,12 @@
 /** A JSON value that came from outside. */
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
+/** A longer text stays text: reading it would hold up the page. */
+const PARSE_LIMIT = 2_000_000;
+
 /** The object or array that a text holds; undefined where it is no JSON or only a bare scalar. */
 export function parseStructured(text: string): Json | undefined {
+  if (text.length > PARSE_LIMIT) return undefined;
   const first = text.trimStart()[0];
   if (first !== "{" && first !== "[") return undefined;
   try {

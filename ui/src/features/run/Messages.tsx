@@ -1,11 +1,12 @@
 import { Button } from "@mantine/core";
 import { IconArrowBackUp, IconTool } from "@tabler/icons-react";
-import { useState } from "react";
+import { useMemo, useState } from "react";
 import type { Message, MessagePart, Span } from "@/api/types";
 import { formatBytes } from "@/components/format";
 import { JsonTree } from "@/components/JsonTree";
 import type { Json } from "@/components/json";
 import { RecordedText } from "@/components/RecordedText";
+import { OnDemandImage } from "./OnDemandImage";
 import { asText, type ShownPart, showPart } from "./parts";
 import classes from "./SpanDetail.module.css";
 
@@ -63,16 +64,11 @@ function Turn({
   parts: MessagePart[];
   folded?: boolean;
 }) {
-  const shown = parts.map(showPart);
-  const content = (
-    <div className={classes.parts}>
-      {shown.map((part, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: parts have no id, and their order is what they are
-        <Part key={index} part={part} />
-      ))}
-    </div>
+  const content = <Parts parts={parts} />;
+  const size = parts.reduce(
+    (sum, part) => sum + (typeof part.content === "string" ? part.content.length : 0),
+    0,
   );
-  const size = shown.reduce((sum, part) => sum + (part.kind === "text" ? part.text.length : 0), 0);
   return (
     <div className={classes.message} data-testid="message" data-role={speaker}>
       <div className={classes.role} data-role={speaker}>
@@ -86,6 +82,19 @@ function Turn({
       ) : (
         content
       )}
+    </div>
+  );
+}
+
+/** What a message says. */
+export function Parts({ parts }: { parts: readonly MessagePart[] }) {
+  const shown = useMemo(() => parts.map(showPart), [parts]);
+  return (
+    <div className={classes.parts}>
+      {shown.map((part, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: parts have no id, and their order is what they are
+        <Part key={index} part={part} />
+      ))}
     </div>
   );
 }
@@ -118,7 +127,13 @@ function Part({ part }: { part: ShownPart }) {
         </Boxed>
       );
     case "image":
-      return <OnDemandImage source={part.source} label={`${part.mime}, ${formatBytes(part.bytes)}`} />;
+      return (
+        <OnDemandImage
+          base64={part.base64}
+          mime={part.mime}
+          label={`${part.mime}, ${formatBytes(part.bytes)}`}
+        />
+      );
     case "link":
       return (
         <div>
@@ -152,19 +167,6 @@ function Boxed({ icon, title, id, children }: BoxedProps) {
         {id && <span className={classes.callId}>{id}</span>}
       </div>
       <div className={classes.callBody}>{children}</div>
-    </div>
-  );
-}
-
-/** Bytes that are here already, drawn when asked for. */
-function OnDemandImage({ source, label }: { source: string; label: string }) {
-  const [shown, setShown] = useState(false);
-  if (shown) return <img className={classes.image} src={source} alt={`Recorded part, ${label}`} />;
-  return (
-    <div>
-      <Button size="compact-sm" variant="default" onClick={() => setShown(true)}>
-        Show image ({label})
-      </Button>
     </div>
   );
 }

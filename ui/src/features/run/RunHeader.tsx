@@ -21,10 +21,12 @@ import classes from "./RunHeader.module.css";
 interface Props {
   run: Run;
   onBack: () => void;
+  /** What can be done with the run. */
+  children: React.ReactNode;
 }
 
 /** What the run is, in two lines. */
-export function RunHeader({ run, onBack }: Props) {
+export function RunHeader({ run, onBack, children }: Props) {
   const now = useNow(run.status === "running" ? 1_000 : 30_000);
   const duration =
     run.status === "running"
@@ -54,6 +56,7 @@ export function RunHeader({ run, onBack }: Props) {
           <code title="Run id">{run.run_id}</code>
           <CopyButton value={run.run_id} what="run id" />
         </span>
+        <span className={classes.actions}>{children}</span>
       </div>
       <dl className={classes.facts}>
         <Figure label="Duration" text={duration} />

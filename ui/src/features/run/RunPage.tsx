@@ -1,18 +1,26 @@
-import { Button, Splitter } from "@mantine/core";
+import { Button, Drawer, SegmentedControl, Splitter } from "@mantine/core";
 import { useMediaQuery } from "@mantine/hooks";
-import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { useLocation, useNavigate, useParams, useSearchParams } from "react-router";
 import { useOutline, useRun } from "@/api/runs";
+import { useScores } from "@/api/scores";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import { useKeys } from "@/components/useKeys";
 import { useNow } from "@/components/useNow";
 import { useProjectId } from "@/components/useProject";
+import { AgentViewPane, CopyAgentView } from "./AgentViewPane";
+import { CompareDialog } from "./CompareDialog";
 import { headOf, lengthOf, neighbourError, readOutline, reveal } from "./outline";
 import { RunHeader } from "./RunHeader";
 import classes from "./RunPage.module.css";
 import { RunSkeleton, SpansSkeleton } from "./RunSkeleton";
+import { Scores } from "./Scores";
 import { SpanDetail } from "./SpanDetail";
 import { SpanTree } from "./SpanTree";
+import { VIEWS, viewOf } from "./views";
+
+const TranscriptView = lazy(async () => ({ default: (await import("./TranscriptView")).TranscriptView }));
+const GraphView = lazy(async () => ({ default: (await import("./GraphView")).GraphView }));
 
 /** One run: its steps as a tree with times, and the step that is looked at. */
 export function RunPage() {
@@ -27,6 +35,9 @@ function RunView({ projectId, runId }: { projectId: string; runId: string }) {
   const [params, setParams] = useSearchParams();
   const location = useLocation();
   const navigate = useNavigate();
+  const view = viewOf(params.get("view"));
+  const scores = useScores(projectId, runId);
+  const [dialog, setDialog] = useState<"scores" | "compare">();
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
   const isNarrow = useMediaQuery("(max-width: 48em)", false, { getInitialValueInEffect: false });
   const treeElement = useRef<HTMLDivElement>(null);
@@ -83,7 +94,30 @@ function RunView({ projectId, runId }: { projectId: string; runId: string }) {
     if (detailElement.current?.contains(document.activeElement)) treeElement.current?.focus();
     else back();
   };
-  useKeys({ n: () => jump(1), p: () => jump(-1), Escape: leave });
+  const openInTree = useCallback(
+    (id: string) => {
+      setDialog(undefined);
+      setParams(
+        (current) => {
+          current.set("span", id);
+          current.delete("view");
+          return current;
+        },
+        { state: location.state },
+      );
+      if (!tree) return;
+      const place = tree.places.get(id);
+      if (place !== undefined) setClosed((known) => reveal(tree, place, known));
+    },
+    [setParams, location.state, tree],
+  );
+  const showView = (value: string) => setParam("view", value);
+  useKeys({
+    n: () => jump(1),
+    p: () => jump(-1),
+    Escape: leave,
+    ...Object.fromEntries(VIEWS.map(({ value }, index) => [String(index + 1), () => showView(value)])),
+  });
 
   if (run.isPending) return <RunSkeleton />;
   if (run.isError && !run.data) {
@@ -110,10 +144,8 @@ function RunView({ projectId, runId }: { projectId: string; runId: string }) {
       errorCount={run.data.error_count}
       scroller={treeElement}
     />
-  ) : outline.isError ? (
-    <ProblemPanel error={outline.error} onRetry={() => refetch()} />
   ) : (
-    <SpansSkeleton />
+    <OutlineState outline={outline} />
   );
   const detailPane = selectedId !== undefined && (
     <SpanDetail
@@ -131,8 +163,48 @@ function RunView({ projectId, runId }: { projectId: string; runId: string }) {
   return (
     <div className={classes.page}>
       <title>{`${run.data.name || "Run"} · Looptrace`}</title>
-      <RunHeader run={run.data} onBack={back} />
-      {isNarrow ? (
+      <RunHeader run={run.data} onBack={back}>
+        <Button size="compact-sm" variant="default" onClick={() => setDialog("scores")}>
+          Scores{scores.data && scores.data.data.length > 0 && ` ${scores.data.data.length}`}
+        </Button>
+        <Button size="compact-sm" variant="default" onClick={() => setDialog("compare")}>
+          Compare with…
+        </Button>
+        <CopyAgentView projectId={projectId} runId={runId} />
+      </RunHeader>
+      <div className={classes.views}>
+        <SegmentedControl
+          size="xs"
+          aria-label="View of the run"
+          value={view}
+          onChange={showView}
+          data={VIEWS.map(({ value, label }) => ({ value, label }))}
+        />
+      </div>
+      <Drawer
+        opened={dialog === "scores"}
+        onClose={() => setDialog(undefined)}
+        position="right"
+        title="Scores of this run"
+      >
+        <Scores projectId={projectId} runId={runId} spanId={null} onOpen={openInTree} />
+      </Drawer>
+      {dialog === "compare" && <CompareDialog run={run.data} onClose={() => setDialog(undefined)} />}
+      {view !== "tree" ? (
+        <Suspense>
+          {view === "transcript" && (
+            <TranscriptView
+              projectId={projectId}
+              runId={runId}
+              startedAt={tree?.startedAt ?? Date.parse(run.data.start_time)}
+              onOpen={openInTree}
+            />
+          )}
+          {view === "graph" &&
+            (tree ? <GraphView tree={tree} onOpen={openInTree} /> : <OutlineState outline={outline} />)}
+          {view === "agent" && <AgentViewPane projectId={projectId} runId={runId} spanId={selectedId} />}
+        </Suspense>
+      ) : isNarrow ? (
         <div className={classes.stack}>
           <section className={classes.stackTree} aria-label="Spans">
             {treePane}
@@ -162,4 +234,10 @@ function RunView({ projectId, runId }: { projectId: string; runId: string }) {
       )}
     </div>
   );
+}
+
+/** The place of the spans until they are there. */
+function OutlineState({ outline }: { outline: ReturnType<typeof useOutline> }) {
+  if (outline.isError) return <ProblemPanel error={outline.error} onRetry={() => outline.refetch()} />;
+  return <SpansSkeleton />;
 }

@@ -15,6 +15,7 @@ import { Events } from "./Events";
 import { Messages } from "./Messages";
 import type { SpanHead } from "./outline";
 import { Payload } from "./Payload";
+import { Scores } from "./Scores";
 import classes from "./SpanDetail.module.css";
 import { SpanFacts } from "./SpanFacts";
 import { Tool } from "./Tool";
@@ -43,7 +44,7 @@ export function SpanDetail({ projectId, runId, spanId, head, isRunning, tab, onT
       {span?.error && <ErrorPanel error={span.error} />}
       {span && <SpanFacts span={span} />}
       {span ? (
-        <Body span={span} tab={tab} onTab={onTab} />
+        <Body span={span} projectId={projectId} tab={tab} onTab={onTab} />
       ) : query.isError ? (
         <ProblemPanel error={query.error} onRetry={() => query.refetch()} />
       ) : (
@@ -93,10 +94,18 @@ const names: Record<Tab, string> = {
   io: "Input/Output",
   attributes: "Attributes",
   events: "Events",
+  scores: "Scores",
   raw: "Raw",
 };
 
-function Body({ span, tab, onTab }: { span: Span; tab: string | null; onTab: (tab: Tab) => void }) {
+interface BodyProps {
+  span: Span;
+  projectId: string;
+  tab: string | null;
+  onTab: (tab: Tab) => void;
+}
+
+function Body({ span, projectId, tab, onTab }: BodyProps) {
   const tabs = availableTabs(span);
   const events = (span.events?.length ?? 0) + (span.links?.length ?? 0);
   return (
@@ -127,6 +136,9 @@ function Body({ span, tab, onTab }: { span: Span; tab: string | null; onTab: (ta
       </Tabs.Panel>
       <Tabs.Panel value="events">
         <Events span={span} />
+      </Tabs.Panel>
+      <Tabs.Panel value="scores">
+        <Scores projectId={projectId} runId={span.run_id} spanId={span.span_id} />
       </Tabs.Panel>
       <Tabs.Panel value="raw">
         <JsonTree value={span as unknown as Json} what="span as JSON" open={1} />

@@ -6,14 +6,13 @@ export type ShownPart =
   | { kind: "reasoning"; text: string }
   | { kind: "call"; name: string; id: string | null; args: unknown }
   | { kind: "response"; id: string | null; result: unknown }
-  | { kind: "image"; source: string; mime: string; bytes: number }
+  | { kind: "image"; base64: string; mime: string; bytes: number }
   | { kind: "link"; address: string; what: string }
   | { kind: "binary"; mime: string; bytes: number }
   | { kind: "other"; part: MessagePart };
 
 /** Images that may be shown from their bytes: no SVG, which is a document. */
 const IMAGES = /^image\/(png|jpe?g|gif|webp)$/;
-const BASE64 = /^[A-Za-z0-9+/_-]*={0,2}$/;
 
 /** Reads a part; one of an unknown or unexpected shape is kept as it is. */
 export function showPart(part: MessagePart): ShownPart {
@@ -50,15 +49,15 @@ export function asText(value: unknown): string {
 }
 
 function showAddress(address: string, what: string): ShownPart {
-  const data = /^data:([^;,]+);base64,(.*)$/s.exec(address);
-  return data ? showBlob(data[2] ?? "", data[1] ?? "") : { kind: "link", address, what };
+  const data = /^data:([^;,]{1,100});base64,/.exec(address);
+  return data ? showBlob(address.slice(data[0].length), data[1] ?? "") : { kind: "link", address, what };
 }
 
+/** The bytes stay as they are: they may be many, and are decoded only when the image is asked for. */
 function showBlob(base64: string, mime: string): ShownPart {
-  const bytes = Math.floor((base64.replace(/=+$/, "").length * 3) / 4);
-  if (!IMAGES.test(mime) || !BASE64.test(base64)) return { kind: "binary", mime, bytes };
-  const standard = base64.replaceAll("-", "+").replaceAll("_", "/");
-  return { kind: "image", source: `data:${mime};base64,${standard}`, mime, bytes };
+  const padding = base64.endsWith("==") ? 2 : base64.endsWith("=") ? 1 : 0;
+  const bytes = Math.floor(((base64.length - padding) * 3) / 4);
+  return IMAGES.test(mime) ? { kind: "image", base64, mime, bytes } : { kind: "binary", mime, bytes };
 }
 
 function textOr<T>(value: unknown, otherwise: T): string | T {

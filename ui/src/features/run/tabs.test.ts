@@ -12,9 +12,9 @@ const tool = { tool: { name: "search" } } as Span;
 
 describe("tabs", () => {
   it.each([
-    ["plain", plain, ["io", "attributes", "raw"]],
-    ["llm", llm, ["messages", "io", "attributes", "events", "raw"]],
-    ["tool", tool, ["tool", "io", "attributes", "raw"]],
+    ["plain", plain, ["io", "attributes", "scores", "raw"]],
+    ["llm", llm, ["messages", "io", "attributes", "events", "scores", "raw"]],
+    ["tool", tool, ["tool", "io", "attributes", "scores", "raw"]],
   ])("%s", (_, span, want) => expect(availableTabs(span)).toEqual(want));
 
   it.each([

@@ -1,6 +1,6 @@
 import type { Span } from "@/api/types";
 
-export const TABS = ["messages", "tool", "io", "attributes", "events", "raw"] as const;
+export const TABS = ["messages", "tool", "io", "attributes", "events", "scores", "raw"] as const;
 export type Tab = (typeof TABS)[number];
 
 /** The tabs that have something to show for a span, the most telling first. */

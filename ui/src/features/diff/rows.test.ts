@@ -1,0 +1,42 @@
+import { describe, expect, it } from "vitest";
+import type { RunDiffStep } from "@/api/types";
+import { nextDifference, rowsOf } from "./rows";
+
+const step = (n: number, state: RunDiffStep["state"], folded = 0): RunDiffStep => ({
+  n,
+  state,
+  folded,
+  depth: 0,
+  distance: 0,
+  base: null,
+  other: null,
+  changes: [],
+});
+const steps = [step(0, "same", 3), step(3, "changed"), step(4, "same", 1), step(5, "added")];
+const names = (opened = new Map<number, RunDiffStep[]>()) => rowsOf(steps, opened).map((row) => row.key);
+
+describe("rowsOf", () => {
+  it("folds what is the same, but not one alone", () =>
+    expect(names()).toEqual(["fold 0", "step 3", "step 4", "step 5"]));
+  it("puts opened steps in the place of the folded one", () =>
+    expect(names(new Map([[0, [step(0, "same"), step(1, "same"), step(2, "same")]]]))).toEqual([
+      "step 0",
+      "step 1",
+      "step 2",
+      "step 3",
+      "step 4",
+      "step 5",
+    ]));
+});
+
+describe("nextDifference", () => {
+  const rows = rowsOf(steps, new Map());
+  it.each([
+    [-1, 1, 1],
+    [1, 1, 3],
+    [3, 1, 1],
+    [1, -1, 3],
+  ] as const)("from %i by %i to %i", (from, by, want) => expect(nextDifference(rows, from, by)).toBe(want));
+  it("finds none in equal runs", () =>
+    expect(nextDifference(rowsOf([step(0, "same", 9)], new Map()), -1, 1)).toBe(-1));
+});

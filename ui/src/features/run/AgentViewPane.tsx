@@ -1,0 +1,111 @@
+import { Button, Group, NativeSelect, SegmentedControl, Skeleton, Text } from "@mantine/core";
+import { useState } from "react";
+import { type AgentViewFormat, fetchAgentView, useAgentView } from "@/api/runs";
+import { CopyButton } from "@/components/CopyButton";
+import { copyText } from "@/components/clipboard";
+import { Delayed } from "@/components/Delayed";
+import { formatBytes, formatCount } from "@/components/format";
+import { ProblemPanel } from "@/components/ProblemPanel";
+import classes from "./AgentViewPane.module.css";
+
+const BUDGETS = [1000, 2000, 4000, 8000, 16000, 32000];
+const STANDARD_BUDGET = 4000;
+
+interface Props {
+  projectId: string;
+  runId: string;
+  /** The span that is looked at, which the view may be about. */
+  spanId: string | undefined;
+}
+
+/** What an agent gets of this run at a budget of tokens, to be copied, and the calls that fetch it. */
+export function AgentViewPane({ projectId, runId, spanId }: Props) {
+  const [budget, setBudget] = useState(STANDARD_BUDGET);
+  const [format, setFormat] = useState<AgentViewFormat>("text");
+  const [focused, setFocused] = useState(false);
+  const focus = focused ? spanId : undefined;
+  const view = useAgentView(projectId, runId, { budget, format, focus });
+  const query = new URLSearchParams({ token_budget: String(budget), format });
+  if (focus) query.set("focus", focus);
+  const call = `curl -H "Authorization: Bearer $LOOPTRACE_API_KEY" '${window.location.origin}/v1/runs/${runId}/agent-view?${query}'`;
+  const tool = JSON.stringify({
+    name: "runs.read",
+    arguments: { run_id: runId, token_budget: budget, ...(focus && { focus }) },
+  });
+  return (
+    <section className={classes.root} aria-label="Agent view" data-testid="agent-view">
+      <Group gap="xs">
+        <NativeSelect
+          size="xs"
+          aria-label="Token budget"
+          value={String(budget)}
+          onChange={(event) => setBudget(Number(event.currentTarget.value))}
+          data={BUDGETS.map((value) => ({ value: String(value), label: `${formatCount(value)} tokens` }))}
+        />
+        <SegmentedControl
+          size="xs"
+          aria-label="Format"
+          value={format}
+          onChange={(value) => setFormat(value as AgentViewFormat)}
+          data={[
+            { value: "text", label: "Markdown" },
+            { value: "json", label: "JSON" },
+          ]}
+        />
+        {spanId && (
+          <Button
+            size="xs"
+            variant={focused ? "light" : "default"}
+            aria-pressed={focused}
+            onClick={() => setFocused(!focused)}
+          >
+            About the selected span
+          </Button>
+        )}
+        <Group gap="xs" ml="auto">
+          {view.data !== undefined && <CopyButton value={view.data} what="view" labelled />}
+          <CopyButton value={call} what="REST call" labelled />
+          <CopyButton value={tool} what="MCP call" labelled />
+        </Group>
+      </Group>
+      <Text size="xs" c="dimmed" role="status">
+        {view.data === undefined
+          ? "What an agent reads of this run, most telling first."
+          : `${formatBytes(new Blob([view.data]).size)}, at most ${formatCount(budget)} tokens. What does not fit is counted in it, with the call that shows more.`}
+      </Text>
+      {view.isError ? (
+        <ProblemPanel error={view.error} onRetry={() => view.refetch()} />
+      ) : view.data === undefined ? (
+        <Delayed>
+          <Skeleton h={240} aria-busy="true" />
+        </Delayed>
+      ) : (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls takes the focus
+        <pre className={classes.text} tabIndex={0} data-stale={view.isPlaceholderData || undefined}>
+          {view.data}
+        </pre>
+      )}
+    </section>
+  );
+}
+
+/** Copies the view of a run without opening it. */
+export function CopyAgentView({ projectId, runId }: { projectId: string; runId: string }) {
+  const [state, setState] = useState<"idle" | "busy" | "copied" | "failed">("idle");
+  const copy = async () => {
+    setState("busy");
+    try {
+      const text = await fetchAgentView(projectId, runId, { budget: STANDARD_BUDGET, format: "text" });
+      setState((await copyText(text)) ? "copied" : "failed");
+    } catch {
+      setState("failed");
+    }
+    setTimeout(() => setState("idle"), 2_500);
+  };
+  const words = { idle: "Copy as agent view", busy: "Copying…", copied: "Copied", failed: "Not copied" };
+  return (
+    <Button size="compact-sm" variant="default" onClick={copy} aria-live="polite">
+      {words[state]}
+    </Button>
+  );
+}

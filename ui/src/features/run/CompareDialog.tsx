@@ -1,0 +1,88 @@
+import { Button, Group, Modal, Skeleton, Stack, Text, TextInput } from "@mantine/core";
+import { useState } from "react";
+import { Link, useNavigate } from "react-router";
+import { useRecentRuns } from "@/api/runs";
+import type { Run } from "@/api/types";
+import { formatAge, formatDuration } from "@/components/format";
+import { ProblemPanel } from "@/components/ProblemPanel";
+import { StatusMark } from "@/components/StatusMark";
+import { useNow } from "@/components/useNow";
+import classes from "./CompareDialog.module.css";
+
+const UUID = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/i;
+
+interface Props {
+  run: Run;
+  onClose: () => void;
+}
+
+/** Chooses the run to compare with: a recent one of the same name, or any by its id. */
+export function CompareDialog({ run, onClose }: Props) {
+  const recent = useRecentRuns({ project_id: run.project_id, name: run.name });
+  const [text, setText] = useState("");
+  const navigate = useNavigate();
+  const now = useNow(60_000);
+  const address = (other: string) => `/p/${run.project_id}/diff/${run.run_id}/${other}`;
+  // An id, or an address of a run that ends with one.
+  const typed = UUID.exec(text.replace(/^.*\/runs\//, ""))?.[0].toLowerCase();
+  const isSame = typed === run.run_id;
+  const others = recent.data?.data.filter((other) => other.run_id !== run.run_id);
+  return (
+    <Modal opened onClose={onClose} title="Compare with…" size="lg">
+      <Stack gap="md">
+        <form
+          onSubmit={(event) => {
+            event.preventDefault();
+            if (typed && !isSame) navigate(address(typed));
+          }}
+        >
+          <Group gap="xs" align="flex-end">
+            <TextInput
+              flex={1}
+              label="Id or address of the other run"
+              placeholder="00000000-0000-4000-8000-000000000000"
+              data-autofocus
+              value={text}
+              onChange={(event) => setText(event.currentTarget.value)}
+              error={
+                isSame
+                  ? "That is this run"
+                  : text.trim() !== "" && !typed
+                    ? "No run id in it: 32 digits with dashes"
+                    : undefined
+              }
+            />
+            <Button type="submit" size="sm" disabled={!typed || isSame}>
+              Compare
+            </Button>
+          </Group>
+        </form>
+        <section aria-label="Recent runs of this name">
+          <Text fw={600} size="sm" mb={4}>
+            Recent runs named {run.name || "unnamed"}
+          </Text>
+          {recent.isPending && <Skeleton h={90} aria-busy="true" />}
+          {recent.isError && <ProblemPanel error={recent.error} onRetry={() => recent.refetch()} />}
+          {others?.length === 0 && (
+            <Text size="sm" c="dimmed">
+              There is no other run of this name.
+            </Text>
+          )}
+          <ul className={classes.list}>
+            {others?.map((other) => (
+              <li key={other.run_id}>
+                <Link to={address(other.run_id)} className={classes.run}>
+                  <StatusMark status={other.status} withWord />
+                  <span>{formatAge(other.start_time, now)} ago</span>
+                  <span>{formatDuration(other.duration_ms)}</span>
+                  <span>{other.release ?? ""}</span>
+                  <code>{other.run_id}</code>
+                </Link>
+              </li>
+            ))}
+          </ul>
+        </section>
+      </Stack>
+    </Modal>
+  );
+}

@@ -1,0 +1,205 @@
+import { Table, Text } from "@mantine/core";
+import { useMemo } from "react";
+import { formatCount, formatDuration, formatTokens } from "@/components/format";
+import { KindIcon } from "@/components/KindIcon";
+import classes from "./GraphView.module.css";
+import { type GraphEdge, graphOf, type Layout, layOut, type PlacedNode } from "./graph";
+import type { RunTree } from "./outline";
+
+/** Kinds that use tokens themselves. */
+const MODELS = new Set(["llm", "embedding", "reranker"]);
+
+const BOX = { width: 190, height: 54, gapX: 90, gapY: 18, margin: 16 };
+
+interface Props {
+  tree: RunTree;
+  /** Shows a span in the tree. */
+  onOpen: (spanId: string) => void;
+}
+
+/** Agents, models and tools of a run, and who called whom: drawn, and as a table. */
+export function GraphView({ tree, onOpen }: Props) {
+  const graph = useMemo(() => graphOf(tree), [tree]);
+  const layout = useMemo(() => layOut(graph), [graph]);
+  const rows = useMemo(() => [...graph.nodes].sort((a, b) => b.ms - a.ms), [graph]);
+  return (
+    <section className={classes.root} aria-label="Graph" data-testid="run-graph">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls takes the focus */}
+      <section className={classes.drawing} tabIndex={0} aria-label="Drawing; the table below says the same">
+        <Drawing layout={layout} edges={graph.edges} onOpen={(place) => onOpen(tree.ids[place] as string)} />
+      </section>
+      {layout.leftOut > 0 && (
+        <Text size="xs" c="dimmed" px="md">
+          {formatCount(layout.leftOut)} more stand in the table.
+        </Text>
+      )}
+      <div className={classes.table}>
+        <Table aria-label="What the run used" verticalSpacing={4} fz="sm">
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th>Name</Table.Th>
+              <Table.Th>Called by</Table.Th>
+              <Table.Th ta="right">Calls</Table.Th>
+              <Table.Th ta="right">Errors</Table.Th>
+              <Table.Th ta="right">Time</Table.Th>
+              <Table.Th ta="right">Tokens</Table.Th>
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {rows.map((node) => (
+              <Table.Tr key={node.id}>
+                <Table.Td>
+                  <button
+                    type="button"
+                    className={classes.name}
+                    onClick={() => onOpen(tree.ids[node.first] as string)}
+                    title="Show its first span"
+                  >
+                    <KindIcon kind={node.kind} size={15} />
+                    {node.name}
+                  </button>
+                </Table.Td>
+                <Table.Td c="dimmed">{callersOf(node.id, graph.edges)}</Table.Td>
+                <Table.Td ta="right">{formatCount(node.calls)}</Table.Td>
+                <Table.Td ta="right" c={node.errors > 0 ? "red" : "dimmed"}>
+                  {formatCount(node.errors)}
+                </Table.Td>
+                <Table.Td ta="right">{formatDuration(node.ms)}</Table.Td>
+                <Table.Td ta="right" c={node.tokens < 0 ? "dimmed" : undefined}>
+                  {node.tokens < 0 && !MODELS.has(node.kind)
+                    ? ""
+                    : formatTokens(node.tokens < 0 ? null : node.tokens)}
+                </Table.Td>
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+        </Table>
+      </div>
+    </section>
+  );
+}
+
+function callersOf(id: string, edges: readonly GraphEdge[]): string {
+  return edges
+    .filter((edge) => edge.to === id)
+    .map((edge) => `${edge.from.slice(edge.from.indexOf(" ") + 1)} ${formatCount(edge.calls)}×`)
+    .join(", ");
+}
+
+interface DrawingProps {
+  layout: Layout;
+  edges: readonly GraphEdge[];
+  onOpen: (place: number) => void;
+}
+
+function Drawing({ layout, edges, onOpen }: DrawingProps) {
+  const { width, height, gapX, gapY, margin } = BOX;
+  const fullWidth = layout.layers * (width + gapX) - gapX + 2 * margin;
+  const fullHeight = layout.rows * (height + gapY) - gapY + 2 * margin;
+  const inLayer = new Map<number, number>();
+  for (const node of layout.nodes) inLayer.set(node.layer, (inLayer.get(node.layer) ?? 0) + 1);
+  const at = (node: PlacedNode) => {
+    const used = (inLayer.get(node.layer) ?? 1) * (height + gapY) - gapY;
+    return {
+      x: margin + node.layer * (width + gapX),
+      y: (fullHeight - used) / 2 + node.row * (height + gapY),
+    };
+  };
+  const byId = new Map(layout.nodes.map((node) => [node.id, node]));
+  const most = Math.max(1, ...edges.map((edge) => edge.calls));
+  return (
+    <div className={classes.canvas} style={{ width: fullWidth, height: fullHeight }}>
+      <svg width={fullWidth} height={fullHeight} className={classes.edges} aria-hidden="true">
+        <defs>
+          <marker
+            id="arrow"
+            viewBox="0 0 8 8"
+            refX="7"
+            refY="4"
+            markerWidth="9"
+            markerHeight="9"
+            markerUnits="userSpaceOnUse"
+            orient="auto"
+          >
+            <path d="M0 0.5 8 4 0 7.5Z" fill="context-stroke" />
+          </marker>
+        </defs>
+        {edges.map((edge) => {
+          const [from, to] = [byId.get(edge.from), byId.get(edge.to)];
+          if (!from || !to) return null;
+          const line = edgeLine(at(from), at(to), from === to);
+          return (
+            <g key={`${edge.from} → ${edge.to}`} data-failed={edge.errors > 0 || undefined}>
+              <path
+                d={line.path}
+                strokeWidth={1.25 + 2 * Math.sqrt(edge.calls / most)}
+                markerEnd="url(#arrow)"
+              />
+              <text x={line.labelX} y={line.labelY}>
+                {formatCount(edge.calls)}
+                {edge.errors > 0 && ` (${formatCount(edge.errors)} failed)`}
+              </text>
+            </g>
+          );
+        })}
+      </svg>
+      {layout.nodes.map((node) => {
+        const { x, y } = at(node);
+        return (
+          <button
+            key={node.id}
+            type="button"
+            className={classes.node}
+            data-failed={node.errors > 0 || undefined}
+            style={{ left: x, top: y, width, height }}
+            onClick={() => onOpen(node.first)}
+            title={`${node.kind} ${node.name}: show its first span`}
+          >
+            <span className={classes.nodeName}>
+              <KindIcon kind={node.kind} size={15} />
+              <span>{node.name}</span>
+            </span>
+            <span className={classes.nodeFacts}>
+              {formatCount(node.calls)}× · {formatDuration(node.ms)}
+              {node.errors > 0 && <b> · {formatCount(node.errors)} failed</b>}
+            </span>
+          </button>
+        );
+      })}
+    </div>
+  );
+}
+
+interface Point {
+  x: number;
+  y: number;
+}
+
+function edgeLine(from: Point, to: Point, toItself: boolean) {
+  const { width, height, gapX, gapY } = BOX;
+  if (toItself) {
+    const [x, y] = [from.x + width - 30, from.y];
+    return {
+      path: `M${x} ${y}C${x} ${y - gapY} ${x + 50} ${y - gapY} ${from.x + width} ${y + height / 2}`,
+      labelX: x + 22,
+      labelY: y - 5,
+    };
+  }
+  const start = { x: from.x + width, y: from.y + height / 2 };
+  const end = { x: to.x, y: to.y + height / 2 };
+  if (end.x > start.x) {
+    const bend = Math.min(gapX, end.x - start.x) * 0.6;
+    return {
+      path: `M${start.x} ${start.y}C${start.x + bend} ${start.y} ${end.x - bend} ${end.y} ${end.x} ${end.y}`,
+      labelX: end.x - 16,
+      labelY: end.y - 6,
+    };
+  }
+  // Back to an earlier layer: around below.
+  const below = Math.max(from.y, to.y) + height + gapY;
+  return {
+    path: `M${from.x + width / 2} ${from.y + height}C${from.x + width / 2} ${below} ${to.x + width / 2} ${below} ${to.x + width / 2} ${to.y + height}`,
+    labelX: (from.x + to.x + width) / 2,
+    labelY: below - 8,
+  };
+}

@@ -1,0 +1,197 @@
+import { ActionIcon, Badge, Button, Group, Stack, Text, Textarea, TextInput, Tooltip } from "@mantine/core";
+import { IconTrash } from "@tabler/icons-react";
+import { useState } from "react";
+import { useDeleteScore, usePutScore, useScores } from "@/api/scores";
+import type { Score } from "@/api/types";
+import { formatTime } from "@/components/format";
+import { ProblemPanel } from "@/components/ProblemPanel";
+import { allows, useProject } from "@/components/useProject";
+import { readValue } from "./scoreValue";
+
+interface Props {
+  projectId: string;
+  runId: string;
+  /** The span that is judged; null for the run as a whole, which shows those of its spans too. */
+  spanId: string | null;
+  onOpen?: (spanId: string) => void;
+}
+
+/** What people and programs thought of a run or a span, and room for one's own judgement. */
+export function Scores({ projectId, runId, spanId, onOpen }: Props) {
+  const scores = useScores(projectId, runId);
+  const mayWrite = allows(useProject(), "runs:write");
+  const shown = scores.data?.data.filter((score) => spanId === null || score.span_id === spanId) ?? [];
+  return (
+    <Stack gap="sm" data-testid="scores">
+      {scores.isError && <ProblemPanel error={scores.error} onRetry={() => scores.refetch()} />}
+      {scores.data && shown.length === 0 && (
+        <Text size="sm" c="dimmed">
+          No scores yet.
+        </Text>
+      )}
+      {shown.map((score) => (
+        <ScoreRow
+          key={score.id}
+          projectId={projectId}
+          score={score}
+          mayDelete={mayWrite}
+          withSpan={spanId === null}
+          onOpen={onOpen}
+        />
+      ))}
+      {scores.data?.has_more && (
+        <Text size="xs" c="dimmed">
+          The newest {scores.data.limit} are shown.
+        </Text>
+      )}
+      {mayWrite && <AddScore projectId={projectId} runId={runId} spanId={spanId} />}
+    </Stack>
+  );
+}
+
+interface RowProps {
+  projectId: string;
+  score: Score;
+  mayDelete: boolean;
+  withSpan: boolean;
+  onOpen?: (spanId: string) => void;
+}
+
+function ScoreRow({ projectId, score, mayDelete, withSpan, onOpen }: RowProps) {
+  const remove = useDeleteScore(projectId, score.run_id);
+  const [isSure, setSure] = useState(false);
+  const who = score.author?.name ?? "came with the span";
+  const { span_id: spanId } = score;
+  return (
+    <div data-testid="score">
+      <Group gap="xs" wrap="nowrap">
+        <Text fw={550} size="sm">
+          {score.name}
+        </Text>
+        {score.value !== null && (
+          <Badge variant="light" tt="none">
+            {score.label ? `${score.label} (${String(score.value)})` : String(score.value)}
+          </Badge>
+        )}
+        {mayDelete && (
+          <Group gap={4} ml="auto" wrap="nowrap">
+            {isSure ? (
+              <>
+                <Button
+                  size="compact-xs"
+                  color="red"
+                  variant="light"
+                  loading={remove.isPending}
+                  onClick={() => remove.mutate(score.id)}
+                >
+                  Delete score
+                </Button>
+                <Button size="compact-xs" variant="default" onClick={() => setSure(false)}>
+                  Keep
+                </Button>
+              </>
+            ) : (
+              <Tooltip label="Delete this score">
+                <ActionIcon
+                  size="sm"
+                  variant="subtle"
+                  color="gray"
+                  aria-label={`Delete the score ${score.name}`}
+                  onClick={() => setSure(true)}
+                >
+                  <IconTrash size={14} aria-hidden="true" />
+                </ActionIcon>
+              </Tooltip>
+            )}
+          </Group>
+        )}
+      </Group>
+      {score.comment && (
+        <Text size="sm" style={{ whiteSpace: "pre-wrap", overflowWrap: "anywhere" }}>
+          {score.comment}
+        </Text>
+      )}
+      <Text size="xs" c="dimmed">
+        {score.source} · {who} · {formatTime(score.updated_at)}
+        {withSpan && spanId && onOpen && (
+          <>
+            {" · "}
+            <Button size="compact-xs" variant="subtle" onClick={() => onOpen(spanId)}>
+              span {spanId}
+            </Button>
+          </>
+        )}
+      </Text>
+      {remove.isError && <ProblemPanel error={remove.error} />}
+    </div>
+  );
+}
+
+function AddScore({ projectId, runId, spanId }: { projectId: string; runId: string; spanId: string | null }) {
+  const put = usePutScore(projectId, runId);
+  const [name, setName] = useState("");
+  const [value, setValue] = useState("");
+  const [comment, setComment] = useState("");
+  const read = readValue(value);
+  const needsName = read !== undefined && name.trim() === "";
+  const isEmpty = read === undefined && comment.trim() === "";
+  const submit = (event: React.FormEvent) => {
+    event.preventDefault();
+    if (isEmpty || needsName) return;
+    put.mutate(
+      {
+        ...(spanId && { span_id: spanId }),
+        name: name.trim() || "comment",
+        ...(read !== undefined && { value: read }),
+        ...(comment.trim() && { comment: comment.trim() }),
+      },
+      {
+        onSuccess: () => {
+          setName("");
+          setValue("");
+          setComment("");
+        },
+      },
+    );
+  };
+  return (
+    <form onSubmit={submit} aria-label="Add a score">
+      <Stack gap="xs">
+        <Group gap="xs" grow>
+          <TextInput
+            size="xs"
+            label="Name"
+            placeholder="correctness"
+            maxLength={200}
+            value={name}
+            onChange={(event) => setName(event.currentTarget.value)}
+            error={needsName && value !== "" ? "Say what is scored" : undefined}
+          />
+          <TextInput
+            size="xs"
+            label="Value"
+            placeholder="0.8, true, good"
+            maxLength={200}
+            value={value}
+            onChange={(event) => setValue(event.currentTarget.value)}
+          />
+        </Group>
+        <Textarea
+          size="xs"
+          label="Comment"
+          autosize
+          minRows={2}
+          maxLength={4000}
+          value={comment}
+          onChange={(event) => setComment(event.currentTarget.value)}
+        />
+        {put.isError && <ProblemPanel error={put.error} />}
+        <Group>
+          <Button type="submit" loading={put.isPending} disabled={isEmpty || needsName}>
+            Add score
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}

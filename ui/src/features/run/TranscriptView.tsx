@@ -1,0 +1,141 @@
+import { Button, Loader, Skeleton, Stack, Text } from "@mantine/core";
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { useEffect, useMemo, useRef } from "react";
+import { useWholeSpans } from "@/api/runs";
+import { Delayed } from "@/components/Delayed";
+import { formatBytes, formatCount, formatDuration } from "@/components/format";
+import { KindIcon } from "@/components/KindIcon";
+import { ProblemPanel } from "@/components/ProblemPanel";
+import { Parts } from "./Messages";
+import classes from "./TranscriptView.module.css";
+import { nothingHeard, type Turn, transcribe } from "./transcript";
+
+interface Props {
+  projectId: string;
+  runId: string;
+  /** When the run began, in milliseconds since the epoch. */
+  startedAt: number;
+  onOpen: (spanId: string) => void;
+}
+
+/** The run as a conversation, in time order; more comes as the reader goes on. */
+export function TranscriptView({ projectId, runId, startedAt, onOpen }: Props) {
+  const spans = useWholeSpans(projectId, runId);
+  const turns = useMemo(() => {
+    const heard = nothingHeard();
+    return (spans.data?.pages ?? []).flatMap((page) => transcribe(page.data, heard, startedAt));
+  }, [spans.data, startedAt]);
+  const read = spans.data?.pages.reduce((sum, page) => sum + page.data.length, 0) ?? 0;
+  const total = spans.data?.pages.at(-1)?.span_count ?? 0;
+
+  const scroller = useRef<HTMLElement>(null);
+  const virtual = useVirtualizer({
+    count: turns.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => 90,
+    overscan: 6,
+    getItemKey: (index) => turns[index]?.key ?? index,
+  });
+  const items = virtual.getVirtualItems();
+  const last = items.at(-1)?.index ?? -1;
+  const { fetchNextPage, hasNextPage, isFetching, isFetchNextPageError } = spans;
+  const wantsMore = hasNextPage && !isFetching && !isFetchNextPageError && last >= turns.length - 10;
+  useEffect(() => {
+    if (wantsMore) void fetchNextPage();
+  }, [wantsMore, fetchNextPage]);
+
+  if (spans.isPending) {
+    return (
+      <Delayed>
+        <Stack p="md" aria-busy="true">
+          <Skeleton h={60} />
+          <Skeleton h={90} />
+          <Skeleton h={60} />
+        </Stack>
+      </Delayed>
+    );
+  }
+  if (spans.isError && !spans.data)
+    return <ProblemPanel error={spans.error} onRetry={() => spans.refetch()} />;
+  return (
+    <section
+      ref={scroller}
+      className={classes.root}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls takes the focus
+      tabIndex={0}
+      aria-label="Transcript"
+      data-testid="transcript"
+    >
+      {turns.length === 0 && !hasNextPage && (
+        <Text c="dimmed" p="md" size="sm">
+          No span of this run recorded what was said.
+        </Text>
+      )}
+      <div className={classes.turns} style={{ height: virtual.getTotalSize() }}>
+        {items.map((item) => {
+          const turn = turns[item.index];
+          return (
+            turn && (
+              <div
+                key={item.key}
+                ref={virtual.measureElement}
+                data-index={item.index}
+                className={classes.place}
+                style={{ transform: `translateY(${item.start}px)` }}
+              >
+                <TurnRow turn={turn} onOpen={onOpen} />
+              </div>
+            )
+          );
+        })}
+      </div>
+      <div className={classes.end} role="status">
+        {spans.isFetchNextPageError && <ProblemPanel error={spans.error} onRetry={() => fetchNextPage()} />}
+        {hasNextPage ? (
+          <Text size="xs" c="dimmed">
+            <Loader size={12} mr={6} /> {formatCount(read)} of {formatCount(total)} spans read
+          </Text>
+        ) : (
+          <Text size="xs" c="dimmed">
+            End of the run, {formatCount(total)} {total === 1 ? "span" : "spans"}
+          </Text>
+        )}
+      </div>
+    </section>
+  );
+}
+
+function TurnRow({ turn, onOpen }: { turn: Turn; onOpen: (spanId: string) => void }) {
+  const size = turn.parts.reduce(
+    (sum, part) => sum + (typeof part.content === "string" ? part.content.length : 0),
+    0,
+  );
+  return (
+    <article
+      className={classes.turn}
+      data-role={turn.role}
+      data-failed={turn.failed || undefined}
+      data-testid="turn"
+    >
+      <header className={classes.head}>
+        {turn.role === "agent" || turn.role === "tool" ? <KindIcon kind={turn.role} size={15} /> : null}
+        <span className={classes.role}>{turn.role}</span>
+        {turn.name && <span className={classes.name}>{turn.name}</span>}
+        <span className={classes.at}>+{formatDuration(Math.max(0, turn.at))}</span>
+        <Button size="compact-xs" variant="subtle" color="gray" onClick={() => onOpen(turn.spanId)}>
+          Span
+        </Button>
+      </header>
+      {turn.error && <p className={classes.error}>{turn.error}</p>}
+      {turn.parts.length > 0 &&
+        (turn.role === "system" ? (
+          <details className={classes.fold}>
+            <summary>Instructions ({formatBytes(size)})</summary>
+            <Parts parts={turn.parts} />
+          </details>
+        ) : (
+          <Parts parts={turn.parts} />
+        ))}
+    </article>
+  );
+}

@@ -1,0 +1,13 @@
+export const VIEWS = [
+  { value: "tree", label: "Tree" },
+  { value: "transcript", label: "Transcript" },
+  { value: "graph", label: "Graph" },
+  { value: "agent", label: "Agent view" },
+] as const;
+
+export type View = (typeof VIEWS)[number]["value"];
+
+/** The view that the address names, else the tree. */
+export function viewOf(name: string | null): View {
+  return VIEWS.find((view) => view.value === name)?.value ?? "tree";
+}
