@@ -56,6 +56,8 @@ export const router = createBrowserRouter([
                     lazy: async () => ({
                       Component: (await import("@/features/dashboards/DashboardsPage")).DashboardsPage,
                     }),
+                  },
+                  {
                     path: "diff/:runId/:otherRunId",
                     lazy: async () => ({ Component: (await import("@/features/diff/DiffPage")).DiffPage }),
                   },
