@@ -132,6 +132,10 @@ _build/anchor/otelcol-anchor: test/bench/anchor/builder-config.yaml
 	@mkdir -p _build
 	$(GO) run go.opentelemetry.io/collector/cmd/builder@v0.164.0 --config $< >_build/anchor.log 2>&1 || (cat _build/anchor.log; exit 1)
 
+.PHONY: bench-browser
+bench-browser: build ## Measure in Chromium how soon runs of 10,000 and 100,000 spans can be read, and how they scroll
+	BENCH_BROWSER=1 $(GO) test -count=1 -timeout 20m -run '^TestBrowserFigures$$' -v ./test/e2e
+
 .PHONY: bench-agentview
 bench-agentview: ## Print how many annotated faults the agent view shows, beside simple strategies; check 10,000 generated runs
 	$(GO) test -count=1 -timeout 10m -run '^TestSurvival$$' -v ./controlplane/agentview

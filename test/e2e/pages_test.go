@@ -39,6 +39,23 @@ func (s *story) runInBrowser(t *testing.T) {
 	}, nil)
 }
 
+// viewsInBrowser reads a run from all sides and compares it with another.
+func (s *story) viewsInBrowser(t *testing.T) {
+	if len(s.trips) == 0 {
+		t.Skip("no SDK has sent a trip")
+	}
+	s.browser.play(t, "views", map[string]any{
+		"base": s.web(), "projectId": s.projectID, "runId": s.trips[0], "otherRunId": s.needle, "trip": readTrip(t),
+	}, nil)
+}
+
+// longRunInBrowser reads a run of 10,000 spans.
+func (s *story) longRunInBrowser(t *testing.T) {
+	const spans = 10_000
+	id := s.sendLongRun(t, spans)
+	s.browser.play(t, "long", map[string]any{"base": s.web(), "projectId": s.projectID, "runId": id, "spans": spans}, nil)
+}
+
 func (s *story) sessions(t *testing.T) {
 	s.browser.play(t, "sessions", map[string]any{
 		"base": s.web(), "projectId": s.projectID, "runId": s.needle, "email": email, "password": password,

@@ -51,6 +51,8 @@ func TestStory(t *testing.T) {
 	t.Run("limits", s.limits)
 	t.Run("list in the browser", s.listInBrowser)
 	t.Run("run in the browser", s.runInBrowser)
+	t.Run("views of a run in the browser", s.viewsInBrowser)
+	t.Run("long run in the browser", s.longRunInBrowser)
 	t.Run("hostile content", s.hostileContent)
 	t.Run("sessions", s.sessions)
 	t.Run("every page", s.everyPage)

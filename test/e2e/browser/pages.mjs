@@ -40,6 +40,22 @@ await scenario(async (page, { projectId, needle, trip, largest }) => {
       await inspect(page, `run-${name}`);
     }
   }
+  if (trip) {
+    await page.goto(`${project}/runs/${trip}?view=transcript`);
+    await page.getByTestId("turn").first().waitFor();
+    await inspect(page, "run-transcript");
+    await page.goto(`${project}/runs/${largest ?? trip}?view=graph`);
+    await page.getByTestId("run-graph").waitFor();
+    await inspect(page, "run-graph");
+    await page.goto(`${project}/runs/${trip}?view=agent`);
+    await page.getByTestId("agent-view").locator("pre").waitFor();
+    await inspect(page, "run-agent-view");
+  }
+  if (trip && needle) {
+    await page.goto(`${project}/diff/${trip}/${needle}`);
+    await page.getByTestId("diff-step").first().waitFor();
+    await inspect(page, "diff");
+  }
   await page.goto(`${project}/runs/00000000-0000-4000-8000-000000000000`);
   await page.getByTestId("problem").waitFor();
   await inspect(page, "run-missing");

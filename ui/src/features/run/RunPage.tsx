@@ -90,8 +90,9 @@ function RunView({ projectId, runId }: { projectId: string; runId: string }) {
   };
   const enter = () => detailElement.current?.focus();
   const leave = () => {
-    // From the detail to the tree, from the tree to the list.
-    if (detailElement.current?.contains(document.activeElement)) treeElement.current?.focus();
+    // A dialog whose button was just used up has lost the focus. Else from the detail to the tree, from there to the list.
+    if (dialog) setDialog(undefined);
+    else if (detailElement.current?.contains(document.activeElement)) treeElement.current?.focus();
     else back();
   };
   const openInTree = useCallback(
@@ -184,6 +185,9 @@ function RunView({ projectId, runId }: { projectId: string; runId: string }) {
       <Drawer
         opened={dialog === "scores"}
         onClose={() => setDialog(undefined)}
+        // The page's own Escape closes it too, when the focus is nowhere.
+        closeOnEscape={false}
+        onKeyDown={(event) => event.key === "Escape" && setDialog(undefined)}
         position="right"
         title="Scores of this run"
       >

@@ -1,0 +1,30 @@
+// A person reads a run of many thousand spans: it opens at its first failure, scrolls to its end, and finds a span.
+import { check, scenario, until } from "./scenario.mjs";
+
+await scenario(async (page, { projectId, runId, spans }) => {
+  const rows = page.getByTestId("span-row");
+  const tree = page.getByTestId("span-tree");
+  await page.goto(`/p/${projectId}/runs/${runId}`);
+  await page.getByText(`${spans.toLocaleString("en-US")} spans`, { exact: true }).waitFor();
+  await until("it opens at the first failure", async () =>
+    (await tree.locator("[aria-selected=true]").getAttribute("data-status")) === "error",
+  );
+  check((await rows.count()) < 100, "only what is in view is drawn");
+  await tree.focus();
+  await page.keyboard.press("End");
+  await until("the last span", async () => (await tree.locator("[aria-selected=true]").count()) === 1);
+  const bottom = await tree.evaluate((element) => element.scrollHeight - element.scrollTop - element.clientHeight);
+  check(bottom < 2, `the end of the list: ${bottom}`);
+  await page.keyboard.press("Home");
+  await page.keyboard.press("ArrowLeft");
+  await until("closed, one row", async () => (await rows.count()) === 1);
+  await page.keyboard.press("ArrowRight");
+  await page.getByLabel("Which spans").selectOption("errors");
+  await until("errors alone and what is above them", async () =>
+    /^\d+ of /.test(await page.getByTestId("span-count").textContent()),
+  );
+  await page.goto(`/p/${projectId}/runs/${runId}?view=graph`);
+  await page.getByRole("table", { name: "What the run used" }).getByRole("button", { name: "planner" }).waitFor();
+  await page.goto(`/p/${projectId}/runs/${runId}?view=transcript`);
+  await until("the beginning of the transcript", async () => (await page.getByTestId("turn").count()) > 3);
+});
