@@ -507,6 +507,39 @@ func (e ListRunsParamsOrder) Valid() bool {
 	}
 }
 
+// Defines values for ExportRunsParamsFormat.
+const (
+	Ndjson  ExportRunsParamsFormat = "ndjson"
+	Parquet ExportRunsParamsFormat = "parquet"
+)
+
+// Valid indicates whether the value is a known member of the ExportRunsParamsFormat enum.
+func (e ExportRunsParamsFormat) Valid() bool {
+	switch e {
+	case Ndjson:
+		return true
+	case Parquet:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ExportRunsParamsInclude.
+const (
+	Spans ExportRunsParamsInclude = "spans"
+)
+
+// Valid indicates whether the value is a known member of the ExportRunsParamsInclude enum.
+func (e ExportRunsParamsInclude) Valid() bool {
+	switch e {
+	case Spans:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for GetAgentViewParamsEncoding.
 const (
 	Cl100kBase GetAgentViewParamsEncoding = "cl100k_base"
@@ -1294,6 +1327,32 @@ type Run struct {
 	UserId *string `json:"user_id"`
 }
 
+// RunDelete `project_id` and `run_ids`, or `filter`.
+type RunDelete struct {
+	DryRun *bool `json:"dry_run,omitempty"`
+
+	// Filter What the parameters of the same names of `GET /v1/runs` select.
+	Filter    *RunFilter          `json:"filter,omitempty"`
+	ProjectId *openapi_types.UUID `json:"project_id,omitempty"`
+
+	// ReceivedBefore Only runs of which the first span was received before this time.
+	ReceivedBefore *time.Time            `json:"received_before,omitempty"`
+	RunIds         *[]openapi_types.UUID `json:"run_ids,omitempty"`
+}
+
+// RunDeletion defines model for RunDeletion.
+type RunDeletion struct {
+	AsOf    time.Time `json:"as_of"`
+	Deleted int64     `json:"deleted"`
+	DryRun  bool      `json:"dry_run"`
+
+	// HasMore Not all that matched were deleted.
+	HasMore bool `json:"has_more"`
+
+	// Matched How many runs were selected.
+	Matched int64 `json:"matched"`
+}
+
 // RunDiff defines model for RunDiff.
 type RunDiff struct {
 	Base RunDiffRun `json:"base"`
@@ -1511,6 +1570,35 @@ type RunFields struct {
 
 	// Start The keys of runs that started from here on are listed.
 	Start time.Time `json:"start"`
+}
+
+// RunFilter What the parameters of the same names of `GET /v1/runs` select.
+type RunFilter struct {
+	AgentName      *string            `json:"agent_name,omitempty"`
+	ConversationId *string            `json:"conversation_id,omitempty"`
+	Environment    *string            `json:"environment,omitempty"`
+	ErrorType      *string            `json:"error_type,omitempty"`
+	Fingerprint    *string            `json:"fingerprint,omitempty"`
+	HasScore       *bool              `json:"has_score,omitempty"`
+	Kind           *[]string          `json:"kind,omitempty"`
+	Metadata       *map[string]string `json:"metadata,omitempty"`
+	MinCostUsd     *float64           `json:"min_cost_usd,omitempty"`
+	MinDurationMs  *float64           `json:"min_duration_ms,omitempty"`
+	MinTokens      *int64             `json:"min_tokens,omitempty"`
+	Model          *string            `json:"model,omitempty"`
+	Name           *string            `json:"name,omitempty"`
+	ProjectId      openapi_types.UUID `json:"project_id"`
+	PromptId       *string            `json:"prompt_id,omitempty"`
+	PromptVersion  *string            `json:"prompt_version,omitempty"`
+	Release        *string            `json:"release,omitempty"`
+	Search         *string            `json:"search,omitempty"`
+	SessionId      *string            `json:"session_id,omitempty"`
+	StartAfter     *time.Time         `json:"start_after,omitempty"`
+	StartBefore    *time.Time         `json:"start_before,omitempty"`
+	Status         *[]Status          `json:"status,omitempty"`
+	Tag            *string            `json:"tag,omitempty"`
+	UserId         *string            `json:"user_id,omitempty"`
+	WindowSeconds  *int64             `json:"window_seconds,omitempty"`
 }
 
 // RunGroupBy defines model for RunGroupBy.
@@ -2162,6 +2250,73 @@ type ListRunsParams struct {
 // ListRunsParamsOrder defines parameters for ListRuns.
 type ListRunsParamsOrder string
 
+// ExportRunsParams defines parameters for ExportRuns.
+type ExportRunsParams struct {
+	ProjectId FilterProjectID `form:"project_id" json:"project_id"`
+
+	// Status One or several of running, ok, error, cancelled.
+	Status *FilterStatus `form:"status,omitempty" json:"status,omitempty"`
+
+	// Kind One or several kinds.
+	Kind *FilterKind `form:"kind,omitempty" json:"kind,omitempty"`
+
+	// Search Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
+	// call and error message. System instructions and attributes are not searched.
+	// Case does not matter; words are split at anything but letters and digits.
+	Search *FilterSearch `form:"search,omitempty" json:"search,omitempty"`
+
+	// WindowSeconds Only runs that started in the last so many seconds.
+	WindowSeconds *FilterWindowSeconds `form:"window_seconds,omitempty" json:"window_seconds,omitempty"`
+
+	// StartAfter Only runs that started at or after this time.
+	StartAfter *FilterStartAfter `form:"start_after,omitempty" json:"start_after,omitempty"`
+
+	// StartBefore Only runs that started before this time.
+	StartBefore *FilterStartBefore `form:"start_before,omitempty" json:"start_before,omitempty"`
+	Name        *FilterName        `form:"name,omitempty" json:"name,omitempty"`
+
+	// Model A model that the run called.
+	Model          *FilterModel          `form:"model,omitempty" json:"model,omitempty"`
+	AgentName      *FilterAgentName      `form:"agent_name,omitempty" json:"agent_name,omitempty"`
+	SessionId      *FilterSessionID      `form:"session_id,omitempty" json:"session_id,omitempty"`
+	ConversationId *FilterConversationID `form:"conversation_id,omitempty" json:"conversation_id,omitempty"`
+	UserId         *FilterUserID         `form:"user_id,omitempty" json:"user_id,omitempty"`
+
+	// Tag A tag that the run has.
+	Tag           *FilterTag           `form:"tag,omitempty" json:"tag,omitempty"`
+	Environment   *FilterEnvironment   `form:"environment,omitempty" json:"environment,omitempty"`
+	Release       *FilterRelease       `form:"release,omitempty" json:"release,omitempty"`
+	PromptId      *FilterPromptID      `form:"prompt_id,omitempty" json:"prompt_id,omitempty"`
+	PromptVersion *FilterPromptVersion `form:"prompt_version,omitempty" json:"prompt_version,omitempty"`
+
+	// Metadata `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several.
+	Metadata *FilterMetadata `json:"metadata,omitempty"`
+
+	// MinDurationMs Only runs that have ended and took so long.
+	MinDurationMs *FilterMinDurationMs `form:"min_duration_ms,omitempty" json:"min_duration_ms,omitempty"`
+	MinCostUsd    *FilterMinCostUSD    `form:"min_cost_usd,omitempty" json:"min_cost_usd,omitempty"`
+
+	// MinTokens Input and output together.
+	MinTokens *FilterMinTokens `form:"min_tokens,omitempty" json:"min_tokens,omitempty"`
+
+	// Fingerprint Only runs that failed with this fingerprint.
+	Fingerprint *FilterFingerprint `form:"fingerprint,omitempty" json:"fingerprint,omitempty"`
+
+	// HasScore Only runs that have a score or comment, or only those that have none.
+	HasScore  *FilterHasScore         `form:"has_score,omitempty" json:"has_score,omitempty"`
+	ErrorType *FilterErrorType        `form:"error_type,omitempty" json:"error_type,omitempty"`
+	Format    *ExportRunsParamsFormat `form:"format,omitempty" json:"format,omitempty"`
+
+	// Include The spans of the runs too.
+	Include *ExportRunsParamsInclude `form:"include,omitempty" json:"include,omitempty"`
+}
+
+// ExportRunsParamsFormat defines parameters for ExportRuns.
+type ExportRunsParamsFormat string
+
+// ExportRunsParamsInclude defines parameters for ExportRuns.
+type ExportRunsParamsInclude string
+
 // ListRunFieldsParams defines parameters for ListRunFields.
 type ListRunFieldsParams struct {
 	ProjectId FilterProjectID `form:"project_id" json:"project_id"`
@@ -2541,7 +2696,10 @@ type ListThreadsParams struct {
 
 	// MinTokens Input and output together.
 	MinTokens *FilterMinTokens `form:"min_tokens,omitempty" json:"min_tokens,omitempty"`
-	ErrorType *FilterErrorType `form:"error_type,omitempty" json:"error_type,omitempty"`
+
+	// Fingerprint Only runs that failed with this fingerprint.
+	Fingerprint *FilterFingerprint `form:"fingerprint,omitempty" json:"fingerprint,omitempty"`
+	ErrorType   *FilterErrorType   `form:"error_type,omitempty" json:"error_type,omitempty"`
 
 	// HasScore Only runs that have a score or comment, or only those that have none.
 	HasScore *FilterHasScore `form:"has_score,omitempty" json:"has_score,omitempty"`
@@ -2586,6 +2744,9 @@ type CreateViewJSONRequestBody = ViewCreate
 
 // UpdateViewJSONRequestBody defines body for UpdateView for application/json ContentType.
 type UpdateViewJSONRequestBody = ViewUpdate
+
+// DeleteRunsJSONRequestBody defines body for DeleteRuns for application/json ContentType.
+type DeleteRunsJSONRequestBody = RunDelete
 
 // PutScoreJSONRequestBody defines body for PutScore for application/json ContentType.
 type PutScoreJSONRequestBody = ScoreWrite
@@ -2682,6 +2843,12 @@ type ServerInterface interface {
 	// ListRuns List runs
 	// (GET /v1/runs)
 	ListRuns(c *gin.Context, params ListRunsParams)
+	// DeleteRuns Delete runs for good
+	// (POST /v1/runs/_actions/delete)
+	DeleteRuns(c *gin.Context)
+	// ExportRuns Export runs, newest first
+	// (GET /v1/runs/export)
+	ExportRuns(c *gin.Context, params ExportRunsParams)
 	// ListRunFields What runs can be filtered by
 	// (GET /v1/runs/fields)
 	ListRunFields(c *gin.Context, params ListRunFieldsParams)
@@ -3771,6 +3938,254 @@ func (siw *ServerInterfaceWrapper) ListRuns(c *gin.Context) {
 	}
 
 	siw.Handler.ListRuns(c, params)
+}
+
+// DeleteRuns operation middleware
+func (siw *ServerInterfaceWrapper) DeleteRuns(c *gin.Context) {
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.DeleteRuns(c)
+}
+
+// ExportRuns operation middleware
+func (siw *ServerInterfaceWrapper) ExportRuns(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ExportRunsParams
+
+	// ------------- Required query parameter "project_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, true, "project_id", c.Request.URL.Query(), &params.ProjectId, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter project_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "status" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "status", c.Request.URL.Query(), &params.Status, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter status: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "kind" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "kind", c.Request.URL.Query(), &params.Kind, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter kind: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "search" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "search", c.Request.URL.Query(), &params.Search, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter search: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "window_seconds" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "window_seconds", c.Request.URL.Query(), &params.WindowSeconds, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter window_seconds: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "start_after" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "start_after", c.Request.URL.Query(), &params.StartAfter, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter start_after: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "start_before" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "start_before", c.Request.URL.Query(), &params.StartBefore, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter start_before: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "name" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "name", c.Request.URL.Query(), &params.Name, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter name: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "model" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "model", c.Request.URL.Query(), &params.Model, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter model: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "agent_name" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "agent_name", c.Request.URL.Query(), &params.AgentName, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter agent_name: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "session_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "session_id", c.Request.URL.Query(), &params.SessionId, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter session_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "conversation_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "conversation_id", c.Request.URL.Query(), &params.ConversationId, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter conversation_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "user_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "user_id", c.Request.URL.Query(), &params.UserId, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter user_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "tag" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "tag", c.Request.URL.Query(), &params.Tag, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter tag: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "environment" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "environment", c.Request.URL.Query(), &params.Environment, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter environment: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "release" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "release", c.Request.URL.Query(), &params.Release, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter release: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "prompt_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "prompt_id", c.Request.URL.Query(), &params.PromptId, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter prompt_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "prompt_version" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "prompt_version", c.Request.URL.Query(), &params.PromptVersion, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter prompt_version: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "metadata" -------------
+
+	err = runtime.BindQueryParameterWithOptions("deepObject", true, false, "metadata", c.Request.URL.Query(), &params.Metadata, runtime.BindQueryParameterOptions{Type: "object", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter metadata: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "min_duration_ms" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "min_duration_ms", c.Request.URL.Query(), &params.MinDurationMs, runtime.BindQueryParameterOptions{Type: "number", Format: "double"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter min_duration_ms: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "min_cost_usd" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "min_cost_usd", c.Request.URL.Query(), &params.MinCostUsd, runtime.BindQueryParameterOptions{Type: "number", Format: "double"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter min_cost_usd: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "min_tokens" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "min_tokens", c.Request.URL.Query(), &params.MinTokens, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter min_tokens: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "fingerprint" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "fingerprint", c.Request.URL.Query(), &params.Fingerprint, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter fingerprint: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "has_score" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "has_score", c.Request.URL.Query(), &params.HasScore, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter has_score: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "error_type" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "error_type", c.Request.URL.Query(), &params.ErrorType, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter error_type: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "format" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "format", c.Request.URL.Query(), &params.Format, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter format: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "include" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "include", c.Request.URL.Query(), &params.Include, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter include: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ExportRuns(c, params)
 }
 
 // ListRunFields operation middleware
@@ -5377,6 +5792,14 @@ func (siw *ServerInterfaceWrapper) ListThreads(c *gin.Context) {
 		return
 	}
 
+	// ------------- Optional query parameter "fingerprint" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "fingerprint", c.Request.URL.Query(), &params.Fingerprint, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter fingerprint: %w", err), http.StatusBadRequest)
+		return
+	}
+
 	// ------------- Optional query parameter "error_type" -------------
 
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "error_type", c.Request.URL.Query(), &params.ErrorType, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
@@ -5527,6 +5950,7 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.DELETE(options.BaseURL+"/v1/projects/:project_id/views/:view_id", wrapper.DeleteView)
 	router.PATCH(options.BaseURL+"/v1/projects/:project_id/views/:view_id", wrapper.UpdateView)
 	router.GET(options.BaseURL+"/v1/runs", wrapper.ListRuns)
+	router.POST(options.BaseURL+"/v1/runs/_actions/delete", wrapper.DeleteRuns)
 	router.GET(options.BaseURL+"/v1/runs/:run_id", wrapper.GetRun)
 	router.GET(options.BaseURL+"/v1/runs/:run_id/agent-view", wrapper.GetAgentView)
 	router.GET(options.BaseURL+"/v1/runs/:run_id/diff/:other_run_id", wrapper.DiffRuns)
@@ -5536,6 +5960,7 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.DELETE(options.BaseURL+"/v1/runs/:run_id/scores/:score_id", wrapper.DeleteScore)
 	router.GET(options.BaseURL+"/v1/runs/:run_id/spans", wrapper.ListSpans)
 	router.GET(options.BaseURL+"/v1/runs/:run_id/spans/:span_id", wrapper.GetSpan)
+	router.GET(options.BaseURL+"/v1/runs/export", wrapper.ExportRuns)
 	router.GET(options.BaseURL+"/v1/runs/fields", wrapper.ListRunFields)
 	router.GET(options.BaseURL+"/v1/runs/fields/:field/values", wrapper.ListRunFieldValues)
 	router.GET(options.BaseURL+"/v1/runs/stats", wrapper.GetRunStats)
@@ -6711,6 +7136,133 @@ func (response ListRunsdefaultApplicationProblemPlusJSONResponse) VisitListRunsR
 	return err
 }
 
+type DeleteRunsRequestObject struct {
+	Body *DeleteRunsJSONRequestBody
+}
+
+type DeleteRunsResponseObject interface {
+	VisitDeleteRunsResponse(w http.ResponseWriter) error
+}
+
+type DeleteRuns200JSONResponse RunDeletion
+
+func (response DeleteRuns200JSONResponse) VisitDeleteRunsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteRunsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response DeleteRunsdefaultApplicationProblemPlusJSONResponse) VisitDeleteRunsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ExportRunsRequestObject struct {
+	Params ExportRunsParams
+}
+
+type ExportRunsResponseObject interface {
+	VisitExportRunsResponse(w http.ResponseWriter) error
+}
+
+type ExportRuns200ApplicationvndApacheParquetResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response ExportRuns200ApplicationvndApacheParquetResponse) VisitExportRunsResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "application/vnd.apache.parquet")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	_, err := io.Copy(w, response.Body)
+	return err
+}
+
+type ExportRuns200ApplicationxNdjsonResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response ExportRuns200ApplicationxNdjsonResponse) VisitExportRunsResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	flusher, ok := w.(http.Flusher)
+	if !ok {
+		// If w doesn't support flushing, fall back to io.Copy.
+		_, err := io.Copy(w, response.Body)
+		return err
+	}
+	// text/event-stream messages are typically small; use a
+	// modest buffer and flush after each chunk so clients see
+	// events immediately instead of waiting on OS buffering.
+	buf := make([]byte, 4096)
+	for {
+		n, err := response.Body.Read(buf)
+		if n > 0 {
+			if _, writeErr := w.Write(buf[:n]); writeErr != nil {
+				return writeErr
+			}
+			flusher.Flush()
+		}
+		if err != nil {
+			if err == io.EOF {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
+type ExportRunsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ExportRunsdefaultApplicationProblemPlusJSONResponse) VisitExportRunsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListRunFieldsRequestObject struct {
 	Params ListRunFieldsParams
 }
@@ -7560,6 +8112,12 @@ type StrictServerInterface interface {
 	// ListRuns List runs
 	// (GET /v1/runs)
 	ListRuns(ctx context.Context, request ListRunsRequestObject) (ListRunsResponseObject, error)
+	// DeleteRuns Delete runs for good
+	// (POST /v1/runs/_actions/delete)
+	DeleteRuns(ctx context.Context, request DeleteRunsRequestObject) (DeleteRunsResponseObject, error)
+	// ExportRuns Export runs, newest first
+	// (GET /v1/runs/export)
+	ExportRuns(ctx context.Context, request ExportRunsRequestObject) (ExportRunsResponseObject, error)
 	// ListRunFields What runs can be filtered by
 	// (GET /v1/runs/fields)
 	ListRunFields(ctx context.Context, request ListRunFieldsRequestObject) (ListRunFieldsResponseObject, error)
@@ -8571,6 +9129,74 @@ func (sh *strictHandler) ListRuns(ctx *gin.Context, params ListRunsParams) {
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(ListRunsResponseObject); ok {
 		if err := validResponse.VisitListRunsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DeleteRuns operation middleware
+func (sh *strictHandler) DeleteRuns(ctx *gin.Context) {
+	var request DeleteRunsRequestObject
+
+	var body DeleteRunsJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteRuns(ctx, request.(DeleteRunsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteRuns")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(DeleteRunsResponseObject); ok {
+		if err := validResponse.VisitDeleteRunsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ExportRuns operation middleware
+func (sh *strictHandler) ExportRuns(ctx *gin.Context, params ExportRunsParams) {
+	var request ExportRunsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ExportRuns(ctx, request.(ExportRunsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ExportRuns")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ExportRunsResponseObject); ok {
+		if err := validResponse.VisitExportRunsResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

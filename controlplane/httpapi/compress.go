@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 
 	"github.com/gin-gonic/gin"
@@ -40,6 +41,9 @@ func (w *gzipWriter) Write(data []byte) (int, error) {
 	}
 	return n, nil
 }
+
+// Unwrap leads to what keeps the deadlines of the connection.
+func (w *gzipWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 func (w *gzipWriter) WriteString(text string) (int, error) { return w.Write([]byte(text)) }
 

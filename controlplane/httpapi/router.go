@@ -132,6 +132,8 @@ func New(identities *identity.Service, runs Runs, limits RateLimits, addresses A
 	private.GET("/runs/:run_id/diff/:other_run_id", compress, op.DiffRuns)
 	private.GET("/runs/:run_id/spans", op.ListSpans)
 	private.GET("/runs/:run_id/spans/:span_id", op.GetSpan)
+	private.POST("/runs/_actions/delete", op.DeleteRuns)
+	private.GET("/runs/export", compress, op.ExportRuns)
 	private.GET("/threads", op.ListThreads)
 	private.GET("/threads/:session_id", op.GetThread)
 	private.GET("/runs/:run_id/scores", op.ListScores)

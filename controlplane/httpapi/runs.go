@@ -31,6 +31,8 @@ type Runs interface {
 	Scores(ctx context.Context, scope runs.Scope, runID uuid.UUID, q runs.ScoresQuery) (scores []runmodel.Score, more bool, err error)
 	PutScore(ctx context.Context, scope runs.Scope, score runmodel.Score) (stored runmodel.Score, created bool, err error)
 	DeleteScore(ctx context.Context, scope runs.Scope, runID, scoreID uuid.UUID) error
+	Delete(ctx context.Context, scope runs.Scope, d runs.Deletion) (runs.Deleted, error)
+	Export(ctx context.Context, scope runs.Scope, filter runs.Filter, run func(*runs.Run) error, span func(*runs.Span) error) error
 	Threads(ctx context.Context, scope runs.Scope, q runs.ThreadsQuery) (runs.ThreadPage, error)
 	Thread(ctx context.Context, scope runs.Scope, q runs.ThreadQuery) (runs.Turns, error)
 	Ping(ctx context.Context) error

@@ -40,6 +40,8 @@ type place struct {
 	ProjectID  uuid.UUID `ch:"project_id"`
 	FirstStart time.Time `ch:"first_start"`
 	LastStart  time.Time `ch:"last_start"`
+	// DeletedAt is up to which version the run is deleted, 0 where it is not.
+	DeletedAt uint64 `ch:"deleted_at"`
 }
 
 // find looks a run up by its id. Where several projects of the scope have a run of that id, the one that
@@ -47,9 +49,9 @@ type place struct {
 func (s *Service) find(ctx context.Context, scope Scope, runID uuid.UUID) (place, error) {
 	var places []place
 	err := query(ctx, s.conn, scope, &places, `
-		SELECT project_id, min(first_start) AS first_start, max(last_start) AS last_start
+		SELECT project_id, min(first_start) AS first_start, max(last_start) AS last_start, max(deleted_at) AS deleted_at
 		FROM run_bounds WHERE {scope} AND run_id = ?
-		GROUP BY project_id ORDER BY last_start DESC, project_id LIMIT 1`, runID)
+		GROUP BY project_id ORDER BY deleted_at > 0, last_start DESC, project_id LIMIT 1`, runID)
 	if err != nil {
 		return place{}, err
 	}
@@ -67,6 +69,9 @@ func (p place) where(runID uuid.UUID) where {
 	w.add(scopeMark)
 	w.period("start_time", p.FirstStart.Truncate(time.Hour), p.LastStart.Truncate(time.Hour).Add(time.Hour))
 	w.add("run_id = ?", runID)
+	if p.DeletedAt > 0 {
+		w.add("version > ?", p.DeletedAt)
+	}
 	return w
 }
 

@@ -52,7 +52,7 @@ func (b Bounds) key() runmodel.RunKey {
 }
 
 func (b Bounds) equal(other Bounds) bool {
-	return b.FirstBatch == other.FirstBatch && b.LastBatch == other.LastBatch &&
+	return b.FirstBatch == other.FirstBatch && b.LastBatch == other.LastBatch && b.DeletedAt == other.DeletedAt &&
 		b.FirstStart.Equal(other.FirstStart) && b.LastStart.Equal(other.LastStart)
 }
 
@@ -64,13 +64,13 @@ func writeRuns(
 	var shared []Bounds
 	totals := make([]runmodel.Run, 0, len(known))
 	for _, b := range known {
-		if versions := spans[b.key()]; len(versions) > 0 && b.FirstBatch == batch && b.LastBatch == batch {
+		if versions := spans[b.key()]; len(versions) > 0 && b.FirstBatch == batch && b.LastBatch == batch && b.DeletedAt == 0 {
 			totals = append(totals, runmodel.Totals(versions))
 		} else {
 			shared = append(shared, b)
 		}
 	}
-	sharedTotals, err := readTotals(ctx, conn, shared)
+	sharedTotals, late, err := readTotals(ctx, conn, shared)
 	if err != nil {
 		return err
 	}
@@ -79,38 +79,89 @@ func writeRuns(
 	}
 	derived.Runs += len(totals) + len(sharedTotals)
 	derived.Reread += len(sharedTotals)
+	if err := removeDeleted(ctx, conn, writer, shared, late, sharedTotals); err != nil {
+		return err
+	}
 	return removeMoved(ctx, conn, writer, shared)
+}
+
+// removeDeleted takes back what was written of runs that are deleted: a batch that was delivered again, or one that was
+// under way when they were. What was received after the deletion stays, as a run that begins anew.
+func removeDeleted(
+	ctx context.Context, conn driver.Conn, writer *Writer, known, late []Bounds, totals []runmodel.Run,
+) error {
+	deleted := slices.DeleteFunc(slices.Clone(known), func(b Bounds) bool { return b.DeletedAt == 0 })
+	if len(deleted) == 0 {
+		return nil
+	}
+	upTo := make(map[runmodel.RunKey]uint64, len(deleted))
+	for _, b := range deleted {
+		upTo[b.key()] = b.DeletedAt
+	}
+	first, last := extent(deleted)
+	places, err := ReadRunPlaces(ctx, conn, slices.Collect(maps.Keys(upTo)), first, last)
+	if err != nil {
+		return err
+	}
+	var rows []runmodel.Run
+	for _, p := range places {
+		if at := upTo[runmodel.RunKey{ProjectID: p.ProjectID, RunID: p.RunID}]; p.Version < at {
+			rows = append(rows, p.deletion(at))
+		}
+	}
+	if err := writer.InsertRuns(ctx, rows); err != nil {
+		return err
+	}
+	living := make(map[runmodel.RunKey]bool, len(totals))
+	for i := range totals {
+		living[runmodel.RunKey{ProjectID: totals[i].ProjectID, RunID: totals[i].RunID}] = true
+	}
+	return deleteLate(ctx, conn, late, living)
 }
 
 // mostRunsAtOnce bounds the runs that are read back together, by how many there are: a run's spans are
 // read whole, since its totals are derived from all of them.
 const mostRunsAtOnce = 500
 
-func readTotals(ctx context.Context, conn driver.Conn, shared []Bounds) ([]runmodel.Run, error) {
-	totals := make([]runmodel.Run, 0, len(shared))
+// readTotals derives runs from all their spans, those of deleted runs from what came later. late are the runs that have
+// spans which are deleted.
+func readTotals(ctx context.Context, conn driver.Conn, shared []Bounds) (totals []runmodel.Run, late []Bounds, err error) {
+	totals = make([]runmodel.Run, 0, len(shared))
 	for some := range slices.Chunk(shared, mostRunsAtOnce) {
 		versions, err := ReadVersions(ctx, conn, some)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		byRun := runmodel.ByRun(versions)
 		var failed []Bounds
 		for _, b := range some {
-			versions, ok := byRun[b.key()]
+			received, ok := byRun[b.key()]
 			if !ok {
 				continue
 			}
-			run := runmodel.Totals(versions)
+			living := received
+			if b.DeletedAt > 0 {
+				living = slices.DeleteFunc(slices.Clone(received), func(s runmodel.Span) bool { return s.Version <= b.DeletedAt })
+			}
+			if len(living) < len(received) {
+				late = append(late, b)
+			}
+			if len(living) == 0 {
+				continue
+			}
+			byRun[b.key()] = living
+			run := runmodel.Totals(living)
+			run.Version += b.DeletedAt // more than any row from before the deletion has
 			if run.Fingerprint != "" {
 				failed = append(failed, b)
 			}
 			totals = append(totals, run)
 		}
 		if err := nameFailures(ctx, conn, failed, byRun, totals); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return totals, nil
+	return totals, late, nil
 }
 
 // nameFailures derives those of the failed runs anew whose spans carry a fingerprint of the client's own: it stands among
@@ -136,7 +187,9 @@ func nameFailures(
 			}
 		}
 		if changed {
+			version := totals[i].Version
 			totals[i] = runmodel.Totals(byRun[key])
+			totals[i].Version = version
 		}
 	}
 	return nil
@@ -155,16 +208,10 @@ func removeMoved(ctx context.Context, conn driver.Conn, writer *Writer, shared [
 		return nil
 	}
 	keys := make([]runmodel.RunKey, len(moved))
-	first, last := moved[0].FirstStart, moved[0].LastStart
 	for i, b := range moved {
 		keys[i] = b.key()
-		if b.FirstStart.Before(first) {
-			first = b.FirstStart
-		}
-		if b.LastStart.After(last) {
-			last = b.LastStart
-		}
 	}
+	first, last := extent(moved)
 	places, err := ReadRunPlaces(ctx, conn, keys, first, last)
 	if err != nil {
 		return err
@@ -185,11 +232,16 @@ func leftBehind(places []RunPlace) []runmodel.Run {
 	for _, p := range places {
 		best := newest[runmodel.RunKey{ProjectID: p.ProjectID, RunID: p.RunID}]
 		if p.Version < best.Version && !p.StartTime.Truncate(time.Hour).Equal(best.StartTime.Truncate(time.Hour)) {
-			deletions = append(deletions, runmodel.Run{
-				ProjectID: p.ProjectID, RunID: p.RunID, Version: best.Version, Deleted: 1,
-				StartTime: p.StartTime, EndTime: runmodel.Epoch, FirstReceived: runmodel.Epoch,
-			})
+			deletions = append(deletions, p.deletion(best.Version))
 		}
 	}
 	return deletions
+}
+
+// deletion is the row that takes the place of the one at p.
+func (p RunPlace) deletion(version uint64) runmodel.Run {
+	return runmodel.Run{
+		ProjectID: p.ProjectID, RunID: p.RunID, Version: version, Deleted: 1,
+		StartTime: p.StartTime, EndTime: runmodel.Epoch, FirstReceived: runmodel.Epoch,
+	}
 }

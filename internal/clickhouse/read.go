@@ -42,16 +42,10 @@ var totalsColumns = strings.Join([]string{
 // ReadVersions returns every version of the spans of runs, with what runmodel.Totals needs.
 func ReadVersions(ctx context.Context, conn driver.Conn, runs []Bounds) ([]runmodel.Span, error) {
 	keys := make([]runmodel.RunKey, len(runs))
-	first, last := runs[0].FirstStart, runs[0].LastStart
 	for i, b := range runs {
 		keys[i] = runmodel.RunKey{ProjectID: b.ProjectID, RunID: b.RunID}
-		if b.FirstStart.Before(first) {
-			first = b.FirstStart
-		}
-		if b.LastStart.After(last) {
-			last = b.LastStart
-		}
 	}
+	first, last := extent(runs)
 	projects, runIDs := split(keys)
 	var rows []runmodel.Span
 	err := conn.Select(ctx, &rows, `SELECT `+totalsColumns+` FROM spans

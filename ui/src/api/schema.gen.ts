@@ -163,6 +163,53 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/runs/_actions/delete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Delete runs for good
+         * @description Scope `runs:write`. By `run_ids`, or by `filter`; `dry_run` only counts. One call deletes at most 5,000 runs, the
+         *     newest first: `has_more` says that another one is needed. To delete what was counted and nothing that came since,
+         *     send the `as_of` of the count as `received_before`. What is deleted cannot be read from the answer on, and leaves
+         *     the disk soon after. What was received until now stays deleted when it is delivered again; what a client sends
+         *     later, a retry of its own included, is a run that begins anew.
+         */
+        post: operations["deleteRuns"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/runs/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export runs, newest first
+         * @description Scope `runs:read`. All runs that the filter selects, streamed, with their inputs and outputs whole. NDJSON has one
+         *     Run a line; with `include=spans` each is followed by its spans, whole, and every line says what it is in `record`
+         *     (`run` or `span`). A Parquet file has rows of one kind: runs, or with `include=spans` their spans. An export that
+         *     fails on its way ends with a broken connection, never as if it were whole.
+         */
+        get: operations["exportRuns"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/threads": {
         parameters: {
             query?: never;
@@ -2095,6 +2142,34 @@ export interface components {
             has_more: boolean;
             next_cursor: string | null;
         };
+        /** @description `project_id` and `run_ids`, or `filter`. */
+        RunDelete: {
+            /** Format: uuid */
+            project_id?: string;
+            run_ids?: string[];
+            filter?: components["schemas"]["RunFilter"];
+            /**
+             * Format: date-time
+             * @description Only runs of which the first span was received before this time.
+             */
+            received_before?: string;
+            /** @default false */
+            dry_run: boolean;
+        };
+        RunDeletion: {
+            dry_run: boolean;
+            /**
+             * Format: int64
+             * @description How many runs were selected.
+             */
+            matched: number;
+            /** Format: int64 */
+            deleted: number;
+            /** @description Not all that matched were deleted. */
+            has_more: boolean;
+            /** Format: date-time */
+            as_of: string;
+        };
         /**
          * @description Whether a person or a program judged.
          * @enum {string}
@@ -2885,6 +2960,99 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    deleteRuns: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RunDelete"];
+            };
+        };
+        responses: {
+            /** @description Counted or deleted. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunDeletion"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    exportRuns: {
+        parameters: {
+            query: {
+                project_id: components["parameters"]["FilterProjectID"];
+                /** @description One or several of running, ok, error, cancelled. */
+                status?: components["parameters"]["FilterStatus"];
+                /** @description One or several kinds. */
+                kind?: components["parameters"]["FilterKind"];
+                /**
+                 * @description Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
+                 *     call and error message. System instructions and attributes are not searched.
+                 *     Case does not matter; words are split at anything but letters and digits.
+                 */
+                search?: components["parameters"]["FilterSearch"];
+                /** @description Only runs that started in the last so many seconds. */
+                window_seconds?: components["parameters"]["FilterWindowSeconds"];
+                /** @description Only runs that started at or after this time. */
+                start_after?: components["parameters"]["FilterStartAfter"];
+                /** @description Only runs that started before this time. */
+                start_before?: components["parameters"]["FilterStartBefore"];
+                name?: components["parameters"]["FilterName"];
+                /** @description A model that the run called. */
+                model?: components["parameters"]["FilterModel"];
+                agent_name?: components["parameters"]["FilterAgentName"];
+                session_id?: components["parameters"]["FilterSessionID"];
+                conversation_id?: components["parameters"]["FilterConversationID"];
+                user_id?: components["parameters"]["FilterUserID"];
+                /** @description A tag that the run has. */
+                tag?: components["parameters"]["FilterTag"];
+                environment?: components["parameters"]["FilterEnvironment"];
+                release?: components["parameters"]["FilterRelease"];
+                prompt_id?: components["parameters"]["FilterPromptID"];
+                prompt_version?: components["parameters"]["FilterPromptVersion"];
+                /** @description `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. */
+                metadata?: components["parameters"]["FilterMetadata"];
+                /** @description Only runs that have ended and took so long. */
+                min_duration_ms?: components["parameters"]["FilterMinDurationMs"];
+                min_cost_usd?: components["parameters"]["FilterMinCostUSD"];
+                /** @description Input and output together. */
+                min_tokens?: components["parameters"]["FilterMinTokens"];
+                /** @description Only runs that failed with this fingerprint. */
+                fingerprint?: components["parameters"]["FilterFingerprint"];
+                /** @description Only runs that have a score or comment, or only those that have none. */
+                has_score?: components["parameters"]["FilterHasScore"];
+                error_type?: components["parameters"]["FilterErrorType"];
+                format?: "ndjson" | "parquet";
+                /** @description The spans of the runs too. */
+                include?: "spans";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The runs. NDJSON is compressed where the request accepts gzip. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-ndjson": string;
+                    "application/vnd.apache.parquet": string;
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     listThreads: {
         parameters: {
             query: {
@@ -2925,6 +3093,8 @@ export interface operations {
                 min_cost_usd?: components["parameters"]["FilterMinCostUSD"];
                 /** @description Input and output together. */
                 min_tokens?: components["parameters"]["FilterMinTokens"];
+                /** @description Only runs that failed with this fingerprint. */
+                fingerprint?: components["parameters"]["FilterFingerprint"];
                 error_type?: components["parameters"]["FilterErrorType"];
                 /** @description Only runs that have a score or comment, or only those that have none. */
                 has_score?: components["parameters"]["FilterHasScore"];

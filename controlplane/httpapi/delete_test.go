@@ -1,0 +1,117 @@
+package httpapi
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/looptrace/looptrace/internal/clickhouse"
+	"github.com/looptrace/looptrace/internal/runmodel"
+	"github.com/looptrace/looptrace/test/engines"
+)
+
+func TestDeleteRuns(t *testing.T) {
+	t.Parallel()
+	address := engines.ClickHouse(t)
+	require.NoError(t, clickhouse.Migrate(t.Context(), address))
+	e := newEnvOn(t, engines.Postgres(t), address)
+	session, project := e.setUp(t)
+	sibling := e.createProject(t, session, project.WorkspaceId, "Sibling")
+	now := time.Now().UTC()
+	store := func(project uuid.UUID, name string, received time.Time) uuid.UUID {
+		id := uuid.New()
+		storeSpans(t, address, []runmodel.Span{{
+			ProjectID: project, RunID: id, SpanID: 1, Version: uint64(received.UnixNano()), StartTime: received, EndTime: received.Add(time.Second),
+			Name: name, SessionID: "s", Inputs: "secret of " + name, InputPreview: "secret of " + name,
+		}})
+		return id
+	}
+	var old []uuid.UUID
+	for range 3 {
+		old = append(old, store(project.Id, "old", now.Add(-50*time.Hour)))
+	}
+	store(project.Id, "new", now.Add(-time.Minute))
+	theirs := store(sibling.Id, "old", now.Add(-50*time.Hour))
+	key := bearer(e.mint(t, session, project.Id, ScopeRunsRead, ScopeRunsWrite).Key)
+	reader := bearer(e.mint(t, session, project.Id, ScopeRunsRead).Key)
+	remove := func(t *testing.T, body string) RunDeletion {
+		t.Helper()
+		return must[RunDeletion](t, e.do(t, http.MethodPost, "/v1/runs/_actions/delete", body, key), http.StatusOK)
+	}
+	left := func(t *testing.T, query string) int {
+		t.Helper()
+		return len(must[RunPage](t, e.do(t, http.MethodGet, "/v1/runs?project_id="+project.Id.String()+query, nil, reader), http.StatusOK).Data)
+	}
+	of := func(rest string) string { return `{"filter":{"project_id":"` + project.Id.String() + `"` + rest }
+
+	t.Run("counted first", func(t *testing.T) {
+		counted := remove(t, of(`,"name":"old"},"dry_run":true}`))
+		assert.Equal(t, int64(3), counted.Matched)
+		assert.Zero(t, counted.Deleted)
+		assert.False(t, counted.HasMore)
+		assert.Equal(t, 4, left(t, ""))
+		late := store(project.Id, "old", counted.AsOf.Add(time.Millisecond))
+		asCounted := remove(t, of(fmt.Sprintf(`,"name":"old"},"dry_run":true,"received_before":%q}`, counted.AsOf.Format(time.RFC3339Nano))))
+		assert.Equal(t, int64(3), asCounted.Matched, "what came since is not in it")
+		assert.Equal(t, int64(1), remove(t, `{"project_id":"`+project.Id.String()+`","run_ids":["`+late.String()+`"]}`).Deleted)
+	})
+	t.Run("by id", func(t *testing.T) {
+		path := "/v1/runs/" + old[0].String()
+		must[Score](t, e.do(t, http.MethodPost, path+"/scores", `{"comment":"odd"}`, key), http.StatusCreated)
+		gone := remove(t, `{"project_id":"`+project.Id.String()+`","run_ids":["`+old[0].String()+`","`+theirs.String()+`","`+noSuchID+`"]}`)
+		assert.Equal(t, int64(1), gone.Matched, "another project's run is none")
+		assert.Equal(t, int64(1), gone.Deleted)
+		for _, p := range []string{"", "/spans", "/spans/0000000000000001", "/scores", "/agent-view", "/outline"} {
+			golden(t, "not_found", e.do(t, http.MethodGet, path+p, nil, key))
+		}
+		golden(t, "not_found", e.do(t, http.MethodPost, path+"/scores", `{"comment":"even"}`, key))
+		assert.Zero(t, remove(t, `{"project_id":"`+project.Id.String()+`","run_ids":["`+old[0].String()+`"]}`).Matched, "again")
+		assert.Equal(t, http.StatusOK, e.do(t, http.MethodGet, "/v1/runs/"+theirs.String(), nil, cookie(session)).Code)
+	})
+	t.Run("by filter", func(t *testing.T) {
+		assert.Equal(t, 2, left(t, "&search=old"))
+		gone := remove(t, of(`,"search":"old"}}`))
+		assert.Equal(t, int64(2), gone.Deleted)
+		assert.False(t, gone.HasMore)
+		assert.Equal(t, 1, left(t, ""))
+		assert.Zero(t, left(t, "&search=old"))
+		thread := must[ThreadRuns](t, e.do(t, http.MethodGet, "/v1/threads/s?project_id="+project.Id.String(), nil, reader), http.StatusOK)
+		assert.Equal(t, int64(1), thread.Thread.RunCount)
+		conn, err := clickhouse.Open(address)
+		require.NoError(t, err)
+		defer func() { assert.NoError(t, conn.Close()) }()
+		require.EventuallyWithT(t, func(c *assert.CollectT) {
+			for _, table := range []string{"spans", "runs", "scores"} {
+				var n uint64
+				require.NoError(c, conn.QueryRow(t.Context(), "SELECT countIf(name = 'old' OR name = 'comment') FROM "+table+" WHERE project_id = ?", project.Id).Scan(&n))
+				assert.Zero(c, n, table)
+			}
+		}, 20*time.Second, 50*time.Millisecond)
+	})
+	t.Run("refused", func(t *testing.T) {
+		for body, at := range map[string]string{
+			`{}`:                                              "body.run_ids",
+			`{"run_ids":["` + noSuchID + `"]}`:                "body.project_id",
+			`{"run_ids":[]}`:                                  "body.run_ids",
+			`{"filter":{}}`:                                   "body.filter.project_id",
+			of(`},"run_ids":["` + noSuchID + `"]}`):           "body.filter",
+			of(`},"project_id":"` + noSuchID + `"}`):          "body.project_id",
+			of(`,"statuses":["ok"]}}`):                        "body.filter.statuses",
+			of(`,"start_after":"1900-01-01T00:00:00Z"}}`):     "body.filter.start_after",
+			of(`},"received_before":"1900-01-01T00:00:00Z"}`): "body.received_before",
+		} {
+			problem := problemOf(t, e.do(t, http.MethodPost, "/v1/runs/_actions/delete", body, key), http.StatusUnprocessableEntity)
+			require.NotEmpty(t, *problem.Errors, body)
+			assert.Equal(t, at, (*problem.Errors)[0].Location, body)
+		}
+		problemOf(t, e.do(t, http.MethodPost, "/v1/runs/_actions/delete", of(`}}`), reader), http.StatusForbidden)
+		other := `{"filter":{"project_id":"` + sibling.Id.String() + `"}}`
+		golden(t, "not_found", e.do(t, http.MethodPost, "/v1/runs/_actions/delete", other, key))
+		assert.Equal(t, 1, left(t, ""))
+	})
+}

@@ -1,0 +1,184 @@
+package httpapi
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/looptrace/looptrace/controlplane/runs"
+)
+
+// exportStall is how long a client may take to receive a piece of an export, and the store to bring the next.
+const exportStall = 2 * time.Minute
+
+// exportBuffer is how much of an export is gathered before it is sent.
+const exportBuffer = 64 << 10
+
+// ExportRuns streams what a filter selects.
+func (a *api) ExportRuns(ctx context.Context, req ExportRunsRequestObject) (ExportRunsResponseObject, error) {
+	scope, err := readable(ctx, &req.Params.ProjectId)
+	if err != nil {
+		return nil, err
+	}
+	filter, err := filterOf(req.Params, "query")
+	if err != nil {
+		return nil, err
+	}
+	return &export{
+		api: a, ctx: ctx, scope: scope, filter: filter,
+		format: valueOf(req.Params.Format, Ndjson), withSpans: req.Params.Include != nil,
+	}, nil
+}
+
+// export is an answer that is read while it is sent.
+type export struct {
+	api       *api
+	ctx       context.Context //nolint:containedctx // the generated interface passes none
+	scope     runs.Scope
+	filter    runs.Filter
+	format    ExportRunsParamsFormat
+	withSpans bool
+}
+
+// exportWriter takes records of one format. Close ends the file.
+type exportWriter interface {
+	run(r *runs.Run) error
+	span(s *runs.Span) error
+	io.Closer
+}
+
+// VisitExportRunsResponse sends the export. What goes wrong before the first byte is answered as any error; after it, the
+// connection is cut, so that no client takes a part for the whole.
+func (e *export) VisitExportRunsResponse(w http.ResponseWriter) error {
+	mediaType, name := "application/x-ndjson", "runs.ndjson"
+	if e.format == Parquet {
+		mediaType, name = "application/vnd.apache.parquet", "runs.parquet"
+		if compressed, ok := w.(*gzipWriter); ok {
+			w = compressed.ResponseWriter // it is compressed within
+		}
+	}
+	sent := &exportSink{w: w, connection: http.NewResponseController(w), mediaType: mediaType, name: name}
+	if err := sent.extend(); err != nil {
+		return err
+	}
+	err := e.write(sent)
+	if err != nil && sent.begun {
+		if e.ctx.Err() == nil {
+			e.api.log.ErrorContext(e.ctx, "export broke off", "request_id", callOf(e.ctx).id, "error", err)
+		}
+		panic(http.ErrAbortHandler)
+	}
+	if err == nil {
+		sent.begin()
+	}
+	return err
+}
+
+func (e *export) write(to *exportSink) error {
+	buffer := bufio.NewWriterSize(to, exportBuffer)
+	var out exportWriter
+	switch {
+	case e.format == Parquet && e.withSpans:
+		out = newParquetSpans(buffer)
+	case e.format == Parquet:
+		out = newParquetRuns(buffer)
+	default:
+		out = &ndjson{to: json.NewEncoder(buffer), named: e.withSpans}
+	}
+	var span func(*runs.Span) error
+	if e.withSpans {
+		span = out.span
+	}
+	run := func(r *runs.Run) error {
+		if err := to.extend(); err != nil {
+			return err
+		}
+		return out.run(r)
+	}
+	if err := e.api.runs.Export(e.ctx, e.scope, e.filter, run, span); err != nil {
+		return err
+	}
+	if err := out.Close(); err != nil {
+		return fmt.Errorf("end export: %w", err)
+	}
+	if err := buffer.Flush(); err != nil {
+		return fmt.Errorf("send export: %w", err)
+	}
+	return nil
+}
+
+// exportSink is the connection, whose headers go out with the first byte and whose deadlines move with each piece.
+type exportSink struct {
+	w               http.ResponseWriter
+	connection      *http.ResponseController
+	mediaType, name string
+	begun           bool
+}
+
+func (s *exportSink) begin() {
+	if s.begun {
+		return
+	}
+	s.begun = true
+	s.w.Header().Set("Content-Type", s.mediaType)
+	s.w.Header().Set("Content-Disposition", `attachment; filename="`+s.name+`"`)
+	s.w.WriteHeader(http.StatusOK)
+}
+
+func (s *exportSink) Write(p []byte) (int, error) {
+	s.begin()
+	if err := s.extend(); err != nil {
+		return 0, err
+	}
+	n, err := s.w.Write(p)
+	if err != nil {
+		return n, fmt.Errorf("send export: %w", err)
+	}
+	return n, nil
+}
+
+// extend gives the connection more time than the server gives every request. The read deadline counts too: when it
+// passes, the server takes the client for gone.
+func (s *exportSink) extend() error {
+	until := time.Now().Add(exportStall)
+	err := errors.Join(s.connection.SetReadDeadline(time.Time{}), s.connection.SetWriteDeadline(until))
+	if err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return fmt.Errorf("extend deadline: %w", err)
+	}
+	return nil
+}
+
+// ndjson writes a record a line; named ones say what they are.
+type ndjson struct {
+	to    *json.Encoder
+	named bool
+}
+
+func (n *ndjson) run(r *runs.Run) error {
+	record := runOf(r)
+	if !n.named {
+		return n.to.Encode(record)
+	}
+	return n.to.Encode(struct {
+		Record string `json:"record"`
+		Run
+	}{"run", record})
+}
+
+func (n *ndjson) span(s *runs.Span) error {
+	record, err := spanOf(s, true)
+	if err != nil {
+		return err
+	}
+	return n.to.Encode(struct {
+		Record string `json:"record"`
+		Span
+	}{"span", record})
+}
+
+func (*ndjson) Close() error { return nil }

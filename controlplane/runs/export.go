@@ -1,0 +1,236 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/looptrace/looptrace/internal/runmodel"
+)
+
+// Bounds of what an export holds at a time.
+const (
+	exportRuns = 500
+	// exportSpans is how many spans are held whole.
+	exportSpans = 250
+)
+
+// Export reads every run that the filter selects, newest first, and hands each over whole. Where span is not nil, each
+// run's spans follow it, whole. What run and span return ends the export. Runs that start while it is under way are not
+// in it.
+func (s *Service) Export(ctx context.Context, scope Scope, filter Filter, run func(*Run) error, span func(*Span) error) error {
+	scope, err := scope.narrow(filter.ProjectID)
+	if err != nil {
+		return err
+	}
+	// The window ends where it did when the export began, however long that takes.
+	q := ListQuery{Filter: filter.at(s.now()), Limit: exportRuns}
+	for {
+		page, err := s.List(ctx, scope, q)
+		if err != nil {
+			return err
+		}
+		rows := make([]runmodel.Run, len(page.Runs))
+		for i := range page.Runs {
+			rows[i] = page.Runs[i].Run
+		}
+		for from := 0; from < len(rows); {
+			to := from + batchOf(rows[from:], span != nil)
+			if err := s.exportBatch(ctx, scope, rows[from:to], run, span); err != nil {
+				return err
+			}
+			from = to
+		}
+		if page.NextCursor == "" {
+			return nil
+		}
+		if page.NextCursor == q.Cursor {
+			return fmt.Errorf("%w: what comes after a run takes too long to search", ErrTooExpensive)
+		}
+		q.Cursor = page.NextCursor
+	}
+}
+
+// batchOf is how many of the runs are read together: at least one.
+func batchOf(rows []runmodel.Run, withSpans bool) int {
+	held := 0
+	for i := range rows {
+		spans := 1 // its root
+		if withSpans {
+			spans = int(rows[i].SpanCount)
+		}
+		if held += spans; i > 0 && held > exportSpans {
+			return i
+		}
+	}
+	return len(rows)
+}
+
+// exportBatch hands over a few runs. Of several that are too much to be read together each is read by itself.
+func (s *Service) exportBatch(ctx context.Context, scope Scope, rows []runmodel.Run, run func(*Run) error, span func(*Span) error) error {
+	if span != nil && rows[0].SpanCount > exportSpans {
+		return s.exportLarge(ctx, scope, rows[0], run, span)
+	}
+	spans, err := s.wholeSpans(ctx, scope, rows, span == nil)
+	if errors.Is(err, ErrTooExpensive) && len(rows) > 1 {
+		for i := range rows {
+			if err := s.exportBatch(ctx, scope, rows[i:i+1], run, span); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	list := make([]Run, len(rows))
+	for i, row := range rows {
+		list[i] = listed(row)
+		list[i].speak(spans[row.RunID])
+	}
+	if err := s.addScores(ctx, scope, list, mostScoresRead); err != nil {
+		return err
+	}
+	for i := range list {
+		if err := run(&list[i]); err != nil {
+			return err
+		}
+		if span == nil {
+			continue
+		}
+		own := spans[list[i].RunID]
+		if list[i].ScoreCount > 0 {
+			if err := s.addSpanScores(ctx, place{ProjectID: list[i].ProjectID}, list[i].RunID, own); err != nil {
+				return err
+			}
+		}
+		for j := range own {
+			if err := span(&own[j]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// speak takes a run's inputs and outputs over from its root. What the root does not say stays summed up.
+func (r *Run) speak(spans []Span) {
+	for i := range spans {
+		if spans[i].SpanID != r.RootSpanID {
+			continue
+		}
+		r.Truncated = false
+		for _, side := range []struct {
+			said *string
+			to   **string
+		}{{spans[i].Inputs, &r.Inputs}, {spans[i].Outputs, &r.Outputs}} {
+			if side.said != nil {
+				*side.to = side.said
+			} else if *side.to != nil {
+				r.Truncated = true
+			}
+		}
+	}
+}
+
+// exportLarge hands over a run whose spans are too many to be held whole at once.
+func (s *Service) exportLarge(ctx context.Context, scope Scope, row runmodel.Run, run func(*Run) error, span func(*Span) error) error {
+	whole, err := s.Get(ctx, scope, row.RunID)
+	if errors.Is(err, ErrNotFound) {
+		return nil // deleted meanwhile
+	}
+	if err != nil {
+		return err
+	}
+	if err := run(&whole); err != nil {
+		return err
+	}
+	p, err := s.find(ctx, scope, row.RunID)
+	if err != nil {
+		return err
+	}
+	all, err := s.listSpans(ctx, p, row.RunID, listedColumns)
+	if err != nil {
+		return err
+	}
+	for from := 0; from < len(all); from += exportSpans {
+		page, err := s.withPayloads(ctx, p, row.RunID, SpanPage{Spans: all[from:min(from+exportSpans, len(all))]})
+		if err != nil {
+			return err
+		}
+		if err := s.addSpanScores(ctx, p, row.RunID, page.Spans); err != nil {
+			return err
+		}
+		for i := range page.Spans {
+			if err := span(&page.Spans[i]); err != nil {
+				return err
+			}
+			page.Spans[i] = Span{}
+		}
+	}
+	return nil
+}
+
+// wholeSpans reads the spans of a project's runs, whole, in start order; of roots alone only those.
+func (s *Service) wholeSpans(ctx context.Context, scope Scope, rows []runmodel.Run, rootsOnly bool) (map[uuid.UUID][]Span, error) {
+	runIDs := make([]uuid.UUID, len(rows))
+	rootIDs := make([]uint64, len(rows))
+	for i := range rows {
+		runIDs[i], rootIDs[i] = rows[i].RunID, rows[i].RootSpanID
+	}
+	var places []place
+	err := query(ctx, s.conn, scope, &places, `
+		SELECT project_id, min(first_start) AS first_start, max(last_start) AS last_start
+		FROM run_bounds WHERE {scope} AND run_id IN (?) GROUP BY project_id`, runIDs)
+	if err != nil || len(places) == 0 {
+		return nil, err
+	}
+	p := places[0]
+	w := where{conditions: []string{scopeMark}}
+	w.period("start_time", p.FirstStart.Truncate(time.Hour), p.LastStart.Truncate(time.Hour).Add(time.Hour))
+	w.add("run_id IN (?)", runIDs)
+	if rootsOnly {
+		w.add("span_id IN (?)", rootIDs)
+	}
+	var versions []runmodel.Span
+	if err := query(ctx, s.conn, scope, &versions, `SELECT * FROM spans WHERE `+w.String(), w.args...); err != nil {
+		return nil, err
+	}
+	spans := make(map[uuid.UUID][]Span, len(rows))
+	for key, versions := range runmodel.ByRun(versions) {
+		folded := runmodel.Fold(versions)
+		if rootsOnly {
+			for i := range folded {
+				leaveSpeech(&folded[i])
+			}
+		}
+		contents, err := s.contents(ctx, p, key.RunID, folded)
+		if err != nil {
+			return nil, err
+		}
+		counted, depths := runmodel.CountsUsage(folded), depthsOf(folded)
+		list := make([]Span, len(folded))
+		for i := range folded {
+			if list[i], err = contents.whole(folded[i]); err != nil {
+				return nil, err
+			}
+			list[i].Depth, list[i].UsageCounted = depths[i], counted[i]
+		}
+		spans[key.RunID] = list
+	}
+	return spans, nil
+}
+
+// leaveSpeech drops the names of contents that say nothing of a span's inputs and outputs.
+func leaveSpeech(span *runmodel.Span) {
+	span.InstructionsID, span.ToolDefinitionsID, span.ResourceID = 0, 0, 0
+	if span.Inputs != "" || span.ToolArguments != "" {
+		span.InputMessageIDs = nil
+	}
+	if span.Outputs != "" || span.ToolResult != "" {
+		span.OutputMessageIDs = nil
+	}
+}

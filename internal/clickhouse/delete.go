@@ -1,0 +1,140 @@
+package clickhouse
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	ch "github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+	"github.com/google/uuid"
+
+	"github.com/looptrace/looptrace/internal/runmodel"
+)
+
+// MaxDeleted is how many runs DeleteRuns takes at a time: their ids stand in its statements.
+const MaxDeleted = 5000
+
+// DeleteRuns deletes what was received of a project's runs up to a time (docs/adr/0012-scores-and-deletion.md). When it
+// returns nil the runs are in no list and cannot be read by their ids; ClickHouse has noted durably to delete all of
+// their rows, and does so soon after. It may be repeated after a failure: until the last step the runs are still listed.
+func DeleteRuns(ctx context.Context, conn driver.Conn, project uuid.UUID, runIDs []uuid.UUID, upTo time.Time) error {
+	version := uint64(upTo.UnixNano())
+	batch := rand.Uint64() //nolint:gosec // tells batches apart, guards nothing
+	// The bounds keep the time. A writer that has a batch of such a run at hand sees that they have changed.
+	if err := execute(ctx, conn, "mark runs as deleted", `
+		INSERT INTO run_bounds (project_id, run_id, first_start, last_start, first_batch, last_batch, deleted_at)
+		SELECT project_id, run_id, min(first_start), max(last_start), ?, ?, ?
+		FROM run_bounds WHERE project_id = ? AND run_id IN (?) GROUP BY project_id, run_id`,
+		batch, batch, version, project, runIDs); err != nil {
+		return err
+	}
+	keys := make([]runmodel.RunKey, len(runIDs))
+	for i, id := range runIDs {
+		keys[i] = runmodel.RunKey{ProjectID: project, RunID: id}
+	}
+	bounds, err := ReadBounds(ctx, conn, keys)
+	if err != nil || len(bounds) == 0 {
+		return err
+	}
+	first, last := extent(bounds)
+	if err := deleteVersions(ctx, conn, project, runIDs, version, first, last); err != nil {
+		return err
+	}
+	if err := deleteContents(ctx, conn, project, runIDs, first, last); err != nil {
+		return err
+	}
+	// Rows that a writer derived from what it had read before lose against these.
+	if err := execute(ctx, conn, "hide runs", `
+		INSERT INTO runs (project_id, run_id, version, deleted, start_time)
+		SELECT project_id, run_id, ?, 1, start_time FROM runs FINAL
+		WHERE project_id = ? AND run_id IN (?) AND version < ? AND toStartOfHour(start_time) BETWEEN fromUnixTimestamp(?) AND fromUnixTimestamp(?)`,
+		version, project, runIDs, version, hour(first), hour(last)); err != nil {
+		return err
+	}
+	return execute(ctx, conn, "delete runs", `DELETE FROM runs WHERE project_id = ? AND run_id IN (?) AND version < ?
+		AND toStartOfHour(start_time) BETWEEN fromUnixTimestamp(?) AND fromUnixTimestamp(?)`,
+		project, runIDs, version, hour(first), hour(last))
+}
+
+func deleteContents(ctx context.Context, conn driver.Conn, project uuid.UUID, runIDs []uuid.UUID, first, last time.Time) error {
+	return execute(ctx, conn, "delete contents", `DELETE FROM contents WHERE project_id = ? AND run_id IN (?)
+		AND hour BETWEEN fromUnixTimestamp(?) AND fromUnixTimestamp(?)`, project, runIDs, hour(first), hour(last))
+}
+
+// deleteLate deletes what a writer has written again of deleted runs; of those that have nothing else the contents too.
+func deleteLate(ctx context.Context, conn driver.Conn, late []Bounds, living map[runmodel.RunKey]bool) error {
+	type deletion struct {
+		project uuid.UUID
+		at      uint64
+	}
+	together := map[deletion][]Bounds{}
+	for _, b := range late {
+		d := deletion{b.ProjectID, b.DeletedAt}
+		together[d] = append(together[d], b)
+	}
+	for d, bounds := range together {
+		for some := range slices.Chunk(bounds, MaxDeleted) {
+			first, last := extent(some)
+			var all, ended []uuid.UUID
+			for _, b := range some {
+				all = append(all, b.RunID)
+				if !living[b.key()] {
+					ended = append(ended, b.RunID)
+				}
+			}
+			if err := deleteVersions(ctx, conn, d.project, all, d.at, first, last); err != nil {
+				return err
+			}
+			if len(ended) == 0 {
+				continue
+			}
+			if err := deleteContents(ctx, conn, d.project, ended, first, last); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// deleteVersions deletes the spans and scores that were received up to a time.
+func deleteVersions(
+	ctx context.Context, conn driver.Conn, project uuid.UUID, runIDs []uuid.UUID, version uint64, first, last time.Time,
+) error {
+	if err := execute(ctx, conn, "delete spans", `DELETE FROM spans WHERE project_id = ? AND run_id IN (?) AND version <= ?
+		AND toStartOfHour(start_time) BETWEEN fromUnixTimestamp(?) AND fromUnixTimestamp(?)`,
+		project, runIDs, version, hour(first), hour(last)); err != nil {
+		return err
+	}
+	return execute(ctx, conn, "delete scores", `DELETE FROM scores WHERE project_id = ? AND run_id IN (?) AND version <= ?`,
+		project, runIDs, version)
+}
+
+// execute runs a statement whose mutation, where it makes one, is noted and not waited for.
+func execute(ctx context.Context, conn driver.Conn, what, statement string, args ...any) error {
+	ctx = ch.Context(ctx, ch.WithSettings(ch.Settings{
+		"lightweight_deletes_sync": 0,
+		"max_query_size":           4 << 20,
+		"max_execution_time":       20,
+	}))
+	if err := conn.Exec(ctx, statement, args...); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}
+
+// extent is the time in which the spans of runs lie.
+func extent(bounds []Bounds) (first, last time.Time) {
+	first, last = bounds[0].FirstStart, bounds[0].LastStart
+	for _, b := range bounds {
+		if b.FirstStart.Before(first) {
+			first = b.FirstStart
+		}
+		if b.LastStart.After(last) {
+			last = b.LastStart
+		}
+	}
+	return first, last
+}
