@@ -76,7 +76,7 @@ func (s *store) spans(t *testing.T, run uuid.UUID) []runmodel.Span {
 func (s *store) run(t *testing.T, run uuid.UUID) runmodel.Run {
 	t.Helper()
 	var runs []runmodel.Run
-	require.NoError(t, s.conn.Select(t.Context(), &runs, "SELECT * FROM runs FINAL WHERE run_id = ?", run))
+	require.NoError(t, s.conn.Select(t.Context(), &runs, "SELECT * EXCEPT written_at FROM runs FINAL WHERE run_id = ?", run))
 	require.Len(t, runs, 1)
 	return runs[0]
 }
