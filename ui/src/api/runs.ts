@@ -63,6 +63,10 @@ export interface RunWindow {
   loaded: Run[];
   error: Error | null;
   retry: () => void;
+  /** How far back a search came that took too long; null where all was searched. */
+  searchedTo: string | null;
+  /** Lets such a search go on from there. */
+  goOn: () => void;
 }
 
 /**
@@ -82,8 +86,8 @@ export function useRunWindow(filter: RunFilter, first: number, last: number): Ru
 
   const newest = pages.at(-1)?.data;
   const reachesEnd = until === starts.length - 1;
-  useEffect(() => {
-    if (!reachesEnd || !newest?.next_cursor) return;
+  const append = useCallback(() => {
+    if (!newest?.next_cursor) return;
     const { next_cursor: cursor, data } = newest;
     queryClient.setQueryData<PageStart[]>(startsKey, (known = firstPage) => {
       const end = known.at(-1);
@@ -91,7 +95,12 @@ export function useRunWindow(filter: RunFilter, first: number, last: number): Ru
       if (!end || known.length !== starts.length) return known;
       return [...known, { cursor, row: end.row + data.length }];
     });
-  }, [queryClient, startsKey, starts.length, reachesEnd, newest]);
+  }, [queryClient, startsKey, starts.length, newest]);
+  // A search that took too long goes on when the reader asks.
+  const mayGoOn = reachesEnd && newest?.partial !== true;
+  useEffect(() => {
+    if (mayGoOn) append();
+  }, [mayGoOn, append]);
 
   const failed = pages.find((page) => page.isError && !page.data);
   const lastStart = starts.at(-1);
@@ -107,6 +116,8 @@ export function useRunWindow(filter: RunFilter, first: number, last: number): Ru
     loaded: pages.flatMap((page) => page.data?.data ?? []),
     error: failed?.error ?? null,
     retry: () => void failed?.refetch(),
+    searchedTo: (reachesEnd && newest?.partial && newest.searched_to) || null,
+    goOn: append,
   };
 }
 

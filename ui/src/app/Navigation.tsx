@@ -9,7 +9,8 @@ import {
 import { NavLink } from "react-router";
 import classes from "./Navigation.module.css";
 
-const entries = [
+/** The pages, in the order in which they stand. */
+export const entries = [
   { to: "runs", label: "Runs", Icon: IconListDetails },
   { to: "threads", label: "Threads", Icon: IconMessages },
   { to: "dashboards", label: "Dashboards", Icon: IconChartHistogram },

@@ -1,12 +1,13 @@
-import { ActionIcon, Burger, Drawer, Group } from "@mantine/core";
-import { useDisclosure } from "@mantine/hooks";
-import { IconKeyboard } from "@tabler/icons-react";
+import { ActionIcon, Burger, Drawer, Group, Kbd, UnstyledButton } from "@mantine/core";
+import { useDisclosure, useHotkeys } from "@mantine/hooks";
+import { IconKeyboard, IconSearch } from "@tabler/icons-react";
 import { useEffect } from "react";
 import { Outlet } from "react-router";
 import { useKeys } from "@/components/useKeys";
 import { rememberProject, useProject } from "@/components/useProject";
 import { Navigation } from "./Navigation";
 import { NotFound } from "./NotFound";
+import { Palette } from "./Palette";
 import { ProjectSwitcher } from "./ProjectSwitcher";
 import classes from "./Shell.module.css";
 import { Shortcuts } from "./Shortcuts";
@@ -17,7 +18,10 @@ export function Shell() {
   const project = useProject();
   const [menuOpen, menu] = useDisclosure(false);
   const [helpOpen, help] = useDisclosure(false);
+  const [paletteOpen, palette] = useDisclosure(false);
   useKeys({ "?": help.open });
+  // From anywhere, also while something is typed.
+  useHotkeys([["mod+K", palette.toggle]], []);
 
   const projectId = project?.id;
   useEffect(() => {
@@ -33,10 +37,22 @@ export function Shell() {
       <header className={classes.bar}>
         <Burger opened={menuOpen} onClick={menu.toggle} size="xs" aria-label="Navigation" />
         <ProjectSwitcher project={project} />
-        <UserMenu onShortcuts={help.open} compact />
+        <Group gap={4} wrap="nowrap">
+          <ActionIcon variant="subtle" color="gray" onClick={palette.open} aria-label="Search anything">
+            <IconSearch size={17} stroke={1.6} />
+          </ActionIcon>
+          <UserMenu onShortcuts={help.open} compact />
+        </Group>
       </header>
       <aside className={classes.side}>
         <ProjectSwitcher project={project} />
+        <UnstyledButton className={classes.search} onClick={palette.open} title="Search anything">
+          <IconSearch size={15} stroke={1.6} aria-hidden="true" />
+          <span>Search anything</span>
+          <Kbd size="xs" aria-hidden="true">
+            ⌘K
+          </Kbd>
+        </UnstyledButton>
         <Navigation projectId={project.id} />
         <Group className={classes.foot} gap={4} wrap="nowrap">
           <UserMenu onShortcuts={help.open} />
@@ -57,6 +73,7 @@ export function Shell() {
       <main id="main" className={classes.main} tabIndex={-1}>
         <Outlet key={project.id} />
       </main>
+      {paletteOpen && <Palette project={project} onClose={palette.close} />}
       <Shortcuts opened={helpOpen} onClose={help.close} />
     </div>
   );

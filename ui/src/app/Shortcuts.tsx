@@ -3,13 +3,20 @@ import classes from "./Shortcuts.module.css";
 
 const groups = [
   {
+    title: "Everywhere",
+    keys: [
+      ["⌘K  Ctrl K", "go to anything"],
+      ["/", "search, where there is a search"],
+      ["?", "this overview"],
+    ],
+  },
+  {
     title: "Runs",
     keys: [
       ["j  k", "next, previous run"],
       ["Enter", "open the run"],
       ["Space", "peek at the run, or close it"],
       ["x", "select the run"],
-      ["/", "search"],
       ["e", "only errors, or all again"],
       ["r", "show what is new"],
     ],
@@ -72,9 +79,6 @@ export function Shortcuts({ opened, onClose }: Props) {
           </section>
         ))}
       </SimpleGrid>
-      <Text size="xs" c="dimmed" mt="md">
-        <Kbd size="xs">?</Kbd> shows this from anywhere.
-      </Text>
     </Modal>
   );
 }

@@ -5,7 +5,7 @@ import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } fr
 import { useLocation, useNavigate } from "react-router";
 import { RUN_PAGE, type RunFilter, useRunWindow } from "@/api/runs";
 import type { Run } from "@/api/types";
-import { formatCount } from "@/components/format";
+import { formatCount, formatTime } from "@/components/format";
 import { useKeys } from "@/components/useKeys";
 import { useNow } from "@/components/useNow";
 import { type ColumnId, leastWidth, shownColumns } from "./columns";
@@ -249,6 +249,15 @@ export function RunList({
           <Button size="compact-sm" variant="default" onClick={runs.retry}>
             More runs could not be loaded. Retry
           </Button>
+        ) : runs.searchedTo !== null ? (
+          <span>
+            Searched back to {formatTime(runs.searchedTo)}; what was before would have taken too long.{" "}
+            {runs.hasMore && (
+              <Button size="compact-xs" variant="default" onClick={runs.goOn}>
+                Search further back
+              </Button>
+            )}
+          </span>
         ) : isCut ? (
           `The first ${formatCount(most)} runs. A shorter time range or another filter leads to the rest.`
         ) : runs.hasMore ? (
