@@ -39,3 +39,7 @@ export type RunGroupBy = Schemas["RunGroupBy"];
 export type RunStats = Schemas["RunStats"];
 export type RunTotals = Schemas["RunTotals"];
 export type Thread = Schemas["Thread"];
+export type FailedRunGroup = Schemas["FailedRunGroup"];
+export type FailedRun = Schemas["FailedRun"];
+export type FailureParts = Schemas["FailureParts"];
+export type FailureWeights = Schemas["FailureWeights"];

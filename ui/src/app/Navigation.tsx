@@ -1,4 +1,5 @@
 import {
+  IconAlertTriangle,
   IconChartHistogram,
   IconKey,
   IconListDetails,
@@ -12,6 +13,7 @@ import classes from "./Navigation.module.css";
 /** The pages, in the order in which they stand. */
 export const entries = [
   { to: "runs", label: "Runs", Icon: IconListDetails },
+  { to: "failures", label: "Failures", Icon: IconAlertTriangle },
   { to: "threads", label: "Threads", Icon: IconMessages },
   { to: "dashboards", label: "Dashboards", Icon: IconChartHistogram },
   { to: "keys", label: "Keys", Icon: IconKey },

@@ -40,6 +40,18 @@ export const router = createBrowserRouter([
                     lazy: async () => ({ Component: (await import("@/features/run/RunPage")).RunPage }),
                   },
                   {
+                    path: "failures",
+                    lazy: async () => ({
+                      Component: (await import("@/features/failures/FailuresPage")).FailuresPage,
+                    }),
+                  },
+                  {
+                    path: "failures/:fingerprint",
+                    lazy: async () => ({
+                      Component: (await import("@/features/failures/FailurePage")).FailurePage,
+                    }),
+                  },
+                  {
                     path: "threads",
                     lazy: async () => ({
                       Component: (await import("@/features/threads/ThreadsPage")).ThreadsPage,

@@ -34,7 +34,12 @@ interface Field {
   count?: number | null;
 }
 
-const texts: Field[] = TEXT_FIELDS.map(({ name, label }) => ({ name, parameter: name, label }));
+// What a failure's fingerprint means is shown on its page, which leads to its runs.
+const texts: Field[] = TEXT_FIELDS.filter(({ name }) => name !== "fingerprint").map(({ name, label }) => ({
+  name,
+  parameter: name,
+  label,
+}));
 const numbers: Field[] = NUMBER_FIELDS.map(({ name, label, unit }) => ({
   name: null,
   parameter: name,

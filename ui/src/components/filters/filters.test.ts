@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import {
   chips,
+  nextOrder,
   readFilters,
   toggleOnlyErrors,
   toggleParam,
@@ -58,6 +59,17 @@ describe("chips", () => {
       { param: "min_duration_ms", label: "duration ≥ 500 ms" },
     ]);
   });
+});
+
+describe("nextOrder", () => {
+  it.each([
+    [null, "cost_usd", "-cost_usd"],
+    ["-cost_usd", "cost_usd", "cost_usd"],
+    ["cost_usd", "cost_usd", null],
+    ["-cost_usd", "duration_ms", "-duration_ms"],
+    [null, "start_time", "start_time"],
+    ["start_time", "start_time", null],
+  ] as const)("%s, %s", (order, key, want) => expect(nextOrder(order, key)).toBe(want));
 });
 
 describe("changes of the address", () => {

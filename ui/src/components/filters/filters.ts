@@ -22,6 +22,7 @@ export const TEXT_FIELDS = [
   { name: "conversation_id", label: "Conversation" },
   { name: "prompt_id", label: "Prompt" },
   { name: "prompt_version", label: "Prompt version" },
+  { name: "fingerprint", label: "Failure" },
 ] as const;
 export type TextField = (typeof TEXT_FIELDS)[number]["name"];
 
@@ -92,6 +93,32 @@ export function metadataParam(key: string): string {
 /** The key that a parameter of the metadata names; null for every other parameter. */
 export function metadataKey(param: string): string | null {
   return /^metadata\[(.+)\]$/.exec(param)?.[1] ?? null;
+}
+
+/** How a list may be ordered, beside by start: by a value, with "-" the largest first. */
+export const ORDERS = [
+  "start_time",
+  "-duration_ms",
+  "duration_ms",
+  "-cost_usd",
+  "cost_usd",
+  "-total_tokens",
+  "total_tokens",
+] as const;
+export type Order = (typeof ORDERS)[number];
+
+/** The order of an address; null: the newest first. */
+export function readOrder(params: URLSearchParams): Order | null {
+  return ORDERS.find((order) => order === params.get("order")) ?? null;
+}
+
+/** The order after a click on a column that is ordered by `key`: the largest first, then the smallest, then neither. */
+export function nextOrder(order: Order | null, key: string): Order | null {
+  const [largest, smallest] = [`-${key}`, key];
+  const next = order === largest ? smallest : order === smallest ? null : largest;
+  return (
+    ORDERS.find((known) => known === next) ?? (key === "start_time" && order === null ? "start_time" : null)
+  );
 }
 
 /** The API's parameters for the filters. */

@@ -5,6 +5,7 @@ import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } fr
 import { useLocation, useNavigate } from "react-router";
 import { RUN_PAGE, type RunFilter, useRunWindow } from "@/api/runs";
 import type { Run } from "@/api/types";
+import { nextOrder, type Order } from "@/components/filters/filters";
 import { formatCount, formatTime } from "@/components/format";
 import { useKeys } from "@/components/useKeys";
 import { useNow } from "@/components/useNow";
@@ -22,6 +23,8 @@ interface Props {
   /** Counts how often the reader asked for what is new; each time leads to the top. */
   reloads: number;
   columns: readonly ColumnId[];
+  order: Order | null;
+  onOrder: (order: Order | null) => void;
   words: readonly string[];
   selected: ReadonlyMap<string, Run>;
   onSelect: (runs: Run[], select: boolean) => void;
@@ -42,6 +45,14 @@ const TALLEST = 30_000_000;
 // The next rows are asked for before they are looked at.
 const AHEAD = 40;
 
+const ARROWS = { ascending: " ↑", descending: " ↓", none: "" } as const;
+
+/** How a column is ordered: without a choice the newest run comes first, and so the least age. */
+function sortOf(order: Order | null, key: string): keyof typeof ARROWS {
+  if (key === "start_time") return order === null ? "ascending" : order === key ? "descending" : "none";
+  return order === key ? "ascending" : order === `-${key}` ? "descending" : "none";
+}
+
 /** The rows, virtual: j and k move, Enter opens, x selects, Space peeks; more come when the end is near. */
 export function RunList({
   filter,
@@ -50,6 +61,8 @@ export function RunList({
   changed,
   reloads,
   columns,
+  order,
+  onOrder,
   words,
   selected,
   onSelect,
@@ -204,8 +217,24 @@ export function RunList({
             Run
           </span>
           {shown.map((column) => (
-            <span key={column.id} role="columnheader" data-number={column.number || undefined}>
-              {column.label}
+            <span
+              key={column.id}
+              role="columnheader"
+              data-number={column.number || undefined}
+              aria-sort={column.order ? sortOf(order, column.order) : undefined}
+            >
+              {column.order ? (
+                <button
+                  type="button"
+                  className={classes.sort}
+                  onClick={() => onOrder(nextOrder(order, column.order ?? ""))}
+                >
+                  {column.label}
+                  <span aria-hidden="true">{ARROWS[sortOf(order, column.order)]}</span>
+                </button>
+              ) : (
+                column.label
+              )}
             </span>
           ))}
         </div>

@@ -5,7 +5,16 @@ import { type RunFilter, useFirstRuns, useReloadRuns } from "@/api/runs";
 import { useRunStream } from "@/api/stream";
 import type { Run } from "@/api/types";
 import { FilterBar } from "@/components/filters/FilterBar";
-import { chips, readFilters, toggleOnlyErrors, toQuery, withTimeRange } from "@/components/filters/filters";
+import {
+  chips,
+  type Order,
+  readFilters,
+  readOrder,
+  toggleOnlyErrors,
+  toQuery,
+  withParam,
+  withTimeRange,
+} from "@/components/filters/filters";
 import { formatCount } from "@/components/format";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import { useKeys } from "@/components/useKeys";
@@ -28,6 +37,7 @@ export function RunsPage() {
   const [params, setParams] = useSearchParams();
   const filters = useMemo(() => readFilters(params), [params]);
   const filter = useMemo(() => toQuery(projectId, filters), [projectId, filters]);
+  const order = readOrder(params);
   const [live, setLive] = useStoredFlag("looptrace.live", true);
   const [columns, setColumns] = useColumns();
   const searchBox = useRef<HTMLInputElement>(null);
@@ -66,6 +76,8 @@ export function RunsPage() {
         search={filters.search}
         live={live}
         columns={columns}
+        order={order}
+        onOrder={(next) => setParams(withParam(params, "order", next))}
         isFiltered={isFiltered}
         onClear={() => setParams(new URLSearchParams())}
       />
@@ -83,16 +95,29 @@ interface ResultsProps {
   search: string;
   live: boolean;
   columns: ReturnType<typeof useColumns>[0];
+  order: Order | null;
+  onOrder: (order: Order | null) => void;
   isFiltered: boolean;
   onClear: () => void;
 }
 
 const NO_RUNS: ReadonlyMap<string, Run> = new Map();
 
-function Results({ projectId, filter, search, live, columns, isFiltered, onClear }: ResultsProps) {
+function Results({
+  projectId,
+  filter,
+  search,
+  live,
+  columns,
+  order,
+  onOrder,
+  isFiltered,
+  onClear,
+}: ResultsProps) {
   const location = useLocation();
-  const runs = useFirstRuns(filter);
-  const reload = useReloadRuns(filter);
+  const listed = useMemo(() => (order ? { ...filter, order } : filter), [filter, order]);
+  const runs = useFirstRuns(listed);
+  const reload = useReloadRuns(listed);
   const isCurrent = runs.isSuccess && !runs.isPlaceholderData;
   const words = useMemo(() => searchWords(search), [search]);
 
@@ -158,10 +183,12 @@ function Results({ projectId, filter, search, live, columns, isFiltered, onClear
         <div className={classes.message}>
           <ProblemPanel error={runs.error} onRetry={() => runs.refetch()} />
         </div>
-      ) : runs.data && runs.data.data.length > 0 ? (
+      ) : runs.data && (runs.data.data.length > 0 || runs.data.partial) ? (
         <RunList
           key={location.key}
-          filter={filter}
+          filter={listed}
+          order={order}
+          onOrder={onOrder}
           projectId={projectId}
           stale={runs.isPlaceholderData ? runs.data.data : null}
           changed={news.changed}

@@ -29,6 +29,8 @@ interface ColumnOf {
   /** The least pixels of it, the gap included. */
   least: number;
   number?: boolean;
+  /** What the API orders by. */
+  order?: string;
   title?: (run: Run) => string | undefined;
   cell: (run: Run, context: CellContext) => React.ReactNode;
 }
@@ -48,6 +50,7 @@ export const COLUMNS = [
     width: "minmax(76px, 150px)",
     least: 90,
     number: true,
+    order: "duration_ms",
     cell: (run, { now }) => <Duration run={run} now={now} />,
   },
   {
@@ -56,6 +59,7 @@ export const COLUMNS = [
     width: "74px",
     least: 88,
     number: true,
+    order: "total_tokens",
     cell: (run) => <Value text={formatTokens(run.usage?.total_tokens)} />,
   },
   {
@@ -64,6 +68,7 @@ export const COLUMNS = [
     width: "74px",
     least: 88,
     number: true,
+    order: "cost_usd",
     title: unpricedNote,
     cell: (run) => <Value text={formatRunCost(run)} />,
   },
@@ -153,6 +158,7 @@ export const COLUMNS = [
     width: "52px",
     least: 66,
     number: true,
+    order: "start_time",
     title: (run) => formatTime(run.start_time),
     cell: (run, { now }) => formatAge(run.start_time, now),
   },

@@ -1,0 +1,41 @@
+import { describe, expect, it } from "vitest";
+import { contrastText, partsOf, readWindow } from "./failures";
+
+const weights = { recency: 0.2, spike: 0.2, impact: 0.2, severity: 0.1, novelty: 0.1, lift: 0.1, waste: 0.1 };
+
+describe("partsOf", () => {
+  it("shares the weight of what is not known among the known parts", () => {
+    const parts = partsOf(
+      { recency: 1, spike: 0, impact: null, severity: 1, novelty: null, lift: null, waste: null },
+      weights,
+    );
+    expect(parts.map(({ name }) => name).slice(0, 3)).toEqual(["recency", "severity", "spike"]);
+    expect(parts[0]?.adds).toBeCloseTo(0.4);
+    expect(parts[1]?.adds).toBeCloseTo(0.2);
+    expect(parts[2]?.adds).toBe(0);
+    expect(parts.slice(3).every(({ adds, value }) => adds === null && value === null)).toBe(true);
+  });
+});
+
+describe("contrastText", () => {
+  it("says both sides", () => {
+    const text = contrastText({
+      attribute: "metadata.tier",
+      value: "free",
+      with: 12,
+      runs: 13,
+      others_with: 1040,
+      others_runs: 2100,
+      ochiai: 0.5,
+    });
+    expect(text).toBe("tier free: 12 of 13 failing runs, 1,040 of 2,100 others");
+  });
+});
+
+describe("readWindow", () => {
+  it.each([
+    ["range=30d", 2_592_000],
+    ["range=5y", 604_800],
+    ["", 604_800],
+  ])("%s", (query, want) => expect(readWindow(new URLSearchParams(query)).seconds).toBe(want));
+});
