@@ -60,6 +60,30 @@ await scenario(async (page, { projectId, needle, trip, largest }) => {
   await page.getByTestId("problem").waitFor();
   await inspect(page, "run-missing");
 
+  await page.goto(`${project}/runs`);
+  await until("runs", async () => (await page.getByTestId("run-row").count()) > 10);
+  await page.keyboard.press("Control+k");
+  await page.getByRole("dialog", { name: "Go to" }).waitFor();
+  await inspect(page, "palette");
+  await page.goto(`${project}/failures?range=90d`);
+  const failures = page.getByTestId("failure-group");
+  await failures.or(page.getByText("No run failed in this time.")).first().waitFor();
+  await inspect(page, "failures");
+  if ((await failures.count()) > 0) {
+    await failures.first().getByRole("link").click();
+    await page.getByTestId("failed-run").first().waitFor();
+    await inspect(page, "failure");
+  }
+  await page.goto(`${project}/threads`);
+  await page.getByTestId("thread-row").first().waitFor();
+  await inspect(page, "threads");
+  await page.getByTestId("thread-row").first().getByRole("link").click();
+  await page.getByTestId("turn").first().waitFor();
+  await inspect(page, "thread");
+  await page.goto(`${project}/dashboards?group_by=model`);
+  await page.getByTestId("chart-cost").locator("canvas").waitFor();
+  await inspect(page, "dashboards");
+
   await page.goto(`${project}/keys`);
   await page.getByTestId("key-row").first().waitFor();
   await inspect(page, "keys");
