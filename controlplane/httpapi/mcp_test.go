@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -47,6 +49,7 @@ func callTool[T any](t *testing.T, session *mcp.ClientSession, tool string, argu
 	structured, err := json.Marshal(result.StructuredContent)
 	require.NoError(t, err)
 	require.JSONEq(t, text, string(structured))
+	requireSchema(t, session, tool, result.StructuredContent)
 	require.NoError(t, json.Unmarshal([]byte(text), &value))
 	var budget struct {
 		TokenBudget int `json:"token_budget"`
@@ -60,6 +63,22 @@ func callTool[T any](t *testing.T, session *mcp.ClientSession, tool string, argu
 	assert.Equal(t, 2*counted, budget.TokensUsed)
 	assert.LessOrEqual(t, budget.TokensUsed, budget.TokenBudget)
 	return value, text
+}
+
+// requireSchema holds a result to what its tool promises, as clients do.
+func requireSchema(t *testing.T, session *mcp.ClientSession, tool string, result any) {
+	t.Helper()
+	list, err := session.ListTools(t.Context(), nil)
+	require.NoError(t, err)
+	at := slices.IndexFunc(list.Tools, func(listed *mcp.Tool) bool { return listed.Name == tool })
+	require.GreaterOrEqual(t, at, 0)
+	text, err := json.Marshal(list.Tools[at].OutputSchema)
+	require.NoError(t, err)
+	var schema jsonschema.Schema
+	require.NoError(t, json.Unmarshal(text, &schema))
+	resolved, err := schema.Resolve(nil)
+	require.NoError(t, err)
+	require.NoError(t, resolved.Validate(result))
 }
 
 // toolError calls a tool that must fail, and returns what it says.

@@ -63,25 +63,25 @@ type searchOutput struct {
 	Notice      string     `json:"notice"`
 	TokenBudget int        `json:"token_budget"`
 	TokensUsed  int        `json:"tokens_used"`
-	ProjectID   uuid.UUID  `json:"project_id"`
+	ProjectID   string     `json:"project_id"`
 	Runs        []runFound `json:"runs"`
 	NextRead    string     `json:"next_read,omitempty"`
 	NextPage    string     `json:"next_page,omitempty"`
 }
 
 type runFound struct {
-	RunID      uuid.UUID `json:"run_id"`
-	Name       string    `json:"name"`
-	Status     string    `json:"status"`
-	StartTime  string    `json:"start_time"`
-	DurationMS *float64  `json:"duration_ms,omitempty"`
-	Agent      string    `json:"agent,omitempty"`
-	Models     []string  `json:"models,omitempty"`
-	Steps      uint64    `json:"steps"`
-	Errors     uint64    `json:"errors,omitempty"`
-	Tokens     *int64    `json:"tokens,omitempty"`
-	CostUSD    *float64  `json:"cost_usd,omitempty"`
-	Recorded   string    `json:"recorded,omitempty"`
+	RunID      string   `json:"run_id"`
+	Name       string   `json:"name"`
+	Status     string   `json:"status"`
+	StartTime  string   `json:"start_time"`
+	DurationMS *float64 `json:"duration_ms,omitempty"`
+	Agent      string   `json:"agent,omitempty"`
+	Models     []string `json:"models,omitempty"`
+	Steps      uint64   `json:"steps"`
+	Errors     uint64   `json:"errors,omitempty"`
+	Tokens     *int64   `json:"tokens,omitempty"`
+	CostUSD    *float64 `json:"cost_usd,omitempty"`
+	Recorded   string   `json:"recorded,omitempty"`
 }
 
 func (t *tools) addSearch(server *mcp.Server) error {
@@ -140,7 +140,7 @@ func (t *tools) search(ctx context.Context, in searchInput) ([]byte, error) {
 			return nil, err
 		}
 		out := searchOutput{
-			Notice: agentview.Notice, TokenBudget: in.TokenBudget, ProjectID: project, Runs: make([]runFound, len(page.Runs)),
+			Notice: agentview.Notice, TokenBudget: in.TokenBudget, ProjectID: project.String(), Runs: make([]runFound, len(page.Runs)),
 		}
 		if len(page.Runs) > 0 {
 			out.NextRead = t.call(readTool, readCall{RunID: page.Runs[0].RunID})
@@ -226,7 +226,7 @@ const shownModels = 3
 
 func (t *tools) found(run *runs.Run, preview int, encoding string) (runFound, error) {
 	found := runFound{
-		RunID: run.RunID, Name: agentview.Word(run.Name), Status: agentview.Word(run.Status),
+		RunID: run.RunID.String(), Name: agentview.Word(run.Name), Status: agentview.Word(run.Status),
 		StartTime: run.StartTime.UTC().Format(time.RFC3339), Agent: agentview.Word(run.AgentName),
 		Steps: run.SpanCount, Errors: run.ErrorCount, CostUSD: run.CostUSD,
 	}

@@ -44,6 +44,8 @@ func TestStory(t *testing.T) {
 	t.Run("first run arrives", s.firstRunArrives)
 	t.Run("real traces", s.realTraces)
 	t.Run("stock SDKs", s.stockSDKs)
+	t.Run("MCP clients", s.mcpClients)
+	t.Run("self-test of the guide", s.selfTest)
 	t.Run("native runs", s.nativeRuns)
 	t.Run("refusals", s.refusals)
 	t.Run("revocation", s.revocation)

@@ -92,6 +92,13 @@ await scenario(async (page, { projectId, needle, trip, largest }) => {
   await page.getByRole("radio", { name: "Custom" }).check();
   await inspect(page, "keys-new");
 
+  await page.goto(`${project}/connect`);
+  await page.getByTestId("recipe-openai").waitFor();
+  await inspect(page, "connect");
+  await page.getByLabel("Framework or library").click();
+  await page.getByRole("option", { name: "Vercel AI SDK" }).click();
+  await page.getByTestId("recipe-vercel-ai").waitFor();
+
   await page.goto(`${project}/settings`);
   await page.getByLabel("Project name").waitFor();
   await inspect(page, "settings");

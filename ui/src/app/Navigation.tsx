@@ -4,6 +4,7 @@ import {
   IconKey,
   IconListDetails,
   IconMessages,
+  IconPlugConnected,
   IconSend,
   IconSettings,
 } from "@tabler/icons-react";
@@ -18,6 +19,7 @@ export const entries = [
   { to: "dashboards", label: "Dashboards", Icon: IconChartHistogram },
   { to: "keys", label: "Keys", Icon: IconKey },
   { to: "start", label: "Send a run", Icon: IconSend },
+  { to: "connect", label: "Connect", Icon: IconPlugConnected },
   { to: "settings", label: "Settings", Icon: IconSettings },
 ];
 

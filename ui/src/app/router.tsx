@@ -82,6 +82,12 @@ export const router = createBrowserRouter([
                     lazy: async () => ({ Component: (await import("@/features/start/StartPage")).StartPage }),
                   },
                   {
+                    path: "connect",
+                    lazy: async () => ({
+                      Component: (await import("@/features/connect/ConnectPage")).ConnectPage,
+                    }),
+                  },
+                  {
                     path: "settings",
                     lazy: async () => ({
                       Component: (await import("@/features/settings/SettingsPage")).SettingsPage,

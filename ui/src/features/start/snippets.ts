@@ -28,6 +28,7 @@ export function snippets(input: SnippetInput): Snippet[] {
   return [
     nativeJSON(input),
     otlpJSON(input),
+    pythonSDK(input),
     pythonHTTP(input),
     pythonGRPC(input),
     goSDK(input),
@@ -117,6 +118,36 @@ function otlpJSON({ origin, key, traceId, spanId, now }: SnippetInput): Snippet 
   -H 'Content-Type: application/json' \\
   -d '${JSON.stringify(body, null, 2)}'
 `,
+  };
+}
+
+function pythonSDK({ origin, key }: SnippetInput): Snippet {
+  return {
+    id: "python-sdk",
+    label: "Python SDK",
+    install: "pip install ./sdk/python",
+    file: "hello.py",
+    code: `import looptrace
+
+looptrace.init()
+
+
+@looptrace.tool
+def look_up(country: str) -> str:
+    return "Paris"
+
+
+@looptrace.agent
+def answer(question: str) -> str:
+    return look_up("France")
+
+
+print(answer("What is the capital of France?"))
+`,
+    run: `export LOOPTRACE_ENDPOINT=${origin}
+export LOOPTRACE_API_KEY=${key}
+python hello.py`,
+    note: "The package is in the folder sdk/python of Looptrace. Connect has the lines for each framework.",
   };
 }
 

@@ -1,0 +1,136 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/looptrace/looptrace/test/product"
+)
+
+// mcpAnswer is what a client prints of one way in.
+type mcpAnswer struct {
+	Tools        []string `json:"tools"`
+	Instructions string   `json:"instructions"`
+	Schemas      bool     `json:"schemas"`
+	ReadOnly     bool     `json:"read_only"`
+	Same         bool     `json:"same"`
+	Refused      any      `json:"refused"`
+	Found        struct {
+		Runs []struct {
+			Name string `json:"name"`
+		} `json:"runs"`
+	} `json:"found"`
+	View struct {
+		TokensUsed int `json:"tokens_used"`
+		Steps      []struct {
+			SpanID string `json:"span_id"`
+		} `json:"steps"`
+	} `json:"view"`
+}
+
+// mcpClients lists and calls the tools with both official clients, over HTTP and stdio, in both ways of naming them.
+func (s *story) mcpClients(t *testing.T) {
+	ports := s.product.Ports
+	binary, err := filepath.Abs(filepath.Join("..", "..", "_build", "looptrace"))
+	require.NoError(t, err)
+	env := map[string]string{"LOOPTRACE_API_KEY": s.adminKey, "LOOPTRACE_ENDPOINT": ports.URL(product.Web), "PATH": os.Getenv("PATH")}
+	ways := []map[string]any{
+		{"url": ports.URL(product.API) + "/mcp"},
+		{"url": ports.URL(product.Web) + "/mcp?tool_names=underscore"},
+		{"command": []string{binary, "mcp"}, "env": env},
+		{"command": []string{binary, "mcp", "--tool-names", "underscore"}, "env": env},
+	}
+	runName := readTrip(t).Name
+	job, err := json.Marshal(map[string]any{"key": s.adminKey, "run_name": runName, "ways": ways})
+	require.NoError(t, err)
+	python, node := installPython(t), installNode(t, "node")
+	for name, client := range map[string]*exec.Cmd{
+		"python":     command(t.Context(), python, "python/mcp_client.py"),
+		"typescript": command(t.Context(), "node", filepath.Join(node, "mcp.mjs")),
+	} {
+		t.Run(name, func(t *testing.T) {
+			client.Stdin = bytes.NewReader(job)
+			var answers []mcpAnswer
+			require.NoError(t, json.Unmarshal(mustRun(t, client), &answers))
+			require.Len(t, answers, len(ways))
+			for i, answer := range answers {
+				tools := []string{"runs.read", "runs.search"}
+				if i%2 == 1 {
+					tools = []string{"runs_read", "runs_search"}
+				}
+				assert.Equal(t, tools, answer.Tools)
+				assert.Contains(t, answer.Instructions, "`"+tools[0]+"`")
+				assert.True(t, answer.Schemas)
+				assert.True(t, answer.ReadOnly)
+				assert.True(t, answer.Same)
+				require.Len(t, answer.Found.Runs, 1)
+				assert.NotEmpty(t, answer.View.Steps)
+				assert.Positive(t, answer.View.TokensUsed)
+				assert.LessOrEqual(t, answer.View.TokensUsed, 3000)
+				assert.Contains(t, answer.Refused, "run_id")
+			}
+		})
+	}
+	t.Run("a wrong key and a wrong address are told on stderr", func(t *testing.T) {
+		for want, env := range map[string][]string{
+			"refuses the key in LOOPTRACE_API_KEY": {"LOOPTRACE_API_KEY=lt_no.key", "LOOPTRACE_ENDPOINT=" + ports.URL(product.Web)},
+			"no Looptrace at http://127.0.0.1:1":   {"LOOPTRACE_API_KEY=lt_no.key", "LOOPTRACE_ENDPOINT=http://127.0.0.1:1"},
+			"set LOOPTRACE_API_KEY":                {"LOOPTRACE_ENDPOINT=" + ports.URL(product.Web)},
+		} {
+			cmd := exec.CommandContext(t.Context(), binary, "mcp")
+			cmd.Env = env
+			var stdout, stderr bytes.Buffer
+			cmd.Stdout, cmd.Stderr = &stdout, &stderr
+			require.Error(t, cmd.Run())
+			assert.Contains(t, stderr.String(), want)
+			assert.Empty(t, stdout.String())
+		}
+	})
+}
+
+// selfTest does what the instrument guide says, in a shell, and finds the run.
+func (s *story) selfTest(t *testing.T) {
+	web := s.product.Ports.URL(product.Web)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, web+"/v1/agent/instrument-guide?project_id="+s.projectID, http.NoBody)
+	require.NoError(t, err)
+	request.Header.Set("Authorization", "Bearer "+s.adminKey)
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	require.Equal(t, http.StatusOK, response.StatusCode)
+	var guide struct {
+		Endpoint string `json:"endpoint"`
+		SelfTest struct {
+			RunID string `json:"run_id"`
+			Send  string `json:"send"`
+			Check string `json:"check"`
+		} `json:"self_test"`
+	}
+	require.NoError(t, json.NewDecoder(response.Body).Decode(&guide))
+	assert.Equal(t, web, guide.Endpoint)
+	shell := func(script, key string) string {
+		cmd := command(t.Context(), "sh", "-c", script)
+		cmd.Env = append(os.Environ(), "LOOPTRACE_API_KEY="+key)
+		return string(mustRun(t, cmd))
+	}
+	assert.Contains(t, shell(guide.SelfTest.Send, s.ingestKey), `"status":"queued"`)
+	assert.Contains(t, shell(guide.SelfTest.Check, s.adminKey), `"name":"looptrace self-test"`)
+
+	response, err = http.Get(web + "/llms.txt")
+	require.NoError(t, err)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	assert.True(t, strings.HasPrefix(string(text), "# Looptrace\n"))
+	assert.Contains(t, string(text), web+"/mcp")
+}

@@ -1,0 +1,44 @@
+import { Anchor, Tabs, Text } from "@mantine/core";
+import { Link } from "react-router";
+import { CodeBlock } from "@/components/CodeBlock";
+import { useProjectId } from "@/components/useProject";
+import classes from "./ConnectPage.module.css";
+import { mcpClients } from "./mcpClients";
+
+/** The MCP server, for each client. */
+export function Agents() {
+  const projectId = useProjectId();
+  const clients = mcpClients(window.location.origin);
+  return (
+    <section className={classes.section} aria-labelledby="connect-agents">
+      <h2 id="connect-agents" className={classes.heading}>
+        Let an agent read runs
+      </h2>
+      <Text size="sm" c="dimmed" mb="sm">
+        The MCP server has tools to search runs and to read one within a budget of tokens. It needs a{" "}
+        <Anchor component={Link} to={`/p/${projectId}/keys`}>
+          key
+        </Anchor>{" "}
+        with the preset Agent.
+      </Text>
+      <Tabs defaultValue={clients[0]?.id} keepMounted={false}>
+        <Tabs.List aria-label="MCP clients">
+          {clients.map((client) => (
+            <Tabs.Tab key={client.id} value={client.id}>
+              {client.label}
+            </Tabs.Tab>
+          ))}
+        </Tabs.List>
+        {clients.map((client) => (
+          <Tabs.Panel key={client.id} value={client.id} data-testid={`mcp-${client.id}`}>
+            <p className={classes.label}>{client.place}</p>
+            <CodeBlock code={client.code} what={`configuration for ${client.label}`} />
+            <Text size="sm" c="dimmed" mt="xs">
+              {client.note}
+            </Text>
+          </Tabs.Panel>
+        ))}
+      </Tabs>
+    </section>
+  );
+}

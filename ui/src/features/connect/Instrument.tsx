@@ -1,0 +1,75 @@
+import { Anchor, Loader, Select, Text } from "@mantine/core";
+import { useSearchParams } from "react-router";
+import { useInstrumentGuide } from "@/api/instrument";
+import { CodeBlock } from "@/components/CodeBlock";
+import { ProblemPanel } from "@/components/ProblemPanel";
+import { useProjectId } from "@/components/useProject";
+import classes from "./ConnectPage.module.css";
+
+const FIRST = "openai";
+
+/** The instrument guide, one framework at a time. */
+export function Instrument() {
+  const projectId = useProjectId();
+  const [search, setSearch] = useSearchParams();
+  const framework = search.get("framework") ?? FIRST;
+  const guide = useInstrumentGuide(projectId, framework);
+  const choose = (id: string | null) => id && setSearch({ framework: id }, { replace: true });
+  const recipe = guide.data?.recipe;
+  return (
+    <section className={classes.section} aria-labelledby="connect-instrument">
+      <h2 id="connect-instrument" className={classes.heading}>
+        Record a program
+      </h2>
+      <Text size="sm" c="dimmed" mb="sm">
+        The same for agents: <Anchor href="/llms.txt">llms.txt</Anchor>, or{" "}
+        <code>GET /v1/agent/instrument-guide</code>.
+      </Text>
+      {guide.isError && (
+        <ProblemPanel
+          error={guide.error}
+          onRetry={() => (framework === FIRST ? guide.refetch() : choose(FIRST))}
+        />
+      )}
+      {guide.isPending && <Loader size={16} aria-label="Loading the guide" />}
+      {guide.data && (
+        <>
+          <Select
+            label="Framework or library"
+            searchable
+            allowDeselect={false}
+            maw={360}
+            value={recipe?.id ?? null}
+            onChange={choose}
+            data={guide.data.frameworks.map(({ id, title, language }) => ({
+              value: id,
+              label: title.toLowerCase().includes(language) ? title : `${title} (${language})`,
+            }))}
+          />
+          <p className={classes.label}>Environment; the key is one with the preset Ingest</p>
+          <CodeBlock
+            code={guide.data.environment.map(({ name, value }) => `export ${name}=${value}\n`).join("")}
+            what="environment"
+          />
+          {recipe && (
+            <div data-testid={`recipe-${recipe.id}`}>
+              <p className={classes.label}>Install</p>
+              <CodeBlock code={recipe.install} what="install command" />
+              <p className={classes.label}>Shortest program that is recorded</p>
+              <CodeBlock code={recipe.code} what="program" maxHeight={420} />
+              {recipe.notes && (
+                <Text size="sm" c="dimmed" mt="xs" className={classes.notes}>
+                  {recipe.notes}
+                </Text>
+              )}
+            </div>
+          )}
+          <p className={classes.label}>Self-test: send a run</p>
+          <CodeBlock code={guide.data.self_test.send} what="command that sends a run" />
+          <p className={classes.label}>Self-test: read it back, with a key that may read runs</p>
+          <CodeBlock code={guide.data.self_test.check} what="command that reads the run" />
+        </>
+      )}
+    </section>
+  );
+}
