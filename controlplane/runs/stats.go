@@ -62,7 +62,7 @@ type StatsRow struct {
 }
 
 // StatsGroups are what runs can be grouped by, and the expression over the table runs that says it. (emptyArrayToSingle
-// took eight times as long, over 500,000 runs.)
+// took several times as long.)
 var StatsGroups = map[string]string{
 	"model":          "arrayJoin(if(empty(models), [''], models))",
 	"name":           "name",
