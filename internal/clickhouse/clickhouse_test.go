@@ -228,3 +228,50 @@ func FuzzBinding(f *testing.F) {
 		require.Equal(t, uint64(len(text)), length)
 	})
 }
+
+// TestDeriveMissing: rows that an earlier version derived get what is derived now, a fingerprint that stands among a span's
+// attributes included; those that need nothing are left alone.
+func TestDeriveMissing(t *testing.T) {
+	t.Parallel()
+	conn, writer := migrated(t)
+	project := uuid.New()
+	start := time.Date(2026, 3, 1, 11, 30, 0, 0, time.UTC)
+	run := func(hours int, status, own string) []runmodel.Span {
+		id := uuid.New()
+		at := start.Add(time.Duration(hours) * time.Hour)
+		root := runmodel.Span{ProjectID: project, RunID: id, SpanID: 1, Version: 1, StartTime: at, EndTime: at.Add(time.Second), Name: "agent", Kind: "agent", Status: status}
+		tool := runmodel.Span{ProjectID: project, RunID: id, SpanID: 2, ParentSpanID: 1, Version: 1, StartTime: at, EndTime: at.Add(time.Second), Name: "look", Kind: "tool", ToolName: "look", Status: status}
+		if own != "" {
+			tool.Attributes = map[string]string{runmodel.KeyFingerprint: own}
+		}
+		return []runmodel.Span{root, tool}
+	}
+	stored := [][]runmodel.Span{run(0, "error", ""), run(0, "error", "ours"), run(3, "cancelled", ""), run(5, "ok", "")}
+	want := map[uuid.UUID]runmodel.Run{}
+	for _, spans := range stored {
+		now := runmodel.Totals(spans)
+		want[now.RunID] = now
+		before := now
+		before.Failure, before.Tools = runmodel.Failure{}, nil
+		require.NoError(t, writer.InsertSpans(t.Context(), spans))
+		require.NoError(t, writer.InsertBounds(t.Context(), []Bounds{{ProjectID: project, RunID: now.RunID, FirstStart: now.StartTime, LastStart: now.StartTime, FirstBatch: 1, LastBatch: 1}}))
+		require.NoError(t, writer.InsertRuns(t.Context(), []runmodel.Run{before}))
+	}
+	n, err := DeriveMissing(t.Context(), conn, writer, nil)
+	require.NoError(t, err)
+	assert.Equal(t, 4, n)
+	var rows []struct {
+		RunID       uuid.UUID `ch:"run_id"`
+		Fingerprint string    `ch:"fingerprint"`
+		Tools       []string  `ch:"tools"`
+	}
+	require.NoError(t, conn.Select(t.Context(), &rows, "SELECT run_id, fingerprint, tools FROM runs FINAL"))
+	require.Len(t, rows, 4)
+	for _, row := range rows {
+		assert.Equal(t, want[row.RunID].Fingerprint, row.Fingerprint)
+		assert.Equal(t, []string{"look"}, row.Tools)
+	}
+	n, err = DeriveMissing(t.Context(), conn, writer, nil)
+	require.NoError(t, err)
+	assert.Zero(t, n)
+}

@@ -147,12 +147,12 @@ func ErrorChain(spans []Span) []int {
 	deedOf := func(i int) deed {
 		return deed{spans[i].ParentSpanID, spans[i].EffectiveKind(), spans[i].Name}
 	}
-	any := false
+	found := false
 	doneWell := map[deed]int{} // the last span that did it well
 	for i := range spans {
 		switch spans[i].EffectiveStatus() {
 		case StatusError:
-			failed[i], any = true, true
+			failed[i], found = true, true
 			if parent := parentOf(i); parent >= 0 {
 				failedBelow[parent] = true
 			}
@@ -160,7 +160,7 @@ func ErrorChain(spans []Span) []int {
 			doneWell[deedOf(i)] = i
 		}
 	}
-	if !any {
+	if !found {
 		return nil
 	}
 	const madeGood, caught, raised = 1, 2, 3

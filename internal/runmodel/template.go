@@ -22,7 +22,7 @@ var parameters = regexp.MustCompile(strings.Join([]string{
 	`(?P<float>[-+]?\b\d+\.\d+(?:[eE][-+]?\d+)?\b)`,
 	`(?P<int>[-+]?\b\d+(?:,\d{3})*\b)`,
 	`(?P<quoted>'[^'\n]{1,200}'|"[^"\n]{1,200}"|` + "`[^`\n]{1,200}`" + `)`,
-	`(?P<bool>\b(?:[Tt]rue|[Ff]alse)\b)`,
+	`(?P<bool>\b(?:true|True|false|False)\b)`,
 }, "|"))
 
 // Bounds of a template.

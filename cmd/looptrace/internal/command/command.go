@@ -21,6 +21,7 @@ import (
 
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/broker"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/deadletters"
+	"github.com/looptrace/looptrace/cmd/looptrace/internal/derive"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/doctor"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/engine"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/layout"
@@ -42,7 +43,7 @@ func New() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(newUp(), newDoctor(), newMigrate(), newBroker(), newClickHouse(), newWeb(), deadletters.New(), mapping.New(), mcpstdio.NewCommand(), pricing.New(), probe.NewCommand(web.Serve))
+	root.AddCommand(newUp(), newDoctor(), newMigrate(), newBroker(), newClickHouse(), newWeb(), deadletters.New(), derive.New(), mapping.New(), mcpstdio.NewCommand(), pricing.New(), probe.NewCommand(web.Serve))
 	return root
 }
 
