@@ -65,11 +65,14 @@ func compareBool(a, b bool) int {
 func joinLogs(folded []Span) []Span {
 	joined := folded[:0]
 	for i := range folded {
-		if n := len(joined); n > 0 && joined[n-1].SpanID == folded[i].SpanID {
+		switch n := len(joined); {
+		case n > 0 && joined[n-1].SpanID == folded[i].SpanID:
 			joined[n-1].fill(&folded[i])
-			continue
+		case n == i: // it stands where it belongs, as all do where there are no logs
+			joined = folded[:i+1]
+		default:
+			joined = append(joined, folded[i])
 		}
-		joined = append(joined, folded[i])
 	}
 	return joined
 }
