@@ -166,3 +166,22 @@ func encode(tb testing.TB, traces ptrace.Traces) []byte {
 	require.NoError(tb, err)
 	return value
 }
+
+// TestPatience holds that only what comes in a flood waits for longer.
+func TestPatience(t *testing.T) {
+	t.Parallel()
+	r := &tracesReceiver{cfg: &Config{MaxBatchSpans: 1000, MaxBatchBytes: 1 << 20, MaxBatchDelay: 100 * time.Millisecond}}
+	for _, test := range []struct {
+		records, spans, bytes int
+		want                  time.Duration
+	}{
+		{1, 1, 1000, 100 * time.Millisecond},
+		{50, 99, 100 << 10, 100 * time.Millisecond},
+		{1, 900, 900 << 10, 100 * time.Millisecond},
+		{10, 100, 1000, time.Second},
+		{10, 10, 200 << 10, time.Second},
+		{100, 5000, 9 << 20, time.Second},
+	} {
+		assert.Equal(t, test.want, r.patience(&batch{entries: make([]entry, test.records), spans: test.spans, bytes: test.bytes}))
+	}
+}

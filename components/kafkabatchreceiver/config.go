@@ -34,7 +34,8 @@ type Config struct {
 	// from a broker may return.
 	MaxBatchBytes int `mapstructure:"max_batch_bytes"`
 
-	// MaxBatchDelay is how long the first record of a batch waits for more.
+	// MaxBatchDelay is how long the first record of a batch waits for more; ten times as long where ten records
+	// and more already make a tenth of what closes it.
 	MaxBatchDelay time.Duration `mapstructure:"max_batch_delay"`
 
 	// Retry is applied when the next consumer returns an error that is not permanent, when an offset cannot

@@ -228,8 +228,8 @@ func (r *tracesReceiver) read(reading, work context.Context) {
 	_ = handlers.Wait() // a batch that was given up is read again after the next start
 }
 
-// collect polls until a batch is full, or until its first record has waited for MaxBatchDelay and no batch is in
-// flight: as long as one is, a larger batch costs no time. An empty batch means that ctx ended.
+// collect polls until a batch is full, or until its first record has waited for as long as patience says and no batch is
+// in flight: as long as one is, a larger batch costs no time. An empty batch means that ctx ended.
 func (r *tracesReceiver) collect(ctx context.Context) *batch {
 	b := newBatch()
 	for {
@@ -241,7 +241,7 @@ func (r *tracesReceiver) collect(ctx context.Context) *batch {
 			r.poll(ctx)
 			continue
 		}
-		waiting, cancel := context.WithDeadline(ctx, b.opened.Add(r.cfg.MaxBatchDelay))
+		waiting, cancel := context.WithDeadline(ctx, b.opened.Add(r.patience(b)))
 		if waiting.Err() != nil {
 			if r.flight.empty() {
 				cancel()
@@ -253,6 +253,20 @@ func (r *tracesReceiver) collect(ctx context.Context) *batch {
 		r.poll(waiting)
 		cancel()
 	}
+}
+
+// floodPatience is how many times longer a batch waits that fills fast: that holds so many records within that part of
+// a full batch.
+const floodPatience = 10
+
+// patience is how long the first record of a batch waits for more. What an insert costs hardly depends on its size, so that
+// in a flood, which fills a good part of a batch within MaxBatchDelay, large batches are worth more than a fast view.
+func (r *tracesReceiver) patience(b *batch) time.Duration {
+	large := b.spans*floodPatience >= r.cfg.MaxBatchSpans || b.bytes*floodPatience >= r.cfg.MaxBatchBytes
+	if large && len(b.entries) >= floodPatience { // and is not a few large requests
+		return floodPatience * r.cfg.MaxBatchDelay
+	}
+	return r.cfg.MaxBatchDelay
 }
 
 // fill moves pending records into the batch until it is full.
