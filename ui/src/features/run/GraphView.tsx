@@ -191,8 +191,8 @@ function edgeLine(from: Point, to: Point, toItself: boolean) {
     const bend = Math.min(gapX, end.x - start.x) * 0.6;
     return {
       path: `M${start.x} ${start.y}C${start.x + bend} ${start.y} ${end.x - bend} ${end.y} ${end.x} ${end.y}`,
-      labelX: end.x - 16,
-      labelY: end.y - 6,
+      labelX: (start.x + end.x) / 2,
+      labelY: (start.y + end.y) / 2 - 4,
     };
   }
   // Back to an earlier layer: around below.
