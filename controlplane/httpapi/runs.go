@@ -149,7 +149,7 @@ func listQuery(p ListRunsParams) (runs.ListQuery, error) {
 // filterOf is the one way to a [runs.Filter]: it reads the members that have names and types of the filter's parameters
 // (Filter… in openapi.yaml) in the parameters of an operation, or in a RunFilter of a body. place says where in the
 // request they stand.
-func filterOf(params any, place string) (runs.Filter, error) { //nolint:unparam // a body has a filter elsewhere
+func filterOf(params any, place string) (runs.Filter, error) {
 	text, err := json.Marshal(params)
 	if err != nil {
 		return runs.Filter{}, fmt.Errorf("encode filter: %w", err)

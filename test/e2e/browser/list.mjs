@@ -1,4 +1,5 @@
 // A person looks for a run: filters, the address that keeps them, search, the keyboard.
+import { readFileSync } from "node:fs";
 import { check, same, scenario, until } from "./scenario.mjs";
 
 await scenario(async (page, { projectId, needle, needleName, needleWords }) => {
@@ -75,6 +76,11 @@ await scenario(async (page, { projectId, needle, needleName, needleWords }) => {
   await selection.getByText("2 selected").waitFor();
   const compared = await selection.getByRole("link", { name: "Compare" }).getAttribute("href");
   check(compared.includes(first) && compared.includes(second), `the two are compared: ${compared}`);
+  const dialog = page.getByRole("dialog");
+  await selection.getByRole("button", { name: "Delete…" }).click();
+  await dialog.getByRole("button", { name: "Delete 2 runs" }).waitFor();
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+  await dialog.waitFor({ state: "detached" });
   await page.keyboard.press("Escape");
   await selection.waitFor({ state: "detached" });
 
@@ -138,6 +144,18 @@ await scenario(async (page, { projectId, needle, needleName, needleWords }) => {
 
   await page.goto(`/p/${projectId}/runs?session_id=e2e-session`);
   await same("the session's run", [needleName], names);
+  const more = page.getByRole("button", { name: "Export, delete" });
+  await more.click();
+  const saved = page.waitForEvent("download");
+  await action("NDJSON: runs").click();
+  const exported = readFileSync(await (await saved).path(), "utf8").trimEnd().split("\n");
+  check(exported.length === 1, `one run is exported, not ${exported.length}`);
+  check(JSON.parse(exported[0]).run_id === needle, "the run of the session is exported");
+  await more.click();
+  await action("Delete all that match…").click();
+  await dialog.getByRole("button", { name: "Delete 1 run" }).waitFor();
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+  await dialog.waitFor({ state: "detached" });
   await rows.first().locator("[data-run]").click();
   await page.waitForURL(`**/runs/${needle}*`);
 });

@@ -95,7 +95,7 @@ await scenario(async (page, { projectId, needle, trip, largest }) => {
   await page.goto(`${project}/connect`);
   await page.getByTestId("recipe-openai").waitFor();
   await inspect(page, "connect");
-  await page.getByLabel("Framework or library").click();
+  await page.getByRole("combobox", { name: "Framework or library" }).click();
   await page.getByRole("option", { name: "Vercel AI SDK" }).click();
   await page.getByTestId("recipe-vercel-ai").waitFor();
 

@@ -30,6 +30,7 @@ export type RunDiffChange = Schemas["RunDiffChange"];
 export type RunDiffTotal = Schemas["RunDiffTotal"];
 export type Score = Schemas["Score"];
 export type ScoreWrite = Schemas["ScoreWrite"];
+export type RunDeletion = Schemas["RunDeletion"];
 export type RunQuery = operations["listRuns"]["parameters"]["query"];
 export type View = Schemas["View"];
 export type ViewPage = Schemas["ViewPage"];

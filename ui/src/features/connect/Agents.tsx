@@ -16,7 +16,7 @@ export function Agents() {
       </h2>
       <Text size="sm" c="dimmed" mb="sm">
         The MCP server has tools to search runs and to read one within a budget of tokens. It needs a{" "}
-        <Anchor component={Link} to={`/p/${projectId}/keys`}>
+        <Anchor component={Link} to={`/p/${projectId}/keys`} underline="always">
           key
         </Anchor>{" "}
         with the preset Agent.

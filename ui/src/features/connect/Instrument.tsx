@@ -22,8 +22,11 @@ export function Instrument() {
         Record a program
       </h2>
       <Text size="sm" c="dimmed" mb="sm">
-        The same for agents: <Anchor href="/llms.txt">llms.txt</Anchor>, or{" "}
-        <code>GET /v1/agent/instrument-guide</code>.
+        The same for agents:{" "}
+        <Anchor href="/llms.txt" underline="always">
+          llms.txt
+        </Anchor>
+        , or <code>GET /v1/agent/instrument-guide</code>.
       </Text>
       {guide.isError && (
         <ProblemPanel

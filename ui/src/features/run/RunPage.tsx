@@ -1,13 +1,15 @@
-import { Button, Drawer, SegmentedControl, Splitter } from "@mantine/core";
+import { ActionIcon, Button, Drawer, SegmentedControl, Splitter, Tooltip } from "@mantine/core";
 import { useMediaQuery } from "@mantine/hooks";
+import { IconTrash } from "@tabler/icons-react";
 import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { useLocation, useNavigate, useParams, useSearchParams } from "react-router";
 import { useOutline, useRun } from "@/api/runs";
 import { useScores } from "@/api/scores";
+import { DeleteRunsDialog } from "@/components/DeleteRunsDialog";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import { useKeys } from "@/components/useKeys";
 import { useNow } from "@/components/useNow";
-import { useProjectId } from "@/components/useProject";
+import { allows, useProject, useProjectId } from "@/components/useProject";
 import { AgentViewPane, CopyAgentView } from "./AgentViewPane";
 import { CompareDialog } from "./CompareDialog";
 import { headOf, lengthOf, neighbourError, readOutline, reveal } from "./outline";
@@ -37,7 +39,8 @@ function RunView({ projectId, runId }: { projectId: string; runId: string }) {
   const navigate = useNavigate();
   const view = viewOf(params.get("view"));
   const scores = useScores(projectId, runId);
-  const [dialog, setDialog] = useState<"scores" | "compare">();
+  const mayDelete = allows(useProject(), "runs:write");
+  const [dialog, setDialog] = useState<"scores" | "compare" | "delete">();
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
   const isNarrow = useMediaQuery("(max-width: 48em)", false, { getInitialValueInEffect: false });
   const treeElement = useRef<HTMLDivElement>(null);
@@ -172,6 +175,18 @@ function RunView({ projectId, runId }: { projectId: string; runId: string }) {
           Compare with…
         </Button>
         <CopyAgentView projectId={projectId} runId={runId} />
+        {mayDelete && (
+          <Tooltip label="Delete this run">
+            <ActionIcon
+              variant="default"
+              size={26}
+              aria-label="Delete this run"
+              onClick={() => setDialog("delete")}
+            >
+              <IconTrash size={14} />
+            </ActionIcon>
+          </Tooltip>
+        )}
       </RunHeader>
       <div className={classes.views}>
         <SegmentedControl
@@ -193,6 +208,15 @@ function RunView({ projectId, runId }: { projectId: string; runId: string }) {
       >
         <Scores projectId={projectId} runId={runId} spanId={null} onOpen={openInTree} />
       </Drawer>
+      {dialog === "delete" && (
+        <DeleteRunsDialog
+          projectId={projectId}
+          doomed={{ run_ids: [runId] }}
+          what={`“${run.data.name || "this run"}”`}
+          onClose={() => setDialog(undefined)}
+          onDeleted={() => navigate(`/p/${projectId}/runs`, { replace: true })}
+        />
+      )}
       {dialog === "compare" && <CompareDialog run={run.data} onClose={() => setDialog(undefined)} />}
       {view !== "tree" ? (
         <Suspense>

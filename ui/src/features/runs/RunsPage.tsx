@@ -1,9 +1,11 @@
 import { Button, Switch, Title } from "@mantine/core";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { Link, useLocation, useSearchParams } from "react-router";
+import type { Doomed } from "@/api/deletion";
 import { type RunFilter, useFirstRuns, useReloadRuns } from "@/api/runs";
 import { useRunStream } from "@/api/stream";
 import type { Run } from "@/api/types";
+import { DeleteRunsDialog } from "@/components/DeleteRunsDialog";
 import { FilterBar } from "@/components/filters/FilterBar";
 import {
   chips,
@@ -18,10 +20,11 @@ import {
 import { formatCount } from "@/components/format";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import { useKeys } from "@/components/useKeys";
-import { useProjectId } from "@/components/useProject";
+import { allows, useProject, useProjectId } from "@/components/useProject";
 import { ColumnChooser } from "./ColumnChooser";
 import { Histogram } from "./Histogram";
 import { absorb, NOTHING } from "./live";
+import { MoreActions } from "./MoreActions";
 import { Peek } from "./Peek";
 import { RunList } from "./RunList";
 import { RunListSkeleton } from "./RunListSkeleton";
@@ -40,6 +43,8 @@ export function RunsPage() {
   const order = readOrder(params);
   const [live, setLive] = useStoredFlag("looptrace.live", true);
   const [columns, setColumns] = useColumns();
+  const mayDelete = allows(useProject(), "runs:write");
+  const [doomed, setDoomed] = useState<Doomed | null>(null);
   const searchBox = useRef<HTMLInputElement>(null);
   useKeys({
     "/": () => searchBox.current?.focus(),
@@ -56,6 +61,7 @@ export function RunsPage() {
         </Title>
         <FilterBar page="runs" filters={filters} params={params} onChange={setParams} searchBox={searchBox}>
           <ColumnChooser columns={columns} onChange={setColumns} />
+          <MoreActions filter={filter} onDelete={mayDelete ? () => setDoomed({ filter }) : undefined} />
         </FilterBar>
         <Switch
           className={classes.live}
@@ -80,6 +86,8 @@ export function RunsPage() {
         onOrder={(next) => setParams(withParam(params, "order", next))}
         isFiltered={isFiltered}
         onClear={() => setParams(new URLSearchParams())}
+        doomed={doomed}
+        onDoom={mayDelete ? setDoomed : undefined}
       />
     </div>
   );
@@ -99,6 +107,10 @@ interface ResultsProps {
   onOrder: (order: Order | null) => void;
   isFiltered: boolean;
   onClear: () => void;
+  /** What is about to be deleted. */
+  doomed: Doomed | null;
+  /** Absent where the caller may not delete. */
+  onDoom?: (doomed: Doomed | null) => void;
 }
 
 const NO_RUNS: ReadonlyMap<string, Run> = new Map();
@@ -113,6 +125,8 @@ function Results({
   onOrder,
   isFiltered,
   onClear,
+  doomed,
+  onDoom,
 }: ResultsProps) {
   const location = useLocation();
   const listed = useMemo(() => (order ? { ...filter, order } : filter), [filter, order]);
@@ -223,6 +237,28 @@ function Results({
           projectId={projectId}
           selected={selected}
           onClear={() => change({ selected: NO_RUNS })}
+          onDelete={onDoom && (() => onDoom({ run_ids: [...selected.keys()] }))}
+        />
+      )}
+      {doomed && onDoom && (
+        <DeleteRunsDialog
+          projectId={projectId}
+          doomed={doomed}
+          what={
+            "filter" in doomed
+              ? isFiltered
+                ? "all runs that match"
+                : "all runs"
+              : doomed.run_ids.length === 1
+                ? "the selected run"
+                : "the selected runs"
+          }
+          onClose={() => onDoom(null)}
+          onDeleted={() => {
+            onDoom(null);
+            change({ selected: NO_RUNS, peeked: null });
+            void showFresh();
+          }}
         />
       )}
       {peeked !== null && (

@@ -1,5 +1,5 @@
 import { Button, CloseButton } from "@mantine/core";
-import { IconArrowsDiff } from "@tabler/icons-react";
+import { IconArrowsDiff, IconTrash } from "@tabler/icons-react";
 import { Link } from "react-router";
 import type { Run } from "@/api/types";
 import { formatCount } from "@/components/format";
@@ -10,11 +10,12 @@ interface Props {
   projectId: string;
   selected: ReadonlyMap<string, Run>;
   onClear: () => void;
-  children?: React.ReactNode;
+  /** Absent where the caller may not. */
+  onDelete?: () => void;
 }
 
 /** What can be done with the selected runs. */
-export function SelectionBar({ projectId, selected, onClear, children }: Props) {
+export function SelectionBar({ projectId, selected, onClear, onDelete }: Props) {
   useKeys({ Escape: onClear });
   const runs = [...selected.values()].sort((a, b) => a.start_time.localeCompare(b.start_time));
   const [older, newer] = runs;
@@ -26,7 +27,7 @@ export function SelectionBar({ projectId, selected, onClear, children }: Props) 
       {runs.length === 2 && older && newer ? (
         <Button
           component={Link}
-          to={`/p/${projectId}/runs/${older.run_id}/diff/${newer.run_id}`}
+          to={`/p/${projectId}/diff/${older.run_id}/${newer.run_id}`}
           variant="default"
           leftSection={<IconArrowsDiff size={14} />}
         >
@@ -42,7 +43,11 @@ export function SelectionBar({ projectId, selected, onClear, children }: Props) 
           Compare
         </Button>
       )}
-      {children}
+      {onDelete && (
+        <Button variant="default" leftSection={<IconTrash size={14} />} onClick={onDelete}>
+          Delete…
+        </Button>
+      )}
       <CloseButton size="sm" aria-label="Clear the selection" onClick={onClear} />
     </section>
   );
