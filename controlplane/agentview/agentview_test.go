@@ -265,6 +265,17 @@ func TestSameBytes(t *testing.T) {
 	}
 }
 
+func TestUnpricedCalls(t *testing.T) {
+	t.Parallel()
+	r := generate(1)
+	r.outline.Run.UnpricedCallCount = 2
+	var decoded Document
+	require.NoError(t, json.Unmarshal(build(t, r, Options{Budget: 4000, Encoding: EncodingO200k, Format: FormatJSON}).Body, &decoded))
+	require.NotNil(t, decoded.About)
+	assert.Equal(t, uint64(2), decoded.About.UnpricedCalls)
+	assert.Contains(t, string(build(t, r, Options{Budget: 4000, Encoding: EncodingO200k, Format: FormatText}).Body), ", cost of 2 calls unknown\n")
+}
+
 func TestFocus(t *testing.T) {
 	t.Parallel()
 	r := generate(1)

@@ -48,6 +48,8 @@ type Totals struct {
 	InputTokens  *int64   `json:"input_tokens,omitempty"`
 	OutputTokens *int64   `json:"output_tokens,omitempty"`
 	CostUSD      *float64 `json:"cost_usd,omitempty"`
+	// UnpricedCalls is how many calls CostUSD leaves out, since their price is not known.
+	UnpricedCalls uint64 `json:"unpriced_calls,omitempty"`
 }
 
 // Place names a step; N is its place in start order, from 1.

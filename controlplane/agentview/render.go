@@ -93,6 +93,7 @@ func (v *view) aboutShown() Totals {
 	shown := Totals{
 		Agent: Word(run.AgentName), Start: run.StartTime.UTC().Format(time.RFC3339), ModelCalls: run.LLMCallCount,
 		ToolCalls: run.ToolCallCount, InputTokens: run.InputTokens, OutputTokens: run.OutputTokens, CostUSD: run.CostUSD,
+		UnpricedCalls: run.UnpricedCallCount,
 	}
 	for _, model := range run.Models[:min(len(run.Models), shownModels)] {
 		shown.Models = append(shown.Models, Word(model))
@@ -217,6 +218,9 @@ func (r textRenderer) about() string {
 	}
 	if about.CostUSD != nil {
 		b.WriteString(", " + number(*about.CostUSD) + " USD")
+	}
+	if about.UnpricedCalls > 0 {
+		fmt.Fprintf(&b, ", cost of %d calls unknown", about.UnpricedCalls)
 	}
 	return b.String() + "\n"
 }

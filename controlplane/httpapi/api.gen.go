@@ -588,6 +588,9 @@ type AgentView struct {
 		OutputTokens *int64    `json:"output_tokens,omitempty"`
 		StartTime    time.Time `json:"start_time"`
 		ToolCalls    int64     `json:"tool_calls"`
+
+		// UnpricedCalls Calls of unknown price: `cost_usd` is that of the others.
+		UnpricedCalls *int64 `json:"unpriced_calls,omitempty"`
 	} `json:"about,omitempty"`
 
 	// CriticalPath The steps that the run's duration is mostly made of, longest first.

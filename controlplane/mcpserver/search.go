@@ -82,7 +82,9 @@ type runFound struct {
 	Errors     uint64   `json:"errors,omitempty"`
 	Tokens     *int64   `json:"tokens,omitempty"`
 	CostUSD    *float64 `json:"cost_usd,omitempty"`
-	Recorded   string   `json:"recorded,omitempty"`
+	// UnpricedCalls is how many calls CostUSD leaves out, since their price is not known.
+	UnpricedCalls uint64 `json:"unpriced_calls,omitempty"`
+	Recorded      string `json:"recorded,omitempty"`
 }
 
 func (t *tools) addSearch(server *mcp.Server) error {
@@ -233,7 +235,7 @@ func (t *tools) found(run *runs.Run, preview int, encoding string) (runFound, er
 	found := runFound{
 		RunID: run.RunID.String(), Name: agentview.Word(run.Name), Status: agentview.Word(run.Status),
 		StartTime: run.StartTime.UTC().Format(time.RFC3339), Agent: agentview.Word(run.AgentName),
-		Steps: run.SpanCount, Errors: run.ErrorCount, CostUSD: run.CostUSD,
+		Steps: run.SpanCount, Errors: run.ErrorCount, CostUSD: run.CostUSD, UnpricedCalls: run.UnpricedCallCount,
 	}
 	if !runmodel.IsAbsent(run.EndTime) {
 		ms := float64(run.EndTime.Sub(run.StartTime).Round(time.Millisecond)) / float64(time.Millisecond)

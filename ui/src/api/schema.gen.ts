@@ -1035,6 +1035,11 @@ export interface components {
                 output_tokens?: number;
                 /** Format: double */
                 cost_usd?: number;
+                /**
+                 * Format: int64
+                 * @description Calls of unknown price: `cost_usd` is that of the others.
+                 */
+                unpriced_calls?: number;
             };
             /** @description From the first step that failed by itself up to the root. A long one is shown at both ends. */
             error_chain?: components["schemas"]["AgentViewPlace"][];
