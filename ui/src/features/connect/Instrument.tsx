@@ -1,10 +1,13 @@
 import { Anchor, Loader, Select, Text } from "@mantine/core";
+import { lazy, Suspense } from "react";
 import { useSearchParams } from "react-router";
 import { useInstrumentGuide } from "@/api/instrument";
 import { CodeBlock } from "@/components/CodeBlock";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import { useProjectId } from "@/components/useProject";
 import classes from "./ConnectPage.module.css";
+
+const Markdown = lazy(() => import("@/components/Markdown"));
 
 const FIRST = "openai";
 
@@ -61,9 +64,11 @@ export function Instrument() {
               <p className={classes.label}>Shortest program that is recorded</p>
               <CodeBlock code={recipe.code} what="program" maxHeight={420} />
               {recipe.notes && (
-                <Text size="sm" c="dimmed" mt="xs" className={classes.notes}>
-                  {recipe.notes}
-                </Text>
+                <div className={classes.notes}>
+                  <Suspense fallback={recipe.notes}>
+                    <Markdown text={recipe.notes} />
+                  </Suspense>
+                </div>
               )}
             </div>
           )}
