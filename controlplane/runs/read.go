@@ -13,6 +13,7 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
@@ -92,13 +93,17 @@ func (s *Service) Get(ctx context.Context, scope Scope, runID uuid.UUID) (Run, e
 		return Run{}, ErrNotFound
 	}
 	run := Run{Run: rows[0]}
-	root, err := s.payloads(ctx, p, runID, []uint64{run.RootSpanID})
-	if err != nil {
+	scored := []Run{run}
+	group, groupContext := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		run.Inputs, run.Outputs, err = s.inputsAndOutputs(groupContext, p, runID, run.RootSpanID)
+		return err
+	})
+	group.Go(func() error { return s.addScores(groupContext, p.scope(), scored, mostScoresRead) })
+	if err := group.Wait(); err != nil {
 		return Run{}, err
 	}
-	if len(root) == 1 {
-		run.Inputs, run.Outputs = root[0].Inputs, root[0].Outputs
-	}
+	run.Scores, run.ScoreCount = scored[0].Scores, scored[0].ScoreCount
 	// A root without payloads is summed up by its first question and last answer.
 	if run.Inputs == nil {
 		run.Inputs, run.Truncated = nonEmpty(run.InputPreview), run.Truncated || run.InputPreview != ""
@@ -106,9 +111,46 @@ func (s *Service) Get(ctx context.Context, scope Scope, runID uuid.UUID) (Run, e
 	if run.Outputs == nil {
 		run.Outputs, run.Truncated = nonEmpty(run.OutputPreview), run.Truncated || run.OutputPreview != ""
 	}
-	scored := []Run{run}
-	err = s.addScores(ctx, p.scope(), scored, mostScoresRead)
-	return scored[0], err
+	return run, nil
+}
+
+// inputsAndOutputs reads what went into a span and came out of it, nil where it does not say.
+func (s *Service) inputsAndOutputs(ctx context.Context, p place, runID uuid.UUID, spanID uint64) (inputs, outputs *string, err error) {
+	w := p.where(runID)
+	w.add("span_id = ?", spanID)
+	var versions []runmodel.Span
+	err = query(ctx, s.conn, p.scope(), &versions, `SELECT `+placeColumns+`, inputs, outputs, tool_arguments, tool_result,
+		input_message_ids, output_message_ids FROM spans WHERE `+w.String(), w.args...)
+	if err != nil || len(versions) == 0 {
+		return nil, nil, err
+	}
+	span := runmodel.Fold(versions)[0]
+	in, out := cmp.Or(span.Inputs, span.ToolArguments), cmp.Or(span.Outputs, span.ToolResult)
+	var ids []uint64
+	if in == "" {
+		ids = append(ids, span.InputMessageIDs...)
+	}
+	if out == "" {
+		ids = append(ids, span.OutputMessageIDs...)
+	}
+	contents, err := s.contentsOf(ctx, p, runID, ids, wholeContent)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, of := range []struct {
+		text *string
+		ids  []uint64
+	}{{&in, span.InputMessageIDs}, {&out, span.OutputMessageIDs}} {
+		if *of.text != "" {
+			continue
+		}
+		messages, err := contents.messages(of.ids)
+		if err != nil {
+			return nil, nil, err
+		}
+		*of.text = lastText(messages)
+	}
+	return nonEmpty(in), nonEmpty(out), nil
 }
 
 // listedColumns are what a list of spans shows: no payloads but the beginnings of inputs and outputs.
