@@ -40,7 +40,7 @@ var variable = regexp.MustCompile(`(?:etenv|parseURL)\("([A-Z_]+)"\)|\$\{env:([A
 func variables(t *testing.T, files ...string) []string {
 	t.Helper()
 	// What Go itself reads.
-	names := []string{"GOMEMLIMIT"}
+	names := []string{"GOMEMLIMIT", "GOGC"}
 	for _, file := range files {
 		for _, match := range variable.FindAllStringSubmatch(string(read(t, filepath.Join(root, file))), -1) {
 			names = append(names, match[1]+match[2])
