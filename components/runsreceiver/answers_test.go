@@ -2,6 +2,7 @@ package runsreceiver
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"flag"
@@ -165,6 +166,7 @@ func TestAnswers(t *testing.T) {
 		{name: "runs_deep", sent: runs(deep(197)), spans: 1},
 
 		{name: "runs_queue_down", sent: runs(oneRun), consumer: errors.New("dial tcp 10.0.0.7:9092: refused")},
+		{name: "runs_queue_cancelled_another", sent: runs(oneRun), consumer: fmt.Errorf("export: %w", context.Canceled)},
 		{name: "runs_queue_permanent", sent: runs(oneRun), consumer: consumererror.NewPermanent(kerr.TopicAuthorizationFailed)},
 		{name: "traces_proto_queue_down", sent: traces(protoHeader, asProto(export(good))), consumer: errors.New("refused")},
 		{name: "traces_json_queue_down", sent: traces(jsonHeader, export(good)), consumer: errors.New("refused")},

@@ -172,12 +172,13 @@ func refusalOfBody(err error) *refusalError {
 
 // refusalOfConsumer is why the spans were not taken. All but one reason can pass, even those that the Collector
 // calls permanent (a topic that is missing, a right that is not granted): nothing was accepted, so the client
-// is asked to come again rather than to throw away what it holds.
-func refusalOfConsumer(err error) *refusalError {
+// is asked to come again rather than to throw away what it holds. ctx is the request's own: a cancellation that comes
+// from the queue may be another's, whose record went into the same batch.
+func refusalOfConsumer(ctx context.Context, err error) *refusalError {
 	switch {
 	case errors.Is(err, kerr.MessageTooLarge):
 		return &recordTooLarge
-	case errors.Is(err, context.Canceled):
+	case ctx.Err() != nil:
 		return &clientGone
 	default:
 		return &queueUnavailable

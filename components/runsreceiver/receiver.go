@@ -216,7 +216,7 @@ func (r *runsReceiver) serve(x *exchange, req *http.Request) (contentType string
 	handedOn = true
 	if err := r.push(ctx, td, format.name(), held.release); err != nil {
 		r.settings.Logger.Warn("Spans were not queued", zap.String("request_id", x.requestID), zap.Error(err))
-		return "", nil, refusalOfConsumer(err)
+		return "", nil, refusalOfConsumer(req.Context(), err)
 	}
 	contentType, body = format.accepted(x.requestID)
 	if logs, ok := format.(*logsFormat); ok {
