@@ -125,16 +125,21 @@ func TestExport(t *testing.T) {
 			file := "unhex('" + hex.EncodeToString(w.Body.Bytes()) + "')"
 			require.NoError(t, conn.QueryRow(ctx, "SELECT "+columns+" FROM format(Parquet, "+file+")").Scan(into...))
 		}
-		var n, total uint64
+		var n, total, unpriced uint64
 		var start time.Time
 		var cost float64
 		var tag, tier, score, input string
 		read(t, "", `count(), min(start_time), assumeNotNull(sum(cost_usd)), assumeNotNull(max(tags[1])), assumeNotNull(max(metadata['tier'])),
-			assumeNotNull(anyIf(scores.name[1], length(scores.name) = 1)), assumeNotNull(maxIf(inputs, name = 'answer')), toUInt64(assumeNotNull(sum(span_count)))`,
-			&n, &start, &cost, &tag, &tier, &score, &input, &total)
+			assumeNotNull(anyIf(scores.name[1], length(scores.name) = 1)), assumeNotNull(maxIf(inputs, name = 'answer')), toUInt64(assumeNotNull(sum(span_count))),
+			toUInt64(assumeNotNull(sum(unpriced_call_count)))`, &n, &start, &cost, &tag, &tier, &score, &input, &total, &unpriced)
 		assert.Equal(t, uint64(4), n)
 		assert.Equal(t, listed[len(listed)-1].StartTime, start.UTC())
 		assert.InDelta(t, 3*0.0042, cost, 1e-9)
+		var left int64
+		for _, run := range listed {
+			left += run.UnpricedCallCount
+		}
+		assert.Equal(t, left, int64(unpriced))
 		assert.Equal(t, []string{"math", "free", "good", "What is 2^53+1?"}, []string{tag, tier, score, input})
 
 		var spans uint64

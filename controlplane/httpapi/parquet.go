@@ -54,6 +54,7 @@ type parquetRun struct {
 	ReasoningTokens  *int64            `parquet:"reasoning_output_tokens,optional"`
 	CostUSD          *float64          `parquet:"cost_usd,optional"`
 	CostSource       *string           `parquet:"cost_source,optional,dict"`
+	UnpricedCalls    int64             `parquet:"unpriced_call_count"`
 	SpanCount        int64             `parquet:"span_count"`
 	ErrorCount       int64             `parquet:"error_count"`
 	LLMCallCount     int64             `parquet:"llm_call_count"`
@@ -178,7 +179,7 @@ func (p parquetRuns) run(r *runs.Run) error {
 		PromptID: known(r.PromptID), PromptName: known(r.PromptName), PromptVersion: known(r.PromptVersion), Models: r.Models,
 		InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, CacheReadTokens: r.CacheReadTokens,
 		CacheWriteTokens: r.CacheWriteTokens, ReasoningTokens: r.ReasoningTokens, CostUSD: r.CostUSD, CostSource: known(r.CostSource),
-		SpanCount: count(r.SpanCount), ErrorCount: count(r.ErrorCount), LLMCallCount: count(r.LLMCallCount),
+		UnpricedCalls: count(r.UnpricedCallCount), SpanCount: count(r.SpanCount), ErrorCount: count(r.ErrorCount), LLMCallCount: count(r.LLMCallCount),
 		ToolCallCount: count(r.ToolCallCount), Scores: parquetScores(r.Scores), ScoreCount: count(r.ScoreCount),
 		ReceivedAt: r.FirstReceived.UTC(),
 	}
