@@ -16,6 +16,12 @@ await scenario(async (page, { projectId, runId, spans }) => {
   const bottom = await tree.evaluate((element) => element.scrollHeight - element.scrollTop - element.clientHeight);
   check(bottom < 2, `the end of the list: ${bottom}`);
   await page.keyboard.press("Home");
+  for (let press = 0; press < 8; press++) await page.keyboard.press("ArrowDown");
+  const row = await tree
+    .locator("[aria-selected=true]")
+    .evaluate((element) => (element.getBoundingClientRect().top - element.parentElement.getBoundingClientRect().top) / element.offsetHeight);
+  check(Math.round(row) === 8, `eight quick keys down: row ${row}`);
+  await page.keyboard.press("Home");
   await page.keyboard.press("ArrowLeft");
   await until("closed, one row", async () => (await rows.count()) === 1);
   await page.keyboard.press("ArrowRight");

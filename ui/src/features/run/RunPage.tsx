@@ -63,7 +63,11 @@ function RunView({ projectId, runId }: { projectId: string; runId: string }) {
 
   // What the page opened at stays, whatever else comes: the first failure, else the root.
   const [opened, setOpened] = useState<string>();
-  const selectedId = params.get("span") ?? opened ?? tree?.ids[tree.errorChain[0] ?? 0];
+  // The address follows later than the next key comes, which must act on what the last one selected.
+  const [picked, setPicked] = useState<string>();
+  const addressed = params.get("span") ?? undefined;
+  if (picked !== undefined && picked === addressed) setPicked(undefined);
+  const selectedId = picked ?? addressed ?? opened ?? tree?.ids[tree.errorChain[0] ?? 0];
   if (opened === undefined && selectedId !== undefined) setOpened(selectedId);
   const selectedPlace = selectedId === undefined ? undefined : tree?.places.get(selectedId);
 
@@ -79,7 +83,13 @@ function RunView({ projectId, runId }: { projectId: string; runId: string }) {
     },
     [setParams, location.state],
   );
-  const select = useCallback((id: string) => setParam("span", id), [setParam]);
+  const select = useCallback(
+    (id: string) => {
+      setPicked(id);
+      setParam("span", id);
+    },
+    [setParam],
+  );
   const jump = (step: 1 | -1) => {
     const place = tree && neighbourError(tree, selectedPlace, step);
     if (!tree || place === undefined) return;
