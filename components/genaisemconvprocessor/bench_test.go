@@ -62,6 +62,8 @@ var benchCases = []struct {
 	{"not_genai", "opentelemetry.instrumentation.fastapi", httpSpan},
 	{"newest_20_messages", "opentelemetry.instrumentation.openai_v2", newestCall},
 	{"openinference_20_messages", "openinference.instrumentation.openai", openInferenceCall},
+	{"openllmetry_20_messages", "opentelemetry.instrumentation.openai.v1", openLLMetryCall},
+	{"vercel_20_messages", "ai", vercelCall},
 }
 
 func httpSpan(s ptrace.Span) {
@@ -152,4 +154,74 @@ func openInferenceCall(s ptrace.Span) {
 	}
 	a.PutStr("llm.output_messages.0.message.role", "assistant")
 	a.PutStr("llm.output_messages.0.message.content", "It is on its way.")
+}
+
+// openLLMetryCall is the call in the keys that OpenLLMetry had until it took up the conventions' messages.
+func openLLMetryCall(s ptrace.Span) {
+	a := s.Attributes()
+	a.PutStr("llm.request.type", "chat")
+	a.PutStr("gen_ai.system", "OpenAI")
+	a.PutStr("gen_ai.request.model", "gpt-5-mini")
+	a.PutStr("gen_ai.response.model", "gpt-5-mini-2026-09-01")
+	a.PutInt("gen_ai.usage.prompt_tokens", 2100)
+	a.PutInt("gen_ai.usage.completion_tokens", 90)
+	a.PutInt("llm.usage.total_tokens", 2190)
+	for i := range 20 {
+		message := fmt.Sprintf("gen_ai.prompt.%d.", i)
+		switch i % 4 {
+		case 0:
+			a.PutStr(message+"role", "user")
+			a.PutStr(message+"content", said(i))
+		case 1:
+			a.PutStr(message+"role", "assistant")
+			a.PutStr(message+"tool_calls.0.id", "call_1")
+			a.PutStr(message+"tool_calls.0.name", "find_order")
+			a.PutStr(message+"tool_calls.0.arguments", `{"id":"A-7","limit":3}`)
+		case 2:
+			a.PutStr(message+"role", "tool")
+			a.PutStr(message+"content", said(i))
+			a.PutStr(message+"tool_call_id", "call_1")
+		default:
+			a.PutStr(message+"role", "assistant")
+			a.PutStr(message+"content", said(i))
+		}
+	}
+	a.PutStr("gen_ai.completion.0.role", "assistant")
+	a.PutStr("gen_ai.completion.0.content", "It is on its way.")
+	a.PutStr("gen_ai.completion.0.finish_reason", "stop")
+}
+
+// vercelCall is the call as the AI SDK to 6 sends it: the messages are JSON text of its own shape, in one attribute.
+func vercelCall(s ptrace.Span) {
+	a := s.Attributes()
+	a.PutStr("operation.name", "ai.generateText.doGenerate")
+	a.PutStr("ai.operationId", "ai.generateText.doGenerate")
+	a.PutStr("ai.model.provider", "openai.responses")
+	a.PutStr("ai.model.id", "gpt-5-mini")
+	a.PutStr("ai.response.model", "gpt-5-mini-2026-09-01")
+	a.PutStr("ai.response.finishReason", "stop")
+	a.PutStr("ai.response.text", "It is on its way.")
+	a.PutInt("ai.usage.inputTokens", 2100)
+	a.PutInt("ai.usage.outputTokens", 90)
+	a.PutInt("ai.usage.cachedInputTokens", 1024)
+	b := []byte{'['}
+	for i := range 20 {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		switch i % 4 {
+		case 0:
+			b = append(b, `{"role":"user","content":[{"type":"text","text":`...)
+			b = append(appendString(b, said(i)), `}]}`...)
+		case 1:
+			b = append(b, `{"role":"assistant","content":[{"type":"tool-call","toolCallId":"call_1","toolName":"find_order","input":{"id":"A-7","limit":3}}]}`...)
+		case 2:
+			b = append(b, `{"role":"tool","content":[{"type":"tool-result","toolCallId":"call_1","toolName":"find_order","output":{"type":"text","value":`...)
+			b = append(appendString(b, said(i)), `}}]}`...)
+		default:
+			b = append(b, `{"role":"assistant","content":[{"type":"text","text":`...)
+			b = append(appendString(b, said(i)), `}]}`...)
+		}
+	}
+	a.PutStr("ai.prompt.messages", string(append(b, ']')))
 }

@@ -90,7 +90,7 @@ func (f *flattened) add(key string, value pcommon.Value) bool {
 			list = &f.functions
 		}
 		if (rest == "role" || rest == "content") && list != nil {
-			*list = append(*list, entry{0, rest, value})
+			addEntry(list, 0, rest, value)
 			return true
 		}
 	case strings.HasPrefix(key, "retrieval.documents."):
@@ -103,8 +103,20 @@ func (f *flattened) add(key string, value pcommon.Value) bool {
 	if !ok || rest == "" {
 		return false
 	}
-	*list = append(*list, entry{index, rest, value})
+	addEntry(list, index, rest, value)
 	return true
+}
+
+// addEntry writes an entry where it is to stand: there are many, and a copy of a whole one is dear while memory is
+// being collected.
+func addEntry(list *[]entry, index int, rest string, value pcommon.Value) {
+	n := len(*list)
+	if n == cap(*list) {
+		*list = slices.Grow(*list, 1)
+	}
+	*list = (*list)[:n+1]
+	e := &(*list)[n]
+	e.index, e.rest, e.value = index, rest, value
 }
 
 func cut(s *string, prefix string) bool {
@@ -158,14 +170,30 @@ func (x *span) flatMessages(list []entry, role string) string {
 	if len(list) == 0 {
 		return ""
 	}
-	w := writer{b: append(x.buf[:0], '[')}
+	w := writer{b: append(make([]byte, 0, roomForMessages(list)), '[')}
 	groups(list, func(group []entry) { x.flat.message(&w, group, role) })
 	w.b = append(w.b, ']')
-	x.buf = w.b
 	if w.messages == 0 {
 		return ""
 	}
-	return string(w.b)
+	const most = 4 // one in so many bytes may be left over
+	if len(w.b) < cap(w.b)-cap(w.b)/most {
+		return string(w.b)
+	}
+	return aliasOf(w.b)
+}
+
+// roomForMessages is a guess of how long messages become, so that they can be written where they stay.
+func roomForMessages(list []entry) int {
+	const frame = 32 // what is written around a value
+	n := 0
+	for i := range list {
+		n += frame
+		if v := list[i].value; v.Type() == pcommon.ValueTypeStr {
+			n += len(v.Str())
+		}
+	}
+	return roomFor(n)
 }
 
 // flatMessage is what the entries of one message say.

@@ -181,55 +181,68 @@ const hexDigits = "0123456789abcdef"
 // appendString appends a JSON string. What is not UTF-8 becomes U+FFFD. It copies eight bytes at a time, up to the
 // first that needs an escape.
 func appendString(b []byte, s string) []byte {
+	const short = 24
+	if len(s) < short && isPlain(s) {
+		return append(append(append(b, '"'), s...), '"')
+	}
 	b = append(slices.Grow(b, roomFor(len(s))), '"')
-	from := bytesOf(s)
+	from, i := bytesOf(s), 0
 	// What is not ASCII is looked at, until it is known that all that follows is UTF-8.
 	highs, checked := uint64(highBits), false
-	for len(from) >= wordSize {
-		b = slices.Grow(b, roomFor(len(from)))
-		to := b[len(b):cap(b)]
-		room := len(to)
-		for len(from) >= wordSize && len(to) >= wordSize+longestEscape {
-			w := binary.LittleEndian.Uint64(from)
-			binary.LittleEndian.PutUint64(to, w)
+	for i+wordSize <= len(from) {
+		b = slices.Grow(b, roomFor(len(from)-i))
+		to, n := b[:cap(b)], len(b)
+		for i <= len(from)-wordSize && n <= len(to)-wordSize-longestEscape {
+			w := binary.LittleEndian.Uint64(from[i : i+wordSize])
+			binary.LittleEndian.PutUint64(to[n:n+wordSize], w)
 			special := escapes(w, highs)
 			if special == 0 {
-				from, to = from[wordSize:], to[wordSize:]
+				i, n = i+wordSize, n+wordSize
 				continue
 			}
 			plain := bits.TrailingZeros64(special) / byteSize
-			from, to = from[plain:], to[plain:]
-			if c := from[0]; c < utf8.RuneSelf {
-				from, to = from[1:], to[escape(to, c):]
+			i, n = i+plain, n+plain
+			if c := from[i]; c < utf8.RuneSelf {
+				i, n = i+1, n+escape(to[n:n+longestEscape], c)
 				continue
 			}
 			if !checked {
 				checked = true
-				if utf8.Valid(from) {
+				if utf8.Valid(from[i:]) {
 					highs = 0
 					continue
 				}
 			}
-			r, size := utf8.DecodeRune(from)
-			from, to = from[size:], to[utf8.EncodeRune(to, r):]
+			r, size := utf8.DecodeRune(from[i:])
+			i, n = i+size, n+utf8.EncodeRune(to[n:], r)
 		}
-		b = b[:len(b)+room-len(to)]
+		b = b[:n]
 	}
-	for len(from) > 0 {
+	for i < len(from) {
 		var end [longestEscape]byte
-		switch c := from[0]; {
+		switch c := from[i]; {
 		case c >= utf8.RuneSelf && highs != 0:
-			r, size := utf8.DecodeRune(from)
-			b, from = utf8.AppendRune(b, r), from[size:]
+			r, size := utf8.DecodeRune(from[i:])
+			b, i = utf8.AppendRune(b, r), i+size
 			continue
 		case shortEscapes[c] == 0:
 			b = append(b, c)
 		default:
 			b = append(b, end[:escape(end[:], c)]...)
 		}
-		from = from[1:]
+		i++
 	}
 	return append(b, '"')
+}
+
+// isPlain tells whether a string is ASCII without a byte that needs an escape.
+func isPlain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; shortEscapes[c] != 0 || c >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }
 
 // roomFor is a guess of how long a string of n bytes becomes: few bytes are escaped.

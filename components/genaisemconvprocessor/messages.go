@@ -22,19 +22,21 @@ type writer struct {
 }
 
 func (w *writer) begin(role, name string) {
+	b := w.b
 	if w.messages > 0 {
-		w.b = append(w.b, ',')
+		b = append(b, ',')
 	}
 	w.messages++
-	w.b = append(w.b, `{"role":`...)
-	w.roleAt = len(w.b)
-	w.b = appendString(w.b, canonicalRoleOf(role))
-	w.roleEnd = len(w.b)
+	b = append(b, `{"role":`...)
+	w.roleAt = len(b)
+	b = appendString(b, canonicalRoleOf(role))
+	w.roleEnd = len(b)
 	if name != "" {
-		w.b = append(w.b, `,"name":`...)
-		w.b = appendString(w.b, name)
+		b = append(b, `,"name":`...)
+		b = appendString(b, name)
 	}
-	w.b = append(w.b, `,"parts":[`...)
+	b = append(b, `,"parts":[`...)
+	w.b = b
 	w.parts, w.results, w.others, w.inMessage = 0, 0, 0, true
 }
 
@@ -59,18 +61,14 @@ func (w *writer) part() {
 	w.parts++
 }
 
-func (w *writer) text(s string) {
-	w.part()
-	w.others++
-	w.b = append(w.b, `{"type":"text","content":`...)
-	w.b = appendString(w.b, s)
-	w.b = append(w.b, '}')
-}
+func (w *writer) text(s string) { w.said(`{"type":"text","content":`, s) }
 
-func (w *writer) reasoning(s string) {
+func (w *writer) reasoning(s string) { w.said(`{"type":"reasoning","content":`, s) }
+
+func (w *writer) said(head, s string) {
 	w.part()
 	w.others++
-	w.b = append(w.b, `{"type":"reasoning","content":`...)
+	w.b = append(w.b, head...)
 	w.b = appendString(w.b, s)
 	w.b = append(w.b, '}')
 }
@@ -92,18 +90,18 @@ func (w *writer) jsonText(value string) {
 func (w *writer) toolCall(id, name, arguments string) {
 	w.part()
 	w.others++
-	w.b = append(w.b, `{"type":"tool_call"`...)
+	b := append(w.b, `{"type":"tool_call"`...)
 	if id != "" {
-		w.b = append(w.b, `,"id":`...)
-		w.b = appendString(w.b, id)
+		b = append(b, `,"id":`...)
+		b = appendString(b, id)
 	}
-	w.b = append(w.b, `,"name":`...)
-	w.b = appendString(w.b, name)
+	b = append(b, `,"name":`...)
+	b = appendString(b, name)
 	if arguments = decoded(arguments); arguments != "" {
-		w.b = append(w.b, `,"arguments":`...)
-		w.b = append(w.b, arguments...)
+		b = append(b, `,"arguments":`...)
+		b = append(b, arguments...)
 	}
-	w.b = append(w.b, '}')
+	w.b = append(b, '}')
 }
 
 // toolText writes a result that is text.
@@ -126,16 +124,16 @@ func (w *writer) toolResponse(id, name, response string) {
 func (w *writer) beginResponse(id, name string) {
 	w.part()
 	w.results++
-	w.b = append(w.b, `{"type":"tool_call_response"`...)
+	b := append(w.b, `{"type":"tool_call_response"`...)
 	if id != "" {
-		w.b = append(w.b, `,"id":`...)
-		w.b = appendString(w.b, id)
+		b = append(b, `,"id":`...)
+		b = appendString(b, id)
 	}
 	if name != "" {
-		w.b = append(w.b, `,"name":`...)
-		w.b = appendString(w.b, name)
+		b = append(b, `,"name":`...)
+		b = appendString(b, name)
 	}
-	w.b = append(w.b, `,"response":`...)
+	w.b = append(b, `,"response":`...)
 }
 
 // media writes a part that is not text, by address or by content.
