@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -105,11 +106,17 @@ func newLimitedEnv(t *testing.T, postgresURL, clickhouseURL string, limits RateL
 	conn, err := clickhouse.Open(clickhouseURL)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, conn.Close()) })
+	return newEnvWith(t, db, conn, limits)
+}
+
+func newEnvWith(t *testing.T, db *pgxpool.Pool, conn driver.Conn, limits RateLimits) *env {
+	t.Helper()
 	e := &env{db: db, clock: newClock(), log: &syncBuffer{}}
 	secret := bytes.Repeat([]byte{7}, 32)
 	reader := runs.NewService(conn)
 	t.Cleanup(reader.Close)
 	limits.Limiter = ratelimit.New()
+	var err error
 	e.api, err = New(identity.New(db, secret, e.clock.Now), reader, limits, Addresses{Web: "http://127.0.0.1:7090"}, slog.New(slog.NewJSONHandler(e.log, nil)))
 	require.NoError(t, err)
 	return e
