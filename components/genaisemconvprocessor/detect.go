@@ -92,6 +92,7 @@ var scopePrefixes = []struct {
 	{"@traceloop/", openLLMetry},
 	{"traceloop.tracer", openLLMetry},
 	{"pydantic-ai", pydanticAI},
+	{"pydantic-evals", logfire},
 	{"logfire", logfire},
 	{"gcp.vertex.agent", googleADK},
 	{"strands.telemetry.tracer", strands},

@@ -59,6 +59,7 @@ var openInferenceDialect = dialect{
 		if x.kind == runmodel.KindTool {
 			x.openInferenceTool()
 		}
+		x.openInferenceScores()
 		if x.kind == runmodel.KindAgent && !x.has(toAgentName) {
 			x.offer(toAgentName, openInference, fromText, x.word("graph.node.id"), "graph.node.id")
 			switch x.scope.framework {

@@ -148,6 +148,7 @@ var logfireDialect = dialect{
 		}
 		x.logfireRequest()
 		x.logfireResponse()
+		x.logfireScores()
 		if usage, ok := parseObject(x.str("gen_ai.usage.raw")); ok {
 			x.offerTokenDetails(logfire, usage, "gen_ai.usage.raw")
 		}

@@ -1,7 +1,6 @@
 package genaisemconvprocessor
 
 import (
-	"strconv"
 	"strings"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
@@ -15,6 +14,7 @@ const (
 	eventPrefix      = "gen_ai."
 	eventDetails     = "gen_ai.client.inference.operation.details"
 	eventEvaluation  = "gen_ai.evaluation.result"
+	eventLangWatch   = "langwatch.evaluation.custom"
 	eventChoice      = "gen_ai.choice"
 	eventPrompt      = "gen_ai.content.prompt"
 	eventCompletion  = "gen_ai.content.completion"
@@ -31,7 +31,7 @@ func (x *span) readEvents() {
 	input, output := writer{b: []byte{'['}}, writer{b: []byte{'['}}
 	for _, event := range x.Events().All() {
 		name := event.Name()
-		if !x.fromLog && !strings.HasPrefix(name, eventPrefix) {
+		if !x.fromLog && !strings.HasPrefix(name, eventPrefix) && name != eventLangWatch {
 			continue
 		}
 		e := eventReader{name: name, attrs: event.Attributes()}
@@ -43,7 +43,9 @@ func (x *span) readEvents() {
 		case name == eventDetails:
 			x.readDetails(&e, &input, &output)
 		case name == eventEvaluation:
-			x.addScore(&e)
+			x.evaluationEvent(&e)
+		case name == eventLangWatch:
+			x.langWatchEvent(&e)
 		case name == eventChoice:
 			x.readChoice(&e, &output)
 		case name == eventPrompt:
@@ -60,38 +62,6 @@ func (x *span) readEvents() {
 	}
 	x.offerEvents(toInputMessages, &input)
 	x.offerEvents(toOutputMessages, &output)
-}
-
-// addScore adds the result of an evaluation (gen_ai.evaluation.result of the conventions) to the span's scores.
-func (x *span) addScore(e *eventReader) {
-	name := e.plain("gen_ai.evaluation.name")
-	if name == "" {
-		return
-	}
-	score := []byte(`{"name":`)
-	score = appendString(score, name)
-	if value, ok := parseNumber(e.plain("gen_ai.evaluation.score.value")); ok {
-		score = append(score, `,"value":`...)
-		score = strconv.AppendFloat(score, value, 'g', -1, 64)
-	}
-	for _, text := range [...]member{
-		{"label", e.plain("gen_ai.evaluation.score.label")},
-		{"explanation", e.plain("gen_ai.evaluation.explanation")},
-		{"response_id", e.plain("gen_ai.response.id")},
-	} {
-		if text.value != "" {
-			score = append(score, ',')
-			score = append(appendString(score, text.key), ':')
-			score = appendString(score, text.value)
-		}
-	}
-	score = append(score, '}')
-	scores, ok := x.attrs.Get(runmodel.KeyScores)
-	if !ok || scores.Type() != pcommon.ValueTypeSlice {
-		scores = x.attrs.PutEmpty(runmodel.KeyScores)
-		scores.SetEmptySlice()
-	}
-	scores.Slice().AppendEmpty().SetStr(string(score))
 }
 
 func (x *span) offerEvents(to target, w *writer) {

@@ -14,7 +14,7 @@ const mostSlots = 10_001
 
 // flattened holds the attributes whose keys have an index: llm.input_messages.0.message.role.
 type flattened struct {
-	input, output, tools, functions, documents []entry
+	input, output, tools, functions, documents, scores []entry
 	// lossy is true when a message that was read lacks what it must have had: its content, or the id of a call.
 	// inputLossy and outputLossy keep it of each list.
 	lossy, inputLossy, outputLossy bool
@@ -43,14 +43,14 @@ type flatCall struct {
 
 func (f *flattened) reset() {
 	f.input, f.output, f.tools = f.input[:0], f.output[:0], f.tools[:0]
-	f.functions, f.documents = f.functions[:0], f.documents[:0]
+	f.functions, f.documents, f.scores = f.functions[:0], f.documents[:0], f.scores[:0]
 	f.parts, f.calls = f.parts[:0], f.calls[:0]
 	f.lossy, f.inputLossy, f.outputLossy = false, false, false
 }
 
 // release lets go of the values of a batch.
 func (f *flattened) release() {
-	for _, list := range [...][]entry{f.input, f.output, f.tools, f.functions, f.documents} {
+	for _, list := range [...][]entry{f.input, f.output, f.tools, f.functions, f.documents, f.scores} {
 		clear(list[:cap(list)])
 	}
 	clear(f.parts[:cap(f.parts)])
@@ -95,6 +95,8 @@ func (f *flattened) add(key string, value pcommon.Value) bool {
 		}
 	case strings.HasPrefix(key, "retrieval.documents."):
 		rest, list = key[len("retrieval.documents."):], &f.documents
+	default:
+		return f.addScore(key, value)
 	}
 	if list == nil {
 		return false

@@ -90,7 +90,8 @@ func (w *writer) jsonText(value string) {
 func (w *writer) toolCall(id, name, arguments string) {
 	w.part()
 	w.others++
-	b := append(w.b, `{"type":"tool_call"`...)
+	b := w.b
+	b = append(b, `{"type":"tool_call"`...)
 	if id != "" {
 		b = append(b, `,"id":`...)
 		b = appendString(b, id)
@@ -101,7 +102,8 @@ func (w *writer) toolCall(id, name, arguments string) {
 		b = append(b, `,"arguments":`...)
 		b = append(b, arguments...)
 	}
-	w.b = append(b, '}')
+	b = append(b, '}')
+	w.b = b
 }
 
 // toolText writes a result that is text.
@@ -124,7 +126,8 @@ func (w *writer) toolResponse(id, name, response string) {
 func (w *writer) beginResponse(id, name string) {
 	w.part()
 	w.results++
-	b := append(w.b, `{"type":"tool_call_response"`...)
+	b := w.b
+	b = append(b, `{"type":"tool_call_response"`...)
 	if id != "" {
 		b = append(b, `,"id":`...)
 		b = appendString(b, id)
@@ -133,7 +136,8 @@ func (w *writer) beginResponse(id, name string) {
 		b = append(b, `,"name":`...)
 		b = appendString(b, name)
 	}
-	w.b = append(b, `,"response":`...)
+	b = append(b, `,"response":`...)
+	w.b = b
 }
 
 // media writes a part that is not text, by address or by content.

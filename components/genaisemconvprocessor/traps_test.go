@@ -284,6 +284,67 @@ func TestTraps(t *testing.T) {
 			map[string]any{runmodel.KeyScores: []any{`{"name":"relevance","value":0.5,"label":"half"}`}},
 		},
 		{
+			"scores in OpenInference's annotations and evaluations", "my.tracer", nil,
+			map[string]any{
+				"openinference.span.kind":                 "CHAIN",
+				"annotations.0.annotation.name":           "hallucination",
+				"annotations.0.annotation.score":          1,
+				"annotations.0.annotation.label":          "hallucinated",
+				"annotations.0.annotation.explanation":    "not in the documents",
+				"annotations.0.annotation.annotator_kind": "HUMAN",
+				"annotations.0.annotation.identifier":     "judge-v2",
+				"evaluations.0.evaluation.name":           "tone",
+				"evaluations.0.evaluation.label":          "kind",
+				"trace.evaluations.0.evaluation.name":     "correctness",
+				"trace.evaluations.0.evaluation.score":    0.95,
+				"annotations.999999999.annotation.name":   "beyond",
+				"annotations.2.annotation.score":          1,
+			},
+			map[string]any{runmodel.KeyScores: []any{
+				`{"name":"hallucination","value":1,"label":"hallucinated","explanation":"not in the documents","id":"judge-v2","source":"human"}`,
+				`{"name":"tone","label":"kind"}`,
+				`{"name":"correctness","value":0.95,"of":"run"}`,
+			}},
+		},
+		{
+			"scores that are the output of Phoenix's evaluators", "phoenix.evals.tracing", nil,
+			map[string]any{
+				"openinference.span.kind": "EVALUATOR",
+				"output.value":            `[{"name": "faithfulness", "score": 0.5, "label": "partly", "explanation": "one of two", "metadata": {}, "kind": "llm", "direction": "maximize"}]`,
+			},
+			map[string]any{runmodel.KeyScores: []any{`{"name":"faithfulness","value":0.5,"label":"partly","explanation":"one of two"}`}},
+		},
+		{
+			"an output of a model is no score", "my.tracer", nil,
+			map[string]any{"openinference.span.kind": "LLM", "output.value": `[{"name": "faithfulness", "score": 0.5}]`},
+			map[string]any{runmodel.KeyScores: nil},
+		},
+		{
+			"Logfire's feedback judges the span above", "logfire", nil,
+			map[string]any{"logfire.feedback.name": "factuality", "factuality": 0.1, "logfire.feedback.comment": "the agent lied"},
+			map[string]any{runmodel.KeyScores: []any{`{"name":"factuality","value":0.1,"explanation":"the agent lied","of":"parent"}`}},
+		},
+		{
+			"scores of Pydantic Evals", "pydantic-evals", nil,
+			map[string]any{
+				"assertions": `{"is_json":{"name":"is_json","value":true,"reason":null,"source":{"name":"IsJSON","arguments":null}}}`,
+				"scores":     `{"accuracy":{"name":"accuracy","value":0.75,"reason":"close","source":{"name":"Judge","arguments":null}}}`,
+				"labels":     `{"tone":{"name":"tone","value":"kind","reason":null,"source":{"name":"Tone","arguments":null}}}`,
+			},
+			map[string]any{runmodel.KeyScores: []any{
+				`{"name":"is_json","value":true}`, `{"name":"accuracy","value":0.75,"explanation":"close"}`, `{"name":"tone","label":"kind"}`,
+			}},
+		},
+		{
+			"scores of LangWatch", "langwatch", withEvents(t, "main", [2]any{eventLangWatch, map[string]any{
+				"json_encoded_event": `{"evaluation_id":"eval_1","name":"toxicity","status":"processed","passed":true,"score":0.92,"details":"grounded"}`,
+			}}, [2]any{eventLangWatch, map[string]any{
+				"json_encoded_event": `{"evaluation_id":"eval_2","name":"skipped","status":"skipped","score":1}`,
+			}}),
+			map[string]any{"langwatch.span.type": "evaluation"},
+			map[string]any{runmodel.KeyScores: []any{`{"name":"toxicity","value":0.92,"label":"passed","explanation":"grounded","id":"eval_1"}`}},
+		},
+		{
 			"parts of unknown types stay", "my.tracer", nil,
 			map[string]any{"gen_ai.operation.name": "chat", runmodel.KeyOutputMessages: `[{"role":"model","parts":[{"type":"acme","x":[1,{"y":null}]}]}]`},
 			map[string]any{runmodel.KeyOutputMessages: `[{"role":"assistant","parts":[{"type":"acme","x":[1,{"y":null}]}]}]`},

@@ -32,7 +32,9 @@ const (
 	// KeyUsageCounted is false on a span whose usage repeats what another span states, as is known by the span alone.
 	KeyUsageCounted = "looptrace.usage.counted"
 	// KeyScores lists the results of evaluations that came with the span, each a JSON object {name, value, label,
-	// explanation, response_id} of which only the name is always there.
+	// explanation, response_id, id, source, of} of which only the name is always there. The value is a number, or true or
+	// false; source is ScoreHuman or ScoreProgram, which is taken where none is stated; of is ScoreOfRun or ScoreOfParent
+	// where it is not the span itself that was judged.
 	KeyScores = "looptrace.scores"
 	// KeyFromLog is true on a span that was made of log records which name a span: it stands for no span of its own.
 	KeyFromLog = "looptrace.from_log"

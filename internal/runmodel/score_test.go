@@ -6,6 +6,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/ptrace"
 )
 
 func TestScoresOfSpans(t *testing.T) {
@@ -39,4 +41,23 @@ func TestScoresOfSpans(t *testing.T) {
 		assert.Empty(t, rows.Scores)
 		assert.Contains(t, rows.Spans[0].AttributesJSON, KeyScores, "nothing is lost")
 	}
+}
+
+// TestWhatScoresOfSpansJudge holds that a score that came with a span may judge the run, or the span above.
+func TestWhatScoresOfSpansJudge(t *testing.T) {
+	t.Parallel()
+	rows := rowsOf(t, nil, func(s ptrace.Span) {
+		s.SetParentSpanID(pcommon.SpanID{7: 7})
+		attributes(t, map[string]any{KeyScores: []any{
+			`{"name":"a","value":true}`, `{"name":"b","value":2,"of":"run","source":"human","id":"one"}`, `{"name":"b","value":3,"of":"parent","id":"two"}`,
+		}})(s)
+	})
+	require.Len(t, rows.Scores, 3)
+	assert.Equal(t, true, rows.Scores[0].Value())
+	assert.Equal(t, ScoreBoolean, rows.Scores[0].ValueKind)
+	assert.Equal(t, rows.Spans[0].SpanID, rows.Scores[0].SpanID)
+	assert.Zero(t, rows.Scores[1].SpanID)
+	assert.Equal(t, ScoreHuman, rows.Scores[1].Source)
+	assert.EqualValues(t, 7, rows.Scores[2].SpanID)
+	assert.NotEqual(t, rows.Scores[1].ScoreID, rows.Scores[2].ScoreID)
 }

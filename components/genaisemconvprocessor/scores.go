@@ -1,0 +1,208 @@
+package genaisemconvprocessor
+
+import (
+	"strconv"
+	"strings"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+
+	"github.com/looptrace/looptrace/internal/runmodel"
+)
+
+// score is a result of an evaluation. Empty fields are not known.
+type score struct {
+	name string
+	// value is a JSON number, true or false.
+	value              string
+	label, explanation string
+	responseID, id     string
+	// source is runmodel.ScoreHuman where a person has judged; of is what was judged, where it is not the span.
+	source, of string
+}
+
+// addScore adds a score to those of the span, unless it says nothing or stands there already.
+func (x *span) addScore(s score) {
+	if s.name == "" || s.value == "" && s.label == "" && s.explanation == "" {
+		return
+	}
+	b := appendString([]byte(`{"name":`), s.name)
+	if s.value != "" {
+		b = append(b, `,"value":`...)
+		b = append(b, s.value...)
+	}
+	for _, text := range [...]member{
+		{"label", s.label}, {"explanation", s.explanation}, {"response_id", s.responseID}, {"id", s.id}, {"source", s.source}, {"of", s.of},
+	} {
+		if text.value != "" {
+			b = append(b, ',')
+			b = append(appendString(b, text.key), ':')
+			b = appendString(b, text.value)
+		}
+	}
+	b = append(b, '}')
+	scores, ok := x.attrs.Get(runmodel.KeyScores)
+	if !ok || scores.Type() != pcommon.ValueTypeSlice {
+		scores = x.attrs.PutEmpty(runmodel.KeyScores)
+		scores.SetEmptySlice()
+	}
+	for _, other := range scores.Slice().All() {
+		if other.Str() == string(b) {
+			return
+		}
+	}
+	scores.Slice().AppendEmpty().SetStr(string(b))
+}
+
+// scoreValue is the value of a score as JSON, "" where it is no number and no truth value.
+func scoreValue(text string) string {
+	if text == "true" || text == "false" {
+		return text
+	}
+	if value, ok := parseNumber(text); ok {
+		return strconv.FormatFloat(value, 'g', -1, 64)
+	}
+	return ""
+}
+
+// evaluationEvent reads gen_ai.evaluation.result of the conventions.
+func (x *span) evaluationEvent(e *eventReader) {
+	x.addScore(score{
+		name: e.plain("gen_ai.evaluation.name"), value: scoreValue(e.plain("gen_ai.evaluation.score.value")),
+		label: e.plain("gen_ai.evaluation.score.label"), explanation: e.plain("gen_ai.evaluation.explanation"),
+		responseID: e.plain("gen_ai.response.id"),
+	})
+}
+
+// langWatchEvent reads the event of LangWatch's add_evaluation (langwatch/evaluation/__init__.py).
+func (x *span) langWatchEvent(e *eventReader) {
+	o, ok := parseObject(e.plain("json_encoded_event"))
+	if !ok || o.get("status") != "" && o.str("status") != "processed" {
+		return
+	}
+	s := score{
+		name: o.str("name"), value: scoreValue(o.get("score")), label: o.str("label"), explanation: o.str("details"),
+		id: o.str("evaluation_id"),
+	}
+	passed := o.get("passed")
+	switch {
+	case s.value == "":
+		s.value = scoreValue(passed)
+	case s.label == "" && passed == "true":
+		s.label = "passed"
+	case s.label == "" && passed == "false":
+		s.label = "failed"
+	}
+	x.addScore(s)
+}
+
+// The forms of OpenInference's annotations, which are the same as its evaluations (spec/annotations.md). Those of a
+// session are left as attributes: no run is judged by them.
+const (
+	formOfSpan = iota
+	formOfTrace
+)
+
+var scoreForms = [...]struct {
+	prefix, field string
+	form          int
+}{
+	{"annotations.", "annotation.", formOfSpan},
+	{"evaluations.", "evaluation.", formOfSpan},
+	{"trace.annotations.", "annotation.", formOfTrace},
+	{"trace.evaluations.", "evaluation.", formOfTrace},
+}
+
+// addScore takes an attribute of an annotation. Each form has indices of its own.
+func (f *flattened) addScore(key string, value pcommon.Value) bool {
+	if c := key[0]; c != 'a' && c != 'e' && c != 't' {
+		return false
+	}
+	for i, form := range scoreForms {
+		rest := key
+		if !cut(&rest, form.prefix) {
+			continue
+		}
+		index, rest, ok := cutIndex(rest)
+		if ok && cut(&rest, form.field) {
+			addEntry(&f.scores, i*mostSlots+index, rest, value)
+			return true
+		}
+	}
+	return false
+}
+
+// openInferenceScores reads annotations and evaluations, and the results of Phoenix's evaluators, which are the output
+// of a span of their own (phoenix/evals/evaluators.py).
+func (x *span) openInferenceScores() {
+	groups(x.flat.scores, func(group []entry) {
+		var s score
+		if scoreForms[group[0].index/mostSlots].form == formOfTrace {
+			s.of = runmodel.ScoreOfRun
+		}
+		for _, e := range group {
+			text := valueText(e.value)
+			switch e.rest {
+			case "name":
+				s.name = text
+			case "score":
+				s.value = scoreValue(text)
+			case "label":
+				s.label = text
+			case "explanation":
+				s.explanation = text
+			case "identifier":
+				s.id = text
+			case "annotator_kind":
+				if text == "HUMAN" {
+					s.source = runmodel.ScoreHuman
+				}
+			}
+		}
+		x.addScore(s)
+	})
+	if x.kind != runmodel.KindEvaluator {
+		return
+	}
+	results, _ := parseArray(x.str("output.value"))
+	for _, result := range results {
+		if o, ok := parseObject(result); ok {
+			s := score{name: o.str("name"), value: scoreValue(o.get("score")), label: o.str("label"), explanation: o.str("explanation")}
+			if o.str("kind") == "human" {
+				s.source = runmodel.ScoreHuman
+			}
+			x.addScore(s)
+		}
+	}
+}
+
+// logfireScores reads Logfire's feedback, which is a span below the one that it judges (logfire/experimental/
+// annotations.py), and the results of Pydantic Evals (pydantic_evals/dataset.py), {NAME: {value, reason}}.
+func (x *span) logfireScores() {
+	if name := x.str("logfire.feedback.name"); name != "" {
+		if value, ok := x.attrs.Get(name); ok {
+			text := valueText(value)
+			s := score{name: name, value: scoreValue(text), explanation: x.str("logfire.feedback.comment"), of: runmodel.ScoreOfParent}
+			if s.value == "" {
+				s.label = text
+			}
+			x.addScore(s)
+		}
+	}
+	if !strings.HasPrefix(x.scope.name, "pydantic-evals") {
+		return
+	}
+	for _, key := range [...]string{"assertions", "scores", "labels"} {
+		results, _ := parseObject(x.jsonAt(key))
+		for _, result := range results {
+			o, ok := parseObject(result.value)
+			if !ok {
+				continue
+			}
+			s := score{name: firstOf(o.str("name"), result.key), value: scoreValue(o.get("value")), explanation: o.str("reason")}
+			if key == "labels" {
+				s.value, s.label = "", o.plain("value")
+			}
+			x.addScore(s)
+		}
+	}
+}
