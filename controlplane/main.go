@@ -4,7 +4,7 @@
 // has no default. API_REQUESTS_PER_SECOND (1000) and API_BYTES_PER_SECOND (50000000, of bodies both ways) bound each
 // key and each user, and twice as much each project; ten times as much may come at once, and 0 is no limit.
 // WEB_URL (http://127.0.0.1:7090) is where web answers, and PUBLIC_URL the address that people and agents use, where a proxy
-// stands before web: the instrument guide names it. RATELIMIT_BROKERS are the addresses of Kafka where several of these processes share what they have admitted.
+// stands before web: the instrument guide names it. RATELIMIT_BROKERS are the addresses of Kafka where several of these processes share what they have admitted, KAFKA_TLS and KAFKA_SASL what those ask for.
 package main
 
 import (
@@ -29,6 +29,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/instrument"
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/internal/clickhouse"
+	"github.com/looptrace/looptrace/internal/kafkaclient"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/ratelimit"
 )
@@ -167,7 +168,15 @@ func run(ctx context.Context, cfg config, log *slog.Logger) error {
 
 	limiter := ratelimit.New()
 	if len(cfg.rateLimitBrokers) > 0 {
-		membership, caughtUp, err := limiter.ShareOverKafka(ctx, cfg.rateLimitBrokers, ratelimit.APIUsageTopic, "looptrace-controlplane", "")
+		security, err := kafkaclient.FromEnvironment(ctx)
+		if err != nil {
+			return err
+		}
+		secure, err := security.Options(ctx)
+		if err != nil {
+			return err
+		}
+		membership, caughtUp, err := limiter.ShareOverKafka(ctx, cfg.rateLimitBrokers, ratelimit.APIUsageTopic, "looptrace-controlplane", "", secure...)
 		if err != nil {
 			return err
 		}

@@ -7,12 +7,17 @@ import (
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/config/configretry"
+
+	"github.com/looptrace/looptrace/internal/kafkaclient"
 )
 
 // Config is what an operator sets.
 type Config struct {
 	// Brokers are the addresses to start from, as host:port.
 	Brokers []string `mapstructure:"brokers"`
+
+	// Security is what the brokers ask for: `tls` and `auth`, as in the kafka exporter.
+	kafkaclient.Security `mapstructure:",squash"`
 
 	// Topic holds OTLP protobuf ExportTraceServiceRequest records, one a request.
 	Topic string `mapstructure:"topic"`

@@ -20,12 +20,16 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/component/componentstatus"
+	"go.opentelemetry.io/collector/config/configopaque"
+	"go.opentelemetry.io/collector/config/configtls"
 	"go.opentelemetry.io/collector/consumer"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 	"go.opentelemetry.io/collector/receiver"
 	"go.opentelemetry.io/collector/receiver/receivertest"
 
 	"github.com/looptrace/looptrace/components/kafkabatchreceiver/internal/metadata"
+	"github.com/looptrace/looptrace/internal/kafkaclient"
+	"github.com/looptrace/looptrace/test/kafka"
 )
 
 const (
@@ -37,6 +41,8 @@ const (
 // queue is two topics and a group of a test's own on a broker, and a client to look at them from outside.
 type queue struct {
 	address string
+	// secured, where it is set, is how the receiver reaches the same broker.
+	secured *kafka.Secured
 	topic   string
 	group   string
 	letters string
@@ -81,6 +87,11 @@ func (q *queue) create(t *testing.T) *queue {
 func (q *queue) config() *Config {
 	cfg := createDefaultConfig().(*Config)
 	cfg.Brokers = []string{q.address}
+	if s := q.secured; s != nil {
+		cfg.Brokers = []string{s.Address}
+		cfg.TLS = &configtls.ClientConfig{Config: configtls.Config{CAFile: s.CAFile}}
+		cfg.Auth.SASL = &kafkaclient.SASL{Mechanism: "PLAIN", Username: s.Username, Password: configopaque.String(s.Password)}
+	}
 	cfg.Topic, cfg.GroupID, cfg.DeadLetterTopic = q.topic, q.group, q.letters
 	cfg.MaxBatchDelay = 10 * time.Millisecond
 	cfg.Retry.InitialInterval = 5 * time.Millisecond

@@ -101,7 +101,11 @@ func newReceiver(set receiver.Settings, cfg *Config, next consumer.Traces) (*tra
 func (r *tracesReceiver) Start(ctx context.Context, host component.Host) error {
 	r.health = newHealth(r.set.Logger, host, r.notReadyAfter)
 	r.owned = newOwnerships()
-	client, err := kgo.NewClient(r.clientOptions()...)
+	secure, err := r.cfg.Options(ctx)
+	if err != nil {
+		return err //nolint:wrapcheck // it says what it is about
+	}
+	client, err := kgo.NewClient(append(r.clientOptions(), secure...)...)
 	if err != nil {
 		return fmt.Errorf("make Kafka client: %w", err)
 	}

@@ -32,7 +32,7 @@ import (
 
 var errStoreAway = errors.New("store is away")
 
-// What must hold over any broker runs over the one in memory and over Apache Kafka.
+// What must hold over any broker runs over the one in memory and over Apache Kafka, which asks for TLS and a login.
 func TestOverBrokers(t *testing.T) {
 	t.Parallel()
 	cases := map[string]func(*testing.T, *queue){
@@ -58,9 +58,13 @@ func TestOverBrokers(t *testing.T) {
 	})
 	t.Run("kafka", func(t *testing.T) {
 		t.Parallel()
-		broker := kafka.Start(t)
+		broker := kafka.StartSecured(t)
 		for name, test := range cases {
-			t.Run(name, func(t *testing.T) { test(t, newQueue(t, broker.Address)) })
+			t.Run(name, func(t *testing.T) {
+				q := newQueue(t, broker.Plain)
+				q.secured = broker
+				test(t, q)
+			})
 		}
 	})
 }

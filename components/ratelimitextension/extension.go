@@ -62,7 +62,11 @@ func (l *rateLimit) Start(ctx context.Context, _ component.Host) error {
 		return nil
 	}
 	usage := &l.cfg.Usage
-	membership, caughtUp, err := l.limiter.ShareOverKafka(ctx, usage.Brokers, usage.Topic, l.settings.ID.String(), usage.ReplicaID)
+	secure, err := usage.Options(ctx)
+	if err != nil {
+		return err //nolint:wrapcheck // it says what it is about
+	}
+	membership, caughtUp, err := l.limiter.ShareOverKafka(ctx, usage.Brokers, usage.Topic, l.settings.ID.String(), usage.ReplicaID, secure...)
 	if err != nil {
 		return err
 	}

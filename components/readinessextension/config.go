@@ -5,6 +5,8 @@ import (
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/config/confighttp"
+
+	"github.com/looptrace/looptrace/internal/kafkaclient"
 )
 
 // Config is what an operator sets.
@@ -22,6 +24,9 @@ type Config struct {
 type QueueConfig struct {
 	// Brokers are the addresses to start from, as host:port.
 	Brokers []string `mapstructure:"brokers"`
+
+	// Security is what the brokers ask for: `tls` and `auth`, as in the kafka exporter.
+	kafkaclient.Security `mapstructure:",squash"`
 
 	// Topic is what is written to.
 	Topic string `mapstructure:"topic"`

@@ -79,7 +79,12 @@ func (r *readiness) Start(ctx context.Context, host component.Host) error {
 		return fmt.Errorf("make the server: %w", err)
 	}
 	if len(r.cfg.Queue.Brokers) > 0 {
-		if r.queue, err = kgo.NewClient(kgo.SeedBrokers(r.cfg.Queue.Brokers...), kgo.ClientID(r.settings.ID.String())); err != nil {
+		secure, err := r.cfg.Queue.Options(ctx)
+		if err != nil {
+			return err //nolint:wrapcheck // it says what it is about
+		}
+		opts := []kgo.Opt{kgo.SeedBrokers(r.cfg.Queue.Brokers...), kgo.ClientID(r.settings.ID.String())}
+		if r.queue, err = kgo.NewClient(append(opts, secure...)...); err != nil {
 			return fmt.Errorf("make Kafka client: %w", err)
 		}
 	}

@@ -40,8 +40,8 @@ type Membership struct {
 // ShareOverKafka makes the limiter one of the replicas on a topic until Close is called. replica is its name, which
 // must differ in every process; empty is a random one. It waits for what the others have admitted, but not for long:
 // caughtUp is false where that is not known yet, as while Kafka is away, and the limiter keeps to its share.
-func (l *Limiter) ShareOverKafka(ctx context.Context, brokers []string, topic, clientID, replica string) (m *Membership, caughtUp bool, err error) {
-	log, err := NewKafkaLog(brokers, topic, clientID)
+func (l *Limiter) ShareOverKafka(ctx context.Context, brokers []string, topic, clientID, replica string, opts ...kgo.Opt) (m *Membership, caughtUp bool, err error) {
+	log, err := NewKafkaLog(brokers, topic, clientID, opts...)
 	if err != nil {
 		return nil, false, err
 	}

@@ -32,6 +32,8 @@ type Broker struct {
 	// started again.
 	Address string
 
+	// internal is where the broker's own kind connects, and asks for nothing.
+	internal string
 	jars     string
 	folder   string
 	cmd      *exec.Cmd
@@ -42,11 +44,14 @@ type Broker struct {
 // before, the test is skipped.
 func Start(tb testing.TB) *Broker {
 	tb.Helper()
-	return start(tb, 1, []string{
-		"auto.create.topics.enable=false",
-		"offsets.topic.replication.factor=1",
-		fmt.Sprintf("replica.fetch.max.bytes=%d", MaxMessageBytes),
-	})[0]
+	return start(tb, 1, alone)[0]
+}
+
+// alone are the properties of a broker that is the only one.
+var alone = []string{
+	"auto.create.topics.enable=false",
+	"offsets.topic.replication.factor=1",
+	fmt.Sprintf("replica.fetch.max.bytes=%d", MaxMessageBytes),
 }
 
 // StartCluster starts three brokers that are set as deploy/kafka.properties says: each record is on all three, and
@@ -70,24 +75,19 @@ func start(tb testing.TB, count int, properties []string) []*Broker {
 	jars := fetched(tb)
 	brokers, controllers, voters := make([]*Broker, count), make([]string, count), make([]string, count)
 	for i := range brokers {
-		brokers[i] = &Broker{Address: fmt.Sprintf("127.0.0.1:%d", freePort(tb)), jars: jars, folder: tb.TempDir()}
+		address := fmt.Sprintf("127.0.0.1:%d", freePort(tb))
+		brokers[i] = &Broker{Address: address, internal: address, jars: jars, folder: tb.TempDir()}
 		controllers[i] = fmt.Sprintf("127.0.0.1:%d", freePort(tb))
 		voters[i] = fmt.Sprintf("%d@%s", i+1, controllers[i])
 	}
 	for i, b := range brokers {
 		b.format(tb, append([]string{
-			"process.roles=broker,controller",
 			fmt.Sprintf("node.id=%d", i+1),
 			"controller.quorum.voters=" + strings.Join(voters, ","),
 			fmt.Sprintf("listeners=PLAINTEXT://%s,CONTROLLER://%s", b.Address, controllers[i]),
 			"advertised.listeners=PLAINTEXT://" + b.Address,
-			"controller.listener.names=CONTROLLER",
-			"log.dirs=" + filepath.Join(b.folder, "data"),
-			"offsets.topic.num.partitions=1",
 			fmt.Sprintf("transaction.state.log.replication.factor=%d", count),
 			fmt.Sprintf("transaction.state.log.min.isr=%d", min(count, 2)),
-			"group.initial.rebalance.delay.ms=0",
-			fmt.Sprintf("message.max.bytes=%d", MaxMessageBytes),
 		}, properties...))
 	}
 	Resume(tb, brokers...)
@@ -95,13 +95,23 @@ func start(tb testing.TB, count int, properties []string) []*Broker {
 }
 
 // format prepares the broker's folder.
-func (b *Broker) format(tb testing.TB, properties []string) {
+func (b *Broker) format(tb testing.TB, properties []string, arguments ...string) {
 	tb.Helper()
+	properties = append([]string{
+		"process.roles=broker,controller",
+		"controller.listener.names=CONTROLLER",
+		"log.dirs=" + filepath.Join(b.folder, "data"),
+		"offsets.topic.num.partitions=1",
+		"group.initial.rebalance.delay.ms=0",
+		fmt.Sprintf("message.max.bytes=%d", MaxMessageBytes),
+	}, properties...)
 	if err := os.WriteFile(b.configuration(), []byte(strings.Join(properties, "\n")+"\n"), 0o600); err != nil {
 		tb.Fatal(err)
 	}
-	format := b.java(tb.Context(), "kafka.tools.StorageTool", "format",
-		"--cluster-id", "bG9vcHRyYWNlLXRlc3RzLQ", "--config", b.configuration())
+	format := b.java(tb.Context(), append([]string{
+		"kafka.tools.StorageTool", "format",
+		"--cluster-id", "bG9vcHRyYWNlLXRlc3RzLQ", "--config", b.configuration(),
+	}, arguments...)...)
 	if out, err := format.CombinedOutput(); err != nil {
 		tb.Fatalf("format the folder of Kafka: %v\n%s", err, out)
 	}
@@ -185,7 +195,7 @@ func (b *Broker) end(tb testing.TB, signal os.Signal) {
 
 // wait returns when the broker answers as a member of the cluster.
 func (b *Broker) wait(ctx context.Context) error {
-	client, err := kgo.NewClient(kgo.SeedBrokers(b.Address), kgo.RetryTimeout(time.Second))
+	client, err := kgo.NewClient(kgo.SeedBrokers(b.internal), kgo.RetryTimeout(time.Second))
 	if err != nil {
 		return err
 	}

@@ -68,19 +68,19 @@ func TestReplicas(t *testing.T) {
 
 func newSite(t *testing.T) *site {
 	t.Helper()
-	broker := kafka.Start(t)
+	broker := kafka.StartSecured(t)
 	s := &site{}
 	var database string
 	s.postgres, database = engines.PostgresServer(t)
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	require.NoError(t, err)
-	stores := []string{"KAFKA_BROKERS=" + broker.Address, "DATABASE_URL=" + s.postgres.URL(database)}
+	stores := append(broker.Environment(), "DATABASE_URL="+s.postgres.URL(database))
 
 	migrate := exec.CommandContext(t.Context(), filepath.Join(root, "_build", "looptrace"), "migrate")
 	migrate.Env = append(os.Environ(), stores...)
 	out, err := migrate.CombinedOutput()
 	require.NoError(t, err, "make _build/looptrace builds it: %s", out)
-	s.assertUsageTopics(t, broker.Address)
+	s.assertUsageTopics(t, broker.Plain)
 
 	s.db, err = postgres.Open(t.Context(), s.postgres.URL(database))
 	require.NoError(t, err)

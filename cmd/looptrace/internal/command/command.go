@@ -33,6 +33,7 @@ import (
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/up"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/web"
 	"github.com/looptrace/looptrace/internal/clickhouse"
+	"github.com/looptrace/looptrace/internal/kafkaclient"
 )
 
 // New returns the root command.
@@ -165,6 +166,10 @@ func newMigrate() *cobra.Command {
 			stores.TextIndex = textIndex
 			ctx, stop := untilStopped(c.Context())
 			defer stop()
+			var err error
+			if stores.KafkaSecurity, err = kafkaclient.FromEnvironment(ctx); err != nil {
+				return err //nolint:wrapcheck // it names the variable
+			}
 			return migrate.Run(ctx, stores)
 		},
 	}

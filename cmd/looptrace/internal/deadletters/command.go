@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/migrate"
+	"github.com/looptrace/looptrace/internal/kafkaclient"
 )
 
 const defaultBrokers = "127.0.0.1:7084"
@@ -36,7 +37,11 @@ func New() *cobra.Command {
 		return func(c *cobra.Command, args []string) error {
 			ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
-			q, err := open(ctx, strings.Split(cmp.Or(brokers, os.Getenv("KAFKA_BROKERS"), defaultBrokers), ","))
+			security, err := kafkaclient.FromEnvironment(ctx)
+			if err != nil {
+				return err //nolint:wrapcheck // it names the variable
+			}
+			q, err := open(ctx, strings.Split(cmp.Or(brokers, os.Getenv("KAFKA_BROKERS"), defaultBrokers), ","), security)
 			if err != nil {
 				return err
 			}

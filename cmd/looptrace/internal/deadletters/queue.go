@@ -15,6 +15,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/migrate"
+	"github.com/looptrace/looptrace/internal/kafkaclient"
 )
 
 // redriveGroup is the consumer group whose committed offsets say what was redriven. It never has members.
@@ -33,17 +34,19 @@ const (
 
 // queue is the topic of dead letters and what is around it.
 type queue struct {
-	brokers []string
+	connect []kgo.Opt
 	client  *kgo.Client
 	admin   *kadm.Client
 }
 
 // open connects to the brokers and proves that one answers.
-func open(ctx context.Context, brokers []string) (*queue, error) {
-	q := &queue{brokers: brokers}
-	var err error
-	q.client, err = kgo.NewClient(
-		kgo.SeedBrokers(brokers...),
+func open(ctx context.Context, brokers []string, security kafkaclient.Security) (*queue, error) {
+	secure, err := security.Options(ctx)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // it says what it is about
+	}
+	q := &queue{connect: append(secure, kgo.SeedBrokers(brokers...))}
+	q.client, err = kgo.NewClient(append(slices.Clone(q.connect),
 		kgo.ClientID("looptrace-deadletters"),
 		kgo.RetryTimeout(answerTime),
 		// A letter that is redriven twice is stored once. An idempotent producer could not give up on a record
@@ -52,7 +55,7 @@ func open(ctx context.Context, brokers []string) (*queue, error) {
 		kgo.ProducerBatchMaxBytes(maxRecordBytes),
 		// A record that just fitted in must fit in again, whatever it was compressed with.
 		kgo.ProducerBatchCompression(kgo.NoCompression()),
-	)
+	)...)
 	if err != nil {
 		return nil, fmt.Errorf("read the queue's address: %w", err)
 	}
@@ -61,7 +64,7 @@ func open(ctx context.Context, brokers []string) (*queue, error) {
 	defer cancel()
 	if err := q.client.Ping(asking); err != nil {
 		q.client.Close()
-		return nil, fmt.Errorf("the queue at %s does not answer (KAFKA_BROKERS or --brokers says where it is): %w", strings.Join(brokers, ","), err)
+		return nil, fmt.Errorf("the queue at %s does not answer (KAFKA_BROKERS or --brokers says where it is, KAFKA_TLS and KAFKA_SASL what it asks for): %w", strings.Join(brokers, ","), err)
 	}
 	return q, nil
 }
@@ -106,8 +109,7 @@ func (q *queue) read(ctx context.Context, ranges map[int32]span, take func(lette
 	for partition, s := range next {
 		from[partition] = kgo.NewOffset().At(s.first)
 	}
-	client, err := kgo.NewClient(
-		kgo.SeedBrokers(q.brokers...),
+	client, err := kgo.NewClient(append(slices.Clone(q.connect),
 		kgo.ClientID("looptrace-deadletters"),
 		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{migrate.DeadLetterTopic: from}),
 		kgo.FetchMaxBytes(readBytes),
@@ -115,7 +117,7 @@ func (q *queue) read(ctx context.Context, ranges map[int32]span, take func(lette
 		kgo.MaxConcurrentFetches(1),
 		// They take up offsets, and the end of a range may be one of them.
 		kgo.KeepControlRecords(),
-	)
+	)...)
 	if err != nil {
 		return fmt.Errorf("read the dead letters: %w", err)
 	}

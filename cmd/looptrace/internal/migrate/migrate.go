@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/looptrace/looptrace/internal/clickhouse"
+	"github.com/looptrace/looptrace/internal/kafkaclient"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/ratelimit"
 )
@@ -37,6 +38,7 @@ type Stores struct {
 	DatabaseURL   string
 	ClickHouseURL string
 	KafkaBrokers  string
+	KafkaSecurity kafkaclient.Security
 	// TextIndex is what becomes of ClickHouse's text indexes.
 	TextIndex clickhouse.TextIndex
 }
@@ -56,15 +58,19 @@ func Run(ctx context.Context, s Stores) error {
 		})
 	}
 	if s.KafkaBrokers != "" {
-		group.Go(func() error { return createTopics(ctx, strings.Split(s.KafkaBrokers, ",")) })
+		group.Go(func() error { return createTopics(ctx, strings.Split(s.KafkaBrokers, ","), s.KafkaSecurity) })
 	}
 	return group.Wait() //nolint:wrapcheck // each says what it is about
 }
 
 // createTopics creates what is missing and changes nothing that is there: partitions, replicas and
 // retention of a cluster are its owner's.
-func createTopics(ctx context.Context, brokers []string) error {
-	client, err := kgo.NewClient(kgo.SeedBrokers(brokers...))
+func createTopics(ctx context.Context, brokers []string, security kafkaclient.Security) error {
+	secure, err := security.Options(ctx)
+	if err != nil {
+		return err //nolint:wrapcheck // it says what it is about
+	}
+	client, err := kgo.NewClient(append(secure, kgo.SeedBrokers(brokers...))...)
 	if err != nil {
 		return fmt.Errorf("read the queue's address: %w", err)
 	}

@@ -132,6 +132,8 @@ func (p *plan) collectorProcess() supervisor.Process {
 			"METRICS_HOST=127.0.0.1",
 			"METRICS_PORT="+strconv.Itoa(p.ports.CollectorMetrics.Number),
 			"KAFKA_BROKERS="+stores.KafkaBrokers,
+			// The embedded queue asks for neither, whatever the shell at hand is set up for.
+			"KAFKA_TLS=", "KAFKA_SASL=",
 			// After a kill the collector takes its partitions back at once, not when its group has missed it.
 			"KAFKA_INSTANCE_ID=looptrace-up",
 			"CLICKHOUSE_URL="+stores.ClickHouseURL,
