@@ -73,6 +73,11 @@ var answers = []struct {
 
 	{identity.ErrUnavailable, answer{status: http.StatusServiceUnavailable, code: codeDependency, detail: "A service that this one depends on does not answer. Nothing was changed.", retryAfter: dependencyRetry}},
 	{runs.ErrUnavailable, answer{status: http.StatusServiceUnavailable, code: codeDependency, detail: "A service that this one depends on does not answer. Nothing was changed.", retryAfter: dependencyRetry}},
+	{runs.ErrOffsetTooExpensive, answer{
+		status: http.StatusServiceUnavailable, code: codeDependency, retryAfter: dependencyRetry,
+		detail: "A page by offset searches all that comes before it, which takes more time or memory than one query may. " +
+			"Leave offset out and go on by next_cursor: that gives what it found, and goes on from there.",
+	}},
 	{runs.ErrTooExpensive, answer{status: http.StatusServiceUnavailable, code: codeDependency, detail: "The query takes more time or memory than one may. A narrower filter or time range helps.", retryAfter: dependencyRetry}},
 
 	{identity.ErrUnauthenticated, answer{status: http.StatusUnauthorized, code: codeUnauthenticated, detail: "A valid key or session is needed."}},

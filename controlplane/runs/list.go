@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -78,6 +79,9 @@ func (s *Service) List(ctx context.Context, scope Scope, q ListQuery) (Page, err
 		rows, err = l.byValue(ctx, &page)
 	case q.Offset > 0:
 		rows, err = l.period(ctx, q.StartAfter, q.StartBefore, q.Limit+1)
+		if errors.Is(err, ErrTooExpensive) {
+			err = fmt.Errorf("%w: %w", ErrOffsetTooExpensive, err)
+		}
 	default:
 		rows, err = l.byStart(ctx, &page)
 	}
@@ -232,7 +236,7 @@ func (l *list) stopAt(page *Page, first, last, begin time.Time, oldest bool) {
 	if oldest {
 		c.Time, c.ID = at.UnixNano()-1, uuid.Max.String()
 	}
-	if l.after != nil && at.Equal(begin.Add(1)) { // nothing was searched
+	if l.after != nil && (oldest && at.Equal(begin) || !oldest && at.Equal(begin.Add(1))) { // nothing was searched
 		c.Time, c.ID = l.after.Time, l.after.ID
 	}
 	page.NextCursor = c.String()

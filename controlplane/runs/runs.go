@@ -4,6 +4,7 @@ package runs
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -19,6 +20,8 @@ var (
 	ErrUnavailable = errors.New("run store is unavailable")
 	// ErrTooExpensive: the query ran into its bound of time or memory.
 	ErrTooExpensive = errors.New("query exceeds its bounds")
+	// ErrOffsetTooExpensive: it did, and a list by cursors would have given what it found.
+	ErrOffsetTooExpensive = fmt.Errorf("%w: by offset", ErrTooExpensive)
 	// ErrNoSuchSpan: the run has no such span.
 	ErrNoSuchSpan = errors.New("run has no such span")
 	// ErrInvalidCursor: the cursor was not made by this service for this kind of list.
