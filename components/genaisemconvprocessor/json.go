@@ -56,8 +56,51 @@ func (o object) plain(keys ...string) string {
 
 // at is a member that is an object.
 func (o object) at(keys ...string) object {
-	inner, _ := parseObject(o.get(keys...))
+	inner, _ := cutObject(o.get(keys...))
 	return inner
+}
+
+// cutObject is parseObject for what is known to be JSON, as the members of an object are: it checks nothing again.
+func cutObject(text string) (object, bool) {
+	if text == "" || text[0] != '{' {
+		return nil, false
+	}
+	s := skimmer{text: text, pos: 1, ok: true}
+	const most = 4 // most have no more members
+	o := make(object, 0, most)
+	for first := true; s.more('}', first); first = false {
+		key := s.key()
+		s.next()
+		from := s.pos
+		s.skip()
+		if !s.ok {
+			break
+		}
+		if strings.IndexByte(key, '\\') >= 0 {
+			key, _ = jsonString(`"` + key + `"`)
+		}
+		o = append(o, member{key, text[from:s.pos]})
+	}
+	return o, s.ok
+}
+
+// cutArray is parseArray for what is known to be JSON.
+func cutArray(text string) ([]string, bool) {
+	if text == "" || text[0] != '[' {
+		return nil, false
+	}
+	s := skimmer{text: text, pos: 1, ok: true}
+	var elements []string
+	for first := true; s.more(']', first); first = false {
+		s.next()
+		from := s.pos
+		s.skip()
+		if !s.ok {
+			break
+		}
+		elements = append(elements, text[from:s.pos])
+	}
+	return elements, s.ok
 }
 
 // parseObject cuts a JSON object into its members, which are parts of the text.
@@ -83,7 +126,8 @@ func parseArray(text string) ([]string, bool) {
 		return nil, false
 	}
 	r := jsonpull.NewReader(bytesOf(text), maxDepth, math.MaxInt64)
-	var elements []string
+	const some = 16 // messages, tools
+	elements := make([]string, 0, some)
 	r.Array(func(int) { elements = append(elements, aliasOf(r.Text())) })
 	r.End()
 	return elements, r.Err() == nil
@@ -98,6 +142,10 @@ func aliasOf(b []byte) string {
 func jsonString(text string) (string, bool) {
 	if len(text) < 2 || text[0] != '"' {
 		return "", false
+	}
+	const short = 64
+	if inner := text[1 : len(text)-1]; len(inner) <= short && text[len(text)-1] == '"' && isPlain(inner) {
+		return inner, true
 	}
 	r := jsonpull.NewReader(bytesOf(text), maxDepth, math.MaxInt64)
 	plain := r.String()

@@ -2,7 +2,10 @@ package genaisemconvprocessor
 
 import (
 	"bytes"
+	"math"
 	"strings"
+
+	"github.com/looptrace/looptrace/internal/jsonpull"
 )
 
 // writer puts messages together in the newest shape (gen-ai-input-messages.json and gen-ai-output-messages.json of the
@@ -265,6 +268,9 @@ func (w *writer) value(text, role string) {
 	}
 	switch trimmed[0] {
 	case '[':
+		if w.common(trimmed) {
+			return
+		}
 		if elements, ok := parseArray(trimmed); ok {
 			w.list(elements, role)
 			return
@@ -283,6 +289,118 @@ func (w *writer) value(text, role string) {
 	w.plainMessage(text, role)
 }
 
+// common writes messages of the shape that most have, in one pass: {role, content}, the content text or blocks, with
+// OpenAI's calls beside it. It reports false, and writes nothing, for any other.
+func (w *writer) common(text string) bool {
+	r := jsonpull.NewReader(bytesOf(text), maxDepth, math.MaxInt64)
+	before, good := *w, true
+	r.Array(func(int) { // what leaves a value unread ends it
+		good = good && r.Kind() == jsonpull.Object && w.commonMessage(r)
+	})
+	r.End()
+	if good && r.Err() == nil && w.messages > before.messages {
+		return true
+	}
+	b := w.b[:len(before.b)]
+	*w = before
+	w.b = b
+	return false
+}
+
+func (w *writer) commonMessage(r *jsonpull.Reader) bool {
+	role, content, callID, calls := "", "", "", ""
+	begun, good := false, true
+	r.Object(func(key []byte) {
+		if !good {
+			return
+		}
+		switch string(key) {
+		case "role":
+			good = role == ""
+			role, _ = jsonString(aliasOf(r.Text()))
+		case "content":
+			if good = content == "" && calls == "" && !begun; !good {
+				return
+			}
+			if r.Kind() != jsonpull.Array {
+				content = aliasOf(r.Text())
+				good = content != "" && content[0] == '"' || content == "null"
+				return
+			}
+			if good = isCommonRole(role); good {
+				w.begin(role, "")
+				begun = true
+				good = w.commonBlocks(r, role == "tool")
+			}
+		case "tool_calls":
+			good = calls == ""
+			calls = aliasOf(r.Text())
+		case "tool_call_id":
+			callID, good = jsonString(aliasOf(r.Text()))
+		default:
+			good = false
+		}
+	})
+	if !good || r.Err() != nil || !isCommonRole(role) {
+		return false
+	}
+	if !begun {
+		w.begin(role, "")
+	}
+	if content == "null" {
+		content = ""
+	}
+	switch {
+	case begun:
+	case role == "tool":
+		w.toolResponse(callID, "", content)
+	default:
+		w.content(content)
+	}
+	if calls != "" {
+		w.calls(object{{"tool_calls", calls}}, 0)
+	}
+	w.end("")
+	return true
+}
+
+func isCommonRole(role string) bool {
+	switch role {
+	case "user", "assistant", "system", "tool":
+		return true
+	}
+	return false
+}
+
+// commonBlocks writes a list of blocks, those of a tool's message only where all are results.
+func (w *writer) commonBlocks(r *jsonpull.Reader, results bool) bool {
+	good, n := true, 0
+	r.Array(func(int) {
+		if good = good && r.Kind() == jsonpull.Object; !good {
+			return
+		}
+		from := r.Offset()
+		const most = 8 // most have no more members
+		var members [most]member
+		o := object(members[:0])
+		r.Object(func(key []byte) { o = append(o, member{aliasOf(key), aliasOf(r.Text())}) })
+		if r.Err() != nil {
+			return
+		}
+		if results {
+			switch o.str("type") {
+			case "tool_result", "tool-result", "tool_call_response", "toolResult":
+			default:
+				good = false
+				return
+			}
+		}
+		n++
+		w.partOf(o, aliasOf(r.Since(from)))
+	})
+	return good && (n > 0 || !results)
+}
+
 func (w *writer) plainMessage(text, role string) {
 	w.begin(role, "")
 	w.text(text)
@@ -296,7 +414,7 @@ func (w *writer) list(elements []string, role string) {
 	}
 	open := false
 	for _, element := range elements {
-		o, isObject := parseObject(element)
+		o, isObject := cutObject(element)
 		switch {
 		case isObject && isPart(o):
 			if !open {
@@ -422,10 +540,10 @@ func isMessage(o object) bool {
 }
 
 func summaryOf(o object) string {
-	elements, _ := parseArray(o.get("summary", "content"))
+	elements, _ := cutArray(o.get("summary", "content"))
 	var texts []string
 	for _, element := range elements {
-		if inner, ok := parseObject(element); ok {
+		if inner, ok := cutObject(element); ok {
 			texts = append(texts, inner.plain("text"))
 		}
 	}
@@ -444,7 +562,7 @@ func (w *writer) choice(message, outer object) {
 
 // langChain writes a message that LangChain has serialised: {lc, type, id: [..., "AIMessage"], kwargs}.
 func (w *writer) langChain(kwargs object, id, role string) {
-	if path, ok := parseArray(id); ok && len(path) > 0 {
+	if path, ok := cutArray(id); ok && len(path) > 0 {
 		if class, ok := jsonString(path[len(path)-1]); ok {
 			role = strings.TrimSuffix(strings.TrimSuffix(class, "Chunk"), "Message")
 		}
@@ -486,12 +604,12 @@ func isContainer(s string) bool { return s != "" && (s[0] == '{' || s[0] == '[')
 
 // toolContent writes the content of a tool's message where its blocks are results in themselves.
 func (w *writer) toolContent(content string) bool {
-	elements, ok := parseArray(content)
+	elements, ok := cutArray(content)
 	if !ok {
 		return false
 	}
 	for _, element := range elements {
-		o, isObject := parseObject(element)
+		o, isObject := cutObject(element)
 		if !isObject {
 			return false
 		}
@@ -512,9 +630,9 @@ func (w *writer) content(content string) {
 	if content == "" || content == `""` {
 		return
 	}
-	if elements, ok := parseArray(content); ok {
+	if elements, ok := cutArray(content); ok {
 		for _, element := range elements {
-			if o, isObject := parseObject(element); isObject {
+			if o, isObject := cutObject(element); isObject {
 				w.partOf(o, element)
 			} else if element != "null" {
 				w.jsonText(element)
@@ -522,7 +640,7 @@ func (w *writer) content(content string) {
 		}
 		return
 	}
-	if o, ok := parseObject(content); ok && isPart(o) {
+	if o, ok := cutObject(content); ok && isPart(o) {
 		w.partOf(o, content)
 		return
 	}
@@ -539,7 +657,7 @@ func (w *writer) calls(o object, _ int) {
 	}
 	elements, _ := parseArray(calls)
 	for _, element := range elements {
-		call, ok := parseObject(element)
+		call, ok := cutObject(element)
 		if !ok {
 			continue
 		}
@@ -569,16 +687,16 @@ func (w *writer) hasID(id string) bool {
 
 // contentValue is a tool's result as JSON: a list of one text is that text.
 func contentValue(content string) string {
-	elements, ok := parseArray(content)
+	elements, ok := cutArray(content)
 	if !ok {
-		if o, isObject := parseObject(content); isObject && o.get("value") != "" && len(o) <= 3 && o.str("type") != "" {
+		if o, isObject := cutObject(content); isObject && o.get("value") != "" && len(o) <= 3 && o.str("type") != "" {
 			return o.get("value") // the AI SDK's {type: json | text, value}
 		}
 		return content
 	}
 	var texts []string
 	for _, element := range elements {
-		o, isObject := parseObject(element)
+		o, isObject := cutObject(element)
 		if !isObject {
 			return content
 		}
@@ -737,7 +855,7 @@ func (w *writer) untyped(o object, raw string) {
 	}
 	if result := o.at("functionResponse", "function_response"); result != nil {
 		response := result.get("response")
-		if inner, ok := parseObject(response); ok && len(inner) == 1 && inner.get("result", "output") != "" {
+		if inner, ok := cutObject(response); ok && len(inner) == 1 && inner.get("result", "output") != "" {
 			response = inner.get("result", "output")
 		}
 		w.toolResponse(result.str("id"), result.str("name"), response)
