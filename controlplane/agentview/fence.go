@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -30,7 +31,7 @@ func Recorded(runID uuid.UUID, texts []Text, tokens int, options Options) (strin
 	}
 	s := step{span: &runmodel.Span{RunID: runID}}
 	for _, t := range texts {
-		text := strings.TrimSpace(strings.ToValidUTF8(t.Text, "\uFFFD"))
+		text := visible(strings.TrimSpace(strings.ToValidUTF8(t.Text, "\uFFFD")))
 		if text == "" {
 			continue
 		}
@@ -96,6 +97,29 @@ func plainDigit(r rune) rune {
 		}
 	}
 	return r
+}
+
+// unseen are characters that make a reader see something else than a model reads: those that turn the direction of what
+// follows, tags, and the variation selectors of no emoji, in which whole texts can be hidden.
+var unseen = &unicode.RangeTable{
+	R16: []unicode.Range16{{Lo: 0x202a, Hi: 0x202e, Stride: 1}, {Lo: 0x2066, Hi: 0x2069, Stride: 1}},
+	R32: []unicode.Range32{{Lo: 0xe0000, Hi: 0xe007f, Stride: 1}, {Lo: 0xe0100, Hi: 0xe01ef, Stride: 1}},
+}
+
+// visible writes what cannot be seen as its number: \u202e, \U000e0041.
+func visible(text string) string {
+	if !strings.ContainsFunc(text, func(r rune) bool { return unicode.Is(unseen, r) }) {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		if unicode.Is(unseen, r) {
+			b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }
 
 // maxWord bounds a recorded name, in bytes.

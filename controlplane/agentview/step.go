@@ -48,10 +48,11 @@ var levels = []int{72, 144, 288, 576, 1152, 2304, 1 << 20}
 func (s *step) say(span *runs.Span, key []byte) {
 	add := func(name, text string, weight float64, from int) {
 		text = strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD"))
+		more := len(text) >= runs.MaxExcerpt-utf8.UTFMax
+		text = visible(text)
 		if text == "" || slices.ContainsFunc(s.parts, func(p part) bool { return p.text == text }) {
 			return
 		}
-		more := len(text) >= runs.MaxExcerpt-utf8.UTFMax
 		text = text[:boundary(text, min(len(text), maxPart))]
 		s.parts = append(s.parts, part{name: name, text: text, weight: weight, from: from, more: more})
 	}

