@@ -86,7 +86,7 @@ class Product:
         browser["Cookie"] = answer.headers["Set-Cookie"].partition(";")[0]
         answer = self.http.post(
             self.url + "/v1/keys",
-            json={"project_id": self.project, "name": "sdk", "scopes": ["ingest:write", "runs:read"]},
+            json={"project_id": self.project, "name": "sdk", "scopes": ["ingest:write", "runs:read", "runs:write"]},
             headers=browser, timeout=30,
         )  # fmt: skip
         answer.raise_for_status()

@@ -60,9 +60,10 @@ class Receiver:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 if self.headers.get("Content-Encoding") == "gzip":
                     body = gzip.decompress(body)
-                receiver.requests.append({"path": self.path, **{k.lower(): v for k, v in self.headers.items()}})
-                time.sleep(receiver.delay)
                 spans = _spans(body)
+                headers = {name.lower(): value for name, value in self.headers.items()}
+                receiver.requests.append({"path": self.path, "spans": str(len(spans)), **headers})
+                time.sleep(receiver.delay)
                 status = receiver.status if len(spans) <= receiver.largest_batch else 413
                 if status == 200:
                     receiver.spans.extend(spans)

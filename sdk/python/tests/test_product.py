@@ -15,6 +15,9 @@ import looptrace
 pytestmark = pytest.mark.product
 
 
+Program = Callable[..., Any]
+
+
 @pytest.fixture
 def recording(product: Product) -> Iterator[Product]:
     looptrace.init(endpoint=product.url, api_key=product.key, project=product.project, instrument=False)
@@ -90,6 +93,46 @@ def test_a_failed_run(recording: Product) -> None:
     assert "in breaks" in failed["error"]["stack"]
 
 
+def test_scores_of_a_run_that_is_over(recording: Product, caplog: pytest.LogCaptureFixture) -> None:
+    with looptrace.span("root") as root, looptrace.span("inner") as inner:
+        pass
+    run_id, span_id = str(root.run_id), str(inner.span_id)
+    assert looptrace.flush(10)
+    # It waits for the run to be stored.
+    first = looptrace.score_run(run_id, "relevance", 0.25, comment="x" * 5000, timeout=30)
+    assert first is not None
+    assert looptrace.score_run(run_id, "relevance", 0.75, comment="after all", score_id=first) == first
+    assert looptrace.score_run(run_id, "solved", True, span_id=span_id)
+    assert looptrace.score_run(run_id, "verdict", "good", raises=True)
+    scores = recording.get(f"/v1/runs/{run_id}/scores")["data"]  # type: ignore[index]
+    assert [(score["name"], score["value"], score["comment"], score["span_id"]) for score in reversed(scores)] == [
+        ("relevance", 0.75, "after all", None),
+        ("solved", True, None, span_id),
+        ("verdict", "good", None, None),
+    ]
+    assert {(score["source"], score["author"]["name"]) for score in scores} == {("program", "sdk")}
+    assert not caplog.records
+    missing = "01980000-0000-7000-8000-000000000000"
+    assert looptrace.score_run(missing, "solved", True, timeout=0.5) is None
+    assert "could not score a run: ScoreError: HTTP 404" in caplog.text
+    for wrong, status in ((missing, 404), ("no id", None)):
+        with pytest.raises(looptrace.ScoreError) as raised:
+            looptrace.score_run(wrong, "solved", True, timeout=0.5, raises=True)
+        assert raised.value.status == status
+    with pytest.raises(looptrace.ScoreError) as raised:
+        looptrace.score_run(run_id, "neither value nor comment", raises=True)
+    assert raised.value.status == 422
+
+
+def test_scores_without_init(product: Product, program: Program) -> None:
+    recorded = "import looptrace; looptrace.init()\nwith looptrace.span('a') as span: print(span.run_id)"
+    run_id = program(recorded, **product.environment()).stdout.strip()
+    scored = f"import looptrace; print(looptrace.score_run({run_id!r}, 'solved', False, timeout=30))"
+    score_id = program(scored, **product.environment()).stdout.strip()
+    [score] = product.get(f"/v1/runs/{run_id}/scores")["data"]  # type: ignore[index]
+    assert (score["id"], score["name"], score["value"]) == (score_id, "solved", False)
+
+
 def test_thousands_of_spans(recording: Product) -> None:
     with looptrace.span("root") as root:
         for number in range(3000):
@@ -97,9 +140,6 @@ def test_thousands_of_spans(recording: Product) -> None:
                 pass
     assert looptrace.flush(30)
     assert recording.run(str(root.run_id), spans=3001)["span_count"] == 3001
-
-
-Program = Callable[..., Any]
 
 
 def of_session(product: Product, session: str, runs: int) -> list[dict[str, Any]]:

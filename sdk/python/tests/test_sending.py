@@ -15,6 +15,7 @@ from receiver import Receiver
 
 import looptrace
 from looptrace._content import UNREDACTED, is_content
+from looptrace._scores import _judgement
 from looptrace._state import state
 
 Start = Callable[..., looptrace.InitResult]
@@ -116,6 +117,18 @@ def test_service_away_and_back(started: Start, receiver: Receiver, caplog: pytes
     assert [record.name for record in caplog.records] == ["looptrace"], "told once, and by nobody else"
 
 
+def test_service_that_stays_away_is_asked_without_spans(started: Start, receiver: Receiver) -> None:
+    started()
+    receiver.status = 503
+    spans(10)
+    while len(receiver.requests) < 3:
+        assert looptrace.flush(2) is False
+    first, *others = [request["spans"] for request in receiver.requests]
+    assert first == "10"
+    assert set(others) == {"0"}
+    assert looptrace.dropped() == looptrace.Dropped(), "they wait"
+
+
 def test_retry_after_is_heeded(started: Start, receiver: Receiver) -> None:
     started()
     receiver.status, receiver.headers = 429, {"Retry-After": "1"}
@@ -126,7 +139,7 @@ def test_retry_after_is_heeded(started: Start, receiver: Receiver) -> None:
     while not receiver.spans and time.monotonic() < begin + 10:
         time.sleep(0.01)
     assert 0.7 < time.monotonic() - begin < 8
-    assert len(receiver.requests) == 2
+    assert [request["spans"] for request in receiver.requests] == ["1", "0", "1"], "asked once whether it is back"
 
 
 def test_refused_is_counted_and_told_once(started: Start, receiver: Receiver, caplog: pytest.LogCaptureFixture) -> None:
@@ -267,3 +280,19 @@ def test_service_down_costs_user_code_little(started: Start) -> None:
             taken.append(time.thread_time() - begin)
     plain, traced = (statistics.quantiles(taken)[0] for taken in times.values())
     assert traced / plain < 1.05
+
+
+def test_score_of_a_run_that_cannot_be_sent(started: Start, caplog: pytest.LogCaptureFixture) -> None:
+    started(endpoint="http://127.0.0.1:9")
+    begin = time.monotonic()
+    assert looptrace.score_run("01980000-0000-7000-8000-000000000000", "solved", True, timeout=0.5) is None
+    assert time.monotonic() - begin < 5
+    assert "could not score a run: ScoreError: ConnectionError" in caplog.text
+
+
+def test_redaction_reaches_scores_of_runs(started: Start) -> None:
+    started(redact=lambda key, value: None if key == "gen_ai.evaluation.explanation" else f"{key}={value}")
+    config = state.running.config  # type: ignore[union-attr]
+    assert _judgement(config, "card", 1, "4242") == {
+        "name": "gen_ai.evaluation.name=card", "value": "gen_ai.evaluation.score.value=1.0", "comment": None,
+    }  # fmt: skip

@@ -13,6 +13,7 @@ from ._context import Scope, metadata, session, tags, user
 from ._decorators import agent, observe, task, tool, workflow
 from ._init import InitResult, dropped, flush, init, shutdown
 from ._processor import Dropped
+from ._scores import ScoreError, score_run
 from ._spans import Span, SpanScope, current_run_id, run_url, score, span
 from ._version import __version__
 
@@ -20,6 +21,7 @@ __all__ = [
     "Dropped",
     "InitResult",
     "Scope",
+    "ScoreError",
     "Span",
     "SpanScope",
     "__version__",
@@ -32,6 +34,7 @@ __all__ = [
     "observe",
     "run_url",
     "score",
+    "score_run",
     "session",
     "shutdown",
     "span",

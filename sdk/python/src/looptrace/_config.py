@@ -44,18 +44,18 @@ class Config:
 
 def resolve(
     *,
-    api_key: str | None,
-    endpoint: str | None,
-    project: str | None,
-    service_name: str | None,
-    environment: str | None,
-    release: str | None,
-    capture_content: bool | None,
-    content_limit: int | None,
-    sample_rate: float | None,
-    redact: Redact | None,
-    instrument: Instrument | None,
-    timeout: float | None,
+    api_key: str | None = None,
+    endpoint: str | None = None,
+    project: str | None = None,
+    service_name: str | None = None,
+    environment: str | None = None,
+    release: str | None = None,
+    capture_content: bool | None = None,
+    content_limit: int | None = None,
+    sample_rate: float | None = None,
+    redact: Redact | None = None,
+    instrument: Instrument | None = None,
+    timeout: float | None = None,
 ) -> Config:
     traces_url, web_url = _addresses(endpoint or _variable("LOOPTRACE_ENDPOINT"))
     return Config(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import types
 from collections.abc import AsyncGenerator, Callable, Generator
 from typing import Any, ParamSpec, TypeAlias, TypeVar, overload
 
@@ -42,6 +43,8 @@ class _Step:
         parameters = self.signature.parameters if self.signature else {}
         # Where each argument has a name, binding is not needed to find it.
         self.names = list(parameters) if all(one.kind is plain for one in parameters.values()) else None
+        first = next(iter(parameters), None)
+        self.bound_to = first if first in ("self", "cls") else None
 
     def begin(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Span:
         attributes = self.attributes
@@ -64,9 +67,8 @@ class _Step:
                 named = dict(self.signature.bind(*args, **kwargs).arguments)
             except TypeError:  # the call itself will say so
                 return {"args": args, **kwargs}
-        first = next(iter(self.signature.parameters), None)
-        if first in ("self", "cls"):
-            named.pop(first, None)
+        if self.bound_to is not None:
+            named.pop(self.bound_to, None)
         if self.names is not None:
             return named
         for parameter in self.signature.parameters.values():
@@ -95,9 +97,8 @@ def _record(function: Callable[..., Any], kind: str, name: str | None) -> Any:
         finally:
             _leave(token)
         # A plain function may hand out a generator or coroutine: the span is open until that ends.
-        for is_one, drive in _DRIVERS:
-            if is_one(result):
-                return drive(lambda: (result, span))()
+        if (drive := _DRIVERS.get(type(result))) is not None:
+            return drive(lambda: (result, span))()
         span.set_output(result)
         span.finish()
         return result
@@ -109,7 +110,8 @@ def _record(function: Callable[..., Any], kind: str, name: str | None) -> Any:
 
 
 def _enter(span: Span) -> Any:
-    return None if span.context is None else otel_context.attach(span.context)
+    context = span.context
+    return None if context is None else otel_context.attach(context)
 
 
 def _leave(token: Any) -> None:
@@ -247,11 +249,11 @@ _FUNCTIONS: tuple[tuple[Callable[[Any], bool], Callable[[_Start], Callable[..., 
     (inspect.isgeneratorfunction, _generator),
     (inspect.iscoroutinefunction, _coroutine),
 )
-_DRIVERS: tuple[tuple[Callable[[Any], bool], Callable[[_Start], Callable[..., Any]]], ...] = (
-    (inspect.isasyncgen, _asynchronous_generator),
-    (inspect.isgenerator, _generator),
-    (inspect.iscoroutine, _coroutine),
-)
+_DRIVERS: dict[type, Callable[[_Start], Callable[..., Any]]] = {
+    types.AsyncGeneratorType: _asynchronous_generator,
+    types.GeneratorType: _generator,
+    types.CoroutineType: _coroutine,
+}
 
 
 class _Items:

@@ -13,7 +13,7 @@ import uuid
 from collections import deque
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Any, cast
+from typing import Any
 
 _DEEPEST = 16
 _CUT = "…[cut, {} characters in all]"
@@ -56,12 +56,12 @@ class _Reader:
         self.room = room
         self.open: set[int] = set()
 
-    def plain(self, value: object, depth: int) -> Any:
+    def plain(self, value: Any, depth: int) -> Any:
         self.room -= 4
         # The common types first: this runs in every call of a decorated function.
         kind = type(value)
         if kind is str:
-            return self._text(cast("str", value))
+            return self._text(value)
         if value is None or kind is bool:
             return value
         if kind is dict and depth < _DEEPEST:
@@ -95,12 +95,15 @@ class _Reader:
             self.open.discard(id(value))
 
     def _text(self, text: str) -> str:
+        if len(text) <= self.room and text.isascii():
+            self.room -= len(text)
+            return text
         shown = cut(text, max(self.room, 0))
         self.room -= len(shown)
         return shown
 
     def _compound(self, value: object, depth: int) -> Any:
-        if isinstance(value, Mapping):
+        if isinstance(value, dict | Mapping):
             return self._members(value, depth)
         if isinstance(value, tuple) and hasattr(value, "_asdict"):
             return self._members(value._asdict(), depth)

@@ -151,7 +151,9 @@ class QueueProcessor(SpanProcessor):
     def _reset(self) -> None:
         """Starts empty: at first, and in a forked child, to which neither the thread nor what waits belongs, and whose
         locks may be held by a thread that it does not have."""
-        self._changed = threading.Condition(threading.Lock())
+        # One lock; ending a span takes it directly, which costs less than through the condition.
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
         self._waiting: deque[tuple[ReadableSpan, int]] = deque()
         self._size = 0
         self._sending = 0
@@ -175,9 +177,9 @@ class QueueProcessor(SpanProcessor):
             if attributes := self._attributes(parent_context):
                 span.set_attributes(attributes)
             if (parent := span.parent) is None or parent.is_remote:
-                self.roots[span.get_span_context().trace_id] = span
+                self.roots[span.context.trace_id] = span
             if self._is_repeat(span):
-                self._repeats.add(span.get_span_context().span_id)
+                self._repeats.add(span.context.span_id)
         except Exception as error:  # noqa: BLE001 - user code starts this span
             failed("read a span's start", error)
 
@@ -197,7 +199,7 @@ class QueueProcessor(SpanProcessor):
             self._repeats.discard(context.span_id)
             return
         size = _size(span)
-        with self._changed:
+        with self._lock:
             if self._closed:
                 return
             if len(self._waiting) + self._sending >= self._limits.spans or self._size + size > self._limits.size:
@@ -290,7 +292,7 @@ class QueueProcessor(SpanProcessor):
                     batch, size = self._next()
                     if not batch:
                         return
-                outcome = self._try(batch)
+                outcome = (self._probe() if attempt else None) or self._try(batch)
                 if outcome is None:
                     attempt = 0
                     self._done(batch, size)
@@ -336,6 +338,15 @@ class QueueProcessor(SpanProcessor):
             batch = [rewriter.span(span) for span in batch]
         return batch, total
 
+    def _probe(self) -> OneTry | None:
+        """Asks a service that was away, with a request of no spans, whether it is back. Encoding a batch for each try
+        would take user code's processor. None when the batch is to be sent."""
+        exporter, session = self._open()
+        session.begin()
+        if exporter.export([]) is SpanExportResult.SUCCESS or not _may_try_again(session):
+            return None
+        return session
+
     def _try(self, batch: list[ReadableSpan]) -> OneTry | None:
         """Sends a batch once. None when it is done with: taken, or never to be."""
         exporter, session = self._open()
@@ -350,7 +361,7 @@ class QueueProcessor(SpanProcessor):
         if session.status == _TOO_LARGE and len(batch) > 1:
             half = len(batch) // 2
             return self._try(batch[:half]) or self._try(batch[half:])
-        if session.sent and (session.status is None or session.status in _AGAIN):
+        if _may_try_again(session):
             return session
         with self._changed:
             self._drop("refused", len(batch), session.problem or "they could not be encoded")
@@ -394,6 +405,10 @@ class QueueProcessor(SpanProcessor):
             return again
 
 
+def _may_try_again(session: OneTry) -> bool:
+    return session.sent and (session.status is None or session.status in _AGAIN)
+
+
 def _flush_at_child_exit(processor: QueueProcessor) -> None:
     """In a child of multiprocessing, which ends without atexit."""
     multiprocessing_util.Finalize(None, processor.shutdown, exitpriority=100)
@@ -401,16 +416,21 @@ def _flush_at_child_exit(processor: QueueProcessor) -> None:
 
 def _size(span: ReadableSpan) -> int:
     """About how many bytes a span holds: its strings, and a constant for the rest."""
-    size = 1024
-    for value in (span.attributes or {}).values():
-        if isinstance(value, str):
-            size += len(value)
-        elif isinstance(value, list | tuple):
-            size += sum(len(item) if isinstance(item, str) else 16 for item in value)
+    size = 1024 + _length(span.attributes)
     for event in span.events:
-        for value in (event.attributes or {}).values():
-            size += len(value) if isinstance(value, str) else 16
+        size += _length(event.attributes)
     return size
+
+
+def _length(attributes: Any) -> int:
+    """How long the strings of attributes are. The copy is a plain dict: each look into the SDK's own kind is a call."""
+    length = 0
+    for value in attributes.copy().values() if attributes else ():
+        if isinstance(value, str):
+            length += len(value)
+        elif isinstance(value, list | tuple):
+            length += sum(len(item) if isinstance(item, str) else 16 for item in value)
+    return length
 
 
 class _Mute(logging.Filter):

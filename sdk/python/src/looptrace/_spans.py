@@ -49,9 +49,11 @@ def attributes_of(kind: str, name: str) -> dict[str, AttributeValue]:
     return attributes
 
 
-def current_span() -> trace.Span:
+def current_span(context: Context | None = None) -> trace.Span:
     """The innermost open span: of the context, or of a framework that keeps its spans out of it."""
-    current = trace.get_current_span()
+    current = trace.get_current_span(context)
+    if state.framework_span is None:
+        return current
     try:
         other = state.framework_span()
     except Exception as error:  # noqa: BLE001 - a framework's inner state
@@ -196,8 +198,7 @@ def begin(name: str, kind: str, attributes: Mapping[str, AttributeValue]) -> Spa
         if (running := state.running) is None:
             return _NOTHING
         context = otel_context.get_current()
-        inner = current_span()
-        if inner is not trace.get_current_span(context):
+        if state.framework_span is not None and (inner := current_span(context)) is not trace.get_current_span(context):
             context = trace.set_span_in_context(inner, context)
         span = running.tracer.start_span(name, context=context, attributes=attributes)
         return Span(span, trace.set_span_in_context(span, context), kind)

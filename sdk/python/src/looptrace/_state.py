@@ -24,7 +24,7 @@ class State:
         # What was dropped is told after shutdown, too.
         self.processor: QueueProcessor | None = None
         # The span of a framework that does not put its spans into the context, where one is open.
-        self.framework_span: Callable[[], Span | None] = lambda: None
+        self.framework_span: Callable[[], Span | None] | None = None
 
 
 state = State()
