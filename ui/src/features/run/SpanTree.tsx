@@ -160,13 +160,16 @@ export function SpanTree(props: Props) {
     scroller.current?.focus();
   };
 
+  // In the order of their slots, which never changes: a jump then sets texts and places, and makes and moves no elements.
   const drawn: React.ReactNode[] = [];
-  for (let row = rows.first; row < rows.last; row++) {
+  for (let slot = 0; slot < rows.slots; slot++) {
+    const row = rows.first + ((((slot - rows.first) % rows.slots) + rows.slots) % rows.slots);
+    if (row >= rows.last) continue;
     const place = visible[row] as number;
     const id = tree.ids[place] as string;
     drawn.push(
       <SpanRow
-        key={id}
+        key={slot}
         tree={tree}
         place={place}
         top={row * ROW}

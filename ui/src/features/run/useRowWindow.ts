@@ -1,9 +1,12 @@
 import { type RefObject, useEffect, useState } from "react";
 
 /** Rows are drawn in blocks, so that most steps of a scroll draw nothing anew. */
-const BLOCK = 10;
+const BLOCK = 5;
 
-/** Which rows of equal height to draw: those in view and a block at each end. */
+/**
+ * Which rows of equal height to draw: those in view and a block at each end. No more than `slots` are drawn at once: a row
+ * that keeps to the slot of its number, modulo slots, takes over the elements of one that has left.
+ */
 export function useRowWindow(scroller: RefObject<HTMLElement | null>, count: number, rowHeight: number) {
   const [view, setView] = useState({ first: 0, rows: 40 });
   useEffect(() => {
@@ -26,5 +29,6 @@ export function useRowWindow(scroller: RefObject<HTMLElement | null>, count: num
   return {
     first: Math.max(0, view.first - BLOCK),
     last: Math.min(count, view.first + view.rows + 2 * BLOCK),
+    slots: view.rows + 3 * BLOCK,
   };
 }
