@@ -243,7 +243,7 @@ func newClickHouse() *cobra.Command {
 func newWeb() *cobra.Command {
 	return &cobra.Command{
 		Use:   "web",
-		Short: "Serve the UI and forward to the API and ingest (WEB_ADDR, UI_DIR, API_URL, INGEST_URL, COLLECTOR_HEALTH_URL)",
+		Short: "Serve the UI and forward to the API and ingest (WEB_ADDR, UI_DIR, API_URL, INGEST_URL, COLLECTOR_HEALTH_URL, WEB_TRUSTED_PROXIES)",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			api, err := parseURL("API_URL")
@@ -262,7 +262,13 @@ func newWeb() *cobra.Command {
 			}
 			ctx, stop := untilStopped(c.Context())
 			defer stop()
-			handler := web.NewHandler(web.Config{API: api, Ingest: ingest, Collector: collector, UI: os.Getenv("UI_DIR")})
+			proxies, err := web.ParseTrustedProxies(os.Getenv("WEB_TRUSTED_PROXIES"))
+			if err != nil {
+				return fmt.Errorf("read WEB_TRUSTED_PROXIES: %w", err)
+			}
+			handler := web.NewHandler(web.Config{
+				API: api, Ingest: ingest, Collector: collector, UI: os.Getenv("UI_DIR"), TrustedProxies: proxies,
+			})
 			return web.Serve(ctx, os.Getenv("WEB_ADDR"), handler, newLogger())
 		},
 	}

@@ -15,13 +15,15 @@ import (
 const retryAfter = "2"
 
 // newProxy forwards to a backend, streaming in both directions. The Host stays the one that the browser
-// asked for, since the API compares it with the Origin; forwarding headers from outside are dropped.
-func newProxy(target *url.URL) http.Handler {
+// asked for, since the API compares it with the Origin; forwarding headers from outside are dropped, but for what a
+// trusted proxy says.
+func newProxy(target *url.URL, trusted TrustedProxies) http.Handler {
 	return &httputil.ReverseProxy{
 		Rewrite: func(p *httputil.ProxyRequest) {
 			p.SetURL(target)
 			p.Out.Host = p.In.Host
 			p.SetXForwarded()
+			trusted.forward(p)
 		},
 		Transport: &http.Transport{
 			DialContext:         (&net.Dialer{Timeout: 2 * time.Second}).DialContext,

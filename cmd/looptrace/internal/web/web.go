@@ -19,6 +19,8 @@ type Config struct {
 	Collector *url.URL
 	// UI is the folder of the built UI.
 	UI string
+	// TrustedProxies are believed about whom they ask for (X-Forwarded-For) and how they were asked (X-Forwarded-Proto).
+	TrustedProxies TrustedProxies
 }
 
 // NewHandler routes every request to the UI, the API or ingest.
@@ -26,7 +28,7 @@ func NewHandler(c Config) http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m := newMetrics(registry)
-	ui, api, ingest := m.observe("ui", newFiles(c.UI)), m.observe("api", newProxy(c.API)), m.observe("ingest", newProxy(c.Ingest))
+	ui, api, ingest := m.observe("ui", newFiles(c.UI)), m.observe("api", newProxy(c.API, c.TrustedProxies)), m.observe("ingest", newProxy(c.Ingest, c.TrustedProxies))
 
 	mux := http.NewServeMux()
 	mux.Handle("POST /v1/runs", ingest)
