@@ -103,9 +103,11 @@ func (s *Service) exportBatch(ctx context.Context, scope Scope, rows []runmodel.
 		}
 		own := spans[list[i].RunID]
 		if list[i].ScoreCount > 0 {
-			if err := s.addSpanScores(ctx, place{ProjectID: list[i].ProjectID}, list[i].RunID, own); err != nil {
+			scores, err := s.spanScores(ctx, place{ProjectID: list[i].ProjectID}, list[i].RunID, 0)
+			if err != nil {
 				return err
 			}
+			addSpanScores(own, scores)
 		}
 		for j := range own {
 			if err := span(&own[j]); err != nil {
@@ -156,14 +158,16 @@ func (s *Service) exportLarge(ctx context.Context, scope Scope, row runmodel.Run
 	if err != nil {
 		return err
 	}
+	scores, err := s.spanScores(ctx, p, row.RunID, 0)
+	if err != nil {
+		return err
+	}
 	for from := 0; from < len(all); from += exportSpans {
 		page, err := s.withPayloads(ctx, p, row.RunID, SpanPage{Spans: all[from:min(from+exportSpans, len(all))]})
 		if err != nil {
 			return err
 		}
-		if err := s.addSpanScores(ctx, p, row.RunID, page.Spans); err != nil {
-			return err
-		}
+		addSpanScores(page.Spans, scores)
 		for i := range page.Spans {
 			if err := span(&page.Spans[i]); err != nil {
 				return err

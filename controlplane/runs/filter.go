@@ -84,7 +84,7 @@ func (w *where) period(column string, lower, upper time.Time) { //nolint:unparam
 	if !upper.IsZero() {
 		ns := upper.UnixNano()
 		w.add(column+" < fromUnixTimestamp64Nano(?)", ns)
-		w.add("toStartOfHour("+column+") <= toStartOfHour(fromUnixTimestamp64Nano(?))", ns)
+		w.add("toStartOfHour("+column+") <= toStartOfHour(fromUnixTimestamp64Nano(?))", ns-1) // the bound itself is outside
 	}
 }
 

@@ -29,6 +29,9 @@ var steps = []time.Duration{
 	time.Hour, 6 * time.Hour, 24 * time.Hour, 7 * 24 * time.Hour, 30 * 24 * time.Hour, 365 * 24 * time.Hour,
 }
 
+// searchSteps are those of a search, which looks through all that a period's runs said after it as well.
+var searchSteps = []time.Duration{time.Hour, 24 * time.Hour, 30 * 24 * time.Hour, 365 * 24 * time.Hour}
+
 // Bounds of a list: of all its statements, and of each.
 const (
 	listTime   = 10 * time.Second
@@ -151,9 +154,13 @@ func (l *list) byStart(ctx context.Context, page *Page) ([]listRow, error) {
 		}
 	}
 	var rows []listRow
-	ends := periods(begin)
+	steps := steps
+	if q.Search != "" {
+		steps = searchSteps
+	}
+	ends := periods(begin, steps)
 	if oldest {
-		ends = periodsAfter(begin)
+		ends = periodsAfter(begin, steps)
 	}
 	deadline := time.Now().Add(listTime)
 	for {
@@ -243,7 +250,7 @@ func (l *list) stopAt(page *Page, first, last, begin time.Time, oldest bool) {
 }
 
 // periods are the times at which steps back end, on whole hours: the versions of a run's row share an hour.
-func periods(newest time.Time) []time.Time {
+func periods(newest time.Time, steps []time.Duration) []time.Time {
 	times := make([]time.Time, len(steps))
 	for i, step := range steps {
 		times[i] = newest.Add(-step).Truncate(time.Hour)
@@ -252,7 +259,7 @@ func periods(newest time.Time) []time.Time {
 }
 
 // periodsAfter are the times at which steps forward end.
-func periodsAfter(oldest time.Time) []time.Time {
+func periodsAfter(oldest time.Time, steps []time.Duration) []time.Time {
 	times := make([]time.Time, len(steps))
 	for i, step := range steps {
 		times[i] = oldest.Add(step + time.Hour).Truncate(time.Hour)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
@@ -14,6 +15,8 @@ import (
 const (
 	// maxOutlineVersions is how many versions of spans an outline takes in, in start order.
 	maxOutlineVersions = 400_000
+	// soonVersions is how many of them are read beside the run, before it is known how many there are.
+	soonVersions = 4_000
 	// MaxExcerpt is how much of one text an excerpt gives, in bytes.
 	MaxExcerpt = 16 << 10
 	// maxFrame is how large what a message has besides its texts may be, in bytes.
@@ -48,19 +51,37 @@ func (s *Service) Outline(ctx context.Context, scope Scope, runID uuid.UUID) (Ou
 	}
 	w := p.where(runID)
 	var rows []runmodel.Run
-	err = query(ctx, s.conn, p.scope(), &rows, `SELECT `+runColumns+` FROM runs FINAL WHERE `+w.String()+`
-		ORDER BY version DESC LIMIT 1`, w.args...)
-	if err != nil {
+	var versions []runmodel.Span
+	group, groupContext := errgroup.WithContext(ctx)
+	soon, tooMany := context.WithCancel(groupContext)
+	defer tooMany()
+	group.Go(func() error {
+		err := query(groupContext, s.conn, p.scope(), &rows, `SELECT `+runColumns+` FROM runs FINAL WHERE `+w.String()+`
+			ORDER BY version DESC LIMIT 1`, w.args...)
+		if err == nil && (len(rows) == 0 || rows[0].Version > soonVersions) {
+			tooMany()
+		}
+		return err
+	})
+	group.Go(func() (err error) {
+		versions, err = s.outlineVersions(soon, p, w, 0, soonVersions+1)
+		if soon.Err() != nil && groupContext.Err() == nil {
+			return nil // it was given up
+		}
+		return err
+	})
+	if err := group.Wait(); err != nil {
 		return Outline{}, err
 	}
 	if len(rows) == 0 {
 		return Outline{}, ErrNotFound
 	}
-	versions := make([]runmodel.Span, 0, min(rows[0].Version, maxOutlineVersions+1)) // rows are large: no second copy
-	err = query(ctx, s.conn, p.scope(), &versions, `SELECT `+outlineColumns+` FROM spans WHERE `+w.String()+`
-		ORDER BY start_time, span_id LIMIT ?`, append(w.args, maxOutlineVersions+1)...)
-	if err != nil {
-		return Outline{}, err
+	if rows[0].Version > soonVersions || len(versions) > soonVersions {
+		// Rows are large: no second copy.
+		capacity := min(int(rows[0].Version), maxOutlineVersions+1)
+		if versions, err = s.outlineVersions(ctx, p, w, capacity, maxOutlineVersions+1); err != nil {
+			return Outline{}, err
+		}
 	}
 	if len(versions) == 0 {
 		return Outline{}, ErrNotFound
@@ -68,6 +89,14 @@ func (s *Service) Outline(ctx context.Context, scope Scope, runID uuid.UUID) (Ou
 	outline := Outline{Run: rows[0], Partial: len(versions) > maxOutlineVersions, place: p}
 	outline.Spans = runmodel.Fold(versions[:min(len(versions), maxOutlineVersions)])
 	return outline, nil
+}
+
+// outlineVersions reads versions of a run's spans, in start order.
+func (s *Service) outlineVersions(ctx context.Context, p place, w where, capacity, limit int) ([]runmodel.Span, error) {
+	versions := make([]runmodel.Span, 0, capacity)
+	err := query(ctx, s.conn, p.scope(), &versions, `SELECT `+outlineColumns+` FROM spans WHERE `+w.String()+`
+		ORDER BY start_time, span_id LIMIT ?`, append(slices.Clone(w.args), limit)...)
+	return versions, err
 }
 
 // Node is a span of an outline in its place in the run's tree.

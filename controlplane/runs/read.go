@@ -181,8 +181,18 @@ func (s *Service) Spans(ctx context.Context, scope Scope, runID uuid.UUID, q Spa
 	if err != nil {
 		return SpanPage{}, err
 	}
-	all, err := s.listSpans(ctx, p, runID, listedColumns)
-	if err != nil {
+	var all []Span
+	var scores []runmodel.Score
+	group, groupContext := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		all, err = s.listSpans(groupContext, p, runID, listedColumns)
+		return err
+	})
+	group.Go(func() (err error) {
+		scores, err = s.spanScores(groupContext, p, runID, 0)
+		return err
+	})
+	if err := group.Wait(); err != nil {
 		return SpanPage{}, err
 	}
 	page := SpanPage{SpanCount: len(all)}
@@ -212,7 +222,8 @@ func (s *Service) Spans(ctx context.Context, scope Scope, runID uuid.UUID, q Spa
 			page.Spans[i].abridge()
 		}
 	}
-	return page, s.addSpanScores(ctx, p, runID, page.Spans)
+	addSpanScores(page.Spans, scores)
+	return page, nil
 }
 
 // placeColumns are what says where a span stands among the others of its run, and whether its usage counts.
@@ -340,8 +351,12 @@ func (s *Service) Span(ctx context.Context, scope Scope, runID uuid.UUID, spanID
 	if err != nil {
 		return Span{}, err
 	}
-	err = s.addSpanScores(ctx, p, runID, page.Spans)
-	return page.Spans[0], err
+	scores, err := s.spanScores(ctx, p, runID, id)
+	if err != nil {
+		return Span{}, err
+	}
+	addSpanScores(page.Spans, scores)
+	return page.Spans[0], nil
 }
 
 // payloads reads spans whole, with their messages.

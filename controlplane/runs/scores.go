@@ -171,21 +171,26 @@ func (s *Service) addScores(ctx context.Context, scope Scope, runs []Run, most i
 	return nil
 }
 
-// addSpanScores gives spans of a run their newest scores.
-func (s *Service) addSpanScores(ctx context.Context, p place, runID uuid.UUID, spans []Span) error {
+// spanScores reads the newest scores of a span of a run, or of each of its spans where spanID is 0.
+func (s *Service) spanScores(ctx context.Context, p place, runID uuid.UUID, spanID uint64) ([]runmodel.Score, error) {
 	var w where
 	w.add(scopeMark)
 	w.add("run_id = ?", runID)
-	if len(spans) == 1 {
-		w.add("span_id = ?", spans[0].SpanID)
+	if spanID != 0 {
+		w.add("span_id = ?", spanID)
 	} else {
 		w.add("span_id != 0")
 	}
 	var scores []runmodel.Score
 	err := query(ctx, s.conn, p.scope(), &scores, `SELECT `+clickhouse.ScoreColumns+` FROM scores FINAL WHERE `+w.String()+`
 		ORDER BY version DESC, score_id LIMIT ? BY span_id LIMIT ?`, append(w.args, mostScoresRead, mostSpanScores)...)
-	if err != nil || len(scores) == 0 {
-		return err
+	return scores, err
+}
+
+// addSpanScores gives spans of one run those of its scores that are theirs.
+func addSpanScores(spans []Span, scores []runmodel.Score) {
+	if len(scores) == 0 {
+		return
 	}
 	at := make(map[uint64]*Span, len(spans))
 	for i := range spans {
@@ -196,5 +201,4 @@ func (s *Service) addSpanScores(ctx context.Context, p place, runID uuid.UUID, s
 			span.Scores = append(span.Scores, scores[i])
 		}
 	}
-	return nil
 }

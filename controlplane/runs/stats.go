@@ -61,10 +61,9 @@ type StatsRow struct {
 	NoCost      uint64    `ch:"no_cost"`  // runs of which no cost is known
 }
 
-// StatsGroups are what runs can be grouped by, and the expression over the table runs that says it. (emptyArrayToSingle
-// took several times as long.)
+// StatsGroups are what runs can be grouped by, and the column of the table runs that says it.
 var StatsGroups = map[string]string{
-	"model":          "arrayJoin(if(empty(models), [''], models))",
+	"model":          "models",
 	"name":           "name",
 	"kind":           "kind",
 	"status":         "status",
@@ -75,7 +74,7 @@ var StatsGroups = map[string]string{
 	"error_type":     "error_type",
 	"user_id":        "user_id",
 	"session_id":     "session_id",
-	"tag":            "arrayJoin(if(empty(tags), [''], tags))",
+	"tag":            "tags",
 }
 
 // MaxBuckets is how many points a series has at most.
@@ -112,13 +111,20 @@ func bucketsBetween(start, end time.Time, length time.Duration) int {
 	return int(bucketOf(end.Add(-1), length).Sub(bucketOf(start, length))/length) + 1
 }
 
-// statsColumns add runs up.
-const statsColumns = `count() AS runs, countIf(status = 'error') AS errors, countIf(status != 'running') AS ended,
-	arrayMap(q -> toFloat64(q), quantilesTDigestIf(0.5, 0.95, 0.99)(
-		(toUnixTimestamp64Nano(end_time) - toUnixTimestamp64Nano(start_time)) / 1e6, status != 'running')) AS durations,
-	sum(input_tokens) AS input, sum(output_tokens) AS output, sum(cache_read_tokens) AS cache_read,
-	sum(cache_write_tokens) AS cache_write, sum(reasoning_tokens) AS reasoning, sum(cost_usd) AS cost,
-	countIf(input_tokens IS NULL AND output_tokens IS NULL) AS no_usage, countIf(cost_usd IS NULL) AS no_cost`
+// statsColumns add runs up, and partsColumns what was added up of parts of them.
+const (
+	statsColumns = `count() AS runs, countIf(status = 'error') AS errors, countIf(status != 'running') AS ended,
+		quantilesTDigestStateIf(0.5, 0.95, 0.99)(
+			(toUnixTimestamp64Nano(end_time) - toUnixTimestamp64Nano(start_time)) / 1e6, status != 'running') AS durations,
+		sum(input_tokens) AS input, sum(output_tokens) AS output, sum(cache_read_tokens) AS cache_read,
+		sum(cache_write_tokens) AS cache_write, sum(reasoning_tokens) AS reasoning, sum(cost_usd) AS cost,
+		countIf(input_tokens IS NULL AND output_tokens IS NULL) AS no_usage, countIf(cost_usd IS NULL) AS no_cost`
+	partsColumns = `sum(part.runs) AS runs, sum(part.errors) AS errors, sum(part.ended) AS ended,
+		arrayMap(q -> toFloat64(q), quantilesTDigestMerge(0.5, 0.95, 0.99)(part.durations)) AS durations,
+		sum(part.input) AS input, sum(part.output) AS output, sum(part.cache_read) AS cache_read,
+		sum(part.cache_write) AS cache_write, sum(part.reasoning) AS reasoning, sum(part.cost) AS cost,
+		sum(part.no_usage) AS no_usage, sum(part.no_cost) AS no_cost`
+)
 
 // Stats adds up the runs that a filter selects. Where that takes too long, it does so for the newest part of the window.
 func (s *Service) Stats(ctx context.Context, scope Scope, q StatsQuery) (Stats, error) {
@@ -172,9 +178,14 @@ func (s *Service) newestWithin(ctx context.Context, start *time.Time, end time.T
 // startsBetween says in what time a project's runs started, where the filter leaves a bound open.
 func (s *Service) startsBetween(ctx context.Context, scope Scope, f Filter) (start, end time.Time, err error) {
 	start, end = f.StartAfter, f.StartBefore
+	now := s.now().UTC()
+	from := start
+	if !start.IsZero() && end.IsZero() && now.After(start) {
+		from = now // only runs that start later than now, by another clock, matter for the end
+	}
 	var w where
 	w.add(scopeMark)
-	w.period("start_time", start, end)
+	w.period("start_time", from, end)
 	var rows []struct {
 		First time.Time `ch:"first"`
 		Last  time.Time `ch:"last"`
@@ -183,7 +194,6 @@ func (s *Service) startsBetween(ctx context.Context, scope Scope, f Filter) (sta
 	if err != nil {
 		return start, end, err
 	}
-	now := s.now().UTC()
 	first, last := now, now
 	if len(rows) > 0 {
 		first, last = rows[0].First.UTC(), rows[0].Last.UTC().Add(1)
@@ -200,14 +210,22 @@ func (s *Service) startsBetween(ctx context.Context, scope Scope, f Filter) (sta
 	return start, end, nil
 }
 
-// statsRow is a row as it is read: of the total, of a bucket, of a group, or of a group's bucket.
+// statsRow is a row as it is read: of all runs, of a group or of the others, over the window or in one bucket of it.
 type statsRow struct {
 	StatsRow
+	Of       uint8  `ch:"of"`
 	Group    string `ch:"grp"`
-	IsOther  uint8  `ch:"other"`
 	OfBucket uint8  `ch:"of_bucket"`
-	OfGroup  uint8  `ch:"of_group"`
 }
+
+// Values of statsRow.Of; 0 is all runs.
+const (
+	ofGroup = 1
+	ofOther = 2
+)
+
+// isList tells the columns of which a run has several values.
+func isList(column string) bool { return column == "models" || column == "tags" }
 
 func (s *Service) stats(ctx context.Context, scope Scope, q StatsQuery, start time.Time, stats *Stats) error {
 	var w where
@@ -215,34 +233,46 @@ func (s *Service) stats(ctx context.Context, scope Scope, q StatsQuery, start ti
 	w.period("start_time", start, stats.End)
 	q.conditions(&w, start)
 
-	var names []string
+	names := []string{""}
 	var groups uint64
-	expression := "''"
-	// A column that is no key of the grouping sets could not be selected.
-	keys, sets := "'' AS grp, 0 AS other, 0 AS of_group", "((), (slot))"
+	// Runs are told apart by key, what of their values is among the names, and other, whether there is more than that.
+	key, other, belongs := "''", "false", "[]"
+	var args []any
 	if q.GroupBy != "" {
-		expression = StatsGroups[q.GroupBy]
-		keys, sets = "grp, other, grouping(grp) = 0 AS of_group", "((), (slot), (grp, other), (slot, grp, other))"
-		var err error
-		if names, groups, err = s.topGroups(ctx, scope, w, expression, q.Groups); err != nil {
+		column := StatsGroups[q.GroupBy]
+		top, n, err := s.topGroups(ctx, scope, w, column, q.Groups)
+		if err != nil {
 			return err
 		}
-	}
-	if len(names) == 0 {
-		names = []string{""}
+		if groups = n; len(top) > 0 {
+			names = top
+		}
+		if isList(column) {
+			// (emptyArrayToSingle took several times as long.)
+			key = "arrayFilter(v -> v IN (?), if(empty(" + column + "), [''], " + column + "))"
+			other = "length(key) < greatest(length(" + column + "), 1)"
+			belongs = "arrayMap(v -> (1, CAST(v AS String)), arrayDistinct(key))"
+		} else {
+			key = "if(" + column + " IN (?), " + column + ", '')"
+			other = column + " NOT IN (?)"
+			belongs = "if(other, [], [(1, CAST(key AS String))])"
+			args = []any{names}
+		}
+		args = append(args, names)
 	}
 	seconds := int64(stats.Bucket / time.Second)
+	// Every run is added up once, into few parts, and those to what is asked for.
 	statement := `
-		SELECT fromUnixTimestamp64Second(slot, 'UTC') AS bucket, ` + keys + `, grouping(slot) = 0 AS of_bucket, ` + statsColumns + `
+		SELECT fromUnixTimestamp64Second(slot, 'UTC') AS bucket, grouping(slot) = 0 AS of_bucket, belongs.1 AS of, belongs.2 AS grp, ` + partsColumns + `
 		FROM (
-			SELECT start_time, end_time, status, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, cost_usd,
-				intDiv(toUnixTimestamp64Nano(start_time), 1000000000 * ?) * ? AS slot,
-				toString(` + expression + `) AS value, value NOT IN (?) AS other, if(other, '', value) AS grp
-			FROM runs FINAL WHERE ` + w.String() + `
-		)
-		GROUP BY GROUPING SETS ` + sets
+			SELECT *, arrayJoin(arrayConcat([(0, '')], ` + belongs + `, if(other, [(2, '')], []))) AS belongs FROM (
+				SELECT intDiv(toUnixTimestamp64Nano(start_time), 1000000000 * ?) * ? AS slot, ` + key + ` AS key, ` + other + ` AS other, ` + statsColumns + `
+				FROM runs FINAL WHERE ` + w.String() + ` GROUP BY slot, key, other
+			)
+		) AS part
+		GROUP BY GROUPING SETS ((belongs), (slot, belongs))`
 	var rows []statsRow
-	if err := query(ctx, s.conn, scope, &rows, statement, slices.Concat([]any{seconds, seconds, names}, w.args)...); err != nil {
+	if err := query(ctx, s.conn, scope, &rows, statement, slices.Concat([]any{seconds, seconds}, args, w.args)...); err != nil {
 		return err
 	}
 	stats.fill(rows, start, names, q.GroupBy != "")
@@ -252,16 +282,20 @@ func (s *Service) stats(ctx context.Context, scope Scope, q StatsQuery, start ti
 	return nil
 }
 
-// topGroups are the values of the most runs, and how many values there are.
-func (s *Service) topGroups(ctx context.Context, scope Scope, w where, expression string, limit int) ([]string, uint64, error) {
+// topGroups are the values of the most runs in a column, and how many values there are.
+func (s *Service) topGroups(ctx context.Context, scope Scope, w where, column string, limit int) ([]string, uint64, error) {
 	var rows []struct {
 		Value  string `ch:"value"`
 		Groups uint64 `ch:"groups"`
 	}
+	counts := "SELECT " + column + " AS value, count() AS runs FROM runs FINAL WHERE " + w.String() + " GROUP BY value"
+	if isList(column) {
+		counts = `SELECT arrayJoin(if(empty(list), [''], list)) AS value, sum(n) AS runs FROM (
+			SELECT ` + column + ` AS list, count() AS n FROM runs FINAL WHERE ` + w.String() + ` GROUP BY list) GROUP BY value`
+	}
 	err := query(ctx, s.conn, scope, &rows, `
-		SELECT value, count() OVER () AS groups FROM (
-			SELECT toString(`+expression+`) AS value, count() AS runs FROM runs FINAL WHERE `+w.String()+` GROUP BY value
-		) ORDER BY runs DESC, value LIMIT ?`, append(slices.Clone(w.args), limit)...)
+		SELECT CAST(value AS String) AS value, count() OVER () AS groups FROM (`+counts+`)
+		ORDER BY runs DESC, value LIMIT ?`, append(slices.Clone(w.args), limit)...)
 	if err != nil || len(rows) == 0 {
 		return nil, 0, err
 	}
@@ -288,12 +322,11 @@ func (s *Stats) fill(rows []statsRow, start time.Time, names []string, grouped b
 	}
 	for _, row := range rows {
 		total, series := &s.Total, s.Series
-		if row.OfGroup == 1 {
-			group := other
-			if row.IsOther == 0 {
-				group = byName[row.Group]
-			}
-			total, series = &group.Total, group.Series
+		switch row.Of {
+		case ofGroup:
+			total, series = &byName[row.Group].Total, byName[row.Group].Series
+		case ofOther:
+			total, series = &other.Total, other.Series
 		}
 		if row.OfBucket == 1 {
 			at := int(row.Bucket.Sub(first) / s.Bucket)

@@ -117,7 +117,7 @@ func (s *Service) matchingThreads(ctx context.Context, scope Scope, q ThreadsQue
 	} else if !q.StartBefore.IsZero() {
 		newest = q.StartBefore
 	}
-	for _, lower := range append(periods(newest), q.StartAfter) {
+	for _, lower := range append(periods(newest, steps), q.StartAfter) {
 		if lower.Before(q.StartAfter) {
 			lower = q.StartAfter
 		}

@@ -214,10 +214,23 @@ func TestFiltersAndOrders(t *testing.T) {
 			got := s.pages(t, runs.ListQuery{Filter: filter.Filter, Order: order, Limit: 71})
 			assert.Equal(t, sorted(want, order), got, "%s, %s", name, order)
 		}
-		q := runs.StatsQuery{Filter: filter.Filter, GroupBy: "name", Groups: 2}
-		q.ProjectID = s.project
-		s.checkStats(t, name, q, want)
+		for _, q := range []runs.StatsQuery{{GroupBy: "name", Groups: 2}, {GroupBy: "model", Groups: 1}, {GroupBy: "model", Groups: 10}} {
+			q.Filter = filter.Filter
+			q.ProjectID = s.project
+			s.checkStats(t, name+" by "+q.GroupBy, q, want)
+		}
 	}
+}
+
+// groupsOf are the values of a run that q groups by: it counts in each of them.
+func groupsOf(run *runmodel.Run, q runs.StatsQuery) []string {
+	switch {
+	case q.GroupBy == "name":
+		return []string{run.Name}
+	case len(run.Models) == 0:
+		return []string{""}
+	}
+	return run.Models
 }
 
 // checkStats compares totals, series and groups with what they are to add up to.
@@ -227,7 +240,7 @@ func (s *querying) checkStats(t *testing.T, name string, q runs.StatsQuery, want
 	require.NoError(t, err)
 	var errors, ended, noCost uint64
 	var cost float64
-	perBucket, perName := map[time.Time]uint64{}, map[string]uint64{}
+	perBucket, perGroup := map[time.Time]uint64{}, map[string]uint64{}
 	for _, run := range want {
 		if run.Status == "error" {
 			errors++
@@ -241,7 +254,9 @@ func (s *querying) checkStats(t *testing.T, name string, q runs.StatsQuery, want
 			cost += *run.CostUSD
 		}
 		perBucket[run.StartTime.Truncate(stats.Bucket)]++
-		perName[run.Name]++
+		for _, group := range groupsOf(&run, q) {
+			perGroup[group]++
+		}
 	}
 	assert.Equal(t, []uint64{uint64(len(want)), errors, ended, noCost}, []uint64{stats.Total.Count, stats.Total.ErrorCount, stats.Total.EndedCount, stats.Total.NoCost}, name)
 	if stats.Total.CostUSD != nil {
@@ -252,19 +267,33 @@ func (s *querying) checkStats(t *testing.T, name string, q runs.StatsQuery, want
 			assert.Equal(t, perBucket[point.Bucket], point.Count, "%s: %s", name, point.Bucket)
 		}
 	}
-	var grouped uint64
+	assert.Len(t, stats.Groups, min(len(perGroup), q.Groups), name)
+	named := map[string]bool{}
 	for i, group := range stats.Groups {
-		assert.Equal(t, perName[group.Value], group.Total.Count, "%s: %s", name, group.Value)
+		assert.Equal(t, perGroup[group.Value], group.Total.Count, "%s: %s", name, group.Value)
+		var points uint64
+		for _, point := range group.Series {
+			points += point.Count
+		}
+		assert.Equal(t, perGroup[group.Value], points, "%s: %s, series", name, group.Value)
 		if i > 0 {
 			assert.LessOrEqual(t, group.Total.Count, stats.Groups[i-1].Total.Count)
 		}
-		grouped += group.Total.Count
+		named[group.Value] = true
 	}
-	if stats.Other != nil {
-		assert.Equal(t, len(perName)-2, int(stats.OtherGroups), name)
-		grouped += stats.Other.Total.Count
+	var others uint64 // a run counts once among them, whatever more it has
+	for _, run := range want {
+		if slices.ContainsFunc(groupsOf(&run, q), func(group string) bool { return !named[group] }) {
+			others++
+		}
 	}
-	assert.Equal(t, uint64(len(want)), grouped, name)
+	if others == 0 {
+		assert.Nil(t, stats.Other, name)
+		return
+	}
+	require.NotNil(t, stats.Other, name)
+	assert.Equal(t, len(perGroup)-len(stats.Groups), int(stats.OtherGroups), name)
+	assert.Equal(t, others, stats.Other.Total.Count, name)
 }
 
 func TestCursors(t *testing.T) {
