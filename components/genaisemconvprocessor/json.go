@@ -243,6 +243,10 @@ func appendString(b []byte, s string) []byte {
 		for i <= len(from)-wordSize && n <= len(to)-wordSize-longestEscape {
 			w := binary.LittleEndian.Uint64(from[i : i+wordSize])
 			binary.LittleEndian.PutUint64(to[n:n+wordSize], w)
+			if isPlainWord(w) {
+				i, n = i+wordSize, n+wordSize
+				continue
+			}
 			special := escapes(w, highs)
 			if special == 0 {
 				i, n = i+wordSize, n+wordSize
@@ -311,6 +315,11 @@ const (
 func escapes(w, highs uint64) uint64 {
 	quote, slash := w^(everyByte*'"'), w^(everyByte*'\\')
 	return ((quote-everyByte)&^quote|(slash-everyByte)&^slash|(w-everyByte*' ')&^w)&highBits | w&highs
+}
+
+// isPlainWord tells whether all bytes of a word are ASCII and none needs an escape.
+func isPlainWord(w uint64) bool {
+	return ((w^(everyByte*'"')-everyByte)|(w^(everyByte*'\\')-everyByte)|(w-everyByte*' ')|w)&highBits == 0
 }
 
 // shortEscapes are what follows the backslash in the escape of a byte, 0 for a byte that has none.

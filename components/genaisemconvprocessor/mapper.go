@@ -107,6 +107,7 @@ func (x *span) mapOne() {
 	x.readEvents()
 	x.offerFinish()
 	x.toolFields()
+	x.keys = allKeys // from here on there are more
 	x.apply()
 	x.mark()
 }

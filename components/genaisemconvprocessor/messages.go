@@ -71,9 +71,11 @@ func (w *writer) reasoning(s string) { w.said(`{"type":"reasoning","content":`, 
 func (w *writer) said(head, s string) {
 	w.part()
 	w.others++
-	w.b = append(w.b, head...)
-	w.b = appendString(w.b, s)
-	w.b = append(w.b, '}')
+	b := w.b
+	b = append(b, head...)
+	b = appendString(b, s)
+	b = append(b, '}')
+	w.b = b
 }
 
 // jsonText writes a value that is text: what a JSON string holds, and other JSON as it is.

@@ -47,6 +47,9 @@ type span struct {
 	kind     string
 	// fromLog is true for a span that stands for log records: what it is, the span itself says.
 	fromLog bool
+	// keys marks the lengths of the span's keys, but for those with an index, while it is read: a key that is looked for in
+	// vain is mostly known by it.
+	keys uint64
 	// exclusive is true where a dialect says that input tokens come without the cached ones.
 	exclusive bool
 	best      [targetCount]candidate
@@ -59,7 +62,7 @@ type span struct {
 
 func (x *span) reset(s ptrace.Span, scope *scopeInfo, resource pcommon.Map, found dialectSet) {
 	x.Span, x.attrs, x.scope, x.resource, x.found = s, s.Attributes(), scope, resource, found
-	x.kind, x.fromLog, x.exclusive = "", false, false
+	x.kind, x.fromLog, x.exclusive, x.keys = "", false, false, allKeys
 	for to := range x.best {
 		x.best[to].kind = none
 	}
@@ -81,10 +84,12 @@ func (x *span) release() {
 // gather reads every attribute once and keeps the best candidate of each target.
 func (x *span) gather(uses map[string][]use) {
 	apply := x.found | setOf(otelGenAI, otelGenAIOld, generic)
+	x.keys = 0
 	for key, value := range x.attrs.All() {
 		if x.flat.add(key, value) {
 			continue
 		}
+		x.keys |= 1 << (len(key) % wordBits)
 		for _, u := range uses[key] {
 			if u.dialect != own && !apply.has(u.dialect) {
 				continue
@@ -159,8 +164,16 @@ func (x *span) has(to target) bool { return x.best[to].kind != none }
 // text is the candidate of a target as text, "" where there is none.
 func (x *span) text(to target) string { return x.best[to].plain() }
 
+const (
+	wordBits = 64
+	allKeys  = ^uint64(0)
+)
+
 // str is a string attribute, "" where there is none.
 func (x *span) str(key string) string {
+	if x.keys&(1<<(len(key)%wordBits)) == 0 {
+		return ""
+	}
 	if v, ok := x.attrs.Get(key); ok && v.Type() == pcommon.ValueTypeStr {
 		return v.Str()
 	}
