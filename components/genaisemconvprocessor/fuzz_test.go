@@ -24,6 +24,9 @@ func FuzzMap(f *testing.F) {
 	f.Add("langfuse-sdk", "langfuse.observation.usage_details", `{"input":-1}`, "langfuse.observation.input", `[1,"a",null,{"messages":[[{"lc":1}]]}]`)
 	f.Add("logfire", "request_data", `{"messages":"x","model":{}}`, "events", `[{"event.name":"gen_ai.choice"}]`)
 	f.Add("", "gen_ai.input.messages", `[{"role":"user","parts":[{"type":"text","content":"a"}]`, "gen_ai.output.messages", `{"parts":[{"text":"x","thought":true}],"role":"model"}`)
+	f.Add("0", "llm.", "0", "", "0")
+	f.Add("", "annotations.0.annotation.score", "x", "trace.evaluations.7.evaluation.name", "")
+	f.Add("ai", "ai.prompt.messages", `[{"role":"tool","content":"x"},{"role":"user","content":[{"type":"text","text":"\\u0`, "gen_ai.system", "x")
 	f.Add("x", "gen_ai.tool.definitions", `[{"type":"function","function":{"name":"f"}},"g",7]`, "gen_ai.system_instructions", `"\"x\""`)
 	f.Add("x", "gen_ai.output.messages", strings.Repeat("[", 5000), "gen_ai.response.finish_reasons", "\xff[")
 	f.Fuzz(func(t *testing.T, scope, key1, value1, key2, value2 string) {

@@ -114,7 +114,7 @@ var scoreForms = [...]struct {
 
 // addScore takes an attribute of an annotation. Each form has indices of its own.
 func (f *flattened) addScore(key string, value pcommon.Value) bool {
-	if c := key[0]; c != 'a' && c != 'e' && c != 't' {
+	if key == "" || key[0] != 'a' && key[0] != 'e' && key[0] != 't' {
 		return false
 	}
 	for i, form := range scoreForms {
