@@ -7,13 +7,16 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	ch "github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/parquet-go/parquet-go"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -160,6 +163,111 @@ func TestExport(t *testing.T) {
 		problemOf(t, e.do(t, http.MethodGet, "/v1/runs/export?project_id="+sibling.Id.String(), nil, key), http.StatusNotFound)
 		problemOf(t, e.do(t, http.MethodGet, "/v1/runs/export", nil, key), http.StatusUnprocessableEntity)
 	})
+}
+
+// leavesOf lists where the values of a schema stand.
+func leavesOf(schema *openapi3.Schema, path ...string) map[string]bool {
+	leaves := map[string]bool{}
+	for _, ref := range slices.Concat(schema.AllOf, schema.AnyOf, schema.OneOf) {
+		if ref.Value.Properties != nil {
+			maps.Copy(leaves, leavesOf(ref.Value, path...))
+		}
+	}
+	for name, ref := range schema.Properties {
+		below := leavesOf(ref.Value, append(slices.Clone(path), name)...)
+		if len(below) == 0 {
+			below[strings.Join(append(slices.Clone(path), name), ".")] = true
+		}
+		maps.Copy(leaves, below)
+	}
+	return leaves
+}
+
+// TestParquetHasWhatTheAPIHas holds the columns of both files to the schemas Run and Span, and their values to the NDJSON of
+// the same runs: what is in an object there has the object's name before its own, but for usage.
+func TestParquetHasWhatTheAPIHas(t *testing.T) {
+	t.Parallel()
+	address := engines.ClickHouse(t)
+	require.NoError(t, clickhouse.Migrate(t.Context(), address))
+	e := newEnvOn(t, engines.Postgres(t), address)
+	session, project := e.setUp(t)
+	storeRun(t, address, project.Id)
+	tokens := int64(7)
+	unpriced := agentRun(project.Id, time.Now().Add(-time.Minute), "search", "", nil)
+	unpriced[1].InputTokens = &tokens // and no cost
+	storeSpans(t, address, unpriced, agentRun(project.Id, time.Now().Add(-time.Minute), "book", "seat 7 is taken", nil))
+	conn, err := clickhouse.Open(address)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, conn.Close()) })
+	doc, err := openapi3.NewLoader().LoadFromData(document)
+	require.NoError(t, err)
+	get := func(query string) []byte {
+		w := e.do(t, http.MethodGet, "/v1/runs/export?project_id="+project.Id.String()+query, nil, cookie(session))
+		require.Equal(t, http.StatusOK, w.Code, w.Body)
+		return w.Body.Bytes()
+	}
+	for schema, query := range map[string]string{"Run": "", "Span": "&include=spans"} {
+		ctx := ch.Context(t.Context(), ch.WithSettings(ch.Settings{"max_query_size": 64 << 20, "date_time_output_format": "iso"}))
+		var texts []struct {
+			Row string `ch:"row"`
+		}
+		require.NoError(t, conn.Select(ctx, &texts, "SELECT formatRow('JSONEachRow', *) AS row FROM format(Parquet, unhex('"+
+			hex.EncodeToString(get(query+"&format=parquet"))+"'))"))
+		records := slices.DeleteFunc(lines[map[string]any](t, get(query)), func(r map[string]any) bool { return r["record"] == "run" })
+		require.Len(t, records, len(texts))
+		leaves := leavesOf(doc.Components.Schemas[schema].Value)
+		require.Greater(t, len(leaves), 30)
+		filled, empty := 0, 0
+		for i, text := range texts {
+			var row map[string]any
+			require.NoError(t, json.Unmarshal([]byte(text.Row), &row))
+			for leaf := range leaves {
+				column := strings.ReplaceAll(strings.TrimPrefix(leaf, "usage."), ".", "_")
+				got, ok := row[column]
+				require.True(t, ok, "%s has %s; the file has no column %s", schema, leaf, column)
+				delete(row, column)
+				var want any = records[i]
+				for _, name := range strings.Split(leaf, ".") {
+					object, _ := want.(map[string]any)
+					want = object[name]
+				}
+				if wanted, ok := want.(string); ok && strings.HasSuffix(column, "_time") || column == "received_at" {
+					wantTime, err := time.Parse(time.RFC3339Nano, want.(string))
+					require.NoError(t, err)
+					gotTime, err := time.Parse(time.RFC3339Nano, got.(string))
+					require.NoError(t, err)
+					assert.True(t, wantTime.Equal(gotTime), "%s: %s, %s", column, wanted, got)
+					continue
+				}
+				if text, ok := got.(string); ok && schema == "Span" {
+					if _, said := want.(string); !said { // JSON as text
+						require.NoError(t, json.Unmarshal([]byte(text), &got), column)
+					}
+				}
+				nothing := func(value any) bool { // what JSON writes as empty, a column leaves out
+					list, isList := value.([]any)
+					object, isObject := value.(map[string]any)
+					return value == nil || value == "" || isList && len(list) == 0 || isObject && len(object) == 0
+				}
+				if nothing(want) {
+					assert.True(t, nothing(got), "%s: %v", column, got)
+					empty++
+					continue
+				}
+				assert.Equal(t, want, got, column)
+				filled++
+			}
+			if schema == "Span" {
+				delete(row, "project_id") // so that files of several projects can be put together
+			}
+			assert.Empty(t, row, "columns that the API does not have")
+		}
+		assert.Greater(t, filled, 30)
+		assert.Greater(t, empty, 30)
+	}
+	exported := lines[Run](t, get(""))
+	assert.True(t, slices.ContainsFunc(exported, func(r Run) bool { return r.UnpricedCallCount > 0 }))
+	assert.True(t, slices.ContainsFunc(exported, func(r Run) bool { return r.Failure != nil && r.Usage == nil }))
 }
 
 // TestExportBreaksOff takes an export of 60 MB over a connection whose server gives every request half a second: it outlives

@@ -20,7 +20,8 @@ const (
 	groupBytes = 32 << 20
 )
 
-// parquetRun is a row of an export of runs: Run of the API, its parts as columns.
+// parquetRun is a row of an export of runs: Run of the API. What is in an object there has the object's name before its
+// own, but for usage.
 type parquetRun struct {
 	RunID            string            `parquet:"run_id"`
 	ProjectID        string            `parquet:"project_id,dict"`
@@ -52,6 +53,7 @@ type parquetRun struct {
 	CacheReadTokens  *int64            `parquet:"cache_read_input_tokens,optional"`
 	CacheWriteTokens *int64            `parquet:"cache_write_input_tokens,optional"`
 	ReasoningTokens  *int64            `parquet:"reasoning_output_tokens,optional"`
+	TotalTokens      *int64            `parquet:"total_tokens,optional"`
 	CostUSD          *float64          `parquet:"cost_usd,optional"`
 	CostSource       *string           `parquet:"cost_source,optional,dict"`
 	UnpricedCalls    int64             `parquet:"unpriced_call_count"`
@@ -61,6 +63,14 @@ type parquetRun struct {
 	ToolCallCount    int64             `parquet:"tool_call_count"`
 	Scores           []parquetScore    `parquet:"scores,list"`
 	ScoreCount       int64             `parquet:"score_count"`
+	Tools            []string          `parquet:"tools,list"`
+	Fingerprint      *string           `parquet:"failure_fingerprint,optional,dict"`
+	FailureClass     *string           `parquet:"failure_class,optional,dict"`
+	FailingSpanID    *string           `parquet:"failure_span_id,optional"`
+	FailingKind      *string           `parquet:"failure_step_kind,optional,dict"`
+	FailingName      *string           `parquet:"failure_step_name,optional,dict"`
+	FailingType      *string           `parquet:"failure_step_error_type,optional,dict"`
+	FailingTemplate  *string           `parquet:"failure_message_template,optional,dict"`
 	ReceivedAt       time.Time         `parquet:"received_at,timestamp(nanosecond)"`
 }
 
@@ -78,7 +88,7 @@ type parquetScore struct {
 	UpdatedAt time.Time `parquet:"updated_at,timestamp(nanosecond)"`
 }
 
-// parquetSpan is a row of an export of spans: Span of the API. What is JSON there is JSON text here.
+// parquetSpan is a row of an export of spans: Span of the API, named as in parquetRun. What is JSON there is JSON text here.
 type parquetSpan struct {
 	RunID              string         `parquet:"run_id,dict"`
 	ProjectID          string         `parquet:"project_id,dict"`
@@ -103,6 +113,7 @@ type parquetSpan struct {
 	ResponseModel      *string        `parquet:"response_model,optional,dict"`
 	Inputs             *string        `parquet:"inputs,optional"`
 	Outputs            *string        `parquet:"outputs,optional"`
+	Truncated          bool           `parquet:"truncated"`
 	SystemInstructions *string        `parquet:"system_instructions,optional"`
 	InputMessages      *string        `parquet:"input_messages,optional"`
 	OutputMessages     *string        `parquet:"output_messages,optional"`
@@ -116,20 +127,25 @@ type parquetSpan struct {
 	CacheReadTokens    *int64         `parquet:"cache_read_input_tokens,optional"`
 	CacheWriteTokens   *int64         `parquet:"cache_write_input_tokens,optional"`
 	ReasoningTokens    *int64         `parquet:"reasoning_output_tokens,optional"`
+	TotalTokens        *int64         `parquet:"total_tokens,optional"`
 	UsageCounted       bool           `parquet:"usage_counted"`
 	CostUSD            *float64       `parquet:"cost_usd,optional"`
 	CostSource         *string        `parquet:"cost_source,optional,dict"`
+	PriceVersion       *string        `parquet:"price_version,optional,dict"`
 	TimeToFirstTokenMs *float64       `parquet:"time_to_first_token_ms,optional"`
 	FinishReasons      []string       `parquet:"finish_reasons,list"`
 	SessionID          *string        `parquet:"session_id,optional"`
 	ConversationID     *string        `parquet:"conversation_id,optional"`
 	UserID             *string        `parquet:"user_id,optional"`
 	AgentName          *string        `parquet:"agent_name,optional,dict"`
+	PromptID           *string        `parquet:"prompt_id,optional,dict"`
 	PromptName         *string        `parquet:"prompt_name,optional,dict"`
 	PromptVersion      *string        `parquet:"prompt_version,optional,dict"`
 	Scores             []parquetScore `parquet:"scores,list"`
 	Attributes         *string        `parquet:"attributes,optional"`
 	ResourceAttributes *string        `parquet:"resource_attributes,optional"`
+	ScopeName          *string        `parquet:"scope_name,optional,dict"`
+	ScopeVersion       *string        `parquet:"scope_version,optional,dict"`
 	Events             *string        `parquet:"events,optional"`
 	Links              *string        `parquet:"links,optional"`
 }
@@ -181,7 +197,12 @@ func (p parquetRuns) run(r *runs.Run) error {
 		CacheWriteTokens: r.CacheWriteTokens, ReasoningTokens: r.ReasoningTokens, CostUSD: r.CostUSD, CostSource: known(r.CostSource),
 		UnpricedCalls: count(r.UnpricedCallCount), SpanCount: count(r.SpanCount), ErrorCount: count(r.ErrorCount), LLMCallCount: count(r.LLMCallCount),
 		ToolCallCount: count(r.ToolCallCount), Scores: parquetScores(r.Scores), ScoreCount: count(r.ScoreCount),
-		ReceivedAt: r.FirstReceived.UTC(),
+		TotalTokens: totalOf(r.InputTokens, r.OutputTokens), Tools: r.Tools, ReceivedAt: r.FirstReceived.UTC(),
+	}
+	if f := failureOf(&r.Failure); f != nil {
+		class := string(f.Class)
+		row.Fingerprint, row.FailureClass, row.FailingSpanID, row.FailingTemplate = &f.Fingerprint, &class, &f.SpanId, &f.MessageTemplate
+		row.FailingKind, row.FailingName, row.FailingType = &f.Step.Kind, &f.Step.Name, f.Step.ErrorType
 	}
 	return p.write(row, size(row.Inputs, row.Outputs))
 }
@@ -205,9 +226,11 @@ func (p parquetSpans) span(s *runs.Span) error {
 		ToolName: known(s.ToolName), ToolCallID: known(s.ToolCallID), ToolArguments: known(s.ToolArguments), ToolResult: known(s.ToolResult),
 		InputTokens: s.InputTokens, OutputTokens: s.OutputTokens, CacheReadTokens: s.CacheReadTokens,
 		CacheWriteTokens: s.CacheWriteTokens, ReasoningTokens: s.ReasoningTokens, UsageCounted: s.UsageCounted,
-		CostUSD: s.CostUSD, CostSource: known(s.CostSource), FinishReasons: s.FinishReasons,
+		TotalTokens: totalOf(s.InputTokens, s.OutputTokens), Truncated: s.Truncated,
+		CostUSD: s.CostUSD, CostSource: known(s.CostSource), PriceVersion: known(s.PriceVersion), FinishReasons: s.FinishReasons,
 		SessionID: known(s.SessionID), ConversationID: known(s.ConversationID), UserID: known(s.UserID), AgentName: known(s.AgentName),
-		PromptName: known(s.PromptName), PromptVersion: known(s.PromptVersion), Scores: parquetScores(s.Scores),
+		PromptID: known(s.PromptID), PromptName: known(s.PromptName), PromptVersion: known(s.PromptVersion),
+		ScopeName: known(s.ScopeName), ScopeVersion: known(s.ScopeVersion), Scores: parquetScores(s.Scores),
 	}
 	if s.ParentSpanID != 0 {
 		parent := runmodel.FormatSpanID(s.ParentSpanID)

@@ -292,15 +292,18 @@ func usageOf(input, output, cacheRead, cacheWrite, reasoning *int64) *Usage {
 	if input == nil && output == nil && cacheRead == nil && cacheWrite == nil && reasoning == nil {
 		return nil
 	}
-	usage := &Usage{
+	return &Usage{
 		InputTokens: input, OutputTokens: output, CacheReadInputTokens: cacheRead,
-		CacheWriteInputTokens: cacheWrite, ReasoningOutputTokens: reasoning,
+		CacheWriteInputTokens: cacheWrite, ReasoningOutputTokens: reasoning, TotalTokens: totalOf(input, output),
 	}
-	if input != nil || output != nil {
-		total := valueOf(input, 0) + valueOf(output, 0)
-		usage.TotalTokens = &total
+}
+
+func totalOf(input, output *int64) *int64 {
+	if input == nil && output == nil {
+		return nil
 	}
-	return usage
+	total := valueOf(input, 0) + valueOf(output, 0)
+	return &total
 }
 
 func promptOf(id, name, version string) *PromptRef {

@@ -198,7 +198,9 @@ export interface paths {
          * Export runs, newest first
          * @description Scope `runs:read`. All runs that the filter selects, streamed, with their inputs and outputs whole. NDJSON has one
          *     Run a line; with `include=spans` each is followed by its spans, whole, and every line says what it is in `record`
-         *     (`run` or `span`). A Parquet file has rows of one kind: runs, or with `include=spans` their spans. An export that
+         *     (`run` or `span`). A Parquet file has rows of one kind: runs, or with `include=spans` their spans. Its columns are
+         *     the members of Run or Span, those of objects with the object's name before their own (`error_type`), but for `usage`;
+         *     what is not known is null, times are in nanoseconds, messages and attributes are JSON as text. An export that
          *     fails on its way ends with a broken connection, never as if it were whole.
          */
         get: operations["exportRuns"];
