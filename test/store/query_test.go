@@ -296,6 +296,33 @@ func (s *querying) checkStats(t *testing.T, name string, q runs.StatsQuery, want
 	assert.Equal(t, others, stats.Other.Total.Count, name)
 }
 
+// TestOutlineOfManySpans: a run with more spans than are read before it is known how many there are has all of them.
+func TestOutlineOfManySpans(t *testing.T) {
+	t.Parallel()
+	s := newQuerying(t)
+	start := time.Now().UTC().Truncate(time.Hour)
+	for _, n := range []int{3999, 4000, 4001, 9000} {
+		spans := make([]runmodel.Span, n)
+		id := uuid.New()
+		for i := range spans {
+			at := start.Add(time.Duration(i) * time.Millisecond)
+			spans[i] = runmodel.Span{ProjectID: s.project, RunID: id, SpanID: uint64(i + 1), Version: 1, StartTime: at, EndTime: at, Name: "step", Kind: "task", Status: "ok"}
+		}
+		require.NoError(t, s.writer.InsertSpans(t.Context(), spans))
+		require.NoError(t, s.writer.InsertRuns(t.Context(), []runmodel.Run{runmodel.Totals(spans)}))
+		require.NoError(t, s.writer.InsertBounds(t.Context(), []clickhouse.Bounds{{
+			ProjectID: s.project, RunID: id, FirstStart: start, LastStart: spans[n-1].StartTime, FirstBatch: 1, LastBatch: 1,
+		}}))
+		outline, err := s.Outline(t.Context(), s.scope(), id)
+		require.NoError(t, err)
+		assert.False(t, outline.Partial)
+		require.Len(t, outline.Spans, n)
+		assert.Equal(t, uint64(n), outline.Spans[n-1].SpanID)
+	}
+	_, err := s.Outline(t.Context(), s.scope(), uuid.New())
+	require.ErrorIs(t, err, runs.ErrNotFound)
+}
+
 func TestCursors(t *testing.T) {
 	t.Parallel()
 	s := newQuerying(t)
