@@ -2,6 +2,7 @@ package failures
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -144,6 +145,7 @@ func TestRankingOfPlantedImpact(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 8, 0, 0, 0, 0, time.UTC)
 	sum, byCount, trials := 0., 0., 200
+	without := map[Part]float64{}
 	for trial := range trials {
 		random := rand.New(rand.NewPCG(7, uint64(trial)))
 		var groups []Group
@@ -179,6 +181,15 @@ func TestRankingOfPlantedImpact(t *testing.T) {
 		}
 		sortGroups(groups)
 		sum += ndcg(fingerprintsOf(groups), gains)
+		for _, part := range order {
+			for i := range groups {
+				rest := maps.Clone(groups[i].Parts)
+				delete(rest, part)
+				groups[i].Score = score(rest)
+			}
+			sortGroups(groups)
+			without[part] += ndcg(fingerprintsOf(groups), gains)
+		}
 		for i := range groups {
 			groups[i].Score = counted[groups[i].Fingerprint]
 		}
@@ -186,6 +197,9 @@ func TestRankingOfPlantedImpact(t *testing.T) {
 		byCount += ndcg(fingerprintsOf(groups), gains)
 	}
 	t.Logf("NDCG@10 against planted impact, mean of %d: by score %.3f, by count alone %.3f", trials, sum/float64(trials), byCount/float64(trials))
+	for _, part := range []Part{Recency, Spike, Impact, Severity, Novelty} { // the others are not planted
+		t.Logf("without %s %.3f", part, without[part]/float64(trials))
+	}
 	assert.Greater(t, sum/float64(trials), .8)
 }
 
