@@ -269,8 +269,8 @@ def _work() -> None:
 
 
 def test_service_down_costs_user_code_little(started: Start) -> None:
-    """Steps of tens of milliseconds in a span each, every other one without, by the CPU time of their own thread. The
-    issue asks for 1 %, which bench/overhead.py measures; this bounds what a shared machine lets a short test tell."""
+    """Steps of tens of milliseconds in a span each, every other one without, by the CPU time of their own thread.
+    bench/overhead.py measures it; this bounds what a shared machine lets a short test tell."""
     started(endpoint="http://127.0.0.1:9", timeout=0.2)
     times: dict[Callable[[], None], list[float]] = {_work: [], looptrace.tool(_work): []}
     for _ in range(40):
