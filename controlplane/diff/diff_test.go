@@ -188,6 +188,11 @@ func TestCompare(t *testing.T) {
 		assert.Equal(t, [2]int{3, 1}, [2]int{d.Steps[1].Base, d.Steps[1].Other})
 		assert.InDelta(t, 2./8, d.Distance, 1e-12)
 	})
+	t.Run("one after the other by clocks that round", func(t *testing.T) {
+		a := []planned{root, tool("x", "1", 0), tool("y", "2", 9), tool("z", "3", 18)}
+		b := []planned{root, tool("z", "3", 0), tool("x", "1", 9), tool("y", "2", 18)}
+		assert.Equal(t, []State{Same, Moved, Same, Same}, states(compare(a, b)))
+	})
 	t.Run("an id stands for one id", func(t *testing.T) {
 		const one, two = "550e8400-e29b-41d4-a716-446655440000", "550e8400-e29b-41d4-a716-446655440001"
 		const three, four = "650e8400-e29b-41d4-a716-446655440000", "650e8400-e29b-41d4-a716-446655440001"

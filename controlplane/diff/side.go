@@ -104,12 +104,12 @@ func (s *side) hang(parents []int) {
 }
 
 // arrange brings a node's children into an order that does not depend on which of several at the same time began first:
-// of those that may come next, because nothing that is left ended before they began, the least by what it did comes next.
+// of those that may come next, because nothing that is left precedes them, the least by what it did comes next.
 func (s *side) arrange(node int) {
 	left := slices.Clone(s.children[node])
-	slices.SortStableFunc(left, func(x, y int) int { return s.steps[x].start.Compare(s.steps[y].start) })
+	slices.SortStableFunc(left, func(x, y int) int { return s.steps[x].took.Start.Compare(s.steps[y].took.Start) })
 	byEnd := slices.Clone(left)
-	slices.SortStableFunc(byEnd, func(x, y int) int { return s.steps[x].end.Compare(s.steps[y].end) })
+	slices.SortStableFunc(byEnd, func(x, y int) int { return s.steps[x].took.End.Compare(s.steps[y].took.End) })
 	placed := make(map[int]bool, len(left))
 	list := s.children[node][:0]
 	var ready []int // in order
@@ -117,10 +117,10 @@ func (s *side) arrange(node int) {
 		for placed[byEnd[ended]] {
 			ended++
 		}
-		firstEnd := s.steps[byEnd[ended]].end
+		first := s.steps[byEnd[ended]].took
 		for ; next < len(left); next++ {
-			start := s.steps[left[next]].start
-			if len(ready) > 0 && !start.Before(firstEnd) && !start.Equal(s.steps[left[next-1]].start) {
+			took := s.steps[left[next]].took
+			if len(ready) > 0 && first.Precedes(took) && !took.Start.Equal(s.steps[left[next-1]].took.Start) {
 				break
 			}
 			at, _ := slices.BinarySearchFunc(ready, left[next], s.compare)
@@ -171,7 +171,7 @@ func (s *side) sum(node int) {
 // inOrder are a node's children in start order.
 func (s *side) inOrder(node int) []int {
 	list := slices.Clone(s.children[node])
-	slices.SortStableFunc(list, func(x, y int) int { return s.steps[x].start.Compare(s.steps[y].start) })
+	slices.SortStableFunc(list, func(x, y int) int { return s.steps[x].took.Start.Compare(s.steps[y].took.Start) })
 	return list
 }
 

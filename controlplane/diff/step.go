@@ -7,7 +7,6 @@ import (
 	"sort"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/cespare/xxhash/v2"
 	"golang.org/x/text/unicode/norm"
@@ -32,7 +31,7 @@ const (
 // step is a span as it is compared.
 type step struct {
 	kind, name, status string
-	start, end         time.Time
+	took               runmodel.Interval
 	// args are what the step was given, results what came of it, each in the order of their names.
 	args, results []*field
 }
@@ -79,7 +78,7 @@ func (r *reader) steps(spans []runs.Span) []step {
 func (r *reader) step(span *runs.Span) step {
 	s := step{
 		kind: span.EffectiveKind(), status: span.EffectiveStatus(), name: r.nameOf(span),
-		start: span.StartTime, end: endOf(&span.Span),
+		took: runmodel.Interval{Start: span.StartTime, End: endOf(&span.Span)},
 	}
 	model := span.RequestModel
 	if model == "" {

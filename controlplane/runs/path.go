@@ -41,9 +41,10 @@ func childrenOf(spans []runmodel.Span) [][]int {
 
 // CriticalPath returns the sections that the root's duration is made of, the latest first. Going back from the end of
 // a span, the path enters the child that ended last, and goes on from the child's start: the next child is the one that
-// ended last at or before it, so that calls which follow each other without a gap are all on the path. Children are
-// clamped to what their parent takes part in; the sections add up to the root's duration. It follows Jaeger's
-// algorithm (jaeger-ui, CriticalPath), which drops a child that ends where the next begins.
+// ended last of those that were over then (runmodel.Interval.Precedes), so that calls which follow each other without a gap
+// are all on the path, and end where the next one begins. Children are clamped to what their parent takes part in; the
+// sections add up to the root's duration. It follows Jaeger's algorithm (jaeger-ui, CriticalPath), which drops a child that
+// ends where the next begins.
 func CriticalPath(spans []runmodel.Span, root int) []Section {
 	if len(spans) == 0 {
 		return nil
@@ -60,16 +61,17 @@ func CriticalPath(spans []runmodel.Span, root int) []Section {
 	}
 	type frame struct {
 		span  int
-		from  time.Time // where the span begins, clamped to its parent
-		to    time.Time // where it ends, clamped
-		at    time.Time // where the path is, going back
-		child int       // the next of the children to look at, from the last
+		from  time.Time         // where the span begins, clamped to its parent
+		to    time.Time         // where it ends, clamped
+		at    time.Time         // where the path is, going back
+		child int               // the next of the children to look at, from the last
+		after runmodel.Interval // the child that the path was in last, clamped
 	}
 	var stack []frame
 	visited := make([]bool, len(spans))
 	enter := func(i int, from, to time.Time) {
 		visited[i] = true
-		stack = append(stack, frame{i, from, to, to, len(children[i]) - 1})
+		stack = append(stack, frame{span: i, from: from, to: to, at: to, child: len(children[i]) - 1})
 	}
 	var sections []Section
 	enter(root, start, end)
@@ -90,9 +92,12 @@ func CriticalPath(spans []runmodel.Span, root int) []Section {
 			if to.After(f.to) {
 				to = f.to
 			}
-			// What ended after the path's place ran beside it.
 			if to.After(f.at) {
-				continue
+				// It ran beside the child that the path was in, unless clocks only round so.
+				if !(runmodel.Interval{Start: from, End: to}).Precedes(f.after) {
+					continue
+				}
+				to = f.at
 			}
 			if to.After(from) {
 				next = i
@@ -108,7 +113,7 @@ func CriticalPath(spans []runmodel.Span, root int) []Section {
 		if f.at.After(to) {
 			sections = append(sections, Section{f.span, to, f.at})
 		}
-		f.at = from
+		f.at, f.after = from, runmodel.Interval{Start: from, End: to}
 		enter(next, from, to)
 	}
 	return sections

@@ -1,10 +1,14 @@
 package runs
 
 import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
@@ -55,6 +59,58 @@ func TestCriticalPath(t *testing.T) {
 			}
 			assert.Equal(t, test.want, got)
 		})
+	}
+}
+
+// TestCriticalPathOfRoundedTimes takes steps one of which begins when the one before it ends, by clocks that round.
+func TestCriticalPathOfRoundedTimes(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(3, 4))
+	for _, unit := range []time.Duration{time.Nanosecond, 240 * time.Nanosecond, time.Microsecond, 100 * time.Microsecond, time.Millisecond} {
+		for range 200 {
+			const steps = 20
+			begin := time.Unix(1000, int64(random.IntN(1e9)))
+			at := begin
+			spans := make([]runmodel.Span, 1, steps+1)
+			for i := range steps {
+				end := at.Add(unit*4 + time.Duration(random.Int64N(int64(50*unit))))
+				spans = append(spans, runmodel.Span{
+					SpanID: uint64(i + 2), ParentSpanID: 1,
+					StartTime: at.Truncate(unit), EndTime: end.Add(unit - 1).Truncate(unit), // as far over each other as it gets
+				})
+				at = end
+			}
+			spans[0] = runmodel.Span{SpanID: 1, StartTime: begin.Truncate(unit), EndTime: at.Add(unit - 1).Truncate(unit)}
+			var sum time.Duration
+			var order []uint64
+			for _, s := range CriticalPath(spans, 0) {
+				sum += s.To.Sub(s.From)
+				order = append(order, spans[s.Span].SpanID)
+			}
+			require.Len(t, order, steps, unit)
+			require.True(t, slices.IsSortedFunc(order, func(a, b uint64) int { return cmp.Compare(b, a) }), unit)
+			require.Equal(t, spans[0].EndTime.Sub(spans[0].StartTime), sum, unit)
+		}
+	}
+}
+
+// TestCriticalPathOfShortParallelSpans takes two that ran at the same time: one of them is on the path.
+func TestCriticalPathOfShortParallelSpans(t *testing.T) {
+	t.Parallel()
+	at := func(d time.Duration) time.Time { return time.Unix(1000, 0).Add(d) }
+	for _, length := range []time.Duration{10, 10 * time.Microsecond, 800 * time.Microsecond, 3 * time.Millisecond, time.Second} {
+		for _, later := range []time.Duration{0, length / 10, length / 2, length * 7 / 10} {
+			spans := []runmodel.Span{
+				{SpanID: 1, StartTime: at(0), EndTime: at(2 * length)},
+				{SpanID: 2, ParentSpanID: 1, StartTime: at(0), EndTime: at(length)},
+				{SpanID: 3, ParentSpanID: 1, StartTime: at(later), EndTime: at(later + length)},
+			}
+			got := map[uint64]time.Duration{}
+			for _, s := range CriticalPath(spans, 0) {
+				got[spans[s.Span].SpanID] += s.To.Sub(s.From)
+			}
+			require.Equal(t, map[uint64]time.Duration{1: length, 3: length}, got, "%s, %s later", length, later)
+		}
 	}
 }
 

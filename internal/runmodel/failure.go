@@ -117,13 +117,13 @@ func recovered(spans []Span, chain []int) bool {
 		top = i
 	}
 	failed := &spans[top]
-	end := failed.StartTime
+	took := Interval{failed.StartTime, failed.StartTime}
 	if !IsAbsent(failed.EndTime) {
-		end = failed.EndTime
+		took.End = failed.EndTime
 	}
 	return slices.ContainsFunc(spans, func(s Span) bool {
 		return s.ParentSpanID == failed.ParentSpanID && s.SpanID != failed.SpanID && s.EffectiveStatus() == StatusOK &&
-			(!s.StartTime.Before(end) || s.Name == failed.Name && s.StartTime.After(failed.StartTime))
+			(took.Precedes(Interval{s.StartTime, s.EndTime}) || s.Name == failed.Name && s.StartTime.After(failed.StartTime))
 	})
 }
 

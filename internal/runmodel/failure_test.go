@@ -76,6 +76,16 @@ func TestFailure(t *testing.T) {
 	}
 }
 
+// TestRecoveredByRoundedTimes: the step that went on began a millisecond before the failed one ended, which clocks make of none.
+func TestRecoveredByRoundedTimes(t *testing.T) {
+	t.Parallel()
+	spans := spansOf([]timed{{id: 1, to: 9, status: "ok"}, {id: 2, parent: 1, from: 1, to: 2, status: "error", name: "a"}, {id: 3, parent: 1, from: 2, to: 3, status: "ok", name: "b"}})
+	for early, class := range map[time.Duration]string{time.Millisecond: "", 100 * time.Millisecond: FailureUnrecovered} {
+		spans[2].StartTime = spans[1].EndTime.Add(-early)
+		assert.Equal(t, class, Totals(spans).Class, early)
+	}
+}
+
 // TestFingerprintStands: groups are known by these values. A change to what goes into a fingerprint is a new version, with
 // a new case; it never changes what is here.
 func TestFingerprintStands(t *testing.T) {
