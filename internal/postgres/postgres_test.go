@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
@@ -159,6 +160,86 @@ func TestConstraints(t *testing.T) {
 			require.Equal(t, tt.code, codeOf(err), "%v", err)
 		})
 	}
+}
+
+func addProject(t *testing.T, pool *pgxpool.Pool, name string) (id string) {
+	t.Helper()
+	require.NoError(t, pool.QueryRow(t.Context(), `
+		WITH o AS (INSERT INTO organizations (name) VALUES ($1) RETURNING id),
+		w AS (INSERT INTO workspaces (organization_id, name) SELECT id, $1 FROM o RETURNING id)
+		INSERT INTO projects (workspace_id, name) SELECT id, $1 FROM w RETURNING id::text`, name).Scan(&id))
+	return id
+}
+
+// addPrice returns the revision of a new price.
+func addPrice(t *testing.T, pool *pgxpool.Pool, project, model string) (revision int64) {
+	t.Helper()
+	require.NoError(t, pool.QueryRow(t.Context(),
+		"INSERT INTO price_overrides (project_id, model, input, output) VALUES ($1, $2, 1, 1) RETURNING revision", project, model).Scan(&revision))
+	return revision
+}
+
+func changePrice(t *testing.T, pool *pgxpool.Pool, project, model string) (revision int64) {
+	t.Helper()
+	require.NoError(t, pool.QueryRow(t.Context(),
+		"UPDATE price_overrides SET input = input + 1 WHERE project_id = $1 AND model = $2 RETURNING revision", project, model).Scan(&revision))
+	return revision
+}
+
+func TestPriceRevisionsAreCountedByProject(t *testing.T) {
+	t.Parallel()
+	pool := open(t, engines.Postgres(t))
+	mine, theirs := addProject(t, pool, "mine"), addProject(t, pool, "theirs")
+	assert.Equal(t, int64(1), addPrice(t, pool, mine, "a"))
+	assert.Equal(t, int64(1), addPrice(t, pool, theirs, "a"))
+	assert.Equal(t, int64(2), changePrice(t, pool, theirs, "a"))
+	assert.Equal(t, int64(2), addPrice(t, pool, mine, "b"))
+	_, err := pool.Exec(t.Context(), "DELETE FROM price_overrides WHERE project_id = $1", mine)
+	require.NoError(t, err)
+	assert.Equal(t, int64(3), addPrice(t, pool, mine, "a"), "a revision names one price")
+	assert.Equal(t, int64(4), changePrice(t, pool, mine, "a"))
+
+	// Changes at once have revisions of their own.
+	group, ctx := errgroup.WithContext(t.Context())
+	for range 4 {
+		group.Go(func() error {
+			for range 10 {
+				if _, err := pool.Exec(ctx, "UPDATE price_overrides SET input = input + 1 WHERE project_id = $1", mine); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	require.NoError(t, group.Wait())
+	assert.Equal(t, int64(45), changePrice(t, pool, mine, "a"))
+}
+
+// Prices that were there before keep their revisions; none that spans may name is given again.
+func TestPriceRevisionsAfterAnUpgrade(t *testing.T) {
+	t.Parallel()
+	url := engines.EmptyPostgres(t)
+	pool := open(t, url)
+	db := stdlib.OpenDBFromPool(pool)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	const oneSequence = 4
+	require.NoError(t, postgres.MigrateTo(t.Context(), db, oneSequence))
+	mine, theirs := addProject(t, pool, "mine"), addProject(t, pool, "theirs")
+	kept := addPrice(t, pool, mine, "a")
+	addPrice(t, pool, theirs, "a")
+	last := addPrice(t, pool, mine, "gone")
+	require.Less(t, kept, last)
+	_, err := pool.Exec(t.Context(), "DELETE FROM price_overrides WHERE model = 'gone'")
+	require.NoError(t, err)
+
+	require.NoError(t, postgres.Migrate(t.Context(), url))
+	stored, err := postgres.PriceOverrides(t.Context(), pool)
+	require.NoError(t, err)
+	require.Len(t, stored[mine], 1)
+	assert.Equal(t, kept, stored[mine][0].Revision)
+	assert.Equal(t, last+1, changePrice(t, pool, mine, "a"))
+	assert.Equal(t, last+1, changePrice(t, pool, theirs, "a"))
+	assert.Equal(t, int64(1), addPrice(t, pool, addProject(t, pool, "new"), "a"))
 }
 
 // Two setups at once: the second waits for the first and then loses.

@@ -14,7 +14,7 @@ type Override struct {
 	// From is the first moment at which the price holds; zero: from the beginning.
 	From time.Time
 	Rates
-	// Revision is a number that no other state of an override in the installation has. [VersionOf] makes it a price version.
+	// Revision is a number that no other state of an override in the project has. [VersionOf] makes it a price version.
 	Revision int64
 }
 
