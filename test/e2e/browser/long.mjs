@@ -21,7 +21,24 @@ await scenario(async (page, { projectId, runId, spans }) => {
     .locator("[aria-selected=true]")
     .evaluate((element) => (element.getBoundingClientRect().top - element.parentElement.getBoundingClientRect().top) / element.offsetHeight);
   check(Math.round(row) === 8, `eight quick keys down: row ${row}`);
+  // A jump, and steps that leave rows in the elements of others: what is read aloud is in the order of what is seen.
+  const devtools = await page.context().newCDPSession(page);
+  for (const share of [0, 0.001, 0.002, 0.5, 0.502, 0.3, 1]) {
+    await tree.evaluate((element, at) => {
+      element.scrollTop = at * (element.scrollHeight - element.clientHeight);
+    }, share);
+    await until(`read in order at ${share}`, async () => {
+      const seen = await rows.evaluateAll((all) =>
+        all.sort((a, b) => a.getBoundingClientRect().top - b.getBoundingClientRect().top).map((row) => row.id),
+      );
+      return seen.length > 10 && (await readAloud(devtools)).join() === seen.join();
+    });
+  }
   await page.keyboard.press("Home");
+  const told = await tree
+    .locator("[aria-selected=true]")
+    .evaluate((row) => ["aria-level", "aria-posinset", "aria-setsize"].map((name) => row.getAttribute(name)).join());
+  check(told === "1,1,1", `the root is the first of one: ${told}`);
   await page.keyboard.press("ArrowLeft");
   await until("closed, one row", async () => (await rows.count()) === 1);
   await page.keyboard.press("ArrowRight");
@@ -34,3 +51,18 @@ await scenario(async (page, { projectId, runId, spans }) => {
   await page.goto(`/p/${projectId}/runs/${runId}?view=transcript`);
   await until("the beginning of the transcript", async () => (await page.getByTestId("turn").count()) > 3);
 });
+
+/** The ids of the tree's items in the order of Chromium's accessibility tree. */
+async function readAloud(devtools) {
+  const { nodes } = await devtools.send("Accessibility.getFullAXTree");
+  const byId = new Map(nodes.map((node) => [node.nodeId, node]));
+  const items = (node) =>
+    node.role?.value === "treeitem" ? [node] : node.childIds.flatMap((id) => items(byId.get(id) ?? { childIds: [] }));
+  const tree = nodes.find((node) => node.role?.value === "tree");
+  return Promise.all(
+    items({ childIds: tree.childIds }).map(async (item) => {
+      const { node } = await devtools.send("DOM.describeNode", { backendNodeId: item.backendDOMNodeId });
+      return node.attributes[node.attributes.indexOf("id") + 1];
+    }),
+  );
+}

@@ -13,6 +13,9 @@ interface Props {
   place: number;
   top: number;
   height: number;
+  /** Its number among its visible siblings, from 1 on, and how many they are. */
+  position: number;
+  siblings: number;
   shown: Stretch;
   runEnd: number;
   withPath: boolean;
@@ -50,6 +53,8 @@ export const SpanRow = memo(function SpanRow(props: Props) {
       id={`span-${id}`}
       role="treeitem"
       aria-level={depth + 1}
+      aria-posinset={props.position}
+      aria-setsize={props.siblings}
       aria-expanded={children > 0 ? isOpen : undefined}
       aria-selected={isSelected}
       data-status={status}

@@ -20,6 +20,7 @@ import {
   rowOf,
   rowsPushed,
   type SpanFilter,
+  siblingsOf,
   visiblePlaces,
 } from "./outline";
 import { SpanRow } from "./SpanRow";
@@ -58,6 +59,7 @@ export function SpanTree(props: Props) {
 
   const found = useMemo(() => findSpans(tree, filter), [tree, filter]);
   const visible = useMemo(() => visiblePlaces(tree, closed, found), [tree, closed, found]);
+  const siblings = useMemo(() => siblingsOf(tree, visible), [tree, visible]);
   const matches = useMemo(() => found?.reduce((sum, flag) => sum + flag, 0), [found]);
   const kinds = useMemo(() => kindsOf(tree), [tree]);
   const marks = useMemo(() => ticks(shown, 4), [shown]);
@@ -161,6 +163,7 @@ export function SpanTree(props: Props) {
   };
 
   // In the order of their slots, which never changes: a jump then sets texts and places, and makes and moves no elements.
+  // Assistive technology reads them in the order of their rows, which the tree names.
   const drawn: React.ReactNode[] = [];
   for (let slot = 0; slot < rows.slots; slot++) {
     const row = rows.first + ((((slot - rows.first) % rows.slots) + rows.slots) % rows.slots);
@@ -174,6 +177,8 @@ export function SpanTree(props: Props) {
         place={place}
         top={row * ROW}
         height={ROW}
+        position={siblings.position(place)}
+        siblings={siblings.count(place)}
         shown={shown}
         runEnd={runEnd}
         withPath={withPath}
@@ -185,6 +190,11 @@ export function SpanTree(props: Props) {
       />,
     );
   }
+
+  const inOrder = Array.from(
+    visible.subarray(rows.first, rows.last),
+    (place) => `span-${tree.ids[place]}`,
+  ).join(" ");
 
   const someClosed = closed.size > 0;
   return (
@@ -304,6 +314,7 @@ export function SpanTree(props: Props) {
         role="tree"
         tabIndex={0}
         aria-label="Spans"
+        aria-owns={inOrder || undefined}
         aria-activedescendant={
           selectedRow >= rows.first && selectedRow < rows.last ? `span-${selectedId}` : undefined
         }

@@ -13,6 +13,7 @@ import {
   reveal,
   rowOf,
   rowsPushed,
+  siblingsOf,
   visiblePlaces,
 } from "./outline";
 
@@ -130,6 +131,20 @@ describe("visiblePlaces", () => {
   });
   it("lets all through without a filter", () =>
     expect(findSpans(tree, { text: " ", only: "" })).toBeUndefined());
+});
+
+describe("siblingsOf", () => {
+  const among = (visible: Int32Array) => {
+    const siblings = siblingsOf(tree, visible);
+    return [...visible].map((place) => `${siblings.position(place)}/${siblings.count(place)}`);
+  };
+  it("counts the children of one parent", () =>
+    expect(among(visiblePlaces(tree, new Set(), undefined))).toEqual(["1/1", "1/3", "2/3", "1/1", "3/3"]));
+  it("counts what a filter leaves", () =>
+    expect(among(visiblePlaces(tree, new Set(), findSpans(tree, { text: "late", only: "" })))).toEqual([
+      "1/1",
+      "1/1",
+    ]));
 });
 
 describe("rows", () => {

@@ -188,6 +188,28 @@ export function visiblePlaces(
   return places.subarray(0, count);
 }
 
+/** Where each visible span stands among the visible ones of its parent, from 1 on, and how many they are. */
+export interface Siblings {
+  position: (place: number) => number;
+  count: (place: number) => number;
+}
+
+export function siblingsOf(tree: RunTree, visible: Int32Array): Siblings {
+  const positions = new Int32Array(tree.size);
+  // Of the parent's place plus one: spans without a parent are siblings.
+  const counts = new Int32Array(tree.size + 1);
+  const group = (place: number) => (tree.parent[place] as number) + 1;
+  for (const place of visible) {
+    const position = (counts[group(place)] as number) + 1;
+    counts[group(place)] = position;
+    positions[place] = position;
+  }
+  return {
+    position: (place) => positions[place] as number,
+    count: (place) => counts[group(place)] as number,
+  };
+}
+
 /** Where a place stands among the visible ones, -1 where it does not. They are in order. */
 export function rowOf(visible: Int32Array, place: number | undefined): number {
   if (place === undefined) return -1;
