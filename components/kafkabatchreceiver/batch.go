@@ -1,8 +1,6 @@
 package kafkabatchreceiver
 
 import (
-	"fmt"
-	"math"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -56,19 +54,11 @@ func merge(entries []entry) ptrace.Traces {
 	return merged.traces
 }
 
-// maxDepth is how deep a record may nest. What the doors let in nests less; a deeper one ends the process that
-// decodes it, and the one that is started in its place.
-const maxDepth = 1000
-
 // decode returns the spans of a record, with their version, and how many they are.
 func decode(record *kgo.Record) (ptrace.Traces, int, error) {
-	if _, err := otlpwire.Weigh(record.Value, maxDepth, math.MaxInt64); err != nil {
-		return ptrace.Traces{}, 0, fmt.Errorf("decode OTLP protobuf: %w", err)
-	}
-	var unmarshaler ptrace.ProtoUnmarshaler
-	traces, err := unmarshaler.UnmarshalTraces(record.Value)
+	traces, err := otlpwire.Decode(record.Value)
 	if err != nil {
-		return ptrace.Traces{}, 0, fmt.Errorf("decode OTLP protobuf: %w", err)
+		return ptrace.Traces{}, 0, err //nolint:wrapcheck // it says what it is about
 	}
 	return traces, stampVersion(record, traces), nil
 }

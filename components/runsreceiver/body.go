@@ -35,6 +35,7 @@ type intake struct {
 	used    atomic.Int64
 	places  chan struct{}
 	benches sync.Pool // of *bench
+	buffers sync.Pool // of *[]byte, what bodies were read into
 }
 
 // bench is what one decompression works with. Benches are pooled, so that what bombs made large is used again
@@ -108,9 +109,25 @@ func (in *intake) read(req *http.Request, c *charge) ([]byte, error) {
 		if err := c.grow(size - int64(cap(buf))); err != nil {
 			return nil, err
 		}
-		grown := make([]byte, len(buf), size)
-		copy(grown, buf)
-		buf = grown
+		buf = append(in.buffer(size), buf...)
+	}
+}
+
+// maxPooledBuffer is the largest buffer that is kept for the next body.
+const maxPooledBuffer = 1 << 20
+
+// buffer is an empty one with this capacity.
+func (in *intake) buffer(size int64) []byte {
+	if kept, ok := in.buffers.Get().(*[]byte); ok && int64(cap(*kept)) >= size {
+		return (*kept)[:0:size]
+	}
+	return make([]byte, 0, size)
+}
+
+// recycle takes back what read has returned.
+func (in *intake) recycle(wire []byte) {
+	if cap(wire) > firstRead && cap(wire) <= maxPooledBuffer {
+		in.buffers.Put(&wire)
 	}
 }
 

@@ -25,6 +25,10 @@ type Config struct {
 	// TracesStatus is the status of success on /v1/traces and /v1/logs: 202, which says what happens, or 200, which
 	// OTLP/HTTP names.
 	TracesStatus int `mapstructure:"traces_status"`
+
+	// Seal hands OTLP in protobuf on as it came, in a resource that holds the whole request, where nothing in it needs to be
+	// dropped. What reads the queue opens it.
+	Seal bool `mapstructure:"seal"`
 }
 
 var _ component.Config = (*Config)(nil)

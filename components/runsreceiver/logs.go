@@ -81,7 +81,8 @@ func (r *runsReceiver) countRecords(ctx context.Context, counts genailogs.Counts
 }
 
 func weighLogsProto(body []byte, limit int64) (int64, error) {
-	return weightOf(otlpwire.WeighLogs(body, maxDepth, limit))
+	weight, err := otlpwire.WeighLogs(body, maxDepth, limit)
+	return weight, refusalOfShape(err)
 }
 
 func unmarshalLogsProto(body []byte) (plog.Logs, error) {

@@ -181,7 +181,7 @@ func (r *runsReceiver) serve(x *exchange, req *http.Request) (contentType string
 	if req.Method != http.MethodPost {
 		return "", nil, &methodNotAllowed
 	}
-	format, err := formatOf(x)
+	format, err := r.formatOf(x)
 	if err != nil {
 		return "", nil, err
 	}
@@ -209,6 +209,7 @@ func (r *runsReceiver) serve(x *exchange, req *http.Request) (contentType string
 		td, err = format.decode(b, held)
 		return err
 	})
+	r.intake.recycle(wire)
 	if err != nil {
 		return "", nil, err
 	}
@@ -269,7 +270,7 @@ type format interface {
 }
 
 // formatOf is the format of a request by its route and media type.
-func formatOf(x *exchange) (format, error) {
+func (r *runsReceiver) formatOf(x *exchange) (format, error) {
 	switch {
 	case x.route == routeRuns && x.mediaType == typeJSON:
 		return &nativeFormat{}, nil
@@ -280,7 +281,11 @@ func formatOf(x *exchange) (format, error) {
 	case x.route == routeLogs && x.mediaType == typeJSON:
 		return &logsFormat{mediaType: typeJSON, weigh: weighJSON, unmarshal: unmarshalLogsJSON, marshal: plogotlp.ExportResponse.MarshalJSON}, nil
 	case x.mediaType == typeProtobuf:
-		return &otlpFormat{mediaType: typeProtobuf, weigh: weighProto, unmarshal: unmarshalProto, marshal: marshalProto}, nil
+		otlp := otlpFormat{mediaType: typeProtobuf, weigh: weighProto, unmarshal: unmarshalProto, marshal: marshalProto}
+		if r.cfg.Seal {
+			return &sealingFormat{otlp}, nil
+		}
+		return &otlp, nil
 	case x.mediaType == typeJSON:
 		return &otlpFormat{mediaType: typeJSON, weigh: weighJSON, unmarshal: unmarshalJSON, marshal: marshalResponseJSON}, nil
 	default:

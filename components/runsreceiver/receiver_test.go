@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"strconv"
@@ -29,7 +30,9 @@ import (
 	"go.opentelemetry.io/collector/consumer/consumertest"
 	"go.opentelemetry.io/collector/extension/extensionauth"
 	"go.opentelemetry.io/collector/extension/extensionmiddleware"
+	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/ptrace"
+	"go.opentelemetry.io/collector/pdata/ptrace/ptraceotlp"
 	"go.opentelemetry.io/collector/receiver/receivertest"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
@@ -40,6 +43,7 @@ import (
 	"github.com/looptrace/looptrace/components/runsreceiver/internal/metadata"
 	"github.com/looptrace/looptrace/components/runsreceiver/internal/metadatatest"
 	"github.com/looptrace/looptrace/internal/ratelimit"
+	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
 // door is an extension that keeps the door as the key extension does: an authenticator that lets keys in, and
@@ -286,6 +290,68 @@ func TestSpansAreCharged(t *testing.T) {
 		resp, _ := send(t, r, sent{path: tt.path, header: header, body: tt.body})
 		assert.Equal(t, tt.want, resp.Header.Get("Charged-Spans"), tt.body)
 	}
+}
+
+// What is well-formed is handed on as it came, and is counted and charged as if it had been decoded. What is not, or has
+// something in it to drop, is decoded here, so that the client is told.
+func TestSeal(t *testing.T) {
+	t.Parallel()
+	sink := new(consumertest.TracesSink)
+	r := start(t, sink, func(c *Config) { c.Seal = true })
+	td := ptrace.NewTraces()
+	spans := td.ResourceSpans().AppendEmpty().ScopeSpans().AppendEmpty().Spans()
+	for i := range 3 {
+		span := spans.AppendEmpty()
+		span.SetTraceID(pcommon.TraceID{15: 1})
+		span.SetSpanID(pcommon.SpanID{7: byte(i + 1)})
+		span.SetName(strconv.Itoa(i))
+	}
+	request := func() string {
+		body, err := ptraceotlp.NewExportRequestFromTraces(td).MarshalProto()
+		require.NoError(t, err)
+		return string(body)
+	}
+	good := request()
+	header := map[string]string{"Content-Type": typeProtobuf, "Authorization": "Bearer counted"}
+	zipped := map[string]string{"Content-Type": typeProtobuf, "Authorization": "Bearer counted", "Content-Encoding": "gzip"}
+	for _, s := range []sent{{path: "/v1/traces", header: header, body: good}, {path: "/v1/traces", header: zipped, body: gzipped(t, good)}} {
+		sink.Reset()
+		resp, body := send(t, r, s)
+		assert.Equal(t, http.StatusAccepted, resp.StatusCode, body)
+		assert.Equal(t, "3", resp.Header.Get("Charged-Spans"))
+		require.Len(t, sink.AllTraces(), 1)
+		handed := sink.AllTraces()[0]
+		assert.Equal(t, 3, handed.SpanCount())
+		sealed, ok := handed.ResourceSpans().At(0).Resource().Attributes().Get(runmodel.KeySealed)
+		require.True(t, ok)
+		assert.Equal(t, good, string(sealed.Bytes().AsRaw()))
+	}
+
+	for name, edit := range map[string]func(ptrace.Span){
+		"the span id is all zeros":       func(s ptrace.Span) { s.SetSpanID(pcommon.SpanID{}) },
+		"the trace id is all zeros":      func(s ptrace.Span) { s.SetTraceID(pcommon.TraceID{}) },
+		"the end time lies after 2261":   func(s ptrace.Span) { s.SetEndTimestamp(maxTimestamp + 1) },
+		"the start time lies after 2261": func(s ptrace.Span) { s.SetStartTimestamp(math.MaxUint64) },
+	} {
+		sink.Reset()
+		was := ptrace.NewSpan()
+		spans.At(1).CopyTo(was)
+		edit(spans.At(1))
+		resp, body := send(t, r, sent{path: "/v1/traces", header: header, body: request()})
+		was.CopyTo(spans.At(1))
+		assert.Equal(t, http.StatusAccepted, resp.StatusCode, name)
+		assert.Contains(t, body, "resource_spans[0].scope_spans[0].spans[1]: "+name)
+		assert.Equal(t, "2", resp.Header.Get("Charged-Spans"), name)
+		require.Len(t, sink.AllTraces(), 1)
+		assert.Zero(t, sink.AllTraces()[0].ResourceSpans().At(0).Resource().Attributes().Len(), name)
+	}
+
+	sink.Reset()
+	resp, _ := send(t, r, sent{path: "/v1/traces", header: header, body: strings.Replace(good, "\x0a\x10", "\x08\x10", 1)})
+	assert.Equal(t, http.StatusBadRequest, resp.StatusCode, "a trace id that is a number")
+	resp, _ = send(t, r, sent{path: "/v1/traces", header: header, body: deepProto(110)})
+	assert.Equal(t, http.StatusBadRequest, resp.StatusCode, "too deep")
+	assert.Empty(t, sink.AllTraces())
 }
 
 // A slow body ends by the read timeout, and holds next to nothing until then.

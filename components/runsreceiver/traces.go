@@ -51,6 +51,24 @@ func (f *otlpFormat) decode(body []byte, held *charge) (ptrace.Traces, error) {
 	return td, nil
 }
 
+// sealingFormat is OTLP in protobuf that is handed on as it came, unless there may be something in it to drop or to
+// refuse.
+type sealingFormat struct{ otlpFormat }
+
+func (f *sealingFormat) decode(body []byte, held *charge) (ptrace.Traces, error) {
+	seen, err := look(body, held.in.budget)
+	if err != nil {
+		return ptrace.Traces{}, err
+	}
+	if !seen.Regular || !seen.Identified || seen.LastTime > maxTimestamp {
+		return f.otlpFormat.decode(body, held)
+	}
+	if err := held.grow(seen.Weight); err != nil {
+		return ptrace.Traces{}, err
+	}
+	return otlpwire.Seal(body, seen.Spans), nil
+}
+
 func (f *otlpFormat) accepted(string) (string, []byte) {
 	resp := ptraceotlp.NewExportResponse()
 	if f.dropped.spans > 0 {
@@ -149,15 +167,22 @@ func weighJSON(body []byte, limit int64) (int64, error) {
 
 // weighProto walks an OTLP protobuf body without decoding it.
 func weighProto(body []byte, limit int64) (int64, error) {
-	return weightOf(otlpwire.Weigh(body, maxDepth, limit))
+	seen, err := look(body, limit)
+	return seen.Weight, err
 }
 
-func weightOf(weight int64, err error) (int64, error) {
+func look(body []byte, limit int64) (otlpwire.Survey, error) {
+	seen, err := otlpwire.Look(body, maxDepth, limit)
+	return seen, refusalOfShape(err)
+}
+
+// refusalOfShape is what a client is told of an error of otlpwire.
+func refusalOfShape(err error) error {
 	switch {
 	case errors.Is(err, otlpwire.ErrDepth):
-		return 0, jsonpull.ErrDepth
+		return jsonpull.ErrDepth
 	case errors.Is(err, otlpwire.ErrDense):
-		return 0, &bodyTooDense
+		return &bodyTooDense
 	}
-	return weight, err
+	return err
 }

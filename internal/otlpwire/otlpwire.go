@@ -4,6 +4,7 @@
 package otlpwire
 
 import (
+	"encoding/binary"
 	"errors"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -15,75 +16,144 @@ var (
 	ErrDense = errors.New("holds more values than may be decoded at once")
 )
 
-// message is a message of OTLP as far as its nesting goes: what it takes in memory, decoded and apart from its
-// bytes, and which of its fields are messages again.
+// message is a message of OTLP: what it takes in memory, decoded and apart from its bytes, and its fields by their
+// numbers.
 type message struct {
 	weight int64
-	fields fields
+	fields []field
+	// deprecated is the message in field 1000, which holds the spans or records of a client from before OTLP 0.15.
+	deprecated *message
 }
 
-// fields are the messages in a message, by their numbers.
-type fields [14]*message
+// field is how one field of a message is written. The zero value is a field that has no meaning here.
+type field struct {
+	// wire is the type it must have; child is what it holds, where that is a message again.
+	wire  wireType
+	child *message
+}
 
-var exportTraceServiceRequest, exportLogsServiceRequest = func() (traces, logs *message) {
+// wireType is protowire's with a zero that means nothing.
+type wireType int8
+
+const (
+	varint  = wireType(protowire.VarintType + 1)
+	fixed64 = wireType(protowire.Fixed64Type + 1)
+	fixed32 = wireType(protowire.Fixed32Type + 1)
+	bytes   = wireType(protowire.BytesType + 1)
+)
+
+// Numbers of the fields of a Span that are looked into.
+const (
+	spanTraceID   = 1
+	spanSpanID    = 2
+	spanParentID  = 4
+	spanStartTime = 7
+	spanEndTime   = 8
+)
+
+// span and link stand apart: they have fields that are looked into.
+var exportTraceServiceRequest, exportLogsServiceRequest, span, link = func() (traces, logs, span, link *message) {
 	anyValue := &message{weight: 32}
-	keyValue := &message{weight: 64, fields: fields{2: anyValue}}
-	arrayValue := &message{weight: 32, fields: fields{1: anyValue}}
-	keyValueList := &message{weight: 32, fields: fields{1: keyValue}}
-	anyValue.fields = fields{5: arrayValue, 6: keyValueList}
-	event := &message{weight: 128, fields: fields{3: keyValue}}
-	link := &message{weight: 160, fields: fields{4: keyValue}}
-	span := &message{weight: 320, fields: fields{9: keyValue, 11: event, 13: link}}
-	scope := &message{weight: 96, fields: fields{3: keyValue}}
-	scopeSpans := &message{weight: 192, fields: fields{1: scope, 2: span}}
-	resource := &message{weight: 96, fields: fields{1: keyValue}}
-	resourceSpans := &message{weight: 192, fields: fields{1: resource, 2: scopeSpans}}
-	record := &message{weight: 288, fields: fields{5: anyValue, 6: keyValue}}
-	scopeLogs := &message{weight: 192, fields: fields{1: scope, 2: record}}
-	resourceLogs := &message{weight: 192, fields: fields{1: resource, 2: scopeLogs}}
-	return &message{fields: fields{1: resourceSpans}},
-		&message{fields: fields{1: resourceLogs}}
+	keyValue := &message{weight: 64, fields: []field{1: {wire: bytes}, 2: {bytes, anyValue}, 3: {wire: varint}}}
+	arrayValue := &message{weight: 32, fields: []field{1: {bytes, anyValue}}}
+	keyValueList := &message{weight: 32, fields: []field{1: {bytes, keyValue}}}
+	anyValue.fields = []field{
+		1: {wire: bytes}, 2: {wire: varint}, 3: {wire: varint}, 4: {wire: fixed64},
+		5: {bytes, arrayValue}, 6: {bytes, keyValueList}, 7: {wire: bytes}, 8: {wire: varint},
+	}
+	event := &message{weight: 128, fields: []field{1: {wire: fixed64}, 2: {wire: bytes}, 3: {bytes, keyValue}, 4: {wire: varint}}}
+	link = &message{weight: 160, fields: []field{
+		1: {wire: bytes}, 2: {wire: bytes}, 3: {wire: bytes}, 4: {bytes, keyValue},
+		5: {wire: varint}, 6: {wire: fixed32},
+	}}
+	status := &message{fields: []field{2: {wire: bytes}, 3: {wire: varint}}}
+	span = &message{weight: 320, fields: []field{
+		spanTraceID: {wire: bytes}, spanSpanID: {wire: bytes}, 3: {wire: bytes},
+		spanParentID: {wire: bytes}, 5: {wire: bytes}, 6: {wire: varint}, spanStartTime: {wire: fixed64}, spanEndTime: {wire: fixed64},
+		9: {bytes, keyValue}, 10: {wire: varint}, 11: {bytes, event}, 12: {wire: varint}, 13: {bytes, link}, 14: {wire: varint},
+		15: {bytes, status}, 16: {wire: fixed32},
+	}}
+	scope := &message{weight: 96, fields: []field{1: {wire: bytes}, 2: {wire: bytes}, 3: {bytes, keyValue}, 4: {wire: varint}}}
+	scopeSpans := &message{weight: 192, fields: []field{1: {bytes, scope}, 2: {bytes, span}, 3: {wire: bytes}}}
+	entity := &message{weight: 96, fields: []field{1: {wire: bytes}, 2: {wire: bytes}, 3: {wire: bytes}, 4: {wire: bytes}}}
+	resource := &message{weight: 96, fields: []field{1: {bytes, keyValue}, 2: {wire: varint}, 3: {bytes, entity}}}
+	resourceSpans := &message{weight: 192, fields: []field{1: {bytes, resource}, 2: {bytes, scopeSpans}, 3: {wire: bytes}}, deprecated: scopeSpans}
+	record := &message{weight: 288, fields: []field{5: {bytes, anyValue}, 6: {bytes, keyValue}}}
+	scopeLogs := &message{weight: 192, fields: []field{1: {bytes, scope}, 2: {bytes, record}}}
+	resourceLogs := &message{weight: 192, fields: []field{1: {bytes, resource}, 2: {bytes, scopeLogs}}, deprecated: scopeLogs}
+	return &message{fields: []field{1: {bytes, resourceSpans}}},
+		&message{fields: []field{1: {bytes, resourceLogs}}}, span, link
 }()
 
-// Weigh walks an ExportTraceServiceRequest and estimates the bytes of memory that it takes when decoded. It
-// returns ErrDepth where more than maxDepth messages stand in each other, ErrDense past limit, and protowire's
-// errors for what is malformed.
-func Weigh(body []byte, maxDepth int, limit int64) (int64, error) {
-	return weigh(body, exportTraceServiceRequest, maxDepth, limit)
+// Survey is what can be known of an ExportTraceServiceRequest without decoding it.
+type Survey struct {
+	// Weight estimates the bytes of memory that it takes when decoded, with its own.
+	Weight int64
+	// Spans is how many spans it has.
+	Spans int
+	// Regular says that pdata decodes it for sure: every field that is known has its own wire type, every id its length or
+	// none. What is not regular may be decoded all the same.
+	Regular bool
+	// Identified says that every span has a trace id and a span id that are not all zeros. It means nothing where the
+	// request is not regular.
+	Identified bool
+	// LastTime is the greatest start or end time of a span, Unix nanoseconds.
+	LastTime uint64
 }
 
-// WeighLogs is Weigh for an ExportLogsServiceRequest.
+// Look walks an ExportTraceServiceRequest. It returns ErrDepth where more than maxDepth messages stand in each
+// other, ErrDense where it weighs more than limit, and protowire's errors for what is malformed.
+func Look(body []byte, maxDepth int, limit int64) (Survey, error) {
+	return look(body, exportTraceServiceRequest, maxDepth, limit)
+}
+
+// WeighLogs is the weight of an ExportLogsServiceRequest; it returns the errors of Look.
 func WeighLogs(body []byte, maxDepth int, limit int64) (int64, error) {
-	return weigh(body, exportLogsServiceRequest, maxDepth, limit)
+	seen, err := look(body, exportLogsServiceRequest, maxDepth, limit)
+	return seen.Weight, err
 }
 
-func weigh(body []byte, request *message, maxDepth int, limit int64) (int64, error) {
-	w := weigher{left: limit - int64(len(body))}
+func look(body []byte, request *message, maxDepth int, limit int64) (Survey, error) {
+	w := walker{left: limit - int64(len(body)), seen: Survey{Regular: true, Identified: true}}
 	if err := w.walk(body, request, maxDepth); err != nil {
-		return 0, err
+		return Survey{}, err
 	}
-	return limit - w.left, nil
+	w.seen.Weight = limit - w.left
+	return w.seen, nil
 }
 
-type weigher struct{ left int64 }
+type walker struct {
+	left int64
+	seen Survey
+}
 
-func (w *weigher) walk(b []byte, m *message, depth int) error {
+func (w *walker) walk(b []byte, m *message, depth int) error {
 	if depth == 0 {
 		return ErrDepth
 	}
+	var traced, identified bool
 	for len(b) > 0 {
 		num, typ, n := protowire.ConsumeTag(b)
 		if n < 0 {
 			return protowire.ParseError(n)
 		}
 		b = b[n:]
-		var child *message
-		if int(num) < len(m.fields) {
-			child = m.fields[num]
+		var f field
+		switch {
+		case int(num) < len(m.fields):
+			f = m.fields[num]
+		case num == deprecated:
+			f.child = m.deprecated
 		}
-		if child == nil || typ != protowire.BytesType {
+		if f.wire != wireType(typ+1) && (f.wire != 0 || f.child != nil || !plain(typ)) {
+			w.seen.Regular = false
+		}
+		if typ != protowire.BytesType {
 			if n = protowire.ConsumeFieldValue(num, typ, b); n < 0 {
 				return protowire.ParseError(n)
+			}
+			if m == span && typ == protowire.Fixed64Type && (num == spanStartTime || num == spanEndTime) {
+				w.seen.LastTime = max(w.seen.LastTime, binary.LittleEndian.Uint64(b))
 			}
 			b = b[n:]
 			continue
@@ -92,13 +162,49 @@ func (w *weigher) walk(b []byte, m *message, depth int) error {
 		if n < 0 {
 			return protowire.ParseError(n)
 		}
-		if w.left -= child.weight; w.left < 0 {
-			return ErrDense
-		}
-		if err := w.walk(value, child, depth-1); err != nil {
-			return err
-		}
 		b = b[n:]
+		if f.child != nil {
+			if w.left -= f.child.weight; w.left < 0 {
+				return ErrDense
+			}
+			if err := w.walk(value, f.child, depth-1); err != nil {
+				return err
+			}
+			continue
+		}
+		switch {
+		case m == span && num == spanTraceID, m == link && num == 1:
+			traced = w.id(value, 16)
+		case m == span && num == spanSpanID, m == link && num == 2:
+			identified = w.id(value, 8)
+		case m == span && num == spanParentID:
+			w.id(value, 8)
+		}
+	}
+	if m == span {
+		w.seen.Spans++
+		w.seen.Identified = w.seen.Identified && traced && identified
 	}
 	return nil
+}
+
+// deprecated is the number of the field that message.deprecated is about.
+const deprecated = 1000
+
+// plain says that pdata passes over a field of this type in the way that protowire does.
+func plain(typ protowire.Type) bool {
+	return typ == protowire.VarintType || typ == protowire.Fixed64Type || typ == protowire.BytesType || typ == protowire.Fixed32Type
+}
+
+// id looks at an identifier and says whether it is one.
+func (w *walker) id(value []byte, length int) bool {
+	if len(value) != length && len(value) != 0 {
+		w.seen.Regular = false
+	}
+	for _, b := range value {
+		if b != 0 {
+			return true
+		}
+	}
+	return false
 }

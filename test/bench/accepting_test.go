@@ -29,7 +29,7 @@ func (b *ingestBench) accept(t *testing.T) {
 	load, err := loadgen.Spans()
 	require.NoError(t, err)
 	ours := func(r *rig) loadgen.Target {
-		r.startCollector(ingestProcess, 0, "deploy/ingest.yaml", "DATABASE_URL="+b.databaseURL)
+		r.startIngest(b.databaseURL)
 		return r.tracesDoor(b.header)
 	}
 	stock := func(r *rig) loadgen.Target {

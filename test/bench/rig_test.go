@@ -196,6 +196,12 @@ func (r *rig) startCollector(name string, place int, config string, env ...strin
 	}
 }
 
+// startIngest starts ingest alone, with what the head of its configuration asks for.
+func (r *rig) startIngest(databaseURL string) {
+	r.t.Helper()
+	r.startCollector(ingestProcess, 0, "deploy/ingest.yaml", "DATABASE_URL="+databaseURL, "GOGC=400", "GOMEMLIMIT=512MiB")
+}
+
 // startAnchor starts the collector of stock parts.
 func (r *rig) startAnchor(name, config string, env ...string) *product.Child {
 	r.t.Helper()

@@ -56,7 +56,7 @@ func (b *ingestBench) chains() []chain {
 		}),
 		ours("one process", func(r *rig) loadgen.Target {
 			r.migrateClickHouse()
-			r.startCollector(product.CollectorProcess, 0, "otelcol-config.yaml", "GOMEMLIMIT=400MiB",
+			r.startCollector(product.CollectorProcess, 0, "otelcol-config.yaml", "GOMEMLIMIT=400MiB", "GOGC=200",
 				"DATABASE_URL="+b.databaseURL, "CLICKHOUSE_URL="+r.clickhouseURL("looptrace"))
 			return r.tracesDoor(b.header)
 		}),
@@ -79,7 +79,7 @@ func ours(name string, start func(*rig) loadgen.Target) chain {
 func (b *ingestBench) startOurs(r *rig) loadgen.Target {
 	r.t.Helper()
 	r.migrateClickHouse()
-	r.startCollector(ingestProcess, 0, "deploy/ingest.yaml", "DATABASE_URL="+b.databaseURL)
+	r.startIngest(b.databaseURL)
 	r.startCollector(storeProcess, 1, "deploy/store.yaml", "CLICKHOUSE_URL="+r.clickhouseURL("looptrace"))
 	return r.tracesDoor(b.header)
 }

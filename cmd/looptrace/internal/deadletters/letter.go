@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/looptrace/looptrace/components/kafkabatchreceiver"
+	"github.com/looptrace/looptrace/internal/otlpwire"
 )
 
 // headerPrefix begins every header that the receiver adds to the record's own.
@@ -87,11 +88,7 @@ func newLetter(record *kgo.Record) letter {
 
 // traces decodes the value.
 func (l letter) traces() (ptrace.Traces, error) {
-	traces, err := (&ptrace.ProtoUnmarshaler{}).UnmarshalTraces(l.record.Value)
-	if err != nil {
-		return ptrace.Traces{}, fmt.Errorf("decode OTLP protobuf: %w", err)
-	}
-	return traces, nil
+	return otlpwire.Decode(l.record.Value) //nolint:wrapcheck // it says what it is about
 }
 
 // original is the record as it was before, for the topic that it was in. It keeps its time: the time is the

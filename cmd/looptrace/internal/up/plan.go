@@ -139,6 +139,8 @@ func (p *plan) collectorProcess() supervisor.Process {
 			"CLICKHOUSE_URL="+stores.ClickHouseURL,
 			"DATABASE_URL="+stores.DatabaseURL,
 			"GOMEMLIMIT=400MiB",
+			// Most of what it allocates is garbage within a second.
+			"GOGC=200",
 		),
 		Ready:       answers("http://" + p.ports.CollectorHealth.Addr() + "/readyz"),
 		StopTimeout: 15 * time.Second, // it finishes the batches under way

@@ -1,0 +1,236 @@
+package otlpwire
+
+import (
+	"encoding/binary"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+	"go.opentelemetry.io/collector/pdata/ptrace/ptraceotlp"
+
+	"github.com/looptrace/looptrace/internal/runmodel"
+)
+
+// request is one with two resources and three spans, which use every kind of value.
+func request(tb testing.TB) []byte {
+	tb.Helper()
+	td := ptrace.NewTraces()
+	for i := range 2 {
+		resourceSpans := td.ResourceSpans().AppendEmpty()
+		resourceSpans.SetSchemaUrl("https://opentelemetry.io/schemas/1.37.0")
+		resourceSpans.Resource().Attributes().PutStr("service.name", "planner")
+		resourceSpans.Resource().Attributes().PutStr(runmodel.KeyProjectID, "a project that the client claims")
+		scopeSpans := resourceSpans.ScopeSpans().AppendEmpty()
+		scopeSpans.Scope().SetName("test")
+		scopeSpans.Scope().Attributes().PutBool("b", true)
+		for j := range i + 1 {
+			span := scopeSpans.Spans().AppendEmpty()
+			span.SetTraceID(pcommon.TraceID{15: 1})
+			span.SetSpanID(pcommon.SpanID{7: byte(10*i + j + 1)})
+			span.SetParentSpanID(pcommon.SpanID{7: 99})
+			span.SetName("chat")
+			span.SetKind(ptrace.SpanKindClient)
+			span.SetFlags(1)
+			span.TraceState().FromRaw("a=b")
+			span.SetStartTimestamp(1_700_000_000_000_000_000)
+			span.SetEndTimestamp(1_700_000_000_000_000_000 + pcommon.Timestamp(10*i+j))
+			span.Status().SetCode(ptrace.StatusCodeError)
+			span.Status().SetMessage("no")
+			span.SetDroppedEventsCount(3)
+			attributes := span.Attributes()
+			attributes.PutStr("gen_ai.request.model", "m")
+			attributes.PutInt("gen_ai.usage.input_tokens", 12)
+			attributes.PutDouble("d", 0.5)
+			attributes.PutEmptyBytes("bytes").FromRaw([]byte{1, 2})
+			attributes.PutEmptySlice("list").AppendEmpty().SetStr("x")
+			attributes.PutEmptyMap("map").PutStr("k", "v")
+			event := span.Events().AppendEmpty()
+			event.SetName("exception")
+			event.SetTimestamp(5)
+			event.SetDroppedAttributesCount(1)
+			event.Attributes().PutStr("k", "v")
+			link := span.Links().AppendEmpty()
+			link.SetTraceID(pcommon.TraceID{15: 2})
+			link.SetSpanID(pcommon.SpanID{7: 2})
+			link.SetFlags(1)
+			link.Attributes().PutStr("k", "v")
+		}
+	}
+	return marshal(tb, td)
+}
+
+func marshal(tb testing.TB, td ptrace.Traces) []byte {
+	tb.Helper()
+	body, err := (&ptrace.ProtoMarshaler{}).MarshalTraces(td)
+	require.NoError(tb, err)
+	return body
+}
+
+func TestLook(t *testing.T) {
+	t.Parallel()
+	body := request(t)
+	seen, err := Look(body, 200, math.MaxInt64)
+	require.NoError(t, err)
+	assert.Positive(t, seen.Weight)
+	seen.Weight = 0
+	assert.Equal(t, Survey{Spans: 3, Regular: true, Identified: true, LastTime: 1_700_000_000_000_000_011}, seen)
+
+	with := func(edit func(ptrace.Span)) Survey {
+		td, err := (&ptrace.ProtoUnmarshaler{}).UnmarshalTraces(body)
+		require.NoError(t, err)
+		edit(td.ResourceSpans().At(1).ScopeSpans().At(0).Spans().At(0))
+		seen, err := Look(marshal(t, td), 200, math.MaxInt64)
+		require.NoError(t, err)
+		return seen
+	}
+	assert.False(t, with(func(s ptrace.Span) { s.SetTraceID(pcommon.TraceID{}) }).Identified)
+	assert.False(t, with(func(s ptrace.Span) { s.SetSpanID(pcommon.SpanID{}) }).Identified)
+	assert.True(t, with(func(s ptrace.Span) { s.SetParentSpanID(pcommon.SpanID{}) }).Identified)
+	assert.Equal(t, uint64(math.MaxUint64), with(func(s ptrace.Span) { s.SetStartTimestamp(math.MaxUint64) }).LastTime)
+}
+
+// within is a request of one span that has these bytes.
+func within(span []byte) []byte {
+	for range 3 {
+		span = append(binary.AppendUvarint([]byte{0x12}, uint64(len(span))), span...)
+	}
+	span[0] = 0x0a // the outermost is the request's field 1, the others are field 2
+	return span
+}
+
+func TestIrregular(t *testing.T) {
+	t.Parallel()
+	for name, span := range map[string][]byte{
+		"trace id of 15 bytes":  append([]byte{0x0a, 15}, make([]byte, 15)...),
+		"span id of 9 bytes":    append([]byte{0x12, 9}, make([]byte, 9)...),
+		"parent id of 1 byte":   {0x22, 1, 1},
+		"link's trace id":       {0x6a, 3, 0x0a, 1, 1},
+		"name as a number":      {0x28, 1},
+		"start time as varint":  {0x38, 1},
+		"attribute as varint":   {0x48, 1},
+		"a number for a text":   {0x4a, 4, 0x12, 2, 0x08, 1},
+		"a group as a stranger": {0xfb, 0x07, 0xfc, 0x07}, // field 127
+	} {
+		seen, err := Look(within(span), 200, math.MaxInt64)
+		require.NoError(t, err, name)
+		assert.False(t, seen.Regular, name)
+	}
+	seen, err := Look(within([]byte{0xf8, 0x07, 1}), 200, math.MaxInt64)
+	require.NoError(t, err)
+	assert.True(t, seen.Regular, "a field of a later OTLP")
+	assert.False(t, seen.Identified)
+}
+
+// Spans in the field that OTLP had before 0.15 count like others, and nest no deeper.
+func TestDeprecatedScopeSpans(t *testing.T) {
+	t.Parallel()
+	deprecated := func(body []byte) []byte {
+		require.Equal(t, byte(0x0a), body[0])
+		inner, n := binary.Uvarint(body[1:])
+		resource := body[1+n:]
+		require.Equal(t, byte(0x12), resource[0])
+		resource = append([]byte{0xc2, 0x3e}, resource[1:inner]...) // number 1000
+		return append(binary.AppendUvarint([]byte{0x0a}, uint64(len(resource))), resource...)
+	}
+	body := deprecated(within([]byte{0x2a, 1, 'x'}))
+	td := ptraceotlp.NewExportRequest()
+	require.NoError(t, td.UnmarshalProto(body))
+	require.Equal(t, 1, td.Traces().SpanCount())
+	seen, err := Look(body, 200, math.MaxInt64)
+	require.NoError(t, err)
+	assert.Equal(t, 1, seen.Spans)
+	assert.False(t, seen.Regular)
+
+	_, err = Look(deprecated(nested(1_000)), 200, math.MaxInt64)
+	require.ErrorIs(t, err, ErrDepth)
+}
+
+func TestSeal(t *testing.T) {
+	t.Parallel()
+	body := request(t)
+	sealed := Seal(body, 3)
+	assert.Equal(t, 3, sealed.SpanCount())
+	stamps := sealed.ResourceSpans().At(0).Resource().Attributes()
+	stamps.PutStr(runmodel.KeyProjectID, "that of the key")
+	stamps.PutInt("stamped", 7)
+
+	opened, err := Decode(marshal(t, sealed))
+	require.NoError(t, err)
+	want, err := (&ptrace.ProtoUnmarshaler{}).UnmarshalTraces(body)
+	require.NoError(t, err)
+	for _, resourceSpans := range want.ResourceSpans().All() {
+		attributes := resourceSpans.Resource().Attributes()
+		attributes.Remove(runmodel.KeyProjectID)
+		attributes.PutStr(runmodel.KeyProjectID, "that of the key")
+		attributes.PutInt("stamped", 7)
+	}
+	assert.Equal(t, marshal(t, want), marshal(t, opened))
+}
+
+// A key may stand twice in OTLP, and a resource may be sealed by a client.
+func TestClaimsInASealedRequest(t *testing.T) {
+	t.Parallel()
+	claim := []byte{0x0a, 22}
+	claim = append(claim, runmodel.KeyProjectID+"\x12\x03\x0a\x01x"...)
+	claim[1] = byte(len(runmodel.KeyProjectID))
+	attribute := append([]byte{0x0a, byte(len(claim))}, claim...)
+	resource := append(append([]byte{}, attribute...), attribute...)
+	resourceSpans := append([]byte{0x0a, byte(len(resource))}, resource...)
+	body := append([]byte{0x0a, byte(len(resourceSpans))}, resourceSpans...)
+	twice, err := (&ptrace.ProtoUnmarshaler{}).UnmarshalTraces(body)
+	require.NoError(t, err)
+	require.Equal(t, 2, twice.ResourceSpans().At(0).Resource().Attributes().Len())
+
+	sealed := Seal(body, 0)
+	sealed.ResourceSpans().At(0).Resource().Attributes().PutStr(runmodel.KeyProjectID, "that of the key")
+	opened, err := Decode(marshal(t, sealed))
+	require.NoError(t, err)
+	assert.Equal(t, map[string]any{runmodel.KeyProjectID: "that of the key"},
+		opened.ResourceSpans().At(0).Resource().Attributes().AsRaw())
+
+	_, err = Decode(marshal(t, Seal(request(t), 2)))
+	require.ErrorContains(t, err, "it has 3 spans and says 2")
+	_, err = Decode(marshal(t, Seal([]byte("no protobuf"), 1)))
+	require.ErrorContains(t, err, "sealed request: decode OTLP protobuf")
+	_, err = Decode(marshal(t, Seal(nested(100_000), 1)))
+	require.ErrorIs(t, err, ErrDepth)
+
+	// What is not sealed beside what is stays as it is, and a seal within a seal is nothing.
+	within := Seal(marshal(t, Seal(request(t), 3)), 3)
+	opened, err = Decode(marshal(t, within))
+	require.NoError(t, err)
+	assert.Equal(t, 3, opened.SpanCount())
+	assert.Zero(t, opened.ResourceSpans().At(0).Resource().Attributes().Len())
+}
+
+// FuzzSeal holds the look to its promise: what it calls regular and identified decodes, to as many spans, all of
+// them with ids, and none later than it says.
+func FuzzSeal(f *testing.F) {
+	f.Add(request(f))
+	f.Add(within([]byte{0x2a, 1, 'x'}))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		seen, err := Look(body, 200, math.MaxInt64)
+		if err != nil || !seen.Regular {
+			return
+		}
+		td, err := (&ptrace.ProtoUnmarshaler{}).UnmarshalTraces(body)
+		require.NoError(t, err)
+		assert.Equal(t, td.SpanCount(), seen.Spans)
+		identified := true
+		for _, resourceSpans := range td.ResourceSpans().All() {
+			for _, scopeSpans := range resourceSpans.ScopeSpans().All() {
+				for _, span := range scopeSpans.Spans().All() {
+					identified = identified && !span.TraceID().IsEmpty() && !span.SpanID().IsEmpty()
+					assert.LessOrEqual(t, uint64(max(span.StartTimestamp(), span.EndTimestamp())), seen.LastTime)
+				}
+			}
+		}
+		assert.Equal(t, identified, seen.Identified)
+		opened, err := Decode(marshal(t, Seal(body, seen.Spans)))
+		require.NoError(t, err)
+		assert.Equal(t, td.SpanCount(), opened.SpanCount())
+	})
+}
