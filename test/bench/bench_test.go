@@ -179,6 +179,7 @@ func (b *bench) latency(t *testing.T, rate int, duration time.Duration) {
 	client := &load.Client{
 		Ports: []product.Ports{b.product.Ports}, Key: b.key, SpansPerSecond: rate, Shape: load.Shape{Spans: spansPerRun}, Ledger: &load.Ledger{},
 	}
+	defer func() { require.NoError(t, client.Close()) }()
 	sending, stop := context.WithTimeout(t.Context(), duration)
 	defer stop()
 	before, begin := b.usage(t), time.Now()

@@ -78,6 +78,7 @@ func newSite(t *testing.T, prepare ...func(*testing.T, *product.Product)) *site 
 		reader: product.Reader{Base: p.Ports.URL(product.Web), Key: key},
 		api:    product.Reader{Base: p.Ports.URL(product.API), Key: key},
 	}
+	t.Cleanup(func() { require.NoError(t, s.client.Close()) })
 	for _, door := range load.Doors() { // each door has verified the key once
 		require.NoError(t, s.client.One(t.Context(), door))
 	}

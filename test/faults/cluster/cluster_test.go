@@ -398,6 +398,7 @@ func (s *site) newRow(t *testing.T, name, injected string, change ...func(*load.
 		Ports: []product.Ports{s.ingests[0].ports, s.ingests[1].ports}, Key: key,
 		SpansPerSecond: scaled(500, 5000), Shape: load.Shape{Spans: 25, Parts: 2}, Ledger: &load.Ledger{},
 	}
+	t.Cleanup(func() { require.NoError(t, r.client.Close()) })
 	for _, c := range change {
 		c(r.client)
 	}
@@ -427,6 +428,7 @@ func (r *row) awaitAccepting(t *testing.T) {
 		for _, door := range load.Doors() {
 			wait(t, func(ctx context.Context) error { return one.One(ctx, door) })
 		}
+		require.NoError(t, one.Close())
 	}
 }
 

@@ -37,7 +37,11 @@ type Client struct {
 	Ledger *Ledger
 
 	turn atomic.Uint64
+	grpc connections
 }
+
+// Close closes the connections that are kept. The client may be used again.
+func (c *Client) Close() error { return c.grpc.close() }
 
 // Send offers runs, from door to door, until ctx ends, and returns when nothing is under way any more. A run
 // that is not acknowledged by then is not in the ledger: it may be stored or not.
@@ -126,7 +130,11 @@ func (c *Client) try(ctx context.Context, door Door, body []byte) (answer produc
 	turn := c.turn.Add(1)
 	for i := range uint64(len(c.Ports)) {
 		ports := c.Ports[(turn+i)%uint64(len(c.Ports))]
-		answer, err = product.Post(ctx, door.url(ports), c.Key, door.contentType(), body)
+		if door == GRPC {
+			answer, err = c.grpc.export(ctx, ports, c.Key, body)
+		} else {
+			answer, err = product.Post(ctx, door.url(ports), c.Key, door.contentType(), body)
+		}
 		if !errors.Is(err, syscall.ECONNREFUSED) {
 			return answer, err
 		}

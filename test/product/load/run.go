@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"strings"
 	"time"
 
@@ -55,16 +56,20 @@ const (
 	TracesProtobuf
 	TracesJSON
 	OTLPProtobuf
+	GRPC
 	doors
 )
 
 // Doors lists them all.
-func Doors() []Door { return []Door{NativeJSON, TracesProtobuf, TracesJSON, OTLPProtobuf} }
+func Doors() []Door { return []Door{NativeJSON, TracesProtobuf, TracesJSON, OTLPProtobuf, GRPC} }
 
 func (d Door) String() string {
-	return [...]string{"7080 /v1/runs JSON", "7080 /v1/traces protobuf", "7080 /v1/traces JSON", "4318 /v1/traces protobuf"}[d]
+	return [...]string{
+		"7080 /v1/runs JSON", "7080 /v1/traces protobuf", "7080 /v1/traces JSON", "4318 /v1/traces protobuf", "4317 gRPC",
+	}[d]
 }
 
+// url is where a door of HTTP is.
 func (d Door) url(ports product.Ports) string {
 	switch d {
 	case NativeJSON:
@@ -85,10 +90,10 @@ func (d Door) contentType() string {
 
 // accepted is the status by which the door acknowledges.
 func (d Door) accepted() int {
-	if d == OTLPProtobuf {
-		return 200
+	if d == OTLPProtobuf || d == GRPC {
+		return http.StatusOK
 	}
-	return 202
+	return http.StatusAccepted
 }
 
 // step is a span below the root: an llm call with its tokens, or a tool call.
