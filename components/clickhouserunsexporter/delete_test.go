@@ -52,9 +52,10 @@ func TestDeletedStaysDeleted(t *testing.T) {
 	project, sibling := uuid.New(), uuid.New()
 	gone, kept := uuid.New(), uuid.New()
 	first := started(t, url)
-	old, late := traceOf(project, 100, 1, gone, kept), traceOf(project, 200, 2, gone)
-	require.NoError(t, first.ConsumeTraces(t.Context(), old))
-	require.NoError(t, first.ConsumeTraces(t.Context(), late))
+	old := func() ptrace.Traces { return traceOf(project, 100, 1, gone, kept) }
+	late := func() ptrace.Traces { return traceOf(project, 200, 2, gone) }
+	require.NoError(t, first.ConsumeTraces(t.Context(), old()))
+	require.NoError(t, first.ConsumeTraces(t.Context(), late()))
 	require.NoError(t, first.ConsumeTraces(t.Context(), traceOf(sibling, 100, 1, gone))) // the same id in another project
 	noneLeft := func() {
 		t.Helper()
@@ -75,13 +76,13 @@ func TestDeletedStaysDeleted(t *testing.T) {
 		noneLeft()
 	}
 	for _, writer := range []exporter.Traces{first, started(t, url)} {
-		require.NoError(t, writer.ConsumeTraces(t.Context(), old))
-		require.NoError(t, writer.ConsumeTraces(t.Context(), late))
+		require.NoError(t, writer.ConsumeTraces(t.Context(), old()))
+		require.NoError(t, writer.ConsumeTraces(t.Context(), late()))
 		noneLeft()
 	}
 
 	require.NoError(t, first.ConsumeTraces(t.Context(), traceOf(project, 2000, 3, gone)))
-	require.NoError(t, first.ConsumeTraces(t.Context(), old))
+	require.NoError(t, first.ConsumeTraces(t.Context(), old()))
 	var rows []runmodel.Run
 	require.NoError(t, conn.Select(t.Context(), &rows, "SELECT * EXCEPT written_at FROM runs FINAL WHERE project_id = ? AND run_id = ?", project, gone))
 	require.Len(t, rows, 1)

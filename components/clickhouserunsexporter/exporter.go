@@ -8,7 +8,6 @@ import (
 	"github.com/ClickHouse/ch-go"
 	"github.com/ClickHouse/ch-go/proto"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
-	lru "github.com/hashicorp/golang-lru/v2"
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/pdata/ptrace"
@@ -26,7 +25,7 @@ type runsExporter struct {
 	writer    *clickhouse.Writer
 	// stored and sharing remember contents that ClickHouse has acknowledged.
 	stored  *memory
-	sharing *lru.Cache[runmodel.SharedKey, runmodel.Sharing]
+	sharing *sharings
 }
 
 func newRunsExporter(config *Config, settings component.TelemetrySettings) (*runsExporter, error) {
@@ -34,11 +33,10 @@ func newRunsExporter(config *Config, settings component.TelemetrySettings) (*run
 	if err != nil {
 		return nil, fmt.Errorf("create telemetry: %w", err)
 	}
-	sharing, err := lru.New[runmodel.SharedKey, runmodel.Sharing](config.ContentCacheSize)
-	if err != nil {
-		return nil, fmt.Errorf("create content cache: %w", err)
-	}
-	return &runsExporter{config: config, telemetry: telemetry, stored: newMemory(config.ContentCacheSize), sharing: sharing}, nil
+	return &runsExporter{
+		config: config, telemetry: telemetry,
+		stored: newMemory(config.ContentCacheSize), sharing: newSharings(config.ContentCacheSize),
+	}, nil
 }
 
 func (e *runsExporter) start(ctx context.Context, _ component.Host) (err error) {
@@ -63,15 +61,17 @@ func (e *runsExporter) shutdown(context.Context) error {
 // consume stores a batch. When it returns nil the batch is on disk and its runs' totals are up to date;
 // storing any part of it again changes nothing.
 func (e *runsExporter) consume(ctx context.Context, td ptrace.Traces) error {
-	rows := runmodel.Rows{Stored: e.stored.of, Sharing: e.howShared}
+	rows := runmodel.Rows{Stored: e.stored.of, Sharing: e.sharing.of}
 	if err := rows.Add(td); err != nil {
 		return consumererror.NewPermanent(err)
 	}
+	// The rows refer to the strings. All else that a batch was decoded into need not stay until it is stored.
+	td.ResourceSpans().RemoveIf(func(ptrace.ResourceSpans) bool { return true })
 	if len(rows.Spans) > 0 {
 		if err := e.store(ctx, &rows); err != nil {
 			// The store may come back with less than it had: what it has is learnt anew.
 			e.stored.forget()
-			e.sharing.Purge()
+			e.sharing.forget()
 			return classify(err)
 		}
 	}
@@ -80,17 +80,12 @@ func (e *runsExporter) consume(ctx context.Context, td ptrace.Traces) error {
 		e.stored.add(at, added)
 	}
 	for key, sharing := range shared {
-		e.sharing.Add(key, sharing)
+		e.sharing.add(key, sharing)
 	}
 	e.telemetry.ExporterClickhouserunsSpans.Add(ctx, int64(len(rows.Spans)))
 	e.telemetry.ExporterClickhouserunsSpansSkipped.Add(ctx, int64(rows.Skipped))
 	e.telemetry.ExporterClickhouserunsContents.Add(ctx, int64(len(rows.Contents)))
 	return nil
-}
-
-func (e *runsExporter) howShared(key runmodel.SharedKey) runmodel.Sharing {
-	sharing, _ := e.sharing.Get(key)
-	return sharing
 }
 
 // classify tells bad data, which no retry mends, from a store that is away or overloaded.

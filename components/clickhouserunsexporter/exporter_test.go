@@ -70,14 +70,14 @@ func TestStoreAway(t *testing.T) {
 	require.NoError(t, e.ConsumeTraces(t.Context(), oneSpan(uuid.NewString())))
 
 	server.Stop(t)
-	td := oneSpan(uuid.NewString())
-	err := e.ConsumeTraces(t.Context(), td)
+	project := uuid.NewString()
+	err := e.ConsumeTraces(t.Context(), oneSpan(project))
 	require.Error(t, err)
 	assert.False(t, consumererror.IsPermanent(err), "%v", err)
 
 	server.Start(t)
 	require.EventuallyWithT(t, func(c *assert.CollectT) {
-		assert.NoError(c, e.ConsumeTraces(t.Context(), td))
+		assert.NoError(c, e.ConsumeTraces(t.Context(), oneSpan(project)))
 	}, 20*time.Second, 50*time.Millisecond)
 	conn, err := clickhouse.Open(url)
 	require.NoError(t, err)
@@ -102,19 +102,24 @@ func TestScores(t *testing.T) {
 		return scores
 	}
 	td := oneSpan(uuid.NewString())
+	deliver := func() {
+		delivery := ptrace.NewTraces() // the exporter takes what it is given
+		td.CopyTo(delivery)
+		require.NoError(t, e.ConsumeTraces(t.Context(), delivery))
+	}
 	resource := td.ResourceSpans().At(0)
 	resource.Resource().Attributes().PutInt(runmodel.KeyReceivedAt, 1000)
 	scores := resource.ScopeSpans().At(0).Spans().At(0).Attributes().PutEmptySlice(runmodel.KeyScores)
 	scores.AppendEmpty().SetStr(`{"name":"relevance","value":0.5}`)
 	scores.AppendEmpty().SetStr(`{"name":"tone","label":"kind"}`)
 	for range 2 {
-		require.NoError(t, e.ConsumeTraces(t.Context(), td))
+		deliver()
 		require.Len(t, stored(), 2)
 	}
 	gone := stored()[0]
 	gone.Deleted, gone.Version = 1, gone.Version+1
 	require.NoError(t, clickhouse.InsertScores(t.Context(), conn, []runmodel.Score{gone}))
-	require.NoError(t, e.ConsumeTraces(t.Context(), td))
+	deliver()
 	left := stored()
 	require.Len(t, left, 1)
 	assert.Equal(t, "kind", left[0].Value())

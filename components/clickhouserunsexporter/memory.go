@@ -76,3 +76,54 @@ func (m *memory) forget() {
 	defer m.mu.Unlock()
 	m.runs, m.order, m.held = map[runmodel.RunHour]*list.Element{}, list.New(), 0
 }
+
+// sharings remember how contents are shared: half as many as it may hold at least, those that were asked for or added last.
+// Nothing in it is a pointer, which spares the garbage collector a walk through all of it.
+type sharings struct {
+	most int
+
+	mu sync.Mutex
+	// newer takes what is added. When it is full, it becomes older, in which what is asked for is still found.
+	newer, older map[runmodel.SharedKey]runmodel.Sharing
+}
+
+func newSharings(most int) *sharings {
+	s := &sharings{most: most}
+	s.forget()
+	return s
+}
+
+// of returns what is known of a content, runmodel.SharingUnseen where nothing is.
+func (s *sharings) of(key runmodel.SharedKey) runmodel.Sharing {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if sharing, ok := s.newer[key]; ok {
+		return sharing
+	}
+	sharing, ok := s.older[key]
+	if ok {
+		s.put(key, sharing)
+	}
+	return sharing
+}
+
+func (s *sharings) add(key runmodel.SharedKey, sharing runmodel.Sharing) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.put(key, sharing)
+}
+
+func (s *sharings) put(key runmodel.SharedKey, sharing runmodel.Sharing) {
+	if len(s.newer) >= max(s.most/2, 1) {
+		s.newer, s.older = s.older, s.newer
+		clear(s.newer)
+	}
+	s.newer[key] = sharing
+}
+
+// forget forgets everything.
+func (s *sharings) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.newer, s.older = map[runmodel.SharedKey]runmodel.Sharing{}, map[runmodel.SharedKey]runmodel.Sharing{}
+}

@@ -42,3 +42,23 @@ func TestMemory(t *testing.T) {
 	assert.Empty(t, m.of(hours[0]))
 	assert.Zero(t, m.held)
 }
+
+func TestSharings(t *testing.T) {
+	t.Parallel()
+	const most = 10
+	key := func(id uint64) runmodel.SharedKey { return runmodel.SharedKey{ContentID: id} }
+	s := newSharings(most)
+	assert.Equal(t, runmodel.SharingUnseen, s.of(key(1)))
+	s.add(key(1), runmodel.SharingSeen)
+	s.add(key(1), runmodel.SharingStored)
+	s.add(key(2), runmodel.SharingSeen)
+	for id := range uint64(100) {
+		s.add(key(100+id), runmodel.SharingSeen)
+		assert.Equal(t, runmodel.SharingStored, s.of(key(1)), "asked for again and again")
+		assert.LessOrEqual(t, len(s.newer)+len(s.older), most)
+	}
+	assert.Equal(t, runmodel.SharingUnseen, s.of(key(2)))
+	assert.Equal(t, runmodel.SharingSeen, s.of(key(199)))
+	s.forget()
+	assert.Equal(t, runmodel.SharingUnseen, s.of(key(1)))
+}

@@ -176,6 +176,9 @@ func newTable[R any](name string, columns func() []column[R], compare func(a, b 
 	}}}
 }
 
+// rowsAtOnce is how many rows are put into all columns before the next ones are: these stay in the processor's cache.
+const rowsAtOnce = 256
+
 // insert writes rows in one synchronous insert: when it returns nil, ClickHouse has them on disk.
 func (t *table[R]) insert(ctx context.Context, rows []R) error {
 	if len(rows) == 0 {
@@ -190,8 +193,12 @@ func (t *table[R]) insert(ctx context.Context, rows []R) error {
 	slices.SortFunc(order, t.compare)
 	for _, c := range b.columns {
 		defer c.reset() // a column may refer to the rows
-		for _, row := range order {
-			c.append(row)
+	}
+	for some := range slices.Chunk(order, rowsAtOnce) {
+		for _, c := range b.columns {
+			for _, row := range some {
+				c.append(row)
+			}
 		}
 	}
 	conn, err := connection(ctx, t.pool)

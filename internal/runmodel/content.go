@@ -247,23 +247,22 @@ func messageText(text string, wanted int) (role, joined string, calls bool) {
 	if r.Kind() != jsonpull.Object {
 		return "", "", false
 	}
-	var said strings.Builder
 	r.Object(func(key []byte) {
 		switch {
 		case string(key) == "role" && r.Kind() == jsonpull.String:
-			role = r.String()
+			role = plainString(r)
 		case string(key) == "parts" && r.Kind() == jsonpull.Array:
 			r.Array(func(int) {
 				kind, content := messagePart(r)
 				switch kind {
 				case "text":
-					if said.Len() >= wanted || len(content) <= len(`""`) {
-						return
+					switch {
+					case len(joined) >= wanted || len(content) <= len(`""`):
+					case joined == "":
+						joined = unquote(beginning(content, wanted))
+					default:
+						joined += "\n" + unquote(beginning(content, wanted))
 					}
-					if said.Len() > 0 {
-						said.WriteByte('\n')
-					}
-					said.WriteString(unquote(beginning(content, wanted)))
 				case "tool_call", "server_tool_call":
 					calls = true
 				}
@@ -275,7 +274,7 @@ func messageText(text string, wanted int) (role, joined string, calls bool) {
 	if r.Err() != nil {
 		return "", "", false
 	}
-	return role, said.String(), calls
+	return role, joined, calls
 }
 
 // messagePart reads a part of a message and returns its content as it is quoted.
@@ -287,7 +286,7 @@ func messagePart(r *jsonpull.Reader) (kind, content string) {
 	r.Object(func(key []byte) {
 		switch {
 		case string(key) == "type" && r.Kind() == jsonpull.String:
-			kind = r.String()
+			kind = plainString(r)
 		case string(key) == "content" && r.Kind() == jsonpull.String:
 			content = stringOf(r.Text())
 		default:
@@ -295,6 +294,15 @@ func messagePart(r *jsonpull.Reader) (kind, content string) {
 		}
 	})
 	return kind, content
+}
+
+// plainString reads a string. Where nothing in it is escaped, it is no copy.
+func plainString(r *jsonpull.Reader) string {
+	quoted := stringOf(r.Text())
+	if r.Err() != nil {
+		return ""
+	}
+	return unquote(quoted)
 }
 
 // beginning cuts a quoted JSON string to one whose value has the first bytes of its value, and some more.

@@ -44,11 +44,32 @@ func Fold(versions []Span) []Span {
 	for i := range folded {
 		folded[i].dropWithdrawn()
 	}
-	slices.SortFunc(folded, func(a, b Span) int {
-		return cmp.Or(a.StartTime.Compare(b.StartTime), cmp.Compare(a.SpanID, b.SpanID))
-	})
+	sortByStart(folded)
 	adopt(folded)
 	return folded
+}
+
+// sortByStart sorts spans. A Span is a kilobyte, which is moved only once: first it is found out where to.
+func sortByStart(spans []Span) {
+	order := make([]int, len(spans)) // from where the span comes that belongs here
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		return cmp.Or(spans[a].StartTime.Compare(spans[b].StartTime), cmp.Compare(spans[a].SpanID, spans[b].SpanID))
+	})
+	for start := range order {
+		if order[start] == start {
+			continue
+		}
+		first, at := spans[start], start
+		for order[at] != start {
+			from := order[at]
+			spans[at], order[at] = spans[from], at
+			at = from
+		}
+		spans[at], order[at] = first, at
+	}
 }
 
 func compareBool(a, b bool) int {

@@ -1,6 +1,7 @@
 package runmodel
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -78,6 +79,24 @@ func TestFoldIsOrderless(t *testing.T) {
 		random.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
 		require.Equal(t, want, Fold(shuffled))
 		require.Equal(t, wantRun, Totals(shuffled))
+	}
+}
+
+// TestSortByStart holds that spans are in order of start, then of id, and all there.
+func TestSortByStart(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(1, 2))
+	for n := 1; n < 40; n++ {
+		spans := make([]Span, n)
+		for i := range spans {
+			spans[i] = Span{SpanID: uint64(i + 1), StartTime: time.Unix(random.Int64N(int64(n)), 0)}
+		}
+		random.Shuffle(n, func(i, j int) { spans[i], spans[j] = spans[j], spans[i] })
+		sorted := slices.SortedFunc(slices.Values(spans), func(a, b Span) int {
+			return cmp.Or(a.StartTime.Compare(b.StartTime), cmp.Compare(a.SpanID, b.SpanID))
+		})
+		sortByStart(spans)
+		assert.Equal(t, sorted, spans)
 	}
 }
 

@@ -275,11 +275,13 @@ func setKey(m *map[string]string, key, value string) {
 }
 
 func (r *Rows) setField(s *Span, key string, value pcommon.Value) bool {
+	if kind := value.Type(); kind == pcommon.ValueTypeInt || kind == pcommon.ValueTypeDouble {
+		if field, ok := intFields[key]; ok {
+			return setCount(field(s), value)
+		}
+	}
 	if field, ok := stringFields[key]; ok {
 		return setString(field(s), key, value)
-	}
-	if field, ok := intFields[key]; ok {
-		return setCount(field(s), value)
 	}
 	switch key {
 	case KeyRun:
