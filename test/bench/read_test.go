@@ -217,17 +217,12 @@ func (r *rig) startReading(t *testing.T, database string, place int) *reading {
 		key.PublicID(), hash[:], []string{apikey.ScopeRunsRead}, readProject)
 	require.NoError(t, err)
 	pool.Close()
-	require.NoError(t, clickhouse.Migrate(ctx, r.clickhouseURL(database)))
 
 	addr := r.ports.Addr(product.API)
 	if place > 1 {
 		addr = r.ports.Addr(product.Web) // which is not run here
 	}
-	child := r.run("api-"+database, []string{
-		"API_ADDR=" + addr, "DATABASE_URL=" + databaseURL, "CLICKHOUSE_URL=" + r.clickhouseURL(database) + "?compress=none",
-		"SESSION_SECRET=" + strings.Repeat("07", 32), "API_BYTES_PER_SECOND=0", "API_REQUESTS_PER_SECOND=0",
-	}, r.built("looptrace-controlplane"))
-	r.await(child, answers(http.MethodGet, "http://"+addr+"/readyz"))
+	r.startControlPlane(database, addr, databaseURL)
 	d := &reading{name: database, api: "http://" + addr, key: key.Reveal(), conn: r.openClickHouse(database), client: &http.Client{Timeout: time.Minute}}
 	d.runs = count(t, d.conn, "SELECT count() FROM runs")
 
@@ -262,6 +257,17 @@ func (r *rig) startReading(t *testing.T, database string, place int) *reading {
 		d.deepAt, d.deepKey = last.StartTime, last.RunID
 	}
 	return d
+}
+
+// startControlPlane starts a control plane on one of the databases, which it brings to this version.
+func (r *rig) startControlPlane(database, addr, databaseURL string) {
+	r.t.Helper()
+	require.NoError(r.t, clickhouse.Migrate(r.t.Context(), r.clickhouseURL(database)))
+	child := r.run("api-"+database, []string{
+		"API_ADDR=" + addr, "DATABASE_URL=" + databaseURL, "CLICKHOUSE_URL=" + r.clickhouseURL(database) + "?compress=none",
+		"SESSION_SECRET=" + strings.Repeat("07", 32), "API_BYTES_PER_SECOND=0", "API_REQUESTS_PER_SECOND=0",
+	}, r.built("looptrace-controlplane"))
+	r.await(child, answers(http.MethodGet, "http://"+addr+"/readyz"))
 }
 
 func (d *reading) get(t *testing.T, path string) []byte {
