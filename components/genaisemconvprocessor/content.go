@@ -35,12 +35,9 @@ func (x *span) applyMessages(to target, c *candidate) {
 	if to == toOutputMessages {
 		role = "assistant"
 	}
-	w, ok := messagesOf(x.buf, text, role)
-	x.buf = w.b
-	if !ok {
-		return
+	if w, ok := messagesOf(x.room(roomFor(len(text))), text, role); ok {
+		x.putString(to, x.keep(w.b))
 	}
-	x.putString(to, string(w.b))
 }
 
 const (
@@ -87,12 +84,11 @@ func (x *span) applyInstructions(c *candidate) {
 		x.attrs.PutStr(keyContentState, stateRedacted)
 		return
 	}
-	w := writer{b: append(x.buf[:0], '[')}
+	w := writer{b: append(x.room(roomFor(len(text))), '[')}
 	w.instructions(text, c.kind == fromText)
 	w.b = append(w.b, ']')
-	x.buf = w.b
 	if w.parts > 0 {
-		x.putString(toSystemInstructions, string(w.b))
+		x.putString(toSystemInstructions, x.keep(w.b))
 	}
 }
 
@@ -144,8 +140,7 @@ func (x *span) applyDocuments(c *candidate) {
 		x.applyAny(toRetrievalDocuments, c)
 		return
 	}
-	b := x.buf[:0]
-	b = append(b, '[')
+	b := append(x.room(len(text)), '[')
 	for i, element := range elements {
 		if i > 0 {
 			b = append(b, ',')
@@ -156,9 +151,8 @@ func (x *span) applyDocuments(c *candidate) {
 		b = append(b, element...)
 	}
 	b = append(b, ']')
-	x.buf = b
-	if c.source != fields[toRetrievalDocuments].key || string(x.buf) != text {
-		x.putString(toRetrievalDocuments, string(x.buf))
+	if c.source != fields[toRetrievalDocuments].key || string(b) != text {
+		x.putString(toRetrievalDocuments, x.keep(b))
 	}
 }
 
@@ -181,14 +175,9 @@ func (x *span) applyTools(c *candidate) {
 		}
 		return
 	}
-	b := x.buf[:0]
-	b = append(b, '[')
-	n := 0
-	b, n = appendTools(b, text, n)
-	b = append(b, ']')
-	x.buf = b
+	b, n := appendTools(append(x.room(roomFor(len(text))), '['), text, 0)
 	if n > 0 {
-		x.putString(toToolDefinitions, string(x.buf))
+		x.putString(toToolDefinitions, x.keep(append(b, ']')))
 	}
 }
 

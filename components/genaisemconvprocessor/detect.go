@@ -167,14 +167,34 @@ func scopeOf(scope pcommon.InstrumentationScope) scopeInfo {
 	return info
 }
 
+// knownKey is what a key tells by itself.
+type knownKey struct {
+	key   string
+	signs dialectSet
+	// isRead is true when what follows is known: it is of no use for spans that are not GenAI.
+	isRead bool
+	uses   []use
+	place  place
+}
+
 // detect tells the dialects of a span from its scope, the beginnings of its attributes' keys and the names of its
-// events. Nothing is parsed and nothing allocated: most spans are not GenAI, and end here.
-func detect(span ptrace.Span, scope *scopeInfo) dialectSet {
+// events. Nothing is parsed and nothing allocated: most spans are not GenAI, and end here. What keys tell is kept for the
+// next span, which mostly has the same at the same place.
+func (x *span) detect(span ptrace.Span, scope *scopeInfo) dialectSet {
 	found := scope.dialects
+	i := 0
 	for key := range span.Attributes().All() {
-		if len(key) > 1 && sentinelBytes[key[0]] {
-			found |= sentinel(key)
+		if i == len(x.known) {
+			x.known = append(x.known, knownKey{})
 		}
+		if k := &x.known[i]; k.key != key {
+			k.key, k.signs, k.isRead = key, 0, false
+			if len(key) > 1 && sentinelBytes[key[0]] {
+				k.signs = sentinel(key)
+			}
+		}
+		found |= x.known[i].signs
+		i++
 	}
 	if events := span.Events(); events.Len() > 0 {
 		for _, event := range events.All() {

@@ -160,10 +160,10 @@ func (x *span) replaceByBody(to target, key, role string, names ...string) {
 	if len(elements) == 0 || !isContainer(elements[0]) {
 		return // not messages, but what is printed of them
 	}
-	w, ok := messagesOf(x.buf, x.str(key), role)
-	x.buf = w.b
+	text := x.str(key)
+	w, ok := messagesOf(x.room(roomFor(len(text))), text, role)
 	if old, _ := parseArray(x.text(to)); ok && w.messages >= len(old) {
-		x.best[to] = candidate{text: string(w.b), source: key, as: fields[to].form, kind: isDone, rank: x.best[to].rank}
+		x.best[to] = candidate{text: x.keep(w.b), source: key, as: fields[to].form, kind: isDone, rank: x.best[to].rank}
 	}
 }
 

@@ -108,7 +108,7 @@ func (x *span) vercelAnswer() {
 	if text == "" && object == "" && calls == "" && reasoning == "" {
 		return
 	}
-	w := writer{b: append(x.buf[:0], '[')}
+	w := writer{b: append(x.room(roomFor(len(reasoning)+len(text)+len(object)+len(calls))), '[')}
 	w.begin("assistant", "")
 	if reasoning != "" {
 		w.reasoning(reasoning)
@@ -126,8 +126,7 @@ func (x *span) vercelAnswer() {
 	}
 	w.end(firstOf(x.word("ai.response.finishReason"), x.word("ai.finishReason")))
 	w.b = append(w.b, ']')
-	x.buf = w.b
-	x.offer(toOutputMessages, vercel, isDone, string(w.b), "ai.response")
+	x.offer(toOutputMessages, vercel, isDone, x.keep(w.b), "ai.response")
 }
 
 func firstOf(texts ...string) string {

@@ -58,67 +58,99 @@ func (f *flattened) release() {
 	f.reset()
 }
 
-// add takes an attribute whose key has an index.
-func (f *flattened) add(key string, value pcommon.Value) bool {
-	var list *[]entry
-	var rest string
+// place is where an attribute whose key has an index belongs: rest is what follows the index.
+type place struct {
+	list  flatList
+	index int
+	rest  string
+}
+
+// flatList names a list of flattened.
+type flatList uint8
+
+const (
+	notFlat flatList = iota
+	flatInput
+	flatOutput
+	flatTool
+	flatFunction
+	flatDocument
+	flatScore
+)
+
+func (f *flattened) list(of flatList) *[]entry {
+	switch of {
+	case flatInput:
+		return &f.input
+	case flatOutput:
+		return &f.output
+	case flatTool:
+		return &f.tools
+	case flatFunction:
+		return &f.functions
+	case flatDocument:
+		return &f.documents
+	default:
+		return &f.scores
+	}
+}
+
+// placeOf reads a key.
+func placeOf(key string) place {
+	list, rest := notFlat, ""
 	switch {
 	case strings.HasPrefix(key, "llm."):
 		rest = key[len("llm."):]
 		switch {
 		case cut(&rest, "input_messages."):
-			list = &f.input
+			list = flatInput
 		case cut(&rest, "output_messages."):
-			list = &f.output
+			list = flatOutput
 		case cut(&rest, "prompts."):
-			list = &f.input
+			list = flatInput
 		case cut(&rest, "completions."), cut(&rest, "choices."):
-			list = &f.output
+			list = flatOutput
 		case cut(&rest, "tools."):
-			list = &f.tools
+			list = flatTool
 		case cut(&rest, "request.functions."):
-			list = &f.functions
+			list = flatFunction
 		}
 	case strings.HasPrefix(key, "gen_ai."):
 		rest = key[len("gen_ai."):]
 		switch {
 		case cut(&rest, "prompt."):
-			list = &f.input
+			list = flatInput
 		case cut(&rest, "completion."):
-			list = &f.output
+			list = flatOutput
 		case cut(&rest, "tool.definitions."), cut(&rest, "request.tools."):
-			list = &f.functions
+			list = flatFunction
 		}
-		if (rest == "role" || rest == "content") && list != nil {
-			addEntry(list, 0, rest, value)
-			return true
+		if (rest == "role" || rest == "content") && list != notFlat {
+			return place{list, 0, rest}
 		}
 	case strings.HasPrefix(key, "retrieval.documents."):
-		rest, list = key[len("retrieval.documents."):], &f.documents
+		rest, list = key[len("retrieval.documents."):], flatDocument
 	default:
-		return f.addScore(key, value)
-	}
-	if list == nil {
-		return false
+		return placeOfScore(key)
 	}
 	index, rest, ok := cutIndex(rest)
-	if !ok || rest == "" {
-		return false
+	if list == notFlat || !ok || rest == "" {
+		return place{}
 	}
-	addEntry(list, index, rest, value)
-	return true
+	return place{list, index, rest}
 }
 
-// addEntry writes an entry where it is to stand: there are many, and a copy of a whole one is dear while memory is
-// being collected.
-func addEntry(list *[]entry, index int, rest string, value pcommon.Value) {
+// add writes an entry where it is to stand: there are many, and a copy of a whole one is dear while memory is being
+// collected.
+func (f *flattened) add(p *place, value pcommon.Value) {
+	list := f.list(p.list)
 	n := len(*list)
 	if n == cap(*list) {
 		*list = slices.Grow(*list, 1)
 	}
 	*list = (*list)[:n+1]
 	e := &(*list)[n]
-	e.index, e.rest, e.value = index, rest, value
+	e.index, e.rest, e.value = p.index, p.rest, value
 }
 
 func cut(s *string, prefix string) bool {
@@ -172,17 +204,13 @@ func (x *span) flatMessages(list []entry, role string) string {
 	if len(list) == 0 {
 		return ""
 	}
-	w := writer{b: append(make([]byte, 0, roomForMessages(list)), '[')}
+	w := writer{b: append(x.room(roomForMessages(list)), '[')}
 	groups(list, func(group []entry) { x.flat.message(&w, group, role) })
 	w.b = append(w.b, ']')
 	if w.messages == 0 {
 		return ""
 	}
-	const most = 4 // one in so many bytes may be left over
-	if len(w.b) < cap(w.b)-cap(w.b)/most {
-		return string(w.b)
-	}
-	return aliasOf(w.b)
+	return x.keep(w.b)
 }
 
 // roomForMessages is a guess of how long messages become, so that they can be written where they stay.
@@ -463,8 +491,10 @@ func isCalls(blocks []string) bool {
 
 // flatTools writes tool definitions out of indexed keys: whole JSON schemas, or their members.
 func (x *span) flatTools() string {
-	b := x.buf[:0]
-	b = append(b, '[')
+	if len(x.flat.tools) == 0 && len(x.flat.functions) == 0 {
+		return ""
+	}
+	b := append(x.room(0), '[')
 	n := 0
 	groups(x.flat.tools, func(group []entry) {
 		for _, e := range group {
@@ -489,12 +519,10 @@ func (x *span) flatTools() string {
 			b, n = appendFlatTool(b, tool, n > 0), n+1
 		}
 	})
-	b = append(b, ']')
-	x.buf = b
 	if n == 0 {
 		return ""
 	}
-	return string(x.buf)
+	return x.keep(append(b, ']'))
 }
 
 // flatDocuments writes retrieved documents out of indexed keys, as gen-ai-retrieval-documents.json has them.
@@ -502,8 +530,7 @@ func (x *span) flatDocuments() string {
 	if len(x.flat.documents) == 0 {
 		return ""
 	}
-	b := x.buf[:0]
-	b = append(b, '[')
+	b := append(x.room(0), '[')
 	n := 0
 	groups(x.flat.documents, func(group []entry) {
 		if n > 0 {
@@ -526,9 +553,7 @@ func (x *span) flatDocuments() string {
 		}
 		b = append(b, '}')
 	})
-	b = append(b, ']')
-	x.buf = b
-	return string(x.buf)
+	return x.keep(append(b, ']'))
 }
 
 // jsonOrString is text that is any JSON value as it is, and other text as a JSON string.

@@ -307,6 +307,7 @@ const (
 	wordSize, byteSize = 8, 8
 	everyByte          = 0x0101010101010101
 	highBits           = 0x8080808080808080
+	lowBits            = 0x7f7f7f7f7f7f7f7f
 	longestEscape      = len(`\u0000`)
 )
 

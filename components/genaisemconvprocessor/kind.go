@@ -143,25 +143,25 @@ func (x *span) decideKind() {
 	if isKnown && known.operation != "" && (operation == "" || known.kind == x.kind) {
 		operation = known.operation
 	}
-	x.writeKind(sent, isKnown, operation)
+	x.writeKind(sent, known, isKnown, operation)
 }
 
 // writeKind writes the operation in its newest name, and the kind where the operation does not tell it.
-func (x *span) writeKind(sent string, isKnown bool, operation string) {
+func (x *span) writeKind(sent string, known kindAndOperation, isKnown bool, operation string) {
 	switch {
 	case sent == "" && operation != "":
 		x.attrs.PutStr(runmodel.KeyOperationName, operation)
-		sent = operation
+		sent, known = operation, operations[operation]
 		if x.trace != nil {
 			x.trace(runmodel.KeyOperationName, "kind "+x.kind)
 		}
-	case operation != "" && (operations[sent].operation != sent || operations[sent].kind != x.kind):
+	case operation != "" && (known.operation != sent || known.kind != x.kind):
 		x.putString(toOperation, operation)
-		sent = operation
+		sent, known = operation, operations[operation]
 	case isKnown && x.text(toOperation) != x.str(runmodel.KeyOperationName):
 		x.putString(toOperation, x.text(toOperation))
 	}
-	if x.kind == "" || operations[sent].operation == sent && operations[sent].kind == x.kind {
+	if x.kind == "" || known.operation == sent && known.kind == x.kind {
 		return
 	}
 	if _, ok := x.attrs.Get(runmodel.KeyKind); !ok {

@@ -67,7 +67,7 @@ func (m *Mapper) mapSpan(x *span, s ptrace.Span, scope *scopeInfo, resource pcom
 	for i := range m.rules {
 		m.rules[i].apply(s, scope, x.trace)
 	}
-	found := detect(s, scope)
+	found := x.detect(s, scope)
 	if found == 0 {
 		return 0, false
 	}
@@ -92,8 +92,8 @@ func (x *span) refine() {
 }
 
 func (x *span) mapOne() {
-	_, x.fromLog = x.attrs.Get(runmodel.KeyFromLog)
 	x.gather(shared.uses)
+	_, x.fromLog = x.get(runmodel.KeyFromLog)
 	x.decideKind()
 	x.readFlattened()
 	for id := range dialects {

@@ -245,8 +245,8 @@ var aliasParts = map[string]bool{
 
 // messagesOf writes messages of any known shape in the newest one. role is whose they are where they do not say. ok is
 // false for what holds no message.
-func messagesOf(buf []byte, text, role string) (w writer, ok bool) {
-	w.b = buf[:0]
+func messagesOf(room []byte, text, role string) (w writer, ok bool) {
+	w.b = room
 	w.b = append(w.b, '[')
 	w.value(text, role)
 	w.b = append(w.b, ']')
@@ -296,9 +296,10 @@ func (w *writer) value(text, role string) {
 func (w *writer) common(text string) bool {
 	r := jsonpull.NewReader(bytesOf(text), maxDepth, math.MaxInt64)
 	before, good := *w, true
-	r.Array(func(int) { // what leaves a value unread ends it
-		good = good && r.Kind() == jsonpull.Object && w.commonMessage(r)
-	})
+	r.Open('[')
+	for first := true; good && r.More(']', first); first = false {
+		good = r.Kind() == jsonpull.Object && w.commonMessage(r)
+	}
 	r.End()
 	if good && r.Err() == nil && w.messages > before.messages {
 		return true
@@ -312,24 +313,20 @@ func (w *writer) common(text string) bool {
 func (w *writer) commonMessage(r *jsonpull.Reader) bool {
 	role, content, callID, calls := "", "", "", ""
 	begun, good := false, true
-	r.Object(func(key []byte) {
-		if !good {
-			return
-		}
-		switch string(key) {
+	r.Open('{')
+	for first := true; good && r.More('}', first); first = false {
+		switch key := r.Key(); string(key) {
 		case "role":
 			good = role == ""
 			role, _ = jsonString(aliasOf(r.Text()))
 		case "content":
-			if good = content == "" && calls == "" && !begun; !good {
-				return
-			}
+			good = content == "" && calls == "" && !begun
 			if r.Kind() != jsonpull.Array {
 				content = aliasOf(r.Text())
-				good = content != "" && content[0] == '"' || content == "null"
-				return
+				good = good && (content != "" && content[0] == '"' || content == "null")
+				continue
 			}
-			if good = isCommonRole(role); good {
+			if good = good && isCommonRole(role); good {
 				w.begin(role, "")
 				begun = true
 				good = w.commonBlocks(r, role == "tool")
@@ -342,7 +339,7 @@ func (w *writer) commonMessage(r *jsonpull.Reader) bool {
 		default:
 			good = false
 		}
-	})
+	}
 	if !good || r.Err() != nil || !isCommonRole(role) {
 		return false
 	}
@@ -376,31 +373,35 @@ func isCommonRole(role string) bool {
 
 // commonBlocks writes a list of blocks, those of a tool's message only where all are results.
 func (w *writer) commonBlocks(r *jsonpull.Reader, results bool) bool {
-	good, n := true, 0
-	r.Array(func(int) {
-		if good = good && r.Kind() == jsonpull.Object; !good {
-			return
+	n := 0
+	const most = 8 // most have no more members
+	members := make(object, 0, most)
+	r.Open('[')
+	for first := true; r.More(']', first); first = false {
+		if r.Kind() != jsonpull.Object {
+			return false
 		}
 		from := r.Offset()
-		const most = 8 // most have no more members
-		var members [most]member
-		o := object(members[:0])
-		r.Object(func(key []byte) { o = append(o, member{aliasOf(key), aliasOf(r.Text())}) })
+		o := members[:0]
+		r.Open('{')
+		for first := true; r.More('}', first); first = false {
+			key := r.Key()
+			o = append(o, member{aliasOf(key), aliasOf(r.Text())})
+		}
 		if r.Err() != nil {
-			return
+			return false
 		}
 		if results {
 			switch o.str("type") {
 			case "tool_result", "tool-result", "tool_call_response", "toolResult":
 			default:
-				good = false
-				return
+				return false
 			}
 		}
 		n++
 		w.partOf(o, aliasOf(r.Since(from)))
-	})
-	return good && (n > 0 || !results)
+	}
+	return n > 0 || !results
 }
 
 func (w *writer) plainMessage(text, role string) {
@@ -691,8 +692,8 @@ func (w *writer) hasID(id string) bool {
 func contentValue(content string) string {
 	elements, ok := cutArray(content)
 	if !ok {
-		if o, isObject := cutObject(content); isObject && o.get("value") != "" && len(o) <= 3 && o.str("type") != "" {
-			return o.get("value") // the AI SDK's {type: json | text, value}
+		if value := typedValue(content); value != "" {
+			return value
 		}
 		return content
 	}
@@ -717,12 +718,43 @@ func contentValue(content string) string {
 	return string(appendString(nil, strings.Join(texts, "\n")))
 }
 
+// typedValue is the value of the AI SDK's {type: json | text, value}, "" for anything else.
+func typedValue(content string) string {
+	if content == "" || content[0] != '{' {
+		return ""
+	}
+	s := skimmer{text: content, pos: 1, ok: true}
+	value, isTyped, n := "", false, 0
+	for first := true; s.more('}', first); first = false {
+		key := s.key()
+		s.next()
+		from := s.pos
+		s.skip()
+		if !s.ok {
+			return ""
+		}
+		switch member := content[from:s.pos]; {
+		case member == "null":
+		case key == "value" && value == "":
+			value = member
+		case key == "type":
+			isTyped = isTyped || member[0] == '"' && member != `""`
+		}
+		n++
+	}
+	const most = 3
+	if !s.ok || !isTyped || n > most {
+		return ""
+	}
+	return value
+}
+
 // partOf writes a part or block of any shape.
 func (w *writer) partOf(o object, raw string) { //nolint:gocyclo // one flat switch over the shapes there are
-	switch o.str("type") {
+	switch kind := o.str("type"); kind {
 	case "text", "input_text", "output_text":
 		switch {
-		case o.str("type") == "text" && o.get("content") != "" && o.get("text") == "":
+		case kind == "text" && o.get("content") != "" && o.get("text") == "":
 			w.verbatim(raw)
 		default:
 			w.jsonText(o.get("text", "content"))
@@ -751,7 +783,7 @@ func (w *writer) partOf(o object, raw string) { //nolint:gocyclo // one flat swi
 	case "image_url", "image-url", "input_image", "image":
 		w.image(o, raw)
 	case "binary", "blob":
-		if o.str("type") == "blob" && o.get("content") != "" {
+		if kind == "blob" && o.get("content") != "" {
 			w.verbatim(raw)
 			return
 		}

@@ -112,10 +112,10 @@ var scoreForms = [...]struct {
 	{"trace.evaluations.", "evaluation.", formOfTrace},
 }
 
-// addScore takes an attribute of an annotation. Each form has indices of its own.
-func (f *flattened) addScore(key string, value pcommon.Value) bool {
+// placeOfScore reads the key of an annotation. Each form has indices of its own.
+func placeOfScore(key string) place {
 	if key == "" || key[0] != 'a' && key[0] != 'e' && key[0] != 't' {
-		return false
+		return place{}
 	}
 	for i, form := range scoreForms {
 		rest := key
@@ -124,11 +124,10 @@ func (f *flattened) addScore(key string, value pcommon.Value) bool {
 		}
 		index, rest, ok := cutIndex(rest)
 		if ok && cut(&rest, form.field) {
-			addEntry(&f.scores, i*mostSlots+index, rest, value)
-			return true
+			return place{flatScore, i*mostSlots + index, rest}
 		}
 	}
-	return false
+	return place{}
 }
 
 // openInferenceScores reads annotations and evaluations, and the results of Phoenix's evaluators, which are the output

@@ -128,8 +128,7 @@ func wordAt(text string, i int) uint64 {
 
 // zeroBytes marks the bytes of a word that are zero by their high bit.
 func zeroBytes(w uint64) uint64 {
-	const lows = ^uint64(highBits)
-	return ^((w&lows + lows) | w | lows)
+	return ^((w&lowBits + lowBits) | w | lowBits)
 }
 
 // escapedBytes marks the bytes behind backslashes that are not escaped themselves. Of what is marked already, only the
@@ -202,7 +201,9 @@ func (s *skimmer) more(bracket byte, first bool) bool {
 		return false
 	case first:
 	case c == ',':
-		s.pos++
+		if s.pos++; s.pos < len(s.text) && s.text[s.pos] == ' ' { // as Python writes it
+			s.pos++
+		}
 	default:
 		s.ok = false
 	}
@@ -214,7 +215,9 @@ func (s *skimmer) key() string {
 	if from := s.pos + 1; from+2*wordSize <= len(s.text) && s.text[s.pos] == '"' { // most are short
 		end := from + bits.TrailingZeros64(zeroBytes(wordAt(s.text, from)^everyByte*'"'))/byteSize
 		if end < from+wordSize && s.text[end+1] == ':' && s.text[end-1] != '\\' {
-			s.pos = end + 2
+			if s.pos = end + 2; s.text[s.pos] == ' ' {
+				s.pos++
+			}
 			return s.text[from:end]
 		}
 	}

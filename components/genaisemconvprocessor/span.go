@@ -3,6 +3,7 @@ package genaisemconvprocessor
 import (
 	"strconv"
 	"strings"
+	"unsafe"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/ptrace"
@@ -50,12 +51,14 @@ type span struct {
 	// keys marks the lengths of the span's keys, but for those with an index, while it is read: a key that is looked for in
 	// vain is mostly known by it.
 	keys uint64
+	// known is what the keys of the span tell, in their order.
+	known []knownKey
 	// exclusive is true where a dialect says that input tokens come without the cached ones.
 	exclusive bool
 	best      [targetCount]candidate
 	flat      flattened
-	// buf is where JSON is put together.
-	buf []byte
+	// free is the rest of a block of memory, in which JSON is put together and stays: see room and keep.
+	free []byte
 	// trace is told what each target was filled from, where somebody asked.
 	trace func(target, source string)
 }
@@ -67,30 +70,61 @@ func (x *span) reset(s ptrace.Span, scope *scopeInfo, resource pcommon.Map, foun
 		x.best[to].kind = none
 	}
 	x.flat.reset()
-	x.buf = x.buf[:0]
 }
 
-// release lets go of the values of a batch, and of a buffer that one huge span has needed.
+// release lets go of the values of a batch.
 func (x *span) release() {
-	const mostKept = 1 << 20
 	x.flat.release()
-	buf := x.buf[:0]
-	if cap(buf) > mostKept {
-		buf = nil
+	clear(x.known)
+	*x = span{flat: x.flat, free: x.free, known: x.known}
+	const mostKnown = 1 << 10
+	if cap(x.known) > mostKnown {
+		x.known = nil
 	}
-	*x = span{flat: x.flat, buf: buf}
+}
+
+// blockSize is the memory that is asked for at once. Strings of a batch that stand in one block cost less than each in a
+// place of its own, and one that outlives the others holds no more than this.
+const blockSize = 1 << 16
+
+// room is an empty buffer for about n bytes. Only one is used at a time; what is put together in it is lost with the next
+// unless keep is told.
+func (x *span) room(n int) []byte {
+	if cap(x.free) < n {
+		var block strings.Builder // it does not clear what it asks for
+		block.Grow(max(n, blockSize))
+		block.WriteByte(0)                                                        // so that it has an address
+		x.free = unsafe.Slice(unsafe.StringData(block.String()), block.Cap())[:0] //nolint:gosec // nobody else has the block
+	}
+	return x.free
+}
+
+// keep is what was put together in room, as a string.
+func (x *span) keep(b []byte) string {
+	if cap(b) != cap(x.free) { // it has grown out of the block, by doubling
+		return string(b)
+	}
+	x.free = x.free[len(b):len(b)]
+	return aliasOf(b)
 }
 
 // gather reads every attribute once and keeps the best candidate of each target.
 func (x *span) gather(uses map[string][]use) {
 	apply := x.found | setOf(otelGenAI, otelGenAIOld, generic)
 	x.keys = 0
+	i := -1
 	for key, value := range x.attrs.All() {
-		if x.flat.add(key, value) {
+		i++
+		k := &x.known[i]
+		if !k.isRead {
+			k.isRead, k.uses, k.place = true, uses[key], placeOf(key)
+		}
+		if k.place.list != notFlat {
+			x.flat.add(&k.place, value)
 			continue
 		}
 		x.keys |= 1 << (len(key) % wordBits)
-		for _, u := range uses[key] {
+		for _, u := range k.uses {
 			if u.dialect != own && !apply.has(u.dialect) {
 				continue
 			}
@@ -169,12 +203,17 @@ const (
 	allKeys  = ^uint64(0)
 )
 
+// get is an attribute without an index in its key.
+func (x *span) get(key string) (pcommon.Value, bool) {
+	if x.keys&(1<<(len(key)%wordBits)) == 0 {
+		return pcommon.Value{}, false
+	}
+	return x.attrs.Get(key)
+}
+
 // str is a string attribute, "" where there is none.
 func (x *span) str(key string) string {
-	if x.keys&(1<<(len(key)%wordBits)) == 0 {
-		return ""
-	}
-	if v, ok := x.attrs.Get(key); ok && v.Type() == pcommon.ValueTypeStr {
+	if v, ok := x.get(key); ok && v.Type() == pcommon.ValueTypeStr {
 		return v.Str()
 	}
 	return ""
@@ -219,6 +258,9 @@ func plainOf(v pcommon.Value, as form) string {
 
 // valueText is a value as text: JSON unless it is a string.
 func valueText(v pcommon.Value) string {
+	if v.Type() == pcommon.ValueTypeStr {
+		return v.Str()
+	}
 	if v.Type() == pcommon.ValueTypeDouble && !isFinite(v.Double()) {
 		return strconv.FormatFloat(v.Double(), 'g', -1, 64)
 	}

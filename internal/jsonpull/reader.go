@@ -124,38 +124,67 @@ func (r *Reader) Kind() Kind {
 // Object reads an object. It calls member with every key; member must read the value, whole. A key that occurs
 // twice is given twice.
 func (r *Reader) Object(member func(key []byte)) {
-	if !r.open('{') {
-		return
-	}
-	for first := true; ; first = false {
-		if r.close('}', first) {
-			return
+	r.Open('{')
+	for first := true; r.More('}', first); first = false {
+		if key := r.Key(); r.err == nil {
+			member(key)
 		}
-		r.space()
-		key := r.key()
-		r.space()
-		r.expect(':')
-		if r.err != nil {
-			return
-		}
-		member(key)
 	}
 }
 
 // Array reads an array. It calls element for every element, which it must read, whole.
 func (r *Reader) Array(element func(index int)) {
-	if !r.open('[') {
-		return
-	}
-	for i := 0; ; i++ {
-		if r.close(']', i == 0) {
-			return
-		}
+	r.Open('[')
+	for i := 0; r.More(']', i == 0); i++ {
 		element(i)
-		if r.err != nil {
-			return
+	}
+}
+
+// Open reads the bracket, [ or {, that begins a container, for those who walk it without callbacks: by More before each
+// element or member, and Key before the value of a member.
+func (r *Reader) Open(bracket byte) {
+	r.weigh(valueWeight + containerWeight)
+	r.space()
+	r.expect(bracket)
+	if r.err == nil {
+		if r.depth++; r.depth > r.maxDepth {
+			r.err = ErrDepth
 		}
 	}
+}
+
+// More tells whether the container that bracket closes, ] or }, has another element, and reads what stands before it, or
+// the bracket.
+func (r *Reader) More(bracket byte, first bool) bool {
+	r.space()
+	if r.err != nil {
+		return false
+	}
+	if r.pos < len(r.data) && r.data[r.pos] == bracket {
+		r.pos++
+		r.depth--
+		return false
+	}
+	if !first {
+		if r.pos == len(r.data) || r.data[r.pos] != ',' {
+			r.fail("expected ',' or " + strconv.QuoteRune(rune(bracket)))
+			return false
+		}
+		r.pos++
+	}
+	return true
+}
+
+// Key reads the key of a member, and the colon behind it.
+func (r *Reader) Key() []byte {
+	r.space()
+	key, escaped := r.quoted()
+	if escaped {
+		key = unescape(key)
+	}
+	r.space()
+	r.expect(':')
+	return key
 }
 
 // String reads a string. A surrogate without its pair becomes U+FFFD.
@@ -184,10 +213,8 @@ func (r *Reader) Text() []byte {
 func (r *Reader) skip() {
 	switch r.Kind() {
 	case Object:
-		if !r.open('{') {
-			return
-		}
-		for first := true; !r.close('}', first) && r.err == nil; first = false {
+		r.Open('{')
+		for first := true; r.More('}', first); first = false {
 			r.space()
 			r.quoted()
 			r.space()
@@ -195,10 +222,8 @@ func (r *Reader) skip() {
 			r.skip()
 		}
 	case Array:
-		if !r.open('[') {
-			return
-		}
-		for first := true; !r.close(']', first) && r.err == nil; first = false {
+		r.Open('[')
+		for first := true; r.More(']', first); first = false {
 			r.skip()
 		}
 	case String:
@@ -276,6 +301,14 @@ func (r *Reader) weigh(n int64) {
 }
 
 func (r *Reader) space() {
+	if r.pos < len(r.data) && r.data[r.pos] > ' ' {
+		return
+	}
+	r.spaceThere()
+}
+
+// spaceThere is apart from space so that the compiler puts space into its callers.
+func (r *Reader) spaceThere() {
 	for r.pos < len(r.data) {
 		switch r.data[r.pos] {
 		case ' ', '\t', '\n', '\r':
@@ -298,76 +331,47 @@ func (r *Reader) expect(c byte) {
 	r.pos++
 }
 
-func (r *Reader) open(c byte) bool {
-	r.weigh(valueWeight + containerWeight)
-	r.space()
-	r.expect(c)
-	if r.err != nil {
-		return false
-	}
-	r.depth++
-	if r.depth > r.maxDepth {
-		r.err = ErrDepth
-		return false
-	}
-	return true
-}
-
-// close tells whether the container ends here; otherwise it reads the comma before the next member.
-func (r *Reader) close(c byte, first bool) bool {
-	r.space()
-	if r.err != nil {
-		return true
-	}
-	if r.pos < len(r.data) && r.data[r.pos] == c {
-		r.pos++
-		r.depth--
-		return true
-	}
-	if !first {
-		if r.pos == len(r.data) || r.data[r.pos] != ',' {
-			r.fail("expected ',' or " + strconv.QuoteRune(rune(c)))
-			return true
-		}
-		r.pos++
-	}
-	return false
-}
-
-func (r *Reader) key() []byte {
-	raw, escaped := r.quoted()
-	if escaped {
-		return unescape(raw)
-	}
-	return raw
-}
-
 // quoted reads a string and returns what stands between its quotes.
 func (r *Reader) quoted() (raw []byte, escaped bool) {
 	r.expect('"')
 	if r.err != nil {
 		return nil, false
 	}
-	from := r.pos
-	for r.pos = plain(r.data, r.pos); r.pos < len(r.data); r.pos = plain(r.data, r.pos) {
-		switch r.data[r.pos] {
-		case '"':
-			r.pos++
-			return r.data[from : r.pos-1], escaped
-		case '\\':
+	data, from, at := r.data, r.pos, r.pos
+	for {
+		at = plain(data, at)
+		if at+1 < len(data) && data[at] == '\\' && simpleEscapes[data[at+1]] {
+			at += 2
 			escaped = true
-			r.escape()
-			if r.err != nil {
-				return nil, false
-			}
-		default:
+			continue
+		}
+		r.pos = at
+		switch {
+		case at == len(data):
+			r.fail("unterminated string")
+			return nil, false
+		case data[at] == '"':
+			r.pos++
+			return data[from:at], escaped
+		case data[at] != '\\':
 			r.fail("control character in a string")
 			return nil, false
 		}
+		escaped = true
+		if r.escape(); r.err != nil {
+			return nil, false
+		}
+		at = r.pos
 	}
-	r.fail("unterminated string")
-	return nil, false
 }
+
+// simpleEscapes are the bytes that make an escape with the backslash before them, but for u.
+var simpleEscapes = func() (table [256]bool) {
+	for _, c := range []byte(`"\/bfnrt`) {
+		table[c] = true
+	}
+	return table
+}()
 
 // plain is the place of the first byte from at on that is a quote, a backslash or a control character, or the end. It
 // looks at eight bytes at once (Warren, Hacker's Delight, 6-1: the lowest of the bits that it sets is a byte looked for).
@@ -377,9 +381,12 @@ func plain(data []byte, at int) int {
 		high = each << 7
 		wide = 8
 	)
-	for ; at+wide <= len(data); at += wide {
-		word := binary.LittleEndian.Uint64(data[at:])
+	for ; at <= len(data)-wide; at += wide {
+		word := binary.LittleEndian.Uint64(data[at : at+wide])
 		quote, escape := word^each*'"', word^each*'\\'
+		if ((quote-each)|(escape-each)|(word-each*' '))&high == 0 {
+			continue // it has no byte above ASCII either
+		}
 		if found := ((quote-each)&^quote | (escape-each)&^escape | (word-each*' ')&^word) & high; found != 0 {
 			return at + bits.TrailingZeros64(found)/wide
 		}

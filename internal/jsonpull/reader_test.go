@@ -153,3 +153,30 @@ func TestPlain(t *testing.T) {
 	}
 	require.Equal(t, 9, plain([]byte("123456789"), 0))
 }
+
+func FuzzString(f *testing.F) {
+	for _, in := range []string{`plain and a "word"`, `a\"b\\`, `\\\\\"`, `\u00e9\n\x`, "tab\t", `#"#\]"`, "é\\", `01234567\n0123456\`} {
+		f.Add(in, 3)
+	}
+	f.Fuzz(func(t *testing.T, in string, shift int) {
+		if !utf8.ValidString(in) {
+			return
+		}
+		for _, inside := range []string{in, strings.ReplaceAll(in, `"`, `\"`)} {
+			text := `["` + strings.Repeat("-", shift&15) + inside + `", "behind"]`
+			r := NewReader([]byte(text), 10, unlimited)
+			r.Text()
+			r.End()
+			assert.Equal(t, json.Valid([]byte(text)), r.Err() == nil, "%q", text)
+
+			var want []string
+			if json.Unmarshal([]byte(text), &want) != nil {
+				continue
+			}
+			var got []string
+			r = NewReader([]byte(text), 10, unlimited)
+			r.Array(func(int) { got = append(got, r.String()) })
+			assert.Equal(t, want, got)
+		}
+	})
+}
