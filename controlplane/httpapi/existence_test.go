@@ -10,12 +10,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -66,16 +66,6 @@ type watchedStore struct {
 	to *statements
 }
 
-func (w watchedStore) Select(ctx context.Context, dest any, query string, args ...any) error {
-	var read uint64
-	ctx = ch.Context(ctx, ch.WithProgress(func(p *ch.Progress) { read += p.Rows }))
-	err := w.Conn.Select(ctx, dest, query, args...)
-	w.to.add(statement{
-		Text: "ClickHouse: " + query + fmt.Sprintf(" %v", args), Read: read, Returned: uint64(reflect.Indirect(reflect.ValueOf(dest)).Len()),
-	})
-	return err
-}
-
 func (w watchedStore) PrepareBatch(ctx context.Context, query string, options ...driver.PrepareBatchOption) (driver.Batch, error) {
 	w.to.add(statement{Text: "ClickHouse: " + query})
 	return w.Conn.PrepareBatch(ctx, query, options...)
@@ -87,8 +77,42 @@ func (w watchedStore) Exec(ctx context.Context, query string, args ...any) error
 }
 
 func (w watchedStore) Query(ctx context.Context, query string, args ...any) (driver.Rows, error) {
-	w.to.add(statement{Text: "ClickHouse: " + query + fmt.Sprintf(" %v", args)})
-	return w.Conn.Query(ctx, query, args...)
+	rows := &watchedRows{to: w.to, text: "ClickHouse: " + query + fmt.Sprintf(" %v", args)}
+	ctx = ch.Context(ctx, ch.WithProgress(func(p *ch.Progress) { rows.read.Add(p.Rows) }))
+	found, err := w.Conn.Query(ctx, query, args...)
+	if err != nil {
+		w.to.add(statement{Text: rows.text})
+		return nil, err
+	}
+	rows.Rows = found
+	return rows, nil
+}
+
+// watchedRows notes the statement that found them when they are closed.
+type watchedRows struct {
+	driver.Rows
+	to       *statements
+	text     string
+	read     atomic.Uint64
+	returned uint64
+	isNoted  bool
+}
+
+func (r *watchedRows) Next() bool {
+	more := r.Rows.Next()
+	if more {
+		r.returned++
+	}
+	return more
+}
+
+func (r *watchedRows) Close() error {
+	err := r.Rows.Close()
+	if !r.isNoted {
+		r.isNoted = true
+		r.to.add(statement{Text: r.text, Read: r.read.Load(), Returned: r.returned})
+	}
+	return err
 }
 
 func (w watchedStore) QueryRow(ctx context.Context, query string, args ...any) driver.Row {

@@ -31,11 +31,11 @@ type boundedStore struct {
 	rows *atomic.Int64
 }
 
-func (b boundedStore) Select(ctx context.Context, dest any, query string, args ...any) error {
+func (b boundedStore) Query(ctx context.Context, query string, args ...any) (driver.Rows, error) {
 	if rows := b.rows.Load(); rows > 0 && strings.Contains(query, "FROM runs FINAL") {
 		ctx = ch.Context(ctx, ch.WithSettings(ch.Settings{"max_rows_to_read": rows}))
 	}
-	return b.Conn.Select(ctx, dest, query, args...)
+	return b.Conn.Query(ctx, query, args...)
 }
 
 // TestPartialAnswers drives answers past the bound of a query: what they say they are of is exactly what they are of, and

@@ -146,6 +146,16 @@ func (f Filter) conditions(w *where, lower time.Time) {
 	}
 }
 
+// settings end a statement on runs FINAL that has the filter's conditions. Of the runs of a search ClickHouse else reads what it
+// orders by, of all that are in the time, before it looks whether they are among those that were found. It goes by ids, which
+// all versions of a row have in common.
+func (f Filter) settings() string {
+	if f.Search == "" {
+		return ""
+	}
+	return " SETTINGS optimize_move_to_prewhere_if_final = 1"
+}
+
 // search keeps the runs that have all the words in one span or in one message of it.
 func (f Filter) search(w *where, lower time.Time) {
 	if !hasWord(f.Search) {

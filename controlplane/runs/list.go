@@ -281,7 +281,7 @@ func (l *list) period(ctx context.Context, lower, upper time.Time, limit int) ([
 	l.query.conditions(&w, lower)
 	var rows []listRow
 	err := query(ctx, l.service.conn, l.scope, &rows, `SELECT `+runColumns+`, NULL::Nullable(Int64) AS value FROM runs FINAL WHERE `+w.String()+`
-		ORDER BY start_time `+direction+`, run_id `+direction+` LIMIT ? OFFSET ?`, append(w.args, limit, l.query.Offset)...)
+		ORDER BY start_time `+direction+`, run_id `+direction+` LIMIT ? OFFSET ?`+l.query.settings(), append(w.args, limit, l.query.Offset)...)
 	return rows, err
 }
 
@@ -347,7 +347,7 @@ func (l *list) valueRows(ctx context.Context, start, end time.Time) ([]listRow, 
 	var keys []key
 	err := query(ctx, l.service.conn, l.scope, &keys, `SELECT run_id, start_time, value FROM (
 			SELECT run_id, start_time, `+orderValues[column]+` AS value FROM runs FINAL WHERE `+w.String()+`
-		) WHERE `+later+order+` LIMIT ? OFFSET ?`, append(append(slices.Clone(w.args), args...), q.Limit+1, q.Offset)...)
+		) WHERE `+later+order+` LIMIT ? OFFSET ?`+q.settings(), append(append(slices.Clone(w.args), args...), q.Limit+1, q.Offset)...)
 	if err != nil || len(keys) == 0 {
 		return nil, err
 	}

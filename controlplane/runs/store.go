@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -36,8 +37,8 @@ func bounded(ctx context.Context, each time.Duration) context.Context {
 var errUnscoped = errors.New("statement does not say where the scope goes")
 
 // query is the one way in which this package reads: it puts the caller's projects in place of every
-// scopeMark and bounds the query. rows points to a slice of structs.
-func query(ctx context.Context, conn driver.Conn, scope Scope, rows any, statement string, args ...any) error {
+// scopeMark and bounds the query. rows become those that it finds; T is a struct.
+func query[T any](ctx context.Context, conn driver.Conn, scope Scope, rows *[]T, statement string, args ...any) error {
 	if !strings.Contains(statement, scopeMark) {
 		return errUnscoped
 	}
@@ -61,8 +62,45 @@ func query(ctx context.Context, conn driver.Conn, scope Scope, rows any, stateme
 		// The versions of a run's row share an hour, and so a partition.
 		"do_not_merge_across_partitions_select_final": 1,
 	}))
-	if err := conn.Select(ctx, rows, statement, args...); err != nil {
+	found, err := conn.Query(ctx, statement, args...)
+	if err != nil {
 		return classify(err)
+	}
+	err = scan(found, rows)
+	if err = errors.Join(err, found.Close(), found.Err()); err != nil {
+		return classify(err)
+	}
+	return nil
+}
+
+// scan reads all rows of an answer. The driver's own Select looks the members of the struct up anew for each row, which was a
+// third of what this side spends on a thousand spans.
+func scan[T any](found driver.Rows, rows *[]T) error {
+	var row, empty T
+	members := map[string]any{}
+	value := reflect.ValueOf(&row).Elem()
+	for _, field := range reflect.VisibleFields(value.Type()) {
+		if name := field.Tag.Get("ch"); name != "" {
+			members[name] = value.FieldByIndex(field.Index).Addr().Interface()
+		}
+	}
+	columns := found.Columns()
+	targets := make([]any, len(columns))
+	for i, column := range columns {
+		if targets[i] = members[column]; targets[i] == nil {
+			return fmt.Errorf("%T has no member for the column %s", row, column)
+		}
+	}
+	*rows = (*rows)[:0]
+	for found.Next() {
+		row = empty
+		if err := found.Scan(targets...); err != nil {
+			return err
+		}
+		if len(*rows) == cap(*rows) {
+			*rows = slices.Grow(*rows, max(len(*rows), 1)) // twice as many: append alone copies large rows more often
+		}
+		*rows = append(*rows, row)
 	}
 	return nil
 }
