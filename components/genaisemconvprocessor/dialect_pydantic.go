@@ -173,6 +173,7 @@ var logfireTemplates = []struct {
 	{"Agent run:", isAgent},
 	{"Function:", isTool},
 	{"Guardrail", isGuardrail},
+	{"Calling evaluator:", isEvaluator}, // Pydantic Evals
 	{"Handoff:", isTask},
 	{"Turn ", isTask},
 	{"Task:", isWorkflow},

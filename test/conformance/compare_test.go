@@ -46,6 +46,7 @@ const (
 	fieldPrompt          = "prompt"
 	fieldPromptVersion   = "prompt_version"
 	fieldTags            = "tags"
+	fieldScore           = "score"
 	fieldTotals          = "totals"
 )
 

@@ -21,6 +21,7 @@ type run struct {
 	spans   []runmodel.Span
 	counted []bool
 	totals  runmodel.Run
+	scores  []runmodel.Score
 }
 
 // recordedSpan is a span of a run with the contents that it refers to.
@@ -74,6 +75,10 @@ func receive(t *testing.T, p payload) (map[uuid.UUID]*run, contents) {
 	for id, of := range versions {
 		folded := runmodel.Fold(of)
 		runs[id] = &run{spans: folded, counted: runmodel.CountsUsage(folded), totals: runmodel.Totals(of)}
+	}
+	for i := range rows.Scores {
+		of := runs[rows.Scores[i].RunID]
+		of.scores = append(of.scores, rows.Scores[i])
 	}
 	return runs, readContents(t, &rows)
 }

@@ -69,7 +69,18 @@ type truth struct {
 		Session, Conversation, User, Agent string
 		PromptVersion                      string `json:"prompt_version"`
 		Tags                               []string
+		Scores                             []knownScore
 	}
+}
+
+// knownScore is a score that the program gave.
+type knownScore struct {
+	// Of is the pattern of the name of the span that is judged, and In a text in it; Of is "run" for the run as a whole.
+	Of, In string
+	Name   string
+	// Value is a number or a truth value, nil for a category, which Label names.
+	Value                  any
+	Label, Comment, Source string
 }
 
 func readJSON(t *testing.T, file string, into any) {
@@ -106,6 +117,10 @@ func recordedChecks(t *testing.T) []check {
 			totals["tool_calls"] = plus(totals["tool_calls"], float64(run.totals.ToolCallCount))
 		}
 		r.totals(totals)
+		for _, run := range runs {
+			r.given = append(r.given, run.scores...)
+		}
+		r.scores()
 		for declared := range maps.Keys(r.scenario.Expect.Absent) {
 			if !r.used[declared] {
 				t.Errorf("%s: nothing is expected of %s, which is declared absent", name, declared)
@@ -142,6 +157,7 @@ type recorded struct {
 	checks   []check
 	used     map[string]bool
 	absent   map[string]bool // fields of calls that some call lacks
+	given    []runmodel.Score
 }
 
 // rawSpans are the texts of spans as they were sent, with the log records that name them.
@@ -369,6 +385,46 @@ func (r *recorded) context() {
 		found := slices.IndexFunc(r.spans, func(s recordedSpan) bool { return same(fieldTags, known.Tags, s.got(fieldTags)) })
 		r.expect("run", r.spans[max(found, 0)], fieldTags, known.Tags)
 	}
+}
+
+// scores expects the scores that the program gave, and no other.
+func (r *recorded) scores() {
+	left := slices.Clone(r.given)
+	for _, want := range r.truth.Context.Scores {
+		c := check{dialect: r.name, payload: r.name, span: want.Of, field: fieldScore, want: want, got: left}
+		if at := slices.IndexFunc(left, func(s runmodel.Score) bool { return r.isScore(&want, &s) }); at < 0 {
+			c.verdict = wrong
+		} else {
+			left = slices.Delete(left, at, at+1)
+		}
+		r.checks = append(r.checks, c)
+	}
+	for i := range left {
+		r.t.Errorf("%s: the program did not give the score %s", r.name, short(left[i]))
+	}
+}
+
+func (r *recorded) isScore(want *knownScore, got *runmodel.Score) bool {
+	if want.Name != got.Name || want.Label != got.Label || want.Comment != got.Comment || want.Source != got.Source {
+		return false
+	}
+	if (want.Of == "run") != (got.SpanID == 0) {
+		return false
+	}
+	if got.SpanID != 0 {
+		judged := slices.IndexFunc(r.spans, func(s recordedSpan) bool { return s.SpanID == got.SpanID })
+		if judged < 0 || !matches([]string{want.Of}, r.spans[judged].Name) ||
+			!strings.Contains(r.raw[runmodel.FormatSpanID(got.SpanID)], want.In) {
+			return false
+		}
+	}
+	switch value := want.Value.(type) {
+	case bool:
+		return got.ValueKind == runmodel.ScoreBoolean && got.Number != nil && (*got.Number == 1) == value
+	case float64:
+		return got.ValueKind == runmodel.ScoreNumber && got.Number != nil && *got.Number == value
+	}
+	return got.ValueKind == runmodel.ScoreCategory && got.Number == nil
 }
 
 // totals expects of the runs together what the provider said of its calls, each once.

@@ -83,6 +83,7 @@ var groups = []struct {
 	{"finish", []string{fieldFinish}},
 	{"error", []string{fieldStatus, fieldErrorType, fieldErrorMessage}},
 	{"session, user, agent", []string{fieldSession, fieldConversation, fieldUser, fieldAgent, fieldPrompt, fieldPromptVersion, fieldTags}},
+	{"scores", []string{fieldScore}},
 }
 
 // table writes dialect × field as Markdown.
