@@ -20,9 +20,9 @@ import (
 )
 
 const (
-	// readySpans is what a batch of the store worker holds where there is more to store: max_batch_bytes of
-	// deploy/store.yaml, in spans of this load.
-	readySpans = 18_000
+	// readySpans is what a batch of the store worker holds where there is more to store: max_batch_spans of
+	// deploy/store.yaml.
+	readySpans = 20_000
 	// inserters insert at once, as many as batches that the store worker has with the store.
 	inserters = 2
 	// readyBatches differ in their text, a multiple of inserters; they are inserted in turn, each time as other runs.
