@@ -1,4 +1,3 @@
-import { Checkbox } from "@mantine/core";
 import { memo } from "react";
 import { Link } from "react-router";
 import type { Run } from "@/api/types";
@@ -51,10 +50,10 @@ export const RunRow = memo(function RunRow({
       style={{ transform: `translateY(${top}px)`, height }}
     >
       <span role="cell" className={classes.name}>
-        {/* By keyboard it is x: one stop a row is enough. */}
-        <Checkbox
+        {/* By keyboard it is x: one stop a row is enough. The browser's own: a list that is scrolled makes many. */}
+        <input
+          type="checkbox"
           className={classes.check}
-          size="xs"
           tabIndex={-1}
           checked={selected}
           aria-label={`Select ${run.name || "unnamed"}`}
