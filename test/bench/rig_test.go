@@ -199,7 +199,7 @@ func (r *rig) startCollector(name string, place int, config string, env ...strin
 // startIngest starts ingest alone, with what the head of its configuration asks for.
 func (r *rig) startIngest(databaseURL string) {
 	r.t.Helper()
-	r.startCollector(ingestProcess, 0, "deploy/ingest.yaml", "DATABASE_URL="+databaseURL, "GOGC=400", "GOMEMLIMIT=512MiB")
+	r.startCollector(ingestProcess, 0, "deploy/ingest.yaml", "DATABASE_URL="+databaseURL, "GOGC=200", "GOMEMLIMIT=512MiB")
 }
 
 // startAnchor starts the collector of stock parts.
