@@ -3,7 +3,6 @@ package e2e
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -96,13 +95,9 @@ func withoutEngines(t *testing.T, root string) string {
 	for _, part := range []string{"_build/looptrace-collector", "_build/looptrace-controlplane", "otelcol-config.yaml", "ui"} {
 		require.NoError(t, os.Symlink(filepath.Join(root, part), filepath.Join(dir, part)))
 	}
-	source, err := os.Open(filepath.Join(root, "_build", "looptrace"))
-	require.NoError(t, err)
-	defer source.Close()
-	target, err := os.OpenFile(filepath.Join(dir, "_build", "looptrace"), os.O_CREATE|os.O_WRONLY, 0o755)
-	require.NoError(t, err)
-	_, err = io.Copy(target, source)
-	require.NoError(t, err)
-	require.NoError(t, target.Close())
+	// Another process copies it: a file that this one has open for writing is also open in what the tests beside it
+	// start just then, and cannot be run for so long.
+	output, err := exec.CommandContext(t.Context(), "cp", filepath.Join(root, "_build", "looptrace"), filepath.Join(dir, "_build")).CombinedOutput()
+	require.NoError(t, err, "%s", output)
 	return dir
 }

@@ -78,16 +78,17 @@ func newTree(t *testing.T) layout.Tree {
 	for _, dir := range []string{"_build", "ui/dist"} {
 		require.NoError(t, os.MkdirAll(filepath.Join(tree.Root, dir), 0o750))
 	}
-	binary, err := os.ReadFile(os.Args[0])
-	require.NoError(t, err)
-	for path, content := range map[string][]byte{
-		filepath.Join(tree.Root, "_build", "looptrace"): binary,
-		tree.Collector():                       binary,
-		tree.ControlPlane():                    binary,
-		tree.CollectorConfig():                 nil,
-		filepath.Join(tree.UI(), "index.html"): []byte("<html>the UI</html>"),
+	for _, path := range []string{filepath.Join(tree.Root, "_build", "looptrace"), tree.Collector(), tree.ControlPlane()} {
+		// Another process copies it: a file that this one has open for writing is also open in what the test beside it
+		// starts just then, and cannot be run for so long.
+		output, err := exec.CommandContext(t.Context(), "cp", os.Args[0], path).CombinedOutput()
+		require.NoError(t, err, "%s", output)
+	}
+	for path, content := range map[string]string{
+		tree.CollectorConfig():                 "",
+		filepath.Join(tree.UI(), "index.html"): "<html>the UI</html>",
 	} {
-		require.NoError(t, os.WriteFile(path, content, 0o700))
+		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
 	}
 	installed, err := filepath.Abs(string(engines))
 	require.NoError(t, err)
