@@ -23,10 +23,13 @@ type Service struct {
 	conn  driver.Conn
 	now   func() time.Time
 	feeds feeds
+	kept  *keptRows
 }
 
 // NewService returns a service that reads through conn. The caller closes it.
-func NewService(conn driver.Conn) *Service { return &Service{conn: conn, now: time.Now} }
+func NewService(conn driver.Conn) *Service {
+	return &Service{conn: conn, now: time.Now, kept: newKeptRows()}
+}
 
 // Ping tells whether ClickHouse answers.
 func (s *Service) Ping(ctx context.Context) error {

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"time"
+	"unsafe"
 
 	"github.com/google/uuid"
 )
@@ -46,11 +48,10 @@ type StatsGroup struct {
 
 // StatsRow adds runs up. Sums are nil where no run knows the figure.
 type StatsRow struct {
-	Bucket      time.Time `ch:"bucket"`
+	Bucket      time.Time
 	Count       uint64    `ch:"runs"`
 	ErrorCount  uint64    `ch:"errors"`
 	EndedCount  uint64    `ch:"ended"`
-	DurationsMs []float64 `ch:"durations"` // percentiles 50, 95, 99 of the runs that have ended
 	Input       *int64    `ch:"input"`
 	Output      *int64    `ch:"output"`
 	CacheRead   *int64    `ch:"cache_read"`
@@ -59,6 +60,7 @@ type StatsRow struct {
 	CostUSD     *float64  `ch:"cost"`
 	NoUsage     uint64    `ch:"no_usage"` // runs of which no tokens are known
 	NoCost      uint64    `ch:"no_cost"`  // runs of which no cost is known
+	DurationsMs []float64 // percentiles 50, 95, 99 of the runs that have ended, nil where none has
 }
 
 // StatsGroups are what runs can be grouped by, and the column of the table runs that says it.
@@ -110,21 +112,6 @@ func bucketOf(t time.Time, length time.Duration) time.Time {
 func bucketsBetween(start, end time.Time, length time.Duration) int {
 	return int(bucketOf(end.Add(-1), length).Sub(bucketOf(start, length))/length) + 1
 }
-
-// statsColumns add runs up, and partsColumns what was added up of parts of them.
-const (
-	statsColumns = `count() AS runs, countIf(status = 'error') AS errors, countIf(status != 'running') AS ended,
-		quantilesTDigestStateIf(0.5, 0.95, 0.99)(
-			(toUnixTimestamp64Nano(end_time) - toUnixTimestamp64Nano(start_time)) / 1e6, status != 'running') AS durations,
-		sum(input_tokens) AS input, sum(output_tokens) AS output, sum(cache_read_tokens) AS cache_read,
-		sum(cache_write_tokens) AS cache_write, sum(reasoning_tokens) AS reasoning, sum(cost_usd) AS cost,
-		countIf(input_tokens IS NULL AND output_tokens IS NULL) AS no_usage, countIf(cost_usd IS NULL) AS no_cost`
-	partsColumns = `sum(part.runs) AS runs, sum(part.errors) AS errors, sum(part.ended) AS ended,
-		arrayMap(q -> toFloat64(q), quantilesTDigestMerge(0.5, 0.95, 0.99)(part.durations)) AS durations,
-		sum(part.input) AS input, sum(part.output) AS output, sum(part.cache_read) AS cache_read,
-		sum(part.cache_write) AS cache_write, sum(part.reasoning) AS reasoning, sum(part.cost) AS cost,
-		sum(part.no_usage) AS no_usage, sum(part.no_cost) AS no_cost`
-)
 
 // Stats adds up the runs that a filter selects. Where that takes too long, it does so for the newest part of the window.
 func (s *Service) Stats(ctx context.Context, scope Scope, q StatsQuery) (Stats, error) {
@@ -210,37 +197,52 @@ func (s *Service) startsBetween(ctx context.Context, scope Scope, f Filter) (sta
 	return start, end, nil
 }
 
-// statsRow is a row as it is read: of all runs, of a group or of the others, over the window or in one bucket of it.
-type statsRow struct {
-	StatsRow
-	Of       uint8  `ch:"of"`
-	Group    string `ch:"grp"`
-	OfBucket uint8  `ch:"of_bucket"`
-}
-
-// Values of statsRow.Of; 0 is all runs.
-const (
-	ofGroup = 1
-	ofOther = 2
-)
-
 // isList tells the columns of which a run has several values.
 func isList(column string) bool { return column == "models" || column == "tags" }
 
-func (s *Service) stats(ctx context.Context, scope Scope, q StatsQuery, start time.Time, stats *Stats) error {
-	var w where
-	w.add(scopeMark)
-	w.period("start_time", start, stats.End)
-	q.conditions(&w, start)
+// statsSum are the runs of one bucket that belong to the same groups, added up.
+type statsSum struct {
+	StatsRow
+	Slot      int64    `ch:"slot"`      // when the bucket begins, in Unix seconds
+	Groups    []string `ch:"belongs"`   // of those that are told apart
+	Other     bool     `ch:"other"`     // they belong to others as well
+	State     string   `ch:"durations"` // ClickHouse's t-digest of the milliseconds of those that have ended
+	durations digest   // of State
+}
 
+func (r *statsSum) complete() (err error) {
+	r.durations, err = parseDigest(r.State)
+	r.State = ""
+	return err
+}
+
+func (r statsSum) size() int {
+	size := int(unsafe.Sizeof(r)) + len(r.durations)*int(unsafe.Sizeof(centroid{}))
+	for _, group := range r.Groups {
+		size += int(unsafe.Sizeof(group)) + len(group)
+	}
+	return size
+}
+
+const statsColumns = `count() AS runs, countIf(status = 'error') AS errors, countIf(status != 'running') AS ended,
+	hex(quantileTDigestStateIf((toUnixTimestamp64Nano(end_time) - toUnixTimestamp64Nano(start_time)) / 1e6, status != 'running')) AS durations,
+	sum(input_tokens) AS input, sum(output_tokens) AS output, sum(cache_read_tokens) AS cache_read,
+	sum(cache_write_tokens) AS cache_write, sum(reasoning_tokens) AS reasoning, sum(cost_usd) AS cost,
+	countIf(input_tokens IS NULL AND output_tokens IS NULL) AS no_usage, countIf(cost_usd IS NULL) AS no_cost`
+
+func (s *Service) stats(ctx context.Context, scope Scope, q StatsQuery, start time.Time, stats *Stats) error {
+	periods, err := s.periods(ctx, q.Filter, start, stats.End)
+	if err != nil {
+		return err
+	}
 	names := []string{""}
 	var groups uint64
 	// Runs are told apart by key, what of their values is among the names, and other, whether there is more than that.
-	key, other, belongs := "''", "false", "[]"
+	key, other, belongs := "''", "false", "[]::Array(String)"
 	var args []any
 	if q.GroupBy != "" {
 		column := StatsGroups[q.GroupBy]
-		top, n, err := s.topGroups(ctx, scope, w, column, q.Groups)
+		top, n, err := s.topGroups(ctx, scope, newPeriod(q.Filter, start, stats.End), periods, column, q.Groups)
 		if err != nil {
 			return err
 		}
@@ -251,102 +253,119 @@ func (s *Service) stats(ctx context.Context, scope Scope, q StatsQuery, start ti
 			// (emptyArrayToSingle took several times as long.)
 			key = "arrayFilter(v -> v IN (?), if(empty(" + column + "), [''], " + column + "))"
 			other = "length(key) < greatest(length(" + column + "), 1)"
-			belongs = "arrayMap(v -> (1, CAST(v AS String)), arrayDistinct(key))"
+			belongs = "CAST(arrayDistinct(key) AS Array(String))"
 		} else {
 			key = "if(" + column + " IN (?), " + column + ", '')"
 			other = column + " NOT IN (?)"
-			belongs = "if(other, [], [(1, CAST(key AS String))])"
+			belongs = "if(other, [], [CAST(key AS String)])"
 			args = []any{names}
 		}
 		args = append(args, names)
 	}
 	seconds := int64(stats.Bucket / time.Second)
-	// Every run is added up once, into few parts, and those to what is asked for.
-	statement := `
-		SELECT fromUnixTimestamp64Second(slot, 'UTC') AS bucket, grouping(slot) = 0 AS of_bucket, belongs.1 AS of, belongs.2 AS grp, ` + partsColumns + `
-		FROM (
-			SELECT *, arrayJoin(arrayConcat([(0, '')], ` + belongs + `, if(other, [(2, '')], []))) AS belongs FROM (
-				SELECT intDiv(toUnixTimestamp64Nano(start_time), 1000000000 * ?) * ? AS slot, ` + key + ` AS key, ` + other + ` AS other, ` + statsColumns + `
-				FROM runs FINAL WHERE ` + w.String() + ` GROUP BY slot, key, other
-			)
-		) AS part
-		GROUP BY GROUPING SETS ((belongs), (slot, belongs))`
-	var rows []statsRow
-	if err := query(ctx, s.conn, scope, &rows, statement, slices.Concat([]any{seconds, seconds}, args, w.args)...); err != nil {
-		return err
+	args = append([]any{seconds, seconds}, args...)
+	fold := newStatsFold(start, stats.End, stats.Bucket, names)
+	for _, p := range periods {
+		rows, err := readPeriod(ctx, s, scope, p, (*statsSum).complete, `SELECT slot, other, `+belongs+` AS belongs, sums.* EXCEPT (slot, key, other) FROM (
+			SELECT intDiv(toUnixTimestamp64Nano(start_time), 1000000000 * ?) * ? AS slot, `+key+` AS key, `+other+` AS other, `+statsColumns+`
+			FROM runs FINAL WHERE `+p.String()+` GROUP BY slot, key, other
+		) AS sums`, append(slices.Clone(args), p.args...)...)
+		if err != nil {
+			return err
+		}
+		for i := range rows {
+			fold.add(&rows[i])
+		}
 	}
-	stats.fill(rows, start, names, q.GroupBy != "")
-	if stats.Other != nil {
+	stats.Total, stats.Series = fold.all.rows()
+	stats.Groups, stats.Other, stats.OtherGroups = []StatsGroup{}, nil, 0
+	if q.GroupBy == "" {
+		return nil
+	}
+	for _, name := range names {
+		if group := fold.groups[name]; group.sum.Count > 0 {
+			total, series := group.rows()
+			stats.Groups = append(stats.Groups, StatsGroup{Value: name, Total: total, Series: series})
+		}
+	}
+	if fold.other.sum.Count > 0 {
+		stats.Other = &StatsGroup{}
+		stats.Other.Total, stats.Other.Series = fold.other.rows()
 		stats.OtherGroups = groups - uint64(len(stats.Groups))
 	}
 	return nil
 }
 
-// topGroups are the values of the most runs in a column, and how many values there are.
-func (s *Service) topGroups(ctx context.Context, scope Scope, w where, column string, limit int) ([]string, uint64, error) {
-	var rows []struct {
-		Value  string `ch:"value"`
-		Groups uint64 `ch:"groups"`
-	}
-	counts := "SELECT " + column + " AS value, count() AS runs FROM runs FINAL WHERE " + w.String() + " GROUP BY value"
-	if isList(column) {
-		counts = `SELECT arrayJoin(if(empty(list), [''], list)) AS value, sum(n) AS runs FROM (
-			SELECT ` + column + ` AS list, count() AS n FROM runs FINAL WHERE ` + w.String() + ` GROUP BY list) GROUP BY value`
-	}
-	err := query(ctx, s.conn, scope, &rows, `
-		SELECT CAST(value AS String) AS value, count() OVER () AS groups FROM (`+counts+`)
-		ORDER BY runs DESC, value LIMIT ?`, append(slices.Clone(w.args), limit)...)
-	if err != nil || len(rows) == 0 {
-		return nil, 0, err
-	}
-	names := make([]string, len(rows))
-	for i := range rows {
-		names[i] = rows[i].Value
-	}
-	return names, rows[0].Groups, nil
+// groupCount is a value and how many runs have it.
+type groupCount struct {
+	Value  string `ch:"value"`
+	Runs   uint64 `ch:"runs"`
+	Groups uint64 `ch:"groups"` // how many values there are in all
 }
 
-// fill puts rows where they belong, with an empty point for every bucket that has no run.
-func (s *Stats) fill(rows []statsRow, start time.Time, names []string, grouped bool) {
-	first := bucketOf(start, s.Bucket)
-	empty := make([]StatsRow, bucketsBetween(start, s.End, s.Bucket))
-	for i := range empty {
-		empty[i].Bucket = first.Add(time.Duration(i) * s.Bucket)
-	}
-	s.Series = slices.Clone(empty)
-	s.Groups, s.Other = []StatsGroup{}, nil
-	byName := map[string]*StatsGroup{}
-	other := &StatsGroup{Series: slices.Clone(empty)}
-	for _, name := range names {
-		byName[name] = &StatsGroup{Value: name, Series: slices.Clone(empty)}
-	}
-	for _, row := range rows {
-		total, series := &s.Total, s.Series
-		switch row.Of {
-		case ofGroup:
-			total, series = &byName[row.Group].Total, byName[row.Group].Series
-		case ofOther:
-			total, series = &other.Total, other.Series
+func (c groupCount) size() int { return int(unsafe.Sizeof(c)) + len(c.Value) }
+
+// mostCounted is how many values of a period are counted here; where there are more, ClickHouse finds the largest.
+const mostCounted = 2000
+
+// topGroups are the values of the most runs in a column, and how many values there are, of the periods of a whole.
+func (s *Service) topGroups(ctx context.Context, scope Scope, whole period, periods []period, column string, limit int) ([]string, uint64, error) {
+	if periods[0].state != "" {
+		counts, complete, err := s.countsOf(ctx, scope, periods, column)
+		if err != nil {
+			return nil, 0, err
 		}
-		if row.OfBucket == 1 {
-			at := int(row.Bucket.Sub(first) / s.Bucket)
-			row.Bucket = series[at].Bucket
-			series[at] = row.StatsRow
-			continue
-		}
-		*total = row.StatsRow
-	}
-	if !grouped {
-		return
-	}
-	for _, name := range names {
-		if byName[name].Total.Count > 0 {
-			s.Groups = append(s.Groups, *byName[name])
+		if complete {
+			return largest(counts, limit), uint64(len(counts)), nil
 		}
 	}
-	if other.Total.Count > 0 {
-		s.Other = other
+	counts, err := s.groupCounts(ctx, scope, whole, column, limit)
+	if err != nil || len(counts) == 0 {
+		return nil, 0, err
 	}
+	names := make([]string, len(counts))
+	for i := range counts {
+		names[i] = counts[i].Value
+	}
+	return names, counts[0].Groups, nil
+}
+
+// countsOf counts the runs of every value in a column; complete is false where there are too many values.
+func (s *Service) countsOf(ctx context.Context, scope Scope, periods []period, column string) (counts map[string]uint64, complete bool, err error) {
+	counts = map[string]uint64{}
+	for _, p := range periods {
+		rows, err := s.groupCounts(ctx, scope, p, column, mostCounted)
+		if err != nil {
+			return nil, false, err
+		}
+		for _, row := range rows {
+			if row.Groups > mostCounted {
+				return nil, false, nil
+			}
+			counts[row.Value] += row.Runs
+		}
+	}
+	return counts, true, nil
+}
+
+// largest are the values of the most runs, those of as many in the order of their names.
+func largest(counts map[string]uint64, limit int) []string {
+	names := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
+	})
+	return names[:min(limit, len(names))]
+}
+
+// groupCounts are the values of the most runs of a period in a column, at most limit of them.
+func (s *Service) groupCounts(ctx context.Context, scope Scope, p period, column string, limit int) ([]groupCount, error) {
+	counts := "SELECT " + column + " AS value, count() AS runs FROM runs FINAL WHERE " + p.String() + " GROUP BY value"
+	if isList(column) {
+		counts = `SELECT arrayJoin(if(empty(list), [''], list)) AS value, sum(n) AS runs FROM (
+			SELECT ` + column + ` AS list, count() AS n FROM runs FINAL WHERE ` + p.String() + ` GROUP BY list) GROUP BY value`
+	}
+	return readPeriod(ctx, s, scope, p, func(*groupCount) error { return nil }, `
+		SELECT CAST(value AS String) AS value, runs, count() OVER () AS groups FROM (`+counts+`)
+		ORDER BY runs DESC, value LIMIT ?`, append(slices.Clone(p.args), limit)...)
 }
 
 // narrow is the scope of one project, if it is among the scope's.

@@ -36,7 +36,7 @@ func bounded(ctx context.Context, each time.Duration) context.Context {
 
 var errUnscoped = errors.New("statement does not say where the scope goes")
 
-// query is the one way in which this package reads: it puts the caller's projects in place of every
+// query is the one way in which this package reads what projects wrote: it puts the caller's projects in place of every
 // scopeMark and bounds the query. rows become those that it finds; T is a struct.
 func query[T any](ctx context.Context, conn driver.Conn, scope Scope, rows *[]T, statement string, args ...any) error {
 	if !strings.Contains(statement, scopeMark) {
@@ -50,19 +50,7 @@ func query[T any](ctx context.Context, conn driver.Conn, scope Scope, rows *[]T,
 		projects[i] = "'" + id.String() + "'"
 	}
 	statement = strings.ReplaceAll(statement, scopeMark, "project_id IN ("+strings.Join(projects, ", ")+")")
-	timeout := queryTimeout
-	if each, ok := ctx.Value(boundKey{}).(time.Duration); ok {
-		timeout = min(each, queryTimeout)
-	}
-	ctx = ch.Context(ctx, ch.WithSettings(ch.Settings{
-		"max_execution_time": timeout.Seconds(),
-		"max_memory_usage":   queryMemory,
-		"max_rows_to_read":   queryRows,
-		"max_bytes_to_read":  queryBytes,
-		// The versions of a run's row share an hour, and so a partition.
-		"do_not_merge_across_partitions_select_final": 1,
-	}))
-	found, err := conn.Query(ctx, statement, args...)
+	found, err := conn.Query(limited(ctx), statement, args...)
 	if err != nil {
 		return classify(err)
 	}
@@ -71,6 +59,22 @@ func query[T any](ctx context.Context, conn driver.Conn, scope Scope, rows *[]T,
 		return classify(err)
 	}
 	return nil
+}
+
+// limited bounds the statements under ctx.
+func limited(ctx context.Context) context.Context {
+	timeout := queryTimeout
+	if each, ok := ctx.Value(boundKey{}).(time.Duration); ok {
+		timeout = min(each, queryTimeout)
+	}
+	return ch.Context(ctx, ch.WithSettings(ch.Settings{
+		"max_execution_time": timeout.Seconds(),
+		"max_memory_usage":   queryMemory,
+		"max_rows_to_read":   queryRows,
+		"max_bytes_to_read":  queryBytes,
+		// The versions of a run's row share an hour, and so a partition.
+		"do_not_merge_across_partitions_select_final": 1,
+	}))
 }
 
 // scan reads all rows of an answer. The driver's own Select looks the members of the struct up anew for each row, which was a

@@ -1,0 +1,156 @@
+package runs
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+)
+
+// period is a part of a window, which is read by a statement of its own with the conditions of where.
+type period struct {
+	where
+	// state is set where all days of the period have settled: it tells what they hold from what they held or will hold at any
+	// other time.
+	state string
+}
+
+func newPeriod(f Filter, start, end time.Time) period {
+	p := period{where: where{conditions: []string{scopeMark}}}
+	p.where.period("start_time", start, end)
+	f.conditions(&p.where, start)
+	return p
+}
+
+// settledAfter keeps days apart that are being written to or merged: what is kept of them would serve nobody.
+const settledAfter = 10 * time.Minute
+
+// periods divide [start, end), which is not empty, so that the days that have settled stand alone: whole days in UTC, up to the
+// first to which a run was written lately.
+//
+// A day is a partition of the table runs, and the paths of its parts change with everything that is written to it, merged,
+// deleted or dropped. They are read before the runs are, so that what is kept for a state may be newer than it, but not older.
+func (s *Service) periods(ctx context.Context, f Filter, start, end time.Time) ([]period, error) {
+	const day = 24 * time.Hour
+	whole := []period{newPeriod(f, start, end)}
+	first, last := start.Add(day-1).Truncate(day), end.Truncate(day)
+	if !first.Before(last) || f.Search != "" || f.HasScore != nil { // those look at other tables
+		return whole, nil
+	}
+	var partitions []struct {
+		Day     int64     `ch:"day"` // as yearMonthDay
+		Written time.Time `ch:"written"`
+		State   string    `ch:"state"`
+	}
+	err := s.conn.Select(limited(ctx), &partitions, `
+		SELECT toInt64(partition_id) AS day, max(modification_time) AS written, hex(sipHash128(arraySort(groupArray(path)))) AS state
+		FROM system.parts WHERE database = currentDatabase() AND table = 'runs' AND active
+		GROUP BY day HAVING day >= ? AND day < ? ORDER BY day`, yearMonthDay(first), yearMonthDay(last))
+	if err != nil {
+		return nil, classify(err)
+	}
+	state := sha256.New()
+	for _, p := range partitions {
+		if s.now().Sub(p.Written) < settledAfter {
+			last = dateOf(p.Day)
+			break
+		}
+		state.Write([]byte(p.State))
+	}
+	if !first.Before(last) {
+		return whole, nil
+	}
+	settled := newPeriod(f, first, last)
+	settled.state = string(state.Sum(nil))
+	if start.Equal(first) && end.Equal(last) {
+		return []period{settled}, nil
+	}
+	rest := whole[0]
+	for _, column := range []string{"start_time", "toStartOfHour(start_time)"} { // as where.period
+		rest.add("("+column+" < fromUnixTimestamp64Nano(?) OR "+column+" >= fromUnixTimestamp64Nano(?))", first.UnixNano(), last.UnixNano())
+	}
+	return []period{settled, rest}, nil
+}
+
+// dateOf reverses yearMonthDay.
+func dateOf(day int64) time.Time {
+	const hundred = 100
+	year, month, ofMonth := int(day/hundred/hundred), time.Month(day/hundred%hundred), int(day%hundred)
+	return time.Date(year, month, ofMonth, 0, 0, 0, 0, time.UTC)
+}
+
+// readPeriod is query for a statement on the runs of a period. What it found in days that have settled is kept, and answers
+// the same statement while they are as they are. complete is called once for each row that comes from ClickHouse. The caller
+// does not change the rows.
+func readPeriod[T interface{ size() int }](
+	ctx context.Context, s *Service, scope Scope, p period, complete func(*T) error, statement string, args ...any,
+) ([]T, error) {
+	key := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %#v", p.state, scope.ProjectIDs, statement, args))
+	if p.state != "" {
+		if found, ok := s.kept.get(key); ok {
+			return found.([]T), nil //nolint:forcetypeassert // the statement makes the type
+		}
+	}
+	var rows []T
+	if err := query(ctx, s.conn, scope, &rows, statement, args...); err != nil {
+		return nil, err
+	}
+	size := 0
+	for i := range rows {
+		if err := complete(&rows[i]); err != nil {
+			return nil, err
+		}
+		size += rows[i].size()
+	}
+	if p.state != "" {
+		s.kept.put(key, rows, size)
+	}
+	return rows, nil
+}
+
+const (
+	mostKept      = 32 << 20 // bytes
+	mostKeptOfOne = mostKept / 8
+)
+
+type keptKey [sha256.Size]byte
+
+// keptRows holds what was found, that of the latest use.
+type keptRows struct {
+	mutex sync.Mutex
+	rows  *simplelru.LRU[keptKey, keptEntry]
+	size  int
+}
+
+type keptEntry struct {
+	rows any
+	size int
+}
+
+func newKeptRows() *keptRows {
+	rows, _ := simplelru.NewLRU[keptKey, keptEntry](mostKept, nil) // it refuses only bounds that are not positive
+	return &keptRows{rows: rows}
+}
+
+func (k *keptRows) get(key keptKey) (rows any, ok bool) {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	entry, ok := k.rows.Get(key)
+	return entry.rows, ok
+}
+
+func (k *keptRows) put(key keptKey, rows any, size int) {
+	k.mutex.Lock()
+	defer k.mutex.Unlock()
+	if size > mostKeptOfOne || k.rows.Contains(key) { // another caller asked the same at the same time
+		return
+	}
+	k.rows.Add(key, keptEntry{rows, size})
+	for k.size += size; k.size > mostKept; {
+		_, oldest, _ := k.rows.RemoveOldest()
+		k.size -= oldest.size
+	}
+}
