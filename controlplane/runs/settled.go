@@ -20,7 +20,7 @@ type period struct {
 
 func newPeriod(f Filter, start, end time.Time) period {
 	p := period{where: where{conditions: []string{scopeMark}}}
-	p.where.period("start_time", start, end)
+	p.period("start_time", start, end)
 	f.conditions(&p.where, start)
 	return p
 }
