@@ -2195,8 +2195,8 @@ type ListRunsParams struct {
 	Kind *FilterKind `form:"kind,omitempty" json:"kind,omitempty"`
 
 	// Search Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
-	// call and error message. System instructions and attributes are not searched.
-	// Case does not matter; words are split at anything but letters and digits.
+	// call and error message; words in double quotes stand one after the other. System instructions and
+	// attributes are not searched. Case does not matter; words are split at anything but letters and digits.
 	Search *FilterSearch `form:"search,omitempty" json:"search,omitempty"`
 
 	// WindowSeconds Only runs that started in the last so many seconds.
@@ -2264,8 +2264,8 @@ type ExportRunsParams struct {
 	Kind *FilterKind `form:"kind,omitempty" json:"kind,omitempty"`
 
 	// Search Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
-	// call and error message. System instructions and attributes are not searched.
-	// Case does not matter; words are split at anything but letters and digits.
+	// call and error message; words in double quotes stand one after the other. System instructions and
+	// attributes are not searched. Case does not matter; words are split at anything but letters and digits.
 	Search *FilterSearch `form:"search,omitempty" json:"search,omitempty"`
 
 	// WindowSeconds Only runs that started in the last so many seconds.
@@ -2331,8 +2331,8 @@ type ListRunFieldsParams struct {
 	Kind *FilterKind `form:"kind,omitempty" json:"kind,omitempty"`
 
 	// Search Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
-	// call and error message. System instructions and attributes are not searched.
-	// Case does not matter; words are split at anything but letters and digits.
+	// call and error message; words in double quotes stand one after the other. System instructions and
+	// attributes are not searched. Case does not matter; words are split at anything but letters and digits.
 	Search *FilterSearch `form:"search,omitempty" json:"search,omitempty"`
 
 	// WindowSeconds Only runs that started in the last so many seconds.
@@ -2388,8 +2388,8 @@ type ListRunFieldValuesParams struct {
 	Kind *FilterKind `form:"kind,omitempty" json:"kind,omitempty"`
 
 	// Search Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
-	// call and error message. System instructions and attributes are not searched.
-	// Case does not matter; words are split at anything but letters and digits.
+	// call and error message; words in double quotes stand one after the other. System instructions and
+	// attributes are not searched. Case does not matter; words are split at anything but letters and digits.
 	Search *FilterSearch `form:"search,omitempty" json:"search,omitempty"`
 
 	// WindowSeconds Only runs that started in the last so many seconds.
@@ -2449,8 +2449,8 @@ type GetRunStatsParams struct {
 	Kind *FilterKind `form:"kind,omitempty" json:"kind,omitempty"`
 
 	// Search Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
-	// call and error message. System instructions and attributes are not searched.
-	// Case does not matter; words are split at anything but letters and digits.
+	// call and error message; words in double quotes stand one after the other. System instructions and
+	// attributes are not searched. Case does not matter; words are split at anything but letters and digits.
 	Search *FilterSearch `form:"search,omitempty" json:"search,omitempty"`
 
 	// WindowSeconds Only runs that started in the last so many seconds.
@@ -2516,8 +2516,8 @@ type StreamRunsParams struct {
 	Kind *FilterKind `form:"kind,omitempty" json:"kind,omitempty"`
 
 	// Search Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
-	// call and error message. System instructions and attributes are not searched.
-	// Case does not matter; words are split at anything but letters and digits.
+	// call and error message; words in double quotes stand one after the other. System instructions and
+	// attributes are not searched. Case does not matter; words are split at anything but letters and digits.
 	Search *FilterSearch `form:"search,omitempty" json:"search,omitempty"`
 
 	// WindowSeconds Only runs that started in the last so many seconds.
@@ -2662,8 +2662,8 @@ type ListThreadsParams struct {
 	Kind *FilterKind `form:"kind,omitempty" json:"kind,omitempty"`
 
 	// Search Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
-	// call and error message. System instructions and attributes are not searched.
-	// Case does not matter; words are split at anything but letters and digits.
+	// call and error message; words in double quotes stand one after the other. System instructions and
+	// attributes are not searched. Case does not matter; words are split at anything but letters and digits.
 	Search *FilterSearch `form:"search,omitempty" json:"search,omitempty"`
 
 	// WindowSeconds Only runs that started in the last so many seconds.

@@ -33,7 +33,7 @@ type searchInput struct {
 	ProjectID      string            `json:"project_id,omitempty" jsonschema:"The project; may be left out where the key has one only."`
 	Status         []string          `json:"status,omitempty" jsonschema:"Only runs with one of these."`
 	Kind           []string          `json:"kind,omitempty" jsonschema:"Only runs of one of these kinds, such as agent."`
-	Search         string            `json:"search,omitempty" jsonschema:"Words that all occur in one step of the run: in names, inputs, outputs or errors."`
+	Search         string            `json:"search,omitempty" jsonschema:"Words that all occur in one step of the run: in names, inputs, outputs or errors. Those in double quotes stand one after the other."`
 	WindowSeconds  int               `json:"window_seconds,omitempty" jsonschema:"Only runs that started in the last so many seconds."`
 	StartAfter     *time.Time        `json:"start_after,omitempty" jsonschema:"Only runs that started then or later. RFC 3339."`
 	StartBefore    *time.Time        `json:"start_before,omitempty" jsonschema:"Only runs that started before. RFC 3339."`

@@ -156,11 +156,18 @@ func (f Filter) settings() string {
 	return " SETTINGS optimize_move_to_prewhere_if_final = 1"
 }
 
-// search keeps the runs that have all the words in one span or in one message of it.
+// search keeps the runs that have all the words, and the phrases in quotes as they stand, in one span or in one message of it.
 func (f Filter) search(w *where, lower time.Time) {
 	if !hasWord(f.Search) {
 		w.add("false")
 		return
+	}
+	phrases := phrasesOf(f.Search)
+	matches := func(w *where, text string) {
+		w.add("hasAllTokens("+text+", lowerUTF8(?))", f.Search)
+		for _, phrase := range phrases {
+			w.add("hasPhrase("+text+", lowerUTF8(?))", phrase)
+		}
 	}
 	var spans, contents, shared where
 	spans.add(scopeMark)
@@ -174,15 +181,27 @@ func (f Filter) search(w *where, lower time.Time) {
 		contents.add("hour >= toStartOfHour(fromUnixTimestamp64Nano(?))", early)
 		shared.add("day >= toDate(?)", dayNumber(earliest))
 	}
-	spans.add("hasAllTokens("+clickhouse.SpansText+", lowerUTF8(?))", f.Search)
+	matches(&spans, clickhouse.SpansText)
 	sharing := where{slices.Clone(contents.conditions), slices.Clone(contents.args)}
-	shared.add("hasAllTokens("+clickhouse.ContentsText+", lowerUTF8(?))", f.Search)
+	matches(&shared, clickhouse.ContentsText)
 	sharing.add("(content_id, shared_tail) IN (SELECT content_id, shared_tail FROM shared_contents WHERE "+shared.String()+")", shared.args...)
-	contents.add("hasAllTokens("+clickhouse.ContentsText+", lowerUTF8(?))", f.Search)
+	matches(&contents, clickhouse.ContentsText)
 	w.add("run_id IN (SELECT run_id FROM spans WHERE "+spans.String()+
 		" UNION DISTINCT SELECT run_id FROM contents WHERE "+contents.String()+
 		" UNION DISTINCT SELECT run_id FROM contents WHERE "+sharing.String()+")",
 		slices.Concat(spans.args, contents.args, sharing.args)...)
+}
+
+// phrasesOf are the parts of a search that stand in quotes and have a word. The last may lack its closing quote: a search is
+// asked while it is typed.
+func phrasesOf(search string) []string {
+	var phrases []string
+	for i, part := range strings.Split(search, `"`) {
+		if i%2 == 1 && hasWord(part) {
+			phrases = append(phrases, part)
+		}
+	}
+	return phrases
 }
 
 // hasWord reports whether ClickHouse's splitByNonAlpha finds a token in text.

@@ -364,6 +364,8 @@ func TestSearch(t *testing.T) {
 			"paket": 1, "42": 2, "REFUND order": 1, "paket refund": 0, "zürich": 3, "ZÜRICH": 3, "step": 3,
 			"role": 0, "text": 0, // the frame of a message is not searched
 			"baggage policy": 3, "baggage bag head": 3, "baggage paket": 0,
+			`"order 42"`: 1, `"42 order"`: 0, `"order #42"`: 1, `"FOR Order" refund`: 1, `"my paket`: 1, `"where paket"`: 0, `"zürich"`: 3,
+			`"baggage policy"`: 3, `"policy baggage"`: 0, `"refund for" "order 42"`: 1, `"refund for" "is my"`: 0, `"" paket ""`: 1, `"`: 0,
 			"backslash": 1, `' OR 1=1 --`: 0, `\`: 0, "?!": 0,
 		} {
 			assert.Len(t, list(t, s, runs.ListQuery{Filter: runs.Filter{Search: query}}), want, "%s: search %q", state.name, query)

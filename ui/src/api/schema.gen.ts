@@ -2492,8 +2492,8 @@ export interface components {
         FilterKind: string[];
         /**
          * @description Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
-         *     call and error message. System instructions and attributes are not searched.
-         *     Case does not matter; words are split at anything but letters and digits.
+         *     call and error message; words in double quotes stand one after the other. System instructions and
+         *     attributes are not searched. Case does not matter; words are split at anything but letters and digits.
          */
         FilterSearch: string;
         /** @description Only runs that started in the last so many seconds. */
@@ -2556,8 +2556,8 @@ export interface operations {
                 kind?: components["parameters"]["FilterKind"];
                 /**
                  * @description Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
-                 *     call and error message. System instructions and attributes are not searched.
-                 *     Case does not matter; words are split at anything but letters and digits.
+                 *     call and error message; words in double quotes stand one after the other. System instructions and
+                 *     attributes are not searched. Case does not matter; words are split at anything but letters and digits.
                  */
                 search?: components["parameters"]["FilterSearch"];
                 /** @description Only runs that started in the last so many seconds. */
@@ -2706,8 +2706,8 @@ export interface operations {
                 kind?: components["parameters"]["FilterKind"];
                 /**
                  * @description Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
-                 *     call and error message. System instructions and attributes are not searched.
-                 *     Case does not matter; words are split at anything but letters and digits.
+                 *     call and error message; words in double quotes stand one after the other. System instructions and
+                 *     attributes are not searched. Case does not matter; words are split at anything but letters and digits.
                  */
                 search?: components["parameters"]["FilterSearch"];
                 /** @description Only runs that started in the last so many seconds. */
@@ -2779,8 +2779,8 @@ export interface operations {
                 kind?: components["parameters"]["FilterKind"];
                 /**
                  * @description Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
-                 *     call and error message. System instructions and attributes are not searched.
-                 *     Case does not matter; words are split at anything but letters and digits.
+                 *     call and error message; words in double quotes stand one after the other. System instructions and
+                 *     attributes are not searched. Case does not matter; words are split at anything but letters and digits.
                  */
                 search?: components["parameters"]["FilterSearch"];
                 /** @description Only runs that started in the last so many seconds. */
@@ -2843,8 +2843,8 @@ export interface operations {
                 kind?: components["parameters"]["FilterKind"];
                 /**
                  * @description Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
-                 *     call and error message. System instructions and attributes are not searched.
-                 *     Case does not matter; words are split at anything but letters and digits.
+                 *     call and error message; words in double quotes stand one after the other. System instructions and
+                 *     attributes are not searched. Case does not matter; words are split at anything but letters and digits.
                  */
                 search?: components["parameters"]["FilterSearch"];
                 /** @description Only runs that started in the last so many seconds. */
@@ -2907,8 +2907,8 @@ export interface operations {
                 kind?: components["parameters"]["FilterKind"];
                 /**
                  * @description Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
-                 *     call and error message. System instructions and attributes are not searched.
-                 *     Case does not matter; words are split at anything but letters and digits.
+                 *     call and error message; words in double quotes stand one after the other. System instructions and
+                 *     attributes are not searched. Case does not matter; words are split at anything but letters and digits.
                  */
                 search?: components["parameters"]["FilterSearch"];
                 /** @description Only runs that started in the last so many seconds. */
@@ -3002,8 +3002,8 @@ export interface operations {
                 kind?: components["parameters"]["FilterKind"];
                 /**
                  * @description Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
-                 *     call and error message. System instructions and attributes are not searched.
-                 *     Case does not matter; words are split at anything but letters and digits.
+                 *     call and error message; words in double quotes stand one after the other. System instructions and
+                 *     attributes are not searched. Case does not matter; words are split at anything but letters and digits.
                  */
                 search?: components["parameters"]["FilterSearch"];
                 /** @description Only runs that started in the last so many seconds. */
@@ -3070,8 +3070,8 @@ export interface operations {
                 kind?: components["parameters"]["FilterKind"];
                 /**
                  * @description Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
-                 *     call and error message. System instructions and attributes are not searched.
-                 *     Case does not matter; words are split at anything but letters and digits.
+                 *     call and error message; words in double quotes stand one after the other. System instructions and
+                 *     attributes are not searched. Case does not matter; words are split at anything but letters and digits.
                  */
                 search?: components["parameters"]["FilterSearch"];
                 /** @description Only runs that started in the last so many seconds. */

@@ -108,6 +108,7 @@ function Search({ value, onChange, box }: SearchProps) {
       type="search"
       aria-label="Search runs"
       placeholder="Search names, inputs, outputs, errors"
+      title={'Runs that have all the words in one step. "In quotes" they stand one after the other.'}
       leftSection={<IconSearch size={14} aria-hidden="true" />}
       maxLength={1000}
       value={text}
