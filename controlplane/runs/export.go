@@ -200,7 +200,7 @@ func (s *Service) wholeSpans(ctx context.Context, scope Scope, rows []runmodel.R
 		w.add("span_id IN (?)", rootIDs)
 	}
 	var versions []runmodel.Span
-	if err := query(ctx, s.conn, scope, &versions, `SELECT * FROM spans WHERE `+w.String(), w.args...); err != nil {
+	if err := query(ctx, s.conn, scope, &versions, `SELECT * EXCEPT escaped_words FROM spans WHERE `+w.String(), w.args...); err != nil {
 		return nil, err
 	}
 	spans := make(map[uuid.UUID][]Span, len(rows))

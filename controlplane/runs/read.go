@@ -367,7 +367,7 @@ func (s *Service) payloads(ctx context.Context, p place, runID uuid.UUID, ids []
 	w := p.where(runID)
 	w.add("span_id IN (?)", ids)
 	var versions []runmodel.Span
-	if err := query(ctx, s.conn, p.scope(), &versions, `SELECT * FROM spans WHERE `+w.String(), w.args...); err != nil {
+	if err := query(ctx, s.conn, p.scope(), &versions, `SELECT * EXCEPT escaped_words FROM spans WHERE `+w.String(), w.args...); err != nil {
 		return nil, err
 	}
 	folded := runmodel.Fold(versions)

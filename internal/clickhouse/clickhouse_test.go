@@ -103,7 +103,7 @@ func TestUpgrade(t *testing.T) {
 		ProjectID: project, Day: at.Truncate(24 * time.Hour), ContentID: 18, SharedTail: 19, Frame: "{}",
 	}}))
 	var spans []runmodel.Span
-	require.NoError(t, conn.Select(t.Context(), &spans, "SELECT * FROM spans ORDER BY span_id"))
+	require.NoError(t, conn.Select(t.Context(), &spans, "SELECT * EXCEPT escaped_words FROM spans ORDER BY span_id"))
 	require.Len(t, spans, 2)
 	assert.Equal(t, "before", spans[0].Name)
 	assert.Equal(t, int64(3), *spans[0].InputTokens)
@@ -174,6 +174,9 @@ func TestRowsFitTheSchema(t *testing.T) {
 			}
 		}
 		assert.ElementsMatch(t, stored, test.columns, "columns written to %s", table)
+		if table == "spans" {
+			tags = append(tags, "escaped_words") // for searches only
+		}
 		assert.ElementsMatch(t, stored, tags, "fields of a row of %s", table)
 	}
 }
@@ -194,7 +197,7 @@ func TestSpanRoundTrip(t *testing.T) {
 	bare := runmodel.Span{ProjectID: want.ProjectID, RunID: want.RunID, SpanID: 2, StartTime: at, EndTime: runmodel.Epoch}
 	require.NoError(t, writer.InsertSpans(t.Context(), []runmodel.Span{want, bare}))
 	var got []runmodel.Span
-	require.NoError(t, conn.Select(t.Context(), &got, "SELECT * FROM spans WHERE project_id = ? ORDER BY span_id DESC", want.ProjectID))
+	require.NoError(t, conn.Select(t.Context(), &got, "SELECT * EXCEPT escaped_words FROM spans WHERE project_id = ? ORDER BY span_id DESC", want.ProjectID))
 	require.Len(t, got, 2)
 	assert.Equal(t, want, got[0])
 	assert.Nil(t, got[1].InputTokens)

@@ -146,6 +146,7 @@ func spanColumns() []column[runmodel.Span] {
 		str("outputs", func(s *runmodel.Span) string { return s.Outputs }),
 		str("tool_arguments", func(s *runmodel.Span) string { return s.ToolArguments }),
 		str("tool_result", func(s *runmodel.Span) string { return s.ToolResult }),
+		str("escaped_words", (*runmodel.Span).EscapedWords),
 		numbers("input_message_ids", func(s *runmodel.Span) []uint64 { return s.InputMessageIDs }),
 		numbers("output_message_ids", func(s *runmodel.Span) []uint64 { return s.OutputMessageIDs }),
 		number("instructions_id", func(s *runmodel.Span) uint64 { return s.InstructionsID }),

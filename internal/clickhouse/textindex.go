@@ -11,7 +11,7 @@ import (
 // What is searched, in the table spans and in contents and shared_contents. The text indexes stand on these expressions, and a query uses
 // an index only where it has the same expression.
 const (
-	SpansText    = `lowerUTF8(concat(name, ' ', inputs, ' ', outputs, ' ', tool_arguments, ' ', tool_result, ' ', error_message))`
+	SpansText    = `lowerUTF8(concat(name, ' ', inputs, ' ', outputs, ' ', tool_arguments, ' ', tool_result, ' ', error_message, ' ', escaped_words))`
 	ContentsText = `lowerUTF8(arrayStringConcat(texts, ' '))`
 )
 

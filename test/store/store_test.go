@@ -339,6 +339,10 @@ func TestSearch(t *testing.T) {
 	conn, err := clickhouse.Open(s.url)
 	require.NoError(t, err)
 	defer func() { assert.NoError(t, conn.Close()) }()
+	require.NoError(t, s.exporter.ConsumeTraces(t.Context(), s.delivery(base, span(uuid.New(), 1, 0, 0, time.Second, map[string]any{
+		"gen_ai.tool.call.arguments": map[string]any{"code": "import os\nprintf(1)"}, "looptrace.inputs": `{"q": "L\u00fcneburg\nthird"}`,
+		"gen_ai.tool.call.result": `{"where": "\u673a\u573a", "who": "\u00c5SA \ud83d\ude00", "said": "say \"hi\"\r\nfourth\\fifth"}`,
+	}), span(uuid.New(), 1, 0, 0, time.Second, modelCall(`sixth\nseventh \u00e9ighth`, 1, 1)))))
 	merge := func() error { // makes what indexes there are
 		return errors.Join(conn.Exec(t.Context(), "OPTIMIZE TABLE spans FINAL"), conn.Exec(t.Context(), "OPTIMIZE TABLE contents FINAL"),
 			conn.Exec(t.Context(), "OPTIMIZE TABLE shared_contents FINAL"))
@@ -361,11 +365,12 @@ func TestSearch(t *testing.T) {
 			WHERE database = currentDatabase() AND active AND secondary_indices_compressed_bytes > 0`).Scan(&tables))
 		assert.Equal(t, state.indexed, tables == 3, "%s: %d tables have an index", state.name, tables)
 		for query, want := range map[string]int{
-			"paket": 1, "42": 2, "REFUND order": 1, "paket refund": 0, "zürich": 3, "ZÜRICH": 3, "step": 3,
+			"paket": 1, "42": 2, "REFUND order": 1, "paket refund": 0, "zürich": 3, "ZÜRICH": 3, "step": 5,
 			"role": 0, "text": 0, // the frame of a message is not searched
 			"baggage policy": 3, "baggage bag head": 3, "baggage paket": 0,
 			`"order 42"`: 1, `"42 order"`: 0, `"order #42"`: 1, `"FOR Order" refund`: 1, `"my paket`: 1, `"where paket"`: 0, `"zürich"`: 3,
 			`"baggage policy"`: 3, `"policy baggage"`: 0, `"refund for" "order 42"`: 1, `"refund for" "is my"`: 0, `"" paket ""`: 1, `"`: 0,
+			"import printf": 1, "nprintf": 1, "lüneburg third": 1, "机场 åsa 😀": 1, "hi fourth fifth": 1, "sixth seventh": 1, "éighth": 1,
 			"backslash": 1, `' OR 1=1 --`: 0, `\`: 0, "?!": 0,
 		} {
 			assert.Len(t, list(t, s, runs.ListQuery{Filter: runs.Filter{Search: query}}), want, "%s: search %q", state.name, query)
