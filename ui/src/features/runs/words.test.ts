@@ -6,6 +6,9 @@ describe("searchWords", () => {
     ["", []],
     ["  refund, Order #W42 refund ", ["refund", "order", "w42"]],
     ["Graubünden's lakes", ["graubünden", "s", "lakes"]],
+    ['late "Refund,  Order" late', ["late", "refund order"]],
+    ['"open at', ["open at"]],
+    ['""', []],
   ])("%s", (search, want) => expect(searchWords(search)).toEqual(want));
 });
 
@@ -19,6 +22,10 @@ describe("markWords", () => {
     ["reordered", "order", "reordered"],
     ["(order_id: W42)", "order w42", "([order]_id: [W42])"],
     ["no hit", "order", "no hit"],
+    ["Refund, order; refund of order", '"refund order"', "[Refund, order]; refund of order"],
+    ["a b c d", '"a b" "b c" d', "[a b c] [d]"],
+    ["a b c", 'b "a b c"', "[a b c]"],
+    ["order", '"order 42"', "order"],
     ["", "order", ""],
   ])("%s, %s", (text, search, want) => expect(marked(text, search)).toBe(want));
 });

@@ -1,6 +1,18 @@
-/** The words of a search as the API splits them: at anything but letters and digits. */
+const WORD = /[\p{L}\p{N}]+/gu;
+
+function wordsOf(text: string): string[] {
+  return text.toLowerCase().match(WORD) ?? [];
+}
+
+/**
+ * What a search looks for, as the API splits it: words, and phrases in double quotes as words with one space between. The
+ * last phrase may lack its closing quote.
+ */
 export function searchWords(search: string): string[] {
-  return [...new Set(search.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [])];
+  const terms = search
+    .split('"')
+    .flatMap((part, i) => (i % 2 === 1 ? [wordsOf(part).join(" ")] : wordsOf(part)));
+  return [...new Set(terms)].filter((term) => term !== "");
 }
 
 interface Part {
@@ -8,20 +20,30 @@ interface Part {
   isHit: boolean;
 }
 
-/** Cuts a text where words of a search stand in it, whole and in either case. */
+/** Cuts a text where words and phrases of a search stand in it, whole and in either case. */
 export function markWords(text: string, words: readonly string[]): Part[] {
+  const found = [...text.matchAll(WORD)].map((match) => ({
+    word: match[0].toLowerCase(),
+    start: match.index,
+    end: match.index + match[0].length,
+  }));
   const parts: Part[] = [];
   const add = (piece: string, isHit: boolean) => {
     const last = parts.at(-1);
     if (last && last.isHit === isHit) last.text += piece;
     else if (piece !== "") parts.push({ text: piece, isHit });
   };
-  let end = 0;
-  for (const match of text.matchAll(/[\p{L}\p{N}]+/gu)) {
-    add(text.slice(end, match.index), false);
-    end = match.index + match[0].length;
-    add(match[0], words.includes(match[0].toLowerCase()));
-  }
-  add(text.slice(end), false);
+  let at = 0;
+  found.forEach(({ start }, i) => {
+    for (const term of words) {
+      const phrase = term.split(" ");
+      const end = found[i + phrase.length - 1]?.end;
+      if (end === undefined || end <= at || phrase.some((word, n) => found[i + n]?.word !== word)) continue;
+      add(text.slice(at, Math.max(at, start)), false);
+      add(text.slice(Math.max(at, start), end), true);
+      at = end;
+    }
+  });
+  add(text.slice(at), false);
   return parts;
 }
