@@ -46,7 +46,7 @@ func (s *Service) periods(ctx context.Context, f Filter, start, end time.Time) (
 		State   string    `ch:"state"`
 	}
 	err := s.conn.Select(limited(ctx), &partitions, `
-		SELECT toInt64(partition_id) AS day, max(modification_time) AS written, hex(sipHash128(arraySort(groupArray(path)))) AS state
+		SELECT toInt64OrZero(right(partition_id, 8)) AS day, max(modification_time) AS written, hex(sipHash128(arraySort(groupArray(path)))) AS state
 		FROM system.parts WHERE database = currentDatabase() AND table = 'runs' AND active
 		GROUP BY day HAVING day >= ? AND day < ? ORDER BY day`, yearMonthDay(first), yearMonthDay(last))
 	if err != nil {

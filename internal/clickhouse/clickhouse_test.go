@@ -57,6 +57,47 @@ func TestMigrate(t *testing.T) {
 	require.NoError(t, Migrate(t.Context(), url))
 }
 
+// TestUpgradeKeepsTextIndexes holds that a database has its text indexes after steps that change what is searched, or has none
+// where they are off.
+func TestUpgradeKeepsTextIndexes(t *testing.T) {
+	t.Parallel()
+	for wanted, want := range map[TextIndex]string{
+		TextIndexOn: "contents_text shared_contents_text spans_text", TextIndexOff: "",
+	} {
+		t.Run(wanted.String(), func(t *testing.T) {
+			t.Parallel()
+			url := engines.ClickHouse(t)
+			opts, err := ch.ParseDSN(url)
+			require.NoError(t, err)
+			db := ch.OpenDB(opts)
+			defer func() { assert.NoError(t, db.Close()) }()
+			steps, err := newProvider(db)
+			require.NoError(t, err)
+			const before = 17 // a step changes the text of spans after it
+			_, err = steps.UpTo(t.Context(), before)
+			require.NoError(t, err)
+			_, err = db.ExecContext(t.Context(), "INSERT INTO spans (project_id, run_id, span_id, version, start_time, name) SELECT generateUUIDv4(), generateUUIDv4(), 1, 1, now(), 'before'")
+			require.NoError(t, err)
+			require.NoError(t, SetTextIndex(t.Context(), url, wanted))
+			for range 2 {
+				require.NoError(t, Migrate(t.Context(), url))
+				var names string
+				require.NoError(t, db.QueryRowContext(t.Context(), `SELECT arrayStringConcat(arraySort(groupArray(name)), ' ')
+					FROM system.data_skipping_indices WHERE database = currentDatabase() AND name LIKE '%_text'`).Scan(&names))
+				assert.Equal(t, want, names)
+			}
+			assert.EventuallyWithT(t, func(c *assert.CollectT) {
+				var parts, undone int
+				assert.NoError(c, db.QueryRowContext(t.Context(), `SELECT countIf(secondary_indices_compressed_bytes > 0) FROM system.parts
+					WHERE database = currentDatabase() AND table = 'spans' AND active`).Scan(&parts))
+				assert.NoError(c, db.QueryRowContext(t.Context(), "SELECT count() FROM system.mutations WHERE database = currentDatabase() AND NOT is_done").Scan(&undone))
+				assert.Equal(c, min(len(want), 1), parts, "what is stored is indexed")
+				assert.Zero(c, undone)
+			}, 30*time.Second, 50*time.Millisecond)
+		})
+	}
+}
+
 // TestUpgrade holds that what the first schemas stored reads the same after all later steps, beside what is stored then.
 func TestUpgrade(t *testing.T) {
 	t.Parallel()

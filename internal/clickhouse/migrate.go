@@ -26,7 +26,10 @@ func Migrate(ctx context.Context, url string) error {
 	}
 	db := ch.OpenDB(opts)
 	defer func() { _ = db.Close() }() // nothing is buffered in a connection pool
-	return migrate(ctx, db)
+	if err := migrate(ctx, db); err != nil {
+		return err
+	}
+	return completeTextIndexes(ctx, db)
 }
 
 func createDatabase(ctx context.Context, opts ch.Options) error {
