@@ -11,21 +11,15 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// batch is what is handed on and committed together.
+// batch is what is handed on and committed together. Its records are decoded when that begins: decoded, they take several
+// times the memory, and a batch that is full waits for one of those in flight to end.
 type batch struct {
-	// entries are all records of the batch: what is committed at its end.
 	entries []entry
-	// decoded are the ones whose spans are in traces, undecodable the others.
-	decoded     []entry
-	undecodable []deadLetter
-	traces      ptrace.Traces
 
 	spans  int
 	bytes  int
 	opened time.Time
 }
-
-func newBatch() *batch { return &batch{traces: ptrace.NewTraces()} }
 
 func (b *batch) empty() bool { return len(b.entries) == 0 }
 
@@ -35,39 +29,39 @@ func (b *batch) add(e entry) {
 	}
 	b.entries = append(b.entries, e)
 	b.bytes += len(e.record.Value)
-	traces, spans, err := decode(e.record)
-	if err != nil {
-		b.undecodable = append(b.undecodable, deadLetter{entry: e, reason: reasonUndecodable, err: err})
-		return
-	}
-	b.decoded = append(b.decoded, e)
-	b.spans += spans
-	traces.ResourceSpans().MoveAndAppendTo(b.traces.ResourceSpans())
+	b.spans += otlpwire.CountSpans(e.record.Value)
 }
 
-// merge decodes again what was decoded before.
-func merge(entries []entry) ptrace.Traces {
-	merged := newBatch()
+// merge decodes records. It returns their spans, the records that these are of, and those that can never be decoded.
+func merge(entries []entry) (merged ptrace.Traces, decoded []entry, undecodable []deadLetter) {
+	merged, decoded = ptrace.NewTraces(), make([]entry, 0, len(entries))
 	for _, e := range entries {
-		merged.add(e)
+		traces, err := decode(e.record)
+		if err != nil {
+			undecodable = append(undecodable, deadLetter{entry: e, reason: reasonUndecodable, err: err})
+			continue
+		}
+		decoded = append(decoded, e)
+		traces.ResourceSpans().MoveAndAppendTo(merged.ResourceSpans())
 	}
-	return merged.traces
+	return merged, decoded, undecodable
 }
 
-// decode returns the spans of a record, with their version, and how many they are.
-func decode(record *kgo.Record) (ptrace.Traces, int, error) {
+// decode returns the spans of a record, with their version.
+func decode(record *kgo.Record) (ptrace.Traces, error) {
 	traces, err := otlpwire.Decode(record.Value)
 	if err != nil {
-		return ptrace.Traces{}, 0, err //nolint:wrapcheck // it says what it is about
+		return ptrace.Traces{}, err //nolint:wrapcheck // it says what it is about
 	}
-	return traces, stampVersion(record, traces), nil
+	stampVersion(record, traces)
+	return traces, nil
 }
 
 // stampVersion writes looptrace.received_at, which decides between two versions of one span. It is made of the
 // record's own time and place and of the place within the record, and of nothing else, so that a record that is
 // read again, in whatever batch, carries the version it had. Whatever a client put there is replaced: every
 // entry of that key, since OTLP lets a key stand twice and a reader may take either.
-func stampVersion(record *kgo.Record, traces ptrace.Traces) int {
+func stampVersion(record *kgo.Record, traces ptrace.Traces) {
 	version := record.Timestamp.UnixMilli()*int64(time.Millisecond) + record.Offset%int64(time.Millisecond)
 	spans := 0
 	for _, resourceSpans := range traces.ResourceSpans().All() {
@@ -78,7 +72,6 @@ func stampVersion(record *kgo.Record, traces ptrace.Traces) int {
 			spans += scopeSpans.Spans().Len()
 		}
 	}
-	return spans
 }
 
 func isVersion(key string, _ pcommon.Value) bool { return key == runmodel.KeyReceivedAt }

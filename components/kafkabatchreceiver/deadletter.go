@@ -10,6 +10,8 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 	"go.uber.org/zap"
+
+	"github.com/looptrace/looptrace/internal/otlpwire"
 )
 
 // Headers of a dead letter. Its key and value are those of the record that could not be handed on, and the
@@ -112,7 +114,5 @@ func (r *tracesReceiver) count(ctx context.Context, letter deadLetter) {
 	if letter.reason == reasonUndecodable {
 		return
 	}
-	if _, spans, err := decode(letter.record); err == nil { // as it was before it was handed on
-		r.telemetry.KafkabatchDeadLetterSpans.Add(ctx, int64(spans), reason)
-	}
+	r.telemetry.KafkabatchDeadLetterSpans.Add(ctx, int64(otlpwire.CountSpans(letter.record.Value)), reason)
 }

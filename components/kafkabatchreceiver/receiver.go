@@ -13,7 +13,6 @@ import (
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/consumer"
 	"go.opentelemetry.io/collector/consumer/consumererror"
-	"go.opentelemetry.io/collector/pdata/ptrace"
 	"go.opentelemetry.io/collector/receiver"
 	"go.opentelemetry.io/collector/receiver/receiverhelper"
 	"go.opentelemetry.io/otel/attribute"
@@ -30,6 +29,9 @@ const (
 	// sessionTimeout is how long the partitions of a killed member stay unread, unless it has an instance id.
 	sessionTimeout    = 10 * time.Second
 	heartbeatInterval = 3 * time.Second
+	// fetchMaxBytes bounds one fetch, but for a record that is larger. One is buffered for each broker while a batch is in
+	// flight, and the embedded broker holds what it answers twice: a batch is made of several.
+	fetchMaxBytes = 8 << 20
 	// fetchMaxWait bounds how long an idle fetch keeps a newly assigned partition of that broker waiting.
 	fetchMaxWait = 500 * time.Millisecond
 	// commitTimeout bounds one attempt to commit. It is below the rebalance timeout (60 s), together with
@@ -166,9 +168,8 @@ func (r *tracesReceiver) clientOptions() []kgo.Opt {
 			r.backlog.lost(partitions[r.cfg.Topic])
 		}),
 
-		// One fetch is buffered for each broker while a batch is in flight; these bound it.
-		kgo.FetchMaxBytes(int32(r.cfg.MaxBatchBytes)),
-		kgo.FetchMaxPartitionBytes(int32(r.cfg.MaxBatchBytes / 4)),
+		kgo.FetchMaxBytes(fetchMaxBytes),
+		kgo.FetchMaxPartitionBytes(fetchMaxBytes / 4),
 		kgo.FetchMaxWait(fetchMaxWait),
 		kgo.RetryBackoffFn(func(int) time.Duration { return retryBackoff }),
 		kgo.MetadataMinAge(metadataMinAge),
@@ -235,7 +236,7 @@ func (r *tracesReceiver) read(reading, work context.Context) {
 // collect polls until a batch is full, or until its first record has waited for as long as patience says and no batch is
 // in flight: as long as one is, a larger batch costs no time. An empty batch means that ctx ended.
 func (r *tracesReceiver) collect(ctx context.Context) *batch {
-	b := newBatch()
+	b := &batch{}
 	for {
 		r.fill(b)
 		if r.full(b) || ctx.Err() != nil {
@@ -356,11 +357,11 @@ func (r *tracesReceiver) handle(ctx context.Context, b *batch, before <-chan str
 	}
 	defer r.owned.handling.Release(1)
 
-	rejected, err := r.deliver(ctx, b.decoded, b.traces)
+	letters, err := r.deliver(ctx, b.entries)
 	if err != nil {
 		return err
 	}
-	if err := r.bury(ctx, append(b.undecodable, rejected...)); err != nil {
+	if err := r.bury(ctx, letters); err != nil {
 		return err
 	}
 	if err := r.inTurn(ctx, before); err != nil {
@@ -388,13 +389,12 @@ func (r *tracesReceiver) inTurn(ctx context.Context, before <-chan struct{}) err
 
 // deliver hands records on and returns those that can never be. A merged batch that is refused for good is
 // halved until the records that spoil it stand alone.
-func (r *tracesReceiver) deliver(ctx context.Context, entries []entry, traces ptrace.Traces) ([]deadLetter, error) {
-	entries, err := r.offer(ctx, entries, traces)
+func (r *tracesReceiver) deliver(ctx context.Context, entries []entry) ([]deadLetter, error) {
+	entries, letters, err := r.offer(ctx, entries)
 	switch {
 	case err == nil:
-		return nil, nil
+		return letters, nil
 	case errors.Is(err, errRetriesExhausted):
-		letters := make([]deadLetter, 0, len(entries))
 		for _, e := range entries {
 			letters = append(letters, deadLetter{entry: e, reason: reasonRetriesExhausted, err: err})
 		}
@@ -402,11 +402,10 @@ func (r *tracesReceiver) deliver(ctx context.Context, entries []entry, traces pt
 	case !consumererror.IsPermanent(err):
 		return nil, err
 	case len(entries) == 1:
-		return []deadLetter{{entry: entries[0], reason: reasonRejected, err: err}}, nil
+		return append(letters, deadLetter{entry: entries[0], reason: reasonRejected, err: err}), nil
 	}
-	var letters []deadLetter
 	for _, half := range [][]entry{entries[:len(entries)/2], entries[len(entries)/2:]} {
-		more, err := r.deliver(ctx, half, merge(half))
+		more, err := r.deliver(ctx, half)
 		if err != nil {
 			return nil, err
 		}
@@ -416,36 +415,36 @@ func (r *tracesReceiver) deliver(ctx context.Context, entries []entry, traces pt
 }
 
 // offer hands records on until they are taken, refused for good, or given up. Partitions that are lost while
-// it waits are left to their new owner; the entries it was about are returned with the error.
-func (r *tracesReceiver) offer(ctx context.Context, entries []entry, traces ptrace.Traces) ([]entry, error) {
+// it waits are left to their new owner. It returns the records that the error is about, and those that cannot be decoded.
+func (r *tracesReceiver) offer(ctx context.Context, entries []entry) ([]entry, []deadLetter, error) {
 	attempts := r.newAttempts(problemDelivery)
 	for {
+		// The consumer may change what it is given, so that each attempt decodes anew.
+		traces, decoded, undecodable := merge(entries)
 		spans := traces.SpanCount()
 		if spans == 0 {
-			return nil, nil
+			return nil, undecodable, nil
 		}
 		opCtx := r.obsreport.StartTracesOp(ctx)
 		err := r.next.ConsumeTraces(opCtx, traces)
 		r.obsreport.EndTracesOp(opCtx, "otlp_proto", spans, err)
 		if err == nil {
 			r.telemetry.KafkabatchBatchSize.Record(ctx, int64(spans))
-			r.noteDelivered(ctx, entries)
+			r.noteDelivered(ctx, decoded)
 			attempts.succeeded()
-			return nil, nil
+			return nil, undecodable, nil
 		}
 		if consumererror.IsPermanent(err) {
-			return entries, err
+			return decoded, undecodable, err
 		}
 		if attempts.exhausted() {
-			return entries, fmt.Errorf("%w: %w", errRetriesExhausted, err)
+			return decoded, undecodable, fmt.Errorf("%w: %w", errRetriesExhausted, err)
 		}
 		r.telemetry.KafkabatchRetries.Add(ctx, 1)
 		if err := attempts.wait(ctx, err); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		// The consumer may have changed what it refused, so that the batch is made anew.
 		entries = stillOwned(entries)
-		traces = merge(entries)
 	}
 }
 

@@ -625,7 +625,7 @@ func TestBatchLimits(t *testing.T) {
 	r.pending = []entry{record(6), record(6), record(1), record(30), record(2)}
 	var spans []int
 	for len(r.pending) > 0 {
-		b := newBatch()
+		b := &batch{}
 		r.fill(b)
 		spans = append(spans, b.spans)
 	}
@@ -634,14 +634,14 @@ func TestBatchLimits(t *testing.T) {
 	r.cfg.MaxBatchSpans = 1 << 20
 	r.cfg.MaxBatchBytes = 100
 	r.pending = []entry{record(30), record(30), record(30)}
-	b := newBatch()
+	b := &batch{}
 	r.fill(b)
 	assert.Equal(t, 30, b.spans)
 
 	gone := record(1)
 	gone.owner.gone.Store(true)
 	r.pending = []entry{gone}
-	b = newBatch()
+	b = &batch{}
 	r.fill(b)
 	assert.True(t, b.empty(), "what is owned no longer is left to its owner")
 }

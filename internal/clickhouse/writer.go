@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/ClickHouse/ch-go"
@@ -156,8 +155,11 @@ type table[R any] struct {
 	pool *chpool.Pool
 	// compare is the table's order. ClickHouse would have to copy every column of rows that come in another.
 	compare func(a, b *R) int
-	// blocks are column buffers to use again.
-	blocks sync.Pool
+	// columns makes what a block consists of.
+	columns func() []column[R]
+	// blocks are column buffers to use again, for as many inserts as are made at once. A sync.Pool would lose them to the
+	// garbage collector between two batches.
+	blocks chan *block[R]
 }
 
 // block holds rows of one insert as columns: ClickHouse's native format.
@@ -167,13 +169,32 @@ type block[R any] struct {
 }
 
 func newTable[R any](name string, columns func() []column[R], compare func(a, b *R) int) *table[R] {
-	return &table[R]{name: name, compare: compare, blocks: sync.Pool{New: func() any {
-		b := &block[R]{columns: columns()}
-		for _, c := range b.columns {
-			b.input = append(b.input, proto.InputColumn{Name: c.name, Data: c.data})
-		}
+	return &table[R]{name: name, compare: compare, columns: columns, blocks: make(chan *block[R], insertsAtOnce)}
+}
+
+// takeBlock returns a block that nobody else uses; giveBack makes it another's.
+func (t *table[R]) takeBlock() *block[R] {
+	select {
+	case b := <-t.blocks:
 		return b
-	}}}
+	default:
+	}
+	b := &block[R]{columns: t.columns()}
+	for _, c := range b.columns {
+		b.input = append(b.input, proto.InputColumn{Name: c.name, Data: c.data})
+	}
+	return b
+}
+
+// giveBack clears the block's columns, which may refer to the rows.
+func (t *table[R]) giveBack(b *block[R]) {
+	for _, c := range b.columns {
+		c.reset()
+	}
+	select {
+	case t.blocks <- b:
+	default:
+	}
 }
 
 // rowsAtOnce is how many rows are put into all columns before the next ones are: these stay in the processor's cache.
@@ -184,16 +205,13 @@ func (t *table[R]) insert(ctx context.Context, rows []R) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	b := t.blocks.Get().(*block[R])
-	defer t.blocks.Put(b)
+	b := t.takeBlock()
+	defer t.giveBack(b)
 	order := make([]*R, len(rows))
 	for i := range rows {
 		order[i] = &rows[i]
 	}
 	slices.SortFunc(order, t.compare)
-	for _, c := range b.columns {
-		defer c.reset() // a column may refer to the rows
-	}
 	for some := range slices.Chunk(order, rowsAtOnce) {
 		for _, c := range b.columns {
 			for _, row := range some {

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -15,7 +16,10 @@ import (
 // by field: what a version does not carry stays. Maps are merged key by key; lists are replaced. Versions that were made
 // of log records are put behind each other, and then fill what the span itself does not say. A span without a parent
 // hangs below the native run itself, where that is among the versions.
-func Fold(versions []Span) []Span {
+func Fold(versions []Span) []Span { return foldInto(nil, versions) }
+
+// foldInto is Fold into the memory of folded, which is empty.
+func foldInto(folded, versions []Span) []Span {
 	order := make([]int, len(versions))
 	for i := range order {
 		order[i] = i
@@ -24,7 +28,7 @@ func Fold(versions []Span) []Span {
 		x, y := &versions[a], &versions[b]
 		return cmp.Or(cmp.Compare(x.SpanID, y.SpanID), compareBool(x.FromLog, y.FromLog), cmp.Compare(x.Version, y.Version))
 	})
-	folded := make([]Span, 0, len(versions))
+	folded = slices.Grow(folded, len(versions))
 	for _, i := range order {
 		v := &versions[i]
 		n := len(folded)
@@ -247,6 +251,9 @@ func (s *Span) overlay(v *Span) {
 	overlay(&s.Links, v.Links)
 }
 
+// foldings is memory for the folded spans of a run, which nobody needs when its totals are made.
+var foldings = sync.Pool{New: func() any { return new([]Span) }}
+
 // Totals derives a run from all versions of all its spans, which must be of one project and run. It depends
 // on the set of versions alone: repeats and order change nothing.
 //
@@ -254,7 +261,13 @@ func (s *Span) overlay(v *Span) {
 // parent has not arrived. The run's name, kind, status, error and identity are the root's; what the root does not carry is taken
 // from the first span that does. Tokens and cost are summed as CountsUsage says.
 func Totals(versions []Span) Run {
-	spans := Fold(versions)
+	folding := foldings.Get().(*[]Span)
+	spans := foldInto((*folding)[:0], versions)
+	defer func() {
+		clear(spans)
+		*folding = spans
+		foldings.Put(folding)
+	}()
 	root := &spans[rootIndex(spans)]
 	run := Run{
 		ProjectID: root.ProjectID, RunID: root.RunID,

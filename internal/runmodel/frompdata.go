@@ -93,6 +93,7 @@ func (r *Rows) Added() (contents iter.Seq2[RunHour, KnownContents], shared iter.
 // does not name its project.
 func (r *Rows) Add(td ptrace.Traces) error {
 	r.Spans = slices.Grow(r.Spans, td.SpanCount())
+	r.Contents = slices.Grow(r.Contents, td.SpanCount())
 	for _, rs := range td.ResourceSpans().All() {
 		if err := r.addResource(rs); err != nil {
 			return err
