@@ -75,12 +75,13 @@ func ours(name string, start func(*rig) loadgen.Target) chain {
 	}
 }
 
-// startOurs starts the product's two collectors as for several machines, which mirrors the stock chain.
+// startOurs starts the product's two collectors as for several machines, as the heads of their configurations ask for,
+// which mirrors the stock chain.
 func (b *ingestBench) startOurs(r *rig) loadgen.Target {
 	r.t.Helper()
 	r.migrateClickHouse()
 	r.startIngest(b.databaseURL)
-	r.startCollector(storeProcess, 1, "deploy/store.yaml", "CLICKHOUSE_URL="+r.clickhouseURL("looptrace"))
+	r.startCollector(storeProcess, 1, "deploy/store.yaml", "CLICKHOUSE_URL="+r.clickhouseURL("looptrace"), "GOMEMLIMIT=512MiB")
 	return r.tracesDoor(b.header)
 }
 
