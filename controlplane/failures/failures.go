@@ -11,8 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/looptrace/looptrace/controlplane/diff"
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/internal/runmodel"
@@ -44,10 +42,11 @@ const (
 
 // Query selects a page of groups.
 type Query struct {
-	ProjectID uuid.UUID
-	Window    time.Duration
-	Limit     int
-	Cursor    string
+	// Filter selects among the runs of Window, back from now; its own time does not count.
+	Filter runs.Filter
+	Window time.Duration
+	Limit  int
+	Cursor string
 }
 
 // Page is a page of groups, the best first.
@@ -101,6 +100,7 @@ type cursor struct {
 	Now    int64  `json:"n"` // Unix nanoseconds
 	Window int64  `json:"w"` // nanoseconds
 	Offset int    `json:"o"`
+	Filter string `json:"f"` // its digest
 }
 
 const listFailedRuns = "failed-runs"
@@ -110,13 +110,13 @@ func (c cursor) String() string {
 	return base64.RawURLEncoding.EncodeToString(text)
 }
 
-func parseCursor(text string) (cursor, error) {
+func parseCursor(text string, filter runs.Filter) (cursor, error) {
 	raw, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil {
 		return cursor{}, runs.ErrInvalidCursor
 	}
 	var c cursor
-	if json.Unmarshal(raw, &c) != nil || c.List != listFailedRuns || c.Offset < 0 || c.Window <= 0 {
+	if json.Unmarshal(raw, &c) != nil || c.List != listFailedRuns || c.Offset < 0 || c.Window <= 0 || c.Filter != filter.Digest() {
 		return cursor{}, runs.ErrInvalidCursor
 	}
 	return c, nil
@@ -125,15 +125,15 @@ func parseCursor(text string) (cursor, error) {
 // List ranks the groups of a project's failed runs. The same stored runs and the same moment give the same list; a cursor
 // carries the moment.
 func (s *Service) List(ctx context.Context, scope runs.Scope, q Query) (Page, error) {
-	at := cursor{List: listFailedRuns, Now: s.now().Truncate(time.Second).UnixNano(), Window: int64(q.Window)}
+	at := cursor{List: listFailedRuns, Now: s.now().Truncate(time.Second).UnixNano(), Window: int64(q.Window), Filter: q.Filter.Digest()}
 	if q.Cursor != "" {
 		var err error
-		if at, err = parseCursor(q.Cursor); err != nil {
+		if at, err = parseCursor(q.Cursor, q.Filter); err != nil {
 			return Page{}, err
 		}
 	}
 	now := time.Unix(0, at.Now).UTC()
-	w := runs.FailureWindow{ProjectID: q.ProjectID, Now: now, From: now.Add(-time.Duration(at.Window))}
+	w := runs.FailureWindow{Filter: q.Filter, Now: now, From: now.Add(-time.Duration(at.Window))}
 	page, err := s.rank(ctx, scope, w, "")
 	if err != nil {
 		return Page{}, err
@@ -150,10 +150,10 @@ func (s *Service) List(ctx context.Context, scope runs.Scope, q Query) (Page, er
 	return page, s.describe(ctx, scope, w, page.Groups)
 }
 
-// Get returns one group of a project's failed runs.
-func (s *Service) Get(ctx context.Context, scope runs.Scope, project uuid.UUID, window time.Duration, fingerprint string) (Page, error) {
+// Get returns one group of the failed runs that a filter selects.
+func (s *Service) Get(ctx context.Context, scope runs.Scope, filter runs.Filter, window time.Duration, fingerprint string) (Page, error) {
 	now := s.now().Truncate(time.Second).UTC()
-	w := runs.FailureWindow{ProjectID: project, Now: now, From: now.Add(-window)}
+	w := runs.FailureWindow{Filter: filter, Now: now, From: now.Add(-window)}
 	page, err := s.rank(ctx, scope, w, fingerprint)
 	if err != nil {
 		return Page{}, err

@@ -2134,9 +2134,49 @@ type ListFailedRunsParams struct {
 
 	// WindowSeconds Only runs that started in the last so many seconds; a week by default, 90 days at most.
 	WindowSeconds *FailureWindow `form:"window_seconds,omitempty" json:"window_seconds,omitempty"`
-	Limit         *int           `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor The `next_cursor` of the page before; it carries the window as well.
+	// Status One or several of running, ok, error, cancelled.
+	Status *FilterStatus `form:"status,omitempty" json:"status,omitempty"`
+
+	// Kind One or several kinds.
+	Kind *FilterKind `form:"kind,omitempty" json:"kind,omitempty"`
+
+	// Search Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
+	// call and error message; words in double quotes stand one after the other. System instructions and
+	// attributes are not searched. Case does not matter; words are split at anything but letters and digits.
+	Search *FilterSearch `form:"search,omitempty" json:"search,omitempty"`
+	Name   *FilterName   `form:"name,omitempty" json:"name,omitempty"`
+
+	// Model A model that the run called.
+	Model          *FilterModel          `form:"model,omitempty" json:"model,omitempty"`
+	AgentName      *FilterAgentName      `form:"agent_name,omitempty" json:"agent_name,omitempty"`
+	SessionId      *FilterSessionID      `form:"session_id,omitempty" json:"session_id,omitempty"`
+	ConversationId *FilterConversationID `form:"conversation_id,omitempty" json:"conversation_id,omitempty"`
+	UserId         *FilterUserID         `form:"user_id,omitempty" json:"user_id,omitempty"`
+
+	// Tag A tag that the run has.
+	Tag           *FilterTag           `form:"tag,omitempty" json:"tag,omitempty"`
+	Environment   *FilterEnvironment   `form:"environment,omitempty" json:"environment,omitempty"`
+	Release       *FilterRelease       `form:"release,omitempty" json:"release,omitempty"`
+	PromptId      *FilterPromptID      `form:"prompt_id,omitempty" json:"prompt_id,omitempty"`
+	PromptVersion *FilterPromptVersion `form:"prompt_version,omitempty" json:"prompt_version,omitempty"`
+
+	// Metadata `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several.
+	Metadata *FilterMetadata `json:"metadata,omitempty"`
+
+	// MinDurationMs Only runs that have ended and took so long.
+	MinDurationMs *FilterMinDurationMs `form:"min_duration_ms,omitempty" json:"min_duration_ms,omitempty"`
+	MinCostUsd    *FilterMinCostUSD    `form:"min_cost_usd,omitempty" json:"min_cost_usd,omitempty"`
+
+	// MinTokens Input and output together.
+	MinTokens *FilterMinTokens `form:"min_tokens,omitempty" json:"min_tokens,omitempty"`
+	ErrorType *FilterErrorType `form:"error_type,omitempty" json:"error_type,omitempty"`
+
+	// HasScore Only runs that have a score or comment, or only those that have none.
+	HasScore *FilterHasScore `form:"has_score,omitempty" json:"has_score,omitempty"`
+	Limit    *int            `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor The `next_cursor` of the page before, with the same filter; it carries the window.
 	Cursor *string `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
@@ -2146,6 +2186,46 @@ type GetFailedRunsParams struct {
 
 	// WindowSeconds Only runs that started in the last so many seconds; a week by default, 90 days at most.
 	WindowSeconds *FailureWindow `form:"window_seconds,omitempty" json:"window_seconds,omitempty"`
+
+	// Status One or several of running, ok, error, cancelled.
+	Status *FilterStatus `form:"status,omitempty" json:"status,omitempty"`
+
+	// Kind One or several kinds.
+	Kind *FilterKind `form:"kind,omitempty" json:"kind,omitempty"`
+
+	// Search Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
+	// call and error message; words in double quotes stand one after the other. System instructions and
+	// attributes are not searched. Case does not matter; words are split at anything but letters and digits.
+	Search *FilterSearch `form:"search,omitempty" json:"search,omitempty"`
+	Name   *FilterName   `form:"name,omitempty" json:"name,omitempty"`
+
+	// Model A model that the run called.
+	Model          *FilterModel          `form:"model,omitempty" json:"model,omitempty"`
+	AgentName      *FilterAgentName      `form:"agent_name,omitempty" json:"agent_name,omitempty"`
+	SessionId      *FilterSessionID      `form:"session_id,omitempty" json:"session_id,omitempty"`
+	ConversationId *FilterConversationID `form:"conversation_id,omitempty" json:"conversation_id,omitempty"`
+	UserId         *FilterUserID         `form:"user_id,omitempty" json:"user_id,omitempty"`
+
+	// Tag A tag that the run has.
+	Tag           *FilterTag           `form:"tag,omitempty" json:"tag,omitempty"`
+	Environment   *FilterEnvironment   `form:"environment,omitempty" json:"environment,omitempty"`
+	Release       *FilterRelease       `form:"release,omitempty" json:"release,omitempty"`
+	PromptId      *FilterPromptID      `form:"prompt_id,omitempty" json:"prompt_id,omitempty"`
+	PromptVersion *FilterPromptVersion `form:"prompt_version,omitempty" json:"prompt_version,omitempty"`
+
+	// Metadata `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several.
+	Metadata *FilterMetadata `json:"metadata,omitempty"`
+
+	// MinDurationMs Only runs that have ended and took so long.
+	MinDurationMs *FilterMinDurationMs `form:"min_duration_ms,omitempty" json:"min_duration_ms,omitempty"`
+	MinCostUsd    *FilterMinCostUSD    `form:"min_cost_usd,omitempty" json:"min_cost_usd,omitempty"`
+
+	// MinTokens Input and output together.
+	MinTokens *FilterMinTokens `form:"min_tokens,omitempty" json:"min_tokens,omitempty"`
+	ErrorType *FilterErrorType `form:"error_type,omitempty" json:"error_type,omitempty"`
+
+	// HasScore Only runs that have a score or comment, or only those that have none.
+	HasScore *FilterHasScore `form:"has_score,omitempty" json:"has_score,omitempty"`
 }
 
 // GetInstrumentGuideParams defines parameters for GetInstrumentGuide.
@@ -2965,6 +3045,166 @@ func (siw *ServerInterfaceWrapper) ListFailedRuns(c *gin.Context) {
 		return
 	}
 
+	// ------------- Optional query parameter "status" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "status", c.Request.URL.Query(), &params.Status, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter status: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "kind" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "kind", c.Request.URL.Query(), &params.Kind, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter kind: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "search" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "search", c.Request.URL.Query(), &params.Search, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter search: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "name" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "name", c.Request.URL.Query(), &params.Name, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter name: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "model" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "model", c.Request.URL.Query(), &params.Model, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter model: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "agent_name" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "agent_name", c.Request.URL.Query(), &params.AgentName, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter agent_name: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "session_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "session_id", c.Request.URL.Query(), &params.SessionId, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter session_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "conversation_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "conversation_id", c.Request.URL.Query(), &params.ConversationId, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter conversation_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "user_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "user_id", c.Request.URL.Query(), &params.UserId, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter user_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "tag" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "tag", c.Request.URL.Query(), &params.Tag, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter tag: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "environment" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "environment", c.Request.URL.Query(), &params.Environment, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter environment: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "release" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "release", c.Request.URL.Query(), &params.Release, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter release: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "prompt_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "prompt_id", c.Request.URL.Query(), &params.PromptId, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter prompt_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "prompt_version" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "prompt_version", c.Request.URL.Query(), &params.PromptVersion, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter prompt_version: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "metadata" -------------
+
+	err = runtime.BindQueryParameterWithOptions("deepObject", true, false, "metadata", c.Request.URL.Query(), &params.Metadata, runtime.BindQueryParameterOptions{Type: "object", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter metadata: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "min_duration_ms" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "min_duration_ms", c.Request.URL.Query(), &params.MinDurationMs, runtime.BindQueryParameterOptions{Type: "number", Format: "double"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter min_duration_ms: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "min_cost_usd" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "min_cost_usd", c.Request.URL.Query(), &params.MinCostUsd, runtime.BindQueryParameterOptions{Type: "number", Format: "double"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter min_cost_usd: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "min_tokens" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "min_tokens", c.Request.URL.Query(), &params.MinTokens, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter min_tokens: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "error_type" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "error_type", c.Request.URL.Query(), &params.ErrorType, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter error_type: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "has_score" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "has_score", c.Request.URL.Query(), &params.HasScore, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter has_score: %w", err), http.StatusBadRequest)
+		return
+	}
+
 	// ------------- Optional query parameter "limit" -------------
 
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
@@ -3022,6 +3262,166 @@ func (siw *ServerInterfaceWrapper) GetFailedRuns(c *gin.Context) {
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "window_seconds", c.Request.URL.Query(), &params.WindowSeconds, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
 	if err != nil {
 		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter window_seconds: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "status" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "status", c.Request.URL.Query(), &params.Status, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter status: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "kind" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "kind", c.Request.URL.Query(), &params.Kind, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter kind: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "search" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "search", c.Request.URL.Query(), &params.Search, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter search: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "name" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "name", c.Request.URL.Query(), &params.Name, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter name: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "model" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "model", c.Request.URL.Query(), &params.Model, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter model: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "agent_name" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "agent_name", c.Request.URL.Query(), &params.AgentName, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter agent_name: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "session_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "session_id", c.Request.URL.Query(), &params.SessionId, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter session_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "conversation_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "conversation_id", c.Request.URL.Query(), &params.ConversationId, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter conversation_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "user_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "user_id", c.Request.URL.Query(), &params.UserId, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter user_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "tag" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "tag", c.Request.URL.Query(), &params.Tag, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter tag: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "environment" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "environment", c.Request.URL.Query(), &params.Environment, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter environment: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "release" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "release", c.Request.URL.Query(), &params.Release, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter release: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "prompt_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "prompt_id", c.Request.URL.Query(), &params.PromptId, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter prompt_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "prompt_version" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "prompt_version", c.Request.URL.Query(), &params.PromptVersion, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter prompt_version: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "metadata" -------------
+
+	err = runtime.BindQueryParameterWithOptions("deepObject", true, false, "metadata", c.Request.URL.Query(), &params.Metadata, runtime.BindQueryParameterOptions{Type: "object", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter metadata: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "min_duration_ms" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "min_duration_ms", c.Request.URL.Query(), &params.MinDurationMs, runtime.BindQueryParameterOptions{Type: "number", Format: "double"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter min_duration_ms: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "min_cost_usd" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "min_cost_usd", c.Request.URL.Query(), &params.MinCostUsd, runtime.BindQueryParameterOptions{Type: "number", Format: "double"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter min_cost_usd: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "min_tokens" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "min_tokens", c.Request.URL.Query(), &params.MinTokens, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter min_tokens: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "error_type" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "error_type", c.Request.URL.Query(), &params.ErrorType, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter error_type: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "has_score" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "has_score", c.Request.URL.Query(), &params.HasScore, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter has_score: %w", err), http.StatusBadRequest)
 		return
 	}
 

@@ -1,18 +1,20 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
 
 	"github.com/looptrace/looptrace/controlplane/failures"
+	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
 // Where the request does not say.
 const (
-	defaultFailedRuns     = 20
-	defaultFailureSeconds = 7 * 24 * 60 * 60
+	defaultFailedRuns    = 20
+	defaultFailureWindow = 7 * 24 * time.Hour
 )
 
 // ListFailedRuns ranks a project's failed runs.
@@ -21,9 +23,14 @@ func (a *api) ListFailedRuns(ctx context.Context, req ListFailedRunsRequestObjec
 	if err != nil {
 		return nil, err
 	}
+	filter, err := filterOf(req.Params, "query")
+	if err != nil {
+		return nil, err
+	}
+	window := failureWindow(&filter)
 	limit := valueOf(req.Params.Limit, defaultFailedRuns)
 	page, err := a.failures.List(ctx, scope, failures.Query{
-		ProjectID: req.Params.ProjectId, Window: failureWindow(req.Params.WindowSeconds), Limit: limit, Cursor: valueOf(req.Params.Cursor, ""),
+		Filter: filter, Window: window, Limit: limit, Cursor: valueOf(req.Params.Cursor, ""),
 	})
 	if err != nil {
 		return nil, err
@@ -45,7 +52,12 @@ func (a *api) GetFailedRuns(ctx context.Context, req GetFailedRunsRequestObject)
 	if err != nil {
 		return nil, err
 	}
-	page, err := a.failures.Get(ctx, scope, req.Params.ProjectId, failureWindow(req.Params.WindowSeconds), req.Fingerprint)
+	filter, err := filterOf(req.Params, "query")
+	if err != nil {
+		return nil, err
+	}
+	window := failureWindow(&filter)
+	page, err := a.failures.Get(ctx, scope, filter, window, req.Fingerprint)
 	if err != nil {
 		return nil, err
 	}
@@ -55,8 +67,12 @@ func (a *api) GetFailedRuns(ctx context.Context, req GetFailedRunsRequestObject)
 	}, nil
 }
 
-func failureWindow(seconds *int64) time.Duration {
-	return time.Duration(valueOf(seconds, defaultFailureSeconds)) * time.Second
+// failureWindow takes the window out of a filter. It is not the filter's: what is compared with the time before the window
+// is filtered alike.
+func failureWindow(filter *runs.Filter) time.Duration {
+	window := filter.Window
+	filter.Window = 0
+	return cmp.Or(window, defaultFailureWindow)
 }
 
 func failureWeights() FailureWeights {

@@ -148,6 +148,35 @@ func TestFailedRuns(t *testing.T) {
 		day := must[FailedRuns](t, e.do(t, http.MethodGet, base+query+"&window_seconds=86400", nil, key), http.StatusOK)
 		require.Len(t, day.Data, 1)
 	})
+	t.Run("filtered", func(t *testing.T) {
+		for filter, want := range map[string]struct{ groups, runs, failed int64 }{
+			"&release=1.0":                   {1, 23, 3},
+			"&release=1.2":                   {1, 12, 12},
+			"&release=1.1":                   {0, 20, 0},
+			"&user_id=u1":                    {1, 4, 3},
+			"&agent_name=nobody":             {0, 0, 0},
+			"&search=seat+taken":             {1, 12, 12},
+			"&status=ok":                     {0, 40, 0},
+			"&release=1.0&search=seat":       {0, 0, 0},
+			"&has_score=true":                {0, 0, 0},
+			"&model=gpt-5&min_duration_ms=1": {2, 55, 15},
+		} {
+			page := must[FailedRuns](t, e.do(t, http.MethodGet, base+query+filter, nil, key), http.StatusOK)
+			assert.Equal(t, [4]int64{want.groups, want.groups, want.runs, want.failed},
+				[4]int64{int64(len(page.Data)), int64(page.GroupCount), page.RunCount, page.FailedRunCount}, filter)
+		}
+		page := must[FailedRuns](t, e.do(t, http.MethodGet, base+query+"&release=1.0", nil, key), http.StatusOK)
+		group := page.Data[0]
+		assert.Equal(t, old.Fingerprint, group.Fingerprint)
+		assert.Equal(t, int64(23), group.AgentRunCount, "the runs that it is compared with are filtered alike")
+		detail := must[FailedRunsDetail](t, e.do(t, http.MethodGet, base+"/"+group.Fingerprint+query+"&release=1.0", nil, key), http.StatusOK)
+		assert.Equal(t, group.Score, detail.Group.Score)
+		golden(t, "not_found", e.do(t, http.MethodGet, base+"/"+group.Fingerprint+query+"&release=1.2", nil, key))
+
+		first := must[FailedRuns](t, e.do(t, http.MethodGet, base+query+"&model=gpt-5&limit=1", nil, key), http.StatusOK)
+		must[FailedRuns](t, e.do(t, http.MethodGet, base+query+"&model=gpt-5&limit=1&cursor="+*first.NextCursor, nil, key), http.StatusOK)
+		golden(t, "invalid_cursor", e.do(t, http.MethodGet, base+query+"&limit=1&cursor="+*first.NextCursor, nil, key))
+	})
 	t.Run("refused", func(t *testing.T) {
 		golden(t, "invalid_cursor", e.do(t, http.MethodGet, base+query+"&cursor=x", nil, key))
 		golden(t, "not_found", e.do(t, http.MethodGet, base+"/fp:v1:0123456789abcdef"+query, nil, key))

@@ -10,9 +10,10 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// FailureWindow is a project's time for which failed runs are looked at: those that started in [From, Now).
+// FailureWindow says which runs of a project are looked at for failures: those that the filter selects, whose own time does
+// not count, and that started in [From, Now).
 type FailureWindow struct {
-	ProjectID uuid.UUID
+	Filter    Filter
 	From, Now time.Time
 }
 
@@ -54,10 +55,16 @@ func (f FailureWindow) where(from time.Time) where {
 	var w where
 	w.add(scopeMark)
 	w.period("start_time", from, f.Now)
+	f.Filter.conditions(&w, from)
 	return w
 }
 
-func (f FailureWindow) scope(scope Scope) (Scope, error) { return scope.narrow(f.ProjectID) }
+func (f FailureWindow) scope(scope Scope) (Scope, error) { return scope.narrow(f.Filter.ProjectID) }
+
+// from is what a statement reads that is restricted by w.
+func (f FailureWindow) from(w *where, clauses string) string {
+	return " FROM runs FINAL WHERE " + w.String() + " " + clauses + f.Filter.settings()
+}
 
 // FailureGroups lists the groups of failed runs of a window, one of them where a fingerprint is given.
 func (s *Service) FailureGroups(ctx context.Context, scope Scope, f FailureWindow, fingerprint string) ([]FailureGroup, error) {
@@ -87,10 +94,7 @@ func (s *Service) FailureGroups(ctx context.Context, scope Scope, f FailureWindo
 			uniqExactIf(user_id, inside AND user_id != '') AS users, sumIf(cost_usd, inside) AS cost,
 			arraySort(groupUniqArrayIf(10)(toString(release), inside)) AS releases,
 			countIf(started >= ?) AS n_now, countIf(started >= ? AND started < ?) AS n_before,
-			count() OVER () AS groups
-		FROM runs FINAL WHERE `+w.String()+`
-		GROUP BY fingerprint HAVING runs > 0
-		ORDER BY runs DESC, fingerprint LIMIT ?`, append(append(args, w.args...), mostFailureGroups)...)
+			count() OVER () AS groups`+f.from(&w, `GROUP BY fingerprint HAVING runs > 0 ORDER BY runs DESC, fingerprint LIMIT ?`), append(append(args, w.args...), mostFailureGroups)...)
 	return groups, err
 }
 
@@ -116,8 +120,8 @@ func (s *Service) FailureTotals(ctx context.Context, scope Scope, f FailureWindo
 	var totals []FailureTotals
 	err = query(ctx, s.conn, scope, &totals, `
 		SELECT agent_name, count() AS runs, countIf(fingerprint != '') AS failed, sum(cost_usd) AS cost, countIf(user_id != '') AS with_user,
-			countIf(fingerprint = '' AND status = 'error') AS unknown
-		FROM runs FINAL WHERE `+w.String()+` GROUP BY agent_name ORDER BY runs DESC, agent_name LIMIT 10000`, w.args...)
+			countIf(fingerprint = '' AND status = 'error') AS unknown`+
+		f.from(&w, `GROUP BY agent_name ORDER BY runs DESC, agent_name LIMIT 10000`), w.args...)
 	return totals, err
 }
 
@@ -145,8 +149,8 @@ func (s *Service) firstSeen(ctx context.Context, scope Scope, f FailureWindow, c
 	w := f.where(f.Now.Add(-failureHistory))
 	w.add(column + " != ''")
 	var seen []FirstSeen
-	err = query(ctx, s.conn, scope, &seen, `SELECT toString(`+column+`) AS value, min(start_time) AS first FROM runs FINAL WHERE `+w.String()+`
-		GROUP BY value ORDER BY first DESC, value LIMIT 10000`, w.args...)
+	err = query(ctx, s.conn, scope, &seen, `SELECT toString(`+column+`) AS value, min(start_time) AS first`+
+		f.from(&w, `GROUP BY value ORDER BY first DESC, value LIMIT 10000`), w.args...)
 	return seen, err
 }
 
@@ -168,8 +172,8 @@ func (s *Service) FailureCounts(ctx context.Context, scope Scope, f FailureWindo
 	length := max(int64(f.Now.Sub(f.From))/int64(parts), 1)
 	var counts []FailureCount
 	err = query(ctx, s.conn, scope, &counts, `
-		SELECT fingerprint, least(intDiv(toUnixTimestamp64Nano(start_time) - ?, ?), ?) AS part, count() AS runs
-		FROM runs FINAL WHERE `+w.String()+` GROUP BY fingerprint, part ORDER BY fingerprint, part`,
+		SELECT fingerprint, least(intDiv(toUnixTimestamp64Nano(start_time) - ?, ?), ?) AS part, count() AS runs`+
+		f.from(&w, `GROUP BY fingerprint, part ORDER BY fingerprint, part`),
 		append([]any{f.From.UnixNano(), length, parts - 1}, w.args...)...)
 	return counts, err
 }
@@ -208,7 +212,7 @@ func (s *Service) FailureAttributes(ctx context.Context, scope Scope, f FailureW
 	w.add("fingerprint IN (?)", fingerprints)
 	err = query(ctx, s.conn, scope, &groups, `
 		SELECT fingerprint AS of, attribute.1 AS name, attribute.2 AS value, count() AS runs
-		FROM (SELECT fingerprint, arrayJoin(`+runAttributes+`) AS attribute FROM runs FINAL WHERE `+w.String()+`)
+		FROM (SELECT fingerprint, arrayJoin(`+runAttributes+`) AS attribute`+f.from(&w, "")+`)
 		GROUP BY of, name, value HAVING runs > 1
 		ORDER BY runs DESC, of, name, value LIMIT ? BY of, name LIMIT ?`, append(w.args, attributesEach, mostAttributes)...)
 	if err != nil || len(groups) == 0 {
@@ -234,7 +238,7 @@ func (s *Service) FailureAttributes(ctx context.Context, scope Scope, f FailureW
 	all := f.where(f.From)
 	err = query(ctx, s.conn, scope, &agents, `
 		SELECT agent_name AS of, attribute.1 AS name, attribute.2 AS value, count() AS runs
-		FROM (SELECT agent_name, arrayJoin(`+runAttributes+`) AS attribute FROM runs FINAL WHERE `+all.String()+`)
+		FROM (SELECT agent_name, arrayJoin(`+runAttributes+`) AS attribute`+f.from(&all, "")+`)
 		WHERE (attribute.1, attribute.2) IN (`+strings.Join(marks, ", ")+`)
 		GROUP BY of, name, value ORDER BY of, name, value`, append(all.args, pairs...)...)
 	return kept, agents, err
@@ -249,8 +253,8 @@ func (s *Service) FailureSample(ctx context.Context, scope Scope, f FailureWindo
 	w := f.where(f.From)
 	w.add("fingerprint IN (?)", fingerprints)
 	var rows []runmodel.Run
-	err = query(ctx, s.conn, scope, &rows, `SELECT `+runColumns+` FROM runs FINAL WHERE `+w.String()+`
-		ORDER BY start_time DESC, run_id DESC LIMIT ? BY fingerprint`, append(w.args, each)...)
+	err = query(ctx, s.conn, scope, &rows, `SELECT `+runColumns+
+		f.from(&w, `ORDER BY start_time DESC, run_id DESC LIMIT ? BY fingerprint`), append(w.args, each)...)
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}

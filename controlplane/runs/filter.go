@@ -44,8 +44,8 @@ type Filter struct {
 	HasScore       *bool
 }
 
-// digest tells a filter from others: a cursor belongs to one.
-func (f Filter) digest() string {
+// Digest tells a filter from others: a cursor belongs to one.
+func (f Filter) Digest() string {
 	text, _ := json.Marshal(f) // strings, numbers and times always encode
 	sum := sha256.Sum256(text)
 	return base64.RawURLEncoding.EncodeToString(sum[:9])

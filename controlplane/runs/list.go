@@ -63,7 +63,7 @@ func (s *Service) List(ctx context.Context, scope Scope, q ListQuery) (Page, err
 		return Page{}, err
 	}
 	q.Order = cmp.Or(q.Order, NewestFirst)
-	l := list{service: s, scope: scope, query: q, digest: q.digest()}
+	l := list{service: s, scope: scope, query: q, digest: q.Digest()}
 	if q.Cursor != "" {
 		after, err := parseCursor(q.Cursor, listRuns)
 		if err != nil {

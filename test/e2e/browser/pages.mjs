@@ -69,6 +69,10 @@ await scenario(async (page, { projectId, needle, trip, largest }) => {
   const failures = page.getByTestId("failure-group");
   await failures.or(page.getByText("No run failed in this time.")).first().waitFor();
   await inspect(page, "failures");
+  await page.getByRole("searchbox", { name: "Search runs" }).fill("nosuchwordanywhere");
+  await page.getByText("No failed run matches these filters.").waitFor();
+  await page.getByRole("button", { name: "Clear filters" }).click();
+  await failures.or(page.getByText("No run failed in this time.")).first().waitFor();
   if ((await failures.count()) > 0) {
     await failures.first().getByRole("link").click();
     await page.getByTestId("failed-run").first().waitFor();

@@ -1,20 +1,19 @@
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { client, unwrap } from "./client";
+import type { RunFilter } from "./runs";
 
-/** GET /v1/agent/failed-runs, page after page: groups of failed runs of the last seconds, most worth a look first. */
-export function useFailedRuns(projectId: string, windowSeconds: number) {
+/** What failed runs are filtered by: a time back from now, and all else as runs are. */
+export type FailureFilter = Omit<RunFilter, "start_after" | "start_before" | "fingerprint">;
+
+/** GET /v1/agent/failed-runs, page after page: groups of the filter's failed runs, most worth a look first. */
+export function useFailedRuns(filter: FailureFilter) {
   return useInfiniteQuery({
-    queryKey: ["failed-runs", projectId, windowSeconds],
+    queryKey: ["failed-runs", filter],
     initialPageParam: undefined as string | undefined,
     queryFn: ({ pageParam, signal }) =>
       unwrap(
         client.GET("/v1/agent/failed-runs", {
-          params: {
-            query:
-              pageParam === undefined
-                ? { project_id: projectId, window_seconds: windowSeconds, limit: 20 }
-                : { project_id: projectId, cursor: pageParam, limit: 20 },
-          },
+          params: { query: { ...filter, cursor: pageParam, limit: 20 } },
           signal,
         }),
       ),
@@ -24,16 +23,13 @@ export function useFailedRuns(projectId: string, windowSeconds: number) {
 }
 
 /** GET /v1/agent/failed-runs/{fingerprint}. */
-export function useFailedRunGroup(projectId: string, fingerprint: string, windowSeconds: number) {
+export function useFailedRunGroup(fingerprint: string, filter: FailureFilter) {
   return useQuery({
-    queryKey: ["failed-run-group", projectId, fingerprint, windowSeconds],
+    queryKey: ["failed-run-group", fingerprint, filter],
     queryFn: ({ signal }) =>
       unwrap(
         client.GET("/v1/agent/failed-runs/{fingerprint}", {
-          params: {
-            path: { fingerprint },
-            query: { project_id: projectId, window_seconds: windowSeconds },
-          },
+          params: { path: { fingerprint }, query: filter },
           signal,
         }),
       ),

@@ -441,7 +441,8 @@ export interface paths {
         /**
          * Failed runs by what failed, most worth a look first
          * @description Scope `runs:read`. Runs that failed alike share a fingerprint. The groups are ranked by a score from 0 to 1, the
-         *     weighted mean of parts that are all shown; a part that is not known is null and counts for nothing. A run has
+         *     weighted mean of parts that are all shown; a part that is not known is null and counts for nothing. A filter holds for
+         *     all that is counted: also for the runs that a group is compared with. A run has
          *     failed where it ended with an error or was cancelled, or a step failed after which nothing went well. What `next_cursor`
          *     continues is the list of the same moment. The list holds the 200 groups that score best.
          */
@@ -3444,8 +3445,41 @@ export interface operations {
                 project_id: components["parameters"]["FilterProjectID"];
                 /** @description Only runs that started in the last so many seconds; a week by default, 90 days at most. */
                 window_seconds?: components["parameters"]["FailureWindow"];
+                /** @description One or several of running, ok, error, cancelled. */
+                status?: components["parameters"]["FilterStatus"];
+                /** @description One or several kinds. */
+                kind?: components["parameters"]["FilterKind"];
+                /**
+                 * @description Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
+                 *     call and error message; words in double quotes stand one after the other. System instructions and
+                 *     attributes are not searched. Case does not matter; words are split at anything but letters and digits.
+                 */
+                search?: components["parameters"]["FilterSearch"];
+                name?: components["parameters"]["FilterName"];
+                /** @description A model that the run called. */
+                model?: components["parameters"]["FilterModel"];
+                agent_name?: components["parameters"]["FilterAgentName"];
+                session_id?: components["parameters"]["FilterSessionID"];
+                conversation_id?: components["parameters"]["FilterConversationID"];
+                user_id?: components["parameters"]["FilterUserID"];
+                /** @description A tag that the run has. */
+                tag?: components["parameters"]["FilterTag"];
+                environment?: components["parameters"]["FilterEnvironment"];
+                release?: components["parameters"]["FilterRelease"];
+                prompt_id?: components["parameters"]["FilterPromptID"];
+                prompt_version?: components["parameters"]["FilterPromptVersion"];
+                /** @description `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. */
+                metadata?: components["parameters"]["FilterMetadata"];
+                /** @description Only runs that have ended and took so long. */
+                min_duration_ms?: components["parameters"]["FilterMinDurationMs"];
+                min_cost_usd?: components["parameters"]["FilterMinCostUSD"];
+                /** @description Input and output together. */
+                min_tokens?: components["parameters"]["FilterMinTokens"];
+                error_type?: components["parameters"]["FilterErrorType"];
+                /** @description Only runs that have a score or comment, or only those that have none. */
+                has_score?: components["parameters"]["FilterHasScore"];
                 limit?: number;
-                /** @description The `next_cursor` of the page before; it carries the window as well. */
+                /** @description The `next_cursor` of the page before, with the same filter; it carries the window. */
                 cursor?: string;
             };
             header?: never;
@@ -3472,6 +3506,39 @@ export interface operations {
                 project_id: components["parameters"]["FilterProjectID"];
                 /** @description Only runs that started in the last so many seconds; a week by default, 90 days at most. */
                 window_seconds?: components["parameters"]["FailureWindow"];
+                /** @description One or several of running, ok, error, cancelled. */
+                status?: components["parameters"]["FilterStatus"];
+                /** @description One or several kinds. */
+                kind?: components["parameters"]["FilterKind"];
+                /**
+                 * @description Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
+                 *     call and error message; words in double quotes stand one after the other. System instructions and
+                 *     attributes are not searched. Case does not matter; words are split at anything but letters and digits.
+                 */
+                search?: components["parameters"]["FilterSearch"];
+                name?: components["parameters"]["FilterName"];
+                /** @description A model that the run called. */
+                model?: components["parameters"]["FilterModel"];
+                agent_name?: components["parameters"]["FilterAgentName"];
+                session_id?: components["parameters"]["FilterSessionID"];
+                conversation_id?: components["parameters"]["FilterConversationID"];
+                user_id?: components["parameters"]["FilterUserID"];
+                /** @description A tag that the run has. */
+                tag?: components["parameters"]["FilterTag"];
+                environment?: components["parameters"]["FilterEnvironment"];
+                release?: components["parameters"]["FilterRelease"];
+                prompt_id?: components["parameters"]["FilterPromptID"];
+                prompt_version?: components["parameters"]["FilterPromptVersion"];
+                /** @description `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. */
+                metadata?: components["parameters"]["FilterMetadata"];
+                /** @description Only runs that have ended and took so long. */
+                min_duration_ms?: components["parameters"]["FilterMinDurationMs"];
+                min_cost_usd?: components["parameters"]["FilterMinCostUSD"];
+                /** @description Input and output together. */
+                min_tokens?: components["parameters"]["FilterMinTokens"];
+                error_type?: components["parameters"]["FilterErrorType"];
+                /** @description Only runs that have a score or comment, or only those that have none. */
+                has_score?: components["parameters"]["FilterHasScore"];
             };
             header?: never;
             path: {

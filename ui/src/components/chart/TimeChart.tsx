@@ -3,6 +3,7 @@ import { useComputedColorScheme } from "@mantine/core";
 import { useElementSize } from "@mantine/hooks";
 import { useEffect, useMemo, useRef, useState } from "react";
 import uPlot from "uplot";
+import { bucketLabel, tickLabel } from "./labels";
 import { type ChartSeries, stack, touchedBuckets } from "./series";
 import classes from "./TimeChart.module.css";
 
@@ -82,7 +83,7 @@ export default function TimeChart(props: Props) {
             size: bare ? 18 : 26,
             gap: bare ? 1 : 4,
             space: 72,
-            values: timeLabels,
+            values: (_, splits, _axis, _space, step) => splits.map((split) => tickLabel(split, step)),
           },
           bare
             ? { show: false }
@@ -178,34 +179,4 @@ export default function TimeChart(props: Props) {
 
 function valueText(value: number | null | undefined, format: (value: number) => string): string {
   return value === null || value === undefined ? "unknown" : format(value);
-}
-
-const dayFormat = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric" });
-const timeFormat = new Intl.DateTimeFormat(undefined, {
-  hour: "2-digit",
-  minute: "2-digit",
-  hourCycle: "h23",
-});
-const momentFormat = new Intl.DateTimeFormat(undefined, {
-  month: "short",
-  day: "numeric",
-  hour: "2-digit",
-  minute: "2-digit",
-  hourCycle: "h23",
-});
-
-/** Days where the step is a day or more, else the time; midnight names its day. */
-function timeLabels(_: uPlot, splits: number[], _axis: number, _space: number, step: number): string[] {
-  return splits.map((split) => {
-    const date = new Date(split * 1000);
-    const isMidnight = date.getHours() === 0 && date.getMinutes() === 0;
-    return (step >= 86_400 || isMidnight ? dayFormat : timeFormat).format(date);
-  });
-}
-
-/** From when until when a bucket is. */
-export function bucketLabel(start: number, seconds: number): string {
-  const from = new Date(start * 1000);
-  if (seconds >= 86_400) return momentFormat.format(from);
-  return `${momentFormat.format(from)} – ${timeFormat.format(new Date((start + seconds) * 1000))}`;
 }

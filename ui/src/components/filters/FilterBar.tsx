@@ -6,7 +6,7 @@ import { KINDS, KindIcon } from "@/components/KindIcon";
 import { StatusMark } from "@/components/StatusMark";
 import { AddFilter } from "./AddFilter";
 import classes from "./FilterBar.module.css";
-import { chips, type Filters, STATUSES, toggleParam, withParam } from "./filters";
+import { chips, type Filters, STATUSES, toggleParam, withoutParams, withParam } from "./filters";
 import { SavedViews } from "./SavedViews";
 import { TimeRange } from "./TimeRange";
 
@@ -16,12 +16,14 @@ interface Props {
   params: URLSearchParams;
   onChange: (params: URLSearchParams, options?: { replace: boolean }) => void;
   searchBox: React.RefObject<HTMLInputElement | null>;
+  /** The page's own choice of a time, in place of the one of runs. */
+  timeRange?: React.ReactNode;
   /** What stands after the filters: choices of the page's own. */
   children?: React.ReactNode;
 }
 
 /** Search, the filters to choose from, and a chip for each that is set. */
-export function FilterBar({ page, filters, params, onChange, searchBox, children }: Props) {
+export function FilterBar({ page, filters, params, onChange, searchBox, timeRange, children }: Props) {
   const active = chips(filters);
   const drop = (param: string, value?: string) =>
     onChange(value === undefined ? withParam(params, param, null) : toggleParam(params, param, value));
@@ -47,7 +49,7 @@ export function FilterBar({ page, filters, params, onChange, searchBox, children
           icon={(kind) => <KindIcon kind={kind} />}
           onToggle={(kind) => onChange(toggleParam(params, "kind", kind))}
         />
-        <TimeRange filters={filters} params={params} onChange={onChange} />
+        {timeRange ?? <TimeRange filters={filters} params={params} onChange={onChange} />}
         <AddFilter filters={filters} params={params} onChange={onChange} />
         <SavedViews page={page} params={params} onChange={onChange} />
         {children}
@@ -70,7 +72,7 @@ export function FilterBar({ page, filters, params, onChange, searchBox, children
               size="compact-xs"
               variant="subtle"
               color="gray"
-              onClick={() => onChange(withParam(new URLSearchParams(), "search", filters.search))}
+              onClick={() => onChange(withoutParams(params, active))}
             >
               Clear
             </Button>

@@ -167,6 +167,13 @@ export function withParam(params: URLSearchParams, name: string, value: string |
   return next;
 }
 
+/** The address without the parameters of some chips. */
+export function withoutParams(params: URLSearchParams, dropped: Chip[]): URLSearchParams {
+  const next = new URLSearchParams(params);
+  for (const { param } of dropped) next.delete(param);
+  return next;
+}
+
 /** The address with one value of a repeatable parameter switched. */
 export function toggleParam(params: URLSearchParams, name: string, value: string): URLSearchParams {
   const values = params.getAll(name);

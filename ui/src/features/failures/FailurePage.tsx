@@ -1,10 +1,12 @@
 import { ActionIcon, Button, Skeleton, Table, Tooltip } from "@mantine/core";
 import { IconArrowLeft } from "@tabler/icons-react";
+import { useMemo } from "react";
 import { Link, useLocation, useNavigate, useParams, useSearchParams } from "react-router";
 import { useFailedRunGroup } from "@/api/failures";
 import type { FailedRun } from "@/api/types";
 import { Delayed } from "@/components/Delayed";
 import { Fact, FactList } from "@/components/Fact";
+import { chips, withoutParams, withParam } from "@/components/filters/filters";
 import { formatAge, formatCost, formatCount, formatDuration, formatTime } from "@/components/format";
 import { KindIcon } from "@/components/KindIcon";
 import { ProblemPanel } from "@/components/ProblemPanel";
@@ -12,7 +14,7 @@ import { useKeys } from "@/components/useKeys";
 import { useNow } from "@/components/useNow";
 import { useProjectId } from "@/components/useProject";
 import classes from "./FailurePage.module.css";
-import { readWindow, whatFailed } from "./failures";
+import { failureQuery, readFailureFilters, readWindow, whatFailed } from "./failures";
 import { Parts } from "./Score";
 import { Sparkline } from "./Sparkline";
 
@@ -22,7 +24,13 @@ export function FailurePage() {
   const { fingerprint = "" } = useParams();
   const [params] = useSearchParams();
   const range = readWindow(params);
-  const query = useFailedRunGroup(projectId, fingerprint, range.seconds);
+  const filter = useMemo(() => failureQuery(projectId, params), [projectId, params]);
+  const query = useFailedRunGroup(fingerprint, filter);
+  const filters = useMemo(() => readFailureFilters(params), [params]);
+  const active = [
+    ...chips(filters),
+    ...(filters.search.trim() === "" ? [] : [{ param: "search", label: `search: ${filters.search.trim()}` }]),
+  ];
   const navigate = useNavigate();
   const location = useLocation();
   const now = useNow(10_000);
@@ -44,12 +52,20 @@ export function FailurePage() {
             <Button
               component={Link}
               variant="default"
-              to={`/p/${projectId}/runs?${new URLSearchParams({ fingerprint, ...(range.value === "90d" ? {} : { range: range.value }) })}`}
+              to={`/p/${projectId}/runs?${runsOf(params, fingerprint)}`}
             >
               All its runs
             </Button>
           )}
         </header>
+        {active.length > 0 && (
+          <p className={classes.dim}>
+            Only runs with {active.map(({ label }) => label).join(", ")}.{" "}
+            <Link to={{ search: withoutParams(params, active).toString() }} replace>
+              All of them
+            </Link>
+          </p>
+        )}
         {query.isError && !group ? (
           <ProblemPanel error={query.error} onRetry={() => query.refetch()} />
         ) : !group || !query.data ? (
@@ -140,6 +156,12 @@ export function FailurePage() {
       </div>
     </div>
   );
+}
+
+/** The address of the list of runs with the group's runs: of the same time, where the list knows it, and filters. */
+function runsOf(params: URLSearchParams, fingerprint: string): URLSearchParams {
+  const next = withParam(params, "fingerprint", fingerprint);
+  return withParam(next, "range", readWindow(params).value === "90d" ? null : readWindow(params).value);
 }
 
 interface RunLineProps {

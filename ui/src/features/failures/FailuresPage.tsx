@@ -1,10 +1,11 @@
 import { Button, SegmentedControl, Skeleton, Title } from "@mantine/core";
-import { useRef } from "react";
+import { useMemo, useRef } from "react";
 import { Link, useSearchParams } from "react-router";
 import { useFailedRuns } from "@/api/failures";
 import type { FailedRunGroup, FailureWeights } from "@/api/types";
 import { Delayed } from "@/components/Delayed";
-import { withParam } from "@/components/filters/filters";
+import { FilterBar } from "@/components/filters/FilterBar";
+import { chips, withoutParams, withParam } from "@/components/filters/filters";
 import { formatAge, formatCount, formatTime } from "@/components/format";
 import { KindIcon } from "@/components/KindIcon";
 import { ProblemPanel } from "@/components/ProblemPanel";
@@ -12,7 +13,7 @@ import { useKeys } from "@/components/useKeys";
 import { useNow } from "@/components/useNow";
 import { useProjectId } from "@/components/useProject";
 import classes from "./FailuresPage.module.css";
-import { contrastText, readWindow, WINDOWS, whatFailed } from "./failures";
+import { contrastText, failureQuery, readFailureFilters, readWindow, WINDOWS, whatFailed } from "./failures";
 import { Score } from "./Score";
 import { Sparkline } from "./Sparkline";
 
@@ -21,7 +22,10 @@ export function FailuresPage() {
   const projectId = useProjectId();
   const [params, setParams] = useSearchParams();
   const range = readWindow(params);
-  const query = useFailedRuns(projectId, range.seconds);
+  const filters = useMemo(() => readFailureFilters(params), [params]);
+  const filter = useMemo(() => failureQuery(projectId, params), [projectId, params]);
+  const query = useFailedRuns(filter);
+  const searchBox = useRef<HTMLInputElement>(null);
   const list = useRef<HTMLUListElement>(null);
   const now = useNow(10_000);
   const first = query.data?.pages[0];
@@ -31,7 +35,9 @@ export function FailuresPage() {
     const at = links.indexOf(document.activeElement as HTMLElement);
     links[at < 0 ? 0 : Math.min(links.length - 1, Math.max(0, at + by))]?.focus();
   };
-  useKeys({ j: () => move(1), k: () => move(-1) });
+  useKeys({ "/": () => searchBox.current?.focus(), j: () => move(1), k: () => move(-1) });
+  const active = chips(filters);
+  const isFiltered = active.length > 0 || filters.search.trim() !== "";
 
   return (
     <div className={classes.page}>
@@ -47,12 +53,21 @@ export function FailuresPage() {
               : "\u00a0"}
           </p>
         </div>
-        <SegmentedControl
-          size="xs"
-          aria-label="Time range"
-          data={WINDOWS.map(({ value, label }) => ({ value, label }))}
-          value={range.value}
-          onChange={(value) => setParams(withParam(params, "range", value))}
+        <FilterBar
+          page="failures"
+          filters={filters}
+          params={params}
+          onChange={setParams}
+          searchBox={searchBox}
+          timeRange={
+            <SegmentedControl
+              size="xs"
+              aria-label="Time range"
+              data={WINDOWS.map(({ value, label }) => ({ value, label }))}
+              value={range.value}
+              onChange={(value) => setParams(withParam(params, "range", value))}
+            />
+          }
         />
       </div>
       <div className={classes.body} aria-busy={query.isFetching && !query.data}>
@@ -81,10 +96,21 @@ export function FailuresPage() {
           </div>
         ) : groups.length === 0 ? (
           <div className={classes.message}>
-            <p className={classes.lead}>No run failed in this time.</p>
-            <p className={classes.dim}>
-              Runs that fail alike stand here as one, with what they have in common.
+            <p className={classes.lead}>
+              {isFiltered ? "No failed run matches these filters." : "No run failed in this time."}
             </p>
+            {isFiltered ? (
+              <Button
+                variant="default"
+                onClick={() => setParams(withParam(withoutParams(params, active), "search", null))}
+              >
+                Clear filters
+              </Button>
+            ) : (
+              <p className={classes.dim}>
+                Runs that fail alike stand here as one, with what they have in common.
+              </p>
+            )}
           </div>
         ) : (
           <ul ref={list} className={classes.list} data-stale={query.isPlaceholderData || undefined}>
@@ -94,7 +120,7 @@ export function FailuresPage() {
                   key={group.fingerprint}
                   group={group}
                   weights={first.weights}
-                  to={`/p/${projectId}/failures/${encodeURIComponent(group.fingerprint)}?range=${range.value}`}
+                  to={`/p/${projectId}/failures/${encodeURIComponent(group.fingerprint)}?${params}`}
                   now={now}
                 />
               ))}

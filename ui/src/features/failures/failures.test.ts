@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { contrastText, partsOf, readWindow } from "./failures";
+import { contrastText, failureQuery, partsOf, readWindow } from "./failures";
 
 const weights = { recency: 0.2, spike: 0.2, impact: 0.2, severity: 0.1, novelty: 0.1, lift: 0.1, waste: 0.1 };
 
@@ -38,4 +38,20 @@ describe("readWindow", () => {
     ["range=5y", 604_800],
     ["", 604_800],
   ])("%s", (query, want) => expect(readWindow(new URLSearchParams(query)).seconds).toBe(want));
+});
+
+describe("failureQuery", () => {
+  it("has the window, and the filters of runs but for their time and the fingerprint", () => {
+    const params = new URLSearchParams(
+      "range=30d&start_after=2026-01-01&fingerprint=fp:v1:0&environment=production&status=error&search=+seat+&metadata[tenant]=a",
+    );
+    expect(failureQuery("p1", params)).toEqual({
+      project_id: "p1",
+      window_seconds: 2_592_000,
+      environment: "production",
+      status: ["error"],
+      search: "seat",
+      metadata: { tenant: "a" },
+    });
+  });
 });

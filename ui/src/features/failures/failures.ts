@@ -1,4 +1,6 @@
+import type { FailureFilter } from "@/api/failures";
 import type { FailedRunGroup, FailureParts, FailureWeights } from "@/api/types";
+import { type Filters, readFilters, toQuery } from "@/components/filters/filters";
 import { formatCount } from "@/components/format";
 
 /** The windows to choose from, in seconds. */
@@ -12,6 +14,18 @@ export const WINDOWS = [
 /** The window of an address; a week without one. */
 export function readWindow(params: URLSearchParams): (typeof WINDOWS)[number] {
   return WINDOWS.find(({ value }) => value === params.get("range")) ?? WINDOWS[1];
+}
+
+/** The filters of an address but for the time, which is the window, and for the fingerprint: each group has its own. */
+export function readFailureFilters(params: URLSearchParams): Filters {
+  const filters = readFilters(params);
+  const { fingerprint: _, ...text } = filters.text;
+  return { ...filters, range: null, start_after: null, start_before: null, text };
+}
+
+/** The API's parameters for an address. */
+export function failureQuery(projectId: string, params: URLSearchParams): FailureFilter {
+  return { ...toQuery(projectId, readFailureFilters(params)), window_seconds: readWindow(params).seconds };
 }
 
 const PART_LABELS: Record<keyof FailureParts, string> = {

@@ -1,0 +1,23 @@
+import { describe, expect, it } from "vitest";
+import { bucketLabel, tickLabel } from "./labels";
+
+const at = (hour: number, minute: number, second: number) =>
+  new Date(2026, 10, 22, hour, minute, second).getTime() / 1000;
+
+describe("tickLabel", () => {
+  it.each([
+    [at(14, 3, 0), 3600, /^14:03$/],
+    [at(14, 3, 20), 5, /^14:03:20$/],
+    [at(0, 0, 0), 3600, /22/],
+    [at(0, 0, 20), 5, /^00:00:20$/],
+    [at(14, 0, 0), 86_400, /22/],
+  ])("%d by %d", (time, step, want) => expect(tickLabel(time, step)).toMatch(want));
+});
+
+describe("bucketLabel", () => {
+  it("names seconds where a bucket is shorter than a minute", () => {
+    expect(bucketLabel(at(14, 3, 20), 5)).toMatch(/14:03:20 – 14:03:25$/);
+    expect(bucketLabel(at(14, 3, 0), 60)).toMatch(/14:03 – 14:04$/);
+    expect(bucketLabel(at(0, 0, 0), 86_400)).not.toMatch(/–/);
+  });
+});
