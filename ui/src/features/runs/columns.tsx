@@ -13,6 +13,7 @@ import {
 import { durationShare } from "./durationScale";
 import { Marked } from "./Marked";
 import classes from "./RunList.module.css";
+import { fromFirstHit } from "./words";
 
 /** What a cell may draw on beside its run. */
 export interface CellContext {
@@ -250,14 +251,14 @@ function Words({ run, words }: { run: Run; words: readonly string[] }) {
     <>
       {run.inputs !== null && (
         <span className={classes.input}>
-          <Marked text={firstWords(run.inputs)} words={words} />
+          <Marked text={fromFirstHit(firstWords(run.inputs), words)} words={words} />
         </span>
       )}
       {output !== null && (
         <>
           <span className={classes.dim}>→</span>
           <span className={failure ? classes.error : classes.output}>
-            <Marked text={output} words={words} />
+            <Marked text={fromFirstHit(output, words)} words={words} />
           </span>
         </>
       )}

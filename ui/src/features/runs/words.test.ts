@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { markWords, searchWords } from "./words";
+import { fromFirstHit, markWords, searchWords } from "./words";
 
 describe("searchWords", () => {
   it.each([
@@ -28,4 +28,17 @@ describe("markWords", () => {
     ["order", '"order 42"', "order"],
     ["", "order", ""],
   ])("%s, %s", (text, search, want) => expect(marked(text, search)).toBe(want));
+});
+
+describe("fromFirstHit", () => {
+  const late = "The customer would like to have the order refunded";
+  it.each([
+    [late, "", late],
+    [late, "nowhere", late],
+    [late, "customer", late],
+    [late, "refunded customer", late],
+    [late, "refunded", "… the order refunded"],
+    [late, '"order refunded"', "… have the order refunded"],
+    ["x".repeat(40) + "/hit", "hit", "… hit"],
+  ])("%s, %s", (text, search, want) => expect(fromFirstHit(text, searchWords(search))).toBe(want));
 });
