@@ -265,7 +265,17 @@ func (r *Rows) setAttributes(s *Span, attributes pcommon.Map) {
 			setKey(&s.AttributesJSON, key, valueJSON(value))
 		}
 	}
+	s.takeUnread(KeyInputMessages, &s.Inputs)
+	s.takeUnread(KeyOutputMessages, &s.Outputs)
 	s.settleCost()
+}
+
+// takeUnread makes messages that are no list in valid JSON the span's payload, as they stand, where it has no other: SDKs
+// cut attributes that are longer than their limit. So they are shown and found as what was said; the attribute stays, too.
+func (s *Span) takeUnread(key string, payload *string) {
+	if *payload == "" {
+		*payload = s.Attributes[key]
+	}
 }
 
 func setKey(m *map[string]string, key, value string) {

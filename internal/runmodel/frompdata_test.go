@@ -68,6 +68,18 @@ func TestAttributesAreKept(t *testing.T) {
 	assert.Equal(t, int64(5), *rows.Spans[0].InputTokens)
 }
 
+// Messages that an attribute's limit has cut are read as they stand.
+func TestMessagesThatAreCut(t *testing.T) {
+	t.Parallel()
+	cut := `[{"role":"user","parts":[{"type":"text","content":"Is there a tra`
+	span := rowsOf(t, nil, attributes(t, map[string]any{KeyInputMessages: cut, KeyOutputMessages: `[{"role":"assistant"`})).Spans[0]
+	assert.Equal(t, []string{cut, `[{"role":"assistant"`}, []string{span.Inputs, span.Outputs})
+	assert.Empty(t, span.InputMessageIDs)
+	assert.Equal(t, cut, span.RestoreAttributes()[KeyInputMessages])
+	span = rowsOf(t, nil, attributes(t, map[string]any{KeyInputMessages: cut, KeyInputs: `"a train?"`, KeyOutputMessages: `[]`})).Spans[0]
+	assert.Equal(t, []string{`"a train?"`, ""}, []string{span.Inputs, span.Outputs})
+}
+
 func TestMessagesStandOnce(t *testing.T) {
 	t.Parallel()
 	const first = `{"role":"user","parts":[{"type":"text","content":"hi"}]}`
