@@ -51,7 +51,7 @@ func TestListing(t *testing.T) {
 		LongTasks, Frames int
 	}
 	r.play("listing", map[string]any{
-		"base": web, "projectId": readProject, "email": account.Email, "password": account.Password, "pages": 100, "rare": invoice(0),
+		"base": web, "projectId": readProject, "email": account.Email, "password": account.Password, "pages": 100, "rare": invoice(smallSpans(t), 0),
 	}, &figures)
 	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(table, "step\tms\ttasks over 50 ms\tlongest, ms") // Flush tells

@@ -33,6 +33,8 @@ type reading struct {
 	conn      driver.Conn
 	client    *http.Client
 	runs      int
+	// smallSpans is how many spans the small database was made with.
+	smallSpans int
 	// longRuns are runs of 1,000 spans, as both tables name them.
 	longRuns, longTraces []string
 	// deep is a cursor of page 1,000, and deepAt where it stands.
@@ -55,7 +57,12 @@ const stockRun = `TraceId, Timestamp, SpanName, ServiceName, Duration, StatusCod
 // lastDays bounds a statement on the stock tables to the time that the data is of.
 const lastDays = "Timestamp >= now() - toIntervalDay(30)"
 
-func invoice(n int) string { return fmt.Sprintf("INV-%06d", 37+n*61) }
+// invoice names one that runs of the data name, the n-th time another one, while there are others.
+func invoice(smallSpans, n int) string {
+	return fmt.Sprintf("INV-%06d", (37+n*61)%(smallSpans/spansPerRun/invoiceRuns))
+}
+
+func (d *reading) invoice(n int) string { return invoice(d.smallSpans, n) }
 
 var reads = []read{
 	{
@@ -79,11 +86,13 @@ var reads = []read{
 	},
 	{
 		name: "full-text search, rare", bar: 0.1, growth: 1.5,
-		ours: func(_ *reading, n int) string { return "/v1/runs?limit=50&window_seconds=2592000&search=" + invoice(n) },
-		stock: func(_ *reading, n int) string {
+		ours: func(r *reading, n int) string {
+			return "/v1/runs?limit=50&window_seconds=2592000&search=" + r.invoice(n)
+		},
+		stock: func(r *reading, n int) string {
 			return "SELECT " + stockRun + " FROM otel_traces WHERE ParentSpanId = '' AND " + lastDays + ` AND TraceId IN (
-				SELECT TraceId FROM otel_traces WHERE ` + lastDays + ` AND (arrayExists(v -> v ILIKE '%` + invoice(n) + `%', mapValues(SpanAttributes))
-					OR SpanName ILIKE '%` + invoice(n) + `%' OR StatusMessage ILIKE '%` + invoice(n) + `%'))
+				SELECT TraceId FROM otel_traces WHERE ` + lastDays + ` AND (arrayExists(v -> v ILIKE '%` + r.invoice(n) + `%', mapValues(SpanAttributes))
+					OR SpanName ILIKE '%` + r.invoice(n) + `%' OR StatusMessage ILIKE '%` + r.invoice(n) + `%'))
 				ORDER BY Timestamp DESC LIMIT 50`
 		},
 	},
@@ -225,6 +234,7 @@ func (r *rig) startReading(t *testing.T, database string, place int) *reading {
 	r.startControlPlane(database, addr, databaseURL)
 	d := &reading{name: database, api: "http://" + addr, key: key.Reveal(), conn: r.openClickHouse(database), client: &http.Client{Timeout: time.Minute}}
 	d.runs = count(t, d.conn, "SELECT count() FROM runs")
+	d.smallSpans = smallSpans(t)
 
 	var rows []struct {
 		Run   string `ch:"run"`

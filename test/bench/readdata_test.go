@@ -42,7 +42,7 @@ func TestReadData(t *testing.T) {
 	if os.Getenv("BENCH_READ_SPANS") == "" {
 		t.Skip("see make bench-read")
 	}
-	small, large := setting(t, "BENCH_READ_SMALL", 1_000_000), setting(t, "BENCH_READ_SPANS", 10_000_000)
+	small, large := smallSpans(t), setting(t, "BENCH_READ_SPANS", 10_000_000)
 	r := newReadRig(t)
 	done := filepath.Join(r.dir, readDataDone)
 	size := fmt.Sprintf("%d %d", small, large)
@@ -78,6 +78,8 @@ func TestReadData(t *testing.T) {
 	require.NoError(t, os.WriteFile(done, []byte(size), 0o644))
 	t.Logf("built in %s", time.Since(begin).Round(time.Second))
 }
+
+func smallSpans(t *testing.T) int { return setting(t, "BENCH_READ_SMALL", 1_000_000) }
 
 // newReadRig starts the engine on the folder of the data.
 func newReadRig(t *testing.T) *rig {
