@@ -48,15 +48,12 @@ export function markWords(text: string, words: readonly string[]): Part[] {
   return parts;
 }
 
-/** How much may stand before the first hit, in letters, and how much is left of more. */
-const LEAD = 24;
-const LEAD_LEFT = 12;
+/** How many letters may stand before the first hit in a narrow column. */
+const LEAD = 10;
 
-/** A text for a narrow column, from shortly before its first hit on: a column cuts what is behind its width. */
+/** A text for a narrow column, from its first hit on where that comes late: a column cuts what is behind its width. */
 export function fromFirstHit(text: string, words: readonly string[]): string {
   const [lead, hit] = markWords(text, words);
   if (!lead || lead.isHit || !hit || lead.text.length <= LEAD) return text;
-  const from = lead.text.length - LEAD_LEFT;
-  const word = lead.text.indexOf(" ", from);
-  return `… ${text.slice(word < 0 ? lead.text.length : word + 1)}`;
+  return `… ${text.slice(lead.text.length)}`;
 }
