@@ -6,6 +6,7 @@ import {
   toggleOnlyErrors,
   toggleParam,
   toQuery,
+  withoutParams,
   withParam,
   withTimeRange,
 } from "./filters";
@@ -88,4 +89,13 @@ describe("changes of the address", () => {
       "start_after=a&start_before=b",
     ],
   ])("%s", (_, got, want) => expect(got.toString()).toBe(want));
+});
+
+describe("withoutParams", () => {
+  it("drops what the chips stand for, and nothing else", () => {
+    const params = new URLSearchParams(
+      "status=error&status=ok&range=7d&metadata[a]=b&group_by=model&search=seat",
+    );
+    expect(withoutParams(params, chips(readFilters(params))).toString()).toBe("group_by=model&search=seat");
+  });
 });

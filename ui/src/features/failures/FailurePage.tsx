@@ -6,7 +6,7 @@ import { useFailedRunGroup } from "@/api/failures";
 import type { FailedRun } from "@/api/types";
 import { Delayed } from "@/components/Delayed";
 import { Fact, FactList } from "@/components/Fact";
-import { chips, withoutParams, withParam } from "@/components/filters/filters";
+import { chips, withoutParams, withParam, withTimeRange } from "@/components/filters/filters";
 import { formatAge, formatCost, formatCount, formatDuration, formatTime } from "@/components/format";
 import { KindIcon } from "@/components/KindIcon";
 import { ProblemPanel } from "@/components/ProblemPanel";
@@ -160,8 +160,9 @@ export function FailurePage() {
 
 /** The address of the list of runs with the group's runs: of the same time, where the list knows it, and filters. */
 function runsOf(params: URLSearchParams, fingerprint: string): URLSearchParams {
-  const next = withParam(params, "fingerprint", fingerprint);
-  return withParam(next, "range", readWindow(params).value === "90d" ? null : readWindow(params).value);
+  const { value } = readWindow(params);
+  const preset = value === "90d" ? null : value;
+  return withTimeRange(withParam(params, "fingerprint", fingerprint), { preset });
 }
 
 interface RunLineProps {
