@@ -59,7 +59,7 @@ func newProvider(db *sql.DB) (*goose.Provider, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open embedded ClickHouse migrations: %w", err)
 	}
-	provider, err := goose.NewProvider(goose.DialectClickHouse, db, files)
+	provider, err := goose.NewProvider(goose.DialectClickHouse, db, files, goose.WithGoMigrations(spansInStartOrder))
 	if err != nil {
 		return nil, fmt.Errorf("read ClickHouse migrations: %w", err)
 	}

@@ -22,7 +22,7 @@ func compareSpans(a, b *runmodel.Span) int {
 	if c := compareIDs(a.RunID, b.RunID); c != 0 {
 		return c
 	}
-	return cmp.Or(cmp.Compare(a.SpanID, b.SpanID), cmp.Compare(a.Version, b.Version))
+	return cmp.Or(a.StartTime.Compare(b.StartTime), cmp.Compare(a.SpanID, b.SpanID), cmp.Compare(a.Version, b.Version))
 }
 
 func compareContents(a, b *runmodel.Content) int {
