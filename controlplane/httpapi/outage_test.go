@@ -49,6 +49,18 @@ func TestOutageOfClickHouse(t *testing.T) {
 	require.Equal(t, http.StatusOK, list().Code, list().Body)
 	golden(t, "readyz", e.do(t, http.MethodGet, "/readyz", nil))
 
+	// A migration may take a table away for a moment.
+	conn, err := clickhouse.Open(server.URL(database))
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, conn.Close()) }()
+	search := func() *httptest.ResponseRecorder {
+		return e.do(t, http.MethodGet, "/v1/runs?search=word&project_id="+project.Id.String(), nil, cookie(session))
+	}
+	require.NoError(t, conn.Exec(t.Context(), "RENAME TABLE spans TO spans_by_id"))
+	golden(t, "clickhouse_away", search())
+	require.NoError(t, conn.Exec(t.Context(), "RENAME TABLE spans_by_id TO spans"))
+	require.Equal(t, http.StatusOK, search().Code)
+
 	server.Stop(t)
 	for range 3 {
 		golden(t, "clickhouse_away", list())

@@ -111,7 +111,10 @@ func scan[T any](found driver.Rows, rows *[]T) error {
 	return nil
 }
 
-// ClickHouse's error codes for a query past its bounds (ErrorCodes.cpp).
+// ClickHouse's error codes (ErrorCodes.cpp) for a table that a migration has taken away for a moment, or not made yet.
+const codeUnknownTable = 60
+
+// ClickHouse's error codes for a query past its bounds.
 const (
 	codeTooManyRows      = 158
 	codeTooSlow          = 160
@@ -126,6 +129,9 @@ func classify(err error) error {
 	if errors.As(err, &exception) {
 		if slices.Contains([]int32{codeTooManyRows, codeTooManyBytes, codeTooSlow, codeTimeoutExceeded, codeMemoryLimit, codeTooManyBytesRows}, exception.Code) {
 			return fmt.Errorf("%w: %w", ErrTooExpensive, err)
+		}
+		if exception.Code == codeUnknownTable {
+			return fmt.Errorf("%w: %w", ErrUnavailable, err)
 		}
 		return fmt.Errorf("query runs: %w", err)
 	}
