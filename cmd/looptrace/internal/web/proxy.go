@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -18,7 +19,7 @@ const retryAfter = "2"
 // asked for, since the API compares it with the Origin; forwarding headers from outside are dropped, but for what a
 // trusted proxy says.
 func newProxy(target *url.URL, trusted TrustedProxies) http.Handler {
-	return &httputil.ReverseProxy{
+	proxy := &httputil.ReverseProxy{
 		Rewrite: func(p *httputil.ProxyRequest) {
 			p.SetURL(target)
 			p.Out.Host = p.In.Host
@@ -33,7 +34,17 @@ func newProxy(target *url.URL, trusted TrustedProxies) http.Handler {
 		},
 		FlushInterval: -1, // server-sent events must not wait for a full buffer
 		ErrorHandler:  answerUpstreamError,
+		ErrorLog:      slog.NewLogLogger(slog.Default().Handler(), slog.LevelWarn),
 	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// Without it the server closes the request's body where the answer begins. The transport may just then be
+		// looking for the end of it, and drops the connection for what it reads: the answer would be cut off.
+		if err := http.NewResponseController(w).EnableFullDuplex(); err != nil && !errors.Is(err, http.ErrNotSupported) {
+			answerUpstreamError(w, r, fmt.Errorf("enable full duplex: %w", err))
+			return
+		}
+		proxy.ServeHTTP(w, r)
+	})
 }
 
 func answerUpstreamError(w http.ResponseWriter, r *http.Request, err error) {

@@ -252,3 +252,42 @@ func TestEventsArriveAtOnce(t *testing.T) {
 	cancel()
 	require.NoError(t, <-ended)
 }
+
+// An answer may begin before its request was read to the end: neither is cut off.
+func TestAnswerWhileAsking(t *testing.T) {
+	t.Parallel()
+	echo := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		assert.NoError(t, http.NewResponseController(w).EnableFullDuplex())
+		lines := bufio.NewScanner(r.Body)
+		for lines.Scan() {
+			_, _ = fmt.Fprintln(w, lines.Text())
+			_ = http.NewResponseController(w).Flush()
+		}
+		assert.NoError(t, lines.Err())
+	}))
+	t.Cleanup(echo.Close)
+	server := httptest.NewServer(web.NewHandler(web.Config{API: parse(t, echo.URL), Ingest: parse(t, echo.URL), UI: uiDir(t)}))
+	t.Cleanup(server.Close)
+
+	body, lines := io.Pipe()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	context.AfterFunc(ctx, func() { _ = body.Close() }) // the client waits for what it reads from
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, server.URL+"/mcp", body)
+	require.NoError(t, err)
+	request.ContentLength = int64(len("asked\nand asked\n"))
+	go func() { _, _ = io.WriteString(lines, "asked\n") }()
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	answer := bufio.NewReader(response.Body)
+	line, err := answer.ReadString('\n')
+	require.NoError(t, err)
+	assert.Equal(t, "asked\n", line)
+	_, err = io.WriteString(lines, "and asked\n")
+	require.NoError(t, err)
+	require.NoError(t, lines.Close())
+	rest, err := io.ReadAll(answer)
+	require.NoError(t, err)
+	assert.Equal(t, "and asked\n", string(rest))
+}
