@@ -3,7 +3,7 @@ import { useComputedColorScheme } from "@mantine/core";
 import { useElementSize } from "@mantine/hooks";
 import { useEffect, useMemo, useRef, useState } from "react";
 import uPlot from "uplot";
-import { bucketLabel, tickLabel } from "./labels";
+import { bucketLabel, labelFits, tickLabel } from "./labels";
 import { type ChartSeries, stack, touchedBuckets } from "./series";
 import classes from "./TimeChart.module.css";
 
@@ -83,7 +83,12 @@ export default function TimeChart(props: Props) {
             size: bare ? 18 : 26,
             gap: bare ? 1 : 4,
             space: 72,
-            values: (_, splits, _axis, _space, step) => splits.map((split) => tickLabel(split, step)),
+            values: (u, splits, _axis, _space, step) =>
+              splits.map((split) => {
+                const text = tickLabel(split, step);
+                const x = u.bbox.left / uPlot.pxRatio + u.valToPos(split, "x");
+                return labelFits(text, x, width) ? text : "";
+              }),
           },
           bare
             ? { show: false }

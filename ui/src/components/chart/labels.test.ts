@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { bucketLabel, tickLabel } from "./labels";
+import { bucketLabel, labelFits, tickLabel } from "./labels";
 
 const at = (hour: number, minute: number, second: number) =>
   new Date(2026, 10, 22, hour, minute, second).getTime() / 1000;
@@ -12,6 +12,16 @@ describe("tickLabel", () => {
     [at(0, 0, 20), 5, /^00:00:20$/],
     [at(14, 0, 0), 86_400, /22/],
   ])("%d by %d", (time, step, want) => expect(tickLabel(time, step)).toMatch(want));
+});
+
+describe("labelFits", () => {
+  it.each([
+    [0, false],
+    [15, false],
+    [16, true],
+    [374, true],
+    [375, false],
+  ])("14:03 at %d of 390 px: %s", (x, want) => expect(labelFits("14:03", x, 390)).toBe(want));
 });
 
 describe("bucketLabel", () => {

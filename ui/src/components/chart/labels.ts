@@ -17,6 +17,14 @@ export function tickLabel(time: number, step: number): string {
   return (step < 60 ? secondFormat : minuteFormat).format(date);
 }
 
+const LETTER_WIDTH = 6.4; // px of the axes' font, at most on average
+
+/** Whether a label around x, in px from the left edge of a chart, is not cut off at one of its edges. */
+export function labelFits(label: string, x: number, width: number): boolean {
+  const half = (label.length * LETTER_WIDTH) / 2;
+  return x >= half && x <= width - half;
+}
+
 /** From when until when a bucket is. */
 export function bucketLabel(start: number, seconds: number): string {
   const from = new Date(start * 1000);
