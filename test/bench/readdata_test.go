@@ -3,7 +3,9 @@ package bench
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -37,19 +39,33 @@ const (
 
 var readProject = uuid.MustParse("0199a1b2-c3d4-7e5f-8a9b-000000000001")
 
-// TestReadData builds the data of TestRead, unless it is there. It takes minutes for each million spans.
-func TestReadData(t *testing.T) {
-	if os.Getenv("BENCH_READ_SPANS") == "" {
-		t.Skip("see make bench-read")
+// newReadRig starts the engine on the folder of the data, which it builds unless it is there: minutes for each million
+// spans.
+func newReadRig(t *testing.T) *rig {
+	t.Helper()
+	r := newRig(t)
+	r.dir = os.Getenv("BENCH_READ_DATA")
+	if r.dir == "" {
+		r.dir = r.built("bench-read")
 	}
+	require.NoError(t, os.MkdirAll(r.dir, 0o755))
+	r.startClickHouse()
 	small, large := smallSpans(t), setting(t, "BENCH_READ_SPANS", 10_000_000)
-	r := newReadRig(t)
 	done := filepath.Join(r.dir, readDataDone)
 	size := fmt.Sprintf("%d %d", small, large)
-	if built, err := os.ReadFile(done); err == nil {
-		require.Equal(t, size, string(built), "the data in %s is of other sizes: remove it", r.dir)
-		return
+	built, err := os.ReadFile(done)
+	if errors.Is(err, fs.ErrNotExist) {
+		r.buildReads(t, small, large)
+		require.NoError(t, os.WriteFile(done, []byte(size), 0o644))
+		return r
 	}
+	require.NoError(t, err)
+	require.Equal(t, size, string(built), "the data in %s is of other sizes: remove it", r.dir)
+	return r
+}
+
+func (r *rig) buildReads(t *testing.T, small, large int) {
+	t.Helper()
 	conn := r.openClickHouse("default")
 	for _, database := range []string{smallReads, largeReads} {
 		require.NoError(t, conn.Exec(t.Context(), "DROP DATABASE IF EXISTS "+database+" SYNC"))
@@ -75,24 +91,10 @@ func TestReadData(t *testing.T) {
 	for _, table := range []string{"spans", "contents", "shared_contents", "runs"} {
 		require.NoError(t, conn.Exec(t.Context(), "OPTIMIZE TABLE "+largeReads+"."+table+" FINAL"))
 	}
-	require.NoError(t, os.WriteFile(done, []byte(size), 0o644))
 	t.Logf("built in %s", time.Since(begin).Round(time.Second))
 }
 
 func smallSpans(t *testing.T) int { return setting(t, "BENCH_READ_SMALL", 1_000_000) }
-
-// newReadRig starts the engine on the folder of the data.
-func newReadRig(t *testing.T) *rig {
-	t.Helper()
-	r := newRig(t)
-	r.dir = os.Getenv("BENCH_READ_DATA")
-	if r.dir == "" {
-		r.dir = r.built("bench-read")
-	}
-	require.NoError(t, os.MkdirAll(r.dir, 0o755))
-	r.startClickHouse()
-	return r
-}
 
 // awaitNoMerges waits until nothing is merged.
 func awaitNoMerges(t *testing.T, conn driver.Conn, within time.Duration) {
