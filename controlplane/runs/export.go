@@ -154,7 +154,7 @@ func (s *Service) exportLarge(ctx context.Context, scope Scope, row runmodel.Run
 	if err != nil {
 		return err
 	}
-	all, err := s.listSpans(ctx, p, row.RunID, listedColumns)
+	all, err := s.listSpans(ctx, p, row.RunID, placeColumns)
 	if err != nil {
 		return err
 	}

@@ -158,10 +158,9 @@ func (s *Service) inputsAndOutputs(ctx context.Context, p place, runID uuid.UUID
 
 // listedColumns are what a list of spans shows: no payloads but the beginnings of inputs and outputs.
 const listedColumns = `project_id, run_id, span_id, version, parent_span_id, start_time, end_time, is_run, from_log,
-	name, kind, operation, status, error_type, error_message, error_stack, service_name, scope_name, scope_version,
+	name, kind, operation, status, error_type, error_message, error_stack, service_name,
 	dialect, framework, provider, request_model, response_model, tool_name, tool_call_id, agent_name,
-	session_id, conversation_id, user_id, environment, release, prompt_id, prompt_name, prompt_version,
-	tags, finish_reasons,
+	session_id, conversation_id, user_id, prompt_id, prompt_name, prompt_version, finish_reasons,
 	input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens,
 	cost_usd, cost_source, price_version, counting, time_to_first_token, input_preview, output_preview,
 	substring(inputs, 1, 2049) AS inputs, substring(outputs, 1, 2049) AS outputs,
@@ -184,11 +183,15 @@ func (s *Service) Spans(ctx context.Context, scope Scope, runID uuid.UUID, q Spa
 	if err != nil {
 		return SpanPage{}, err
 	}
+	columns := listedColumns
+	if q.Full {
+		columns = placeColumns // those of the page are read whole
+	}
 	var all []Span
 	var scores []runmodel.Score
 	group, groupContext := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
-		all, err = s.listSpans(groupContext, p, runID, listedColumns)
+		all, err = s.listSpans(groupContext, p, runID, columns)
 		return err
 	})
 	group.Go(func() (err error) {
