@@ -49,7 +49,11 @@ func query[T any](ctx context.Context, conn driver.Conn, scope Scope, rows *[]T,
 	for i, id := range scope.ProjectIDs {
 		projects[i] = "'" + id.String() + "'"
 	}
-	statement = strings.ReplaceAll(statement, scopeMark, "project_id IN ("+strings.Join(projects, ", ")+")")
+	mine := "project_id IN (" + strings.Join(projects, ", ") + ")"
+	if len(projects) == 1 {
+		mine = "project_id = " + projects[0] // no set to build: a fraction of a millisecond for each statement
+	}
+	statement = strings.ReplaceAll(statement, scopeMark, mine)
 	found, err := conn.Query(limited(ctx), statement, args...)
 	if err != nil {
 		return classify(err)
