@@ -134,6 +134,7 @@ func boundsOf(byRun map[runmodel.RunKey][]runmodel.Span, batch uint64) []clickho
 		b := clickhouse.Bounds{
 			ProjectID: key.ProjectID, RunID: key.RunID,
 			FirstStart: spans[0].StartTime, LastStart: spans[0].StartTime, FirstBatch: batch, LastBatch: batch,
+			Absent: clickhouse.Absent(spans),
 		}
 		for i := range spans {
 			if spans[i].StartTime.Before(b.FirstStart) {

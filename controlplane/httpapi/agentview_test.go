@@ -50,7 +50,7 @@ func storeLongRun(t *testing.T, clickhouseURL string, project uuid.UUID) uuid.UU
 	require.NoError(t, writer.InsertContents(t.Context(), contents))
 	require.NoError(t, writer.InsertSpans(t.Context(), spans))
 	require.NoError(t, writer.InsertBounds(t.Context(), []clickhouse.Bounds{{
-		ProjectID: project, RunID: run, FirstStart: start, LastStart: spans[len(spans)-1].StartTime, FirstBatch: 1, LastBatch: 1,
+		ProjectID: project, RunID: run, FirstStart: start, LastStart: spans[len(spans)-1].StartTime, FirstBatch: 1, LastBatch: 1, Absent: clickhouse.Absent(spans),
 	}}))
 	require.NoError(t, writer.InsertRuns(t.Context(), []runmodel.Run{runmodel.Totals(spans)}))
 	return run

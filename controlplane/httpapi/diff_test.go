@@ -27,7 +27,7 @@ func storeSpans(t *testing.T, clickhouseURL string, runs ...[]runmodel.Span) {
 	for _, spans := range runs {
 		bounds = append(bounds, clickhouse.Bounds{
 			ProjectID: spans[0].ProjectID, RunID: spans[0].RunID, FirstStart: spans[0].StartTime, LastStart: spans[len(spans)-1].StartTime,
-			FirstBatch: 1, LastBatch: 1,
+			FirstBatch: 1, LastBatch: 1, Absent: clickhouse.Absent(spans),
 		})
 		totals = append(totals, runmodel.Totals(spans))
 	}

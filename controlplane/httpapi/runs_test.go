@@ -58,7 +58,7 @@ func storeRun(t *testing.T, clickhouseURL string, project uuid.UUID) uuid.UUID {
 	require.NoError(t, writer.InsertContents(t.Context(), []runmodel.Content{content}))
 	require.NoError(t, writer.InsertSpans(t.Context(), spans))
 	require.NoError(t, writer.InsertBounds(t.Context(), []clickhouse.Bounds{{
-		ProjectID: project, RunID: run, FirstStart: start, LastStart: start.Add(2 * time.Microsecond), FirstBatch: 1, LastBatch: 1,
+		ProjectID: project, RunID: run, FirstStart: start, LastStart: start.Add(2 * time.Microsecond), FirstBatch: 1, LastBatch: 1, Absent: clickhouse.Absent(spans),
 	}}))
 	require.NoError(t, writer.InsertRuns(t.Context(), []runmodel.Run{runmodel.Totals(spans)}))
 	return run
@@ -161,4 +161,42 @@ func TestRuns(t *testing.T) {
 			golden(t, "not_found", e.do(t, http.MethodGet, p, nil, key))
 		}
 	})
+}
+
+// TestLateColumns holds that a list of spans gives what only one batch of a run has, an earlier or a later one.
+func TestLateColumns(t *testing.T) {
+	t.Parallel()
+	address := engines.ClickHouse(t)
+	require.NoError(t, clickhouse.Migrate(t.Context(), address))
+	e := newEnvOn(t, engines.Postgres(t), address)
+	session, project := e.setUp(t)
+	key := bearer(e.mint(t, session, project.Id, ScopeRunsRead).Key)
+	run, start := uuid.New(), time.Now().UTC().Truncate(time.Second)
+	span := func(id, version uint64, tool, session string) runmodel.Span {
+		return runmodel.Span{
+			ProjectID: project.Id, RunID: run, SpanID: id, Version: version, StartTime: start, EndTime: start.Add(time.Second),
+			Name: "step", ToolName: tool, SessionID: session,
+		}
+	}
+	list := func() (tools, sessions []string) {
+		page := must[SpanPage](t, e.do(t, http.MethodGet, "/v1/runs/"+run.String()+"/spans", nil, key), http.StatusOK)
+		for _, s := range page.Data {
+			if s.Tool != nil {
+				tools = append(tools, *s.Tool.Name)
+			}
+			if s.SessionId != nil {
+				sessions = append(sessions, *s.SessionId)
+			}
+		}
+		return tools, sessions
+	}
+	storeSpans(t, address, []runmodel.Span{span(1, 1, "", "")})
+	tools, sessions := list()
+	assert.Empty(t, tools)
+	assert.Empty(t, sessions)
+	storeSpans(t, address, []runmodel.Span{span(2, 2, "search", "")})
+	storeSpans(t, address, []runmodel.Span{span(1, 3, "", "s1")}) // another version of the first
+	tools, sessions = list()
+	assert.Equal(t, []string{"search"}, tools)
+	assert.Equal(t, []string{"s1"}, sessions)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
@@ -47,6 +48,8 @@ type place struct {
 	LastStart  time.Time `ch:"last_start"`
 	// DeletedAt is up to which version the run is deleted, 0 where it is not.
 	DeletedAt uint64 `ch:"deleted_at"`
+	// Absent is which columns all of its spans leave empty, as clickhouse.IsAbsent reads it.
+	Absent uint64 `ch:"absent"`
 }
 
 // find looks a run up by its id. Where several projects of the scope have a run of that id, the one that
@@ -55,7 +58,7 @@ func (s *Service) find(ctx context.Context, scope Scope, runID uuid.UUID) (place
 	// A few rows, until they are merged: ClickHouse takes longer to plan an aggregation than to read them.
 	var rows []place
 	err := query(ctx, s.conn, scope, &rows, `
-		SELECT project_id, first_start, last_start, deleted_at FROM run_bounds WHERE {scope} AND run_id = ?`, runID)
+		SELECT project_id, first_start, last_start, deleted_at, absent FROM run_bounds WHERE {scope} AND run_id = ?`, runID)
 	if err != nil {
 		return place{}, err
 	}
@@ -65,13 +68,17 @@ func (s *Service) find(ctx context.Context, scope Scope, runID uuid.UUID) (place
 	byProject := map[uuid.UUID]place{}
 	for _, row := range rows {
 		p, ok := byProject[row.ProjectID]
-		if !ok || row.FirstStart.Before(p.FirstStart) {
+		if !ok {
+			p = row
+		}
+		if row.FirstStart.Before(p.FirstStart) {
 			p.FirstStart = row.FirstStart
 		}
 		if row.LastStart.After(p.LastStart) {
 			p.LastStart = row.LastStart
 		}
-		p.ProjectID, p.DeletedAt = row.ProjectID, max(p.DeletedAt, row.DeletedAt)
+		p.DeletedAt = max(p.DeletedAt, row.DeletedAt)
+		p.Absent &= row.Absent
 		byProject[row.ProjectID] = p
 	}
 	return slices.MinFunc(slices.Collect(maps.Values(byProject)), func(a, b place) int {
@@ -80,6 +87,17 @@ func (s *Service) find(ctx context.Context, scope Scope, runID uuid.UUID) (place
 		}
 		return cmp.Or(b.LastStart.Compare(a.LastStart), bytes.Compare(a.ProjectID[:], b.ProjectID[:]))
 	}), nil
+}
+
+// present is columns of spans for a statement, without those that the whole run leaves empty.
+func (p place) present(columns []string) string {
+	var kept []string
+	for _, column := range columns {
+		if name := column[strings.LastIndexByte(column, ' ')+1:]; !clickhouse.IsAbsent(p.Absent, name) {
+			kept = append(kept, column)
+		}
+	}
+	return strings.Join(kept, ", ")
 }
 
 func (p place) scope() Scope { return Scope{ProjectIDs: []uuid.UUID{p.ProjectID}} }
@@ -139,7 +157,7 @@ func (s *Service) inputsAndOutputs(ctx context.Context, p place, runID uuid.UUID
 	w := p.where(runID)
 	w.add("span_id = ?", spanID)
 	var versions []runmodel.Span
-	err = query(ctx, s.conn, p.scope(), &versions, `SELECT `+placeColumns+`, inputs, outputs, tool_arguments, tool_result,
+	err = query(ctx, s.conn, p.scope(), &versions, `SELECT `+p.present(placeColumns)+`, inputs, outputs, tool_arguments, tool_result,
 		input_message_ids, output_message_ids FROM spans WHERE `+w.String(), w.args...)
 	if err != nil || len(versions) == 0 {
 		return nil, nil, err
@@ -174,14 +192,16 @@ func (s *Service) inputsAndOutputs(ctx context.Context, p place, runID uuid.UUID
 }
 
 // listedColumns are what a list of spans shows: no payloads but the beginnings of inputs and outputs.
-const listedColumns = `project_id, run_id, span_id, version, parent_span_id, start_time, end_time, is_run, from_log,
-	name, kind, operation, status, error_type, error_message, error_stack, service_name,
-	dialect, framework, provider, request_model, response_model, tool_name, tool_call_id, agent_name,
-	session_id, conversation_id, user_id, prompt_id, prompt_name, prompt_version, finish_reasons,
-	input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens,
-	cost_usd, cost_source, price_version, counting, time_to_first_token, input_preview, output_preview,
-	substring(inputs, 1, 2049) AS inputs, substring(outputs, 1, 2049) AS outputs,
-	substring(tool_arguments, 1, 2049) AS tool_arguments, substring(tool_result, 1, 2049) AS tool_result`
+var listedColumns = []string{
+	"project_id", "run_id", "span_id", "version", "parent_span_id", "start_time", "end_time", "is_run", "from_log",
+	"name", "kind", "operation", "status", "error_type", "error_message", "error_stack", "service_name",
+	"dialect", "framework", "provider", "request_model", "response_model", "tool_name", "tool_call_id", "agent_name",
+	"session_id", "conversation_id", "user_id", "prompt_id", "prompt_name", "prompt_version", "finish_reasons",
+	"input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens",
+	"cost_usd", "cost_source", "price_version", "counting", "time_to_first_token", "input_preview", "output_preview",
+	"substring(inputs, 1, 2049) AS inputs", "substring(outputs, 1, 2049) AS outputs",
+	"substring(tool_arguments, 1, 2049) AS tool_arguments", "substring(tool_result, 1, 2049) AS tool_result",
+}
 
 // cutAt is how much of an input or output a list of spans gives, in bytes.
 const cutAt = 2048
@@ -250,14 +270,16 @@ func (s *Service) Spans(ctx context.Context, scope Scope, runID uuid.UUID, q Spa
 }
 
 // placeColumns are what says where a span stands among the others of its run, and whether its usage counts.
-const placeColumns = `project_id, run_id, span_id, version, parent_span_id, start_time, is_run, from_log, kind, operation, counting,
-	input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens`
+var placeColumns = []string{
+	"project_id", "run_id", "span_id", "version", "parent_span_id", "start_time", "is_run", "from_log", "kind", "operation", "counting",
+	"input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens",
+}
 
 // listSpans reads columns of all spans of a run, folded, with their places in the tree.
-func (s *Service) listSpans(ctx context.Context, p place, runID uuid.UUID, columns string) ([]Span, error) {
+func (s *Service) listSpans(ctx context.Context, p place, runID uuid.UUID, columns []string) ([]Span, error) {
 	w := p.where(runID)
 	var versions []runmodel.Span
-	if err := query(ctx, s.conn, p.scope(), &versions, `SELECT `+columns+` FROM spans WHERE `+w.String(), w.args...); err != nil {
+	if err := query(ctx, s.conn, p.scope(), &versions, `SELECT `+p.present(columns)+` FROM spans WHERE `+w.String(), w.args...); err != nil {
 		return nil, err
 	}
 	if len(versions) == 0 {

@@ -253,11 +253,15 @@ func TestBounds(t *testing.T) {
 	key := runmodel.RunKey{ProjectID: uuid.New(), RunID: uuid.New()}
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for i, start := range []time.Time{at, at.Add(-time.Hour), at.Add(time.Hour)} {
-		require.NoError(t, writer.InsertBounds(t.Context(), []Bounds{{key.ProjectID, key.RunID, start, start, uint64(i + 1), uint64(i + 1), uint64(i % 2)}}))
+		require.NoError(t, writer.InsertBounds(t.Context(), []Bounds{{key.ProjectID, key.RunID, start, start, uint64(i + 1), uint64(i + 1), uint64(i % 2), 15 &^ (1 << i)}}))
 	}
 	got, err := ReadBounds(t.Context(), conn, []runmodel.RunKey{key, {ProjectID: key.ProjectID, RunID: uuid.New()}})
 	require.NoError(t, err)
-	assert.Equal(t, []Bounds{{key.ProjectID, key.RunID, at.Add(-time.Hour), at.Add(time.Hour), 1, 3, 1}}, got)
+	assert.Equal(t, []Bounds{{key.ProjectID, key.RunID, at.Add(-time.Hour), at.Add(time.Hour), 1, 3, 1, 0}}, got)
+	require.NoError(t, conn.Exec(t.Context(), "OPTIMIZE TABLE run_bounds FINAL"))
+	var absent []uint64
+	require.NoError(t, conn.QueryRow(t.Context(), "SELECT groupArray(absent) FROM run_bounds WHERE run_id = ?", key.RunID).Scan(&absent))
+	assert.Equal(t, []uint64{8}, absent, "what all batches leave empty")
 }
 
 // FuzzBinding holds the driver to bring a bound text to ClickHouse and back as it was.

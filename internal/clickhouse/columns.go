@@ -19,6 +19,9 @@ type Bounds struct {
 	LastBatch  uint64    `ch:"last_batch"`
 	// DeletedAt is up to when what was received of the run is deleted, in Unix nanoseconds; 0 where nothing is.
 	DeletedAt uint64 `ch:"deleted_at"`
+	// Absent is which columns all of its spans leave empty: a bit for each, as the function Absent sets them. It is for who reads
+	// the run's spans; ReadBounds leaves it out.
+	Absent uint64 `ch:"absent"`
 }
 
 // column buffers one column of rows of type R in ClickHouse's own layout.
@@ -192,6 +195,7 @@ func boundColumns() []column[Bounds] {
 		number("first_batch", func(b *Bounds) uint64 { return b.FirstBatch }),
 		number("last_batch", func(b *Bounds) uint64 { return b.LastBatch }),
 		number("deleted_at", func(b *Bounds) uint64 { return b.DeletedAt }),
+		number("absent", func(b *Bounds) uint64 { return b.Absent }),
 	}
 }
 

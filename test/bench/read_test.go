@@ -161,11 +161,7 @@ func TestRead(t *testing.T) {
 			continue
 		}
 		line := readLine{Read: what.name, Bar: what.bar, Growth: what.growth}
-		line.Small = small.measure(t, what, rounds)
-		line.Large = large.measure(t, what, rounds)
-		if what.stock != nil && stockRounds > 0 {
-			line.Stock = large.measureStock(t, what, stockRounds, rounds)
-		}
+		line.Small, line.Large, line.Stock = measureInTurn(t, what, small, large, rounds, stockRounds)
 		lines = append(lines, line)
 		t.Logf("%+v", line)
 	}
@@ -307,7 +303,39 @@ func warmUp(read func(n int)) {
 	}
 }
 
-func (d *reading) measure(t *testing.T, what read, rounds int) percentiles {
+// measureInTurn reads from the small and the large database and from the stock tables by turns, so that what else the
+// machine does meets them alike. The stock tables are read at least leastStock times, and no more once that took ten seconds.
+func measureInTurn(t *testing.T, what read, small, large *reading, rounds, leastStock int) (inSmall, inLarge, inStock percentiles) {
+	t.Helper()
+	asksStock := what.stock != nil && leastStock > 0
+	small.warmUp(t, what, rounds)
+	large.warmUp(t, what, rounds)
+	if asksStock {
+		warmUp(func(n int) { large.askStock(t, what, n) })
+	}
+	var smallTimes, largeTimes, stockTimes []time.Duration
+	var stockTime time.Duration
+	for n := range rounds {
+		smallTimes = append(smallTimes, took(func() { small.get(t, what.ours(small, n)) }))
+		largeTimes = append(largeTimes, took(func() { large.get(t, what.ours(large, n)) }))
+		if asksStock && (len(stockTimes) < leastStock || stockTime < 10*time.Second) {
+			stockTimes = append(stockTimes, took(func() { large.askStock(t, what, n) }))
+			stockTime += stockTimes[len(stockTimes)-1]
+		}
+	}
+	if asksStock {
+		inStock = percentilesOf(stockTimes)
+	}
+	return percentilesOf(smallTimes), percentilesOf(largeTimes), inStock
+}
+
+func took(do func()) time.Duration {
+	begin := time.Now()
+	do()
+	return time.Since(begin)
+}
+
+func (d *reading) warmUp(t *testing.T, what read, rounds int) {
 	t.Helper()
 	warmUp(func(n int) {
 		body := string(d.get(t, what.ours(d, rounds+n)))
@@ -316,31 +344,13 @@ func (d *reading) measure(t *testing.T, what read, rounds int) percentiles {
 			assert.NotContains(t, body, `"data":[],`, what.name)
 		}
 	})
-	times := make([]time.Duration, rounds)
-	for n := range times {
-		begin := time.Now()
-		d.get(t, what.ours(d, n))
-		times[n] = time.Since(begin)
-	}
-	return percentilesOf(times)
 }
 
-// measureStock reads at least so often, and at most as often as the product was asked, within ten seconds.
-func (d *reading) measureStock(t *testing.T, what read, least, most int) percentiles {
+func (d *reading) askStock(t *testing.T, what read, n int) {
 	t.Helper()
-	ask := func(n int) {
-		found, err := drain(t.Context(), d.conn, what.stock(d, n))
-		require.NoError(t, err, what.name)
-		require.Positive(t, found, what.name)
-	}
-	warmUp(ask)
-	var times []time.Duration
-	for start := time.Now(); len(times) < least || len(times) < most && time.Since(start) < 10*time.Second; {
-		begin := time.Now()
-		ask(len(times))
-		times = append(times, time.Since(begin))
-	}
-	return percentilesOf(times)
+	found, err := drain(t.Context(), d.conn, what.stock(d, n))
+	require.NoError(t, err, what.name)
+	require.Positive(t, found, what.name)
 }
 
 // drain reads all that a statement gives, without making anything of it.

@@ -185,6 +185,7 @@ func (r *rig) fillSmall(t *testing.T, runs int) {
 			batch.runs = append(batch.runs, runmodel.Totals(spans))
 			batch.bounds = append(batch.bounds, clickhouse.Bounds{
 				ProjectID: key.ProjectID, RunID: key.RunID, FirstStart: first, LastStart: last, FirstBatch: uint64(from + 1), LastBatch: uint64(from + 1),
+				Absent: clickhouse.Absent(spans),
 			})
 		}
 		group, groupContext := errgroup.WithContext(ctx)
