@@ -136,7 +136,7 @@ _build/anchor/otelcol-anchor: test/bench/anchor/builder-config.yaml
 bench-browser: build ## Measure in Chromium how soon runs of 10,000 and 100,000 spans can be read, and how they scroll
 	BENCH_BROWSER=1 $(GO) test -count=1 -timeout 20m -run '^TestBrowserFigures$$' -v ./test/e2e
 
-# Builds its data once, in _build/bench-read (5 GB; half an hour on two cores), and starts the engine on it.
+# Builds its data once, in _build/bench-read (8 GB; ten minutes on two cores), and starts the engine on it.
 .PHONY: bench-read
 bench-read: engines _build/looptrace _build/looptrace-controlplane ## Measure reads of 10 million spans beside the stock exporter's tables
 	BENCH_READ_SPANS=$${BENCH_READ_SPANS:-10000000} $(GO) test -count=1 -timeout 5h -run '^TestRead$$' -v ./test/bench
