@@ -175,16 +175,30 @@ func TestStoreDiskFull(t *testing.T) {
 	stop := s.send(t)
 	r := s.newRow(t, "store disk full", fmt.Sprintf("%s at %d spans/s", scaled(5*time.Second, time.Minute), s.client.SpansPerSecond))
 	pids := s.pids(t)
+	read := func() int {
+		runs := s.client.Ledger.Runs(0)
+		if len(runs) == 0 {
+			return 0
+		}
+		var run struct{}
+		status, err := s.api.Get(t.Context(), "/v1/runs/"+runs[0].ID.String(), &run)
+		require.NoError(t, err)
+		return status
+	}
+	// What was stored before must be readable while the disk is full: so one has to be.
+	require.NoError(t, product.Wait(t.Context(), func(context.Context) error {
+		if status := read(); status != http.StatusOK {
+			return fmt.Errorf("the first run answers %d", status)
+		}
+		return nil
+	}))
 	d.fill(t, 200<<20)
 	begin := time.Now()
 	pause(t.Context(), scaled(5*time.Second, time.Minute))
 	times, failed := s.answers(begin, time.Now())
 	require.Zero(t, failed, "while the disk of the store was full")
 	require.NoError(t, apiReads(t.Context(), s))
-	var run struct{}
-	status, err := s.api.Get(t.Context(), "/v1/runs/"+s.client.Ledger.Runs(0)[0].ID.String(), &run)
-	require.NoError(t, err)
-	require.Equal(t, http.StatusOK, status)
+	require.Equal(t, http.StatusOK, read())
 	back := time.Now()
 	d.release(t)
 	s.awaitBack(t, r, back)
