@@ -33,7 +33,7 @@ func Agents(folder string) (*Load, error) {
 	if len(files) == 0 {
 		return nil, fmt.Errorf("%w in %s", ErrNoRecords, folder)
 	}
-	load := &Load{Name: "agents", ids: identify{
+	load := newLoad("agents", identify{
 		trace: func(uint64, int) (id pcommon.TraceID) {
 			binary.BigEndian.PutUint64(id[:8], rand.Uint64())
 			binary.BigEndian.PutUint64(id[8:], rand.Uint64())
@@ -43,7 +43,7 @@ func Agents(folder string) (*Load, error) {
 			binary.BigEndian.PutUint64(id[:], rand.Uint64())
 			return id
 		},
-	}}
+	})
 	var runs []ptrace.Traces
 	for _, file := range files {
 		recorded, err := readRuns(file)

@@ -54,7 +54,7 @@ func send(t *testing.T, load *Load, d *door, spans int) Sent {
 	return load.Send(t.Context(), Target{server.URL, http.Header{"Authorization": {"Bearer k"}}}, spans)
 }
 
-// verify holds what was sent to what arrived: every span once, in a tree of its own trace, with times that are now.
+// verify holds what was sent to what arrived: every span once, in a tree of its own trace, with times after one noon.
 func verify(t *testing.T, sent Sent, accepted []ptrace.Traces) {
 	t.Helper()
 	parents := map[pcommon.SpanID]ptrace.Span{}
@@ -70,7 +70,9 @@ func verify(t *testing.T, sent Sent, accepted []ptrace.Traces) {
 	assert.Len(t, traces, sent.Traces)
 	assert.Len(t, sent.Answers, len(accepted))
 	for _, span := range parents {
-		assert.WithinDuration(t, time.Now(), span.StartTimestamp().AsTime(), 10*time.Minute)
+		start := span.StartTimestamp().AsTime()
+		assert.Equal(t, 12, start.Hour())
+		assert.InDelta(t, 11.5, time.Since(start).Hours(), 12.5, "the last noon, or up to an hour after it")
 		assert.Greater(t, span.EndTimestamp(), span.StartTimestamp())
 		if parent := span.ParentSpanID(); !parent.IsEmpty() {
 			require.Contains(t, parents, parent)

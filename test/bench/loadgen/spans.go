@@ -26,7 +26,7 @@ const (
 // model calls and a third of them tool calls. Ids count up behind a number that is of this load alone.
 func Spans() (*Load, error) {
 	run := rand.Uint64()
-	load := &Load{Name: "loadgen", ids: identify{
+	load := newLoad("loadgen", identify{
 		trace: func(request uint64, index int) (id pcommon.TraceID) {
 			binary.BigEndian.PutUint64(id[:8], run)
 			binary.BigEndian.PutUint64(id[8:], request*spansPerRequest/spansPerTrace+uint64(index)+1)
@@ -36,7 +36,7 @@ func Spans() (*Load, error) {
 			binary.BigEndian.PutUint64(id[:], request*spansPerRequest+uint64(index)+1)
 			return id
 		},
-	}}
+	})
 	random := rand.New(rand.NewPCG(1, 2))
 	words := newVocabulary(random)
 	for range variants {
