@@ -191,9 +191,9 @@ func (s *Service) inputsAndOutputs(ctx context.Context, p place, runID uuid.UUID
 	return nonEmpty(in), nonEmpty(out), nil
 }
 
-// listedColumns are what a list of spans shows: no payloads but the beginnings of inputs and outputs.
+// listedColumns are what a list of a run's spans shows: no payloads but the beginnings of inputs and outputs.
 var listedColumns = []string{
-	"project_id", "run_id", "span_id", "version", "parent_span_id", "start_time", "end_time", "is_run", "from_log",
+	"span_id", "version", "parent_span_id", "start_time", "end_time", "is_run", "from_log",
 	"name", "kind", "operation", "status", "error_type", "error_message", "error_stack", "service_name",
 	"dialect", "framework", "provider", "request_model", "response_model", "tool_name", "tool_call_id", "agent_name",
 	"session_id", "conversation_id", "user_id", "prompt_id", "prompt_name", "prompt_version", "finish_reasons",
@@ -271,11 +271,12 @@ func (s *Service) Spans(ctx context.Context, scope Scope, runID uuid.UUID, q Spa
 
 // placeColumns are what says where a span stands among the others of its run, and whether its usage counts.
 var placeColumns = []string{
-	"project_id", "run_id", "span_id", "version", "parent_span_id", "start_time", "is_run", "from_log", "kind", "operation", "counting",
+	"span_id", "version", "parent_span_id", "start_time", "is_run", "from_log", "kind", "operation", "counting",
 	"input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens",
 }
 
-// listSpans reads columns of all spans of a run, folded, with their places in the tree.
+// listSpans reads columns of all spans of a run, folded, with their places in the tree. Project and run need not be
+// among them.
 func (s *Service) listSpans(ctx context.Context, p place, runID uuid.UUID, columns []string) ([]Span, error) {
 	w := p.where(runID)
 	var versions []runmodel.Span
@@ -291,6 +292,7 @@ func (s *Service) listSpans(ctx context.Context, p place, runID uuid.UUID, colum
 	spans := make([]Span, len(folded))
 	for i := range folded {
 		spans[i] = Span{Span: folded[i], Depth: depths[i], UsageCounted: counted[i]}
+		spans[i].ProjectID, spans[i].RunID = p.ProjectID, runID
 	}
 	return spans, nil
 }
