@@ -81,7 +81,7 @@ func (b *ingestBench) startOurs(r *rig) loadgen.Target {
 	r.t.Helper()
 	r.migrateClickHouse()
 	r.startIngest(b.databaseURL)
-	r.startCollector(storeProcess, 1, "deploy/store.yaml", "CLICKHOUSE_URL="+r.clickhouseURL("looptrace"), "GOMEMLIMIT=512MiB")
+	r.startCollector(storeProcess, 1, "deploy/store.yaml", "CLICKHOUSE_URL="+r.clickhouseURL("looptrace"), "GOGC=200", "GOMEMLIMIT=640MiB")
 	return r.tracesDoor(b.header)
 }
 
