@@ -215,7 +215,7 @@ func (s *Service) wholeSpans(ctx context.Context, scope Scope, rows []runmodel.R
 		if err != nil {
 			return nil, err
 		}
-		counted, depths := runmodel.CountsUsage(folded), depthsOf(folded)
+		counted, depths := runmodel.CountsUsage(folded), runmodel.Depths(folded)
 		list := make([]Span, len(folded))
 		for i := range folded {
 			if list[i], err = contents.whole(folded[i]); err != nil {

@@ -241,11 +241,7 @@ func (s *Service) Spans(ctx context.Context, scope Scope, runID uuid.UUID, q Spa
 	page := SpanPage{SpanCount: len(all)}
 	start := 0
 	if after != nil {
-		start, _ = slices.BinarySearchFunc(all, *after, func(span Span, c cursor) int {
-			id, _ := strconv.ParseUint(c.ID, 16, 64) // an unknown id is only another place in the order
-			// Greater than the cursor's own span, so that the search ends behind it.
-			return cmp.Or(cmp.Compare(span.StartTime.UnixNano(), c.Time), cmp.Compare(span.SpanID, id), -1)
-		})
+		start = after.behind(all)
 	}
 	end := min(start+q.Limit, len(all))
 	page.Spans, page.HasMore = all[start:end], end < len(all)
@@ -269,6 +265,18 @@ func (s *Service) Spans(ctx context.Context, scope Scope, runID uuid.UUID, q Spa
 	return page, nil
 }
 
+// behind is the place behind a cursor's span. Where that is not there, no more is known of it than when it started.
+func (c cursor) behind(spans []Span) int {
+	id, err := strconv.ParseUint(c.ID, 16, 64)
+	if at := slices.IndexFunc(spans, func(s Span) bool { return s.SpanID == id }); err == nil && at >= 0 {
+		return at + 1
+	}
+	at, _ := slices.BinarySearchFunc(spans, c.Time, func(s Span, start int64) int {
+		return cmp.Or(cmp.Compare(s.StartTime.UnixNano(), start), -1) // behind those that start at once with it
+	})
+	return at
+}
+
 // placeColumns are what says where a span stands among the others of its run, and whether its usage counts.
 var placeColumns = []string{
 	"span_id", "version", "parent_span_id", "start_time", "is_run", "from_log", "kind", "operation", "counting",
@@ -288,53 +296,13 @@ func (s *Service) listSpans(ctx context.Context, p place, runID uuid.UUID, colum
 	}
 	folded := runmodel.Fold(versions)
 	counted := runmodel.CountsUsage(folded)
-	depths := depthsOf(folded)
+	depths := runmodel.Depths(folded)
 	spans := make([]Span, len(folded))
 	for i := range folded {
 		spans[i] = Span{Span: folded[i], Depth: depths[i], UsageCounted: counted[i]}
 		spans[i].ProjectID, spans[i].RunID = p.ProjectID, runID
 	}
 	return spans, nil
-}
-
-// depthsOf gives each span its distance from the root. A span whose parent has not arrived, or whose parents
-// form a circle, counts as a root.
-func depthsOf(spans []runmodel.Span) []int {
-	index := make(map[uint64]int, len(spans))
-	for i := range spans {
-		index[spans[i].SpanID] = i
-	}
-	const unknown, underWay = -1, -2
-	depths := make([]int, len(spans))
-	for i := range depths {
-		depths[i] = unknown
-	}
-	var path []int
-	for i := range spans {
-		path = path[:0]
-		at, base := i, 0
-		for {
-			if depths[at] >= 0 {
-				base = depths[at] + 1
-				break
-			}
-			if depths[at] == underWay {
-				break // a circle
-			}
-			depths[at] = underWay
-			path = append(path, at)
-			parent, ok := index[spans[at].ParentSpanID]
-			if !ok {
-				break
-			}
-			at = parent
-		}
-		for j := len(path) - 1; j >= 0; j-- {
-			depths[path[j]] = base
-			base++
-		}
-	}
-	return depths
 }
 
 // abridge gives a listed span the beginnings of its inputs and outputs.

@@ -50,21 +50,21 @@ func FuzzCursor(f *testing.F) {
 	})
 }
 
-func TestDepths(t *testing.T) {
+// Spans that start at once are not in order of their ids: TestSortByStart of runmodel.
+func TestCursorBehind(t *testing.T) {
 	t.Parallel()
-	span := func(id, parent uint64) runmodel.Span { return runmodel.Span{SpanID: id, ParentSpanID: parent} }
-	for name, test := range map[string]struct {
-		spans []runmodel.Span
-		want  []int
-	}{
-		"a tree":                {[]runmodel.Span{span(1, 0), span(2, 1), span(3, 2), span(4, 1)}, []int{0, 1, 2, 1}},
-		"children first":        {[]runmodel.Span{span(3, 2), span(2, 1), span(1, 0)}, []int{2, 1, 0}},
-		"a parent not arrived":  {[]runmodel.Span{span(2, 9), span(3, 2)}, []int{0, 1}},
-		"its own parent":        {[]runmodel.Span{span(1, 1), span(2, 1)}, []int{0, 1}},
-		"a circle ends somehow": {[]runmodel.Span{span(1, 2), span(2, 1)}, []int{1, 0}},
-	} {
-		assert.Equal(t, test.want, depthsOf(test.spans), name)
+	at := func(id uint64, seconds int64) Span {
+		return Span{Span: runmodel.Span{SpanID: id, StartTime: time.Unix(seconds, 0)}}
 	}
+	spans := []Span{at(9, 1), at(3, 1), at(4, 1), at(1, 2)}
+	for i := range spans {
+		c := cursor{List: listSpans, Time: spans[i].StartTime.UnixNano(), ID: runmodel.FormatSpanID(spans[i].SpanID)}
+		assert.Equal(t, i+1, c.behind(spans))
+	}
+	for _, id := range []string{"", "no id", runmodel.FormatSpanID(0), runmodel.FormatSpanID(5)} {
+		assert.Equal(t, 3, cursor{Time: time.Unix(1, 0).UnixNano(), ID: id}.behind(spans), "one that is gone: %q", id)
+	}
+	assert.Equal(t, 0, cursor{ID: runmodel.FormatSpanID(5)}.behind(spans))
 }
 
 func TestCutText(t *testing.T) {

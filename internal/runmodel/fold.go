@@ -12,7 +12,7 @@ import (
 )
 
 // Fold merges the versions of spans, given in any order and with any repeats, into one Span per span id,
-// in start order. Within a span the versions are laid over each other from the oldest to the newest, field
+// in start order; of those that start at once, as they do where clocks are coarse, a parent before its children. Within a span the versions are laid over each other from the oldest to the newest, field
 // by field: what a version does not carry stays. Maps are merged key by key; lists are replaced. Versions that were made
 // of log records are put behind each other, and then fill what the span itself does not say. A span without a parent
 // hangs below the native run itself, where that is among the versions.
@@ -48,19 +48,64 @@ func foldInto(folded, versions []Span) []Span {
 	for i := range folded {
 		folded[i].dropWithdrawn()
 	}
-	sortByStart(folded)
 	adopt(folded)
+	sortByStart(folded)
 	return folded
 }
 
-// sortByStart sorts spans. A Span is a kilobyte, which is moved only once: first it is found out where to.
+// Depths gives each span its distance from the root. A span whose parent has not arrived, or whose parents
+// form a circle, counts as a root.
+func Depths(spans []Span) []int {
+	index := make(map[uint64]int, len(spans))
+	for i := range spans {
+		index[spans[i].SpanID] = i
+	}
+	const unknown, underWay = -1, -2
+	depths := make([]int, len(spans))
+	for i := range depths {
+		depths[i] = unknown
+	}
+	var path []int
+	for i := range spans {
+		path = path[:0]
+		at, base := i, 0
+		for {
+			if depths[at] >= 0 {
+				base = depths[at] + 1
+				break
+			}
+			if depths[at] == underWay {
+				break // a circle
+			}
+			depths[at] = underWay
+			path = append(path, at)
+			parent, ok := index[spans[at].ParentSpanID]
+			if !ok {
+				break
+			}
+			at = parent
+		}
+		for j := len(path) - 1; j >= 0; j-- {
+			depths[path[j]] = base
+			base++
+		}
+	}
+	return depths
+}
+
+// sortByStart sorts spans by their starts, those that start at once by their depths and ids. A Span is a kilobyte, which is
+// moved only once: first it is found out where to.
 func sortByStart(spans []Span) {
 	order := make([]int, len(spans)) // from where the span comes that belongs here
 	for i := range order {
 		order[i] = i
 	}
+	depths := sync.OnceValue(func() []int { return Depths(spans) })
 	slices.SortFunc(order, func(a, b int) int {
-		return cmp.Or(spans[a].StartTime.Compare(spans[b].StartTime), cmp.Compare(spans[a].SpanID, spans[b].SpanID))
+		if c := spans[a].StartTime.Compare(spans[b].StartTime); c != 0 {
+			return c
+		}
+		return cmp.Or(cmp.Compare(depths()[a], depths()[b]), cmp.Compare(spans[a].SpanID, spans[b].SpanID))
 	})
 	for start := range order {
 		if order[start] == start {

@@ -82,18 +82,40 @@ func TestFoldIsOrderless(t *testing.T) {
 	}
 }
 
-// TestSortByStart holds that spans are in order of start, then of id, and all there.
+func TestDepths(t *testing.T) {
+	t.Parallel()
+	span := func(id, parent uint64) Span { return Span{SpanID: id, ParentSpanID: parent} }
+	for name, test := range map[string]struct {
+		spans []Span
+		want  []int
+	}{
+		"a tree":                {[]Span{span(1, 0), span(2, 1), span(3, 2), span(4, 1)}, []int{0, 1, 2, 1}},
+		"children first":        {[]Span{span(3, 2), span(2, 1), span(1, 0)}, []int{2, 1, 0}},
+		"a parent not arrived":  {[]Span{span(2, 9), span(3, 2)}, []int{0, 1}},
+		"its own parent":        {[]Span{span(1, 1), span(2, 1)}, []int{0, 1}},
+		"a circle ends somehow": {[]Span{span(1, 2), span(2, 1)}, []int{1, 0}},
+	} {
+		assert.Equal(t, test.want, Depths(test.spans), name)
+	}
+}
+
+// TestSortByStart holds that spans are in order of start, then of depth and id, and all there.
 func TestSortByStart(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
 	for n := 1; n < 40; n++ {
-		spans := make([]Span, n)
+		spans, depths := make([]Span, n), map[uint64]int{}
 		for i := range spans {
-			spans[i] = Span{SpanID: uint64(i + 1), StartTime: time.Unix(random.Int64N(int64(n)), 0)}
+			id := uint64(n - i) // so that parents have the greater ids
+			spans[i] = Span{SpanID: id, StartTime: time.Unix(random.Int64N(int64(n)), 0)}
+			if i > 0 {
+				parent := uint64(n - random.IntN(i))
+				spans[i].ParentSpanID, depths[id] = parent, depths[parent]+1
+			}
 		}
 		random.Shuffle(n, func(i, j int) { spans[i], spans[j] = spans[j], spans[i] })
 		sorted := slices.SortedFunc(slices.Values(spans), func(a, b Span) int {
-			return cmp.Or(a.StartTime.Compare(b.StartTime), cmp.Compare(a.SpanID, b.SpanID))
+			return cmp.Or(a.StartTime.Compare(b.StartTime), cmp.Compare(depths[a.SpanID], depths[b.SpanID]), cmp.Compare(a.SpanID, b.SpanID))
 		})
 		sortByStart(spans)
 		assert.Equal(t, sorted, spans)

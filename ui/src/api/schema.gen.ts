@@ -283,7 +283,8 @@ export interface paths {
         };
         /**
          * List a run's spans in start order
-         * @description Scope `runs:read`. Each span tells its parent and depth. Payloads are left out unless `full=true`:
+         * @description Scope `runs:read`. Each span tells its parent and depth; of spans that start at once, a parent comes before its
+         *     children. Payloads are left out unless `full=true`:
          *     then inputs, outputs and messages are given whole; otherwise `inputs` and `outputs` are cut at 2 KiB
          *     (`truncated: true`) and messages, attributes and events are left out.
          */

@@ -198,9 +198,9 @@ const REASONS: Record<RunDiff["partial_because"][number], string> = {
 
 function sentence(diff: RunDiff, differences: number): string {
   if (differences === 0) return "The runs are the same, step for step";
-  const share = diff.distance < 0.005 ? "less than 1 %" : `${Math.round(diff.distance * 100)} %`;
+  const share = diff.distance < 0.005 ? "less than 1\u00a0%" : `${Math.round(diff.distance * 100)}\u00a0%`;
   const at = diff.first_divergence;
-  return `${formatCount(differences)} of ${formatCount(diff.step_count)} steps differ (${share})${at ? `, first at step ${at.n + 1}` : ""}`;
+  return `${formatCount(differences)} of ${formatCount(diff.step_count)} steps differ, by ${share} in all${at ? `, first at step ${at.n + 1}` : ""}`;
 }
 
 function Side({ projectId, run, label }: { projectId: string; run: RunDiff["base"]; label: string }) {

@@ -193,7 +193,7 @@ function RunLine({ run, projectId, now, isRepresentative = false }: RunLineProps
 }
 
 function percent(part: number): string {
-  return `${(part * 100).toFixed(part > 0 && part < 0.0995 ? 1 : 0)} %`;
+  return `${(part * 100).toFixed(part > 0 && part < 0.0995 ? 1 : 0)}\u00a0%`;
 }
 
 function share(part: number, whole: number): string {
