@@ -246,6 +246,9 @@ func TestHunks(t *testing.T) {
 		{Op: OpRemoved, Text: "Monday"},
 		{Op: OpAdded, Text: "Friday"},
 	}, hunks)
+	c = change("claude-sonnet-4-5", "gpt-4o-mini")
+	hunks, _ = c.Hunks()
+	assert.Equal(t, []Hunk{{Op: OpRemoved, Text: "claude-sonnet-4-5"}, {Op: OpAdded, Text: "gpt-4o-mini"}}, hunks)
 	c = change("text that was cut"+runs.TextEnd+"0123456789ABCDEF", "text that was cut"+runs.TextEnd+"0123456789ABCDEE")
 	_, whole = c.Hunks()
 	assert.False(t, whole)

@@ -34,6 +34,7 @@ const (
 	// longestHunk is how much of a part is given, in bytes; of what stayed, a little at both ends.
 	longestHunk = 1200
 	sameAround  = 80
+	longestName = 64
 	// mostWordPairs bounds the table of words by words.
 	mostWordPairs = 250_000
 )
@@ -177,7 +178,8 @@ func (h hunker) masked(a, b string) bool {
 	return x == y
 }
 
-// texts compares two texts by their words. Equal ones have no hunks.
+// texts compares two texts by their words, names as a whole: of two models, say, the letters that both have mean nothing.
+// Equal ones have no hunks.
 func (h hunker) texts(path, a, b string) []Hunk {
 	xs, ys := h.base.words(a), h.other.words(b)
 	var hunks []Hunk
@@ -193,6 +195,11 @@ func (h hunker) texts(path, a, b string) []Hunk {
 	if head == len(xs) && head == len(ys) {
 		return nil
 	}
+	if isName(a) && isName(b) {
+		add(OpRemoved, xs)
+		add(OpAdded, ys)
+		return hunks
+	}
 	tail := 0
 	for tail < len(xs)-head && tail < len(ys)-head && xs[len(xs)-1-tail].key == ys[len(ys)-1-tail].key {
 		tail++
@@ -203,6 +210,10 @@ func (h hunker) texts(path, a, b string) []Hunk {
 	}
 	add(OpSame, xs[len(xs)-tail:])
 	return hunks
+}
+
+func isName(text string) bool {
+	return text != "" && len(text) <= longestName && !strings.ContainsFunc(text, unicode.IsSpace)
 }
 
 // word is a piece of a text, and what it is compared by.
