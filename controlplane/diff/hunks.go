@@ -34,6 +34,7 @@ const (
 	// longestHunk is how much of a part is given, in bytes; of what stayed, a little at both ends.
 	longestHunk = 1200
 	sameAround  = 80
+	// longestName is how long a text without white space is still taken for a name, in bytes.
 	longestName = 64
 	// mostWordPairs bounds the table of words by words.
 	mostWordPairs = 250_000

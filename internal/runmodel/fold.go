@@ -11,11 +11,12 @@ import (
 	"github.com/google/uuid"
 )
 
-// Fold merges the versions of spans, given in any order and with any repeats, into one Span per span id,
-// in start order; of those that start at once, as they do where clocks are coarse, a parent before its children. Within a span the versions are laid over each other from the oldest to the newest, field
-// by field: what a version does not carry stays. Maps are merged key by key; lists are replaced. Versions that were made
-// of log records are put behind each other, and then fill what the span itself does not say. A span without a parent
-// hangs below the native run itself, where that is among the versions.
+// Fold merges the versions of spans, given in any order and with any repeats, into one Span per span id, in start order;
+// of those that start at once, as they do where clocks are coarse, a parent comes before its children. Within a span the
+// versions are laid over each other from the oldest to the newest, field by field: what a version does not carry stays.
+// Maps are merged key by key; lists are replaced. Versions that were made of log records are put behind each other, and
+// then fill what the span itself does not say. A span without a parent hangs below the native run itself, where that is
+// among the versions.
 func Fold(versions []Span) []Span { return foldInto(nil, versions) }
 
 // foldInto is Fold into the memory of folded, which is empty.
