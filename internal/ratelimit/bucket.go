@@ -61,6 +61,9 @@ type sight struct {
 	counters    [measures]uint64
 }
 
+// touched is when this replica or another used the bucket last.
+func (b *bucket) touched() time.Duration { return max(b.used, b.mentioned) }
+
 // limitTo sets the limits, which may have changed. A new meter is full.
 func (b *bucket) limitTo(limits *Limits) {
 	for i := range b.meters {

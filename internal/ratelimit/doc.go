@@ -23,7 +23,9 @@
 // missing before it (one that is lost is made up for by a snapshot), and every other replica was heard within L
 // (Staleness). A replica that is not fresh is blind: it admits from a share of its own, which starts at the view
 // but at b/N at most, and gains r/N a second. The other (N-1)/N of the rate it presumes to be spent, and sets off
-// against what it learns of later, so that a long absence of the log leaves no debt. A replica that is silent for
+// against what it learns of later, so that a long absence of the log leaves no debt. A counter of another replica
+// that it meets for the first time after 3L without the log may be of any age: it takes the lower of the two views of
+// that bucket, and nothing of what was counted before. A replica that is silent for
 // 3L leaves N, if the log was there; one that says goodbye leaves at once.
 //
 // A guard holds at all times when N > 1: within any time of L a replica admits at most
@@ -65,7 +67,9 @@
 //   - Blind times. In a blind time of length S a replica admits at most b/N + r·S/N + c beyond what was known, and
 //     all of them together, with the log away, b + r·S + N·c. The view gains r·S/N in it, and presumes (N-1)·r·S/N
 //     spent; the two are r·S, so (1) holds for windows that begin before it and end after it. A window that begins
-//     or ends in it may admit (N-1)/N·b more: the shares that were dealt.
+//     or ends in it may admit (N-1)/N·b more: the shares that were dealt. Of a bucket whose other counters a replica
+//     meets for the first time after it, the lower view leaves out what the replica of the other admitted blindly,
+//     b/N + r·S/N at most, which it had not told.
 //   - One replica that alone is cut off for S is taken for gone by the others and goes on at its share: r·S/N more.
 //     Where requests are accepted only once they stand in the same Kafka, what it admits it cannot accept.
 //   - A crash takes with it what had not been told: g + c. The starter that takes its place does not know what the

@@ -23,6 +23,7 @@ type Limiter struct {
 	start time.Time
 	mode  atomic.Pointer[mode]
 
+	// mu is taken by who holds buckets: whoever holds it for writing does not wait for one.
 	mu      sync.RWMutex
 	buckets map[Subject]*bucket
 	swept   time.Duration
@@ -137,7 +138,7 @@ func (l *Limiter) add(s Subject, now time.Duration) *bucket {
 }
 
 // sweep forgets the buckets that stand as new ones would. One that another replica still publishes is kept: it
-// would else be taken for one that was spent all at once.
+// would else be taken for one that was spent all at once. The caller holds mu; a bucket that somebody holds is in use.
 func (l *Limiter) sweep(now time.Duration) {
 	if now-l.swept < idleAfter/10 {
 		return
@@ -145,7 +146,9 @@ func (l *Limiter) sweep(now time.Duration) {
 	l.swept = now
 	md := l.mode.Load()
 	for s, b := range l.buckets {
-		b.mu.Lock()
+		if !b.mu.TryLock() {
+			continue
+		}
 		b.advance(now, md)
 		if now-b.used >= idleAfter && b.full() {
 			b.retire()
@@ -166,24 +169,32 @@ func (b *bucket) retire() {
 	}
 }
 
-// evictOne makes room: of a few buckets, in the map's random order, the one that rests longest.
+// evictOne makes room: of a few buckets that nobody holds, in the map's random order, the one that rests longest. The
+// caller holds mu.
 func (l *Limiter) evictOne() {
 	l.crowded.Store(true)
-	var victim *bucket
-	var rested time.Duration
+	var victim *bucket // held
 	looked := 0
 	for _, b := range l.buckets {
-		b.mu.Lock()
-		last := max(b.used, b.mentioned)
-		b.mu.Unlock()
-		if victim == nil || last < rested {
-			victim, rested = b, last
+		if !b.mu.TryLock() {
+			continue
+		}
+		switch {
+		case victim == nil:
+			victim = b
+		case b.touched() < victim.touched():
+			victim.mu.Unlock()
+			victim = b
+		default:
+			b.mu.Unlock()
 		}
 		if looked++; looked == evictionSample {
 			break
 		}
 	}
-	victim.mu.Lock()
+	if victim == nil {
+		return
+	}
 	victim.evicted = true
 	victim.mu.Unlock()
 	delete(l.buckets, victim.subject)

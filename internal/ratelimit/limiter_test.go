@@ -3,6 +3,7 @@ package ratelimit
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -108,6 +109,64 @@ func TestMemoryIsBounded(t *testing.T) {
 	})
 }
 
+// A bucket is swept while a request holds another one, which is idle and full itself.
+func TestSweepDoesNotWaitForHeldBuckets(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := New()
+		limits := Limits{Requests: {Rate: 1, Burst: 10}}
+		key := Claim{Subject: Subject{Kind: Key, ID: "id"}, Limits: limits}
+		project := Claim{Subject: Subject{Kind: Project, ID: "id"}, Limits: limits}
+		require.True(t, l.Admit(Cost{Requests: 1}, key).Allowed)
+		time.Sleep(2 * idleAfter)
+		decided := make(chan Decision, 1)
+		go func() { decided <- l.Admit(Cost{Requests: 1}, key, project) }()
+		select {
+		case decision := <-decided:
+			assert.True(t, decision.Allowed)
+		case <-time.After(time.Minute):
+			require.Fail(t, "the request waits for a bucket that it holds itself")
+		}
+		assert.Equal(t, 2, l.Len())
+	})
+}
+
+// Requests of two subjects, sweeps, evictions and counting at once.
+func TestNobodyWaitsForEver(t *testing.T) {
+	t.Parallel()
+	l := New()
+	limits := Limits{Requests: {Rate: 1e9, Burst: 1e9}}
+	var running sync.WaitGroup
+	for worker := range 4 {
+		running.Go(func() {
+			for i := range 20_000 {
+				id := fmt.Sprint(worker, i%50)
+				l.Admit(Cost{Requests: 1}, Claim{Subject{Key, id}, limits}, Claim{Subject{Project, fmt.Sprint(i % 7)}, limits})
+			}
+		})
+	}
+	running.Go(func() {
+		for range 2_000 {
+			l.mu.Lock()
+			l.swept = -idleAfter // as if it were long ago
+			l.sweep(l.now() + 2*idleAfter)
+			l.evictOne()
+			l.mu.Unlock()
+			l.entries(l.now(), true)
+		}
+	})
+	done := make(chan struct{})
+	go func() {
+		running.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-time.After(time.Minute):
+		require.Fail(t, "they wait for each other")
+	}
+}
+
 // A process alone that is started again finds in the log what it had admitted.
 func TestRestartRemembers(t *testing.T) {
 	t.Parallel()
@@ -176,6 +235,55 @@ func TestForgottenBuckets(t *testing.T) {
 					assert.Zero(t, a.limiter.Len())
 				}
 				assert.True(t, b.limiter.Admit(Cost{Requests: 1}, testClaim).Allowed)
+			})
+		})
+	}
+}
+
+// While the log is away nobody mentions a bucket, and so it may be forgotten by the one and not by the other. What the
+// other has counted in all its life is no news when the log is back.
+func TestOldCountersAfterTheLogWasAway(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name string
+		// known is whether a has had the bucket before the log went.
+		known bool
+	}{{"forgotten meanwhile", true}, {"never seen", false}} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				log := newMemoryLog(time.Millisecond, 10*time.Millisecond)
+				a := startReplica(t.Context(), log, "a")
+				defer a.crash()
+				b := startReplica(t.Context(), log, "b")
+				defer b.crash()
+				time.Sleep(quiet)
+				spend := func(bursts int) {
+					for range bursts { // at half the rate
+						b.limiter.Charge(Cost{Requests: testBurst / 2}, testClaim)
+						time.Sleep(time.Duration(testBurst / testRate * float64(time.Second)))
+					}
+				}
+				if c.known {
+					spend(50)
+				}
+				for _, r := range []*replica{a, b} {
+					r.log.setCut(true)
+				}
+				spend(12) // two minutes
+				if c.known {
+					a.limiter.publish(a.log, a.limiter.now(), false)
+					require.Zero(t, a.limiter.Len(), "forgotten")
+				}
+				for _, r := range []*replica{a, b} {
+					r.log.setCut(false)
+				}
+				b.limiter.Charge(Cost{Requests: 1}, testClaim)
+				time.Sleep(2 * snapshotEvery)
+				assert.True(t, a.limiter.Admit(Cost{Requests: 1}, testClaim).Allowed)
+				b.limiter.Charge(Cost{Requests: 2 * testBurst}, testClaim)
+				time.Sleep(time.Second)
+				assert.False(t, a.limiter.Admit(Cost{Requests: 1}, testClaim).Allowed, "what is new counts")
 			})
 		})
 	}

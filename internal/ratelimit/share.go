@@ -64,7 +64,7 @@ type peer struct {
 	epoch uint64
 	heard time.Duration
 	gone  bool
-	// synced is whether what was not seen of it yet is new.
+	// synced is whether a counter of it that was not seen yet is new.
 	synced bool
 	// forgotten is whether its sights can go.
 	forgotten bool
@@ -231,6 +231,7 @@ func (l *Limiter) receive(b []byte, now time.Duration) {
 		return
 	}
 	catchingUp := l.echoed == 0
+	away := now-l.confirmed > goneAfter
 	p := l.peerOf(r, now)
 	if p == nil {
 		return
@@ -244,7 +245,7 @@ func (l *Limiter) receive(b []byte, now time.Duration) {
 		switch {
 		case catchingUp:
 			bucket.observe(p, e, knownByOthers)
-		case p.synced && !l.crowded.Load():
+		case p.synced && !away && !l.crowded.Load():
 			bucket.observe(p, e, knownFromBirth)
 		default:
 			bucket.observe(p, e, knownFromNow)
@@ -287,7 +288,8 @@ func (l *Limiter) peerOf(r *record, now time.Duration) *peer {
 // confirm notes that a record of this replica's own has come back: the others can know what stands in it, and
 // this replica knows what stood before it.
 func (l *Limiter) confirm(r *record, now time.Duration) {
-	if l.echoed == 0 {
+	starting := l.echoed == 0
+	if starting {
 		close(l.caught)
 	}
 	switch {
@@ -306,8 +308,15 @@ func (l *Limiter) confirm(r *record, now time.Duration) {
 	if l.missing || l.seq-r.seq >= sentMemory {
 		return
 	}
-	if now-l.confirmed > linkLimit {
+	away := now - l.confirmed
+	if away > linkLimit {
 		l.linkSince = now
+	}
+	if away > goneAfter && !starting {
+		// Buckets may have been forgotten that nobody could mention, and others begun.
+		for _, p := range l.peers {
+			p.synced = false
+		}
 	}
 	l.confirmed = l.sentAt[r.seq%sentMemory]
 }
