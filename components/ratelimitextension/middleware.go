@@ -18,7 +18,8 @@ const (
 	// estimatedSpanBytes is what a span is taken for where nobody says how many there were: less than most take, so
 	// that the estimate errs on the side of the limit.
 	estimatedSpanBytes = 512
-	// chargeEvery is how many bytes of unknown length are read before they are charged.
+	// chargeEvery is how many bytes are read before they are charged, and how many at most are taken on trust from the
+	// length that a request declares: what is never sent must not be charged, and no more is read than may be accepted.
 	chargeEvery = 64 << 10
 )
 
@@ -68,7 +69,8 @@ func (l *rateLimit) GetHTTPHandler(context.Context) (extensionmiddleware.WrapHTT
 }
 
 func (l *rateLimit) serveHTTP(w http.ResponseWriter, r *http.Request, next http.Handler) {
-	admitted, decision := l.admit(r.Context(), uint64(max(0, r.ContentLength)))
+	declared := min(max(0, r.ContentLength), chargeEvery)
+	admitted, decision := l.admit(r.Context(), uint64(declared))
 	if decision.Limited {
 		// On every answer, whoever writes it: before the handler does.
 		h := w.Header()
@@ -84,11 +86,9 @@ func (l *rateLimit) serveHTTP(w http.ResponseWriter, r *http.Request, next http.
 		next.ServeHTTP(w, r)
 		return
 	}
-	counted := &countedBody{ReadCloser: r.Body, request: admitted}
+	counted := &countedBody{ReadCloser: r.Body, request: admitted, pending: -declared}
 	r = r.WithContext(ratelimit.WithSpans(r.Context(), admitted.chargeSpans))
-	if r.ContentLength < 0 {
-		r.Body = counted
-	}
+	r.Body = counted
 	answer := &watchedAnswer{ResponseWriter: w, status: http.StatusOK}
 	next.ServeHTTP(answer, r)
 	counted.charge()
@@ -97,11 +97,11 @@ func (l *rateLimit) serveHTTP(w http.ResponseWriter, r *http.Request, next http.
 	}
 }
 
-// countedBody charges what is read of a body whose length was not declared.
+// countedBody charges what is read of a body.
 type countedBody struct {
 	io.ReadCloser
 	request *request
-	pending int64
+	pending int64 // read and not charged; below zero, charged and not read
 }
 
 func (b *countedBody) Read(p []byte) (int, error) {

@@ -1,11 +1,13 @@
 package ratelimitextension
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"flag"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -261,6 +263,34 @@ func TestBytesOfUnknownLength(t *testing.T) {
 	assert.Equal(t, http.StatusAccepted, resp.code)
 	assert.InDelta(t, 1<<20-chargeEvery, <-midway, 32<<10)
 	assert.InDelta(t, 1<<20-size, remaining(t.Context(), l), 1)
+}
+
+// A length that is declared and not sent is not charged: neither what is larger than may be accepted, nor a body that never comes.
+func TestBytesThatAreDeclaredAlone(t *testing.T) {
+	t.Parallel()
+	l := start(t, nil, func(cfg *Config) { cfg.Project.Bytes = slowly(1 << 20) })
+	url := openHTTP(t, l, nil, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusRequestEntityTooLarge) })
+	var dialer net.Dialer
+	conn, err := dialer.DialContext(t.Context(), "tcp", strings.TrimPrefix(url, "http://"))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, conn.Close()) }()
+	_, err = io.WriteString(conn, "POST /v1/runs HTTP/1.1\r\nHost: x\r\nX-Api-Key: p/k\r\nContent-Type: application/json\r\nContent-Length: 9223372036854775807\r\n\r\n")
+	require.NoError(t, err)
+	status, err := bufio.NewReader(conn).ReadString('\n')
+	require.NoError(t, err)
+	assert.Contains(t, status, "413")
+	assert.InDelta(t, 1<<20-chargeEvery, remaining(t.Context(), l), 1)
+}
+
+// What was declared and sent is charged once.
+func TestBytesOfKnownLength(t *testing.T) {
+	t.Parallel()
+	for _, size := range []int{1000, 3*chargeEvery + 1000} {
+		l := start(t, nil, func(cfg *Config) { cfg.Project.Bytes = slowly(1 << 20) })
+		resp := post(t, openHTTP(t, l, nil, sink), typeJSON, "p/k", bytes.NewReader(make([]byte, size)))
+		assert.Equal(t, http.StatusAccepted, resp.code)
+		assert.InDelta(t, 1<<20-size, remaining(t.Context(), l), 1)
+	}
 }
 
 // remaining is what the project has left.

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -22,6 +23,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/looptrace/looptrace/internal/clickhouse"
+	"github.com/looptrace/looptrace/internal/ratelimit"
 	"github.com/looptrace/looptrace/test/engines"
 )
 
@@ -276,7 +278,8 @@ func TestExportBreaksOff(t *testing.T) {
 	t.Parallel()
 	store, database := engines.ClickHouseServer(t)
 	require.NoError(t, clickhouse.Migrate(t.Context(), store.URL(database)))
-	e := newEnvOn(t, engines.Postgres(t), store.URL(database))
+	const budget = 1 << 40 // bytes
+	e := newLimitedEnv(t, engines.Postgres(t), store.URL(database), RateLimits{User: ratelimit.Limits{ratelimit.Bytes: slowly(budget)}})
 	session, project := e.setUp(t)
 	conn, err := clickhouse.Open(store.URL(database))
 	require.NoError(t, err)
@@ -318,7 +321,18 @@ func TestExportBreaksOff(t *testing.T) {
 	received, err := read(func() { time.Sleep(time.Second) }) // the client is slower than the server's timeouts
 	require.ErrorIs(t, err, io.EOF)
 	assert.Equal(t, runs, received)
+	left := func() float64 {
+		remaining, err := strconv.ParseFloat(e.do(t, http.MethodGet, "/v1/me", nil, cookie(session)).Header().Get("RateLimit-Remaining"), 64)
+		require.NoError(t, err)
+		return remaining
+	}
+	before, logged := left(), strings.Count(e.log.String(), `"route":"/v1/runs/export"`)
 	received, err = read(func() { store.Stop(t) })
 	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 	assert.Less(t, received, runs)
+	// What was sent until then is charged and logged, once the handler has ended.
+	require.Eventually(t, func() bool {
+		return strings.Count(e.log.String(), `"route":"/v1/runs/export"`) == logged+1
+	}, 10*time.Second, 10*time.Millisecond)
+	assert.Greater(t, before-left(), 5000.0)
 }

@@ -82,11 +82,15 @@ func cookieName(https bool) string {
 	return cookieHTTP
 }
 
-// observe writes the access log and measures. Neither holds a query string, a body or a credential.
+// observe writes the access log and measures, also of answers that are broken off. Neither holds a query string, a body
+// or a credential.
 func (a *api) observe(c *gin.Context) {
 	start := time.Now()
+	defer func() { a.tell(c, time.Since(start)) }()
 	c.Next()
-	elapsed := time.Since(start)
+}
+
+func (a *api) tell(c *gin.Context, elapsed time.Duration) {
 	route := c.FullPath()
 	if route == "" {
 		route = noRoute

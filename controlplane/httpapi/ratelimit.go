@@ -38,9 +38,9 @@ func (l *RateLimits) claims(p *identity.Principal) []ratelimit.Claim {
 // limit refuses a caller who asks for too much, before anything is done for it. It stands behind authenticate.
 func (a *api) limit(c *gin.Context) {
 	claims := a.limits.claims(callOf(c.Request.Context()).principal)
-	size := c.Request.ContentLength
-	if size < 0 {
-		size = maxBody // it does not say
+	size := int64(maxBody) // no more is read, whatever is declared
+	if declared := c.Request.ContentLength; declared >= 0 {
+		size = min(size, declared)
 	}
 	decision := a.limits.Limiter.Admit(ratelimit.Cost{ratelimit.Requests: 1, ratelimit.Bytes: uint64(size)}, claims...)
 	if decision.Limited {
@@ -52,6 +52,8 @@ func (a *api) limit(c *gin.Context) {
 		a.fail(c, &limitError{decision})
 		return
 	}
+	defer func() { // an answer that is broken off has cost what was sent of it
+		a.limits.Limiter.Charge(ratelimit.Cost{ratelimit.Bytes: uint64(max(0, c.Writer.Size()))}, claims...)
+	}()
 	c.Next()
-	a.limits.Limiter.Charge(ratelimit.Cost{ratelimit.Bytes: uint64(max(0, c.Writer.Size()))}, claims...)
 }

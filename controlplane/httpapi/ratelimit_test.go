@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
@@ -78,6 +79,19 @@ func TestRateLimits(t *testing.T) {
 }
 
 // What a read answers is charged, too.
+// What a request declares and does not send is not charged.
+func TestDeclaredLengthIsBounded(t *testing.T) {
+	t.Parallel()
+	e := newLimitedEnv(t, engines.Postgres(t), absentClickHouse, RateLimits{
+		User: ratelimit.Limits{ratelimit.Bytes: slowly(100 * maxBody)},
+	})
+	owner, _ := e.setUp(t)
+	for range 2 {
+		declared := func(r *http.Request) { r.ContentLength = math.MaxInt64 }
+		require.Equal(t, http.StatusOK, e.do(t, http.MethodGet, "/v1/me", nil, cookie(owner), declared).Code)
+	}
+}
+
 func TestAnswersAreCharged(t *testing.T) {
 	t.Parallel()
 	e := newLimitedEnv(t, engines.Postgres(t), absentClickHouse, RateLimits{

@@ -116,6 +116,9 @@ func (s *Service) CreateKey(ctx context.Context, p *Principal, req NewKey) (Key,
 	if req.ExpiresAt != nil && !req.ExpiresAt.After(now) {
 		return Key{}, apikey.Key{}, &InvalidError{Field: "expires_at", Message: "must be in the future"}
 	}
+	if req.ExpiresAt != nil && req.ExpiresAt.UTC().Year() > latestYear {
+		return Key{}, apikey.Key{}, &InvalidError{Field: "expires_at", Message: "must be in 2261 at the latest"}
+	}
 	minted := apikey.Mint()
 	row := mintedRow(minted, Key{ProjectID: req.ProjectID, Name: name, Scopes: inOrder(req.Scopes), ExpiresAt: stored(req.ExpiresAt)}, now)
 	if err := s.store.createKey(ctx, row, p.createdBy()); err != nil {
@@ -123,6 +126,9 @@ func (s *Service) CreateKey(ctx context.Context, p *Principal, req NewKey) (Key,
 	}
 	return row.Key, minted, nil
 }
+
+// latestYear is as far as runs' times go too, and as JSON can say in every zone.
+const latestYear = 2261
 
 // RevokeKey ends a key. One that is revoked already stays as it is.
 func (s *Service) RevokeKey(ctx context.Context, p *Principal, id uuid.UUID) error {

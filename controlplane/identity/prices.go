@@ -61,6 +61,9 @@ func checkOverride(o *prices.Override) error {
 	o.Normalize()
 	// As PostgreSQL keeps it.
 	o.From = o.From.UTC().Truncate(time.Microsecond)
+	if year := o.From.Year(); !o.From.IsZero() && (year < 1970 || year > latestYear) {
+		return &InvalidError{Field: "valid_from", Message: "must be between 1970 and 2261"}
+	}
 	err := o.Validate()
 	if err == nil {
 		return nil

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 	"sync"
 	"time"
 
@@ -175,9 +176,11 @@ func (p *Price) validate() error {
 		invalid("model", "must be in lower case and without space around it")
 	case strings.Count(p.Pattern, "*") > maxWildcards:
 		invalid("model", "must have at most 4 wildcards")
+	case strings.ContainsFunc(p.Pattern, unicode.IsControl):
+		invalid("model", "must not have control characters")
 	}
-	if len(p.Provider) > MaxPattern || p.Provider != normal(p.Provider) {
-		invalid("provider", "must be in lower case, without space around it, and of at most 256 bytes")
+	if len(p.Provider) > MaxPattern || p.Provider != normal(p.Provider) || strings.ContainsFunc(p.Provider, unicode.IsControl) {
+		invalid("provider", "must be in lower case, without space around it or control characters, and of at most 256 bytes")
 	}
 	p.Rates.validate("", invalid)
 	above := int64(0)
