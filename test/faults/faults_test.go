@@ -120,12 +120,13 @@ type row struct {
 	site      *site
 	from      int
 	stopWatch func() product.Memory
+	most      map[string]int64 // bytes that each service held at most, once the watch has ended
 }
 
 func (r *row) endWatch() {
 	if r.stopWatch != nil {
-		r.PeakRSS = r.stopWatch().Sum
-		r.stopWatch = nil
+		memory := r.stopWatch()
+		r.PeakRSS, r.most, r.stopWatch = memory.Sum, memory.Most, nil
 	}
 }
 

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -49,6 +51,9 @@ func TestStoreDown(t *testing.T) {
 		ratio(report.Quantile(during, 0.99), report.Quantile(before, 0.99)))
 	r.Note("drained after %.1f s", drained.Seconds())
 	r.Note("RSS %.2f times that before", float64(r.PeakRSS)/float64(calm.PeakRSS))
+	for _, service := range slices.Sorted(maps.Keys(r.most)) {
+		r.Note("%s %d MB, before %d", service, r.most[service]/1e6, calm.most[service]/1e6)
+	}
 	r.verify(t, drainedWithin)
 }
 
