@@ -119,6 +119,10 @@ e2e: build ## Run the built product against stock SDKs and a real browser; its c
 faults: build ## Kill, fill, overload and cut off the product, and read back every run that got 202 (FAULTS=full: at length)
 	FAULTS_REPORT=$(abspath $(FAULTS_REPORT)) $(GO) test -count=1 -p 1 -timeout $(if $(FAULTS),6h,30m) -v ./test/faults/... ./cmd/looptrace/internal/broker
 
+.PHONY: fuzz
+fuzz: ## Fuzz every decoder and parser for FUZZ_TIME each (10m), one after the other (FUZZ=Decode FUZZ_IN=internal: those)
+	@FUZZ_TIME=$(FUZZ_TIME) FUZZ="$(FUZZ)" FUZZ_IN="$(FUZZ_IN)" scripts/fuzz
+
 .PHONY: bench
 bench: build ## Measure: accepted-to-visible latency and idle memory
 	$(GO) test -count=1 -timeout 30m -run '^TestBench$$' -v ./test/bench

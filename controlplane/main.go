@@ -1,4 +1,5 @@
-// Command looptrace-controlplane serves the API under /v1, except the two paths of ingest.
+// Command looptrace-controlplane serves the API under /v1, except the three paths of ingest (POST to /v1/runs, /v1/traces and
+// /v1/logs), the MCP server at /mcp, and /llms.txt.
 //
 // Its environment: API_ADDR (default 127.0.0.1:7081), DATABASE_URL, CLICKHOUSE_URL and SESSION_SECRET, which
 // has no default. API_REQUESTS_PER_SECOND (1000) and API_BYTES_PER_SECOND (50000000, of bodies both ways) bound each

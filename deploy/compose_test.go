@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -91,6 +92,27 @@ func TestComposeHasNoSecrets(t *testing.T) {
 			}
 		}
 	}
+}
+
+// memory_limiter counts garbage: with a higher limit Go would leave so much that requests are refused over it.
+func TestComposeCollectsBeforeItRefuses(t *testing.T) {
+	t.Parallel()
+	var config struct {
+		Processors struct {
+			MemoryLimiter struct {
+				Limit int `yaml:"limit_mib"`
+				Spike int `yaml:"spike_limit_mib"`
+			} `yaml:"memory_limiter"`
+		} `yaml:"processors"`
+	}
+	require.NoError(t, yaml.Unmarshal(read(t, filepath.Join(root, single)), &config))
+	limiter := config.Processors.MemoryLimiter
+	require.Positive(t, limiter.Limit-limiter.Spike)
+	text, found := strings.CutSuffix(readCompose(t).Services["collector"].Environment["GOMEMLIMIT"], "MiB")
+	require.True(t, found, "in MiB")
+	limit, err := strconv.Atoi(text)
+	require.NoError(t, err)
+	assert.Less(t, limit, limiter.Limit-limiter.Spike)
 }
 
 // What it names is there.
