@@ -259,7 +259,8 @@ func (s *site) processes() ([]product.Process, error) {
 	return running, nil
 }
 
-// awaitStored waits until the group has stored all that is in the topic now: its offsets are committed behind it.
+// awaitStored waits until the group has stored all that is in the topic now: its offsets are committed behind it. It is patient
+// for as long as more is stored: an hour that is read again takes a while.
 func (s *site) awaitStored(t *testing.T) {
 	t.Helper()
 	var ends kadm.ListedOffsets
@@ -270,18 +271,31 @@ func (s *site) awaitStored(t *testing.T) {
 		}
 		return err
 	})
-	wait(t, func(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	standstill := time.AfterFunc(patience, cancel)
+	defer standstill.Stop()
+	stored := int64(-1)
+	require.NoError(t, product.Wait(ctx, func(ctx context.Context) error {
 		committed, err := s.admin.FetchOffsets(ctx, group)
 		if err != nil {
 			return err
 		}
+		sum := int64(0)
+		var missing error
 		for partition, end := range ends[topic] {
-			if at, _ := committed.Lookup(topic, partition); at.At < end.Offset {
-				return fmt.Errorf("partition %d is stored to %d of %d", partition, at.At, end.Offset)
+			at, _ := committed.Lookup(topic, partition)
+			sum += at.At
+			if at.At < end.Offset {
+				missing = fmt.Errorf("partition %d is stored to %d of %d", partition, at.At, end.Offset)
 			}
 		}
-		return nil
-	})
+		if sum > stored {
+			stored = sum
+			standstill.Reset(patience)
+		}
+		return missing
+	}))
 }
 
 // process is one that the test starts, stops, kills and starts again, as an orchestrator does.
