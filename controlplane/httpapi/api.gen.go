@@ -2624,6 +2624,9 @@ type StreamRunsParams struct {
 	PromptId      *FilterPromptID      `form:"prompt_id,omitempty" json:"prompt_id,omitempty"`
 	PromptVersion *FilterPromptVersion `form:"prompt_version,omitempty" json:"prompt_version,omitempty"`
 
+	// Fingerprint Only runs that failed with this fingerprint.
+	Fingerprint *FilterFingerprint `form:"fingerprint,omitempty" json:"fingerprint,omitempty"`
+
 	// Metadata `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several.
 	Metadata *FilterMetadata `json:"metadata,omitempty"`
 
@@ -5447,6 +5450,14 @@ func (siw *ServerInterfaceWrapper) StreamRuns(c *gin.Context) {
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "prompt_version", c.Request.URL.Query(), &params.PromptVersion, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
 	if err != nil {
 		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter prompt_version: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "fingerprint" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "fingerprint", c.Request.URL.Query(), &params.Fingerprint, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter fingerprint: %w", err), http.StatusBadRequest)
 		return
 	}
 

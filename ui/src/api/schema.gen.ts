@@ -2804,6 +2804,8 @@ export interface operations {
                 release?: components["parameters"]["FilterRelease"];
                 prompt_id?: components["parameters"]["FilterPromptID"];
                 prompt_version?: components["parameters"]["FilterPromptVersion"];
+                /** @description Only runs that failed with this fingerprint. */
+                fingerprint?: components["parameters"]["FilterFingerprint"];
                 /** @description `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. */
                 metadata?: components["parameters"]["FilterMetadata"];
                 /** @description Only runs that have ended and took so long. */
