@@ -1334,7 +1334,8 @@ type Run struct {
 type RunDelete struct {
 	DryRun *bool `json:"dry_run,omitempty"`
 
-	// Filter What the parameters of the same names of `GET /v1/runs` select.
+	// Filter What the parameters of the same names of `GET /v1/runs` select. An empty member is refused: what should have stood there
+	// is not known.
 	Filter    *RunFilter          `json:"filter,omitempty"`
 	ProjectId *openapi_types.UUID `json:"project_id,omitempty"`
 
@@ -1575,7 +1576,8 @@ type RunFields struct {
 	Start time.Time `json:"start"`
 }
 
-// RunFilter What the parameters of the same names of `GET /v1/runs` select.
+// RunFilter What the parameters of the same names of `GET /v1/runs` select. An empty member is refused: what should have stood there
+// is not known.
 type RunFilter struct {
 	AgentName      *string            `json:"agent_name,omitempty"`
 	ConversationId *string            `json:"conversation_id,omitempty"`
@@ -1676,7 +1678,7 @@ type RunTotals struct {
 	CostUsd *float64 `json:"cost_usd"`
 	Count   int64    `json:"count"`
 
-	// DurationMs Of the runs that have ended; null where none has. Percentiles are estimates (t-digest).
+	// DurationMs Of the runs whose end is known; null where none is. Percentiles are estimates (t-digest).
 	DurationMs *Percentiles `json:"duration_ms"`
 
 	// EndedCount Runs that are not running any more.
@@ -2164,7 +2166,7 @@ type ListFailedRunsParams struct {
 	// Metadata `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several.
 	Metadata *FilterMetadata `json:"metadata,omitempty"`
 
-	// MinDurationMs Only runs that have ended and took so long.
+	// MinDurationMs Only runs that took so long; those whose end is not known are left out.
 	MinDurationMs *FilterMinDurationMs `form:"min_duration_ms,omitempty" json:"min_duration_ms,omitempty"`
 	MinCostUsd    *FilterMinCostUSD    `form:"min_cost_usd,omitempty" json:"min_cost_usd,omitempty"`
 
@@ -2216,7 +2218,7 @@ type GetFailedRunsParams struct {
 	// Metadata `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several.
 	Metadata *FilterMetadata `json:"metadata,omitempty"`
 
-	// MinDurationMs Only runs that have ended and took so long.
+	// MinDurationMs Only runs that took so long; those whose end is not known are left out.
 	MinDurationMs *FilterMinDurationMs `form:"min_duration_ms,omitempty" json:"min_duration_ms,omitempty"`
 	MinCostUsd    *FilterMinCostUSD    `form:"min_cost_usd,omitempty" json:"min_cost_usd,omitempty"`
 
@@ -2309,7 +2311,7 @@ type ListRunsParams struct {
 	// Metadata `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several.
 	Metadata *FilterMetadata `json:"metadata,omitempty"`
 
-	// MinDurationMs Only runs that have ended and took so long.
+	// MinDurationMs Only runs that took so long; those whose end is not known are left out.
 	MinDurationMs *FilterMinDurationMs `form:"min_duration_ms,omitempty" json:"min_duration_ms,omitempty"`
 	MinCostUsd    *FilterMinCostUSD    `form:"min_cost_usd,omitempty" json:"min_cost_usd,omitempty"`
 
@@ -2320,8 +2322,8 @@ type ListRunsParams struct {
 	// HasScore Only runs that have a score or comment, or only those that have none.
 	HasScore *FilterHasScore `form:"has_score,omitempty" json:"has_score,omitempty"`
 
-	// Order With `-`, from the largest. Runs whose value is not known come last either way (those that are running have no
-	// duration), and runs of the same value newest first. A cursor is of one order and one filter.
+	// Order With `-`, from the largest. Runs whose value is not known come last either way (those that are running, or whose
+	// end is not known, have no duration), and runs of the same value newest first. A cursor is of one order and one filter.
 	Order  *ListRunsParamsOrder `form:"order,omitempty" json:"order,omitempty"`
 	Limit  *Limit               `form:"limit,omitempty" json:"limit,omitempty"`
 	Offset *Offset              `form:"offset,omitempty" json:"offset,omitempty"`
@@ -2375,7 +2377,7 @@ type ExportRunsParams struct {
 	// Metadata `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several.
 	Metadata *FilterMetadata `json:"metadata,omitempty"`
 
-	// MinDurationMs Only runs that have ended and took so long.
+	// MinDurationMs Only runs that took so long; those whose end is not known are left out.
 	MinDurationMs *FilterMinDurationMs `form:"min_duration_ms,omitempty" json:"min_duration_ms,omitempty"`
 	MinCostUsd    *FilterMinCostUSD    `form:"min_cost_usd,omitempty" json:"min_cost_usd,omitempty"`
 
@@ -2445,7 +2447,7 @@ type ListRunFieldsParams struct {
 	// Metadata `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several.
 	Metadata *FilterMetadata `json:"metadata,omitempty"`
 
-	// MinDurationMs Only runs that have ended and took so long.
+	// MinDurationMs Only runs that took so long; those whose end is not known are left out.
 	MinDurationMs *FilterMinDurationMs `form:"min_duration_ms,omitempty" json:"min_duration_ms,omitempty"`
 	MinCostUsd    *FilterMinCostUSD    `form:"min_cost_usd,omitempty" json:"min_cost_usd,omitempty"`
 
@@ -2502,7 +2504,7 @@ type ListRunFieldValuesParams struct {
 	// Metadata `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several.
 	Metadata *FilterMetadata `json:"metadata,omitempty"`
 
-	// MinDurationMs Only runs that have ended and took so long.
+	// MinDurationMs Only runs that took so long; those whose end is not known are left out.
 	MinDurationMs *FilterMinDurationMs `form:"min_duration_ms,omitempty" json:"min_duration_ms,omitempty"`
 	MinCostUsd    *FilterMinCostUSD    `form:"min_cost_usd,omitempty" json:"min_cost_usd,omitempty"`
 
@@ -2563,7 +2565,7 @@ type GetRunStatsParams struct {
 	// Metadata `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several.
 	Metadata *FilterMetadata `json:"metadata,omitempty"`
 
-	// MinDurationMs Only runs that have ended and took so long.
+	// MinDurationMs Only runs that took so long; those whose end is not known are left out.
 	MinDurationMs *FilterMinDurationMs `form:"min_duration_ms,omitempty" json:"min_duration_ms,omitempty"`
 	MinCostUsd    *FilterMinCostUSD    `form:"min_cost_usd,omitempty" json:"min_cost_usd,omitempty"`
 
@@ -2630,7 +2632,7 @@ type StreamRunsParams struct {
 	// Metadata `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several.
 	Metadata *FilterMetadata `json:"metadata,omitempty"`
 
-	// MinDurationMs Only runs that have ended and took so long.
+	// MinDurationMs Only runs that took so long; those whose end is not known are left out.
 	MinDurationMs *FilterMinDurationMs `form:"min_duration_ms,omitempty" json:"min_duration_ms,omitempty"`
 	MinCostUsd    *FilterMinCostUSD    `form:"min_cost_usd,omitempty" json:"min_cost_usd,omitempty"`
 
@@ -2776,7 +2778,7 @@ type ListThreadsParams struct {
 	// Metadata `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several.
 	Metadata *FilterMetadata `json:"metadata,omitempty"`
 
-	// MinDurationMs Only runs that have ended and took so long.
+	// MinDurationMs Only runs that took so long; those whose end is not known are left out.
 	MinDurationMs *FilterMinDurationMs `form:"min_duration_ms,omitempty" json:"min_duration_ms,omitempty"`
 	MinCostUsd    *FilterMinCostUSD    `form:"min_cost_usd,omitempty" json:"min_cost_usd,omitempty"`
 

@@ -102,6 +102,11 @@ func TestDeleteRuns(t *testing.T) {
 			of(`},"run_ids":["` + noSuchID + `"]}`):           "body.filter",
 			of(`},"project_id":"` + noSuchID + `"}`):          "body.project_id",
 			of(`,"statuses":["ok"]}}`):                        "body.filter.statuses",
+			of(`,"session_id":""}}`):                          "body.filter.session_id",
+			of(`,"name":"old","search":""}}`):                 "body.filter.search",
+			of(`,"status":[]}}`):                              "body.filter.status",
+			of(`,"kind":[]}}`):                                "body.filter.kind",
+			of(`,"metadata":{}}}`):                            "body.filter.metadata",
 			of(`,"start_after":"1900-01-01T00:00:00Z"}}`):     "body.filter.start_after",
 			of(`},"received_before":"1900-01-01T00:00:00Z"}`): "body.received_before",
 		} {

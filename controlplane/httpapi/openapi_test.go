@@ -155,3 +155,26 @@ func TestEveryReadOfRunsTakesTheWholeFilter(t *testing.T) {
 		}
 	}
 }
+
+// TestFilterRefusesWhatIsEmpty: an empty value is what a program sends whose variable was not set, and would select everything.
+func TestFilterRefusesWhatIsEmpty(t *testing.T) {
+	t.Parallel()
+	doc, err := openapi3.NewLoader().LoadFromData(document)
+	require.NoError(t, err)
+	check := func(name string, schema *openapi3.Schema) {
+		if schema.Type.Is(openapi3.TypeString) && schema.Format == "" {
+			assert.Equal(t, uint64(1), schema.MinLength, name)
+		}
+	}
+	for name, parameter := range doc.Components.Parameters {
+		if strings.HasPrefix(name, "Filter") {
+			check(name, parameter.Value.Schema.Value)
+		}
+	}
+	for name, member := range doc.Components.Schemas["RunFilter"].Value.Properties {
+		check(name, member.Value)
+		if member.Value.Type.Is(openapi3.TypeArray) {
+			assert.Equal(t, uint64(1), member.Value.MinItems, name)
+		}
+	}
+}

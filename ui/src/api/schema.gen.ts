@@ -107,9 +107,9 @@ export interface paths {
          * Runs as they appear or change
          * @description Scope `runs:read`. Server-sent events, of runs that started in the last 30 days. `ready` comes first: what
          *     changes from then on is told. `run` is a Run as lists show it, when it appeared or changed; one may be told of
-         *     again without having changed. Each event's id is a place: a client that connects again with it in
-         *     `Last-Event-ID` is told what it has missed in the last ten minutes. `reset` means that there was more than can
-         *     be told: load the list anew. `end` says in a Problem why the stream ends, as when the key is revoked. A comment
+         *     again without having changed. An event's id is a place: a client that connects again with the last one in
+         *     `Last-Event-ID` is told what it has missed in the last ten minutes. Of what is told together, the last event has
+         *     one. `reset` means that there was more than can be told: load the list anew. `end` says in a Problem why the stream ends, as when the key is revoked. A comment
          *     comes every 15 seconds. 429 where the project has 30 streams already. A stream ends after an hour; connect again.
          */
         get: operations["streamRuns"];
@@ -1574,7 +1574,7 @@ export interface components {
              * @description `error_count` / `ended_count`; null where none has ended.
              */
             error_rate: number | null;
-            /** @description Of the runs that have ended; null where none has. Percentiles are estimates (t-digest). */
+            /** @description Of the runs whose end is known; null where none is. Percentiles are estimates (t-digest). */
             duration_ms: components["schemas"]["Percentiles"] | null;
             /** @description Sums over the runs that know their tokens; null where none does. */
             usage: components["schemas"]["Usage"] | null;
@@ -1660,7 +1660,10 @@ export interface components {
             /** Format: int64 */
             count: number;
         };
-        /** @description What the parameters of the same names of `GET /v1/runs` select. */
+        /**
+         * @description What the parameters of the same names of `GET /v1/runs` select. An empty member is refused: what should have stood there
+         *     is not known.
+         */
         RunFilter: {
             /** Format: uuid */
             project_id: string;
@@ -2523,7 +2526,7 @@ export interface components {
         FilterMetadata: {
             [key: string]: string;
         };
-        /** @description Only runs that have ended and took so long. */
+        /** @description Only runs that took so long; those whose end is not known are left out. */
         FilterMinDurationMs: number;
         FilterMinCostUSD: number;
         /** @description Input and output together. */
@@ -2585,7 +2588,7 @@ export interface operations {
                 fingerprint?: components["parameters"]["FilterFingerprint"];
                 /** @description `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. */
                 metadata?: components["parameters"]["FilterMetadata"];
-                /** @description Only runs that have ended and took so long. */
+                /** @description Only runs that took so long; those whose end is not known are left out. */
                 min_duration_ms?: components["parameters"]["FilterMinDurationMs"];
                 min_cost_usd?: components["parameters"]["FilterMinCostUSD"];
                 /** @description Input and output together. */
@@ -2594,8 +2597,8 @@ export interface operations {
                 /** @description Only runs that have a score or comment, or only those that have none. */
                 has_score?: components["parameters"]["FilterHasScore"];
                 /**
-                 * @description With `-`, from the largest. Runs whose value is not known come last either way (those that are running have no
-                 *     duration), and runs of the same value newest first. A cursor is of one order and one filter.
+                 * @description With `-`, from the largest. Runs whose value is not known come last either way (those that are running, or whose
+                 *     end is not known, have no duration), and runs of the same value newest first. A cursor is of one order and one filter.
                  */
                 order?: "-start_time" | "start_time" | "-duration_ms" | "duration_ms" | "-cost_usd" | "cost_usd" | "-total_tokens" | "total_tokens";
                 limit?: components["parameters"]["Limit"];
@@ -2735,7 +2738,7 @@ export interface operations {
                 fingerprint?: components["parameters"]["FilterFingerprint"];
                 /** @description `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. */
                 metadata?: components["parameters"]["FilterMetadata"];
-                /** @description Only runs that have ended and took so long. */
+                /** @description Only runs that took so long; those whose end is not known are left out. */
                 min_duration_ms?: components["parameters"]["FilterMinDurationMs"];
                 min_cost_usd?: components["parameters"]["FilterMinCostUSD"];
                 /** @description Input and output together. */
@@ -2808,7 +2811,7 @@ export interface operations {
                 fingerprint?: components["parameters"]["FilterFingerprint"];
                 /** @description `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. */
                 metadata?: components["parameters"]["FilterMetadata"];
-                /** @description Only runs that have ended and took so long. */
+                /** @description Only runs that took so long; those whose end is not known are left out. */
                 min_duration_ms?: components["parameters"]["FilterMinDurationMs"];
                 min_cost_usd?: components["parameters"]["FilterMinCostUSD"];
                 /** @description Input and output together. */
@@ -2874,7 +2877,7 @@ export interface operations {
                 fingerprint?: components["parameters"]["FilterFingerprint"];
                 /** @description `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. */
                 metadata?: components["parameters"]["FilterMetadata"];
-                /** @description Only runs that have ended and took so long. */
+                /** @description Only runs that took so long; those whose end is not known are left out. */
                 min_duration_ms?: components["parameters"]["FilterMinDurationMs"];
                 min_cost_usd?: components["parameters"]["FilterMinCostUSD"];
                 /** @description Input and output together. */
@@ -2938,7 +2941,7 @@ export interface operations {
                 fingerprint?: components["parameters"]["FilterFingerprint"];
                 /** @description `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. */
                 metadata?: components["parameters"]["FilterMetadata"];
-                /** @description Only runs that have ended and took so long. */
+                /** @description Only runs that took so long; those whose end is not known are left out. */
                 min_duration_ms?: components["parameters"]["FilterMinDurationMs"];
                 min_cost_usd?: components["parameters"]["FilterMinCostUSD"];
                 /** @description Input and output together. */
@@ -3031,7 +3034,7 @@ export interface operations {
                 prompt_version?: components["parameters"]["FilterPromptVersion"];
                 /** @description `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. */
                 metadata?: components["parameters"]["FilterMetadata"];
-                /** @description Only runs that have ended and took so long. */
+                /** @description Only runs that took so long; those whose end is not known are left out. */
                 min_duration_ms?: components["parameters"]["FilterMinDurationMs"];
                 min_cost_usd?: components["parameters"]["FilterMinCostUSD"];
                 /** @description Input and output together. */
@@ -3099,7 +3102,7 @@ export interface operations {
                 prompt_version?: components["parameters"]["FilterPromptVersion"];
                 /** @description `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. */
                 metadata?: components["parameters"]["FilterMetadata"];
-                /** @description Only runs that have ended and took so long. */
+                /** @description Only runs that took so long; those whose end is not known are left out. */
                 min_duration_ms?: components["parameters"]["FilterMinDurationMs"];
                 min_cost_usd?: components["parameters"]["FilterMinCostUSD"];
                 /** @description Input and output together. */
@@ -3473,7 +3476,7 @@ export interface operations {
                 prompt_version?: components["parameters"]["FilterPromptVersion"];
                 /** @description `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. */
                 metadata?: components["parameters"]["FilterMetadata"];
-                /** @description Only runs that have ended and took so long. */
+                /** @description Only runs that took so long; those whose end is not known are left out. */
                 min_duration_ms?: components["parameters"]["FilterMinDurationMs"];
                 min_cost_usd?: components["parameters"]["FilterMinCostUSD"];
                 /** @description Input and output together. */
@@ -3534,7 +3537,7 @@ export interface operations {
                 prompt_version?: components["parameters"]["FilterPromptVersion"];
                 /** @description `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. */
                 metadata?: components["parameters"]["FilterMetadata"];
-                /** @description Only runs that have ended and took so long. */
+                /** @description Only runs that took so long; those whose end is not known are left out. */
                 min_duration_ms?: components["parameters"]["FilterMinDurationMs"];
                 min_cost_usd?: components["parameters"]["FilterMinCostUSD"];
                 /** @description Input and output together. */
