@@ -89,6 +89,30 @@ func (s *Service) find(ctx context.Context, scope Scope, runID uuid.UUID) (place
 	}), nil
 }
 
+// placesOf says where the spans of some of a project's runs lie.
+func (s *Service) placesOf(ctx context.Context, scope Scope, runIDs []uuid.UUID) (map[uuid.UUID]place, error) {
+	var rows []struct {
+		place
+		RunID uuid.UUID `ch:"run_id"`
+	}
+	err := query(ctx, s.conn, scope, &rows, `
+		SELECT project_id, run_id, min(first_start) AS first_start, max(last_start) AS last_start, max(deleted_at) AS deleted_at
+		FROM run_bounds WHERE {scope} AND run_id IN (?) GROUP BY project_id, run_id`, runIDs)
+	if err != nil {
+		return nil, err
+	}
+	places := make(map[uuid.UUID]place, len(rows))
+	for i := range rows {
+		places[rows[i].RunID] = rows[i].place
+	}
+	return places, nil
+}
+
+// living drops versions of spans that are deleted. ClickHouse masks them some time after.
+func (p place) living(versions []runmodel.Span) []runmodel.Span {
+	return slices.DeleteFunc(versions, func(v runmodel.Span) bool { return v.Version <= p.DeletedAt })
+}
+
 // present is columns of spans for a statement, without those that the whole run leaves empty.
 func (p place) present(columns []string) string {
 	var kept []string
@@ -137,7 +161,7 @@ func (s *Service) Get(ctx context.Context, scope Scope, runID uuid.UUID) (Run, e
 		run.Inputs, run.Outputs, err = s.inputsAndOutputs(groupContext, p, runID, run.RootSpanID)
 		return err
 	})
-	group.Go(func() error { return s.addScores(groupContext, p.scope(), scored, mostScoresRead) })
+	group.Go(func() error { return s.addScoresAfter(groupContext, p.scope(), p.DeletedAt, scored, mostScoresRead) })
 	if err := group.Wait(); err != nil {
 		return Run{}, err
 	}

@@ -249,11 +249,16 @@ func (s *Service) withRoots(ctx context.Context, scope Scope, rows []runmodel.Ru
 	if err := query(ctx, s.conn, scope, &versions, `SELECT `+excerptColumns+` FROM spans WHERE `+w.String(), w.args...); err != nil {
 		return nil, err
 	}
+	places, err := s.placesOf(ctx, scope, runIDs)
+	if err != nil {
+		return nil, err
+	}
 	byRun := runmodel.ByRun(versions)
 	list := make([]Run, len(rows))
 	for i, row := range rows {
 		list[i] = listed(row)
-		for _, root := range runmodel.Fold(byRun[runmodel.RunKey{ProjectID: row.ProjectID, RunID: row.RunID}]) {
+		said := places[row.RunID].living(byRun[runmodel.RunKey{ProjectID: row.ProjectID, RunID: row.RunID}])
+		for _, root := range runmodel.Fold(said) {
 			if root.SpanID != row.RootSpanID {
 				continue
 			}
