@@ -2145,7 +2145,9 @@ type ListFailedRunsParams struct {
 
 	// Search Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
 	// call and error message; words in double quotes stand one after the other. System instructions and
-	// attributes are not searched. Case does not matter; words are split at anything but letters and digits.
+	// attributes are not searched. Case does not matter; words are split at every character of ASCII but letters and
+	// digits, others (`…`, `–`, `。`) are part of a word. Of a span that was sent in parts, each part is searched by itself,
+	// also for what a later one replaced.
 	Search *FilterSearch `form:"search,omitempty" json:"search,omitempty"`
 	Name   *FilterName   `form:"name,omitempty" json:"name,omitempty"`
 
@@ -2197,7 +2199,9 @@ type GetFailedRunsParams struct {
 
 	// Search Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
 	// call and error message; words in double quotes stand one after the other. System instructions and
-	// attributes are not searched. Case does not matter; words are split at anything but letters and digits.
+	// attributes are not searched. Case does not matter; words are split at every character of ASCII but letters and
+	// digits, others (`…`, `–`, `。`) are part of a word. Of a span that was sent in parts, each part is searched by itself,
+	// also for what a later one replaced.
 	Search *FilterSearch `form:"search,omitempty" json:"search,omitempty"`
 	Name   *FilterName   `form:"name,omitempty" json:"name,omitempty"`
 
@@ -2278,7 +2282,9 @@ type ListRunsParams struct {
 
 	// Search Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
 	// call and error message; words in double quotes stand one after the other. System instructions and
-	// attributes are not searched. Case does not matter; words are split at anything but letters and digits.
+	// attributes are not searched. Case does not matter; words are split at every character of ASCII but letters and
+	// digits, others (`…`, `–`, `。`) are part of a word. Of a span that was sent in parts, each part is searched by itself,
+	// also for what a later one replaced.
 	Search *FilterSearch `form:"search,omitempty" json:"search,omitempty"`
 
 	// WindowSeconds Only runs that started in the last so many seconds.
@@ -2347,7 +2353,9 @@ type ExportRunsParams struct {
 
 	// Search Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
 	// call and error message; words in double quotes stand one after the other. System instructions and
-	// attributes are not searched. Case does not matter; words are split at anything but letters and digits.
+	// attributes are not searched. Case does not matter; words are split at every character of ASCII but letters and
+	// digits, others (`…`, `–`, `。`) are part of a word. Of a span that was sent in parts, each part is searched by itself,
+	// also for what a later one replaced.
 	Search *FilterSearch `form:"search,omitempty" json:"search,omitempty"`
 
 	// WindowSeconds Only runs that started in the last so many seconds.
@@ -2414,7 +2422,9 @@ type ListRunFieldsParams struct {
 
 	// Search Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
 	// call and error message; words in double quotes stand one after the other. System instructions and
-	// attributes are not searched. Case does not matter; words are split at anything but letters and digits.
+	// attributes are not searched. Case does not matter; words are split at every character of ASCII but letters and
+	// digits, others (`…`, `–`, `。`) are part of a word. Of a span that was sent in parts, each part is searched by itself,
+	// also for what a later one replaced.
 	Search *FilterSearch `form:"search,omitempty" json:"search,omitempty"`
 
 	// WindowSeconds Only runs that started in the last so many seconds.
@@ -2471,7 +2481,9 @@ type ListRunFieldValuesParams struct {
 
 	// Search Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
 	// call and error message; words in double quotes stand one after the other. System instructions and
-	// attributes are not searched. Case does not matter; words are split at anything but letters and digits.
+	// attributes are not searched. Case does not matter; words are split at every character of ASCII but letters and
+	// digits, others (`…`, `–`, `。`) are part of a word. Of a span that was sent in parts, each part is searched by itself,
+	// also for what a later one replaced.
 	Search *FilterSearch `form:"search,omitempty" json:"search,omitempty"`
 
 	// WindowSeconds Only runs that started in the last so many seconds.
@@ -2532,7 +2544,9 @@ type GetRunStatsParams struct {
 
 	// Search Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
 	// call and error message; words in double quotes stand one after the other. System instructions and
-	// attributes are not searched. Case does not matter; words are split at anything but letters and digits.
+	// attributes are not searched. Case does not matter; words are split at every character of ASCII but letters and
+	// digits, others (`…`, `–`, `。`) are part of a word. Of a span that was sent in parts, each part is searched by itself,
+	// also for what a later one replaced.
 	Search *FilterSearch `form:"search,omitempty" json:"search,omitempty"`
 
 	// WindowSeconds Only runs that started in the last so many seconds.
@@ -2599,7 +2613,9 @@ type StreamRunsParams struct {
 
 	// Search Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
 	// call and error message; words in double quotes stand one after the other. System instructions and
-	// attributes are not searched. Case does not matter; words are split at anything but letters and digits.
+	// attributes are not searched. Case does not matter; words are split at every character of ASCII but letters and
+	// digits, others (`…`, `–`, `。`) are part of a word. Of a span that was sent in parts, each part is searched by itself,
+	// also for what a later one replaced.
 	Search *FilterSearch `form:"search,omitempty" json:"search,omitempty"`
 
 	// WindowSeconds Only runs that started in the last so many seconds.
@@ -2748,7 +2764,9 @@ type ListThreadsParams struct {
 
 	// Search Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
 	// call and error message; words in double quotes stand one after the other. System instructions and
-	// attributes are not searched. Case does not matter; words are split at anything but letters and digits.
+	// attributes are not searched. Case does not matter; words are split at every character of ASCII but letters and
+	// digits, others (`…`, `–`, `。`) are part of a word. Of a span that was sent in parts, each part is searched by itself,
+	// also for what a later one replaced.
 	Search *FilterSearch `form:"search,omitempty" json:"search,omitempty"`
 
 	// WindowSeconds Only runs that started in the last so many seconds.
@@ -2793,7 +2811,7 @@ type ListThreadsParams struct {
 	HasScore *FilterHasScore `form:"has_score,omitempty" json:"has_score,omitempty"`
 	Limit    *Limit          `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor Continue after an earlier page's `next_cursor`.
+	// Cursor Continue after an earlier page's `next_cursor`, with the same filter.
 	Cursor *string `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 

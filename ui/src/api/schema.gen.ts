@@ -41,7 +41,7 @@ export interface paths {
         /**
          * Record OpenTelemetry spans (OTLP/HTTP)
          * @description Scope `ingest:write`. `application/x-protobuf` or `application/json`; gzip, zstd or deflate. Answers 202 with
-         *     an `ExportTraceServiceResponse` in the request's encoding. The standard OTLP ports 4317 (gRPC) and
+         *     an `ExportTraceServiceResponse`, and errors with a `google.rpc.Status`, in the request's encoding. The standard OTLP ports 4317 (gRPC) and
          *     4318 (HTTP) take the same keys and answer 200.
          */
         post: operations["ingestTraces"];
@@ -286,7 +286,8 @@ export interface paths {
          * @description Scope `runs:read`. Each span tells its parent and depth; of spans that start at once, a parent comes before its
          *     children. Payloads are left out unless `full=true`:
          *     then inputs, outputs and messages are given whole; otherwise `inputs` and `outputs` are cut at 2 KiB
-         *     (`truncated: true`) and messages, attributes and events are left out.
+         *     (`truncated: true`) and messages, attributes and events are left out. A page of whole spans ends at 16 MiB of payloads,
+         *     with one span at least: `has_more` and `next_cursor` say that it goes on.
          */
         get: operations["listSpans"];
         put?: never;
@@ -954,6 +955,15 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** @description A `google.rpc.Status`. */
+        RPCStatus: {
+            /** @description A code of gRPC. */
+            code?: number;
+            message?: string;
+            details?: {
+                [key: string]: unknown;
+            }[];
+        };
         /**
          * @description Every column of `spans` has one item for each span; spans stand each parent before its children, siblings in start
          *     order. Numbers in `name`, `kind`, `model`, `tool`, `agent` and `error` are places in `words`; 0 is the empty word.
@@ -2486,6 +2496,16 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
+        /** @description An error, as OTLP has it, in the request's encoding. */
+        RPCStatus: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["RPCStatus"];
+                "application/x-protobuf": string;
+            };
+        };
     };
     parameters: {
         Limit: number;
@@ -2498,7 +2518,9 @@ export interface components {
         /**
          * @description Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
          *     call and error message; words in double quotes stand one after the other. System instructions and
-         *     attributes are not searched. Case does not matter; words are split at anything but letters and digits.
+         *     attributes are not searched. Case does not matter; words are split at every character of ASCII but letters and
+         *     digits, others (`…`, `–`, `。`) are part of a word. Of a span that was sent in parts, each part is searched by itself,
+         *     also for what a later one replaced.
          */
         FilterSearch: string;
         /** @description Only runs that started in the last so many seconds. */
@@ -2562,7 +2584,9 @@ export interface operations {
                 /**
                  * @description Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
                  *     call and error message; words in double quotes stand one after the other. System instructions and
-                 *     attributes are not searched. Case does not matter; words are split at anything but letters and digits.
+                 *     attributes are not searched. Case does not matter; words are split at every character of ASCII but letters and
+                 *     digits, others (`…`, `–`, `。`) are part of a word. Of a span that was sent in parts, each part is searched by itself,
+                 *     also for what a later one replaced.
                  */
                 search?: components["parameters"]["FilterSearch"];
                 /** @description Only runs that started in the last so many seconds. */
@@ -2670,9 +2694,10 @@ export interface operations {
                 };
                 content: {
                     "application/json": Record<string, never>;
+                    "application/x-protobuf": string;
                 };
             };
-            default: components["responses"]["Problem"];
+            default: components["responses"]["RPCStatus"];
         };
     };
     ingestLogs: {
@@ -2696,9 +2721,10 @@ export interface operations {
                 };
                 content: {
                     "application/json": Record<string, never>;
+                    "application/x-protobuf": string;
                 };
             };
-            default: components["responses"]["Problem"];
+            default: components["responses"]["RPCStatus"];
         };
     };
     getRunStats: {
@@ -2712,7 +2738,9 @@ export interface operations {
                 /**
                  * @description Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
                  *     call and error message; words in double quotes stand one after the other. System instructions and
-                 *     attributes are not searched. Case does not matter; words are split at anything but letters and digits.
+                 *     attributes are not searched. Case does not matter; words are split at every character of ASCII but letters and
+                 *     digits, others (`…`, `–`, `。`) are part of a word. Of a span that was sent in parts, each part is searched by itself,
+                 *     also for what a later one replaced.
                  */
                 search?: components["parameters"]["FilterSearch"];
                 /** @description Only runs that started in the last so many seconds. */
@@ -2785,7 +2813,9 @@ export interface operations {
                 /**
                  * @description Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
                  *     call and error message; words in double quotes stand one after the other. System instructions and
-                 *     attributes are not searched. Case does not matter; words are split at anything but letters and digits.
+                 *     attributes are not searched. Case does not matter; words are split at every character of ASCII but letters and
+                 *     digits, others (`…`, `–`, `。`) are part of a word. Of a span that was sent in parts, each part is searched by itself,
+                 *     also for what a later one replaced.
                  */
                 search?: components["parameters"]["FilterSearch"];
                 /** @description Only runs that started in the last so many seconds. */
@@ -2851,7 +2881,9 @@ export interface operations {
                 /**
                  * @description Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
                  *     call and error message; words in double quotes stand one after the other. System instructions and
-                 *     attributes are not searched. Case does not matter; words are split at anything but letters and digits.
+                 *     attributes are not searched. Case does not matter; words are split at every character of ASCII but letters and
+                 *     digits, others (`…`, `–`, `。`) are part of a word. Of a span that was sent in parts, each part is searched by itself,
+                 *     also for what a later one replaced.
                  */
                 search?: components["parameters"]["FilterSearch"];
                 /** @description Only runs that started in the last so many seconds. */
@@ -2915,7 +2947,9 @@ export interface operations {
                 /**
                  * @description Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
                  *     call and error message; words in double quotes stand one after the other. System instructions and
-                 *     attributes are not searched. Case does not matter; words are split at anything but letters and digits.
+                 *     attributes are not searched. Case does not matter; words are split at every character of ASCII but letters and
+                 *     digits, others (`…`, `–`, `。`) are part of a word. Of a span that was sent in parts, each part is searched by itself,
+                 *     also for what a later one replaced.
                  */
                 search?: components["parameters"]["FilterSearch"];
                 /** @description Only runs that started in the last so many seconds. */
@@ -3010,7 +3044,9 @@ export interface operations {
                 /**
                  * @description Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
                  *     call and error message; words in double quotes stand one after the other. System instructions and
-                 *     attributes are not searched. Case does not matter; words are split at anything but letters and digits.
+                 *     attributes are not searched. Case does not matter; words are split at every character of ASCII but letters and
+                 *     digits, others (`…`, `–`, `。`) are part of a word. Of a span that was sent in parts, each part is searched by itself,
+                 *     also for what a later one replaced.
                  */
                 search?: components["parameters"]["FilterSearch"];
                 /** @description Only runs that started in the last so many seconds. */
@@ -3078,7 +3114,9 @@ export interface operations {
                 /**
                  * @description Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
                  *     call and error message; words in double quotes stand one after the other. System instructions and
-                 *     attributes are not searched. Case does not matter; words are split at anything but letters and digits.
+                 *     attributes are not searched. Case does not matter; words are split at every character of ASCII but letters and
+                 *     digits, others (`…`, `–`, `。`) are part of a word. Of a span that was sent in parts, each part is searched by itself,
+                 *     also for what a later one replaced.
                  */
                 search?: components["parameters"]["FilterSearch"];
                 /** @description Only runs that started in the last so many seconds. */
@@ -3113,7 +3151,7 @@ export interface operations {
                 /** @description Only runs that have a score or comment, or only those that have none. */
                 has_score?: components["parameters"]["FilterHasScore"];
                 limit?: components["parameters"]["Limit"];
-                /** @description Continue after an earlier page's `next_cursor`. */
+                /** @description Continue after an earlier page's `next_cursor`, with the same filter. */
                 cursor?: string;
             };
             header?: never;
@@ -3458,7 +3496,9 @@ export interface operations {
                 /**
                  * @description Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
                  *     call and error message; words in double quotes stand one after the other. System instructions and
-                 *     attributes are not searched. Case does not matter; words are split at anything but letters and digits.
+                 *     attributes are not searched. Case does not matter; words are split at every character of ASCII but letters and
+                 *     digits, others (`…`, `–`, `。`) are part of a word. Of a span that was sent in parts, each part is searched by itself,
+                 *     also for what a later one replaced.
                  */
                 search?: components["parameters"]["FilterSearch"];
                 name?: components["parameters"]["FilterName"];
@@ -3519,7 +3559,9 @@ export interface operations {
                 /**
                  * @description Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
                  *     call and error message; words in double quotes stand one after the other. System instructions and
-                 *     attributes are not searched. Case does not matter; words are split at anything but letters and digits.
+                 *     attributes are not searched. Case does not matter; words are split at every character of ASCII but letters and
+                 *     digits, others (`…`, `–`, `。`) are part of a word. Of a span that was sent in parts, each part is searched by itself,
+                 *     also for what a later one replaced.
                  */
                 search?: components["parameters"]["FilterSearch"];
                 name?: components["parameters"]["FilterName"];
