@@ -1334,7 +1334,8 @@ type Run struct {
 type RunDelete struct {
 	DryRun *bool `json:"dry_run,omitempty"`
 
-	// Filter What the parameters of the same names of `GET /v1/runs` select.
+	// Filter What the parameters of the same names of `GET /v1/runs` select. An empty member is refused: what should have stood there
+	// is not known.
 	Filter    *RunFilter          `json:"filter,omitempty"`
 	ProjectId *openapi_types.UUID `json:"project_id,omitempty"`
 
@@ -1575,7 +1576,8 @@ type RunFields struct {
 	Start time.Time `json:"start"`
 }
 
-// RunFilter What the parameters of the same names of `GET /v1/runs` select.
+// RunFilter What the parameters of the same names of `GET /v1/runs` select. An empty member is refused: what should have stood there
+// is not known.
 type RunFilter struct {
 	AgentName      *string            `json:"agent_name,omitempty"`
 	ConversationId *string            `json:"conversation_id,omitempty"`
@@ -1676,7 +1678,7 @@ type RunTotals struct {
 	CostUsd *float64 `json:"cost_usd"`
 	Count   int64    `json:"count"`
 
-	// DurationMs Of the runs that have ended; null where none has. Percentiles are estimates (t-digest).
+	// DurationMs Of the runs whose end is known; null where none is. Percentiles are estimates (t-digest).
 	DurationMs *Percentiles `json:"duration_ms"`
 
 	// EndedCount Runs that are not running any more.
@@ -2143,7 +2145,9 @@ type ListFailedRunsParams struct {
 
 	// Search Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
 	// call and error message; words in double quotes stand one after the other. System instructions and
-	// attributes are not searched. Case does not matter; words are split at anything but letters and digits.
+	// attributes are not searched. Case does not matter; words are split at every character of ASCII but letters and
+	// digits, others (`…`, `–`, `。`) are part of a word. Of a span that was sent in parts, each part is searched by itself,
+	// also for what a later one replaced.
 	Search *FilterSearch `form:"search,omitempty" json:"search,omitempty"`
 	Name   *FilterName   `form:"name,omitempty" json:"name,omitempty"`
 
@@ -2164,7 +2168,7 @@ type ListFailedRunsParams struct {
 	// Metadata `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several.
 	Metadata *FilterMetadata `json:"metadata,omitempty"`
 
-	// MinDurationMs Only runs that have ended and took so long.
+	// MinDurationMs Only runs that took so long; those whose end is not known are left out.
 	MinDurationMs *FilterMinDurationMs `form:"min_duration_ms,omitempty" json:"min_duration_ms,omitempty"`
 	MinCostUsd    *FilterMinCostUSD    `form:"min_cost_usd,omitempty" json:"min_cost_usd,omitempty"`
 
@@ -2195,7 +2199,9 @@ type GetFailedRunsParams struct {
 
 	// Search Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
 	// call and error message; words in double quotes stand one after the other. System instructions and
-	// attributes are not searched. Case does not matter; words are split at anything but letters and digits.
+	// attributes are not searched. Case does not matter; words are split at every character of ASCII but letters and
+	// digits, others (`…`, `–`, `。`) are part of a word. Of a span that was sent in parts, each part is searched by itself,
+	// also for what a later one replaced.
 	Search *FilterSearch `form:"search,omitempty" json:"search,omitempty"`
 	Name   *FilterName   `form:"name,omitempty" json:"name,omitempty"`
 
@@ -2216,7 +2222,7 @@ type GetFailedRunsParams struct {
 	// Metadata `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several.
 	Metadata *FilterMetadata `json:"metadata,omitempty"`
 
-	// MinDurationMs Only runs that have ended and took so long.
+	// MinDurationMs Only runs that took so long; those whose end is not known are left out.
 	MinDurationMs *FilterMinDurationMs `form:"min_duration_ms,omitempty" json:"min_duration_ms,omitempty"`
 	MinCostUsd    *FilterMinCostUSD    `form:"min_cost_usd,omitempty" json:"min_cost_usd,omitempty"`
 
@@ -2276,7 +2282,9 @@ type ListRunsParams struct {
 
 	// Search Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
 	// call and error message; words in double quotes stand one after the other. System instructions and
-	// attributes are not searched. Case does not matter; words are split at anything but letters and digits.
+	// attributes are not searched. Case does not matter; words are split at every character of ASCII but letters and
+	// digits, others (`…`, `–`, `。`) are part of a word. Of a span that was sent in parts, each part is searched by itself,
+	// also for what a later one replaced.
 	Search *FilterSearch `form:"search,omitempty" json:"search,omitempty"`
 
 	// WindowSeconds Only runs that started in the last so many seconds.
@@ -2309,7 +2317,7 @@ type ListRunsParams struct {
 	// Metadata `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several.
 	Metadata *FilterMetadata `json:"metadata,omitempty"`
 
-	// MinDurationMs Only runs that have ended and took so long.
+	// MinDurationMs Only runs that took so long; those whose end is not known are left out.
 	MinDurationMs *FilterMinDurationMs `form:"min_duration_ms,omitempty" json:"min_duration_ms,omitempty"`
 	MinCostUsd    *FilterMinCostUSD    `form:"min_cost_usd,omitempty" json:"min_cost_usd,omitempty"`
 
@@ -2320,8 +2328,8 @@ type ListRunsParams struct {
 	// HasScore Only runs that have a score or comment, or only those that have none.
 	HasScore *FilterHasScore `form:"has_score,omitempty" json:"has_score,omitempty"`
 
-	// Order With `-`, from the largest. Runs whose value is not known come last either way (those that are running have no
-	// duration), and runs of the same value newest first. A cursor is of one order and one filter.
+	// Order With `-`, from the largest. Runs whose value is not known come last either way (those that are running, or whose
+	// end is not known, have no duration), and runs of the same value newest first. A cursor is of one order and one filter.
 	Order  *ListRunsParamsOrder `form:"order,omitempty" json:"order,omitempty"`
 	Limit  *Limit               `form:"limit,omitempty" json:"limit,omitempty"`
 	Offset *Offset              `form:"offset,omitempty" json:"offset,omitempty"`
@@ -2345,7 +2353,9 @@ type ExportRunsParams struct {
 
 	// Search Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
 	// call and error message; words in double quotes stand one after the other. System instructions and
-	// attributes are not searched. Case does not matter; words are split at anything but letters and digits.
+	// attributes are not searched. Case does not matter; words are split at every character of ASCII but letters and
+	// digits, others (`…`, `–`, `。`) are part of a word. Of a span that was sent in parts, each part is searched by itself,
+	// also for what a later one replaced.
 	Search *FilterSearch `form:"search,omitempty" json:"search,omitempty"`
 
 	// WindowSeconds Only runs that started in the last so many seconds.
@@ -2375,7 +2385,7 @@ type ExportRunsParams struct {
 	// Metadata `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several.
 	Metadata *FilterMetadata `json:"metadata,omitempty"`
 
-	// MinDurationMs Only runs that have ended and took so long.
+	// MinDurationMs Only runs that took so long; those whose end is not known are left out.
 	MinDurationMs *FilterMinDurationMs `form:"min_duration_ms,omitempty" json:"min_duration_ms,omitempty"`
 	MinCostUsd    *FilterMinCostUSD    `form:"min_cost_usd,omitempty" json:"min_cost_usd,omitempty"`
 
@@ -2412,7 +2422,9 @@ type ListRunFieldsParams struct {
 
 	// Search Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
 	// call and error message; words in double quotes stand one after the other. System instructions and
-	// attributes are not searched. Case does not matter; words are split at anything but letters and digits.
+	// attributes are not searched. Case does not matter; words are split at every character of ASCII but letters and
+	// digits, others (`…`, `–`, `。`) are part of a word. Of a span that was sent in parts, each part is searched by itself,
+	// also for what a later one replaced.
 	Search *FilterSearch `form:"search,omitempty" json:"search,omitempty"`
 
 	// WindowSeconds Only runs that started in the last so many seconds.
@@ -2445,7 +2457,7 @@ type ListRunFieldsParams struct {
 	// Metadata `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several.
 	Metadata *FilterMetadata `json:"metadata,omitempty"`
 
-	// MinDurationMs Only runs that have ended and took so long.
+	// MinDurationMs Only runs that took so long; those whose end is not known are left out.
 	MinDurationMs *FilterMinDurationMs `form:"min_duration_ms,omitempty" json:"min_duration_ms,omitempty"`
 	MinCostUsd    *FilterMinCostUSD    `form:"min_cost_usd,omitempty" json:"min_cost_usd,omitempty"`
 
@@ -2469,7 +2481,9 @@ type ListRunFieldValuesParams struct {
 
 	// Search Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
 	// call and error message; words in double quotes stand one after the other. System instructions and
-	// attributes are not searched. Case does not matter; words are split at anything but letters and digits.
+	// attributes are not searched. Case does not matter; words are split at every character of ASCII but letters and
+	// digits, others (`…`, `–`, `。`) are part of a word. Of a span that was sent in parts, each part is searched by itself,
+	// also for what a later one replaced.
 	Search *FilterSearch `form:"search,omitempty" json:"search,omitempty"`
 
 	// WindowSeconds Only runs that started in the last so many seconds.
@@ -2502,7 +2516,7 @@ type ListRunFieldValuesParams struct {
 	// Metadata `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several.
 	Metadata *FilterMetadata `json:"metadata,omitempty"`
 
-	// MinDurationMs Only runs that have ended and took so long.
+	// MinDurationMs Only runs that took so long; those whose end is not known are left out.
 	MinDurationMs *FilterMinDurationMs `form:"min_duration_ms,omitempty" json:"min_duration_ms,omitempty"`
 	MinCostUsd    *FilterMinCostUSD    `form:"min_cost_usd,omitempty" json:"min_cost_usd,omitempty"`
 
@@ -2530,7 +2544,9 @@ type GetRunStatsParams struct {
 
 	// Search Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
 	// call and error message; words in double quotes stand one after the other. System instructions and
-	// attributes are not searched. Case does not matter; words are split at anything but letters and digits.
+	// attributes are not searched. Case does not matter; words are split at every character of ASCII but letters and
+	// digits, others (`…`, `–`, `。`) are part of a word. Of a span that was sent in parts, each part is searched by itself,
+	// also for what a later one replaced.
 	Search *FilterSearch `form:"search,omitempty" json:"search,omitempty"`
 
 	// WindowSeconds Only runs that started in the last so many seconds.
@@ -2563,7 +2579,7 @@ type GetRunStatsParams struct {
 	// Metadata `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several.
 	Metadata *FilterMetadata `json:"metadata,omitempty"`
 
-	// MinDurationMs Only runs that have ended and took so long.
+	// MinDurationMs Only runs that took so long; those whose end is not known are left out.
 	MinDurationMs *FilterMinDurationMs `form:"min_duration_ms,omitempty" json:"min_duration_ms,omitempty"`
 	MinCostUsd    *FilterMinCostUSD    `form:"min_cost_usd,omitempty" json:"min_cost_usd,omitempty"`
 
@@ -2597,7 +2613,9 @@ type StreamRunsParams struct {
 
 	// Search Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
 	// call and error message; words in double quotes stand one after the other. System instructions and
-	// attributes are not searched. Case does not matter; words are split at anything but letters and digits.
+	// attributes are not searched. Case does not matter; words are split at every character of ASCII but letters and
+	// digits, others (`…`, `–`, `。`) are part of a word. Of a span that was sent in parts, each part is searched by itself,
+	// also for what a later one replaced.
 	Search *FilterSearch `form:"search,omitempty" json:"search,omitempty"`
 
 	// WindowSeconds Only runs that started in the last so many seconds.
@@ -2624,10 +2642,13 @@ type StreamRunsParams struct {
 	PromptId      *FilterPromptID      `form:"prompt_id,omitempty" json:"prompt_id,omitempty"`
 	PromptVersion *FilterPromptVersion `form:"prompt_version,omitempty" json:"prompt_version,omitempty"`
 
+	// Fingerprint Only runs that failed with this fingerprint.
+	Fingerprint *FilterFingerprint `form:"fingerprint,omitempty" json:"fingerprint,omitempty"`
+
 	// Metadata `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several.
 	Metadata *FilterMetadata `json:"metadata,omitempty"`
 
-	// MinDurationMs Only runs that have ended and took so long.
+	// MinDurationMs Only runs that took so long; those whose end is not known are left out.
 	MinDurationMs *FilterMinDurationMs `form:"min_duration_ms,omitempty" json:"min_duration_ms,omitempty"`
 	MinCostUsd    *FilterMinCostUSD    `form:"min_cost_usd,omitempty" json:"min_cost_usd,omitempty"`
 
@@ -2743,7 +2764,9 @@ type ListThreadsParams struct {
 
 	// Search Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
 	// call and error message; words in double quotes stand one after the other. System instructions and
-	// attributes are not searched. Case does not matter; words are split at anything but letters and digits.
+	// attributes are not searched. Case does not matter; words are split at every character of ASCII but letters and
+	// digits, others (`…`, `–`, `。`) are part of a word. Of a span that was sent in parts, each part is searched by itself,
+	// also for what a later one replaced.
 	Search *FilterSearch `form:"search,omitempty" json:"search,omitempty"`
 
 	// WindowSeconds Only runs that started in the last so many seconds.
@@ -2773,7 +2796,7 @@ type ListThreadsParams struct {
 	// Metadata `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several.
 	Metadata *FilterMetadata `json:"metadata,omitempty"`
 
-	// MinDurationMs Only runs that have ended and took so long.
+	// MinDurationMs Only runs that took so long; those whose end is not known are left out.
 	MinDurationMs *FilterMinDurationMs `form:"min_duration_ms,omitempty" json:"min_duration_ms,omitempty"`
 	MinCostUsd    *FilterMinCostUSD    `form:"min_cost_usd,omitempty" json:"min_cost_usd,omitempty"`
 
@@ -2788,7 +2811,7 @@ type ListThreadsParams struct {
 	HasScore *FilterHasScore `form:"has_score,omitempty" json:"has_score,omitempty"`
 	Limit    *Limit          `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor Continue after an earlier page's `next_cursor`.
+	// Cursor Continue after an earlier page's `next_cursor`, with the same filter.
 	Cursor *string `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
@@ -5447,6 +5470,14 @@ func (siw *ServerInterfaceWrapper) StreamRuns(c *gin.Context) {
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "prompt_version", c.Request.URL.Query(), &params.PromptVersion, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
 	if err != nil {
 		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter prompt_version: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "fingerprint" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "fingerprint", c.Request.URL.Query(), &params.Fingerprint, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter fingerprint: %w", err), http.StatusBadRequest)
 		return
 	}
 

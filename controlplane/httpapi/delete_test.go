@@ -3,6 +3,7 @@ package httpapi
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -93,6 +94,47 @@ func TestDeleteRuns(t *testing.T) {
 			}
 		}, 20*time.Second, 50*time.Millisecond)
 	})
+	t.Run("begins anew before it is masked", func(t *testing.T) {
+		conn, err := clickhouse.Open(address)
+		require.NoError(t, err)
+		defer func() { assert.NoError(t, conn.Close()) }()
+		for _, table := range []string{"spans", "scores"} {
+			require.NoError(t, conn.Exec(t.Context(), "SYSTEM STOP MERGES "+table)) // nor mutations
+			defer func() { assert.NoError(t, conn.Exec(t.Context(), "SYSTEM START MERGES "+table)) }()
+		}
+		run := runmodel.Span{
+			ProjectID: project.Id, RunID: uuid.New(), SpanID: 1, Version: uint64(now.UnixNano()), StartTime: now, EndTime: now.Add(time.Second),
+			Name: "again", SessionID: "again", Inputs: "secret of again", InputPreview: "secret of again",
+		}
+		storeSpans(t, address, []runmodel.Span{run})
+		path := "/v1/runs/" + run.RunID.String()
+		score := must[Score](t, e.do(t, http.MethodPost, path+"/scores", `{"comment":"secret"}`, key), http.StatusCreated)
+		assert.Equal(t, int64(1), remove(t, `{"project_id":"`+project.Id.String()+`","run_ids":["`+run.RunID.String()+`"]}`).Deleted)
+
+		run.Version, run.Inputs, run.InputPreview = uint64(time.Now().UnixNano()), "", ""
+		storeSpans(t, address, []runmodel.Span{run})
+		totals := runmodel.Totals([]runmodel.Span{run})
+		totals.Version = run.Version // they count on from the deletion
+		writer, err := clickhouse.NewWriter(t.Context(), address)
+		require.NoError(t, err)
+		defer writer.Close()
+		require.NoError(t, writer.InsertRuns(t.Context(), []runmodel.Run{totals}))
+		var stored uint64
+		require.NoError(t, conn.QueryRow(t.Context(), "SELECT count() FROM spans WHERE run_id = ? AND inputs != ''", run.RunID).Scan(&stored))
+		require.Equal(t, uint64(1), stored, "it is there, and not masked")
+		project := "project_id=" + project.Id.String()
+		for _, read := range []string{path, path + "/spans?full=true", path + "/scores", "/v1/threads/again?" + project, "/v1/runs/export?name=again&" + project} {
+			w := e.do(t, http.MethodGet, read, nil, key)
+			assert.Equal(t, http.StatusOK, w.Code, read)
+			if !strings.Contains(read, "?") || strings.Contains(read, "full") {
+				assert.NotContains(t, w.Body.String(), "secret", read)
+			}
+			assert.NotContains(t, w.Body.String(), "secret of", read)
+		}
+		assert.NotContains(t, e.do(t, http.MethodGet, "/v1/runs/export?include=spans&name=again&"+project, nil, key).Body.String(), "secret of")
+		assert.Equal(t, http.StatusNotFound, e.do(t, http.MethodDelete, path+"/scores/"+score.Id.String(), nil, key).Code)
+		assert.Equal(t, int64(1), remove(t, `{`+strings.Replace(project, "project_id=", `"project_id":"`, 1)+`","run_ids":["`+run.RunID.String()+`"]}`).Deleted)
+	})
 	t.Run("refused", func(t *testing.T) {
 		for body, at := range map[string]string{
 			`{}`:                                              "body.run_ids",
@@ -102,6 +144,11 @@ func TestDeleteRuns(t *testing.T) {
 			of(`},"run_ids":["` + noSuchID + `"]}`):           "body.filter",
 			of(`},"project_id":"` + noSuchID + `"}`):          "body.project_id",
 			of(`,"statuses":["ok"]}}`):                        "body.filter.statuses",
+			of(`,"session_id":""}}`):                          "body.filter.session_id",
+			of(`,"name":"old","search":""}}`):                 "body.filter.search",
+			of(`,"status":[]}}`):                              "body.filter.status",
+			of(`,"kind":[]}}`):                                "body.filter.kind",
+			of(`,"metadata":{}}}`):                            "body.filter.metadata",
 			of(`,"start_after":"1900-01-01T00:00:00Z"}}`):     "body.filter.start_after",
 			of(`},"received_before":"1900-01-01T00:00:00Z"}`): "body.received_before",
 		} {

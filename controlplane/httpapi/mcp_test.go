@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/assert"
@@ -108,6 +109,9 @@ type foundRuns struct {
 	} `json:"runs"`
 	NextRead string `json:"next_read"`
 	NextPage string `json:"next_page"`
+
+	Partial    bool   `json:"partial"`
+	SearchedTo string `json:"searched_to"`
 }
 
 func TestMCP(t *testing.T) {
@@ -146,6 +150,23 @@ func TestMCP(t *testing.T) {
 			found, _ := callTool[foundRuns](t, client, names[1], map[string]any{"limit": 1})
 			assert.True(t, strings.HasPrefix(found.NextPage, names[1]+" {"), found.NextPage)
 		}
+	})
+	t.Run("search takes the whole filter", func(t *testing.T) {
+		list, err := client.ListTools(t.Context(), nil)
+		require.NoError(t, err)
+		at := slices.IndexFunc(list.Tools, func(tool *mcp.Tool) bool { return tool.Name == "runs.search" })
+		arguments := list.Tools[at].InputSchema.(map[string]any)["properties"].(map[string]any)
+		doc, err := openapi3.NewLoader().LoadFromData(document)
+		require.NoError(t, err)
+		for name, parameter := range doc.Components.Parameters {
+			if strings.HasPrefix(name, "Filter") {
+				assert.Contains(t, arguments, parameter.Value.Name)
+			}
+		}
+		scored, _ := callTool[foundRuns](t, client, "runs.search", map[string]any{"has_score": true})
+		assert.Empty(t, scored.Runs)
+		unlike, _ := callTool[foundRuns](t, client, "runs.search", map[string]any{"fingerprint": "nothing's", "session_id": ""})
+		assert.Empty(t, unlike.Runs, "an empty text is an argument that is not given")
 	})
 	t.Run("search, page by page", func(t *testing.T) {
 		seen := map[string]bool{}

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -124,4 +125,56 @@ func TestMetrics(t *testing.T) {
 	assert.Contains(t, text, `looptrace_http_request_duration_seconds_count{method="none",route="none",status="404"} 1`)
 	assert.Contains(t, text, "go_goroutines")
 	assert.NotContains(t, text, noSuchID)
+}
+
+// TestEveryReadOfRunsTakesTheWholeFilter holds operations that take part of the filter to all of it. Failed runs have a
+// window of their own, and are what a fingerprint is asked about.
+func TestEveryReadOfRunsTakesTheWholeFilter(t *testing.T) {
+	t.Parallel()
+	doc, err := openapi3.NewLoader().LoadFromData(document)
+	require.NoError(t, err)
+	const prefix = "#/components/parameters/"
+	var whole []string
+	for name := range doc.Components.Parameters {
+		if strings.HasPrefix(name, "Filter") {
+			whole = append(whole, prefix+name)
+		}
+	}
+	require.Contains(t, whole, prefix+"FilterSearch")
+	for path, item := range doc.Paths.Map() {
+		for method, operation := range item.Operations() {
+			var taken []string
+			for _, parameter := range operation.Parameters {
+				if strings.HasPrefix(parameter.Ref, prefix+"Filter") {
+					taken = append(taken, parameter.Ref)
+				}
+			}
+			if slices.Contains(taken, prefix+"FilterSearch") && !strings.HasPrefix(path, "/v1/agent/failed-runs") {
+				assert.ElementsMatch(t, whole, taken, "%s %s", method, path)
+			}
+		}
+	}
+}
+
+// TestFilterRefusesWhatIsEmpty: an empty value is what a program sends whose variable was not set, and would select everything.
+func TestFilterRefusesWhatIsEmpty(t *testing.T) {
+	t.Parallel()
+	doc, err := openapi3.NewLoader().LoadFromData(document)
+	require.NoError(t, err)
+	check := func(name string, schema *openapi3.Schema) {
+		if schema.Type.Is(openapi3.TypeString) && schema.Format == "" {
+			assert.Equal(t, uint64(1), schema.MinLength, name)
+		}
+	}
+	for name, parameter := range doc.Components.Parameters {
+		if strings.HasPrefix(name, "Filter") {
+			check(name, parameter.Value.Schema.Value)
+		}
+	}
+	for name, member := range doc.Components.Schemas["RunFilter"].Value.Properties {
+		check(name, member.Value)
+		if member.Value.Type.Is(openapi3.TypeArray) {
+			assert.Equal(t, uint64(1), member.Value.MinItems, name)
+		}
+	}
 }

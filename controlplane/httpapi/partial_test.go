@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strings"
@@ -206,6 +207,21 @@ func TestPartialAnswers(t *testing.T) {
 			}
 			assert.Equal(t, named, got)
 		}
+	})
+	t.Run("runs.search", func(t *testing.T) {
+		server := httptest.NewServer(e.api)
+		t.Cleanup(server.Close)
+		client := connect(t, server.URL+"/mcp", e.mint(t, session, project.Id, ScopeRunsRead).Key)
+		arguments := map[string]any{"name": "none", "start_after": end.Add(-days * 24 * time.Hour).Format(time.RFC3339)}
+		bound.Store(most)
+		found, _ := callTool[foundRuns](t, client, "runs.search", arguments)
+		assert.True(t, found.Partial)
+		assert.NotEmpty(t, found.SearchedTo)
+		bound.Store(0)
+		_, arguments = nextCall(t, found.NextPage)
+		rest, _ := callTool[foundRuns](t, client, "runs.search", arguments)
+		assert.False(t, rest.Partial)
+		assert.Empty(t, rest.SearchedTo)
 	})
 	t.Run("offset", func(t *testing.T) {
 		bound.Store(most)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -164,6 +165,44 @@ func TestRuns(t *testing.T) {
 }
 
 // TestLateColumns holds that a list of spans gives what only one batch of a run has, an earlier or a later one.
+// TestPageOfLargeSpans: however many are asked for, a page of whole spans has no more than it can hold, and the next goes on.
+func TestPageOfLargeSpans(t *testing.T) {
+	t.Parallel()
+	address := engines.ClickHouse(t)
+	require.NoError(t, clickhouse.Migrate(t.Context(), address))
+	e := newEnvOn(t, engines.Postgres(t), address)
+	session, project := e.setUp(t)
+	key := bearer(e.mint(t, session, project.Id, ScopeRunsRead).Key)
+	start := time.Now().UTC().Truncate(time.Hour)
+	run := uuid.New()
+	var spans []runmodel.Span
+	for i, mebibytes := range []int{18, 7, 7, 7, 1} {
+		at := start.Add(time.Duration(i) * time.Second)
+		spans = append(spans, runmodel.Span{
+			ProjectID: project.Id, RunID: run, SpanID: uint64(i + 1), Version: 1, StartTime: at, EndTime: at, Name: "large",
+			Inputs: strings.Repeat("many words ", mebibytes<<20/11),
+		})
+	}
+	storeSpans(t, address, spans)
+	var pages []int
+	for cursor := ""; ; {
+		path := "/v1/runs/" + run.String() + "/spans?full=true&cursor=" + url.QueryEscape(cursor)
+		if cursor == "" {
+			path = "/v1/runs/" + run.String() + "/spans?full=true"
+		}
+		page := must[SpanPage](t, e.do(t, http.MethodGet, path, nil, key), http.StatusOK)
+		pages = append(pages, len(page.Data))
+		assert.Equal(t, int64(len(spans)), page.SpanCount)
+		assert.Equal(t, page.HasMore, page.NextCursor != nil)
+		if !page.HasMore {
+			break
+		}
+		cursor = *page.NextCursor
+	}
+	assert.Equal(t, []int{1, 2, 2}, pages)
+	assert.Len(t, must[SpanPage](t, e.do(t, http.MethodGet, "/v1/runs/"+run.String()+"/spans", nil, key), http.StatusOK).Data, len(spans))
+}
+
 func TestLateColumns(t *testing.T) {
 	t.Parallel()
 	address := engines.ClickHouse(t)

@@ -64,6 +64,8 @@ func totalsOf(r *runs.StatsRow) RunTotals {
 	if r.EndedCount > 0 {
 		rate := float64(r.ErrorCount) / float64(r.EndedCount)
 		totals.ErrorRate = &rate
+	}
+	if r.DurationsMs != nil {
 		totals.DurationMs = &Percentiles{P50: r.DurationsMs[0], P95: r.DurationsMs[1], P99: r.DurationsMs[2]}
 	}
 	return totals

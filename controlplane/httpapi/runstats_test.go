@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/looptrace/looptrace/internal/clickhouse"
+	"github.com/looptrace/looptrace/internal/runmodel"
 	"github.com/looptrace/looptrace/test/engines"
 )
 
@@ -86,6 +87,24 @@ func TestRunStats(t *testing.T) {
 		}
 		assert.Zero(t, must[RunStats](t, e.do(t, http.MethodGet, of("stats", sibling.Id, ""), nil, other), http.StatusOK).Total.Count)
 		assert.Empty(t, must[RunFieldValues](t, e.do(t, http.MethodGet, of("fields/name/values", sibling.Id, ""), nil, other), http.StatusOK).Data)
+	})
+	t.Run("failed, and not known when", func(t *testing.T) {
+		start := time.Now().UTC()
+		storeSpans(t, address, []runmodel.Span{{
+			ProjectID: project.Id, RunID: uuid.New(), SpanID: 1, Version: 1, StartTime: start, EndTime: runmodel.Epoch, IsRun: true, Name: "crash", ErrorMessage: "boom",
+		}})
+		stats := must[RunStats](t, e.do(t, http.MethodGet, of("stats", project.Id, "&name=crash"), nil, key), http.StatusOK)
+		assert.Equal(t, int64(1), stats.Total.EndedCount)
+		assert.InDelta(t, 1, *stats.Total.ErrorRate, 0)
+		assert.Nil(t, stats.Total.DurationMs)
+	})
+	t.Run("a tag that a run has twice", func(t *testing.T) {
+		start := time.Now().UTC()
+		storeSpans(t, address, []runmodel.Span{{
+			ProjectID: project.Id, RunID: uuid.New(), SpanID: 1, Version: 1, StartTime: start, EndTime: start, Name: "twice", Tags: []string{"t", "t"},
+		}})
+		found := must[RunFieldValues](t, e.do(t, http.MethodGet, of("fields/tag/values", project.Id, "&name=twice"), nil, key), http.StatusOK)
+		assert.Equal(t, []RunFieldValue{{Value: "t", Count: 1}}, found.Data)
 	})
 	t.Run("invalid", func(t *testing.T) {
 		for query, status := range map[string]int{"&group_by=inputs": 422, "&bucket_seconds=1&window_seconds=86400": 422, "&groups=51": 422} {

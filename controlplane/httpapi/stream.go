@@ -167,7 +167,11 @@ func (s *runStream) tell(n news) error {
 		if err != nil {
 			return fmt.Errorf("encode run: %w", err)
 		}
-		if err := s.event("run", n.at, text); err != nil {
+		place := n.at
+		if i < len(n.runs)-1 {
+			place = time.Time{} // one who is cut off here has not been told of the rest
+		}
+		if err := s.event("run", place, text); err != nil {
 			return err
 		}
 	}

@@ -87,6 +87,7 @@ func TestThreads(t *testing.T) {
 				break
 			}
 			cursor = "&cursor=" + url.QueryEscape(*page.NextCursor)
+			problemOf(t, e.do(t, http.MethodGet, "/v1/threads?project_id="+project.Id.String()+"&name=other"+cursor, nil, key), http.StatusUnprocessableEntity)
 		}
 		assert.Equal(t, ids(all), walked)
 		for query, want := range map[string][]string{

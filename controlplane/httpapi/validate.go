@@ -309,6 +309,8 @@ func rule(keyword string, schema *openapi3.Schema) string {
 		return fmt.Sprintf("must have at least %d items", schema.MinItems)
 	case "maxItems":
 		return fmt.Sprintf("must have at most %d items", *schema.MaxItems)
+	case "minProperties":
+		return fmt.Sprintf("must have at least %d members", schema.MinProps)
 	case "minimum":
 		return "must be at least " + number(*schema.Min)
 	case "maximum":

@@ -49,23 +49,28 @@ type searchInput struct {
 	ErrorType      string            `json:"error_type,omitempty" jsonschema:"Only runs that failed with an error of this type."`
 	PromptID       string            `json:"prompt_id,omitempty" jsonschema:"Only runs with this prompt."`
 	PromptVersion  string            `json:"prompt_version,omitempty" jsonschema:"Only runs with this version of a prompt."`
+	Fingerprint    string            `json:"fingerprint,omitempty" jsonschema:"Only runs that failed with this fingerprint."`
 	Metadata       map[string]string `json:"metadata,omitempty" jsonschema:"Only runs with all of these values of metadata."`
 	MinDurationMS  float64           `json:"min_duration_ms,omitempty" jsonschema:"Only ended runs that took at least so long."`
 	MinCostUSD     *float64          `json:"min_cost_usd,omitempty" jsonschema:"Only runs known to have cost at least so much."`
 	MinTokens      *int64            `json:"min_tokens,omitempty" jsonschema:"Only runs with at least so many tokens, input and output."`
+	HasScore       *bool             `json:"has_score,omitempty" jsonschema:"Only runs that have a score or comment, or only those that have none."`
 	Order          string            `json:"order,omitempty" jsonschema:"By what; with - from the largest."`
 	Limit          int               `json:"limit,omitempty"           jsonschema:"At most so many runs; fewer are shown where token_budget has no room."`
 	Cursor         string            `json:"cursor,omitempty"          jsonschema:"Where to go on: the cursor in the next_page of the page before."`
 	budget
 }
 
-// searchOutput is a page of runs. Recorded is what they say, between marks.
+// searchOutput is a page of runs. Recorded is what they say, between marks. Partial tells that searching took too long: runs
+// beyond SearchedTo were not looked at.
 type searchOutput struct {
 	Notice      string     `json:"notice"`
 	TokenBudget int        `json:"token_budget"`
 	TokensUsed  int        `json:"tokens_used"`
 	ProjectID   string     `json:"project_id"`
 	Runs        []runFound `json:"runs"`
+	Partial     bool       `json:"partial,omitempty"`
+	SearchedTo  string     `json:"searched_to,omitempty"`
 	NextRead    string     `json:"next_read,omitempty"`
 	NextPage    string     `json:"next_page,omitempty"`
 }
@@ -102,7 +107,7 @@ func (t *tools) addSearch(server *mcp.Server) error {
 		"min_duration_ms": func(s *jsonschema.Schema) { s.Minimum = new(0.0) },
 		"name":            short, "model": short, "agent_name": short, "session_id": short, "conversation_id": short,
 		"user_id": short, "tag": short, "environment": short, "release": short, "error_type": short,
-		"prompt_id": short, "prompt_version": short,
+		"prompt_id": short, "prompt_version": short, "fingerprint": short,
 		"metadata": func(s *jsonschema.Schema) {
 			s.MaxProperties = new(10)
 			short(s.AdditionalProperties)
@@ -148,6 +153,9 @@ func (t *tools) search(ctx context.Context, in searchInput) ([]byte, error) {
 		}
 		out := searchOutput{
 			Notice: agentview.Notice, TokenBudget: in.TokenBudget, ProjectID: project.String(), Runs: make([]runFound, len(page.Runs)),
+		}
+		if page.Partial {
+			out.Partial, out.SearchedTo = true, page.SearchedTo.UTC().Format(time.RFC3339Nano)
 		}
 		if len(page.Runs) > 0 {
 			out.NextRead = t.call(readTool, readCall{RunID: page.Runs[0].RunID})
@@ -211,8 +219,8 @@ func (in *searchInput) query(project uuid.UUID) (runs.ListQuery, error) {
 			ProjectID: project, Window: time.Duration(in.WindowSeconds) * time.Second, Statuses: in.Status, Kinds: in.Kind,
 			Search: in.Search, Name: in.Name, Model: in.Model, AgentName: in.AgentName, SessionID: in.SessionID,
 			ConversationID: in.ConversationID, UserID: in.UserID, Tag: in.Tag, Environment: in.Environment, Release: in.Release,
-			ErrorType: in.ErrorType, PromptID: in.PromptID, PromptVersion: in.PromptVersion, Metadata: in.Metadata,
-			MinDuration: time.Duration(in.MinDurationMS * float64(time.Millisecond)), MinCostUSD: in.MinCostUSD, MinTokens: in.MinTokens,
+			ErrorType: in.ErrorType, PromptID: in.PromptID, PromptVersion: in.PromptVersion, Fingerprint: in.Fingerprint, Metadata: in.Metadata,
+			MinDuration: time.Duration(in.MinDurationMS * float64(time.Millisecond)), MinCostUSD: in.MinCostUSD, MinTokens: in.MinTokens, HasScore: in.HasScore,
 		},
 		Order: in.Order, Limit: in.Limit, Cursor: in.Cursor,
 	}

@@ -185,14 +185,19 @@ func (s *Service) wholeSpans(ctx context.Context, scope Scope, rows []runmodel.R
 	for i := range rows {
 		runIDs[i], rootIDs[i] = rows[i].RunID, rows[i].RootSpanID
 	}
-	var places []place
-	err := query(ctx, s.conn, scope, &places, `
-		SELECT project_id, min(first_start) AS first_start, max(last_start) AS last_start
-		FROM run_bounds WHERE {scope} AND run_id IN (?) GROUP BY project_id`, runIDs)
+	places, err := s.placesOf(ctx, scope, runIDs)
 	if err != nil || len(places) == 0 {
 		return nil, err
 	}
-	p := places[0]
+	p := place{ProjectID: rows[0].ProjectID, FirstStart: rows[0].StartTime, LastStart: rows[0].StartTime}
+	for _, of := range places {
+		if of.FirstStart.Before(p.FirstStart) {
+			p.FirstStart = of.FirstStart
+		}
+		if of.LastStart.After(p.LastStart) {
+			p.LastStart = of.LastStart
+		}
+	}
 	w := where{conditions: []string{scopeMark}}
 	w.period("start_time", p.FirstStart.Truncate(time.Hour), p.LastStart.Truncate(time.Hour).Add(time.Hour))
 	w.add("run_id IN (?)", runIDs)
@@ -205,6 +210,9 @@ func (s *Service) wholeSpans(ctx context.Context, scope Scope, rows []runmodel.R
 	}
 	spans := make(map[uuid.UUID][]Span, len(rows))
 	for key, versions := range runmodel.ByRun(versions) {
+		if versions = places[key.RunID].living(versions); len(versions) == 0 {
+			continue
+		}
 		folded := runmodel.Fold(versions)
 		if rootsOnly {
 			for i := range folded {

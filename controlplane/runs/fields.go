@@ -23,7 +23,7 @@ var fieldValues = []struct{ name, expression string }{
 	{"agent_name", "agent_name"},
 	{"environment", "environment"},
 	{"release", "release"},
-	{"tag", "arrayJoin(tags)"},
+	{"tag", "arrayJoin(arrayDistinct(tags))"},
 	{"error_type", "error_type"},
 	{"user_id", "user_id"},
 	{"session_id", "session_id"},

@@ -74,19 +74,27 @@ func (w *where) add(condition string, args ...any) {
 }
 
 // period bounds a time column in the terms of the table's partition and sort key as well, so that neither parts nor
-// granules outside it are read. A zero bound is none.
+// granules outside it are read. A zero bound is none. Hours are those of UTC, as in the tables: not every zone's begin with
+// them, and an engine has a zone of its own.
 func (w *where) period(column string, lower, upper time.Time) { //nolint:unparam // other time columns are bounded so as well
 	if !lower.IsZero() {
 		ns := lower.UnixNano()
 		w.add(column+" >= fromUnixTimestamp64Nano(?)", ns)
-		w.add("toStartOfHour("+column+") >= toStartOfHour(fromUnixTimestamp64Nano(?))", ns)
+		w.add("toStartOfHour("+column+") >= toStartOfHour(fromUnixTimestamp64Nano(?, 'UTC'))", ns)
 	}
 	if !upper.IsZero() {
 		ns := upper.UnixNano()
 		w.add(column+" < fromUnixTimestamp64Nano(?)", ns)
-		w.add("toStartOfHour("+column+") <= toStartOfHour(fromUnixTimestamp64Nano(?))", ns-1) // the bound itself is outside
+		w.add("toStartOfHour("+column+") <= toStartOfHour(fromUnixTimestamp64Nano(?, 'UTC'))", ns-1) // the bound itself is outside
 	}
 }
+
+// How long a run took, in nanoseconds, which has a meaning where its end is known: it is not while it is running, nor of one
+// that was said to have failed, and not when.
+const (
+	endKnown = "toUnixTimestamp64Nano(end_time) != 0"
+	duration = "toUnixTimestamp64Nano(end_time) - toUnixTimestamp64Nano(start_time)"
+)
 
 func (w *where) String() string { return strings.Join(w.conditions, " AND ") }
 
@@ -126,7 +134,7 @@ func (f Filter) conditions(w *where, lower time.Time) {
 		w.add("has(tags, ?)", f.Tag)
 	}
 	if f.MinDuration > 0 {
-		w.add("status != 'running' AND toUnixTimestamp64Nano(end_time) - toUnixTimestamp64Nano(start_time) >= ?", f.MinDuration.Nanoseconds())
+		w.add(endKnown+" AND "+duration+" >= ?", f.MinDuration.Nanoseconds())
 	}
 	if f.MinCostUSD != nil {
 		w.add("cost_usd >= ?", *f.MinCostUSD)
@@ -177,8 +185,8 @@ func (f Filter) search(w *where, lower time.Time) {
 		// A native run may state a start that is later than its first span's.
 		earliest := lower.Add(-24 * time.Hour)
 		early := earliest.UnixNano()
-		spans.add("toStartOfHour(start_time) >= toStartOfHour(fromUnixTimestamp64Nano(?))", early)
-		contents.add("hour >= toStartOfHour(fromUnixTimestamp64Nano(?))", early)
+		spans.add("toStartOfHour(start_time) >= toStartOfHour(fromUnixTimestamp64Nano(?, 'UTC'))", early)
+		contents.add("hour >= toStartOfHour(fromUnixTimestamp64Nano(?, 'UTC'))", early)
 		shared.add("day >= toDate(?)", dayNumber(earliest))
 	}
 	matches(&spans, clickhouse.SpansText)

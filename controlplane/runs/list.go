@@ -51,7 +51,7 @@ const (
 // orderValues are the expressions over the table runs, whole numbers or null, that the orders by value go by. The bits
 // of a cost, which is not negative, are in its order.
 var orderValues = map[string]string{
-	byDuration: "if(status = 'running', NULL, toUnixTimestamp64Nano(end_time) - toUnixTimestamp64Nano(start_time))",
+	byDuration: "if(" + endKnown + ", " + duration + ", NULL)",
 	byCost:     "reinterpretAsInt64(cost_usd)",
 	byTokens:   "if(input_tokens IS NULL AND output_tokens IS NULL, NULL, coalesce(input_tokens, 0) + coalesce(output_tokens, 0))",
 }

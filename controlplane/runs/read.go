@@ -89,6 +89,30 @@ func (s *Service) find(ctx context.Context, scope Scope, runID uuid.UUID) (place
 	}), nil
 }
 
+// placesOf says where the spans of some of a project's runs lie.
+func (s *Service) placesOf(ctx context.Context, scope Scope, runIDs []uuid.UUID) (map[uuid.UUID]place, error) {
+	var rows []struct {
+		place
+		RunID uuid.UUID `ch:"run_id"`
+	}
+	err := query(ctx, s.conn, scope, &rows, `
+		SELECT project_id, run_id, min(first_start) AS first_start, max(last_start) AS last_start, max(deleted_at) AS deleted_at
+		FROM run_bounds WHERE {scope} AND run_id IN (?) GROUP BY project_id, run_id`, runIDs)
+	if err != nil {
+		return nil, err
+	}
+	places := make(map[uuid.UUID]place, len(rows))
+	for i := range rows {
+		places[rows[i].RunID] = rows[i].place
+	}
+	return places, nil
+}
+
+// living drops versions of spans that are deleted. ClickHouse masks them some time after.
+func (p place) living(versions []runmodel.Span) []runmodel.Span {
+	return slices.DeleteFunc(versions, func(v runmodel.Span) bool { return v.Version <= p.DeletedAt })
+}
+
 // present is columns of spans for a statement, without those that the whole run leaves empty.
 func (p place) present(columns []string) string {
 	var kept []string
@@ -137,7 +161,7 @@ func (s *Service) Get(ctx context.Context, scope Scope, runID uuid.UUID) (Run, e
 		run.Inputs, run.Outputs, err = s.inputsAndOutputs(groupContext, p, runID, run.RootSpanID)
 		return err
 	})
-	group.Go(func() error { return s.addScores(groupContext, p.scope(), scored, mostScoresRead) })
+	group.Go(func() error { return s.addScoresAfter(groupContext, p.scope(), p.DeletedAt, scored, mostScoresRead) })
 	if err := group.Wait(); err != nil {
 		return Run{}, err
 	}
@@ -243,8 +267,13 @@ func (s *Service) Spans(ctx context.Context, scope Scope, runID uuid.UUID, q Spa
 	if after != nil {
 		start = after.behind(all)
 	}
-	end := min(start+q.Limit, len(all))
-	page.Spans, page.HasMore = all[start:end], end < len(all)
+	page.Spans = all[start:min(start+q.Limit, len(all))]
+	if q.Full {
+		if page.Spans, err = s.wholePage(ctx, p, runID, page.Spans); err != nil {
+			return SpanPage{}, err
+		}
+	}
+	page.HasMore = start+len(page.Spans) < len(all)
 	if page.HasMore {
 		last := page.Spans[len(page.Spans)-1]
 		page.NextCursor = cursor{List: listSpans, Time: last.StartTime.UnixNano(), ID: runmodel.FormatSpanID(last.SpanID)}.String()
@@ -252,11 +281,7 @@ func (s *Service) Spans(ctx context.Context, scope Scope, runID uuid.UUID, q Spa
 	if len(page.Spans) == 0 {
 		return page, nil
 	}
-	if q.Full {
-		if page, err = s.withPayloads(ctx, p, runID, page); err != nil {
-			return SpanPage{}, err
-		}
-	} else {
+	if !q.Full {
 		for i := range page.Spans {
 			page.Spans[i].abridge()
 		}
@@ -319,6 +344,41 @@ func cutText(text string) string {
 		return text
 	}
 	return strings.ToValidUTF8(text[:cutAt], "")
+}
+
+// mostWhole is about how many bytes of payloads a page of whole spans has; one span may have more.
+const mostWhole = 16 << 20
+
+// wholePage reads spans whole, a few at a time, as many of the first as a page has room for.
+func (s *Service) wholePage(ctx context.Context, p place, runID uuid.UUID, spans []Span) ([]Span, error) {
+	size := 0
+	for from := 0; from < len(spans); from += exportSpans {
+		part, err := s.withPayloads(ctx, p, runID, SpanPage{Spans: spans[from:min(from+exportSpans, len(spans))]})
+		if err != nil {
+			return nil, err
+		}
+		for i := range part.Spans {
+			size += part.Spans[i].size()
+			if at := from + i; size > mostWhole && at > 0 {
+				return spans[:at], nil
+			}
+		}
+	}
+	return spans, nil
+}
+
+// size is about how many bytes the payloads of a whole span have.
+func (s *Span) size() int {
+	size := len(s.Span.Inputs) + len(s.Span.Outputs) + len(s.ToolArguments) + len(s.ToolResult) + len(s.Span.Events) + len(s.Span.Links)
+	for _, list := range [][]json.RawMessage{s.SystemInstructions, s.InputMessages, s.OutputMessages, s.ToolDefinitions} {
+		for _, text := range list {
+			size += len(text)
+		}
+	}
+	for key, value := range s.Span.Attributes {
+		size += len(key) + len(value)
+	}
+	return size
 }
 
 func (s *Service) withPayloads(ctx context.Context, p place, runID uuid.UUID, page SpanPage) (SpanPage, error) {

@@ -88,9 +88,7 @@ func (s *Service) Scores(ctx context.Context, scope Scope, runID uuid.UUID, q Sc
 	if err := s.exists(ctx, p, runID, 0); err != nil {
 		return nil, false, err
 	}
-	var w where
-	w.add(scopeMark)
-	w.add("run_id = ?", runID)
+	w := p.scores(runID)
 	if q.SpanID != 0 {
 		w.add("span_id = ?", q.SpanID)
 	}
@@ -101,6 +99,17 @@ func (s *Service) Scores(ctx context.Context, scope Scope, runID uuid.UUID, q Sc
 		return nil, false, err
 	}
 	return scores[:min(len(scores), q.Limit)], len(scores) > q.Limit, nil
+}
+
+// scores restricts to the scores of one run that were not deleted with it.
+func (p place) scores(runID uuid.UUID) where {
+	var w where
+	w.add(scopeMark)
+	w.add("run_id = ?", runID)
+	if p.DeletedAt > 0 {
+		w.add("version > ?", p.DeletedAt)
+	}
+	return w
 }
 
 // exists returns ErrNotFound where there is no such run any more, and ErrNoSuchSpan where the run has no such span. A span
@@ -132,9 +141,11 @@ func (s *Service) exists(ctx context.Context, p place, runID uuid.UUID, spanID u
 
 // newestVersion returns what was last written of a score, nil where nothing was.
 func (s *Service) newestVersion(ctx context.Context, p place, runID, scoreID uuid.UUID) (*runmodel.Score, error) {
+	w := p.scores(runID)
+	w.add("score_id = ?", scoreID)
 	var rows []runmodel.Score
 	err := query(ctx, s.conn, p.scope(), &rows, `SELECT `+clickhouse.ScoreColumns+` FROM scores
-		WHERE {scope} AND run_id = ? AND score_id = ? ORDER BY version DESC LIMIT 1`, runID, scoreID)
+		WHERE `+w.String()+` ORDER BY version DESC LIMIT 1`, w.args...)
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
@@ -143,6 +154,11 @@ func (s *Service) newestVersion(ctx context.Context, p place, runID, scoreID uui
 
 // addScores gives runs their newest scores, at most so many each.
 func (s *Service) addScores(ctx context.Context, scope Scope, runs []Run, most int) error {
+	return s.addScoresAfter(ctx, scope, 0, runs, most)
+}
+
+// addScoresAfter leaves out scores up to a version, up to which the runs are deleted.
+func (s *Service) addScoresAfter(ctx context.Context, scope Scope, deletedAt uint64, runs []Run, most int) error {
 	if len(runs) == 0 {
 		return nil
 	}
@@ -157,8 +173,8 @@ func (s *Service) addScores(ctx context.Context, scope Scope, runs []Run, most i
 		Total uint64 `ch:"total"`
 	}
 	err := query(ctx, s.conn, scope, &rows, `SELECT `+clickhouse.ScoreColumns+`, count() OVER (PARTITION BY project_id, run_id) AS total
-		FROM scores FINAL WHERE {scope} AND run_id IN (?)
-		ORDER BY version DESC, score_id LIMIT ? BY project_id, run_id`, ids, most)
+		FROM scores FINAL WHERE {scope} AND run_id IN (?) AND version > ?
+		ORDER BY version DESC, score_id LIMIT ? BY project_id, run_id`, ids, deletedAt, most)
 	if err != nil {
 		return err
 	}
@@ -173,9 +189,7 @@ func (s *Service) addScores(ctx context.Context, scope Scope, runs []Run, most i
 
 // spanScores reads the newest scores of a span of a run, or of each of its spans where spanID is 0.
 func (s *Service) spanScores(ctx context.Context, p place, runID uuid.UUID, spanID uint64) ([]runmodel.Score, error) {
-	var w where
-	w.add(scopeMark)
-	w.add("run_id = ?", runID)
+	w := p.scores(runID)
 	if spanID != 0 {
 		w.add("span_id = ?", spanID)
 	} else {

@@ -114,6 +114,8 @@ func readPeriod[T interface{ size() int }](
 const (
 	mostKept      = 32 << 20 // bytes
 	mostKeptOfOne = mostKept / 8
+	// perEntry is about what an entry takes beside its rows: its key, twice, an element of the list and a slot of the map.
+	perEntry = 256
 )
 
 type keptKey [sha256.Size]byte
@@ -131,7 +133,8 @@ type keptEntry struct {
 }
 
 func newKeptRows() *keptRows {
-	rows, _ := simplelru.NewLRU[keptKey, keptEntry](mostKept, nil) // it refuses only bounds that are not positive
+	// It refuses only bounds that are not positive. One more than there is room for: put drops what is too much, and counts it.
+	rows, _ := simplelru.NewLRU[keptKey, keptEntry](mostKept/perEntry+1, nil)
 	return &keptRows{rows: rows}
 }
 
@@ -145,6 +148,7 @@ func (k *keptRows) get(key keptKey) (rows any, ok bool) {
 func (k *keptRows) put(key keptKey, rows any, size int) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
+	size += perEntry
 	if size > mostKeptOfOne || k.rows.Contains(key) { // another caller asked the same at the same time
 		return
 	}

@@ -113,19 +113,27 @@ func TestStatsOfSettledDays(t *testing.T) {
 func TestKeptRowsAreBounded(t *testing.T) {
 	t.Parallel()
 	kept := newKeptRows()
-	key := func(i int) keptKey { return keptKey{byte(i), byte(i >> 8)} }
+	key := func(i int) keptKey { return keptKey{byte(i), byte(i >> 8), byte(i >> 16)} }
 	kept.put(key(0), nil, mostKeptOfOne+1)
 	_, ok := kept.get(key(0))
 	assert.False(t, ok, "too large")
 	for i := range 1000 {
-		kept.put(key(i), i, mostKeptOfOne/4)
-		kept.put(key(i), i, mostKeptOfOne/4)
+		kept.put(key(i), i, mostKeptOfOne/4-perEntry)
+		kept.put(key(i), i, mostKeptOfOne/4-perEntry)
 		assert.LessOrEqual(t, kept.size, mostKept)
 	}
 	assert.Equal(t, mostKept/(mostKeptOfOne/4), kept.rows.Len())
 	rows, ok := kept.get(key(999))
 	assert.True(t, ok)
 	assert.Equal(t, 999, rows)
+
+	// What holds nothing takes its place all the same.
+	kept = newKeptRows()
+	for i := range 2 * mostKept / perEntry {
+		kept.put(key(i), nil, 0)
+	}
+	assert.Equal(t, mostKept/perEntry, kept.rows.Len())
+	assert.Equal(t, mostKept, kept.size)
 }
 
 // Digests of ClickHouse's, put together here, tell what ClickHouse tells of all values.

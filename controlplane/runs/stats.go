@@ -60,7 +60,7 @@ type StatsRow struct {
 	CostUSD     *float64  `ch:"cost"`
 	NoUsage     uint64    `ch:"no_usage"` // runs of which no tokens are known
 	NoCost      uint64    `ch:"no_cost"`  // runs of which no cost is known
-	DurationsMs []float64 // percentiles 50, 95, 99 of the runs that have ended, nil where none has
+	DurationsMs []float64 // percentiles 50, 95, 99 of the runs whose end is known, nil where none is
 }
 
 // StatsGroups are what runs can be grouped by, and the column of the table runs that says it.
@@ -206,7 +206,7 @@ type statsSum struct {
 	Slot      int64    `ch:"slot"`      // when the bucket begins, in Unix seconds
 	Groups    []string `ch:"belongs"`   // of those that are told apart
 	Other     bool     `ch:"other"`     // they belong to others as well
-	State     string   `ch:"durations"` // ClickHouse's t-digest of the milliseconds of those that have ended
+	State     string   `ch:"durations"` // ClickHouse's t-digest of the milliseconds of those whose end is known
 	durations digest   // of State
 }
 
@@ -225,7 +225,7 @@ func (r statsSum) size() int {
 }
 
 const statsColumns = `count() AS runs, countIf(status = 'error') AS errors, countIf(status != 'running') AS ended,
-	hex(quantileTDigestStateIf((toUnixTimestamp64Nano(end_time) - toUnixTimestamp64Nano(start_time)) / 1e6, status != 'running')) AS durations,
+	hex(quantileTDigestStateIf((` + duration + `) / 1e6, ` + endKnown + `)) AS durations,
 	sum(input_tokens) AS input, sum(output_tokens) AS output, sum(cache_read_tokens) AS cache_read,
 	sum(cache_write_tokens) AS cache_write, sum(reasoning_tokens) AS reasoning, sum(cost_usd) AS cost,
 	countIf(input_tokens IS NULL AND output_tokens IS NULL) AS no_usage, countIf(cost_usd IS NULL) AS no_cost`

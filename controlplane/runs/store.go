@@ -151,12 +151,13 @@ type cursor struct {
 	// Time is in Unix nanoseconds.
 	Time int64  `json:"t"`
 	ID   string `json:"i"`
-	// Of lists of runs: their order and what digest says of their filter; the value that the order goes by, null where it
-	// is not known; and, where earlier runs were left out, the start of the first that were not, in Unix nanoseconds.
-	Order  string `json:"o,omitempty"`
+	// What digest says of the filter of a list of runs or threads.
 	Filter string `json:"f,omitempty"`
-	Value  *int64 `json:"v,omitempty"`
-	From   int64  `json:"s,omitempty"`
+	// Of lists of runs: their order; the value that the order goes by, null where it
+	// is not known; and, where earlier runs were left out, the start of the first that were not, in Unix nanoseconds.
+	Order string `json:"o,omitempty"`
+	Value *int64 `json:"v,omitempty"`
+	From  int64  `json:"s,omitempty"`
 }
 
 // The lists that have cursors.

@@ -77,12 +77,16 @@ func (s *Service) Threads(ctx context.Context, scope Scope, q ThreadsQuery) (Thr
 	if err != nil {
 		return ThreadPage{}, err
 	}
+	digest := q.Digest()
 	q.Filter = q.at(s.now())
 	var after *cursor
 	if q.Cursor != "" {
 		c, err := parseCursor(q.Cursor, listThreads)
 		if err != nil {
 			return ThreadPage{}, err
+		}
+		if c.Filter != digest {
+			return ThreadPage{}, ErrInvalidCursor
 		}
 		after = &c
 	}
@@ -97,7 +101,7 @@ func (s *Service) Threads(ctx context.Context, scope Scope, q ThreadsQuery) (Thr
 	}
 	if page.HasMore {
 		last := found[len(found)-1]
-		page.NextCursor = cursor{List: listThreads, Time: last.Matched.UnixNano(), ID: last.ThreadID}.String()
+		page.NextCursor = cursor{List: listThreads, Filter: digest, Time: last.Matched.UnixNano(), ID: last.ThreadID}.String()
 	}
 	page.Threads, err = s.threadTotals(ctx, scope, found)
 	return page, err
@@ -249,11 +253,16 @@ func (s *Service) withRoots(ctx context.Context, scope Scope, rows []runmodel.Ru
 	if err := query(ctx, s.conn, scope, &versions, `SELECT `+excerptColumns+` FROM spans WHERE `+w.String(), w.args...); err != nil {
 		return nil, err
 	}
+	places, err := s.placesOf(ctx, scope, runIDs)
+	if err != nil {
+		return nil, err
+	}
 	byRun := runmodel.ByRun(versions)
 	list := make([]Run, len(rows))
 	for i, row := range rows {
 		list[i] = listed(row)
-		for _, root := range runmodel.Fold(byRun[runmodel.RunKey{ProjectID: row.ProjectID, RunID: row.RunID}]) {
+		said := places[row.RunID].living(byRun[runmodel.RunKey{ProjectID: row.ProjectID, RunID: row.RunID}])
+		for _, root := range runmodel.Fold(said) {
 			if root.SpanID != row.RootSpanID {
 				continue
 			}

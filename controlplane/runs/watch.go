@@ -3,6 +3,7 @@ package runs
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -37,6 +38,9 @@ const (
 	watchedStarts = 30 * 24 * time.Hour
 	// maxChanges is how many runs may change between two looks.
 	maxChanges = 2000
+	// maxMissed is how many a watch that is continued is told at first: as many as the overlap may hold, which is told again,
+	// and two looks.
+	maxMissed = 12 * maxChanges
 	// maxBehind is how many looks a reader may be behind.
 	maxBehind = 8
 	// pollFailures is how many looks in a row may fail before the watches end.
@@ -68,13 +72,15 @@ type Watch struct {
 	filter  Filter
 	news    chan changes
 	err     error // why news is closed; set before that
-	backlog *changes
+	backlog []changes
 }
 
 // feed looks at one project for all who watch it.
 type feed struct {
 	cancel  context.CancelFunc
 	watches map[*Watch]struct{}
+	// began is closed when it is known what there is: the feed tells of all that comes then.
+	began chan struct{}
 }
 
 // feeds are those of a service.
@@ -106,27 +112,43 @@ func (s *Service) Watch(ctx context.Context, scope Scope, f Filter, from time.Ti
 	if err := s.feeds.add(s, w, now); err != nil { //nolint:contextcheck // a feed outlives the watch that began it
 		return nil, err
 	}
+	select {
+	case <-w.feed.began:
+	case <-ctx.Done():
+		w.Close()
+		return nil, ctx.Err()
+	}
 	if !from.IsZero() {
-		found, err := s.changes(ctx, scope, from.Add(-watchOverlap))
-		if err != nil {
+		if err := w.catchUp(ctx); err != nil {
 			w.Close()
 			return nil, err
 		}
-		if len(found) > maxChanges {
-			w.Close()
-			return nil, ErrWatchTooOld
-		}
-		w.backlog = &changes{rows: found, at: now}
 	}
 	return w, nil
+}
+
+// catchUp reads what was written since the place from which a watch is continued, to be told in portions.
+func (w *Watch) catchUp(ctx context.Context) error {
+	found, err := w.service.changes(ctx, w.scope, w.From.Add(-watchOverlap), maxMissed)
+	if err != nil {
+		return err
+	}
+	if len(found) > maxMissed {
+		return ErrWatchTooOld
+	}
+	for rows := range slices.Chunk(found, maxChanges) {
+		w.backlog = append(w.backlog, changes{rows: rows, at: rows[len(rows)-1].Written.UTC()})
+	}
+	return nil
 }
 
 // Next waits for news and returns the runs that the filter selects, and the place up to which the watch has told. It
 // may return none.
 func (w *Watch) Next(ctx context.Context) ([]Run, time.Time, error) {
-	if found := w.backlog; found != nil {
-		w.backlog = nil
-		return w.read(ctx, *found)
+	if len(w.backlog) > 0 {
+		found := w.backlog[0]
+		w.backlog = w.backlog[1:]
+		return w.read(ctx, found)
 	}
 	select {
 	case found, open := <-w.news:
@@ -185,8 +207,8 @@ func (s *Service) storeTime(ctx context.Context, scope Scope) (time.Time, error)
 	return rows[0].Now.UTC(), nil
 }
 
-// changes are the rows that were written since, oldest first, one more than maxChanges at most.
-func (s *Service) changes(ctx context.Context, scope Scope, since time.Time) ([]change, error) {
+// changes are the rows that were written since, oldest first, one more than most at most.
+func (s *Service) changes(ctx context.Context, scope Scope, since time.Time, most int) ([]change, error) {
 	var w where
 	w.add(scopeMark)
 	w.period("start_time", s.now().Add(-watchedStarts).Truncate(time.Hour), time.Time{})
@@ -194,7 +216,7 @@ func (s *Service) changes(ctx context.Context, scope Scope, since time.Time) ([]
 	var rows []change
 	err := query(ctx, s.conn, scope, &rows, `
 		SELECT run_id, toStartOfHour(start_time) AS hour, max(version) AS version, max(written_at) AS written
-		FROM runs WHERE `+w.String()+` GROUP BY run_id, hour ORDER BY written LIMIT ?`, append(w.args, maxChanges+1)...)
+		FROM runs WHERE `+w.String()+` GROUP BY run_id, hour ORDER BY written LIMIT ?`, append(w.args, most+1)...)
 	return rows, err
 }
 
@@ -211,7 +233,7 @@ func (f *feeds) add(s *Service, w *Watch, now time.Time) error {
 	}
 	if of == nil {
 		ctx, cancel := context.WithCancel(context.Background())
-		of = &feed{cancel: cancel, watches: map[*Watch]struct{}{}}
+		of = &feed{cancel: cancel, watches: map[*Watch]struct{}{}, began: make(chan struct{})}
 		if f.projects == nil {
 			f.projects = map[uuid.UUID]*feed{}
 		}
@@ -286,50 +308,74 @@ func (s *Service) Close() {
 
 // follow looks at a project again and again until its last watch ends.
 func (s *Service) follow(ctx context.Context, of *feed, scope Scope, at time.Time) {
-	type row struct {
-		id   uuid.UUID
-		hour int64
-	}
-	told := map[row]change{} // in the overlap
+	told := map[changedRow]change{} // in the overlap
+	began := false
+	defer func() {
+		if !began {
+			close(of.began) // its watches have ended
+		}
+	}()
 	ticker := time.NewTicker(pollEvery)
 	defer ticker.Stop()
 	for failures := 0; ; {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
+		// What was there at first is known to all who begin to watch, and those who go on are told of it.
+		most := maxMissed
+		if began {
+			most = len(told) + maxChanges
 		}
-		found, err := s.changes(bounded(ctx, queryTimeout/2), scope, at.Add(-watchOverlap))
+		found, err := s.changes(bounded(ctx, queryTimeout/2), scope, at.Add(-watchOverlap), most)
 		if err != nil {
 			if failures++; failures >= pollFailures {
 				s.feeds.endAll(of, err)
 				return
 			}
-			continue
+		} else {
+			failures = 0
+			news := untold(found, told)
+			if len(found) > most || began && len(news) > maxChanges {
+				s.feeds.endAll(of, ErrWatchBehind)
+				return
+			}
+			for _, c := range found {
+				if c.Written.After(at) {
+					at = c.Written
+				}
+			}
+			for key, c := range told {
+				if c.Written.Before(at.Add(-watchOverlap)) {
+					delete(told, key)
+				}
+			}
+			if !began {
+				began = true
+				close(of.began)
+			} else if len(news) > 0 {
+				s.feeds.tell(of, changes{rows: news, at: at.UTC()})
+			}
 		}
-		failures = 0
-		if len(found) > maxChanges {
-			s.feeds.endAll(of, ErrWatchBehind)
+		select {
+		case <-ctx.Done():
 			return
-		}
-		var news []change
-		for _, c := range found {
-			key := row{c.RunID, c.Hour.Unix()}
-			if before, ok := told[key]; !ok || before.Version != c.Version || !before.Written.Equal(c.Written) {
-				news = append(news, c)
-				told[key] = c
-			}
-			if c.Written.After(at) {
-				at = c.Written
-			}
-		}
-		for key, c := range told {
-			if c.Written.Before(at.Add(-watchOverlap)) {
-				delete(told, key)
-			}
-		}
-		if len(news) > 0 {
-			s.feeds.tell(of, changes{rows: news, at: at.UTC()})
+		case <-ticker.C:
 		}
 	}
+}
+
+// changedRow is a row whatever its version.
+type changedRow struct {
+	id   uuid.UUID
+	hour int64
+}
+
+// untold are those of the rows found that were not told of, and notes that they are.
+func untold(found []change, told map[changedRow]change) []change {
+	var news []change
+	for _, c := range found {
+		key := changedRow{c.RunID, c.Hour.Unix()}
+		if before, ok := told[key]; !ok || before.Version != c.Version || !before.Written.Equal(c.Written) {
+			news = append(news, c)
+			told[key] = c
+		}
+	}
+	return news
 }

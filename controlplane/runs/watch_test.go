@@ -1,12 +1,18 @@
 package runs
 
 import (
+	"context"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/looptrace/looptrace/internal/clickhouse"
+	"github.com/looptrace/looptrace/internal/runmodel"
+	"github.com/looptrace/looptrace/test/engines"
 )
 
 // Who does not take what it is told is left behind; others are told on, and nothing is kept.
@@ -36,4 +42,62 @@ func TestSlowWatchIsLeftBehind(t *testing.T) {
 	f.remove(quick, ErrWatchClosed)
 	f.remove(quick, ErrWatchClosed)
 	assert.Zero(t, f.watches)
+}
+
+// What changed lately does not count against what changes between two looks.
+func TestWatchOfABusyProject(t *testing.T) {
+	t.Parallel()
+	address := engines.ClickHouse(t)
+	require.NoError(t, clickhouse.Migrate(t.Context(), address))
+	conn, err := clickhouse.Open(address)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, conn.Close()) })
+	writer, err := clickhouse.NewWriter(t.Context(), address)
+	require.NoError(t, err)
+	t.Cleanup(writer.Close)
+	service := NewService(conn)
+	t.Cleanup(service.Close)
+	project := uuid.New()
+	write := func() []uuid.UUID {
+		rows := make([]runmodel.Run, maxChanges*3/4)
+		ids := make([]uuid.UUID, len(rows))
+		for i := range rows {
+			start := time.Now().UTC()
+			ids[i] = uuid.New()
+			rows[i] = runmodel.Run{ProjectID: project, RunID: ids[i], Version: 1, StartTime: start, EndTime: start, FirstReceived: start, Name: "busy", Kind: "task", Status: "ok"}
+		}
+		require.NoError(t, writer.InsertRuns(t.Context(), rows))
+		return ids
+	}
+	watch := func(from time.Time) *Watch {
+		w, err := service.Watch(t.Context(), Scope{ProjectIDs: []uuid.UUID{project}}, Filter{ProjectID: project}, from)
+		require.NoError(t, err)
+		t.Cleanup(w.Close)
+		return w
+	}
+	told := map[uuid.UUID]bool{}
+	listen := func(w *Watch, ids []uuid.UUID) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		for slices.ContainsFunc(ids, func(id uuid.UUID) bool { return !told[id] }) {
+			runs, _, err := w.Next(ctx)
+			require.NoError(t, err)
+			for _, run := range runs {
+				told[run.RunID] = true
+			}
+		}
+	}
+	before := write()
+	w := watch(time.Time{})
+	var during []uuid.UUID
+	for range 3 {
+		ids := write()
+		listen(w, ids)
+		during = append(during, ids...)
+	}
+	for _, id := range before {
+		require.NotContains(t, told, id, "what was there is known")
+	}
+	clear(told)
+	listen(watch(w.From), during)
 }

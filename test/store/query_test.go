@@ -21,6 +21,7 @@ import (
 // querying is a store of generated runs of two projects, which the tests know as well.
 type querying struct {
 	*runs.Service
+	address string
 	writer  *clickhouse.Writer
 	project uuid.UUID
 	all     []runmodel.Run
@@ -40,7 +41,7 @@ func newQuerying(t *testing.T) *querying {
 	conn, err := clickhouse.Open(address)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, conn.Close()) })
-	s := &querying{Service: runs.NewService(conn), project: uuid.New()}
+	s := &querying{Service: runs.NewService(conn), address: address, project: uuid.New()}
 	t.Cleanup(s.Close)
 	s.writer, err = clickhouse.NewWriter(t.Context(), address)
 	require.NoError(t, err)
@@ -58,7 +59,7 @@ func newQuerying(t *testing.T) *querying {
 			ConversationID: pick("", "c1"), Models: [][]string{{}, {"m1"}, {"m1", "m2"}}[random.IntN(3)], Tags: []string{pick("t1", "t2")},
 			Metadata: map[string]string{"tier": pick("free", "pro")}, InputTokens: maybe(random, int64(random.IntN(9))), CostUSD: maybe(random, float64(random.IntN(9))/1000),
 		}
-		if run.Status == "running" {
+		if run.Status == "running" || i%10 == 0 { // some state an outcome and no end
 			run.EndTime = runmodel.Epoch
 		}
 		if i%3 == 0 {
@@ -118,7 +119,7 @@ func filters(end time.Time) map[string]struct {
 		"status and kind": {runs.Filter{Statuses: []string{"ok", "error"}, Kinds: []string{"task"}}, func(r *runmodel.Run) bool { return r.Status != "running" && r.Kind == "task" }},
 		"model and tag":   {runs.Filter{Model: "m2", Tag: "t1"}, func(r *runmodel.Run) bool { return slices.Contains(r.Models, "m2") && r.Tags[0] == "t1" }},
 		"least": {runs.Filter{MinCostUSD: &three, MinTokens: &tokens, MinDuration: 5 * time.Millisecond}, func(r *runmodel.Run) bool {
-			return r.CostUSD != nil && *r.CostUSD >= three && tokensOf(r) != nil && *tokensOf(r) >= tokens && r.Status != "running" && r.EndTime.Sub(r.StartTime) >= 5*time.Millisecond
+			return r.CostUSD != nil && *r.CostUSD >= three && tokensOf(r) != nil && *tokensOf(r) >= tokens && !runmodel.IsAbsent(r.EndTime) && r.EndTime.Sub(r.StartTime) >= 5*time.Millisecond
 		}},
 		"time": {runs.Filter{StartAfter: end.Add(-9 * 24 * time.Hour), StartBefore: end.Add(-25 * time.Hour)}, func(r *runmodel.Run) bool {
 			return !r.StartTime.Before(end.Add(-9*24*time.Hour)) && r.StartTime.Before(end.Add(-25*time.Hour))
@@ -143,7 +144,7 @@ func tokensOf(r *runmodel.Run) *int64 {
 func valueOf(r *runmodel.Run, order string) (value float64, ok bool) {
 	switch order {
 	case "duration_ms":
-		return float64(r.EndTime.Sub(r.StartTime)), r.Status != "running"
+		return float64(r.EndTime.Sub(r.StartTime)), !runmodel.IsAbsent(r.EndTime)
 	case "cost_usd":
 		if r.CostUSD == nil {
 			return 0, false
@@ -240,6 +241,7 @@ func (s *querying) checkStats(t *testing.T, name string, q runs.StatsQuery, want
 	require.NoError(t, err)
 	var errors, ended, noCost uint64
 	var cost float64
+	var longest time.Duration
 	perBucket, perGroup := map[time.Time]uint64{}, map[string]uint64{}
 	for _, run := range want {
 		if run.Status == "error" {
@@ -247,6 +249,9 @@ func (s *querying) checkStats(t *testing.T, name string, q runs.StatsQuery, want
 		}
 		if run.Status != "running" {
 			ended++
+		}
+		if !runmodel.IsAbsent(run.EndTime) {
+			longest = max(longest, run.EndTime.Sub(run.StartTime))
 		}
 		if run.CostUSD == nil {
 			noCost++
@@ -261,6 +266,10 @@ func (s *querying) checkStats(t *testing.T, name string, q runs.StatsQuery, want
 	assert.Equal(t, []uint64{uint64(len(want)), errors, ended, noCost}, []uint64{stats.Total.Count, stats.Total.ErrorCount, stats.Total.EndedCount, stats.Total.NoCost}, name)
 	if stats.Total.CostUSD != nil {
 		assert.InDelta(t, cost, *stats.Total.CostUSD, 1e-9, name)
+	}
+	for _, ms := range stats.Total.DurationsMs {
+		assert.GreaterOrEqual(t, ms, 0.0, name)
+		assert.LessOrEqual(t, ms, float64(longest)/float64(time.Millisecond), name)
 	}
 	for _, point := range stats.Series {
 		if stats.Bucket <= 24*time.Hour { // longer ones do not begin where Truncate has it
@@ -321,6 +330,37 @@ func TestOutlineOfManySpans(t *testing.T) {
 	}
 	_, err := s.Outline(t.Context(), s.scope(), uuid.New())
 	require.ErrorIs(t, err, runs.ErrNotFound)
+}
+
+// TestTimeZones: in an engine of a zone whose hours begin in the middle of those of UTC, the same is found.
+func TestTimeZones(t *testing.T) {
+	t.Parallel()
+	s := newQuerying(t)
+	conn, err := clickhouse.Open(s.address + "?session_timezone=Asia%2FKolkata")
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, conn.Close()) })
+	zoned := &querying{Service: runs.NewService(conn), project: s.project}
+	t.Cleanup(zoned.Close)
+	start := time.Now().UTC().Truncate(24 * time.Hour).Add(-48 * time.Hour)
+	run := uuid.New()
+	span := runmodel.Span{ProjectID: s.project, RunID: run, SpanID: 1, Version: 1, StartTime: start.Add(-23 * time.Hour), EndTime: start, Name: "whereabouts", Kind: "task"}
+	totals := runmodel.Totals([]runmodel.Span{span})
+	totals.StartTime = start.Add(50 * time.Minute) // a native run may state one that is later
+	require.NoError(t, s.writer.InsertSpans(t.Context(), []runmodel.Span{span}))
+	require.NoError(t, s.writer.InsertRuns(t.Context(), []runmodel.Run{totals}))
+	s.all = append(s.all, totals)
+	for _, offset := range []time.Duration{0, 20 * time.Minute, 40 * time.Minute} {
+		f := runs.Filter{StartAfter: start.Add(offset), StartBefore: start.Add(24*time.Hour + offset)}
+		var want []runmodel.Run
+		for _, run := range s.all {
+			if !run.StartTime.Before(f.StartAfter) && run.StartTime.Before(f.StartBefore) {
+				want = append(want, run)
+			}
+		}
+		assert.Equal(t, sorted(want, runs.NewestFirst), zoned.pages(t, runs.ListQuery{Filter: f, Limit: 7}), offset)
+		f.Search = "whereabouts"
+		assert.Equal(t, []uuid.UUID{run}, zoned.pages(t, runs.ListQuery{Filter: f, Limit: 7}), offset)
+	}
 }
 
 func TestCursors(t *testing.T) {

@@ -41,7 +41,7 @@ export interface paths {
         /**
          * Record OpenTelemetry spans (OTLP/HTTP)
          * @description Scope `ingest:write`. `application/x-protobuf` or `application/json`; gzip, zstd or deflate. Answers 202 with
-         *     an `ExportTraceServiceResponse` in the request's encoding. The standard OTLP ports 4317 (gRPC) and
+         *     an `ExportTraceServiceResponse`, and errors with a `google.rpc.Status`, in the request's encoding. The standard OTLP ports 4317 (gRPC) and
          *     4318 (HTTP) take the same keys and answer 200.
          */
         post: operations["ingestTraces"];
@@ -107,9 +107,9 @@ export interface paths {
          * Runs as they appear or change
          * @description Scope `runs:read`. Server-sent events, of runs that started in the last 30 days. `ready` comes first: what
          *     changes from then on is told. `run` is a Run as lists show it, when it appeared or changed; one may be told of
-         *     again without having changed. Each event's id is a place: a client that connects again with it in
-         *     `Last-Event-ID` is told what it has missed in the last ten minutes. `reset` means that there was more than can
-         *     be told: load the list anew. `end` says in a Problem why the stream ends, as when the key is revoked. A comment
+         *     again without having changed. An event's id is a place: a client that connects again with the last one in
+         *     `Last-Event-ID` is told what it has missed in the last ten minutes. Of what is told together, the last event has
+         *     one. `reset` means that there was more than can be told: load the list anew. `end` says in a Problem why the stream ends, as when the key is revoked. A comment
          *     comes every 15 seconds. 429 where the project has 30 streams already. A stream ends after an hour; connect again.
          */
         get: operations["streamRuns"];
@@ -286,7 +286,8 @@ export interface paths {
          * @description Scope `runs:read`. Each span tells its parent and depth; of spans that start at once, a parent comes before its
          *     children. Payloads are left out unless `full=true`:
          *     then inputs, outputs and messages are given whole; otherwise `inputs` and `outputs` are cut at 2 KiB
-         *     (`truncated: true`) and messages, attributes and events are left out.
+         *     (`truncated: true`) and messages, attributes and events are left out. A page of whole spans ends at 16 MiB of payloads,
+         *     with one span at least: `has_more` and `next_cursor` say that it goes on.
          */
         get: operations["listSpans"];
         put?: never;
@@ -954,6 +955,15 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** @description A `google.rpc.Status`. */
+        RPCStatus: {
+            /** @description A code of gRPC. */
+            code?: number;
+            message?: string;
+            details?: {
+                [key: string]: unknown;
+            }[];
+        };
         /**
          * @description Every column of `spans` has one item for each span; spans stand each parent before its children, siblings in start
          *     order. Numbers in `name`, `kind`, `model`, `tool`, `agent` and `error` are places in `words`; 0 is the empty word.
@@ -1574,7 +1584,7 @@ export interface components {
              * @description `error_count` / `ended_count`; null where none has ended.
              */
             error_rate: number | null;
-            /** @description Of the runs that have ended; null where none has. Percentiles are estimates (t-digest). */
+            /** @description Of the runs whose end is known; null where none is. Percentiles are estimates (t-digest). */
             duration_ms: components["schemas"]["Percentiles"] | null;
             /** @description Sums over the runs that know their tokens; null where none does. */
             usage: components["schemas"]["Usage"] | null;
@@ -1660,7 +1670,10 @@ export interface components {
             /** Format: int64 */
             count: number;
         };
-        /** @description What the parameters of the same names of `GET /v1/runs` select. */
+        /**
+         * @description What the parameters of the same names of `GET /v1/runs` select. An empty member is refused: what should have stood there
+         *     is not known.
+         */
         RunFilter: {
             /** Format: uuid */
             project_id: string;
@@ -2483,6 +2496,16 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
+        /** @description An error, as OTLP has it, in the request's encoding. */
+        RPCStatus: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["RPCStatus"];
+                "application/x-protobuf": string;
+            };
+        };
     };
     parameters: {
         Limit: number;
@@ -2495,7 +2518,9 @@ export interface components {
         /**
          * @description Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
          *     call and error message; words in double quotes stand one after the other. System instructions and
-         *     attributes are not searched. Case does not matter; words are split at anything but letters and digits.
+         *     attributes are not searched. Case does not matter; words are split at every character of ASCII but letters and
+         *     digits, others (`…`, `–`, `。`) are part of a word. Of a span that was sent in parts, each part is searched by itself,
+         *     also for what a later one replaced.
          */
         FilterSearch: string;
         /** @description Only runs that started in the last so many seconds. */
@@ -2523,7 +2548,7 @@ export interface components {
         FilterMetadata: {
             [key: string]: string;
         };
-        /** @description Only runs that have ended and took so long. */
+        /** @description Only runs that took so long; those whose end is not known are left out. */
         FilterMinDurationMs: number;
         FilterMinCostUSD: number;
         /** @description Input and output together. */
@@ -2559,7 +2584,9 @@ export interface operations {
                 /**
                  * @description Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
                  *     call and error message; words in double quotes stand one after the other. System instructions and
-                 *     attributes are not searched. Case does not matter; words are split at anything but letters and digits.
+                 *     attributes are not searched. Case does not matter; words are split at every character of ASCII but letters and
+                 *     digits, others (`…`, `–`, `。`) are part of a word. Of a span that was sent in parts, each part is searched by itself,
+                 *     also for what a later one replaced.
                  */
                 search?: components["parameters"]["FilterSearch"];
                 /** @description Only runs that started in the last so many seconds. */
@@ -2585,7 +2612,7 @@ export interface operations {
                 fingerprint?: components["parameters"]["FilterFingerprint"];
                 /** @description `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. */
                 metadata?: components["parameters"]["FilterMetadata"];
-                /** @description Only runs that have ended and took so long. */
+                /** @description Only runs that took so long; those whose end is not known are left out. */
                 min_duration_ms?: components["parameters"]["FilterMinDurationMs"];
                 min_cost_usd?: components["parameters"]["FilterMinCostUSD"];
                 /** @description Input and output together. */
@@ -2594,8 +2621,8 @@ export interface operations {
                 /** @description Only runs that have a score or comment, or only those that have none. */
                 has_score?: components["parameters"]["FilterHasScore"];
                 /**
-                 * @description With `-`, from the largest. Runs whose value is not known come last either way (those that are running have no
-                 *     duration), and runs of the same value newest first. A cursor is of one order and one filter.
+                 * @description With `-`, from the largest. Runs whose value is not known come last either way (those that are running, or whose
+                 *     end is not known, have no duration), and runs of the same value newest first. A cursor is of one order and one filter.
                  */
                 order?: "-start_time" | "start_time" | "-duration_ms" | "duration_ms" | "-cost_usd" | "cost_usd" | "-total_tokens" | "total_tokens";
                 limit?: components["parameters"]["Limit"];
@@ -2667,9 +2694,10 @@ export interface operations {
                 };
                 content: {
                     "application/json": Record<string, never>;
+                    "application/x-protobuf": string;
                 };
             };
-            default: components["responses"]["Problem"];
+            default: components["responses"]["RPCStatus"];
         };
     };
     ingestLogs: {
@@ -2693,9 +2721,10 @@ export interface operations {
                 };
                 content: {
                     "application/json": Record<string, never>;
+                    "application/x-protobuf": string;
                 };
             };
-            default: components["responses"]["Problem"];
+            default: components["responses"]["RPCStatus"];
         };
     };
     getRunStats: {
@@ -2709,7 +2738,9 @@ export interface operations {
                 /**
                  * @description Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
                  *     call and error message; words in double quotes stand one after the other. System instructions and
-                 *     attributes are not searched. Case does not matter; words are split at anything but letters and digits.
+                 *     attributes are not searched. Case does not matter; words are split at every character of ASCII but letters and
+                 *     digits, others (`…`, `–`, `。`) are part of a word. Of a span that was sent in parts, each part is searched by itself,
+                 *     also for what a later one replaced.
                  */
                 search?: components["parameters"]["FilterSearch"];
                 /** @description Only runs that started in the last so many seconds. */
@@ -2735,7 +2766,7 @@ export interface operations {
                 fingerprint?: components["parameters"]["FilterFingerprint"];
                 /** @description `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. */
                 metadata?: components["parameters"]["FilterMetadata"];
-                /** @description Only runs that have ended and took so long. */
+                /** @description Only runs that took so long; those whose end is not known are left out. */
                 min_duration_ms?: components["parameters"]["FilterMinDurationMs"];
                 min_cost_usd?: components["parameters"]["FilterMinCostUSD"];
                 /** @description Input and output together. */
@@ -2782,7 +2813,9 @@ export interface operations {
                 /**
                  * @description Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
                  *     call and error message; words in double quotes stand one after the other. System instructions and
-                 *     attributes are not searched. Case does not matter; words are split at anything but letters and digits.
+                 *     attributes are not searched. Case does not matter; words are split at every character of ASCII but letters and
+                 *     digits, others (`…`, `–`, `。`) are part of a word. Of a span that was sent in parts, each part is searched by itself,
+                 *     also for what a later one replaced.
                  */
                 search?: components["parameters"]["FilterSearch"];
                 /** @description Only runs that started in the last so many seconds. */
@@ -2804,9 +2837,11 @@ export interface operations {
                 release?: components["parameters"]["FilterRelease"];
                 prompt_id?: components["parameters"]["FilterPromptID"];
                 prompt_version?: components["parameters"]["FilterPromptVersion"];
+                /** @description Only runs that failed with this fingerprint. */
+                fingerprint?: components["parameters"]["FilterFingerprint"];
                 /** @description `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. */
                 metadata?: components["parameters"]["FilterMetadata"];
-                /** @description Only runs that have ended and took so long. */
+                /** @description Only runs that took so long; those whose end is not known are left out. */
                 min_duration_ms?: components["parameters"]["FilterMinDurationMs"];
                 min_cost_usd?: components["parameters"]["FilterMinCostUSD"];
                 /** @description Input and output together. */
@@ -2846,7 +2881,9 @@ export interface operations {
                 /**
                  * @description Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
                  *     call and error message; words in double quotes stand one after the other. System instructions and
-                 *     attributes are not searched. Case does not matter; words are split at anything but letters and digits.
+                 *     attributes are not searched. Case does not matter; words are split at every character of ASCII but letters and
+                 *     digits, others (`…`, `–`, `。`) are part of a word. Of a span that was sent in parts, each part is searched by itself,
+                 *     also for what a later one replaced.
                  */
                 search?: components["parameters"]["FilterSearch"];
                 /** @description Only runs that started in the last so many seconds. */
@@ -2872,7 +2909,7 @@ export interface operations {
                 fingerprint?: components["parameters"]["FilterFingerprint"];
                 /** @description `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. */
                 metadata?: components["parameters"]["FilterMetadata"];
-                /** @description Only runs that have ended and took so long. */
+                /** @description Only runs that took so long; those whose end is not known are left out. */
                 min_duration_ms?: components["parameters"]["FilterMinDurationMs"];
                 min_cost_usd?: components["parameters"]["FilterMinCostUSD"];
                 /** @description Input and output together. */
@@ -2910,7 +2947,9 @@ export interface operations {
                 /**
                  * @description Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
                  *     call and error message; words in double quotes stand one after the other. System instructions and
-                 *     attributes are not searched. Case does not matter; words are split at anything but letters and digits.
+                 *     attributes are not searched. Case does not matter; words are split at every character of ASCII but letters and
+                 *     digits, others (`…`, `–`, `。`) are part of a word. Of a span that was sent in parts, each part is searched by itself,
+                 *     also for what a later one replaced.
                  */
                 search?: components["parameters"]["FilterSearch"];
                 /** @description Only runs that started in the last so many seconds. */
@@ -2936,7 +2975,7 @@ export interface operations {
                 fingerprint?: components["parameters"]["FilterFingerprint"];
                 /** @description `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. */
                 metadata?: components["parameters"]["FilterMetadata"];
-                /** @description Only runs that have ended and took so long. */
+                /** @description Only runs that took so long; those whose end is not known are left out. */
                 min_duration_ms?: components["parameters"]["FilterMinDurationMs"];
                 min_cost_usd?: components["parameters"]["FilterMinCostUSD"];
                 /** @description Input and output together. */
@@ -3005,7 +3044,9 @@ export interface operations {
                 /**
                  * @description Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
                  *     call and error message; words in double quotes stand one after the other. System instructions and
-                 *     attributes are not searched. Case does not matter; words are split at anything but letters and digits.
+                 *     attributes are not searched. Case does not matter; words are split at every character of ASCII but letters and
+                 *     digits, others (`…`, `–`, `。`) are part of a word. Of a span that was sent in parts, each part is searched by itself,
+                 *     also for what a later one replaced.
                  */
                 search?: components["parameters"]["FilterSearch"];
                 /** @description Only runs that started in the last so many seconds. */
@@ -3029,7 +3070,7 @@ export interface operations {
                 prompt_version?: components["parameters"]["FilterPromptVersion"];
                 /** @description `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. */
                 metadata?: components["parameters"]["FilterMetadata"];
-                /** @description Only runs that have ended and took so long. */
+                /** @description Only runs that took so long; those whose end is not known are left out. */
                 min_duration_ms?: components["parameters"]["FilterMinDurationMs"];
                 min_cost_usd?: components["parameters"]["FilterMinCostUSD"];
                 /** @description Input and output together. */
@@ -3073,7 +3114,9 @@ export interface operations {
                 /**
                  * @description Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
                  *     call and error message; words in double quotes stand one after the other. System instructions and
-                 *     attributes are not searched. Case does not matter; words are split at anything but letters and digits.
+                 *     attributes are not searched. Case does not matter; words are split at every character of ASCII but letters and
+                 *     digits, others (`…`, `–`, `。`) are part of a word. Of a span that was sent in parts, each part is searched by itself,
+                 *     also for what a later one replaced.
                  */
                 search?: components["parameters"]["FilterSearch"];
                 /** @description Only runs that started in the last so many seconds. */
@@ -3097,7 +3140,7 @@ export interface operations {
                 prompt_version?: components["parameters"]["FilterPromptVersion"];
                 /** @description `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. */
                 metadata?: components["parameters"]["FilterMetadata"];
-                /** @description Only runs that have ended and took so long. */
+                /** @description Only runs that took so long; those whose end is not known are left out. */
                 min_duration_ms?: components["parameters"]["FilterMinDurationMs"];
                 min_cost_usd?: components["parameters"]["FilterMinCostUSD"];
                 /** @description Input and output together. */
@@ -3108,7 +3151,7 @@ export interface operations {
                 /** @description Only runs that have a score or comment, or only those that have none. */
                 has_score?: components["parameters"]["FilterHasScore"];
                 limit?: components["parameters"]["Limit"];
-                /** @description Continue after an earlier page's `next_cursor`. */
+                /** @description Continue after an earlier page's `next_cursor`, with the same filter. */
                 cursor?: string;
             };
             header?: never;
@@ -3453,7 +3496,9 @@ export interface operations {
                 /**
                  * @description Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
                  *     call and error message; words in double quotes stand one after the other. System instructions and
-                 *     attributes are not searched. Case does not matter; words are split at anything but letters and digits.
+                 *     attributes are not searched. Case does not matter; words are split at every character of ASCII but letters and
+                 *     digits, others (`…`, `–`, `。`) are part of a word. Of a span that was sent in parts, each part is searched by itself,
+                 *     also for what a later one replaced.
                  */
                 search?: components["parameters"]["FilterSearch"];
                 name?: components["parameters"]["FilterName"];
@@ -3471,7 +3516,7 @@ export interface operations {
                 prompt_version?: components["parameters"]["FilterPromptVersion"];
                 /** @description `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. */
                 metadata?: components["parameters"]["FilterMetadata"];
-                /** @description Only runs that have ended and took so long. */
+                /** @description Only runs that took so long; those whose end is not known are left out. */
                 min_duration_ms?: components["parameters"]["FilterMinDurationMs"];
                 min_cost_usd?: components["parameters"]["FilterMinCostUSD"];
                 /** @description Input and output together. */
@@ -3514,7 +3559,9 @@ export interface operations {
                 /**
                  * @description Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
                  *     call and error message; words in double quotes stand one after the other. System instructions and
-                 *     attributes are not searched. Case does not matter; words are split at anything but letters and digits.
+                 *     attributes are not searched. Case does not matter; words are split at every character of ASCII but letters and
+                 *     digits, others (`…`, `–`, `。`) are part of a word. Of a span that was sent in parts, each part is searched by itself,
+                 *     also for what a later one replaced.
                  */
                 search?: components["parameters"]["FilterSearch"];
                 name?: components["parameters"]["FilterName"];
@@ -3532,7 +3579,7 @@ export interface operations {
                 prompt_version?: components["parameters"]["FilterPromptVersion"];
                 /** @description `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. */
                 metadata?: components["parameters"]["FilterMetadata"];
-                /** @description Only runs that have ended and took so long. */
+                /** @description Only runs that took so long; those whose end is not known are left out. */
                 min_duration_ms?: components["parameters"]["FilterMinDurationMs"];
                 min_cost_usd?: components["parameters"]["FilterMinCostUSD"];
                 /** @description Input and output together. */
