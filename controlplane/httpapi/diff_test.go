@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -140,6 +141,28 @@ func TestDiff(t *testing.T) {
 		assert.Equal(t, 31, d.Counts.Same)
 		require.Len(t, d.Steps, 1)
 		assert.Equal(t, 31, d.Steps[0].Folded)
+	})
+	t.Run("long errors", func(t *testing.T) {
+		failed := func(message string) []runmodel.Span {
+			spans := toolRun(project.Id, start, "x")
+			spans[1].Status, spans[1].ErrorType, spans[1].ErrorMessage = "error", "E", message
+			storeSpans(t, address, spans)
+			return spans
+		}
+		for n, whole := range map[int]bool{990: true, 8000: false} {
+			text := strings.Repeat("é", n/2)
+			a, again, b := failed(text+" one"), failed(text+" one"), failed(text+" two")
+			d := must[RunDiff](t, e.do(t, http.MethodGet, path(a, again), nil, key), http.StatusOK)
+			assert.Equal(t, 2, d.Counts.Same, n)
+			d = must[RunDiff](t, e.do(t, http.MethodGet, path(a, b), nil, key), http.StatusOK)
+			require.Equal(t, 1, d.Counts.Changed, n)
+			change := d.Steps[len(d.Steps)-1].Changes[0]
+			assert.Equal(t, RunDiffChangeField("error"), change.Field)
+			assert.Equal(t, whole, change.Whole, n)
+			for _, h := range change.Hunks {
+				assert.NotContains(t, h.Text, "\uFFFD")
+			}
+		}
 	})
 	t.Run("refused", func(t *testing.T) {
 		for _, p := range []string{

@@ -17,7 +17,7 @@ const (
 	maxOutlineVersions = 400_000
 	// soonVersions is how many of them are read beside the run, before it is known how many there are.
 	soonVersions = 4_000
-	// MaxExcerpt is how much of one text an excerpt gives, in bytes.
+	// MaxExcerpt is how much of one text an excerpt is to show, in bytes. It gives a byte more where there is more.
 	MaxExcerpt = 16 << 10
 	// maxFrame is how large what a message has besides its texts may be, in bytes.
 	maxFrame = 64 << 10
@@ -35,13 +35,16 @@ type Outline struct {
 	place place
 }
 
-// outlineColumns are what tells spans apart; they are small whatever was recorded.
-const outlineColumns = `project_id, run_id, span_id, version, parent_span_id, start_time, end_time, is_run, from_log,
+// namingColumns are what tells spans apart; they are small whatever was recorded. outlineColumns have the beginning of the
+// error as well, which is for whoever reads no texts.
+const (
+	namingColumns = `project_id, run_id, span_id, version, parent_span_id, start_time, end_time, is_run, from_log,
 	substring(name, 1, 200) AS name, kind, operation, status, substring(error_type, 1, 200) AS error_type,
-	substring(error_message, 1, 200) AS error_message,
 	substring(request_model, 1, 200) AS request_model, substring(response_model, 1, 200) AS response_model,
 	substring(tool_name, 1, 200) AS tool_name, substring(agent_name, 1, 200) AS agent_name,
 	counting, input_tokens, output_tokens`
+	outlineColumns = namingColumns + `, substring(error_message, 1, 200) AS error_message`
+)
 
 // Outline reads a run and what its spans are, without their texts.
 func (s *Service) Outline(ctx context.Context, scope Scope, runID uuid.UUID) (Outline, error) {
@@ -147,12 +150,12 @@ func (o Outline) Tree() []Node {
 }
 
 // excerptColumns are the texts of a span, cut, and what says which contents belong to it.
-var excerptColumns = outlineColumns + fmt.Sprintf(`, tool_call_id, output_message_ids,
+var excerptColumns = namingColumns + fmt.Sprintf(`, tool_call_id, output_message_ids,
 	arraySlice(input_message_ids, -%[2]d) AS input_message_ids,
-	substring(error_stack, 1, %[1]d) AS error_stack, substring(inputs, 1, %[1]d) AS inputs, substring(outputs, 1, %[1]d) AS outputs,
-	substring(tool_arguments, 1, %[1]d) AS tool_arguments, substring(tool_result, 1, %[1]d) AS tool_result`, MaxExcerpt, excerptMessages)
+	substring(error_message, 1, %[1]d) AS error_message, substring(error_stack, 1, %[1]d) AS error_stack, substring(inputs, 1, %[1]d) AS inputs, substring(outputs, 1, %[1]d) AS outputs,
+	substring(tool_arguments, 1, %[1]d) AS tool_arguments, substring(tool_result, 1, %[1]d) AS tool_result`, MaxExcerpt+1, excerptMessages)
 
-// Excerpts reads what spans of an outline say, each text cut at MaxExcerpt: inputs, outputs, tool call, error,
+// Excerpts reads what spans of an outline say, each text cut a byte after MaxExcerpt: inputs, outputs, tool call, error,
 // output messages and the newest input messages. The rest of a Span is absent.
 func (s *Service) Excerpts(ctx context.Context, outline Outline, ids []uint64) ([]Span, error) {
 	runID := outline.Run.RunID
@@ -189,5 +192,5 @@ func (s *Service) Excerpts(ctx context.Context, outline Outline, ids []uint64) (
 var (
 	wholeContent = "c.frame AS frame, c.texts AS texts"
 	cutContent   = fmt.Sprintf(`if(length(c.frame) > %[1]d, concat('"', toString(length(c.frame)), ' bytes"'), c.frame) AS frame,
-		if(length(c.frame) > %[1]d, [], arrayMap(t -> substring(t, 1, %[2]d), c.texts)) AS texts`, maxFrame, MaxExcerpt)
+		if(length(c.frame) > %[1]d, [], arrayMap(t -> substring(t, 1, %[2]d), c.texts)) AS texts`, maxFrame, MaxExcerpt+1)
 )
