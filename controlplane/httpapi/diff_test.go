@@ -164,6 +164,49 @@ func TestDiff(t *testing.T) {
 			}
 		}
 	})
+	t.Run("long arguments", func(t *testing.T) {
+		writer, err := clickhouse.NewWriter(t.Context(), address)
+		require.NoError(t, err)
+		defer writer.Close()
+		wrote := func(part string) []runmodel.Span {
+			spans := toolRun(project.Id, start, "x")
+			spans[1].Operation, spans[1].ToolArguments, spans[1].ToolResult, spans[1].OutputMessageIDs = "chat", "", "", []uint64{1}
+			frame, texts, err := runmodel.SplitContent(runmodel.ContentMessage, `{"role":"assistant","parts":[`+part+`]}`)
+			require.NoError(t, err)
+			require.NoError(t, writer.InsertContents(t.Context(), []runmodel.Content{{
+				ProjectID: project.Id, Hour: start.Truncate(time.Hour), RunID: spans[0].RunID, ContentID: 1, Kind: runmodel.ContentMessage, Frame: frame, Texts: texts,
+			}}))
+			storeSpans(t, address, spans)
+			return spans
+		}
+		body := strings.Repeat("字 of a file, ", 400)
+		for name, shape := range map[string]string{
+			"object":   `{"type":"tool_call","id":"call_0123456789","name":"write","arguments":{"file":"a","text":"TEXT"}}`,
+			"string":   `{"type":"tool_call","id":"call_0123456789","name":"write","arguments":"{\"file\":\"a\",\"text\":\"TEXT\"}"}`,
+			"response": `{"type":"tool_call_response","id":"call_0123456789","response":{"file":"a","text":"TEXT"}}`,
+		} {
+			of := func(text string) []runmodel.Span { return wrote(strings.Replace(shape, "TEXT", text, 1)) }
+			a, again, b, early := of(body+"one"), of(body+"one"), of(body+"two"), of("No "+body+"one")
+			d := must[RunDiff](t, e.do(t, http.MethodGet, path(a, again), nil, key), http.StatusOK)
+			assert.Equal(t, 2, d.Counts.Same, name)
+			for _, other := range [][]runmodel.Span{b, early} {
+				d = must[RunDiff](t, e.do(t, http.MethodGet, path(a, other), nil, key), http.StatusOK)
+				require.Equal(t, 1, d.Counts.Changed, name)
+				change := d.Steps[len(d.Steps)-1].Changes[0]
+				assert.Positive(t, change.Distance)
+				assert.False(t, change.Whole, name)
+				for _, h := range change.Hunks {
+					assert.NotRegexp(t, `\x{FFFD}|[0-9A-F]{14}|u0000|\x00`, h.Text, name)
+				}
+			}
+			d = must[RunDiff](t, e.do(t, http.MethodGet, path(a, wrote(`{"type":"text","content":"said"}`)), nil, key), http.StatusOK)
+			for _, change := range d.Steps[len(d.Steps)-1].Changes {
+				for _, h := range change.Hunks {
+					assert.NotRegexp(t, `\x{FFFD}|[0-9A-F]{14}|u0000|\x00`, h.Text, name)
+				}
+			}
+		}
+	})
 	t.Run("refused", func(t *testing.T) {
 		for _, p := range []string{
 			"/v1/runs/" + base[0].RunID.String() + "/diff/" + noSuchID, "/v1/runs/" + noSuchID + "/diff/" + base[0].RunID.String(),

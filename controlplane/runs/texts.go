@@ -19,13 +19,16 @@ const (
 	textContents = 4000
 )
 
-// TextEnd parts the beginning of a text that was cut from the hash of the whole: two such texts are the same where they
-// are equal byte for byte.
-const TextEnd = "\x00"
+// TextEnd parts the beginning of a text that was cut from the hash of the whole, which has TextHash digits: two such texts
+// are the same where they are equal byte for byte.
+const (
+	TextEnd  = "\x00"
+	TextHash = 16
+)
 
 // cutSQL is the SQL of a text as Texts gives it.
 func cutSQL(text string) string {
-	return fmt.Sprintf(`if(length(%[1]s) > %[2]d, concat(substring(%[1]s, 1, %[2]d), '\0', hex(sipHash64(%[1]s))), %[1]s)`, text, MaxText)
+	return fmt.Sprintf(`if(length(%[1]s) > %[2]d, concat(substring(%[1]s, 1, %[2]d), '\0', leftPad(hex(sipHash64(%[1]s)), %[3]d, '0')), %[1]s)`, text, MaxText, TextHash)
 }
 
 var (
