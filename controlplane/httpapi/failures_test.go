@@ -179,7 +179,7 @@ func TestFailedRuns(t *testing.T) {
 	})
 	t.Run("refused", func(t *testing.T) {
 		golden(t, "invalid_cursor", e.do(t, http.MethodGet, base+query+"&cursor=x", nil, key))
-		golden(t, "not_found", e.do(t, http.MethodGet, base+"/fp:v1:0123456789abcdef"+query, nil, key))
+		golden(t, "not_found", e.do(t, http.MethodGet, base+"/fp:v2:0123456789abcdef"+query, nil, key))
 		golden(t, "project_id_missing", e.do(t, http.MethodGet, base, nil, key))
 		other := e.createProject(t, session, project.WorkspaceId, "other")
 		stranger := bearer(e.mint(t, session, other.Id, ScopeRunsRead).Key)
