@@ -61,7 +61,7 @@ func (s *Service) Outline(ctx context.Context, scope Scope, runID uuid.UUID) (Ou
 	group.Go(func() error {
 		err := query(groupContext, s.conn, p.scope(), &rows, `SELECT `+runColumns+` FROM runs FINAL WHERE `+w.String()+`
 			ORDER BY version DESC LIMIT 1`, w.args...)
-		if err == nil && (len(rows) == 0 || rows[0].Version > soonVersions) {
+		if err == nil && (len(rows) == 0 || p.versions(rows[0]) > soonVersions) {
 			tooMany()
 		}
 		return err
@@ -79,9 +79,9 @@ func (s *Service) Outline(ctx context.Context, scope Scope, runID uuid.UUID) (Ou
 	if len(rows) == 0 {
 		return Outline{}, ErrNotFound
 	}
-	if rows[0].Version > soonVersions || len(versions) > soonVersions {
+	if p.versions(rows[0]) > soonVersions || len(versions) > soonVersions {
 		// Rows are large: no second copy.
-		capacity := min(int(rows[0].Version), maxOutlineVersions+1)
+		capacity := int(min(p.versions(rows[0]), maxOutlineVersions+1))
 		if versions, err = s.outlineVersions(ctx, p, w, capacity, maxOutlineVersions+1); err != nil {
 			return Outline{}, err
 		}
@@ -93,6 +93,9 @@ func (s *Service) Outline(ctx context.Context, scope Scope, runID uuid.UUID) (Ou
 	outline.Spans = runmodel.Fold(versions[:min(len(versions), maxOutlineVersions)])
 	return outline, nil
 }
+
+// versions is how many versions of spans a run has. The row of one that began anew after it was deleted counts from the deletion on.
+func (p place) versions(run runmodel.Run) uint64 { return run.Version - min(run.Version, p.DeletedAt) }
 
 // outlineVersions reads versions of a run's spans, in start order.
 func (s *Service) outlineVersions(ctx context.Context, p place, w where, capacity, limit int) ([]runmodel.Span, error) {
