@@ -3,6 +3,7 @@ package diff
 import (
 	"encoding/json"
 	"math"
+	"regexp"
 	"slices"
 	"sort"
 	"strconv"
@@ -358,9 +359,11 @@ func said(messages []json.RawMessage, roles bool) string {
 			}
 		}
 	}
-	// Within JSON the end of a text that was cut is written as an escape.
-	return strings.ReplaceAll(strings.Join(lines, "\n"), `\u0000`, runs.TextEnd)
+	return cutInJSON.ReplaceAllString(strings.Join(lines, "\n"), runs.TextEnd+`$1"`)
 }
+
+// cutInJSON is the end of a string that was cut within JSON that is compared as text.
+var cutInJSON = regexp.MustCompile(`\\u0000([0-9A-F]{16})"`)
 
 // calls is the list of tool calls that messages ask for, without their ids.
 func (r *reader) calls(messages []json.RawMessage) *field {
