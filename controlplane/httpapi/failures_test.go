@@ -7,6 +7,7 @@ import (
 	"math"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -202,7 +203,7 @@ func TestFailedRuns(t *testing.T) {
 		query := "?project_id=" + many.Id.String()
 		page := must[FailedRuns](t, e.do(t, http.MethodGet, base+query+"&limit=100", nil, reader), http.StatusOK)
 		rest := must[FailedRuns](t, e.do(t, http.MethodGet, base+query+"&limit=100&cursor="+*page.NextCursor, nil, reader), http.StatusOK)
-		all := append(page.Data, rest.Data...)
+		all := slices.Concat(page.Data, rest.Data)
 		require.Len(t, all, groups)
 		for i, group := range all {
 			require.NotNil(t, group.Parts.Lift, "%d", i)
@@ -211,7 +212,7 @@ func TestFailedRuns(t *testing.T) {
 			if group.Count == 2 {
 				detail := must[FailedRunsDetail](t, e.do(t, http.MethodGet, base+"/"+group.Fingerprint+query, nil, reader), http.StatusOK)
 				assert.Equal(t, group.Contrasts, detail.Group.Contrasts[:len(group.Contrasts)])
-				assert.Equal(t, *group.Parts.Lift, *detail.Group.Parts.Lift)
+				assert.InDelta(t, *group.Parts.Lift, *detail.Group.Parts.Lift, 1e-9)
 			}
 		}
 	})
