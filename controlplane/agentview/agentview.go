@@ -151,7 +151,7 @@ const (
 
 // fill applies operations until one does not fit.
 func (v *view) fill(plan iter.Seq[operation]) error {
-	if v.total() > v.options.Budget {
+	if !v.fits() {
 		return fmt.Errorf("frame of the view takes %d tokens of %d", v.total(), v.options.Budget)
 	}
 	pull, stop := iter.Pull(plan)
@@ -172,7 +172,7 @@ func (v *view) fill(plan iter.Seq[operation]) error {
 func (v *view) apply(op operation) bool {
 	if with := map[operationKind]*bool{addAbout: &v.withAbout, addChain: &v.withChain, addPath: &v.withPath}[op.kind]; with != nil {
 		*with = true
-		*with = v.total() <= v.options.Budget
+		*with = v.fits()
 		return *with
 	}
 	s := &v.steps[op.step]
@@ -191,7 +191,7 @@ func (v *view) apply(op operation) bool {
 	v.stepTokens += v.tokens.count(v.render.step(next, false))
 	v.last = max(v.last, op.step)
 	v.cut += one(s.isCut()) - one(wasCut)
-	if v.total() <= v.options.Budget {
+	if v.fits() {
 		return true
 	}
 	v.cut += one(wasCut) - one(s.isCut())
@@ -209,6 +209,16 @@ func one(b bool) int {
 		return 1
 	}
 	return 0
+}
+
+// fits tells whether the view is within its budget. From 1,000 on the budget takes a token more to write, and so does what is used of
+// it: of 999 one stays free, so that 1,000 shows no less.
+func (v *view) fits() bool {
+	most := v.options.Budget
+	if most == 999 {
+		most--
+	}
+	return v.total() <= most
 }
 
 // total is how many tokens the view has as it is: to the token, because no token reaches over the end of a piece

@@ -20,7 +20,7 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-var tenBudgets = []int{256, 257, 400, 700, 1000, 1500, 2000, 4000, 8000, 20000}
+var tenBudgets = []int{256, 257, 400, 999, 1000, 1500, 2000, 4000, 8000, 20000}
 
 type calls struct{}
 
@@ -415,5 +415,27 @@ func TestCriticalPathIsAsLongAsTheRoot(t *testing.T) {
 			sum += s.To.Sub(s.From)
 		}
 		assert.Equal(t, root.EndTime.Sub(root.StartTime), sum, seed)
+	}
+}
+
+// TestThousandTokens: from 1,000 on the budget takes a token more to write, and what is used of it as well. A view of that many shows no less
+// than one of 999 that is full to the token.
+func TestThousandTokens(t *testing.T) {
+	t.Parallel()
+	for last := range 60 {
+		r := &recorded{spans: map[uint64]runs.Span{}, outline: runs.Outline{Run: runmodel.Run{RootSpanID: 1}}}
+		for i := range 9 {
+			words := 60
+			if i == 0 {
+				words = 1 + last
+			}
+			output := strings.Repeat("alpha ", words)
+			s := runmodel.Span{SpanID: uint64(i + 1), ParentSpanID: uint64(min(i, 1)), Name: "step", StartTime: time.Unix(int64(i), 0), EndTime: time.Unix(int64(i+1), 0)}
+			r.outline.Spans = append(r.outline.Spans, s)
+			r.spans[s.SpanID] = runs.Span{Span: s, Outputs: &output}
+		}
+		smaller := build(t, r, Options{Encoding: EncodingO200k, Format: FormatJSON, Budget: 999})
+		larger := build(t, r, Options{Encoding: EncodingO200k, Format: FormatJSON, Budget: 1000})
+		requireNothingLost(t, smaller.Body, larger.Body, FormatJSON)
 	}
 }

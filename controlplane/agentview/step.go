@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/internal/runmodel"
@@ -46,22 +45,30 @@ var levels = []int{72, 144, 288, 576, 1152, 2304, 1 << 20}
 
 // say gives a step its texts. What a step did comes before what it was given.
 func (s *step) say(span *runs.Span, key []byte) {
-	add := func(name, text string, weight float64, from int) {
-		text = strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD"))
-		more := len(text) >= runs.MaxExcerpt-utf8.UTFMax
-		text = visible(text)
+	say := func(name, text string, more bool, weight float64, from int) {
+		text = visible(strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD")))
 		if text == "" || slices.ContainsFunc(s.parts, func(p part) bool { return p.text == text }) {
 			return
 		}
+		more = more || len(text) > maxPart
 		text = text[:boundary(text, min(len(text), maxPart))]
 		s.parts = append(s.parts, part{name: name, text: text, weight: weight, from: from, more: more})
 	}
+	add := func(name, text string, weight float64, from int) {
+		text, more := excerpt(text)
+		say(name, text, more, weight, from)
+	}
+	messages := func(name string, list []json.RawMessage, weight float64, from int) {
+		text, more := messagesText(list)
+		say(name, text, more, weight, from)
+	}
 	if span.ErrorType != "" || span.ErrorMessage != "" {
-		add("error", strings.Trim(span.ErrorType+": "+span.ErrorMessage, ": "), 1, 0)
+		message, more := excerpt(span.ErrorMessage)
+		say("error", strings.Trim(span.ErrorType+": "+message, ": "), more, 1, 0)
 	}
 	switch {
 	case len(span.OutputMessages) > 0:
-		add("output", messagesText(span.OutputMessages), 1, 0)
+		messages("output", span.OutputMessages, 1, 0)
 	case span.Outputs != nil && span.ToolResult == "":
 		add("output", *span.Outputs, 1, 0)
 	}
@@ -69,8 +76,8 @@ func (s *step) say(span *runs.Span, key []byte) {
 	add("result", span.ToolResult, .5, 0)
 	if len(span.InputMessages) > 0 {
 		user, others := runmodel.SinceAssistant(span.InputMessages)
-		add("user", messagesText(user), 1, 0)
-		add("input", messagesText(others), .5, 1)
+		messages("user", user, 1, 0)
+		messages("input", others, .5, 1)
 	} else if span.Inputs != nil {
 		add("input", *span.Inputs, .5, 1)
 	}
@@ -78,10 +85,44 @@ func (s *step) say(span *runs.Span, key []byte) {
 	s.mark = markOf(key, s.span, s.parts)
 }
 
-// messagesText writes messages of the GenAI conventions as text: what is said, and tool calls as name(arguments).
-func messagesText(messages []json.RawMessage) string {
+// excerpt cuts what was read of one text to what is shown; more tells that there is more of it in the store.
+func excerpt(text string) (shown string, more bool) {
+	if len(text) <= runs.MaxExcerpt {
+		return text, false
+	}
+	return text[:boundary(text, runs.MaxExcerpt)], true
+}
+
+// excerptOf cuts what was read of the texts of a message.
+func excerptOf(raw json.RawMessage) (shown json.RawMessage, more bool) {
+	if len(raw) <= runs.MaxExcerpt {
+		return raw, false
+	}
+	frame, texts, err := runmodel.SplitContent(runmodel.ContentMessage, string(raw))
+	if err != nil {
+		return raw, false // of another shape
+	}
+	for i := range texts {
+		var cut bool
+		texts[i], cut = excerpt(texts[i])
+		more = more || cut
+	}
+	if !more {
+		return raw, false
+	}
+	if shown, err = runmodel.JoinContent(runmodel.ContentMessage, frame, texts); err != nil {
+		return raw, true
+	}
+	return shown, true
+}
+
+// messagesText writes messages of the GenAI conventions as text: what is said, and tool calls as name(arguments). more tells
+// that the store has more of one of them.
+func messagesText(messages []json.RawMessage) (text string, more bool) {
 	var said []string
 	for _, raw := range messages {
+		raw, cut := excerptOf(raw)
+		more = more || cut
 		message, ok := runmodel.ReadMessage(raw)
 		if !ok {
 			said = append(said, runmodel.PlainJSON(raw)) // of another shape: as it is
@@ -91,7 +132,7 @@ func messagesText(messages []json.RawMessage) string {
 			said = append(said, message.Parts[i].Text())
 		}
 	}
-	return strings.Join(said, "\n")
+	return strings.Join(said, "\n"), more
 }
 
 // raise shows more of the step's texts, never less.

@@ -3,6 +3,7 @@ package diff
 import (
 	"encoding/json"
 	"math"
+	"regexp"
 	"slices"
 	"sort"
 	"strconv"
@@ -148,6 +149,9 @@ func (r *reader) text(name, text string) *field {
 	var raw, masked strings.Builder
 	for {
 		piece, rest, cut := strings.Cut(text, runs.TextEnd)
+		if cut {
+			piece = wholeLetters(piece)
+		}
 		raw.WriteString(piece)
 		said, ids := r.masker.mask(strings.Join(strings.Fields(norm.NFC.String(piece)), " "))
 		masked.WriteString(said)
@@ -156,8 +160,7 @@ func (r *reader) text(name, text string) *field {
 			break
 		}
 		f.cut = true
-		const hashLength = 16
-		hash := rest[:min(hashLength, len(rest))]
+		hash := rest[:min(runs.TextHash, len(rest))]
 		raw.WriteString("…")
 		masked.WriteString(runs.TextEnd + hash)
 		text = rest[len(hash):]
@@ -184,7 +187,7 @@ func (r *reader) value(name, text string) *field {
 
 func (r *reader) tree(name string, tree any, raw string) *field {
 	f := &field{name: name, masker: r.masker, raw: raw, isTree: true}
-	f.tree = r.normal(tree, &f.behind)
+	f.tree = r.normal(tree, f)
 	var b strings.Builder
 	writeCanonical(&b, f.tree)
 	f.masked = b.String()
@@ -192,20 +195,26 @@ func (r *reader) tree(name string, tree any, raw string) *field {
 	return f
 }
 
-// normal masks the strings of a JSON value, members in the order of their names, and writes numbers in one way.
-func (r *reader) normal(tree any, behind *[]string) any {
+// normal masks the strings of a field's JSON value, members in the order of their names, and writes numbers in one way. Of a
+// string that was cut, the hash of the whole stays.
+func (r *reader) normal(tree any, f *field) any {
 	switch v := tree.(type) {
 	case map[string]any:
 		for _, key := range sortedKeys(v) {
-			v[key] = r.normal(v[key], behind)
+			v[key] = r.normal(v[key], f)
 		}
 	case []any:
 		for i := range v {
-			v[i] = r.normal(v[i], behind)
+			v[i] = r.normal(v[i], f)
 		}
 	case string:
-		masked, ids := r.masker.mask(norm.NFC.String(v))
-		*behind = append(*behind, ids...)
+		beginning, hash := cutString(v)
+		masked, ids := r.masker.mask(norm.NFC.String(beginning))
+		f.behind = append(f.behind, ids...)
+		if hash != "" {
+			f.cut = true
+			masked += runs.TextEnd + hash
+		}
 		return masked
 	case json.Number:
 		if masked, _ := r.masker.mask(v.String()); masked == timeMask {
@@ -217,6 +226,44 @@ func (r *reader) normal(tree any, behind *[]string) any {
 			return n
 		}
 		return v
+	}
+	return tree
+}
+
+// cutString parts the beginning of a string of a JSON value from the hash of the whole, "" where the string was not cut. A
+// shorter one with such an end was recorded so.
+func cutString(text string) (beginning, hash string) {
+	at := len(text) - len(runs.TextEnd) - runs.TextHash
+	if at < runs.MaxText || !strings.HasPrefix(text[at:], runs.TextEnd) {
+		return text, ""
+	}
+	return wholeLetters(text[:at]), text[at+len(runs.TextEnd):]
+}
+
+// wholeLetters leaves out at the end of a text that was cut what is left of a letter.
+func wholeLetters(text string) string {
+	return strings.TrimRight(strings.ToValidUTF8(text, "\uFFFD"), "\uFFFD")
+}
+
+// shownTree is a JSON value with an ellipsis at the end of strings that were cut.
+func shownTree(tree any) any {
+	switch v := tree.(type) {
+	case map[string]any:
+		shown := make(map[string]any, len(v))
+		for key := range v {
+			shown[key] = shownTree(v[key])
+		}
+		return shown
+	case []any:
+		shown := make([]any, len(v))
+		for i := range v {
+			shown[i] = shownTree(v[i])
+		}
+		return shown
+	case string:
+		if beginning, hash := cutString(v); hash != "" {
+			return beginning + "…"
+		}
 	}
 	return tree
 }
@@ -312,8 +359,11 @@ func said(messages []json.RawMessage, roles bool) string {
 			}
 		}
 	}
-	return strings.Join(lines, "\n")
+	return cutInJSON.ReplaceAllString(strings.Join(lines, "\n"), runs.TextEnd+`$1"`)
 }
+
+// cutInJSON is the end of a string that was cut within JSON that is compared as text.
+var cutInJSON = regexp.MustCompile(`\\u0000([0-9A-F]{16})"`)
 
 // calls is the list of tool calls that messages ask for, without their ids.
 func (r *reader) calls(messages []json.RawMessage) *field {
@@ -325,14 +375,15 @@ func (r *reader) calls(messages []json.RawMessage) *field {
 			if !part.IsCall() {
 				continue
 			}
-			arguments := r.value("", runmodel.PlainJSON(part.Arguments))
+			text := runmodel.PlainJSON(part.Arguments)
+			arguments := r.value("", text)
 			call := map[string]any{"name": part.Name}
 			switch {
 			case arguments == nil:
 			case arguments.isTree:
 				call["arguments"] = arguments.rawTree()
 			default:
-				call["arguments"] = arguments.raw
+				call["arguments"] = text
 			}
 			list = append(list, call)
 		}
@@ -343,7 +394,7 @@ func (r *reader) calls(messages []json.RawMessage) *field {
 	var raw strings.Builder
 	encoder := json.NewEncoder(&raw)
 	encoder.SetEscapeHTML(false)
-	if encoder.Encode(list) != nil {
+	if encoder.Encode(shownTree(list)) != nil {
 		return nil // of JSON values: it always encodes
 	}
 	return r.tree(fieldToolCalls, list, strings.TrimSpace(raw.String()))

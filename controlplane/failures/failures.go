@@ -23,7 +23,7 @@ type Store interface {
 	FailuresFirstSeen(ctx context.Context, scope runs.Scope, f runs.FailureWindow) ([]runs.FirstSeen, error)
 	ReleasesFirstSeen(ctx context.Context, scope runs.Scope, f runs.FailureWindow) ([]runs.FirstSeen, error)
 	FailureCounts(ctx context.Context, scope runs.Scope, f runs.FailureWindow, fingerprints []string, parts int) ([]runs.FailureCount, error)
-	FailureAttributes(ctx context.Context, scope runs.Scope, f runs.FailureWindow, fingerprints []string) (groups, agents []runs.AttributeCount, err error)
+	FailureAttributes(ctx context.Context, scope runs.Scope, f runs.FailureWindow, fingerprints []string) (groups, agents []runs.AttributeCount, cut map[string]bool, err error)
 	FailureSample(ctx context.Context, scope runs.Scope, f runs.FailureWindow, fingerprints []string, each, mostSpans int) ([]runs.Outline, error)
 }
 
@@ -32,13 +32,16 @@ const (
 	Parts = 24
 	// mostRanked bounds the groups that are ranked with all parts, those that score best without lift.
 	mostRanked = 200
-	// sampleSpans bounds the runs of all samples of an answer, sampleEach those of one group.
+	// sampleRuns bounds the runs of all samples of an answer, sampleEach those of one group, which always has one.
 	sampleRuns, sampleEach = 120, 6
 	// sampleSpans is how many spans a run may have to be compared with others of its group.
 	sampleSpans = 300
 	// listedContrasts and detailedContrasts are how many attributes a group shows in a list and by itself.
 	listedContrasts, detailedContrasts = 5, 20
 )
+
+// mostWindow is how far back groups are looked for.
+const mostWindow = 90 * 24 * time.Hour
 
 // Query selects a page of groups.
 type Query struct {
@@ -110,14 +113,17 @@ func (c cursor) String() string {
 	return base64.RawURLEncoding.EncodeToString(text)
 }
 
-func parseCursor(text string, filter runs.Filter) (cursor, error) {
+func parseCursor(text string, filter runs.Filter, now time.Time) (cursor, error) {
 	raw, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil {
 		return cursor{}, runs.ErrInvalidCursor
 	}
 	var c cursor
-	if json.Unmarshal(raw, &c) != nil || c.List != listFailedRuns || c.Offset < 0 || c.Window <= 0 || c.Filter != filter.Digest() {
+	if json.Unmarshal(raw, &c) != nil || c.List != listFailedRuns || c.Filter != filter.Digest() {
 		return cursor{}, runs.ErrInvalidCursor
+	}
+	if c.Offset < 0 || c.Offset > mostRanked || c.Window <= 0 || c.Window > int64(mostWindow) || c.Now < 0 || c.Now > now.UnixNano() {
+		return cursor{}, runs.ErrInvalidCursor // none of ours
 	}
 	return c, nil
 }
@@ -128,7 +134,7 @@ func (s *Service) List(ctx context.Context, scope runs.Scope, q Query) (Page, er
 	at := cursor{List: listFailedRuns, Now: s.now().Truncate(time.Second).UnixNano(), Window: int64(q.Window), Filter: q.Filter.Digest()}
 	if q.Cursor != "" {
 		var err error
-		if at, err = parseCursor(q.Cursor, q.Filter); err != nil {
+		if at, err = parseCursor(q.Cursor, q.Filter, s.now()); err != nil {
 			return Page{}, err
 		}
 	}
@@ -243,7 +249,7 @@ func (s *Service) history(ctx context.Context, scope runs.Scope, w runs.FailureW
 
 // lift adds the contrasts of groups, and the part of the score that is made of the best one.
 func (s *Service) lift(ctx context.Context, scope runs.Scope, w runs.FailureWindow, groups []Group) error {
-	own, agents, err := s.store.FailureAttributes(ctx, scope, w, fingerprintsOf(groups))
+	own, agents, cut, err := s.store.FailureAttributes(ctx, scope, w, fingerprintsOf(groups))
 	if err != nil {
 		return err
 	}
@@ -258,7 +264,7 @@ func (s *Service) lift(ctx context.Context, scope runs.Scope, w runs.FailureWind
 	for i := range groups {
 		g := &groups[i]
 		g.Contrasts = contrasts(&g.FailureGroup, g.AgentRuns, byGroup[g.Fingerprint], byAgent)
-		if g.AgentRuns > g.Runs && g.Runs > 1 {
+		if g.AgentRuns > g.Runs && g.Runs > 1 && !cut[g.Fingerprint] {
 			g.Parts[Lift] = 0
 			if len(g.Contrasts) > 0 {
 				g.Parts[Lift] = g.Contrasts[0].Ochiai

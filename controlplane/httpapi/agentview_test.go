@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -70,6 +71,9 @@ type viewAnswer struct {
 		Steps int    `json:"steps"`
 		Next  string `json:"next"`
 	} `json:"left_out"`
+	Cut *struct {
+		Steps int `json:"steps"`
+	} `json:"cut"`
 }
 
 func TestAgentView(t *testing.T) {
@@ -145,4 +149,73 @@ func TestAgentView(t *testing.T) {
 		stranger := bearer(e.mint(t, session, other.Id, ScopeRunsRead).Key)
 		golden(t, "not_found", e.do(t, http.MethodGet, path, nil, stranger))
 	})
+}
+
+// TestAgentViewLongTexts: what is read of a text is cut at 16 KiB, and where it is cut the view says so.
+func TestAgentViewLongTexts(t *testing.T) {
+	t.Parallel()
+	address := engines.ClickHouse(t)
+	require.NoError(t, clickhouse.Migrate(t.Context(), address))
+	e := newEnvOn(t, engines.Postgres(t), address)
+	session, project := e.setUp(t)
+	key := bearer(e.mint(t, session, project.Id, ScopeRunsRead).Key)
+	start := time.Now().Add(-time.Hour).UTC().Truncate(time.Microsecond)
+	stored := func(t *testing.T, span runmodel.Span, messages ...string) viewAnswer {
+		t.Helper()
+		span.ProjectID, span.RunID, span.SpanID, span.Version = project.Id, uuid.New(), 1, 1
+		span.StartTime, span.EndTime, span.Name = start, start.Add(time.Second), "step"
+		writer, err := clickhouse.NewWriter(t.Context(), address)
+		require.NoError(t, err)
+		defer writer.Close()
+		for i, text := range messages {
+			content, err := json.Marshal(text)
+			require.NoError(t, err)
+			frame, texts, err := runmodel.SplitContent(runmodel.ContentMessage, `{"role":"assistant","parts":[{"type":"text","content":`+string(content)+`}]}`)
+			require.NoError(t, err)
+			span.OutputMessageIDs = append(span.OutputMessageIDs, uint64(i+1))
+			require.NoError(t, writer.InsertContents(t.Context(), []runmodel.Content{{
+				ProjectID: project.Id, Hour: start.Truncate(time.Hour), RunID: span.RunID, ContentID: uint64(i + 1), Kind: runmodel.ContentMessage, Frame: frame, Texts: texts,
+			}}))
+		}
+		storeSpans(t, address, []runmodel.Span{span})
+		view := must[viewAnswer](t, e.do(t, http.MethodGet, "/v1/runs/"+span.RunID.String()+"/agent-view?token_budget=100000", nil, key), http.StatusOK)
+		require.Len(t, view.Steps, 1)
+		return view
+	}
+	const excerpt = 16 << 10
+	long := func(n int) string { return strings.Repeat("it goes on ", n/11+1)[:n] }
+	for name, test := range map[string]struct {
+		span     runmodel.Span
+		messages []string
+		want     string // what is shown at the end, before the marks
+		cut      bool
+	}{
+		"error":                             {runmodel.Span{ErrorMessage: long(990) + "at the end"}, nil, "at the end", false},
+		"error of wide letters":             {runmodel.Span{ErrorType: "E", ErrorMessage: strings.Repeat("é", 400) + "at the end"}, nil, "ééat the end", false},
+		"long error":                        {runmodel.Span{ErrorMessage: long(20_000)}, nil, "goes on it go", true},
+		"output of just as much":            {runmodel.Span{Outputs: long(excerpt-5) + "ended"}, nil, "ended", false},
+		"output of a byte more":             {runmodel.Span{Outputs: long(excerpt-5) + "ended!"}, nil, "ended", true},
+		"output cut in white space":         {runmodel.Span{Outputs: long(excerpt-10) + "ended" + strings.Repeat(" ", 20) + "and more"}, nil, "ended", true},
+		"output that begins with such":      {runmodel.Span{Outputs: strings.Repeat(" ", 20) + long(excerpt-25) + "ended" + "and more"}, nil, "ended", true},
+		"output cut in a letter":            {runmodel.Span{Outputs: long(excerpt-6) + "ended" + "漢字"}, nil, "ended", true},
+		"message":                           {runmodel.Span{}, []string{long(excerpt-5) + "ended"}, "ended", false},
+		"message of a byte more":            {runmodel.Span{}, []string{long(excerpt-5) + "ended!"}, "ended", true},
+		"message cut in a letter":           {runmodel.Span{}, []string{long(excerpt-6) + "ended" + "漢字"}, "ended", true},
+		"messages that are long together":   {runmodel.Span{}, []string{long(12_000), long(12_000) + "ended"}, "ended", false},
+		"messages of which the first is so": {runmodel.Span{}, []string{long(20_000), "ended"}, "ended", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			view := stored(t, test.span, test.messages...)
+			recorded := view.Steps[0].Recorded
+			assert.NotContains(t, recorded, "\uFFFD")
+			if test.cut {
+				assert.Regexp(t, test.want+` ?<\d{6} 1\+ bytes left out></\d{6}>$`, recorded)
+				require.NotNil(t, view.Cut)
+				assert.Equal(t, 1, view.Cut.Steps)
+			} else {
+				assert.Regexp(t, test.want+`</\d{6}>$`, recorded)
+				assert.Nil(t, view.Cut)
+			}
+		})
+	}
 }

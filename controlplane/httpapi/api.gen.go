@@ -800,7 +800,7 @@ type Failure struct {
 	// one of its steps failed after which nothing went well.
 	Class FailureClass `json:"class"`
 
-	// Fingerprint `fp:v1:…`; runs that failed alike have the same.
+	// Fingerprint `fp:v2:…`; runs that failed alike have the same.
 	Fingerprint string `json:"fingerprint"`
 
 	// MessageTemplate The error's message without addresses, ids, times, numbers and what is quoted.

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -140,6 +141,71 @@ func TestDiff(t *testing.T) {
 		assert.Equal(t, 31, d.Counts.Same)
 		require.Len(t, d.Steps, 1)
 		assert.Equal(t, 31, d.Steps[0].Folded)
+	})
+	t.Run("long errors", func(t *testing.T) {
+		failed := func(message string) []runmodel.Span {
+			spans := toolRun(project.Id, start, "x")
+			spans[1].Status, spans[1].ErrorType, spans[1].ErrorMessage = "error", "E", message
+			storeSpans(t, address, spans)
+			return spans
+		}
+		for n, whole := range map[int]bool{990: true, 8000: false} {
+			text := strings.Repeat("é", n/2)
+			a, again, b := failed(text+" one"), failed(text+" one"), failed(text+" two")
+			d := must[RunDiff](t, e.do(t, http.MethodGet, path(a, again), nil, key), http.StatusOK)
+			assert.Equal(t, 2, d.Counts.Same, n)
+			d = must[RunDiff](t, e.do(t, http.MethodGet, path(a, b), nil, key), http.StatusOK)
+			require.Equal(t, 1, d.Counts.Changed, n)
+			change := d.Steps[len(d.Steps)-1].Changes[0]
+			assert.Equal(t, RunDiffChangeField("error"), change.Field)
+			assert.Equal(t, whole, change.Whole, n)
+			for _, h := range change.Hunks {
+				assert.NotContains(t, h.Text, "\uFFFD")
+			}
+		}
+	})
+	t.Run("long arguments", func(t *testing.T) {
+		writer, err := clickhouse.NewWriter(t.Context(), address)
+		require.NoError(t, err)
+		defer writer.Close()
+		wrote := func(part string) []runmodel.Span {
+			spans := toolRun(project.Id, start, "x")
+			spans[1].Operation, spans[1].ToolArguments, spans[1].ToolResult, spans[1].OutputMessageIDs = "chat", "", "", []uint64{1}
+			frame, texts, err := runmodel.SplitContent(runmodel.ContentMessage, `{"role":"assistant","parts":[`+part+`]}`)
+			require.NoError(t, err)
+			require.NoError(t, writer.InsertContents(t.Context(), []runmodel.Content{{
+				ProjectID: project.Id, Hour: start.Truncate(time.Hour), RunID: spans[0].RunID, ContentID: 1, Kind: runmodel.ContentMessage, Frame: frame, Texts: texts,
+			}}))
+			storeSpans(t, address, spans)
+			return spans
+		}
+		body := strings.Repeat("字 of a file, ", 400)
+		for name, shape := range map[string]string{
+			"object":   `{"type":"tool_call","id":"call_0123456789","name":"write","arguments":{"file":"a","text":"TEXT"}}`,
+			"string":   `{"type":"tool_call","id":"call_0123456789","name":"write","arguments":"{\"file\":\"a\",\"text\":\"TEXT\"}"}`,
+			"response": `{"type":"tool_call_response","id":"call_0123456789","response":{"file":"a","text":"TEXT"}}`,
+		} {
+			of := func(text string) []runmodel.Span { return wrote(strings.Replace(shape, "TEXT", text, 1)) }
+			a, again, b, early := of(body+"one"), of(body+"one"), of(body+"two"), of("No "+body+"one")
+			d := must[RunDiff](t, e.do(t, http.MethodGet, path(a, again), nil, key), http.StatusOK)
+			assert.Equal(t, 2, d.Counts.Same, name)
+			for _, other := range [][]runmodel.Span{b, early} {
+				d = must[RunDiff](t, e.do(t, http.MethodGet, path(a, other), nil, key), http.StatusOK)
+				require.Equal(t, 1, d.Counts.Changed, name)
+				change := d.Steps[len(d.Steps)-1].Changes[0]
+				assert.Positive(t, change.Distance)
+				assert.False(t, change.Whole, name)
+				for _, h := range change.Hunks {
+					assert.NotRegexp(t, `\x{FFFD}|[0-9A-F]{14}|u0000|\x00`, h.Text, name)
+				}
+			}
+			d = must[RunDiff](t, e.do(t, http.MethodGet, path(a, wrote(`{"type":"text","content":"said"}`)), nil, key), http.StatusOK)
+			for _, change := range d.Steps[len(d.Steps)-1].Changes {
+				for _, h := range change.Hunks {
+					assert.NotRegexp(t, `\x{FFFD}|[0-9A-F]{14}|u0000|\x00`, h.Text, name)
+				}
+			}
+		}
 	})
 	t.Run("refused", func(t *testing.T) {
 		for _, p := range []string{

@@ -1,9 +1,15 @@
 package httpapi
 
 import (
+	"encoding/base64"
+	"encoding/json"
 	"fmt"
+	"math"
 	"net/http"
 	"net/url"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -177,9 +183,114 @@ func TestFailedRuns(t *testing.T) {
 		must[FailedRuns](t, e.do(t, http.MethodGet, base+query+"&model=gpt-5&limit=1&cursor="+*first.NextCursor, nil, key), http.StatusOK)
 		golden(t, "invalid_cursor", e.do(t, http.MethodGet, base+query+"&limit=1&cursor="+*first.NextCursor, nil, key))
 	})
+	t.Run("many groups", func(t *testing.T) {
+		many := e.createProject(t, session, project.WorkspaceId, "many")
+		reader := bearer(e.mint(t, session, many.Id, ScopeRunsRead).Key)
+		const groups, attributes = 150, 12
+		var stored [][]runmodel.Span
+		for i := range groups {
+			tool := fmt.Sprintf("tool%c%c", 'a'+i/26, 'a'+i%26)
+			for n := range 2 + min(i, 1) { // the first group has the fewest runs
+				stored = append(stored, agentRun(many.Id, ago(time.Duration(i*4+n+1)*time.Minute), tool, "it is gone", func(root *runmodel.Span) {
+					root.Metadata = map[string]string{}
+					for a := range attributes {
+						root.Metadata[fmt.Sprint("key", a)] = tool
+					}
+				}))
+			}
+		}
+		storeSpans(t, address, stored...)
+		query := "?project_id=" + many.Id.String()
+		page := must[FailedRuns](t, e.do(t, http.MethodGet, base+query+"&limit=100", nil, reader), http.StatusOK)
+		rest := must[FailedRuns](t, e.do(t, http.MethodGet, base+query+"&limit=100&cursor="+*page.NextCursor, nil, reader), http.StatusOK)
+		all := slices.Concat(page.Data, rest.Data)
+		require.Len(t, all, groups)
+		for i, group := range all {
+			require.NotNil(t, group.Parts.Lift, "%d", i)
+			assert.InDelta(t, 1, *group.Parts.Lift, 1e-9, "its tool and metadata are its own")
+			assert.NotEmpty(t, group.Contrasts)
+			if group.Count == 2 {
+				detail := must[FailedRunsDetail](t, e.do(t, http.MethodGet, base+"/"+group.Fingerprint+query, nil, reader), http.StatusOK)
+				assert.Equal(t, group.Contrasts, detail.Group.Contrasts[:len(group.Contrasts)])
+				assert.InDelta(t, *group.Parts.Lift, *detail.Group.Parts.Lift, 1e-9)
+			}
+		}
+	})
+	t.Run("too many attributes", func(t *testing.T) {
+		many := e.createProject(t, session, project.WorkspaceId, "long")
+		reader := bearer(e.mint(t, session, many.Id, ScopeRunsRead).Key)
+		var stored [][]runmodel.Span
+		for i := range 100 {
+			tool := fmt.Sprintf("tool%c%c", 'a'+i/26, 'a'+i%26)
+			for n := range 2 {
+				stored = append(stored, agentRun(many.Id, ago(time.Duration(i*4+n+1)*time.Minute), tool, "it is gone", func(root *runmodel.Span) {
+					root.Metadata = map[string]string{}
+					for a := range 8 {
+						root.Metadata[fmt.Sprint("key", a)] = tool + strings.Repeat("x", 190)
+					}
+				}))
+			}
+		}
+		storeSpans(t, address, stored...)
+		page := must[FailedRuns](t, e.do(t, http.MethodGet, base+"?project_id="+many.Id.String()+"&limit=100", nil, reader), http.StatusOK)
+		require.Len(t, page.Data, 100)
+		unknown := 0
+		for _, group := range page.Data {
+			if group.Parts.Lift == nil {
+				unknown++
+				continue
+			}
+			assert.InDelta(t, 1, *group.Parts.Lift, 1e-9)
+		}
+		assert.Positive(t, unknown, "what has no room is not said to be 0")
+		assert.Less(t, unknown, 100)
+	})
+	t.Run("run that began anew", func(t *testing.T) {
+		fresh := e.createProject(t, session, project.WorkspaceId, "fresh")
+		reader := bearer(e.mint(t, session, fresh.Id, ScopeRunsRead).Key)
+		spans := agentRun(fresh.Id, ago(time.Hour), "search", "index is gone", nil)
+		var before []runmodel.Span
+		for _, s := range spans {
+			s.Version, s.ToolName, s.Name = 5, "secret", "secret"
+			before = append(before, s)
+		}
+		before[2].ErrorType = "Secret"
+		spans[2].ErrorType = ""
+		for i := range spans {
+			spans[i].Version = 11
+		}
+		writer, err := clickhouse.NewWriter(t.Context(), address)
+		require.NoError(t, err)
+		defer writer.Close()
+		// The deletion masks what was received before it; here it has not come to that yet.
+		require.NoError(t, writer.InsertSpans(t.Context(), before))
+		storeSpans(t, address, spans)
+		require.NoError(t, writer.InsertBounds(t.Context(), []clickhouse.Bounds{{
+			ProjectID: fresh.Id, RunID: spans[0].RunID, FirstStart: spans[0].StartTime, LastStart: spans[2].StartTime, FirstBatch: 2, LastBatch: 2, DeletedAt: 10,
+		}}))
+		page := must[FailedRuns](t, e.do(t, http.MethodGet, base+"?project_id="+fresh.Id.String(), nil, reader), http.StatusOK)
+		require.Len(t, page.Data, 1)
+		assert.Empty(t, page.Data[0].Representative.Error.Type)
+		assert.Equal(t, "index is gone", page.Data[0].Representative.Error.Message)
+	})
 	t.Run("refused", func(t *testing.T) {
+		page := must[FailedRuns](t, e.do(t, http.MethodGet, base+query+"&limit=1", nil, key), http.StatusOK)
+		raw, err := base64.RawURLEncoding.DecodeString(*page.NextCursor)
+		require.NoError(t, err)
+		for name, value := range map[string]int64{
+			"o": math.MaxInt64, "w": int64(91 * 24 * time.Hour), "n": now.Add(time.Hour).UnixNano(),
+		} {
+			for _, value := range []int64{value, -value} {
+				var place map[string]any
+				require.NoError(t, json.Unmarshal(raw, &place))
+				place[name] = json.Number(strconv.FormatInt(value, 10))
+				crafted, err := json.Marshal(place)
+				require.NoError(t, err)
+				golden(t, "invalid_cursor", e.do(t, http.MethodGet, base+query+"&limit=1&cursor="+base64.RawURLEncoding.EncodeToString(crafted), nil, key))
+			}
+		}
 		golden(t, "invalid_cursor", e.do(t, http.MethodGet, base+query+"&cursor=x", nil, key))
-		golden(t, "not_found", e.do(t, http.MethodGet, base+"/fp:v1:0123456789abcdef"+query, nil, key))
+		golden(t, "not_found", e.do(t, http.MethodGet, base+"/fp:v2:0123456789abcdef"+query, nil, key))
 		golden(t, "project_id_missing", e.do(t, http.MethodGet, base, nil, key))
 		other := e.createProject(t, session, project.WorkspaceId, "other")
 		stranger := bearer(e.mint(t, session, other.Id, ScopeRunsRead).Key)

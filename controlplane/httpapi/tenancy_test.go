@@ -45,7 +45,7 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 	}
 	unknown := map[string]string{
 		"project_id": noSuchID, "key_id": noSuchID,
-		"run_id": noSuchID, "other_run_id": noSuchID, "fingerprint": "fp:v1:0000000000000000", "span_id": "00000000000000ff", "price_id": noSuchID,
+		"run_id": noSuchID, "other_run_id": noSuchID, "fingerprint": "fp:v2:0000000000000000", "span_id": "00000000000000ff", "price_id": noSuchID,
 		"view_id": noSuchID, "score_id": noSuchID, "session_id": "none",
 	}
 	bodies := map[string]func(ids map[string]string) any{

@@ -2,6 +2,7 @@ package runs
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -196,28 +197,32 @@ type AttributeCount struct {
 
 // Bounds of the attributes that are counted.
 const (
-	attributesEach     = 3 // values of one name and group
-	mostAttributes     = 1500
+	attributesEach     = 3  // values of one name and group
+	mostAttributes     = 60 // of a group
 	mostAttributeBytes = 100 << 10
 )
 
 // FailureAttributes counts what the runs of groups have in common, Of being the fingerprint; and for each of that the runs of
-// each agent that have it, Of being the agent's name.
-func (s *Service) FailureAttributes(ctx context.Context, scope Scope, f FailureWindow, fingerprints []string) (groups, agents []AttributeCount, err error) {
+// each agent that have it, Of being the agent's name. cut are the groups of which some are left out, since all groups have too many.
+func (s *Service) FailureAttributes(
+	ctx context.Context, scope Scope, f FailureWindow, fingerprints []string,
+) (groups, agents []AttributeCount, cut map[string]bool, err error) {
 	scope, err = f.scope(scope)
 	if err != nil || len(fingerprints) == 0 {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	w := f.where(f.From)
 	w.add("fingerprint IN (?)", fingerprints)
 	err = query(ctx, s.conn, scope, &groups, `
-		SELECT fingerprint AS of, attribute.1 AS name, attribute.2 AS value, count() AS runs
+		SELECT * FROM (SELECT fingerprint AS of, attribute.1 AS name, attribute.2 AS value, count() AS runs
 		FROM (SELECT fingerprint, arrayJoin(`+runAttributes+`) AS attribute`+f.from(&w, "")+`)
 		GROUP BY of, name, value HAVING runs > 1
-		ORDER BY runs DESC, of, name, value LIMIT ? BY of, name LIMIT ?`, append(w.args, attributesEach, mostAttributes)...)
+		ORDER BY runs DESC, of, name, value LIMIT ? BY of, name)
+		ORDER BY runs DESC, of, name, value LIMIT ? BY of`, append(w.args, attributesEach, mostAttributes)...)
 	if err != nil || len(groups) == 0 {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
+	cut = map[string]bool{}
 	seen := map[[2]string]bool{}
 	var marks []string
 	var pairs []any
@@ -227,6 +232,7 @@ func (s *Service) FailureAttributes(ctx context.Context, scope Scope, f FailureW
 		key := [2]string{g.Name, g.Value}
 		if !seen[key] {
 			if size += len(g.Name) + len(g.Value); size > mostAttributeBytes {
+				cut[g.Of] = true
 				continue
 			}
 			seen[key] = true
@@ -241,7 +247,7 @@ func (s *Service) FailureAttributes(ctx context.Context, scope Scope, f FailureW
 		FROM (SELECT agent_name, arrayJoin(`+runAttributes+`) AS attribute`+f.from(&all, "")+`)
 		WHERE (attribute.1, attribute.2) IN (`+strings.Join(marks, ", ")+`)
 		GROUP BY of, name, value ORDER BY of, name, value`, append(all.args, pairs...)...)
-	return kept, agents, err
+	return kept, agents, cut, err
 }
 
 // FailureSample is some runs of groups, the newest of each first, with their spans where they have no more than so many.
@@ -291,10 +297,31 @@ func (s *Service) FailureSample(ctx context.Context, scope Scope, f FailureWindo
 	if err != nil {
 		return nil, err
 	}
+	deleted, err := s.deletedUpTo(ctx, scope, ids)
+	if err != nil {
+		return nil, err
+	}
 	for key, versions := range runmodel.ByRun(versions) {
 		if i, ok := places[key.RunID]; ok {
-			sample[i].Spans = runmodel.Fold(versions)
+			living := slices.DeleteFunc(versions, func(v runmodel.Span) bool { return v.Version <= deleted[key] })
+			sample[i].Spans = runmodel.Fold(living)
 		}
 	}
 	return sample, nil
+}
+
+// deletedUpTo says of those of the runs that were deleted, and then began anew, up to which version they are.
+func (s *Service) deletedUpTo(ctx context.Context, scope Scope, ids []uuid.UUID) (map[runmodel.RunKey]uint64, error) {
+	var rows []struct {
+		ProjectID uuid.UUID `ch:"project_id"`
+		RunID     uuid.UUID `ch:"run_id"`
+		UpTo      uint64    `ch:"up_to"`
+	}
+	err := query(ctx, s.conn, scope, &rows, `SELECT project_id, run_id, max(deleted_at) AS up_to FROM run_bounds
+		WHERE {scope} AND run_id IN (?) GROUP BY project_id, run_id HAVING up_to > 0`, ids)
+	deleted := make(map[runmodel.RunKey]uint64, len(rows))
+	for _, row := range rows {
+		deleted[runmodel.RunKey{ProjectID: row.ProjectID, RunID: row.RunID}] = row.UpTo
+	}
+	return deleted, err
 }

@@ -17,7 +17,7 @@ const (
 	maxOutlineVersions = 400_000
 	// soonVersions is how many of them are read beside the run, before it is known how many there are.
 	soonVersions = 4_000
-	// MaxExcerpt is how much of one text an excerpt gives, in bytes.
+	// MaxExcerpt is how much of one text an excerpt is to show, in bytes. It gives a byte more where there is more.
 	MaxExcerpt = 16 << 10
 	// maxFrame is how large what a message has besides its texts may be, in bytes.
 	maxFrame = 64 << 10
@@ -35,13 +35,16 @@ type Outline struct {
 	place place
 }
 
-// outlineColumns are what tells spans apart; they are small whatever was recorded.
-const outlineColumns = `project_id, run_id, span_id, version, parent_span_id, start_time, end_time, is_run, from_log,
+// namingColumns are what tells spans apart; they are small whatever was recorded. outlineColumns have the beginning of the
+// error as well, which is for whoever reads no texts.
+const (
+	namingColumns = `project_id, run_id, span_id, version, parent_span_id, start_time, end_time, is_run, from_log,
 	substring(name, 1, 200) AS name, kind, operation, status, substring(error_type, 1, 200) AS error_type,
-	substring(error_message, 1, 200) AS error_message,
 	substring(request_model, 1, 200) AS request_model, substring(response_model, 1, 200) AS response_model,
 	substring(tool_name, 1, 200) AS tool_name, substring(agent_name, 1, 200) AS agent_name,
 	counting, input_tokens, output_tokens`
+	outlineColumns = namingColumns + `, substring(error_message, 1, 200) AS error_message`
+)
 
 // Outline reads a run and what its spans are, without their texts.
 func (s *Service) Outline(ctx context.Context, scope Scope, runID uuid.UUID) (Outline, error) {
@@ -58,7 +61,7 @@ func (s *Service) Outline(ctx context.Context, scope Scope, runID uuid.UUID) (Ou
 	group.Go(func() error {
 		err := query(groupContext, s.conn, p.scope(), &rows, `SELECT `+runColumns+` FROM runs FINAL WHERE `+w.String()+`
 			ORDER BY version DESC LIMIT 1`, w.args...)
-		if err == nil && (len(rows) == 0 || rows[0].Version > soonVersions) {
+		if err == nil && (len(rows) == 0 || p.versions(rows[0]) > soonVersions) {
 			tooMany()
 		}
 		return err
@@ -76,9 +79,9 @@ func (s *Service) Outline(ctx context.Context, scope Scope, runID uuid.UUID) (Ou
 	if len(rows) == 0 {
 		return Outline{}, ErrNotFound
 	}
-	if rows[0].Version > soonVersions || len(versions) > soonVersions {
+	if p.versions(rows[0]) > soonVersions || len(versions) > soonVersions {
 		// Rows are large: no second copy.
-		capacity := min(int(rows[0].Version), maxOutlineVersions+1)
+		capacity := int(min(p.versions(rows[0]), maxOutlineVersions+1))
 		if versions, err = s.outlineVersions(ctx, p, w, capacity, maxOutlineVersions+1); err != nil {
 			return Outline{}, err
 		}
@@ -90,6 +93,9 @@ func (s *Service) Outline(ctx context.Context, scope Scope, runID uuid.UUID) (Ou
 	outline.Spans = runmodel.Fold(versions[:min(len(versions), maxOutlineVersions)])
 	return outline, nil
 }
+
+// versions is how many versions of spans a run has. The row of one that began anew after it was deleted counts from the deletion on.
+func (p place) versions(run runmodel.Run) uint64 { return run.Version - min(run.Version, p.DeletedAt) }
 
 // outlineVersions reads versions of a run's spans, in start order.
 func (s *Service) outlineVersions(ctx context.Context, p place, w where, capacity, limit int) ([]runmodel.Span, error) {
@@ -147,12 +153,12 @@ func (o Outline) Tree() []Node {
 }
 
 // excerptColumns are the texts of a span, cut, and what says which contents belong to it.
-var excerptColumns = outlineColumns + fmt.Sprintf(`, tool_call_id, output_message_ids,
+var excerptColumns = namingColumns + fmt.Sprintf(`, tool_call_id, output_message_ids,
 	arraySlice(input_message_ids, -%[2]d) AS input_message_ids,
-	substring(error_stack, 1, %[1]d) AS error_stack, substring(inputs, 1, %[1]d) AS inputs, substring(outputs, 1, %[1]d) AS outputs,
-	substring(tool_arguments, 1, %[1]d) AS tool_arguments, substring(tool_result, 1, %[1]d) AS tool_result`, MaxExcerpt, excerptMessages)
+	substring(error_message, 1, %[1]d) AS error_message, substring(error_stack, 1, %[1]d) AS error_stack, substring(inputs, 1, %[1]d) AS inputs, substring(outputs, 1, %[1]d) AS outputs,
+	substring(tool_arguments, 1, %[1]d) AS tool_arguments, substring(tool_result, 1, %[1]d) AS tool_result`, MaxExcerpt+1, excerptMessages)
 
-// Excerpts reads what spans of an outline say, each text cut at MaxExcerpt: inputs, outputs, tool call, error,
+// Excerpts reads what spans of an outline say, each text cut a byte after MaxExcerpt: inputs, outputs, tool call, error,
 // output messages and the newest input messages. The rest of a Span is absent.
 func (s *Service) Excerpts(ctx context.Context, outline Outline, ids []uint64) ([]Span, error) {
 	runID := outline.Run.RunID
@@ -189,5 +195,5 @@ func (s *Service) Excerpts(ctx context.Context, outline Outline, ids []uint64) (
 var (
 	wholeContent = "c.frame AS frame, c.texts AS texts"
 	cutContent   = fmt.Sprintf(`if(length(c.frame) > %[1]d, concat('"', toString(length(c.frame)), ' bytes"'), c.frame) AS frame,
-		if(length(c.frame) > %[1]d, [], arrayMap(t -> substring(t, 1, %[2]d), c.texts)) AS texts`, maxFrame, MaxExcerpt)
+		if(length(c.frame) > %[1]d, [], arrayMap(t -> substring(t, 1, %[2]d), c.texts)) AS texts`, maxFrame, MaxExcerpt+1)
 )

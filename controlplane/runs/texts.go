@@ -19,26 +19,29 @@ const (
 	textContents = 4000
 )
 
-// TextEnd parts the beginning of a text that was cut from the hash of the whole: two such texts are the same where they
-// are equal byte for byte.
-const TextEnd = "\x00"
+// TextEnd parts the beginning of a text that was cut from the hash of the whole, which has TextHash digits: two such texts
+// are the same where they are equal byte for byte.
+const (
+	TextEnd  = "\x00"
+	TextHash = 16
+)
 
 // cutSQL is the SQL of a text as Texts gives it.
 func cutSQL(text string) string {
-	return fmt.Sprintf(`if(length(%[1]s) > %[2]d, concat(substring(%[1]s, 1, %[2]d), '\0', hex(sipHash64(%[1]s))), %[1]s)`, text, MaxText)
+	return fmt.Sprintf(`if(length(%[1]s) > %[2]d, concat(substring(%[1]s, 1, %[2]d), '\0', leftPad(hex(sipHash64(%[1]s)), %[3]d, '0')), %[1]s)`, text, MaxText, TextHash)
 }
 
 var (
-	textColumns = outlineColumns + fmt.Sprintf(`, output_message_ids, arraySlice(input_message_ids, -%d) AS input_message_ids,
+	textColumns = namingColumns + fmt.Sprintf(`, output_message_ids, arraySlice(input_message_ids, -%d) AS input_message_ids,
 	instructions_id, tool_definitions_id`, excerptMessages) +
-		", " + cutSQL("inputs") + " AS inputs, " + cutSQL("outputs") + " AS outputs" +
+		", " + cutSQL("error_message") + " AS error_message, " + cutSQL("inputs") + " AS inputs, " + cutSQL("outputs") + " AS outputs" +
 		", " + cutSQL("tool_arguments") + " AS tool_arguments, " + cutSQL("tool_result") + " AS tool_result"
 	// A content with much besides its texts, such as an image, is told by its size and hash.
 	hashedContent = fmt.Sprintf(`if(length(c.frame) > %[1]d, concat('"', toString(length(c.frame)), ' bytes, ', hex(sipHash64(c.frame)), '"'), c.frame) AS frame,
 		if(length(c.frame) > %[1]d, [], arrayMap(t -> %[2]s, c.texts)) AS texts`, maxFrame, cutSQL("t"))
 )
 
-// Texts reads what the spans of an outline say, in its order: inputs, outputs, tool call, output messages, the newest
+// Texts reads what the spans of an outline say, in its order: error, inputs, outputs, tool call, output messages, the newest
 // input messages, instructions and tool definitions. Each text is cut at MaxText, with TextEnd and a hash of the whole
 // behind it. Where a run says more than is read of one, the spans after that have no texts and partial is true.
 func (s *Service) Texts(ctx context.Context, outline Outline) (spans []Span, partial bool, err error) {
@@ -80,7 +83,7 @@ func (s *Service) textsOf(ctx context.Context, outline Outline, some []runmodel.
 	var wanted []uint64
 	used := 0
 	for _, span := range runmodel.Fold(versions) {
-		used += len(span.Inputs) + len(span.Outputs) + len(span.ToolArguments) + len(span.ToolResult)
+		used += len(span.ErrorMessage) + len(span.Inputs) + len(span.Outputs) + len(span.ToolArguments) + len(span.ToolResult)
 		for _, id := range slices.Concat(span.InputMessageIDs, span.OutputMessageIDs, []uint64{span.InstructionsID, span.ToolDefinitionsID}) {
 			if _, ok := contents[id]; !ok && id != 0 {
 				wanted = append(wanted, id)

@@ -311,8 +311,7 @@ func (s *Service) say(ctx context.Context, run *Run, root *runmodel.Span) error 
 		to      **string
 	}{{inputs, run.InputPreview, &run.Inputs}, {outputs, run.OutputPreview, &run.Outputs}} {
 		text := side.text
-		// A text of just this length may have ended here.
-		if len(text) >= MaxExcerpt {
+		if len(text) > MaxExcerpt {
 			text, run.Truncated = strings.ToValidUTF8(text[:MaxExcerpt], ""), true
 		}
 		if text == "" && side.preview != "" {

@@ -13,8 +13,10 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// underived selects the rows of runs that were derived before there were fingerprints and tools, and may have either.
-const underived = `(fingerprint = '' AND (status IN ('error', 'cancelled') OR error_count > 0) OR tool_call_count > 0 AND empty(tools))`
+// underived selects the rows of runs that were derived before there were fingerprints and tools, and may have either, or when
+// fingerprints were made in another way.
+const underived = `(fingerprint = '' AND (status IN ('error', 'cancelled') OR error_count > 0) OR
+	fingerprint != '' AND NOT startsWith(fingerprint, '` + runmodel.FingerprintVersion + `') OR tool_call_count > 0 AND empty(tools))`
 
 // runsAtOnce bounds the runs that are derived together.
 const runsAtOnce = 200

@@ -32,9 +32,9 @@ const (
 	FailureUnrecovered = "unrecovered"
 )
 
-// fingerprintVersion begins fingerprints that are made as failureOf does now. Whoever changes what goes into one makes a
-// new version: groups that are known by an old one stay as they are.
-const fingerprintVersion = "fp:v1:"
+// FingerprintVersion begins fingerprints that are made as failureOf does now. Whoever changes what goes into one makes a
+// new version: what is known by an old one is told from what is known by this one.
+const FingerprintVersion = "fp:v2:"
 
 // KeyFingerprint is the attribute by which a client groups failures itself.
 const KeyFingerprint = "fingerprint"
@@ -50,15 +50,23 @@ var timeoutWords = regexp.MustCompile(`(?i)time[d ]*-?out|deadline.?exceeded`)
 // failureOf says how a run failed, of its spans in start order; nothing where it did not. What a model said never enters:
 // only the kinds, names and errors of steps do.
 func failureOf(run *Run, spans []Span) Failure {
-	if run.ErrorCount == 0 && run.Status != StatusCancelled && run.Status != StatusError {
+	endedWell := run.Status != StatusCancelled && run.Status != StatusError
+	if run.Status == StatusRunning || endedWell && run.ErrorCount == 0 {
 		return Failure{}
 	}
-	chain := ErrorChain(spans)
+	errs := errorsOf(spans)
+	origins := errs.origins()
+	if endedWell {
+		origins = errs.unrecovered(origins)
+	}
 	root := rootIndex(spans)
-	if len(chain) == 0 {
-		if run.Status != StatusCancelled && run.Status != StatusError {
-			return Failure{}
-		}
+	var chain []int
+	switch {
+	case len(origins) > 0:
+		chain = errs.chain(origins[0])
+	case endedWell:
+		return Failure{}
+	default:
 		chain = []int{root} // nobody says where
 	}
 	origin := &spans[chain[0]]
@@ -66,19 +74,14 @@ func failureOf(run *Run, spans []Span) Failure {
 	switch {
 	case run.Status == StatusCancelled:
 		class = FailureCancelled
-	case run.Status == StatusRunning:
-		return Failure{}
-	case run.Status != StatusError:
-		if recovered(spans, chain) {
-			return Failure{}
-		}
+	case endedWell:
 		class = FailureUnrecovered
 	case timeoutWords.MatchString(origin.ErrorType) || timeoutWords.MatchString(origin.ErrorMessage):
 		class = FailureTimeout
 	}
 	f := Failure{
 		Class: class, FailingSpanID: origin.SpanID, FailingKind: origin.EffectiveKind(), FailingName: stepName(origin),
-		FailingType: Template(origin.ErrorType), FailingTemplate: Template(origin.ErrorMessage),
+		FailingType: nameTemplate(origin.ErrorType), FailingTemplate: Template(origin.ErrorMessage),
 	}
 	own := ""
 	for _, i := range append(chain, root) {
@@ -90,7 +93,7 @@ func failureOf(run *Run, spans []Span) Failure {
 	}
 	tokens := strings.Fields(f.FailingTemplate)
 	parts := []string{
-		run.ProjectID.String(), cmp.Or(run.AgentName, Template(run.Name)), class, f.FailingKind, f.FailingName, f.FailingType,
+		run.ProjectID.String(), cmp.Or(run.AgentName, nameTemplate(run.Name)), class, f.FailingKind, f.FailingName, f.FailingType,
 		strings.Join(tokens[:min(fingerprintTokens, len(tokens))], " "),
 	}
 	for _, i := range chain[1:min(1+fingerprintPath, len(chain))] {
@@ -103,100 +106,194 @@ func failureOf(run *Run, spans []Span) Failure {
 func fingerprintOf(parts ...string) string {
 	const digits = 16
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
-	return fingerprintVersion + hex.EncodeToString(sum[:])[:digits]
-}
-
-// recovered tells of a run that ended well whether it did so after a failure: the topmost step that failed with it has one
-// beside it that began no earlier than it ended, and went well; or the same was done again and went well.
-func recovered(spans []Span, chain []int) bool {
-	top := chain[0]
-	for _, i := range chain[1:] {
-		if spans[i].EffectiveStatus() != StatusError {
-			break
-		}
-		top = i
-	}
-	failed := &spans[top]
-	took := Interval{failed.StartTime, failed.StartTime}
-	if !IsAbsent(failed.EndTime) {
-		took.End = failed.EndTime
-	}
-	return slices.ContainsFunc(spans, func(s Span) bool {
-		return s.ParentSpanID == failed.ParentSpanID && s.SpanID != failed.SpanID && s.EffectiveStatus() == StatusOK &&
-			(took.Precedes(Interval{s.StartTime, s.EndTime}) || s.Name == failed.Name && s.StartTime.After(failed.StartTime))
-	})
+	return FingerprintVersion + hex.EncodeToString(sum[:])[:digits]
 }
 
 // ErrorChain returns the first span that failed by itself, and the spans above it up to the root. A span fails by itself
-// where no span below it failed. One after which all spans above it failed as well comes before one that somebody caught,
-// and both come before one that was made good: the same was done again, later and beside it, and went well.
+// where no span below it failed, or where one that did not fail is between it and those that did, and it names an error. One
+// after which all spans above it failed as well comes before one that somebody caught, and both come before one that was made
+// good: the same was done again, later and beside it, and went well.
 func ErrorChain(spans []Span) []int {
-	index := indexOf(spans)
-	parentOf := func(i int) int {
-		if parent, ok := index[spans[i].ParentSpanID]; ok && parent != i {
-			return parent
-		}
-		return -1
+	errs := errorsOf(spans)
+	origins := errs.origins()
+	if len(origins) == 0 {
+		return nil
 	}
-	failed := make([]bool, len(spans))
-	failedBelow := make([]bool, len(spans)) // a child
-	type deed struct {
-		parent     uint64
-		kind, name string
-	}
-	deedOf := func(i int) deed {
-		return deed{spans[i].ParentSpanID, spans[i].EffectiveKind(), spans[i].Name}
-	}
-	found := false
-	doneWell := map[deed]int{} // the last span that did it well
+	return errs.chain(origins[0])
+}
+
+// spanErrors is what failed among a run's spans, which are in start order.
+type spanErrors struct {
+	spans   []Span
+	parents []int // -1 for none
+	failed  []bool
+	// tops are, of spans that failed, the topmost span above them up to which all failed.
+	tops []int
+	// well are the last spans that went well, by what they did.
+	well map[deed]int
+}
+
+// deed is what a span did, and below which span.
+type deed struct {
+	parent     uint64
+	kind, name string
+}
+
+func (e *spanErrors) deed(i int) deed {
+	return deed{e.spans[i].ParentSpanID, e.spans[i].EffectiveKind(), e.spans[i].Name}
+}
+
+// errorsOf returns nil where nothing failed.
+func errorsOf(spans []Span) *spanErrors {
+	e := &spanErrors{spans: spans, parents: make([]int, len(spans)), failed: make([]bool, len(spans)), tops: make([]int, len(spans)), well: map[deed]int{}}
 	for i := range spans {
 		switch spans[i].EffectiveStatus() {
 		case StatusError:
-			failed[i], found = true, true
-			if parent := parentOf(i); parent >= 0 {
-				failedBelow[parent] = true
-			}
+			e.failed[i] = true
 		case StatusOK:
-			doneWell[deedOf(i)] = i
+			e.well[e.deed(i)] = i
 		}
 	}
-	if !found {
+	if !slices.Contains(e.failed, true) {
 		return nil
 	}
-	const madeGood, caught, raised = 1, 2, 3
-	origin, best := -1, 0
+	index := indexOf(spans)
 	for i := range spans {
-		if !failed[i] || failedBelow[i] {
+		e.parents[i], e.tops[i] = -1, -1
+		if parent, ok := index[spans[i].ParentSpanID]; ok && parent != i {
+			e.parents[i] = parent
+		}
+	}
+	var path []int
+	for i := range spans {
+		if !e.failed[i] {
 			continue
 		}
-		rank := raised
-		if last, ok := doneWell[deedOf(i)]; ok && last > i {
-			rank = madeGood
-		} else {
-			steps := 0 // a bound, since parents may form a cycle
-			for at := parentOf(i); at >= 0 && steps < len(spans); at, steps = parentOf(at), steps+1 {
-				if !failed[at] {
-					rank = caught
-					break
-				}
+		path = path[:0]
+		at := i
+		for e.tops[at] < 0 {
+			e.tops[at] = at // ends the search where parents form a circle, too
+			path = append(path, at)
+			if parent := e.parents[at]; parent >= 0 && e.failed[parent] {
+				at = parent
 			}
 		}
-		if rank > best {
-			origin, best = i, rank
-		}
-		if best == raised {
-			break
+		for _, below := range path {
+			e.tops[below] = e.tops[at]
 		}
 	}
-	if origin < 0 {
-		return nil // all that failed is in a circle
+	return e
+}
+
+// byThemselves tells which spans failed by themselves.
+func (e *spanErrors) byThemselves() []bool {
+	own := slices.Clone(e.failed)
+	seen := make([]bool, len(e.spans)) // spans that did not fail, below which one did
+	for i := range e.spans {
+		if !e.failed[i] {
+			continue
+		}
+		at := e.parents[i]
+		for at >= 0 && !e.failed[at] && !seen[at] {
+			seen[at] = true
+			at = e.parents[at]
+		}
+		if at < 0 || at == i || !e.failed[at] {
+			continue
+		}
+		if namesError := e.spans[at].ErrorType != "" || e.spans[at].ErrorMessage != ""; at == e.parents[i] || !namesError {
+			own[at] = false
+		}
 	}
+	return own
+}
+
+// origins are the spans that failed by themselves in the order in which ErrorChain takes them. There are none where nothing
+// failed, or all that did is in a circle.
+func (e *spanErrors) origins() []int {
+	if e == nil {
+		return nil
+	}
+	var raised, caught, madeGood []int
+	for i, own := range e.byThemselves() {
+		if !own {
+			continue
+		}
+		above := e.parents[e.tops[i]]
+		if last, ok := e.well[e.deed(i)]; ok && last > i {
+			madeGood = append(madeGood, i)
+		} else if above >= 0 && !e.failed[above] {
+			caught = append(caught, i)
+		} else {
+			raised = append(raised, i)
+		}
+	}
+	return slices.Concat(raised, caught, madeGood)
+}
+
+// chain is an origin and what is above it.
+func (e *spanErrors) chain(origin int) []int {
 	chain := []int{origin}
-	for at := parentOf(origin); at >= 0 && !slices.Contains(chain, at) && len(chain) < maxChain; at = parentOf(at) {
+	seen := map[int]bool{origin: true}
+	for at := e.parents[origin]; at >= 0 && !seen[at] && len(chain) < maxChain; at = e.parents[at] {
 		chain = append(chain, at)
+		seen[at] = true
 	}
 	return chain
 }
 
-// maxChain bounds an error chain, which is searched for circles.
+// unrecovered are the origins, of a run that ended well, from the first one on after which it did not go on: the topmost step
+// that failed with it has none beside it that began no earlier than it ended, and went well; nor was the same done again and
+// went well.
+func (e *spanErrors) unrecovered(origins []int) []int {
+	if e == nil {
+		return nil
+	}
+	type named struct {
+		parent uint64
+		name   string
+	}
+	beside := map[uint64][]int{}
+	again := map[named]int{}
+	for i := range e.spans {
+		if s := &e.spans[i]; s.EffectiveStatus() == StatusOK {
+			beside[s.ParentSpanID] = append(beside[s.ParentSpanID], i)
+			again[named{s.ParentSpanID, s.Name}] = i
+		}
+	}
+	recovered := map[int]bool{} // tops
+	for at, origin := range origins {
+		top := e.tops[origin]
+		if recovered[top] {
+			continue
+		}
+		failed := &e.spans[top]
+		last, ok := again[named{failed.ParentSpanID, failed.Name}]
+		recovered[top] = ok && e.spans[last].StartTime.After(failed.StartTime) || e.wentOn(failed, beside[failed.ParentSpanID])
+		if !recovered[top] {
+			return origins[at:]
+		}
+	}
+	return nil
+}
+
+// wentOn tells whether one of the spans beside a failed one, which went well, began no earlier than it ended.
+func (e *spanErrors) wentOn(failed *Span, beside []int) bool {
+	took := Interval{failed.StartTime, failed.StartTime}
+	if !IsAbsent(failed.EndTime) {
+		took.End = failed.EndTime
+	}
+	for _, i := range slices.Backward(beside) {
+		s := &e.spans[i]
+		if took.Precedes(Interval{s.StartTime, s.EndTime}) {
+			return true
+		}
+		if s.StartTime.Before(took.End.Add(-mostRounding)) {
+			break // nor do those before it
+		}
+	}
+	return false
+}
+
+// maxChain bounds an error chain.
 const maxChain = 10_000

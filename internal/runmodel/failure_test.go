@@ -1,8 +1,10 @@
 package runmodel
 
 import (
+	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
@@ -37,13 +39,16 @@ func TestErrorChain(t *testing.T) {
 		spans []timed
 		want  []int
 	}{
-		"nothing failed":              {[]timed{{id: 1, to: 9, status: "ok"}}, nil},
-		"up to the root":              {[]timed{{id: 1, to: 9, status: "error"}, {id: 2, parent: 1, from: 1, to: 8, status: "error"}, {id: 3, parent: 2, from: 2, to: 3, status: "error"}}, []int{2, 1, 0}},
-		"the first of two":            {[]timed{{id: 1, to: 9, status: "error"}, {id: 2, parent: 1, from: 1, to: 2, status: "error", name: "a"}, {id: 3, parent: 1, from: 3, to: 4, status: "error", name: "b"}}, []int{1, 0}},
-		"not the one made good":       {[]timed{{id: 1, to: 9, status: "error"}, {id: 2, parent: 1, from: 1, to: 2, status: "error", name: "a"}, {id: 3, parent: 1, from: 3, to: 4, status: "ok", name: "a"}, {id: 4, parent: 1, from: 5, to: 6, status: "error", name: "b"}}, []int{3, 0}},
-		"made good, and the only one": {[]timed{{id: 1, to: 9, status: "ok"}, {id: 2, parent: 1, from: 1, to: 2, status: "error", name: "a"}, {id: 3, parent: 1, from: 3, to: 4, status: "ok", name: "a"}}, []int{1, 0}},
-		"not the one that was caught": {[]timed{{id: 1, to: 9, status: "error"}, {id: 2, parent: 1, from: 1, to: 3, status: "ok"}, {id: 3, parent: 2, from: 1, to: 2, status: "error", name: "a"}, {id: 4, parent: 1, from: 5, to: 6, status: "error", name: "b"}}, []int{3, 0}},
-		"a circle":                    {[]timed{{id: 1, parent: 2, to: 9, status: "error"}, {id: 2, parent: 1, from: 1, to: 2, status: "ok"}}, []int{0, 1}},
+		"nothing failed":                  {[]timed{{id: 1, to: 9, status: "ok"}}, nil},
+		"up to the root":                  {[]timed{{id: 1, to: 9, status: "error"}, {id: 2, parent: 1, from: 1, to: 8, status: "error"}, {id: 3, parent: 2, from: 2, to: 3, status: "error"}}, []int{2, 1, 0}},
+		"the first of two":                {[]timed{{id: 1, to: 9, status: "error"}, {id: 2, parent: 1, from: 1, to: 2, status: "error", name: "a"}, {id: 3, parent: 1, from: 3, to: 4, status: "error", name: "b"}}, []int{1, 0}},
+		"not the one made good":           {[]timed{{id: 1, to: 9, status: "error"}, {id: 2, parent: 1, from: 1, to: 2, status: "error", name: "a"}, {id: 3, parent: 1, from: 3, to: 4, status: "ok", name: "a"}, {id: 4, parent: 1, from: 5, to: 6, status: "error", name: "b"}}, []int{3, 0}},
+		"made good, and the only one":     {[]timed{{id: 1, to: 9, status: "ok"}, {id: 2, parent: 1, from: 1, to: 2, status: "error", name: "a"}, {id: 3, parent: 1, from: 3, to: 4, status: "ok", name: "a"}}, []int{1, 0}},
+		"not the one that was caught":     {[]timed{{id: 1, to: 9, status: "error"}, {id: 2, parent: 1, from: 1, to: 3, status: "ok"}, {id: 3, parent: 2, from: 1, to: 2, status: "error", name: "a"}, {id: 4, parent: 1, from: 5, to: 6, status: "error", name: "b"}}, []int{3, 0}},
+		"through one that did not fail":   {[]timed{{id: 1, to: 9, status: "error"}, {id: 2, parent: 1, from: 1, to: 8, status: "ok"}, {id: 3, parent: 2, from: 2, to: 3, status: "error", message: "429"}}, []int{2, 1, 0}},
+		"through two that did not fail":   {[]timed{{id: 1, to: 9, status: "error"}, {id: 2, parent: 1, to: 8, status: "ok"}, {id: 3, parent: 2, to: 8, status: "ok"}, {id: 4, parent: 3, from: 2, to: 3, status: "error"}, {id: 5, parent: 3, from: 3, to: 4, status: "error"}}, []int{3, 2, 1, 0}},
+		"one of its own after one caught": {[]timed{{id: 1, to: 9, status: "error", message: "too many turns"}, {id: 2, parent: 1, from: 1, to: 8, status: "ok"}, {id: 3, parent: 2, from: 2, to: 3, status: "error", message: "404"}}, []int{0}},
+		"a circle":                        {[]timed{{id: 1, parent: 2, to: 9, status: "error"}, {id: 2, parent: 1, from: 1, to: 2, status: "ok"}}, []int{0, 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -67,6 +72,8 @@ func TestFailure(t *testing.T) {
 		"nobody cared":        {[]timed{{id: 1, to: 9, status: "ok"}, {id: 2, parent: 1, from: 1, to: 2, status: "ok"}, {id: 3, parent: 1, from: 3, to: 4, status: "error"}}, FailureUnrecovered, 3},
 		"the agent went on":   {[]timed{{id: 1, to: 9, status: "ok"}, {id: 3, parent: 1, from: 3, to: 4, status: "error"}, {id: 2, parent: 1, from: 5, to: 6, status: "ok"}}, "", 0},
 		"went on above":       {[]timed{{id: 1, to: 9, status: "ok"}, {id: 2, parent: 1, from: 1, to: 4, status: "error"}, {id: 3, parent: 2, from: 3, to: 4, status: "error"}, {id: 4, parent: 1, from: 5, to: 6, status: "ok"}}, "", 0},
+		"the second one":      {[]timed{{id: 1, to: 9, status: "ok"}, {id: 2, parent: 1, from: 1, to: 2, status: "error", name: "a"}, {id: 3, parent: 1, from: 3, to: 4, status: "ok", name: "chat"}, {id: 4, parent: 1, from: 5, to: 6, status: "error", name: "b"}}, FailureUnrecovered, 4},
+		"below one made good": {[]timed{{id: 1, to: 9, status: "ok"}, {id: 2, parent: 1, from: 1, to: 4, status: "error", name: "a"}, {id: 3, parent: 2, from: 1, to: 2, status: "error", name: "b"}, {id: 4, parent: 2, from: 2, to: 3, status: "ok", name: "b"}, {id: 5, parent: 1, from: 5, to: 6, status: "ok", name: "a"}}, "", 0},
 		"retried and went on": {[]timed{{id: 1, to: 9, status: "ok"}, {id: 2, parent: 1, from: 1, to: 2, status: "error", name: "a"}, {id: 3, parent: 1, from: 3, to: 4, status: "ok", name: "a"}}, "", 0},
 	} {
 		run := Totals(spansOf(test.spans))
@@ -86,14 +93,14 @@ func TestRecoveredByRoundedTimes(t *testing.T) {
 	}
 }
 
-// TestFingerprintStands: groups are known by these values. A change to what goes into a fingerprint is a new version, with
-// a new case; it never changes what is here.
+// TestFingerprintStands: groups are known by these values. A change to what goes into a fingerprint is a new version, and
+// never changes what is here without one.
 func TestFingerprintStands(t *testing.T) {
 	t.Parallel()
 	spans := failing(1, "connect to 10.0.0.7:5432: no route to host after 31ms (request 8841)")
-	assert.Equal(t, "fp:v1:aa08244565ef19fd", Totals(spans).Fingerprint)
+	assert.Equal(t, "fp:v2:aa08244565ef19fd", Totals(spans).Fingerprint)
 	spans[2].Attributes = map[string]string{KeyFingerprint: "ours"}
-	assert.Equal(t, "fp:v1:e1ac3a1115563349", Totals(spans).Fingerprint)
+	assert.Equal(t, "fp:v2:e1ac3a1115563349", Totals(spans).Fingerprint)
 }
 
 // failing is a run whose model call's tool fails, with ids and times of its own.
@@ -117,7 +124,7 @@ func failing(seed int, message string) []Span {
 func TestFingerprint(t *testing.T) {
 	t.Parallel()
 	want := Totals(failing(1, "connect to 10.0.0.7:5432: no route to host after 31ms (request 8841)")).Fingerprint
-	assert.Regexp(t, `^fp:v1:[0-9a-f]{16}$`, want)
+	assert.Regexp(t, `^fp:v2:[0-9a-f]{16}$`, want)
 	for seed, message := range map[int]string{
 		2: "connect to 10.9.0.1:5433: no route to host after 5.2s (request 12)",
 		3: "connect to 192.168.1.1:80: no route to host after 12 seconds, and all that comes later does not matter",
@@ -150,28 +157,77 @@ func TestTemplate(t *testing.T) {
 	for message, want := range map[string]string{
 		"":                                   "",
 		"user ann.b+x@example.com not found": "user <email> not found",
-		"GET https://api.example.com/v1/x?y=1: 500":                      "GET <url> <int>",
-		"dial tcp 10.1.2.3:443: i/o timeout":                             "dial tcp <ip>: i/o timeout",
-		"dial tcp [::1]:443: refused":                                    "dial tcp <ip>: refused",
-		"lookup db.internal.example.com: no such host":                   "lookup <host>: no such host",
-		"run 550e8400-e29b-41d4-a716-446655440000 is gone":               "run <uuid> is gone",
-		"commit da39a3ee5e6b4b0d3255bfef95601890afd80709":                "commit <id>",
-		"at 2026-03-01T12:00:00.123Z it broke":                           "at <date> it broke",
-		"took 1.5s, limit 30 seconds":                                    "took <duration>, limit <duration>",
-		"address 0xdeadBEEF":                                             "address <hex>",
-		"Error code: 429 - Limit 10000, used 9,500.":                     "Error code: 429 - Limit <int>, used <int>.",
-		"HTTP 503 after 3 tries":                                         "HTTP 503 after <int> tries",
-		"KeyError: 'flight_id'":                                          "KeyError: <quoted>",
-		"can't parse it's text":                                          "can't parse it's text",
-		"tool call_x9Yk2mPq81Zs not found in chat with req_0a1b2c3d4e5f": "tool <id> not found in chat with <id>",
-		"temperature 0.75 of model gpt-4o is True":                       "temperature <float> of model gpt-4o is <bool>",
-		"  white \n space\tis one  ":                                     "white space is one",
-		"maximum recursion depth exceeded":                               "maximum recursion depth exceeded",
-		"invalid literal for int() with base 10: \"12a\"":                "invalid literal for int() with base <int>: <quoted>",
+		"GET https://api.example.com/v1/x?y=1: 500":                                          "GET <url> <int>",
+		"dial tcp 10.1.2.3:443: i/o timeout":                                                 "dial tcp <ip>: i/o timeout",
+		"dial tcp [::1]:443: refused":                                                        "dial tcp <ip>: refused",
+		"lookup db.internal.example.com: no such host":                                       "lookup <host>: no such host",
+		"run 550e8400-e29b-41d4-a716-446655440000 is gone":                                   "run <uuid> is gone",
+		"commit da39a3ee5e6b4b0d3255bfef95601890afd80709":                                    "commit <id>",
+		"at 2026-03-01T12:00:00.123Z it broke":                                               "at <date> it broke",
+		"took 1.5s, limit 30 seconds":                                                        "took <duration>, limit <duration>",
+		"address 0xdeadBEEF":                                                                 "address <hex>",
+		"Error code: 429 - Limit 10000, used 9,500.":                                         "Error code: 429 - Limit <int>, used <int>.",
+		"HTTP 503 after 3 tries":                                                             "HTTP 503 after <int> tries",
+		"KeyError: 'flight_id'":                                                              "KeyError: <quoted>",
+		"can't parse it's text":                                                              "can't parse it's text",
+		"tool call_x9Yk2mPq81Zs not found in chat with req_0a1b2c3d4e5f":                     "tool <id> not found in chat with <id>",
+		"temperature 0.75 of model gpt-4o is True":                                           "temperature <float> of model gpt-4o is <bool>",
+		"  white \n space\tis one  ":                                                         "white space is one",
+		"maximum recursion depth exceeded":                                                   "maximum recursion depth exceeded",
+		"Client error '401 Unauthorized' for url 'https://api.example.com/v1/chat?n=1'":      "Client error '401 Unauthorized' for url <quoted>",
+		"Client error '429 Too Many Requests' for url 'https://api.example.com/v1/chat?n=1'": "Client error '429 Too Many Requests' for url <quoted>",
+		"Server error '503 shard 7 is away' for url 'https://x.example.com'":                 "Server error '503 shard <int> is away' for url <quoted>",
+		"tool 'book seat' said 'no seat 7 is left', \"not so\" and `the model's wording`":    "tool 'book seat' said <quoted>, \"not so\" and <quoted>",
+		"couldn't find row 4711 in 'orders'":                                                 "couldn't find row <int> in <quoted>",
+		"the users' row 4711 isn't in \"orders\" or b'orders'":                               "the users' row <int> isn't in <quoted> or <quoted>",
+		"row 1234567 has 1234567.5 of 12345678":                                              "row <int> has <float> of <int>",
+		"commit 1234abcd of 0f1e2d3 defaced":                                                 "commit <id> of <id> defaced",
+		"order_1001 not found":                                                               "order_<int> not found",
+		"user42 is locked on shard3_7, int64 and utf8 and HTTP2 and TS2304 are not":          "user<int> is locked on shard<int>_<int>, int64 and utf8 and HTTP2 and TS2304 are not",
+		`Error code: 400 - {'error': {'message': "This model's maximum context length is 8192 tokens.", 'type': 'invalid_request_error', 'param': 'messages', 'code': 'context_length_exceeded'}}`: "Error code: 400 - {context_length_exceeded invalid_request_error This model's maximum context length is <int> tokens.}",
+		`Error code: 400 - {'error': {'message': "Invalid schema for function 'lookup'", 'type': 'invalid_request_error', 'param': None, 'code': None}}`:                                           "Error code: 400 - {invalid_request_error Invalid schema for function <quoted>}",
+		`Error code: 529 - {'type': 'error', 'error': {'type': 'overloaded_error', 'message': 'Overloaded'}, 'request_id': 'req_011CSHoEeqs5C35K2UUqR7Fy'}`:                                        "Error code: 529 - {error overloaded_error Overloaded}",
+		`429 from x: {"error":{"code":429,"message":"Quota of 7 requests \"a minute\" is used up","status":"RESOURCE_EXHAUSTED"}} at noon`:                                                         `<int> from x: {429 Quota of <int> requests \"a minute\" is used up} at noon`,
+		`bad value {'user': 'u1', 'type': 'ticket 4711', 'n': 3}`: "bad value {ticket <int>}",
+		`bad value {'user': 'u1', 'n': 3}`:                        "bad value {<quoted>: <quoted>, <quoted>: <int>}",
+		"invalid literal for int() with base 10: \"12a\"":         "invalid literal for int() with base <int>: <quoted>",
 	} {
 		assert.Equal(t, want, Template(message), message)
 	}
-	assert.LessOrEqual(t, len(Template(string(make([]byte, 10000))+"x y z")), maxTemplate+3)
+	for _, long := range []string{string(make([]byte, 10000)) + "x y z", strings.Repeat("it's 漢字 ", 1000), "{'type': '" + strings.Repeat("漢字 ", 1000), strings.Repeat("{'type': '7 a'", 1000)} {
+		template := Template(long)
+		assert.LessOrEqual(t, len(template), maxTemplate+3)
+		assert.True(t, utf8.ValidString(template), template)
+	}
+	for name, want := range map[string]string{
+		"lookup_v2": "lookup_v2", "sha256_sum": "sha256_sum", "step 07": "step <int>", "chat gpt-5": "chat", "fetch call_x9Yk2mPq81Zs": "fetch <id>",
+	} {
+		assert.Equal(t, want, stepName(&Span{Name: name, RequestModel: "gpt-5"}))
+	}
+}
+
+// TestErrorChainOfDeepRun: the time that it takes grows with the number of spans, however deep a run is and however many of them failed.
+func TestErrorChainOfDeepRun(t *testing.T) {
+	t.Parallel()
+	const spine, leaves = 50_000, 50_000
+	for _, rootStatus := range []string{StatusError, StatusOK} {
+		list := make([]timed, 0, spine+leaves+1)
+		for i := range spine {
+			list = append(list, timed{id: uint64(i + 1), parent: uint64(i), to: 9, status: StatusError})
+		}
+		list[0].status = rootStatus
+		for i := range leaves {
+			list = append(list, timed{id: uint64(spine + i + 1), parent: spine, from: 1, to: 2, status: StatusError})
+		}
+		list = append(list, timed{id: spine + leaves + 1, parent: 1, from: 10, to: 11, status: StatusOK})
+		spans := spansOf(list)
+		began := time.Now()
+		chain := ErrorChain(spans)
+		assert.Equal(t, spine, chain[0])
+		run := &Run{Status: rootStatus, ErrorCount: 1}
+		assert.Equal(t, map[string]string{StatusError: FailureError, StatusOK: ""}[rootStatus], failureOf(run, spans).Class)
+		assert.Less(t, time.Since(began), 2*time.Second)
+	}
 }
 
 func BenchmarkFailure(b *testing.B) {

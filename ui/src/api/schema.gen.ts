@@ -1177,7 +1177,7 @@ export interface components {
         FailureClass: "error" | "timeout" | "cancelled" | "unrecovered";
         /** @description How a run failed. */
         Failure: {
-            /** @description `fp:v1:…`; runs that failed alike have the same. */
+            /** @description `fp:v2:…`; runs that failed alike have the same. */
             fingerprint: string;
             class: components["schemas"]["FailureClass"];
             /** @description The step at which the run failed. */

@@ -19,8 +19,8 @@ func New() *cobra.Command {
 	return &cobra.Command{
 		Use:   "derive",
 		Short: "Give runs that were stored by an earlier version what is derived now",
-		Long: `Derives runs anew that failed or called tools and were stored before runs had fingerprints and names of tools. It may
-be stopped at any time and run again. Needs CLICKHOUSE_URL.`,
+		Long: `Derives runs anew that failed or called tools and were stored before runs had fingerprints and names of tools, or had
+fingerprints of an earlier version. It may be stopped at any time and run again. Needs CLICKHOUSE_URL.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)

@@ -14,8 +14,8 @@ import (
 	"github.com/looptrace/looptrace/test/engines"
 )
 
-// TestDerive runs the command twice over a store with a run from before there were fingerprints and one that went well: it
-// writes the first one anew, once.
+// TestDerive runs the command twice over a store with a run from before there were fingerprints, one whose fingerprint was made
+// in another way, and one that went well: it writes the first two anew, once.
 func TestDerive(t *testing.T) {
 	address := engines.ClickHouse(t)
 	require.NoError(t, clickhouse.Migrate(t.Context(), address))
@@ -27,7 +27,11 @@ func TestDerive(t *testing.T) {
 	defer func() { assert.NoError(t, conn.Close()) }()
 	at := time.Now().UTC().Add(-time.Hour).Truncate(time.Second)
 	want := map[uuid.UUID]runmodel.Run{}
-	for _, status := range []string{"error", "ok"} {
+	for _, earlier := range []runmodel.Failure{{}, {Fingerprint: "fp:v1:0123456789abcdef", Class: "error", FailingTemplate: "seat <id> is taken"}, {}} {
+		status := "error"
+		if len(want) == 2 {
+			status = "ok"
+		}
 		spans := []runmodel.Span{{
 			ProjectID: uuid.New(), RunID: uuid.New(), SpanID: 1, Version: 1, StartTime: at, EndTime: at.Add(time.Second),
 			Name: "agent", Kind: "agent", Status: status, ErrorMessage: map[string]string{"error": "seat 7 is taken"}[status],
@@ -35,7 +39,7 @@ func TestDerive(t *testing.T) {
 		now := runmodel.Totals(spans)
 		want[now.RunID] = now
 		before := now
-		before.Failure = runmodel.Failure{}
+		before.Failure = earlier
 		require.NoError(t, writer.InsertSpans(t.Context(), spans))
 		require.NoError(t, writer.InsertBounds(t.Context(), []clickhouse.Bounds{{
 			ProjectID: now.ProjectID, RunID: now.RunID, FirstStart: at, LastStart: at, FirstBatch: 1, LastBatch: 1,
@@ -56,7 +60,7 @@ func TestDerive(t *testing.T) {
 	require.ErrorContains(t, err, "CLICKHOUSE_URL is not set")
 
 	t.Setenv("CLICKHOUSE_URL", address)
-	for _, said := range []string{"1 runs derived anew\n", "0 runs derived anew\n"} {
+	for _, said := range []string{"2 runs derived anew\n", "0 runs derived anew\n"} {
 		out, err := run()
 		require.NoError(t, err)
 		assert.Equal(t, said, out)
@@ -66,7 +70,7 @@ func TestDerive(t *testing.T) {
 			Template    string    `ch:"failing_template"`
 		}
 		require.NoError(t, conn.Select(t.Context(), &rows, "SELECT run_id, fingerprint, failing_template FROM runs FINAL"))
-		require.Len(t, rows, 2)
+		require.Len(t, rows, 3)
 		for _, row := range rows {
 			assert.Equal(t, want[row.RunID].Fingerprint, row.Fingerprint)
 			assert.Equal(t, want[row.RunID].Status == "error", row.Fingerprint != "")
