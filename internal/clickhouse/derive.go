@@ -26,8 +26,6 @@ func DeriveRuns(
 	if err != nil {
 		return derived, err
 	}
-	// A run of the same id may be in another project of the batch.
-	known = slices.DeleteFunc(known, func(b Bounds) bool { _, ok := spans[b.key()]; return !ok })
 	for len(known) > 0 {
 		if err := writeRuns(ctx, conn, writer, spans, known, batch, &derived); err != nil {
 			return derived, err
@@ -39,10 +37,7 @@ func DeriveRuns(
 		if known, err = ReadBounds(ctx, conn, slices.Collect(maps.Keys(written))); err != nil {
 			return derived, err
 		}
-		known = slices.DeleteFunc(known, func(b Bounds) bool {
-			was, ok := written[b.key()]
-			return !ok || b.equal(was)
-		})
+		known = slices.DeleteFunc(known, func(b Bounds) bool { return b.equal(written[b.key()]) })
 	}
 	return derived, nil
 }

@@ -3,6 +3,7 @@ package clickhouse
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,21 +13,37 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
+// keysAtOnce bounds the runs that one statement names. Each takes 40 bytes of it, and its project as many: ClickHouse takes
+// statements of up to 256 KiB (max_query_size).
+const keysAtOnce = 2000
+
 // ReadBounds returns the bounds of those of the runs that the store knows.
 func ReadBounds(ctx context.Context, conn driver.Conn, keys []runmodel.RunKey) ([]Bounds, error) {
-	projects, runIDs := split(keys)
-	var rows []Bounds
-	err := conn.Select(ctx, &rows, `
-		SELECT project_id, run_id,
-			min(first_start) AS first_start, max(last_start) AS last_start,
-			min(first_batch) AS first_batch, max(last_batch) AS last_batch, max(deleted_at) AS deleted_at
-		FROM run_bounds
-		WHERE project_id IN (?) AND run_id IN (?)
-		GROUP BY project_id, run_id`, projects, runIDs)
-	if err != nil {
-		return nil, fmt.Errorf("read run bounds: %w", err)
+	all := make([]Bounds, 0, len(keys))
+	for some := range slices.Chunk(keys, keysAtOnce) {
+		projects, runIDs := split(some)
+		var rows []Bounds
+		err := conn.Select(ctx, &rows, `
+			SELECT project_id, run_id,
+				min(first_start) AS first_start, max(last_start) AS last_start,
+				min(first_batch) AS first_batch, max(last_batch) AS last_batch, max(deleted_at) AS deleted_at
+			FROM run_bounds
+			WHERE project_id IN (?) AND run_id IN (?)
+			GROUP BY project_id, run_id`, projects, runIDs)
+		if err != nil {
+			return nil, fmt.Errorf("read run bounds: %w", err)
+		}
+		asked := make(map[runmodel.RunKey]struct{}, len(some))
+		for _, key := range some {
+			asked[key] = struct{}{}
+		}
+		for _, row := range rows {
+			if _, ok := asked[row.key()]; ok { // and is not a run of the same id in another project
+				all = append(all, row)
+			}
+		}
 	}
-	return rows, nil
+	return all, nil
 }
 
 // totalsColumns are the columns that runmodel.Totals looks at: none of the payloads.
@@ -112,18 +129,22 @@ type RunPlace struct {
 // ReadRunPlaces returns the rows of runs that stand between first and last, more than one for a run whose
 // start has moved to another hour.
 func ReadRunPlaces(ctx context.Context, conn driver.Conn, keys []runmodel.RunKey, first, last time.Time) ([]RunPlace, error) {
-	projects, runIDs := split(keys)
-	var rows []RunPlace
-	err := conn.Select(ctx, &rows, `
-		SELECT project_id, run_id, start_time, version FROM runs FINAL
-		WHERE project_id IN (?) AND run_id IN (?)
-			AND toStartOfHour(start_time) BETWEEN fromUnixTimestamp(?) AND fromUnixTimestamp(?)
-			AND toYYYYMMDD(start_time) BETWEEN ? AND ?`,
-		projects, runIDs, hour(first), hour(last), day(first), day(last))
-	if err != nil {
-		return nil, fmt.Errorf("read run places: %w", err)
+	var all []RunPlace
+	for some := range slices.Chunk(keys, keysAtOnce) {
+		projects, runIDs := split(some)
+		var rows []RunPlace
+		err := conn.Select(ctx, &rows, `
+			SELECT project_id, run_id, start_time, version FROM runs FINAL
+			WHERE project_id IN (?) AND run_id IN (?)
+				AND toStartOfHour(start_time) BETWEEN fromUnixTimestamp(?) AND fromUnixTimestamp(?)
+				AND toYYYYMMDD(start_time) BETWEEN ? AND ?`,
+			projects, runIDs, hour(first), hour(last), day(first), day(last))
+		if err != nil {
+			return nil, fmt.Errorf("read run places: %w", err)
+		}
+		all = append(all, rows...)
 	}
-	return rows, nil
+	return all, nil
 }
 
 func split(keys []runmodel.RunKey) (projects, runIDs []uuid.UUID) {
