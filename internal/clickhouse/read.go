@@ -56,24 +56,46 @@ var totalsColumns = strings.Join([]string{
 	"cost_usd", "cost_source", "counting", "input_preview", "output_preview",
 }, ", ")
 
-// ReadVersions returns every version of the spans of runs, with what runmodel.Totals needs.
-func ReadVersions(ctx context.Context, conn driver.Conn, runs []Bounds) ([]runmodel.Span, error) {
+// ofRuns selects the spans of runs, with what spansOf returns.
+const ofRuns = ` FROM spans
+	WHERE project_id IN (?) AND run_id IN (?)
+		AND toStartOfHour(start_time) BETWEEN fromUnixTimestamp(?) AND fromUnixTimestamp(?)
+		AND toYYYYMMDD(start_time) BETWEEN ? AND ?`
+
+func spansOf(runs []Bounds) []any {
 	keys := make([]runmodel.RunKey, len(runs))
 	for i, b := range runs {
-		keys[i] = runmodel.RunKey{ProjectID: b.ProjectID, RunID: b.RunID}
+		keys[i] = b.key()
 	}
 	first, last := extent(runs)
 	projects, runIDs := split(keys)
+	return []any{projects, runIDs, hour(first), hour(last), day(first), day(last)}
+}
+
+// readVersions returns every version of the spans of runs, with what runmodel.Totals needs, or any `most` of them.
+func readVersions(ctx context.Context, conn driver.Conn, runs []Bounds, most int64) ([]runmodel.Span, error) {
 	var rows []runmodel.Span
-	err := conn.Select(ctx, &rows, `SELECT `+totalsColumns+` FROM spans
-		WHERE project_id IN (?) AND run_id IN (?)
-			AND toStartOfHour(start_time) BETWEEN fromUnixTimestamp(?) AND fromUnixTimestamp(?)
-			AND toYYYYMMDD(start_time) BETWEEN ? AND ?`,
-		projects, runIDs, hour(first), hour(last), day(first), day(last))
-	if err != nil {
+	if err := conn.Select(ctx, &rows, `SELECT `+totalsColumns+ofRuns+` LIMIT ?`, append(spansOf(runs), most)...); err != nil {
 		return nil, fmt.Errorf("read span versions: %w", err)
 	}
 	return rows, nil
+}
+
+// countVersions returns how many versions of spans each of the runs has.
+func countVersions(ctx context.Context, conn driver.Conn, runs []Bounds) (map[runmodel.RunKey]uint64, error) {
+	var rows []struct {
+		ProjectID uuid.UUID `ch:"project_id"`
+		RunID     uuid.UUID `ch:"run_id"`
+		Versions  uint64    `ch:"versions"`
+	}
+	if err := conn.Select(ctx, &rows, `SELECT project_id, run_id, count() AS versions`+ofRuns+` GROUP BY project_id, run_id`, spansOf(runs)...); err != nil {
+		return nil, fmt.Errorf("count span versions: %w", err)
+	}
+	counts := make(map[runmodel.RunKey]uint64, len(rows))
+	for _, row := range rows {
+		counts[runmodel.RunKey{ProjectID: row.ProjectID, RunID: row.RunID}] = row.Versions
+	}
+	return counts, nil
 }
 
 type spanVersion struct {
@@ -83,18 +105,6 @@ type spanVersion struct {
 
 // readOwnFingerprints returns the fingerprints that clients gave spans of runs.
 func readOwnFingerprints(ctx context.Context, conn driver.Conn, runs []Bounds) (map[spanVersion]string, error) {
-	keys := make([]runmodel.RunKey, len(runs))
-	first, last := runs[0].FirstStart, runs[0].LastStart
-	for i, b := range runs {
-		keys[i] = b.key()
-		if b.FirstStart.Before(first) {
-			first = b.FirstStart
-		}
-		if b.LastStart.After(last) {
-			last = b.LastStart
-		}
-	}
-	projects, runIDs := split(keys)
 	var rows []struct {
 		ProjectID   uuid.UUID `ch:"project_id"`
 		RunID       uuid.UUID `ch:"run_id"`
@@ -102,12 +112,8 @@ func readOwnFingerprints(ctx context.Context, conn driver.Conn, runs []Bounds) (
 		Version     uint64    `ch:"version"`
 		Fingerprint string    `ch:"own"`
 	}
-	err := conn.Select(ctx, &rows, `SELECT project_id, run_id, span_id, version, attributes[?] AS own FROM spans
-		WHERE project_id IN (?) AND run_id IN (?)
-			AND toStartOfHour(start_time) BETWEEN fromUnixTimestamp(?) AND fromUnixTimestamp(?)
-			AND toYYYYMMDD(start_time) BETWEEN ? AND ?
-			AND own != ''`,
-		runmodel.KeyFingerprint, projects, runIDs, hour(first), hour(last), day(first), day(last))
+	err := conn.Select(ctx, &rows, `SELECT project_id, run_id, span_id, version, attributes[?] AS own`+ofRuns+` AND own != ''`,
+		append([]any{runmodel.KeyFingerprint}, spansOf(runs)...)...)
 	if err != nil {
 		return nil, fmt.Errorf("read fingerprints: %w", err)
 	}

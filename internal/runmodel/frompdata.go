@@ -362,7 +362,7 @@ func setCount(field **int64, value pcommon.Value) bool {
 	default:
 		return false
 	}
-	if n < 0 {
+	if n < 0 || n > maxCount {
 		return false
 	}
 	*field = &n
@@ -379,7 +379,7 @@ func setNumber(field **float64, value pcommon.Value) bool {
 	default:
 		return false
 	}
-	if f < 0 || math.IsNaN(f) || math.IsInf(f, 0) {
+	if f < 0 || f > maxAmount || math.IsNaN(f) {
 		return false
 	}
 	*field = &f

@@ -50,6 +50,7 @@ func TestAttributesAreKept(t *testing.T) {
 		"plain": "text", "int": int64(1) << 62, "double": 1.5, "flag": true, "list": []any{"a", int64(1)}, "map": map[string]any{"k": "v"},
 		// What does not fit its column stays as it was.
 		KeyOutputTokens: "12", KeyResponseModel: int64(4), KeyCacheReadTokens: int64(-1), KeyReasoningTokens: 1.5,
+		KeyCacheWriteTokens: int64(1)<<53 + 1, KeyCostUSD: 1e13,
 		KeyInputMessages: "not JSON", KeyToolDefinitions: "[{]",
 	}
 	rows := rowsOf(t, nil, attributes(t, raw))
@@ -70,7 +71,6 @@ func TestAttributesAreKept(t *testing.T) {
 	assert.Equal(t, int64(5), *rows.Spans[0].InputTokens)
 }
 
-// Messages that an attribute's limit has cut are read as they stand.
 // TestNumbersThatJSONLacks holds that one is kept as its text wherever it stands, and all beside it as it was.
 func TestNumbersThatJSONLacks(t *testing.T) {
 	t.Parallel()
@@ -100,6 +100,7 @@ func TestNumbersThatJSONLacks(t *testing.T) {
 	assert.JSONEq(t, want, string(resource))
 }
 
+// Messages that an attribute's limit has cut are read as they stand.
 func TestMessagesThatAreCut(t *testing.T) {
 	t.Parallel()
 	cut := `[{"role":"user","parts":[{"type":"text","content":"Is there a tra`
