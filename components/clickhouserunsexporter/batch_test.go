@@ -53,11 +53,11 @@ func TestManyRunsInABatch(t *testing.T) {
 
 	send(1_000_000, 1, start)
 	rows, spans := stored()
-	assert.EqualValues(t, []uint64{many, many}, []uint64{rows, spans}, "new")
+	assert.Equal(t, []uint64{many, many}, []uint64{rows, spans}, "new")
 
 	send(2_000_000, 2, start.Add(-time.Hour))
 	rows, spans = stored()
-	assert.EqualValues(t, []uint64{many, 2 * many}, []uint64{rows, spans}, "known")
+	assert.Equal(t, []uint64{many, 2 * many}, []uint64{rows, spans}, "known")
 
 	for len(runs) > many-clickhouse.MaxDeleted {
 		require.NoError(t, clickhouse.DeleteRuns(t.Context(), conn, project, runs[len(runs)-clickhouse.MaxDeleted:], time.Unix(0, 3_000_000)))
@@ -66,5 +66,5 @@ func TestManyRunsInABatch(t *testing.T) {
 	runs = runs[:many]
 	send(2_000_000, 2, start.Add(-time.Hour))
 	rows, spans = stored()
-	assert.EqualValues(t, []uint64{many - clickhouse.MaxDeleted, 2 * (many - clickhouse.MaxDeleted)}, []uint64{rows, spans}, "deleted")
+	assert.Equal(t, []uint64{many - clickhouse.MaxDeleted, 2 * (many - clickhouse.MaxDeleted)}, []uint64{rows, spans}, "deleted")
 }
