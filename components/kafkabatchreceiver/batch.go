@@ -57,12 +57,22 @@ func decode(record *kgo.Record) (ptrace.Traces, error) {
 	return traces, nil
 }
 
+// A record's time is in milliseconds, of which each has a million versions: a hundred for each of ten thousand records, which are
+// told apart by their offsets. Those at the same offset of other partitions are partitionStep apart, which is no divisor of
+// anything: of two versions of one span that are the same, one is lost.
+const (
+	recordsAMillisecond = 10_000
+	versionsARecord     = int64(time.Millisecond) / recordsAMillisecond
+	partitionStep       = 6_181
+)
+
 // stampVersion writes looptrace.received_at, which decides between two versions of one span. It is made of the
 // record's own time and place and of the place within the record, and of nothing else, so that a record that is
 // read again, in whatever batch, carries the version it had. Whatever a client put there is replaced: every
 // entry of that key, since OTLP lets a key stand twice and a reader may take either.
 func stampVersion(record *kgo.Record, traces ptrace.Traces) {
-	version := record.Timestamp.UnixMilli()*int64(time.Millisecond) + record.Offset%int64(time.Millisecond)
+	place := (record.Offset%recordsAMillisecond + int64(record.Partition)*partitionStep) % recordsAMillisecond
+	version := record.Timestamp.UnixMilli()*int64(time.Millisecond) + place*versionsARecord
 	spans := 0
 	for _, resourceSpans := range traces.ResourceSpans().All() {
 		attributes := resourceSpans.Resource().Attributes()

@@ -65,12 +65,41 @@ func TestVersion(t *testing.T) {
 			resource.ScopeSpans().AppendEmpty().Spans().AppendEmpty()
 		}
 	}
-	record := &kgo.Record{Value: encode(t, traces), Offset: 5_000_007, Timestamp: time.UnixMilli(1_700_000_000_123)}
+	record := &kgo.Record{Value: encode(t, traces), Partition: 3, Offset: 5_000_007, Timestamp: time.UnixMilli(1_700_000_000_123)}
 	decoded, err := decode(record)
 	require.NoError(t, err)
-	for i, want := range []int64{1_700_000_000_123_000_007, 1_700_000_000_123_000_010, 1_700_000_000_123_000_010} {
+	// 3·6,181 + 5,000,007 is 8,550 modulo 10,000.
+	for i, want := range []int64{1_700_000_000_123_855_000, 1_700_000_000_123_855_003, 1_700_000_000_123_855_003} {
 		assert.Equal(t, map[string]any{"service.name": "kept", runmodel.KeyReceivedAt: want},
 			decoded.ResourceSpans().At(i).Resource().Attributes().AsRaw())
+	}
+}
+
+// TestVersionsOfNeighbours holds that records of one millisecond, up to a hundred spans long, tie in no span: neither
+// neighbours nor records at the same offset of other partitions. Within a partition the later one has the newer versions.
+func TestVersionsOfNeighbours(t *testing.T) {
+	t.Parallel()
+	traces := ptrace.NewTraces()
+	for i := range 100 {
+		scope := traces.ResourceSpans().AppendEmpty().ScopeSpans().AppendEmpty()
+		scope.Spans().AppendEmpty().SetName(name(i))
+	}
+	value := encode(t, traces)
+	seen := map[int64]bool{}
+	for partition := range int32(16) {
+		newest := int64(0)
+		for offset := range int64(10) {
+			decoded, err := decode(&kgo.Record{Value: value, Partition: partition, Offset: offset, Timestamp: time.UnixMilli(7)})
+			require.NoError(t, err)
+			of := versions(decoded)
+			require.Greater(t, of[name(0)], newest)
+			for _, version := range of {
+				require.False(t, seen[version])
+				seen[version] = true
+				newest = max(newest, version)
+			}
+			require.Less(t, newest, 8*int64(time.Millisecond))
+		}
 	}
 }
 

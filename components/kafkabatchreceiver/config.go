@@ -35,8 +35,7 @@ type Config struct {
 	// MaxBatchSpans closes a batch. A record is not split, so the last one may exceed it.
 	MaxBatchSpans int `mapstructure:"max_batch_spans"`
 
-	// MaxBatchBytes closes a batch as well, counted over the encoded records. It also bounds what one fetch
-	// from a broker may return.
+	// MaxBatchBytes closes a batch as well, counted over the encoded records.
 	MaxBatchBytes int `mapstructure:"max_batch_bytes"`
 
 	// MaxBatchDelay is how long the first record of a batch waits for more; ten times as long where ten records
@@ -51,7 +50,7 @@ type Config struct {
 	_ struct{}
 }
 
-// maxBatchBytesLimit stays below the 100 MiB that the Kafka client accepts as one answer of a broker.
+// maxBatchBytesLimit bounds what a batch may take in memory: decoded, and twice in flight, it is several times as much.
 const maxBatchBytesLimit = 96 << 20
 
 func createDefaultConfig() component.Config {

@@ -37,6 +37,9 @@ const (
 	// commitTimeout bounds one attempt to commit. It is below the rebalance timeout (60 s), together with
 	// handOverTimeout, since a rebalance waits for both.
 	commitTimeout = 10 * time.Second
+	// maxLetterBytes is what the dead-letter topic takes at once (its max.message.bytes): one letter, or several that are
+	// shorter. More of them are written one after the other.
+	maxLetterBytes = 64 << 20
 	// deliveryTimeout bounds one attempt to write dead letters.
 	deliveryTimeout = 10 * time.Second
 	// leaveTimeout bounds saying goodbye to a group whose broker may be away.
@@ -174,8 +177,7 @@ func (r *tracesReceiver) clientOptions() []kgo.Opt {
 		kgo.RetryBackoffFn(func(int) time.Duration { return retryBackoff }),
 		kgo.MetadataMinAge(metadataMinAge),
 
-		// For dead letters, which are as large as what the topic takes, and their headers.
-		kgo.ProducerBatchMaxBytes(maxBatchBytesLimit),
+		kgo.ProducerBatchMaxBytes(maxLetterBytes),
 		kgo.RecordDeliveryTimeout(deliveryTimeout),
 	}
 	if r.cfg.GroupInstanceID != "" {

@@ -2,10 +2,12 @@ package kafkabatchreceiver
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"math"
 	"net"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -396,6 +398,33 @@ func TestDeadLetterCannotBeWritten(t *testing.T) {
 	q.waitDrained(t)
 	s.assertHasAll(t, 100)
 	assert.Len(t, q.deadLetters(t, 1), 1)
+}
+
+// TestLargeDeadLetters buries records of one batch that each fit into the topic, and together do not.
+func TestLargeDeadLetters(t *testing.T) {
+	t.Parallel()
+	const limit = 64 << 20 // as `looptrace migrate` and the embedded broker have it
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.BrokerConfigs(map[string]string{"message.max.bytes": strconv.Itoa(limit)}))
+	require.NoError(t, err)
+	t.Cleanup(cluster.Close)
+	q := newQueue(t, cluster.ListenAddrs()[0])
+	client, err := kgo.NewClient(kgo.SeedBrokers(q.address), kgo.DefaultProduceTopic(q.topic),
+		kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerBatchMaxBytes(limit))
+	require.NoError(t, err)
+	defer client.Close()
+	const n = 3
+	for range n {
+		value := make([]byte, limit/2-1<<20)
+		_, err := rand.Read(value) // what cannot be compressed
+		require.NoError(t, err)
+		value[0] = 0xff // and is no protobuf
+		require.NoError(t, client.ProduceSync(t.Context(), &kgo.Record{Value: value}).FirstErr())
+	}
+	cfg := q.config()
+	cfg.MaxBatchBytes, cfg.MaxBatchDelay = maxBatchBytesLimit, 5*time.Second
+	run(t, cfg, newStore())
+	q.waitDrained(t)
+	assert.Len(t, q.deadLetters(t, n), n)
 }
 
 func TestRetriesExhausted(t *testing.T) {

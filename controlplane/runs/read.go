@@ -596,15 +596,9 @@ func (c contentsByID) whole(folded runmodel.Span) (Span, error) {
 	if err != nil {
 		return Span{}, err
 	}
-	if err := unmarshal(string(resource), &span.ResourceAttributes); err != nil {
-		return Span{}, err
-	}
-	if err := unmarshal(folded.Events, &span.Events); err != nil {
-		return Span{}, err
-	}
-	if err := unmarshal(folded.Links, &span.Links); err != nil {
-		return Span{}, err
-	}
+	readMember(string(resource), &span.ResourceAttributes)
+	readMember(folded.Events, &span.Events)
+	readMember(folded.Links, &span.Links)
 	for key, value := range span.ResourceAttributes {
 		if text, ok := value.(string); ok && span.Attributes[key] == any(text) && folded.Attributes[key] == "" {
 			delete(span.Attributes, key) // taken over from the resource
@@ -615,14 +609,13 @@ func (c contentsByID) whole(folded runmodel.Span) (Span, error) {
 	return span, nil
 }
 
-func unmarshal(text string, value any) error {
-	if text == "" {
-		return nil
+// readMember reads stored JSON, and leaves a member out that cannot be read: earlier versions stored a text where one
+// attribute was a number that JSON cannot write, and the rest of the span is as good as ever.
+func readMember[T any](text string, member *T) {
+	var value T
+	if text != "" && json.Unmarshal([]byte(text), &value) == nil {
+		*member = value
 	}
-	if err := json.Unmarshal([]byte(text), value); err != nil {
-		return fmt.Errorf("read stored JSON: %w", err)
-	}
-	return nil
 }
 
 // lastText is the text of the last message that has any.

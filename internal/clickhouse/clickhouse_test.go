@@ -2,6 +2,7 @@ package clickhouse
 
 import (
 	"context"
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -126,11 +127,18 @@ func TestUpgrade(t *testing.T) {
 	require.NoError(t, old.Exec(t.Context(), `INSERT INTO contents
 		(project_id, hour, run_id, content_id, kind, frame, texts)
 		SELECT ?, fromUnixTimestamp(?), ?, 17, 'message', '""', ['said before']`, project, hour(at), run))
+	for _, cost := range []any{math.Inf(1), 0.5, nil} {
+		require.NoError(t, old.Exec(t.Context(), `INSERT INTO runs (project_id, run_id, version, start_time, cost_usd)
+			SELECT ?, generateUUIDv4(), 1, fromUnixTimestamp(?), ?`, project, at.Unix(), cost))
+	}
 	require.NoError(t, Migrate(t.Context(), url))
 
 	conn, err := Open(url)
 	require.NoError(t, err)
 	defer func() { assert.NoError(t, conn.Close()) }()
+	var costs string
+	require.NoError(t, conn.QueryRow(t.Context(), "SELECT toString(arraySort(groupArray(ifNull(cost_usd, -1)))) FROM runs").Scan(&costs))
+	assert.Equal(t, "[-1,0.5,1000000000000]", costs, "what JSON cannot have is gone")
 	writer, err := NewWriter(t.Context(), url)
 	require.NoError(t, err)
 	defer writer.Close()

@@ -3,6 +3,7 @@ package clickhouse
 import (
 	"context"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -26,8 +27,6 @@ func DeriveRuns(
 	if err != nil {
 		return derived, err
 	}
-	// A run of the same id may be in another project of the batch.
-	known = slices.DeleteFunc(known, func(b Bounds) bool { _, ok := spans[b.key()]; return !ok })
 	for len(known) > 0 {
 		if err := writeRuns(ctx, conn, writer, spans, known, batch, &derived); err != nil {
 			return derived, err
@@ -39,10 +38,7 @@ func DeriveRuns(
 		if known, err = ReadBounds(ctx, conn, slices.Collect(maps.Keys(written))); err != nil {
 			return derived, err
 		}
-		known = slices.DeleteFunc(known, func(b Bounds) bool {
-			was, ok := written[b.key()]
-			return !ok || b.equal(was)
-		})
+		known = slices.DeleteFunc(known, func(b Bounds) bool { return b.equal(written[b.key()]) })
 	}
 	return derived, nil
 }
@@ -119,49 +115,89 @@ func removeDeleted(
 	return deleteLate(ctx, conn, late, living)
 }
 
-// mostRunsAtOnce bounds the runs that are read back together, by how many there are: a run's spans are
-// read whole, since its totals are derived from all of them.
-const mostRunsAtOnce = 500
+// What is read back together is bounded by the number of runs and by that of their versions, which take a kilobyte each. A run's
+// spans are read whole, since its totals are derived from all of them: one that has more versions is read alone.
+const (
+	mostRunsAtOnce     = 500
+	mostVersionsAtOnce = 50_000
+)
 
 // readTotals derives runs from all their spans, those of deleted runs from what came later. late are the runs that have
 // spans which are deleted.
 func readTotals(ctx context.Context, conn driver.Conn, shared []Bounds) (totals []runmodel.Run, late []Bounds, err error) {
 	totals = make([]runmodel.Run, 0, len(shared))
 	for some := range slices.Chunk(shared, mostRunsAtOnce) {
-		versions, err := ReadVersions(ctx, conn, some)
+		versions, err := readVersions(ctx, conn, some, mostVersionsAtOnce+1)
 		if err != nil {
 			return nil, nil, err
 		}
-		byRun := runmodel.ByRun(versions)
-		var failed []Bounds
-		for _, b := range some {
-			received, ok := byRun[b.key()]
-			if !ok {
-				continue
+		if len(versions) <= mostVersionsAtOnce {
+			if totals, late, err = addTotals(ctx, conn, some, versions, totals, late); err != nil {
+				return nil, nil, err
 			}
-			living := received
-			if b.DeletedAt > 0 {
-				living = slices.DeleteFunc(slices.Clone(received), func(s runmodel.Span) bool { return s.Version <= b.DeletedAt })
-			}
-			if len(living) < len(received) {
-				late = append(late, b)
-			}
-			if len(living) == 0 {
-				continue
-			}
-			byRun[b.key()] = living
-			run := runmodel.Totals(living)
-			run.Version += b.DeletedAt // more than any row from before the deletion has
-			if run.Fingerprint != "" {
-				failed = append(failed, b)
-			}
-			totals = append(totals, run)
+			continue
 		}
-		if err := nameFailures(ctx, conn, failed, byRun, totals); err != nil {
+		counts, err := countVersions(ctx, conn, some)
+		if err != nil {
 			return nil, nil, err
+		}
+		for _, fewer := range pack(some, counts) {
+			if versions, err = readVersions(ctx, conn, fewer, math.MaxInt64); err != nil {
+				return nil, nil, err
+			}
+			if totals, late, err = addTotals(ctx, conn, fewer, versions, totals, late); err != nil {
+				return nil, nil, err
+			}
 		}
 	}
 	return totals, late, nil
+}
+
+// pack divides runs into such as have no more than mostVersionsAtOnce versions together.
+func pack(runs []Bounds, counts map[runmodel.RunKey]uint64) [][]Bounds {
+	var packs [][]Bounds
+	var held uint64
+	for i, b := range runs {
+		n := counts[b.key()]
+		if i == 0 || held+n > mostVersionsAtOnce {
+			packs, held = append(packs, nil), 0
+		}
+		last := len(packs) - 1
+		packs[last], held = append(packs[last], b), held+n
+	}
+	return packs
+}
+
+// addTotals adds to totals and late what follows from all versions of runs.
+func addTotals(
+	ctx context.Context, conn driver.Conn, runs []Bounds, versions []runmodel.Span, totals []runmodel.Run, late []Bounds,
+) ([]runmodel.Run, []Bounds, error) {
+	byRun := runmodel.ByRun(versions)
+	var failed []Bounds
+	for _, b := range runs {
+		received, ok := byRun[b.key()]
+		if !ok {
+			continue
+		}
+		living := received
+		if b.DeletedAt > 0 {
+			living = slices.DeleteFunc(slices.Clone(received), func(s runmodel.Span) bool { return s.Version <= b.DeletedAt })
+		}
+		if len(living) < len(received) {
+			late = append(late, b)
+		}
+		if len(living) == 0 {
+			continue
+		}
+		byRun[b.key()] = living
+		run := runmodel.Totals(living)
+		run.Version += b.DeletedAt // more than any row from before the deletion has
+		if run.Fingerprint != "" {
+			failed = append(failed, b)
+		}
+		totals = append(totals, run)
+	}
+	return totals, late, nameFailures(ctx, conn, failed, byRun, totals)
 }
 
 // nameFailures derives those of the failed runs anew whose spans carry a fingerprint of the client's own: it stands among

@@ -3,6 +3,7 @@ package clickhouse
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,21 +13,37 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
+// keysAtOnce bounds the runs that one statement names. Each takes 40 bytes of it, and its project as many: ClickHouse takes
+// statements of up to 256 KiB (max_query_size).
+const keysAtOnce = 2000
+
 // ReadBounds returns the bounds of those of the runs that the store knows.
 func ReadBounds(ctx context.Context, conn driver.Conn, keys []runmodel.RunKey) ([]Bounds, error) {
-	projects, runIDs := split(keys)
-	var rows []Bounds
-	err := conn.Select(ctx, &rows, `
-		SELECT project_id, run_id,
-			min(first_start) AS first_start, max(last_start) AS last_start,
-			min(first_batch) AS first_batch, max(last_batch) AS last_batch, max(deleted_at) AS deleted_at
-		FROM run_bounds
-		WHERE project_id IN (?) AND run_id IN (?)
-		GROUP BY project_id, run_id`, projects, runIDs)
-	if err != nil {
-		return nil, fmt.Errorf("read run bounds: %w", err)
+	all := make([]Bounds, 0, len(keys))
+	for some := range slices.Chunk(keys, keysAtOnce) {
+		projects, runIDs := split(some)
+		var rows []Bounds
+		err := conn.Select(ctx, &rows, `
+			SELECT project_id, run_id,
+				min(first_start) AS first_start, max(last_start) AS last_start,
+				min(first_batch) AS first_batch, max(last_batch) AS last_batch, max(deleted_at) AS deleted_at
+			FROM run_bounds
+			WHERE project_id IN (?) AND run_id IN (?)
+			GROUP BY project_id, run_id`, projects, runIDs)
+		if err != nil {
+			return nil, fmt.Errorf("read run bounds: %w", err)
+		}
+		asked := make(map[runmodel.RunKey]struct{}, len(some))
+		for _, key := range some {
+			asked[key] = struct{}{}
+		}
+		for _, row := range rows {
+			if _, ok := asked[row.key()]; ok { // and is not a run of the same id in another project
+				all = append(all, row)
+			}
+		}
 	}
-	return rows, nil
+	return all, nil
 }
 
 // totalsColumns are the columns that runmodel.Totals looks at: none of the payloads.
@@ -39,24 +56,46 @@ var totalsColumns = strings.Join([]string{
 	"cost_usd", "cost_source", "counting", "input_preview", "output_preview",
 }, ", ")
 
-// ReadVersions returns every version of the spans of runs, with what runmodel.Totals needs.
-func ReadVersions(ctx context.Context, conn driver.Conn, runs []Bounds) ([]runmodel.Span, error) {
+// ofRuns selects the spans of runs, with what spansOf returns.
+const ofRuns = ` FROM spans
+	WHERE project_id IN (?) AND run_id IN (?)
+		AND toStartOfHour(start_time) BETWEEN fromUnixTimestamp(?) AND fromUnixTimestamp(?)
+		AND toYYYYMMDD(start_time) BETWEEN ? AND ?`
+
+func spansOf(runs []Bounds) []any {
 	keys := make([]runmodel.RunKey, len(runs))
 	for i, b := range runs {
-		keys[i] = runmodel.RunKey{ProjectID: b.ProjectID, RunID: b.RunID}
+		keys[i] = b.key()
 	}
 	first, last := extent(runs)
 	projects, runIDs := split(keys)
+	return []any{projects, runIDs, hour(first), hour(last), day(first), day(last)}
+}
+
+// readVersions returns every version of the spans of runs, with what runmodel.Totals needs, or any `most` of them.
+func readVersions(ctx context.Context, conn driver.Conn, runs []Bounds, most int64) ([]runmodel.Span, error) {
 	var rows []runmodel.Span
-	err := conn.Select(ctx, &rows, `SELECT `+totalsColumns+` FROM spans
-		WHERE project_id IN (?) AND run_id IN (?)
-			AND toStartOfHour(start_time) BETWEEN fromUnixTimestamp(?) AND fromUnixTimestamp(?)
-			AND toYYYYMMDD(start_time) BETWEEN ? AND ?`,
-		projects, runIDs, hour(first), hour(last), day(first), day(last))
-	if err != nil {
+	if err := conn.Select(ctx, &rows, `SELECT `+totalsColumns+ofRuns+` LIMIT ?`, append(spansOf(runs), most)...); err != nil {
 		return nil, fmt.Errorf("read span versions: %w", err)
 	}
 	return rows, nil
+}
+
+// countVersions returns how many versions of spans each of the runs has.
+func countVersions(ctx context.Context, conn driver.Conn, runs []Bounds) (map[runmodel.RunKey]uint64, error) {
+	var rows []struct {
+		ProjectID uuid.UUID `ch:"project_id"`
+		RunID     uuid.UUID `ch:"run_id"`
+		Versions  uint64    `ch:"versions"`
+	}
+	if err := conn.Select(ctx, &rows, `SELECT project_id, run_id, count() AS versions`+ofRuns+` GROUP BY project_id, run_id`, spansOf(runs)...); err != nil {
+		return nil, fmt.Errorf("count span versions: %w", err)
+	}
+	counts := make(map[runmodel.RunKey]uint64, len(rows))
+	for _, row := range rows {
+		counts[runmodel.RunKey{ProjectID: row.ProjectID, RunID: row.RunID}] = row.Versions
+	}
+	return counts, nil
 }
 
 type spanVersion struct {
@@ -66,18 +105,6 @@ type spanVersion struct {
 
 // readOwnFingerprints returns the fingerprints that clients gave spans of runs.
 func readOwnFingerprints(ctx context.Context, conn driver.Conn, runs []Bounds) (map[spanVersion]string, error) {
-	keys := make([]runmodel.RunKey, len(runs))
-	first, last := runs[0].FirstStart, runs[0].LastStart
-	for i, b := range runs {
-		keys[i] = b.key()
-		if b.FirstStart.Before(first) {
-			first = b.FirstStart
-		}
-		if b.LastStart.After(last) {
-			last = b.LastStart
-		}
-	}
-	projects, runIDs := split(keys)
 	var rows []struct {
 		ProjectID   uuid.UUID `ch:"project_id"`
 		RunID       uuid.UUID `ch:"run_id"`
@@ -85,12 +112,8 @@ func readOwnFingerprints(ctx context.Context, conn driver.Conn, runs []Bounds) (
 		Version     uint64    `ch:"version"`
 		Fingerprint string    `ch:"own"`
 	}
-	err := conn.Select(ctx, &rows, `SELECT project_id, run_id, span_id, version, attributes[?] AS own FROM spans
-		WHERE project_id IN (?) AND run_id IN (?)
-			AND toStartOfHour(start_time) BETWEEN fromUnixTimestamp(?) AND fromUnixTimestamp(?)
-			AND toYYYYMMDD(start_time) BETWEEN ? AND ?
-			AND own != ''`,
-		runmodel.KeyFingerprint, projects, runIDs, hour(first), hour(last), day(first), day(last))
+	err := conn.Select(ctx, &rows, `SELECT project_id, run_id, span_id, version, attributes[?] AS own`+ofRuns+` AND own != ''`,
+		append([]any{runmodel.KeyFingerprint}, spansOf(runs)...)...)
 	if err != nil {
 		return nil, fmt.Errorf("read fingerprints: %w", err)
 	}
@@ -112,18 +135,22 @@ type RunPlace struct {
 // ReadRunPlaces returns the rows of runs that stand between first and last, more than one for a run whose
 // start has moved to another hour.
 func ReadRunPlaces(ctx context.Context, conn driver.Conn, keys []runmodel.RunKey, first, last time.Time) ([]RunPlace, error) {
-	projects, runIDs := split(keys)
-	var rows []RunPlace
-	err := conn.Select(ctx, &rows, `
-		SELECT project_id, run_id, start_time, version FROM runs FINAL
-		WHERE project_id IN (?) AND run_id IN (?)
-			AND toStartOfHour(start_time) BETWEEN fromUnixTimestamp(?) AND fromUnixTimestamp(?)
-			AND toYYYYMMDD(start_time) BETWEEN ? AND ?`,
-		projects, runIDs, hour(first), hour(last), day(first), day(last))
-	if err != nil {
-		return nil, fmt.Errorf("read run places: %w", err)
+	var all []RunPlace
+	for some := range slices.Chunk(keys, keysAtOnce) {
+		projects, runIDs := split(some)
+		var rows []RunPlace
+		err := conn.Select(ctx, &rows, `
+			SELECT project_id, run_id, start_time, version FROM runs FINAL
+			WHERE project_id IN (?) AND run_id IN (?)
+				AND toStartOfHour(start_time) BETWEEN fromUnixTimestamp(?) AND fromUnixTimestamp(?)
+				AND toYYYYMMDD(start_time) BETWEEN ? AND ?`,
+			projects, runIDs, hour(first), hour(last), day(first), day(last))
+		if err != nil {
+			return nil, fmt.Errorf("read run places: %w", err)
+		}
+		all = append(all, rows...)
 	}
-	return rows, nil
+	return all, nil
 }
 
 func split(keys []runmodel.RunKey) (projects, runIDs []uuid.UUID) {

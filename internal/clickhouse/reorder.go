@@ -111,9 +111,28 @@ func moveSpans(ctx context.Context, db *sql.DB) error {
 			break
 		}
 	}
-	if err := changeSpans(ctx, db, "RENAME TABLE spans TO "+oldSpans); err != nil {
-		return err
+	err := changeSpans(ctx, db, "RENAME TABLE spans TO "+oldSpans)
+	if err == nil {
+		err = finishMove(ctx, db, copied)
 	}
+	if err == nil {
+		return nil
+	}
+	// What is stored meanwhile and read must not wait for the next attempt, which begins anew. ctx may have ended.
+	back, cancel := context.WithTimeout(context.WithoutCancel(ctx), renameTimeout)
+	defer cancel()
+	tables, listErr := spansTables(back, db)
+	if listErr == nil && tables["spans"] == "" {
+		listErr = changeSpans(back, db, "RENAME TABLE "+oldSpans+" TO spans")
+	}
+	return errors.Join(err, listErr)
+}
+
+// renameTimeout bounds putting the old table back.
+const renameTimeout = time.Minute
+
+// finishMove copies the last of the spans, while there is no table of that name.
+func finishMove(ctx context.Context, db *sql.DB, copied map[string][]string) error {
 	if err := awaitInserts(ctx, db); err != nil {
 		return err
 	}

@@ -182,6 +182,56 @@ func TestReorderSpansKilled(t *testing.T) {
 	assert.EqualValues(t, 3*perDay, countSpans(t, db, "1"))
 }
 
+// TestReorderSpansFails holds that spans are there when a migrator fails while there is no table of that name.
+func TestReorderSpansFails(t *testing.T) {
+	t.Parallel()
+	const perDay = 1000
+	url, db := beforeReorder(t, perDay)
+	// An insert that takes longer than the migrator is given.
+	inserting, stop := context.WithCancel(t.Context())
+	var insert sync.WaitGroup
+	insert.Go(func() {
+		_, err := db.ExecContext(inserting, `INSERT INTO spans (project_id, run_id, span_id, version, start_time)
+			SELECT generateUUIDv4(), generateUUIDv4(), sleepEachRow(1), 1, now() FROM numbers(600) SETTINGS max_block_size = 1`)
+		assert.ErrorIs(t, err, context.Canceled)
+	})
+	defer insert.Wait()
+	defer stop()
+	has := func(table string) bool {
+		var n uint64
+		require.NoError(t, db.QueryRowContext(t.Context(), "SELECT count() FROM system.tables WHERE database = currentDatabase() AND name = ?", table).Scan(&n))
+		return n == 1
+	}
+	require.Eventually(t, func() bool {
+		var n uint64
+		require.NoError(t, db.QueryRowContext(t.Context(), "SELECT count() FROM system.processes WHERE query_kind = 'Insert' AND current_database = currentDatabase()").Scan(&n))
+		return n == 1
+	}, time.Minute, 10*time.Millisecond)
+	ctx, fail := context.WithCancel(t.Context())
+	failed := make(chan error)
+	go func() { failed <- Migrate(ctx, url) }()
+	require.Eventually(t, func() bool { return has(oldSpans) }, time.Minute, time.Millisecond)
+	fail()
+	require.ErrorIs(t, <-failed, context.Canceled)
+	assert.True(t, has("spans"))
+	assert.False(t, has(oldSpans))
+	assert.EqualValues(t, 3*perDay, countSpans(t, db, "1"))
+}
+
+// TestReorderSpansTogether holds that migrators that are started at once do not harm each other.
+func TestReorderSpansTogether(t *testing.T) {
+	t.Parallel()
+	const perDay = 100_000
+	url, db := beforeReorder(t, perDay)
+	var migrating sync.WaitGroup
+	for range 4 {
+		migrating.Go(func() { assert.NoError(t, Migrate(t.Context(), url)) })
+	}
+	migrating.Wait()
+	assertReordered(t, db)
+	assert.EqualValues(t, 3*perDay, countSpans(t, db, "1"))
+}
+
 // TestReorderSpansRefusal holds that a table that somebody else has made is left as it is.
 func TestReorderSpansRefusal(t *testing.T) {
 	t.Parallel()

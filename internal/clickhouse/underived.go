@@ -71,7 +71,6 @@ func deriveAgain(ctx context.Context, conn driver.Conn, writer *Writer, keys []r
 		wanted[key] = nil
 	}
 	batch := rand.Uint64() //nolint:gosec // tells batches apart, guards nothing
-	bounds = slices.DeleteFunc(bounds, func(b Bounds) bool { _, ok := wanted[b.key()]; return !ok })
 	for i := range bounds {
 		bounds[i].FirstBatch, bounds[i].LastBatch = batch, batch
 	}

@@ -61,16 +61,16 @@ func CountsCost(spans []Span, countsUsage []bool) []bool {
 // above or beneath them: the run's cost leaves them out. The arguments are what CountsUsage and CountsCost say.
 func Unpriced(spans []Span, countsUsage, countsCost []bool) (n uint64) {
 	var index map[uint64]int
-	var covers []bool // a counted cost lies beneath
+	var covers, covered []bool // a counted cost lies beneath, or above
 	for i := range spans {
 		if !countsUsage[i] || spans[i].CostUSD != nil || !spans[i].hasTokens() {
 			continue
 		}
 		if index == nil { // most runs have none
 			index = indexOf(spans)
-			covers = aboveCosts(spans, index, countsCost)
+			covers, covered = aboveCosts(spans, index, countsCost), belowCosts(spans, index, countsCost)
 		}
-		if !covers[i] && !anyAncestor(spans, index, i, func(parent int) bool { return countsCost[parent] }) {
+		if !covers[i] && !covered[i] {
 			n++
 		}
 	}
@@ -84,28 +84,47 @@ func aboveCosts(spans []Span, index map[uint64]int, countsCost []bool) []bool {
 		if !countsCost[i] {
 			continue
 		}
-		anyAncestor(spans, index, i, func(parent int) bool {
-			known := above[parent]
+		for at := i; ; {
+			parent, ok := index[spans[at].ParentSpanID]
+			if !ok || above[parent] {
+				break
+			}
 			above[parent] = true
-			return known
-		})
+			at = parent
+		}
 	}
 	return above
 }
 
-// anyAncestor goes from a span upwards until is is true of one.
-func anyAncestor(spans []Span, index map[uint64]int, i int, is func(int) bool) bool {
-	for range len(spans) { // a bound, since parents may form a cycle
-		parent, ok := index[spans[i].ParentSpanID]
-		if !ok {
-			return false
+// belowCosts tells which spans have a counted cost above them.
+func belowCosts(spans []Span, index map[uint64]int, countsCost []bool) []bool {
+	below, known := make([]bool, len(spans)), make([]bool, len(spans))
+	var path []int
+	for i := range spans {
+		path = path[:0]
+		found := false
+		for at := i; ; {
+			if known[at] { // in a circle it is one of the path
+				found = below[at]
+				break
+			}
+			known[at] = true
+			path = append(path, at)
+			parent, ok := index[spans[at].ParentSpanID]
+			if !ok {
+				break
+			}
+			if countsCost[parent] {
+				found = true
+				break
+			}
+			at = parent
 		}
-		if is(parent) {
-			return true
+		for _, at := range path {
+			below[at] = found
 		}
-		i = parent
 	}
-	return false
+	return below
 }
 
 func (s *Span) hasTokens() bool {

@@ -75,7 +75,8 @@ func TestCostFromAttributes(t *testing.T) {
 			span.Attributes().PutDouble(KeyCostUSD, -1)
 			span.Attributes().PutStr(KeyCostSource, CostComputed)
 		}, Span{}},
-		"withdrawn": {func(span ptrace.Span) { span.Attributes().PutStr(KeyCostSource, CostWithdrawn) }, Span{CostSource: CostWithdrawn}},
+		"more than anything costs": {func(span ptrace.Span) { span.Attributes().PutDouble(KeyCostUSD, 1.7e308) }, Span{}},
+		"withdrawn":                {func(span ptrace.Span) { span.Attributes().PutStr(KeyCostSource, CostWithdrawn) }, Span{CostSource: CostWithdrawn}},
 	} {
 		td := ptrace.NewTraces()
 		rs := td.ResourceSpans().AppendEmpty()
@@ -89,6 +90,24 @@ func TestCostFromAttributes(t *testing.T) {
 		got := Span{CostUSD: rows.Spans[0].CostUSD, CostSource: rows.Spans[0].CostSource, PriceVersion: rows.Spans[0].PriceVersion}
 		assert.Equal(t, test.want, got, name)
 	}
+}
+
+// TestSumsStayNumbers holds that no total leaves the numbers that JSON and its readers have, whatever earlier versions stored.
+func TestSumsStayNumbers(t *testing.T) {
+	t.Parallel()
+	spans := make([]Span, 3)
+	for i := range spans {
+		spans[i] = Span{
+			SpanID: uint64(i + 1), Version: 1, StartTime: time.Unix(int64(i), 0), Kind: KindLLM,
+			InputTokens: number[int64](1 << 62), OutputTokens: number[int64](1<<53 - 1), CostUSD: usd(1.7e308), CostSource: CostSent,
+		}
+	}
+	run := Totals(spans)
+	assert.EqualValues(t, 1<<53, *run.InputTokens)
+	assert.EqualValues(t, 1<<53, *run.OutputTokens)
+	assert.InDelta(t, 1e12, *run.CostUSD, 0)
+	one := Totals(spans[:1])
+	assert.InDelta(t, 1e12, *one.CostUSD, 0)
 }
 
 // The cost of a run is the sum over its spans that count: a computed one counts where its tokens do.

@@ -477,13 +477,14 @@ func counted(spans []Span, carries func(int) bool) []bool {
 			mark(i)
 		}
 	}
+	above := countedAbove{spans: spans, index: index, counts: counts, known: make([]answer, 2*len(spans))}
 	// In start order an ancestor comes before its descendants, so the outermost roll-up is the one that counts.
 	for i := range spans {
 		s := &spans[i]
 		if counts[i] || below[i] || s.isCall() || !s.countsAtAll() || !carries(i) {
 			continue
 		}
-		if !hasCountedAncestor(spans, index, counts, i) {
+		if !above.of(i) {
 			mark(i)
 		}
 	}
@@ -512,19 +513,29 @@ func (s *Span) countsAtAll() bool {
 // agent between them.
 func wrappers(spans []Span, index map[uint64]int, is func(int) bool) []bool {
 	wraps := make([]bool, len(spans))
+	passed := make([]bool, len(spans)) // what lies above is known to wrap
+	var path []int
 	for i := range spans {
 		if !is(i) || wraps[i] { // what lies above a wrapper is known to be one by the span that it wraps
 			continue
 		}
-		at := i
-		for range len(spans) { // a bound, since parents may form a cycle
+		path = path[:0]
+		for at := i; ; {
 			parent, ok := index[spans[at].ParentSpanID]
-			if !ok || parent == i || wraps[parent] {
+			if !ok || wraps[parent] || passed[parent] {
+				break
+			}
+			if parent == i { // a circle, in which whoever comes to it from elsewhere has i above
+				for _, at := range path {
+					passed[at] = false
+				}
 				break
 			}
 			if kind := spans[parent].EffectiveKind(); kind == KindTool || kind == KindAgent {
 				break
 			}
+			passed[parent] = true
+			path = append(path, parent)
 			if is(parent) {
 				wraps[parent] = true
 			}
@@ -549,48 +560,92 @@ func modelCalls(spans []Span) (n uint64) {
 	return n
 }
 
-// hasCountedAncestor tells whether what a span sums up is in an ancestor that counts. It is not in a call that lies
-// above a tool or an agent: that counted only its own tokens.
-func hasCountedAncestor(spans []Span, index map[uint64]int, counts []bool, i int) bool {
-	inside := false
-	for range len(spans) { // a bound, since parents may form a cycle
-		kind := spans[i].EffectiveKind()
-		inside = inside || kind == KindTool || kind == KindAgent
-		parent, ok := index[spans[i].ParentSpanID]
-		if !ok {
-			return false
+// countedAbove tells whether what a span sums up is in an ancestor that counts. It is not in a call that lies
+// above a tool or an agent: that counted only its own tokens. It remembers what it found on the way, so that all spans together
+// take it as many steps as there are spans. What it found stays true: where it finds none that counts, the span that asked is
+// made to count, and nothing above that one is from then on.
+type countedAbove struct {
+	spans  []Span
+	index  map[uint64]int
+	counts []bool
+	// known has two places for each span: seen from outside of tools and agents, and from inside.
+	known []answer
+	path  []int
+}
+
+type answer uint8
+
+const (
+	unasked answer = iota
+	no
+	yes
+)
+
+func (c *countedAbove) of(i int) bool {
+	c.path = c.path[:0]
+	found, inside, start := no, 0, i
+	for {
+		place := 2*i + inside
+		if c.known[place] != unasked {
+			found = c.known[place] // in a circle it is one of the path: no
+			break
 		}
-		if counts[parent] && (!inside || !spans[parent].isCall()) {
-			return true
+		c.known[place] = no
+		c.path = append(c.path, place)
+		if kind := c.spans[i].EffectiveKind(); kind == KindTool || kind == KindAgent {
+			inside = 1
+		}
+		parent, ok := c.index[c.spans[i].ParentSpanID]
+		if !ok {
+			break
+		}
+		if c.counts[parent] && (inside == 0 || !c.spans[parent].isCall()) {
+			found = yes
+			break
+		}
+		if parent == start { // a circle, in which the span itself will count
+			found = unasked
+			break
 		}
 		i = parent
 	}
-	return false
+	for _, place := range c.path {
+		c.known[place] = found
+	}
+	return found == yes
 }
 
 func (r *Run) addUsage(s *Span) {
-	add(&r.InputTokens, s.InputTokens)
-	add(&r.OutputTokens, s.OutputTokens)
-	add(&r.CacheReadTokens, s.CacheReadTokens)
-	add(&r.CacheWriteTokens, s.CacheWriteTokens)
-	add(&r.ReasoningTokens, s.ReasoningTokens)
+	add(&r.InputTokens, s.InputTokens, maxCount)
+	add(&r.OutputTokens, s.OutputTokens, maxCount)
+	add(&r.CacheReadTokens, s.CacheReadTokens, maxCount)
+	add(&r.CacheWriteTokens, s.CacheWriteTokens, maxCount)
+	add(&r.ReasoningTokens, s.ReasoningTokens, maxCount)
 }
 
 func (r *Run) addCost(s *Span) {
-	add(&r.CostUSD, s.CostUSD)
+	add(&r.CostUSD, s.CostUSD, maxAmount)
 	// A total of which any part was computed is computed.
 	if r.CostSource == "" || s.CostSource == CostComputed {
 		r.CostSource = s.CostSource
 	}
 }
 
-func add[T int64 | float64](total **T, value *T) {
+// Bounds of what a span may state and of what a run adds up to, so that no sum leaves the numbers that JSON and its readers
+// have: 2^53 tokens, a trillion dollars.
+const (
+	maxCount  = 1 << 53
+	maxAmount = 1e12
+)
+
+// add adds up to most. A value may be more: earlier versions stored what was sent.
+func add[T int64 | float64](total **T, value *T, most T) {
 	if value == nil {
 		return
 	}
-	sum := *value
+	sum := min(*value, most)
 	if *total != nil {
-		sum += **total
+		sum = min(sum+**total, most)
 	}
 	*total = &sum
 }

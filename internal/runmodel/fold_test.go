@@ -232,6 +232,38 @@ func TestUsageCountsInAnyOrder(t *testing.T) {
 	}
 }
 
+// TestDeepRun adds up a run of as many nested spans as there are leaves beneath the last of them: calls, roll-ups, with a cost and
+// without. Whoever goes up to the root from each leaf does not end within the test's time.
+func TestDeepRun(t *testing.T) {
+	t.Parallel()
+	const depth, leaves = 50_000, 50_000
+	spans := make([]Span, 0, depth+leaves)
+	for i := range depth + leaves {
+		s := Span{SpanID: uint64(i + 1), ParentSpanID: uint64(min(i, depth)), Version: 1, StartTime: time.Unix(int64(i), 0), Kind: KindTask}
+		if i >= depth {
+			s.InputTokens = number[int64](1)
+			if i%2 == 0 {
+				s.Kind = KindLLM
+			}
+			if i%10 == 0 {
+				s.CostUSD, s.CostSource = usd(1), CostComputed
+			}
+		}
+		spans = append(spans, s)
+	}
+	run := Totals(spans)
+	assert.EqualValues(t, leaves, *run.InputTokens)
+	assert.EqualValues(t, leaves/2, run.LLMCallCount)
+	assert.InDelta(t, leaves/10, *run.CostUSD, 0)
+	assert.EqualValues(t, leaves-leaves/10, run.UnpricedCallCount)
+
+	for i := range depth { // and nothing above them counts either where the chain is a circle
+		spans[i].Kind = KindLLM
+	}
+	spans[0].ParentSpanID = depth
+	assert.EqualValues(t, leaves, *Totals(spans).InputTokens)
+}
+
 // What log records say of a span is joined to it, whichever comes first and however often.
 func TestLogsFillTheirSpan(t *testing.T) {
 	t.Parallel()

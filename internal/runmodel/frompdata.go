@@ -362,7 +362,7 @@ func setCount(field **int64, value pcommon.Value) bool {
 	default:
 		return false
 	}
-	if n < 0 {
+	if n < 0 || n > maxCount {
 		return false
 	}
 	*field = &n
@@ -379,7 +379,7 @@ func setNumber(field **float64, value pcommon.Value) bool {
 	default:
 		return false
 	}
-	if f < 0 || math.IsNaN(f) || math.IsInf(f, 0) {
+	if f < 0 || f > maxAmount || math.IsNaN(f) {
 		return false
 	}
 	*field = &f
@@ -543,7 +543,7 @@ func (s *Span) setEvents(events ptrace.SpanEventSlice) {
 	}
 	list := make([]Event, 0, events.Len())
 	for _, event := range events.All() {
-		list = append(list, Event{Name: event.Name(), Time: event.Timestamp().AsTime(), Attributes: event.Attributes().AsRaw()})
+		list = append(list, Event{Name: event.Name(), Time: event.Timestamp().AsTime(), Attributes: rawMap(event.Attributes())})
 		if event.Name() == EventException && s.Status == StatusError {
 			s.ErrorType = cmp.Or(s.ErrorType, stringAt(event.Attributes(), KeyExceptionType))
 			s.ErrorMessage = cmp.Or(s.ErrorMessage, stringAt(event.Attributes(), KeyExceptionMessage))
@@ -560,7 +560,7 @@ func (s *Span) setLinks(links ptrace.SpanLinkSlice) {
 	list := make([]Link, 0, links.Len())
 	for _, link := range links.All() {
 		list = append(list, Link{
-			RunID: RunID(link.TraceID()), SpanID: link.SpanID().String(), Attributes: link.Attributes().AsRaw(),
+			RunID: RunID(link.TraceID()), SpanID: link.SpanID().String(), Attributes: rawMap(link.Attributes()),
 		})
 	}
 	s.Links = anyJSON(list)
@@ -587,25 +587,39 @@ func cut(text string) string {
 	return text[:end]
 }
 
-func valueJSON(value pcommon.Value) string {
-	if value.Type() == pcommon.ValueTypeDouble {
-		// JSON has no NaN and no infinities.
-		if f := value.Double(); math.IsNaN(f) || math.IsInf(f, 0) {
-			return anyJSON(fmt.Sprint(f))
-		}
-	}
-	return anyJSON(value.AsRaw())
+func valueJSON(value pcommon.Value) string { return anyJSON(written(value.AsRaw())) }
+
+func mapJSON(m pcommon.Map) string { return anyJSON(rawMap(m)) }
+
+// anyJSON is the JSON of a value that written has been through, which can all be written.
+func anyJSON(value any) string {
+	text, _ := json.Marshal(value)
+	return string(text)
 }
 
-func mapJSON(m pcommon.Map) string { return anyJSON(m.AsRaw()) }
+func rawMap(m pcommon.Map) map[string]any {
+	raw := m.AsRaw()
+	written(raw)
+	return raw
+}
 
-func anyJSON(value any) string {
-	text, err := json.Marshal(value)
-	if err != nil {
-		// Only a number that JSON cannot write gets here; its text is kept.
-		return fmt.Sprintf("%q", fmt.Sprint(value))
+// written puts a text in the place of each number in a raw value that JSON cannot write: NaN and the infinities.
+func written(raw any) any {
+	switch v := raw.(type) {
+	case float64:
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return fmt.Sprint(v)
+		}
+	case []any:
+		for i := range v {
+			v[i] = written(v[i])
+		}
+	case map[string]any:
+		for key, value := range v {
+			v[key] = written(value)
+		}
 	}
-	return string(text)
+	return raw
 }
 
 // RestoreAttributes lists the attributes of a span as they were received, without the messages and other
@@ -642,7 +656,11 @@ func (s *Span) RestoreAttributes() map[string]any {
 		attributes[key] = value
 	}
 	for key, value := range s.AttributesJSON {
-		attributes[key] = json.RawMessage(value)
+		if json.Valid([]byte(value)) {
+			attributes[key] = json.RawMessage(value)
+		} else { // as earlier versions stored what holds a number that JSON cannot write
+			attributes[key] = value
+		}
 	}
 	return attributes
 }

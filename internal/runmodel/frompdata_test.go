@@ -1,7 +1,9 @@
 package runmodel
 
 import (
+	"encoding/json"
 	"maps"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -48,6 +50,7 @@ func TestAttributesAreKept(t *testing.T) {
 		"plain": "text", "int": int64(1) << 62, "double": 1.5, "flag": true, "list": []any{"a", int64(1)}, "map": map[string]any{"k": "v"},
 		// What does not fit its column stays as it was.
 		KeyOutputTokens: "12", KeyResponseModel: int64(4), KeyCacheReadTokens: int64(-1), KeyReasoningTokens: 1.5,
+		KeyCacheWriteTokens: int64(1)<<53 + 1, KeyCostUSD: 1e13,
 		KeyInputMessages: "not JSON", KeyToolDefinitions: "[{]",
 	}
 	rows := rowsOf(t, nil, attributes(t, raw))
@@ -66,6 +69,35 @@ func TestAttributesAreKept(t *testing.T) {
 	}
 	assert.Nil(t, rows.Spans[0].OutputTokens)
 	assert.Equal(t, int64(5), *rows.Spans[0].InputTokens)
+}
+
+// TestNumbersThatJSONLacks holds that one is kept as its text wherever it stands, and all beside it as it was.
+func TestNumbersThatJSONLacks(t *testing.T) {
+	t.Parallel()
+	attributes := func() map[string]any {
+		return map[string]any{"nan": math.NaN(), "list": []any{1.5, math.Inf(1)}, "map": map[string]any{"k": math.Inf(-1), "l": "v"}, "n": int64(7)}
+	}
+	const want = `{"nan":"NaN","list":[1.5,"+Inf"],"map":{"k":"-Inf","l":"v"},"n":7}`
+	rows := rowsOf(t, attributes(), func(span ptrace.Span) {
+		require.NoError(t, span.Attributes().FromRaw(attributes()))
+		event := span.Events().AppendEmpty()
+		event.SetName("e")
+		require.NoError(t, event.Attributes().FromRaw(attributes()))
+		require.NoError(t, span.Links().AppendEmpty().Attributes().FromRaw(attributes()))
+	})
+	span := rows.Spans[0]
+	restored, err := json.Marshal(span.RestoreAttributes())
+	require.NoError(t, err)
+	assert.JSONEq(t, want, string(restored))
+	assert.JSONEq(t, `[{"name":"e","time":"1970-01-01T00:00:00Z","attributes":`+want+`}]`, span.Events)
+	assert.JSONEq(t, `[{"run_id":"00000000-0000-0000-0000-000000000000","span_id":"","attributes":`+want+`}]`, span.Links)
+	require.Len(t, rows.Contents, 1)
+	content := rows.Contents[0]
+	require.Equal(t, span.ResourceID, content.ContentID)
+	require.Equal(t, ContentResource, content.Kind)
+	resource, err := JoinContent(content.Kind, content.Frame, content.Texts)
+	require.NoError(t, err)
+	assert.JSONEq(t, want, string(resource))
 }
 
 // Messages that an attribute's limit has cut are read as they stand.
@@ -253,6 +285,12 @@ func FuzzRows(f *testing.F) {
 	span.Attributes().PutStr(KeySystemInstructions, `[{"type":"text","content":"hi"}]`)
 	span.Events().AppendEmpty().SetName(EventException)
 	span.Links().AppendEmpty()
+	for _, attributes := range []pcommon.Map{
+		span.Attributes(), span.Events().At(0).Attributes(), span.Links().At(0).Attributes(), seed.ResourceSpans().At(0).Resource().Attributes(),
+	} {
+		attributes.PutEmptyMap("m").PutEmptySlice("l").AppendEmpty().SetDouble(math.NaN())
+		attributes.PutDouble("inf", math.Inf(-1))
+	}
 	text, err := (&ptrace.ProtoMarshaler{}).MarshalTraces(seed)
 	require.NoError(f, err)
 	f.Add(text)
@@ -271,14 +309,22 @@ func FuzzRows(f *testing.F) {
 			s := &rows.Spans[i]
 			require.LessOrEqual(t, s.StartTime.UnixNano(), int64(lastStorable))
 			require.False(t, s.StartTime.Before(Epoch))
-			s.RestoreAttributes()
+			_, err := json.Marshal(s.RestoreAttributes())
+			require.NoError(t, err)
+			var events []Event
+			require.True(t, s.Events == "" || json.Unmarshal([]byte(s.Events), &events) == nil, s.Events)
+			var links []Link
+			require.True(t, s.Links == "" || json.Unmarshal([]byte(s.Links), &links) == nil, s.Links)
 			for _, id := range s.InputMessageIDs {
 				require.NotZero(t, id)
 			}
 		}
 		for _, c := range rows.Contents {
-			_, err := JoinContent(c.Kind, c.Frame, c.Texts)
+			text, err := JoinContent(c.Kind, c.Frame, c.Texts)
 			require.NoError(t, err)
+			if c.Kind == ContentResource {
+				require.NoError(t, json.Unmarshal([]byte(text), &map[string]any{}))
+			}
 		}
 		if len(rows.Spans) > 0 {
 			require.LessOrEqual(t, time.Duration(0), rows.Spans[0].EndTime.Sub(Epoch))

@@ -146,7 +146,8 @@ type SharedContent struct {
 type Run struct {
 	ProjectID uuid.UUID `ch:"project_id"`
 	RunID     uuid.UUID `ch:"run_id"`
-	// Version is the number of span versions that the row was derived from.
+	// Version is the number of span versions that the row was derived from; of a run that began anew after it was deleted, that
+	// number and the time of the deletion in Unix nanoseconds.
 	Version   uint64    `ch:"version"`
 	Deleted   uint8     `ch:"deleted"`
 	StartTime time.Time `ch:"start_time"`
