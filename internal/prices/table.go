@@ -9,9 +9,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 	"sync"
 	"time"
+	"unicode"
 
 	"go.yaml.in/yaml/v3"
 )
