@@ -24,6 +24,11 @@ func (s *story) listInBrowser(t *testing.T) {
 	}, nil)
 }
 
+// liveInBrowser watches runs that the scenario sends itself, each when it is time.
+func (s *story) liveInBrowser(t *testing.T) {
+	s.browser.play(t, "live", map[string]any{"base": s.web(), "projectId": s.projectID, "key": s.ingestKey}, nil)
+}
+
 func (s *story) runInBrowser(t *testing.T) {
 	if len(s.trips) == 0 {
 		t.Skip("no SDK has sent a trip")

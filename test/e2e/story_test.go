@@ -52,6 +52,7 @@ func TestStory(t *testing.T) {
 	t.Run("costs", s.costs)
 	t.Run("limits", s.limits)
 	t.Run("list in the browser", s.listInBrowser)
+	t.Run("live in the browser", s.liveInBrowser)
 	t.Run("run in the browser", s.runInBrowser)
 	t.Run("views of a run in the browser", s.viewsInBrowser)
 	t.Run("long run in the browser", s.longRunInBrowser)

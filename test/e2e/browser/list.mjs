@@ -45,6 +45,18 @@ await scenario(async (page, { projectId, needle, needleName, needleWords }) => {
   const search = page.getByLabel("Search runs");
   await search.fill(needleWords);
   await same("the run by words of its input and output", [needleName], names);
+  await rows.first().locator("[data-run]").click();
+  await page.waitForURL(`**/runs/${needle}?find=*`);
+  await page.getByTestId("span-detail").locator("mark").first().waitFor();
+  await page.getByTestId("span-tree").focus();
+  await page.keyboard.press("Escape");
+  await page.waitForURL("**/runs?search=*");
+  await search.fill('"search the atlas"');
+  await same("the run by the name of its span", [needleName], names);
+  await rows.first().getByText("found deeper in the run").waitFor();
+  await search.fill("");
+  await search.pressSequentially(needleName, { delay: 260 });
+  check((await search.inputValue()) === needleName, "what is typed while its beginning takes effect stays");
   await search.fill("no run has these words xyzzy");
   await page.getByText("No run matches these filters.").waitFor();
   await page.getByRole("button", { name: "Clear filters" }).click();
@@ -81,6 +93,9 @@ await scenario(async (page, { projectId, needle, needleName, needleWords }) => {
   await dialog.getByRole("button", { name: "Delete 2 runs" }).waitFor();
   await dialog.getByRole("button", { name: "Cancel" }).click();
   await dialog.waitFor({ state: "detached" });
+  await until("the button has the focus again", () =>
+    page.evaluate(() => document.activeElement?.textContent === "Delete…"),
+  );
   await page.keyboard.press("Escape");
   await selection.waitFor({ state: "detached" });
 
@@ -126,6 +141,12 @@ await scenario(async (page, { projectId, needle, needleName, needleWords }) => {
   await page.keyboard.press("?");
   await page.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor();
   await page.keyboard.press("Escape");
+  await page.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor({ state: "detached" });
+  const palette = page.getByRole("dialog", { name: "Go to" });
+  await page.keyboard.press("Control+k");
+  await palette.waitFor();
+  await page.keyboard.press("Escape");
+  await palette.waitFor({ state: "detached" });
 
   // The end of the list comes by scrolling, however long it is.
   const scroller = page.getByTestId("run-list").locator("xpath=..");
@@ -156,6 +177,9 @@ await scenario(async (page, { projectId, needle, needleName, needleWords }) => {
   await dialog.getByRole("button", { name: "Delete 1 run" }).waitFor();
   await dialog.getByRole("button", { name: "Cancel" }).click();
   await dialog.waitFor({ state: "detached" });
+  await until("the menu's button has the focus again", () =>
+    page.evaluate(() => document.activeElement?.getAttribute("aria-label") === "Export, delete"),
+  );
   await rows.first().locator("[data-run]").click();
   await page.waitForURL(`**/runs/${needle}*`);
 });

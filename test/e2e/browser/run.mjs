@@ -37,6 +37,13 @@ await scenario(async (page, { projectId, runId, trip, unpriced }) => {
     all.map((row) => row.querySelector("[data-status][style*=width]").getBoundingClientRect().width),
   );
   check(bars.every((width) => width >= 1) && bars[0] > bars[1] && bars[0] > bars[2], `a waterfall: ${bars}`);
+  const cut = await rows.evaluateAll((all) =>
+    all.map((row) => {
+      const bar = row.querySelector("[data-status][style*=width]");
+      return bar.getBoundingClientRect().right - bar.parentElement.getBoundingClientRect().right;
+    }),
+  );
+  check(cut.every((pixels) => pixels < 0.5), `no bar is cut off at the end: ${cut}`);
 
   await tree.focus();
   await page.keyboard.press("ArrowUp");

@@ -5,6 +5,8 @@ await scenario(async (page, { projectId, runId, otherRunId, trip }) => {
   const [chat, booking] = trip.steps;
   const view = (name) => page.getByRole("radiogroup", { name: "View of the run" }).getByText(name, { exact: true }).click();
   const rows = page.getByTestId("span-row");
+  const hasFocus = (what, test) => until(`${what} has the focus`, () => page.evaluate(test));
+  const treeHasFocus = () => hasFocus("the tree", () => document.activeElement?.getAttribute("role") === "tree");
 
   await page.goto(`/p/${projectId}/runs/${runId}`);
   await until("three spans", async () => (await rows.count()) === 3);
@@ -43,7 +45,7 @@ await scenario(async (page, { projectId, runId, otherRunId, trip }) => {
     page.evaluate(() => document.activeElement?.getAttribute("aria-label") === "Selected span"),
   );
   await page.keyboard.press("Escape");
-  await until("the tree has it again", () => page.evaluate(() => document.activeElement?.getAttribute("role") === "tree"));
+  await treeHasFocus();
 
   await view("Transcript");
   const turns = page.getByTestId("turn");
@@ -53,6 +55,11 @@ await scenario(async (page, { projectId, runId, otherRunId, trip }) => {
   await turns.nth(2).getByText(question.parts[0].content, { exact: true }).waitFor();
   await turns.nth(4).getByText(booking.error.message).waitFor();
   check(new URL(page.url()).searchParams.get("view") === "transcript", "the view stands in the address");
+  await hasFocus("the transcript", () => document.activeElement?.dataset.testid === "transcript");
+  await page.keyboard.press("1");
+  await treeHasFocus();
+  await view("Tree");
+  await treeHasFocus();
 
   await view("Graph");
   const table = page.getByRole("table", { name: "What the run used" });
@@ -82,7 +89,12 @@ await scenario(async (page, { projectId, runId, otherRunId, trip }) => {
   await page.keyboard.press("Escape");
   await page.getByRole("button", { name: "Scores 1" }).waitFor();
 
-  await page.getByRole("button", { name: "Compare with…" }).click();
+  const compare = page.getByRole("button", { name: "Compare with…" });
+  await compare.click();
+  await page.getByLabel("Id or address of the other run").waitFor();
+  await page.keyboard.press("Escape");
+  await hasFocus("the button", () => document.activeElement?.textContent === "Compare with…");
+  await compare.click();
   await page.getByLabel("Id or address of the other run").fill(runId);
   await page.getByText("That is this run").waitFor();
   await page.getByLabel("Id or address of the other run").fill(`http://127.0.0.1/p/x/runs/${otherRunId}`);
@@ -92,4 +104,14 @@ await scenario(async (page, { projectId, runId, otherRunId, trip }) => {
   check((await page.getByTestId("diff-step").count()) + (await page.getByRole("button", { name: /same$/ }).count()) > 0, "steps");
   await page.getByRole("button", { name: "Swap sides" }).click();
   await page.waitForURL(`**/diff/${otherRunId}/${runId}`);
+
+  // However the run was looked at, Escape leads to the list as it was.
+  await page.goto(`/p/${projectId}/runs?${new URLSearchParams({ name: trip.name })}`);
+  await page.getByTestId("run-row").first().locator("[data-run]").click();
+  await tree.waitFor();
+  await view("Graph");
+  await table.getByRole("button", { name: "book_hotel" }).click();
+  await treeHasFocus();
+  await page.keyboard.press("Escape");
+  await page.waitForURL("**/runs?name=*");
 });

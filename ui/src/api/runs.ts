@@ -8,7 +8,8 @@ import {
 } from "@tanstack/react-query";
 import { useCallback, useEffect, useMemo } from "react";
 import { client, unwrap } from "./client";
-import type { Run, RunQuery } from "./types";
+import { parseJson } from "./json";
+import type { Run, RunQuery, Span, SpanPage } from "./types";
 
 /** Rows of one page of the runs list. */
 export const RUN_PAGE = 50;
@@ -21,6 +22,8 @@ export type RunFilter = Omit<RunQuery, "limit" | "offset" | "cursor">;
 const runsKey = (filter: RunFilter) => ["runs", filter] as const;
 /** Rows of the later pages: fewer requests where much is scrolled. */
 const MORE_RUNS = 200;
+/** How long a list that was left is found again: its pages, and where they begin. */
+const LIST_KEPT_MS = 30 * 60_000;
 
 function fetchRuns(query: RunQuery, signal: AbortSignal) {
   return unwrap(client.GET("/v1/runs", { params: { query }, signal }));
@@ -35,7 +38,7 @@ function runPage(filter: RunFilter, cursor: string | null) {
         : fetchRuns({ ...filter, limit: MORE_RUNS, cursor }, signal),
     // What is on the screen moves only when the reader asks: what is new is told beside it.
     staleTime: Number.POSITIVE_INFINITY,
-    gcTime: 10 * 60_000,
+    gcTime: LIST_KEPT_MS,
   });
 }
 
@@ -71,14 +74,19 @@ export interface RunWindow {
 
 /**
  * GET /v1/runs by cursor: the pages that hold the rows from `first` to `last`, and no others, so that a list of
- * millions takes no more memory than what is looked at. Pages that were left are kept for ten minutes.
+ * millions takes no more memory than what is looked at. Pages that were left are kept for a while.
  */
 export function useRunWindow(filter: RunFilter, first: number, last: number): RunWindow {
   const queryClient = useQueryClient();
   const startsKey = useMemo(() => ["run-pages", filter] as const, [filter]);
   const starts =
-    useQuery({ queryKey: startsKey, queryFn: () => firstPage, initialData: firstPage, staleTime: "static" })
-      .data ?? firstPage;
+    useQuery({
+      queryKey: startsKey,
+      queryFn: () => firstPage,
+      initialData: firstPage,
+      staleTime: "static",
+      gcTime: LIST_KEPT_MS,
+    }).data ?? firstPage;
   const from = pageOf(starts, first);
   const until = pageOf(starts, last);
   const visible = starts.slice(from, until + 1);
@@ -209,26 +217,38 @@ export function useOutline(projectId: string, runId: string) {
 /** Whole spans come in small pages: each may carry a long conversation. */
 const WHOLE_SPANS = 40;
 
-/** GET /v1/runs/{run_id}/spans with full=true: whole spans in start order, page after page. */
+/** GET /v1/runs/{run_id}/spans with full=true: whole spans in start order, page after page, with every number as it was recorded. */
 export function useWholeSpans(projectId: string, runId: string) {
   return useInfiniteQuery({
     queryKey: ["whole-spans", projectId, runId],
     initialPageParam: undefined as string | undefined,
-    queryFn: ({ pageParam, signal }) =>
-      unwrap(
-        client.GET("/v1/runs/{run_id}/spans", {
-          params: {
-            path: { run_id: runId },
-            query: { project_id: projectId, full: true, limit: WHOLE_SPANS, cursor: pageParam },
-          },
-          signal,
-        }),
-      ),
+    queryFn: async ({ pageParam, signal }) =>
+      parseJson(
+        await unwrap(
+          client.GET("/v1/runs/{run_id}/spans", {
+            params: {
+              path: { run_id: runId },
+              query: { project_id: projectId, full: true, limit: WHOLE_SPANS, cursor: pageParam },
+            },
+            parseAs: "text",
+            signal,
+          }),
+        ),
+      ) as SpanPage,
     getNextPageParam: (page) => page.next_cursor ?? undefined,
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 60_000,
     structuralSharing: false,
   });
+}
+
+/** Asks again for what is shown of a run. */
+export function useReloadRun(projectId: string, runId: string): () => void {
+  const queryClient = useQueryClient();
+  return useCallback(() => {
+    for (const part of ["outline", "span", "whole-spans", "agent-view"])
+      void queryClient.invalidateQueries({ queryKey: [part, projectId, runId] });
+  }, [queryClient, projectId, runId]);
 }
 
 export type AgentViewFormat = "text" | "json";
@@ -267,17 +287,20 @@ export function useAgentView(projectId: string, runId: string, options: AgentVie
   });
 }
 
-/** GET /v1/runs/{run_id}/spans/{span_id}: one span, whole. */
+/** GET /v1/runs/{run_id}/spans/{span_id}: one span, whole, with every number as it was recorded. */
 export function useSpan(projectId: string, runId: string, spanId: string | undefined, running: boolean) {
   return useQuery({
     queryKey: ["span", projectId, runId, spanId],
-    queryFn: ({ signal }) =>
-      unwrap(
-        client.GET("/v1/runs/{run_id}/spans/{span_id}", {
-          params: { path: { run_id: runId, span_id: spanId ?? "" }, query: { project_id: projectId } },
-          signal,
-        }),
-      ),
+    queryFn: async ({ signal }) =>
+      parseJson(
+        await unwrap(
+          client.GET("/v1/runs/{run_id}/spans/{span_id}", {
+            params: { path: { run_id: runId, span_id: spanId ?? "" }, query: { project_id: projectId } },
+            parseAs: "text",
+            signal,
+          }),
+        ),
+      ) as Span,
     enabled: spanId !== undefined,
     refetchInterval: running ? LIVE_INTERVAL_MS : false,
     staleTime: 30_000,

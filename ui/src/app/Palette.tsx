@@ -1,4 +1,4 @@
-import { Combobox, Loader, Modal, TextInput, useCombobox } from "@mantine/core";
+import { Combobox, Loader, TextInput, useCombobox } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { IconBookmark, IconFolder, IconHash, IconMessages, IconSearch } from "@tabler/icons-react";
 import { useEffect, useMemo, useState } from "react";
@@ -8,6 +8,7 @@ import { useFirstRuns } from "@/api/runs";
 import { useThreads } from "@/api/threads";
 import type { ProjectAccess } from "@/api/types";
 import { useViews } from "@/api/views";
+import { Dialog } from "@/components/Dialog";
 import { firstWords, formatAge } from "@/components/format";
 import { StatusMark } from "@/components/StatusMark";
 import { isMatch, runIdIn } from "./goto";
@@ -35,7 +36,8 @@ export function Palette({ project, onClose }: Props) {
   const [text, setText] = useState("");
   const [search] = useDebouncedValue(text.trim(), 200);
   const navigate = useNavigate();
-  const combobox = useCombobox({ opened: true });
+  // Escape is the options' to take; here it ends all of it.
+  const combobox = useCombobox({ opened: true, onDropdownClose: onClose });
   const base = `/p/${project.id}`;
 
   const projects = useMe().data?.projects ?? [];
@@ -89,7 +91,7 @@ export function Palette({ project, onClose }: Props) {
           ? []
           : [
               ...(runs.isPlaceholderData ? [] : (runs.data?.data ?? [])).slice(0, FOUND).map((run) => ({
-                to: `${base}/runs/${run.run_id}`,
+                to: `${base}/runs/${run.run_id}?${new URLSearchParams({ find: search })}`,
                 icon: <StatusMark status={run.status} />,
                 label: `${run.name || "unnamed"}${run.inputs ? ` — ${firstWords(run.inputs, 80)}` : ""}`,
                 hint: `${formatAge(run.start_time, now)} ago`,
@@ -134,8 +136,7 @@ export function Palette({ project, onClose }: Props) {
   }, [found]);
 
   return (
-    <Modal
-      opened
+    <Dialog
       onClose={onClose}
       withCloseButton={false}
       centered={false}
@@ -188,6 +189,6 @@ export function Palette({ project, onClose }: Props) {
           )}
         </Combobox.Options>
       </Combobox>
-    </Modal>
+    </Dialog>
   );
 }

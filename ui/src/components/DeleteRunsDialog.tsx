@@ -1,6 +1,7 @@
-import { Button, Group, Modal, Progress, Skeleton, Stack, Text } from "@mantine/core";
+import { Button, Group, Progress, Skeleton, Stack, Text } from "@mantine/core";
 import { useState } from "react";
 import { type Doomed, useDeleteRuns, useDeletionCount } from "@/api/deletion";
+import { Dialog } from "./Dialog";
 import { formatCount } from "./format";
 import { ProblemPanel } from "./ProblemPanel";
 
@@ -23,9 +24,14 @@ export function DeleteRunsDialog({ projectId, doomed, what, onClose, onDeleted }
   const runs = total === undefined ? "runs" : total === 1 ? "1 run" : `${formatCount(total)} runs`;
   const start = () =>
     remove.mutate({ doomed, asOf: byFilter ? count.data?.as_of : undefined }, { onSuccess: onDeleted });
-  const close = remove.isPending ? () => undefined : onClose;
+  // However it is closed: what is deleted already must go from the list.
+  const close = gone > 0 ? onDeleted : onClose;
   return (
-    <Modal opened onClose={close} title={`Delete ${what}?`} withCloseButton={!remove.isPending}>
+    <Dialog
+      onClose={remove.isPending ? () => undefined : close}
+      title={`Delete ${what}?`}
+      withCloseButton={!remove.isPending}
+    >
       <Stack gap="md">
         {byFilter && count.isPending ? (
           <Skeleton height={20} aria-label="Counting" />
@@ -55,12 +61,7 @@ export function DeleteRunsDialog({ projectId, doomed, what, onClose, onDeleted }
           </>
         )}
         <Group justify="flex-end">
-          <Button
-            variant="default"
-            onClick={gone > 0 ? onDeleted : onClose}
-            disabled={remove.isPending}
-            data-autofocus
-          >
+          <Button variant="default" onClick={close} disabled={remove.isPending} data-autofocus>
             {gone > 0 ? "Close" : "Cancel"}
           </Button>
           <Button color="red.9" loading={remove.isPending} disabled={!total} onClick={start}>
@@ -68,6 +69,6 @@ export function DeleteRunsDialog({ projectId, doomed, what, onClose, onDeleted }
           </Button>
         </Group>
       </Stack>
-    </Modal>
+    </Dialog>
   );
 }

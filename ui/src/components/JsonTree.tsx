@@ -1,10 +1,14 @@
-import { useState } from "react";
+import { use, useState } from "react";
+import { writeJson } from "@/api/json";
 import { CopyButton } from "./CopyButton";
 import classes from "./JsonTree.module.css";
-import { type Json, summarize } from "./json";
+import { isBranch, type Json, type JsonBranch, summarize } from "./json";
+import { Marked, SearchWords } from "./Marked";
 
 interface Props {
   value: Json;
+  /** The text that it was read from, which then is what is copied. */
+  text?: string;
   /** What it is, for the copy button. */
   what: string;
   /** Levels that are open at first. */
@@ -14,11 +18,11 @@ interface Props {
 }
 
 /** A JSON value as a tree that opens and closes; big levels come in parts. */
-export function JsonTree({ value, what, open = 2, framed = true }: Props) {
+export function JsonTree({ value, text, what, open = 2, framed = true }: Props) {
   return (
     <div className={classes.root} data-framed={framed || undefined}>
       <div className={classes.copy}>
-        <CopyButton value={() => JSON.stringify(value, null, 2)} what={what} />
+        <CopyButton value={text ?? (() => writeJson(value, 2))} what={what} />
       </div>
       <Node name={null} value={value} open={open} />
     </div>
@@ -29,11 +33,10 @@ const PART = 100;
 const LONG = 600;
 
 function Node({ name, value, open }: { name: string | null; value: Json; open: number }) {
-  const isBranch = typeof value === "object" && value !== null;
-  const size = isBranch ? Object.keys(value).length : 0;
+  const size = isBranch(value) ? Object.keys(value).length : 0;
   const [isOpen, setOpen] = useState(open > 0 && size <= PART);
 
-  if (!isBranch || size === 0) {
+  if (!isBranch(value) || size === 0) {
     return (
       <div className={classes.leaf}>
         <Name name={name} />
@@ -63,7 +66,7 @@ function Node({ name, value, open }: { name: string | null; value: Json; open: n
   );
 }
 
-function Branch({ value, open }: { value: Json[] | { [key: string]: Json }; open: number }) {
+function Branch({ value, open }: { value: JsonBranch; open: number }) {
   const [shown, setShown] = useState(PART);
   const entries = Object.entries(value);
   return (
@@ -86,14 +89,19 @@ function Name({ name }: { name: string | null }) {
 
 function Scalar({ value }: { value: Json }) {
   const [whole, setWhole] = useState(false);
+  const words = use(SearchWords);
   if (typeof value !== "string") {
-    return <span className={classes.scalar}>{Array.isArray(value) ? "[]" : JSON.stringify(value)}</span>;
+    return (
+      <span className={classes.scalar}>
+        <Marked text={Array.isArray(value) ? "[]" : writeJson(value)} words={words} />
+      </span>
+    );
   }
   const cut = !whole && value.length > LONG;
   return (
     <span className={classes.string}>
       <span className={classes.quote}>"</span>
-      {cut ? value.slice(0, LONG) : value}
+      <Marked text={cut ? value.slice(0, LONG) : value} words={words} />
       {!cut && <span className={classes.quote}>"</span>}
       {cut && (
         <button type="button" className={classes.more} onClick={() => setWhole(true)}>

@@ -1,6 +1,9 @@
+import { use } from "react";
 import ReactMarkdown, { type Components } from "react-markdown";
 import remarkGfm from "remark-gfm";
 import classes from "./Markdown.module.css";
+import { SearchWords } from "./Marked";
+import { markWords } from "./words";
 
 const components: Components = {
   a: ({ href, children }) => (
@@ -19,11 +22,39 @@ const components: Components = {
 
 const plugins = [remarkGfm];
 
+/** A node of the tree that Markdown is read into. */
+interface Node {
+  type: string;
+  value?: string;
+  tagName?: string;
+  properties?: object;
+  children?: Node[];
+}
+
+/** Marks words in the texts of a tree. */
+function marking(words: readonly string[]) {
+  return function mark(node: Node) {
+    node.children = node.children?.flatMap((child) => {
+      mark(child);
+      if (child.type !== "text" || child.value === undefined) return [child];
+      return markWords(child.value, words).map(({ text, isHit }): Node => {
+        const piece = { type: "text", value: text };
+        return isHit ? { type: "element", tagName: "mark", properties: {}, children: [piece] } : piece;
+      });
+    });
+  };
+}
+
 /** Untrusted Markdown: HTML in it stays text, addresses other than http(s) and mail are dropped, nothing is fetched. */
 export default function Markdown({ text }: { text: string }) {
+  const words = use(SearchWords);
   return (
     <div className={classes.root}>
-      <ReactMarkdown remarkPlugins={plugins} components={components}>
+      <ReactMarkdown
+        remarkPlugins={plugins}
+        rehypePlugins={words.length > 0 ? [[marking, words]] : []}
+        components={components}
+      >
         {text}
       </ReactMarkdown>
     </div>

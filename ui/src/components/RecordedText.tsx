@@ -1,10 +1,12 @@
 import { Button } from "@mantine/core";
-import { lazy, Suspense, useMemo, useState } from "react";
+import { lazy, Suspense, use, useMemo, useState } from "react";
 import { CopyButton } from "./CopyButton";
 import { formatBytes } from "./format";
 import { JsonTree } from "./JsonTree";
 import { parseStructured } from "./json";
+import { Marked, SearchWords } from "./Marked";
 import classes from "./RecordedText.module.css";
+import { hasHit } from "./words";
 
 // Markdown is the heaviest part of the page and not always needed.
 const Markdown = lazy(() => import("./Markdown"));
@@ -26,14 +28,24 @@ interface Props {
 
 /** Text that was recorded, untrusted: a tree where it is JSON, else Markdown; long text folds and says its size. */
 export function RecordedText({ text, what, plain = false, framed = true }: Props) {
-  const [whole, setWhole] = useState(false);
+  const words = use(SearchWords);
+  // What was searched for is not folded away.
+  const [whole, setWhole] = useState(
+    () =>
+      text.length <= MARKDOWN_LIMIT && hasHit(text.slice(HEAD), words) && !hasHit(text.slice(0, HEAD), words),
+  );
   const structured = useMemo(() => parseStructured(text), [text]);
-  if (structured !== undefined) return <JsonTree value={structured} what={what} framed={framed} />;
+  if (structured !== undefined)
+    return <JsonTree value={structured} text={text} what={what} framed={framed} />;
 
   const cut = !whole && text.length > FOLD;
   const shown = cut ? text.slice(0, HEAD) : text;
   const asPlain = plain || shown.length > MARKDOWN_LIMIT;
-  const plainText = <div className={classes.plain}>{shown}</div>;
+  const plainText = (
+    <div className={classes.plain}>
+      <Marked text={shown} words={words} />
+    </div>
+  );
   return (
     <div className={classes.root}>
       <div className={classes.copy}>

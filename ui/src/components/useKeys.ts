@@ -31,8 +31,8 @@ export function useKeys(map: KeyMap): void {
 function isBusy(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
   if (target.isContentEditable) return true;
-  // Nobody types into a checkbox.
-  if (target instanceof HTMLInputElement && target.type === "checkbox") return false;
-  if (/^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName)) return true;
+  // Nobody types into a checkbox or a choice.
+  const isTicked = target instanceof HTMLInputElement && /^(checkbox|radio)$/.test(target.type);
+  if (/^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) && !isTicked) return true;
   return target.closest("[role=dialog],[role=menu],[role=listbox]") !== null;
 }

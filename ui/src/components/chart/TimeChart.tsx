@@ -4,7 +4,7 @@ import { useElementSize } from "@mantine/hooks";
 import { useEffect, useMemo, useRef, useState } from "react";
 import uPlot from "uplot";
 import { bucketLabel, labelFits, tickLabel } from "./labels";
-import { type ChartSeries, stack, touchedBuckets } from "./series";
+import { type ChartSeries, stack, touchedBuckets, WHOLE_STEPS } from "./series";
 import classes from "./TimeChart.module.css";
 
 interface Props {
@@ -19,6 +19,8 @@ interface Props {
   shape: "bars" | "lines";
   height: number;
   format: (value: number) => string;
+  /** The values are whole, and so are the steps of their axis. */
+  counts?: boolean;
   /** A click on a bucket, by its place; and the series that was nearest, where lines are. */
   onPick?: (index: number) => void;
   /** A stretch of whole buckets that was drawn over, in seconds. */
@@ -29,7 +31,8 @@ interface Props {
 
 /** Buckets of time on a canvas, with what the pointer is over told beside it. */
 export default function TimeChart(props: Props) {
-  const { label, times, bucketSeconds, series, shape, height, format, onPick, onBrush, bare = false } = props;
+  const { label, times, bucketSeconds, series, shape, height, format, onPick, onBrush } = props;
+  const { counts = false, bare = false } = props;
   const { ref, width } = useElementSize();
   const scheme = useComputedColorScheme("light");
   const target = useRef<HTMLDivElement>(null);
@@ -96,6 +99,7 @@ export default function TimeChart(props: Props) {
                 ...axis,
                 size: 58,
                 space: 28,
+                ...(counts && { incrs: WHOLE_STEPS }),
                 values: (_, splits) => splits.map((value) => latest.current.format(value)),
               },
         ],
@@ -156,7 +160,7 @@ export default function TimeChart(props: Props) {
       setHover(null);
       plot.destroy();
     };
-  }, [data, width, height, shape, scheme, colors, times, bucketSeconds, bare, brushes, picks]);
+  }, [data, width, height, shape, scheme, colors, times, bucketSeconds, bare, counts, brushes, picks]);
 
   return (
     <div ref={ref} className={classes.root} style={{ height }}>

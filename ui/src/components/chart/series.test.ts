@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { stack, touchedBuckets } from "./series";
+import { stack, touchedBuckets, WHOLE_STEPS } from "./series";
 
 describe("stack", () => {
   it("adds layers up, and keeps a gap where nothing is known", () => {
@@ -13,6 +13,11 @@ describe("stack", () => {
       [3, 3, null],
     ]);
   });
+});
+
+it("has whole steps for counts, up to more than a year's tokens", () => {
+  expect(WHOLE_STEPS.slice(0, 5)).toEqual([1, 2, 5, 10, 20]);
+  expect(WHOLE_STEPS.every(Number.isSafeInteger)).toBe(true);
 });
 
 describe("touchedBuckets", () => {

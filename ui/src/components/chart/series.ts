@@ -20,6 +20,11 @@ export function stack(layers: readonly (number | null)[][]): (number | null)[][]
   return sums;
 }
 
+/** The steps that an axis of counts may take, each whole and round. */
+export const WHOLE_STEPS = Array.from({ length: 15 }, (_, power) =>
+  [1, 2, 5].map((step) => step * 10 ** power),
+).flat();
+
 /** The colours of series that are told apart, in their order; there are ten, and then they come again. */
 export function seriesColor(index: number): string {
   return `--lt-series-${(index % 10) + 1}`;

@@ -26,11 +26,14 @@ interface Props {
 
 /** Something to filter by. */
 interface Field {
-  /** As the API lists its values; null for a number, which has a least value instead. */
+  /** As the API lists its values; null for one whose values are not listed. */
   name: string | null;
   parameter: string;
   label: string;
+  /** Of a number, which has a least value. */
   unit?: string;
+  /** All the values there are. */
+  choices?: readonly { value: string; label: string }[];
   count?: number | null;
 }
 
@@ -46,6 +49,16 @@ const numbers: Field[] = NUMBER_FIELDS.map(({ name, label, unit }) => ({
   label: `${label} ≥`,
   unit,
 }));
+
+const scores: Field = {
+  name: null,
+  parameter: "has_score",
+  label: "Has scores",
+  choices: [
+    { value: "true", label: "yes" },
+    { value: "false", label: "none" },
+  ],
+};
 
 /** Any other filter: a field, and then one of its values or a bound. */
 export function AddFilter({ filters, params, onChange }: Props) {
@@ -74,6 +87,8 @@ export function AddFilter({ filters, params, onChange }: Props) {
       <Popover.Dropdown p={6}>
         {field === null ? (
           <Fields filters={filters} onChoose={setField} />
+        ) : field.choices ? (
+          <Choices field={field} choices={field.choices} onBack={() => setField(null)} onSubmit={add} />
         ) : field.name === null ? (
           <Bound field={field} onBack={() => setField(null)} onSubmit={add} />
         ) : (
@@ -105,7 +120,7 @@ function Fields({ filters, onChoose }: { filters: Filters; onChoose: (field: Fie
     }));
   const matches = (one: Field) => one.label.toLowerCase().includes(text.trim().toLowerCase());
   const groups = [
-    { label: "Runs", fields: [...texts, ...numbers].filter(matches) },
+    { label: "Runs", fields: [...texts, ...numbers, scores].filter(matches) },
     { label: "Metadata", fields: metadata.filter(matches) },
   ].filter(({ fields }) => fields.length > 0);
   const all = groups.flatMap(({ fields }) => fields);
@@ -131,6 +146,36 @@ function Fields({ filters, onChoose }: { filters: Filters; onChoose: (field: Fie
           ))}
         </Combobox.Group>
       ))}
+    </Picker>
+  );
+}
+
+interface ChoicesProps {
+  field: Field;
+  choices: NonNullable<Field["choices"]>;
+  onBack: () => void;
+  onSubmit: (value: string) => void;
+}
+
+function Choices({ field, choices, onBack, onSubmit }: ChoicesProps) {
+  const [text, setText] = useState("");
+  return (
+    <Picker
+      label={field.label}
+      placeholder={`${field.label}…`}
+      text={text}
+      onText={setText}
+      onSubmit={onSubmit}
+      onBack={onBack}
+      empty="No such choice"
+    >
+      {choices
+        .filter(({ label }) => label.startsWith(text.trim().toLowerCase()))
+        .map(({ value, label }) => (
+          <Combobox.Option key={value} value={value} className={classes.option}>
+            <span className={classes.optionText}>{label}</span>
+          </Combobox.Option>
+        ))}
     </Picker>
   );
 }

@@ -1,6 +1,6 @@
 import { Button, CloseButton, Menu, TextInput } from "@mantine/core";
 import { IconChevronDown, IconSearch, IconX } from "@tabler/icons-react";
-import { useEffect, useState } from "react";
+import { useCallback, useEffect, useRef, useState } from "react";
 import type { ViewPage } from "@/api/types";
 import { KINDS, KindIcon } from "@/components/KindIcon";
 import { StatusMark } from "@/components/StatusMark";
@@ -91,17 +91,25 @@ interface SearchProps {
 
 function Search({ value, onChange, box }: SearchProps) {
   const [text, setText] = useState(value);
-  const [known, setKnown] = useState(value);
-  // The address changed by other means: back, a cleared filter.
-  if (known !== value) {
-    setKnown(value);
+  const sent = useRef(value);
+  useEffect(() => {
+    // What was sent comes back while more is typed already. Anything else is a change by other means: back, a cleared filter.
+    if (value === sent.current) return;
+    sent.current = value;
     setText(value);
-  }
+  }, [value]);
+  const send = useCallback(
+    (search: string) => {
+      sent.current = search;
+      onChange(search);
+    },
+    [onChange],
+  );
   useEffect(() => {
     if (text === value) return;
-    const timer = setTimeout(() => onChange(text), 250);
+    const timer = setTimeout(() => send(text), 250);
     return () => clearTimeout(timer);
-  }, [text, value, onChange]);
+  }, [text, value, send]);
   return (
     <TextInput
       ref={box}
@@ -117,7 +125,7 @@ function Search({ value, onChange, box }: SearchProps) {
       onChange={(event) => setText(event.currentTarget.value)}
       onKeyDown={(event) => {
         if (event.key === "Escape") event.currentTarget.blur();
-        if (event.key === "Enter") onChange(text);
+        if (event.key === "Enter") send(text);
       }}
     />
   );

@@ -1,4 +1,4 @@
-import { Button, Group, Menu, Modal, Stack, Text, TextInput } from "@mantine/core";
+import { Button, Group, Menu, Stack, Text, TextInput } from "@mantine/core";
 import {
   IconBookmark,
   IconBookmarkFilled,
@@ -13,6 +13,7 @@ import { useState } from "react";
 import { ApiError } from "@/api/problem";
 import type { View, ViewPage } from "@/api/types";
 import { useCreateView, useDeleteView, useUpdateView, useViews } from "@/api/views";
+import { Dialog } from "@/components/Dialog";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import { allows, useProject, useProjectId } from "@/components/useProject";
 import classes from "./FilterBar.module.css";
@@ -24,7 +25,7 @@ interface Props {
   onChange: (params: URLSearchParams) => void;
 }
 
-type Dialog = { kind: "save" } | { kind: "rename" | "delete"; view: View };
+type Question = { kind: "save" } | { kind: "rename" | "delete"; view: View };
 
 /** The saved views of a page: one to go to, and what may be done with the one that is open. */
 export function SavedViews({ page, params, onChange }: Props) {
@@ -32,7 +33,7 @@ export function SavedViews({ page, params, onChange }: Props) {
   const mayWrite = allows(useProject(), "runs:write");
   const query = useViews(projectId);
   const update = useUpdateView(projectId);
-  const [dialog, setDialog] = useState<Dialog | null>(null);
+  const [dialog, setDialog] = useState<Question | null>(null);
   const [openedId, setOpenedId] = useState<string>();
   const views = query.data?.filter((view) => view.page === page) ?? [];
   const current = views.find((view) => isSameQuery(view.query, params));
@@ -127,9 +128,9 @@ export function SavedViews({ page, params, onChange }: Props) {
         </Menu.Dropdown>
       </Menu>
       {update.isError && (
-        <Modal opened onClose={() => update.reset()} title="The view was not saved">
+        <Dialog onClose={() => update.reset()} title="The view was not saved">
           <ProblemPanel error={update.error} />
-        </Modal>
+        </Dialog>
       )}
       {dialog?.kind === "save" && (
         <NameDialog
@@ -187,7 +188,7 @@ function NameDialog({ projectId, page, query, view, onClose }: NameProps) {
     else create.mutate({ page, name, query }, { onSuccess: onClose });
   };
   return (
-    <Modal opened onClose={() => onClose()} title={view ? `Rename “${view.name}”` : "Save as a view"}>
+    <Dialog onClose={() => onClose()} title={view ? `Rename “${view.name}”` : "Save as a view"}>
       <form onSubmit={submit}>
         <Stack gap="md">
           <TextInput
@@ -215,14 +216,14 @@ function NameDialog({ projectId, page, query, view, onClose }: NameProps) {
           </Group>
         </Stack>
       </form>
-    </Modal>
+    </Dialog>
   );
 }
 
 function DeleteDialog({ projectId, view, onClose }: { projectId: string; view: View; onClose: () => void }) {
   const remove = useDeleteView(projectId);
   return (
-    <Modal opened onClose={onClose} title={`Delete the view “${view.name}”?`}>
+    <Dialog onClose={onClose} title={`Delete the view “${view.name}”?`}>
       <Stack gap="md">
         <Text size="sm">
           It goes for everybody in the project, {author(view)}. The runs stay, and so do links to the filters.
@@ -241,6 +242,6 @@ function DeleteDialog({ projectId, view, onClose }: { projectId: string; view: V
           </Button>
         </Group>
       </Stack>
-    </Modal>
+    </Dialog>
   );
 }

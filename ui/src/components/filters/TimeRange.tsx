@@ -79,7 +79,7 @@ interface CustomProps {
 function Custom({ after, before, onApply }: CustomProps) {
   const [from, setFrom] = useState(toLocal(after));
   const [until, setUntil] = useState(toLocal(before));
-  const isReversed = from !== "" && until !== "" && from >= until;
+  const isReversed = from !== "" && until !== "" && Date.parse(from) >= Date.parse(until);
   const submit = (event: React.FormEvent) => {
     event.preventDefault();
     onApply(toISO(from), toISO(until));
@@ -88,6 +88,7 @@ function Custom({ after, before, onApply }: CustomProps) {
     <form onSubmit={submit} className={classes.form}>
       <TextInput
         type="datetime-local"
+        step={1}
         size="xs"
         label="From"
         value={from}
@@ -95,6 +96,7 @@ function Custom({ after, before, onApply }: CustomProps) {
       />
       <TextInput
         type="datetime-local"
+        step={1}
         size="xs"
         label="Until"
         value={until}
@@ -115,5 +117,5 @@ function toISO(local: string): string | null {
 function toLocal(time: string | null): string {
   if (!time) return "";
   const date = new Date(time);
-  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import {
+  areFiltering,
   chips,
   nextOrder,
   readFilters,
@@ -23,6 +24,9 @@ describe("readFilters and toQuery", () => {
     ["range=24h", { project_id: "p", window_seconds: 86_400 }],
     ["start_after=2026-03-01T00:00:00Z", { project_id: "p", start_after: "2026-03-01T00:00:00.000Z" }],
     ["start_after=soon", { project_id: "p" }],
+    ["has_score=true", { project_id: "p", has_score: true }],
+    ["has_score=false", { project_id: "p", has_score: false }],
+    ["has_score=many", { project_id: "p" }],
     [
       "model=gpt-4o&session_id=s&user_id=u&tag=t&environment=prod&min_duration_ms=500&min_cost_usd=0.5",
       {
@@ -48,7 +52,7 @@ describe("chips", () => {
     expect(
       chips(
         read(
-          "status=error&kind=llm&range=7d&model=gpt-4o&min_duration_ms=500&search=x&metadata%5Btier%5D=pro",
+          "status=error&kind=llm&range=7d&model=gpt-4o&min_duration_ms=500&search=x&metadata%5Btier%5D=pro&has_score=false",
         ),
       ),
     ).toEqual([
@@ -56,10 +60,20 @@ describe("chips", () => {
       { param: "kind", value: "llm", label: "kind: llm" },
       { param: "range", label: "last 7d" },
       { param: "model", label: "model: gpt-4o" },
+      { param: "has_score", label: "has scores: none" },
       { param: "metadata[tier]", label: "tier: pro" },
       { param: "min_duration_ms", label: "duration ≥ 500 ms" },
     ]);
   });
+});
+
+describe("areFiltering", () => {
+  it.each([
+    ["", false],
+    ["group_by=model&order=cost_usd&search=+", false],
+    ["search=x", true],
+    ["has_score=true", true],
+  ])("%s: %s", (query, want) => expect(areFiltering(read(query))).toBe(want));
 });
 
 describe("nextOrder", () => {

@@ -44,6 +44,8 @@ export interface Filters {
   start_before: string | null;
   text: Partial<Record<TextField, string>>;
   number: Partial<Record<NumberField, number>>;
+  /** Only runs that have scores, or only those that have none. */
+  has_score: boolean | null;
   /** By key; the address has them as `metadata[KEY]`. */
   metadata: Record<string, string>;
 }
@@ -68,6 +70,7 @@ export function readFilters(params: URLSearchParams): Filters {
     start_before: readTime(params.get("start_before")),
     text: {},
     number: {},
+    has_score: readBoolean(params.get("has_score")),
     metadata: {},
   };
   for (const { name } of TEXT_FIELDS) {
@@ -128,6 +131,7 @@ export function toQuery(projectId: string, filters: Filters): RunFilter {
   if (filters.kind.length > 0) query.kind = filters.kind;
   if (filters.search.trim() !== "") query.search = filters.search.trim();
   if (filters.range) query.window_seconds = RANGES[filters.range];
+  if (filters.has_score !== null) query.has_score = filters.has_score;
   if (filters.start_after) query.start_after = filters.start_after;
   if (filters.start_before) query.start_before = filters.start_before;
   if (Object.keys(filters.metadata).length > 0) query.metadata = filters.metadata;
@@ -149,6 +153,8 @@ export function chips(filters: Filters): Chip[] {
     const value = filters.text[name];
     if (value !== undefined) out.push({ param: name, label: `${label.toLowerCase()}: ${value}` });
   }
+  if (filters.has_score !== null)
+    out.push({ param: "has_score", label: `has scores: ${filters.has_score ? "yes" : "none"}` });
   for (const [key, value] of Object.entries(filters.metadata))
     out.push({ param: metadataParam(key), label: `${key}: ${value}` });
   for (const { name, label } of NUMBER_FIELDS) {
@@ -157,6 +163,11 @@ export function chips(filters: Filters): Chip[] {
       out.push({ param: name, label: `${label.toLowerCase()} ≥ ${formatBound(name, value)}` });
   }
   return out;
+}
+
+/** Whether any filter is set, or something is searched for. */
+export function areFiltering(filters: Filters): boolean {
+  return chips(filters).length > 0 || filters.search.trim() !== "";
 }
 
 /** The address with a parameter set; null removes it. */
@@ -211,6 +222,10 @@ function readTime(value: string | null): string | null {
   if (!value) return null;
   const ms = Date.parse(value);
   return Number.isNaN(ms) ? null : new Date(ms).toISOString();
+}
+
+function readBoolean(value: string | null): boolean | null {
+  return value === "true" ? true : value === "false" ? false : null;
 }
 
 function shortTime(time: string): string {

@@ -6,6 +6,7 @@ import type { RunGroupBy, RunStats, RunTotals } from "@/api/types";
 import { Delayed } from "@/components/Delayed";
 import { FilterBar } from "@/components/filters/FilterBar";
 import {
+  areFiltering,
   readFilters,
   toggleOnlyErrors,
   toQuery,
@@ -47,6 +48,7 @@ export function DashboardsPage() {
     e: () => setParams(toggleOnlyErrors(params)),
   });
   const stats = query.data;
+  const isFiltered = areFiltering(filters);
 
   return (
     <div className={classes.page}>
@@ -94,13 +96,27 @@ export function DashboardsPage() {
           <ProblemPanel error={query.error} onRetry={() => query.refetch()} />
         ) : stats && stats.total.count === 0 ? (
           <div className={classes.message}>
-            <p className={classes.lead}>No run matches these filters.</p>
-            <Button
-              variant="default"
-              onClick={() => setParams(withParam(new URLSearchParams(), "group_by", grouping))}
-            >
-              Clear filters
-            </Button>
+            {isFiltered ? (
+              <>
+                <p className={classes.lead}>No run matches these filters.</p>
+                <Button
+                  variant="default"
+                  onClick={() => setParams(withParam(new URLSearchParams(), "group_by", grouping))}
+                >
+                  Clear filters
+                </Button>
+              </>
+            ) : (
+              <>
+                <p className={classes.lead}>No runs yet.</p>
+                <p className={classes.dim}>
+                  Their numbers, errors, durations, tokens and cost over time stand here.
+                </p>
+                <Button component={Link} to={`/p/${projectId}/start`}>
+                  Send your first run
+                </Button>
+              </>
+            )}
           </div>
         ) : (
           stats && (
@@ -210,6 +226,7 @@ function Charts({ stats, params, projectId, asTables, onParams }: ChartsProps) {
                   shape={chart.shape}
                   height={HEIGHT}
                   format={chart.format}
+                  counts={chart.counts}
                   onPick={(index) => navigate(behind(index))}
                   onBrush={(from, until) =>
                     onParams(withTimeRange(params, { preset: null, ...between(from, until) }))
@@ -271,7 +288,7 @@ function DataTable({ chart, times, bucketSeconds, behind }: DataProps) {
       <Table verticalSpacing={3} fz="xs" stickyHeader>
         <Table.Thead>
           <Table.Tr>
-            <Table.Th>From</Table.Th>
+            <Table.Th>{isDays(bucketSeconds) ? "Day (UTC)" : "From"}</Table.Th>
             {chart.series.map(({ label }) => (
               <Table.Th key={label} ta="right">
                 {label}
@@ -301,11 +318,16 @@ function DataTable({ chart, times, bucketSeconds, behind }: DataProps) {
   );
 }
 
-const dayFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
+// Days begin and end as UTC's do: in the reader's zone, most would bear the name of another day.
+const dayFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeZone: "UTC" });
 const timeFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 
-function moment(seconds: number, bucket: number): string {
-  return (bucket >= 86_400 ? dayFormat : timeFormat).format(seconds * 1000);
+function isDays(bucketSeconds: number): boolean {
+  return bucketSeconds >= 86_400;
+}
+
+function moment(seconds: number, bucketSeconds: number): string {
+  return (isDays(bucketSeconds) ? dayFormat : timeFormat).format(seconds * 1000);
 }
 
 /** The groups with their totals; each leads to its runs. */

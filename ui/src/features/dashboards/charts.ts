@@ -23,6 +23,8 @@ export interface Chart {
   title: string;
   shape: "bars" | "lines";
   format: (value: number) => string;
+  /** Its values are whole, and so are the steps of its axis. */
+  counts?: boolean;
   series: ChartSeries[];
   /** What the figures leave out. */
   note?: string;
@@ -57,6 +59,7 @@ export function chartsOf(stats: RunStats): Chart[] {
       title: "Runs",
       shape: "bars",
       format: formatCount,
+      counts: true,
       series: grouped
         ? perGroup((totals) => totals.count)
         : [
@@ -91,6 +94,7 @@ export function chartsOf(stats: RunStats): Chart[] {
       title: "Tokens",
       shape: "bars",
       format: formatTokens,
+      counts: true,
       note: missing(total.no_usage_count, total.count, "tokens"),
       series: grouped
         ? perGroup((totals) => totals.usage?.total_tokens ?? null)

@@ -34,7 +34,8 @@ function Diff({ projectId, runId, otherRunId }: Props) {
   const navigate = useNavigate();
   const [opened, setOpened] = useState<ReadonlyMap<number, readonly RunDiffStep[]>>(new Map());
   const [failure, setFailure] = useState<Error>();
-  const [current, setCurrent] = useState(-1);
+  // By the step: the lines above it may become more.
+  const [current, setCurrent] = useState<string>();
   const { fetchNextPage } = diff;
   const mayLoadMore = diff.hasNextPage && !diff.isFetching && !diff.isFetchNextPageError;
   useEffect(() => {
@@ -56,9 +57,13 @@ function Diff({ projectId, runId, otherRunId }: Props) {
   });
   const swap = () => navigate(`/p/${projectId}/diff/${otherRunId}/${runId}`, { replace: true });
   const jump = (by: 1 | -1) => {
-    const at = nextDifference(rows, current, by);
+    const at = nextDifference(
+      rows,
+      rows.findIndex(({ key }) => key === current),
+      by,
+    );
     if (at < 0) return;
-    setCurrent(at);
+    setCurrent(rows[at]?.key);
     virtual.scrollToIndex(at, { align: "center" });
   };
   const open = async (step: RunDiffStep) => {
@@ -175,7 +180,7 @@ function Diff({ projectId, runId, otherRunId }: Props) {
                       projectId={projectId}
                       runIds={[runId, otherRunId]}
                       step={row.step}
-                      isCurrent={item.index === current}
+                      isCurrent={row.key === current}
                       isFirst={row.step.n === first.first_divergence?.n}
                     />
                   )}

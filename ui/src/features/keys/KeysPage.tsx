@@ -57,12 +57,7 @@ export function KeysPage() {
       }
     >
       <KeyList query={keys} mayManage={mayManage} onDialog={setDialog} />
-      <MintDialog
-        opened={dialog?.kind === "mint"}
-        onClose={close}
-        projectId={projectId}
-        onMinted={showSecret}
-      />
+      {dialog?.kind === "mint" && <MintDialog projectId={projectId} onClose={close} onMinted={showSecret} />}
       {dialog?.kind === "revoke" && (
         <RevokeDialog target={dialog.key} projectId={projectId} onClose={close} />
       )}
@@ -192,13 +187,13 @@ function KeyRow({ item, now, mayManage, onDialog }: RowProps) {
       <Table.Td data-cell="actions">
         {mayManage && state !== "revoked" && (
           <Menu position="bottom-end">
-            <Menu.Target>
-              <Tooltip label="Actions">
+            <Tooltip label="Actions">
+              <Menu.Target>
                 <ActionIcon variant="subtle" color="gray" size="sm" aria-label={`Actions for ${item.name}`}>
                   <IconDots size={16} />
                 </ActionIcon>
-              </Tooltip>
-            </Menu.Target>
+              </Menu.Target>
+            </Tooltip>
             <Menu.Dropdown>
               <Menu.Item
                 leftSection={<IconRefresh size={15} />}

@@ -1,7 +1,8 @@
-import { Button, Checkbox, Group, Modal, Radio, Select, SimpleGrid, Stack, TextInput } from "@mantine/core";
+import { Button, Checkbox, Group, Radio, Select, SimpleGrid, Stack, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { useCreateKey } from "@/api/keys";
 import type { KeyWithSecret, Scope } from "@/api/types";
+import { Dialog } from "@/components/Dialog";
 import { allScopes, keyPresets } from "@/components/keyPresets";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import { expiryAfter } from "./state";
@@ -17,22 +18,21 @@ const expiries = [
 ];
 
 interface Props {
-  opened: boolean;
   onClose: () => void;
   projectId: string;
   onMinted: (key: KeyWithSecret) => void;
 }
 
 /** Asks for name, scopes and expiry of a new key. */
-export function MintDialog({ opened, onClose, projectId, onMinted }: Props) {
+export function MintDialog(props: Props) {
   return (
-    <Modal opened={opened} onClose={onClose} title="New key" size="lg">
-      <MintForm onClose={onClose} projectId={projectId} onMinted={onMinted} />
-    </Modal>
+    <Dialog onClose={props.onClose} title="New key" size="lg">
+      <MintForm {...props} />
+    </Dialog>
   );
 }
 
-function MintForm({ onClose, projectId, onMinted }: Omit<Props, "opened">) {
+function MintForm({ onClose, projectId, onMinted }: Props) {
   const create = useCreateKey(projectId);
   const [name, setName] = useState("");
   const [preset, setPreset] = useState("Ingest");

@@ -1,6 +1,7 @@
-import { Button, Group, Modal, Stack, Text } from "@mantine/core";
+import { Button, Group, Stack, Text } from "@mantine/core";
 import { useRevokeKey } from "@/api/keys";
 import type { Key } from "@/api/types";
+import { Dialog } from "@/components/Dialog";
 import { ProblemPanel } from "@/components/ProblemPanel";
 
 interface Props {
@@ -13,7 +14,7 @@ interface Props {
 export function RevokeDialog({ target, projectId, onClose }: Props) {
   const revoke = useRevokeKey(projectId);
   return (
-    <Modal opened onClose={onClose} title={`Revoke “${target.name}”?`}>
+    <Dialog onClose={onClose} title={`Revoke “${target.name}”?`}>
       <Stack gap="md">
         <Text size="sm">
           Programs that use <code>lt_{target.public_id}</code> are refused within 5 seconds. This cannot be
@@ -33,6 +34,6 @@ export function RevokeDialog({ target, projectId, onClose }: Props) {
           </Button>
         </Group>
       </Stack>
-    </Modal>
+    </Dialog>
   );
 }

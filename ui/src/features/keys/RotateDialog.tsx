@@ -1,6 +1,7 @@
-import { Button, Group, Modal, Stack, Text } from "@mantine/core";
+import { Button, Group, Stack, Text } from "@mantine/core";
 import { useRotateKey } from "@/api/keys";
 import type { Key, KeyWithSecret } from "@/api/types";
+import { Dialog } from "@/components/Dialog";
 import { ProblemPanel } from "@/components/ProblemPanel";
 
 interface Props {
@@ -14,7 +15,7 @@ interface Props {
 export function RotateDialog({ target, projectId, onClose, onRotated }: Props) {
   const rotate = useRotateKey(projectId);
   return (
-    <Modal opened onClose={onClose} title={`Rotate “${target.name}”?`}>
+    <Dialog onClose={onClose} title={`Rotate “${target.name}”?`}>
       <Stack gap="md">
         <Text size="sm">
           A new key with the same name, scopes and expiry takes its place; <code>lt_{target.public_id}</code>{" "}
@@ -33,6 +34,6 @@ export function RotateDialog({ target, projectId, onClose, onRotated }: Props) {
           </Button>
         </Group>
       </Stack>
-    </Modal>
+    </Dialog>
   );
 }

@@ -1,12 +1,13 @@
-import { Button, Group, Modal, Stack, Text } from "@mantine/core";
+import { Button, Group, Stack, Text } from "@mantine/core";
 import type { KeyWithSecret } from "@/api/types";
 import { CopyButton } from "@/components/CopyButton";
+import { Dialog } from "@/components/Dialog";
 import classes from "./KeysPage.module.css";
 
 /** Shows a new key, the only time. */
 export function SecretDialog({ minted, onClose }: { minted: KeyWithSecret; onClose: () => void }) {
   return (
-    <Modal opened onClose={onClose} title={`Key “${minted.name}”`} size="lg" closeOnClickOutside={false}>
+    <Dialog onClose={onClose} title={`Key “${minted.name}”`} size="lg" closeOnClickOutside={false}>
       <Stack gap="sm">
         <Text size="sm">
           <strong>Copy it now:</strong> it is stored hashed and cannot be shown again.
@@ -19,6 +20,6 @@ export function SecretDialog({ minted, onClose }: { minted: KeyWithSecret; onClo
           <Button onClick={onClose}>Done</Button>
         </Group>
       </Stack>
-    </Modal>
+    </Dialog>
   );
 }

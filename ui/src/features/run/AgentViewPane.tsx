@@ -1,5 +1,5 @@
 import { Button, Group, NativeSelect, SegmentedControl, Skeleton, Text } from "@mantine/core";
-import { useState } from "react";
+import { useRef, useState } from "react";
 import { type AgentViewFormat, fetchAgentView, useAgentView } from "@/api/runs";
 import { CopyButton } from "@/components/CopyButton";
 import { copyText } from "@/components/clipboard";
@@ -7,6 +7,7 @@ import { Delayed } from "@/components/Delayed";
 import { formatBytes, formatCount } from "@/components/format";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import classes from "./AgentViewPane.module.css";
+import { useTakeFocus } from "./useTakeFocus";
 
 const BUDGETS = [1000, 2000, 4000, 8000, 16000, 32000];
 const STANDARD_BUDGET = 4000;
@@ -25,6 +26,8 @@ export function AgentViewPane({ projectId, runId, spanId }: Props) {
   const [focused, setFocused] = useState(false);
   const focus = focused ? spanId : undefined;
   const view = useAgentView(projectId, runId, { budget, format, focus });
+  const text = useRef<HTMLPreElement>(null);
+  useTakeFocus(text, view.data !== undefined);
   const query = new URLSearchParams({ token_budget: String(budget), format });
   if (focus) query.set("focus", focus);
   const call = `curl -H "Authorization: Bearer $LOOPTRACE_API_KEY" '${window.location.origin}/v1/runs/${runId}/agent-view?${query}'`;
@@ -80,8 +83,13 @@ export function AgentViewPane({ projectId, runId, spanId }: Props) {
           <Skeleton h={240} aria-busy="true" />
         </Delayed>
       ) : (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls takes the focus
-        <pre className={classes.text} tabIndex={0} data-stale={view.isPlaceholderData || undefined}>
+        <pre
+          ref={text}
+          className={classes.text}
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls takes the focus
+          tabIndex={0}
+          data-stale={view.isPlaceholderData || undefined}
+        >
           {view.data}
         </pre>
       )}

@@ -1,8 +1,9 @@
-import { Button, Group, Modal, Skeleton, Stack, Text, TextInput } from "@mantine/core";
+import { Button, Group, Skeleton, Stack, Text, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { Link, useNavigate } from "react-router";
 import { useRecentRuns } from "@/api/runs";
 import type { Run } from "@/api/types";
+import { Dialog } from "@/components/Dialog";
 import { formatAge, formatDuration } from "@/components/format";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import { StatusMark } from "@/components/StatusMark";
@@ -28,7 +29,7 @@ export function CompareDialog({ run, onClose }: Props) {
   const isSame = typed === run.run_id;
   const others = recent.data?.data.filter((other) => other.run_id !== run.run_id);
   return (
-    <Modal opened onClose={onClose} title="Compare with…" size="lg">
+    <Dialog onClose={onClose} title="Compare with…" size="lg">
       <Stack gap="md">
         <form
           onSubmit={(event) => {
@@ -83,6 +84,6 @@ export function CompareDialog({ run, onClose }: Props) {
           </ul>
         </section>
       </Stack>
-    </Modal>
+    </Dialog>
   );
 }

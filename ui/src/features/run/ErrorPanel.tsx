@@ -1,11 +1,14 @@
+import { use } from "react";
 import type { SpanError } from "@/api/types";
 import { CodeBlock } from "@/components/CodeBlock";
 import { CopyButton } from "@/components/CopyButton";
 import { formatBytes } from "@/components/format";
+import { Marked, SearchWords } from "@/components/Marked";
 import classes from "./SpanDetail.module.css";
 
 /** Why a span failed: type, message and stack as recorded. */
 export function ErrorPanel({ error }: { error: SpanError }) {
+  const words = use(SearchWords);
   const whole = [[error.type, error.message].filter(Boolean).join(": "), error.stack]
     .filter(Boolean)
     .join("\n");
@@ -15,7 +18,11 @@ export function ErrorPanel({ error }: { error: SpanError }) {
         {error.type || "Error of unknown type"}
         <CopyButton value={whole} what="error" />
       </div>
-      {error.message && <p className={classes.errorMessage}>{error.message}</p>}
+      {error.message && (
+        <p className={classes.errorMessage}>
+          <Marked text={error.message} words={words} />
+        </p>
+      )}
       {error.stack && (
         <details className={classes.stack} open={error.stack.length < 1500}>
           <summary>Stack ({formatBytes(error.stack.length)})</summary>

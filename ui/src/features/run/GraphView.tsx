@@ -1,10 +1,11 @@
 import { Table, Text } from "@mantine/core";
-import { useMemo } from "react";
+import { useMemo, useRef } from "react";
 import { formatCount, formatDuration, formatTokens } from "@/components/format";
 import { KindIcon } from "@/components/KindIcon";
 import classes from "./GraphView.module.css";
 import { type GraphEdge, graphOf, type Layout, layOut, type PlacedNode } from "./graph";
 import type { RunTree } from "./outline";
+import { useTakeFocus } from "./useTakeFocus";
 
 /** Kinds that use tokens themselves. */
 const MODELS = new Set(["llm", "embedding", "reranker"]);
@@ -22,10 +23,17 @@ export function GraphView({ tree, onOpen }: Props) {
   const graph = useMemo(() => graphOf(tree), [tree]);
   const layout = useMemo(() => layOut(graph), [graph]);
   const rows = useMemo(() => [...graph.nodes].sort((a, b) => b.ms - a.ms), [graph]);
+  const drawing = useRef<HTMLElement>(null);
+  useTakeFocus(drawing);
   return (
     <section className={classes.root} aria-label="Graph" data-testid="run-graph">
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls takes the focus */}
-      <section className={classes.drawing} tabIndex={0} aria-label="Drawing; the table below says the same">
+      <section
+        ref={drawing}
+        className={classes.drawing}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls takes the focus
+        tabIndex={0}
+        aria-label="Drawing; the table below says the same"
+      >
         <Drawing layout={layout} edges={graph.edges} onOpen={(place) => onOpen(tree.ids[place] as string)} />
       </section>
       {layout.leftOut > 0 && (

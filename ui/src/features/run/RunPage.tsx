@@ -3,13 +3,15 @@ import { useMediaQuery } from "@mantine/hooks";
 import { IconTrash } from "@tabler/icons-react";
 import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { useLocation, useNavigate, useParams, useSearchParams } from "react-router";
-import { useOutline, useRun } from "@/api/runs";
+import { useOutline, useReloadRun, useRun } from "@/api/runs";
 import { useScores } from "@/api/scores";
 import { DeleteRunsDialog } from "@/components/DeleteRunsDialog";
+import { SearchWords } from "@/components/Marked";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import { useKeys } from "@/components/useKeys";
 import { useNow } from "@/components/useNow";
 import { allows, useProject, useProjectId } from "@/components/useProject";
+import { searchWords } from "@/components/words";
 import { AgentViewPane, CopyAgentView } from "./AgentViewPane";
 import { CompareDialog } from "./CompareDialog";
 import { headOf, lengthOf, neighbourError, readOutline, reveal } from "./outline";
@@ -20,6 +22,7 @@ import { Scores } from "./Scores";
 import { SpanDetail } from "./SpanDetail";
 import { SpanTree } from "./SpanTree";
 import { VIEWS, viewOf } from "./views";
+import { further, stepsToList, type Way } from "./way";
 
 const TranscriptView = lazy(async () => ({ default: (await import("./TranscriptView")).TranscriptView }));
 const GraphView = lazy(async () => ({ default: (await import("./GraphView")).GraphView }));
@@ -28,7 +31,15 @@ const GraphView = lazy(async () => ({ default: (await import("./GraphView")).Gra
 export function RunPage() {
   const projectId = useProjectId();
   const { runId = "" } = useParams();
-  return <RunView key={runId} projectId={projectId} runId={runId} />;
+  const [params] = useSearchParams();
+  // Of the search that found the run.
+  const find = params.get("find") ?? "";
+  const words = useMemo(() => searchWords(find), [find]);
+  return (
+    <SearchWords value={words}>
+      <RunView key={runId} projectId={projectId} runId={runId} />
+    </SearchWords>
+  );
 }
 
 function RunView({ projectId, runId }: { projectId: string; runId: string }) {
@@ -49,14 +60,14 @@ function RunView({ projectId, runId }: { projectId: string; runId: string }) {
   const now = useNow(isRunning ? 1_000 : 3_600_000);
 
   // Spans are asked for again when the run has changed, and only then.
-  const { refetch } = outline;
+  const reload = useReloadRun(projectId, runId);
   const version = run.data && `${run.data.status} ${run.data.span_count} ${run.data.received_at}`;
   const shownVersion = useRef<string | undefined>(undefined);
   useEffect(() => {
     if (!version) return;
-    if (shownVersion.current !== undefined && shownVersion.current !== version) void refetch();
+    if (shownVersion.current !== undefined && shownVersion.current !== version) reload();
     shownVersion.current = version;
-  }, [version, refetch]);
+  }, [version, reload]);
 
   const tree = useMemo(() => outline.data && readOutline(outline.data), [outline.data]);
   const runEnd = useMemo(() => (tree ? lengthOf(tree, isRunning, now) : 1), [tree, isRunning, now]);
@@ -98,8 +109,9 @@ function RunView({ projectId, runId }: { projectId: string; runId: string }) {
   };
   const back = () => {
     // Going back in history finds the list where it was left.
-    if ((location.state as { fromList?: boolean } | null)?.fromList) navigate(-1);
-    else navigate(`/p/${projectId}/runs`);
+    const steps = stepsToList(location.state as Way | null);
+    if (steps === null) navigate(`/p/${projectId}/runs`);
+    else navigate(steps);
   };
   const enter = () => detailElement.current?.focus();
   const leave = () => {
@@ -117,7 +129,7 @@ function RunView({ projectId, runId }: { projectId: string; runId: string }) {
           current.delete("view");
           return current;
         },
-        { state: location.state },
+        { state: further(location.state as Way | null) },
       );
       if (!tree) return;
       const place = tree.places.get(id);
@@ -126,6 +138,15 @@ function RunView({ projectId, runId }: { projectId: string; runId: string }) {
     [setParams, location.state, tree],
   );
   const showView = (value: string) => setParam("view", value);
+  // Who points at a view goes on in it: its keys work, and do not choose the next view. Who chooses by keys stays there.
+  const onViewClick = (event: React.MouseEvent) => {
+    if (event.detail === 0) return;
+    // The click gives the focus to the choice after this. A view that comes up takes it where nothing has it.
+    setTimeout(() => {
+      if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
+      treeElement.current?.focus({ preventScroll: true });
+    });
+  };
   useKeys({
     n: () => jump(1),
     p: () => jump(-1),
@@ -204,6 +225,7 @@ function RunView({ projectId, runId }: { projectId: string; runId: string }) {
           aria-label="View of the run"
           value={view}
           onChange={showView}
+          onClick={onViewClick}
           data={VIEWS.map(({ value, label }) => ({ value, label }))}
         />
       </div>
@@ -235,6 +257,7 @@ function RunView({ projectId, runId }: { projectId: string; runId: string }) {
               projectId={projectId}
               runId={runId}
               startedAt={tree?.startedAt ?? Date.parse(run.data.start_time)}
+              isRunning={isRunning}
               onOpen={openInTree}
             />
           )}

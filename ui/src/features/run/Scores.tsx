@@ -1,4 +1,4 @@
-import { ActionIcon, Badge, Button, Group, Stack, Text, Textarea, TextInput, Tooltip } from "@mantine/core";
+import { Badge, Button, Group, Stack, Text, Textarea, TextInput, Tooltip } from "@mantine/core";
 import { IconTrash } from "@tabler/icons-react";
 import { useState } from "react";
 import { useDeleteScore, usePutScore, useScores } from "@/api/scores";
@@ -75,34 +75,29 @@ function ScoreRow({ projectId, score, mayDelete, withSpan, onOpen }: RowProps) {
         )}
         {mayDelete && (
           <Group gap={4} ml="auto" wrap="nowrap">
-            {isSure ? (
-              <>
-                <Button
-                  size="compact-xs"
-                  color="red"
-                  variant="light"
-                  loading={remove.isPending}
-                  onClick={() => remove.mutate(score.id)}
-                >
-                  Delete score
-                </Button>
-                <Button size="compact-xs" variant="default" onClick={() => setSure(false)}>
-                  Keep
-                </Button>
-              </>
-            ) : (
-              <Tooltip label="Delete this score">
-                <ActionIcon
-                  size="sm"
-                  variant="subtle"
-                  color="gray"
-                  aria-label={`Delete the score ${score.name}`}
-                  onClick={() => setSure(true)}
-                >
-                  <IconTrash size={14} aria-hidden="true" />
-                </ActionIcon>
-              </Tooltip>
+            {isSure && (
+              <Button
+                size="compact-xs"
+                color="red"
+                variant="light"
+                loading={remove.isPending}
+                onClick={() => remove.mutate(score.id)}
+              >
+                Delete score
+              </Button>
             )}
+            {/* One button, which keeps the focus. */}
+            <Tooltip label="Delete this score" disabled={isSure}>
+              <Button
+                size="compact-xs"
+                variant={isSure ? "default" : "subtle"}
+                color="gray"
+                aria-label={isSure ? undefined : `Delete the score ${score.name}`}
+                onClick={() => setSure(!isSure)}
+              >
+                {isSure ? "Keep" : <IconTrash size={14} aria-hidden="true" />}
+              </Button>
+            </Tooltip>
           </Group>
         )}
       </Group>

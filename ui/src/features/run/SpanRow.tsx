@@ -29,6 +29,7 @@ interface Props {
 
 const INDENT = 14;
 const MAX_INDENT = 18;
+const LEAST_BAR = "2px";
 
 /** One span: its place in the tree, its name, its time. */
 export const SpanRow = memo(function SpanRow(props: Props) {
@@ -116,7 +117,11 @@ export const SpanRow = memo(function SpanRow(props: Props) {
             className={classes.bar}
             data-status={status}
             data-open={at.open || undefined}
-            style={{ left: `${at.left * 100}%`, width: `max(2px, ${at.width * 100}%)` }}
+            style={{
+              // What is short at the very end is seen too: the lane cuts what is behind it.
+              left: `min(${at.left * 100}%, 100% - ${LEAST_BAR})`,
+              width: `max(${LEAST_BAR}, ${at.width * 100}%)`,
+            }}
           />
         )}
         {stretches && (

@@ -27,6 +27,7 @@ import { SpanRow } from "./SpanRow";
 import classes from "./SpanTree.module.css";
 import { around, pan, ticks, zoom } from "./timing";
 import { useRowWindow } from "./useRowWindow";
+import { useTakeFocus } from "./useTakeFocus";
 import { useTimeWindow } from "./useTimeWindow";
 
 const ROW = 28;
@@ -104,10 +105,7 @@ export function SpanTree(props: Props) {
     if (by !== 0) element.scrollTop += by * ROW;
   }, [tree, visible, selectedId, scroller]);
 
-  useEffect(() => {
-    // Arrow keys work at once, unless the reader is somewhere else already.
-    if (document.activeElement === document.body) scroller.current?.focus({ preventScroll: true });
-  }, [scroller]);
+  useTakeFocus(scroller);
 
   const setOpen = useCallback(
     (place: number, open: boolean) => {

@@ -1,6 +1,6 @@
 import { Button, Loader, Skeleton, Stack, Text } from "@mantine/core";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useMemo, useRef } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import { useWholeSpans } from "@/api/runs";
 import { Delayed } from "@/components/Delayed";
 import { formatBytes, formatCount, formatDuration } from "@/components/format";
@@ -8,27 +8,31 @@ import { KindIcon } from "@/components/KindIcon";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import { Parts } from "./Messages";
 import classes from "./TranscriptView.module.css";
-import { nothingHeard, type Turn, transcribe } from "./transcript";
+import { type Turn, transcriber } from "./transcript";
+import { useTakeFocus } from "./useTakeFocus";
 
 interface Props {
   projectId: string;
   runId: string;
   /** When the run began, in milliseconds since the epoch. */
   startedAt: number;
+  isRunning: boolean;
   onOpen: (spanId: string) => void;
 }
 
 /** The run as a conversation, in time order; more comes as the reader goes on. */
-export function TranscriptView({ projectId, runId, startedAt, onOpen }: Props) {
+export function TranscriptView({ projectId, runId, startedAt, isRunning, onOpen }: Props) {
   const spans = useWholeSpans(projectId, runId);
-  const turns = useMemo(() => {
-    const heard = nothingHeard();
-    return (spans.data?.pages ?? []).flatMap((page) => transcribe(page.data, heard, startedAt));
-  }, [spans.data, startedAt]);
+  const [transcript] = useState(transcriber);
+  const turns = useMemo(
+    () => transcript(spans.data?.pages.map((page) => page.data) ?? [], startedAt),
+    [transcript, spans.data, startedAt],
+  );
   const read = spans.data?.pages.reduce((sum, page) => sum + page.data.length, 0) ?? 0;
   const total = spans.data?.pages.at(-1)?.span_count ?? 0;
 
   const scroller = useRef<HTMLElement>(null);
+  useTakeFocus(scroller, spans.data !== undefined);
   const virtual = useVirtualizer({
     count: turns.length,
     getScrollElement: () => scroller.current,
@@ -97,7 +101,7 @@ export function TranscriptView({ projectId, runId, startedAt, onOpen }: Props) {
           </Text>
         ) : (
           <Text size="xs" c="dimmed">
-            End of the run, {formatCount(total)} {total === 1 ? "span" : "spans"}
+            {isRunning ? "So far" : "End of the run"}, {formatCount(total)} {total === 1 ? "span" : "spans"}
           </Text>
         )}
       </div>

@@ -1,3 +1,4 @@
+import { writeJson } from "@/api/json";
 import type { MessagePart } from "@/api/types";
 
 /** A message part in the form that the page shows. */
@@ -45,7 +46,7 @@ export function showPart(part: MessagePart): ShownPart {
 /** Text where it is text, else JSON as text. */
 export function asText(value: unknown): string {
   if (typeof value === "string") return value;
-  return value === undefined || value === null ? "" : JSON.stringify(value);
+  return value === undefined || value === null ? "" : writeJson(value);
 }
 
 function showAddress(address: string, what: string): ShownPart {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Message, Span } from "@/api/types";
-import { nothingHeard, transcribe } from "./transcript";
+import { nothingHeard, type Turn, transcribe, transcriber } from "./transcript";
 
 const message = (role: string, content: string): Message => ({ role, parts: [{ type: "text", content }] });
 const result = (id: string, response: string): Message => ({
@@ -133,5 +133,29 @@ describe("transcribe", () => {
       "retriever: documents",
       "tool:  ! Timeout: late",
     ]);
+  });
+});
+
+describe("transcriber", () => {
+  const first = [span("a", "llm", { input_messages: [hi], output_messages: [hello] })];
+  const second = [span("b", "llm", { input_messages: [hi, hello, more], output_messages: [done] })];
+  const whole = ["hi", "hello", "more", "done"];
+  const said = (turns: Turn[]) => turns.flatMap(({ parts }) => parts.map(({ content }) => content));
+
+  it("goes on where it was, and tells what was said once", () => {
+    const transcript = transcriber();
+    const [begin] = transcript([first], startedAt);
+    const turns = transcript([first, second], startedAt);
+    expect(said(turns)).toEqual(whole);
+    expect(turns[0]).toBe(begin);
+    expect(said(transcript([first, second], startedAt))).toEqual(whole);
+  });
+  it("begins anew where a page was read again, or the start is another", () => {
+    const transcript = transcriber();
+    transcript([first, second], startedAt);
+    expect(said(transcript([[...first], second], startedAt))).toEqual(whole);
+    const later = transcript([first, second], startedAt - 1_000);
+    expect(said(later)).toEqual(whole);
+    expect(later[0]?.at).toBe(2_000);
   });
 });

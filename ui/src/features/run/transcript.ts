@@ -115,6 +115,23 @@ export function transcribe(spans: readonly Span[], heard: Heard, startedAt: numb
   return turns;
 }
 
+/** Transcribes the pages of a run as they come: what was transcribed already is not read again. */
+export function transcriber() {
+  let done: { spans: readonly Span[]; turns: Turn[] }[] = [];
+  let heard = nothingHeard();
+  let start = 0;
+  return (pages: readonly (readonly Span[])[], startedAt: number): Turn[] => {
+    if (start !== startedAt || done.some(({ spans }, index) => spans !== pages[index])) {
+      done = [];
+      heard = nothingHeard();
+      start = startedAt;
+    }
+    for (const spans of pages.slice(done.length))
+      done.push({ spans, turns: transcribe(spans, heard, startedAt) });
+    return done.flatMap(({ turns }) => turns);
+  };
+}
+
 function textOf(content: string): MessagePart {
   return { type: "text", content };
 }

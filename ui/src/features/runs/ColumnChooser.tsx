@@ -13,13 +13,13 @@ export function ColumnChooser({ columns, onChange }: Props) {
     onChange(COLUMNS.map((column) => column.id).filter((item) => (item === id) !== columns.includes(item)));
   return (
     <Menu position="bottom-end" closeOnItemClick={false}>
-      <Menu.Target>
-        <Tooltip label="Columns">
+      <Tooltip label="Columns">
+        <Menu.Target>
           <ActionIcon variant="default" size={30} aria-label="Columns">
             <IconColumns3 size={15} stroke={1.7} />
           </ActionIcon>
-        </Tooltip>
-      </Menu.Target>
+        </Menu.Target>
+      </Tooltip>
       <Menu.Dropdown>
         {COLUMNS.map(({ id, label }) => (
           <Menu.CheckboxItem key={id} checked={columns.includes(id)} onChange={() => toggle(id)}>

@@ -20,13 +20,13 @@ const EXPORTS: { label: string; format: ExportFormat; withSpans: boolean }[] = [
 export function MoreActions({ filter, onDelete }: Props) {
   return (
     <Menu position="bottom-end" width={240}>
-      <Menu.Target>
-        <Tooltip label="Export, delete">
+      <Tooltip label="Export, delete">
+        <Menu.Target>
           <ActionIcon variant="default" size={30} aria-label="Export, delete">
             <IconDots size={15} stroke={1.7} />
           </ActionIcon>
-        </Tooltip>
-      </Menu.Target>
+        </Menu.Target>
+      </Tooltip>
       <Menu.Dropdown>
         <Menu.Label>Export all that match</Menu.Label>
         {EXPORTS.map(({ label, format, withSpans }) => (

@@ -25,11 +25,13 @@ import classes from "./Peek.module.css";
 interface Props {
   projectId: string;
   runId: string;
+  /** What the run's address says of the search that found it. */
+  find: string;
   onClose: () => void;
 }
 
 /** A run beside the list: what was asked, what came of it, what it took. */
-export function Peek({ projectId, runId, onClose }: Props) {
+export function Peek({ projectId, runId, find, onClose }: Props) {
   const query = useRun(projectId, runId);
   useKeys({ Escape: onClose });
   const run = query.data;
@@ -45,7 +47,7 @@ export function Peek({ projectId, runId, onClose }: Props) {
         <h2>{run?.name || (run ? "unnamed" : "\u00a0")}</h2>
         <Button
           component={Link}
-          to={`/p/${projectId}/runs/${runId}`}
+          to={`/p/${projectId}/runs/${runId}${find}`}
           state={{ fromList: true }}
           size="compact-sm"
           variant="default"

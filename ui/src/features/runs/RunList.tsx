@@ -26,6 +26,8 @@ interface Props {
   order: Order | null;
   onOrder: (order: Order | null) => void;
   words: readonly string[];
+  /** What a run's address says of the search that found it. */
+  find: string;
   selected: ReadonlyMap<string, Run>;
   onSelect: (runs: Run[], select: boolean) => void;
   peeked: string | null;
@@ -64,6 +66,7 @@ export function RunList({
   order,
   onOrder,
   words,
+  find,
   selected,
   onSelect,
   peeked,
@@ -142,7 +145,7 @@ export function RunList({
     j: () => move(1),
     k: () => move(-1),
     Enter: () => {
-      if (cursor.current) navigate(cursor.current, { state: { fromList: true } });
+      if (cursor.current) navigate(cursor.current + find, { state: { fromList: true } });
     },
     x: () => {
       const run = current();
@@ -245,7 +248,7 @@ export function RunList({
               <RunRow
                 key={run.run_id}
                 run={run}
-                to={`/p/${projectId}/runs/${run.run_id}`}
+                to={`/p/${projectId}/runs/${run.run_id}${find}`}
                 top={item.start}
                 height={item.size}
                 index={item.index}

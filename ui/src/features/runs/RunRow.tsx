@@ -3,9 +3,9 @@ import { Link } from "react-router";
 import type { Run } from "@/api/types";
 import { formatAge, formatTime } from "@/components/format";
 import { KindIcon } from "@/components/KindIcon";
+import { Marked } from "@/components/Marked";
 import { StatusMark } from "@/components/StatusMark";
 import type { Column } from "./columns";
-import { Marked } from "./Marked";
 import classes from "./RunList.module.css";
 
 interface Props {

@@ -1,6 +1,6 @@
 import { Button, Switch, Title } from "@mantine/core";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
-import { Link, useLocation, useSearchParams } from "react-router";
+import { Link, NavigationType, useLocation, useNavigationType, useSearchParams } from "react-router";
 import type { Doomed } from "@/api/deletion";
 import { type RunFilter, useFirstRuns, useReloadRuns } from "@/api/runs";
 import { useRunStream } from "@/api/stream";
@@ -8,7 +8,7 @@ import type { Run } from "@/api/types";
 import { DeleteRunsDialog } from "@/components/DeleteRunsDialog";
 import { FilterBar } from "@/components/filters/FilterBar";
 import {
-  chips,
+  areFiltering,
   type Order,
   readFilters,
   readOrder,
@@ -18,9 +18,11 @@ import {
   withTimeRange,
 } from "@/components/filters/filters";
 import { formatCount } from "@/components/format";
+import { SearchWords } from "@/components/Marked";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import { useKeys } from "@/components/useKeys";
 import { allows, useProject, useProjectId } from "@/components/useProject";
+import { searchWords } from "@/components/words";
 import { ColumnChooser } from "./ColumnChooser";
 import { Histogram } from "./Histogram";
 import { absorb, NOTHING } from "./live";
@@ -32,7 +34,6 @@ import classes from "./RunsPage.module.css";
 import { SelectionBar } from "./SelectionBar";
 import { useColumns } from "./useColumns";
 import { useStoredFlag } from "./useStoredFlag";
-import { searchWords } from "./words";
 
 /** The runs of the project, newest first; the address holds the filters. */
 export function RunsPage() {
@@ -51,7 +52,7 @@ export function RunsPage() {
     e: () => setParams(toggleOnlyErrors(params)),
   });
 
-  const isFiltered = chips(filters).length > 0 || filters.search.trim() !== "";
+  const isFiltered = areFiltering(filters);
   return (
     <div className={classes.page}>
       <title>Runs · Looptrace</title>
@@ -114,6 +115,7 @@ interface ResultsProps {
 }
 
 const NO_RUNS: ReadonlyMap<string, Run> = new Map();
+const NO_WORDS: readonly string[] = [];
 
 function Results({
   projectId,
@@ -134,20 +136,39 @@ function Results({
   const reload = useReloadRuns(listed);
   const isCurrent = runs.isSuccess && !runs.isPlaceholderData;
   const words = useMemo(() => searchWords(search), [search]);
+  const find = words.length > 0 ? `?${new URLSearchParams({ find: search })}` : "";
 
-  // What came since the first page, for as long as that page stands.
+  // Without the stream nobody tells that the list is old: only who goes back finds it as it was left.
+  const isReturn = useNavigationType() === NavigationType.Pop;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once each time that the reader comes here
+  useEffect(() => {
+    if (!live && !isReturn) void reload();
+  }, [location.key]);
+
+  // What came since the first page was loaded: loaded again, even with the same runs, it begins anew.
   const page = isCurrent ? runs.data : undefined;
-  const [since, setSince] = useState({ page, news: NOTHING, overrun: false });
-  const { news, overrun } = since.page === page ? since : { news: NOTHING, overrun: false };
-  useRunStream(filter, live && page !== undefined, {
+  const loadedAt = runs.dataUpdatedAt;
+  const [since, setSince] = useState({ listed, loadedAt, news: NOTHING, overrun: false });
+  const current = (known: typeof since) =>
+    known.listed === listed && known.loadedAt === loadedAt
+      ? known
+      : { listed, loadedAt, news: NOTHING, overrun: false };
+  const { news, overrun } = current(since);
+  // Of any state: else nobody would tell of a run that is none of the filter's any more.
+  const streamed = useMemo(() => ({ ...filter, status: undefined }), [filter]);
+  useRunStream(streamed, live && page !== undefined, {
     onRuns: (arrived) =>
       page &&
       setSince((before) => {
-        const known = before.page === page ? before : { page, news: NOTHING, overrun: false };
-        const next = absorb(known.news, arrived, page.data);
+        const known = current(before);
+        const next = absorb(known.news, arrived, {
+          first: page,
+          isNewestFirst: order === null,
+          status: filter.status,
+        });
         return next === known.news ? before : { ...known, news: next };
       }),
-    onReset: () => setSince({ page, news, overrun: true }),
+    onReset: () => setSince((before) => ({ ...current(before), overrun: true })),
   });
   const fresh = news.fresh.size;
 
@@ -208,7 +229,9 @@ function Results({
           changed={news.changed}
           reloads={reloads}
           columns={columns}
-          words={words}
+          // The rows that stand in were found by other words.
+          words={runs.isPlaceholderData ? NO_WORDS : words}
+          find={find}
           selected={selected}
           onSelect={select}
           peeked={peeked}
@@ -262,7 +285,9 @@ function Results({
         />
       )}
       {peeked !== null && (
-        <Peek projectId={projectId} runId={peeked} onClose={() => change({ peeked: null })} />
+        <SearchWords value={words}>
+          <Peek projectId={projectId} runId={peeked} find={find} onClose={() => change({ peeked: null })} />
+        </SearchWords>
       )}
     </div>
   );

@@ -10,10 +10,10 @@ import {
   UNKNOWN,
   unpricedNote,
 } from "@/components/format";
+import { Marked } from "@/components/Marked";
+import { fromFirstHit, hasHit } from "@/components/words";
 import { durationShare } from "./durationScale";
-import { Marked } from "./Marked";
 import classes from "./RunList.module.css";
-import { fromFirstHit } from "./words";
 
 /** What a cell may draw on beside its run. */
 export interface CellContext {
@@ -247,11 +247,13 @@ function Duration({ run, now }: { run: Run; now: number }) {
 function Words({ run, words }: { run: Run; words: readonly string[] }) {
   const failure = run.error && firstWords([run.error.type, run.error.message].filter(Boolean).join(": "));
   const output = failure ?? (run.outputs === null ? null : firstWords(run.outputs));
+  const input = run.inputs === null ? null : firstWords(run.inputs);
+  const isShown = [run.name, input ?? "", output ?? ""].some((text) => hasHit(text, words));
   return (
     <>
-      {run.inputs !== null && (
+      {input !== null && (
         <span className={classes.input}>
-          <Marked text={fromFirstHit(firstWords(run.inputs), words)} words={words} />
+          <Marked text={fromFirstHit(input, words)} words={words} />
         </span>
       )}
       {output !== null && (
@@ -262,6 +264,7 @@ function Words({ run, words }: { run: Run; words: readonly string[] }) {
           </span>
         </>
       )}
+      {words.length > 0 && !isShown && <span className={classes.deeper}>found deeper in the run</span>}
     </>
   );
 }

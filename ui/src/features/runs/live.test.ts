@@ -1,26 +1,54 @@
 import { describe, expect, it } from "vitest";
 import type { Run } from "@/api/types";
-import { absorb, NOTHING } from "./live";
+import { absorb, type Listed, NOTHING } from "./live";
 
 const run = (run_id: string, start: number, status: Run["status"] = "ok") =>
-  ({ run_id, status, start_time: `2026-01-01T00:00:0${start}Z`, received_at: `${start}` }) as Run;
+  ({ run_id, status, start_time: `2026-01-01T00:00:0${start}Z`, received_at: `${start} ${status}` }) as Run;
+
+const rows = [run("e", 5, "running"), run("c", 3)];
+const list = (data: Run[], more: Partial<Listed> = {}, next_cursor: string | null = "next"): Listed => ({
+  first: { data, next_cursor },
+  isNewestFirst: true,
+  ...more,
+});
 
 describe("absorb", () => {
-  const first = [run("c", 3, "running"), run("b", 2)];
+  const listed = list(rows);
+  const fresh = (arrived: Run[], on: Listed) => [...absorb(NOTHING, arrived, on).fresh];
 
   it("renews what is shown and counts what began since", () => {
-    const live = absorb(NOTHING, [run("d", 4), run("c", 3, "error"), run("a", 1)], first);
-    expect([...live.fresh]).toEqual(["d"]);
-    expect(live.changed.get("c")?.status).toBe("error");
-    const later = absorb(live, [run("d", 4, "error"), run("e", 5)], first);
-    expect([...later.fresh]).toEqual(["d", "e"]);
+    const live = absorb(NOTHING, [run("f", 6), run("e", 5, "error")], listed);
+    expect([...live.fresh]).toEqual(["f"]);
+    expect(live.changed.get("e")?.status).toBe("error");
+    const later = absorb(live, [run("f", 6, "error"), run("g", 7)], listed);
+    expect([...later.fresh]).toEqual(["f", "g"]);
     expect(live.fresh.size).toBe(1);
   });
   it("stays the same where nothing changed", () => {
-    expect(absorb(NOTHING, [run("c", 3, "running"), run("b", 2)], first)).toBe(NOTHING);
-    expect(absorb(NOTHING, [], first)).toBe(NOTHING);
+    expect(absorb(NOTHING, [run("e", 5, "running"), run("c", 3)], listed)).toBe(NOTHING);
+    expect(absorb(NOTHING, [], listed)).toBe(NOTHING);
   });
-  it("counts everything in an empty list", () => {
-    expect([...absorb(NOTHING, [run("a", 1)], []).fresh]).toEqual(["a"]);
+  it("counts what arrived late, down to the oldest run of the page", () =>
+    expect(fresh([run("d", 4), run("b", 3), run("a", 1)], listed)).toEqual(["d"]));
+  it("counts whatever a whole list does not show", () => {
+    expect(fresh([run("a", 1)], list(rows, {}, null))).toEqual(["a"]);
+    expect(fresh([run("a", 1)], list([], {}, null))).toEqual(["a"]);
+    expect(fresh([run("f", 6)], list(rows, { isNewestFirst: false }, null))).toEqual(["f"]);
+  });
+  it("compares times, not their letters", () => {
+    const half = { ...run("d", 3), start_time: "2026-01-01T00:00:03.5Z" };
+    expect(fresh([half], listed)).toEqual(["d"]);
+  });
+  it("counts nothing in another order, whose pages may hold it already, and renews what is shown", () => {
+    const live = absorb(NOTHING, [run("f", 6), run("e", 5, "error")], list(rows, { isNewestFirst: false }));
+    expect(live.fresh.size).toBe(0);
+    expect(live.changed.get("e")?.status).toBe("error");
+  });
+  it("renews a run that leaves the state that is listed, and counts none of another", () => {
+    const running = list([run("e", 5, "running")], { status: ["running"] });
+    const live = absorb(NOTHING, [run("e", 5, "ok"), run("f", 6, "running"), run("g", 7, "ok")], running);
+    expect(live.changed.get("e")?.status).toBe("ok");
+    expect([...live.fresh]).toEqual(["f"]);
+    expect(absorb(live, [run("f", 6, "ok")], running).fresh.size).toBe(0);
   });
 });

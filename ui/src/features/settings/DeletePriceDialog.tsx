@@ -1,6 +1,7 @@
-import { Button, Group, Modal, Stack, Text } from "@mantine/core";
+import { Button, Group, Stack, Text } from "@mantine/core";
 import { useDeletePrice } from "@/api/prices";
 import type { Price } from "@/api/types";
+import { Dialog } from "@/components/Dialog";
 import { ProblemPanel } from "@/components/ProblemPanel";
 
 interface Props {
@@ -13,7 +14,7 @@ interface Props {
 export function DeletePriceDialog({ target, projectId, onClose }: Props) {
   const remove = useDeletePrice(projectId);
   return (
-    <Modal opened onClose={onClose} title={`Delete the price of “${target.model}”?`}>
+    <Dialog onClose={onClose} title={`Delete the price of “${target.model}”?`}>
       <Stack gap="md">
         <Text size="sm">
           Spans that arrive from now on have the price of the table, or no cost where the table does not know
@@ -33,6 +34,6 @@ export function DeletePriceDialog({ target, projectId, onClose }: Props) {
           </Button>
         </Group>
       </Stack>
-    </Modal>
+    </Dialog>
   );
 }

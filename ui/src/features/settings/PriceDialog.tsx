@@ -1,7 +1,8 @@
-import { Button, Group, Modal, NumberInput, SimpleGrid, Stack, Text, TextInput } from "@mantine/core";
+import { Button, Group, NumberInput, SimpleGrid, Stack, Text, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { useSavePrice } from "@/api/prices";
 import { ApiError } from "@/api/problem";
+import { Dialog } from "@/components/Dialog";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import { isComplete, type PriceFields, priceOf, type Rate, rateDefaults, rateLabels, rates } from "./prices";
 
@@ -33,7 +34,7 @@ export function PriceDialog({ projectId, id, initial, onClose }: Props) {
     save.mutate({ id, body: priceOf(fields) }, { onSuccess: onClose });
   };
   return (
-    <Modal opened onClose={onClose} title={id === null ? "New price" : `Price of ${fields.model}`} size="lg">
+    <Dialog onClose={onClose} title={id === null ? "New price" : `Price of ${fields.model}`} size="lg">
       <form onSubmit={submit}>
         <Stack gap="md">
           <TextInput
@@ -95,6 +96,6 @@ export function PriceDialog({ projectId, id, initial, onClose }: Props) {
           </Group>
         </Stack>
       </form>
-    </Modal>
+    </Dialog>
   );
 }

@@ -262,8 +262,8 @@ function PriceRows({ price, mayManage, onDialog }: RowProps) {
         <Table.Td ta="right">
           {mayManage && (
             <Menu position="bottom-end">
-              <Menu.Target>
-                <Tooltip label="Actions">
+              <Tooltip label="Actions">
+                <Menu.Target>
                   <ActionIcon
                     variant="subtle"
                     color="gray"
@@ -272,8 +272,8 @@ function PriceRows({ price, mayManage, onDialog }: RowProps) {
                   >
                     <IconDots size={16} />
                   </ActionIcon>
-                </Tooltip>
-              </Menu.Target>
+                </Menu.Target>
+              </Tooltip>
               <Menu.Dropdown>
                 <Menu.Item leftSection={<IconPencil size={15} />} onClick={() => edit(price.id)}>
                   {price.source === "project" ? "Edit" : "Override"}

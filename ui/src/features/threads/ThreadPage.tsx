@@ -10,8 +10,10 @@ import {
   formatCost,
   formatCount,
   formatDuration,
+  formatRunCost,
   formatTime,
   formatTokens,
+  unpricedNote,
 } from "@/components/format";
 import { KindIcon } from "@/components/KindIcon";
 import { ProblemPanel } from "@/components/ProblemPanel";
@@ -20,6 +22,7 @@ import { StatusMark } from "@/components/StatusMark";
 import { useKeys } from "@/components/useKeys";
 import { useNow } from "@/components/useNow";
 import { useProjectId } from "@/components/useProject";
+import { lasted } from "./lasted";
 import classes from "./ThreadPage.module.css";
 
 /** A conversation: what was said to its runs and what they answered, the first one first. */
@@ -56,7 +59,11 @@ export function ThreadPage() {
             </Link>
           )}
         </div>
-        {thread ? <Totals thread={thread} /> : <div className={classes.facts}>{"\u00a0"}</div>}
+        {thread ? (
+          <Totals thread={thread} runs={runs} areAll={!query.hasNextPage} />
+        ) : (
+          <div className={classes.facts}>{"\u00a0"}</div>
+        )}
       </header>
       <section
         className={classes.body}
@@ -100,8 +107,8 @@ export function ThreadPage() {
   );
 }
 
-function Totals({ thread }: { thread: Thread }) {
-  const now = useNow(10_000);
+function Totals({ thread, runs, areAll }: { thread: Thread; runs: readonly Run[]; areAll: boolean }) {
+  const now = useNow(thread.running ? 1_000 : 10_000);
   const facts = [
     ["Runs", formatCount(thread.run_count)],
     ["Failed", formatCount(thread.error_count)],
@@ -109,7 +116,7 @@ function Totals({ thread }: { thread: Thread }) {
     ["Cost", formatCost(thread.cost_usd)],
     ["Users", names(thread.users, thread.user_count)],
     ["Agents", names(thread.agents, thread.agent_count)],
-    ["Lasted", formatDuration(Date.parse(thread.last_time) - Date.parse(thread.first_time))],
+    ["Lasted", lasted(thread, runs, areAll, now)],
     ["Last run", `${formatAge(thread.last_time, now)} ago`],
   ] as const;
   return (
@@ -161,7 +168,7 @@ function Turn({ run, projectId }: { run: Run; projectId: string }) {
         <time dateTime={run.start_time}>{formatTime(run.start_time)}</time>
         {!isRunning && <span>{formatDuration(run.duration_ms)}</span>}
         <span>{formatTokens(run.usage?.total_tokens)} tokens</span>
-        <span>cost {formatCost(run.cost_usd)}</span>
+        <span title={unpricedNote(run)}>cost {formatRunCost(run)}</span>
         <Link to={to}>Open the run</Link>
       </div>
     </li>

@@ -5,7 +5,7 @@ import { useThreads } from "@/api/threads";
 import type { Thread } from "@/api/types";
 import { Delayed } from "@/components/Delayed";
 import { FilterBar } from "@/components/filters/FilterBar";
-import { chips, readFilters, toggleOnlyErrors, toQuery } from "@/components/filters/filters";
+import { areFiltering, readFilters, toggleOnlyErrors, toQuery } from "@/components/filters/filters";
 import {
   firstWords,
   formatAge,
@@ -33,7 +33,7 @@ export function ThreadsPage() {
   const list = useRef<HTMLUListElement>(null);
   const now = useNow(10_000);
   const threads = query.data?.pages.flatMap((page) => page.data) ?? [];
-  const isFiltered = chips(filters).length > 0 || filters.search.trim() !== "";
+  const isFiltered = areFiltering(filters);
 
   const move = (by: number) => {
     const links = [...(list.current?.querySelectorAll<HTMLElement>("a[data-thread]") ?? [])];

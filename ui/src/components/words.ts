@@ -48,6 +48,11 @@ export function markWords(text: string, words: readonly string[]): Part[] {
   return parts;
 }
 
+/** Whether a word or phrase of a search stands in a text. */
+export function hasHit(text: string, words: readonly string[]): boolean {
+  return words.length > 0 && markWords(text, words).some((part) => part.isHit);
+}
+
 /** How many letters may stand before the first hit in a narrow column. */
 const LEAD = 10;
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { fromFirstHit, markWords, searchWords } from "./words";
+import { fromFirstHit, hasHit, markWords, searchWords } from "./words";
 
 describe("searchWords", () => {
   it.each([
@@ -28,6 +28,14 @@ describe("markWords", () => {
     ["order", '"order 42"', "order"],
     ["", "order", ""],
   ])("%s, %s", (text, search, want) => expect(marked(text, search)).toBe(want));
+});
+
+describe("hasHit", () => {
+  it.each([
+    ["Refund the order", "order nowhere", true],
+    ["reordered", "order", false],
+    ["order", "", false],
+  ])("%s, %s: %s", (text, search, want) => expect(hasHit(text, searchWords(search))).toBe(want));
 });
 
 describe("fromFirstHit", () => {

@@ -1,0 +1,77 @@
+// A person watches: the list tells of runs that come and end, and a run that is looked at is brought up to date.
+import { randomUUID } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
+import { check, same, scenario, until } from "./scenario.mjs";
+
+await scenario(async (page, { base, projectId, key }) => {
+  const session = `live-${randomUUID()}`;
+  const now = Date.now();
+  const at = (second) => new Date(now + second * 1_000).toISOString();
+  const send = async (envelope) => {
+    const answer = await fetch(`${base}/v1/runs`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", "X-Api-Key": key },
+      body: JSON.stringify(envelope),
+    });
+    check(answer.status === 202, `what was sent is taken: ${answer.status} ${await answer.text()}`);
+  };
+  const begun = (name, second) => ({ run_id: randomUUID(), name, session_id: session, start_time: at(second) });
+  const ended = (run, second) => ({ ...run, end_time: at(second) });
+  const rows = page.getByTestId("run-row");
+  const news = page.getByTestId("new-runs");
+  const names = () => rows.locator("[data-run]").allTextContents();
+  const list = `/p/${projectId}/runs?session_id=${session}`;
+
+  const first = begun("first", -60);
+  await send({ runs: [first, ended(begun("third", -30), -20)] });
+  await page.goto(list);
+  await until("both runs", async () => {
+    if ((await rows.count()) === 2) return true;
+    if (await news.isVisible()) await news.click();
+    return false;
+  });
+
+  // It began before the newest, and arrives after it.
+  await send({ runs: [ended(begun("second", -45), -40)] });
+  await news.getByText("1 new run").waitFor();
+  await news.click();
+  await same("the late run in its place", ["third", "second", "first"], names);
+  await news.waitFor({ state: "detached" });
+
+  await page.goto(`${list}&status=running`);
+  await same("what is running", ["first"], names);
+  await send({ runs: [ended(first, -10)] });
+  await until("it has ended, in its place", async () => (await rows.first().getAttribute("data-status")) === "ok");
+  check((await news.count()) === 0, "a run that is none of the filter's is not announced");
+
+  await page.goto(`${list}&order=duration_ms`);
+  await same("the shortest first", ["second", "third", "first"], names);
+  await send({ runs: [ended(begun("fourth", -8), -7)] });
+  await news.click();
+  await same("the new one among them", ["fourth", "second", "third", "first"], names);
+  await news.waitFor({ state: "detached" });
+  await pause(1_000);
+  check((await news.count()) === 0, "what was shown is not announced again");
+
+  const run = begun("answer", -5);
+  const call = { span_id: "00000000000000c1", run_id: run.run_id, name: "ask", kind: "llm", start_time: at(-4) };
+  const question = '{"order_id": 1234567890123456789}';
+  await send({ runs: [run], spans: [{ ...call, inputs: question }] });
+  const address = `/p/${projectId}/runs/${run.run_id}`;
+  await until("the run", async () => {
+    await page.goto(`${address}?view=transcript`);
+    await page.getByTestId("transcript").or(page.getByTestId("problem")).waitFor();
+    return (await page.getByTestId("turn").count()) > 1;
+  });
+  await page.getByText(/^So far, /).waitFor();
+  await send({
+    runs: [ended(run, -1)],
+    spans: [{ ...call, end_time: at(-2), outputs: "It was shipped." }],
+  });
+  await page.getByTestId("turn").getByText("It was shipped.").waitFor();
+  await page.getByText(/^End of the run, /).waitFor();
+
+  await page.goto(`${address}?span=${call.span_id}&tab=io`);
+  const detail = page.getByTestId("span-detail");
+  await detail.getByText("1234567890123456789").waitFor();
+});

@@ -1,0 +1,19 @@
+import type { Run, Thread } from "@/api/types";
+import { formatDuration, parseTime } from "@/components/format";
+
+/**
+ * How long a conversation went on: to the end of the run that ended last, on to now while one runs. Where not all runs are
+ * here, at least to the start of the last one, which the thread tells.
+ */
+export function lasted(
+  thread: Pick<Thread, "first_time" | "last_time" | "running">,
+  runs: readonly Pick<Run, "start_time" | "duration_ms">[],
+  areAll: boolean,
+  now: number,
+): string {
+  const start = parseTime(thread.first_time);
+  const length = (end: number) => formatDuration(Math.max(0, end - start));
+  if (thread.running) return `${length(Math.floor(now / 1000) * 1000)}…`;
+  if (!areAll) return `at least ${length(parseTime(thread.last_time))}`;
+  return length(Math.max(...runs.map((run) => parseTime(run.start_time) + (run.duration_ms ?? 0))));
+}
