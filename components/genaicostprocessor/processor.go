@@ -3,7 +3,6 @@ package genaicostprocessor
 import (
 	"context"
 	"fmt"
-	"math"
 	"sync"
 	"time"
 
@@ -230,7 +229,7 @@ func text(value pcommon.Value) string {
 	return value.Str()
 }
 
-// setCount takes a count as the store does: a whole number that is not negative.
+// setCount takes a count as the store does: a whole number that is not negative, up to [runmodel.MaxTokens].
 func setCount(count *int64, value pcommon.Value) bool {
 	var n int64
 	switch value.Type() {
@@ -243,7 +242,7 @@ func setCount(count *int64, value pcommon.Value) bool {
 	default:
 		return false
 	}
-	if n < 0 {
+	if n < 0 || n > runmodel.MaxTokens {
 		return false
 	}
 	*count = n
@@ -254,9 +253,9 @@ func setCount(count *int64, value pcommon.Value) bool {
 func isAmount(value pcommon.Value) bool {
 	switch value.Type() {
 	case pcommon.ValueTypeInt:
-		return value.Int() >= 0
+		return value.Int() >= 0 && value.Int() <= runmodel.MaxCostUSD
 	case pcommon.ValueTypeDouble:
-		return value.Double() >= 0 && !math.IsInf(value.Double(), 0) // a comparison with NaN is false
+		return value.Double() >= 0 && value.Double() <= runmodel.MaxCostUSD // a comparison with NaN is false
 	default:
 		return false
 	}

@@ -106,6 +106,9 @@ func TestCosts(t *testing.T) {
 		"sent, but no amount": {call(map[string]any{runmodel.KeyCostUSD: math.NaN()}), map[string]any{
 			runmodel.KeyCostUSD: 0.0075, runmodel.KeyCostSource: "computed", runmodel.KeyPriceVersion: version,
 		}},
+		"sent, but more than there is": {call(map[string]any{runmodel.KeyCostUSD: 2e12}), map[string]any{
+			runmodel.KeyCostUSD: 0.0075, runmodel.KeyCostSource: "computed", runmodel.KeyPriceVersion: version,
+		}},
 		"sent as a text": {call(map[string]any{runmodel.KeyCostUSD: "0.5"}), map[string]any{
 			runmodel.KeyCostUSD: 0.0075, runmodel.KeyCostSource: "computed", runmodel.KeyPriceVersion: version,
 		}},
@@ -113,14 +116,15 @@ func TestCosts(t *testing.T) {
 		"tokens of its own": {call(map[string]any{runmodel.KeyUsageCounted: true}), map[string]any{
 			runmodel.KeyCostUSD: 0.0075, runmodel.KeyCostSource: "computed", runmodel.KeyPriceVersion: version,
 		}},
-		"no price":              {call(map[string]any{runmodel.KeyRequestModel: "nobody-knows"}), map[string]any{}},
-		"a local model":         {call(map[string]any{runmodel.KeyProviderName: "ollama"}), map[string]any{}},
-		"no model":              {call(map[string]any{runmodel.KeyRequestModel: nil}), map[string]any{}},
-		"no tokens":             {map[string]any{runmodel.KeyProviderName: "openai", runmodel.KeyRequestModel: "gpt-4o"}, map[string]any{}},
-		"impossible tokens":     {map[string]any{runmodel.KeyRequestModel: "gpt-4o", runmodel.KeyInputTokens: int64(-5), runmodel.KeyOutputTokens: math.NaN()}, map[string]any{}},
-		"values of other types": {map[string]any{runmodel.KeyRequestModel: []any{"gpt-4o"}, runmodel.KeyInputTokens: "9", runmodel.KeyProviderName: int64(3)}, map[string]any{}},
-		"a source of no cost":   {map[string]any{runmodel.KeyCostSource: "withdrawn", runmodel.KeyPriceVersion: "x", "a": "b"}, map[string]any{}},
-		"another span":          {map[string]any{"http.request.method": "GET"}, map[string]any{}},
+		"no price":               {call(map[string]any{runmodel.KeyRequestModel: "nobody-knows"}), map[string]any{}},
+		"a local model":          {call(map[string]any{runmodel.KeyProviderName: "ollama"}), map[string]any{}},
+		"no model":               {call(map[string]any{runmodel.KeyRequestModel: nil}), map[string]any{}},
+		"no tokens":              {map[string]any{runmodel.KeyProviderName: "openai", runmodel.KeyRequestModel: "gpt-4o"}, map[string]any{}},
+		"impossible tokens":      {map[string]any{runmodel.KeyRequestModel: "gpt-4o", runmodel.KeyInputTokens: int64(-5), runmodel.KeyOutputTokens: math.NaN()}, map[string]any{}},
+		"more tokens than count": {call(map[string]any{runmodel.KeyInputTokens: int64(1 << 54), runmodel.KeyOutputTokens: math.Exp2(54)}), map[string]any{}},
+		"values of other types":  {map[string]any{runmodel.KeyRequestModel: []any{"gpt-4o"}, runmodel.KeyInputTokens: "9", runmodel.KeyProviderName: int64(3)}, map[string]any{}},
+		"a source of no cost":    {map[string]any{runmodel.KeyCostSource: "withdrawn", runmodel.KeyPriceVersion: "x", "a": "b"}, map[string]any{}},
+		"another span":           {map[string]any{"http.request.method": "GET"}, map[string]any{}},
 	} {
 		sink.Reset()
 		before := len(test.span)

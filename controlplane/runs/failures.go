@@ -2,7 +2,6 @@ package runs
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"time"
 
@@ -297,31 +296,14 @@ func (s *Service) FailureSample(ctx context.Context, scope Scope, f FailureWindo
 	if err != nil {
 		return nil, err
 	}
-	deleted, err := s.deletedUpTo(ctx, scope, ids)
+	ofRuns, err := s.placesOf(ctx, scope, ids)
 	if err != nil {
 		return nil, err
 	}
 	for key, versions := range runmodel.ByRun(versions) {
 		if i, ok := places[key.RunID]; ok {
-			living := slices.DeleteFunc(versions, func(v runmodel.Span) bool { return v.Version <= deleted[key] })
-			sample[i].Spans = runmodel.Fold(living)
+			sample[i].Spans = runmodel.Fold(ofRuns[key.RunID].living(versions))
 		}
 	}
 	return sample, nil
-}
-
-// deletedUpTo says of those of the runs that were deleted, and then began anew, up to which version they are.
-func (s *Service) deletedUpTo(ctx context.Context, scope Scope, ids []uuid.UUID) (map[runmodel.RunKey]uint64, error) {
-	var rows []struct {
-		ProjectID uuid.UUID `ch:"project_id"`
-		RunID     uuid.UUID `ch:"run_id"`
-		UpTo      uint64    `ch:"up_to"`
-	}
-	err := query(ctx, s.conn, scope, &rows, `SELECT project_id, run_id, max(deleted_at) AS up_to FROM run_bounds
-		WHERE {scope} AND run_id IN (?) GROUP BY project_id, run_id HAVING up_to > 0`, ids)
-	deleted := make(map[runmodel.RunKey]uint64, len(rows))
-	for _, row := range rows {
-		deleted[runmodel.RunKey{ProjectID: row.ProjectID, RunID: row.RunID}] = row.UpTo
-	}
-	return deleted, err
 }

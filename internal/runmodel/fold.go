@@ -616,15 +616,15 @@ func (c *countedAbove) of(i int) bool {
 }
 
 func (r *Run) addUsage(s *Span) {
-	add(&r.InputTokens, s.InputTokens, maxCount)
-	add(&r.OutputTokens, s.OutputTokens, maxCount)
-	add(&r.CacheReadTokens, s.CacheReadTokens, maxCount)
-	add(&r.CacheWriteTokens, s.CacheWriteTokens, maxCount)
-	add(&r.ReasoningTokens, s.ReasoningTokens, maxCount)
+	add(&r.InputTokens, s.InputTokens, MaxTokens)
+	add(&r.OutputTokens, s.OutputTokens, MaxTokens)
+	add(&r.CacheReadTokens, s.CacheReadTokens, MaxTokens)
+	add(&r.CacheWriteTokens, s.CacheWriteTokens, MaxTokens)
+	add(&r.ReasoningTokens, s.ReasoningTokens, MaxTokens)
 }
 
 func (r *Run) addCost(s *Span) {
-	add(&r.CostUSD, s.CostUSD, maxAmount)
+	add(&r.CostUSD, s.CostUSD, MaxCostUSD)
 	// A total of which any part was computed is computed.
 	if r.CostSource == "" || s.CostSource == CostComputed {
 		r.CostSource = s.CostSource
@@ -634,8 +634,8 @@ func (r *Run) addCost(s *Span) {
 // Bounds of what a span may state and of what a run adds up to, so that no sum leaves the numbers that JSON and its readers
 // have: 2^53 tokens, a trillion dollars.
 const (
-	maxCount  = 1 << 53
-	maxAmount = 1e12
+	MaxTokens  = 1 << 53
+	MaxCostUSD = 1e12
 )
 
 // add adds up to most. A value may be more: earlier versions stored what was sent.

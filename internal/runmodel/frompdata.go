@@ -362,7 +362,7 @@ func setCount(field **int64, value pcommon.Value) bool {
 	default:
 		return false
 	}
-	if n < 0 || n > maxCount {
+	if n < 0 || n > MaxTokens {
 		return false
 	}
 	*field = &n
@@ -379,7 +379,7 @@ func setNumber(field **float64, value pcommon.Value) bool {
 	default:
 		return false
 	}
-	if f < 0 || f > maxAmount || math.IsNaN(f) {
+	if f < 0 || f > MaxCostUSD || math.IsNaN(f) {
 		return false
 	}
 	*field = &f
