@@ -4,7 +4,7 @@ import { useElementSize } from "@mantine/hooks";
 import { useEffect, useMemo, useRef, useState } from "react";
 import uPlot from "uplot";
 import { bucketLabel, labelFits, tickLabel } from "./labels";
-import { type ChartSeries, stack, touchedBuckets, WHOLE_STEPS } from "./series";
+import { type ChartSeries, stack, touchedBuckets } from "./series";
 import classes from "./TimeChart.module.css";
 
 interface Props {
@@ -19,8 +19,8 @@ interface Props {
   shape: "bars" | "lines";
   height: number;
   format: (value: number) => string;
-  /** The values are whole, and so are the steps of their axis. */
-  counts?: boolean;
+  /** Those that the axis of the values may take, the shortest first; without them, decimal ones. */
+  steps?: readonly number[];
   /** A click on a bucket, by its place; and the series that was nearest, where lines are. */
   onPick?: (index: number) => void;
   /** A stretch of whole buckets that was drawn over, in seconds. */
@@ -32,7 +32,7 @@ interface Props {
 /** Buckets of time on a canvas, with what the pointer is over told beside it. */
 export default function TimeChart(props: Props) {
   const { label, times, bucketSeconds, series, shape, height, format, onPick, onBrush } = props;
-  const { counts = false, bare = false } = props;
+  const { steps, bare = false } = props;
   const { ref, width } = useElementSize();
   const scheme = useComputedColorScheme("light");
   const target = useRef<HTMLDivElement>(null);
@@ -99,7 +99,7 @@ export default function TimeChart(props: Props) {
                 ...axis,
                 size: 58,
                 space: 28,
-                ...(counts && { incrs: WHOLE_STEPS }),
+                ...(steps && { incrs: [...steps] }),
                 values: (_, splits) => splits.map((value) => latest.current.format(value)),
               },
         ],
@@ -160,7 +160,7 @@ export default function TimeChart(props: Props) {
       setHover(null);
       plot.destroy();
     };
-  }, [data, width, height, shape, scheme, colors, times, bucketSeconds, bare, counts, brushes, picks]);
+  }, [data, width, height, shape, scheme, colors, times, bucketSeconds, bare, steps, brushes, picks]);
 
   return (
     <div ref={ref} className={classes.root} style={{ height }}>

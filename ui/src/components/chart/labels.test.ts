@@ -11,6 +11,8 @@ describe("tickLabel", () => {
     [at(0, 0, 0), 3600, /22/],
     [at(0, 0, 20), 5, /^00:00:20$/],
     [at(14, 0, 0), 86_400, /22/],
+    [at(0, 0, 0), 30 * 86_400, /^Nov 2026$/],
+    [at(0, 0, 0), 365 * 86_400, /^2026$/],
   ])("%d by %d", (time, step, want) => expect(tickLabel(time, step)).toMatch(want));
 });
 
@@ -29,5 +31,6 @@ describe("bucketLabel", () => {
     expect(bucketLabel(at(14, 3, 20), 5)).toMatch(/14:03:20 – 14:03:25$/);
     expect(bucketLabel(at(14, 3, 0), 60)).toMatch(/14:03 – 14:04$/);
     expect(bucketLabel(at(0, 0, 0), 86_400)).not.toMatch(/–/);
+    expect(bucketLabel(at(0, 0, 0), 365 * 86_400)).toMatch(/2026/);
   });
 });

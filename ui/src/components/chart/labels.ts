@@ -2,18 +2,25 @@ const day = { month: "short", day: "numeric" } as const;
 const minute = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" } as const;
 const second = { ...minute, second: "2-digit" } as const;
 
+const yearFormat = new Intl.DateTimeFormat(undefined, { year: "numeric" });
+const monthFormat = new Intl.DateTimeFormat(undefined, { year: "numeric", month: "short" });
 const dayFormat = new Intl.DateTimeFormat(undefined, day);
 const minuteFormat = new Intl.DateTimeFormat(undefined, minute);
 const secondFormat = new Intl.DateTimeFormat(undefined, second);
+const yearMinuteFormat = new Intl.DateTimeFormat(undefined, { year: "numeric", ...day, ...minute });
 const dayMinuteFormat = new Intl.DateTimeFormat(undefined, { ...day, ...minute });
 const daySecondFormat = new Intl.DateTimeFormat(undefined, { ...day, ...second });
 
-/** What an axis says at a time, both in seconds: days where the step is a day or more, seconds where it is less than a
- * minute, else minutes; midnight names its day. */
+const DAY = 86_400;
+
+/** What an axis says at a time, both in seconds: years, months or days where the step is so long, seconds where it is less
+ * than a minute, else minutes; midnight names its day. */
 export function tickLabel(time: number, step: number): string {
   const date = new Date(time * 1000);
+  if (step >= 365 * DAY) return yearFormat.format(date);
+  if (step >= 28 * DAY) return monthFormat.format(date);
   const isMidnight = date.getHours() === 0 && date.getMinutes() === 0 && date.getSeconds() === 0;
-  if (step >= 86_400 || isMidnight) return dayFormat.format(date);
+  if (step >= DAY || isMidnight) return dayFormat.format(date);
   return (step < 60 ? secondFormat : minuteFormat).format(date);
 }
 
@@ -28,7 +35,7 @@ export function labelFits(label: string, x: number, width: number): boolean {
 /** From when until when a bucket is. */
 export function bucketLabel(start: number, seconds: number): string {
   const from = new Date(start * 1000);
-  if (seconds >= 86_400) return dayMinuteFormat.format(from);
+  if (seconds >= DAY) return yearMinuteFormat.format(from);
   const until = new Date((start + seconds) * 1000);
   return seconds % 60 === 0
     ? `${dayMinuteFormat.format(from)} – ${minuteFormat.format(until)}`

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { stack, touchedBuckets, WHOLE_STEPS } from "./series";
+import { DURATION_STEPS, stack, touchedBuckets, WHOLE_STEPS } from "./series";
 
 describe("stack", () => {
   it("adds layers up, and keeps a gap where nothing is known", () => {
@@ -18,6 +18,12 @@ describe("stack", () => {
 it("has whole steps for counts, up to more than a year's tokens", () => {
   expect(WHOLE_STEPS.slice(0, 5)).toEqual([1, 2, 5, 10, 20]);
   expect(WHOLE_STEPS.every(Number.isSafeInteger)).toBe(true);
+});
+
+it("has steps for durations, ever longer", () => {
+  expect(DURATION_STEPS).toEqual([...new Set(DURATION_STEPS)].sort((a, b) => a - b));
+  expect(DURATION_STEPS).toContain(15 * 60_000);
+  expect(DURATION_STEPS).not.toContain(1_000_000);
 });
 
 describe("touchedBuckets", () => {

@@ -25,6 +25,14 @@ export const WHOLE_STEPS = Array.from({ length: 15 }, (_, power) =>
   [1, 2, 5].map((step) => step * 10 ** power),
 ).flat();
 
+/** The steps that an axis of durations may take, in ms: round in the unit in which they are read. */
+export const DURATION_STEPS = [
+  ...[0.001, 0.01, 0.1, 1, 10, 100].flatMap((ms) => [ms, 2 * ms, 5 * ms]),
+  ...[1_000, 60_000].flatMap((unit) => [1, 2, 5, 10, 15, 30].map((step) => step * unit)),
+  ...[1, 2, 3, 6, 12].map((hours) => hours * 3_600_000),
+  ...WHOLE_STEPS.slice(0, 15).map((days) => days * 86_400_000),
+];
+
 /** The colours of series that are told apart, in their order; there are ten, and then they come again. */
 export function seriesColor(index: number): string {
   return `--lt-series-${(index % 10) + 1}`;

@@ -226,7 +226,7 @@ function Charts({ stats, params, projectId, asTables, onParams }: ChartsProps) {
                   shape={chart.shape}
                   height={HEIGHT}
                   format={chart.format}
-                  counts={chart.counts}
+                  steps={chart.steps}
                   onPick={(index) => navigate(behind(index))}
                   onBrush={(from, until) =>
                     onParams(withTimeRange(params, { preset: null, ...between(from, until) }))

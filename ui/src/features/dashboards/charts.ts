@@ -1,5 +1,5 @@
 import type { RunGroupBy, RunStats, RunTotals } from "@/api/types";
-import { type ChartSeries, seriesColor } from "@/components/chart/series";
+import { type ChartSeries, DURATION_STEPS, seriesColor, WHOLE_STEPS } from "@/components/chart/series";
 import { formatCost, formatCount, formatDuration, formatTokens } from "@/components/format";
 
 /** What the charts can be told apart by. */
@@ -23,8 +23,8 @@ export interface Chart {
   title: string;
   shape: "bars" | "lines";
   format: (value: number) => string;
-  /** Its values are whole, and so are the steps of its axis. */
-  counts?: boolean;
+  /** The steps that its axis may take; without them, decimal ones. */
+  steps?: readonly number[];
   series: ChartSeries[];
   /** What the figures leave out. */
   note?: string;
@@ -59,7 +59,7 @@ export function chartsOf(stats: RunStats): Chart[] {
       title: "Runs",
       shape: "bars",
       format: formatCount,
-      counts: true,
+      steps: WHOLE_STEPS,
       series: grouped
         ? perGroup((totals) => totals.count)
         : [
@@ -81,6 +81,7 @@ export function chartsOf(stats: RunStats): Chart[] {
       title: grouped ? "Duration, p95" : "Duration",
       shape: "lines",
       format: formatDuration,
+      steps: DURATION_STEPS,
       series: grouped
         ? perGroup((totals) => totals.duration_ms?.p95 ?? null)
         : [
@@ -94,7 +95,7 @@ export function chartsOf(stats: RunStats): Chart[] {
       title: "Tokens",
       shape: "bars",
       format: formatTokens,
-      counts: true,
+      steps: WHOLE_STEPS,
       note: missing(total.no_usage_count, total.count, "tokens"),
       series: grouped
         ? perGroup((totals) => totals.usage?.total_tokens ?? null)
