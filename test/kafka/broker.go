@@ -74,10 +74,10 @@ func start(tb testing.TB, count int, properties []string) []*Broker {
 	tb.Helper()
 	jars := fetched(tb)
 	brokers, controllers, voters := make([]*Broker, count), make([]string, count), make([]string, count)
+	free := freeAddresses(tb, 2*count)
 	for i := range brokers {
-		address := fmt.Sprintf("127.0.0.1:%d", freePort(tb))
-		brokers[i] = &Broker{Address: address, internal: address, jars: jars, folder: tb.TempDir()}
-		controllers[i] = fmt.Sprintf("127.0.0.1:%d", freePort(tb))
+		brokers[i] = &Broker{Address: free[2*i], internal: free[2*i], jars: jars, folder: tb.TempDir()}
+		controllers[i] = free[2*i+1]
 		voters[i] = fmt.Sprintf("%d@%s", i+1, controllers[i])
 	}
 	for i, b := range brokers {
@@ -278,12 +278,17 @@ func repositoryRoot() (string, error) {
 	}
 }
 
-func freePort(tb testing.TB) int {
+// freeAddresses returns addresses that were free a moment ago, each another one.
+func freeAddresses(tb testing.TB, count int) []string {
 	tb.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
+	addresses := make([]string, count)
+	for i := range addresses {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			tb.Fatal(err)
+		}
+		defer func() { _ = listener.Close() }() // when all are found, or the next may be the same
+		addresses[i] = listener.Addr().String()
 	}
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().(*net.TCPAddr).Port
+	return addresses
 }

@@ -39,14 +39,12 @@ func (s *Secured) Environment() []string {
 // StartSecured is Start for a secured broker.
 func StartSecured(tb testing.TB) *Secured {
 	tb.Helper()
-	b := &Broker{
-		Address: fmt.Sprintf("127.0.0.1:%d", freePort(tb)), internal: fmt.Sprintf("127.0.0.1:%d", freePort(tb)),
-		jars: fetched(tb), folder: tb.TempDir(),
-	}
+	free := freeAddresses(tb, 3)
+	b := &Broker{Address: free[0], internal: free[1], jars: fetched(tb), folder: tb.TempDir()}
 	s := &Secured{
 		Broker: b, CAFile: filepath.Join(b.folder, "ca.pem"), Username: "looptrace", Password: "secret-of-looptrace", Plain: b.internal,
 	}
-	controller := fmt.Sprintf("127.0.0.1:%d", freePort(tb))
+	controller := free[2]
 	listeners := fmt.Sprintf("SASL_SSL://%s,PLAINTEXT://%s", b.Address, b.internal)
 	const jaas = "listener.name.sasl_ssl.%s.sasl.jaas.config=org.apache.kafka.common.security.%s required%s;"
 	b.format(tb, append([]string{
