@@ -88,6 +88,7 @@ export default function TimeChart(props: Props) {
             space: 72,
             values: (u, splits, _axis, _space, step) =>
               splits.map((split) => {
+                if (!Number.isInteger(split)) return ""; // the second is named already
                 const text = tickLabel(split, step);
                 const x = u.bbox.left / uPlot.pxRatio + u.valToPos(split, "x");
                 return labelFits(text, x, width) ? text : "";
