@@ -48,10 +48,10 @@ const (
 
 // Outline reads a run and what its spans are, without their texts.
 func (s *Service) Outline(ctx context.Context, scope Scope, runID uuid.UUID) (Outline, error) {
-	p, err := s.find(ctx, scope, runID)
-	if err != nil {
-		return Outline{}, err
-	}
+	return located(ctx, s, scope, runID, s.outlineAt)
+}
+
+func (s *Service) outlineAt(ctx context.Context, p place, runID uuid.UUID) (Outline, error) {
 	w := p.where(runID)
 	var rows []runmodel.Run
 	var versions []runmodel.Span
@@ -82,6 +82,7 @@ func (s *Service) Outline(ctx context.Context, scope Scope, runID uuid.UUID) (Ou
 	if p.versions(rows[0]) > soonVersions || len(versions) > soonVersions {
 		// Rows are large: no second copy.
 		capacity := int(min(p.versions(rows[0]), maxOutlineVersions+1))
+		var err error
 		if versions, err = s.outlineVersions(ctx, p, w, capacity, maxOutlineVersions+1); err != nil {
 			return Outline{}, err
 		}

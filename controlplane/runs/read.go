@@ -1,7 +1,6 @@
 package runs
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -10,13 +9,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/google/uuid"
+	lru "github.com/hashicorp/golang-lru/v2"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
@@ -26,11 +26,14 @@ type Service struct {
 	now   func() time.Time
 	feeds feeds
 	kept  *keptRows
+	// guesses are where runs lay when they were last read.
+	guesses *lru.Cache[string, place]
 }
 
 // NewService returns a service that reads through conn. The caller closes it.
 func NewService(conn driver.Conn) *Service {
-	return &Service{conn: conn, now: time.Now, kept: newKeptRows()}
+	guesses, _ := lru.New[string, place](mostGuesses) // no size below one
+	return &Service{conn: conn, now: time.Now, kept: newKeptRows(), guesses: guesses}
 }
 
 // Ping tells whether ClickHouse answers.
@@ -41,112 +44,15 @@ func (s *Service) Ping(ctx context.Context) error {
 	return nil
 }
 
-// place says where a run's spans lie.
-type place struct {
-	ProjectID  uuid.UUID `ch:"project_id"`
-	FirstStart time.Time `ch:"first_start"`
-	LastStart  time.Time `ch:"last_start"`
-	// DeletedAt is up to which version the run is deleted, 0 where it is not.
-	DeletedAt uint64 `ch:"deleted_at"`
-	// Absent is which columns all of its spans leave empty, as clickhouse.IsAbsent reads it.
-	Absent uint64 `ch:"absent"`
-}
-
-// find looks a run up by its id. Where several projects of the scope have a run of that id, the one that
-// started last is meant.
-func (s *Service) find(ctx context.Context, scope Scope, runID uuid.UUID) (place, error) {
-	// A few rows, until they are merged: ClickHouse takes longer to plan an aggregation than to read them.
-	var rows []place
-	err := query(ctx, s.conn, scope, &rows, `
-		SELECT project_id, first_start, last_start, deleted_at, absent FROM run_bounds WHERE {scope} AND run_id = ?`, runID)
-	if err != nil {
-		return place{}, err
-	}
-	if len(rows) == 0 {
-		return place{}, ErrNotFound
-	}
-	byProject := map[uuid.UUID]place{}
-	for _, row := range rows {
-		p, ok := byProject[row.ProjectID]
-		if !ok {
-			p = row
-		}
-		if row.FirstStart.Before(p.FirstStart) {
-			p.FirstStart = row.FirstStart
-		}
-		if row.LastStart.After(p.LastStart) {
-			p.LastStart = row.LastStart
-		}
-		p.DeletedAt = max(p.DeletedAt, row.DeletedAt)
-		p.Absent &= row.Absent
-		byProject[row.ProjectID] = p
-	}
-	return slices.MinFunc(slices.Collect(maps.Values(byProject)), func(a, b place) int {
-		if (a.DeletedAt > 0) != (b.DeletedAt > 0) {
-			return cmp.Compare(a.DeletedAt, b.DeletedAt)
-		}
-		return cmp.Or(b.LastStart.Compare(a.LastStart), bytes.Compare(a.ProjectID[:], b.ProjectID[:]))
-	}), nil
-}
-
-// placesOf says where the spans of some of a project's runs lie.
-func (s *Service) placesOf(ctx context.Context, scope Scope, runIDs []uuid.UUID) (map[uuid.UUID]place, error) {
-	var rows []struct {
-		place
-		RunID uuid.UUID `ch:"run_id"`
-	}
-	err := query(ctx, s.conn, scope, &rows, `
-		SELECT project_id, run_id, min(first_start) AS first_start, max(last_start) AS last_start, max(deleted_at) AS deleted_at
-		FROM run_bounds WHERE {scope} AND run_id IN (?) GROUP BY project_id, run_id`, runIDs)
-	if err != nil {
-		return nil, err
-	}
-	places := make(map[uuid.UUID]place, len(rows))
-	for i := range rows {
-		places[rows[i].RunID] = rows[i].place
-	}
-	return places, nil
-}
-
-// living drops versions of spans that are deleted. ClickHouse masks them some time after.
-func (p place) living(versions []runmodel.Span) []runmodel.Span {
-	return slices.DeleteFunc(versions, func(v runmodel.Span) bool { return v.Version <= p.DeletedAt })
-}
-
-// present is columns of spans for a statement, without those that the whole run leaves empty.
-func (p place) present(columns []string) string {
-	var kept []string
-	for _, column := range columns {
-		if name := column[strings.LastIndexByte(column, ' ')+1:]; !clickhouse.IsAbsent(p.Absent, name) {
-			kept = append(kept, column)
-		}
-	}
-	return strings.Join(kept, ", ")
-}
-
-func (p place) scope() Scope { return Scope{ProjectIDs: []uuid.UUID{p.ProjectID}} }
-
-// where restricts to the rows of one run in its hours.
-func (p place) where(runID uuid.UUID) where {
-	var w where
-	w.add(scopeMark)
-	w.period("start_time", p.FirstStart.Truncate(time.Hour), p.LastStart.Truncate(time.Hour).Add(time.Hour))
-	w.add("run_id = ?", runID)
-	if p.DeletedAt > 0 {
-		w.add("version > ?", p.DeletedAt)
-	}
-	return w
-}
-
 // Get returns a run with its totals and its root's payloads.
 func (s *Service) Get(ctx context.Context, scope Scope, runID uuid.UUID) (Run, error) {
-	p, err := s.find(ctx, scope, runID)
-	if err != nil {
-		return Run{}, err
-	}
+	return located(ctx, s, scope, runID, s.getAt)
+}
+
+func (s *Service) getAt(ctx context.Context, p place, runID uuid.UUID) (Run, error) {
 	w := p.where(runID)
 	var rows []runmodel.Run
-	err = query(ctx, s.conn, p.scope(), &rows, `SELECT `+runColumns+` FROM runs FINAL WHERE `+w.String()+`
+	err := query(ctx, s.conn, p.scope(), &rows, `SELECT `+runColumns+` FROM runs FINAL WHERE `+w.String()+`
 		ORDER BY version DESC LIMIT 1`, w.args...)
 	if err != nil {
 		return Run{}, err
@@ -240,10 +146,12 @@ func (s *Service) Spans(ctx context.Context, scope Scope, runID uuid.UUID, q Spa
 		}
 		after = &c
 	}
-	p, err := s.find(ctx, scope, runID)
-	if err != nil {
-		return SpanPage{}, err
-	}
+	return located(ctx, s, scope, runID, func(ctx context.Context, p place, runID uuid.UUID) (SpanPage, error) {
+		return s.spansAt(ctx, p, runID, q, after)
+	})
+}
+
+func (s *Service) spansAt(ctx context.Context, p place, runID uuid.UUID, q SpansQuery, after *cursor) (SpanPage, error) {
 	columns := listedColumns
 	if q.Full {
 		columns = placeColumns // those of the page are read whole
@@ -269,6 +177,7 @@ func (s *Service) Spans(ctx context.Context, scope Scope, runID uuid.UUID, q Spa
 	}
 	page.Spans = all[start:min(start+q.Limit, len(all))]
 	if q.Full {
+		var err error
 		if page.Spans, err = s.wholePage(ctx, p, runID, page.Spans); err != nil {
 			return SpanPage{}, err
 		}
@@ -308,18 +217,31 @@ var placeColumns = []string{
 	"input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens",
 }
 
+// versionRows holds the rows of listSpans, which are done with when they are folded: to grow them anew was a third of the memory
+// that a list of a thousand spans takes, in all.
+var versionRows = sync.Pool{New: func() any { return new([]runmodel.Span) }}
+
+// mostVersionsKept is 5 MB.
+const mostVersionsKept = 4096
+
 // listSpans reads columns of all spans of a run, folded, with their places in the tree. Project and run need not be
 // among them.
 func (s *Service) listSpans(ctx context.Context, p place, runID uuid.UUID, columns []string) ([]Span, error) {
 	w := p.where(runID)
-	var versions []runmodel.Span
-	if err := query(ctx, s.conn, p.scope(), &versions, `SELECT `+p.present(columns)+` FROM spans WHERE `+w.String(), w.args...); err != nil {
+	versions := versionRows.Get().(*[]runmodel.Span)
+	defer func() {
+		if cap(*versions) <= mostVersionsKept {
+			clear(*versions)
+			versionRows.Put(versions)
+		}
+	}()
+	if err := query(plain(ctx), s.conn, p.scope(), versions, `SELECT `+p.present(columns)+` FROM spans WHERE `+w.String(), w.args...); err != nil {
 		return nil, err
 	}
-	if len(versions) == 0 {
+	if len(*versions) == 0 {
 		return nil, ErrNotFound
 	}
-	folded := runmodel.Fold(versions)
+	folded := runmodel.Fold(*versions)
 	counted := runmodel.CountsUsage(folded)
 	depths := runmodel.Depths(folded)
 	spans := make([]Span, len(folded))
@@ -410,10 +332,12 @@ func (s *Service) Span(ctx context.Context, scope Scope, runID uuid.UUID, spanID
 	if err != nil {
 		return Span{}, ErrNotFound
 	}
-	p, err := s.find(ctx, scope, runID)
-	if err != nil {
-		return Span{}, err
-	}
+	return located(ctx, s, scope, runID, func(ctx context.Context, p place, runID uuid.UUID) (Span, error) {
+		return s.spanAt(ctx, p, runID, id)
+	})
+}
+
+func (s *Service) spanAt(ctx context.Context, p place, runID uuid.UUID, id uint64) (Span, error) {
 	all, err := s.listSpans(ctx, p, runID, placeColumns)
 	if err != nil {
 		return Span{}, err

@@ -196,7 +196,7 @@ func (s *Service) spanScores(ctx context.Context, p place, runID uuid.UUID, span
 		w.add("span_id != 0")
 	}
 	var scores []runmodel.Score
-	err := query(ctx, s.conn, p.scope(), &scores, `SELECT `+clickhouse.ScoreColumns+` FROM scores FINAL WHERE `+w.String()+`
+	err := query(plain(ctx), s.conn, p.scope(), &scores, `SELECT `+clickhouse.ScoreColumns+` FROM scores FINAL WHERE `+w.String()+`
 		ORDER BY version DESC, score_id LIMIT ? BY span_id LIMIT ?`, append(w.args, mostScoresRead, mostSpanScores)...)
 	return scores, err
 }
