@@ -1,19 +1,16 @@
 package bench
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 	"text/tabwriter"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/looptrace/looptrace/internal/postgres"
+	"github.com/looptrace/looptrace/test/browser"
 	"github.com/looptrace/looptrace/test/engines"
 	"github.com/looptrace/looptrace/test/product"
 )
@@ -50,7 +47,7 @@ func TestListing(t *testing.T) {
 		Ms, Longest       float64
 		LongTasks, Frames int
 	}
-	r.play("listing", map[string]any{
+	browser.New(t, t.TempDir()).Play(t, "listing", map[string]any{
 		"base": web, "projectId": readProject, "email": account.Email, "password": account.Password, "pages": 100, "rare": invoice(smallSpans(t), 0),
 	}, &figures)
 	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
@@ -59,36 +56,4 @@ func TestListing(t *testing.T) {
 		_, _ = fmt.Fprintf(table, "%s\t%.0f\t%d\t%.0f\n", f.Name, f.Ms, f.LongTasks, f.Longest)
 	}
 	require.NoError(t, table.Flush())
-}
-
-// play runs a program of test/e2e/browser, where `make bench-browser` has installed them, and reads its result.
-func (r *rig) play(scenario string, input map[string]any, result any) {
-	r.t.Helper()
-	installed := r.built("e2e-browser")
-	require.DirExists(r.t, filepath.Join(installed, "node_modules"), "`make bench-browser` installs what drives the browser")
-	for _, script := range []string{scenario, "scenario"} {
-		text, err := os.ReadFile(filepath.Join(r.root, "test", "e2e", "browser", script+".mjs"))
-		require.NoError(r.t, err)
-		require.NoError(r.t, os.WriteFile(filepath.Join(installed, script+".mjs"), text, 0o644))
-	}
-	text, err := json.Marshal(input)
-	require.NoError(r.t, err)
-	chromium := os.Getenv("LOOPTRACE_CHROMIUM")
-	if chromium == "" {
-		chromium = "/usr/bin/chromium"
-	}
-	cmd := exec.CommandContext(r.t.Context(), "node", filepath.Join(installed, scenario+".mjs"))
-	cmd.WaitDelay = time.Second
-	cmd.Env = append(os.Environ(), "SCENARIO="+scenario, "INPUT="+string(text), "CHROMIUM="+chromium, "OUTPUT="+r.t.TempDir(), "STATE=")
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
-	output, err := cmd.Output()
-	require.NoError(r.t, err, "%s", &stderr)
-	var told struct {
-		Findings []map[string]string
-		Result   json.RawMessage
-	}
-	require.NoError(r.t, json.Unmarshal(output, &told), "%s", output)
-	require.Empty(r.t, told.Findings)
-	require.NoError(r.t, json.Unmarshal(told.Result, result))
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/test/bench/loadgen"
+	"github.com/looptrace/looptrace/test/checkout"
 	"github.com/looptrace/looptrace/test/engines"
 	"github.com/looptrace/looptrace/test/kafka"
 	"github.com/looptrace/looptrace/test/product"
@@ -56,7 +57,7 @@ func newRig(t *testing.T) *rig {
 	t.Helper()
 	ports, err := product.FreePorts()
 	require.NoError(t, err)
-	root, err := filepath.Abs(filepath.Join("..", ".."))
+	root, err := checkout.Root()
 	require.NoError(t, err)
 	return &rig{t: t, root: root, dir: t.TempDir(), ports: ports, profiles: os.Getenv("BENCH_PROFILE")}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/looptrace/looptrace/test/product"
+	"github.com/looptrace/looptrace/test/programs"
 )
 
 // TestLauncherRefusals holds what keeps the product from starting to one clear line and exit code 1.
@@ -56,7 +57,7 @@ func TestLauncherRefusals(t *testing.T) {
 			require.NoError(t, err)
 			words := prepare(t, p)
 			var output bytes.Buffer
-			cmd := command(t.Context(), filepath.Join(p.Root, "_build", "looptrace"), "up", "--data", p.Data, "--port-offset", fmt.Sprint(p.Ports.Offset))
+			cmd := programs.Command(t.Context(), filepath.Join(p.Root, "_build", "looptrace"), "up", "--data", p.Data, "--port-offset", fmt.Sprint(p.Ports.Offset))
 			cmd.Env = append(cmd.Env, p.Env...)
 			cmd.Stdout, cmd.Stderr = &output, &output
 			var exit *exec.ExitError

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/looptrace/looptrace/test/product"
+	"github.com/looptrace/looptrace/test/programs"
 )
 
 // mcpAnswer is what a client prints of one way in.
@@ -53,15 +54,15 @@ func (s *story) mcpClients(t *testing.T) {
 	runName := readTrip(t).Name
 	job, err := json.Marshal(map[string]any{"key": s.adminKey, "run_name": runName, "ways": ways})
 	require.NoError(t, err)
-	python, node := installPython(t), installNode(t, "node")
+	python, node := programs.Python(t, "e2e-python", "python/requirements.txt"), programs.Node(t, "e2e-node", os.DirFS("node"))
 	for name, client := range map[string]*exec.Cmd{
-		"python":     command(t.Context(), python, "python/mcp_client.py"),
-		"typescript": command(t.Context(), "node", filepath.Join(node, "mcp.mjs")),
+		"python":     programs.Command(t.Context(), python, "python/mcp_client.py"),
+		"typescript": programs.Command(t.Context(), "node", filepath.Join(node, "mcp.mjs")),
 	} {
 		t.Run(name, func(t *testing.T) {
 			client.Stdin = bytes.NewReader(job)
 			var answers []mcpAnswer
-			require.NoError(t, json.Unmarshal(mustRun(t, client), &answers))
+			require.NoError(t, json.Unmarshal(programs.Output(t, client), &answers))
 			require.Len(t, answers, len(ways))
 			for i, answer := range answers {
 				tools := []string{"runs.read", "runs.search"}
@@ -119,9 +120,9 @@ func (s *story) selfTest(t *testing.T) {
 	require.NoError(t, json.NewDecoder(response.Body).Decode(&guide))
 	assert.Equal(t, web, guide.Endpoint)
 	shell := func(script, key string) string {
-		cmd := command(t.Context(), "sh", "-c", script)
+		cmd := programs.Command(t.Context(), "sh", "-c", script)
 		cmd.Env = append(os.Environ(), "LOOPTRACE_API_KEY="+key)
-		return string(mustRun(t, cmd))
+		return string(programs.Output(t, cmd))
 	}
 	assert.Contains(t, shell(guide.SelfTest.Send, s.ingestKey), `"status":"queued"`)
 	assert.Contains(t, shell(guide.SelfTest.Check, s.adminKey), `"name":"looptrace self-test"`)

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/looptrace/looptrace/test/bench/loadgen"
+	"github.com/looptrace/looptrace/test/browser"
 	"github.com/looptrace/looptrace/test/product"
 )
 
@@ -21,7 +22,7 @@ func TestBrowserFigures(t *testing.T) {
 	if os.Getenv("BENCH_BROWSER") == "" {
 		t.Skip("`make bench-browser` measures")
 	}
-	s := &story{browser: newBrowser(t), product: product.Start(t)}
+	s := &story{browser: browser.New(t, "output"), product: product.Start(t)}
 	t.Run("first run", s.setUp)
 	require.NotEmpty(t, s.adminKey)
 	limits := map[int]time.Duration{10_000: 1500 * time.Millisecond, 100_000: 5 * time.Second}
@@ -38,7 +39,7 @@ func TestBrowserFigures(t *testing.T) {
 		LongTasksScrolling int     `json:"longTasksScrolling"`
 		LongestScrolling   float64 `json:"longestScrolling"`
 	}
-	s.browser.play(t, "measure", map[string]any{"base": s.web(), "projectId": s.projectID, "runs": runs, "rounds": 5}, &figures)
+	s.browser.Play(t, "measure", map[string]any{"base": s.web(), "projectId": s.projectID, "runs": runs, "rounds": 5}, &figures)
 	load, _ := os.ReadFile("/proc/loadavg") // absent elsewhere than on Linux
 	fmt.Printf("\n%d cores, load %s", runtime.NumCPU(), load)
 	fmt.Printf("%8s  %12s  %12s  %8s  %14s  %16s  %14s\n",

@@ -8,17 +8,19 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/looptrace/looptrace/test/programs"
 )
 
 // firstRunArrives follows the page that tells how to send the first run, with the code that it shows.
 func (s *story) firstRunArrives(t *testing.T) {
-	s.browser.play(t, "firstrun", map[string]any{
-		"base": s.web(), "projectId": s.projectID, "python": installPython(t), "scratch": t.TempDir(),
+	s.browser.Play(t, "firstrun", map[string]any{
+		"base": s.web(), "projectId": s.projectID, "python": programs.Python(t, "e2e-python", "python/requirements.txt"), "scratch": t.TempDir(),
 	}, nil)
 }
 
 func (s *story) listInBrowser(t *testing.T) {
-	s.browser.play(t, "list", map[string]any{
+	s.browser.Play(t, "list", map[string]any{
 		"base": s.web(), "projectId": s.projectID, "needle": s.needle, "needleName": "needle in the haystack",
 		"needleWords": "canton lakes Graubünden",
 	}, nil)
@@ -26,7 +28,7 @@ func (s *story) listInBrowser(t *testing.T) {
 
 // liveInBrowser watches runs that the scenario sends itself, each when it is time.
 func (s *story) liveInBrowser(t *testing.T) {
-	s.browser.play(t, "live", map[string]any{"base": s.web(), "projectId": s.projectID, "key": s.ingestKey}, nil)
+	s.browser.Play(t, "live", map[string]any{"base": s.web(), "projectId": s.projectID, "key": s.ingestKey}, nil)
 }
 
 func (s *story) runInBrowser(t *testing.T) {
@@ -39,7 +41,7 @@ func (s *story) runInBrowser(t *testing.T) {
 			unpriced = id
 		}
 	}
-	s.browser.play(t, "run", map[string]any{
+	s.browser.Play(t, "run", map[string]any{
 		"base": s.web(), "projectId": s.projectID, "runId": s.trips[0], "trip": readTrip(t), "unpriced": unpriced,
 	}, nil)
 }
@@ -49,7 +51,7 @@ func (s *story) viewsInBrowser(t *testing.T) {
 	if len(s.trips) == 0 {
 		t.Skip("no SDK has sent a trip")
 	}
-	s.browser.play(t, "views", map[string]any{
+	s.browser.Play(t, "views", map[string]any{
 		"base": s.web(), "projectId": s.projectID, "runId": s.trips[0], "otherRunId": s.needle, "trip": readTrip(t),
 	}, nil)
 }
@@ -58,11 +60,11 @@ func (s *story) viewsInBrowser(t *testing.T) {
 func (s *story) longRunInBrowser(t *testing.T) {
 	const spans = 10_000
 	id := s.sendLongRun(t, spans)
-	s.browser.play(t, "long", map[string]any{"base": s.web(), "projectId": s.projectID, "runId": id, "spans": spans}, nil)
+	s.browser.Play(t, "long", map[string]any{"base": s.web(), "projectId": s.projectID, "runId": id, "spans": spans}, nil)
 }
 
 func (s *story) sessions(t *testing.T) {
-	s.browser.play(t, "sessions", map[string]any{
+	s.browser.Play(t, "sessions", map[string]any{
 		"base": s.web(), "projectId": s.projectID, "runId": s.needle, "email": email, "password": password,
 	}, nil)
 }
@@ -82,7 +84,7 @@ func (s *story) everyPage(t *testing.T) {
 		}
 		input["largest"] = runID(t, largest)
 	}
-	s.browser.play(t, "pages", input, nil)
+	s.browser.Play(t, "pages", input, nil)
 }
 
 // hostile are texts that an attacker hopes to see executed or fetched.
@@ -150,7 +152,7 @@ func (s *story) hostileContent(t *testing.T) {
 	for _, id := range ids {
 		s.awaitRun(t, id, ofSpans(3))
 	}
-	s.browser.play(t, "hostile", map[string]any{"base": s.web(), "projectId": s.projectID, "runIds": ids}, nil)
+	s.browser.Play(t, "hostile", map[string]any{"base": s.web(), "projectId": s.projectID, "runIds": ids}, nil)
 }
 
 // restart stops the product and starts it on the same data: the same runs, the same user, the same session.
@@ -171,7 +173,7 @@ func (s *story) restart(t *testing.T) {
 			s.totals(t)
 		})
 	}
-	s.browser.play(t, "again", map[string]any{"base": s.web(), "projectId": s.projectID}, nil)
+	s.browser.Play(t, "again", map[string]any{"base": s.web(), "projectId": s.projectID}, nil)
 
 	id := uuid.NewString()
 	s.post(t, "", 1, 0, map[string]any{"runs": []any{map[string]any{"run_id": id, "name": "after the restart", "start_time": time.Now()}}})

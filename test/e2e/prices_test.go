@@ -15,7 +15,7 @@ func (s *story) costs(t *testing.T) {
 	// 1000 tokens of $2.5 and 500 of $10 a million.
 	assert.InEpsilon(t, 0.0075, deref(s.awaitRun(t, priced, ofSpans(2)).CostUSD), 1e-9)
 	assert.Nil(t, s.awaitRun(t, unknown, ofSpans(2)).CostUSD, "an unknown cost is not 0")
-	s.browser.play(t, "prices", map[string]any{"base": s.web(), "projectId": s.projectID, "model": model}, nil)
+	s.browser.Play(t, "prices", map[string]any{"base": s.web(), "projectId": s.projectID, "model": model}, nil)
 }
 
 // call sends a run with one call of a model, of 1000 and 500 tokens, and returns its id.

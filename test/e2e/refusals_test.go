@@ -174,7 +174,7 @@ func (s *story) limits(t *testing.T) {
 		s.product.Ports.URL(product.OTLPHTTP) + "/v1/traces", s.web() + "/v1/traces",
 	}
 	settings := map[string]any{"base": s.web(), "projectId": s.projectID, "rate": "0.001"}
-	s.browser.play(t, "limits", settings, nil)
+	s.browser.Play(t, "limits", settings, nil)
 	ctx, cancel := context.WithTimeout(t.Context(), revokedWithin)
 	defer cancel()
 	for _, door := range doors {
@@ -190,7 +190,7 @@ func (s *story) limits(t *testing.T) {
 		}))
 	}
 	delete(settings, "rate")
-	s.browser.play(t, "limits", settings, nil)
+	s.browser.Play(t, "limits", settings, nil)
 	eventually(t, func(ctx context.Context) error {
 		answer, err := product.Post(ctx, doors[1], s.ingestKey, product.JSON, []byte(`{}`))
 		if err != nil || answer.Status != http.StatusAccepted {
@@ -224,7 +224,7 @@ func (s *story) revocation(t *testing.T) {
 		require.NotContains(t, []int{http.StatusUnauthorized, http.StatusForbidden}, answer.Status, "the key works at %s: %s", name, answer.Body)
 	}
 
-	s.browser.play(t, "revoke", map[string]any{"base": s.web(), "projectId": s.projectID, "name": "e2e short-lived"}, nil)
+	s.browser.Play(t, "revoke", map[string]any{"base": s.web(), "projectId": s.projectID, "name": "e2e short-lived"}, nil)
 	begin := time.Now()
 	ctx, cancel := context.WithTimeout(t.Context(), revokedWithin)
 	defer cancel()

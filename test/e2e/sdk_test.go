@@ -21,6 +21,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/looptrace/looptrace/test/product"
+	"github.com/looptrace/looptrace/test/programs"
 )
 
 // trip is the run that every SDK records, testdata/trip.json.
@@ -38,18 +39,18 @@ type tripStep struct {
 func (s *story) stockSDKs(t *testing.T) {
 	tripFile, err := filepath.Abs(trip)
 	require.NoError(t, err)
-	python, node := installPython(t), installNode(t, "node")
+	python, node := programs.Python(t, "e2e-python", "python/requirements.txt"), programs.Node(t, "e2e-node", os.DirFS("node"))
 	ports := s.product.Ports
 	pythonSends := func(protocol, endpoint string) func(*testing.T, string) string {
 		return func(t *testing.T, service string) string {
 			t.Helper()
-			return string(mustRun(t, command(t.Context(), python, "python/send.py", protocol, endpoint, s.ingestKey, tripFile, service)))
+			return string(programs.Output(t, programs.Command(t.Context(), python, "python/send.py", protocol, endpoint, s.ingestKey, tripFile, service)))
 		}
 	}
 	nodeSends := func(endpoint string) func(*testing.T, string) string {
 		return func(t *testing.T, service string) string {
 			t.Helper()
-			return string(mustRun(t, command(t.Context(), "node", filepath.Join(node, "send.mjs"), endpoint, s.ingestKey, tripFile, service)))
+			return string(programs.Output(t, programs.Command(t.Context(), "node", filepath.Join(node, "send.mjs"), endpoint, s.ingestKey, tripFile, service)))
 		}
 	}
 	authorization := map[string]string{"authorization": "Bearer " + s.ingestKey}

@@ -24,7 +24,7 @@ func (s *story) setUp(t *testing.T) {
 		ProjectID string `json:"projectId"`
 		Key       string `json:"key"`
 	}
-	s.browser.play(t, "setup", map[string]any{
+	s.browser.Play(t, "setup", map[string]any{
 		"base": s.web(), "email": email, "password": password, "organization": "Analytical Engines",
 	}, &made)
 	require.Regexp(t, `^lt_[0-9A-Za-z]{16}\.[0-9A-Za-z]{49}$`, made.Key)

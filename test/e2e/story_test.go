@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/test/browser"
 	"github.com/looptrace/looptrace/test/product"
 )
 
@@ -21,7 +22,7 @@ const patience = time.Minute
 // story is what one step leaves to the next.
 type story struct {
 	product *product.Product
-	browser *browser
+	browser *browser.Browser
 
 	projectID string
 	// ingestKey was minted in the browser; adminKey reads and manages.
@@ -34,7 +35,7 @@ type story struct {
 
 // TestStory is one story: each step stands on those before it.
 func TestStory(t *testing.T) {
-	s := &story{browser: newBrowser(t)}
+	s := &story{browser: browser.New(t, "output")}
 	begin := time.Now()
 	s.product = product.Start(t)
 	t.Logf("first start: ready after %.1f s", time.Since(begin).Seconds())

@@ -14,6 +14,8 @@ import (
 
 	"github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
+
+	"github.com/looptrace/looptrace/test/checkout"
 )
 
 var sharedClickHouse = sync.OnceValues(func() (*Server, error) { return withFreshPorts(startClickHouse) })
@@ -66,7 +68,7 @@ func newClickHouseDatabase(tb testing.TB, server *Server) string {
 }
 
 func startClickHouse() (*Server, error) {
-	root, err := repositoryRoot()
+	root, err := checkout.Root()
 	if err != nil {
 		return nil, err
 	}

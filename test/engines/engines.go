@@ -202,24 +202,6 @@ func installed(root, path string) (string, error) {
 	return full, nil
 }
 
-// repositoryRoot is the folder of the go.mod above the test's folder.
-func repositoryRoot() (string, error) {
-	folder, err := os.Getwd()
-	if err != nil {
-		return "", fmt.Errorf("find the repository: %w", err)
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(folder, "go.mod")); err == nil {
-			return folder, nil
-		}
-		parent := filepath.Dir(folder)
-		if parent == folder {
-			return "", errors.New("find the repository: no go.mod above the working folder")
-		}
-		folder = parent
-	}
-}
-
 // freePort returns a port of 127.0.0.1 that was free a moment ago.
 func freePort() (int, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -20,6 +20,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/looptrace/looptrace/internal/postgres"
+	"github.com/looptrace/looptrace/test/checkout"
 )
 
 // template is the migrated database that each test's database is a copy of.
@@ -77,7 +78,7 @@ func newPostgresDatabase(tb testing.TB, source string) string {
 }
 
 func startPostgres() (*Server, error) {
-	root, err := repositoryRoot()
+	root, err := checkout.Root()
 	if err != nil {
 		return nil, err
 	}

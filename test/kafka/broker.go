@@ -18,6 +18,8 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/looptrace/looptrace/test/checkout"
 )
 
 // startTimeout is generous: a broker starts in four seconds, and in many more beside other tests.
@@ -58,7 +60,7 @@ var alone = []string{
 // acknowledged when two have it.
 func StartCluster(tb testing.TB) []*Broker {
 	tb.Helper()
-	root, err := repositoryRoot()
+	root, err := checkout.Root()
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -234,7 +236,7 @@ func fetched(tb testing.TB) string {
 	if _, err := exec.LookPath("java"); err != nil {
 		tb.Skip("java is not installed: tests over a real Kafka are left out")
 	}
-	root, err := repositoryRoot()
+	root, err := checkout.Root()
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -259,23 +261,6 @@ func fetched(tb testing.TB) string {
 		}
 	}
 	return jars
-}
-
-func repositoryRoot() (string, error) {
-	folder, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(folder, "go.mod")); err == nil {
-			return folder, nil
-		}
-		parent := filepath.Dir(folder)
-		if parent == folder {
-			return "", errors.New("no go.mod above the working folder")
-		}
-		folder = parent
-	}
 }
 
 // freeAddresses returns addresses that were free a moment ago, each another one.

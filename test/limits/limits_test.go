@@ -27,6 +27,7 @@ import (
 	"github.com/looptrace/looptrace/internal/apikey"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/ratelimit"
+	"github.com/looptrace/looptrace/test/checkout"
 	"github.com/looptrace/looptrace/test/engines"
 	"github.com/looptrace/looptrace/test/kafka"
 	"github.com/looptrace/looptrace/test/product"
@@ -72,7 +73,7 @@ func newSite(t *testing.T) *site {
 	s := &site{}
 	var database string
 	s.postgres, database = engines.PostgresServer(t)
-	root, err := filepath.Abs(filepath.Join("..", ".."))
+	root, err := checkout.Root()
 	require.NoError(t, err)
 	stores := append(broker.Environment(), "DATABASE_URL="+s.postgres.URL(database))
 

@@ -5,7 +5,6 @@ package product
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -14,6 +13,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/looptrace/looptrace/test/checkout"
 )
 
 const (
@@ -40,7 +41,7 @@ type Product struct {
 
 // New prepares an instance below dir, on free ports. Nothing is started yet.
 func New(dir string) (*Product, error) {
-	root, err := findRoot()
+	root, err := checkout.Root()
 	if err != nil {
 		return nil, err
 	}
@@ -167,20 +168,4 @@ func tail(path string) string {
 		raw = raw[len(raw)-most:]
 	}
 	return string(raw)
-}
-
-// findRoot finds the checkout above the working directory.
-func findRoot() (string, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return "", fmt.Errorf("find the working directory: %w", err)
-	}
-	for ; ; dir = filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir, nil
-		}
-		if dir == filepath.Dir(dir) {
-			return "", errors.New("find the checkout: no go.mod above the working directory")
-		}
-	}
 }

@@ -1,7 +1,10 @@
-package e2e
+// Package browser plays scenarios in Chromium, which is looked for as LOOPTRACE_CHROMIUM, then /usr/bin/chromium. The
+// scenarios are the programs of this folder; they need Node.js.
+package browser
 
 import (
 	"context"
+	"embed"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -10,15 +13,22 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/looptrace/looptrace/test/programs"
 )
 
-// browser plays the scenarios of test/e2e/browser, each a program of its own in a fresh Chromium that
-// remembers no more than the session's cookie.
-type browser struct {
+//go:embed *.mjs package.json package-lock.json .npmrc
+var scenarios embed.FS
+
+// Browser plays scenarios, each a program of its own in a fresh Chromium that remembers no more than the session's
+// cookie.
+type Browser struct {
 	chromium, scripts, output, state string
 }
 
-func newBrowser(t *testing.T) *browser {
+// New installs what the scenarios need. Their screenshots, and what is left of one that failed, go to output, a folder
+// that is emptied.
+func New(t *testing.T, output string) *Browser {
 	t.Helper()
 	chromium := os.Getenv("LOOPTRACE_CHROMIUM")
 	if chromium == "" {
@@ -26,12 +36,12 @@ func newBrowser(t *testing.T) *browser {
 	}
 	_, err := os.Stat(chromium)
 	require.NoError(t, err, "Chromium is needed: scripts/prerequisites installs it, LOOPTRACE_CHROMIUM names another")
-	output, err := filepath.Abs("output")
+	output, err = filepath.Abs(output)
 	require.NoError(t, err)
 	require.NoError(t, os.RemoveAll(output))
 	require.NoError(t, os.MkdirAll(output, 0o755))
-	return &browser{
-		chromium: chromium, scripts: installNode(t, "browser"), output: output,
+	return &Browser{
+		chromium: chromium, scripts: programs.Node(t, "browser", scenarios), output: output,
 		state: filepath.Join(t.TempDir(), "session.json"),
 	}
 }
@@ -46,18 +56,18 @@ type finding struct {
 	Where string `json:"where"`
 }
 
-// play runs one scenario with its input and reads its result. A scenario fails by its exit code; each of its
+// Play runs one scenario with its input and reads its result, if one is asked for. A scenario fails by its exit code; each of its
 // findings fails the test too, all of them told.
-func (b *browser) play(t *testing.T, scenario string, input map[string]any, result any) {
+func (b *Browser) Play(t *testing.T, scenario string, input map[string]any, result any) {
 	t.Helper()
 	text, err := json.Marshal(input)
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), scenarioTime)
 	defer cancel()
-	cmd := command(ctx, "node", filepath.Join(b.scripts, scenario+".mjs"))
+	cmd := programs.Command(ctx, "node", filepath.Join(b.scripts, scenario+".mjs"))
 	cmd.Env = append(cmd.Env,
 		"SCENARIO="+scenario, "INPUT="+string(text), "CHROMIUM="+b.chromium, "OUTPUT="+b.output, "STATE="+b.state)
-	output := mustRun(t, cmd)
+	output := programs.Output(t, cmd)
 	var told struct {
 		Findings []finding       `json:"findings"`
 		Result   json.RawMessage `json:"result"`

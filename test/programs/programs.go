@@ -1,0 +1,97 @@
+// Package programs brings tests' programs in other languages, with their locked packages, to _build and runs them.
+package programs
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/looptrace/looptrace/test/checkout"
+)
+
+// Node brings scripts with their package.json and lock file to a folder of that name and returns the folder.
+func Node(t *testing.T, name string, source fs.FS) string {
+	t.Helper()
+	dir := installed(t, name)
+	require.NoError(t, os.MkdirAll(dir, 0o755))
+	files, err := fs.Glob(source, "*")
+	require.NoError(t, err)
+	for _, file := range files {
+		if file == "node_modules" {
+			continue
+		}
+		content, err := fs.ReadFile(source, file)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, file), content, 0o644))
+	}
+	once(t, filepath.Join(dir, "package-lock.json"), filepath.Join(dir, "node_modules"), func() {
+		run := Command(t.Context(), "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier")
+		run.Dir = dir
+		Output(t, run)
+	})
+	return dir
+}
+
+// Python makes a virtual environment with the packages of a requirements file and returns its interpreter.
+func Python(t *testing.T, name, requirements string) string {
+	t.Helper()
+	dir := installed(t, name)
+	interpreter := filepath.Join(dir, "bin", "python")
+	once(t, requirements, dir, func() {
+		Output(t, Command(t.Context(), "python3", "-m", "venv", "--clear", dir))
+		Output(t, Command(t.Context(), interpreter, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
+			"--requirement", requirements))
+	})
+	return interpreter
+}
+
+// Command is a program that ends with ctx and asks no proxy for this machine.
+func Command(ctx context.Context, name string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Env = append(os.Environ(), "NO_PROXY=127.0.0.1,localhost", "no_proxy=127.0.0.1,localhost")
+	return cmd
+}
+
+// Output runs the program and returns what it wrote to its standard output.
+func Output(t *testing.T, cmd *exec.Cmd) []byte {
+	t.Helper()
+	output, err := cmd.Output()
+	if err != nil {
+		var stderr []byte
+		if exit, ok := err.(*exec.ExitError); ok { //nolint:errorlint // Output returns it as it is
+			stderr = exit.Stderr
+		}
+		require.NoError(t, err, "%s\n%s%s", cmd, output, stderr)
+	}
+	return output
+}
+
+// installed is where the programs of that name lie; make clean removes it.
+func installed(t *testing.T, name string) string {
+	t.Helper()
+	root, err := checkout.Root()
+	require.NoError(t, err)
+	return filepath.Join(root, "_build", "test-"+name)
+}
+
+// once installs into target unless what the lock file names is there already.
+func once(t *testing.T, lock, target string, install func()) {
+	t.Helper()
+	content, err := os.ReadFile(lock)
+	require.NoError(t, err)
+	sum := sha256.Sum256(content)
+	want := hex.EncodeToString(sum[:])
+	stamp := filepath.Join(target, ".installed")
+	if have, err := os.ReadFile(stamp); err == nil && string(have) == want {
+		return
+	}
+	install()
+	require.NoError(t, os.WriteFile(stamp, []byte(want), 0o644))
+}
