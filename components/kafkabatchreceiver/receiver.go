@@ -30,8 +30,9 @@ const (
 	sessionTimeout    = 10 * time.Second
 	heartbeatInterval = 3 * time.Second
 	// fetchMaxBytes bounds one fetch, but for a record that is larger. One is buffered for each broker while a batch is in
-	// flight, and the embedded broker holds what it answers twice: a batch is made of several.
-	fetchMaxBytes = 8 << 20
+	// flight, and the embedded broker holds what it answers twice: a batch is made of many. What it answers for a partition
+	// it grows as it reads, by a quarter at a time: with a quarter of this for each it copies little of it.
+	fetchMaxBytes = 2 << 20
 	// fetchMaxWait bounds how long an idle fetch keeps a newly assigned partition of that broker waiting.
 	fetchMaxWait = 500 * time.Millisecond
 	// commitTimeout bounds one attempt to commit. It is below the rebalance timeout (60 s), together with

@@ -17,8 +17,13 @@ import (
 )
 
 const (
-	// firstRead is what a body is charged before it has sent a byte; a slow or idle sender costs no more.
+	// firstRead is what a body is charged before it has sent a byte; a slow or idle sender costs no more. growth is how
+	// many times as much it gets when that is full.
 	firstRead = 4 << 10
+	growth    = 4
+
+	// pooledSizes is how many sizes of buffers are kept for the next body: the largest has 1 MiB.
+	pooledSizes = 5
 
 	// maxZstdWindow is the largest window of the zstd content coding (RFC 9659). A decoder takes that much
 	// memory outside any limit of the body's size.
@@ -35,7 +40,8 @@ type intake struct {
 	used    atomic.Int64
 	places  chan struct{}
 	benches sync.Pool // of *bench
-	buffers sync.Pool // of *[]byte, what bodies were read into
+	// buffers are what bodies were read into, *[]byte of firstRead and of growth times those before.
+	buffers [pooledSizes]sync.Pool
 }
 
 // bench is what one decompression works with. Benches are pooled, so that what bombs made large is used again
@@ -86,7 +92,7 @@ func (in *intake) read(req *http.Request, c *charge) ([]byte, error) {
 	if err := c.grow(firstRead); err != nil {
 		return nil, err
 	}
-	buf := make([]byte, 0, firstRead)
+	buf := in.buffer(firstRead)
 	for {
 		n, err := req.Body.Read(buf[len(buf):cap(buf)])
 		buf = buf[:len(buf)+n]
@@ -102,32 +108,46 @@ func (in *intake) read(req *http.Request, c *charge) ([]byte, error) {
 		if len(buf) < cap(buf) {
 			continue
 		}
-		size := int64(2 * cap(buf))
-		if known := req.ContentLength + 1; known > int64(len(buf)) && known < size {
-			size = known // one more byte than the body, to meet its end without growing again
+		size := growth * cap(buf)
+		if in.pool(size) == nil {
+			size = int(min(int64(size), in.maxBody+1))
+			if known := req.ContentLength + 1; known > int64(len(buf)) && known < int64(size) {
+				size = int(known) // one more byte than the body, to meet its end without growing again
+			}
 		}
-		if err := c.grow(size - int64(cap(buf))); err != nil {
+		if err := c.grow(int64(size - cap(buf))); err != nil {
 			return nil, err
 		}
-		buf = append(in.buffer(size), buf...)
+		grown := append(in.buffer(size), buf...)
+		in.recycle(buf)
+		buf = grown
 	}
 }
 
-// maxPooledBuffer is the largest buffer that is kept for the next body.
-const maxPooledBuffer = 1 << 20
+// pool has the buffers of one capacity; nil where such are not kept.
+func (in *intake) pool(size int) *sync.Pool {
+	for i, kept := 0, firstRead; i < pooledSizes; i, kept = i+1, kept*growth {
+		if kept == size {
+			return &in.buffers[i]
+		}
+	}
+	return nil
+}
 
 // buffer is an empty one with this capacity.
-func (in *intake) buffer(size int64) []byte {
-	if kept, ok := in.buffers.Get().(*[]byte); ok && int64(cap(*kept)) >= size {
-		return (*kept)[:0:size]
+func (in *intake) buffer(size int) []byte {
+	if pool := in.pool(size); pool != nil {
+		if kept, ok := pool.Get().(*[]byte); ok {
+			return (*kept)[:0]
+		}
 	}
 	return make([]byte, 0, size)
 }
 
-// recycle takes back what read has returned.
-func (in *intake) recycle(wire []byte) {
-	if cap(wire) > firstRead && cap(wire) <= maxPooledBuffer {
-		in.buffers.Put(&wire)
+// recycle takes back a buffer that nobody looks at any more.
+func (in *intake) recycle(buf []byte) {
+	if pool := in.pool(cap(buf)); pool != nil {
+		pool.Put(&buf)
 	}
 }
 

@@ -113,7 +113,9 @@ func (p *plan) brokerProcess() supervisor.Process {
 			"looptrace", "broker", "--data", filepath.Join(p.data, "queue"), "--addr", p.ports.Broker.Addr(),
 			"--metrics-addr", p.ports.BrokerMetrics.Addr(),
 		},
-		Env:         engineEnv("128MiB"),
+		// It holds a few MB, and what it reads and answers is garbage at once: collected as often as Go does by itself, it
+		// takes a fifth more processor time.
+		Env:         append(engineEnv("128MiB"), "GOGC=300"),
 		Ready:       brokerAnswers(p.ports.Broker.Addr()),
 		StopTimeout: 10 * time.Second,
 	}
