@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"os"
 	"testing"
 	"time"
@@ -38,17 +39,28 @@ type readyBatch struct {
 	runs     []runmodel.Run
 }
 
+// makeReady makes the rows that the worker makes of these spans once it has stored their texts: contents are named, not
+// written again.
 func makeReady(t *testing.T, load *loadgen.Load, project uuid.UUID) *readyBatch {
 	t.Helper()
 	requests, err := load.Make(readySpans)
 	require.NoError(t, err)
-	var rows runmodel.Rows
-	for _, td := range requests {
-		for _, rs := range td.ResourceSpans().All() {
-			rs.Resource().Attributes().PutStr(runmodel.KeyProjectID, project.String())
+	known := map[runmodel.SharedKey]runmodel.Sharing{}
+	makeRows := func() *runmodel.Rows {
+		rows := &runmodel.Rows{Sharing: func(key runmodel.SharedKey) runmodel.Sharing { return known[key] }}
+		for _, td := range requests {
+			for _, rs := range td.ResourceSpans().All() {
+				rs.Resource().Attributes().PutStr(runmodel.KeyProjectID, project.String())
+			}
+			require.NoError(t, rows.Add(td))
 		}
-		require.NoError(t, rows.Add(td))
+		return rows
 	}
+	for range runmodel.SharingStored { // a content is named from the third time on
+		_, shared := makeRows().Added()
+		maps.Insert(known, shared)
+	}
+	rows := makeRows()
 	ready := &readyBatch{spans: rows.Spans, contents: rows.Contents, shared: rows.Shared}
 	byRun := map[uuid.UUID][]runmodel.Span{}
 	for _, span := range rows.Spans {

@@ -115,7 +115,7 @@ func (p *plan) brokerProcess() supervisor.Process {
 		},
 		// It holds a few MB, and what it reads and answers is garbage at once: collected as often as Go does by itself, it
 		// takes a fifth more processor time.
-		Env:         append(engineEnv("128MiB"), "GOGC=300"),
+		Env:         append(engineEnv("256MiB"), "GOGC=300"),
 		Ready:       brokerAnswers(p.ports.Broker.Addr()),
 		StopTimeout: 10 * time.Second,
 	}
