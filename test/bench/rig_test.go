@@ -137,6 +137,7 @@ func (r *rig) startBroker() {
 		return
 	}
 	r.brokers = r.ports.Addr(product.Broker)
+	// As `looptrace up` starts it, with twice the memory: the stock chain's fetches do not fit in 128 MiB.
 	child := r.run(product.BrokerProcess, []string{"GOMEMLIMIT=256MiB", "GOGC=300"}, r.built("looptrace"), "broker",
 		"--data", filepath.Join(r.dir, "queue"), "--addr", r.brokers)
 	r.await(child, func(ctx context.Context) error { return r.migrate(ctx, "KAFKA_BROKERS="+r.brokers) })

@@ -56,7 +56,7 @@ func (b *ingestBench) chains() []chain {
 		}),
 		ours("one process", func(r *rig) loadgen.Target {
 			r.migrateClickHouse()
-			r.startCollector(product.CollectorProcess, 0, "otelcol-config.yaml", "GOMEMLIMIT=400MiB", "GOGC=200",
+			r.startCollector(product.CollectorProcess, 0, "otelcol-config.yaml", "GOMEMLIMIT=350MiB",
 				"DATABASE_URL="+b.databaseURL, "CLICKHOUSE_URL="+r.clickhouseURL("looptrace"))
 			return r.tracesDoor(b.header)
 		}),
