@@ -24,9 +24,9 @@ const (
 	// readySpans is what a batch of the store worker holds where there is more to store: max_batch_spans of
 	// deploy/store.yaml.
 	readySpans = 20_000
-	// inserters insert at once, as many as batches that the store worker has with the store.
-	inserters = 2
-	// readyBatches differ in their text, a multiple of inserters; they are inserted in turn, each time as other runs.
+	// mostInserters insert at once, as many as batches that the store worker has with the store.
+	mostInserters = 2
+	// readyBatches differ in their text, a multiple of mostInserters; they are inserted in turn, each time as other runs.
 	readyBatches = 4
 )
 
@@ -112,12 +112,15 @@ func (r *readyBatch) insert(ctx context.Context, writer *clickhouse.Writer) erro
 func (b *ingestBench) limit(t *testing.T) {
 	load, err := loadgen.Spans()
 	require.NoError(t, err)
-	table := &compare.Table{Base: "insert alone", Title: fmt.Sprintf(
+	table := &compare.Table{Base: "two at once", Title: fmt.Sprintf(
 		"LIMIT: %d spans through door, queue and worker, against inserting rows that are ready, %d spans at once", b.spans, readySpans)}
 	b.tables = append(b.tables, table)
 	for round := range b.rounds {
-		t.Run(fmt.Sprintf("%d/insert", round+1), func(t *testing.T) {
-			table.Add("insert alone", b.measureInserting(t, load)...)
+		t.Run(fmt.Sprintf("%d/two at once", round+1), func(t *testing.T) {
+			table.Add("two at once", b.measureInserting(t, load, mostInserters)...)
+		})
+		t.Run(fmt.Sprintf("%d/one", round+1), func(t *testing.T) {
+			table.Add("one", b.measureInserting(t, load, 1)...)
 		})
 		t.Run(fmt.Sprintf("%d/ours", round+1), func(t *testing.T) {
 			table.Add("ours", b.measureStoring(t, ours("ours", b.startOurs), load, b.spans)...)
@@ -125,7 +128,7 @@ func (b *ingestBench) limit(t *testing.T) {
 	}
 }
 
-func (b *ingestBench) measureInserting(t *testing.T, load *loadgen.Load) []compare.Figure {
+func (b *ingestBench) measureInserting(t *testing.T, load *loadgen.Load, inserters int) []compare.Figure {
 	t.Helper()
 	r := newRig(t)
 	r.startClickHouse()

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -137,9 +138,10 @@ func (r *rig) startBroker() {
 		return
 	}
 	r.brokers = r.ports.Addr(product.Broker)
-	// As `looptrace up` starts it, with twice the memory: the stock chain's fetches do not fit in 128 MiB.
+	// As `looptrace up` starts it, with twice the memory, since the stock chain's fetches do not fit in 128 MiB, and room for
+	// what is accepted while nothing is stored.
 	child := r.run(product.BrokerProcess, []string{"GOMEMLIMIT=256MiB", "GOGC=300"}, r.built("looptrace"), "broker",
-		"--data", filepath.Join(r.dir, "queue"), "--addr", r.brokers)
+		"--data", filepath.Join(r.dir, "queue"), "--addr", r.brokers, "--max-bytes", strconv.Itoa(32<<30))
 	r.await(child, func(ctx context.Context) error { return r.migrate(ctx, "KAFKA_BROKERS="+r.brokers) })
 }
 
