@@ -114,7 +114,7 @@ func (p *plan) brokerProcess() supervisor.Process {
 			"--metrics-addr", p.ports.BrokerMetrics.Addr(),
 		},
 		// It holds a few MB, and what it reads and answers is garbage at once: collected as often as Go does by itself, it
-		// takes a fifth more processor time. With hours of records to hand out it holds more, and the limit counts.
+		// takes a tenth more processor time. With a long queue to hand out it holds more, and the limit counts.
 		Env:         append(engineEnv("128MiB"), "GOGC=300"),
 		Ready:       brokerAnswers(p.ports.Broker.Addr()),
 		StopTimeout: 10 * time.Second,
