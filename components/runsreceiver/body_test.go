@@ -14,7 +14,8 @@ import (
 )
 
 // TestBuffersAreUsedAgain reads bodies of many sizes, of declared and of unknown length, and holds what is allocated for one
-// below half of it: pools that lose their buffers allocate more than twice of it. Bodies of a MiB and more are not kept.
+// below what it has: pools that lose their buffers allocate more than twice of it, and the race detector, which throws some away on
+// purpose, half. Bodies of a MiB and more are not kept.
 func TestBuffersAreUsedAgain(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // which would empty the pools
 	in := newIntake(20<<20, 256<<20)
@@ -53,7 +54,7 @@ func TestBuffersAreUsedAgain(t *testing.T) {
 		bytes += all()
 		allocated += sent
 	}
-	assert.Less(t, allocated, bytes/2)
+	assert.Less(t, allocated, bytes)
 	assert.Zero(t, in.used.Load())
 	t.Logf("allocated %.2f times the bodies", float64(allocated)/float64(bytes))
 }
