@@ -83,7 +83,8 @@ func (m *modelNames) option(model string) metric.MeasurementOption {
 	if m.options == nil {
 		m.options = map[string]metric.MeasurementOption{}
 	}
+	model = strings.Clone(model) // it is part of all that was read from the queue at once
 	added := option("model", strings.ToValidUTF8(model, "�"))
-	m.options[strings.Clone(model)] = added
+	m.options[model] = added
 	return added
 }

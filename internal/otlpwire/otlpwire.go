@@ -51,39 +51,51 @@ const (
 	spanEndTime   = 8
 )
 
-// span and link stand apart: they have fields that are looked into.
-var exportTraceServiceRequest, exportLogsServiceRequest, span, link = func() (traces, logs, span, link *message) {
-	anyValue := &message{weight: 32}
-	keyValue := &message{weight: 64, fields: []field{1: {wire: bytes}, 2: {bytes, anyValue}, 3: {wire: varint}}}
-	arrayValue := &message{weight: 32, fields: []field{1: {bytes, anyValue}}}
-	keyValueList := &message{weight: 32, fields: []field{1: {bytes, keyValue}}}
-	anyValue.fields = []field{
+// otlp are the messages of OTLP.
+var otlp = newSchema()
+
+type schema struct {
+	traces, logs                              message // Export…ServiceRequest
+	resourceSpans, scopeSpans, span           message
+	event, link, status                       message
+	resource, entity, scope                   message
+	keyValue, anyValue, arrayValue, keyValues message
+	resourceLogs, scopeLogs, record           message
+}
+
+func newSchema() *schema {
+	s := new(schema)
+	s.anyValue = message{weight: 32, fields: []field{
 		1: {wire: bytes}, 2: {wire: varint}, 3: {wire: varint}, 4: {wire: fixed64},
-		5: {bytes, arrayValue}, 6: {bytes, keyValueList}, 7: {wire: bytes}, 8: {wire: varint},
-	}
-	event := &message{weight: 128, fields: []field{1: {wire: fixed64}, 2: {wire: bytes}, 3: {bytes, keyValue}, 4: {wire: varint}}}
-	link = &message{weight: 160, fields: []field{
-		1: {wire: bytes}, 2: {wire: bytes}, 3: {wire: bytes}, 4: {bytes, keyValue},
+		5: {bytes, &s.arrayValue}, 6: {bytes, &s.keyValues}, 7: {wire: bytes}, 8: {wire: varint},
+	}}
+	s.keyValue = message{weight: 64, fields: []field{1: {wire: bytes}, 2: {bytes, &s.anyValue}, 3: {wire: varint}}}
+	s.arrayValue = message{weight: 32, fields: []field{1: {bytes, &s.anyValue}}}
+	s.keyValues = message{weight: 32, fields: []field{1: {bytes, &s.keyValue}}}
+	s.event = message{weight: 128, fields: []field{1: {wire: fixed64}, 2: {wire: bytes}, 3: {bytes, &s.keyValue}, 4: {wire: varint}}}
+	s.link = message{weight: 160, fields: []field{
+		1: {wire: bytes}, 2: {wire: bytes}, 3: {wire: bytes}, 4: {bytes, &s.keyValue},
 		5: {wire: varint}, 6: {wire: fixed32},
 	}}
-	status := &message{fields: []field{2: {wire: bytes}, 3: {wire: varint}}}
-	span = &message{weight: 320, fields: []field{
+	s.status = message{fields: []field{2: {wire: bytes}, 3: {wire: varint}}}
+	s.span = message{weight: 320, fields: []field{
 		spanTraceID: {wire: bytes}, spanSpanID: {wire: bytes}, 3: {wire: bytes},
 		spanParentID: {wire: bytes}, 5: {wire: bytes}, 6: {wire: varint}, spanStartTime: {wire: fixed64}, spanEndTime: {wire: fixed64},
-		9: {bytes, keyValue}, 10: {wire: varint}, 11: {bytes, event}, 12: {wire: varint}, 13: {bytes, link}, 14: {wire: varint},
-		15: {bytes, status}, 16: {wire: fixed32},
+		9: {bytes, &s.keyValue}, 10: {wire: varint}, 11: {bytes, &s.event}, 12: {wire: varint}, 13: {bytes, &s.link}, 14: {wire: varint},
+		15: {bytes, &s.status}, 16: {wire: fixed32},
 	}}
-	scope := &message{weight: 96, fields: []field{1: {wire: bytes}, 2: {wire: bytes}, 3: {bytes, keyValue}, 4: {wire: varint}}}
-	scopeSpans := &message{weight: 192, fields: []field{1: {bytes, scope}, 2: {bytes, span}, 3: {wire: bytes}}}
-	entity := &message{weight: 96, fields: []field{1: {wire: bytes}, 2: {wire: bytes}, 3: {wire: bytes}, 4: {wire: bytes}}}
-	resource := &message{weight: 96, fields: []field{1: {bytes, keyValue}, 2: {wire: varint}, 3: {bytes, entity}}}
-	resourceSpans := &message{weight: 192, fields: []field{1: {bytes, resource}, 2: {bytes, scopeSpans}, 3: {wire: bytes}}, deprecated: scopeSpans}
-	record := &message{weight: 288, fields: []field{5: {bytes, anyValue}, 6: {bytes, keyValue}}}
-	scopeLogs := &message{weight: 192, fields: []field{1: {bytes, scope}, 2: {bytes, record}}}
-	resourceLogs := &message{weight: 192, fields: []field{1: {bytes, resource}, 2: {bytes, scopeLogs}}, deprecated: scopeLogs}
-	return &message{fields: []field{1: {bytes, resourceSpans}}},
-		&message{fields: []field{1: {bytes, resourceLogs}}}, span, link
-}()
+	s.scope = message{weight: 96, fields: []field{1: {wire: bytes}, 2: {wire: bytes}, 3: {bytes, &s.keyValue}, 4: {wire: varint}}}
+	s.scopeSpans = message{weight: 192, fields: []field{1: {bytes, &s.scope}, 2: {bytes, &s.span}, 3: {wire: bytes}}}
+	s.entity = message{weight: 96, fields: []field{1: {wire: bytes}, 2: {wire: bytes}, 3: {wire: bytes}, 4: {wire: bytes}}}
+	s.resource = message{weight: 96, fields: []field{1: {bytes, &s.keyValue}, 2: {wire: varint}, 3: {bytes, &s.entity}}}
+	s.resourceSpans = message{weight: 192, fields: []field{1: {bytes, &s.resource}, 2: {bytes, &s.scopeSpans}, 3: {wire: bytes}}, deprecated: &s.scopeSpans}
+	s.record = message{weight: 288, fields: []field{5: {bytes, &s.anyValue}, 6: {bytes, &s.keyValue}}}
+	s.scopeLogs = message{weight: 192, fields: []field{1: {bytes, &s.scope}, 2: {bytes, &s.record}}}
+	s.resourceLogs = message{weight: 192, fields: []field{1: {bytes, &s.resource}, 2: {bytes, &s.scopeLogs}}, deprecated: &s.scopeLogs}
+	s.traces = message{fields: []field{1: {bytes, &s.resourceSpans}}}
+	s.logs = message{fields: []field{1: {bytes, &s.resourceLogs}}}
+	return s
+}
 
 // Survey is what can be known of an ExportTraceServiceRequest without decoding it.
 type Survey struct {
@@ -104,12 +116,12 @@ type Survey struct {
 // Look walks an ExportTraceServiceRequest. It returns ErrDepth where more than maxDepth messages stand in each
 // other, ErrDense where it weighs more than limit, and protowire's errors for what is malformed.
 func Look(body []byte, maxDepth int, limit int64) (Survey, error) {
-	return look(body, exportTraceServiceRequest, maxDepth, limit)
+	return look(body, &otlp.traces, maxDepth, limit)
 }
 
 // WeighLogs is the weight of an ExportLogsServiceRequest; it returns the errors of Look.
 func WeighLogs(body []byte, maxDepth int, limit int64) (int64, error) {
-	seen, err := look(body, exportLogsServiceRequest, maxDepth, limit)
+	seen, err := look(body, &otlp.logs, maxDepth, limit)
 	return seen.Weight, err
 }
 
@@ -152,7 +164,7 @@ func (w *walker) walk(b []byte, m *message, depth int) error {
 			if n = protowire.ConsumeFieldValue(num, typ, b); n < 0 {
 				return protowire.ParseError(n)
 			}
-			if m == span && typ == protowire.Fixed64Type && (num == spanStartTime || num == spanEndTime) {
+			if m == &otlp.span && typ == protowire.Fixed64Type && (num == spanStartTime || num == spanEndTime) {
 				w.seen.LastTime = max(w.seen.LastTime, binary.LittleEndian.Uint64(b))
 			}
 			b = b[n:]
@@ -173,15 +185,15 @@ func (w *walker) walk(b []byte, m *message, depth int) error {
 			continue
 		}
 		switch {
-		case m == span && num == spanTraceID, m == link && num == 1:
+		case m == &otlp.span && num == spanTraceID, m == &otlp.link && num == 1:
 			traced = w.id(value, 16)
-		case m == span && num == spanSpanID, m == link && num == 2:
+		case m == &otlp.span && num == spanSpanID, m == &otlp.link && num == 2:
 			identified = w.id(value, 8)
-		case m == span && num == spanParentID:
+		case m == &otlp.span && num == spanParentID:
 			w.id(value, 8)
 		}
 	}
-	if m == span {
+	if m == &otlp.span {
 		w.seen.Spans++
 		w.seen.Identified = w.seen.Identified && traced && identified
 	}

@@ -2,7 +2,6 @@ package otlpwire
 
 import (
 	"fmt"
-	"iter"
 	"math"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
@@ -41,23 +40,19 @@ func CountSpans(record []byte) int {
 }
 
 // Decode returns the spans of a record of the queue: an ExportTraceServiceRequest in protobuf, in which resources may be
-// sealed. An error means that it is no such thing and never will be.
+// sealed. Their texts may lie in record, which must not change for as long as they are in use. An error means that it is no
+// such thing and never will be.
 func Decode(record []byte) (ptrace.Traces, error) {
-	if _, err := Look(record, maxRecordDepth, math.MaxInt64); err != nil {
-		return ptrace.Traces{}, fmt.Errorf("decode OTLP protobuf: %w", err)
-	}
-	var resources []wireField
-	sealed := false
-	for f := range fieldsOf(record) {
-		if f.number == fieldResourceSpans {
-			_, isSealed := seal(f)
-			resources, sealed = append(resources, f), sealed || isSealed
+	r := newReader(record, &otlp.traces)
+	for r.next() {
+		if r.number != fieldResourceSpans {
+			continue
+		}
+		if _, sealed := seal(r.bytes); sealed {
+			return open(record)
 		}
 	}
-	if !sealed {
-		return unmarshal(record)
-	}
-	return open(resources)
+	return decode(record)
 }
 
 // Numbers of the fields on the way from a record to what is sealed in it.
@@ -72,101 +67,77 @@ const (
 
 // seal returns what is sealed in a resource of a record. It looks for it in protobuf, since pdata would copy it, which is
 // nearly all of a record, twice.
-func seal(resourceSpans wireField) (sealed []byte, ok bool) {
-	for resource := range fieldsOf(resourceSpans.value) {
-		if resource.number != fieldResource {
+func seal(resourceSpans []byte) (sealed []byte, ok bool) {
+	spans := newReader(resourceSpans, &otlp.resourceSpans)
+	for spans.next() {
+		if spans.number != fieldResource {
 			continue
 		}
-		for attribute := range fieldsOf(resource.value) {
-			if isSeal(attribute) {
-				return bytesValue(attribute), true
+		resource := newReader(spans.bytes, &otlp.resource)
+		for resource.next() {
+			if resource.number == fieldAttribute && isSeal(resource.bytes) {
+				return bytesValue(resource.bytes), true
 			}
 		}
 	}
 	return nil, false
 }
 
-// withoutSeal is a request that has the resource alone, without what is sealed in it.
-func withoutSeal(resourceSpans wireField) []byte {
-	var rest []byte
-	for f := range fieldsOf(resourceSpans.value) {
-		if f.number != fieldResource {
-			rest = append(rest, f.raw...)
+// stamps are the attributes of a sealed resource but the seal, as a request that has no more than them.
+func stamps(resourceSpans []byte) []byte {
+	var stamps []byte
+	spans := newReader(resourceSpans, &otlp.resourceSpans)
+	for spans.next() {
+		if spans.number != fieldResource {
 			continue
 		}
-		var resource []byte
-		for attribute := range fieldsOf(f.value) {
-			if !isSeal(attribute) {
-				resource = append(resource, attribute.raw...)
+		resource := newReader(spans.bytes, &otlp.resource)
+		for resource.next() {
+			if resource.number == fieldAttribute && !isSeal(resource.bytes) {
+				stamps = append(stamps, resource.raw()...)
 			}
 		}
-		rest = protowire.AppendBytes(protowire.AppendTag(rest, fieldResource, protowire.BytesType), resource)
 	}
-	return protowire.AppendBytes(protowire.AppendTag(nil, fieldResourceSpans, protowire.BytesType), rest)
+	for _, number := range []protowire.Number{fieldResource, fieldResourceSpans} {
+		stamps = protowire.AppendBytes(protowire.AppendTag(nil, number, protowire.BytesType), stamps)
+	}
+	return stamps
 }
 
-func isSeal(attribute wireField) bool {
-	if attribute.number != fieldAttribute {
-		return false
-	}
-	for f := range fieldsOf(attribute.value) {
-		if f.number == fieldKey {
-			return string(f.value) == runmodel.KeySealed
+func isSeal(attribute []byte) bool {
+	r := newReader(attribute, &otlp.keyValue)
+	for r.next() {
+		if r.number == fieldKey {
+			return r.text() == runmodel.KeySealed
 		}
 	}
 	return false
 }
 
-func bytesValue(attribute wireField) (value []byte) {
-	for f := range fieldsOf(attribute.value) {
-		if f.number != fieldValue {
+func bytesValue(attribute []byte) (value []byte) {
+	r := newReader(attribute, &otlp.keyValue)
+	for r.next() {
+		if r.number != fieldValue {
 			continue
 		}
-		for v := range fieldsOf(f.value) {
+		v := newReader(r.bytes, &otlp.anyValue)
+		for v.next() {
 			if v.number == fieldBytesValue {
-				value = v.value
+				value = v.bytes
 			}
 		}
 	}
 	return value
 }
 
-// wireField is a field of a message: value is what it holds, where that is bytes, and raw is all of it.
-type wireField struct {
-	number     protowire.Number
-	value, raw []byte
-}
-
-// fieldsOf are the fields of a message that Look has passed.
-func fieldsOf(message []byte) iter.Seq[wireField] {
-	return func(yield func(wireField) bool) {
-		for len(message) > 0 {
-			number, typ, tag := protowire.ConsumeTag(message)
-			n := protowire.ConsumeFieldValue(number, typ, message[max(tag, 0):])
-			if tag < 0 || n < 0 {
-				return // Look has passed messages of the types that it knows, and a field may be of another
-			}
-			f := wireField{number: number, raw: message[:tag+n]}
-			if typ == protowire.BytesType {
-				f.value, _ = protowire.ConsumeBytes(message[tag:])
-			}
-			if !yield(f) {
-				return
-			}
-			message = message[tag+n:]
-		}
-	}
-}
-
-// decode looks at a request and decodes it.
+// decode decodes a request.
 func decode(request []byte) (ptrace.Traces, error) {
-	if _, err := Look(request, maxRecordDepth, math.MaxInt64); err != nil {
-		return ptrace.Traces{}, fmt.Errorf("decode OTLP protobuf: %w", err)
+	if traces, ok := decodeInPlace(request); ok {
+		return traces, nil
 	}
-	return unmarshal(request)
-}
-
-func unmarshal(request []byte) (ptrace.Traces, error) {
+	if err := check(request); err != nil {
+		return ptrace.Traces{}, err
+	}
 	traces, err := (&ptrace.ProtoUnmarshaler{}).UnmarshalTraces(request)
 	if err != nil {
 		return ptrace.Traces{}, fmt.Errorf("decode OTLP protobuf: %w", err)
@@ -174,34 +145,48 @@ func unmarshal(request []byte) (ptrace.Traces, error) {
 	return traces, nil
 }
 
-// open puts what is sealed in the place of its seal.
-func open(resources []wireField) (ptrace.Traces, error) {
+// check returns an error for what is malformed, and for what pdata's decoder must not see.
+func check(request []byte) error {
+	if _, err := Look(request, maxRecordDepth, math.MaxInt64); err != nil {
+		return fmt.Errorf("decode OTLP protobuf: %w", err)
+	}
+	return nil
+}
+
+// open decodes a record, with what is sealed in the place of its seal.
+func open(record []byte) (ptrace.Traces, error) {
+	if err := check(record); err != nil {
+		return ptrace.Traces{}, err
+	}
 	opened := ptrace.NewTraces()
-	for _, f := range resources {
-		body, isSealed := seal(f)
-		if !isSealed {
-			plain, err := unmarshal(f.raw)
+	r := newReader(record, &otlp.traces)
+	for r.next() {
+		if r.number != fieldResourceSpans {
+			continue
+		}
+		body, sealed := seal(r.bytes)
+		if !sealed {
+			plain, err := decode(r.raw())
 			if err != nil {
 				return ptrace.Traces{}, err
 			}
 			plain.ResourceSpans().MoveAndAppendTo(opened.ResourceSpans())
 			continue
 		}
-		sealed, err := unmarshal(withoutSeal(f))
-		if err != nil {
-			return ptrace.Traces{}, err
-		}
 		inner, err := decode(body)
 		if err != nil {
 			return ptrace.Traces{}, fmt.Errorf("sealed request: %w", err)
 		}
 		// What was counted, and charged, at the door is what is in it: a client cannot hide spans in a seal of its own.
-		if counted, got := sealed.SpanCount(), inner.SpanCount(); counted != got {
+		if counted, got := CountSpans(r.raw()), inner.SpanCount(); counted != got {
 			return ptrace.Traces{}, fmt.Errorf("sealed request: it has %d spans and says %d", got, counted)
 		}
-		stamps := sealed.ResourceSpans().At(0).Resource().Attributes()
+		stamped, err := decode(stamps(r.bytes))
+		if err != nil {
+			return ptrace.Traces{}, err
+		}
 		for _, resourceSpans := range inner.ResourceSpans().All() {
-			stamp(resourceSpans.Resource().Attributes(), stamps)
+			stamp(resourceSpans.Resource().Attributes(), stamped.ResourceSpans().At(0).Resource().Attributes())
 		}
 		inner.ResourceSpans().MoveAndAppendTo(opened.ResourceSpans())
 	}

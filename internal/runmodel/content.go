@@ -259,9 +259,9 @@ func messageText(text string, wanted int) (role, joined string, calls bool) {
 					switch {
 					case len(joined) >= wanted || len(content) <= len(`""`):
 					case joined == "":
-						joined = unquote(beginning(content, wanted))
+						joined = beginning(content, wanted)
 					default:
-						joined += "\n" + unquote(beginning(content, wanted))
+						joined += "\n" + beginning(content, wanted)
 					}
 				case "tool_call", "server_tool_call":
 					calls = true
@@ -305,11 +305,17 @@ func plainString(r *jsonpull.Reader) string {
 	return unquote(quoted)
 }
 
-// beginning cuts a quoted JSON string to one whose value has the first bytes of its value, and some more.
+// beginning is the first bytes of the value of a quoted JSON string, as many as are wanted, and maybe more.
 func beginning(quoted string, wanted int) string {
+	if value := quoted[1 : len(quoted)-1]; wanted < len(value) && strings.IndexByte(value[:wanted], '\\') < 0 {
+		for wanted < len(value) && !utf8.RuneStart(value[wanted]) {
+			wanted++
+		}
+		return value[:wanted]
+	}
 	const longest = len(`\ud83d\ude00`) // of what stands for one character
 	if len(quoted)-longest <= wanted {
-		return quoted
+		return unquote(quoted)
 	}
 	at := 1
 	for at <= wanted+longest && at < len(quoted)-1 {
@@ -327,7 +333,7 @@ func beginning(quoted string, wanted int) string {
 	for at < len(quoted)-1 && !utf8.RuneStart(quoted[at]) {
 		at++
 	}
-	return quoted[:at] + `"`
+	return unquote(quoted[:at] + `"`)
 }
 
 // stringOf shares the memory of bytes that nobody changes.

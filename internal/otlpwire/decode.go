@@ -1,0 +1,368 @@
+package otlpwire
+
+import (
+	"encoding/binary"
+	"math"
+	"unsafe"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+)
+
+// Bounds of what decodeInPlace decodes. By pdata's methods a key is looked for among all those before it, and a value is filled
+// by calls that stand in each other; its own decoder, to which the rest is left, does neither.
+const (
+	mostAttributes = 128
+	mostNested     = 32
+)
+
+// roomForMapped is how many attributes more than it came with a span has room for: what its mapping and its price add to one
+// in the newest conventions.
+const roomForMapped = 8
+
+// decodeInPlace decodes an ExportTraceServiceRequest as pdata's decoder does, but leaves its texts where they are: request must
+// not change for as long as they are in use. ok is false for what is malformed, and for what hardly anybody writes: that may be
+// decodable all the same.
+//
+// pdata's decoder allocates each key and each text by itself and makes lists by doubling them: more bytes than the request has,
+// most of them garbage soon.
+func decodeInPlace(request []byte) (traces ptrace.Traces, ok bool) {
+	traces = ptrace.NewTraces()
+	r := newReader(request, &otlp.traces)
+	for r.next() {
+		if r.number == fieldResourceSpans {
+			r.odd = !readResourceSpans(traces.ResourceSpans().AppendEmpty(), r.bytes)
+		}
+	}
+	return traces, !r.odd
+}
+
+// fieldReader reads the fields of a message, one after the other.
+type fieldReader struct {
+	of   *message
+	body []byte
+	// from is where the field that was read last begins, at where the next one does.
+	from, at int
+	// number is that of the field that was read last; what it holds is in bytes or, of a number, in value.
+	number uint64
+	bytes  []byte
+	value  uint64
+	// odd says that the message is not as it should be, and ends the reading.
+	odd bool
+}
+
+func newReader(body []byte, of *message) fieldReader { return fieldReader{body: body, of: of} }
+
+// next reads a field. It returns false behind the last one, and where the message is odd: bytes are missing, a field that has a
+// meaning is not of its type, or one that has none is of a type that pdata does not pass over.
+func (r *fieldReader) next() bool {
+	if r.at >= len(r.body) || r.odd {
+		return false
+	}
+	r.from = r.at
+	tag := r.varint()
+	wire := wireType(tag&7) + 1
+	r.number = tag >> 3
+	if r.number < uint64(len(r.of.fields)) {
+		meant := r.of.fields[r.number].wire
+		r.odd = r.odd || meant != 0 && meant != wire || r.number == 0
+	} else {
+		r.odd = r.odd || r.number > math.MaxInt32 || r.number == deprecated && r.of.deprecated != nil
+	}
+	switch wire {
+	case bytes:
+		r.bytes = r.take(r.varint())
+	case varint:
+		r.value = r.varint()
+	case fixed64:
+		if b := r.take(8); b != nil {
+			r.value = binary.LittleEndian.Uint64(b)
+		}
+	case fixed32:
+		if b := r.take(4); b != nil {
+			r.value = uint64(binary.LittleEndian.Uint32(b))
+		}
+	default:
+		r.odd = true
+	}
+	return !r.odd
+}
+
+func (r *fieldReader) varint() uint64 {
+	if at := r.at; at < len(r.body) && r.body[at] < 0x80 { // as most are
+		r.at = at + 1
+		return uint64(r.body[at])
+	}
+	v, n := binary.Uvarint(r.body[r.at:])
+	if n <= 0 {
+		r.odd = true
+		return 0
+	}
+	r.at += n
+	return v
+}
+
+// take returns the next n bytes, nil where they are not there.
+func (r *fieldReader) take(n uint64) []byte {
+	if n > uint64(len(r.body)-r.at) {
+		r.odd = true
+		return nil
+	}
+	r.at += int(n)
+	return r.body[r.at-int(n) : r.at]
+}
+
+// count is how many fields of this number are to come.
+func (r fieldReader) count(number uint64) int {
+	n := 0
+	for r.next() {
+		if r.number == number {
+			n++
+		}
+	}
+	return n
+}
+
+// raw is all of the field, with its tag.
+func (r *fieldReader) raw() []byte { return r.body[r.from:r.at] }
+
+// text is the field's bytes where they are.
+func (r *fieldReader) text() string {
+	return unsafe.String(unsafe.SliceData(r.bytes), len(r.bytes)) //nolint:gosec // decodeInPlace asks that they stay
+}
+
+func readResourceSpans(to ptrace.ResourceSpans, body []byte) bool {
+	r := newReader(body, &otlp.resourceSpans)
+	for r.next() {
+		switch r.number {
+		case 1:
+			r.odd = !readResource(to.Resource(), r.bytes)
+		case 2:
+			r.odd = !readScopeSpans(to.ScopeSpans().AppendEmpty(), r.bytes)
+		case 3:
+			to.SetSchemaUrl(r.text())
+		}
+	}
+	return !r.odd
+}
+
+func readResource(to pcommon.Resource, body []byte) bool {
+	r := newReader(body, &otlp.resource)
+	for r.next() {
+		switch r.number {
+		case 1:
+			r.odd = !readAttribute(to.Attributes(), r.bytes, mostNested)
+		case 2:
+			to.SetDroppedAttributesCount(uint32(r.value))
+		case 3:
+			r.odd = true // an entity, for which pdata has no method
+		}
+	}
+	return !r.odd
+}
+
+func readScopeSpans(to ptrace.ScopeSpans, body []byte) bool {
+	r := newReader(body, &otlp.scopeSpans)
+	to.Spans().EnsureCapacity(r.count(2))
+	for r.next() {
+		switch r.number {
+		case 1:
+			r.odd = !readScope(to.Scope(), r.bytes)
+		case 2:
+			r.odd = !readSpan(to.Spans().AppendEmpty(), r.bytes)
+		case 3:
+			to.SetSchemaUrl(r.text())
+		}
+	}
+	return !r.odd
+}
+
+func readScope(to pcommon.InstrumentationScope, body []byte) bool {
+	r := newReader(body, &otlp.scope)
+	for r.next() {
+		switch r.number {
+		case 1:
+			to.SetName(r.text())
+		case 2:
+			to.SetVersion(r.text())
+		case 3:
+			r.odd = !readAttribute(to.Attributes(), r.bytes, mostNested)
+		case 4:
+			to.SetDroppedAttributesCount(uint32(r.value))
+		}
+	}
+	return !r.odd
+}
+
+func readSpan(to ptrace.Span, body []byte) bool {
+	r := newReader(body, &otlp.span)
+	to.Attributes().EnsureCapacity(min(r.count(9), mostAttributes) + roomForMapped)
+	for r.next() {
+		switch r.number {
+		case spanTraceID:
+			to.SetTraceID(readTraceID(&r))
+		case spanSpanID:
+			to.SetSpanID(readSpanID(&r))
+		case 3:
+			to.TraceState().FromRaw(r.text())
+		case spanParentID:
+			to.SetParentSpanID(readSpanID(&r))
+		case 5:
+			to.SetName(r.text())
+		case 6:
+			to.SetKind(ptrace.SpanKind(r.value))
+		case spanStartTime:
+			to.SetStartTimestamp(pcommon.Timestamp(r.value))
+		case spanEndTime:
+			to.SetEndTimestamp(pcommon.Timestamp(r.value))
+		case 9:
+			r.odd = !readAttribute(to.Attributes(), r.bytes, mostNested)
+		case 10:
+			to.SetDroppedAttributesCount(uint32(r.value))
+		case 11:
+			r.odd = !readEvent(to.Events().AppendEmpty(), r.bytes)
+		case 12:
+			to.SetDroppedEventsCount(uint32(r.value))
+		case 13:
+			r.odd = !readLink(to.Links().AppendEmpty(), r.bytes)
+		case 14:
+			to.SetDroppedLinksCount(uint32(r.value))
+		case 15:
+			r.odd = !readStatus(to.Status(), r.bytes)
+		case 16:
+			to.SetFlags(uint32(r.value))
+		}
+	}
+	return !r.odd
+}
+
+func readEvent(to ptrace.SpanEvent, body []byte) bool {
+	r := newReader(body, &otlp.event)
+	for r.next() {
+		switch r.number {
+		case 1:
+			to.SetTimestamp(pcommon.Timestamp(r.value))
+		case 2:
+			to.SetName(r.text())
+		case 3:
+			r.odd = !readAttribute(to.Attributes(), r.bytes, mostNested)
+		case 4:
+			to.SetDroppedAttributesCount(uint32(r.value))
+		}
+	}
+	return !r.odd
+}
+
+func readLink(to ptrace.SpanLink, body []byte) bool {
+	r := newReader(body, &otlp.link)
+	for r.next() {
+		switch r.number {
+		case 1:
+			to.SetTraceID(readTraceID(&r))
+		case 2:
+			to.SetSpanID(readSpanID(&r))
+		case 3:
+			to.TraceState().FromRaw(r.text())
+		case 4:
+			r.odd = !readAttribute(to.Attributes(), r.bytes, mostNested)
+		case 5:
+			to.SetDroppedAttributesCount(uint32(r.value))
+		case 6:
+			to.SetFlags(uint32(r.value))
+		}
+	}
+	return !r.odd
+}
+
+func readStatus(to ptrace.Status, body []byte) bool {
+	r := newReader(body, &otlp.status)
+	for r.next() {
+		switch r.number {
+		case 2:
+			to.SetMessage(r.text())
+		case 3:
+			to.SetCode(ptrace.StatusCode(r.value))
+		}
+	}
+	return !r.odd
+}
+
+func readTraceID(r *fieldReader) (id pcommon.TraceID) {
+	r.odd = copy(id[:], r.bytes) != len(r.bytes) || len(r.bytes) != 0 && len(r.bytes) != len(id)
+	return id
+}
+
+func readSpanID(r *fieldReader) (id pcommon.SpanID) {
+	r.odd = copy(id[:], r.bytes) != len(r.bytes) || len(r.bytes) != 0 && len(r.bytes) != len(id)
+	return id
+}
+
+// readAttribute puts a KeyValue into a map. A key that stands there already is odd: pdata's decoder keeps both.
+func readAttribute(to pcommon.Map, body []byte, nested int) bool {
+	r := newReader(body, &otlp.keyValue)
+	var key string
+	var value []byte
+	for r.next() {
+		switch r.number {
+		case 1:
+			key = r.text()
+		case 2:
+			r.odd = value != nil
+			value = r.bytes
+		case 3:
+			r.odd = true // a reference, for which pdata has no method
+		}
+	}
+	if r.odd || to.Len() == mostAttributes {
+		return false
+	}
+	attribute, there := to.GetOrPutEmpty(key)
+	return !there && readValue(attribute, value, nested)
+}
+
+// readValue sets a value to an AnyValue, of whose fields the last one holds.
+func readValue(to pcommon.Value, body []byte, nested int) bool {
+	r := newReader(body, &otlp.anyValue)
+	for r.next() {
+		switch r.number {
+		case 1:
+			to.SetStr(r.text())
+		case 2:
+			to.SetBool(r.value != 0)
+		case 3:
+			to.SetInt(int64(r.value))
+		case 4:
+			to.SetDouble(math.Float64frombits(r.value))
+		case 5:
+			r.odd = nested == 0 || !readList(to.SetEmptySlice(), r.bytes, nested-1)
+		case 6:
+			r.odd = nested == 0 || !readMap(to.SetEmptyMap(), r.bytes, nested-1)
+		case 7:
+			to.SetEmptyBytes().FromRaw(r.bytes)
+		case 8:
+			r.odd = true // a reference, for which pdata has no method
+		}
+	}
+	return !r.odd
+}
+
+func readList(to pcommon.Slice, body []byte, nested int) bool {
+	r := newReader(body, &otlp.arrayValue)
+	to.EnsureCapacity(r.count(1))
+	for r.next() {
+		if r.number == 1 {
+			r.odd = !readValue(to.AppendEmpty(), r.bytes, nested)
+		}
+	}
+	return !r.odd
+}
+
+func readMap(to pcommon.Map, body []byte, nested int) bool {
+	r := newReader(body, &otlp.keyValues)
+	for r.next() {
+		if r.number == 1 {
+			r.odd = !readAttribute(to, r.bytes, nested)
+		}
+	}
+	return !r.odd
+}
