@@ -185,7 +185,11 @@ func splitElements(text string) (elements []string, ok bool) {
 	if len(text) < 2 || text[0] != '[' || text[len(text)-1] != ']' {
 		return nil, false
 	}
-	inner := text[1 : len(text)-1]
+	return cutElements(text[1 : len(text)-1])
+}
+
+// cutElements is splitElements of what stands between the brackets.
+func cutElements(inner string) (elements []string, ok bool) {
 	depth, start := 0, 0
 	for i := 0; i < len(inner); i++ {
 		switch inner[i] {

@@ -76,7 +76,10 @@ type Rows struct {
 }
 
 // runContents are the contents of one run and hour: those that the store has, and those that Rows adds.
-type runContents struct{ stored, added KnownContents }
+type runContents struct {
+	stored, added KnownContents
+	history       history
+}
 
 // Added lists the contents that are to be known as stored once r is.
 func (r *Rows) Added() (contents iter.Seq2[RunHour, KnownContents], shared iter.Seq2[SharedKey, Sharing]) {
@@ -402,22 +405,58 @@ func setStrings(field *[]string, value pcommon.Value) bool {
 // a first question (one message that is not of the system) or of an answer (text without a tool call): what
 // stands in between says little about the run, and is long.
 func (r *Rows) setMessages(s *Span, ids *[]uint64, preview *string, value pcommon.Value) bool {
-	elements, ok := splitElements(jsonText(value))
+	text := strings.TrimSpace(rawText(value))
+	contents := r.contentsOf(s)
+	list, elements, ok := contents.history.begins(text)
 	if !ok {
-		return false
-	}
-	const mostForPreview = 2 // a system message and a question
-	if len(elements) > mostForPreview {
-		preview = nil
-	}
-	list := make([]uint64, len(elements))
-	for i, element := range elements {
-		if list[i], ok = r.addMessage(s, element, preview); !ok {
+		text = valid(text)
+		if elements, ok = splitElements(text); !ok {
 			return false
 		}
 	}
+	const mostForPreview = 2 // a system message and a question
+	long := len(list)+len(elements) > mostForPreview
+	if long {
+		preview = nil
+	}
+	list = slices.Grow(list, len(elements))
+	for _, element := range elements {
+		id, ok := r.addMessage(s, element, preview)
+		if !ok {
+			return false
+		}
+		list = append(list, id)
+	}
 	*ids = list
+	if long { // answers and first questions are not
+		contents.history = history{text, list}
+	}
 	return true
+}
+
+// history is the longer list of messages that a model call of a run sent last. The next call of an agent sends the same again, and
+// what came since: its text begins with that of the history, but for the bracket at the end.
+type history struct {
+	text string
+	ids  []uint64
+}
+
+// begins cuts the part off a list of messages with which it goes on from the history. ok is false where it does not: there
+// may be no history, the list may be another one, or not valid.
+func (h history) begins(list string) (ids []uint64, elements []string, ok bool) {
+	shared := len(h.text) - len("]")
+	if shared < 0 || len(list) <= shared || list[:shared] != h.text[:shared] {
+		return nil, nil, false
+	}
+	rest := list[shared:]
+	if rest == "]" {
+		return h.ids, nil, true
+	}
+	if rest[0] != ',' || rest[len(rest)-1] != ']' || !utf8.ValidString(rest) {
+		return nil, nil, false
+	}
+	elements, ok = cutElements(rest[len(",") : len(rest)-len("]")])
+	return slices.Clip(h.ids), elements, ok && len(elements) > 0
 }
 
 // addMessage adds a message unless it is there, and takes its text for the preview unless that is nil. What is
@@ -438,21 +477,26 @@ func (r *Rows) setContent(s *Span, id *uint64, kind string, value pcommon.Value)
 }
 
 // jsonText is the JSON text of a value that an attribute carries either as a structure or as a string of JSON.
-func jsonText(value pcommon.Value) string {
+func jsonText(value pcommon.Value) string { return valid(rawText(value)) }
+
+// rawText is jsonText that may not be valid UTF-8.
+func rawText(value pcommon.Value) string {
 	if value.Type() != pcommon.ValueTypeStr {
 		return valueJSON(value)
 	}
-	text := value.Str()
-	if !utf8.ValidString(text) { // which is many times faster than ToValidUTF8
-		text = strings.ToValidUTF8(text, string(utf8.RuneError))
+	return value.Str()
+}
+
+func valid(text string) string {
+	if utf8.ValidString(text) { // which is many times faster than ToValidUTF8
+		return text
 	}
-	return text
+	return strings.ToValidUTF8(text, string(utf8.RuneError))
 }
 
 // addContent adds a content unless it is there, and returns its id; 0 where the text is not valid JSON.
 func (r *Rows) addContent(s *Span, kind, text string) uint64 {
-	hour := s.StartTime.Truncate(time.Hour)
-	known := r.contentsAt(RunHour{RunKey{s.ProjectID, s.RunID}, hour.Unix()})
+	known := r.contentsOf(s)
 	key := fingerprint(kind, text)
 	if id, ok := known.added[key]; ok {
 		return id
@@ -460,7 +504,7 @@ func (r *Rows) addContent(s *Span, kind, text string) uint64 {
 	if id, ok := known.stored[key]; ok {
 		return id
 	}
-	content := Content{ProjectID: s.ProjectID, Hour: hour, RunID: s.RunID, Kind: kind}
+	content := Content{ProjectID: s.ProjectID, Hour: hourOf(s), RunID: s.RunID, Kind: kind}
 	if !r.fill(&content, text) {
 		return 0
 	}
@@ -469,7 +513,11 @@ func (r *Rows) addContent(s *Span, kind, text string) uint64 {
 	return content.ContentID
 }
 
-func (r *Rows) contentsAt(at RunHour) *runContents {
+func hourOf(s *Span) time.Time { return s.StartTime.Truncate(time.Hour) }
+
+// contentsOf are the contents of the span's run and hour.
+func (r *Rows) contentsOf(s *Span) *runContents {
+	at := RunHour{RunKey{s.ProjectID, s.RunID}, hourOf(s).Unix()}
 	if r.in != nil && r.at == at {
 		return r.in
 	}

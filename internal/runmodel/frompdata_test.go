@@ -338,3 +338,61 @@ func FuzzRows(f *testing.F) {
 		}
 	})
 }
+
+// inputsAfter returns a span whose input messages are list, in a run in which they were another list before.
+func inputsAfter(t *testing.T, before, list string) Span {
+	t.Helper()
+	td := ptrace.NewTraces()
+	rs := td.ResourceSpans().AppendEmpty()
+	rs.Resource().Attributes().PutStr(KeyProjectID, project.String())
+	spans := rs.ScopeSpans().AppendEmpty().Spans()
+	for i, messages := range []string{before, list} {
+		span := spans.AppendEmpty()
+		span.SetTraceID(pcommon.TraceID{15: 1})
+		span.SetSpanID(pcommon.SpanID{7: byte(i + 1)})
+		span.SetStartTimestamp(1_700_000_000_000_000_000)
+		span.Attributes().PutStr(KeyInputMessages, messages)
+	}
+	var rows Rows
+	require.NoError(t, rows.Add(td))
+	return rows.Spans[1]
+}
+
+// requireSame holds that what a run's call before sent changes nothing about the messages of this one.
+func requireSame(t *testing.T, before, list string) {
+	t.Helper()
+	want, got := inputsAfter(t, "", list), inputsAfter(t, before, list)
+	require.Equal(t, want.InputMessageIDs, got.InputMessageIDs, "%q after %q", list, before)
+	require.Equal(t, want.Attributes[KeyInputMessages], got.Attributes[KeyInputMessages], "%q after %q", list, before)
+	require.Equal(t, want.InputPreview, got.InputPreview, "%q after %q", list, before)
+}
+
+func TestHistory(t *testing.T) {
+	t.Parallel()
+	lists := []string{
+		`[]`, `[1]`, `[1,2]`, `[1,2,3]`, `[1,2,3] `, `[1,2,3,4]`, `[1,2,3 , 4,{"a":[5,"]"]}]`, ` [1,2,3, 4] `, `[1,2,34]`, `[1,2,"3"]`, `[1,2,"3","4"]`,
+		`[1,2,"3,4"]`, `[[1,2,3],4]`, `[1,2,3],4]`, `[1,2,3]]`, `[1,2,3,]`, `[1,2,3,,4]`, `[1,2,3,}]`, `[1,2,3,4`, `[1,2,3`, "[1,2,3,\"\xff\"]", "[1,2,\"\xff\"]",
+		"[1,2,\"\xff\",4]", `[1,2,{"role":"user","parts":[{"type":"text","content":"]"}]}]`,
+		`[1,2,{"role":"user","parts":[{"type":"text","content":"]"}]},{"role":"user"}]`, `[{"role":"user","parts":[{"type":"text","content":"hello"}]},2]`,
+	}
+	for _, before := range lists {
+		for _, list := range lists {
+			requireSame(t, before, list)
+		}
+	}
+	first := inputsAfter(t, `[1,2,3]`, `[1,2,3,4]`)
+	require.Len(t, first.InputMessageIDs, 4)
+	assert.Equal(t, first.InputMessageIDs[:3], inputsAfter(t, "", `[1,2,3]`).InputMessageIDs)
+}
+
+func FuzzHistory(f *testing.F) {
+	f.Add(`[1,2,3]`, `[1,2,3,"]",{"role":"user"}]`)
+	f.Add(`[{"a":"b"},[],"c\""]`, "[{\"a\":\"b\"},[],\"c\\\"\",\"\xff\"]")
+	f.Fuzz(func(t *testing.T, before, list string) {
+		requireSame(t, before, list)
+		if cut, ok := strings.CutSuffix(before, "]"); ok {
+			requireSame(t, before, cut+list)
+			requireSame(t, before, cut+","+list+"]")
+		}
+	})
+}
