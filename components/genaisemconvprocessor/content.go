@@ -19,7 +19,7 @@ func (x *span) applyMessages(to target, c *candidate) {
 	if c.kind == fromAttribute {
 		text = valueText(c.value)
 	}
-	if isCanonical(text) {
+	if x.isCanonical(to, text) {
 		if c.source != fields[to].key {
 			x.putString(to, text)
 		}
@@ -38,6 +38,22 @@ func (x *span) applyMessages(to target, c *candidate) {
 	if w, ok := messagesOf(x.room(roomFor(len(text))), text, role); ok {
 		x.putString(to, x.keep(w.b))
 	}
+}
+
+// isCanonical tells whether messages have the newest shape already. A call of an agent sends what the one before it sent, and
+// what came since: the part that has been seen is not looked through again.
+func (x *span) isCanonical(to target, text string) bool {
+	seen := len(x.history) - len("]")
+	if seen < 0 || len(text) <= seen || text[:seen] != x.history[:seen] {
+		seen = 0
+	}
+	if !isCanonicalFrom(text, seen) {
+		return false
+	}
+	if to == toInputMessages && strings.HasSuffix(text, "}]") {
+		x.history = text
+	}
+	return true
 }
 
 const (

@@ -228,12 +228,15 @@ func (s *skimmer) key() string {
 	return key
 }
 
-// isCanonical tells whether messages have the newest shape already, so that nothing is to be done. Types of parts that
-// are not of the conventions are valid there, unless they are another spelling of one that is.
-func isCanonical(text string) bool {
-	s := skimmer{text: text, ok: true}
-	s.open('[')
-	for first := true; s.more(']', first); first = false {
+// isCanonicalFrom tells whether messages have the newest shape already, so that nothing is to be done. Types of parts that
+// are not of the conventions are valid there, unless they are another spelling of one that is. It begins behind the last of
+// those messages that are known to have it, or at 0.
+func isCanonicalFrom(text string, from int) bool {
+	s := skimmer{text: text, pos: from, ok: true}
+	if from == 0 {
+		s.open('[')
+	}
+	for first := from == 0; s.more(']', first); first = false {
 		s.ok = s.canonicalMessage() && s.ok
 	}
 	return s.ok && s.atEnd()

@@ -57,6 +57,8 @@ type span struct {
 	exclusive bool
 	best      [targetCount]candidate
 	flat      flattened
+	// history is the last list of input messages that had the newest shape already, of this span or one before it.
+	history string
 	// free is the rest of a block of memory, in which JSON is put together and stays: see room and keep.
 	free []byte
 	// trace is told what each target was filled from, where somebody asked.
