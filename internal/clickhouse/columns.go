@@ -52,7 +52,8 @@ func words[R any](name string, value func(*R) []string) column[R] {
 }
 
 func strs[R any](name string, value func(*R) []string) column[R] {
-	return col(name, new(proto.ColStr).Array(), value)
+	lists := new(texts)
+	return column[R]{name, lists, func(row *R) { lists.append(value(row)) }, lists.reset}
 }
 
 func mapped[R any](name string, value func(*R) map[string]string) column[R] {

@@ -2,6 +2,7 @@ package clickhouse
 
 import (
 	"math"
+	"slices"
 	"unsafe"
 
 	"github.com/ClickHouse/ch-go/proto"
@@ -37,6 +38,7 @@ const sentInPlace = 1 << 10
 
 // WriteColumn sends the values.
 func (t *text) WriteColumn(w *proto.Writer) {
+	w.ChainBuffer(t.reserve)
 	rest := t.values
 	for len(rest) > 0 {
 		w.ChainBuffer(func(b *proto.Buffer) {
@@ -55,6 +57,53 @@ func (t *text) WriteColumn(w *proto.Writer) {
 			rest = rest[1:]
 		}
 	}
+}
+
+// reserve makes room for what is copied of the values. A buffer that grows value by value is copied again and again.
+func (t *text) reserve(b *proto.Buffer) {
+	size := 0
+	for _, value := range t.values {
+		size += 2 // of a length below 1 << 14
+		if len(value) < sentInPlace {
+			size += len(value)
+		}
+	}
+	b.Buf = slices.Grow(b.Buf, size)
+}
+
+// texts is a column of lists of strings, which are sent as those of text.
+type texts struct {
+	// ends is, for each list, how many strings it and those before it have.
+	ends proto.ColUInt64
+	text
+}
+
+// Type is Array(String).
+func (*texts) Type() proto.ColumnType { return proto.ColumnTypeArray.Sub(proto.ColumnTypeString) }
+
+// Rows is how many lists the column has.
+func (t *texts) Rows() int { return len(t.ends) }
+
+func (t *texts) append(list []string) {
+	t.values = append(t.values, list...)
+	t.ends = append(t.ends, uint64(len(t.values)))
+}
+
+func (t *texts) reset() {
+	t.text.reset()
+	t.ends = t.ends[:0]
+}
+
+// EncodeColumn writes the lists into memory, where they are compressed.
+func (t *texts) EncodeColumn(b *proto.Buffer) {
+	t.ends.EncodeColumn(b)
+	t.text.EncodeColumn(b)
+}
+
+// WriteColumn sends the lists.
+func (t *texts) WriteColumn(w *proto.Writer) {
+	t.ends.WriteColumn(w)
+	t.text.WriteColumn(w)
 }
 
 // dictionary is a column LowCardinality(String). Most values are those of a row or two before; ch-go's own looks all of

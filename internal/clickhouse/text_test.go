@@ -14,7 +14,7 @@ import (
 func TestColumnsOfStrings(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("long ", 1000)
-	lists := map[string][]string{
+	values := map[string][]string{
 		"few":        {"", "a", "a", "b", "a", "c", "c", "a", "", "b"},
 		"same":       {"x", "x", "x"},
 		"empty":      {"", ""},
@@ -26,32 +26,38 @@ func TestColumnsOfStrings(t *testing.T) {
 		for i := range distinct {
 			many = append(many, fmt.Sprint(i), fmt.Sprint(i/2))
 		}
-		lists[fmt.Sprint(distinct)] = many
+		values[fmt.Sprint(distinct)] = many
 	}
-	words, plain := newDictionary(), new(text)
-	for name, list := range lists {
+	words, plain, lists := newDictionary(), new(text), new(texts)
+	for name, list := range values {
 		t.Run(name, func(t *testing.T) {
-			wantWords, wantPlain := new(proto.ColStr).LowCardinality(), new(proto.ColStr)
-			for _, value := range list {
+			wantWords, wantPlain, wantLists := new(proto.ColStr).LowCardinality(), new(proto.ColStr), new(proto.ColStr).Array()
+			for i, value := range list {
 				words.append(value)
 				plain.append(value)
 				wantWords.Append(value)
 				wantPlain.Append(value)
+				lists.append(list[:i%3])
+				wantLists.Append(list[:i%3])
 			}
 			assert.Equal(t, wantWords.Type(), words.Type())
 			assert.Equal(t, wantPlain.Type(), plain.Type())
+			assert.Equal(t, wantLists.Type(), lists.Type())
 			require.Equal(t, len(list), words.Rows())
 			require.Equal(t, len(list), plain.Rows())
+			require.Equal(t, len(list), lists.Rows())
 			require.NoError(t, words.Prepare())
 			require.NoError(t, wantWords.Prepare())
-			for _, pair := range [][2]proto.ColInput{{wantWords, words}, {wantPlain, plain}} {
+			for _, pair := range [][2]proto.ColInput{{wantWords, words}, {wantPlain, plain}, {wantLists, lists}} {
 				assert.Equal(t, encoded(pair[0]), encoded(pair[1]))
 				assert.Equal(t, written(t, pair[0]), written(t, pair[1]))
 			}
 			words.reset()
 			plain.reset()
+			lists.reset()
 			assert.Zero(t, words.Rows())
 			assert.Zero(t, plain.Rows())
+			assert.Zero(t, lists.Rows())
 		})
 	}
 }

@@ -1,42 +1,39 @@
 package runmodel
 
-// kindOfOperation maps gen_ai.operation.name to a kind (OpenTelemetry GenAI semantic conventions,
-// docs/gen-ai/gen-ai-spans.md and gen-ai-agent-spans.md).
-var kindOfOperation = map[string]string{
-	"chat":             KindLLM,
-	"generate_content": KindLLM,
-	"text_completion":  KindLLM,
-	"fetch_response":   KindLLM,
-	"embeddings":       KindEmbedding,
-	"retrieval":        KindRetriever,
-	"create_agent":     KindAgent,
-	"invoke_agent":     KindAgent,
-	"invoke_workflow":  KindWorkflow,
-	"plan":             KindPlan,
-	"execute_tool":     KindTool,
+import "cmp"
 
-	"search_memory":       KindMemory,
-	"create_memory":       KindMemory,
-	"update_memory":       KindMemory,
-	"upsert_memory":       KindMemory,
-	"delete_memory":       KindMemory,
-	"create_memory_store": KindMemory,
-	"delete_memory_store": KindMemory,
+// kindOfOperation maps gen_ai.operation.name to a kind (OpenTelemetry GenAI semantic conventions,
+// docs/gen-ai/gen-ai-spans.md and gen-ai-agent-spans.md); empty where it means none.
+func kindOfOperation(name string) string {
+	switch name {
+	case "chat", "generate_content", "text_completion", "fetch_response":
+		return KindLLM
+	case "embeddings":
+		return KindEmbedding
+	case "retrieval":
+		return KindRetriever
+	case "create_agent", "invoke_agent":
+		return KindAgent
+	case "invoke_workflow":
+		return KindWorkflow
+	case "plan":
+		return KindPlan
+	case "execute_tool":
+		return KindTool
+	case "search_memory", "create_memory", "update_memory", "upsert_memory", "delete_memory", "create_memory_store", "delete_memory_store":
+		return KindMemory
+	}
+	return ""
 }
 
 // EffectiveKind is the kind of a folded span: what the client said, else what its operation means, else
 // `agent` for a native run and `span` for any other span.
 func (s *Span) EffectiveKind() string {
-	switch {
-	case s.Kind != "":
-		return s.Kind
-	case kindOfOperation[s.Operation] != "":
-		return kindOfOperation[s.Operation]
-	case s.IsRun:
-		return KindAgent
-	default:
-		return KindSpan
+	unsaid := KindSpan
+	if s.IsRun {
+		unsaid = KindAgent
 	}
+	return cmp.Or(s.Kind, kindOfOperation(s.Operation), unsaid)
 }
 
 // EffectiveStatus is the state of a folded span. A stated outcome stands. Otherwise an error makes it
