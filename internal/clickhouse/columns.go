@@ -48,7 +48,8 @@ func word[R any](name string, value func(*R) string) column[R] {
 }
 
 func words[R any](name string, value func(*R) []string) column[R] {
-	return col(name, new(proto.ColStr).LowCardinality().Array(), value)
+	lists := &wordLists{dictionary: newDictionary()}
+	return column[R]{name, lists, func(row *R) { lists.append(value(row)) }, lists.reset}
 }
 
 func strs[R any](name string, value func(*R) []string) column[R] {
@@ -57,7 +58,8 @@ func strs[R any](name string, value func(*R) []string) column[R] {
 }
 
 func mapped[R any](name string, value func(*R) map[string]string) column[R] {
-	return col(name, proto.NewMap[string, string](new(proto.ColStr).LowCardinality(), new(proto.ColStr)), value)
+	maps := &textMaps{keys: wordLists{dictionary: newDictionary()}}
+	return column[R]{name, maps, func(row *R) { maps.append(value(row)) }, maps.reset}
 }
 
 func id[R any](name string, value func(*R) uuid.UUID) column[R] {

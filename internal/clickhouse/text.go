@@ -177,3 +177,85 @@ func narrowed[K ~[]N, N uint8 | uint16 | uint32](to K, keys []uint32) K {
 	}
 	return to
 }
+
+// wordLists is a column of lists of words. Unlike ch-go's it lets go of what it held: a word may be part of a record of the
+// queue, of which all would stay.
+type wordLists struct {
+	ends proto.ColUInt64
+	*dictionary
+}
+
+// Type is Array(LowCardinality(String)).
+func (l *wordLists) Type() proto.ColumnType { return proto.ColumnTypeArray.Sub(l.dictionary.Type()) }
+
+// Rows is how many lists the column has.
+func (l *wordLists) Rows() int { return len(l.ends) }
+
+func (l *wordLists) append(list []string) {
+	for _, word := range list {
+		l.dictionary.append(word)
+	}
+	l.ends = append(l.ends, uint64(l.dictionary.Rows()))
+}
+
+func (l *wordLists) reset() {
+	l.dictionary.reset()
+	l.ends = l.ends[:0]
+}
+
+// EncodeColumn writes the lists into memory, where they are compressed.
+func (l *wordLists) EncodeColumn(b *proto.Buffer) {
+	l.ends.EncodeColumn(b)
+	l.dictionary.EncodeColumn(b)
+}
+
+// WriteColumn sends the lists.
+func (l *wordLists) WriteColumn(w *proto.Writer) {
+	l.ends.WriteColumn(w)
+	l.dictionary.WriteColumn(w)
+}
+
+// textMaps is a column of maps from words to strings.
+type textMaps struct {
+	keys   wordLists
+	values text
+}
+
+// Type is Map(LowCardinality(String), String).
+func (m *textMaps) Type() proto.ColumnType {
+	return proto.ColumnTypeMap.Sub(m.keys.dictionary.Type(), m.values.Type())
+}
+
+// Rows is how many maps the column has.
+func (m *textMaps) Rows() int { return m.keys.Rows() }
+
+func (m *textMaps) append(texts map[string]string) {
+	for key, value := range texts {
+		m.keys.dictionary.append(key)
+		m.values.append(value)
+	}
+	m.keys.append(nil)
+}
+
+func (m *textMaps) reset() {
+	m.keys.reset()
+	m.values.reset()
+}
+
+// EncodeState writes what stands before the column.
+func (m *textMaps) EncodeState(b *proto.Buffer) { m.keys.EncodeState(b) }
+
+// Prepare makes the keys as wide as they must be.
+func (m *textMaps) Prepare() error { return m.keys.Prepare() }
+
+// EncodeColumn writes the maps into memory, where they are compressed.
+func (m *textMaps) EncodeColumn(b *proto.Buffer) {
+	m.keys.EncodeColumn(b)
+	m.values.EncodeColumn(b)
+}
+
+// WriteColumn sends the maps.
+func (m *textMaps) WriteColumn(w *proto.Writer) {
+	m.keys.WriteColumn(w)
+	m.values.WriteColumn(w)
+}

@@ -2,12 +2,17 @@ package clickhouse
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
+	"unsafe"
 
 	"github.com/ClickHouse/ch-go/proto"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
 // TestColumnsOfStrings holds our own columns to what ch-go's send: compressed or not, used once or again.
@@ -28,38 +33,82 @@ func TestColumnsOfStrings(t *testing.T) {
 		}
 		values[fmt.Sprint(distinct)] = many
 	}
-	words, plain, lists := newDictionary(), new(text), new(texts)
+	words, plain, lists, wordy := newDictionary(), new(text), new(texts), &wordLists{dictionary: newDictionary()}
+	pairs := &textMaps{keys: wordLists{dictionary: newDictionary()}}
 	for name, list := range values {
 		t.Run(name, func(t *testing.T) {
-			wantWords, wantPlain, wantLists := new(proto.ColStr).LowCardinality(), new(proto.ColStr), new(proto.ColStr).Array()
+			wantWords, wantPlain, wantLists, wantWordy := new(proto.ColStr).LowCardinality(), new(proto.ColStr), new(proto.ColStr).Array(), new(proto.ColStr).LowCardinality().Array()
+			wantPairs := proto.NewMap(new(proto.ColStr).LowCardinality(), new(proto.ColStr))
 			for i, value := range list {
 				words.append(value)
-				plain.append(value)
 				wantWords.Append(value)
+				plain.append(value)
 				wantPlain.Append(value)
 				lists.append(list[:i%3])
 				wantLists.Append(list[:i%3])
+				wordy.append(list[:i%3])
+				wantWordy.Append(list[:i%3])
+				pair := map[string]string{value: list[i/2]} // of two, the order would differ
+				if i%3 == 0 {
+					pair = nil
+				}
+				pairs.append(pair)
+				wantPairs.Append(pair)
 			}
-			assert.Equal(t, wantWords.Type(), words.Type())
-			assert.Equal(t, wantPlain.Type(), plain.Type())
-			assert.Equal(t, wantLists.Type(), lists.Type())
-			require.Equal(t, len(list), words.Rows())
-			require.Equal(t, len(list), plain.Rows())
-			require.Equal(t, len(list), lists.Rows())
-			require.NoError(t, words.Prepare())
-			require.NoError(t, wantWords.Prepare())
-			for _, pair := range [][2]proto.ColInput{{wantWords, words}, {wantPlain, plain}, {wantLists, lists}} {
-				assert.Equal(t, encoded(pair[0]), encoded(pair[1]))
-				assert.Equal(t, written(t, pair[0]), written(t, pair[1]))
+			for _, pair := range []struct {
+				want, got proto.ColInput
+				reset     func()
+			}{
+				{wantWords, words, words.reset},
+				{wantPlain, plain, plain.reset},
+				{wantLists, lists, lists.reset},
+				{wantWordy, wordy, wordy.reset},
+				{wantPairs, pairs, pairs.reset},
+			} {
+				assert.Equal(t, pair.want.Type(), pair.got.Type())
+				require.Equal(t, len(list), pair.got.Rows())
+				for _, column := range []proto.ColInput{pair.want, pair.got} {
+					if prepared, ok := column.(proto.Preparable); ok {
+						require.NoError(t, prepared.Prepare())
+					}
+				}
+				assert.Equal(t, encoded(pair.want), encoded(pair.got))
+				assert.Equal(t, written(t, pair.want), written(t, pair.got))
+				pair.reset()
+				assert.Zero(t, pair.got.Rows())
 			}
-			words.reset()
-			plain.reset()
-			lists.reset()
-			assert.Zero(t, words.Rows())
-			assert.Zero(t, plain.Rows())
-			assert.Zero(t, lists.Rows())
 		})
 	}
+}
+
+// TestColumnsLetGo holds that a column whose rows are sent refers to nothing of them.
+func TestColumnsLetGo(t *testing.T) {
+	t.Parallel()
+	var blocks []func()
+	freed := make(chan string, 2)
+	fill := func() { // on a stack of its own
+		record := strings.Repeat("text", 100)
+		data := unsafe.StringData(record)
+		runtime.SetFinalizer(data, func(*byte) { freed <- "spans" })
+		span := runmodel.Span{
+			Name: record[1:3], Kind: record[2:4], Inputs: record[:9], Tags: []string{record[3:6]},
+			Metadata: map[string]string{record[1:2]: record[2:7]}, Attributes: map[string]string{record[4:9]: record[5:9]},
+		}
+		for _, c := range spanColumns() {
+			c.append(&span)
+			if prepared, ok := c.data.(proto.Preparable); ok {
+				require.NoError(t, prepared.Prepare())
+			}
+			c.reset()
+			blocks = append(blocks, c.reset)
+		}
+	}
+	fill()
+	require.Eventually(t, func() bool {
+		runtime.GC()
+		return len(freed) == 1
+	}, 10*time.Second, 10*time.Millisecond, "a column still holds a text")
+	runtime.KeepAlive(blocks)
 }
 
 func encoded(column proto.ColInput) string {
