@@ -456,7 +456,10 @@ func (h history) begins(list string) (ids []uint64, elements []string, ok bool) 
 		return nil, nil, false
 	}
 	elements, ok = cutElements(rest[len(",") : len(rest)-len("]")])
-	return slices.Clip(h.ids), elements, ok && len(elements) > 0
+	if !ok || len(elements) == 0 {
+		return nil, nil, false
+	}
+	return slices.Clip(h.ids), elements, true
 }
 
 // addMessage adds a message unless it is there, and takes its text for the preview unless that is nil. What is
