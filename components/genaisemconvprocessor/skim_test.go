@@ -33,6 +33,8 @@ func TestCanonicalHistory(t *testing.T) {
 	require.NotEmpty(t, history)
 	require.True(t, x.isCanonical(toOutputMessages, "["+model+"]"))
 	require.Equal(t, history, x.history, "an answer is no history")
+	x.history = "[what was seen]"
+	require.True(t, x.isCanonical(toInputMessages, "[what was seen,"+user+"]"), "it is not looked at again")
 }
 
 func FuzzCanonicalHistory(f *testing.F) {

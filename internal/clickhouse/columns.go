@@ -48,17 +48,17 @@ func word[R any](name string, value func(*R) string) column[R] {
 }
 
 func words[R any](name string, value func(*R) []string) column[R] {
-	lists := &wordLists{dictionary: newDictionary()}
+	lists := &lists[*dictionary]{strings: newDictionary()}
 	return column[R]{name, lists, func(row *R) { lists.append(value(row)) }, lists.reset}
 }
 
 func strs[R any](name string, value func(*R) []string) column[R] {
-	lists := new(texts)
+	lists := &lists[*text]{strings: new(text)}
 	return column[R]{name, lists, func(row *R) { lists.append(value(row)) }, lists.reset}
 }
 
 func mapped[R any](name string, value func(*R) map[string]string) column[R] {
-	maps := &textMaps{keys: wordLists{dictionary: newDictionary()}}
+	maps := newTextMaps()
 	return column[R]{name, maps, func(row *R) { maps.append(value(row)) }, maps.reset}
 }
 

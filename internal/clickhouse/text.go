@@ -71,41 +71,6 @@ func (t *text) reserve(b *proto.Buffer) {
 	b.Buf = slices.Grow(b.Buf, size)
 }
 
-// texts is a column of lists of strings, which are sent as those of text.
-type texts struct {
-	// ends is, for each list, how many strings it and those before it have.
-	ends proto.ColUInt64
-	text
-}
-
-// Type is Array(String).
-func (*texts) Type() proto.ColumnType { return proto.ColumnTypeArray.Sub(proto.ColumnTypeString) }
-
-// Rows is how many lists the column has.
-func (t *texts) Rows() int { return len(t.ends) }
-
-func (t *texts) append(list []string) {
-	t.values = append(t.values, list...)
-	t.ends = append(t.ends, uint64(len(t.values)))
-}
-
-func (t *texts) reset() {
-	t.text.reset()
-	t.ends = t.ends[:0]
-}
-
-// EncodeColumn writes the lists into memory, where they are compressed.
-func (t *texts) EncodeColumn(b *proto.Buffer) {
-	t.ends.EncodeColumn(b)
-	t.text.EncodeColumn(b)
-}
-
-// WriteColumn sends the lists.
-func (t *texts) WriteColumn(w *proto.Writer) {
-	t.ends.WriteColumn(w)
-	t.text.WriteColumn(w)
-}
-
 // dictionary is a column LowCardinality(String). Most values are those of a row or two before; ch-go's own looks all of
 // them up.
 type dictionary struct {
@@ -178,84 +143,104 @@ func narrowed[K ~[]N, N uint8 | uint16 | uint32](to K, keys []uint32) K {
 	return to
 }
 
-// wordLists is a column of lists of words. Unlike ch-go's it lets go of what it held: a word may be part of a record of the
-// queue, of which all would stay.
-type wordLists struct {
-	ends proto.ColUInt64
-	*dictionary
+// stringColumn is a column of strings: text or dictionary.
+type stringColumn interface {
+	proto.ColInput
+	append(value string)
+	reset()
 }
 
-// Type is Array(LowCardinality(String)).
-func (l *wordLists) Type() proto.ColumnType { return proto.ColumnTypeArray.Sub(l.dictionary.Type()) }
+// lists is a column of lists of strings. Unlike those of ch-go it lets go of what it held when it is reset: a string may be
+// part of a record of the queue, of which all would stay.
+type lists[C stringColumn] struct {
+	// ends is, for each list, how many strings it and those before it have.
+	ends    proto.ColUInt64
+	strings C
+}
+
+// Type is Array(String) or Array(LowCardinality(String)).
+func (l *lists[C]) Type() proto.ColumnType { return proto.ColumnTypeArray.Sub(l.strings.Type()) }
 
 // Rows is how many lists the column has.
-func (l *wordLists) Rows() int { return len(l.ends) }
+func (l *lists[C]) Rows() int { return len(l.ends) }
 
-func (l *wordLists) append(list []string) {
-	for _, word := range list {
-		l.dictionary.append(word)
+func (l *lists[C]) append(list []string) {
+	for _, value := range list {
+		l.strings.append(value)
 	}
-	l.ends = append(l.ends, uint64(l.dictionary.Rows()))
+	l.end()
 }
 
-func (l *wordLists) reset() {
-	l.dictionary.reset()
+// end ends the list of what was appended to strings.
+func (l *lists[C]) end() { l.ends = append(l.ends, uint64(l.strings.Rows())) }
+
+func (l *lists[C]) reset() {
+	l.strings.reset()
 	l.ends = l.ends[:0]
 }
 
+// EncodeState writes what stands before the column.
+func (l *lists[C]) EncodeState(b *proto.Buffer) {
+	if state, ok := any(l.strings).(proto.StateEncoder); ok {
+		state.EncodeState(b)
+	}
+}
+
+// Prepare makes keys as wide as they must be.
+func (l *lists[C]) Prepare() error {
+	if keys, ok := any(l.strings).(proto.Preparable); ok {
+		return keys.Prepare() //nolint:wrapcheck // it is ours
+	}
+	return nil
+}
+
 // EncodeColumn writes the lists into memory, where they are compressed.
-func (l *wordLists) EncodeColumn(b *proto.Buffer) {
+func (l *lists[C]) EncodeColumn(b *proto.Buffer) {
 	l.ends.EncodeColumn(b)
-	l.dictionary.EncodeColumn(b)
+	l.strings.EncodeColumn(b)
 }
 
 // WriteColumn sends the lists.
-func (l *wordLists) WriteColumn(w *proto.Writer) {
+func (l *lists[C]) WriteColumn(w *proto.Writer) {
 	l.ends.WriteColumn(w)
-	l.dictionary.WriteColumn(w)
+	l.strings.WriteColumn(w)
 }
 
-// textMaps is a column of maps from words to strings.
+// textMaps is a column of maps from words to strings: a list of keys and one of values.
 type textMaps struct {
-	keys   wordLists
+	lists[*dictionary]
+
 	values text
 }
 
+func newTextMaps() *textMaps { return &textMaps{lists: lists[*dictionary]{strings: newDictionary()}} }
+
 // Type is Map(LowCardinality(String), String).
 func (m *textMaps) Type() proto.ColumnType {
-	return proto.ColumnTypeMap.Sub(m.keys.dictionary.Type(), m.values.Type())
+	return proto.ColumnTypeMap.Sub(m.strings.Type(), m.values.Type())
 }
-
-// Rows is how many maps the column has.
-func (m *textMaps) Rows() int { return m.keys.Rows() }
 
 func (m *textMaps) append(texts map[string]string) {
 	for key, value := range texts {
-		m.keys.dictionary.append(key)
+		m.strings.append(key)
 		m.values.append(value)
 	}
-	m.keys.append(nil)
+	m.end()
 }
 
 func (m *textMaps) reset() {
-	m.keys.reset()
+	m.lists.reset()
 	m.values.reset()
 }
 
-// EncodeState writes what stands before the column.
-func (m *textMaps) EncodeState(b *proto.Buffer) { m.keys.EncodeState(b) }
-
-// Prepare makes the keys as wide as they must be.
-func (m *textMaps) Prepare() error { return m.keys.Prepare() }
-
 // EncodeColumn writes the maps into memory, where they are compressed.
 func (m *textMaps) EncodeColumn(b *proto.Buffer) {
-	m.keys.EncodeColumn(b)
+	m.lists.EncodeColumn(b)
 	m.values.EncodeColumn(b)
 }
 
 // WriteColumn sends the maps.
 func (m *textMaps) WriteColumn(w *proto.Writer) {
-	m.keys.WriteColumn(w)
+	m.lists.WriteColumn(w)
 	m.values.WriteColumn(w)
 }

@@ -33,8 +33,8 @@ func TestColumnsOfStrings(t *testing.T) {
 		}
 		values[fmt.Sprint(distinct)] = many
 	}
-	words, plain, lists, wordy := newDictionary(), new(text), new(texts), &wordLists{dictionary: newDictionary()}
-	pairs := &textMaps{keys: wordLists{dictionary: newDictionary()}}
+	words, plain, pairs := newDictionary(), new(text), newTextMaps()
+	lists, wordy := &lists[*text]{strings: new(text)}, &lists[*dictionary]{strings: newDictionary()}
 	for name, list := range values {
 		t.Run(name, func(t *testing.T) {
 			wantWords, wantPlain, wantLists, wantWordy := new(proto.ColStr).LowCardinality(), new(proto.ColStr), new(proto.ColStr).Array(), new(proto.ColStr).LowCardinality().Array()
@@ -85,11 +85,11 @@ func TestColumnsOfStrings(t *testing.T) {
 func TestColumnsLetGo(t *testing.T) {
 	t.Parallel()
 	var blocks []func()
-	freed := make(chan string, 2)
+	freed := make(chan struct{}, 1)
 	fill := func() { // on a stack of its own
 		record := strings.Repeat("text", 100)
 		data := unsafe.StringData(record)
-		runtime.SetFinalizer(data, func(*byte) { freed <- "spans" })
+		runtime.SetFinalizer(data, func(*byte) { freed <- struct{}{} })
 		span := runmodel.Span{
 			Name: record[1:3], Kind: record[2:4], Inputs: record[:9], Tags: []string{record[3:6]},
 			Metadata: map[string]string{record[1:2]: record[2:7]}, Attributes: map[string]string{record[4:9]: record[5:9]},

@@ -1,6 +1,7 @@
 package otlpwire
 
 import (
+	stdbytes "bytes"
 	"fmt"
 	"slices"
 	"testing"
@@ -175,4 +176,26 @@ func BenchmarkDecode(b *testing.B) {
 			b.ReportMetric(each/base, "×pdata")
 		})
 	}
+}
+
+// A text of a span is a part of the request.
+func TestTextsAreNotCopied(t *testing.T) {
+	t.Parallel()
+	body := withSpan(t, func(span ptrace.Span) { span.Attributes().PutStr("key", "value") })
+	traces, ok := decodeInPlace(body)
+	require.True(t, ok)
+	before, _, _ := stdbytes.Cut(body, []byte("value"))
+	copy(body[len(before):], "other")
+	value, _ := traces.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0).Attributes().Get("key")
+	assert.Equal(t, "other", value.Str())
+}
+
+// What follows something odd behind a seal is not passed over.
+func TestOddBehindSeal(t *testing.T) {
+	t.Parallel()
+	record := marshal(t, Seal(request(t), 3))
+	_, err := Decode(record)
+	require.NoError(t, err)
+	_, err = Decode(slices.Concat(record, []byte{0x08, 1}, request(t)))
+	require.ErrorIs(t, err, errAround)
 }

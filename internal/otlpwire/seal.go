@@ -1,6 +1,7 @@
 package otlpwire
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -153,6 +154,9 @@ func check(request []byte) error {
 	return nil
 }
 
+// errAround tells that what stands beside what is sealed cannot be read, so that it is not known whether there is more.
+var errAround = errors.New("sealed request: the record around it is no OTLP as ingest writes it")
+
 // open decodes a record, with what is sealed in the place of its seal.
 func open(record []byte) (ptrace.Traces, error) {
 	if err := check(record); err != nil {
@@ -189,6 +193,9 @@ func open(record []byte) (ptrace.Traces, error) {
 			stamp(resourceSpans.Resource().Attributes(), stamped.ResourceSpans().At(0).Resource().Attributes())
 		}
 		inner.ResourceSpans().MoveAndAppendTo(opened.ResourceSpans())
+	}
+	if r.odd {
+		return ptrace.Traces{}, errAround
 	}
 	return opened, nil
 }

@@ -380,6 +380,10 @@ func TestHistory(t *testing.T) {
 			requireSame(t, before, list)
 		}
 	}
+	ids, elements, ok := history{`[1,2,3]`, []uint64{7, 8, 9}}.begins(`[1,2,3,4]`)
+	require.True(t, ok)
+	assert.Equal(t, []uint64{7, 8, 9}, ids, "they are known, and not looked at again")
+	assert.Equal(t, []string{"4"}, elements)
 	first := inputsAfter(t, `[1,2,3]`, `[1,2,3,4]`)
 	require.Len(t, first.InputMessageIDs, 4)
 	assert.Equal(t, first.InputMessageIDs[:3], inputsAfter(t, "", `[1,2,3]`).InputMessageIDs)
