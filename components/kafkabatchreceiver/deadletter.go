@@ -69,8 +69,11 @@ func (d deadLetter) message(topic string) *kgo.Record {
 // healthy records of the batch were handed on, which therefore do not wait for it, and before the commit, so
 // that no record is passed over unwritten.
 func (r *tracesReceiver) bury(ctx context.Context, letters []deadLetter) error {
+	if len(letters) == 0 {
+		return nil
+	}
 	attempts := r.newAttempts(problemDeadLetters)
-	for len(letters) > 0 {
+	for {
 		messages := make([]*kgo.Record, 0, len(letters))
 		for _, letter := range letters {
 			messages = append(messages, letter.message(r.cfg.DeadLetterTopic))
@@ -97,15 +100,14 @@ func (r *tracesReceiver) bury(ctx context.Context, letters []deadLetter) error {
 				zap.String("reason", string(letters[0].reason)), zap.NamedError("first_error", letters[0].err))
 		}
 		if len(left) == 0 {
-			break
+			attempts.succeeded()
+			return nil
 		}
 		if err := attempts.wait(ctx, errs[0]); err != nil {
 			return err
 		}
 		letters = left
 	}
-	attempts.succeeded()
-	return nil
 }
 
 func (r *tracesReceiver) count(ctx context.Context, letter deadLetter) {

@@ -23,6 +23,7 @@ type problem string
 const (
 	problemBroker      problem = "reach a broker"
 	problemGroup       problem = "take part in the consumer group"
+	problemTopic       problem = "read the topic"
 	problemDelivery    problem = "hand a batch on"
 	problemDeadLetters problem = "write dead letters"
 	problemCommit      problem = "commit offsets"
@@ -84,7 +85,13 @@ func (h *health) problem(p problem, err error) {
 	h.tell()
 }
 
-func (h *health) solved(p problem) {
+// solved notes that a step works again.
+func (h *health) solved(p problem) { h.end(p, "Can "+string(p)+" again") }
+
+// dropped notes that a step is not tried any more.
+func (h *health) dropped(p problem) { h.end(p, "No longer trying to "+string(p)) }
+
+func (h *health) end(p problem, message string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	t, known := h.open[p]
@@ -92,7 +99,7 @@ func (h *health) solved(p problem) {
 		return
 	}
 	delete(h.open, p)
-	h.logger.Info("Can "+string(p)+" again", zap.Duration("after", time.Since(t.since)))
+	h.logger.Info(message, zap.Duration("after", time.Since(t.since)))
 	h.tell()
 }
 

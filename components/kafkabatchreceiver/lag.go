@@ -230,7 +230,7 @@ func (r *tracesReceiver) measureLag(ctx context.Context) {
 	if err != nil {
 		return
 	}
-	committed := r.client.CommittedOffsets()[r.cfg.Topic]
+	committed, answered := r.client.CommittedOffsets()[r.cfg.Topic], ends.Error() == nil
 	for _, partition := range r.backlog.owned() {
 		end, start := ends[r.cfg.Topic][partition], starts[r.cfg.Topic][partition]
 		if end.Err != nil || start.Err != nil || end.Offset < 0 {
@@ -241,5 +241,8 @@ func (r *tracesReceiver) measureLag(ctx context.Context) {
 			done = max(done, at.Offset)
 		}
 		r.backlog.measured(partition, done, end.Offset)
+	}
+	if answered {
+		r.health.solved(problemTopic)
 	}
 }

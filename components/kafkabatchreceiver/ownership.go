@@ -113,22 +113,26 @@ func (o *ownerships) lose(partitions []int32) {
 }
 
 // commit calls do with the last record of each partition that is still owned, and keeps them owned until it
-// returns.
-func (o *ownerships) commit(entries []entry, do func(last []*kgo.Record) error) error {
+// returns. It returns how many of the entries are of those.
+func (o *ownerships) commit(entries []entry, do func(last []*kgo.Record) error) (committed int, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	newest := map[int32]*kgo.Record{}
 	for _, e := range entries {
-		if at, ok := newest[e.record.Partition]; !e.owner.lost() && (!ok || at.Offset < e.record.Offset) {
+		if e.owner.lost() {
+			continue
+		}
+		committed++
+		if at, ok := newest[e.record.Partition]; !ok || at.Offset < e.record.Offset {
 			newest[e.record.Partition] = e.record
 		}
 	}
 	if len(newest) == 0 {
-		return nil
+		return 0, nil
 	}
 	last := make([]*kgo.Record, 0, len(newest))
 	for _, record := range newest {
 		last = append(last, record)
 	}
-	return do(last)
+	return committed, do(last)
 }

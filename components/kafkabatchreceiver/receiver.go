@@ -41,7 +41,7 @@ const (
 	// maxLetterBytes is what the dead-letter topic takes at once (its max.message.bytes): one letter, or several that are
 	// shorter. More of them are written one after the other.
 	maxLetterBytes = 64 << 20
-	// deliveryTimeout bounds one attempt to write dead letters.
+	// deliveryTimeout bounds one attempt to write dead letters, but for an answer under way: the client waits 20 s for one.
 	deliveryTimeout = 10 * time.Second
 	// leaveTimeout bounds saying goodbye to a group whose broker may be away.
 	leaveTimeout = 5 * time.Second
@@ -180,6 +180,8 @@ func (r *tracesReceiver) clientOptions() []kgo.Opt {
 
 		kgo.ProducerBatchMaxBytes(maxLetterBytes),
 		kgo.RecordDeliveryTimeout(deliveryTimeout),
+		// Or a letter whose answer does not come is waited for without end, also by a stop. One that is written twice is read twice.
+		kgo.AllowIdempotentProduceCancellation(),
 	}
 	if r.cfg.GroupInstanceID != "" {
 		opts = append(opts, kgo.InstanceID(r.cfg.GroupInstanceID))
@@ -321,7 +323,11 @@ func (r *tracesReceiver) noteFetchError(ctx context.Context, p kgo.FetchTopicPar
 	if ctx.Err() != nil && errors.Is(p.Err, ctx.Err()) {
 		return // Our own end of waiting comes back as an error of no partition.
 	}
-	if p.Topic == "" || p.Partition < 0 {
+	if p.Partition < 0 {
+		r.health.problem(problemTopic, p.Err)
+		return
+	}
+	if p.Topic == "" {
 		r.health.problem(problemGroup, p.Err)
 		return
 	}
@@ -426,6 +432,7 @@ func (r *tracesReceiver) offer(ctx context.Context, entries []entry) ([]entry, [
 		traces, decoded, undecodable := merge(entries)
 		spans := traces.SpanCount()
 		if spans == 0 {
+			attempts.dropped()
 			return nil, undecodable, nil
 		}
 		opCtx := r.obsreport.StartTracesOp(ctx)
@@ -438,9 +445,11 @@ func (r *tracesReceiver) offer(ctx context.Context, entries []entry) ([]entry, [
 			return nil, undecodable, nil
 		}
 		if consumererror.IsPermanent(err) {
+			attempts.dropped()
 			return decoded, undecodable, err
 		}
 		if attempts.exhausted() {
+			attempts.dropped()
 			return decoded, undecodable, fmt.Errorf("%w: %w", errRetriesExhausted, err)
 		}
 		r.telemetry.KafkabatchRetries.Add(ctx, 1)
@@ -464,7 +473,7 @@ func (r *tracesReceiver) noteDelivered(ctx context.Context, entries []entry) {
 func (r *tracesReceiver) commit(ctx context.Context, entries []entry) error {
 	attempts := r.newAttempts(problemCommit)
 	for {
-		err := r.owned.commit(entries, func(last []*kgo.Record) error {
+		committed, err := r.owned.commit(entries, func(last []*kgo.Record) error {
 			attempt, cancel := context.WithTimeout(ctx, commitTimeout)
 			defer cancel()
 			if err := r.client.CommitRecords(attempt, last...); err != nil {
@@ -474,7 +483,7 @@ func (r *tracesReceiver) commit(ctx context.Context, entries []entry) error {
 			return nil
 		})
 		if err == nil {
-			r.telemetry.KafkabatchRecords.Add(ctx, int64(len(entries)))
+			r.telemetry.KafkabatchRecords.Add(ctx, int64(committed))
 			attempts.succeeded()
 			return nil
 		}
@@ -530,6 +539,8 @@ func (a *attempts) wait(ctx context.Context, cause error) error {
 }
 
 func (a *attempts) succeeded() { a.r.health.solved(a.problem) }
+
+func (a *attempts) dropped() { a.r.health.dropped(a.problem) }
 
 func withPartition(partition int32) metric.MeasurementOption {
 	return metric.WithAttributeSet(attribute.NewSet(attribute.Int64("partition", int64(partition))))

@@ -435,12 +435,37 @@ func TestRetriesExhausted(t *testing.T) {
 	cfg := q.config()
 	cfg.Retry.MaxElapsedTime = 50 * time.Millisecond
 	q.fill(t, 0, 40)
-	run(t, cfg, s)
+	h := &host{}
+	runWith(t, receivertest.NewNopSettings(metadata.Type), h, cfg, s)
 	q.waitDrained(t)
 	for _, letter := range q.deadLetters(t, 40) {
 		assert.Equal(t, string(reasonRetriesExhausted), headers(letter)[HeaderReason])
 		assert.Contains(t, headers(letter)[HeaderError], errStoreAway.Error())
 	}
+	assert.Contains(t, h.reported(), componentstatus.StatusRecoverableError)
+	until(t, "nothing is tried any more", func() bool { text, _ := h.last(); return text == "" })
+}
+
+// TestDeadLetterIsNotAnswered takes the broker's answers to dead letters away: to stop does not wait for them without end.
+func TestDeadLetterIsNotAnswered(t *testing.T) {
+	t.Parallel()
+	q, cluster := fakeQueue(t)
+	written := make(chan struct{}, 1)
+	q.put(t, 0, []byte("no protobuf"))
+	cluster.ControlKey(int16(kmsg.Produce), func(kmsg.Request) (kmsg.Response, error, bool) {
+		cluster.KeepControl()
+		select {
+		case written <- struct{}{}:
+		default:
+		}
+		return nil, nil, true
+	})
+	stop := run(t, q.config(), newStore())
+	<-written
+	begun := time.Now()
+	stop()
+	assert.Less(t, time.Since(begun), patience/2) // the client waits for an answer for 20 s
+	assert.Empty(t, q.committed(t), "a record is passed over unwritten")
 }
 
 func TestBrokerIsAwayAtStart(t *testing.T) {
