@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
@@ -115,18 +116,27 @@ func removeDeleted(
 	return deleteLate(ctx, conn, late, living)
 }
 
-// What is read back together is bounded by the number of runs and by that of their versions, which take a kilobyte each. A run's
-// spans are read whole, since its totals are derived from all of them: one that has more versions is read alone.
+// What is read back together is bounded by the number of runs, by that of their versions, which take a kilobyte each, and by the
+// time between their starts, since all of the project's hours between them are looked through. A run's spans are read whole,
+// since its totals are derived from all of them: one that has more versions is read alone, up to mostVersionsOfARun.
 const (
 	mostRunsAtOnce     = 500
 	mostVersionsAtOnce = 50_000
+	mostTimeAtOnce     = 24 * time.Hour
+	// mostVersionsOfARun bounds what totals are derived from. A client whose trace never ends would otherwise take more memory
+	// and time with every batch, until nothing is stored any more, of nobody.
+	mostVersionsOfARun = 100_000
 )
+
+// KeyTotalsOf is the key in the metadata of a run that has more versions of spans than its totals are derived from. Its value is
+// how many that are: the first ones, by their starts.
+const KeyTotalsOf = "looptrace.totals_of_first"
 
 // readTotals derives runs from all their spans, those of deleted runs from what came later. late are the runs that have
 // spans which are deleted.
 func readTotals(ctx context.Context, conn driver.Conn, shared []Bounds) (totals []runmodel.Run, late []Bounds, err error) {
 	totals = make([]runmodel.Run, 0, len(shared))
-	for some := range slices.Chunk(shared, mostRunsAtOnce) {
+	for _, some := range together(shared) {
 		versions, err := readVersions(ctx, conn, some, mostVersionsAtOnce+1)
 		if err != nil {
 			return nil, nil, err
@@ -142,15 +152,60 @@ func readTotals(ctx context.Context, conn driver.Conn, shared []Bounds) (totals 
 			return nil, nil, err
 		}
 		for _, fewer := range pack(some, counts) {
-			if versions, err = readVersions(ctx, conn, fewer, math.MaxInt64); err != nil {
+			cut := counts[fewer[0].key()] > mostVersionsOfARun // it is alone
+			if cut {
+				versions, err = readFirstVersions(ctx, conn, fewer[0], mostVersionsOfARun)
+			} else {
+				versions, err = readVersions(ctx, conn, fewer, math.MaxInt64)
+			}
+			if err != nil {
 				return nil, nil, err
 			}
+			before := len(totals)
 			if totals, late, err = addTotals(ctx, conn, fewer, versions, totals, late); err != nil {
 				return nil, nil, err
+			}
+			if cut && len(totals) > before {
+				markTotals(&totals[before])
 			}
 		}
 	}
 	return totals, late, nil
+}
+
+// markTotals says in a run's row that its totals are those of its first spans.
+func markTotals(run *runmodel.Run) {
+	metadata := make(map[string]string, len(run.Metadata)+1)
+	maps.Copy(metadata, run.Metadata) // which is a span's
+	metadata[KeyTotalsOf] = strconv.Itoa(mostVersionsOfARun)
+	run.Metadata = metadata
+}
+
+// together divides runs into such as are read together. One whose own spans are far apart in time is so with others of its kind:
+// beside the others, it would have hours looked through for them that they have nothing in.
+func together(runs []Bounds) [][]Bounds {
+	isWide := func(b Bounds) bool { return b.LastStart.Sub(b.FirstStart) > mostTimeAtOnce }
+	runs = slices.SortedFunc(slices.Values(runs), func(a, b Bounds) int {
+		switch {
+		case isWide(a) == isWide(b):
+			return a.FirstStart.Compare(b.FirstStart)
+		case isWide(a):
+			return 1
+		}
+		return -1
+	})
+	var all [][]Bounds
+	from := 0
+	for i, b := range runs {
+		first := runs[from]
+		if i-from == mostRunsAtOnce || isWide(b) != isWide(first) || !isWide(b) && b.LastStart.Sub(first.FirstStart) > mostTimeAtOnce {
+			all, from = append(all, runs[from:i]), i
+		}
+	}
+	if from < len(runs) {
+		all = append(all, runs[from:])
+	}
+	return all
 }
 
 // pack divides runs into such as have no more than mostVersionsAtOnce versions together.
@@ -193,6 +248,7 @@ func addTotals(
 		run := runmodel.Totals(living)
 		run.Version += b.DeletedAt // more than any row from before the deletion has
 		if run.Fingerprint != "" {
+			b.LastStart = slices.MaxFunc(living, func(x, y runmodel.Span) int { return x.StartTime.Compare(y.StartTime) }).StartTime
 			failed = append(failed, b)
 		}
 		totals = append(totals, run)

@@ -76,3 +76,64 @@ func (c *countingRows) Select(ctx context.Context, to any, query string, args ..
 	}
 	return err
 }
+
+// TestTotalsOfAVeryLongRun derives a run that has more versions than totals are made of: from its first ones by start, however
+// they came in, and the row says so.
+func TestTotalsOfAVeryLongRun(t *testing.T) {
+	t.Parallel()
+	conn, writer := migrated(t)
+	const more = 1000
+	key, at := runmodel.RunKey{ProjectID: uuid.New(), RunID: uuid.New()}, time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	last := at.Add((mostVersionsOfARun + more - 1) * 100 * time.Millisecond) // hours later
+	for _, part := range []string{"number >= 70000", "number < 70000"} {
+		require.NoError(t, conn.Exec(t.Context(), `INSERT INTO spans
+			(project_id, run_id, span_id, version, parent_span_id, start_time, end_time, name, kind, status, input_tokens, metadata, attributes)
+			SELECT ?, ?, number + 1, 1, number > 0, fromUnixTimestamp64Nano(toInt64(? + number * 100000000)) AS at, at, 'call', 'llm',
+				if(number = 5, 'error', 'ok'), 1, if(number = 0, map('team', 'a'), map()), if(number = 5, map('`+runmodel.KeyFingerprint+`', 'own'), map())
+			FROM numbers(?) WHERE `+part, key.ProjectID, key.RunID, at.UnixNano(), mostVersionsOfARun+more))
+	}
+	require.NoError(t, writer.InsertBounds(t.Context(), []Bounds{
+		{ProjectID: key.ProjectID, RunID: key.RunID, FirstStart: at, LastStart: last, FirstBatch: 1, LastBatch: 1},
+	}))
+	counting := &countingRows{Conn: conn}
+	derived, err := DeriveRuns(t.Context(), counting, writer, map[runmodel.RunKey][]runmodel.Span{key: nil}, 2)
+	require.NoError(t, err)
+	assert.Equal(t, Derived{Runs: 1, Reread: 1}, derived)
+	assert.Equal(t, mostVersionsOfARun, counting.most)
+	var row struct {
+		SpanCount   uint64            `ch:"span_count"`
+		InputTokens *int64            `ch:"input_tokens"`
+		EndTime     time.Time         `ch:"end_time"`
+		Metadata    map[string]string `ch:"metadata"`
+	}
+	require.NoError(t, conn.QueryRow(t.Context(), "SELECT span_count, input_tokens, end_time, metadata FROM runs FINAL").ScanStruct(&row))
+	assert.EqualValues(t, mostVersionsOfARun, row.SpanCount)
+	assert.EqualValues(t, mostVersionsOfARun-1, *row.InputTokens, "all calls below the first, which wraps them")
+	assert.Equal(t, last.Add(-more*100*time.Millisecond), row.EndTime)
+	assert.Equal(t, map[string]string{"team": "a", KeyTotalsOf: "100000"}, row.Metadata)
+}
+
+// TestTogether holds that runs that are read together lie together in time, and that a run which itself takes long makes nobody
+// else's hours be looked through.
+func TestTogether(t *testing.T) {
+	t.Parallel()
+	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	from := func(start, end time.Duration) Bounds {
+		return Bounds{RunID: uuid.New(), FirstStart: noon.Add(start), LastStart: noon.Add(end)}
+	}
+	const day = 24 * time.Hour
+	early, late, spread := from(-time.Hour, 0), from(22*time.Hour, 23*time.Hour), from(-300*day, 0)
+	dayAfter, epoch := from(day, day+time.Hour), Bounds{RunID: uuid.New(), FirstStart: time.Unix(0, 0), LastStart: noon}
+	assert.Equal(t, [][]Bounds{{early, late}, {dayAfter}, {epoch, spread}}, together([]Bounds{epoch, dayAfter, late, spread, early}))
+	assert.Empty(t, together(nil))
+
+	many := make([]Bounds, 2*mostRunsAtOnce+1)
+	for i := range many {
+		many[i] = from(0, time.Hour)
+	}
+	var sizes []int
+	for _, some := range together(many) {
+		sizes = append(sizes, len(some))
+	}
+	assert.Equal(t, []int{mostRunsAtOnce, mostRunsAtOnce, 1}, sizes)
+}

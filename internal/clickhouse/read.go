@@ -74,8 +74,18 @@ func spansOf(runs []Bounds) []any {
 
 // readVersions returns every version of the spans of runs, with what runmodel.Totals needs, or any `most` of them.
 func readVersions(ctx context.Context, conn driver.Conn, runs []Bounds, most int64) ([]runmodel.Span, error) {
+	return selectVersions(ctx, conn, ` LIMIT ?`, append(spansOf(runs), most)...)
+}
+
+// readFirstVersions returns the first `most` versions of the spans of a run, by their starts.
+func readFirstVersions(ctx context.Context, conn driver.Conn, run Bounds, most int64) ([]runmodel.Span, error) {
+	return selectVersions(ctx, conn, ` ORDER BY project_id, toStartOfHour(start_time), run_id, start_time, span_id, version LIMIT ?`,
+		append(spansOf([]Bounds{run}), most)...)
+}
+
+func selectVersions(ctx context.Context, conn driver.Conn, order string, args ...any) ([]runmodel.Span, error) {
 	var rows []runmodel.Span
-	if err := conn.Select(ctx, &rows, `SELECT `+totalsColumns+ofRuns+` LIMIT ?`, append(spansOf(runs), most)...); err != nil {
+	if err := conn.Select(ctx, &rows, `SELECT `+totalsColumns+ofRuns+order, args...); err != nil {
 		return nil, fmt.Errorf("read span versions: %w", err)
 	}
 	return rows, nil
