@@ -121,7 +121,7 @@ func eventName(record plog.LogRecord, scope string) (string, bool) {
 	name := record.EventName()
 	if name == "" {
 		if v, ok := record.Attributes().Get(keyName); ok {
-			name = v.AsString()
+			name = v.Str() // another value is no name, and may nest deeper than a stack
 		}
 	}
 	if hasPrefix(name, names) {

@@ -70,11 +70,25 @@ func TestDeepBody(t *testing.T) {
 	r.SetEventName("gen_ai.choice")
 	r.SetTraceID(pcommon.TraceID{1})
 	r.SetSpanID(pcommon.SpanID{1})
-	body := r.Body()
-	for range 900_000 {
-		body = body.SetEmptySlice().AppendEmpty()
-	}
+	nest(r.Body())
 	td, counts := ToSpans(ld)
 	assert.EqualValues(t, 1, counts.Joined)
 	assert.Equal(t, 1, td.SpanCount())
+}
+
+// TestDeepName gives a record a name that is none.
+func TestDeepName(t *testing.T) {
+	t.Parallel()
+	ld := plog.NewLogs()
+	r := ld.ResourceLogs().AppendEmpty().ScopeLogs().AppendEmpty().LogRecords().AppendEmpty()
+	nest(r.Attributes().PutEmpty("event.name"))
+	_, counts := ToSpans(ld)
+	assert.EqualValues(t, 1, counts.Other)
+}
+
+// nest makes a value as deep as a request can be.
+func nest(value pcommon.Value) {
+	for range 900_000 {
+		value = value.SetEmptySlice().AppendEmpty()
+	}
 }
