@@ -11,6 +11,7 @@ import (
 
 	"github.com/looptrace/looptrace/components/genailogsconnector/internal/metadata"
 	"github.com/looptrace/looptrace/internal/genailogs"
+	"github.com/looptrace/looptrace/internal/ratelimit"
 )
 
 type logsConnector struct {
@@ -34,6 +35,7 @@ func (c *logsConnector) Shutdown(context.Context) error {
 // no GenAI events are counted and dropped.
 func (c *logsConnector) ConsumeLogs(ctx context.Context, ld plog.Logs) error {
 	td, counts := genailogs.ToSpans(ld)
+	ratelimit.ChargeSpans(ctx, td.SpanCount()) // of records that are dropped too: or their bytes are taken for spans
 	if td.SpanCount() > 0 {
 		if err := c.next.ConsumeTraces(ctx, td); err != nil {
 			return err

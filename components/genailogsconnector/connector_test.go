@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/looptrace/looptrace/components/genailogsconnector/internal/metadata"
+	"github.com/looptrace/looptrace/internal/ratelimit"
 )
 
 func records(names ...string) plog.Logs {
@@ -41,14 +42,17 @@ func TestEventsBecomeSpans(t *testing.T) {
 	c, err := factory.CreateLogsToTraces(t.Context(), connectortest.NewNopSettings(metadata.Type), factory.CreateDefaultConfig(), next)
 	require.NoError(t, err)
 
-	require.NoError(t, c.ConsumeLogs(t.Context(), records("gen_ai.user.message", "", "gen_ai.choice")))
+	var charged []int
+	charging := ratelimit.WithSpans(t.Context(), func(n int) { charged = append(charged, n) })
+	require.NoError(t, c.ConsumeLogs(charging, records("gen_ai.user.message", "", "gen_ai.choice")))
 	require.Len(t, got, 1)
 	span := got[0].ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0)
 	assert.Equal(t, pcommon.SpanID{2}, span.SpanID())
 	assert.Equal(t, 2, span.Events().Len())
 
-	require.NoError(t, c.ConsumeLogs(t.Context(), records("app.started")), "what is no GenAI event is dropped")
+	require.NoError(t, c.ConsumeLogs(charging, records("app.started")), "what is no GenAI event is dropped")
 	require.Len(t, got, 1)
+	assert.Equal(t, []int{1, 0}, charged)
 
 	answer = errors.New("queue is away")
 	require.ErrorIs(t, c.ConsumeLogs(t.Context(), records("gen_ai.choice")), answer)

@@ -82,8 +82,12 @@ func (p *answerProcessor) ConsumeTraces(ctx context.Context, traces ptrace.Trace
 	// The stock receiver has decoded them and tells nobody how many there are.
 	ratelimit.ChargeSpans(ctx, traces.SpanCount())
 	ctx, cancel := context.WithTimeout(ctx, p.cfg.Timeout)
+	defer cancel()
 	outcome := make(chan error, 1)
 	go func() {
+		// Not ended by a client that goes: Kafka's client fails all records of a partition with one whose context has ended
+		// before it was sent.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.cfg.Timeout)
 		defer cancel()
 		outcome <- p.next.ConsumeTraces(ctx, traces)
 	}()

@@ -90,14 +90,16 @@ func TestSpansAreCharged(t *testing.T) {
 func TestClientGone(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
-	release := make(chan struct{})
-	p := start(t, time.Minute, func(context.Context, ptrace.Traces) error {
+	release, ended := make(chan struct{}), make(chan error, 1)
+	p := start(t, time.Minute, func(ctx context.Context, _ ptrace.Traces) error {
 		cancel()
 		<-release
+		ended <- ctx.Err()
 		return nil
 	})
 	require.Error(t, p(ctx))
 	close(release)
+	require.NoError(t, <-ended, "records of others would fail with it")
 }
 
 func TestConfig(t *testing.T) {

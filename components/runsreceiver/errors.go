@@ -176,7 +176,7 @@ func refusalOfBody(err error) *refusalError {
 // from the queue may be another's, whose record went into the same batch.
 func refusalOfConsumer(ctx context.Context, err error) *refusalError {
 	switch {
-	case errors.Is(err, kerr.MessageTooLarge):
+	case errors.Is(err, kerr.MessageTooLarge), errors.Is(err, kerr.RecordListTooLarge):
 		return &recordTooLarge
 	case ctx.Err() != nil:
 		return &clientGone

@@ -232,7 +232,8 @@ func (r *runsReceiver) serve(x *exchange, req *http.Request) (contentType string
 // push hands spans to the next consumer and waits for it as long as ctx allows. A consumer may take longer: a
 // produce that has begun cannot be taken back. Its outcome is then nobody's to tell, and the client, which is
 // told that nothing was accepted, may send again, as the same spans may come any number of times. done is
-// called when the consumer is done with the spans.
+// called when the consumer is done with the spans. To it, the request does not end when its client goes: Kafka's client
+// fails all records of a partition with one whose context has ended before it was sent.
 func (r *runsReceiver) push(ctx context.Context, td ptrace.Traces, format string, done func()) error {
 	spans := td.SpanCount()
 	if spans == 0 {
@@ -242,7 +243,9 @@ func (r *runsReceiver) push(ctx context.Context, td ptrace.Traces, format string
 	outcome := make(chan error, 1)
 	r.pushing.Go(func() {
 		defer done()
-		ctx := r.report.StartTracesOp(ctx)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.cfg.QueueTimeout)
+		defer cancel()
+		ctx = r.report.StartTracesOp(ctx)
 		err := r.next.ConsumeTraces(ctx, td)
 		r.report.EndTracesOp(ctx, format, spans, err)
 		outcome <- err

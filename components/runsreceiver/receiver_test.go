@@ -262,6 +262,31 @@ func TestStuckConsumer(t *testing.T) {
 	assert.Positive(t, r.intake.used.Load(), "spans that the consumer holds stay charged")
 }
 
+// A client that goes does not end what the next consumer has begun: with it, the records of others would fail.
+func TestClientGoes(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	next, err := consumer.NewTraces(func(ctx context.Context, _ ptrace.Traces) error {
+		cancel()
+		select {
+		case <-ctx.Done():
+		case <-time.After(200 * time.Millisecond): // the server notices within a few
+		}
+		ended <- ctx.Err()
+		return nil
+	})
+	require.NoError(t, err)
+	r := start(t, next)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+r.addr.String()+"/v1/runs", strings.NewReader(oneRun))
+	require.NoError(t, err)
+	req.Header.Set("Content-Type", typeJSON)
+	req.Header.Set("Authorization", "Bearer good")
+	_, err = client.Do(req) //nolint:bodyclose // there is no answer
+	require.ErrorIs(t, err, context.Canceled)
+	require.NoError(t, <-ended)
+}
+
 // The standard port answers success as OTLP/HTTP does; native runs are no part of OTLP.
 func TestTracesStatus(t *testing.T) {
 	t.Parallel()
