@@ -8,6 +8,7 @@ import (
 
 	"go.opentelemetry.io/collector/extension/extensionmiddleware"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/stats"
 
@@ -134,9 +135,10 @@ func (a *watchedAnswer) WriteHeader(status int) {
 func (a *watchedAnswer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
 // GetGRPCServerOptions returns the middleware of gRPC servers. gRPC decodes a message before it asks anybody: what
-// is saved by a refusal is all that follows.
+// is saved by a refusal is all that follows, and what would take too much is not decoded (looking).
 func (l *rateLimit) GetGRPCServerOptions(context.Context) ([]grpc.ServerOption, error) {
 	return []grpc.ServerOption{
+		grpc.ForceServerCodecV2(looking{encoding.GetCodecV2("proto")}),
 		grpc.StatsHandler(weigher{}),
 		grpc.ChainUnaryInterceptor(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 			admitted, decision := l.admit(ctx, uint64(max(0, received(ctx).Load())))
