@@ -18,6 +18,7 @@ import (
 
 	"github.com/looptrace/looptrace/components/queueanswerprocessor/internal/metadata"
 	"github.com/looptrace/looptrace/internal/ratelimit"
+	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
 // errLate is the cause of an answer that did not wait for the queue's.
@@ -81,28 +82,46 @@ func (p *answerProcessor) Shutdown(context.Context) error {
 func (p *answerProcessor) ConsumeTraces(ctx context.Context, traces ptrace.Traces) error {
 	// The stock receiver has decoded them and tells nobody how many there are.
 	ratelimit.ChargeSpans(ctx, traces.SpanCount())
-	ctx, cancel := context.WithTimeout(ctx, p.cfg.Timeout)
-	defer cancel()
+	if err := p.refuseUnstorable(ctx, traces); err != nil {
+		return err
+	}
+	// Not ended by a client that goes: Kafka's client fails all records of a partition with one whose context has ended
+	// before it was sent.
+	producing, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.cfg.Timeout)
 	outcome := make(chan error, 1)
 	go func() {
-		// Not ended by a client that goes: Kafka's client fails all records of a partition with one whose context has ended
-		// before it was sent.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.cfg.Timeout)
 		defer cancel()
-		outcome <- p.next.ConsumeTraces(ctx, traces)
+		outcome <- p.next.ConsumeTraces(producing, traces)
 	}()
 	select {
 	case err := <-outcome:
 		return p.answer(ctx, err)
 	case <-ctx.Done():
-		// The outcome and the end of the context come together when the call returned in time.
-		select {
-		case err := <-outcome:
-			return p.answer(ctx, err)
-		default:
-			return p.answer(ctx, errLate)
+	case <-producing.Done():
+	}
+	// The outcome and the end of the context come together when the call returned in time.
+	select {
+	case err := <-outcome:
+		return p.answer(ctx, err)
+	default:
+		return p.answer(ctx, errLate)
+	}
+}
+
+// refuseUnstorable refuses a request with a span that would be queued and never be seen. The stock receiver has no way to tell
+// of a part of a request that it was not accepted.
+func (p *answerProcessor) refuseUnstorable(ctx context.Context, traces ptrace.Traces) error {
+	for i, resource := range traces.ResourceSpans().All() {
+		for j, scope := range resource.ScopeSpans().All() {
+			for k, span := range scope.Spans().All() {
+				if reason := runmodel.Unstorable(span); reason != "" {
+					p.count(ctx, "invalid")
+					return status.Errorf(codes.InvalidArgument, "resource_spans[%d].scope_spans[%d].spans[%d]: %s. Nothing of the request was accepted.", i, j, k, reason)
+				}
+			}
 		}
 	}
+	return nil
 }
 
 // answer is the table of what can come from the queue. That it cannot be written to is never the client's fault,

@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/collector/confmap/confmaptest"
 	"go.opentelemetry.io/collector/consumer"
 	"go.opentelemetry.io/collector/consumer/consumererror"
+	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 	"go.opentelemetry.io/collector/processor/processortest"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -79,11 +80,33 @@ func TestSpansAreCharged(t *testing.T) {
 	require.NoError(t, err)
 	traces := ptrace.NewTraces()
 	spans := traces.ResourceSpans().AppendEmpty().ScopeSpans().AppendEmpty().Spans()
-	spans.AppendEmpty()
-	spans.AppendEmpty()
+	for i := range 2 {
+		span := spans.AppendEmpty()
+		span.SetTraceID(pcommon.TraceID{1})
+		span.SetSpanID(pcommon.SpanID{byte(i + 1)})
+	}
 	charged := 0
 	require.NoError(t, p.ConsumeTraces(ratelimit.WithSpans(t.Context(), func(n int) { charged += n }), traces))
 	assert.Equal(t, 2, charged)
+	require.NoError(t, p.Shutdown(t.Context()))
+}
+
+// A span that would be queued and never be seen is refused with its request.
+func TestUnstorable(t *testing.T) {
+	t.Parallel()
+	next, err := consumer.NewTraces(func(context.Context, ptrace.Traces) error { return errors.New("must not be asked") })
+	require.NoError(t, err)
+	p, err := NewFactory().CreateTraces(t.Context(), processortest.NewNopSettings(metadata.Type), createDefaultConfig(), next)
+	require.NoError(t, err)
+	traces := ptrace.NewTraces()
+	spans := traces.ResourceSpans().AppendEmpty().ScopeSpans().AppendEmpty().Spans()
+	spans.AppendEmpty().SetTraceID(pcommon.TraceID{1})
+	spans.At(0).SetSpanID(pcommon.SpanID{1})
+	spans.At(0).CopyTo(spans.AppendEmpty())
+	spans.At(1).SetSpanID(pcommon.SpanID{})
+	err = p.ConsumeTraces(t.Context(), traces)
+	assertStatus(t, err, codes.InvalidArgument, false)
+	require.ErrorContains(t, err, "resource_spans[0].scope_spans[0].spans[1]: the span id is all zeros. Nothing of the request was accepted.")
 	require.NoError(t, p.Shutdown(t.Context()))
 }
 

@@ -82,13 +82,17 @@ func (asItIs) Unmarshal(data mem.BufferSlice, v any) error {
 
 func (asItIs) Name() string { return "proto" }
 
-type takesTraces struct{ *ptraceotlp.UnimplementedGRPCServer }
+type takesTraces struct {
+	*ptraceotlp.UnimplementedGRPCServer
+}
 
 func (takesTraces) Export(context.Context, ptraceotlp.ExportRequest) (ptraceotlp.ExportResponse, error) {
 	return ptraceotlp.NewExportResponse(), nil
 }
 
-type takesLogs struct{ *plogotlp.UnimplementedGRPCServer }
+type takesLogs struct {
+	*plogotlp.UnimplementedGRPCServer
+}
 
 func (takesLogs) Export(context.Context, plogotlp.ExportRequest) (plogotlp.ExportResponse, error) {
 	return plogotlp.NewExportResponse(), nil

@@ -16,6 +16,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 	"go.opentelemetry.io/collector/pdata/ptrace/ptraceotlp"
+
+	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
 // TestMapping holds what becomes of an envelope to testdata/mapping.
@@ -71,7 +73,7 @@ func TestParseTime(t *testing.T) {
 	for in, want := range map[string]pcommon.Timestamp{
 		"1970-01-01T00:00:00.000000001Z":      1,
 		"1970-01-01T01:00:01+01:00":           1e9,
-		"2261-12-31T23:59:59.999999999Z":      maxTimestamp,
+		"2261-12-31T23:59:59.999999999Z":      runmodel.MaxTimestamp,
 		"2026-01-01T00:00:00.123456789-00:30": 1767227400123456789,
 	} {
 		got, ok := parseTime(in)
@@ -206,7 +208,7 @@ func fuzzOTLP(t *testing.T, format *otlpFormat, body []byte) {
 	for _, rs := range td.ResourceSpans().All() {
 		for _, ss := range rs.ScopeSpans().All() {
 			for _, span := range ss.Spans().All() {
-				if reason := unstorable(span); reason != "" {
+				if reason := runmodel.Unstorable(span); reason != "" {
 					t.Fatalf("kept what cannot be stored: %s", reason)
 				}
 			}

@@ -355,7 +355,7 @@ func TestSeal(t *testing.T) {
 	for name, edit := range map[string]func(ptrace.Span){
 		"the span id is all zeros":       func(s ptrace.Span) { s.SetSpanID(pcommon.SpanID{}) },
 		"the trace id is all zeros":      func(s ptrace.Span) { s.SetTraceID(pcommon.TraceID{}) },
-		"the end time lies after 2261":   func(s ptrace.Span) { s.SetEndTimestamp(maxTimestamp + 1) },
+		"the end time lies after 2261":   func(s ptrace.Span) { s.SetEndTimestamp(runmodel.MaxTimestamp + 1) },
 		"the start time lies after 2261": func(s ptrace.Span) { s.SetStartTimestamp(math.MaxUint64) },
 	} {
 		sink.Reset()

@@ -9,13 +9,11 @@ import (
 
 	"github.com/looptrace/looptrace/internal/jsonpull"
 	"github.com/looptrace/looptrace/internal/otlpwire"
+	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
 // maxDepth is how deep a body may nest, in each of its forms.
 const maxDepth = 200
-
-// maxTimestamp is the end of 2261, the last whole year that the store's nanoseconds can name.
-const maxTimestamp = 9_214_646_399_999_999_999
 
 // otlpFormat is OTLP in one of its two encodings.
 type otlpFormat struct {
@@ -60,7 +58,7 @@ func (f *sealingFormat) decode(body []byte, held *charge) (ptrace.Traces, error)
 	if err != nil {
 		return ptrace.Traces{}, err
 	}
-	if !seen.Regular || !seen.Identified || seen.LastTime > maxTimestamp {
+	if !seen.Regular || !seen.Identified || seen.LastTime > runmodel.MaxTimestamp {
 		return f.otlpFormat.decode(body, held)
 	}
 	if err := held.grow(seen.Weight); err != nil {
@@ -114,7 +112,7 @@ func dropUnstorable(td ptrace.Traces) dropped {
 			k := -1
 			ss.Spans().RemoveIf(func(span ptrace.Span) bool {
 				k++
-				reason := unstorable(span)
+				reason := runmodel.Unstorable(span)
 				if reason == "" {
 					return false
 				}
@@ -134,20 +132,6 @@ func dropUnstorable(td ptrace.Traces) dropped {
 		return rs.ScopeSpans().Len() == 0
 	})
 	return d
-}
-
-func unstorable(span ptrace.Span) string {
-	switch {
-	case span.TraceID().IsEmpty():
-		return "the trace id is all zeros"
-	case span.SpanID().IsEmpty():
-		return "the span id is all zeros"
-	case span.StartTimestamp() > maxTimestamp:
-		return "the start time lies after 2261"
-	case span.EndTimestamp() > maxTimestamp:
-		return "the end time lies after 2261"
-	}
-	return ""
 }
 
 // weighJSON walks an OTLP/JSON body without decoding it.

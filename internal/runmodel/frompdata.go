@@ -184,6 +184,24 @@ func (r *Rows) addSpan(s *Span, span ptrace.Span, resource *resourceFields) {
 
 func spanIDNumber(id pcommon.SpanID) uint64 { return binary.BigEndian.Uint64(id[:]) }
 
+// MaxTimestamp is the end of 2261, the last whole year that nanoseconds in 64 bits can name.
+const MaxTimestamp = 9_214_646_399_999_999_999
+
+// Unstorable says why a span has no identity or no place in time, and is empty for one that has both.
+func Unstorable(span ptrace.Span) string {
+	switch {
+	case span.TraceID().IsEmpty():
+		return "the trace id is all zeros"
+	case span.SpanID().IsEmpty():
+		return "the span id is all zeros"
+	case span.StartTimestamp() > MaxTimestamp:
+		return "the start time lies after 2261"
+	case span.EndTimestamp() > MaxTimestamp:
+		return "the end time lies after 2261"
+	}
+	return ""
+}
+
 // lastStorable bounds what toStartOfHour can tell apart: the last second of a 32-bit DateTime.
 const lastStorable = math.MaxUint32 * uint64(time.Second)
 

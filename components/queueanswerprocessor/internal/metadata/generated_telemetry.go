@@ -60,7 +60,7 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	var err, errs error
 	builder.QueueanswerRefusals, err = builder.meter.Int64Counter(
 		"otelcol_queueanswer_refusals",
-		metric.WithDescription("Requests that the queue did not take, or not in time. [Development]"),
+		metric.WithDescription("Requests that the queue did not take, or not in time, or that have a span which cannot be stored. [Development]"),
 		metric.WithUnit("{request}"),
 	)
 	errs = errors.Join(errs, err)
