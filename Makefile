@@ -72,7 +72,7 @@ lint-go: ## Lint Go, who may import whom included
 test: prerequisites build generated-fresh lint test-ui test-go test-sdk e2e faults ## Run every test; installs what it needs
 
 .PHONY: prerequisites
-prerequisites: ## Install what tests need from the system: Chromium and Java
+prerequisites: ## Install what tests need from the system: Chromium, Java, Maven, strace and Python's venv
 	@scripts/prerequisites
 
 .PHONY: generated-fresh

@@ -190,6 +190,10 @@ func newBroker() *cobra.Command {
 		Short: "Run the queue of one machine",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			// What is kept for replay counts, and so does the newest segment of each partition: with less the log is full for ever.
+			if least := 2 * config.KeepBytes; config.MaxBytes < least {
+				return fmt.Errorf("--max-bytes must be at least %d: %d are kept for replay", least, config.KeepBytes)
+			}
 			ctx, stop := untilStopped(c.Context())
 			defer stop()
 			registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
