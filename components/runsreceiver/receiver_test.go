@@ -282,7 +282,7 @@ func TestClientGoes(t *testing.T) {
 	require.NoError(t, err)
 	req.Header.Set("Content-Type", typeJSON)
 	req.Header.Set("Authorization", "Bearer good")
-	_, err = client.Do(req) //nolint:bodyclose // there is no answer
+	_, err = client.Do(req)
 	require.ErrorIs(t, err, context.Canceled)
 	require.NoError(t, <-ended)
 }
