@@ -1,6 +1,7 @@
 package runsreceiver
 
 import (
+	"fmt"
 	"net/http"
 	"runtime/metrics"
 	"strings"
@@ -61,6 +62,28 @@ func TestBombs(t *testing.T) { //nolint:paralleltest // it measures the memory o
 			assert.Less(t, grown, int64(60*4*len(tt.body)+256<<20))
 		})
 	}
+}
+
+// TestDenseEnvelope sends a body within the limit whose attributes would take twenty times as much when they are decoded.
+func TestDenseEnvelope(t *testing.T) { //nolint:paralleltest // it measures the memory of the process
+	r := start(t, consumertest.NewNop())
+	var body strings.Builder
+	body.WriteString(strings.TrimSuffix(oneRun, "}]}") + `,"attributes":{"a":1`)
+	for i := range 1_500_000 {
+		fmt.Fprintf(&body, `,"%x":1`, i)
+	}
+	body.WriteString("}}]}")
+	assert.Less(t, body.Len(), 20<<20)
+	before := heapBytes()
+	peak, stop := watchHeap()
+	resp, answer := send(t, r, sent{path: "/v1/runs", body: body.String(), header: map[string]string{"Content-Type": typeJSON}})
+	stop()
+	assert.Equal(t, http.StatusRequestEntityTooLarge, resp.StatusCode)
+	assert.Contains(t, answer, `"code":"body_too_dense"`)
+	grown := int64(peak()) - int64(before)
+	t.Logf("a body of %d MiB: heap grew by %d MiB", body.Len()>>20, grown>>20)
+	assert.Less(t, grown, int64(512<<20))
+	assert.Eventually(t, func() bool { return r.intake.used.Load() == 0 }, 5*time.Second, time.Millisecond)
 }
 
 // gzipZeros is n MiB of zeros as so many members of one gzip stream.

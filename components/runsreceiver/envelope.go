@@ -23,6 +23,9 @@ const (
 	maxProblems = 20
 	// usualFields is how many fields of an item there is room for from the start.
 	usualFields = 12
+	// memberWeight is about what a member of an object takes beside its value and its bytes: places in a list, in an index and in
+	// the map that pdata is filled from, and pdata's own.
+	memberWeight = 176
 	// maxEcho is the length up to which a value that fails validation is sent back, as JSON.
 	maxEcho = 200
 )
@@ -599,6 +602,7 @@ func (d *decoder) time(name field) (pcommon.Timestamp, bool) {
 // keep reads any value into metadata: a string as it reads, another as its JSON text.
 func (d *decoder) keep(into *attributes, key string) {
 	if !d.null() {
+		d.Weigh(memberWeight)
 		into.set(runmodel.KeyMetadataPrefix+key, d.jsonText())
 	}
 }
@@ -615,6 +619,7 @@ func (d *decoder) attribute(into *attributes, key string) {
 	if d.null() {
 		return
 	}
+	d.Weigh(memberWeight)
 	v := d.value()
 	switch key {
 	case runmodel.KeyProjectID, runmodel.KeyReceivedAt, runmodel.KeyRun:
@@ -646,7 +651,10 @@ func (d *decoder) value() any {
 		return list
 	case jsonpull.Object:
 		members := map[string]any{}
-		d.Object(func(key []byte) { members[string(key)] = d.value() })
+		d.Object(func(key []byte) {
+			d.Weigh(memberWeight)
+			members[string(key)] = d.value()
+		})
 		return members
 	default:
 		d.Text()

@@ -240,6 +240,12 @@ func (r *runsReceiver) push(ctx context.Context, td ptrace.Traces, format string
 		done()
 		return nil
 	}
+	select {
+	case <-r.givenUp: // the consumer may be shut down
+		done()
+		return errStopping
+	default:
+	}
 	outcome := make(chan error, 1)
 	r.pushing.Go(func() {
 		defer done()

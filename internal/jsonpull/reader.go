@@ -293,6 +293,9 @@ func (r *Reader) fail(message string) {
 	}
 }
 
+// Weigh adds what the caller makes of the input beside the values that the Reader weighs.
+func (r *Reader) Weigh(n int64) { r.weigh(n) }
+
 func (r *Reader) weigh(n int64) {
 	r.weight += n
 	if r.weight > r.maxWeight && r.err == nil {
