@@ -117,7 +117,7 @@ func (t *trace) begin(call, root string) {
 			number, err := strconv.Atoi(port)
 			data := texts(args)
 			if err == nil && len(data) > 0 && len(data[0]) >= 8 {
-				t.answers[answer{number, binary.BigEndian.Uint32(data[0][4:])}] = len(t.events)
+				t.answers[answer{t.files, number, binary.BigEndian.Uint32(data[0][4:])}] = len(t.events)
 			}
 		}
 	}

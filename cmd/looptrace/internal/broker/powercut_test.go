@@ -113,8 +113,10 @@ type recording struct {
 	commits      [partitions][]acknowledgement
 }
 
-// answer is one response: the port of the client and the number of its request.
+// answer is one response: the process that gave it, the port of the client and the number of its request. A port is
+// given again, to a client of a later process too.
 type answer struct {
+	process     int
 	port        int
 	correlation uint32
 }
@@ -153,12 +155,13 @@ func record(t *testing.T) *recording {
 		addr, pid := await(t, command)
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		var work sync.WaitGroup
+		process := round + 1 // as trace counts what it reads
 		if round == 0 {
-			r.create(t, addr)
+			r.create(t, addr, process)
 		}
 		for partition := range partitions {
-			work.Go(func() { r.produce(ctx, t, addr, partition) })
-			work.Go(func() { r.commit(ctx, t, addr, partition) })
+			work.Go(func() { r.produce(ctx, t, addr, process, partition) })
+			work.Go(func() { r.commit(ctx, t, addr, process, partition) })
 		}
 		work.Wait()
 		cancel()
@@ -198,25 +201,26 @@ func awaitQuiet(t *testing.T, dir string) {
 // watched is a connection that knows the number of the last request of each kind.
 type watched struct {
 	net.Conn
-	last *sync.Map // by the request's key: answer
+	process int
+	last    *sync.Map // by the request's key: answer
 }
 
 func (w watched) Write(request []byte) (int, error) {
 	w.last.Store(int16(binary.BigEndian.Uint16(request[4:])), answer{
-		w.LocalAddr().(*net.TCPAddr).Port, binary.BigEndian.Uint32(request[8:]), //nolint:forcetypeassert // it is TCP
+		w.process, w.LocalAddr().(*net.TCPAddr).Port, binary.BigEndian.Uint32(request[8:]), //nolint:forcetypeassert // it is TCP
 	})
 	return w.Conn.Write(request)
 }
 
 // watchedClient does one thing after the other, so that its last request is the one that was answered.
-func watchedClient(t *testing.T, addr string) (*kgo.Client, func(kmsg.Key) answer) {
+func watchedClient(t *testing.T, addr string, process int) (*kgo.Client, func(kmsg.Key) answer) {
 	t.Helper()
 	var last sync.Map
 	client, err := kgo.NewClient(kgo.SeedBrokers(addr), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.RecordRetries(0),
 		kgo.RetryTimeout(time.Second), kgo.ProducerBatchCompression(kgo.NoCompression()), kgo.MetadataMinAge(10*time.Millisecond),
 		kgo.Dialer(func(ctx context.Context, network, host string) (net.Conn, error) {
 			c, err := new(net.Dialer).DialContext(ctx, network, host)
-			return watched{c, &last}, err
+			return watched{c, process, &last}, err
 		}))
 	assert.NoError(t, err)
 	return client, func(key kmsg.Key) answer {
@@ -226,17 +230,17 @@ func watchedClient(t *testing.T, addr string) (*kgo.Client, func(kmsg.Key) answe
 	}
 }
 
-func (r *recording) create(t *testing.T, addr string) {
+func (r *recording) create(t *testing.T, addr string, process int) {
 	t.Helper()
-	client, last := watchedClient(t, addr)
+	client, last := watchedClient(t, addr, process)
 	defer client.Close()
 	createTopic(t, client, partitions)
 	r.created = append(r.created, last(kmsg.CreateTopics))
 }
 
-func (r *recording) produce(ctx context.Context, t *testing.T, addr string, partition int) {
+func (r *recording) produce(ctx context.Context, t *testing.T, addr string, process, partition int) {
 	t.Helper()
-	client, last := watchedClient(t, addr)
+	client, last := watchedClient(t, addr, process)
 	defer client.Close()
 	for ctx.Err() == nil {
 		r.mu.Lock()
@@ -264,9 +268,9 @@ func makeValue(partition, index int) []byte {
 	return value
 }
 
-func (r *recording) commit(ctx context.Context, t *testing.T, addr string, partition int) {
+func (r *recording) commit(ctx context.Context, t *testing.T, addr string, process, partition int) {
 	t.Helper()
-	client, last := watchedClient(t, addr)
+	client, last := watchedClient(t, addr, process)
 	defer client.Close()
 	for ; ctx.Err() == nil; time.Sleep(time.Millisecond) {
 		r.mu.Lock()
