@@ -79,7 +79,7 @@ func (b *ingestBench) compareEntrances(t *testing.T, load *loadgen.Load, where s
 
 func (b *ingestBench) measureAccepting(t *testing.T, entrance entrance, load *loadgen.Load) []compare.Figure {
 	t.Helper()
-	r := newRig(t)
+	r := newRig(t, b.dir)
 	target := entrance.start(r)
 	sendFor(t, load, target, warmUpTime)
 	before := r.usage()

@@ -42,7 +42,7 @@ func (b *ingestBench) growth(t *testing.T) {
 	}
 	load, err := loadgen.Spans()
 	require.NoError(t, err)
-	r := newRig(t)
+	r := newRig(t, b.dir)
 	r.startClickHouse()
 	r.startBroker()
 	target := b.startOurs(r)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/looptrace/looptrace/test/bench/compare"
 	"github.com/looptrace/looptrace/test/bench/loadgen"
+	"github.com/looptrace/looptrace/test/checkout"
 	"github.com/looptrace/looptrace/test/product"
 )
 
@@ -29,6 +30,8 @@ type ingestBench struct {
 	onlyOurs    bool
 	databaseURL string
 	header      http.Header
+	// dir holds what the trials leave.
+	dir string
 	// clickhouse is the version of the engine, once one was started.
 	clickhouse string
 	tables     []*compare.Table
@@ -43,6 +46,7 @@ func TestIngest(t *testing.T) {
 		acceptTime: time.Duration(setting(t, "BENCH_SECONDS", 10)) * time.Second,
 		settle:     time.Duration(setting(t, "BENCH_SETTLE_SECONDS", 10)) * time.Second,
 		onlyOurs:   os.Getenv("BENCH_ONLY") == "ours",
+		dir:        t.TempDir(),
 	}
 	b.databaseURL, b.header = newKey(t)
 	begin, load := time.Now(), loadAverage()
@@ -75,7 +79,9 @@ func (b *ingestBench) print(t *testing.T, conditions string) {
 	}
 	text, err := json.MarshalIndent(map[string]any{"conditions": conditions, "tables": b.tables}, "", "  ")
 	require.NoError(t, err)
-	file := newRig(t).built("bench-ingest.json")
+	root, err := checkout.Root()
+	require.NoError(t, err)
+	file := filepath.Join(root, "_build", "bench-ingest.json")
 	require.NoError(t, os.WriteFile(file, append(text, '\n'), 0o644))
 	fmt.Printf("\nwritten to %s\n", filepath.Join("_build", filepath.Base(file)))
 }
@@ -102,7 +108,9 @@ func versions(t *testing.T) string {
 	if err != nil {
 		revision = []byte("unknown") // not a checkout
 	}
-	anchor, err := exec.Command(newRig(t).built("anchor", "otelcol-anchor"), "--version").Output()
+	root, err := checkout.Root()
+	require.NoError(t, err)
+	anchor, err := exec.Command(filepath.Join(root, "_build", "anchor", "otelcol-anchor"), "--version").Output()
 	require.NoError(t, err)
 	return fmt.Sprintf("looptrace %s, %s, %s", strings.TrimSpace(string(revision)), runtime.Version(), strings.TrimSpace(string(anchor)))
 }

@@ -125,12 +125,17 @@ func (b *ingestBench) limit(t *testing.T) {
 		t.Run(fmt.Sprintf("%d/ours", round+1), func(t *testing.T) {
 			table.Add("ours", b.measureStoring(t, ours("ours", b.startOurs), load, b.spans)...)
 		})
+		t.Run(fmt.Sprintf("%d/from a full queue", round+1), func(t *testing.T) {
+			chain := ours("ours", b.startOurs)
+			chain.queued = true
+			table.Add("from a full queue", b.measureStoring(t, chain, load, b.spans)...)
+		})
 	}
 }
 
 func (b *ingestBench) measureInserting(t *testing.T, load *loadgen.Load, inserters int) []compare.Figure {
 	t.Helper()
-	r := newRig(t)
+	r := newRig(t, b.dir)
 	r.startClickHouse()
 	r.migrateClickHouse()
 	r.processes = append(r.processes, product.Process{PID: os.Getpid(), Name: storeProcess}) // it inserts

@@ -43,7 +43,7 @@ var readProject = uuid.MustParse("0199a1b2-c3d4-7e5f-8a9b-000000000001")
 // spans.
 func newReadRig(t *testing.T) *rig {
 	t.Helper()
-	r := newRig(t)
+	r := newRig(t, t.TempDir())
 	r.dir = os.Getenv("BENCH_READ_DATA")
 	if r.dir == "" {
 		r.dir = r.built("bench-read")

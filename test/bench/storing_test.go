@@ -39,6 +39,8 @@ type chain struct {
 	database, table, distinct string
 	// runs is a table with a row a run that is written last, if there is one.
 	runs string
+	// queued has all spans accepted before the first is stored: what is measured is the worker, emptying the queue.
+	queued bool
 }
 
 // chains are the systems whose storing is measured.
@@ -122,7 +124,7 @@ func (b *ingestBench) store(t *testing.T) {
 
 func (b *ingestBench) measureStoring(t *testing.T, chain chain, load *loadgen.Load, spans int) []compare.Figure {
 	t.Helper()
-	r := newRig(t)
+	r := newRig(t, b.dir)
 	r.startClickHouse()
 	r.startBroker()
 	target := chain.start(r)
@@ -132,7 +134,13 @@ func (b *ingestBench) measureStoring(t *testing.T, chain chain, load *loadgen.Lo
 	total := load.Send(t.Context(), target, warmUpSpans)
 	awaitStored(t, conn, chain, total.Spans, total.Traces)
 	before, begin := r.usage(), time.Now()
-	sent := load.Send(t.Context(), target, spans)
+	var sent loadgen.Sent
+	if chain.queued {
+		r.whilePaused(storeProcess, func() { sent = load.Send(t.Context(), target, spans) })
+		before, begin = r.usage(), time.Now()
+	} else {
+		sent = load.Send(t.Context(), target, spans)
+	}
 	assert.Empty(t, sent.Refused)
 	awaitStored(t, conn, chain, total.Spans+sent.Spans, total.Traces+sent.Traces)
 	elapsed := time.Since(begin)
