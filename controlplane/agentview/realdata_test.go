@@ -61,14 +61,16 @@ func realRuns(tb testing.TB, file string) []*recorded {
 	var rows runmodel.Rows
 	require.NoError(tb, rows.Add(td))
 	contents := map[uint64]json.RawMessage{}
-	for _, row := range rows.Contents {
-		for _, shared := range rows.Shared {
-			if shared.ContentID == row.ContentID && shared.SharedTail == row.SharedTail {
-				row.Frame, row.Texts = shared.Frame, shared.Texts
+	for i := range rows.Contents {
+		for content := range rows.Contents[i].Each() {
+			for _, shared := range rows.Shared {
+				if shared.ContentID == content.ContentID && shared.SharedTail == content.SharedTail {
+					content.Frame, content.Texts = shared.Frame, shared.Texts
+				}
 			}
+			contents[content.ContentID], err = runmodel.JoinContent(content.Kind, content.Frame, content.Texts)
+			require.NoError(tb, err)
 		}
-		contents[row.ContentID], err = runmodel.JoinContent(row.Kind, row.Frame, row.Texts)
-		require.NoError(tb, err)
 	}
 	versions := map[uuid.UUID][]runmodel.Span{}
 	var order []uuid.UUID

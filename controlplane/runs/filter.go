@@ -192,13 +192,16 @@ func (f Filter) search(w *where, lower time.Time) {
 	matches(&spans, clickhouse.SpansText)
 	sharing := where{slices.Clone(contents.conditions), slices.Clone(contents.args)}
 	matches(&shared, clickhouse.ContentsText)
-	sharing.add("(content_id, shared_tail) IN (SELECT content_id, shared_tail FROM shared_contents WHERE "+shared.String()+")", shared.args...)
+	sharing.add("(id, tail) IN (SELECT content_id, shared_tail FROM shared_contents WHERE "+shared.String()+")", shared.args...)
 	matches(&contents, clickhouse.ContentsText)
 	w.add("run_id IN (SELECT run_id FROM spans WHERE "+spans.String()+
 		" UNION DISTINCT SELECT run_id FROM contents WHERE "+contents.String()+
-		" UNION DISTINCT SELECT run_id FROM contents WHERE "+sharing.String()+")",
+		" UNION DISTINCT SELECT run_id FROM contents ARRAY JOIN "+names+" WHERE "+sharing.String()+")",
 		slices.Concat(spans.args, contents.args, sharing.args)...)
 }
+
+// names are the shared contents that a row of contents names, those of a row of earlier versions too.
+const names = "arrayPushBack(shared_ids, content_id) AS id, arrayPushBack(shared_tails, shared_tail) AS tail"
 
 // phrasesOf are the parts of a search that stand in quotes and have a word. The last may lack its closing quote: a search is
 // asked while it is typed.

@@ -406,18 +406,30 @@ func (s *Service) contentsOf(ctx context.Context, p place, runID uuid.UUID, ids 
 	w.add("hour BETWEEN fromUnixTimestamp(?) AND fromUnixTimestamp(?)",
 		p.FirstStart.Truncate(time.Hour).Unix(), p.LastStart.Truncate(time.Hour).Unix())
 	w.add("run_id = ?", runID)
-	w.add("content_id IN (?)", ids)
+	w.add("(content_id IN (?) OR notEmpty(shared_ids))", ids)
 	var rows []runmodel.Content
-	if err := query(ctx, s.conn, p.scope(), &rows, `SELECT project_id, hour, run_id, content_id, kind, shared_tail, `+columns+` FROM contents AS c WHERE `+w.String(), w.args...); err != nil {
+	if err := query(ctx, s.conn, p.scope(), &rows, `SELECT project_id, hour, run_id, content_id, kind, shared_tail, shared_ids, shared_tails, `+columns+` FROM contents AS c WHERE `+w.String(), w.args...); err != nil {
 		return nil, err
 	}
-	if err := s.fillShared(ctx, p, rows, columns); err != nil {
+	wanted := make(map[uint64]bool, len(ids))
+	for _, id := range ids {
+		wanted[id] = true
+	}
+	contents := make([]runmodel.Content, 0, len(ids))
+	for i := range rows {
+		for content := range rows[i].Each() {
+			if wanted[content.ContentID] {
+				contents = append(contents, content)
+			}
+		}
+	}
+	if err := s.fillShared(ctx, p, contents, columns); err != nil {
 		return nil, err
 	}
-	byID := make(contentsByID, len(rows))
-	for _, row := range rows {
-		if row.Frame != "" {
-			byID[row.ContentID] = row
+	byID := make(contentsByID, len(contents))
+	for _, content := range contents {
+		if content.Frame != "" {
+			byID[content.ContentID] = content
 		}
 	}
 	return byID, nil

@@ -148,7 +148,7 @@ func TestUpgrade(t *testing.T) {
 		Name: "after", Status: "ok", Kind: "llm", InputTokens: &tokens,
 	}}))
 	require.NoError(t, writer.InsertContents(t.Context(), []runmodel.Content{{
-		ProjectID: project, Hour: at.Truncate(time.Hour), RunID: run, ContentID: 18, Kind: "message", SharedTail: 19,
+		ProjectID: project, Hour: at.Truncate(time.Hour), RunID: run, ContentID: 18, Kind: "message", SharedIDs: []uint64{18}, SharedTails: []uint64{19},
 	}}))
 	require.NoError(t, writer.InsertSharedContents(t.Context(), []runmodel.SharedContent{{
 		ProjectID: project, Day: at.Truncate(24 * time.Hour), ContentID: 18, SharedTail: 19, Frame: "{}",
@@ -166,6 +166,8 @@ func TestUpgrade(t *testing.T) {
 	require.Len(t, contents, 2)
 	assert.Equal(t, []string{"said before"}, contents[0].Texts)
 	assert.Zero(t, contents[0].SharedTail)
+	assert.Empty(t, contents[0].SharedIDs)
+	assert.Equal(t, []uint64{19}, contents[1].SharedTails)
 }
 
 // TestOrder holds the order in which rows are sent to the tables' own, in which ClickHouse takes them as they are.

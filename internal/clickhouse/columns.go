@@ -175,6 +175,8 @@ func contentColumns() []column[runmodel.Content] {
 		number("shared_tail", func(c *runmodel.Content) uint64 { return c.SharedTail }),
 		str("frame", func(c *runmodel.Content) string { return c.Frame }),
 		strs("texts", func(c *runmodel.Content) []string { return c.Texts }),
+		numbers("shared_ids", func(c *runmodel.Content) []uint64 { return c.SharedIDs }),
+		numbers("shared_tails", func(c *runmodel.Content) []uint64 { return c.SharedTails }),
 	}
 }
 

@@ -79,6 +79,8 @@ type Rows struct {
 type runContents struct {
 	stored, added KnownContents
 	history       history
+	// names is which row of Rows.Contents takes the names of shared contents of a kind.
+	names map[string]int
 }
 
 // Added lists the contents that are to be known as stored once r is.
@@ -96,7 +98,6 @@ func (r *Rows) Added() (contents iter.Seq2[RunHour, KnownContents], shared iter.
 // does not name its project.
 func (r *Rows) Add(td ptrace.Traces) error {
 	r.Spans = slices.Grow(r.Spans, td.SpanCount())
-	r.Contents = slices.Grow(r.Contents, td.SpanCount())
 	for _, rs := range td.ResourceSpans().All() {
 		if err := r.addResource(rs); err != nil {
 			return err
@@ -530,8 +531,29 @@ func (r *Rows) addContent(s *Span, kind, text string) uint64 {
 		return 0
 	}
 	known.added[key] = content.ContentID
-	r.Contents = append(r.Contents, content)
+	if content.SharedTail == 0 {
+		r.Contents = append(r.Contents, content)
+	} else {
+		r.nameContent(known, &content)
+	}
 	return content.ContentID
+}
+
+// nameContent adds the name of a shared content to the row of such names that the run and hour have in the batch.
+func (r *Rows) nameContent(known *runContents, content *Content) {
+	at, ok := known.names[content.Kind]
+	if !ok {
+		if known.names == nil {
+			known.names = make(map[string]int)
+		}
+		at = len(r.Contents)
+		known.names[content.Kind] = at
+		r.Contents = append(r.Contents, Content{ProjectID: content.ProjectID, Hour: content.Hour, RunID: content.RunID, Kind: content.Kind})
+	}
+	row := &r.Contents[at]
+	row.ContentID ^= content.ContentID
+	row.SharedIDs = append(row.SharedIDs, content.ContentID)
+	row.SharedTails = append(row.SharedTails, content.SharedTail)
 }
 
 func hourOf(s *Span) time.Time { return s.StartTime.Truncate(time.Hour) }

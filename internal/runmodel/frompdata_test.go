@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -185,18 +186,19 @@ func TestWhatRunsShareStandsOnce(t *testing.T) {
 	require.Len(t, first.Shared, 1, "tools are shared from the start")
 	assert.JSONEq(t, tools, first.Shared[0].Frame)
 	named := contents(first, ContentToolDefinitions)[0]
-	assert.Equal(t, first.Shared[0].SharedTail, named.SharedTail)
+	assert.Equal(t, []uint64{first.Shared[0].SharedTail}, named.SharedTails)
+	assert.Equal(t, []uint64{first.Spans[0].ToolDefinitionsID}, named.SharedIDs)
 	assert.Empty(t, named.Frame)
-	assert.Equal(t, named.ContentID, first.Spans[0].ToolDefinitionsID)
 
 	next := store(map[string]any{KeyInputMessages: message, KeyToolDefinitions: tools}, 2, 3)
 	require.Len(t, next.Shared, 1, "with the second run the message is shared, with the third it is")
 	assert.Equal(t, []string{long}, next.Shared[0].Texts)
-	for _, c := range contents(next, ContentMessage) {
-		assert.Equal(t, next.Shared[0].ContentID, c.ContentID)
-		assert.Equal(t, next.Shared[0].SharedTail, c.SharedTail)
-		assert.Empty(t, c.Frame)
-		assert.Empty(t, c.Texts)
+	require.Len(t, contents(next, ContentMessage), 2, "of each run a row with its names")
+	for _, row := range contents(next, ContentMessage) {
+		assert.Equal(t, []Content{{
+			ProjectID: project, Hour: row.Hour, RunID: row.RunID, Kind: ContentMessage,
+			ContentID: next.Shared[0].ContentID, SharedTail: next.Shared[0].SharedTail,
+		}}, slices.Collect(row.Each()))
 	}
 
 	short := store(map[string]any{KeyInputMessages: `[{"role":"user","parts":[]}]`}, 4, 5)

@@ -1,6 +1,7 @@
 package runmodel
 
 import (
+	"iter"
 	"strconv"
 	"time"
 
@@ -119,17 +120,41 @@ type Link struct {
 	Attributes map[string]any `json:"attributes"`
 }
 
-// Content is a part of a run that its spans share, as a row of the table contents.
+// Content is a part of a run that its spans share, or the names of such parts that runs have in common, as a row of the table
+// contents.
 type Content struct {
 	ProjectID uuid.UUID `ch:"project_id"`
 	Hour      time.Time `ch:"hour"`
 	RunID     uuid.UUID `ch:"run_id"`
-	ContentID uint64    `ch:"content_id"`
-	Kind      string    `ch:"kind"`
-	// SharedTail is not 0 where frame and texts are those of the SharedContent of the same project, day, id and tail.
+	// ContentID is that of the content; of a row of names the exclusive or of their ids, so that rows of the same names replace each
+	// other and others do not.
+	ContentID uint64 `ch:"content_id"`
+	Kind      string `ch:"kind"`
+	// SharedTail is not 0 in rows that name one SharedContent, of the same project, day, id and tail, as earlier versions wrote them.
 	SharedTail uint64   `ch:"shared_tail"`
 	Frame      string   `ch:"frame"`
 	Texts      []string `ch:"texts"`
+	// SharedIDs and SharedTails name contents of the kind, each the SharedContent of the same project and day with that id and tail.
+	SharedIDs   []uint64 `ch:"shared_ids"`
+	SharedTails []uint64 `ch:"shared_tails"`
+}
+
+// Each is the contents that a row has or names. Of those that it names SharedTail is not 0, and frame and texts stand in their
+// SharedContent.
+func (c *Content) Each() iter.Seq[Content] {
+	return func(yield func(Content) bool) {
+		if len(c.SharedIDs) == 0 {
+			yield(*c)
+			return
+		}
+		for i, id := range c.SharedIDs {
+			if !yield(Content{
+				ProjectID: c.ProjectID, Hour: c.Hour, RunID: c.RunID, ContentID: id, Kind: c.Kind, SharedTail: c.SharedTails[i],
+			}) {
+				return
+			}
+		}
+	}
 }
 
 // SharedContent is what runs of a project and day have in common, as a row of the table shared_contents.

@@ -91,16 +91,18 @@ func readContents(t *testing.T, rows *runmodel.Rows) contents {
 		shared[[2]uint64{rows.Shared[i].ContentID, rows.Shared[i].SharedTail}] = &rows.Shared[i]
 	}
 	read := make(contents, len(rows.Contents))
-	for _, row := range rows.Contents {
-		frame, texts := row.Frame, row.Texts
-		if row.SharedTail != 0 {
-			of := shared[[2]uint64{row.ContentID, row.SharedTail}]
-			require.NotNil(t, of)
-			frame, texts = of.Frame, of.Texts
+	for i := range rows.Contents {
+		for content := range rows.Contents[i].Each() {
+			frame, texts := content.Frame, content.Texts
+			if content.SharedTail != 0 {
+				of := shared[[2]uint64{content.ContentID, content.SharedTail}]
+				require.NotNil(t, of)
+				frame, texts = of.Frame, of.Texts
+			}
+			text, err := runmodel.JoinContent(content.Kind, frame, texts)
+			require.NoError(t, err)
+			read[content.ContentID] = text
 		}
-		text, err := runmodel.JoinContent(row.Kind, frame, texts)
-		require.NoError(t, err)
-		read[row.ContentID] = text
 	}
 	return read
 }

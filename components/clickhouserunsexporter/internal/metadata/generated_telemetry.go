@@ -64,8 +64,8 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	var err, errs error
 	builder.ExporterClickhouserunsContents, err = builder.meter.Int64Counter(
 		"otelcol_exporter_clickhouseruns_contents",
-		metric.WithDescription("Messages, instructions, tool definitions and resources written to ClickHouse. [Alpha]"),
-		metric.WithUnit("{contents}"),
+		metric.WithDescription("Rows of messages, instructions, tool definitions and resources written to ClickHouse. What a batch names of a kind for a run is one row. [Alpha]"),
+		metric.WithUnit("{rows}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.ExporterClickhouserunsRuns, err = builder.meter.Int64Counter(

@@ -24,8 +24,8 @@ func NewSettings(tt *componenttest.Telemetry) exporter.Settings {
 func AssertEqualExporterClickhouserunsContents(t *testing.T, tt *componenttest.Telemetry, dps []metricdata.DataPoint[int64], opts ...metricdatatest.Option) {
 	want := metricdata.Metrics{
 		Name:        "otelcol_exporter_clickhouseruns_contents",
-		Description: "Messages, instructions, tool definitions and resources written to ClickHouse. [Alpha]",
-		Unit:        "{contents}",
+		Description: "Rows of messages, instructions, tool definitions and resources written to ClickHouse. What a batch names of a kind for a run is one row. [Alpha]",
+		Unit:        "{rows}",
 		Data: metricdata.Sum[int64]{
 			Temporality: metricdata.CumulativeTemporality,
 			IsMonotonic: true,
