@@ -54,6 +54,21 @@ func TestNewestStaysAsItIs(t *testing.T) {
 	assert.Equal(t, attrs, got)
 }
 
+// The conventions once had the finish reason in the messages that a model answered with.
+func TestFinishReasonInMessages(t *testing.T) {
+	t.Parallel()
+	for messages, want := range map[string]any{
+		`[{"role":"assistant","parts":[],"finish_reason":"stop"}]`:                                              []any{"stop"},
+		`[{"finish_reason" : "length","role":"assistant","parts":[]}]`:                                          []any{"length"},
+		`[{"role":"assistant","parts":[{"type":"tool_call","name":"get_it_"}]},{"finish_reason":"tool_calls"}]`: []any{"tool_calls"},
+		`[{"role":"assistant","parts":[{"type":"text","content":"a finish_reason, \"finish_reason\""}]}]`:       nil,
+		`[{"role":"assistant","parts":[{"type":"text","content":"_"}],"finish_reasons":"stop"}]`:                nil,
+	} {
+		s := mapOne(&Config{}, "x", map[string]any{"gen_ai.operation.name": "chat", "gen_ai.output.messages": messages})
+		assert.Equal(t, want, s.Attributes().AsRaw()["gen_ai.response.finish_reasons"], messages)
+	}
+}
+
 func TestUserRules(t *testing.T) {
 	t.Parallel()
 	cfg := &Config{Rules: []Rule{
