@@ -36,7 +36,9 @@ func TestStoreDown(t *testing.T) {
 	r := s.newRow(t, "store down", fmt.Sprintf("%s at %d spans/s", outage, s.client.SpansPerSecond))
 	restore := s.removeStore(t)
 	begin = time.Now()
+	endWatch := s.product.WatchMemory()
 	pause(t.Context(), outage)
+	down := endWatch()
 	during, failed := s.answers(begin, time.Now())
 	require.Zero(t, failed, "while the store was down")
 	back := time.Now()
@@ -50,11 +52,22 @@ func TestStoreDown(t *testing.T) {
 	r.Note("answer p50 %.1f ms, p99 %.1f ms; p99 %.2f times that before", milliseconds(during, 0.5), milliseconds(during, 0.99),
 		ratio(report.Quantile(during, 0.99), report.Quantile(before, 0.99)))
 	r.Note("drained after %.1f s", drained.Seconds())
-	r.Note("RSS %.2f times that before", float64(r.PeakRSS)/float64(calm.PeakRSS))
+	r.Note("RSS of all but ClickHouse %.2f times that before while it was away, of all %.2f while the queue was emptied",
+		float64(withoutStore(down.Most))/float64(withoutStore(calm.most)), float64(r.PeakRSS)/float64(calm.PeakRSS))
 	for _, service := range slices.Sorted(maps.Keys(r.most)) {
 		r.Note("%s %d MB, before %d", service, r.most[service]/1e6, calm.most[service]/1e6)
 	}
 	r.verify(t, drainedWithin)
+}
+
+// withoutStore is the sum of what all services but ClickHouse held at most.
+func withoutStore(most map[string]int64) (bytes int64) {
+	for service, held := range most {
+		if service != product.ClickHouseProcess {
+			bytes += held
+		}
+	}
+	return bytes
 }
 
 func milliseconds(times []time.Duration, part float64) float64 {
