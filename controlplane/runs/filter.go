@@ -196,12 +196,12 @@ func (f Filter) search(w *where, lower time.Time) {
 	matches(&contents, clickhouse.ContentsText)
 	w.add("run_id IN (SELECT run_id FROM spans WHERE "+spans.String()+
 		" UNION DISTINCT SELECT run_id FROM contents WHERE "+contents.String()+
-		" UNION DISTINCT SELECT run_id FROM contents ARRAY JOIN "+names+" WHERE "+sharing.String()+")",
+		" UNION DISTINCT SELECT run_id FROM contents ARRAY JOIN "+sharedNames+" WHERE "+sharing.String()+")",
 		slices.Concat(spans.args, contents.args, sharing.args)...)
 }
 
-// names are the shared contents that a row of contents names, those of a row of earlier versions too.
-const names = "arrayPushBack(shared_ids, content_id) AS id, arrayPushBack(shared_tails, shared_tail) AS tail"
+// sharedNames are the ids and tails of the shared contents that a row of contents names, those of a row of earlier versions too.
+const sharedNames = "arrayPushBack(shared_ids, content_id) AS id, arrayPushBack(shared_tails, shared_tail) AS tail"
 
 // phrasesOf are the parts of a search that stand in quotes and have a word. The last may lack its closing quote: a search is
 // asked while it is typed.

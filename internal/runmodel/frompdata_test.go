@@ -201,6 +201,29 @@ func TestWhatRunsShareStandsOnce(t *testing.T) {
 		}}, slices.Collect(row.Each()))
 	}
 
+	// Names of one kind stand in one row, which is known by the set of them.
+	pair := func(texts ...string) map[string]any {
+		messages := make([]string, len(texts))
+		for i, text := range texts {
+			messages[i] = `{"role":"user","parts":[{"type":"text","content":"` + text + long + `"}]}`
+		}
+		return map[string]any{KeyInputMessages: "[" + strings.Join(messages, ",") + "]"}
+	}
+	store(pair("one", "two", "three"), 7, 8)
+	row := func(texts ...string) Content {
+		rows := store(pair(texts...), 9)
+		require.Len(t, contents(rows, ContentMessage), 1)
+		named := contents(rows, ContentMessage)[0]
+		assert.Equal(t, rows.Spans[0].InputMessageIDs, named.SharedIDs)
+		assert.Len(t, named.SharedTails, len(texts))
+		return named
+	}
+	both := row("one", "two")
+	assert.Equal(t, both.ContentID, row("two", "one").ContentID)
+	for _, other := range []Content{row("one"), row("two"), row("one", "three"), row("one", "two", "three")} {
+		assert.NotEqual(t, both.ContentID, other.ContentID, "it would take the place of names that it does not have")
+	}
+
 	short := store(map[string]any{KeyInputMessages: `[{"role":"user","parts":[]}]`}, 4, 5)
 	assert.Empty(t, short.Shared, "what is short costs less than its name")
 
