@@ -175,6 +175,7 @@ func diffTotals(base, other *runmodel.Run) (totals RunDiffTotals) {
 	}
 	totals.DurationMs = total(func(r *runmodel.Run) *float64 { return elapsed(r.StartTime, r.EndTime) })
 	totals.CostUsd = total(func(r *runmodel.Run) *float64 { return r.CostUSD })
+	totals.CostUsd.Difference = roundUSD(totals.CostUsd.Difference)
 	totals.InputTokens = tokens(func(r *runmodel.Run) *int64 { return r.InputTokens })
 	totals.OutputTokens = tokens(func(r *runmodel.Run) *int64 { return r.OutputTokens })
 	totals.TotalTokens = tokens(func(r *runmodel.Run) *int64 {

@@ -98,7 +98,7 @@ func failedRunGroupOf(g *failures.Group, failed uint64) FailedRunGroup {
 			Novelty: part(failures.Novelty), Lift: part(failures.Lift), Waste: part(failures.Waste),
 		},
 		Count: count(g.Runs), Share: shareOf(g.Runs, failed), AgentRunCount: count(g.AgentRuns), AgentShare: shareOf(g.Runs, g.AgentRuns),
-		CostUsd: g.CostUSD, FirstSeen: g.FirstSeen.UTC(), FirstInWindow: g.First.UTC(), LastSeen: g.Last.UTC(),
+		CostUsd: roundUSD(g.CostUSD), FirstSeen: g.FirstSeen.UTC(), FirstInWindow: g.First.UTC(), LastSeen: g.Last.UTC(),
 		Counts: make([]int64, len(g.Counts)), Contrasts: []FailureContrast{}, Sample: []FailedRun{},
 	}
 	if g.NamesUsers {

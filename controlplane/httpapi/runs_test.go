@@ -94,6 +94,10 @@ func TestRuns(t *testing.T) {
 		assert.Nil(t, run.UserId)
 		assert.Equal(t, int64(3), run.SpanCount)
 		assert.Equal(t, "What is 2^53+1?", *run.Inputs)
+
+		traceID := strings.ReplaceAll(id.String(), "-", "")
+		assert.Equal(t, run, must[Run](t, e.do(t, http.MethodGet, "/v1/runs/"+traceID, nil, key), http.StatusOK), "named as an SDK prints it")
+		golden(t, "not_found", e.do(t, http.MethodGet, "/v1/runs/"+traceID[:8]+"-"+traceID[8:], nil, key))
 	})
 	t.Run("spans", func(t *testing.T) {
 		page := must[SpanPage](t, e.do(t, http.MethodGet, path+"/spans", nil, key), http.StatusOK)

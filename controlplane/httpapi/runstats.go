@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/looptrace/looptrace/controlplane/runs"
+	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
 // The lengths of answers where the request does not say.
@@ -59,7 +60,7 @@ func totalsOf(r *runs.StatsRow) RunTotals {
 	totals := RunTotals{
 		Count: count(r.Count), EndedCount: count(r.EndedCount), ErrorCount: count(r.ErrorCount),
 		Usage: usageOf(r.Input, r.Output, r.CacheRead, r.CacheWrite, r.Reasoning), NoUsageCount: count(r.NoUsage),
-		CostUsd: r.CostUSD, NoCostCount: count(r.NoCost),
+		CostUsd: roundUSD(r.CostUSD), NoCostCount: count(r.NoCost),
 	}
 	if r.EndedCount > 0 {
 		rate := float64(r.ErrorCount) / float64(r.EndedCount)
@@ -69,6 +70,15 @@ func totalsOf(r *runs.StatsRow) RunTotals {
 		totals.DurationMs = &Percentiles{P50: r.DurationsMs[0], P95: r.DurationsMs[1], P99: r.DurationsMs[2]}
 	}
 	return totals
+}
+
+// roundUSD is [runmodel.RoundUSD] of a sum that may be unknown.
+func roundUSD(sum *float64) *float64 {
+	if sum == nil {
+		return nil
+	}
+	rounded := runmodel.RoundUSD(*sum)
+	return &rounded
 }
 
 // ListRunFields lists what runs can be filtered by.

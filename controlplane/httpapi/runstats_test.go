@@ -57,6 +57,14 @@ func TestRunStats(t *testing.T) {
 		assert.Zero(t, none.Total.Count)
 		assert.Empty(t, none.Groups)
 	})
+	t.Run("a sum is told without the noise of its additions", func(t *testing.T) {
+		other := e.createProject(t, session, project.WorkspaceId, "Sums")
+		for range 5 {
+			storeRun(t, address, other.Id)
+		}
+		stats := must[RunStats](t, e.do(t, http.MethodGet, of("stats", other.Id, ""), nil, bearer(e.mint(t, session, other.Id, ScopeRunsRead).Key)), http.StatusOK)
+		assert.InDelta(t, 0.021, *stats.Total.CostUsd, 0, "5 times 0.0042")
+	})
 	t.Run("fields", func(t *testing.T) {
 		fields := must[RunFields](t, e.do(t, http.MethodGet, of("fields", project.Id, ""), nil, key), http.StatusOK)
 		names := map[string]RunField{}

@@ -59,7 +59,7 @@ func threadOf(t *runs.Thread) Thread {
 		FirstTime: t.FirstTime.UTC(), LastTime: t.LastTime.UTC(), Running: t.LastRunning,
 		RunCount: count(t.RunCount), ErrorCount: count(t.ErrorCount),
 		Users: list(t.Users), UserCount: count(t.UserCount), Agents: list(t.Agents), AgentCount: count(t.AgentCount),
-		Usage: usageOf(t.Input, t.Output, t.CacheRead, t.CacheWrite, t.Reasoning), CostUsd: t.CostUSD,
+		Usage: usageOf(t.Input, t.Output, t.CacheRead, t.CacheWrite, t.Reasoning), CostUsd: roundUSD(t.CostUSD),
 		FirstInput: known(t.FirstInput), LastOutput: known(t.LastOutput),
 	}
 	if t.BySession {

@@ -58,8 +58,9 @@ func newValidator(doc *openapi3.T) *validator {
 			AuthenticationFunc:  openapi3filter.NoopAuthenticationFunc, // the authenticate middleware does it
 			SchemaValidationOptions: []openapi3.SchemaValidationOption{
 				openapi3.WithStringFormatValidators(map[string]openapi3.StringFormatValidator{
+					// With or without its dashes: SDKs print a trace id, which names a run, without them.
 					"uuid": openapi3.NewRegexpFormatValidator(
-						"^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$"),
+						"^([0-9a-fA-F]{32}|[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12})$"),
 					"date-time": openapi3.NewCallbackValidator(func(s string) error {
 						_, err := time.Parse(time.RFC3339Nano, s)
 						return err

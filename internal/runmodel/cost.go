@@ -1,5 +1,7 @@
 package runmodel
 
+import "strconv"
+
 // Attributes of a span's cost, beside KeyCostUSD.
 const (
 	// KeyCostSource says where the cost comes from: CostSent or CostComputed.
@@ -17,6 +19,14 @@ const (
 	// is never what a folded span says.
 	CostWithdrawn = "withdrawn"
 )
+
+// RoundUSD rounds a sum of costs to 12 significant digits. A float64 has 15 to 17, of which each addition spoils the last: 24
+// times 0.00035 would be told as 0.008399999999999996.
+func RoundUSD(sum float64) float64 {
+	// Of so few digits the nearest float64 is the one that is written with them again.
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(sum, 'e', 11, 64), 64)
+	return rounded
+}
 
 // settleCost says of a cost that was not computed that the client sent it, and leaves no source without a cost.
 func (s *Span) settleCost() {

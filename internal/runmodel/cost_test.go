@@ -1,6 +1,8 @@
 package runmodel
 
 import (
+	"math"
+	"strconv"
 	"testing"
 	"time"
 
@@ -108,6 +110,25 @@ func TestSumsStayNumbers(t *testing.T) {
 	assert.InDelta(t, 1e12, *run.CostUSD, 0)
 	one := Totals(spans[:1])
 	assert.InDelta(t, 1e12, *one.CostUSD, 0)
+}
+
+// A sum of costs is told as it is worked out by hand.
+func TestSumOfCosts(t *testing.T) {
+	t.Parallel()
+	spans := make([]Span, 24)
+	sum := 0.0
+	for i := range spans {
+		spans[i] = Span{SpanID: uint64(i + 1), Version: 1, StartTime: time.Unix(int64(i), 0), Kind: KindLLM, CostUSD: usd(0.00035), CostSource: CostSent}
+		sum += 0.00035
+	}
+	require.NotEqual(t, "0.0084", strconv.FormatFloat(sum, 'g', -1, 64), "this case says nothing")
+	assert.Equal(t, "0.0084", strconv.FormatFloat(*Totals(spans).CostUSD, 'g', -1, 64))
+
+	assert.Zero(t, RoundUSD(0))
+	for _, amount := range []float64{3e-9, 0.0084, 1.5, 123456.789, 1e12} {
+		assert.InDelta(t, amount, RoundUSD(amount), 0)
+		assert.InDelta(t, amount, RoundUSD(math.Nextafter(amount, 2e12)), 0)
+	}
 }
 
 // The cost of a run is the sum over its spans that count: a computed one counts where its tokens do.

@@ -367,6 +367,9 @@ func Totals(versions []Span) Run {
 			run.addCost(s)
 		}
 	}
+	if run.CostUSD != nil {
+		*run.CostUSD = RoundUSD(*run.CostUSD)
+	}
 	run.UnpricedCallCount = Unpriced(spans, countsUsage, countsCost)
 	slices.Sort(run.Models)
 	run.Tools = toolsOf(spans)

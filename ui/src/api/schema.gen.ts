@@ -2558,7 +2558,7 @@ export interface components {
         FilterHasScore: boolean;
         /** @description Only runs that started in the last so many seconds; a week by default, 90 days at most. */
         FailureWindow: number;
-        /** @description A UUID; for OTLP data the trace id written as a UUID. */
+        /** @description A UUID; for OTLP data the trace id, as its 32 digits or written as a UUID. */
         RunID: string;
         /** @description Narrows the look-up to one of the caller's projects. */
         ProjectIDOptional: string;
@@ -3209,7 +3209,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description A UUID; for OTLP data the trace id written as a UUID. */
+                /** @description A UUID; for OTLP data the trace id, as its 32 digits or written as a UUID. */
                 run_id: components["parameters"]["RunID"];
             };
             cookie?: never;
@@ -3241,7 +3241,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description A UUID; for OTLP data the trace id written as a UUID. */
+                /** @description A UUID; for OTLP data the trace id, as its 32 digits or written as a UUID. */
                 run_id: components["parameters"]["RunID"];
             };
             cookie?: never;
@@ -3268,7 +3268,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description A UUID; for OTLP data the trace id written as a UUID. */
+                /** @description A UUID; for OTLP data the trace id, as its 32 digits or written as a UUID. */
                 run_id: components["parameters"]["RunID"];
                 span_id: string;
             };
@@ -3296,7 +3296,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description A UUID; for OTLP data the trace id written as a UUID. */
+                /** @description A UUID; for OTLP data the trace id, as its 32 digits or written as a UUID. */
                 run_id: components["parameters"]["RunID"];
             };
             cookie?: never;
@@ -3330,7 +3330,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description A UUID; for OTLP data the trace id written as a UUID. */
+                /** @description A UUID; for OTLP data the trace id, as its 32 digits or written as a UUID. */
                 run_id: components["parameters"]["RunID"];
             };
             cookie?: never;
@@ -3364,7 +3364,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description A UUID; for OTLP data the trace id written as a UUID. */
+                /** @description A UUID; for OTLP data the trace id, as its 32 digits or written as a UUID. */
                 run_id: components["parameters"]["RunID"];
                 /** @description The run to compare with. */
                 other_run_id: string;
@@ -3397,7 +3397,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description A UUID; for OTLP data the trace id written as a UUID. */
+                /** @description A UUID; for OTLP data the trace id, as its 32 digits or written as a UUID. */
                 run_id: components["parameters"]["RunID"];
             };
             cookie?: never;
@@ -3424,7 +3424,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description A UUID; for OTLP data the trace id written as a UUID. */
+                /** @description A UUID; for OTLP data the trace id, as its 32 digits or written as a UUID. */
                 run_id: components["parameters"]["RunID"];
             };
             cookie?: never;
@@ -3465,7 +3465,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description A UUID; for OTLP data the trace id written as a UUID. */
+                /** @description A UUID; for OTLP data the trace id, as its 32 digits or written as a UUID. */
                 run_id: components["parameters"]["RunID"];
                 score_id: string;
             };
