@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/consumer"
 	"go.opentelemetry.io/collector/consumer/consumererror"
+	"go.opentelemetry.io/collector/pdata/ptrace"
 	"go.opentelemetry.io/collector/receiver"
 	"go.opentelemetry.io/collector/receiver/receiverhelper"
 	"go.opentelemetry.io/otel/attribute"
@@ -54,9 +55,6 @@ const (
 // errStopping ends a batch that is being retried when the receiver is told to stop. Its offsets are not
 // committed, so it is read again after the next start.
 var errStopping = errors.New("receiver is stopping")
-
-// errRetriesExhausted marks a batch that was not taken within retry.max_elapsed_time.
-var errRetriesExhausted = errors.New("no more retries left")
 
 // tracesReceiver reads the topic. One goroutine polls and decodes, others hand batches on and commit them, and one
 // watches over them. The Kafka client keeps the group membership alive on its own.
@@ -396,68 +394,88 @@ func (r *tracesReceiver) inTurn(ctx context.Context, before <-chan struct{}) err
 	})
 }
 
-// deliver hands records on and returns those that can never be. A merged batch that is refused for good is
-// halved until the records that spoil it stand alone.
+// deliver hands records on until they are taken, and returns those that can never be. Partitions that are lost while it
+// waits are left to their new owner.
+//
+// After a failure one record is tried alone until it is taken, and then the others: a store that is away for long costs
+// neither the memory nor the time of batches that are decoded for each attempt.
 func (r *tracesReceiver) deliver(ctx context.Context, entries []entry) ([]deadLetter, error) {
-	entries, letters, err := r.offer(ctx, entries)
-	switch {
-	case err == nil:
-		return letters, nil
-	case errors.Is(err, errRetriesExhausted):
-		for _, e := range entries {
-			letters = append(letters, deadLetter{entry: e, reason: reasonRetriesExhausted, err: err})
+	var letters []deadLetter
+	attempts := r.newAttempts(problemDelivery)
+	for some := entries; len(entries) > 0; {
+		// The consumer may change what it is given, so that each attempt decodes anew.
+		traces, decoded, undecodable := merge(some)
+		spans, err := r.handOn(ctx, traces, decoded)
+		switch {
+		case err == nil && spans == 0:
+			attempts.dropped()
+		case err == nil:
+			attempts.succeeded()
+			attempts = r.newAttempts(problemDelivery)
+		case consumererror.IsPermanent(err):
+			attempts.dropped()
+			spoilt, err := r.separate(ctx, decoded, err)
+			if err != nil {
+				return nil, err
+			}
+			letters = append(letters, spoilt...)
+		case attempts.exhausted():
+			attempts.dropped()
+			err = fmt.Errorf("no more retries left: %w", err)
+			_, decoded, undecodable = merge(entries)
+			for _, e := range decoded {
+				letters = append(letters, deadLetter{entry: e, reason: reasonRetriesExhausted, err: err})
+			}
+			return append(letters, undecodable...), nil
+		default:
+			r.telemetry.KafkabatchRetries.Add(ctx, 1)
+			if err := attempts.wait(ctx, err); err != nil {
+				return nil, err
+			}
+			if entries = stillOwned(entries); len(entries) == 0 {
+				attempts.dropped()
+				return letters, nil
+			}
+			some = entries[:1]
+			continue
 		}
-		return letters, nil
-	case !consumererror.IsPermanent(err):
-		return nil, err
-	case len(entries) == 1:
-		return append(letters, deadLetter{entry: entries[0], reason: reasonRejected, err: err}), nil
-	}
-	for _, half := range [][]entry{entries[:len(entries)/2], entries[len(entries)/2:]} {
-		more, err := r.deliver(ctx, half)
-		if err != nil {
-			return nil, err
-		}
-		letters = append(letters, more...)
+		letters = append(letters, undecodable...)
+		entries = entries[len(some):]
+		some = entries
 	}
 	return letters, nil
 }
 
-// offer hands records on until they are taken, refused for good, or given up. Partitions that are lost while
-// it waits are left to their new owner. It returns the records that the error is about, and those that cannot be decoded.
-func (r *tracesReceiver) offer(ctx context.Context, entries []entry) ([]entry, []deadLetter, error) {
-	attempts := r.newAttempts(problemDelivery)
-	for {
-		// The consumer may change what it is given, so that each attempt decodes anew.
-		traces, decoded, undecodable := merge(entries)
-		spans := traces.SpanCount()
-		if spans == 0 {
-			attempts.dropped()
-			return nil, undecodable, nil
-		}
-		opCtx := r.obsreport.StartTracesOp(ctx)
-		err := r.next.ConsumeTraces(opCtx, traces)
-		r.obsreport.EndTracesOp(opCtx, "otlp_proto", spans, err)
-		if err == nil {
-			r.telemetry.KafkabatchBatchSize.Record(ctx, int64(spans))
-			r.noteDelivered(ctx, decoded)
-			attempts.succeeded()
-			return nil, undecodable, nil
-		}
-		if consumererror.IsPermanent(err) {
-			attempts.dropped()
-			return decoded, undecodable, err
-		}
-		if attempts.exhausted() {
-			attempts.dropped()
-			return decoded, undecodable, fmt.Errorf("%w: %w", errRetriesExhausted, err)
-		}
-		r.telemetry.KafkabatchRetries.Add(ctx, 1)
-		if err := attempts.wait(ctx, err); err != nil {
-			return nil, nil, err
-		}
-		entries = stillOwned(entries)
+// handOn offers the spans of records to the next consumer. It returns how many there were to offer.
+func (r *tracesReceiver) handOn(ctx context.Context, traces ptrace.Traces, records []entry) (spans int, err error) {
+	spans = traces.SpanCount()
+	if spans == 0 {
+		return 0, nil
 	}
+	opCtx := r.obsreport.StartTracesOp(ctx)
+	err = r.next.ConsumeTraces(opCtx, traces)
+	r.obsreport.EndTracesOp(opCtx, "otlp_proto", spans, err)
+	if err == nil {
+		r.telemetry.KafkabatchBatchSize.Record(ctx, int64(spans))
+		r.noteDelivered(ctx, records)
+	}
+	return spans, err //nolint:wrapcheck // whether it is permanent is what counts
+}
+
+// separate takes records that were refused together for good: they are halved until those that spoil them stand alone.
+func (r *tracesReceiver) separate(ctx context.Context, records []entry, refusal error) ([]deadLetter, error) {
+	if len(records) == 1 {
+		return []deadLetter{{entry: records[0], reason: reasonRejected, err: refusal}}, nil
+	}
+	var letters []deadLetter
+	for _, half := range [][]entry{records[:len(records)/2], records[len(records)/2:]} {
+		spoilt, err := r.deliver(ctx, half)
+		if err != nil {
+			return nil, err
+		}
+		letters = append(letters, spoilt...)
+	}
+	return letters, nil
 }
 
 // noteDelivered measures how long ago the queue took the records that were just handed on. A record's time is that

@@ -106,19 +106,26 @@ func testContinues(t *testing.T, q *queue) {
 func testRetries(t *testing.T, q *queue) {
 	t.Helper()
 	const n = 500
-	var refusals atomic.Int64
+	var mu sync.Mutex
+	var refused []int
 	s := newStore()
-	s.refuse = func([]string) error {
-		if refusals.Add(1) <= 10 {
-			return errStoreAway
+	s.refuse = func(names []string) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if len(refused) == 10 {
+			return nil
 		}
-		return nil
+		refused = append(refused, len(names))
+		return errStoreAway
 	}
 	q.fill(t, 0, n)
 	run(t, q.config(), s)
 	q.waitDrained(t)
 	s.assertHasAll(t, n)
 	s.assertOnce(t)
+	slices.Sort(refused)
+	assert.Equal(t, slices.Repeat([]int{1}, 10-maxInFlight), refused[:10-maxInFlight], "each batch is tried once as a whole, and then a record of it")
+	assert.Less(t, s.batches, n/10, "the others are merged again")
 }
 
 func testPoison(t *testing.T, q *queue) {
