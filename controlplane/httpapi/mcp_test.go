@@ -210,6 +210,10 @@ func TestMCP(t *testing.T) {
 		view, _ := callTool[viewAnswer](t, client, tool, arguments)
 		require.Len(t, view.Steps, 3)
 		assert.Nil(t, view.LeftOut)
+
+		arguments["run_id"] = strings.ReplaceAll(arguments["run_id"].(string), "-", "") // as an SDK prints it
+		same, _ := callTool[viewAnswer](t, client, tool, arguments)
+		assert.Equal(t, spanIDs(view), spanIDs(same))
 	})
 	t.Run("read a long run at every budget", func(t *testing.T) {
 		for _, budget := range []int{1024, 1025, 1500, 2500, 4000, 8000, 30000} {

@@ -17,7 +17,7 @@ import (
 const readTool = "runs.read"
 
 type readInput struct {
-	RunID     string `json:"run_id"               jsonschema:"The run."`
+	RunID     string `json:"run_id"               jsonschema:"The run: its UUID, or a trace id as its 32 digits."`
 	ProjectID string `json:"project_id,omitempty" jsonschema:"Its project; needed only where several that the key reads have a run of this id."`
 	Focus     string `json:"focus,omitempty"      jsonschema:"The span_id of a step to show first and at most length, with the steps around it."`
 	budget

@@ -81,7 +81,8 @@ func pattern(text string) func(*jsonschema.Schema) {
 }
 
 const (
-	uuidPattern   = "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$"
+	// A run is also named by its trace id, which SDKs print without dashes.
+	uuidPattern   = "^([0-9a-fA-F]{32}|[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12})$"
 	spanIDPattern = "^[0-9a-f]{16}$"
 )
 
