@@ -146,7 +146,8 @@ func (r *rig) startBroker() {
 	// As `looptrace up` starts it, with twice the memory, since the stock chain's fetches do not fit in 128 MiB, and room for
 	// what is accepted while nothing is stored.
 	child := r.run(product.BrokerProcess, []string{"GOMEMLIMIT=256MiB", "GOGC=300"}, r.built("looptrace"), "broker",
-		"--data", filepath.Join(r.dir, "queue"), "--addr", r.brokers, "--max-bytes", strconv.Itoa(32<<30))
+		"--data", filepath.Join(r.dir, "queue"), "--addr", r.brokers, "--metrics-addr", r.ports.Addr(product.BrokerMetrics),
+		"--max-bytes", strconv.Itoa(32<<30))
 	r.await(child, func(ctx context.Context) error { return r.migrate(ctx, "KAFKA_BROKERS="+r.brokers) })
 }
 
