@@ -72,12 +72,12 @@ func totalsOf(r *runs.StatsRow) RunTotals {
 	return totals
 }
 
-// roundUSD is [runmodel.RoundUSD] of a sum that may be unknown.
+// roundUSD rounds a sum over many runs, which may be unknown: thousands of additions spoil more than its last digits.
 func roundUSD(sum *float64) *float64 {
 	if sum == nil {
 		return nil
 	}
-	rounded := runmodel.RoundUSD(*sum)
+	rounded := runmodel.RoundUSD(*sum, 12)
 	return &rounded
 }
 

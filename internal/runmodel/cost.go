@@ -20,11 +20,11 @@ const (
 	CostWithdrawn = "withdrawn"
 )
 
-// RoundUSD rounds a sum of costs to 12 significant digits. A float64 has 15 to 17, of which each addition spoils the last: 24
-// times 0.00035 would be told as 0.008399999999999996.
-func RoundUSD(sum float64) float64 {
+// RoundUSD rounds a sum of costs to so many significant digits. Of the 17 with which a float64 is written each addition spoils
+// the last: 24 times 0.00035 would be told as 0.008399999999999996. 15 are all that it holds of any decimal number.
+func RoundUSD(sum float64, digits int) float64 {
 	// Of so few digits the nearest float64 is the one that is written with them again.
-	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(sum, 'e', 11, 64), 64)
+	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(sum, 'e', digits-1, 64), 64)
 	return rounded
 }
 

@@ -124,10 +124,10 @@ func TestSumOfCosts(t *testing.T) {
 	require.NotEqual(t, "0.0084", strconv.FormatFloat(sum, 'g', -1, 64), "this case says nothing")
 	assert.Equal(t, "0.0084", strconv.FormatFloat(*Totals(spans).CostUSD, 'g', -1, 64))
 
-	assert.Zero(t, RoundUSD(0))
-	for _, amount := range []float64{3e-9, 0.0084, 1.5, 123456.789, 1e12} {
-		assert.InDelta(t, amount, RoundUSD(amount), 0)
-		assert.InDelta(t, amount, RoundUSD(math.Nextafter(amount, 2e12)), 0)
+	assert.Zero(t, RoundUSD(0, 15))
+	for _, amount := range []float64{3e-9, 0.0084, 1.5, 158.7119140625, 123456.789, 1e12} {
+		assert.InDelta(t, amount, RoundUSD(amount, 15), 0)
+		assert.InDelta(t, amount, RoundUSD(math.Nextafter(amount, 2e12), 15), 0)
 	}
 }
 

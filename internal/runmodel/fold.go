@@ -368,7 +368,7 @@ func Totals(versions []Span) Run {
 		}
 	}
 	if run.CostUSD != nil {
-		*run.CostUSD = RoundUSD(*run.CostUSD)
+		*run.CostUSD = RoundUSD(*run.CostUSD, 15)
 	}
 	run.UnpricedCallCount = Unpriced(spans, countsUsage, countsCost)
 	slices.Sort(run.Models)
