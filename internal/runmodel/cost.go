@@ -23,7 +23,7 @@ const (
 // RoundUSD rounds a sum of costs to so many significant digits. Of the 17 with which a float64 is written each addition spoils
 // the last: 24 times 0.00035 would be told as 0.008399999999999996. 15 are all that it holds of any decimal number.
 func RoundUSD(sum float64, digits int) float64 {
-	// Of so few digits the nearest float64 is the one that is written with them again.
+	// It cannot fail: what is parsed was just formatted. Of so few digits the nearest float64 is written with them again.
 	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(sum, 'e', digits-1, 64), 64)
 	return rounded
 }
