@@ -61,6 +61,16 @@ func (s *SASL) Validate() error {
 	return errors.Join(errs...)
 }
 
+// Option is that of a client that logs in so.
+func (s *SASL) Option() kgo.Opt {
+	return kgo.SASL(mechanisms[s.Mechanism](s.Username, string(s.Password)))
+}
+
+// YAML is the login as the variable KAFKA_SASL has it.
+func (s *SASL) YAML() string {
+	return fmt.Sprintf("{mechanism: %s, username: %q, password: %q}", s.Mechanism, s.Username, string(s.Password))
+}
+
 var mechanisms = map[string]func(user, password string) sasl.Mechanism{
 	"PLAIN": func(user, password string) sasl.Mechanism {
 		return plain.Auth{User: user, Pass: password}.AsMechanism()
@@ -86,7 +96,7 @@ func (s Security) Options(ctx context.Context) ([]kgo.Opt, error) {
 		}
 	}
 	if login := s.Auth.SASL; login != nil {
-		opts = append(opts, kgo.SASL(mechanisms[login.Mechanism](login.Username, string(login.Password))))
+		opts = append(opts, login.Option())
 	}
 	return opts, nil
 }

@@ -78,7 +78,7 @@ func serveBlackhole(addr string) error {
 // startBlackhole starts the broker that keeps nothing.
 func (r *rig) startBlackhole() {
 	r.t.Helper()
-	r.brokers = r.ports.Addr(product.Broker)
+	r.brokers, r.login = r.ports.Addr(product.Broker), "null"
 	self, err := os.Executable()
 	if err != nil {
 		r.t.Fatal(err)

@@ -52,7 +52,12 @@ type rig struct {
 	processes  []product.Process
 	clickhouse *product.Child
 	brokers    string
+	// login is KAFKA_SASL.
+	login string
 }
+
+// password is that of every store of a rig.
+const password = "bench"
 
 // newRig makes a rig whose processes keep their data in a folder within parent. What a trial leaves is best removed when all trials
 // have ended: ext4 gives no file the place of one that was removed in the last minutes, and looks through all of those whenever a file
@@ -117,10 +122,12 @@ func answers(method, url string) func(context.Context) error {
 // startClickHouse starts the engine as `looptrace up` does.
 func (r *rig) startClickHouse() {
 	r.t.Helper()
-	r.clickhouse = r.run(product.ClickHouseProcess, []string{"GOMEMLIMIT=64MiB"}, r.built("looptrace"), "clickhouse",
+	r.clickhouse = r.run(product.ClickHouseProcess, []string{"GOMEMLIMIT=64MiB", "CLICKHOUSE_PASSWORD=" + password}, r.built("looptrace"), "clickhouse",
 		"--data", filepath.Join(r.dir, "clickhouse"),
-		"--tcp-addr", r.ports.Addr(product.ClickHouse), "--http-addr", r.ports.Addr(product.ClickHouseHTTP))
-	r.await(r.clickhouse, answers(http.MethodGet, r.ports.URL(product.ClickHouseHTTP)+"/ping"))
+		"--addr", r.ports.Addr(product.ClickHouse), "--database", "*")
+	r.await(r.clickhouse, func(ctx context.Context) error {
+		return r.openClickHouse("default").Ping(ctx)
+	})
 }
 
 // restartClickHouse starts the engine again on its data, with memory that is for itself.
@@ -137,15 +144,15 @@ func (r *rig) startBroker() {
 	r.t.Helper()
 	if os.Getenv("BENCH_BROKER") == "kafka" {
 		broker := kafka.Start(r.t)
-		r.brokers = broker.Address
+		r.brokers, r.login = broker.Address, "null"
 		r.processes = append(r.processes, product.Process{PID: broker.PID(), Name: product.BrokerProcess})
 		require.NoError(r.t, r.migrate(r.t.Context(), "KAFKA_BROKERS="+r.brokers))
 		return
 	}
-	r.brokers = r.ports.Addr(product.Broker)
+	r.brokers, r.login = r.ports.Addr(product.Broker), product.QueueLogin(password)
 	// As `looptrace up` starts it, with twice the memory, since the stock chain's fetches do not fit in 128 MiB, and room for
 	// what is accepted while nothing is stored.
-	child := r.run(product.BrokerProcess, []string{"GOMEMLIMIT=256MiB", "GOGC=300"}, r.built("looptrace"), "broker",
+	child := r.run(product.BrokerProcess, []string{"GOMEMLIMIT=256MiB", "GOGC=300", "QUEUE_PASSWORD=" + password}, r.built("looptrace"), "broker",
 		"--data", filepath.Join(r.dir, "queue"), "--addr", r.brokers, "--metrics-addr", r.ports.Addr(product.BrokerMetrics),
 		"--max-bytes", strconv.Itoa(32<<30))
 	r.await(child, func(ctx context.Context) error { return r.migrate(ctx, "KAFKA_BROKERS="+r.brokers) })
@@ -154,7 +161,7 @@ func (r *rig) startBroker() {
 // migrate brings a store, named by a variable of the environment, to what the product needs.
 func (r *rig) migrate(ctx context.Context, store string, args ...string) error {
 	cmd := exec.CommandContext(ctx, r.built("looptrace"), append([]string{"migrate"}, args...)...)
-	cmd.Env = append(os.Environ(), store)
+	cmd.Env = append(os.Environ(), store, "KAFKA_SASL="+r.login)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("migrate: %w: %s", err, out)
 	}
@@ -167,7 +174,7 @@ func (r *rig) migrateClickHouse(args ...string) {
 }
 
 func (r *rig) clickhouseURL(database string) string {
-	return "clickhouse://" + r.ports.Addr(product.ClickHouse) + "/" + database
+	return product.ClickHouseURL(r.ports, password, database)
 }
 
 func (r *rig) openClickHouse(database string) driver.Conn {
@@ -199,6 +206,7 @@ func (r *rig) startCollector(name string, place int, config string, env ...strin
 		"HEALTH_ADDR=" + health,
 		"METRICS_PORT=" + fmt.Sprint(metrics+r.ports.Offset),
 		"KAFKA_BROKERS=" + r.brokers,
+		"KAFKA_SASL=" + r.login,
 	}, env...), program, "--config", filepath.Join(r.root, config))
 	r.await(child, answers(http.MethodGet, "http://"+health+"/readyz"))
 	if stores && r.profiles != "" {
@@ -228,6 +236,7 @@ func (r *rig) startAnchor(name, config string, env ...string) *product.Child {
 	return r.run(name, append([]string{
 		"OTLP_HTTP_ADDR=" + r.ports.Addr(product.OTLPHTTP),
 		"KAFKA_BROKERS=" + r.brokers,
+		"KAFKA_SASL=" + r.login,
 	}, env...), r.built("anchor", "otelcol-anchor"), "--config", filepath.Join(r.root, "test", "bench", "anchor", config))
 }
 

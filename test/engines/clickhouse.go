@@ -18,6 +18,8 @@ import (
 	"github.com/looptrace/looptrace/test/checkout"
 )
 
+const clickhousePassword = "test"
+
 var sharedClickHouse = sync.OnceValues(func() (*Server, error) { return withFreshPorts(startClickHouse) })
 
 // ClickHouse returns the address, clickhouse://host:port/database, of a new and
@@ -79,11 +81,7 @@ func startClickHouse() (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	tcpPort, err := freePort()
-	if err != nil {
-		return nil, err
-	}
-	httpPort, err := freePort()
+	port, err := freePort()
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +90,7 @@ func startClickHouse() (*Server, error) {
 		return nil, fmt.Errorf("make a folder for ClickHouse: %w", err)
 	}
 	server := &Server{
-		url:    fmt.Sprintf("clickhouse://127.0.0.1:%d/%%s", tcpPort),
+		url:    fmt.Sprintf("clickhouse://looptrace:%s@127.0.0.1:%d/%%s", clickhousePassword, port),
 		folder: folder,
 		engine: engine{
 			name: "ClickHouse",
@@ -100,9 +98,11 @@ func startClickHouse() (*Server, error) {
 				program,
 				"clickhouse",
 				"--data", filepath.Join("{folder}", "data"),
-				"--tcp-addr", fmt.Sprintf("127.0.0.1:%d", tcpPort),
-				"--http-addr", fmt.Sprintf("127.0.0.1:%d", httpPort),
+				"--addr", fmt.Sprintf("127.0.0.1:%d", port),
+				// Each test has a database of its own.
+				"--database", "*",
 			},
+			env:        []string{"CLICKHOUSE_PASSWORD=" + clickhousePassword},
 			stopSignal: "KILL",
 			// A group of its own, so that Ctrl-C ends the engine by way of its
 			// supervisor, which removes the folder.

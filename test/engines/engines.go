@@ -12,6 +12,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	mathrand "math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -43,6 +44,8 @@ type engine struct {
 	name string
 	// command is the engine's command line, with "{folder}" for its folder.
 	command []string
+	// env is added to the environment.
+	env []string
 	// stopSignal ends the engine at once, as a crash would.
 	stopSignal string
 	attr       *syscall.SysProcAttr
@@ -136,7 +139,7 @@ func startChild(e engine, folder string) (*child, error) {
 	// No context: the process belongs to the test binary, not to one test.
 	c.cmd = exec.Command("/bin/sh", args...)
 	c.cmd.Dir = folder
-	c.cmd.Env = append(os.Environ(), "LOG="+c.log, "SIGNAL="+e.stopSignal, "FOLDER="+folder)
+	c.cmd.Env = append(append(os.Environ(), e.env...), "LOG="+c.log, "SIGNAL="+e.stopSignal, "FOLDER="+folder)
 	c.cmd.Stdin = stdin
 	c.cmd.SysProcAttr = e.attr
 	if err := c.cmd.Start(); err != nil {
@@ -202,14 +205,18 @@ func installed(root, path string) (string, error) {
 	return full, nil
 }
 
-// freePort returns a port of 127.0.0.1 that was free a moment ago.
+// freePort returns a port of 127.0.0.1 that was free a moment ago. It is below those that the system gives to
+// connections and to listeners that ask for any: these would take it before the engine does.
 func freePort() (int, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, fmt.Errorf("find a free port: %w", err)
+	const lowest, highest, attempts = 10_000, 30_000, 100
+	for range attempts {
+		port := lowest + mathrand.IntN(highest-lowest)
+		if listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+			_ = listener.Close() // nothing was accepted
+			return port, nil
+		}
 	}
-	defer listener.Close() //nolint:errcheck // nothing was accepted
-	return listener.Addr().(*net.TCPAddr).Port, nil
+	return 0, fmt.Errorf("find a free port: none in %d attempts", attempts)
 }
 
 // withFreshPorts starts a server up to three times: between finding a port

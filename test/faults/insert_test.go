@@ -2,9 +2,6 @@ package faults
 
 import (
 	"fmt"
-	"net/http"
-	"net/url"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -55,12 +52,11 @@ func (s *site) awaitStatement(t *testing.T, statement string) bool {
 	t.Helper()
 	const longest = 5 * time.Second
 	query := "SELECT count() FROM system.processes WHERE query LIKE '%" + statement + "%' AND query NOT LIKE '%system.processes%'"
-	address := s.product.Ports.URL(product.ClickHouseHTTP) + "/?query=" + url.QueryEscape(query)
+	conn := s.product.ClickHouse(t)
 	for begin := time.Now(); time.Since(begin) < longest; {
-		answer, err := product.Do(t.Context(), http.MethodGet, address, nil, nil)
-		require.NoError(t, err)
-		require.Equal(t, http.StatusOK, answer.Status, "%s", answer.Body)
-		if strings.TrimSpace(string(answer.Body)) != "0" {
+		var working uint64
+		require.NoError(t, conn.QueryRow(t.Context(), query).Scan(&working))
+		if working > 0 {
 			return true
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -142,9 +143,7 @@ func (s *site) awaitRun(t *testing.T, id string) {
 }
 
 func (s *site) poisonQueue(t *testing.T, r *row) {
-	queue, err := kgo.NewClient(kgo.SeedBrokers(s.product.Ports.Addr(product.Broker)), kgo.ProducerBatchMaxBytes(32<<20))
-	require.NoError(t, err)
-	t.Cleanup(queue.Close)
+	queue := s.product.Queue(t, kgo.ProducerBatchMaxBytes(32<<20))
 	produce := func(topic string, body []byte, headers ...kgo.RecordHeader) {
 		record := &kgo.Record{Topic: topic, Value: body, Headers: headers}
 		require.NoError(t, queue.ProduceSync(t.Context(), record).FirstErr())
@@ -221,6 +220,7 @@ func (s *site) deadletters(ctx context.Context, t *testing.T, args ...string) []
 	t.Helper()
 	command := exec.CommandContext(ctx, filepath.Join(s.product.Root, "_build", "looptrace"), append([]string{"deadletters"}, args...)...)
 	command.Args = append(command.Args, "--brokers", s.product.Ports.Addr(product.Broker))
+	command.Env = append(os.Environ(), "KAFKA_SASL="+product.QueueLogin(s.product.Password(t, "queue")))
 	var problems bytes.Buffer
 	command.Stderr = &problems
 	output, err := command.Output()

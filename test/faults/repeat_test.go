@@ -9,7 +9,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/looptrace/looptrace/test/product"
 )
@@ -36,9 +35,7 @@ func TestRepeat(t *testing.T) {
 	again.from = 0
 	before, err := s.reader.Runs(t.Context(), s.account.ProjectID, begin)
 	require.NoError(t, err)
-	queue, err := kgo.NewClient(kgo.SeedBrokers(s.product.Ports.Addr(product.Broker)))
-	require.NoError(t, err)
-	t.Cleanup(queue.Close)
+	queue := s.product.Queue(t)
 	admin := kadm.NewClient(queue)
 
 	// The group takes offsets from outside only while it has no member.

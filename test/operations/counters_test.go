@@ -79,9 +79,7 @@ func TestCountersAddUp(t *testing.T) {
 	resume(t, p, product.PostgresProcess)
 
 	// What somebody else put on the queue.
-	queue, err := kgo.NewClient(kgo.SeedBrokers(p.Ports.Addr(product.Broker)), kgo.DefaultProduceTopic("looptrace.spans"))
-	require.NoError(t, err)
-	defer queue.Close()
+	queue := p.Queue(t, kgo.DefaultProduceTopic("looptrace.spans"))
 	for range poison {
 		require.NoError(t, queue.ProduceSync(t.Context(), &kgo.Record{Value: []byte("this is no protobuf")}).FirstErr())
 	}

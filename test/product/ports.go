@@ -16,14 +16,13 @@ const (
 	CollectorMetrics = 7083
 	Broker           = 7084
 	ClickHouse       = 7085
-	ClickHouseHTTP   = 7086
 	Postgres         = 7087
 	BrokerMetrics    = 7088
 	Web              = 7090
 )
 
 var allPorts = []int{
-	OTLPGRPC, OTLPHTTP, Ingest, API, CollectorHealth, CollectorMetrics, Broker, ClickHouse, ClickHouseHTTP, Postgres,
+	OTLPGRPC, OTLPHTTP, Ingest, API, CollectorHealth, CollectorMetrics, Broker, ClickHouse, Postgres,
 	BrokerMetrics, Web,
 }
 

@@ -9,7 +9,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"maps"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,6 +24,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/test/engines"
 	"github.com/looptrace/looptrace/test/faults/report"
 	"github.com/looptrace/looptrace/test/kafka"
@@ -102,6 +102,8 @@ func newSite(t *testing.T, brokers []*kafka.Broker) *site {
 	return s
 }
 
+const storePassword = "test"
+
 // newSiteOver starts all but the queue.
 func newSiteOver(t *testing.T, queue []string) *site {
 	t.Helper()
@@ -140,11 +142,12 @@ func newSiteOver(t *testing.T, queue []string) *site {
 	}
 	s.clickhouse = prepare("clickhouse", program("looptrace"), nil)
 	s.clickhouse.args = append(s.clickhouse.args, "clickhouse", "--data", t.TempDir(),
-		"--tcp-addr", s.clickhouse.ports.Addr(product.ClickHouse), "--http-addr", s.clickhouse.ports.Addr(product.ClickHouseHTTP))
+		"--addr", s.clickhouse.ports.Addr(product.ClickHouse))
+	s.clickhouse.env = append(s.clickhouse.env, "CLICKHOUSE_PASSWORD="+storePassword)
 	s.startClickHouse(t)
 	s.keepClickHouse(t)
 	target := s.clickhouse.ports.Addr(product.ClickHouse)
-	storeIs := "CLICKHOUSE_URL=clickhouse://" + target + "/looptrace"
+	storeIs := "CLICKHOUSE_URL=" + product.ClickHouseURL(s.clickhouse.ports, storePassword, "looptrace")
 
 	migrate := exec.CommandContext(t.Context(), program("looptrace"), "migrate")
 	migrate.Env = append(os.Environ(), brokersAre, databaseIs, storeIs)
@@ -159,7 +162,7 @@ func newSiteOver(t *testing.T, queue []string) *site {
 	store := func(name, instance string) *worker {
 		proxy := startProxy(t, target)
 		return &worker{proxy: proxy, process: prepare(name, program("looptrace-collector"), configured("store.yaml"),
-			"CLICKHOUSE_URL=clickhouse://"+proxy.address+"/looptrace", "KAFKA_INSTANCE_ID="+instance)}
+			"CLICKHOUSE_URL=clickhouse://looptrace:"+storePassword+"@"+proxy.address+"/looptrace", "KAFKA_INSTANCE_ID="+instance)}
 	}
 	s.workers = []*worker{store("store-1", "store-1"), store("store-2", "")}
 	s.spare = store("store-3", "")
@@ -197,8 +200,12 @@ func (s *site) startClickHouse(t *testing.T) {
 	t.Helper()
 	s.clickhouse.start(t)
 	wait(t, func(ctx context.Context) error {
-		_, err := product.Do(ctx, http.MethodGet, s.clickhouse.ports.URL(product.ClickHouseHTTP)+"/ping", nil, nil)
-		return err
+		conn, err := clickhouse.Open(product.ClickHouseURL(s.clickhouse.ports, storePassword, "looptrace"))
+		if err != nil {
+			return product.Permanent(err)
+		}
+		defer func() { _ = conn.Close() }() // nothing is pending
+		return conn.Ping(ctx)
 	})
 }
 

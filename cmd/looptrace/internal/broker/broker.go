@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
 	"os"
@@ -20,6 +21,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"go.opentelemetry.io/collector/config/configopaque"
+
+	"github.com/looptrace/looptrace/internal/kafkaclient"
 )
 
 const (
@@ -39,6 +43,8 @@ type Config struct {
 	DataDir string
 	// Addr is the one address to listen on and to give to clients.
 	Addr string
+	// Password is what clients log in with, see Login.
+	Password string
 	// MaxBytes is the size of the log, without dead letters, at which records are refused.
 	MaxBytes int64
 	// KeepBytes is what is kept of the records that Group has committed, for replay after an unclean stop
@@ -68,6 +74,17 @@ type Broker struct {
 	metrics metrics
 }
 
+// How clients log in.
+const (
+	user      = "looptrace"
+	mechanism = "SCRAM-SHA-256"
+)
+
+// Login is how clients log in with the password.
+func Login(password string) *kafkaclient.SASL {
+	return &kafkaclient.SASL{Mechanism: mechanism, Username: user, Password: configopaque.String(password)}
+}
+
 // Start opens the log and serves it. The process ends when the disk fails: a new one knows only what is on it.
 func Start(config Config, log *slog.Logger) (*Broker, error) {
 	return start(config, segmentBytes, groupsBytes, log)
@@ -95,6 +112,10 @@ func start(config Config, segmentBytes, groupsBytes int64, log *slog.Logger) (*B
 	if b.metrics, err = newMetrics(config); err != nil {
 		return nil, err
 	}
+	// It would bring back the password of the last clean stop.
+	if err := os.Remove(filepath.Join(config.DataDir, "sasl.json")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("clear the passwords: %w", err)
+	}
 	ready := make(chan struct{})
 	defer close(ready) // and should the start fail, the broker is closed by then
 	b.cluster, err = kfake.NewCluster(
@@ -108,6 +129,8 @@ func start(config Config, segmentBytes, groupsBytes int64, log *slog.Logger) (*B
 			return listener{Listener: l, ready: ready, syncer: b.syncer, fail: b.fail}, nil
 		}),
 		kfake.ClusterID("looptrace"),
+		kfake.EnableSASL(),
+		kfake.Superuser(mechanism, user, config.Password),
 		kfake.WithLogger(logger{log, b.fail}),
 		kfake.BrokerConfigs(map[string]string{
 			"log.segment.bytes":       strconv.FormatInt(segmentBytes, 10),
@@ -141,7 +164,7 @@ func (b *Broker) open() error {
 	if err := b.syncer.sync(); err != nil {
 		return err
 	}
-	b.client, err = kgo.NewClient(kgo.SeedBrokers(b.Addr()))
+	b.client, err = kgo.NewClient(kgo.SeedBrokers(b.Addr()), Login(b.config.Password).Option())
 	if err != nil {
 		return fmt.Errorf("connect to the broker: %w", err)
 	}

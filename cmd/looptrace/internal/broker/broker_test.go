@@ -72,7 +72,7 @@ func serve(dir string) error {
 
 func testConfig(dir string) Config {
 	return Config{
-		DataDir: dir, Addr: "127.0.0.1:0", MaxBytes: 1 << 30, KeepBytes: 1 << 30, Group: group, Topic: topic,
+		DataDir: dir, Addr: "127.0.0.1:0", Password: password, MaxBytes: 1 << 30, KeepBytes: 1 << 30, Group: group, Topic: topic,
 		DeadLetterTopic: topic + ".deadletter", DeadLetterBytes: 1 << 30, DeadLetterAge: time.Hour,
 		Registry: prometheus.NewRegistry(),
 	}
@@ -112,10 +112,17 @@ func run(t *testing.T, config Config) *Broker {
 	return b
 }
 
+const password = "correct horse"
+
+// newClient is a client that has logged in.
+func newClient(addr string, options ...kgo.Opt) (*kgo.Client, error) {
+	return kgo.NewClient(append(options, kgo.SeedBrokers(addr), Login(password).Option())...)
+}
+
 func connect(t *testing.T, addr string, options ...kgo.Opt) *kgo.Client {
 	t.Helper()
-	client, err := kgo.NewClient(append(options,
-		kgo.SeedBrokers(addr), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerBatchMaxBytes(8<<20),
+	client, err := newClient(addr, append(options,
+		kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerBatchMaxBytes(8<<20),
 		kgo.ProducerBatchCompression(kgo.NoCompression()))...)
 	require.NoError(t, err)
 	t.Cleanup(client.Close)

@@ -51,7 +51,7 @@ func (l *load) produce(ctx context.Context, t *testing.T) {
 	for partition := range partitions {
 		l.offsets[partition] = map[int]int64{}
 		work.Go(func() {
-			client, err := kgo.NewClient(kgo.SeedBrokers(l.addr), kgo.RecordPartitioner(kgo.ManualPartitioner()),
+			client, err := newClient(l.addr, kgo.RecordPartitioner(kgo.ManualPartitioner()),
 				kgo.ProducerBatchCompression(kgo.NoCompression()), kgo.MetadataMinAge(10*time.Millisecond),
 				kgo.RetryBackoffFn(func(int) time.Duration { return pause }), kgo.UnknownTopicRetries(-1))
 			if err != nil {

@@ -113,7 +113,7 @@ func FuzzOpen(f *testing.F) {
 		b, err = Start(config, slog.New(slog.DiscardHandler))
 		require.NoError(t, err)
 		defer stop(t, b)
-		client, err := kgo.NewClient(kgo.SeedBrokers(b.Addr()))
+		client, err := newClient(b.Addr())
 		require.NoError(t, err)
 		defer client.Close()
 		record, err := client.ProduceSync(t.Context(), &kgo.Record{Topic: topic, Value: []byte("next")}).First()

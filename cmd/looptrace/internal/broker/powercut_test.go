@@ -216,7 +216,7 @@ func (w watched) Write(request []byte) (int, error) {
 func watchedClient(t *testing.T, addr string, process int) (*kgo.Client, func(kmsg.Key) answer) {
 	t.Helper()
 	var last sync.Map
-	client, err := kgo.NewClient(kgo.SeedBrokers(addr), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.RecordRetries(0),
+	client, err := newClient(addr, kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.RecordRetries(0),
 		kgo.RetryTimeout(time.Second), kgo.ProducerBatchCompression(kgo.NoCompression()), kgo.MetadataMinAge(10*time.Millisecond),
 		kgo.Dialer(func(ctx context.Context, network, host string) (net.Conn, error) {
 			c, err := new(net.Dialer).DialContext(ctx, network, host)
@@ -408,7 +408,7 @@ type state struct {
 }
 
 func (r *recording) examine(ctx context.Context, addr string, point, round int, before *state) (*state, error) {
-	client, err := kgo.NewClient(kgo.SeedBrokers(addr), kgo.RecordPartitioner(kgo.ManualPartitioner()),
+	client, err := newClient(addr, kgo.RecordPartitioner(kgo.ManualPartitioner()),
 		kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()), kgo.FetchMaxWait(10*time.Millisecond))
 	if err != nil {
 		return nil, err

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
 	"os"
 	"path/filepath"
 	"sync"
@@ -378,37 +377,4 @@ func makeDir(dir string) error {
 		return fmt.Errorf("make the data folder: %w", err)
 	}
 	return syncDir(parent)
-}
-
-// listener lets connections in once ready is closed, and holds each answer back until the disk has what it
-// is about.
-type listener struct {
-	net.Listener
-	ready  <-chan struct{}
-	syncer *syncer
-	fail   func(error)
-}
-
-func (l listener) Accept() (net.Conn, error) {
-	<-l.ready
-	c, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err //nolint:wrapcheck // kfake ends on any
-	}
-	return conn{c, l}, nil
-}
-
-type conn struct {
-	net.Conn
-	listener listener
-}
-
-func (c conn) Write(answer []byte) (int, error) {
-	if err := c.listener.syncer.sync(); err != nil {
-		if !errors.Is(err, errClosed) {
-			c.listener.fail(err)
-		}
-		return 0, err
-	}
-	return c.Conn.Write(answer) //nolint:wrapcheck // as if there were nothing between
 }

@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/broker"
+	"github.com/looptrace/looptrace/cmd/looptrace/internal/credentials"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/deadletters"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/derive"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/doctor"
@@ -44,7 +45,7 @@ func New() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(newUp(), newDoctor(), newMigrate(), newBroker(), newClickHouse(), newWeb(), deadletters.New(), derive.New(), mapping.New(), mcpstdio.NewCommand(), pricing.New(), probe.NewCommand(web.Serve))
+	root.AddCommand(newUp(), newDoctor(), newEnv(), newMigrate(), newBroker(), newClickHouse(), newWeb(), deadletters.New(), derive.New(), mapping.New(), mcpstdio.NewCommand(), pricing.New(), probe.NewCommand(web.Serve))
 	return root
 }
 
@@ -144,6 +145,31 @@ func newDoctor() *cobra.Command {
 	return c
 }
 
+func newEnv() *cobra.Command {
+	var m machine
+	c := &cobra.Command{
+		Use:   "env",
+		Short: "Print where the stores of this machine are, passwords included, for: eval \"$(looptrace env)\"",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			_, data, ports, err := m.resolve()
+			if err != nil {
+				return err
+			}
+			passwords, err := credentials.Read(data)
+			if err != nil {
+				return err //nolint:wrapcheck // it names the file
+			}
+			stores := up.Stores(ports, passwords)
+			_, err = fmt.Fprintf(c.OutOrStdout(), "export DATABASE_URL='%s'\nexport CLICKHOUSE_URL='%s'\nexport KAFKA_BROKERS='%s'\nexport KAFKA_SASL='%s'\n",
+				stores.DatabaseURL, stores.ClickHouseURL, stores.KafkaBrokers, stores.KafkaSecurity.Auth.SASL.YAML())
+			return err //nolint:wrapcheck // it names the output
+		},
+	}
+	m.flags(c)
+	return c
+}
+
 func textIndexFlag(c *cobra.Command, index *clickhouse.TextIndex) {
 	c.Flags().Var(index, "text-index", "have text indexes for searches, or none, which saves disk and work (default: as it is; at first on)")
 }
@@ -187,12 +213,15 @@ func newBroker() *cobra.Command {
 	var metricsAddr string
 	c := &cobra.Command{
 		Use:   "broker",
-		Short: "Run the queue of one machine",
+		Short: "Run the queue of one machine; QUEUE_PASSWORD is that of its user, looptrace",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			// What is kept for replay counts, and so does the newest segment of each partition: with less the log is full for ever.
 			if least := 2 * config.KeepBytes; config.MaxBytes < least {
 				return fmt.Errorf("--max-bytes must be at least %d: %d are kept for replay", least, config.KeepBytes)
+			}
+			if config.Password = os.Getenv("QUEUE_PASSWORD"); config.Password == "" {
+				return errors.New("QUEUE_PASSWORD is not set: it is the password that clients will log in with")
 			}
 			ctx, stop := untilStopped(c.Context())
 			defer stop()
@@ -224,12 +253,15 @@ func newClickHouse() *cobra.Command {
 	server := engine.ClickHouse{MaxMemory: engine.MemoryCap()}
 	c := &cobra.Command{
 		Use:   "clickhouse",
-		Short: "Run the ClickHouse engine of one machine",
+		Short: "Run the ClickHouse engine of one machine; CLICKHOUSE_PASSWORD is that of its user, looptrace",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			tree, err := layout.FindTree()
 			if err != nil {
 				return err
+			}
+			if server.Password = os.Getenv("CLICKHOUSE_PASSWORD"); server.Password == "" {
+				return errors.New("CLICKHOUSE_PASSWORD is not set: it is the password that clients will log in with")
 			}
 			server.Library = engine.Folder(tree.Engines()).ClickHouse()
 			ctx, stop := untilStopped(c.Context())
@@ -238,8 +270,8 @@ func newClickHouse() *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&server.DataDir, "data", "", "folder of the databases")
-	c.Flags().StringVar(&server.TCPAddr, "tcp-addr", "127.0.0.1:7085", "address for the native protocol")
-	c.Flags().StringVar(&server.HTTPAddr, "http-addr", "127.0.0.1:7086", "address for HTTP, on the same host")
+	c.Flags().StringVar(&server.Addr, "addr", "127.0.0.1:7085", "address to listen on for the native protocol")
+	c.Flags().StringVar(&server.Database, "database", engine.Database, "database to make, the only one that the user looptrace may use; * for all")
 	_ = c.MarkFlagRequired("data") // the flag exists
 	return c
 }

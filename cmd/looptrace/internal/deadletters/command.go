@@ -17,11 +17,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/looptrace/looptrace/cmd/looptrace/internal/broker"
+	"github.com/looptrace/looptrace/cmd/looptrace/internal/credentials"
+	"github.com/looptrace/looptrace/cmd/looptrace/internal/layout"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/migrate"
 	"github.com/looptrace/looptrace/internal/kafkaclient"
 )
-
-const defaultBrokers = "127.0.0.1:7084"
 
 // New returns the command.
 func New() *cobra.Command {
@@ -31,17 +32,13 @@ func New() *cobra.Command {
 	}
 	var brokers string
 	c.PersistentFlags().StringVar(&brokers, "brokers", "",
-		"addresses of the queue, host:port,host:port (default: KAFKA_BROKERS, else "+defaultBrokers+")")
+		"addresses of the queue, host:port,host:port (default: KAFKA_BROKERS, else the queue of this machine)")
 	// with runs an action on the queue; an interrupt ends it.
 	with := func(action func(ctx context.Context, c *cobra.Command, q *queue, args []string) error) func(*cobra.Command, []string) error {
 		return func(c *cobra.Command, args []string) error {
 			ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
-			security, err := kafkaclient.FromEnvironment(ctx)
-			if err != nil {
-				return err //nolint:wrapcheck // it names the variable
-			}
-			q, err := open(ctx, strings.Split(cmp.Or(brokers, os.Getenv("KAFKA_BROKERS"), defaultBrokers), ","), security)
+			q, err := openQueue(ctx, cmp.Or(brokers, os.Getenv("KAFKA_BROKERS")))
 			if err != nil {
 				return err
 			}
@@ -51,6 +48,26 @@ func New() *cobra.Command {
 	}
 	c.AddCommand(newList(with), newShow(with), newRedrive(with))
 	return c
+}
+
+// openQueue opens the queue at these addresses, where there are none that of this machine.
+func openQueue(ctx context.Context, brokers string) (*queue, error) {
+	if brokers != "" {
+		security, err := kafkaclient.FromEnvironment(ctx)
+		if err != nil {
+			return nil, err //nolint:wrapcheck // it names the variable
+		}
+		return open(ctx, strings.Split(brokers, ","), security)
+	}
+	dir, err := layout.DataDir("")
+	if err != nil {
+		return nil, err //nolint:wrapcheck // it says what it is about
+	}
+	passwords, err := credentials.Read(dir)
+	if err != nil {
+		return nil, fmt.Errorf("find the queue of this machine (--brokers names another): %w", err)
+	}
+	return open(ctx, []string{layout.NewPorts(0).Broker.Addr()}, kafkaclient.Security{Auth: kafkaclient.Auth{SASL: broker.Login(passwords.Queue)}})
 }
 
 // runner makes a cobra function of an action on the queue.

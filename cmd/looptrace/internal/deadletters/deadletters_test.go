@@ -32,6 +32,7 @@ import (
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/broker"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/migrate"
 	"github.com/looptrace/looptrace/components/kafkabatchreceiver"
+	"github.com/looptrace/looptrace/internal/kafkaclient"
 	"github.com/looptrace/looptrace/internal/runmodel"
 	"github.com/looptrace/looptrace/test/kafka"
 )
@@ -48,11 +49,11 @@ func startFake(t *testing.T, partitions int32) (address string, cluster *kfake.C
 	return cluster.ListenAddrs()[0], cluster
 }
 
-// startEmbedded returns the queue of one machine.
+// startEmbedded returns the queue of one machine, and puts the login to it into the environment.
 func startEmbedded(t *testing.T) (address string) {
 	t.Helper()
 	b, err := broker.Start(broker.Config{
-		DataDir: filepath.Join(t.TempDir(), "queue"), Addr: "127.0.0.1:0", MaxBytes: 1 << 30, KeepBytes: 64 << 20,
+		DataDir: filepath.Join(t.TempDir(), "queue"), Addr: "127.0.0.1:0", Password: password, MaxBytes: 1 << 30, KeepBytes: 64 << 20,
 		Group: migrate.StoreGroup, Topic: migrate.SpansTopic,
 		DeadLetterTopic: migrate.DeadLetterTopic, DeadLetterBytes: 64 << 20, DeadLetterAge: time.Hour,
 		Registry: prometheus.NewRegistry(),
@@ -62,13 +63,33 @@ func startEmbedded(t *testing.T) (address string) {
 	ended := make(chan error, 1)
 	go func() { ended <- b.Run(ctx) }()
 	t.Cleanup(func() { cancel(); assert.NoError(t, <-ended) })
+	t.Setenv("KAFKA_SASL", broker.Login(password).YAML())
 	return b.Addr()
+}
+
+const password = "correct horse"
+
+// login is the one in the environment.
+func login(t *testing.T) kafkaclient.Security {
+	t.Helper()
+	security, err := kafkaclient.FromEnvironment(t.Context())
+	require.NoError(t, err)
+	return security
+}
+
+// newClient is a client that logs in so.
+func newClient(t *testing.T, address string, opts ...kgo.Opt) *kgo.Client {
+	t.Helper()
+	secure, err := login(t).Options(t.Context())
+	require.NoError(t, err)
+	client, err := kgo.NewClient(append(append(secure, kgo.SeedBrokers(address)), opts...)...)
+	require.NoError(t, err)
+	return client
 }
 
 func connect(t *testing.T, address string) *kgo.Client {
 	t.Helper()
-	client, err := kgo.NewClient(kgo.SeedBrokers(address), kgo.RecordPartitioner(kgo.ManualPartitioner()))
-	require.NoError(t, err)
+	client := newClient(t, address, kgo.RecordPartitioner(kgo.ManualPartitioner()))
 	t.Cleanup(client.Close)
 	return client
 }
@@ -149,8 +170,7 @@ func list(t *testing.T, address string) []listed {
 // readTopic reads the n records of a topic.
 func readTopic(t *testing.T, address, topic string, n int) []*kgo.Record {
 	t.Helper()
-	client, err := kgo.NewClient(kgo.SeedBrokers(address), kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
-	require.NoError(t, err)
+	client := newClient(t, address, kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
 	defer client.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -209,6 +229,7 @@ func startReceiver(t *testing.T, address string, s *store) {
 	factory := kafkabatchreceiver.NewFactory()
 	config := factory.CreateDefaultConfig().(*kafkabatchreceiver.Config)
 	config.Brokers, config.Topic, config.GroupID = []string{address}, migrate.SpansTopic, migrate.StoreGroup
+	config.Security = login(t)
 	config.DeadLetterTopic, config.MaxBatchDelay = migrate.DeadLetterTopic, 10*time.Millisecond
 	next, err := consumer.NewTraces(s.ConsumeTraces)
 	require.NoError(t, err)
@@ -224,21 +245,18 @@ func startReceiver(t *testing.T, address string, s *store) {
 
 // What the receiver could not hand on is listed, shown, and redriven once the cause is mended.
 func TestRedriveAfterMending(t *testing.T) {
-	t.Parallel()
-	for name, start := range map[string]func(*testing.T) string{
-		"embedded": startEmbedded,
-		"kafka":    func(t *testing.T) string { return kafka.Start(t).Address }, //nolint:thelper // it starts one
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			testRedriveAfterMending(t, start(t))
-		})
-	}
+	t.Run("embedded", func(t *testing.T) { // not in parallel: the login is in the environment
+		testRedriveAfterMending(t, startEmbedded(t))
+	})
+	t.Run("kafka", func(t *testing.T) {
+		t.Parallel()
+		testRedriveAfterMending(t, kafka.Start(t).Address)
+	})
 }
 
 func testRedriveAfterMending(t *testing.T, address string) {
 	t.Helper()
-	require.NoError(t, migrate.Run(t.Context(), migrate.Stores{KafkaBrokers: address}))
+	require.NoError(t, migrate.Run(t.Context(), migrate.Stores{KafkaBrokers: address, KafkaSecurity: login(t)}))
 	until(t, "the topics are there; nothing to do needs no answer", func() bool {
 		_, err := run(t, address, "redrive", "--all")
 		return err == nil

@@ -16,6 +16,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/looptrace/looptrace/cmd/looptrace/internal/credentials"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/engine"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/layout"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/preflight"
@@ -62,6 +63,7 @@ func examine(ctx context.Context, o Options) []finding {
 	findings := []finding{
 		{subject: "system", detail: system()},
 		dataFolder(o.DataDir),
+		{subject: "credentials", err: credentials.Check(o.DataDir), detail: "the owner of the data folder alone can read them"},
 		{subject: "disk", err: preflight.Space(o.DataDir), detail: fmt.Sprintf("more than %d MiB free", preflight.MinFree>>20)},
 		{subject: "engines", err: preflight.Engines(o.Tree), detail: engines(o.Tree)},
 		{subject: "built parts", err: preflight.Parts(o.Tree), detail: filepath.Join(o.Tree.Root, "_build")},

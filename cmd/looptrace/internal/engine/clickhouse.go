@@ -2,25 +2,33 @@ package engine
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
-	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"unsafe"
 
 	"github.com/ebitengine/purego"
 )
 
-// ClickHouse is a ClickHouse server in this process.
+// ClickHouse is a ClickHouse server in this process. It speaks the native protocol only: a web page can send HTTP to
+// any address of the machine that its reader sits at.
 type ClickHouse struct {
 	// Library is the path of libchdb.so.
 	Library string
 	// DataDir holds the databases.
 	DataDir string
-	// TCPAddr and HTTPAddr are where the server listens; both on this machine alone.
-	TCPAddr, HTTPAddr string
+	// Addr is where the server listens, on this machine alone.
+	Addr string
+	// Password is that of the one user, looptrace.
+	Password string
+	// Database is made, and is the only one that this user may use. With "*" none is made, and all may be used; a client
+	// that names an absent one then ends the server.
+	Database string
 	// MaxMemory bounds what the server allocates, in bytes.
 	MaxMemory uint64
 }
@@ -32,6 +40,8 @@ const keepFree = 256 << 20
 // settings keep a server small that shares a laptop with everything else: few background threads, small
 // caches. It has no system log tables, since none are configured.
 const settings = `<clickhouse>
+  <users_config>%s</users_config>
+  <listen_reuse_port>1</listen_reuse_port>
   <max_server_memory_usage>%d</max_server_memory_usage>
   <mark_cache_size>67108864</mark_cache_size>
   <index_mark_cache_size>16777216</index_mark_cache_size>
@@ -62,29 +72,80 @@ const settings = `<clickhouse>
 </clickhouse>
 `
 
-// The last statement keeps the server up.
-const statements = "CREATE DATABASE IF NOT EXISTS looptrace ENGINE = Atomic;" +
-	"SYSTEM START LISTEN TCP;SYSTEM START LISTEN HTTP;" +
+// users are default, which the engine runs its own statements as and which nobody can log in as, and looptrace. What
+// looptrace is not granted it cannot do: read files and addresses, stop the server, see other databases.
+const users = `<clickhouse>
+  <profiles><default></default></profiles>
+  <quotas><default></default></quotas>
+  <users>
+    <default>
+      <no_password/>
+      <networks><ip>127.0.0.1</ip></networks>
+      <profile>default</profile>
+      <quota>default</quota>
+      <grants>
+        <query>GRANT CREATE DATABASE ON *.*</query>
+        <query>GRANT TABLE ENGINE ON Atomic</query>
+        <query>GRANT SYSTEM LISTEN ON *.*</query>
+        <query>GRANT SELECT ON system.numbers</query>
+        <query>GRANT CREATE TEMPORARY TABLE ON *.*</query>
+      </grants>
+    </default>
+    <looptrace>
+      <password_sha256_hex>%x</password_sha256_hex>
+      <networks><ip>127.0.0.1</ip></networks>
+      <profile>default</profile>
+      <quota>default</quota>
+      <grants>
+        <query>GRANT ALL ON %s.*</query>
+        <query>GRANT SELECT ON system.*</query>
+        <query>GRANT TABLE ENGINE ON *</query>
+      </grants>
+    </looptrace>
+  </users>
+</clickhouse>
+`
+
+// Database is the database of the product.
+const Database = "looptrace"
+
+// allDatabases stands for them in a grant.
+const allDatabases = "*"
+
+// clickhouseUser is the name of the one user.
+const clickhouseUser = "looptrace"
+
+// statements start the server; the last of them keeps it up.
+const statements = "SYSTEM START LISTEN TCP;" +
 	"SELECT sleepEachRow(3) FROM numbers(1000000000) SETTINGS max_block_size = 1, " +
 	"function_sleep_max_microseconds_per_block = 0 FORMAT Null"
+
+// URL is the address of the database.
+func (c ClickHouse) URL() string {
+	address := url.URL{Scheme: "clickhouse", User: url.UserPassword(clickhouseUser, c.Password), Host: c.Addr, Path: c.Database}
+	return address.String()
+}
 
 // Serve runs the server until ctx ends. The engine cannot be started twice in one process, and it lives on
 // until the process ends: the caller must end it. That is an orderly end, since the engine has no queue of
 // inserts (an asynchronous one is written at once) and no acknowledged insert is only in memory; to unwind
 // the engine instead crashes now and then.
 func (c ClickHouse) Serve(ctx context.Context) error {
-	front, err := newFront(ctx, c.TCPAddr)
+	if c.Password == "" {
+		return errors.New("ClickHouse needs a password")
+	}
+	front, err := newFront(ctx, c.Addr, c.Password, c.Database)
 	if err != nil {
 		return err
 	}
 	defer front.close()
-	args, err := c.arguments(front.engine)
+	args, err := c.arguments(front.port())
 	if err != nil {
 		return err
 	}
-	go front.serve(ctx)
-	ended := make(chan error, 1)
+	ended := make(chan error, 2)
 	go func() { ended <- run(c.Library, args) }()
+	go func() { ended <- front.serve(ctx) }()
 	select {
 	case err := <-ended:
 		return err
@@ -93,31 +154,28 @@ func (c ClickHouse) Serve(ctx context.Context) error {
 	}
 }
 
-// arguments are the engine's, which listens for the native protocol at tcpAddr.
-func (c ClickHouse) arguments(tcpAddr string) ([]string, error) {
-	_, tcp, err := net.SplitHostPort(tcpAddr)
-	if err != nil {
-		return nil, fmt.Errorf("read the TCP address: %w", err)
-	}
-	host, http, err := net.SplitHostPort(c.HTTPAddr)
-	if err != nil {
-		return nil, fmt.Errorf("read the HTTP address: %w", err)
-	}
+func (c ClickHouse) arguments(port int) ([]string, error) {
 	if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the data folder: %w", err)
 	}
-	config := filepath.Join(c.DataDir, "server.xml")
-	if err := os.WriteFile(config, fmt.Appendf(nil, settings, c.MaxMemory, keepFree), 0o600); err != nil {
+	config, usersConfig := filepath.Join(c.DataDir, "server.xml"), filepath.Join(c.DataDir, "users.xml")
+	if err := os.WriteFile(usersConfig, fmt.Appendf(nil, users, sha256.Sum256([]byte(c.Password)), c.Database), 0o600); err != nil {
+		return nil, fmt.Errorf("write the users: %w", err)
+	}
+	if err := os.WriteFile(config, fmt.Appendf(nil, settings, usersConfig, c.MaxMemory, keepFree), 0o600); err != nil {
 		return nil, fmt.Errorf("write the settings: %w", err)
+	}
+	query := statements
+	if c.Database != allDatabases {
+		query = "CREATE DATABASE IF NOT EXISTS " + c.Database + " ENGINE = Atomic;" + query
 	}
 	return []string{
 		"clickhouse",
 		"--config-file=" + config,
 		"--path=" + c.DataDir,
-		"--listen_host=" + host,
-		"--tcp_port=" + tcp,
-		"--http_port=" + http,
-		"--query=" + statements,
+		"--listen_host=" + loopback,
+		"--tcp_port=" + strconv.Itoa(port),
+		"--query=" + query,
 	}, nil
 }
 

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -31,18 +32,15 @@ const (
 // The test binary becomes a ClickHouse server by these, since a process can hold only one, once.
 const (
 	dataVariable = "ENGINE_TEST_DATA"
-	tcpVariable  = "ENGINE_TEST_TCP"
-	httpVariable = "ENGINE_TEST_HTTP"
+	addrVariable = "ENGINE_TEST_ADDR"
 )
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(dataVariable); dir != "" {
 		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
-		server := engine.ClickHouse{
-			Library: folder.ClickHouse(), DataDir: dir,
-			TCPAddr: os.Getenv(tcpVariable), HTTPAddr: os.Getenv(httpVariable), MaxMemory: engine.MemoryCap(),
-		}
-		if err := server.Serve(ctx); err != nil {
+		clickhouse := server(os.Getenv(addrVariable))
+		clickhouse.Library, clickhouse.DataDir, clickhouse.MaxMemory = folder.ClickHouse(), dir, engine.MemoryCap()
+		if err := clickhouse.Serve(ctx); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -59,18 +57,25 @@ func needEngines(t *testing.T) {
 	}
 }
 
+// freeAddr is an address at which nobody listens. Its port is below those that the system gives to connections and to
+// listeners that ask for any: one of these took a port between the look and its use.
 func freeAddr(t *testing.T) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer listener.Close()
-	return listener.Addr().String()
+	for range 100 {
+		addr := fmt.Sprintf("127.0.0.1:%d", 10_000+rand.IntN(20_000))
+		if listener, err := net.Listen("tcp", addr); err == nil {
+			require.NoError(t, listener.Close())
+			return addr
+		}
+	}
+	t.Fatal("no free port")
+	return ""
 }
 
-func startClickHouse(t *testing.T, dir, tcp string) *exec.Cmd {
+func startClickHouse(t *testing.T, dir, addr string) *exec.Cmd {
 	t.Helper()
 	server := exec.CommandContext(t.Context(), os.Args[0])
-	server.Env = append(os.Environ(), dataVariable+"="+dir, tcpVariable+"="+tcp, httpVariable+"="+freeAddr(t), "TZ=America/New_York")
+	server.Env = append(os.Environ(), dataVariable+"="+dir, addrVariable+"="+addr, "TZ=America/New_York")
 	server.Stderr = os.Stderr
 	require.NoError(t, server.Start())
 	t.Cleanup(func() { _ = server.Process.Kill(); _ = server.Wait() })
@@ -78,9 +83,15 @@ func startClickHouse(t *testing.T, dir, tcp string) *exec.Cmd {
 }
 
 // openClickHouse waits until the server answers.
-func openClickHouse(t *testing.T, tcp string) ch.Conn {
+func server(addr string) engine.ClickHouse {
+	return engine.ClickHouse{Addr: addr, Password: "correct horse", Database: "looptrace"}
+}
+
+func openClickHouse(t *testing.T, addr string) ch.Conn {
 	t.Helper()
-	conn, err := ch.Open(&ch.Options{Addr: []string{tcp}, Auth: ch.Auth{Database: "looptrace"}})
+	opts, err := ch.ParseDSN(server(addr).URL())
+	require.NoError(t, err)
+	conn, err := ch.Open(opts)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 	require.Eventually(t, func() bool { return conn.Ping(t.Context()) == nil }, waitFor, tick)
@@ -92,7 +103,7 @@ func TestClickHouseOutlivesResetConnections(t *testing.T) {
 	t.Parallel()
 	needEngines(t)
 	tcp := freeAddr(t)
-	server := startClickHouse(t, filepath.Join(t.TempDir(), "clickhouse"), tcp)
+	process := startClickHouse(t, filepath.Join(t.TempDir(), "clickhouse"), tcp)
 	conn := openClickHouse(t, tcp)
 	for range 20 {
 		fresh, err := net.Dial("tcp", tcp)
@@ -101,10 +112,13 @@ func TestClickHouseOutlivesResetConnections(t *testing.T) {
 		require.NoError(t, fresh.Close())
 
 		var reading net.Conn
-		client, err := ch.Open(&ch.Options{Addr: []string{tcp}, DialContext: func(ctx context.Context, addr string) (net.Conn, error) {
+		opts, err := ch.ParseDSN(server(tcp).URL())
+		require.NoError(t, err)
+		opts.DialContext = func(ctx context.Context, addr string) (net.Conn, error) {
 			reading, err = (&net.Dialer{}).DialContext(ctx, "tcp", addr)
 			return reading, err
-		}})
+		}
+		client, err := ch.Open(opts)
 		require.NoError(t, err)
 		rows, err := client.Query(t.Context(), "SELECT number, toString(number) FROM numbers(100000000)")
 		require.NoError(t, err)
@@ -115,7 +129,7 @@ func TestClickHouseOutlivesResetConnections(t *testing.T) {
 		_ = client.Close() // likewise
 	}
 	require.NoError(t, conn.Ping(t.Context()))
-	require.NoError(t, server.Process.Signal(syscall.Signal(0)), "the same process")
+	require.NoError(t, process.Process.Signal(syscall.Signal(0)), "the same process")
 }
 
 func TestClickHouseKeepsWhatItTookThroughKillAndStop(t *testing.T) {
@@ -124,7 +138,7 @@ func TestClickHouseKeepsWhatItTookThroughKillAndStop(t *testing.T) {
 	dir, tcp := filepath.Join(t.TempDir(), "clickhouse"), freeAddr(t)
 	ctx := t.Context()
 
-	server := startClickHouse(t, dir, tcp)
+	process := startClickHouse(t, dir, tcp)
 	conn := openClickHouse(t, tcp)
 	var zone, databaseEngine string
 	require.NoError(t, conn.QueryRow(ctx, "SELECT timezone()").Scan(&zone))
@@ -139,17 +153,17 @@ func TestClickHouseKeepsWhatItTookThroughKillAndStop(t *testing.T) {
 	}
 	require.NoError(t, batch.Send())
 
-	require.NoError(t, server.Process.Kill())
-	_ = server.Wait() // it was killed
-	server = startClickHouse(t, dir, tcp)
+	require.NoError(t, process.Process.Kill())
+	_ = process.Wait() // it was killed
+	process = startClickHouse(t, dir, tcp)
 	conn = openClickHouse(t, tcp)
 	var count uint64
 	require.NoError(t, conn.QueryRow(ctx, "SELECT count() FROM t WHERE text = toString(id)").Scan(&count))
 	assert.Equal(t, uint64(1000), count)
 	require.NoError(t, conn.Exec(ctx, "INSERT INTO t SETTINGS async_insert = 1, wait_for_async_insert = 0 VALUES (1000, '1000')"))
 
-	require.NoError(t, server.Process.Signal(syscall.SIGTERM))
-	require.NoError(t, server.Wait())
+	require.NoError(t, process.Process.Signal(syscall.SIGTERM))
+	require.NoError(t, process.Wait())
 	startClickHouse(t, dir, tcp)
 	conn = openClickHouse(t, tcp)
 	require.NoError(t, conn.QueryRow(ctx, "SELECT count() FROM t").Scan(&count))

@@ -19,8 +19,7 @@ import (
 )
 
 const (
-	postgresUser     = "looptrace"
-	postgresDatabase = "looptrace"
+	postgresUser = "looptrace"
 	// orphanTime bounds the wait for a PostgreSQL that an earlier launcher has left behind.
 	orphanTime = 5 * time.Second
 )
@@ -40,7 +39,7 @@ type Postgres struct {
 }
 
 // URL is the address of the product's database.
-func (p Postgres) URL() string { return p.url(postgresDatabase) }
+func (p Postgres) URL() string { return p.url(Database) }
 
 func (p Postgres) url(database string) string {
 	return fmt.Sprintf("postgres://%s:%s@127.0.0.1:%d/%s?sslmode=disable", postgresUser, p.Password, p.Port, database)
@@ -249,13 +248,13 @@ func (p Postgres) CreateDatabase(ctx context.Context) error {
 	defer func() { _ = conn.Close(ctx) }() // nothing is pending
 	var there bool
 	const find = "SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)"
-	if err := conn.QueryRow(ctx, find, postgresDatabase).Scan(&there); err != nil {
+	if err := conn.QueryRow(ctx, find, Database).Scan(&there); err != nil {
 		return fmt.Errorf("look for the database: %w", err)
 	}
 	if there {
 		return nil
 	}
-	if _, err := conn.Exec(ctx, "CREATE DATABASE "+postgresDatabase); err != nil {
+	if _, err := conn.Exec(ctx, "CREATE DATABASE "+Database); err != nil {
 		return fmt.Errorf("create the database: %w", err)
 	}
 	return nil

@@ -76,7 +76,7 @@ func (p Port) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(
 // Ports are all ports of the product on one machine.
 type Ports struct {
 	Ingest, API, CollectorHealth, CollectorMetrics, Broker, BrokerMetrics, Web Port
-	ClickHouse, ClickHouseHTTP, Postgres, OTLPGRPC, OTLPHTTP                   Port
+	ClickHouse, Postgres, OTLPGRPC, OTLPHTTP                                   Port
 }
 
 // NewPorts shifts the default ports by offset.
@@ -90,7 +90,6 @@ func NewPorts(offset int) Ports {
 		CollectorMetrics: at(7083, "the collector's metrics"),
 		Broker:           at(7084, "the queue"),
 		ClickHouse:       at(7085, "ClickHouse"),
-		ClickHouseHTTP:   at(7086, "ClickHouse over HTTP"),
 		Postgres:         at(7087, "PostgreSQL"),
 		BrokerMetrics:    at(7088, "the queue's metrics"),
 		OTLPGRPC:         at(4317, "OTLP over gRPC"),
@@ -102,6 +101,6 @@ func NewPorts(offset int) Ports {
 func (p Ports) All() []Port {
 	return []Port{
 		p.OTLPGRPC, p.OTLPHTTP, p.Ingest, p.API, p.CollectorHealth, p.CollectorMetrics,
-		p.Broker, p.ClickHouse, p.ClickHouseHTTP, p.Postgres, p.BrokerMetrics, p.Web,
+		p.Broker, p.ClickHouse, p.Postgres, p.BrokerMetrics, p.Web,
 	}
 }

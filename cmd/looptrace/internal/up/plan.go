@@ -1,7 +1,9 @@
 package up
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -13,12 +15,15 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/looptrace/looptrace/cmd/looptrace/internal/broker"
+	"github.com/looptrace/looptrace/cmd/looptrace/internal/credentials"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/engine"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/journal"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/layout"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/migrate"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/supervisor"
 	"github.com/looptrace/looptrace/internal/clickhouse"
+	"github.com/looptrace/looptrace/internal/kafkaclient"
 )
 
 // Names of the processes in the log, in the order of their start.
@@ -41,8 +46,9 @@ type plan struct {
 	ports         layout.Ports
 	log           *journal.Journal
 	sessionSecret string
-	textIndex     clickhouse.TextIndex
 	postgres      engine.Postgres
+	stores        migrate.Stores
+	passwords     credentials.Credentials
 }
 
 func newPlan(o Options, log *journal.Journal) (*plan, error) {
@@ -50,34 +56,35 @@ func newPlan(o Options, log *journal.Journal) (*plan, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find the own executable: %w", err)
 	}
-	p := &plan{self: self, tree: o.Tree, data: o.DataDir, ports: o.Ports, log: log, sessionSecret: os.Getenv("SESSION_SECRET"), textIndex: o.TextIndex}
-	if p.sessionSecret == "" {
-		if p.sessionSecret, err = secret(p.data, "session-secret"); err != nil {
-			return nil, err
-		}
-	}
-	password, err := secret(p.data, "postgres-password")
+	passwords, err := credentials.Open(o.DataDir)
 	if err != nil {
 		return nil, err
 	}
-	p.postgres = engine.Postgres{
-		Home:     engine.Folder(p.tree.Engines()).Postgres(),
-		DataDir:  filepath.Join(p.data, "postgres"),
-		Port:     p.ports.Postgres.Number,
-		Password: password,
+	p := &plan{
+		self: self, tree: o.Tree, data: o.DataDir, ports: o.Ports, log: log, passwords: passwords,
+		sessionSecret: cmp.Or(os.Getenv("SESSION_SECRET"), passwords.SessionSecret),
+		postgres: engine.Postgres{
+			Home:     engine.Folder(o.Tree.Engines()).Postgres(),
+			DataDir:  filepath.Join(o.DataDir, "postgres"),
+			Port:     o.Ports.Postgres.Number,
+			Password: passwords.Postgres,
+		},
+		stores: Stores(o.Ports, passwords),
 	}
+	p.stores.TextIndex = o.TextIndex
 	if p.postgres.User, err = engine.Unprivileged(p.postgres.Home, p.data); err != nil {
 		return nil, err
 	}
 	return p, nil
 }
 
-func (p *plan) stores() migrate.Stores {
+// Stores are those of an instance on this machine.
+func Stores(ports layout.Ports, passwords credentials.Credentials) migrate.Stores {
 	return migrate.Stores{
-		DatabaseURL:   p.postgres.URL(),
-		ClickHouseURL: "clickhouse://" + p.ports.ClickHouse.Addr() + "/looptrace",
-		KafkaBrokers:  p.ports.Broker.Addr(),
-		TextIndex:     p.textIndex,
+		DatabaseURL:   engine.Postgres{Port: ports.Postgres.Number, Password: passwords.Postgres}.URL(),
+		ClickHouseURL: engine.ClickHouse{Addr: ports.ClickHouse.Addr(), Password: passwords.ClickHouse, Database: engine.Database}.URL(),
+		KafkaBrokers:  ports.Broker.Addr(),
+		KafkaSecurity: kafkaclient.Security{Auth: kafkaclient.Auth{SASL: broker.Login(passwords.Queue)}},
 	}
 }
 
@@ -98,10 +105,10 @@ func (p *plan) clickhouseProcess() supervisor.Process {
 		Name: clickhouseName, Output: p.log.Writer(clickhouseName),
 		Path: p.self, Args: []string{
 			"looptrace", "clickhouse", "--data", filepath.Join(p.data, "clickhouse"),
-			"--tcp-addr", p.ports.ClickHouse.Addr(), "--http-addr", p.ports.ClickHouseHTTP.Addr(),
+			"--addr", p.ports.ClickHouse.Addr(),
 		},
-		Env:         engineEnv("64MiB"),
-		Ready:       answers("http://" + p.ports.ClickHouseHTTP.Addr() + "/ping"),
+		Env:         append(engineEnv("64MiB"), "CLICKHOUSE_PASSWORD="+p.passwords.ClickHouse),
+		Ready:       clickhouseAnswers(p.stores.ClickHouseURL),
 		StopTimeout: 5 * time.Second,
 	}
 }
@@ -115,14 +122,13 @@ func (p *plan) brokerProcess() supervisor.Process {
 		},
 		// It holds a few MB, and what it reads and answers is garbage at once: collected as often as Go does by itself, it
 		// takes a tenth more processor time. With a long queue to hand out it holds more, and the limit counts.
-		Env:         append(engineEnv("128MiB"), "GOGC=300"),
-		Ready:       brokerAnswers(p.ports.Broker.Addr()),
+		Env:         append(engineEnv("128MiB"), "GOGC=300", "QUEUE_PASSWORD="+p.passwords.Queue),
+		Ready:       brokerAnswers(p.stores),
 		StopTimeout: 10 * time.Second,
 	}
 }
 
 func (p *plan) collectorProcess() supervisor.Process {
-	stores := p.stores()
 	return supervisor.Process{
 		Name: collectorName, Output: p.log.Writer(collectorName),
 		Path: p.tree.Collector(), Args: []string{"looptrace-collector", "--config", p.tree.CollectorConfig()},
@@ -133,13 +139,13 @@ func (p *plan) collectorProcess() supervisor.Process {
 			"HEALTH_ADDR="+p.ports.CollectorHealth.Addr(),
 			"METRICS_HOST=127.0.0.1",
 			"METRICS_PORT="+strconv.Itoa(p.ports.CollectorMetrics.Number),
-			"KAFKA_BROKERS="+stores.KafkaBrokers,
-			// The embedded queue asks for neither, whatever the shell at hand is set up for.
-			"KAFKA_TLS=", "KAFKA_SASL=",
+			"KAFKA_BROKERS="+p.stores.KafkaBrokers,
+			// The embedded queue has no TLS, whatever the shell at hand is set up for.
+			"KAFKA_TLS=", "KAFKA_SASL="+p.stores.KafkaSecurity.Auth.SASL.YAML(),
 			// After a kill the collector takes its partitions back at once, not when its group has missed it.
 			"KAFKA_INSTANCE_ID=looptrace-up",
-			"CLICKHOUSE_URL="+stores.ClickHouseURL,
-			"DATABASE_URL="+stores.DatabaseURL,
+			"CLICKHOUSE_URL="+p.stores.ClickHouseURL,
+			"DATABASE_URL="+p.stores.DatabaseURL,
 			// A flood takes this much. GOGC=200 within 400 MiB spared nothing that could be told, for 50 MB more.
 			"GOMEMLIMIT=350MiB",
 		),
@@ -149,15 +155,14 @@ func (p *plan) collectorProcess() supervisor.Process {
 }
 
 func (p *plan) controlPlaneProcess() supervisor.Process {
-	stores := p.stores()
 	return supervisor.Process{
 		Name: controlPlaneName, Output: p.log.Writer(controlPlaneName),
 		Path: p.tree.ControlPlane(), Args: []string{"looptrace-controlplane"},
 		Env: serviceEnv(
 			"API_ADDR="+p.ports.API.Addr(),
 			"WEB_URL=http://"+p.ports.Web.Addr(),
-			"DATABASE_URL="+stores.DatabaseURL,
-			"CLICKHOUSE_URL="+stores.ClickHouseURL,
+			"DATABASE_URL="+p.stores.DatabaseURL,
+			"CLICKHOUSE_URL="+p.stores.ClickHouseURL,
 			"SESSION_SECRET="+p.sessionSecret,
 			"GOMEMLIMIT=512MiB",
 			// An answer is garbage once it is sent: a run of 1,000 spans costs two fifths less when it is collected later.
@@ -227,13 +232,24 @@ func answers(url string) func(context.Context) error {
 }
 
 // brokerAnswers asks the queue whether it serves: its port is open before its log is read.
-func brokerAnswers(addr string) func(context.Context) error {
+func brokerAnswers(stores migrate.Stores) func(context.Context) error {
 	return func(ctx context.Context) error {
-		client, err := kgo.NewClient(kgo.SeedBrokers(addr))
+		client, err := kgo.NewClient(kgo.SeedBrokers(stores.KafkaBrokers), stores.KafkaSecurity.Auth.SASL.Option())
 		if err != nil {
 			return fmt.Errorf("connect to the queue: %w", err)
 		}
 		defer client.Close()
 		return client.Ping(ctx) //nolint:wrapcheck // it names the broker
+	}
+}
+
+// clickhouseAnswers asks ClickHouse whether it serves.
+func clickhouseAnswers(url string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		conn, err := clickhouse.Open(url)
+		if err != nil {
+			return err //nolint:wrapcheck // it says what it is about
+		}
+		return errors.Join(conn.Ping(ctx), conn.Close())
 	}
 }

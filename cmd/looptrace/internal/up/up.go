@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/looptrace/looptrace/cmd/looptrace/internal/credentials"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/journal"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/layout"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/migrate"
@@ -136,7 +137,7 @@ func check(ctx context.Context, o *Options) (*preflight.Lock, error) {
 	if err != nil { // its ports are taken by the one that runs, which would only confuse
 		return nil, errors.Join(append(problems, err)...)
 	}
-	problems = append(problems, freePorts(ctx, o.Ports, lock.Unclean))
+	problems = append(problems, credentials.Check(o.DataDir), freePorts(ctx, o.Ports, lock.Unclean))
 	if err := errors.Join(problems...); err != nil {
 		return nil, errors.Join(err, lock.Release())
 	}
@@ -200,7 +201,7 @@ func prepare(ctx context.Context, p *plan) error {
 	for attempt := 1; ; attempt++ {
 		err := p.postgres.CreateDatabase(ctx)
 		if err == nil {
-			err = migrate.Run(ctx, p.stores())
+			err = migrate.Run(ctx, p.stores)
 		}
 		if err == nil || attempt == prepareAttempts {
 			return err

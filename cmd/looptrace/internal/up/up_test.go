@@ -3,6 +3,7 @@ package up_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -156,6 +157,17 @@ func up(t *testing.T, tree layout.Tree, data string, offset int) *launcher {
 	return l
 }
 
+// looptrace runs a command and returns what it prints, whatever it finds.
+func looptrace(t *testing.T, tree layout.Tree, args ...string) string {
+	t.Helper()
+	output, err := exec.CommandContext(t.Context(), filepath.Join(tree.Root, "_build", "looptrace"), args...).CombinedOutput()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) {
+		require.NoError(t, err)
+	}
+	return string(output)
+}
+
 // children returns the process ids of the launcher's children by the name of their executable and part.
 func children(t *testing.T, launcher int) map[string]int {
 	t.Helper()
@@ -220,6 +232,19 @@ func TestUp(t *testing.T) {
 	} {
 		assert.Regexp(t, `(?m)^`+name+`=.+$`, collector)
 	}
+	assert.Regexp(t, `(?m)^CLICKHOUSE_URL=clickhouse://looptrace:[0-9a-f]{64}@127\.0\.0\.1:\d+/looptrace$`, collector)
+	assert.Regexp(t, `(?m)^KAFKA_SASL={mechanism: SCRAM-SHA-256, username: "looptrace", password: "[0-9a-f]{64}"}$`, collector)
+	for name, pid := range children(t, first.Process.Pid) {
+		line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+		require.NoError(t, err)
+		assert.NotRegexp(t, `[0-9a-f]{64}`, string(line), "%s: every user sees command lines", name)
+	}
+	told := looptrace(t, tree, "env", "--data", data, "--port-offset", strconv.Itoa(offset))
+	for _, name := range []string{"DATABASE_URL", "CLICKHOUSE_URL", "KAFKA_BROKERS", "KAFKA_SASL"} {
+		value := regexp.MustCompile(`(?m)^` + name + `=(.+)$`).FindStringSubmatch(collector)[1]
+		assert.Contains(t, told, "export "+name+"='"+value+"'\n")
+	}
+	assert.Regexp(t, `(?m)^credentials +ok`, looptrace(t, tree, "doctor", "--data", data, "--port-offset", strconv.Itoa(offset)))
 
 	for _, name := range []string{"postgres", "clickhouse", "broker", "collector", "controlplane", "web"} {
 		pid := children(t, first.Process.Pid)[name]
@@ -276,4 +301,16 @@ func TestUpSaysWhatIsWrong(t *testing.T) {
 	assert.Contains(t, lines[0], "engines")
 	assert.Contains(t, lines[1], "not built")
 	assert.Contains(t, lines[2], fmt.Sprintf("port %d, needed for the queue, is in use", 7084+offset))
+}
+
+func TestUpRefusesCredentialsThatOthersCanRead(t *testing.T) {
+	t.Parallel()
+	tree, offset, data := newTree(t), freeOffset(t), t.TempDir()
+	path := filepath.Join(data, "clickhouse-password")
+	require.NoError(t, os.WriteFile(path, []byte(strings.Repeat("ab", 32)), 0o600))
+	require.NoError(t, os.Chmod(path, 0o644))
+	l := up(t, tree, data, offset)
+	require.Error(t, l.Wait())
+	assert.Contains(t, l.output(), "chmod 600 "+path)
+	assert.Regexp(t, `(?m)^credentials +problem +.*chmod 600 `, looptrace(t, tree, "doctor", "--data", data, "--port-offset", strconv.Itoa(offset)))
 }
