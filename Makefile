@@ -81,7 +81,7 @@ generated-fresh: generate ## Fail when a generated file is stale
 
 .PHONY: test-go
 test-go: engines collector _build/looptrace ## Run the Go tests on real ClickHouse, PostgreSQL and Kafka
-	$(GO) test -timeout 20m $$($(GO) list ./... | grep -v -e /_build/ -e /test/e2e -e /test/operations -e /test/faults -e '/test/bench$$')
+	$(GO) test -timeout 20m $$($(GO) list ./... | grep -v -e /_build/ -e /test/e2e -e /test/operations -e /test/faults -e /test/security -e '/test/bench$$')
 
 .PHONY: conformance
 conformance: ## Print dialect × field of what real instrumentations send: right, wrong, absent at source
@@ -112,8 +112,8 @@ _build/sdk-venv/.installed: sdk/python/test-requirements.txt sdk/python/pyprojec
 	@touch $@
 
 .PHONY: e2e
-e2e: build ## Run the built product against stock SDKs and a real browser; its counters, readiness and probe
-	$(GO) test -count=1 -p 1 -timeout 25m -v ./test/e2e/... ./test/operations/...
+e2e: build ## Run the built product against stock SDKs and a real browser; its counters, readiness and probe; attack it
+	$(GO) test -count=1 -p 1 -timeout 25m -v ./test/e2e/... ./test/operations/... ./test/security
 
 .PHONY: faults
 faults: build ## Kill, fill, overload and cut off the product, and read back every run that got 202 (FAULTS=full: at length)

@@ -3,12 +3,13 @@ package broker
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
+	"io"
 	"net"
 	"sync"
 	"syscall"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kbin"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
@@ -17,8 +18,6 @@ const (
 	loginTime = 10 * time.Second
 	// maxLoginBytes bounds a request before that.
 	maxLoginBytes = 16 << 10
-	// maxRequestBytes bounds a request after it: one record, and what stands around it.
-	maxRequestBytes = maxRecordBytes + 1<<20
 	// acceptPause is how long to wait for open files to be closed when there are too many.
 	acceptPause = 50 * time.Millisecond
 )
@@ -48,17 +47,16 @@ func (l listener) Accept() (net.Conn, error) {
 	}
 }
 
-// conn passes only requests to kfake that it can take: it makes room for as many bytes as a client announces, and
-// panics on a request whose number it does not know.
+// conn looks at what a client sends until it has logged in, and hands on to kfake only what it can take: kfake makes room
+// for as many bytes as a client announces, panics on a request whose number it does not know, and counts to billions where
+// a request says that it has so many tags.
 type conn struct {
 	net.Conn
 	listener listener
+	// pending is what was looked at and not handed on yet.
+	pending []byte
 
 	mu sync.Mutex
-	// head holds the size, number and version of the request that is being read, as far as they are there; rest is how
-	// much of it is still to come.
-	head []byte
-	rest uint32
 	// requests and answers are counted until the client has logged in.
 	requests, answers int
 	// logins are the requests that are part of it, lastLogin the number of the last of them.
@@ -66,81 +64,93 @@ type conn struct {
 	loggedIn          bool
 }
 
-const (
-	sizeBytes = 4
-	// headBytes is the size, number and version of a request.
-	headBytes = sizeBytes + 4
-)
-
 func (c *conn) Read(p []byte) (int, error) {
-	n, err := c.Conn.Read(p)
-	if refused := c.look(p[:n]); refused != nil {
-		return 0, refused
+	if len(c.pending) == 0 && !c.hasLoggedIn() {
+		if err := c.readRequest(); err != nil {
+			return 0, err
+		}
 	}
-	return n, err //nolint:wrapcheck // as if there were nothing between
+	if len(c.pending) > 0 {
+		n := copy(p, c.pending)
+		c.pending = c.pending[n:]
+		return n, nil
+	}
+	return c.Conn.Read(p) //nolint:wrapcheck // as if there were nothing between
 }
 
-// look follows the requests in what is read, and refuses what must not be handed on.
-func (c *conn) look(read []byte) error {
+// sizeBytes stand before each request.
+const sizeBytes = 4
+
+// readRequest reads a request that belongs to a login.
+func (c *conn) readRequest() error {
+	size := make([]byte, sizeBytes)
+	if _, err := io.ReadFull(c.Conn, size); err != nil {
+		return err //nolint:wrapcheck // as if there were nothing between
+	}
+	if c.hasLoggedIn() { // while this was waited for
+		c.pending = size
+		return nil
+	}
+	length := binary.BigEndian.Uint32(size)
+	if length > maxLoginBytes {
+		return errNoLogin
+	}
+	body := make([]byte, length)
+	if _, err := io.ReadFull(c.Conn, body); err != nil {
+		return err //nolint:wrapcheck // as if there were nothing between
+	}
+	key, ok := readLogin(body)
+	if !ok {
+		return errNoLogin
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for len(read) > 0 {
-		if len(c.head) < headBytes {
-			before := len(c.head)
-			taken := min(headBytes-before, len(read))
-			if before < sizeBytes {
-				taken = min(sizeBytes-before, len(read))
-			}
-			c.head, read = append(c.head, read[:taken]...), read[taken:]
-			if before >= sizeBytes {
-				c.rest -= uint32(taken)
-			}
-			if err := c.checkHead(); err != nil {
-				return err
-			}
-			continue
-		}
-		taken := uint32(min(int64(c.rest), int64(len(read))))
-		read, c.rest = read[taken:], c.rest-taken
-		if c.rest == 0 {
-			c.head = c.head[:0]
-		}
+	c.requests++
+	if key == kmsg.SASLAuthenticate {
+		c.logins++
+		c.lastLogin = c.requests
 	}
+	c.pending = append(size, body...)
 	return nil
 }
 
-// checkHead looks at the size once it is there, and at the number likewise.
-func (c *conn) checkHead() error {
-	switch len(c.head) {
-	case sizeBytes:
-		c.rest = binary.BigEndian.Uint32(c.head)
-		limit := uint32(maxRequestBytes)
-		if !c.loggedIn {
-			limit = maxLoginBytes
+var errNoLogin = errors.New("the client does not log in")
+
+// readLogin tells whether a request is whole and of the kinds that a login is made of, and of which. Tags, which no client
+// sends, are refused. https://kafka.apache.org/protocol has the layouts.
+func readLogin(body []byte) (kmsg.Key, bool) {
+	r := kbin.Reader{Src: body}
+	key, version := kmsg.Key(r.Int16()), r.Int16()
+	_ = r.Int32()          // correlation
+	_ = r.NullableString() // client
+	tags := uint32(0)
+	switch {
+	case key == kmsg.ApiVersions && version >= 0 && version <= 2:
+	case key == kmsg.ApiVersions && version >= 3 && version <= 5:
+		tags = r.Uvarint()
+		_, _ = r.CompactString(), r.CompactString() // software and its version
+		if version >= 5 {
+			_, _ = r.CompactNullableString(), r.Int32() // cluster and node
 		}
-		// Behind number and version stands at least the request's correlation.
-		if c.rest < 8 || c.rest > limit {
-			return fmt.Errorf("a request of %d bytes", c.rest)
-		}
-	case headBytes:
-		key := kmsg.Key(int16(binary.BigEndian.Uint16(c.head[sizeBytes:])))
-		if c.loggedIn {
-			if kmsg.RequestForKey(key.Int16()) == nil {
-				return fmt.Errorf("a request with the number %d", key)
-			}
-			return nil
-		}
-		c.requests++
-		switch key {
-		case kmsg.ApiVersions, kmsg.SASLHandshake:
-		case kmsg.SASLAuthenticate:
-			c.logins++
-			c.lastLogin = c.requests
-		default:
-			return fmt.Errorf("a request with the number %d before the login", key)
-		}
+		tags |= r.Uvarint()
+	case key == kmsg.SASLHandshake && version == 1:
+		_ = r.String() // mechanism
+	case key == kmsg.SASLAuthenticate && version >= 0 && version <= 1:
+		_ = r.Bytes()
+	case key == kmsg.SASLAuthenticate && version == 2:
+		tags = r.Uvarint()
+		_ = r.CompactBytes()
+		tags |= r.Uvarint()
+	default:
+		return 0, false
 	}
-	return nil
+	return key, r.Complete() == nil && len(r.Src) == 0 && tags == 0
+}
+
+func (c *conn) hasLoggedIn() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.loggedIn
 }
 
 func (c *conn) Write(answer []byte) (int, error) {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -15,6 +14,8 @@ import (
 	ch "github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/looptrace/looptrace/test/product"
 )
 
 const (
@@ -98,7 +99,8 @@ func TestClickHouseOutlivesGarbage(t *testing.T) {
 	addr := freeAddr(t)
 	process := startClickHouse(t, filepath.Join(t.TempDir(), "clickhouse"), addr)
 	conn := openClickHouse(t, addr)
-	doors := listeners(t, process.Process.Pid)
+	doors, err := product.Process{PID: process.Process.Pid}.Listeners()
+	require.NoError(t, err)
 	assert.Len(t, doors, 2, "the front, and the engine behind it")
 	assert.Contains(t, doors, addr)
 
@@ -156,31 +158,4 @@ func assertHidden(t *testing.T, addr string) {
 	if assert.ErrorAs(t, err, &failed) {
 		assert.True(t, failed.Timeout(), "%v", err)
 	}
-}
-
-// listeners are the addresses at which a process listens.
-func listeners(t *testing.T, pid int) []string {
-	t.Helper()
-	links, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
-	require.NoError(t, err)
-	sockets := map[string]bool{}
-	for _, link := range links {
-		target, _ := os.Readlink(link) // it may have been closed
-		sockets[target] = true
-	}
-	table, err := os.ReadFile(fmt.Sprintf("/proc/%d/net/tcp", pid))
-	require.NoError(t, err)
-	var found []string
-	for line := range strings.Lines(string(table)) {
-		const listening = "0A"
-		fields := strings.Fields(line)
-		if fields[3] != listening || !sockets["socket:["+fields[9]+"]"] {
-			continue
-		}
-		var port int
-		_, err := fmt.Sscanf(fields[1], "0100007F:%X", &port)
-		require.NoError(t, err, "it listens on this machine alone: %s", fields[1])
-		found = append(found, fmt.Sprintf("127.0.0.1:%d", port))
-	}
-	return found
 }
