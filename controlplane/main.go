@@ -5,7 +5,8 @@
 // has no default. API_REQUESTS_PER_SECOND (1000) and API_BYTES_PER_SECOND (50000000, of bodies both ways) bound each
 // key and each user, and twice as much each project; ten times as much may come at once, and 0 is no limit.
 // WEB_URL (http://127.0.0.1:7090) is where web answers, and PUBLIC_URL the address that people and agents use, where a proxy
-// stands before web: the instrument guide names it. RATELIMIT_BROKERS are the addresses of Kafka where several of these processes share what they have admitted, KAFKA_TLS and KAFKA_SASL what those ask for.
+// stands before web: the instrument guide names it. What is asked without a key must name the host of one of the two, a
+// loopback one, or one of ALLOWED_HOSTS (names and addresses, with commas between). RATELIMIT_BROKERS are the addresses of Kafka where several of these processes share what they have admitted, KAFKA_TLS and KAFKA_SASL what those ask for.
 package main
 
 import (
@@ -29,6 +30,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/identity"
 	"github.com/looptrace/looptrace/controlplane/instrument"
 	"github.com/looptrace/looptrace/controlplane/runs"
+	"github.com/looptrace/looptrace/internal/allowedhost"
 	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/kafkaclient"
 	"github.com/looptrace/looptrace/internal/postgres"
@@ -97,6 +99,9 @@ func loadConfig(getenv func(string) string) (config, error) {
 		if cfg.addresses.Public, err = parseAddress("PUBLIC_URL", public); err != nil {
 			missing = append(missing, err)
 		}
+	}
+	if cfg.addresses.Hosts, err = allowedhost.FromEnvironment(getenv); err != nil {
+		missing = append(missing, err)
 	}
 	if brokers := getenv("RATELIMIT_BROKERS"); brokers != "" {
 		cfg.rateLimitBrokers = strings.Split(brokers, ",")

@@ -54,16 +54,22 @@ func variables(t *testing.T, files ...string) []string {
 func TestComposeSetsWhatIsRead(t *testing.T) {
 	t.Parallel()
 	c := readCompose(t)
+	const allowed = "internal/allowedhost/allowedhost.go"
 	reads := map[string][]string{
 		"collector": variables(t, single),
-		"api":       variables(t, "controlplane/main.go"),
-		"web":       variables(t, "cmd/looptrace/internal/command/command.go"),
+		"api":       variables(t, "controlplane/main.go", allowed),
+		"web":       variables(t, "cmd/looptrace/internal/command/command.go", allowed),
 		"migrate":   variables(t, "cmd/looptrace/internal/command/command.go"),
 	}
 	for service, names := range reads {
 		require.Greater(t, len(names), 3, "%s: the names were found", service)
 		for name := range c.Services[service].Environment {
 			assert.Contains(t, names, name, service)
+		}
+	}
+	for _, service := range []string{"api", "web"} { // both are to know the same names
+		for _, name := range []string{"PUBLIC_URL", "ALLOWED_HOSTS"} {
+			assert.Equal(t, "${"+name+":-}", c.Services[service].Environment[name], service)
 		}
 	}
 	// And what has no default is set.

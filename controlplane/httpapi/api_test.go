@@ -26,6 +26,7 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/identity"
 	"github.com/looptrace/looptrace/controlplane/runs"
+	"github.com/looptrace/looptrace/internal/allowedhost"
 	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/ratelimit"
@@ -116,8 +117,12 @@ func newEnvWith(t *testing.T, db *pgxpool.Pool, conn driver.Conn, limits RateLim
 	reader := runs.NewService(conn)
 	t.Cleanup(reader.Close)
 	limits.Limiter = ratelimit.New()
-	var err error
-	e.api, err = New(identity.New(db, secret, e.clock.Now), reader, limits, Addresses{Web: "http://127.0.0.1:7090"}, slog.New(slog.NewJSONHandler(e.log, nil)))
+	// httptest asks example.com.
+	hosts, err := allowedhost.FromEnvironment(func(name string) string {
+		return map[string]string{allowedhost.Setting: "example.com,looptrace.example.com"}[name]
+	})
+	require.NoError(t, err)
+	e.api, err = New(identity.New(db, secret, e.clock.Now), reader, limits, Addresses{Web: "http://127.0.0.1:7090", Hosts: hosts}, slog.New(slog.NewJSONHandler(e.log, nil)))
 	require.NoError(t, err)
 	return e
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/agentview"
 	"github.com/looptrace/looptrace/controlplane/identity"
 	"github.com/looptrace/looptrace/controlplane/runs"
+	"github.com/looptrace/looptrace/internal/allowedhost"
 	"github.com/looptrace/looptrace/internal/ratelimit"
 )
 
@@ -117,6 +118,7 @@ func answerTo(err error) answer {
 		scope     *identity.ScopeError
 		throttled *identity.ThrottledError
 		limited   *limitError
+		foreign   *foreignHostError
 	)
 	switch {
 	case errors.As(err, &tooLarge):
@@ -124,6 +126,8 @@ func answerTo(err error) answer {
 			status: http.StatusRequestEntityTooLarge, code: codeBodyTooLarge,
 			detail: "The body is larger than " + strconv.FormatInt(tooLarge.Limit, 10) + " bytes.",
 		}
+	case errors.As(err, &foreign):
+		return answer{status: http.StatusMisdirectedRequest, code: allowedhost.Code, detail: allowedhost.Refusal(foreign.host)}
 	case errors.As(err, &invalid):
 		return answer{
 			status: http.StatusUnprocessableEntity, code: codeValidationFailed, detail: "The request is not valid.", fields: invalid,

@@ -10,15 +10,18 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/looptrace/looptrace/controlplane/instrument"
+	"github.com/looptrace/looptrace/internal/allowedhost"
 	"github.com/looptrace/looptrace/internal/apikey"
 )
 
-// Addresses are where web can be reached.
+// Addresses are where web can be reached, and by which names.
 type Addresses struct {
 	// Public is the one to tell everybody; empty to tell the one that a request was sent to.
 	Public string
 	// Web is told where a request did not come through web.
 	Web string
+	// Hosts are what a request without a key may name.
+	Hosts allowedhost.List
 }
 
 // GetInstrumentGuide says how to record programs in this installation.

@@ -35,13 +35,13 @@ func TestInstrumentGuide(t *testing.T) {
 	}
 	assert.Equal(t, []string{"key", "environment", "detect", "send", "check"}, steps)
 
-	one := must[InstrumentGuide](t, e.do(t, http.MethodGet, path+"&framework=strands-agents", nil, key, throughWeb("trace.example.com", "https")), http.StatusOK)
+	one := must[InstrumentGuide](t, e.do(t, http.MethodGet, path+"&framework=strands-agents", nil, key, throughWeb("looptrace.example.com", "https")), http.StatusOK)
 	require.NotNil(t, one.Recipe)
 	assert.Equal(t, "strands", one.Recipe.Id)
-	assert.Equal(t, "https://trace.example.com", one.Endpoint)
-	assert.Contains(t, one.SelfTest.Send, "https://trace.example.com/v1/runs ")
+	assert.Equal(t, "https://looptrace.example.com", one.Endpoint)
+	assert.Contains(t, one.SelfTest.Send, "https://looptrace.example.com/v1/runs ")
 	assert.Contains(t, one.SelfTest.Check, one.SelfTest.RunId.String())
-	assert.Contains(t, one.Environment, EnvironmentVariable{Name: "LOOPTRACE_ENDPOINT", Value: "https://trace.example.com"})
+	assert.Contains(t, one.Environment, EnvironmentVariable{Name: "LOOPTRACE_ENDPOINT", Value: "https://looptrace.example.com"})
 
 	odd := must[InstrumentGuide](t, e.do(t, http.MethodGet, path, nil, key, throughWeb("$(id)", "https")), http.StatusOK)
 	assert.Equal(t, "http://127.0.0.1:7090", odd.Endpoint, "it goes into commands")
@@ -52,10 +52,10 @@ func TestInstrumentGuide(t *testing.T) {
 	other := e.createProject(t, session, project.WorkspaceId, "other")
 	golden(t, "not_found", e.do(t, http.MethodGet, path, nil, bearer(e.mint(t, session, other.Id, ScopeAdmin).Key)))
 
-	text := e.do(t, http.MethodGet, "/llms.txt", nil, throughWeb("trace.example.com", "https"))
+	text := e.do(t, http.MethodGet, "/llms.txt", nil, throughWeb("looptrace.example.com", "https"))
 	require.Equal(t, http.StatusOK, text.Code)
 	assert.Equal(t, "text/plain; charset=utf-8", text.Header().Get("Content-Type"))
 	assert.True(t, strings.HasPrefix(text.Body.String(), "# Looptrace\n"))
-	assert.Contains(t, text.Body.String(), "https://trace.example.com/mcp")
+	assert.Contains(t, text.Body.String(), "https://looptrace.example.com/mcp")
 	assert.NotContains(t, text.Body.String(), project.Id.String())
 }

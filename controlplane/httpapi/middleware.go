@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,6 +36,8 @@ type call struct {
 	https bool
 	// web is the host at which web was asked, empty where the request did not come through it.
 	web string
+	// hosts are all that the request names: also a page that was loaded from this port can say that it is web.
+	hosts []string
 	// session is the token in the cookie, whether or not it is valid.
 	session    string
 	credential identity.Credential
@@ -53,6 +56,7 @@ func callOf(ctx context.Context) *call {
 // identify gives the request an id and finds out where it comes from.
 func identify(c *gin.Context) {
 	request := &call{id: uuid.Must(uuid.NewV7()).String(), https: c.Request.TLS != nil}
+	request.hosts = []string{c.Request.Host}
 	request.client.UserAgent = c.Request.UserAgent()
 	request.client.Address, _ = netip.ParseAddr(c.ClientIP()) // the zero address is "unknown"
 	if fromTrustedProxy(c) {
@@ -60,6 +64,7 @@ func identify(c *gin.Context) {
 		if host := c.GetHeader("X-Forwarded-Host"); host != "" {
 			c.Request.Host = host // what the browser's Origin is compared with
 			request.web = host
+			request.hosts = append(request.hosts, host)
 		}
 	}
 	if cookie, err := c.Request.Cookie(cookieName(request.https)); err == nil {
@@ -149,25 +154,69 @@ func secureHeaders(c *gin.Context) {
 	c.Next()
 }
 
-// sameOrigin refuses what another site makes a browser send. A request with a key is none of its business:
-// browsers do not add keys by themselves.
-func (a *api) sameOrigin(c *gin.Context) {
-	if !presentsKey(c.Request) {
-		if err := a.crossOrigin.Check(c.Request); err != nil {
-			a.fail(c, fmt.Errorf("%w: %w", errCrossOrigin, err))
-			return
+// ownHost refuses what names a host that is not ours: a page at a name that was made to lead here (DNS rebinding) is of
+// the same origin as what it asks, and could read and do all that the user can. A request with a key is none of its
+// business: browsers do not add keys by themselves.
+func (a *api) ownHost(c *gin.Context) {
+	a.pass(c, func() error {
+		if presentsKey(c.Request) {
+			return nil
 		}
-	}
-	c.Next()
+		return a.foreignHost(c.Request)
+	})
+}
+
+// sameOrigin refuses what another site makes a browser send, likewise.
+func (a *api) sameOrigin(c *gin.Context) {
+	a.pass(c, func() error {
+		if presentsKey(c.Request) {
+			return nil
+		}
+		return a.foreignOrigin(c.Request)
+	})
+}
+
+// ownSite is for what asks for no key: to send one, be it made up, opens nothing.
+func (a *api) ownSite(c *gin.Context) {
+	a.pass(c, func() error { return cmp.Or(a.foreignHost(c.Request), a.foreignOrigin(c.Request)) })
 }
 
 // ownOrigin refuses what another site's page sends, with a key or without: MCP asks for it.
 func (a *api) ownOrigin(c *gin.Context) {
-	if err := a.crossOrigin.Check(c.Request); err != nil {
-		a.fail(c, fmt.Errorf("%w: %w", errCrossOrigin, err))
+	a.pass(c, func() error { return a.foreignOrigin(c.Request) })
+}
+
+func (a *api) pass(c *gin.Context, refusal func() error) {
+	if err := refusal(); err != nil {
+		a.fail(c, err)
 		return
 	}
 	c.Next()
+}
+
+// foreignHostError is about a host that is not ours.
+type foreignHostError struct{ host string }
+
+func (e *foreignHostError) Error() string { return fmt.Sprintf("host %q is not allowed", e.host) }
+
+func (a *api) foreignHost(r *http.Request) error {
+	for _, host := range callOf(r.Context()).hosts {
+		if !a.addresses.Hosts.Allows(host) {
+			return &foreignHostError{host}
+		}
+	}
+	return nil
+}
+
+func (a *api) foreignOrigin(r *http.Request) error {
+	if err := a.crossOrigin.Check(r); err != nil {
+		return fmt.Errorf("%w: %w", errCrossOrigin, err)
+	}
+	// Of the same origin as a host that is not ours is not ours.
+	if origin := r.Header.Get("Origin"); origin != "" && !a.addresses.Hosts.AllowsOrigin(origin) {
+		return fmt.Errorf("%w: origin %q is not allowed", errCrossOrigin, origin)
+	}
+	return nil
 }
 
 // toolCaller is who calls a tool of the MCP server.
@@ -189,21 +238,27 @@ func (a *api) authenticate(c *gin.Context) {
 	c.Next()
 }
 
+// presentedKey takes the key of a request, which may be no key at all, and tells whether there is one. Another scheme than
+// Bearer is that of a proxy before us, and browsers add it by themselves.
+func presentedKey(r *http.Request) (string, bool) {
+	for _, header := range r.Header.Values("Authorization") {
+		if scheme, key, _ := strings.Cut(header, " "); strings.EqualFold(scheme, "Bearer") {
+			return strings.TrimSpace(key), true
+		}
+	}
+	key := r.Header.Get("X-Api-Key")
+	return key, key != ""
+}
+
 // presentsKey tells whether the request carries a key. Then its cookies do not count.
 func presentsKey(r *http.Request) bool {
-	return r.Header.Get("Authorization") != "" || r.Header.Get("X-Api-Key") != ""
+	_, presented := presentedKey(r)
+	return presented
 }
 
 // credential takes the key of the request, else its session.
 func credential(r *http.Request, session string) identity.Credential {
-	if header := r.Header.Get("Authorization"); header != "" {
-		scheme, key, _ := strings.Cut(header, " ")
-		if !strings.EqualFold(scheme, "Bearer") {
-			return identity.Credential{}
-		}
-		return identity.Credential{Key: strings.TrimSpace(key)}
-	}
-	if key := r.Header.Get("X-Api-Key"); key != "" {
+	if key, presented := presentedKey(r); presented {
 		return identity.Credential{Key: key}
 	}
 	return identity.Credential{Session: session}

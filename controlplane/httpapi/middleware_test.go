@@ -53,6 +53,86 @@ func TestCrossSiteRequests(t *testing.T) {
 	assert.Equal(t, http.StatusOK, e.do(t, http.MethodGet, "/v1/me", nil, crossSite, cookie(session)).Code, "reading is left to the browser")
 }
 
+// A page at a name that was made to lead here (DNS rebinding) is of the same origin as what it asks, and may send any header
+// but Host.
+func TestForeignHosts(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	at := func(host string) option { return func(r *http.Request) { r.Host = host } }
+	// What a page there can send: over web, or to the port of the API itself.
+	rebound := func(r *http.Request) {
+		r.RemoteAddr, r.Host = "127.0.0.1:40000", "evil.example:7090"
+		r.Header.Set("Origin", "http://evil.example:7090")
+		r.Header.Set("Sec-Fetch-Site", "same-origin")
+	}
+	throughWeb := header("X-Forwarded-Host", "evil.example:7090")
+	claimsLoopback := header("X-Forwarded-Host", "127.0.0.1:7090")
+	anyKey := header("X-Api-Key", "lt_made.up")
+	setup := SetupRequest{Email: testEmail, Password: testPassword, OrgName: "Example"}
+	for name, options := range map[string][]option{
+		"through web": {rebound, throughWeb}, "to the port": {rebound}, "to the port, as web": {rebound, claimsLoopback},
+		"with a key that is none": {rebound, anyKey}, "with a bearer that is none": {rebound, bearer("x")}, "without a host": {at("")},
+		"a host that is none": {at("127.0.0.1:7090@evil.example")},
+	} {
+		for _, w := range []*httptest.ResponseRecorder{
+			e.do(t, http.MethodGet, "/v1/setup", nil, options...),
+			e.do(t, http.MethodPost, "/v1/setup", setup, options...),
+			e.login(t, testPassword, options...),
+		} {
+			assert.Equal(t, "host_not_allowed", problemOf(t, w, http.StatusMisdirectedRequest).Code, name)
+		}
+	}
+
+	session, project := e.setUp(t)
+	key := e.mint(t, session, project.Id, ScopeAdmin)
+	for _, path := range []string{"/v1/me", "/v1/docs", "/v1/openapi.json", "/llms.txt"} {
+		w := e.do(t, http.MethodGet, path, nil, rebound, cookie(session))
+		problem := problemOf(t, w, http.StatusMisdirectedRequest)
+		assert.Contains(t, *problem.Detail, "ALLOWED_HOSTS=evil.example", path)
+		assert.Equal(t, http.StatusMisdirectedRequest, e.do(t, http.MethodGet, path, nil, rebound, claimsLoopback, cookie(session)).Code, path)
+		assert.Equal(t, http.StatusMisdirectedRequest, e.do(t, http.MethodGet, path, nil, at("example.com.evil.example"), cookie(session)).Code, path)
+		for _, ours := range []string{"localhost:7090", "127.0.0.1:7081", "[::1]:7090", "EXAMPLE.com.:443"} {
+			assert.Equal(t, http.StatusOK, e.do(t, http.MethodGet, path, nil, at(ours), cookie(session)).Code, "%s at %s", path, ours)
+		}
+		assert.Equal(t, http.StatusOK, e.do(t, http.MethodGet, path, nil, at("ingest.internal"), bearer(key.Key)).Code, "%s: a key is not a browser's", path)
+		assert.Equal(t, http.StatusOK, e.do(t, http.MethodGet, path, nil, at("ingest.internal"), header("X-Api-Key", key.Key)).Code, path)
+	}
+	golden(t, "host_not_allowed", e.do(t, http.MethodGet, "/v1/me", nil, at("192.168.1.7:7090")))
+	for _, path := range []string{"/healthz", "/metrics"} { // an orchestrator asks by the address of a container
+		assert.Equal(t, http.StatusOK, e.do(t, http.MethodGet, path, nil, at("10.1.2.3:7081")).Code, path)
+	}
+
+	list := `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
+	mcp := []option{header("Accept", "application/json, text/event-stream")}
+	ask := func(options ...option) *httptest.ResponseRecorder {
+		return e.do(t, http.MethodPost, "/mcp", list, append(mcp, options...)...)
+	}
+	assert.Equal(t, http.StatusMisdirectedRequest, ask(rebound, cookie(session)).Code)
+	assert.Equal(t, codeCrossOrigin, problemOf(t, ask(rebound, bearer(key.Key)), http.StatusForbidden).Code, "MCP asks for it, with a key too")
+	assert.Equal(t, http.StatusOK, ask(at("ingest.internal"), bearer(key.Key)).Code)
+}
+
+// A proxy may ask its own users for a password: that is no key of ours, and the session's cookie counts.
+func TestAuthorizationOfAProxy(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	session, project := e.setUp(t)
+	key := e.mint(t, session, project.Id, ScopeAdmin)
+	basic := header("Authorization", "Basic YTpi")
+	assert.Equal(t, http.StatusOK, e.do(t, http.MethodGet, "/v1/me", nil, basic, cookie(session)).Code)
+	assert.Equal(t, http.StatusOK, e.do(t, http.MethodGet, "/v1/me", nil, basic, header("X-Api-Key", key.Key)).Code)
+	assert.Equal(t, http.StatusUnauthorized, e.do(t, http.MethodGet, "/v1/me", nil, basic).Code)
+	// Browsers add it by themselves.
+	crossSite := header("Sec-Fetch-Site", "cross-site")
+	rename := func(options ...option) int {
+		return e.do(t, http.MethodPatch, "/v1/projects/"+project.Id.String(), map[string]string{"name": "Default"}, options...).Code
+	}
+	assert.Equal(t, http.StatusForbidden, rename(basic, cookie(session), crossSite))
+	assert.Equal(t, http.StatusOK, rename(basic, cookie(session)))
+	elsewhere := func(r *http.Request) { r.Host = "evil.example" }
+	assert.Equal(t, http.StatusMisdirectedRequest, rename(basic, cookie(session), elsewhere))
+}
+
 func TestCookies(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
@@ -133,7 +213,7 @@ func FuzzCredential(f *testing.F) {
 		if !presentsKey(r) && c.Key != "" {
 			t.Error("a key from nowhere")
 		}
-		if authorization != "" && c.Key != "" && !strings.Contains(authorization, c.Key) {
+		if c.Key != "" && !strings.Contains(authorization, c.Key) && key != c.Key {
 			t.Error("a key that was not sent")
 		}
 	})

@@ -71,15 +71,16 @@ func New(identities *identity.Service, runs Runs, limits RateLimits, addresses A
 
 	op := a.operations()
 
+	// At whatever host: an orchestrator asks by the address of a container, and the answers hold nothing of what was recorded.
 	engine.GET("/healthz", op.Healthz)
 	engine.GET("/readyz", op.Readyz)
 	engine.GET("/metrics", a.metrics.serve)
-	engine.GET("/v1/openapi.json", reference.serveDocument)
-	engine.GET("/v1/docs", reference.servePage)
-	engine.GET("/v1/docs/style.css", reference.serveStyle)
-	engine.GET("/llms.txt", a.serveLLMsText)
+	engine.GET("/v1/openapi.json", a.ownHost, reference.serveDocument)
+	engine.GET("/v1/docs", a.ownHost, reference.servePage)
+	engine.GET("/v1/docs/style.css", a.ownHost, reference.serveStyle)
+	engine.GET("/llms.txt", a.ownHost, a.serveLLMsText)
 
-	public := engine.Group("/v1", a.sameOrigin, a.validate)
+	public := engine.Group("/v1", a.ownSite, a.validate)
 	public.GET("/setup", op.GetSetup)
 	public.POST("/setup", op.Setup)
 	public.POST("/login", op.Login)
@@ -88,9 +89,9 @@ func New(identities *identity.Service, runs Runs, limits RateLimits, addresses A
 	if err != nil {
 		return nil, fmt.Errorf("make the MCP server: %w", err)
 	}
-	engine.POST("/mcp", a.ownOrigin, a.authenticate, a.limit, gin.WrapH(tools))
+	engine.POST("/mcp", a.ownHost, a.ownOrigin, a.authenticate, a.limit, gin.WrapH(tools))
 
-	private := engine.Group("/v1", a.sameOrigin, a.authenticate, a.limit, a.validate)
+	private := engine.Group("/v1", a.ownHost, a.sameOrigin, a.authenticate, a.limit, a.validate)
 	private.POST("/logout", op.Logout)
 	private.GET("/me", op.GetMe)
 

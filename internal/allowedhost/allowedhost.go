@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// Setting is the variable with the names beside loopback and the addresses of Looptrace itself.
+// Setting is the variable with the names that are allowed beside loopback and the addresses of Looptrace itself.
 const Setting = "ALLOWED_HOSTS"
 
 // Code is the stable code of a refusal, whose status is 421 (Misdirected Request).
@@ -29,7 +29,7 @@ type List struct{ names map[string]bool }
 func FromEnvironment(getenv func(string) string) (List, error) {
 	l := List{names: map[string]bool{}}
 	var errs []error
-	for text := range strings.SplitSeq(getenv(Setting), ",") {
+	for text := range strings.SplitSeq(getenv("ALLOWED_HOSTS"), ",") {
 		if text = strings.TrimSpace(text); text == "" {
 			continue
 		}
@@ -39,19 +39,18 @@ func FromEnvironment(getenv func(string) string) (List, error) {
 		}
 		l.names[name] = true
 	}
-	for _, variable := range []string{"PUBLIC_URL", "WEB_URL"} {
-		text := getenv(variable)
-		if text == "" {
+	for _, variable := range [...]struct{ name, text string }{{"PUBLIC_URL", getenv("PUBLIC_URL")}, {"WEB_URL", getenv("WEB_URL")}} {
+		if variable.text == "" {
 			continue
 		}
-		address, err := url.Parse(text)
+		address, err := url.Parse(variable.text)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%s is %q and must be an address like https://looptrace.example.com", variable, text))
+			errs = append(errs, fmt.Errorf("%s is %q and must be an address like https://looptrace.example.com", variable.name, variable.text))
 			continue
 		}
 		name, ok := Name(address.Host)
 		if !ok {
-			errs = append(errs, fmt.Errorf("%s is %q and must name a host in ASCII, as https://looptrace.example.com does", variable, text))
+			errs = append(errs, fmt.Errorf("%s is %q and must name a host in ASCII, as https://looptrace.example.com does", variable.name, variable.text))
 		}
 		l.names[name] = true
 	}

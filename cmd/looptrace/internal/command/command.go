@@ -33,6 +33,7 @@ import (
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/probe"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/up"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/web"
+	"github.com/looptrace/looptrace/internal/allowedhost"
 	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/kafkaclient"
 )
@@ -279,7 +280,7 @@ func newClickHouse() *cobra.Command {
 func newWeb() *cobra.Command {
 	return &cobra.Command{
 		Use:   "web",
-		Short: "Serve the UI and forward to the API and ingest (WEB_ADDR, UI_DIR, API_URL, INGEST_URL, COLLECTOR_HEALTH_URL, WEB_TRUSTED_PROXIES)",
+		Short: "Serve the UI and forward to the API and ingest (WEB_ADDR, UI_DIR, API_URL, INGEST_URL, COLLECTOR_HEALTH_URL, WEB_TRUSTED_PROXIES, PUBLIC_URL, ALLOWED_HOSTS)",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			api, err := parseURL("API_URL")
@@ -302,8 +303,12 @@ func newWeb() *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("read WEB_TRUSTED_PROXIES: %w", err)
 			}
+			hosts, err := allowedhost.FromEnvironment(os.Getenv)
+			if err != nil {
+				return err
+			}
 			handler := web.NewHandler(web.Config{
-				API: api, Ingest: ingest, Collector: collector, UI: os.Getenv("UI_DIR"), TrustedProxies: proxies,
+				API: api, Ingest: ingest, Collector: collector, UI: os.Getenv("UI_DIR"), TrustedProxies: proxies, Hosts: hosts,
 			})
 			return web.Serve(ctx, os.Getenv("WEB_ADDR"), handler, newLogger())
 		},

@@ -183,6 +183,8 @@ func (p *plan) webProcess() supervisor.Process {
 			"INGEST_URL=http://"+p.ports.Ingest.Addr(),
 			"COLLECTOR_HEALTH_URL=http://"+p.ports.CollectorHealth.Addr(),
 			"UI_DIR="+p.tree.UI(),
+			// As the control plane has them, from our own environment.
+			"PUBLIC_URL="+os.Getenv("PUBLIC_URL"), "ALLOWED_HOSTS="+os.Getenv("ALLOWED_HOSTS"),
 		),
 		Ready:       answers("http://" + p.ports.Web.Addr() + "/healthz"),
 		StopTimeout: 4 * time.Second,

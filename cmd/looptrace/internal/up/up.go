@@ -18,6 +18,7 @@ import (
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/preflight"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/readiness"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/supervisor"
+	"github.com/looptrace/looptrace/internal/allowedhost"
 	"github.com/looptrace/looptrace/internal/clickhouse"
 )
 
@@ -120,7 +121,7 @@ func reportReadiness(ctx context.Context, parts []readiness.Part, say func(strin
 
 // check takes the data folder and collects every problem rather than the first.
 func check(ctx context.Context, o *Options) (*preflight.Lock, error) {
-	problems := []error{preflight.Engines(o.Tree), preflight.Parts(o.Tree), checkSecret()}
+	problems := []error{preflight.Engines(o.Tree), preflight.Parts(o.Tree), checkSecret(), checkHosts()}
 	if err := preflight.Folder(o.DataDir); err != nil {
 		return nil, errors.Join(append(problems, err)...)
 	}
@@ -171,6 +172,12 @@ func checkSecret() error {
 		return errors.New("SESSION_SECRET must be at least 64 hex digits; unset it to have one made and kept with the data")
 	}
 	return nil
+}
+
+// checkHosts proves that the names in the environment are names: web and the control plane would not start.
+func checkHosts() error {
+	_, err := allowedhost.FromEnvironment(os.Getenv)
+	return err //nolint:wrapcheck // it names the variable
 }
 
 func isTerminal(file *os.File) bool {

@@ -148,7 +148,7 @@ func up(t *testing.T, tree layout.Tree, data string, offset int) *launcher {
 	l := &launcher{Cmd: exec.CommandContext(t.Context(), filepath.Join(tree.Root, "_build", "looptrace"),
 		"up", "--data", data, "--port-offset", strconv.Itoa(offset))}
 	l.Stdout, l.Stderr = l, l
-	l.Env = append(os.Environ(), "SESSION_SECRET=", "OPENAI_API_KEY=handed-on")
+	l.Env = append(os.Environ(), "SESSION_SECRET=", "OPENAI_API_KEY=handed-on", "ALLOWED_HOSTS=looptrace.test")
 	require.NoError(t, l.Start())
 	t.Cleanup(func() {
 		_ = l.Process.Signal(syscall.SIGINT)
@@ -220,10 +220,19 @@ func TestUp(t *testing.T) {
 	assert.Regexp(t, readyLine, first.output())
 	assert.Contains(t, get(t, "http://"+ports.Web.Addr()+"/runs"), "the UI")
 
+	named, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+ports.Web.Addr()+"/runs", http.NoBody)
+	require.NoError(t, err)
+	named.Host = "looptrace.test"
+	page, err := http.DefaultClient.Do(named)
+	require.NoError(t, err)
+	require.NoError(t, page.Body.Close())
+	assert.Equal(t, http.StatusOK, page.StatusCode, "web has ALLOWED_HOSTS")
+
 	environment := get(t, "http://"+ports.API.Addr()+"/")
 	assert.Regexp(t, `(?m)^SESSION_SECRET=[0-9a-f]{64}$`, environment)
 	assert.Regexp(t, `(?m)^DATABASE_URL=postgres://looptrace:[0-9a-f]{64}@127\.0\.0\.1:\d+/looptrace\?sslmode=disable$`, environment)
 	assert.Contains(t, environment, "OPENAI_API_KEY=handed-on")
+	assert.Contains(t, environment, "ALLOWED_HOSTS=looptrace.test")
 	collector := get(t, "http://"+ports.CollectorHealth.Addr()+"/")
 	assert.NotContains(t, collector, "SESSION_SECRET")
 	for _, name := range []string{

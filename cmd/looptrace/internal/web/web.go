@@ -9,6 +9,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/looptrace/looptrace/internal/allowedhost"
 )
 
 // Config says what to serve.
@@ -21,6 +23,8 @@ type Config struct {
 	UI string
 	// TrustedProxies are believed about whom they ask for (X-Forwarded-For) and how they were asked (X-Forwarded-Proto).
 	TrustedProxies TrustedProxies
+	// Hosts are what a request for the UI may name.
+	Hosts allowedhost.List
 }
 
 // NewHandler routes every request to the UI, the API or ingest.
@@ -28,7 +32,7 @@ func NewHandler(c Config) http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m := newMetrics(registry)
-	ui, api, ingest := m.observe("ui", newFiles(c.UI)), m.observe("api", newProxy(c.API, c.TrustedProxies)), m.observe("ingest", newProxy(c.Ingest, c.TrustedProxies))
+	ui, api, ingest := m.observe("ui", ownHost(c.Hosts, newFiles(c.UI))), m.observe("api", newProxy(c.API, c.TrustedProxies)), m.observe("ingest", newProxy(c.Ingest, c.TrustedProxies))
 
 	mux := http.NewServeMux()
 	mux.Handle("POST /v1/runs", ingest)
@@ -37,6 +41,7 @@ func NewHandler(c Config) http.Handler {
 	mux.Handle("/v1/", api)
 	mux.Handle("/mcp", api)
 	mux.Handle("GET /llms.txt", api)
+	// At whatever host: they are asked by the address of a container, and hold nothing of what was recorded.
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answerHealth(w, ok, nil) })
 	mux.HandleFunc("GET /readyz", newHealth(c).serve)

@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/web"
+	"github.com/looptrace/looptrace/internal/allowedhost"
 )
 
 // backend answers with its name and what it was asked.
@@ -74,9 +75,19 @@ func text(t *testing.T, response *http.Response) string {
 	return string(body)
 }
 
+// hosts allow the one that do asks for.
+func hosts(t *testing.T) allowedhost.List {
+	t.Helper()
+	list, err := allowedhost.FromEnvironment(func(name string) string {
+		return map[string]string{allowedhost.Setting: "looptrace.test"}[name]
+	})
+	require.NoError(t, err)
+	return list
+}
+
 func TestRouting(t *testing.T) {
 	t.Parallel()
-	handler := web.NewHandler(web.Config{API: backend(t, "api"), Ingest: backend(t, "ingest"), UI: uiDir(t)})
+	handler := web.NewHandler(web.Config{API: backend(t, "api"), Ingest: backend(t, "ingest"), UI: uiDir(t), Hosts: hosts(t)})
 	const seen = " host=looptrace.test:7090 for=192.0.2.1 proto=http fhost=looptrace.test:7090 body="
 	for _, c := range []struct {
 		method, target string
@@ -110,7 +121,7 @@ func TestRouting(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	t.Parallel()
-	handler := web.NewHandler(web.Config{API: backend(t, "api"), Ingest: backend(t, "ingest"), UI: uiDir(t)})
+	handler := web.NewHandler(web.Config{API: backend(t, "api"), Ingest: backend(t, "ingest"), UI: uiDir(t), Hosts: hosts(t)})
 	for _, c := range []struct {
 		method, target string
 		status         int
@@ -130,9 +141,47 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// What leads here under another's name gets none of our pages, and is told which setting to change.
+func TestForeignHosts(t *testing.T) {
+	t.Parallel()
+	handler := web.NewHandler(web.Config{API: backend(t, "api"), Ingest: backend(t, "ingest"), UI: uiDir(t), Hosts: hosts(t)})
+	ask := func(host, method, target string, header http.Header) *http.Response {
+		request := httptest.NewRequestWithContext(t.Context(), method, target, nil)
+		request.Host = host
+		for name, values := range header {
+			request.Header[name] = values
+		}
+		recorder := httptest.NewRecorder()
+		handler.ServeHTTP(recorder, request)
+		return recorder.Result()
+	}
+	for _, target := range []string{"/", "/runs/7", "/index.html", "/assets/app-1a2b.js", "/assets/gone.js"} {
+		response := ask("192.168.1.7:7090", http.MethodGet, target, nil)
+		assert.Equal(t, http.StatusMisdirectedRequest, response.StatusCode)
+		assert.Equal(t, "application/problem+json", response.Header.Get("Content-Type"))
+		body := text(t, response)
+		assert.Contains(t, body, `"code":"host_not_allowed"`)
+		assert.Contains(t, body, "ALLOWED_HOSTS=192.168.1.7")
+
+		page := ask("evil.example:7090", http.MethodGet, target, http.Header{"Accept": {"text/html,*/*"}})
+		assert.Equal(t, http.StatusMisdirectedRequest, page.StatusCode)
+		assert.Equal(t, "text/plain; charset=utf-8", page.Header.Get("Content-Type"))
+		assert.Equal(t, "nosniff", page.Header.Get("X-Content-Type-Options"))
+		assert.Contains(t, text(t, page), "evil.example is none of them")
+	}
+	for _, host := range []string{"localhost:7090", "127.0.0.1", "[::1]:7090", "LOOPTRACE.test."} {
+		assert.Equal(t, "<html>", text(t, ask(host, http.MethodGet, "/runs", nil)), host)
+	}
+	for _, target := range []string{"/healthz", "/metrics"} {
+		assert.Equal(t, http.StatusOK, ask("10.1.2.3:7090", http.MethodGet, target, nil).StatusCode, target)
+	}
+	// The API is told what was asked for, and nothing that a page can say.
+	assert.Contains(t, text(t, ask("evil.example:7090", http.MethodGet, "/v1/me", http.Header{"X-Forwarded-Host": {"localhost"}})), "fhost=evil.example:7090")
+}
+
 func TestHeadersOfTheUI(t *testing.T) {
 	t.Parallel()
-	handler := web.NewHandler(web.Config{API: backend(t, "api"), Ingest: backend(t, "ingest"), UI: uiDir(t)})
+	handler := web.NewHandler(web.Config{API: backend(t, "api"), Ingest: backend(t, "ingest"), UI: uiDir(t), Hosts: hosts(t)})
 	for target, cache := range map[string]string{
 		"/":                   "no-cache",
 		"/runs/7":             "no-cache",
@@ -157,7 +206,7 @@ func TestHeadersOfTheUI(t *testing.T) {
 func TestBackendAway(t *testing.T) {
 	t.Parallel()
 	away := parse(t, "http://127.0.0.1:1")
-	handler := web.NewHandler(web.Config{API: away, Ingest: away, UI: uiDir(t)})
+	handler := web.NewHandler(web.Config{API: away, Ingest: away, UI: uiDir(t), Hosts: hosts(t)})
 	for _, method := range []string{http.MethodGet, http.MethodPost} {
 		response := do(t, handler, method, "/v1/runs", nil)
 		assert.Equal(t, http.StatusServiceUnavailable, response.StatusCode)
@@ -189,7 +238,7 @@ func TestReadiness(t *testing.T) {
 	var api, collector atomic.Bool
 	api.Store(true)
 	handler := web.NewHandler(web.Config{
-		API: part(t, &api), Ingest: backend(t, "ingest"), Collector: part(t, &collector), UI: uiDir(t),
+		API: part(t, &api), Ingest: backend(t, "ingest"), Collector: part(t, &collector), UI: uiDir(t), Hosts: hosts(t),
 	})
 	response := do(t, handler, http.MethodGet, "/readyz", nil)
 	assert.Equal(t, http.StatusServiceUnavailable, response.StatusCode)
@@ -202,13 +251,13 @@ func TestReadiness(t *testing.T) {
 	}, time.Minute, 10*time.Millisecond)
 	assert.JSONEq(t, `{"status":"ok","checks":{"ui":"ok","api":"ok","collector":"ok"}}`, text(t, response))
 
-	alone := web.NewHandler(web.Config{API: part(t, &api), Ingest: backend(t, "ingest"), UI: uiDir(t)})
+	alone := web.NewHandler(web.Config{API: part(t, &api), Ingest: backend(t, "ingest"), UI: uiDir(t), Hosts: hosts(t)})
 	assert.JSONEq(t, `{"status":"ok","checks":{"ui":"ok","api":"ok"}}`, text(t, do(t, alone, http.MethodGet, "/readyz", nil)))
 }
 
 func TestUINotBuilt(t *testing.T) {
 	t.Parallel()
-	handler := web.NewHandler(web.Config{API: backend(t, "api"), Ingest: backend(t, "ingest"), UI: t.TempDir()})
+	handler := web.NewHandler(web.Config{API: backend(t, "api"), Ingest: backend(t, "ingest"), UI: t.TempDir(), Hosts: hosts(t)})
 	for _, target := range []string{"/", "/readyz"} {
 		response := do(t, handler, http.MethodGet, target, nil)
 		defer response.Body.Close()
@@ -234,7 +283,7 @@ func TestEventsArriveAtOnce(t *testing.T) {
 
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	handler := web.NewHandler(web.Config{API: parse(t, events.URL), Ingest: parse(t, events.URL), UI: uiDir(t)})
+	handler := web.NewHandler(web.Config{API: parse(t, events.URL), Ingest: parse(t, events.URL), UI: uiDir(t), Hosts: hosts(t)})
 	go func() { ended <- web.Serve(ctx, addr, handler, slog.New(slog.DiscardHandler)) }()
 
 	var response *http.Response
@@ -266,7 +315,7 @@ func TestAnswerWhileAsking(t *testing.T) {
 		assert.NoError(t, lines.Err())
 	}))
 	t.Cleanup(echo.Close)
-	server := httptest.NewServer(web.NewHandler(web.Config{API: parse(t, echo.URL), Ingest: parse(t, echo.URL), UI: uiDir(t)}))
+	server := httptest.NewServer(web.NewHandler(web.Config{API: parse(t, echo.URL), Ingest: parse(t, echo.URL), UI: uiDir(t), Hosts: hosts(t)}))
 	t.Cleanup(server.Close)
 
 	body, lines := io.Pipe()

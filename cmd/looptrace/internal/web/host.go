@@ -1,0 +1,30 @@
+package web
+
+import (
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/looptrace/looptrace/internal/allowedhost"
+)
+
+// ownHost refuses requests for the UI at a host that is not ours: under a name that was made to lead here (DNS rebinding)
+// its pages would be another's. What is forwarded is refused by those that know what a key is.
+func ownHost(hosts allowedhost.List, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if hosts.Allows(r.Host) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Cache-Control", "no-store")
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		detail := allowedhost.Refusal(r.Host)
+		if !strings.Contains(r.Header.Get("Accept"), "text/html") {
+			answerProblem(w, http.StatusMisdirectedRequest, allowedhost.Code, detail)
+			return
+		}
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		w.WriteHeader(http.StatusMisdirectedRequest)
+		_, _ = io.WriteString(w, detail+"\n") // the client may be gone
+	})
+}
