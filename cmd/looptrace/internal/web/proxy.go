@@ -3,23 +3,27 @@ package web
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
 	"time"
+
+	"github.com/looptrace/looptrace/internal/requestbody"
 )
 
 // retryAfter is what a client is told to wait for while a backend is away; it is back within seconds.
 const retryAfter = "2"
 
+// statusClientGone is what ingest and the API have too, for what nobody reads.
+const statusClientGone = 499
+
 // newProxy forwards to a backend, streaming in both directions. The Host stays the one that the browser
 // asked for, since the API compares it with the Origin; forwarding headers from outside are dropped, but for what a
 // trusted proxy says.
 func newProxy(target *url.URL, trusted TrustedProxies) http.Handler {
-	proxy := &httputil.ReverseProxy{
+	return &httputil.ReverseProxy{
 		Rewrite: func(p *httputil.ProxyRequest) {
 			p.SetURL(target)
 			p.Out.Host = p.In.Host
@@ -36,22 +40,33 @@ func newProxy(target *url.URL, trusted TrustedProxies) http.Handler {
 		ErrorHandler:  answerUpstreamError,
 		ErrorLog:      slog.NewLogLogger(slog.Default().Handler(), slog.LevelWarn),
 	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// Without it the server closes the request's body where the answer begins. The transport may just then be
-		// looking for the end of it, and drops the connection for what it reads: the answer would be cut off.
-		if err := http.NewResponseController(w).EnableFullDuplex(); err != nil && !errors.Is(err, http.ErrNotSupported) {
-			answerUpstreamError(w, r, fmt.Errorf("enable full duplex: %w", err))
-			return
-		}
-		proxy.ServeHTTP(w, r)
-	})
 }
 
 func answerUpstreamError(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
-		return // the client has left
+		// One that has only ended its own side must not read success.
+		answerProblem(w, statusClientGone, "client_gone", "The client went away before its request had ended.")
+		return
+	}
+	var sent *requestbody.Error
+	if errors.As(err, &sent) {
+		answerBodyError(w, sent)
+		return
 	}
 	slog.WarnContext(r.Context(), "backend does not answer", "path", r.URL.Path, "error", err)
 	w.Header().Set("Retry-After", retryAfter)
 	answerProblem(w, http.StatusServiceUnavailable, "upstream_unavailable", "A part of Looptrace is not there at the moment; try again shortly.")
+}
+
+// answerBodyError tells what is wrong with a request that did not arrive whole.
+func answerBodyError(w http.ResponseWriter, err *requestbody.Error) {
+	switch {
+	case err.Stopped():
+		w.Header().Set("Retry-After", retryAfter)
+		answerProblem(w, http.StatusServiceUnavailable, "upstream_unavailable", "Looptrace stops, and the request had not arrived: nothing was accepted.")
+	case err.Late():
+		answerProblem(w, http.StatusRequestTimeout, "body_timeout", "The body did not arrive in time.")
+	default:
+		answerProblem(w, http.StatusBadRequest, "malformed_body", "The body ends early, or its chunks are malformed.")
+	}
 }

@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -265,6 +267,115 @@ func TestUINotBuilt(t *testing.T) {
 	}
 }
 
+// start serves a handler until the function it returns is called, and gives what Serve logs: panics.
+func start(t *testing.T, handler http.Handler) (addr string, logged *syncBuffer, stop func() error) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	addr = listener.Addr().String()
+	require.NoError(t, listener.Close())
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	logged = &syncBuffer{}
+	go func() { ended <- web.Serve(ctx, addr, handler, slog.New(slog.NewTextHandler(logged, nil))) }()
+	stop = sync.OnceValue(func() error {
+		cancel()
+		return <-ended
+	})
+	t.Cleanup(func() { assert.NoError(t, stop()) })
+	require.Eventually(t, func() bool {
+		conn, err := net.Dial("tcp", addr)
+		return err == nil && conn.Close() == nil
+	}, 5*time.Second, 5*time.Millisecond)
+	return addr, logged, stop
+}
+
+type syncBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *syncBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *syncBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// send opens a connection that sends text; everything is to happen within 20 seconds.
+func send(t *testing.T, addr, text string) (net.Conn, *bufio.Reader) {
+	t.Helper()
+	conn, err := net.Dial("tcp", addr)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	require.NoError(t, conn.SetDeadline(time.Now().Add(20*time.Second)))
+	_, err = io.WriteString(conn, text)
+	require.NoError(t, err)
+	return conn, bufio.NewReader(conn)
+}
+
+// A client that sends a broken body, or leaves in the midst of it, is no fault of a backend, and no bug.
+func TestBrokenBodies(t *testing.T) {
+	t.Parallel()
+	handler := web.NewHandler(web.Config{API: backend(t, "api"), Ingest: backend(t, "ingest"), UI: uiDir(t), Hosts: hosts(t)})
+	addr, logged, stop := start(t, handler)
+	const chunks = " HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+	for _, path := range []string{"/v1/runs", "/v1/traces", "/mcp", "/v1/login"} {
+		_, from := send(t, addr, "POST "+path+chunks+"5\r\nabcdeX\r\n")
+		response, err := http.ReadResponse(from, nil)
+		require.NoError(t, err)
+		assert.Equal(t, http.StatusBadRequest, response.StatusCode, path)
+		assert.Empty(t, response.Header.Get("Retry-After"))
+		assert.Contains(t, text(t, response), `"code":"malformed_body"`)
+
+		conn, from := send(t, addr, "POST "+path+chunks+"5\r\nab")
+		require.NoError(t, conn.(*net.TCPConn).CloseWrite())
+		response, err = http.ReadResponse(from, nil)
+		require.NoError(t, err)
+		// By what is seen first: that the body ends, or the client.
+		assert.Contains(t, []int{http.StatusBadRequest, 499}, response.StatusCode, path)
+		require.NoError(t, response.Body.Close())
+
+		conn, _ = send(t, addr, "POST "+path+chunks+"5\r\nab")
+		require.NoError(t, conn.Close())
+	}
+	require.NoError(t, stop())
+	assert.NotContains(t, logged.String(), "panic")
+}
+
+// Nobody keeps a connection with a body that does not come: not where it is not read, and not beyond the end of the server.
+func TestBodiesThatNeverEnd(t *testing.T) {
+	t.Parallel()
+	handler := web.NewHandler(web.Config{API: backend(t, "api"), Ingest: backend(t, "ingest"), UI: uiDir(t), Hosts: hosts(t)})
+	addr, logged, stop := start(t, handler)
+	const one = " HTTP/1.1\r\nHost: localhost\r\nContent-Length: 20000000\r\n\r\n1"
+	_, page := send(t, addr, "POST /"+one)
+	response, err := http.ReadResponse(page, nil)
+	require.NoError(t, err)
+	assert.Equal(t, http.StatusMethodNotAllowed, response.StatusCode)
+	require.NoError(t, response.Body.Close())
+	_, err = page.ReadByte()
+	require.ErrorIs(t, err, io.EOF)
+
+	var open []*bufio.Reader
+	for _, path := range []string{"/v1/runs", "/v1/login", "/mcp"} {
+		_, from := send(t, addr, "POST "+path+one)
+		open = append(open, from)
+	}
+	begin := time.Now()
+	require.NoError(t, stop())
+	assert.Less(t, time.Since(begin), 4*time.Second)
+	for _, from := range open {
+		_, _ = io.Copy(io.Discard, from) // to the end
+	}
+	assert.NotContains(t, logged.String(), "panic")
+}
+
 // TestEventsArriveAtOnce needs a real server: the first event must come while the answer is still open,
 // and the end of the server must cut the stream off.
 func TestEventsArriveAtOnce(t *testing.T) {
@@ -276,30 +387,17 @@ func TestEventsArriveAtOnce(t *testing.T) {
 		<-r.Context().Done()
 	}))
 	t.Cleanup(events.Close)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	addr, _, stop := start(t, web.NewHandler(web.Config{API: parse(t, events.URL), Ingest: parse(t, events.URL), UI: uiDir(t), Hosts: hosts(t)}))
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+addr+"/v1/events", http.NoBody)
 	require.NoError(t, err)
-	addr := listener.Addr().String()
-	require.NoError(t, listener.Close())
-
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	handler := web.NewHandler(web.Config{API: parse(t, events.URL), Ingest: parse(t, events.URL), UI: uiDir(t), Hosts: hosts(t)})
-	go func() { ended <- web.Serve(ctx, addr, handler, slog.New(slog.DiscardHandler)) }()
-
-	var response *http.Response
-	require.Eventually(t, func() bool {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+addr+"/v1/events", http.NoBody)
-		require.NoError(t, err)
-		response, err = http.DefaultClient.Do(request)
-		return err == nil
-	}, 5*time.Second, 5*time.Millisecond)
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
 	defer response.Body.Close()
 	line, err := bufio.NewReader(response.Body).ReadString('\n')
 	require.NoError(t, err)
 	assert.Equal(t, "data: 1\n", line)
 
-	cancel()
-	require.NoError(t, <-ended)
+	require.NoError(t, stop())
 }
 
 // An answer may begin before its request was read to the end: neither is cut off.
@@ -315,14 +413,13 @@ func TestAnswerWhileAsking(t *testing.T) {
 		assert.NoError(t, lines.Err())
 	}))
 	t.Cleanup(echo.Close)
-	server := httptest.NewServer(web.NewHandler(web.Config{API: parse(t, echo.URL), Ingest: parse(t, echo.URL), UI: uiDir(t), Hosts: hosts(t)}))
-	t.Cleanup(server.Close)
+	addr, _, _ := start(t, web.NewHandler(web.Config{API: parse(t, echo.URL), Ingest: parse(t, echo.URL), UI: uiDir(t), Hosts: hosts(t)}))
 
 	body, lines := io.Pipe()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	context.AfterFunc(ctx, func() { _ = body.Close() }) // the client waits for what it reads from
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, server.URL+"/mcp", body)
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+addr+"/mcp", body)
 	require.NoError(t, err)
 	request.ContentLength = int64(len("asked\nand asked\n"))
 	go func() { _, _ = io.WriteString(lines, "asked\n") }()
