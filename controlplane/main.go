@@ -26,6 +26,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/net/netutil"
+
 	"github.com/looptrace/looptrace/controlplane/httpapi"
 	"github.com/looptrace/looptrace/controlplane/identity"
 	"github.com/looptrace/looptrace/controlplane/instrument"
@@ -35,10 +37,17 @@ import (
 	"github.com/looptrace/looptrace/internal/kafkaclient"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/ratelimit"
+	"github.com/looptrace/looptrace/internal/requestbody"
 )
 
 // shutdownTimeout is how long requests that are under way may take to end.
 const shutdownTimeout = 10 * time.Second
+
+// bodyLimits bound the arrival of bodies, of which the largest have 1 MiB.
+var bodyLimits = requestbody.Limits{Idle: 5 * time.Second, Total: 15 * time.Second}
+
+// maxConnections leaves a process descriptors for its stores. Who comes beyond waits to be accepted.
+const maxConnections = 8192
 
 func main() {
 	cfg, err := loadConfig(os.Getenv)
@@ -199,9 +208,8 @@ func run(ctx context.Context, cfg config, log *slog.Logger) error {
 		return err
 	}
 	server := &http.Server{
-		Handler:           api,
+		Handler:           requestbody.Bound(ctx, api, bodyLimits),
 		ReadHeaderTimeout: 5 * time.Second,
-		ReadTimeout:       15 * time.Second,
 		WriteTimeout:      60 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
@@ -214,7 +222,7 @@ func run(ctx context.Context, cfg config, log *slog.Logger) error {
 	log.InfoContext(ctx, "control plane serves", "address", listener.Addr().String())
 
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(listener) }()
+	go func() { served <- server.Serve(netutil.LimitListener(listener, maxConnections)) }()
 	select {
 	case err := <-served:
 		return fmt.Errorf("serve: %w", err)

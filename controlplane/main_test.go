@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -99,11 +101,23 @@ func TestRunWithoutDependencies(t *testing.T) {
 	assert.Equal(t, http.StatusOK, get("/healthz"))
 	assert.Equal(t, http.StatusServiceUnavailable, get("/readyz"))
 	assert.Equal(t, http.StatusServiceUnavailable, get("/v1/setup"))
+
+	// A body that never ends does not hold up the stop.
+	unended, err := net.Dial("tcp", started.Address)
+	require.NoError(t, err)
+	defer unended.Close()
+	_, err = io.WriteString(unended, "POST /v1/setup HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{")
+	require.NoError(t, err)
+	assert.Equal(t, http.StatusOK, get("/healthz"))
 	stop()
 	select {
 	case err := <-ended:
 		require.NoError(t, err)
-	case <-time.After(shutdownTimeout):
+	case <-time.After(shutdownTimeout / 2):
 		t.Fatal("does not stop")
 	}
+	response, err := http.ReadResponse(bufio.NewReader(unended), nil)
+	require.NoError(t, err)
+	require.NoError(t, response.Body.Close())
+	assert.Equal(t, http.StatusServiceUnavailable, response.StatusCode)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/internal/allowedhost"
 	"github.com/looptrace/looptrace/internal/ratelimit"
+	"github.com/looptrace/looptrace/internal/requestbody"
 )
 
 // The stable codes of problems.
@@ -30,6 +31,7 @@ const (
 	codeMethodNotAllowed     = "method_not_allowed"
 	codeAlreadyBootstrapped  = "already_bootstrapped"
 	codeNameTaken            = "name_taken"
+	codeBodyTimeout          = "body_timeout"
 	codeBodyTooLarge         = "body_too_large"
 	codeUnsupportedMediaType = "unsupported_media_type"
 	codeMalformedBody        = "malformed_body"
@@ -119,6 +121,7 @@ func answerTo(err error) answer {
 		throttled *identity.ThrottledError
 		limited   *limitError
 		foreign   *foreignHostError
+		body      *requestbody.Error
 	)
 	switch {
 	case errors.As(err, &tooLarge):
@@ -126,6 +129,10 @@ func answerTo(err error) answer {
 			status: http.StatusRequestEntityTooLarge, code: codeBodyTooLarge,
 			detail: "The body is larger than " + strconv.FormatInt(tooLarge.Limit, 10) + " bytes.",
 		}
+	case errors.As(err, &body) && body.Stopped():
+		return answer{status: http.StatusServiceUnavailable, code: codeDependency, detail: "The service stops, and the request had not arrived. Nothing was changed.", retryAfter: dependencyRetry}
+	case errors.As(err, &body) && body.Late():
+		return answer{status: http.StatusRequestTimeout, code: codeBodyTimeout, detail: "The body did not arrive in time."}
 	case errors.As(err, &foreign):
 		return answer{status: http.StatusMisdirectedRequest, code: allowedhost.Code, detail: allowedhost.Refusal(foreign.host)}
 	case errors.As(err, &invalid):

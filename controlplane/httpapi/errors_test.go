@@ -1,19 +1,25 @@
 package httpapi
 
 import (
+	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
+	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gin-gonic/gin"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/looptrace/looptrace/internal/apikey"
+	"github.com/looptrace/looptrace/internal/requestbody"
 )
 
 func TestProblems(t *testing.T) {
@@ -41,7 +47,7 @@ func TestProblems(t *testing.T) {
 		{"unknown_session", http.MethodGet, "/v1/me", nil, []option{cookie("nothing")}},
 		{"malformed_key", http.MethodGet, "/v1/me", nil, []option{bearer("lt_nothing")}},
 		{"unknown_key", http.MethodGet, "/v1/me", nil, []option{bearer(apikey.Mint().Reveal())}},
-		{"other_scheme", http.MethodGet, "/v1/me", nil, []option{header("Authorization", "Basic YTpi"), user}},
+		{"other_scheme", http.MethodGet, "/v1/me", nil, []option{header("Authorization", "Basic YTpi")}},
 		{"key_revoked", http.MethodGet, "/v1/me", nil, []option{bearer(revoked.Key)}},
 		{"wrong_key_beside_a_session", http.MethodGet, "/v1/me", nil, []option{bearer("lt_nothing"), user}},
 		{"wrong_password", http.MethodPost, "/v1/login", LoginRequest{Email: testEmail, Password: "wrong"}, nil},
@@ -107,6 +113,34 @@ func TestSetupRefusesWhatIsNoAddress(t *testing.T) {
 	e := newEnv(t)
 	w := e.do(t, http.MethodPost, "/v1/setup", SetupRequest{Email: "Ann <a@b>", Password: testPassword, OrgName: " "})
 	golden(t, "setup_values", w)
+}
+
+// A body that does not arrive as it should is told from one that says nonsense.
+func TestBodiesThatDoNotArrive(t *testing.T) {
+	t.Parallel()
+	e := newEnvOn(t, absentPostgres, absentClickHouse)
+	server := httptest.NewServer(requestbody.Bound(t.Context(), e.api, requestbody.Limits{Idle: 100 * time.Millisecond, Total: time.Minute}))
+	t.Cleanup(server.Close)
+	for sent, want := range map[string]struct {
+		status int
+		code   string
+	}{
+		"Content-Length: 100\r\n\r\n{":               {http.StatusRequestTimeout, "body_timeout"},
+		"Transfer-Encoding: chunked\r\n\r\nzz\r\n{}": {http.StatusBadRequest, codeMalformedBody},
+	} {
+		conn, err := net.Dial("tcp", server.Listener.Addr().String())
+		require.NoError(t, err)
+		require.NoError(t, conn.SetDeadline(time.Now().Add(20*time.Second)))
+		_, err = io.WriteString(conn, "POST /v1/setup HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"+sent)
+		require.NoError(t, err)
+		response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		require.NoError(t, err)
+		var problem Problem
+		require.NoError(t, json.NewDecoder(response.Body).Decode(&problem))
+		assert.Equal(t, want.status, response.StatusCode, sent)
+		assert.Equal(t, want.code, problem.Code, sent)
+		require.NoError(t, conn.Close())
+	}
 }
 
 func TestPanicIsAProblem(t *testing.T) {

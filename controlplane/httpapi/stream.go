@@ -115,10 +115,6 @@ func (s *runStream) VisitStreamRunsResponse(w http.ResponseWriter) error {
 	w.Header().Set("X-Accel-Buffering", "no")
 	w.WriteHeader(http.StatusOK)
 	s.w, s.rc = w, http.NewResponseController(w)
-	// The server's time limits are for requests that end.
-	if err := s.rc.SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return fmt.Errorf("lift the read deadline: %w", err)
-	}
 	return s.serve(ctx, told)
 }
 
