@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"mime"
 	"net/http"
 	"strconv"
@@ -34,9 +33,6 @@ const (
 	outcomeQueued = "queued"
 
 	maxForeignBody = 4 << 10
-
-	// lingerTime bounds how long a refused client is let finish sending.
-	lingerTime = 5 * time.Second
 )
 
 // exchange is one request's answer in the making. It wraps the connection below everything that the HTTP
@@ -51,9 +47,6 @@ type exchange struct {
 	mediaType string // the request's, without parameters
 	outcome   string
 
-	body    io.ReadCloser // the request's, below every limit
-	expects bool          // the client sends its body only if it is asked to
-
 	own     bool // this package writes the answer
 	held    int  // the status of an answer by somebody else, held back to be written anew
 	foreign []byte
@@ -66,8 +59,6 @@ func newExchange(w http.ResponseWriter, req *http.Request) (*exchange, *http.Req
 		ResponseWriter: w,
 		requestID:      requestID(req.Header.Get(headerRequestID)),
 		route:          routeOf(req.URL.Path),
-		body:           req.Body,
-		expects:        req.Header.Get("Expect") != "",
 	}
 	x.otlp = x.route == routeTraces || x.route == routeLogs || signals[req.URL.Path] != ""
 	// A header that does not parse is as unknown as a type that is not supported.
@@ -163,19 +154,6 @@ func (x *exchange) finish() {
 	x.refuse(x, &r)
 }
 
-// linger lets a client that has been refused finish its body, up to limit bytes. A connection that closes on a
-// client which still sends is reset, and most clients then never read the answer that came before.
-func (x *exchange) linger(limit int64) {
-	if x.outcome == outcomeQueued || x.expects {
-		return
-	}
-	connection := http.NewResponseController(x.ResponseWriter)
-	if connection.Flush() != nil || connection.SetReadDeadline(time.Now().Add(lingerTime)) != nil {
-		return
-	}
-	_, _ = io.CopyN(io.Discard, x.body, limit) // how it ends makes no difference
-}
-
 // refuse answers with an error: problem details, or a google.rpc.Status on OTLP's paths. It writes through
 // w, which may carry the layers of the server that watch the answer pass.
 func (x *exchange) refuse(w http.ResponseWriter, r *refusalError) {
@@ -190,9 +168,6 @@ func (x *exchange) refuse(w http.ResponseWriter, r *refusalError) {
 		h.Set("WWW-Authenticate", "Bearer")
 	}
 	x.outcome = r.code
-	// The body may go on coming while the answer leaves; the server would else read on, or close, before it.
-	_ = http.NewResponseController(x.ResponseWriter).EnableFullDuplex() // HTTP/2 always is
-
 	switch {
 	case !x.otlp:
 		x.write(w, r.status, typeProblem, marshalJSON(problemDetails{

@@ -37,6 +37,7 @@ func createDefaultConfig() component.Config {
 	server := confighttp.NewDefaultServerConfig()
 	server.NetAddr.Endpoint = "localhost:7080"
 	server.MaxRequestBodySize = 20 << 20
+	server.ReadHeaderTimeout = 10 * time.Second
 	server.ReadTimeout = 30 * time.Second
 	server.WriteTimeout = time.Minute
 	return &Config{

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
@@ -14,6 +13,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/looptrace/looptrace/internal/jsonpull"
+	"github.com/looptrace/looptrace/internal/requestbody"
 )
 
 // refusalError is a reason not to take a request. Every one that a client can meet stands below: its status, its
@@ -143,6 +143,7 @@ func refusalOfBody(err error) *refusalError {
 		known  *refusalError
 		size   *http.MaxBytesError
 		syntax *jsonpull.SyntaxError
+		sent   *requestbody.Error
 	)
 	switch {
 	case errors.As(err, &known):
@@ -153,7 +154,9 @@ func refusalOfBody(err error) *refusalError {
 		return &windowTooLarge
 	case errors.Is(err, jsonpull.ErrWeight):
 		return &bodyTooDense
-	case errors.Is(err, os.ErrDeadlineExceeded):
+	case errors.As(err, &sent) && sent.Stopped():
+		return unavailable.because("The service stops: nothing was accepted.")
+	case errors.As(err, &sent) && sent.Late():
 		return &bodyTimeout
 	case errors.Is(err, jsonpull.ErrDepth):
 		return malformed.because(fmt.Sprintf("The body nests deeper than %d levels.", maxDepth))

@@ -23,6 +23,7 @@ import (
 
 	"github.com/looptrace/looptrace/components/runsreceiver/internal/metadata"
 	"github.com/looptrace/looptrace/internal/ratelimit"
+	"github.com/looptrace/looptrace/internal/requestbody"
 )
 
 // stopGrace is how long a stop lets requests wait for the next consumer. One that answers does so in milliseconds;
@@ -44,8 +45,10 @@ type runsReceiver struct {
 	serving sync.WaitGroup
 	pushing sync.WaitGroup // calls of the next consumer, some of which outlive their request
 
-	givenUp chan struct{} // closed by giveUp, when a stop waits for the next consumer no longer
-	giveUp  func()
+	stopping context.Context //nolint:containedctx // ends where Shutdown begins
+	stop     context.CancelFunc
+	givenUp  chan struct{} // closed by giveUp, when a stop waits for the next consumer no longer
+	giveUp   func()
 }
 
 func newRunsReceiver(cfg *Config, set receiver.Settings, next consumer.Traces) (*runsReceiver, error) {
@@ -62,6 +65,7 @@ func newRunsReceiver(cfg *Config, set receiver.Settings, next consumer.Traces) (
 		return nil, fmt.Errorf("create the receiver's metrics: %w", err)
 	}
 	givenUp := make(chan struct{})
+	stopping, stop := context.WithCancel(context.Background())
 	return &runsReceiver{
 		cfg:       cfg,
 		next:      next,
@@ -69,6 +73,8 @@ func newRunsReceiver(cfg *Config, set receiver.Settings, next consumer.Traces) (
 		report:    report,
 		telemetry: telemetry,
 		intake:    newIntake(cfg.MaxRequestBodySize, cfg.MaxInFlightBytes),
+		stopping:  stopping,
+		stop:      stop,
 		givenUp:   givenUp,
 		giveUp:    sync.OnceFunc(func() { close(givenUp) }),
 	}, nil
@@ -93,7 +99,7 @@ func (r *runsReceiver) Start(ctx context.Context, host component.Host) error {
 	if err != nil {
 		return fmt.Errorf("make the server: %w", err)
 	}
-	server.Handler = r.observe(server.Handler)
+	server.Handler = requestbody.Bound(r.stopping, r.observe(server.Handler), requestbody.Limits{Idle: cfg.ReadTimeout, Total: cfg.ReadTimeout}) //nolint:contextcheck // it ends with Shutdown
 
 	listener, err := cfg.ToListener(ctx)
 	if err != nil {
@@ -110,10 +116,10 @@ func (r *runsReceiver) Start(ctx context.Context, host component.Host) error {
 }
 
 // Shutdown stops taking requests and lets those that have begun end. Those that wait for the next consumer are told
-// after stopGrace that nothing was accepted, and what still sends its body by the end of the queue timeout, which has
-// not been promised anything, is cut off.
+// after stopGrace that nothing was accepted; those that still send their body, which were promised nothing, before.
 func (r *runsReceiver) Shutdown(ctx context.Context) error {
 	defer r.telemetry.Shutdown()
+	r.stop()
 	if r.server == nil {
 		return nil
 	}
@@ -148,7 +154,6 @@ func (r *runsReceiver) observe(next http.Handler) http.Handler {
 		x.finish()
 		r.telemetry.ReceiverRunsRequests.Add(req.Context(), 1, metric.WithAttributeSet(attribute.NewSet( //nolint:contextcheck // the request's own
 			attribute.String("route", x.route), attribute.String("outcome", x.outcome))))
-		x.linger(2 * r.intake.maxBody)
 	})
 }
 

@@ -233,6 +233,43 @@ func TestStartOnATakenPort(t *testing.T) {
 	require.NoError(t, second.Shutdown(t.Context()))
 }
 
+// Nobody keeps a connection, or holds up a stop, with a body that does not come.
+func TestBodiesThatNeverEnd(t *testing.T) {
+	t.Parallel()
+	r := start(t, consumertest.NewNop(), func(c *Config) { c.ReadTimeout = 200 * time.Millisecond })
+	unended := func(r *runsReceiver, header string) *bufio.Reader {
+		conn, err := net.Dial("tcp", r.addr.String())
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = conn.Close() })
+		require.NoError(t, conn.SetDeadline(time.Now().Add(20*time.Second)))
+		_, err = io.WriteString(conn, "POST /v1/runs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"+header+"Content-Length: 100\r\n\r\n{")
+		require.NoError(t, err)
+		return bufio.NewReader(conn)
+	}
+	for header, want := range map[string]int{"": http.StatusUnauthorized, "Authorization: Bearer good\r\n": http.StatusRequestTimeout} {
+		from := unended(r, header)
+		resp, err := http.ReadResponse(from, nil)
+		require.NoError(t, err)
+		assert.Equal(t, want, resp.StatusCode)
+		_, err = io.Copy(io.Discard, resp.Body)
+		require.NoError(t, err)
+		_, err = from.ReadByte()
+		require.ErrorIs(t, err, io.EOF)
+	}
+
+	patient := start(t, consumertest.NewNop(), func(c *Config) { c.ReadTimeout, c.QueueTimeout, c.WriteTimeout = time.Hour, time.Hour, 3*time.Hour })
+	from := unended(patient, "Authorization: Bearer good\r\n")
+	require.Eventually(t, func() bool { return patient.intake.used.Load() > 0 }, 10*time.Second, time.Millisecond)
+	begin := time.Now()
+	require.NoError(t, patient.Shutdown(t.Context()))
+	assert.Less(t, time.Since(begin), 4*time.Second)
+	resp, err := http.ReadResponse(from, nil)
+	require.NoError(t, err)
+	assert.Equal(t, http.StatusServiceUnavailable, resp.StatusCode)
+	assert.Equal(t, "5", resp.Header.Get("Retry-After"))
+	require.NoError(t, resp.Body.Close())
+}
+
 // A stop waits for the next consumer for a moment only, and clients are told to come again.
 func TestStopWithAStuckConsumer(t *testing.T) {
 	t.Parallel()
