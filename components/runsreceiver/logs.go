@@ -55,6 +55,8 @@ func (f *logsFormat) decode(body []byte, held *charge) (ptrace.Traces, error) {
 func (f *logsFormat) accepted(string) (string, []byte) {
 	resp := plogotlp.NewExportResponse()
 	switch {
+	default:
+		return f.mediaType, allAccepted(f.mediaType)
 	case f.counts.NoSpan > 0:
 		resp.PartialSuccess().SetRejectedLogRecords(f.counts.NoSpan)
 		resp.PartialSuccess().SetErrorMessage("GenAI events without a trace id and a span id belong to no span: turn on the tracing of what sends them.")
@@ -93,6 +95,6 @@ func unmarshalLogsProto(body []byte) (plog.Logs, error) {
 
 func unmarshalLogsJSON(body []byte) (plog.Logs, error) {
 	req := plogotlp.NewExportRequest()
-	err := req.UnmarshalJSON(body)
+	err := req.UnmarshalJSON(dropNulls(body))
 	return req.Logs(), err
 }

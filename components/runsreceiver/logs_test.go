@@ -80,7 +80,7 @@ func TestOtherLogsAreAccepted(t *testing.T) {
 		body: `{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"body":{"stringValue":"GET /"}}]}]}]}`,
 	})
 	assert.Equal(t, http.StatusAccepted, resp.StatusCode)
-	assert.JSONEq(t, `{"partialSuccess":{}}`, answer)
+	assert.JSONEq(t, `{}`, answer)
 	assert.Zero(t, sink.SpanCount())
 	metadatatest.AssertEqualReceiverRunsLogRecords(t, tel, []metricdata.DataPoint[int64]{
 		{Value: 1, Attributes: attribute.NewSet(attribute.String("record", "other"))},

@@ -68,16 +68,25 @@ func (f *sealingFormat) decode(body []byte, held *charge) (ptrace.Traces, error)
 }
 
 func (f *otlpFormat) accepted(string) (string, []byte) {
-	resp := ptraceotlp.NewExportResponse()
-	if f.dropped.spans > 0 {
-		resp.PartialSuccess().SetRejectedSpans(f.dropped.spans)
-		resp.PartialSuccess().SetErrorMessage(f.dropped.first)
+	if f.dropped.spans == 0 {
+		return f.mediaType, allAccepted(f.mediaType)
 	}
+	resp := ptraceotlp.NewExportResponse()
+	resp.PartialSuccess().SetRejectedSpans(f.dropped.spans)
+	resp.PartialSuccess().SetErrorMessage(f.dropped.first)
 	body, err := f.marshal(resp)
 	if err != nil {
 		body = nil // a number and a text always marshal
 	}
 	return f.mediaType, body
+}
+
+// allAccepted is an answer without partial_success, which OTLP wants unset then. The encoders of pdata write it, empty.
+func allAccepted(mediaType string) []byte {
+	if mediaType == typeJSON {
+		return []byte("{}")
+	}
+	return nil
 }
 
 func (f *otlpFormat) rejected() int64 { return f.dropped.spans }
@@ -90,7 +99,7 @@ func unmarshalProto(body []byte) (ptrace.Traces, error) {
 
 func unmarshalJSON(body []byte) (ptrace.Traces, error) {
 	req := ptraceotlp.NewExportRequest()
-	err := req.UnmarshalJSON(body)
+	err := req.UnmarshalJSON(dropNulls(body))
 	return req.Traces(), err
 }
 

@@ -1,0 +1,97 @@
+package runsreceiver
+
+import "bytes"
+
+// dropNulls removes the members of objects that are null, which mean the same as absent ones in the JSON of protobuf; the
+// decoders of pdata refuse some. The body is JSON, as weighJSON has seen, and is written over.
+func dropNulls(body []byte) []byte {
+	if !bytes.Contains(body, []byte("null")) {
+		return body
+	}
+	d := nullDropper{in: body, out: body[:0]}
+	d.value()
+	return d.out
+}
+
+// nullDropper copies JSON: out never gets longer than what was read of in, which may be the same memory.
+type nullDropper struct{ in, out []byte }
+
+func (d *nullDropper) value() {
+	d.space()
+	switch d.in[0] {
+	case '{':
+		d.object()
+	case '[':
+		d.array()
+	default:
+		d.out = append(d.out, d.scalar()...)
+	}
+}
+
+func (d *nullDropper) object() {
+	d.copy()
+	for first := true; d.in[0] != '}'; d.space() {
+		d.skip(',')
+		key := d.scalar()
+		d.skip(':')
+		if d.in[0] == 'n' {
+			d.scalar()
+			continue
+		}
+		if !first {
+			d.out = append(d.out, ',')
+		}
+		first = false
+		d.out = append(append(d.out, key...), ':')
+		d.value()
+	}
+	d.copy()
+}
+
+func (d *nullDropper) array() {
+	d.copy()
+	for d.in[0] != ']' {
+		if d.in[0] == ',' {
+			d.copy()
+		}
+		d.value()
+		d.space()
+	}
+	d.copy()
+}
+
+// scalar takes a string, a number or a name.
+func (d *nullDropper) scalar() []byte {
+	n := 1
+	if d.in[0] == '"' {
+		for ; d.in[n] != '"'; n++ {
+			if d.in[n] == '\\' {
+				n++
+			}
+		}
+		n++
+	} else if n = bytes.IndexAny(d.in, ",:]} \t\r\n"); n < 0 {
+		n = len(d.in)
+	}
+	scalar := d.in[:n]
+	d.in = d.in[n:]
+	return scalar
+}
+
+// copy takes a bracket or a comma, and the space behind it.
+func (d *nullDropper) copy() {
+	d.out = append(d.out, d.in[0])
+	d.in = d.in[1:]
+	d.space()
+}
+
+// skip passes over a mark, if it is there, and the space around it.
+func (d *nullDropper) skip(mark byte) {
+	d.space()
+	if d.in[0] == mark {
+		d.in = d.in[1:]
+		d.space()
+	}
+}
+
+func (d *nullDropper) space() { d.in = bytes.TrimLeft(d.in, " \t\r\n") }
