@@ -161,6 +161,7 @@ func TestAnswers(t *testing.T) {
 		{name: "runs_not_an_object", sent: runs(`[1]`)},
 		{name: "runs_invalid", sent: runs(readFile(t, "testdata/invalid.json"))},
 		{name: "runs_invalid_spans", sent: runs(readFile(t, "testdata/invalid_spans.json"))},
+		{name: "runs_invalid_numbers", sent: runs(readFile(t, "testdata/invalid_numbers.json"))},
 		{name: "runs_many_problems", sent: runs(`{"runs":[` + strings.Repeat(`{},`, 20) + `{}]}`)},
 		{name: "runs_too_deep", sent: runs(deep(198))},
 		{name: "runs_deep", sent: runs(deep(197)), spans: 1},

@@ -215,7 +215,7 @@ func (r *itemReader) member(key []byte) {
 	case "metadata":
 		r.object(field(key), func(k []byte) { r.keep(&it.fields, string(k)) })
 	case "attributes":
-		r.object(field(key), func(k []byte) { r.attribute(&it.attributes, string(k)) })
+		r.object(field(key), func(k []byte) { r.spanAttribute(string(k)) })
 	default:
 		if it.isRun {
 			r.runMember(key)
@@ -385,8 +385,8 @@ func (r *itemReader) usage() {
 		number := r.Kind() == jsonpull.Number
 		raw := r.Text()
 		n, err := strconv.ParseInt(string(raw), 10, 64)
-		if !number || err != nil || n < 0 {
-			r.problem("usage."+field(key), "must be a whole number, 0 or more", raw)
+		if !number || err != nil || n < 0 || n > runmodel.MaxTokens {
+			r.problem("usage."+field(key), fmt.Sprintf("must be a whole number, 0 to %d", int64(runmodel.MaxTokens)), raw)
 			return
 		}
 		r.item.fields.set(attr, n)
@@ -400,8 +400,8 @@ func (r *itemReader) cost() {
 	number := r.Kind() == jsonpull.Number
 	raw := r.Text()
 	v, err := strconv.ParseFloat(string(raw), 64)
-	if !number || err != nil || v < 0 {
-		r.problem("cost_usd", "must be a number, 0 or more", raw)
+	if !number || err != nil || v < 0 || v > runmodel.MaxCostUSD {
+		r.problem("cost_usd", fmt.Sprintf("must be a number, 0 to %.0f", runmodel.MaxCostUSD), raw)
 		return
 	}
 	r.item.fields.set(runmodel.KeyCostUSD, math.Abs(v)) // -0 is 0
@@ -625,6 +625,24 @@ func (d *decoder) attribute(into *attributes, key string) {
 	case runmodel.KeyProjectID, runmodel.KeyReceivedAt, runmodel.KeyRun:
 	default:
 		into.set(key, v)
+	}
+}
+
+// spanAttribute reads an attribute of the item, whose number may have a bound.
+func (r *itemReader) spanAttribute(key string) {
+	number := r.Kind() == jsonpull.Number
+	from := r.Offset()
+	r.attribute(&r.item.attributes, key)
+	if !number || r.Err() != nil {
+		return
+	}
+	raw := r.Since(from)
+	n, err := strconv.ParseFloat(string(raw), 64)
+	if whole, wrong := strconv.ParseInt(string(raw), 10, 64); wrong == nil {
+		n = runmodel.RoundUp(whole)
+	}
+	if bound := runmodel.Bound(key); n > bound || (err != nil && !math.IsInf(bound, 1)) {
+		r.problem("attributes."+field(key), fmt.Sprintf("must be %.0f at most", bound), raw)
 	}
 }
 

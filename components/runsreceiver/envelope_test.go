@@ -134,7 +134,7 @@ func TestEveryItemBecomesOneSpan(t *testing.T) {
 func FuzzNative(f *testing.F) {
 	seeds, err := filepath.Glob(filepath.Join("testdata", "mapping", "*.json"))
 	require.NoError(f, err)
-	for _, seed := range append(seeds, filepath.Join("testdata", "invalid.json"), filepath.Join("testdata", "invalid_spans.json")) {
+	for _, seed := range append(seeds, filepath.Join("testdata", "invalid.json"), filepath.Join("testdata", "invalid_spans.json"), filepath.Join("testdata", "invalid_numbers.json")) {
 		f.Add([]byte(readFile(f, seed)))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {

@@ -394,6 +394,12 @@ func TestSeal(t *testing.T) {
 		"the trace id is all zeros":      func(s ptrace.Span) { s.SetTraceID(pcommon.TraceID{}) },
 		"the end time lies after 2261":   func(s ptrace.Span) { s.SetEndTimestamp(runmodel.MaxTimestamp + 1) },
 		"the start time lies after 2261": func(s ptrace.Span) { s.SetStartTimestamp(math.MaxUint64) },
+		"gen_ai.usage.input_tokens is 4611686018427387904, and may be 9007199254740992 at most": func(s ptrace.Span) {
+			s.Attributes().PutInt(runmodel.KeyInputTokens, 1<<62)
+		},
+		"looptrace.cost_usd is 100000000000000000000, and may be 1000000000000 at most": func(s ptrace.Span) {
+			s.Attributes().PutDouble(runmodel.KeyCostUSD, 1e20)
+		},
 	} {
 		sink.Reset()
 		was := ptrace.NewSpan()

@@ -2,7 +2,6 @@ package runsreceiver
 
 import (
 	"errors"
-	"fmt"
 
 	"go.opentelemetry.io/collector/pdata/ptrace"
 	"go.opentelemetry.io/collector/pdata/ptrace/ptraceotlp"
@@ -58,7 +57,7 @@ func (f *sealingFormat) decode(body []byte, held *charge) (ptrace.Traces, error)
 	if err != nil {
 		return ptrace.Traces{}, err
 	}
-	if !seen.Regular || !seen.Identified || seen.LastTime > runmodel.MaxTimestamp {
+	if !seen.Regular || !seen.Identified || seen.LastTime > runmodel.MaxTimestamp || seen.Exceeds {
 		return f.otlpFormat.decode(body, held)
 	}
 	if err := held.grow(seen.Weight); err != nil {
@@ -113,33 +112,8 @@ type dropped struct {
 	first string // where the first stood, and why
 }
 
-// dropUnstorable removes the spans that have no identity or no place in time.
-func dropUnstorable(td ptrace.Traces) dropped {
-	var d dropped
-	for i, rs := range td.ResourceSpans().All() {
-		for j, ss := range rs.ScopeSpans().All() {
-			k := -1
-			ss.Spans().RemoveIf(func(span ptrace.Span) bool {
-				k++
-				reason := runmodel.Unstorable(span)
-				if reason == "" {
-					return false
-				}
-				if d.spans == 0 {
-					d.first = fmt.Sprintf("resource_spans[%d].scope_spans[%d].spans[%d]: %s", i, j, k, reason)
-				}
-				d.spans++
-				return true
-			})
-		}
-	}
-	if d.spans == 0 {
-		return d
-	}
-	td.ResourceSpans().RemoveIf(func(rs ptrace.ResourceSpans) bool {
-		rs.ScopeSpans().RemoveIf(func(ss ptrace.ScopeSpans) bool { return ss.Spans().Len() == 0 })
-		return rs.ScopeSpans().Len() == 0
-	})
+func dropUnstorable(td ptrace.Traces) (d dropped) {
+	d.spans, d.first = runmodel.DropUnstorable(td)
 	return d
 }
 

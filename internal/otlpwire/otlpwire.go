@@ -6,8 +6,11 @@ package otlpwire
 import (
 	"encoding/binary"
 	"errors"
+	"math"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
 // What is wrong with a request that is well-formed.
@@ -49,6 +52,12 @@ const (
 	spanParentID  = 4
 	spanStartTime = 7
 	spanEndTime   = 8
+)
+
+// Numbers of the fields of an AnyValue that hold numbers.
+const (
+	anyInt    = 3
+	anyDouble = 4
 )
 
 // otlp are the messages of OTLP.
@@ -111,6 +120,8 @@ type Survey struct {
 	Identified bool
 	// LastTime is the greatest start or end time of a span, Unix nanoseconds.
 	LastTime uint64
+	// Exceeds says that some attribute has a number beyond its bound ([runmodel.Bound]).
+	Exceeds bool
 }
 
 // Look walks an ExportTraceServiceRequest. It returns ErrDepth where more than maxDepth messages stand in each
@@ -137,6 +148,8 @@ func look(body []byte, request *message, maxDepth int, limit int64) (Survey, err
 type walker struct {
 	left int64
 	seen Survey
+	// number is the greatest of the attribute that is walked, where it may be beyond a bound.
+	number float64
 }
 
 func (w *walker) walk(b []byte, m *message, depth int) error {
@@ -144,6 +157,7 @@ func (w *walker) walk(b []byte, m *message, depth int) error {
 		return ErrDepth
 	}
 	var traced, identified bool
+	var key []byte // of a KeyValue
 	for len(b) > 0 {
 		num, typ, n := protowire.ConsumeTag(b)
 		if n < 0 {
@@ -166,6 +180,9 @@ func (w *walker) walk(b []byte, m *message, depth int) error {
 			}
 			if m == &otlp.span && typ == protowire.Fixed64Type && (num == spanStartTime || num == spanEndTime) {
 				w.seen.LastTime = max(w.seen.LastTime, binary.LittleEndian.Uint64(b))
+			}
+			if m == &otlp.anyValue {
+				w.look(num, typ, b[:n])
 			}
 			b = b[n:]
 			continue
@@ -191,13 +208,34 @@ func (w *walker) walk(b []byte, m *message, depth int) error {
 			identified = w.id(value, 8)
 		case m == &otlp.span && num == spanParentID:
 			w.id(value, 8)
+		case m == &otlp.keyValue && num == fieldKey:
+			key = value
 		}
+	}
+	if m == &otlp.keyValue && w.number > 0 {
+		w.seen.Exceeds = w.seen.Exceeds || w.number > runmodel.Bound(string(key))
+		w.number = 0
 	}
 	if m == &otlp.span {
 		w.seen.Spans++
 		w.seen.Identified = w.seen.Identified && traced && identified
 	}
 	return nil
+}
+
+// look keeps a number that may be beyond a bound.
+func (w *walker) look(num protowire.Number, typ protowire.Type, b []byte) {
+	var number float64
+	switch {
+	case num == anyInt && typ == protowire.VarintType:
+		n, _ := protowire.ConsumeVarint(b)
+		number = runmodel.RoundUp(int64(n))
+	case num == anyDouble && typ == protowire.Fixed64Type:
+		number = math.Float64frombits(binary.LittleEndian.Uint64(b))
+	}
+	if runmodel.MayExceed(number) {
+		w.number = max(w.number, number)
+	}
 }
 
 // deprecated is the number of the field that message.deprecated is about.

@@ -206,11 +206,45 @@ func TestClaimsInASealedRequest(t *testing.T) {
 	assert.Zero(t, opened.ResourceSpans().At(0).Resource().Attributes().Len())
 }
 
+// counting is a request with a span that has so many tokens.
+func counting(tb testing.TB, tokens func(pcommon.Value)) []byte {
+	tb.Helper()
+	td := ptrace.NewTraces()
+	tokens(td.ResourceSpans().AppendEmpty().ScopeSpans().AppendEmpty().Spans().AppendEmpty().Attributes().PutEmpty(runmodel.KeyInputTokens))
+	return marshal(tb, td)
+}
+
+func TestExceeds(t *testing.T) {
+	t.Parallel()
+	for want, numbers := range map[bool][]any{
+		true:  {int64(1<<53 + 1), int64(1 << 62), int64(math.MaxInt64), 1e16, 1e300, math.Inf(1)},
+		false: {int64(0), int64(-1), int64(math.MinInt64), int64(1 << 53), 1e15, math.NaN(), -1e300, "9223372036854775807"},
+	} {
+		for _, number := range numbers {
+			seen, err := Look(counting(t, func(v pcommon.Value) { require.NoError(t, v.FromRaw(number)) }), 200, math.MaxInt64)
+			require.NoError(t, err)
+			assert.Equal(t, want, seen.Exceeds, number)
+		}
+	}
+	// Others have no bound, and what is in them is none of theirs.
+	td := ptrace.NewTraces()
+	attributes := td.ResourceSpans().AppendEmpty().ScopeSpans().AppendEmpty().Spans().AppendEmpty().Attributes()
+	attributes.PutInt("at", math.MaxInt64)
+	attributes.PutInt(runmodel.KeyInputTokens, 1)
+	attributes.PutEmptyMap("m").PutInt("n", math.MaxInt64)
+	attributes.PutInt(runmodel.KeyOutputTokens, 1)
+	seen, err := Look(marshal(t, td), 200, math.MaxInt64)
+	require.NoError(t, err)
+	assert.False(t, seen.Exceeds)
+}
+
 // FuzzSeal holds the look to its promise: what it calls regular and identified decodes, to as many spans, all of
 // them with ids, and none later than it says.
 func FuzzSeal(f *testing.F) {
 	f.Add(request(f))
 	f.Add(within([]byte{0x2a, 1, 'x'}))
+	f.Add(counting(f, func(v pcommon.Value) { v.SetInt(1 << 62) }))
+	f.Add(counting(f, func(v pcommon.Value) { v.SetDouble(1e300) }))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		seen, err := Look(body, 200, math.MaxInt64)
 		if err != nil || !seen.Regular {
@@ -219,16 +253,24 @@ func FuzzSeal(f *testing.F) {
 		td, err := (&ptrace.ProtoUnmarshaler{}).UnmarshalTraces(body)
 		require.NoError(t, err)
 		assert.Equal(t, td.SpanCount(), seen.Spans)
-		identified := true
+		identified, exceeds := true, false
 		for _, resourceSpans := range td.ResourceSpans().All() {
 			for _, scopeSpans := range resourceSpans.ScopeSpans().All() {
 				for _, span := range scopeSpans.Spans().All() {
 					identified = identified && !span.TraceID().IsEmpty() && !span.SpanID().IsEmpty()
+					for key, value := range span.Attributes().All() {
+						number := value.Double()
+						if value.Type() == pcommon.ValueTypeInt {
+							number = runmodel.RoundUp(value.Int())
+						}
+						exceeds = exceeds || number > runmodel.Bound(key)
+					}
 					assert.LessOrEqual(t, uint64(max(span.StartTimestamp(), span.EndTimestamp())), seen.LastTime)
 				}
 			}
 		}
 		assert.Equal(t, identified, seen.Identified)
+		assert.True(t, seen.Exceeds || !exceeds)
 		opened, err := Decode(marshal(t, Seal(body, seen.Spans)))
 		require.NoError(t, err)
 		assert.Equal(t, td.SpanCount(), opened.SpanCount())

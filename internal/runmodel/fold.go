@@ -3,6 +3,7 @@ package runmodel
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -641,6 +642,29 @@ const (
 	MaxTokens  = 1 << 53
 	MaxCostUSD = 1e12
 )
+
+// Bound is the greatest number that an attribute of a span may have; those that are no count of tokens and no cost have none.
+func Bound(key string) float64 {
+	switch key {
+	case KeyInputTokens, KeyOutputTokens, KeyCacheReadTokens, KeyCacheWriteTokens, KeyReasoningTokens:
+		return MaxTokens
+	case KeyCostUSD:
+		return MaxCostUSD
+	}
+	return math.Inf(1)
+}
+
+// RoundUp is a whole number as one that Bound can be compared with: float64 rounds 2^53 + 1 down.
+func RoundUp(n int64) float64 {
+	number := float64(n)
+	if n > MaxTokens && int64(number) < n {
+		return math.Nextafter(number, math.Inf(1))
+	}
+	return number
+}
+
+// MayExceed tells whether a number may be over the bound of some attribute.
+func MayExceed(number float64) bool { return number > MaxCostUSD }
 
 // add adds up to most. A value may be more: earlier versions stored what was sent.
 func add[T int64 | float64](total **T, value *T, most T) {

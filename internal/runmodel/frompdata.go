@@ -188,7 +188,8 @@ func spanIDNumber(id pcommon.SpanID) uint64 { return binary.BigEndian.Uint64(id[
 // MaxTimestamp is the end of 2261, the last whole year that nanoseconds in 64 bits can name.
 const MaxTimestamp = 9_214_646_399_999_999_999
 
-// Unstorable says why a span has no identity or no place in time, and is empty for one that has both.
+// Unstorable says why a span cannot be stored as it was sent, and is empty for one that can: it needs an identity, a place
+// in time, and counts and costs within bounds.
 func Unstorable(span ptrace.Span) string {
 	switch {
 	case span.TraceID().IsEmpty():
@@ -200,7 +201,50 @@ func Unstorable(span ptrace.Span) string {
 	case span.EndTimestamp() > MaxTimestamp:
 		return "the end time lies after 2261"
 	}
+	for key, value := range span.Attributes().All() {
+		var number float64
+		switch value.Type() {
+		case pcommon.ValueTypeInt:
+			number = RoundUp(value.Int())
+		case pcommon.ValueTypeDouble:
+			number = value.Double()
+		default:
+			continue
+		}
+		if MayExceed(number) && number > Bound(key) {
+			return fmt.Sprintf("%s is %s, and may be %.0f at most", key, value.AsString(), Bound(key))
+		}
+	}
 	return ""
+}
+
+// DropUnstorable removes the spans that cannot be stored, and says how many they were and where the first stood and why.
+func DropUnstorable(td ptrace.Traces) (dropped int64, first string) {
+	for i, rs := range td.ResourceSpans().All() {
+		for j, ss := range rs.ScopeSpans().All() {
+			k := -1
+			ss.Spans().RemoveIf(func(span ptrace.Span) bool {
+				k++
+				reason := Unstorable(span)
+				if reason == "" {
+					return false
+				}
+				if dropped == 0 {
+					first = fmt.Sprintf("resource_spans[%d].scope_spans[%d].spans[%d]: %s", i, j, k, reason)
+				}
+				dropped++
+				return true
+			})
+		}
+	}
+	if dropped == 0 {
+		return 0, ""
+	}
+	td.ResourceSpans().RemoveIf(func(rs ptrace.ResourceSpans) bool {
+		rs.ScopeSpans().RemoveIf(func(ss ptrace.ScopeSpans) bool { return ss.Spans().Len() == 0 })
+		return rs.ScopeSpans().Len() == 0
+	})
+	return dropped, first
 }
 
 // lastStorable bounds what toStartOfHour can tell apart: the last second of a 32-bit DateTime.
