@@ -17,6 +17,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/looptrace/looptrace/components/queueanswerprocessor/internal/metadata"
+	"github.com/looptrace/looptrace/internal/partialsuccess"
 	"github.com/looptrace/looptrace/internal/ratelimit"
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
@@ -64,9 +65,9 @@ func newProcessor(set processor.Settings, cfg *Config, next consumer.Traces) (*a
 	}, nil
 }
 
-// Capabilities says that nothing is changed.
+// Capabilities says that spans are taken out.
 func (p *answerProcessor) Capabilities() consumer.Capabilities {
-	return consumer.Capabilities{MutatesData: false}
+	return consumer.Capabilities{MutatesData: true}
 }
 
 // Shutdown does not wait for produces whose clients have been answered: with the queue away they end only when
@@ -82,8 +83,15 @@ func (p *answerProcessor) Shutdown(context.Context) error {
 func (p *answerProcessor) ConsumeTraces(ctx context.Context, traces ptrace.Traces) error {
 	// The stock receiver has decoded them and tells nobody how many there are.
 	ratelimit.ChargeSpans(ctx, traces.SpanCount())
-	if err := p.refuseUnstorable(ctx, traces); err != nil {
-		return err
+	if dropped, first := runmodel.DropUnstorable(traces); dropped > 0 {
+		p.count(ctx, "invalid")
+		// The stock receiver has no way to tell the client of a part of its request.
+		if !partialsuccess.Reject(ctx, dropped, first) {
+			return status.Errorf(codes.InvalidArgument, "%s. Nothing of the request was accepted.", first)
+		}
+		if traces.SpanCount() == 0 {
+			return nil
+		}
 	}
 	// Not ended by a client that goes: Kafka's client fails all records of a partition with one whose context has ended
 	// before it was sent.
@@ -106,22 +114,6 @@ func (p *answerProcessor) ConsumeTraces(ctx context.Context, traces ptrace.Trace
 	default:
 		return p.answer(ctx, errLate)
 	}
-}
-
-// refuseUnstorable refuses a request with a span that would be queued and never be seen. The stock receiver has no way to tell
-// of a part of a request that it was not accepted.
-func (p *answerProcessor) refuseUnstorable(ctx context.Context, traces ptrace.Traces) error {
-	for i, resource := range traces.ResourceSpans().All() {
-		for j, scope := range resource.ScopeSpans().All() {
-			for k, span := range scope.Spans().All() {
-				if reason := runmodel.Unstorable(span); reason != "" {
-					p.count(ctx, "invalid")
-					return status.Errorf(codes.InvalidArgument, "resource_spans[%d].scope_spans[%d].spans[%d]: %s. Nothing of the request was accepted.", i, j, k, reason)
-				}
-			}
-		}
-	}
-	return nil
 }
 
 // answer is the table of what can come from the queue. That it cannot be written to is never the client's fault,

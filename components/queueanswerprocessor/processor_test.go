@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/collector/confmap/confmaptest"
 	"go.opentelemetry.io/collector/consumer"
 	"go.opentelemetry.io/collector/consumer/consumererror"
+	"go.opentelemetry.io/collector/consumer/consumertest"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 	"go.opentelemetry.io/collector/processor/processortest"
@@ -23,6 +24,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/looptrace/looptrace/components/queueanswerprocessor/internal/metadata"
+	"github.com/looptrace/looptrace/internal/partialsuccess"
 	"github.com/looptrace/looptrace/internal/ratelimit"
 )
 
@@ -91,22 +93,40 @@ func TestSpansAreCharged(t *testing.T) {
 	require.NoError(t, p.Shutdown(t.Context()))
 }
 
-// A span that would be queued and never be seen is refused with its request.
+// A span that would be queued and never be seen loses itself, where the client can be told, and else its request.
 func TestUnstorable(t *testing.T) {
 	t.Parallel()
-	next, err := consumer.NewTraces(func(context.Context, ptrace.Traces) error { return errors.New("must not be asked") })
+	sink := new(consumertest.TracesSink)
+	p, err := NewFactory().CreateTraces(t.Context(), processortest.NewNopSettings(metadata.Type), createDefaultConfig(), sink)
 	require.NoError(t, err)
-	p, err := NewFactory().CreateTraces(t.Context(), processortest.NewNopSettings(metadata.Type), createDefaultConfig(), next)
-	require.NoError(t, err)
-	traces := ptrace.NewTraces()
-	spans := traces.ResourceSpans().AppendEmpty().ScopeSpans().AppendEmpty().Spans()
-	spans.AppendEmpty().SetTraceID(pcommon.TraceID{1})
-	spans.At(0).SetSpanID(pcommon.SpanID{1})
-	spans.At(0).CopyTo(spans.AppendEmpty())
-	spans.At(1).SetSpanID(pcommon.SpanID{})
-	err = p.ConsumeTraces(t.Context(), traces)
+	request := func(ids ...byte) ptrace.Traces {
+		traces := ptrace.NewTraces()
+		spans := traces.ResourceSpans().AppendEmpty().ScopeSpans().AppendEmpty().Spans()
+		for _, id := range ids {
+			span := spans.AppendEmpty()
+			span.SetTraceID(pcommon.TraceID{1})
+			span.SetSpanID(pcommon.SpanID{id})
+		}
+		return traces
+	}
+	const why = "resource_spans[0].scope_spans[0].spans[1]: the span id is all zeros"
+	err = p.ConsumeTraces(t.Context(), request(1, 0, 2, 0))
 	assertStatus(t, err, codes.InvalidArgument, false)
-	require.ErrorContains(t, err, "resource_spans[0].scope_spans[0].spans[1]: the span id is all zeros. Nothing of the request was accepted.")
+	require.ErrorContains(t, err, why+". Nothing of the request was accepted.")
+	assert.Zero(t, sink.SpanCount())
+
+	var report partialsuccess.Report
+	require.NoError(t, p.ConsumeTraces(partialsuccess.With(t.Context(), &report), request(1, 0, 2, 0)))
+	count, message := report.Rejected()
+	assert.EqualValues(t, 2, count)
+	assert.Equal(t, why, message)
+	assert.Equal(t, 2, sink.SpanCount())
+
+	var nothing partialsuccess.Report
+	require.NoError(t, p.ConsumeTraces(partialsuccess.With(t.Context(), &nothing), request(0)))
+	count, _ = nothing.Rejected()
+	assert.EqualValues(t, 1, count)
+	assert.Len(t, sink.AllTraces(), 1, "nothing is left to be queued")
 	require.NoError(t, p.Shutdown(t.Context()))
 }
 

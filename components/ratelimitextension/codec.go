@@ -1,12 +1,14 @@
 package ratelimitextension
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"reflect"
 
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/looptrace/looptrace/internal/otlpwire"
 )
@@ -30,6 +32,35 @@ func (c looking) Unmarshal(data mem.BufferSlice, v any) error {
 		return err
 	}
 	return c.CodecV2.Unmarshal(mem.BufferSlice{body}, v) //nolint:wrapcheck // as if there were nothing between
+}
+
+// encoded is a message as it is on the wire.
+type encoded []byte
+
+// Marshal writes no empty partial_success: OTLP wants it unset where all was accepted, and pdata sets it.
+func (c looking) Marshal(v any) (mem.BufferSlice, error) {
+	if message, ok := v.(encoded); ok {
+		return mem.BufferSlice{mem.SliceBuffer(message)}, nil
+	}
+	out, err := c.CodecV2.Marshal(v)
+	if err == nil && out.Len() == len(emptyPartialSuccess) && bytes.Equal(out.Materialize(), emptyPartialSuccess) {
+		out.Free()
+		return nil, nil
+	}
+	return out, err //nolint:wrapcheck // as if there were nothing between
+}
+
+// emptyPartialSuccess is what pdata makes of a response without anything in it: field 1, of length 0.
+var emptyPartialSuccess = []byte{0x0a, 0}
+
+// partialSuccess is the response to a request of which a part was not accepted; those of traces, logs and metrics are alike.
+func partialSuccess(rejected int64, why string) encoded {
+	var message []byte
+	message = protowire.AppendTag(message, 1, protowire.VarintType)
+	message = protowire.AppendVarint(message, uint64(rejected))
+	message = protowire.AppendTag(message, 2, protowire.BytesType)
+	message = protowire.AppendString(message, why)
+	return protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), message)
 }
 
 // look returns an error for what must not be decoded. What is malformed is the decoder's to tell.

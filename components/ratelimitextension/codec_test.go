@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/plog/plogotlp"
+	"go.opentelemetry.io/collector/pdata/ptrace"
 	"go.opentelemetry.io/collector/pdata/ptrace/ptraceotlp"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -18,6 +19,8 @@ import (
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/looptrace/looptrace/internal/partialsuccess"
 )
 
 // TestGRPCBombs sends what is small on the wire and large when it is decoded, without any credential.
@@ -57,6 +60,24 @@ func TestGRPCBombs(t *testing.T) { //nolint:paralleltest // it measures what the
 	}
 }
 
+// What was not accepted of a request is told to its client, and where all was, partial_success is unset.
+func TestGRPCPartialSuccess(t *testing.T) {
+	t.Parallel()
+	conn := openDoor(t)
+	traces := ptrace.NewTraces()
+	traces.ResourceSpans().AppendEmpty().ScopeSpans().AppendEmpty().Spans().AppendEmpty()
+	told, err := ptraceotlp.NewGRPCClient(conn).Export(t.Context(), ptraceotlp.NewExportRequestFromTraces(traces))
+	require.NoError(t, err)
+	assert.EqualValues(t, 1, told.PartialSuccess().RejectedSpans())
+	assert.Equal(t, "a span, anywhere", told.PartialSuccess().ErrorMessage())
+
+	for _, method := range []string{"trace.v1.TraceService", "logs.v1.LogsService"} {
+		answer := []byte("nothing yet")
+		require.NoError(t, conn.Invoke(t.Context(), "/opentelemetry.proto.collector."+method+"/Export", []byte{}, &answer, grpc.ForceCodecV2(asItIs{})))
+		assert.Empty(t, answer, method)
+	}
+}
+
 func allocated() uint64 {
 	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
 	metrics.Read(sample)
@@ -86,7 +107,11 @@ type takesTraces struct {
 	*ptraceotlp.UnimplementedGRPCServer
 }
 
-func (takesTraces) Export(context.Context, ptraceotlp.ExportRequest) (ptraceotlp.ExportResponse, error) {
+// Export takes all but a single span.
+func (takesTraces) Export(ctx context.Context, r ptraceotlp.ExportRequest) (ptraceotlp.ExportResponse, error) {
+	if r.Traces().SpanCount() == 1 {
+		partialsuccess.Reject(ctx, 1, "a span, anywhere")
+	}
 	return ptraceotlp.NewExportResponse(), nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/stats"
 
+	"github.com/looptrace/looptrace/internal/partialsuccess"
 	"github.com/looptrace/looptrace/internal/ratelimit"
 )
 
@@ -135,7 +136,8 @@ func (a *watchedAnswer) WriteHeader(status int) {
 func (a *watchedAnswer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
 // GetGRPCServerOptions returns the middleware of gRPC servers. gRPC decodes a message before it asks anybody: what
-// is saved by a refusal is all that follows, and what would take too much is not decoded (looking).
+// is saved by a refusal is all that follows, and what would take too much is not decoded (looking). The stock receiver has no
+// answer for a request of which a part was not accepted: it is given here.
 func (l *rateLimit) GetGRPCServerOptions(context.Context) ([]grpc.ServerOption, error) {
 	return []grpc.ServerOption{
 		grpc.ForceServerCodecV2(looking{encoding.GetCodecV2("proto")}),
@@ -148,9 +150,13 @@ func (l *rateLimit) GetGRPCServerOptions(context.Context) ([]grpc.ServerOption, 
 			if !decision.Allowed {
 				return nil, l.refuseGRPC(&decision)
 			}
-			resp, err := next(ratelimit.WithSpans(ctx, admitted.chargeSpans), req)
+			var report partialsuccess.Report
+			resp, err := next(partialsuccess.With(ratelimit.WithSpans(ctx, admitted.chargeSpans), &report), req)
 			if err == nil && decision.Limited {
 				admitted.estimateSpans()
+			}
+			if rejected, why := report.Rejected(); err == nil && rejected > 0 {
+				return partialSuccess(rejected, why), nil
 			}
 			return resp, err
 		}),
