@@ -23,9 +23,9 @@ export function find(where, what) {
 
 /**
  * Plays a scenario and prints its result. `play` gets a page, the input and the context; session says whether the
- * page starts logged in.
+ * page starts logged in, watched whether it is one of ours and kept from reaching anything else; args are Chromium's.
  */
-export async function scenario(play, { session = true } = {}) {
+export async function scenario(play, { session = true, watched = true, args = [] } = {}) {
   const input = JSON.parse(process.env.INPUT);
   const browser = await chromium.launch({
     executablePath: process.env.CHROMIUM,
@@ -38,6 +38,7 @@ export async function scenario(play, { session = true } = {}) {
       "--disable-background-networking",
       "--disable-component-update",
       "--disable-sync",
+      ...args,
     ],
   });
   let page;
@@ -49,7 +50,7 @@ export async function scenario(play, { session = true } = {}) {
       storageState: session ? env.state : undefined,
     });
     context.setDefaultTimeout(PATIENCE);
-    await watch(context, input.base);
+    if (watched) await watch(context, input.base);
     page = await context.newPage();
     const result = (await play(page, input, context)) ?? null;
     process.stdout.write(JSON.stringify({ findings, result }));

@@ -38,16 +38,17 @@ var (
 
 func TestSecurity(t *testing.T) {
 	p := product.Start(t)
+	var account *product.Account
+	t.Run("web pages", func(t *testing.T) { account = testWebPages(t, p) })
+	require.NotNil(t, account)
 	t.Run("another user of the system", func(t *testing.T) { testOtherUser(t, p) })
 	t.Run("garbage", func(t *testing.T) { testGarbage(t, p) })
-	requireWorking(t, p)
+	requireWorking(t, p, account)
 }
 
 // requireWorking sends a run and reads it back.
-func requireWorking(t *testing.T, p *product.Product) {
+func requireWorking(t *testing.T, p *product.Product, account *product.Account) {
 	t.Helper()
-	account, err := p.Setup(t.Context())
-	require.NoError(t, err)
 	key, err := account.Key(t.Context(), "all", "ingest:write", "runs:read")
 	require.NoError(t, err)
 	id := uuid.NewString()
