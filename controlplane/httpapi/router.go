@@ -148,7 +148,7 @@ func New(identities *identity.Service, runs Runs, limits RateLimits, addresses A
 // end where all do.
 func (a *api) operations() *ServerInterfaceWrapper {
 	return &ServerInterfaceWrapper{
-		Handler: NewStrictHandlerWithOptions(a, nil, StrictGinServerOptions{
+		Handler: NewStrictHandlerWithOptions(a, []StrictMiddlewareFunc{ownContext}, StrictGinServerOptions{
 			HandlerErrorFunc:         a.fail,
 			RequestErrorHandlerFunc:  a.unreadable,
 			ResponseErrorHandlerFunc: a.unwritten,
@@ -169,4 +169,10 @@ func (a *api) unwritten(c *gin.Context, err error) {
 		return
 	}
 	a.fail(c, fmt.Errorf("write answer: %w", err))
+}
+
+// ownContext gives an operation a context that gin does not give to the next request: a deadline that ends just as the request does still
+// looks at it.
+func ownContext(operation StrictHandlerFunc, _ string) StrictHandlerFunc {
+	return func(c *gin.Context, request any) (any, error) { return operation(c.Copy(), request) }
 }

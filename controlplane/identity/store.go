@@ -26,11 +26,11 @@ type store struct {
 	pool *pgxpool.Pool
 }
 
-// tx runs fn in one transaction.
-func (s *store) tx(ctx context.Context, fn func(pgx.Tx) error) error {
+// tx runs fn in one transaction. Its statements are bounded by the context that fn gets.
+func (s *store) tx(ctx context.Context, fn func(context.Context, pgx.Tx) error) error {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
-	return available(pgx.BeginFunc(ctx, s.pool, fn))
+	return available(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return fn(ctx, tx) }))
 }
 
 func (s *store) exec(ctx context.Context, what, sql string, args pgx.NamedArgs) error {
@@ -120,7 +120,7 @@ func (s *store) bootstrap(ctx context.Context, u newUser, organization string, s
 		"organization": uuid.Must(uuid.NewV7()), "workspace": uuid.Must(uuid.NewV7()), "project": uuid.Must(uuid.NewV7()),
 		"now": sess.createdAt,
 	}
-	err := s.tx(ctx, func(tx pgx.Tx) error {
+	err := s.tx(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		for _, sql := range []string{
 			`INSERT INTO bootstrap (user_id, completed_at) VALUES (@user, @now)`,
 			`INSERT INTO users (id, email, password_hash, created_at, updated_at) VALUES (@user, @email, @password_hash, @now, @now)`,
@@ -192,7 +192,7 @@ func insertSession(ctx context.Context, tx pgx.Tx, user uuid.UUID, sess newSessi
 // openSession opens a session in the place of the one whose hash is given, if any, and removes sessions that
 // have ended by time.
 func (s *store) openSession(ctx context.Context, user uuid.UUID, sess newSession, replaced []byte) error {
-	return s.tx(ctx, func(tx pgx.Tx) error {
+	return s.tx(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `
 			DELETE FROM sessions
 			WHERE token_sha256 = @replaced OR expires_at <= @now OR user_id = @user AND last_seen_at <= @idle`,
@@ -484,7 +484,7 @@ func (s *store) revokeKey(ctx context.Context, id uuid.UUID, now time.Time) erro
 // rotateKey revokes the key and stores its successor, or neither. It is [ErrAlreadyRevoked] when the key is
 // revoked already, also when another rotation was faster.
 func (s *store) rotateKey(ctx context.Context, id uuid.UUID, successor keyRow, createdBy *uuid.UUID) error {
-	return s.tx(ctx, func(tx pgx.Tx) error {
+	return s.tx(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		done, err := tx.Exec(ctx, revokeKey, pgx.NamedArgs{"id": id, "now": successor.CreatedAt})
 		if err != nil {
 			return fmt.Errorf("revoke key: %w", err)

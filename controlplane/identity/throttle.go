@@ -70,7 +70,7 @@ func addressSubject(addr netip.Addr) subject {
 func (s *store) enterLogin(ctx context.Context, now time.Time, subjects ...subject) error {
 	// One order for all, so that two attempts cannot wait for each other.
 	slices.SortFunc(subjects, func(a, b subject) int { return strings.Compare(a.key, b.key) })
-	return s.tx(ctx, func(tx pgx.Tx) error {
+	return s.tx(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		var wait time.Duration
 		for _, sub := range subjects {
 			// A row lock would not do: the first attempts find no row.

@@ -79,7 +79,8 @@ type Watch struct {
 type feed struct {
 	cancel  context.CancelFunc
 	watches map[*Watch]struct{}
-	// began is closed when it is known what there is: the feed tells of all that comes then.
+	// began is closed when it is known what there is, and the feed tells of all that comes then; or when that cannot be known, and
+	// the watches have ended.
 	began chan struct{}
 }
 
@@ -114,6 +115,9 @@ func (s *Service) Watch(ctx context.Context, scope Scope, f Filter, from time.Ti
 	}
 	select {
 	case <-w.feed.began:
+		if err := s.feeds.ended(w); err != nil {
+			return nil, err
+		}
 	case <-ctx.Done():
 		w.Close()
 		return nil, ctx.Err()
@@ -246,6 +250,13 @@ func (f *feeds) add(s *Service, w *Watch, now time.Time) error {
 	return nil
 }
 
+// ended is why a watch has ended; nil where it has not.
+func (f *feeds) ended(w *Watch) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return w.err
+}
+
 // remove ends a watch; the last one ends the feed.
 func (f *feeds) remove(w *Watch, why error) {
 	f.mu.Lock()
@@ -325,7 +336,8 @@ func (s *Service) follow(ctx context.Context, of *feed, scope Scope, at time.Tim
 		}
 		found, err := s.changes(bounded(ctx, queryTimeout/2), scope, at.Add(-watchOverlap), most)
 		if err != nil {
-			if failures++; failures >= pollFailures {
+			// Who waits for the first look has been told nothing yet, and is better told of the failure.
+			if failures++; !began || failures >= pollFailures {
 				s.feeds.endAll(of, err)
 				return
 			}

@@ -3,10 +3,13 @@
 package clickhouse
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"net"
 	"slices"
 	"strings"
+	"time"
 
 	ch "github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
@@ -14,11 +17,15 @@ import (
 
 // Open prepares connections to the database at url (clickhouse://host:port/database). It does not dial: an
 // absent server shows at the first query.
-func Open(url string) (driver.Conn, error) {
+func Open(url string) (driver.Conn, error) { return open(url, statementSilence) }
+
+func open(url string, silence time.Duration) (driver.Conn, error) {
 	opts, err := options(url)
 	if err != nil {
 		return nil, err
 	}
+	dialer := dialer{opts, silence}
+	opts.DialContext = func(ctx context.Context, addr string) (net.Conn, error) { return dialer.dial(ctx, addr) }
 	conn, err := ch.Open(opts)
 	if err != nil {
 		return nil, fmt.Errorf("open ClickHouse: %w", err)
@@ -31,6 +38,7 @@ func options(url string) (*ch.Options, error) {
 	if err != nil {
 		return nil, fmt.Errorf("parse ClickHouse URL: %w", err)
 	}
+	opts.DialTimeout = cmp.Or(opts.DialTimeout, acquireTimeout)
 	if opts.Compression == nil {
 		opts.Compression = &ch.Compression{Method: ch.CompressionLZ4}
 		if !slices.ContainsFunc(opts.Addr, isRemote) {

@@ -1,12 +1,8 @@
 package clickhouse
 
 import (
-	"cmp"
 	"context"
-	"crypto/tls"
-	"errors"
 	"fmt"
-	"net"
 	"slices"
 	"time"
 
@@ -22,9 +18,6 @@ import (
 // under way. Each table has connections of its own, since each keeps a buffer of what its largest insert took.
 const insertsAtOnce = 2
 
-// dialTimeout bounds the wait for one address, where the URL does not say.
-const dialTimeout = 5 * time.Second
-
 // Writer inserts rows. It has connections of its own, of ch-go: the driver that reads goes through an interface
 // value for each cell, which costs more than anything else on the way of a span.
 type Writer struct {
@@ -38,6 +31,10 @@ type Writer struct {
 // NewWriter prepares a writer to the database at url (clickhouse://host:port/database). It does not dial: an
 // absent server shows at the first insert. ctx does not bound the writer's life; Close ends it.
 func NewWriter(ctx context.Context, url string) (*Writer, error) {
+	return newWriter(ctx, url, insertSilence)
+}
+
+func newWriter(ctx context.Context, url string, silence time.Duration) (*Writer, error) {
 	opts, err := options(url)
 	if err != nil {
 		return nil, err
@@ -64,7 +61,9 @@ func NewWriter(ctx context.Context, url string) (*Writer, error) {
 				Password:    opts.Auth.Password,
 				ClientName:  "looptrace",
 				Compression: compression,
-				Dialer:      dialer{opts},
+				Dialer:      dialer{opts, silence},
+				// Of a server that halts before it has greeted.
+				HandshakeTimeout: opts.DialTimeout,
 			},
 			MaxConns: insertsAtOnce,
 		}); err != nil {
@@ -111,29 +110,6 @@ func (w *Writer) InsertBounds(ctx context.Context, rows []Bounds) error {
 // InsertRuns writes runs with their totals. Of two rows of a run the one with the higher version wins.
 func (w *Writer) InsertRuns(ctx context.Context, rows []runmodel.Run) error {
 	return w.runs.insert(ctx, rows)
-}
-
-// dialer dials the first of the database's addresses that answers.
-type dialer struct{ opts *clickhousego.Options }
-
-func (d dialer) DialContext(ctx context.Context, network, _ string) (net.Conn, error) {
-	var errs []error
-	for _, addr := range d.opts.Addr {
-		conn, err := d.dial(ctx, network, addr)
-		if err == nil {
-			return conn, nil
-		}
-		errs = append(errs, err)
-	}
-	return nil, errors.Join(errs...)
-}
-
-func (d dialer) dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	plain := net.Dialer{Timeout: cmp.Or(d.opts.DialTimeout, dialTimeout)}
-	if d.opts.TLS == nil {
-		return plain.DialContext(ctx, network, addr)
-	}
-	return (&tls.Dialer{NetDialer: &plain, Config: d.opts.TLS}).DialContext(ctx, network, addr)
 }
 
 var insertSettings = []ch.Setting{

@@ -113,11 +113,15 @@ type child struct {
 	folder string
 }
 
+// enginePID is the file of its folder that has the engine's process id.
+const enginePID = "engine.pid"
+
 const supervise = `
 exec 3<&0
 "$@" </dev/null >"$LOG" 2>&1 3<&- &
 engine=$!
-( cat <&3 >/dev/null; kill -"$SIGNAL" $engine 2>/dev/null ) &
+echo $engine >"$FOLDER/engine.pid"
+( cat <&3 >/dev/null; kill -"$SIGNAL" $engine 2>/dev/null; kill -CONT $engine 2>/dev/null ) &
 watch=$!
 wait $engine
 kill $watch 2>/dev/null

@@ -1,0 +1,199 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/looptrace/looptrace/internal/clickhouse"
+	"github.com/looptrace/looptrace/test/engines"
+)
+
+// frozenAnswer is how soon an operation answers while something that it depends on is frozen.
+const frozenAnswer = 10 * time.Second
+
+// operation is a request of which the test knows what it depends on.
+type operation struct {
+	method, path string
+	body         any
+	// runs tells that it needs ClickHouse.
+	runs bool
+}
+
+// TestFrozenStores freezes ClickHouse, and then PostgreSQL, which take connections and say nothing: every operation that needs the one
+// that is frozen answers 503 within frozenAnswer, all of them at once; the others answer as ever, and all do when it goes on.
+func TestFrozenStores(t *testing.T) {
+	t.Parallel()
+	store, database := engines.ClickHouseServer(t)
+	keys, keysDatabase := engines.PostgresServer(t)
+	require.NoError(t, clickhouse.Migrate(t.Context(), store.URL(database)))
+	e := newEnvOn(t, keys.URL(keysDatabase), store.URL(database))
+	session, project := e.setUp(t)
+	run := storeRun(t, store.URL(database), project.Id).String()
+	key := e.mint(t, session, project.Id, ScopeRunsRead)
+	server := httptest.NewServer(e.api)
+	t.Cleanup(server.Close)
+	client := connect(t, server.URL+"/mcp", key.Key)
+	failure := must[Run](t, e.do(t, http.MethodGet, "/v1/runs/"+run, nil, cookie(session)), http.StatusOK).Failure.Fingerprint
+
+	of, in := "?project_id="+project.Id.String(), "/v1/projects/"+project.Id.String()
+	operations := []operation{
+		{path: "/v1/runs" + of, runs: true},
+		{path: "/v1/runs" + of + "&search=word", runs: true},
+		{path: "/v1/runs/stats" + of + "&group_by=name", runs: true},
+		{path: "/v1/runs/stream" + of, runs: true},
+		{path: "/v1/runs/fields" + of, runs: true},
+		{path: "/v1/runs/fields/name/values" + of, runs: true},
+		{path: "/v1/runs/export" + of + "&include=spans", runs: true},
+		{path: "/v1/threads" + of, runs: true},
+		{path: "/v1/threads/s1" + of, runs: true},
+		{path: "/v1/agent/failed-runs" + of, runs: true},
+		{path: "/v1/agent/failed-runs/" + failure + of, runs: true},
+		{path: "/v1/runs/" + run, runs: true},
+		{path: "/v1/runs/" + run + "/spans", runs: true},
+		{path: "/v1/runs/" + run + "/spans/" + rootSpan, runs: true},
+		{path: "/v1/runs/" + run + "/outline", runs: true},
+		{path: "/v1/runs/" + run + "/agent-view", runs: true},
+		{path: "/v1/runs/" + run + "/diff/" + run, runs: true},
+		{path: "/v1/runs/" + run + "/scores", runs: true},
+		{path: in + "/prices/_unpriced", runs: true},
+		{method: http.MethodPost, path: "/v1/runs/" + run + "/scores", body: `{"name":"good","value":true}`, runs: true},
+		{method: http.MethodPost, path: "/v1/runs/_actions/delete", body: `{"project_id":"` + project.Id.String() + `","run_ids":["` + uuid.NewString() + `"]}`, runs: true},
+		{path: "/v1/setup"},
+		{path: "/v1/me"},
+		{path: "/v1/projects"},
+		{path: in},
+		{path: in + "/limits"},
+		{path: in + "/prices"},
+		{path: in + "/views"},
+		{path: "/v1/keys" + of},
+		{path: "/v1/keys/" + key.Id.String()},
+		{path: "/v1/agent/instrument-guide?url=http://127.0.0.1:7080&project_id=" + project.Id.String()},
+		{method: http.MethodPut, path: in + "/limits", body: "{}"},
+		{method: http.MethodPatch, path: in, body: `{"name":"mine"}`},
+		{method: http.MethodPost, path: "/v1/login", body: LoginRequest{Email: testEmail, Password: testPassword}},
+	}
+	covered := map[string]bool{}
+	for _, o := range operations {
+		covered[e.routeOf(t, o)] = true
+	}
+	for _, route := range e.api.Routes() {
+		if route.Method == http.MethodGet && strings.HasPrefix(route.Path, "/v1/") && route.Path != "/v1/openapi.json" && !strings.HasPrefix(route.Path, "/v1/docs") {
+			assert.True(t, covered[route.Path], "the test has no request for GET %s", route.Path)
+		}
+	}
+	ask := func(o operation) *httptest.ResponseRecorder {
+		ctx, cancel := context.WithTimeout(t.Context(), 2*frozenAnswer)
+		defer cancel()
+		if strings.HasPrefix(o.path, "/v1/runs/stream") { // it answers for as long as it is read
+			time.AfterFunc(frozenAnswer, cancel)
+		}
+		as := cookie(session)
+		if o.path == "/v1/login" { // which would end the session that it replaces
+			as = func(*http.Request) {}
+		}
+		return e.do(t, orGet(o.method), o.path, o.body, as, func(r *http.Request) { *r = *r.WithContext(ctx) })
+	}
+	tools := map[string]map[string]any{"runs.search": {}, "runs.read": {"run_id": run}}
+	// all asks everything at once.
+	all := func(name string, away func(operation) bool) {
+		e.clock.advance(time.Hour) // logins are throttled
+		var asked sync.WaitGroup
+		for _, o := range operations {
+			asked.Go(func() {
+				began := time.Now()
+				w := ask(o)
+				if !away(o) {
+					assert.Less(t, w.Code, 300, "%s: %s: %s", name, o.path, w.Body)
+					return
+				}
+				assert.Equal(t, http.StatusServiceUnavailable, w.Code, "%s: %s: %s", name, o.path, w.Body)
+				assert.NotEmpty(t, w.Header().Get("Retry-After"), "%s: %s", name, o.path)
+				assert.Less(t, time.Since(began), frozenAnswer, "%s: %s", name, o.path)
+			})
+		}
+		for tool, arguments := range tools {
+			asked.Go(func() {
+				began := time.Now()
+				result, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: arguments})
+				if !away(operation{runs: true}) {
+					if assert.NoError(t, err, name+": "+tool) {
+						assert.False(t, result.IsError, name+": "+tool)
+					}
+					return
+				}
+				assert.Less(t, time.Since(began), frozenAnswer, name+": "+tool)
+				if err == nil { // else the key could not be looked up, and the request got 503
+					assert.True(t, result.IsError, name+": "+tool)
+				}
+			})
+		}
+		asked.Wait()
+	}
+	nothing := func(operation) bool { return false }
+	everything := func(operation) bool { return true }
+	all("before", nothing)
+
+	store.Freeze(t)
+	for range 2 { // by the connections that there were, and by new ones
+		all("ClickHouse frozen", func(o operation) bool { return o.runs })
+	}
+	golden(t, "readyz_clickhouse_away", e.do(t, http.MethodGet, "/readyz", nil))
+	store.Thaw(t)
+	require.Eventually(t, func() bool { return ask(operations[0]).Code == http.StatusOK }, frozenAnswer, 50*time.Millisecond)
+	all("ClickHouse thawed", nothing)
+
+	keys.Freeze(t)
+	for range 2 {
+		all("PostgreSQL frozen", everything)
+	}
+	keys.Thaw(t)
+	require.Eventually(t, func() bool { return ask(operation{path: "/v1/me"}).Code == http.StatusOK }, frozenAnswer, 50*time.Millisecond)
+	all("PostgreSQL thawed", nothing)
+}
+
+func orGet(method string) string {
+	if method == "" {
+		return http.MethodGet
+	}
+	return method
+}
+
+// routeOf is the route that answers a request; of one that changes something none.
+func (e *env) routeOf(t *testing.T, o operation) string {
+	t.Helper()
+	if o.method != "" {
+		return ""
+	}
+	path, _, _ := strings.Cut(o.path, "?")
+	parts := strings.Split(path, "/")
+	found := ""
+	for _, route := range e.api.Routes() {
+		pattern := strings.Split(route.Path, "/")
+		if route.Method != http.MethodGet || len(pattern) != len(parts) {
+			continue
+		}
+		matches, literal := true, true
+		for i := range parts {
+			if strings.HasPrefix(pattern[i], ":") {
+				literal = false
+			} else if pattern[i] != parts[i] {
+				matches = false
+			}
+		}
+		if matches && (found == "" || literal) {
+			found = route.Path
+		}
+	}
+	require.NotEmpty(t, found, o.path)
+	return found
+}

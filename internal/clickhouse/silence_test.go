@@ -1,0 +1,100 @@
+package clickhouse
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/looptrace/looptrace/internal/runmodel"
+	"github.com/looptrace/looptrace/test/engines"
+)
+
+// TestSlowIsNotSilent holds that a statement may take much longer than the silence, as long as ClickHouse works on it.
+func TestSlowIsNotSilent(t *testing.T) {
+	t.Parallel()
+	const silence = time.Second
+	conn, err := open(engines.ClickHouse(t), silence)
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, conn.Close()) }()
+	began := time.Now()
+	var n uint64
+	require.NoError(t, conn.QueryRow(t.Context(),
+		"SELECT count() FROM numbers(30) WHERE sleepEachRow(0.1) = 0 SETTINGS max_block_size = 1").Scan(&n))
+	assert.Equal(t, uint64(30), n)
+	require.NoError(t, conn.Exec(t.Context(), "CREATE TABLE slow (n UInt64) ORDER BY n"))
+	require.NoError(t, conn.Exec(t.Context(),
+		"INSERT INTO slow SELECT number FROM numbers(30) WHERE sleepEachRow(0.1) = 0 SETTINGS max_block_size = 1"))
+	assert.Greater(t, time.Since(began), 4*silence)
+	require.NoError(t, conn.Exec(t.Context(), "SELECT 1"), "what was read does not end the wait for what is asked next")
+}
+
+// TestFrozenServer holds that a ClickHouse which halts is given up, by connections that it knows and by new ones, and is used again when
+// it goes on.
+func TestFrozenServer(t *testing.T) {
+	t.Parallel()
+	server, database := engines.ClickHouseServer(t)
+	url := server.URL(database)
+	require.NoError(t, Migrate(t.Context(), url))
+	const silence = 2 * time.Second
+	conn, err := open(url, silence)
+	require.NoError(t, err)
+	defer func() { assert.NoError(t, conn.Close()) }()
+	writer, err := newWriter(t.Context(), url, silence)
+	require.NoError(t, err)
+	defer writer.Close()
+	project := uuid.New()
+	rows := make([]runmodel.SharedContent, 20)
+	for i := range rows { // more than a socket holds
+		rows[i] = runmodel.SharedContent{ProjectID: project, ContentID: uint64(i), Frame: "{}", Texts: []string{strings.Repeat("x", 1<<20)}}
+	}
+	insert := func() error { return writer.InsertSharedContents(t.Context(), rows) }
+	var one uint8
+	read := func() error { return conn.QueryRow(t.Context(), "SELECT 1").Scan(&one) }
+	score := func() error {
+		return InsertScores(t.Context(), conn, []runmodel.Score{{ProjectID: project, RunID: uuid.New(), ScoreID: uuid.New(), CreatedAt: time.Now()}})
+	}
+	operations := map[string]func() error{
+		"insert": insert, "read": read, "score": score,
+		"delete": func() error { return DeleteRuns(t.Context(), conn, project, []uuid.UUID{uuid.New()}, time.Now()) },
+		"ping":   func() error { return conn.Ping(t.Context()) },
+	}
+	for name, operation := range operations {
+		require.NoError(t, operation(), name)
+	}
+	// In the middle of a statement.
+	slow := make(chan error, 1)
+	go func() {
+		var n uint64
+		slow <- conn.QueryRow(t.Context(), "SELECT count() FROM numbers(1200) WHERE sleepEachRow(0.1) = 0 SETTINGS max_block_size = 1").Scan(&n)
+	}()
+	require.EventuallyWithT(t, func(c *assert.CollectT) {
+		var n uint64
+		assert.NoError(c, conn.QueryRow(t.Context(), "SELECT count() FROM system.processes WHERE query LIKE '%numbers(1200)%'").Scan(&n))
+		assert.Equal(c, uint64(2), n) // and this one
+	}, 10*time.Second, 20*time.Millisecond)
+
+	server.Freeze(t)
+	frozen := time.Now()
+	require.ErrorIs(t, <-slow, errSilent)
+	assert.Less(t, time.Since(frozen), 2*silence)
+	for range 2 { // with the connections that there were, and with new ones
+		for name, operation := range operations {
+			began := time.Now()
+			require.Error(t, operation(), name)
+			assert.Less(t, time.Since(began), acquireTimeout+silence+time.Second, name)
+		}
+	}
+
+	server.Thaw(t)
+	for name, operation := range operations {
+		require.Eventually(t, func() bool { return operation() == nil }, 20*time.Second, 50*time.Millisecond, name)
+	}
+	require.NoError(t, insert(), "storing it again changes nothing")
+	var n uint64
+	require.NoError(t, conn.QueryRow(t.Context(), "SELECT count() FROM shared_contents FINAL WHERE project_id = ?", project).Scan(&n))
+	assert.Equal(t, uint64(len(rows)), n)
+}
