@@ -29,6 +29,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/looptrace/looptrace/components/kafkabatchreceiver/internal/metadata"
+	"github.com/looptrace/looptrace/test/freeport"
 	"github.com/looptrace/looptrace/test/kafka"
 )
 
@@ -477,11 +478,11 @@ func TestDeadLetterIsNotAnswered(t *testing.T) {
 
 func TestBrokerIsAwayAtStart(t *testing.T) {
 	t.Parallel()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	address := freeport.Take(t, 1)[0]
+	_, text, err := net.SplitHostPort(address)
 	require.NoError(t, err)
-	port := listener.Addr().(*net.TCPAddr).Port
-	address := listener.Addr().String()
-	require.NoError(t, listener.Close())
+	port, err := strconv.Atoi(text)
+	require.NoError(t, err)
 
 	s, h := newStore(), &host{}
 	away := &queue{address: address, topic: "spans", group: "store", letters: "spans.deadletter"}

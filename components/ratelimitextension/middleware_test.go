@@ -45,6 +45,7 @@ import (
 
 	"github.com/looptrace/looptrace/components/ratelimitextension/internal/metadatatest"
 	"github.com/looptrace/looptrace/internal/ratelimit"
+	"github.com/looptrace/looptrace/test/freeport"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -311,11 +312,11 @@ func openOTLP(t *testing.T, l *rateLimit, next consumer.ConsumeTracesFunc) *otlp
 	cfg := factory.CreateDefaultConfig().(*otlpreceiver.Config)
 	middlewares := []configmiddleware.Config{{ID: limitID}}
 	httpCfg := cfg.Protocols.HTTP.GetOrInsertDefault()
-	httpCfg.ServerConfig.NetAddr.Endpoint = freeAddress(t)
+	httpCfg.ServerConfig.NetAddr.Endpoint = freeport.Take(t, 1)[0]
 	httpCfg.ServerConfig.Auth = configoptional.Some(confighttp.AuthConfig{Config: configauth.Config{AuthenticatorID: authID}})
 	httpCfg.ServerConfig.Middlewares = middlewares
 	grpcCfg := cfg.Protocols.GRPC.GetOrInsertDefault()
-	grpcCfg.NetAddr = confignet.AddrConfig{Endpoint: freeAddress(t), Transport: confignet.TransportTypeTCP}
+	grpcCfg.NetAddr = confignet.AddrConfig{Endpoint: freeport.Take(t, 1)[0], Transport: confignet.TransportTypeTCP}
 	grpcCfg.Auth = configoptional.Some(configauth.Config{AuthenticatorID: authID})
 	grpcCfg.Middlewares = middlewares
 	sink, err := consumer.NewTraces(next)
@@ -335,13 +336,6 @@ type host struct {
 }
 
 func (h *host) GetExtensions() map[component.ID]component.Component { return h.extensions }
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listening := httptest.NewServer(nil)
-	defer listening.Close()
-	return strings.TrimPrefix(listening.URL, "http://")
-}
 
 func tracesOf(spans int) ptraceotlp.ExportRequest {
 	traces := ptrace.NewTraces()

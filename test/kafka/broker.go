@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,6 +19,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/looptrace/looptrace/test/checkout"
+	"github.com/looptrace/looptrace/test/freeport"
 )
 
 // startTimeout is generous: a broker starts in four seconds, and in many more beside other tests.
@@ -76,7 +76,7 @@ func start(tb testing.TB, count int, properties []string) []*Broker {
 	tb.Helper()
 	jars := fetched(tb)
 	brokers, controllers, voters := make([]*Broker, count), make([]string, count), make([]string, count)
-	free := freeAddresses(tb, 2*count)
+	free := freeport.Take(tb, 2*count)
 	for i := range brokers {
 		brokers[i] = &Broker{Address: free[2*i], internal: free[2*i], jars: jars, folder: tb.TempDir()}
 		controllers[i] = free[2*i+1]
@@ -261,19 +261,4 @@ func fetched(tb testing.TB) string {
 		}
 	}
 	return jars
-}
-
-// freeAddresses returns addresses that were free a moment ago, each another one.
-func freeAddresses(tb testing.TB, count int) []string {
-	tb.Helper()
-	addresses := make([]string, count)
-	for i := range addresses {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			tb.Fatal(err)
-		}
-		defer func() { _ = listener.Close() }() // when all are found, or the next may be the same
-		addresses[i] = listener.Addr().String()
-	}
-	return addresses
 }

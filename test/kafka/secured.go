@@ -14,6 +14,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/looptrace/looptrace/test/freeport"
 )
 
 // Secured is a broker that takes only who comes over TLS and logs in, by PLAIN or by SCRAM-SHA-512.
@@ -39,7 +41,7 @@ func (s *Secured) Environment() []string {
 // StartSecured is Start for a secured broker.
 func StartSecured(tb testing.TB) *Secured {
 	tb.Helper()
-	free := freeAddresses(tb, 3)
+	free := freeport.Take(tb, 3)
 	b := &Broker{Address: free[0], internal: free[1], jars: fetched(tb), folder: tb.TempDir()}
 	s := &Secured{
 		Broker: b, CAFile: filepath.Join(b.folder, "ca.pem"), Username: "looptrace", Password: "secret-of-looptrace", Plain: b.internal,

@@ -3,7 +3,9 @@ package product
 import (
 	"fmt"
 	"math/rand/v2"
-	"net"
+	"slices"
+
+	"github.com/looptrace/looptrace/test/freeport"
 )
 
 // The default ports.
@@ -35,25 +37,23 @@ func (p Ports) Addr(port int) string { return fmt.Sprintf("127.0.0.1:%d", port+p
 // URL is the HTTP address of the default port given.
 func (p Ports) URL(port int) string { return "http://" + p.Addr(port) }
 
-// FreePorts finds an offset at which every port is free. It stays below the ports that the system gives to
-// outgoing connections.
+// FreePorts finds an offset at which every port is free, and stays so for others while the process lives.
 func FreePorts() (Ports, error) {
-	const lowest, highest, attempts = 1000, 25000, 100
+	const attempts = 100
+	lowest, highest := freeport.Lowest-slices.Min(allPorts), freeport.Highest-slices.Max(allPorts)
 	for range attempts {
-		if p := (Ports{Offset: lowest + rand.IntN(highest-lowest)}); p.free() {
+		p := Ports{Offset: lowest + rand.IntN(highest-lowest)}
+		ports := make([]int, len(allPorts))
+		for i, port := range allPorts {
+			ports[i] = port + p.Offset
+		}
+		held, err := freeport.Hold(ports...)
+		if err != nil {
+			return Ports{}, fmt.Errorf("find free ports: %w", err)
+		}
+		if held {
 			return p, nil
 		}
 	}
 	return Ports{}, fmt.Errorf("find free ports: none in %d attempts", attempts)
-}
-
-func (p Ports) free() bool {
-	for _, port := range allPorts {
-		listener, err := net.Listen("tcp", p.Addr(port))
-		if err != nil {
-			return false
-		}
-		_ = listener.Close() // nothing came in
-	}
-	return true
 }

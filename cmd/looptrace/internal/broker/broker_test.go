@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -24,6 +23,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/looptrace/looptrace/test/freeport"
 )
 
 const (
@@ -211,11 +212,8 @@ func TestAcknowledgedRecordsSurviveKills(t *testing.T) {
 func TestProducerGoesOnAfterACleanStopAndAKill(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "queue")
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
 	config := testConfig(dir)
-	config.Addr = listener.Addr().String()
-	require.NoError(t, listener.Close())
+	config.Addr = freeport.Take(t, 1)[0]
 
 	var producer *kgo.Client
 	for round := range 3 {

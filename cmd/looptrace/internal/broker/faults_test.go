@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,18 +20,12 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/looptrace/looptrace/test/freeport"
 )
 
 // addressVariable is where a broker in a process of its own listens, so that clients find it again.
 const addressVariable = "BROKER_TEST_ADDR"
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, listener.Close())
-	return listener.Addr().String()
-}
 
 // load produces to a broker that comes and goes, and knows what was acknowledged.
 type load struct {
@@ -116,7 +109,7 @@ func TestKillsAtTheStart(t *testing.T) {
 		kills = 200
 	}
 	dir := filepath.Join(t.TempDir(), "queue")
-	l := &load{addr: freeAddress(t), value: makeValue}
+	l := &load{addr: freeport.Take(t, 1)[0], value: makeValue}
 	command := func() *exec.Cmd {
 		c := exec.CommandContext(t.Context(), os.Args[0])
 		c.Env = append(os.Environ(), processVariable+"="+dir, addressVariable+"="+l.addr)
@@ -202,7 +195,7 @@ func TestADiskThatIsReallyFull(t *testing.T) {
 	filler := filepath.Join(disk, "filler")
 	require.NoError(t, os.WriteFile(filler, make([]byte, smallDisk/2), 0o600))
 	dir := filepath.Join(disk, "queue")
-	l := &load{addr: freeAddress(t), value: func(partition, index int) []byte {
+	l := &load{addr: freeport.Take(t, 1)[0], value: func(partition, index int) []byte {
 		return append(makeValue(partition, index), make([]byte, 50_000)...)
 	}}
 

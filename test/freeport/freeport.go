@@ -1,0 +1,89 @@
+// Package freeport finds ports for what cannot be given port 0: it tells its clients its address beforehand, has several ports, or comes back
+// on the same one. A port that is found by listening on port 0 and letting it go may be anybody's before it is used: of the next who
+// listens on port 0, or of an outgoing connection. These are of neither, and belong to the process that has taken them until it ends.
+package freeport
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+)
+
+// Lowest and Highest are the bounds of the ports: below those that systems give to outgoing connections and to port 0.
+const (
+	Lowest  = 10000
+	Highest = 32000
+)
+
+const attempts = 1000
+
+// Take returns addresses of this machine that nobody else takes while the test binary runs.
+func Take(tb testing.TB, count int) []string {
+	tb.Helper()
+	var addresses []string
+	for range attempts {
+		port := Lowest + rand.IntN(Highest-Lowest)
+		held, err := Hold(port)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		if held {
+			addresses = append(addresses, address(port))
+		}
+		if len(addresses) == count {
+			return addresses
+		}
+	}
+	tb.Fatalf("no %d free ports in %d attempts", count, attempts)
+	return nil
+}
+
+// Hold takes all of the ports, for as long as the process lives, or none.
+func Hold(ports ...int) (bool, error) {
+	folder := filepath.Join(os.TempDir(), "looptrace-test-ports")
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return false, fmt.Errorf("make the folder of locks: %w", err)
+	}
+	var locks []int
+	release := func() {
+		for _, lock := range locks {
+			_ = syscall.Close(lock) // which unlocks
+		}
+	}
+	for _, port := range ports {
+		// A descriptor, since an os.File that nobody refers to is closed.
+		lock, err := syscall.Open(filepath.Join(folder, strconv.Itoa(port)), syscall.O_CREAT|syscall.O_RDWR|syscall.O_CLOEXEC, 0o666)
+		if err != nil {
+			release()
+			return false, fmt.Errorf("open the lock of port %d: %w", port, err)
+		}
+		locks = append(locks, lock)
+		err = syscall.Flock(lock, syscall.LOCK_EX|syscall.LOCK_NB)
+		if err != nil && !errors.Is(err, syscall.EWOULDBLOCK) {
+			release()
+			return false, fmt.Errorf("lock port %d: %w", port, err)
+		}
+		if err != nil || !free(port) {
+			release()
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+func free(port int) bool {
+	listener, err := net.Listen("tcp", address(port))
+	if err != nil {
+		return false
+	}
+	_ = listener.Close() // nothing came in
+	return true
+}
+
+func address(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
