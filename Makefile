@@ -68,6 +68,10 @@ lint: lint-go ui/node_modules/.package-lock.json ## Lint Go and the UI
 lint-go: ## Lint Go, who may import whom included
 	$(GO) run $(GOLANGCI) run
 
+.PHONY: audit
+audit: ## Hold all dependencies to a database of vulnerabilities (AUDIT_DB=folder); fails where there is none
+	@scripts/audit
+
 .PHONY: test
 test: prerequisites build generated-fresh lint test-ui test-go test-sdk e2e faults ## Run every test; installs what it needs
 
@@ -114,6 +118,14 @@ _build/sdk-venv/.installed: sdk/python/test-requirements.txt sdk/python/pyprojec
 .PHONY: e2e
 e2e: build ## Run the built product against stock SDKs and a real browser; its counters, readiness and probe; attack it
 	$(GO) test -count=1 -p 1 -timeout 25m -v ./test/e2e/... ./test/operations/... ./test/security
+
+# What is about the payloads of others, in the folder that LOOPTRACE_REALDATA names: no other test needs them.
+realdata_tests := ^(TestRealTraces|TestRealSpans|TestHostileSpans|TestRealRuns|TestSurvival|TestConformance)$$
+
+.PHONY: test-realdata
+test-realdata: build ## Run the tests that are about the payloads of others (LOOPTRACE_REALDATA=folder)
+	@[ -d "$$LOOPTRACE_REALDATA" ] || (echo "LOOPTRACE_REALDATA must name the folder of real traces: test/conformance/README.md says what it has"; exit 1)
+	$(GO) test -count=1 -p 1 -timeout 20m -run '$(realdata_tests)' ./components/... ./controlplane/agentview ./test/store ./test/conformance ./test/e2e
 
 .PHONY: faults
 faults: build ## Kill, fill, overload and cut off the product, and read back every run that got 202 (FAULTS=full: at length)

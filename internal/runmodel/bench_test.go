@@ -14,12 +14,10 @@ import (
 func BenchmarkRows(b *testing.B) {
 	folder := os.Getenv("LOOPTRACE_REALDATA")
 	if folder == "" {
-		folder = "../../../shared/realdata"
+		b.Skip("LOOPTRACE_REALDATA names the folder of real traces")
 	}
 	text, err := os.ReadFile(filepath.Join(folder, "tau-bench-airline", "otlp", "tau-airline-000.json"))
-	if err != nil {
-		b.Skip("no real traces at " + folder + ": set LOOPTRACE_REALDATA to the folder that holds them")
-	}
+	require.NoError(b, err)
 	td, err := (&ptrace.JSONUnmarshaler{}).UnmarshalTraces(text)
 	require.NoError(b, err)
 	for _, rs := range td.ResourceSpans().All() {

@@ -44,6 +44,7 @@ await scenario(async (page, { projectId, needle, needleName, needleWords }) => {
   await same("the run of that name after a reload", [needleName], names);
   const search = page.getByLabel("Search runs");
   await search.fill(needleWords);
+  await same("the words in the address", [needleWords], async () => param("search"));
   await same("the run by words of its input and output", [needleName], names);
   await rows.first().locator("[data-run]").click();
   await page.waitForURL(`**/runs/${needle}?find=*`);
@@ -153,7 +154,7 @@ await scenario(async (page, { projectId, needle, needleName, needleWords }) => {
   let height = 0;
   for (let ended = false; !ended; ) {
     await until("more runs, or the end", async () => {
-      ended = await page.getByText(/^[\d,]+ runs$/).isVisible();
+      ended = await page.getByRole("status").filter({ hasText: /^[\d,]+ runs$/ }).isVisible();
       const before = height;
       height = await scroller.evaluate((element) => {
         element.scrollTo(0, element.scrollHeight);

@@ -41,6 +41,7 @@ func realDataChecks(t *testing.T, folder string) []check {
 	readJSON(t, "realdata-exceptions.json", &argued)
 	files, err := filepath.Glob(filepath.Join(folder, "*", "expected.json"))
 	require.NoError(t, err)
+	require.NotEmpty(t, files, folder)
 	var checks []check
 	for _, file := range files {
 		var g golden

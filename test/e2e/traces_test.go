@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/test/browser"
 	"github.com/looptrace/looptrace/test/product"
 )
 
@@ -46,15 +47,33 @@ type placedSpan struct {
 	resource keyValues
 }
 
-func loadTraces(t *testing.T) *traces {
+// recordings are the traces that others recorded, and what is made of them.
+type recordings struct {
+	*story
+
+	traces *traces
+}
+
+// TestRealTraces sends real traces to a product of its own through all doors, several times, and reads them back, after a restart too.
+func TestRealTraces(t *testing.T) {
+	folder := os.Getenv("LOOPTRACE_REALDATA")
+	if folder == "" {
+		t.Skip("LOOPTRACE_REALDATA names the folder of real traces")
+	}
+	s := &recordings{&story{browser: browser.New(t, "output"), product: product.Start(t)}, loadTraces(t, folder)}
+	t.Run("first run", s.setUp)
+	require.NotEmpty(t, s.adminKey)
+	t.Run("real traces", s.realTraces)
+	t.Run("sent three times, stored once", func(t *testing.T) {
+		require.NoError(t, s.product.Down())
+		require.NoError(t, s.product.Up(t.Context()))
+		s.listedOnce(t)
+		s.totals(t)
+	})
+}
+
+func loadTraces(t *testing.T, dir string) *traces {
 	t.Helper()
-	dir := os.Getenv("LOOPTRACE_REALDATA")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "shared", "realdata")
-	}
-	if _, err := os.Stat(dir); err != nil {
-		t.Skipf("no real traces in %s: LOOPTRACE_REALDATA names their folder", dir)
-	}
 	paths, err := filepath.Glob(filepath.Join(dir, "*", "otlp", "*.json"))
 	require.NoError(t, err)
 	require.NotEmpty(t, paths, "no traces in %s", dir)
@@ -94,8 +113,7 @@ func (l *traces) add(t *testing.T, file traceFile) {
 }
 
 // realTraces sends every file through one door, reads everything back, and sends it again through the others.
-func (s *story) realTraces(t *testing.T) {
-	s.traces = loadTraces(t)
+func (s *recordings) realTraces(t *testing.T) {
 	ports := s.product.Ports
 	doors := []door{
 		{ports.URL(product.Ingest) + "/v1/traces", http.StatusAccepted},
@@ -126,7 +144,7 @@ type door struct {
 	accepted int
 }
 
-func (s *story) sendFile(t *testing.T, d door, file traceFile) {
+func (s *recordings) sendFile(t *testing.T, d door, file traceFile) {
 	t.Helper()
 	answer, err := product.Post(t.Context(), d.url, s.ingestKey, product.JSON, file.body)
 	require.NoError(t, err)
@@ -141,7 +159,7 @@ func (s *story) sendFile(t *testing.T, d door, file traceFile) {
 }
 
 // everySpanVisible holds each run to the distinct spans of its trace, no more and no less.
-func (s *story) everySpanVisible(t *testing.T) {
+func (s *recordings) everySpanVisible(t *testing.T) {
 	for traceID, spans := range s.traces.byID {
 		s.awaitRun(t, runID(t, traceID), ofSpans(len(spans)))
 	}
@@ -149,7 +167,7 @@ func (s *story) everySpanVisible(t *testing.T) {
 }
 
 // listedOnce holds the list to one line for each trace, with its spans.
-func (s *story) listedOnce(t *testing.T) {
+func (s *recordings) listedOnce(t *testing.T) {
 	listed := s.listed(t)
 	for traceID, spans := range s.traces.byID {
 		assert.Equal(t, len(spans), listed[runID(t, traceID)].SpanCount, "trace %s in the list", traceID)
@@ -169,7 +187,7 @@ func (s *story) listed(t *testing.T) map[string]run {
 
 // attributesSurvive holds every attribute of every span to what was sent: as an attribute, or as the member of
 // the API that is made of it.
-func (s *story) attributesSurvive(t *testing.T) {
+func (s *recordings) attributesSurvive(t *testing.T) {
 	for traceID, sent := range s.traces.byID {
 		got := s.spans(t, runID(t, traceID))
 		assert.Len(t, got, len(sent), "spans of trace %s", traceID)
@@ -247,7 +265,7 @@ func (s *span) shown(key string) any {
 }
 
 // totals holds each run in the newest conventions to sums made from the raw payload.
-func (s *story) totals(t *testing.T) {
+func (s *recordings) totals(t *testing.T) {
 	compared := 0
 	listed := s.listed(t)
 	for traceID, spans := range s.traces.byID {
@@ -376,7 +394,7 @@ type expectedUsage struct {
 var expectedKinds = map[string]string{"retrieval": "retriever", "rerank": "reranker", "plan": "task", "other": "span", "memory": ""}
 
 // expected holds the newest sources to their expected.json.
-func (s *story) expected(t *testing.T) {
+func (s *recordings) expected(t *testing.T) {
 	listed := s.listed(t)
 	for _, source := range newest {
 		text, err := os.ReadFile(filepath.Join(s.traces.dir, source, "expected.json"))
