@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -98,6 +99,22 @@ func (r *Row) Print(tb testing.TB) {
 	if path := os.Getenv("FAULTS_REPORT"); path != "" {
 		if err := r.appendTo(path); err != nil {
 			tb.Errorf("write FAULTS_REPORT: %v", err)
+		}
+	}
+}
+
+// PrintTable writes a table of its own, its first row the header; with FAULTS_REPORT into a file beside it, which has the table's name.
+func PrintTable(tb testing.TB, name string, rows [][]string) {
+	tb.Helper()
+	text := tableRow(rows[0]) + strings.Repeat("| --- ", len(rows[0])) + "|\n"
+	for _, row := range rows[1:] {
+		text += tableRow(row)
+	}
+	tb.Logf("%s\n%s", name, text)
+	if path := os.Getenv("FAULTS_REPORT"); path != "" {
+		ending := filepath.Ext(path)
+		if err := os.WriteFile(strings.TrimSuffix(path, ending)+"-"+name+ending, []byte(text), 0o600); err != nil {
+			tb.Errorf("write the table %s: %v", name, err)
 		}
 	}
 }
