@@ -176,7 +176,7 @@ func (s *site) operations(t *testing.T) []operation {
 		api("its spans", http.MethodGet, run+"/spans", "", store),
 		api("agent view", http.MethodGet, run+"/agent-view", "", store),
 		api("figures of runs", http.MethodGet, "/v1/runs/stats"+of+"&group_by=name", "", store),
-		api("export", http.MethodGet, "/v1/runs/export"+of+"&limit=10", "", store),
+		api("export", http.MethodGet, "/v1/runs/export"+of+"&session_id=none", "", store),
 		api("stream", http.MethodGet, "/v1/runs/stream"+of, "", store),
 		tool("search", `{"name":"runs.search","arguments":{}}`),
 		tool("read", `{"name":"runs.read","arguments":{"run_id":"`+runs[len(runs)-1].ID.String()+`"}}`),
