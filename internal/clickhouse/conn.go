@@ -4,7 +4,6 @@ package clickhouse
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"net"
 	"slices"
@@ -24,8 +23,7 @@ func open(url string, silence time.Duration) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	dialer := dialer{opts, silence}
-	opts.DialContext = func(ctx context.Context, addr string) (net.Conn, error) { return dialer.dial(ctx, addr) }
+	opts.DialContext = dialer{opts, silence}.dial
 	conn, err := ch.Open(opts)
 	if err != nil {
 		return nil, fmt.Errorf("open ClickHouse: %w", err)

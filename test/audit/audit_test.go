@@ -55,7 +55,8 @@ func audit(t *testing.T, folder string) (status int, said string) {
 	cmd.Env = append(os.Environ(), "AUDIT_DB="+folder)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		require.IsType(t, &exec.ExitError{}, err, string(out))
+		var ended *exec.ExitError
+		require.ErrorAs(t, err, &ended, string(out))
 	}
 	return cmd.ProcessState.ExitCode(), string(out)
 }

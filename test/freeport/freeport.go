@@ -65,13 +65,13 @@ func Hold(ports ...int) (bool, error) {
 		}
 		locks = append(locks, lock)
 		err = syscall.Flock(lock, syscall.LOCK_EX|syscall.LOCK_NB)
-		if err != nil && !errors.Is(err, syscall.EWOULDBLOCK) {
-			release()
-			return false, fmt.Errorf("lock port %d: %w", port, err)
-		}
-		if err != nil || !free(port) {
+		if errors.Is(err, syscall.EWOULDBLOCK) || err == nil && !free(port) {
 			release()
 			return false, nil
+		}
+		if err != nil {
+			release()
+			return false, fmt.Errorf("lock port %d: %w", port, err)
 		}
 	}
 	return true, nil

@@ -64,7 +64,7 @@ func TestUsedByAnother(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	defer listener.Close() //nolint:errcheck // nothing was accepted
+	defer listener.Close()
 	used := listener.Addr().(*net.TCPAddr).Port
 	_, text, err := net.SplitHostPort(Take(t, 1)[0])
 	require.NoError(t, err)
