@@ -16,11 +16,12 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 
 	"github.com/looptrace/looptrace/test/checkout"
+	"github.com/looptrace/looptrace/test/freeport"
 )
 
 const clickhousePassword = "test"
 
-var sharedClickHouse = sync.OnceValues(func() (*Server, error) { return withFreshPorts(startClickHouse) })
+var sharedClickHouse = sync.OnceValues(startClickHouse)
 
 // ClickHouse returns the address, clickhouse://host:port/database, of a new and
 // empty database on this test binary's ClickHouse. The database is dropped when
@@ -38,7 +39,7 @@ func ClickHouse(tb testing.TB) (url string) {
 // stop and start, and returns it with the name of an empty database on it.
 func ClickHouseServer(tb testing.TB) (server *Server, database string) {
 	tb.Helper()
-	server, err := withFreshPorts(startClickHouse)
+	server, err := startClickHouse()
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -81,7 +82,7 @@ func startClickHouse() (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	port, err := freePort()
+	addresses, err := freeport.Find(1)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +91,7 @@ func startClickHouse() (*Server, error) {
 		return nil, fmt.Errorf("make a folder for ClickHouse: %w", err)
 	}
 	server := &Server{
-		url:    fmt.Sprintf("clickhouse://looptrace:%s@127.0.0.1:%d/%%s", clickhousePassword, port),
+		url:    fmt.Sprintf("clickhouse://looptrace:%s@%s/%%s", clickhousePassword, addresses[0]),
 		folder: folder,
 		engine: engine{
 			name: "ClickHouse",
@@ -98,7 +99,7 @@ func startClickHouse() (*Server, error) {
 				program,
 				"clickhouse",
 				"--data", filepath.Join("{folder}", "data"),
-				"--addr", fmt.Sprintf("127.0.0.1:%d", port),
+				"--addr", addresses[0],
 				// Each test has a database of its own.
 				"--database", "*",
 			},

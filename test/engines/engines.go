@@ -12,8 +12,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	mathrand "math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -207,34 +205,6 @@ func installed(root, path string) (string, error) {
 		return "", fmt.Errorf("an engine is missing, run `make engines`: %w", err)
 	}
 	return full, nil
-}
-
-// freePort returns a port of 127.0.0.1 that was free a moment ago. It is below those that the system gives to
-// connections and to listeners that ask for any: these would take it before the engine does.
-func freePort() (int, error) {
-	const lowest, highest, attempts = 10_000, 30_000, 100
-	for range attempts {
-		port := lowest + mathrand.IntN(highest-lowest)
-		if listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
-			_ = listener.Close() // nothing was accepted
-			return port, nil
-		}
-	}
-	return 0, fmt.Errorf("find a free port: none in %d attempts", attempts)
-}
-
-// withFreshPorts starts a server up to three times: between finding a port
-// free and listening on it another process may take it.
-func withFreshPorts(start func() (*Server, error)) (*Server, error) {
-	var errs []error
-	for range 3 {
-		server, err := start()
-		if err == nil {
-			return server, nil
-		}
-		errs = append(errs, err)
-	}
-	return nil, errors.Join(errs...)
 }
 
 func newDatabaseName() string {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"os/exec"
 	"os/user"
@@ -21,12 +22,13 @@ import (
 
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/test/checkout"
+	"github.com/looptrace/looptrace/test/freeport"
 )
 
 // template is the migrated database that each test's database is a copy of.
 const template = "looptrace_template"
 
-var sharedPostgres = sync.OnceValues(func() (*Server, error) { return withFreshPorts(startPostgres) })
+var sharedPostgres = sync.OnceValues(startPostgres)
 
 // Postgres returns the address of a new database on this test binary's
 // PostgreSQL, with the newest schema and no rows. The database is dropped when
@@ -46,7 +48,7 @@ func EmptyPostgres(tb testing.TB) (url string) {
 // stop and start, and returns it with the name of a migrated database on it.
 func PostgresServer(tb testing.TB) (server *Server, database string) {
 	tb.Helper()
-	server, err := withFreshPorts(startPostgres)
+	server, err := startPostgres()
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -86,9 +88,13 @@ func startPostgres() (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	port, err := freePort()
+	addresses, err := freeport.Find(1)
 	if err != nil {
 		return nil, err
+	}
+	_, port, err := net.SplitHostPort(addresses[0])
+	if err != nil {
+		return nil, fmt.Errorf("read a port: %w", err)
 	}
 	folder, err := os.MkdirTemp("", "looptrace-postgres-")
 	if err != nil {
@@ -102,7 +108,7 @@ func startPostgres() (*Server, error) {
 	return server, nil
 }
 
-func startPostgresIn(folder, bin string, port int) (*Server, error) {
+func startPostgresIn(folder, bin, port string) (*Server, error) {
 	attr, err := unprivileged(folder)
 	if err != nil {
 		return nil, err
@@ -124,14 +130,14 @@ func startPostgresIn(folder, bin string, port int) (*Server, error) {
 		return nil, fmt.Errorf("make a PostgreSQL cluster: %w\n%s", err, out)
 	}
 	server := &Server{
-		url:    fmt.Sprintf("postgres://looptrace@127.0.0.1:%d/%%s?sslmode=disable", port),
+		url:    fmt.Sprintf("postgres://looptrace@127.0.0.1:%s/%%s?sslmode=disable", port),
 		folder: folder,
 		engine: engine{
 			name: "PostgreSQL",
 			command: []string{
 				filepath.Join(bin, "postgres"),
 				"-D", filepath.Join("{folder}", "data"),
-				"-p", strconv.Itoa(port),
+				"-p", port,
 				"-c", "listen_addresses=127.0.0.1",
 				"-c", "unix_socket_directories=",
 				"-c", "max_connections=300",

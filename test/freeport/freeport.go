@@ -26,22 +26,30 @@ const attempts = 1000
 // Take returns addresses of this machine that nobody else takes while the test binary runs.
 func Take(tb testing.TB, count int) []string {
 	tb.Helper()
+	addresses, err := Find(count)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return addresses
+}
+
+// Find is Take for what no single test owns.
+func Find(count int) ([]string, error) {
 	var addresses []string
 	for range attempts {
 		port := Lowest + rand.IntN(Highest-Lowest)
 		held, err := Hold(port)
 		if err != nil {
-			tb.Fatal(err)
+			return nil, err
 		}
 		if held {
 			addresses = append(addresses, address(port))
 		}
 		if len(addresses) == count {
-			return addresses
+			return addresses, nil
 		}
 	}
-	tb.Fatalf("no %d free ports in %d attempts", count, attempts)
-	return nil
+	return nil, fmt.Errorf("find %d free ports: too few in %d attempts", count, attempts)
 }
 
 // Hold takes all of the ports, for as long as the process lives, or none.

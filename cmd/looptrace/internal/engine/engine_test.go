@@ -3,7 +3,6 @@ package engine_test
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -21,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/engine"
+	"github.com/looptrace/looptrace/test/freeport"
 )
 
 const (
@@ -57,21 +57,6 @@ func needEngines(t *testing.T) {
 	}
 }
 
-// freeAddr is an address at which nobody listens. Its port is below those that the system gives to connections and to
-// listeners that ask for any: one of these took a port between the look and its use.
-func freeAddr(t *testing.T) string {
-	t.Helper()
-	for range 100 {
-		addr := fmt.Sprintf("127.0.0.1:%d", 10_000+rand.IntN(20_000))
-		if listener, err := net.Listen("tcp", addr); err == nil {
-			require.NoError(t, listener.Close())
-			return addr
-		}
-	}
-	t.Fatal("no free port")
-	return ""
-}
-
 func startClickHouse(t *testing.T, dir, addr string) *exec.Cmd {
 	t.Helper()
 	server := exec.CommandContext(t.Context(), os.Args[0])
@@ -102,7 +87,7 @@ func openClickHouse(t *testing.T, addr string) ch.Conn {
 func TestClickHouseOutlivesResetConnections(t *testing.T) {
 	t.Parallel()
 	needEngines(t)
-	tcp := freeAddr(t)
+	tcp := freeport.Take(t, 1)[0]
 	process := startClickHouse(t, filepath.Join(t.TempDir(), "clickhouse"), tcp)
 	conn := openClickHouse(t, tcp)
 	for range 20 {
@@ -135,7 +120,7 @@ func TestClickHouseOutlivesResetConnections(t *testing.T) {
 func TestClickHouseKeepsWhatItTookThroughKillAndStop(t *testing.T) {
 	t.Parallel()
 	needEngines(t)
-	dir, tcp := filepath.Join(t.TempDir(), "clickhouse"), freeAddr(t)
+	dir, tcp := filepath.Join(t.TempDir(), "clickhouse"), freeport.Take(t, 1)[0]
 	ctx := t.Context()
 
 	process := startClickHouse(t, dir, tcp)
@@ -198,7 +183,7 @@ func TestPostgresKeepsWhatItTookThroughAKill(t *testing.T) {
 	t.Parallel()
 	needEngines(t)
 	runtime.LockOSThread() // for good, as Prepare wants it
-	_, portText, err := net.SplitHostPort(freeAddr(t))
+	_, portText, err := net.SplitHostPort(freeport.Take(t, 1)[0])
 	require.NoError(t, err)
 	port, err := strconv.Atoi(portText)
 	require.NoError(t, err)

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/test/freeport"
 	"github.com/looptrace/looptrace/test/product"
 )
 
@@ -34,7 +35,7 @@ func code(t *testing.T, err error) int32 {
 func TestClickHouseKnowsOneUserWhoHasOneDatabase(t *testing.T) {
 	t.Parallel()
 	needEngines(t)
-	addr := freeAddr(t)
+	addr := freeport.Take(t, 1)[0]
 	startClickHouse(t, filepath.Join(t.TempDir(), "clickhouse"), addr)
 	conn := openClickHouse(t, addr)
 
@@ -96,7 +97,7 @@ var garbage = map[string]string{
 func TestClickHouseOutlivesGarbage(t *testing.T) {
 	t.Parallel()
 	needEngines(t)
-	addr := freeAddr(t)
+	addr := freeport.Take(t, 1)[0]
 	process := startClickHouse(t, filepath.Join(t.TempDir(), "clickhouse"), addr)
 	conn := openClickHouse(t, addr)
 	doors, err := product.Process{PID: process.Process.Pid}.Listeners()

@@ -15,7 +15,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -27,6 +26,7 @@ import (
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/engine"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/layout"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/preflight"
+	"github.com/looptrace/looptrace/test/product"
 )
 
 const (
@@ -97,24 +97,12 @@ func newTree(t *testing.T) layout.Tree {
 	return tree
 }
 
-var offsets atomic.Int64
-
-// freeOffset finds a port offset at which every port is free, another one for each test. The ports stay below those that the
-// system gives to outgoing connections, of other tests too: one of these took a port between the look and its use.
+// freeOffset finds a port offset at which every port is free.
 func freeOffset(t *testing.T) int {
 	t.Helper()
-search:
-	for range 40 {
-		offset := 1_000 + (os.Getpid()*37+int(offsets.Add(1))*211)%24_000
-		for _, port := range layout.NewPorts(offset).All() {
-			if preflight.Port(port) != nil {
-				continue search
-			}
-		}
-		return offset
-	}
-	t.Fatal("no free ports")
-	return 0
+	ports, err := product.FreePorts()
+	require.NoError(t, err)
+	return ports.Offset
 }
 
 // launcher is a running `looptrace up`.
