@@ -23,6 +23,8 @@ import (
 const (
 	// queueTimeout bounds how long an answer waits for the queue. Who asks waits some seconds.
 	queueTimeout = 2 * time.Second
+	// openAge is how old an answer may be that is open to anybody, who may ask as often as they like.
+	openAge = time.Second
 	// maxReason bounds what is told of one check: errors may quote much.
 	maxReason = 500
 
@@ -54,6 +56,16 @@ type readiness struct {
 	mu     sync.Mutex
 	phase  phase
 	status map[*componentstatus.InstanceID]*componentstatus.Event // of those that report errors
+
+	open openAnswer
+}
+
+// openAnswer is what was last told to whoever may ask.
+type openAnswer struct {
+	mu     sync.Mutex
+	asked  time.Time
+	ready  bool
+	checks map[string]string
 }
 
 var (
@@ -178,6 +190,23 @@ func answerHealth(w http.ResponseWriter, _ *http.Request) { write(w, answer{Stat
 
 func (r *readiness) answerReadiness(w http.ResponseWriter, req *http.Request) {
 	write(w, r.check(req.Context()))
+}
+
+// CheckReadiness is for receivers that pass the answer on at a port that is open to their clients: the state of each check
+// without reasons, which quote addresses and errors of stores.
+func (r *readiness) CheckReadiness(ctx context.Context) (ready bool, checks map[string]string) {
+	r.open.mu.Lock()
+	defer r.open.mu.Unlock()
+	if time.Since(r.open.asked) >= openAge {
+		// Not the asker's own time: what is found out is told to the next one too.
+		told := r.check(context.WithoutCancel(ctx))
+		r.open.ready, r.open.checks = told.Status == ok, make(map[string]string, len(told.Checks))
+		for name, state := range told.Checks {
+			r.open.checks[name], _, _ = strings.Cut(state, ":")
+		}
+		r.open.asked = time.Now()
+	}
+	return r.open.ready, r.open.checks
 }
 
 // check asks the queue now, and takes of the components what they last said.

@@ -101,6 +101,33 @@ func TestComponents(t *testing.T) {
 	assert.LessOrEqual(t, len(told.Checks["receiver kafkabatch"]), len("unavailable: ")+maxReason+len(" …"))
 }
 
+// Clients are told what does not work, and not why. Anybody may ask, as often as they like: the queue is not.
+func TestOpenAnswer(t *testing.T) {
+	t.Parallel()
+	r := start(t, QueueConfig{})
+	ready, checks := r.CheckReadiness(t.Context())
+	assert.False(t, ready)
+	assert.Equal(t, map[string]string{checkCollector: unavailable}, checks)
+
+	require.NoError(t, r.Ready())
+	worker := componentstatus.NewInstanceID(component.MustNewID("kafkabatch"), component.KindReceiver)
+	r.ComponentStatusChanged(worker, componentstatus.NewRecoverableErrorEvent(errors.New("10.0.0.7: refused")))
+	ready, checks = r.CheckReadiness(t.Context())
+	assert.False(t, ready)
+	assert.Equal(t, map[string]string{checkCollector: unavailable}, checks, "within a second")
+	require.Eventually(t, func() bool {
+		ready, checks = r.CheckReadiness(t.Context())
+		return checks[checkCollector] == ""
+	}, time.Minute, 10*time.Millisecond)
+	assert.False(t, ready)
+	assert.Equal(t, map[string]string{"receiver kafkabatch": unavailable}, checks)
+	r.ComponentStatusChanged(worker, componentstatus.NewEvent(componentstatus.StatusOK))
+	require.Eventually(t, func() bool {
+		ready, checks = r.CheckReadiness(t.Context())
+		return ready && len(checks) == 0
+	}, time.Minute, 10*time.Millisecond)
+}
+
 func TestQueue(t *testing.T) {
 	t.Parallel()
 	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(2, "looptrace.spans"))

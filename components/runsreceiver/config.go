@@ -29,6 +29,10 @@ type Config struct {
 	// Seal hands OTLP in protobuf on as it came, in a resource that holds the whole request, where nothing in it needs to be
 	// dropped. What reads the queue opens it.
 	Seal bool `mapstructure:"seal"`
+
+	// Readiness is an extension that knows whether the collector does its work, which GET /readyz then tells. GET /healthz
+	// answers without one. Neither asks for a key.
+	Readiness *component.ID `mapstructure:"readiness"`
 }
 
 var _ component.Config = (*Config)(nil)

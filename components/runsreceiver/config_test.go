@@ -37,6 +37,8 @@ func TestConfig(t *testing.T) {
 			c.WriteTimeout = 9 * time.Second
 			c.Auth = configoptional.Some(confighttp.AuthConfig{Config: configauth.Config{AuthenticatorID: apikeyauth}})
 			c.Middlewares = []configmiddleware.Config{{ID: apikeyauth}}
+			readiness := component.MustNewIDWithName("readiness", "its")
+			c.Readiness = &readiness
 		}},
 		{name: "runs/no_write_timeout", change: func(c *Config) { c.WriteTimeout = 0 }},
 		{name: "runs/no_endpoint", errs: []string{"endpoint is required"}},

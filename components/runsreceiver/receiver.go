@@ -99,7 +99,11 @@ func (r *runsReceiver) Start(ctx context.Context, host component.Host) error {
 	if err != nil {
 		return fmt.Errorf("make the server: %w", err)
 	}
-	server.Handler = requestbody.Bound(r.stopping, r.observe(server.Handler), requestbody.Limits{Idle: cfg.ReadTimeout, Total: cfg.ReadTimeout}) //nolint:contextcheck // it ends with Shutdown
+	readiness, err := r.cfg.findReadiness(host)
+	if err != nil {
+		return err
+	}
+	server.Handler = requestbody.Bound(r.stopping, healthOver(r.observe(server.Handler), readiness), requestbody.Limits{Idle: cfg.ReadTimeout, Total: cfg.ReadTimeout}) //nolint:contextcheck // it ends with Shutdown
 
 	listener, err := cfg.ToListener(ctx)
 	if err != nil {

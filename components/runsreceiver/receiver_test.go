@@ -123,15 +123,20 @@ func (host) GetExtensions() map[component.ID]component.Component {
 func start(tb testing.TB, next consumer.Traces, changes ...func(*Config)) *runsReceiver {
 	tb.Helper()
 	cfg := createDefaultConfig().(*Config)
-	cfg.NetAddr.Endpoint = "127.0.0.1:0"
-	cfg.Auth = configoptional.Some(confighttp.AuthConfig{Config: configauth.Config{AuthenticatorID: doorID}})
-	cfg.Middlewares = []configmiddleware.Config{{ID: doorID}}
 	for _, change := range changes {
 		change(cfg)
 	}
+	return startWith(tb, cfg, next, host{componenttest.NewNopHost()})
+}
+
+func startWith(tb testing.TB, cfg *Config, next consumer.Traces, host component.Host) *runsReceiver {
+	tb.Helper()
+	cfg.NetAddr.Endpoint = "127.0.0.1:0"
+	cfg.Auth = configoptional.Some(confighttp.AuthConfig{Config: configauth.Config{AuthenticatorID: doorID}})
+	cfg.Middlewares = []configmiddleware.Config{{ID: doorID}}
 	r, err := newRunsReceiver(cfg, receivertest.NewNopSettings(metadata.Type), next)
 	require.NoError(tb, err)
-	require.NoError(tb, r.Start(tb.Context(), host{componenttest.NewNopHost()}))
+	require.NoError(tb, r.Start(tb.Context(), host))
 	tb.Cleanup(func() { assert.NoError(tb, r.Shutdown(context.Background())) })
 	return r
 }
