@@ -61,7 +61,7 @@ func TestHealth(t *testing.T) {
 			resp, body := send(t, r, sent{method: tt.method, path: tt.path, header: keyless})
 			assert.Equal(t, tt.status, resp.StatusCode)
 			if tt.status != http.StatusUnauthorized {
-				assert.Equal(t, typeJSON, resp.Header.Get("Content-Type"))
+				assert.Equal(t, []string{typeJSON}, resp.Header["Content-Type"])
 				assert.Equal(t, tt.body, body)
 			}
 		})

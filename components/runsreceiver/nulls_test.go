@@ -46,8 +46,10 @@ func TestNullFields(t *testing.T) {
 	assert.Equal(t, ptrace.SpanKindUnspecified, span.Kind())
 	assert.Equal(t, map[string]any{"a": nil, "b": nil, "c": []any{}, "d": "null"}, span.Attributes().AsRaw())
 
-	resp, text = send(t, r, sent{path: "/v1/logs", header: map[string]string{"Content-Type": typeJSON},
-		body: `{"resourceLogs":[{"resource":null,"scopeLogs":[{"scope":null,"logRecords":[{"severityNumber":null,"timeUnixNano":null,"body":null,"traceId":null,"flags":null}]}]}]}`})
+	resp, text = send(t, r, sent{
+		path: "/v1/logs", header: map[string]string{"Content-Type": typeJSON},
+		body: `{"resourceLogs":[{"resource":null,"scopeLogs":[{"scope":null,"logRecords":[{"severityNumber":null,"timeUnixNano":null,"body":null,"traceId":null,"flags":null}]}]}]}`,
+	})
 	require.Equal(t, http.StatusAccepted, resp.StatusCode, text)
 	assert.Equal(t, "{}", text, "nothing was rejected")
 }
@@ -78,7 +80,7 @@ func withoutNulls(t *testing.T, body []byte) (tokens []json.Token) {
 	stack := []level{{}}
 	for {
 		token, err := decoder.Token()
-		if err == io.EOF { //nolint:errorlint // as io.Reader has it
+		if err == io.EOF {
 			return tokens
 		}
 		require.NoError(t, err)

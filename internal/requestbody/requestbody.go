@@ -64,10 +64,25 @@ func Bound(stopping context.Context, next http.Handler, limits Limits) http.Hand
 			panic(err) // as a server of HTTP/1 has it
 		}
 		defer context.AfterFunc(stopping, b.giveUp)()
+		r = r.WithContext(context.WithValue(r.Context(), bodyKey{}, b))
 		r.Body = b
 		next.ServeHTTP(w, r)
 		b.end(w)
 	})
+}
+
+type bodyKey struct{}
+
+// Failure waits for whoever reads the body of the request of a context, and returns what that ended with, nil where nothing was
+// wrong. A server ends the context of a request whose body it cannot read, which others may see first.
+func Failure(ctx context.Context) *Error {
+	b, bounded := ctx.Value(bodyKey{}).(*body)
+	if !bounded {
+		return nil
+	}
+	b.reading.Lock()
+	defer b.reading.Unlock()
+	return b.failed
 }
 
 // body is what a client sends, for one reader at a time.
@@ -115,7 +130,7 @@ func (b *body) read(p []byte, wait time.Duration) (int, error) {
 	switch {
 	case interrupted && errors.Is(err, os.ErrDeadlineExceeded):
 		err = http.ErrBodyReadAfterClose
-	case err == io.EOF: //nolint:errorlint // as io.Reader has it
+	case err == io.EOF:
 		b.ended = true
 	case err != nil:
 		b.failed = &Error{cause: err, stopped: stopped && errors.Is(err, os.ErrDeadlineExceeded)}

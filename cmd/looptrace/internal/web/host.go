@@ -25,6 +25,6 @@ func ownHost(hosts allowedhost.List, next http.Handler) http.Handler {
 		}
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		w.WriteHeader(http.StatusMisdirectedRequest)
-		_, _ = io.WriteString(w, detail+"\n") // the client may be gone
+		_, _ = io.WriteString(w, detail+"\n") //nolint:gosec // plain text, never sniffed; the client may be gone
 	})
 }

@@ -43,13 +43,15 @@ func newProxy(target *url.URL, trusted TrustedProxies) http.Handler {
 }
 
 func answerUpstreamError(w http.ResponseWriter, r *http.Request, err error) {
-	if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
-		// One that has only ended its own side must not read success.
-		answerProblem(w, statusClientGone, "client_gone", "The client went away before its request had ended.")
-		return
-	}
 	var sent *requestbody.Error
-	if errors.As(err, &sent) {
+	if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
+		if sent = requestbody.Failure(r.Context()); sent == nil {
+			// One that has only ended its own side must not read success.
+			answerProblem(w, statusClientGone, "client_gone", "The client went away before its request had ended.")
+			return
+		}
+	}
+	if sent != nil || errors.As(err, &sent) {
 		answerBodyError(w, sent)
 		return
 	}
