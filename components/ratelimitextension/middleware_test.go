@@ -44,6 +44,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/looptrace/looptrace/components/ratelimitextension/internal/metadatatest"
+	"github.com/looptrace/looptrace/internal/partialsuccess"
 	"github.com/looptrace/looptrace/internal/ratelimit"
 	"github.com/looptrace/looptrace/test/freeport"
 )
@@ -382,6 +383,24 @@ func TestSpans(t *testing.T) {
 			assert.Equal(t, 2*tt.want, int(burst-remaining(t.Context(), l)+0.5))
 		})
 	}
+}
+
+// What stands behind the stock receiver can say over gRPC that a part was not accepted, and knows that it cannot over HTTP.
+func TestPartialSuccess(t *testing.T) {
+	t.Parallel()
+	door := openOTLP(t, start(t, nil, func(*Config) {}), func(ctx context.Context, _ ptrace.Traces) error {
+		if !partialsuccess.Reject(ctx, 3, "three are broken") {
+			return status.Error(codes.InvalidArgument, "three are broken")
+		}
+		return nil
+	})
+	told, err := door.grpc.Export(metadata.AppendToOutgoingContext(t.Context(), "x-api-key", "p/k"), tracesOf(50))
+	require.NoError(t, err)
+	assert.EqualValues(t, 3, told.PartialSuccess().RejectedSpans())
+	assert.Equal(t, "three are broken", told.PartialSuccess().ErrorMessage())
+	body, err := tracesOf(50).MarshalProto()
+	require.NoError(t, err)
+	assert.Equal(t, "400 Bad Request", post(t, door.http, typeProtobuf, "p/k", bytes.NewReader(body)).status)
 }
 
 func TestGRPCAnswers(t *testing.T) {
