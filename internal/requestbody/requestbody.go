@@ -64,7 +64,7 @@ func Bound(stopping context.Context, next http.Handler, limits Limits) http.Hand
 			panic(err) // as a server of HTTP/1 has it
 		}
 		defer context.AfterFunc(stopping, b.giveUp)()
-		r = r.WithContext(context.WithValue(r.Context(), bodyKey{}, b))
+		r = r.WithContext(context.WithValue(r.Context(), bodyKey{}, b)) //nolint:contextcheck // the request outlives what stops the server
 		r.Body = b
 		next.ServeHTTP(w, r)
 		b.end(w)
