@@ -633,7 +633,8 @@ func (r *itemReader) spanAttribute(key string) {
 	number := r.Kind() == jsonpull.Number
 	from := r.Offset()
 	r.attribute(&r.item.attributes, key)
-	if !number || r.Err() != nil {
+	bound := runmodel.Bound(key)
+	if !number || math.IsInf(bound, 1) || r.Err() != nil {
 		return
 	}
 	raw := r.Since(from)
@@ -641,7 +642,7 @@ func (r *itemReader) spanAttribute(key string) {
 	if whole, wrong := strconv.ParseInt(string(raw), 10, 64); wrong == nil {
 		n = runmodel.RoundUp(whole)
 	}
-	if bound := runmodel.Bound(key); n > bound || (err != nil && !math.IsInf(bound, 1)) {
+	if n > bound || err != nil {
 		r.problem("attributes."+field(key), fmt.Sprintf("must be %.0f at most", bound), raw)
 	}
 }
