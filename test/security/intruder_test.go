@@ -61,7 +61,7 @@ func testOtherUser(t *testing.T, p *product.Product) {
 	require.NoError(t, err)
 
 	// The folders of tests, and of what go test builds, are closed to others.
-	folder, err := os.MkdirTemp("", "looptrace-intruder-")
+	folder, err := os.MkdirTemp("", "looptrace-intruder-") //nolint:usetesting // those are closed to others
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(folder) })
 	require.NoError(t, os.Chmod(folder, 0o755))

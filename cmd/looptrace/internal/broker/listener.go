@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -110,7 +111,7 @@ func (c *conn) readRequest() error {
 		c.logins++
 		c.lastLogin = c.requests
 	}
-	c.pending = append(size, body...)
+	c.pending = slices.Concat(size, body)
 	return nil
 }
 
