@@ -2165,8 +2165,9 @@ type ListFailedRunsParams struct {
 	PromptId      *FilterPromptID      `form:"prompt_id,omitempty" json:"prompt_id,omitempty"`
 	PromptVersion *FilterPromptVersion `form:"prompt_version,omitempty" json:"prompt_version,omitempty"`
 
-	// Metadata `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several.
-	Metadata *FilterMetadata `json:"metadata,omitempty"`
+	// Metadata `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. KEY is what stands between the first
+	// bracket and the last, brackets included.
+	Metadata *FilterMetadata `form:"metadata,omitempty" json:"metadata,omitempty"`
 
 	// MinDurationMs Only runs that took so long; those whose end is not known are left out.
 	MinDurationMs *FilterMinDurationMs `form:"min_duration_ms,omitempty" json:"min_duration_ms,omitempty"`
@@ -2219,8 +2220,9 @@ type GetFailedRunsParams struct {
 	PromptId      *FilterPromptID      `form:"prompt_id,omitempty" json:"prompt_id,omitempty"`
 	PromptVersion *FilterPromptVersion `form:"prompt_version,omitempty" json:"prompt_version,omitempty"`
 
-	// Metadata `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several.
-	Metadata *FilterMetadata `json:"metadata,omitempty"`
+	// Metadata `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. KEY is what stands between the first
+	// bracket and the last, brackets included.
+	Metadata *FilterMetadata `form:"metadata,omitempty" json:"metadata,omitempty"`
 
 	// MinDurationMs Only runs that took so long; those whose end is not known are left out.
 	MinDurationMs *FilterMinDurationMs `form:"min_duration_ms,omitempty" json:"min_duration_ms,omitempty"`
@@ -2314,8 +2316,9 @@ type ListRunsParams struct {
 	// Fingerprint Only runs that failed with this fingerprint.
 	Fingerprint *FilterFingerprint `form:"fingerprint,omitempty" json:"fingerprint,omitempty"`
 
-	// Metadata `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several.
-	Metadata *FilterMetadata `json:"metadata,omitempty"`
+	// Metadata `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. KEY is what stands between the first
+	// bracket and the last, brackets included.
+	Metadata *FilterMetadata `form:"metadata,omitempty" json:"metadata,omitempty"`
 
 	// MinDurationMs Only runs that took so long; those whose end is not known are left out.
 	MinDurationMs *FilterMinDurationMs `form:"min_duration_ms,omitempty" json:"min_duration_ms,omitempty"`
@@ -2382,8 +2385,9 @@ type ExportRunsParams struct {
 	PromptId      *FilterPromptID      `form:"prompt_id,omitempty" json:"prompt_id,omitempty"`
 	PromptVersion *FilterPromptVersion `form:"prompt_version,omitempty" json:"prompt_version,omitempty"`
 
-	// Metadata `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several.
-	Metadata *FilterMetadata `json:"metadata,omitempty"`
+	// Metadata `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. KEY is what stands between the first
+	// bracket and the last, brackets included.
+	Metadata *FilterMetadata `form:"metadata,omitempty" json:"metadata,omitempty"`
 
 	// MinDurationMs Only runs that took so long; those whose end is not known are left out.
 	MinDurationMs *FilterMinDurationMs `form:"min_duration_ms,omitempty" json:"min_duration_ms,omitempty"`
@@ -2454,8 +2458,9 @@ type ListRunFieldsParams struct {
 	// Fingerprint Only runs that failed with this fingerprint.
 	Fingerprint *FilterFingerprint `form:"fingerprint,omitempty" json:"fingerprint,omitempty"`
 
-	// Metadata `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several.
-	Metadata *FilterMetadata `json:"metadata,omitempty"`
+	// Metadata `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. KEY is what stands between the first
+	// bracket and the last, brackets included.
+	Metadata *FilterMetadata `form:"metadata,omitempty" json:"metadata,omitempty"`
 
 	// MinDurationMs Only runs that took so long; those whose end is not known are left out.
 	MinDurationMs *FilterMinDurationMs `form:"min_duration_ms,omitempty" json:"min_duration_ms,omitempty"`
@@ -2513,8 +2518,9 @@ type ListRunFieldValuesParams struct {
 	// Fingerprint Only runs that failed with this fingerprint.
 	Fingerprint *FilterFingerprint `form:"fingerprint,omitempty" json:"fingerprint,omitempty"`
 
-	// Metadata `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several.
-	Metadata *FilterMetadata `json:"metadata,omitempty"`
+	// Metadata `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. KEY is what stands between the first
+	// bracket and the last, brackets included.
+	Metadata *FilterMetadata `form:"metadata,omitempty" json:"metadata,omitempty"`
 
 	// MinDurationMs Only runs that took so long; those whose end is not known are left out.
 	MinDurationMs *FilterMinDurationMs `form:"min_duration_ms,omitempty" json:"min_duration_ms,omitempty"`
@@ -2576,8 +2582,9 @@ type GetRunStatsParams struct {
 	// Fingerprint Only runs that failed with this fingerprint.
 	Fingerprint *FilterFingerprint `form:"fingerprint,omitempty" json:"fingerprint,omitempty"`
 
-	// Metadata `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several.
-	Metadata *FilterMetadata `json:"metadata,omitempty"`
+	// Metadata `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. KEY is what stands between the first
+	// bracket and the last, brackets included.
+	Metadata *FilterMetadata `form:"metadata,omitempty" json:"metadata,omitempty"`
 
 	// MinDurationMs Only runs that took so long; those whose end is not known are left out.
 	MinDurationMs *FilterMinDurationMs `form:"min_duration_ms,omitempty" json:"min_duration_ms,omitempty"`
@@ -2645,8 +2652,9 @@ type StreamRunsParams struct {
 	// Fingerprint Only runs that failed with this fingerprint.
 	Fingerprint *FilterFingerprint `form:"fingerprint,omitempty" json:"fingerprint,omitempty"`
 
-	// Metadata `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several.
-	Metadata *FilterMetadata `json:"metadata,omitempty"`
+	// Metadata `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. KEY is what stands between the first
+	// bracket and the last, brackets included.
+	Metadata *FilterMetadata `form:"metadata,omitempty" json:"metadata,omitempty"`
 
 	// MinDurationMs Only runs that took so long; those whose end is not known are left out.
 	MinDurationMs *FilterMinDurationMs `form:"min_duration_ms,omitempty" json:"min_duration_ms,omitempty"`
@@ -2793,8 +2801,9 @@ type ListThreadsParams struct {
 	PromptId      *FilterPromptID      `form:"prompt_id,omitempty" json:"prompt_id,omitempty"`
 	PromptVersion *FilterPromptVersion `form:"prompt_version,omitempty" json:"prompt_version,omitempty"`
 
-	// Metadata `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several.
-	Metadata *FilterMetadata `json:"metadata,omitempty"`
+	// Metadata `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. KEY is what stands between the first
+	// bracket and the last, brackets included.
+	Metadata *FilterMetadata `form:"metadata,omitempty" json:"metadata,omitempty"`
 
 	// MinDurationMs Only runs that took so long; those whose end is not known are left out.
 	MinDurationMs *FilterMinDurationMs `form:"min_duration_ms,omitempty" json:"min_duration_ms,omitempty"`
@@ -3182,10 +3191,17 @@ func (siw *ServerInterfaceWrapper) ListFailedRuns(c *gin.Context) {
 
 	// ------------- Optional query parameter "metadata" -------------
 
-	err = runtime.BindQueryParameterWithOptions("deepObject", true, false, "metadata", c.Request.URL.Query(), &params.Metadata, runtime.BindQueryParameterOptions{Type: "object", Format: ""})
-	if err != nil {
-		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter metadata: %w", err), http.StatusBadRequest)
-		return
+	if paramValue := c.Query("metadata"); paramValue != "" {
+
+		var value FilterMetadata
+		err = json.Unmarshal([]byte(paramValue), &value)
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Error unmarshaling parameter 'metadata' as JSON: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.Metadata = &value
+
 	}
 
 	// ------------- Optional query parameter "min_duration_ms" -------------
@@ -3402,10 +3418,17 @@ func (siw *ServerInterfaceWrapper) GetFailedRuns(c *gin.Context) {
 
 	// ------------- Optional query parameter "metadata" -------------
 
-	err = runtime.BindQueryParameterWithOptions("deepObject", true, false, "metadata", c.Request.URL.Query(), &params.Metadata, runtime.BindQueryParameterOptions{Type: "object", Format: ""})
-	if err != nil {
-		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter metadata: %w", err), http.StatusBadRequest)
-		return
+	if paramValue := c.Query("metadata"); paramValue != "" {
+
+		var value FilterMetadata
+		err = json.Unmarshal([]byte(paramValue), &value)
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Error unmarshaling parameter 'metadata' as JSON: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.Metadata = &value
+
 	}
 
 	// ------------- Optional query parameter "min_duration_ms" -------------
@@ -4278,10 +4301,17 @@ func (siw *ServerInterfaceWrapper) ListRuns(c *gin.Context) {
 
 	// ------------- Optional query parameter "metadata" -------------
 
-	err = runtime.BindQueryParameterWithOptions("deepObject", true, false, "metadata", c.Request.URL.Query(), &params.Metadata, runtime.BindQueryParameterOptions{Type: "object", Format: ""})
-	if err != nil {
-		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter metadata: %w", err), http.StatusBadRequest)
-		return
+	if paramValue := c.Query("metadata"); paramValue != "" {
+
+		var value FilterMetadata
+		err = json.Unmarshal([]byte(paramValue), &value)
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Error unmarshaling parameter 'metadata' as JSON: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.Metadata = &value
+
 	}
 
 	// ------------- Optional query parameter "min_duration_ms" -------------
@@ -4534,10 +4564,17 @@ func (siw *ServerInterfaceWrapper) ExportRuns(c *gin.Context) {
 
 	// ------------- Optional query parameter "metadata" -------------
 
-	err = runtime.BindQueryParameterWithOptions("deepObject", true, false, "metadata", c.Request.URL.Query(), &params.Metadata, runtime.BindQueryParameterOptions{Type: "object", Format: ""})
-	if err != nil {
-		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter metadata: %w", err), http.StatusBadRequest)
-		return
+	if paramValue := c.Query("metadata"); paramValue != "" {
+
+		var value FilterMetadata
+		err = json.Unmarshal([]byte(paramValue), &value)
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Error unmarshaling parameter 'metadata' as JSON: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.Metadata = &value
+
 	}
 
 	// ------------- Optional query parameter "min_duration_ms" -------------
@@ -4777,10 +4814,17 @@ func (siw *ServerInterfaceWrapper) ListRunFields(c *gin.Context) {
 
 	// ------------- Optional query parameter "metadata" -------------
 
-	err = runtime.BindQueryParameterWithOptions("deepObject", true, false, "metadata", c.Request.URL.Query(), &params.Metadata, runtime.BindQueryParameterOptions{Type: "object", Format: ""})
-	if err != nil {
-		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter metadata: %w", err), http.StatusBadRequest)
-		return
+	if paramValue := c.Query("metadata"); paramValue != "" {
+
+		var value FilterMetadata
+		err = json.Unmarshal([]byte(paramValue), &value)
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Error unmarshaling parameter 'metadata' as JSON: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.Metadata = &value
+
 	}
 
 	// ------------- Optional query parameter "min_duration_ms" -------------
@@ -5005,10 +5049,17 @@ func (siw *ServerInterfaceWrapper) ListRunFieldValues(c *gin.Context) {
 
 	// ------------- Optional query parameter "metadata" -------------
 
-	err = runtime.BindQueryParameterWithOptions("deepObject", true, false, "metadata", c.Request.URL.Query(), &params.Metadata, runtime.BindQueryParameterOptions{Type: "object", Format: ""})
-	if err != nil {
-		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter metadata: %w", err), http.StatusBadRequest)
-		return
+	if paramValue := c.Query("metadata"); paramValue != "" {
+
+		var value FilterMetadata
+		err = json.Unmarshal([]byte(paramValue), &value)
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Error unmarshaling parameter 'metadata' as JSON: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.Metadata = &value
+
 	}
 
 	// ------------- Optional query parameter "min_duration_ms" -------------
@@ -5240,10 +5291,17 @@ func (siw *ServerInterfaceWrapper) GetRunStats(c *gin.Context) {
 
 	// ------------- Optional query parameter "metadata" -------------
 
-	err = runtime.BindQueryParameterWithOptions("deepObject", true, false, "metadata", c.Request.URL.Query(), &params.Metadata, runtime.BindQueryParameterOptions{Type: "object", Format: ""})
-	if err != nil {
-		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter metadata: %w", err), http.StatusBadRequest)
-		return
+	if paramValue := c.Query("metadata"); paramValue != "" {
+
+		var value FilterMetadata
+		err = json.Unmarshal([]byte(paramValue), &value)
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Error unmarshaling parameter 'metadata' as JSON: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.Metadata = &value
+
 	}
 
 	// ------------- Optional query parameter "min_duration_ms" -------------
@@ -5483,10 +5541,17 @@ func (siw *ServerInterfaceWrapper) StreamRuns(c *gin.Context) {
 
 	// ------------- Optional query parameter "metadata" -------------
 
-	err = runtime.BindQueryParameterWithOptions("deepObject", true, false, "metadata", c.Request.URL.Query(), &params.Metadata, runtime.BindQueryParameterOptions{Type: "object", Format: ""})
-	if err != nil {
-		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter metadata: %w", err), http.StatusBadRequest)
-		return
+	if paramValue := c.Query("metadata"); paramValue != "" {
+
+		var value FilterMetadata
+		err = json.Unmarshal([]byte(paramValue), &value)
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Error unmarshaling parameter 'metadata' as JSON: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.Metadata = &value
+
 	}
 
 	// ------------- Optional query parameter "min_duration_ms" -------------
@@ -6196,10 +6261,17 @@ func (siw *ServerInterfaceWrapper) ListThreads(c *gin.Context) {
 
 	// ------------- Optional query parameter "metadata" -------------
 
-	err = runtime.BindQueryParameterWithOptions("deepObject", true, false, "metadata", c.Request.URL.Query(), &params.Metadata, runtime.BindQueryParameterOptions{Type: "object", Format: ""})
-	if err != nil {
-		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter metadata: %w", err), http.StatusBadRequest)
-		return
+	if paramValue := c.Query("metadata"); paramValue != "" {
+
+		var value FilterMetadata
+		err = json.Unmarshal([]byte(paramValue), &value)
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Error unmarshaling parameter 'metadata' as JSON: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.Metadata = &value
+
 	}
 
 	// ------------- Optional query parameter "min_duration_ms" -------------

@@ -9,6 +9,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -72,11 +73,87 @@ func newValidator(doc *openapi3.T) *validator {
 	for path, item := range doc.Paths.Map() {
 		for method, operation := range item.Operations() {
 			v.routes[method+" "+ginPath(path)] = &routers.Route{
-				Spec: doc, Path: path, PathItem: item, Method: method, Operation: operation,
+				Spec: doc, Path: path, PathItem: item, Method: method, Operation: withObjectsAsJSON(operation),
 			}
 		}
 	}
 	return v
+}
+
+// withObjectsAsJSON is the operation as it is checked: with the objects in its query in JSON, which is what readQuery makes of them.
+// Neither the checker nor the generated code can tell the brackets of a member's name from those around it.
+func withObjectsAsJSON(operation *openapi3.Operation) *openapi3.Operation {
+	checked := *operation
+	checked.Parameters = slices.Clone(operation.Parameters)
+	for i, ref := range checked.Parameters {
+		if p := ref.Value; p.Style == openapi3.SerializationDeepObject {
+			asJSON := *p
+			asJSON.Style, asJSON.Explode, asJSON.Schema = "", nil, nil
+			asJSON.Content = openapi3.NewContentWithJSONSchemaRef(p.Schema)
+			checked.Parameters[i] = &openapi3.ParameterRef{Value: &asJSON}
+		}
+	}
+	return &checked
+}
+
+// readQuery refuses what the operation does not take in its query, and writes each object in it (NAME[MEMBER]=VALUE) as JSON.
+func readQuery(r *http.Request, operation *openapi3.Operation) error {
+	values, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil { // what cannot be read would be dropped
+		return requestErrors{{Location: "query", Message: "cannot be read: " + err.Error()}}
+	}
+	var fields requestErrors
+	refuse := func(name, message string) {
+		fields = append(fields, fieldError{Location: "query." + shortened(name), Message: message})
+	}
+	objects := map[string]map[string]string{}
+	for name, given := range values {
+		outer, member, isMember := strings.Cut(name, "[")
+		p := operation.Parameters.GetByInAndName(openapi3.ParameterInQuery, name)
+		object := operation.Parameters.GetByInAndName(openapi3.ParameterInQuery, outer)
+		switch {
+		case object != nil && object.Content != nil:
+			member, closed := strings.CutSuffix(member, "]")
+			switch {
+			case !isMember || !closed || member == "":
+				refuse(name, "must be given as "+outer+"[KEY]=VALUE")
+			case len(given) > 1:
+				refuse(name, "must be given once")
+			default:
+				if objects[outer] == nil {
+					objects[outer] = map[string]string{}
+				}
+				objects[outer][member] = given[0]
+			}
+			delete(values, name)
+		case p == nil:
+			refuse(name, "is not a parameter of this operation")
+		case len(given) > 1 && !p.Schema.Value.Type.Is(openapi3.TypeArray):
+			refuse(name, "must be given once")
+		}
+	}
+	if len(fields) > 0 {
+		return fields.sorted()
+	}
+	for name, members := range objects {
+		text, err := json.Marshal(members)
+		if err != nil {
+			return fmt.Errorf("encode %s: %w", name, err)
+		}
+		values.Set(name, string(text))
+	}
+	if len(objects) > 0 {
+		r.URL.RawQuery = values.Encode()
+	}
+	return nil
+}
+
+// shortened is a name of the client's as an answer may repeat it.
+func shortened(name string) string {
+	if len(name) <= longestShown {
+		return strings.ToValidUTF8(name, "\uFFFD")
+	}
+	return strings.ToValidUTF8(name[:longestShown], "\uFFFD") + "…"
 }
 
 var pathParameter = regexp.MustCompile(`\{(\w+)\}`)
@@ -87,6 +164,9 @@ func ginPath(path string) string { return pathParameter.ReplaceAllString(path, "
 // check returns nil for a request that is as the document has it.
 func (v *validator) check(c *gin.Context) error {
 	route := v.routes[c.Request.Method+" "+c.FullPath()]
+	if err := readQuery(c.Request, route.Operation); err != nil {
+		return err
+	}
 	if route.Operation.RequestBody != nil {
 		if err := readBody(c); err != nil {
 			return err
@@ -115,16 +195,21 @@ func (v *validator) check(c *gin.Context) error {
 			// What cannot be an id names no resource.
 			return identity.ErrNotFound
 		default:
-			fields = append(fields, parameterError(refused, c.Request))
+			fields = append(fields, parameterErrors(refused, c.Request)...)
 		}
 	}
 	if len(fields) == 0 {
 		return fmt.Errorf("validate request: %w", err)
 	}
-	slices.SortFunc(fields, func(a, b fieldError) int {
+	return fields.sorted()
+}
+
+// sorted has each error once, by its place.
+func (e requestErrors) sorted() requestErrors {
+	slices.SortFunc(e, func(a, b fieldError) int {
 		return cmp.Or(cmp.Compare(a.Location, b.Location), cmp.Compare(a.Message, b.Message))
 	})
-	return slices.CompactFunc(fields, func(a, b fieldError) bool { return a.Location == b.Location && a.Message == b.Message })
+	return slices.CompactFunc(e, func(a, b fieldError) bool { return a.Location == b.Location && a.Message == b.Message })
 }
 
 // readBody checks that the body is JSON, and leaves it to be read once more.
@@ -165,8 +250,11 @@ func flatten(err error) []error {
 	return list
 }
 
-func parameterError(refused *openapi3filter.RequestError, r *http.Request) fieldError {
+func parameterErrors(refused *openapi3filter.RequestError, r *http.Request) []fieldError {
 	p := refused.Parameter
+	if p.Content != nil {
+		return memberErrors(refused)
+	}
 	e := fieldError{Location: p.In + "." + p.Name}
 	if p.In == openapi3.ParameterInQuery {
 		if values := r.URL.Query()[p.Name]; len(values) > 0 {
@@ -191,7 +279,22 @@ func parameterError(refused *openapi3filter.RequestError, r *http.Request) field
 	default:
 		e.Message = "must not be empty"
 	}
-	return e
+	return []fieldError{e}
+}
+
+// memberErrors are those of an object in the query.
+func memberErrors(refused *openapi3filter.RequestError) []fieldError {
+	schema := refused.Parameter.Content.Get("application/json").Schema.Value
+	var fields []fieldError
+	for _, broken := range brokenRules(refused.Err) {
+		pointer := broken.JSONPointer()
+		at := refused.Parameter.In + "." + refused.Parameter.Name
+		if len(pointer) > 0 {
+			at += "[" + shortened(pointer[0]) + "]"
+		}
+		fields = append(fields, fieldError{Location: at, Message: rule(broken.SchemaField, schemaAt(schema, pointer)), Value: shown(broken.Value)})
+	}
+	return fields
 }
 
 func bodyErrors(refused *openapi3filter.RequestError) []fieldError {
@@ -260,6 +363,9 @@ func schemaAt(schema *openapi3.Schema, pointer []string) *openapi3.Schema {
 	for _, step := range pointer {
 		next := schema.Properties[step]
 		if next == nil {
+			next = schema.AdditionalProperties.Schema
+		}
+		if next == nil {
 			next = schema.Items
 		}
 		if next == nil {
@@ -310,6 +416,8 @@ func rule(keyword string, schema *openapi3.Schema) string {
 		return fmt.Sprintf("must have at least %d items", schema.MinItems)
 	case "maxItems":
 		return fmt.Sprintf("must have at most %d items", *schema.MaxItems)
+	case "maxProperties":
+		return fmt.Sprintf("must have at most %d members", *schema.MaxProps)
 	case "minProperties":
 		return fmt.Sprintf("must have at least %d members", schema.MinProps)
 	case "minimum":
@@ -323,12 +431,14 @@ func rule(keyword string, schema *openapi3.Schema) string {
 
 func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
+// longestShown is how much of a value or name of the client's an answer repeats.
+const longestShown = 100
+
 // shown is a value as an answer may repeat it: short and not a structure.
 func shown(value any) any {
-	const longest = 100
 	switch v := value.(type) {
 	case string:
-		if utf8.RuneCountInString(v) > longest {
+		if utf8.RuneCountInString(v) > longestShown {
 			return nil
 		}
 		return v

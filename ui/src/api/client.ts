@@ -1,9 +1,10 @@
 import createClient from "openapi-fetch";
 import { errorFromNetwork, errorFromResponse } from "./problem";
+import { queryText } from "./query";
 import type { paths } from "./schema.gen";
 
 /** The typed client; every operation goes through it, with the session cookie of this origin. */
-export const client = createClient<paths>({ baseUrl: "/" });
+export const client = createClient<paths>({ baseUrl: "/", querySerializer: queryText });
 
 client.use({
   onError({ error }) {

@@ -1,13 +1,11 @@
-import { createQuerySerializer } from "openapi-fetch";
+import { queryText } from "./query";
 import type { RunFilter } from "./runs";
 
 export type ExportFormat = "ndjson" | "parquet";
-
-const serialize = createQuerySerializer();
 
 /** The address of GET /v1/runs/export; the browser saves what comes from it. */
 export function exportAddress(filter: RunFilter, format: ExportFormat, withSpans: boolean): string {
   const { order: _, ...selected } = filter;
   const query = { ...selected, format, ...(withSpans && { include: "spans" }) };
-  return `/v1/runs/export?${serialize(query)}`;
+  return `/v1/runs/export?${queryText(query)}`;
 }

@@ -2544,7 +2544,10 @@ export interface components {
         FilterPromptVersion: string;
         /** @description Only runs that failed with this fingerprint. */
         FilterFingerprint: string;
-        /** @description `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. */
+        /**
+         * @description `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. KEY is what stands between the first
+         *     bracket and the last, brackets included.
+         */
         FilterMetadata: {
             [key: string]: string;
         };
@@ -2610,7 +2613,10 @@ export interface operations {
                 prompt_version?: components["parameters"]["FilterPromptVersion"];
                 /** @description Only runs that failed with this fingerprint. */
                 fingerprint?: components["parameters"]["FilterFingerprint"];
-                /** @description `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. */
+                /**
+                 * @description `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. KEY is what stands between the first
+                 *     bracket and the last, brackets included.
+                 */
                 metadata?: components["parameters"]["FilterMetadata"];
                 /** @description Only runs that took so long; those whose end is not known are left out. */
                 min_duration_ms?: components["parameters"]["FilterMinDurationMs"];
@@ -2764,7 +2770,10 @@ export interface operations {
                 prompt_version?: components["parameters"]["FilterPromptVersion"];
                 /** @description Only runs that failed with this fingerprint. */
                 fingerprint?: components["parameters"]["FilterFingerprint"];
-                /** @description `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. */
+                /**
+                 * @description `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. KEY is what stands between the first
+                 *     bracket and the last, brackets included.
+                 */
                 metadata?: components["parameters"]["FilterMetadata"];
                 /** @description Only runs that took so long; those whose end is not known are left out. */
                 min_duration_ms?: components["parameters"]["FilterMinDurationMs"];
@@ -2839,7 +2848,10 @@ export interface operations {
                 prompt_version?: components["parameters"]["FilterPromptVersion"];
                 /** @description Only runs that failed with this fingerprint. */
                 fingerprint?: components["parameters"]["FilterFingerprint"];
-                /** @description `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. */
+                /**
+                 * @description `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. KEY is what stands between the first
+                 *     bracket and the last, brackets included.
+                 */
                 metadata?: components["parameters"]["FilterMetadata"];
                 /** @description Only runs that took so long; those whose end is not known are left out. */
                 min_duration_ms?: components["parameters"]["FilterMinDurationMs"];
@@ -2907,7 +2919,10 @@ export interface operations {
                 prompt_version?: components["parameters"]["FilterPromptVersion"];
                 /** @description Only runs that failed with this fingerprint. */
                 fingerprint?: components["parameters"]["FilterFingerprint"];
-                /** @description `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. */
+                /**
+                 * @description `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. KEY is what stands between the first
+                 *     bracket and the last, brackets included.
+                 */
                 metadata?: components["parameters"]["FilterMetadata"];
                 /** @description Only runs that took so long; those whose end is not known are left out. */
                 min_duration_ms?: components["parameters"]["FilterMinDurationMs"];
@@ -2973,7 +2988,10 @@ export interface operations {
                 prompt_version?: components["parameters"]["FilterPromptVersion"];
                 /** @description Only runs that failed with this fingerprint. */
                 fingerprint?: components["parameters"]["FilterFingerprint"];
-                /** @description `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. */
+                /**
+                 * @description `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. KEY is what stands between the first
+                 *     bracket and the last, brackets included.
+                 */
                 metadata?: components["parameters"]["FilterMetadata"];
                 /** @description Only runs that took so long; those whose end is not known are left out. */
                 min_duration_ms?: components["parameters"]["FilterMinDurationMs"];
@@ -3068,7 +3086,10 @@ export interface operations {
                 release?: components["parameters"]["FilterRelease"];
                 prompt_id?: components["parameters"]["FilterPromptID"];
                 prompt_version?: components["parameters"]["FilterPromptVersion"];
-                /** @description `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. */
+                /**
+                 * @description `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. KEY is what stands between the first
+                 *     bracket and the last, brackets included.
+                 */
                 metadata?: components["parameters"]["FilterMetadata"];
                 /** @description Only runs that took so long; those whose end is not known are left out. */
                 min_duration_ms?: components["parameters"]["FilterMinDurationMs"];
@@ -3138,7 +3159,10 @@ export interface operations {
                 release?: components["parameters"]["FilterRelease"];
                 prompt_id?: components["parameters"]["FilterPromptID"];
                 prompt_version?: components["parameters"]["FilterPromptVersion"];
-                /** @description `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. */
+                /**
+                 * @description `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. KEY is what stands between the first
+                 *     bracket and the last, brackets included.
+                 */
                 metadata?: components["parameters"]["FilterMetadata"];
                 /** @description Only runs that took so long; those whose end is not known are left out. */
                 min_duration_ms?: components["parameters"]["FilterMinDurationMs"];
@@ -3514,7 +3538,10 @@ export interface operations {
                 release?: components["parameters"]["FilterRelease"];
                 prompt_id?: components["parameters"]["FilterPromptID"];
                 prompt_version?: components["parameters"]["FilterPromptVersion"];
-                /** @description `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. */
+                /**
+                 * @description `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. KEY is what stands between the first
+                 *     bracket and the last, brackets included.
+                 */
                 metadata?: components["parameters"]["FilterMetadata"];
                 /** @description Only runs that took so long; those whose end is not known are left out. */
                 min_duration_ms?: components["parameters"]["FilterMinDurationMs"];
@@ -3577,7 +3604,10 @@ export interface operations {
                 release?: components["parameters"]["FilterRelease"];
                 prompt_id?: components["parameters"]["FilterPromptID"];
                 prompt_version?: components["parameters"]["FilterPromptVersion"];
-                /** @description `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. */
+                /**
+                 * @description `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. KEY is what stands between the first
+                 *     bracket and the last, brackets included.
+                 */
                 metadata?: components["parameters"]["FilterMetadata"];
                 /** @description Only runs that took so long; those whose end is not known are left out. */
                 min_duration_ms?: components["parameters"]["FilterMinDurationMs"];

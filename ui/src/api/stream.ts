@@ -1,6 +1,6 @@
-import { createQuerySerializer } from "openapi-fetch";
 import { useEffect, useRef } from "react";
 import { client, unwrap } from "./client";
+import { queryText } from "./query";
 import { RUN_PAGE, type RunFilter } from "./runs";
 import type { Run } from "./types";
 
@@ -8,8 +8,6 @@ import type { Run } from "./types";
 const TOGETHER_MS = 400;
 /** How soon a stream that was refused or has ended is asked for again. */
 const AGAIN_MS = 15_000;
-
-const serialize = createQuerySerializer();
 
 interface Listener {
   /** Runs that appeared or changed. */
@@ -56,7 +54,7 @@ export function useRunStream(filter: RunFilter, live: boolean, listener: Listene
     function open() {
       close();
       if (document.hidden) return;
-      source = new EventSource(`/v1/runs/stream?${serialize(filter)}`);
+      source = new EventSource(`/v1/runs/stream?${queryText(filter)}`);
       // What came between the list and the stream.
       source.addEventListener("ready", () => {
         unwrap(

@@ -1,0 +1,140 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/looptrace/looptrace/internal/clickhouse"
+	"github.com/looptrace/looptrace/internal/runmodel"
+	"github.com/looptrace/looptrace/test/engines"
+)
+
+// refusal is the errors of an answer that says what is wrong with a request.
+func refusal(t *testing.T, e *env, method, target string, body any, options ...option) []fieldError {
+	t.Helper()
+	w := e.do(t, method, target, body, options...)
+	require.Equal(t, http.StatusUnprocessableEntity, w.Code, "%s: %s", target, w.Body)
+	var problem struct {
+		Errors []fieldError `json:"errors"`
+	}
+	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &problem))
+	require.NotEmpty(t, problem.Errors, target)
+	return problem.Errors
+}
+
+// TestQueryIsHeldToTheDocument: a parameter that is misspelt would select everything.
+func TestQueryIsHeldToTheDocument(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	session, project := e.setUp(t)
+	list := "/v1/runs?project_id=" + project.Id.String()
+	long := strings.Repeat("x", 1001)
+	for query, want := range map[string]fieldError{
+		"&statuss=error":               {Location: "query.statuss", Message: "is not a parameter of this operation"},
+		"&Status=error":                {Location: "query.Status", Message: "is not a parameter of this operation"},
+		"&status[0]=error":             {Location: "query.status[0]", Message: "is not a parameter of this operation"},
+		"&x" + long + "=1":             {Location: "query.x" + long[:99] + "…", Message: "is not a parameter of this operation"},
+		"&metadata=x":                  {Location: "query.metadata", Message: "must be given as metadata[KEY]=VALUE"},
+		"&metadata[a=x":                {Location: "query.metadata[a", Message: "must be given as metadata[KEY]=VALUE"},
+		"&metadata[]=x":                {Location: "query.metadata[]", Message: "must be given as metadata[KEY]=VALUE"},
+		"&metadata[a]b=x":              {Location: "query.metadata[a]b", Message: "must be given as metadata[KEY]=VALUE"},
+		"&metadata[a]=1&metadata[a]=2": {Location: "query.metadata[a]", Message: "must be given once"},
+		"&metadata[a]=" + long:         {Location: "query.metadata[a]", Message: "must have at most 1000 characters"},
+		"&metadata[a]b]=" + long:       {Location: "query.metadata[a]b]", Message: "must have at most 1000 characters"},
+		"&limit=1&limit=2":             {Location: "query.limit", Message: "must be given once"},
+		"&limit=":                      {Location: "query.limit", Message: "must not be empty"},
+		"&cursor=":                     {Location: "query.cursor", Message: "must have at least 1 characters"},
+		"&status=error;limit=1":        {Location: "query", Message: "cannot be read: invalid semicolon separator in query"},
+		"&status=%zz":                  {Location: "query", Message: `cannot be read: invalid URL escape "%zz"`},
+	} {
+		got := refusal(t, e, http.MethodGet, list+query, nil, cookie(session))
+		got[0].Value = nil
+		assert.Equal(t, []fieldError{want}, got, query)
+	}
+	many := ""
+	for i := range 21 {
+		many += "&metadata[" + string(rune('a'+i)) + "]=x"
+	}
+	assert.Equal(t, "must have at most 20 members", refusal(t, e, http.MethodGet, list+many, nil, cookie(session))[0].Message)
+	body := map[string]any{"filter": map[string]any{"project_id": project.Id, "metadata": map[string]string{"a": long}}, "dry_run": true}
+	assert.Equal(t, []fieldError{{Location: "body.filter.metadata.a", Message: "must have at most 1000 characters"}},
+		refusal(t, e, http.MethodPost, "/v1/runs/_actions/delete", body, cookie(session)))
+	// Writes too.
+	assert.Equal(t, "query.dry_run", refusal(t, e, http.MethodPost, "/v1/runs/_actions/delete?dry_run=true", body, cookie(session))[0].Location)
+	assert.Equal(t, "query.x", refusal(t, e, http.MethodGet, "/v1/me?x=1", nil, cookie(session))[0].Location)
+	assert.Equal(t, "query.x", refusal(t, e, http.MethodGet, "/v1/setup?x=1", nil)[0].Location)
+}
+
+// TestEveryOperationRefusesWhatItDoesNotTake with the database of runs away: nothing was looked for.
+func TestEveryOperationRefusesWhatItDoesNotTake(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	session, _ := e.setUp(t)
+	doc, err := openapi3.NewLoader().LoadFromData(document)
+	require.NoError(t, err)
+	cursors := 0
+	for path, item := range doc.Paths.Map() {
+		for method, operation := range item.Operations() {
+			if !strings.HasPrefix(path, "/v1/") || operation.Tags[0] == "ingest" || operation.Tags[0] == "service" || operation.OperationID == "logout" {
+				continue
+			}
+			target := pathParameter.ReplaceAllString(path, noSuchID)
+			assert.Contains(t, places(refusal(t, e, method, target+"?nothing=1", nil, cookie(session))), "query.nothing", "%s %s", method, path)
+			if operation.Parameters.GetByInAndName(openapi3.ParameterInQuery, "cursor") != nil {
+				cursors++
+				assert.Contains(t, places(refusal(t, e, method, target+"?cursor=", nil, cookie(session))), "query.cursor", path)
+			}
+			if operation.Parameters.GetByInAndName(openapi3.ParameterInQuery, "metadata") != nil {
+				assert.Contains(t, places(refusal(t, e, method, target+"?metadata[a]="+strings.Repeat("x", 1001), nil, cookie(session))), "query.metadata[a]", path)
+			}
+		}
+	}
+	assert.Equal(t, 5, cursors)
+}
+
+func places(fields []fieldError) []string {
+	names := make([]string, len(fields))
+	for i, f := range fields {
+		names[i] = f.Location
+	}
+	return names
+}
+
+// TestMetadataKeysWithBrackets: KEY is what stands between the first bracket and the last.
+func TestMetadataKeysWithBrackets(t *testing.T) {
+	t.Parallel()
+	address := engines.ClickHouse(t)
+	require.NoError(t, clickhouse.Migrate(t.Context(), address))
+	e := newEnvOn(t, engines.Postgres(t), address)
+	session, project := e.setUp(t)
+	keys := []string{"a", "a[0]", "a[0", "[", "]", "[]", "a][b", "[x", "x]", "ü b"}
+	spans := make([]runmodel.Span, len(keys))
+	start := time.Now().Add(-time.Hour).Truncate(time.Millisecond).UTC()
+	for i, key := range keys {
+		spans[i] = runmodel.Span{
+			ProjectID: project.Id, RunID: uuid.New(), SpanID: uint64(i + 1), Version: 1, StartTime: start, EndTime: start.Add(time.Second),
+			Kind: "agent", Name: key, IsRun: true, Metadata: map[string]string{key: "v"},
+		}
+	}
+	each := make([][]runmodel.Span, len(spans))
+	for i := range spans {
+		each[i] = spans[i : i+1]
+	}
+	storeSpans(t, address, each...)
+	for _, key := range keys {
+		page := must[RunPage](t, e.do(t, http.MethodGet, "/v1/runs?project_id="+project.Id.String()+"&"+url.QueryEscape("metadata["+key+"]")+"=v", nil, cookie(session)), http.StatusOK)
+		require.Len(t, page.Data, 1, key)
+		assert.Equal(t, key, page.Data[0].Name)
+	}
+	both := must[RunPage](t, e.do(t, http.MethodGet, "/v1/runs?project_id="+project.Id.String()+"&metadata[a]=v&metadata[a[0]]=v", nil, cookie(session)), http.StatusOK)
+	assert.Empty(t, both.Data)
+}

@@ -1,0 +1,15 @@
+/**
+ * A query as the API reads it: lists by repetition, objects as `name[key]`. Keys of metadata are anybody's, so that names are
+ * encoded as well as values.
+ */
+export function queryText(query: object): string {
+  const params = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value === undefined || value === null) continue;
+    if (Array.isArray(value)) for (const item of value) params.append(name, String(item));
+    else if (typeof value === "object")
+      for (const [key, item] of Object.entries(value)) params.append(`${name}[${key}]`, String(item));
+    else params.append(name, String(value));
+  }
+  return params.toString();
+}
