@@ -201,9 +201,10 @@ func run(ctx context.Context, cfg config, log *slog.Logger) error {
 		}
 	}
 
+	identities := identity.New(pool, cfg.sessionSecret, time.Now)
 	reader := runs.NewService(conn)
 	defer reader.Close()
-	api, err := httpapi.New(identity.New(pool, cfg.sessionSecret, time.Now), reader, rateLimits(limiter, cfg.limits), cfg.addresses, log) //nolint:contextcheck // a handler has the context of its request
+	api, err := httpapi.New(identities, reader, rateLimits(limiter, cfg.limits), cfg.addresses, log) //nolint:contextcheck // a handler has the context of its request
 	if err != nil {
 		return err
 	}
@@ -221,6 +222,17 @@ func run(ctx context.Context, cfg config, log *slog.Logger) error {
 	}
 	log.InfoContext(ctx, "control plane serves", "address", listener.Addr().String())
 
+	removing, stopRemoving := context.WithCancel(ctx)
+	removed := make(chan struct{})
+	go func() {
+		defer close(removed)
+		removeExpired(removing, identities, log)
+	}()
+	defer func() {
+		stopRemoving()
+		<-removed
+	}()
+
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(netutil.LimitListener(listener, maxConnections)) }()
 	select {
@@ -237,4 +249,23 @@ func run(ctx context.Context, cfg config, log *slog.Logger) error {
 		return errors.Join(fmt.Errorf("shut down: %w", err), server.Close())
 	}
 	return nil
+}
+
+// removalInterval is how often answers that no retry gets any more are removed.
+const removalInterval = 10 * time.Minute
+
+// removeExpired removes them until the context ends. Several processes may do so at once.
+func removeExpired(ctx context.Context, identities *identity.Service, log *slog.Logger) {
+	ticker := time.NewTicker(removalInterval)
+	defer ticker.Stop()
+	for {
+		if err := identities.RemoveExpired(ctx); err != nil && ctx.Err() == nil {
+			log.WarnContext(ctx, "answers that have expired could not be removed; tried again later", "error", err)
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+	}
 }

@@ -32,6 +32,8 @@ const (
 	codeAlreadyBootstrapped  = "already_bootstrapped"
 	codeNameTaken            = "name_taken"
 	codeBodyTimeout          = "body_timeout"
+	codeKeyReused            = "idempotency_key_reused"
+	codeUnderWay             = "request_under_way"
 	codeBodyTooLarge         = "body_too_large"
 	codeUnsupportedMediaType = "unsupported_media_type"
 	codeMalformedBody        = "malformed_body"
@@ -53,6 +55,9 @@ var (
 
 // dependencyRetry is how long a client should leave a dependency that is down alone.
 const dependencyRetry = 2 * time.Second
+
+// underWayRetry is when a client may ask again for the answer to a request that is under way.
+const underWayRetry = time.Second
 
 // answer is how an error is told to a client.
 type answer struct {
@@ -91,6 +96,11 @@ var answers = []struct {
 	{identity.ErrAlreadyBootstrapped, answer{status: http.StatusConflict, code: codeAlreadyBootstrapped, detail: "Setup was done already. Log in instead."}},
 	{identity.ErrNameTaken, answer{status: http.StatusConflict, code: codeNameTaken, detail: "The workspace has a project of this name."}},
 	{identity.ErrViewNameTaken, answer{status: http.StatusConflict, code: codeNameTaken, detail: "The page has a view of this name."}},
+	{identity.ErrAttemptUnderWay, answer{status: http.StatusConflict, code: codeUnderWay, detail: "A request with this Idempotency-Key is under way. Ask again for its answer.", retryAfter: underWayRetry}},
+	{identity.ErrAttemptDiffers, answer{
+		status: http.StatusUnprocessableEntity, code: codeKeyReused, detail: "Another request was sent with this Idempotency-Key. Give each request one of its own, and its retries the same.",
+		fields: []fieldError{{Location: "header." + idempotencyHeader, Message: "was used for another request"}},
+	}},
 	{identity.ErrAlreadyRevoked, answer{status: http.StatusConflict, code: codeKeyRevoked, detail: "The key is revoked already."}},
 	{identity.ErrAlreadyExpired, answer{status: http.StatusConflict, code: codeKeyExpired, detail: "The key has expired already."}},
 

@@ -91,7 +91,7 @@ func New(identities *identity.Service, runs Runs, limits RateLimits, addresses A
 	}
 	engine.POST("/mcp", a.ownHost, a.ownOrigin, a.authenticate, a.limit, gin.WrapH(tools))
 
-	private := engine.Group("/v1", a.ownHost, a.sameOrigin, a.authenticate, a.limit, a.validate)
+	private := engine.Group("/v1", a.ownHost, a.sameOrigin, a.authenticate, a.limit, a.validate, a.idempotent)
 	private.POST("/logout", op.Logout)
 	private.GET("/me", op.GetMe)
 

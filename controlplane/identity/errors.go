@@ -30,6 +30,10 @@ var (
 	ErrNameTaken = errors.New("name is taken")
 	// ErrViewNameTaken is a name that another view of the page has already.
 	ErrViewNameTaken = errors.New("name of a view is taken")
+	// ErrAttemptDiffers is a key for retries under which something else was asked.
+	ErrAttemptDiffers = errors.New("key for retries was used for another request")
+	// ErrAttemptUnderWay is an attempt whose work is not done yet.
+	ErrAttemptUnderWay = errors.New("request is under way")
 	// ErrUnavailable is a database that does not answer.
 	ErrUnavailable = errors.New("database is unavailable")
 )

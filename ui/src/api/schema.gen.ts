@@ -2510,6 +2510,8 @@ export interface components {
     parameters: {
         Limit: number;
         Offset: number;
+        /** @description A name that the client makes up for the request, and sends again with each retry, such as a UUID. See **Retries** above. */
+        IdempotencyKey: string;
         FilterProjectID: string;
         /** @description One or several of running, ok, error, cancelled. */
         FilterStatus: components["schemas"]["Status"][];
@@ -3029,7 +3031,10 @@ export interface operations {
     deleteRuns: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A name that the client makes up for the request, and sends again with each retry, such as a UUID. See **Retries** above. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -3446,7 +3451,10 @@ export interface operations {
                 /** @description Narrows the look-up to one of the caller's projects. */
                 project_id?: components["parameters"]["ProjectIDOptional"];
             };
-            header?: never;
+            header?: {
+                /** @description A name that the client makes up for the request, and sends again with each retry, such as a UUID. See **Retries** above. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /** @description A UUID; for OTLP data the trace id, as its 32 digits or written as a UUID. */
                 run_id: components["parameters"]["RunID"];
@@ -3717,7 +3725,10 @@ export interface operations {
     logout: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A name that the client makes up for the request, and sends again with each retry, such as a UUID. See **Retries** above. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -3782,7 +3793,10 @@ export interface operations {
     createProject: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A name that the client makes up for the request, and sends again with each retry, such as a UUID. See **Retries** above. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -3938,7 +3952,10 @@ export interface operations {
     createPrice: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A name that the client makes up for the request, and sends again with each retry, such as a UUID. See **Retries** above. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 project_id: components["parameters"]["ProjectIDPath"];
             };
@@ -4062,7 +4079,10 @@ export interface operations {
     createView: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A name that the client makes up for the request, and sends again with each retry, such as a UUID. See **Retries** above. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 project_id: components["parameters"]["ProjectIDPath"];
             };
@@ -4165,7 +4185,10 @@ export interface operations {
     createKey: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A name that the client makes up for the request, and sends again with each retry, such as a UUID. See **Retries** above. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -4235,7 +4258,10 @@ export interface operations {
     rotateKey: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A name that the client makes up for the request, and sends again with each retry, such as a UUID. See **Retries** above. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 key_id: components["parameters"]["KeyID"];
             };

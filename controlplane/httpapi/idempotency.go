@@ -1,0 +1,166 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/looptrace/looptrace/controlplane/identity"
+)
+
+const idempotencyHeader = "Idempotency-Key"
+
+// keptHeaders are the headers of an answer that a retry gets as well.
+var keptHeaders = []string{"Content-Type", "Location"}
+
+// keptAnswer is an answer as it is kept for retries.
+type keptAnswer struct {
+	Status  int               `json:"status"`
+	Headers map[string]string `json:"headers"`
+	Body    []byte            `json:"body"`
+}
+
+// idempotent gives the retry of a POST with an Idempotency-Key the first answer. It stands behind validate: what is refused there was
+// not begun.
+func (a *api) idempotent(c *gin.Context) {
+	keys := c.Request.Header.Values(idempotencyHeader)
+	if c.Request.Method != http.MethodPost || len(keys) == 0 {
+		c.Next()
+		return
+	}
+	if len(keys) > 1 {
+		a.fail(c, requestErrors{{Location: "header." + idempotencyHeader, Message: "must be given once"}})
+		return
+	}
+	asked, err := wholeRequest(c)
+	if err != nil {
+		a.fail(c, err)
+		return
+	}
+	principal := callOf(c.Request.Context()).principal
+	claim, kept, err := a.identity.Begin(c.Request.Context(), principal, identity.Attempt{Operation: c.FullPath(), Key: keys[0], Request: asked})
+	if err != nil {
+		a.fail(c, err)
+		return
+	}
+	if kept != nil {
+		a.answerAgain(c, kept)
+		return
+	}
+	a.answerOnce(c, claim)
+}
+
+// wholeRequest is all that a request asks, and leaves its body to be read once more.
+func wholeRequest(c *gin.Context) ([]byte, error) {
+	body, err := io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, maxBody))
+	if err != nil {
+		if errors.As(err, new(*http.MaxBytesError)) {
+			return nil, err
+		}
+		return nil, fmt.Errorf("%w: %w", errMalformedBody, err) // cut off
+	}
+	c.Request.Body = io.NopCloser(bytes.NewReader(body))
+	return append([]byte(c.Request.URL.RequestURI()+"\n"), body...), nil
+}
+
+func (a *api) answerAgain(c *gin.Context, text []byte) {
+	var kept keptAnswer
+	if err := json.Unmarshal(text, &kept); err != nil {
+		a.fail(c, fmt.Errorf("read the answer kept for a retry: %w", err))
+		return
+	}
+	for name, value := range kept.Headers {
+		c.Header(name, value)
+	}
+	c.Abort()
+	c.Status(kept.Status)
+	if _, err := c.Writer.Write(kept.Body); err != nil {
+		a.unwritten(c, err)
+	}
+}
+
+// answerOnce does the work and keeps its answer before it is sent. The work goes on when the client goes away: its retry asks what came
+// of it. An answer that says that the server failed is not kept.
+func (a *api) answerOnce(c *gin.Context, claim identity.Claim) {
+	settled := context.WithoutCancel(c.Request.Context())
+	working, cancel := context.WithTimeout(settled, identity.RetryableWork)
+	defer cancel()
+	c.Request = c.Request.WithContext(working)
+	held := &heldWriter{ResponseWriter: c.Writer, status: http.StatusOK}
+	done := false
+	c.Writer = held
+	defer func() {
+		c.Writer = held.ResponseWriter
+		if !done { // a panic passes through here
+			a.giveUp(settled, claim)
+		}
+	}()
+	c.Next()
+	if held.status < http.StatusInternalServerError {
+		done = true
+		a.keep(settled, claim, held)
+	}
+	held.ResponseWriter.WriteHeader(held.status)
+	if _, err := held.ResponseWriter.Write(held.body.Bytes()); err != nil {
+		c.Abort() // the client went away; nothing can be told
+	}
+}
+
+// keep keeps an answer. Where the database fails just then, the client gets the answer all the same: the work was done.
+func (a *api) keep(ctx context.Context, claim identity.Claim, held *heldWriter) {
+	kept := keptAnswer{Status: held.status, Headers: map[string]string{}, Body: held.body.Bytes()}
+	for _, name := range keptHeaders {
+		if value := held.Header().Get(name); value != "" {
+			kept.Headers[name] = value
+		}
+	}
+	text, err := json.Marshal(kept)
+	if err == nil {
+		err = a.identity.KeepAnswer(ctx, claim, text)
+	}
+	if err != nil {
+		a.log.WarnContext(ctx, "the answer could not be kept for a retry", "request_id", callOf(ctx).id, "error", err)
+	}
+}
+
+func (a *api) giveUp(ctx context.Context, claim identity.Claim) {
+	if err := a.identity.GiveUp(ctx, claim); err != nil {
+		a.log.WarnContext(ctx, "a retry's key could not be given back; it is free in a minute", "request_id", callOf(ctx).id, "error", err)
+	}
+}
+
+// heldWriter holds an answer back.
+type heldWriter struct {
+	gin.ResponseWriter
+	status int
+	begun  bool
+	body   bytes.Buffer
+}
+
+func (w *heldWriter) WriteHeader(status int) {
+	if !w.begun {
+		w.status = status
+	}
+}
+
+func (w *heldWriter) WriteHeaderNow() { w.begun = true }
+
+func (w *heldWriter) Write(text []byte) (int, error) {
+	w.begun = true
+	return w.body.Write(text)
+}
+
+func (w *heldWriter) WriteString(text string) (int, error) {
+	w.begun = true
+	return w.body.WriteString(text)
+}
+
+func (w *heldWriter) Status() int   { return w.status }
+func (w *heldWriter) Size() int     { return w.body.Len() }
+func (w *heldWriter) Written() bool { return w.begun }

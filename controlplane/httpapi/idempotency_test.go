@@ -1,0 +1,280 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/looptrace/looptrace/controlplane/identity"
+	"github.com/looptrace/looptrace/internal/clickhouse"
+	"github.com/looptrace/looptrace/test/engines"
+)
+
+func retryKey(key string) option { return header(idempotencyHeader, key) }
+
+func (e *env) count(t *testing.T, sql string, args ...any) (n int) {
+	t.Helper()
+	require.NoError(t, e.db.QueryRow(t.Context(), sql, args...).Scan(&n))
+	return n
+}
+
+func (e *env) exec(t *testing.T, sql string) {
+	t.Helper()
+	_, err := e.db.Exec(t.Context(), sql)
+	require.NoError(t, err)
+}
+
+// requireSame holds a retry's answer to the first.
+func requireSame(t *testing.T, first, retry *httptest.ResponseRecorder) {
+	t.Helper()
+	require.Equal(t, first.Code, retry.Code, retry.Body)
+	require.Equal(t, first.Body.String(), retry.Body.String())
+	for _, name := range keptHeaders {
+		require.Equal(t, first.Header().Get(name), retry.Header().Get(name), name)
+	}
+}
+
+func TestRetryGetsTheFirstAnswer(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	session, project := e.setUp(t)
+	body := KeyCreate{ProjectId: project.Id, Name: "ci", Scopes: []Scope{ScopeRunsRead}}
+	mint := func(key string, options ...option) *httptest.ResponseRecorder {
+		return e.do(t, http.MethodPost, "/v1/keys", body, append(options, retryKey(key))...)
+	}
+	ann := cookie(session)
+	first := mint("a", ann)
+	minted := must[KeyWithSecret](t, first, http.StatusCreated)
+	require.NotEmpty(t, first.Header().Get("Location"))
+	requireSame(t, first, mint("a", ann))
+	assert.NotEqual(t, first.Header().Get("X-Request-Id"), mint("a", ann).Header().Get("X-Request-Id"), "the log tells requests apart")
+	assert.Equal(t, 1, e.count(t, "SELECT count(*) FROM api_keys"))
+	// A session is another, its user is not.
+	requireSame(t, first, mint("a", cookie(sessionOf(t, e.login(t, testPassword)))))
+
+	// The database has neither the secret nor the client's key.
+	var id, request, answer []byte
+	require.NoError(t, e.db.QueryRow(t.Context(), "SELECT id, request, answer FROM kept_answers").Scan(&id, &request, &answer))
+	_, secret, _ := strings.Cut(minted.Key, ".")
+	for _, column := range [][]byte{id, request, answer} {
+		for _, text := range []string{minted.Key, secret, minted.PublicId, "ci"} {
+			assert.NotContains(t, string(column), text)
+		}
+	}
+
+	// What refuses is an answer too; the key of another request is a mistake.
+	twice := ProjectCreate{WorkspaceId: project.WorkspaceId, Name: project.Name}
+	taken := e.do(t, http.MethodPost, "/v1/projects", twice, ann, retryKey("a")) // of another operation
+	golden(t, "idempotency_kept_refusal", taken)
+	requireSame(t, taken, e.do(t, http.MethodPost, "/v1/projects", twice, ann, retryKey("a")))
+	twice.Name = "Another"
+	golden(t, "idempotency_key_reused", e.do(t, http.MethodPost, "/v1/projects", twice, ann, retryKey("a")))
+	rotate := func(id uuid.UUID) *httptest.ResponseRecorder {
+		return e.do(t, http.MethodPost, "/v1/keys/"+id.String()+"/_actions/rotate", nil, ann, retryKey("rotate"))
+	}
+	rotated := rotate(minted.Id)
+	second := must[KeyWithSecret](t, rotated, http.StatusCreated)
+	requireSame(t, rotated, rotate(minted.Id))
+	golden(t, "idempotency_key_reused", rotate(second.Id))
+
+	// Another caller has keys of its own, whoever it is.
+	admin := e.mint(t, session, project.Id, ScopeAdmin)
+	other := must[KeyWithSecret](t, mint("a", bearer(admin.Key)), http.StatusCreated)
+	assert.NotEqual(t, minted.Key, other.Key)
+	stranger := e.addMember(t, "bob@example.com", "owner", uuid.Nil)
+	assert.Equal(t, http.StatusNotFound, mint("a", cookie(stranger)).Code)
+
+	// A day later nothing is known of it.
+	e.clock.advance(24*time.Hour - time.Second)
+	ann = cookie(sessionOf(t, e.login(t, testPassword)))
+	requireSame(t, first, mint("a", ann))
+	e.clock.advance(2 * time.Second)
+	assert.NotEqual(t, minted.Key, must[KeyWithSecret](t, mint("a", ann), http.StatusCreated).Key)
+}
+
+func TestRetryKeysAreHeldToTheDocument(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	session, project := e.setUp(t)
+	create := func(options ...option) *httptest.ResponseRecorder {
+		return e.do(t, http.MethodPost, "/v1/projects", ProjectCreate{WorkspaceId: project.WorkspaceId, Name: "New"}, append(options, cookie(session))...)
+	}
+	for _, key := range []string{"", " ", "a b", "ä", "a\x7f", strings.Repeat("k", 256)} {
+		w := create(retryKey(key))
+		require.Equal(t, http.StatusUnprocessableEntity, w.Code, "%q: %s", key, w.Body)
+		assert.Contains(t, w.Body.String(), `"location":"header.Idempotency-Key"`)
+	}
+	two := func(r *http.Request) { r.Header[idempotencyHeader] = []string{"a", "b"} }
+	assert.Equal(t, http.StatusUnprocessableEntity, create(two).Code)
+	assert.Equal(t, 0, e.count(t, "SELECT count(*) FROM kept_answers"))
+	assert.Equal(t, http.StatusCreated, create(retryKey(strings.Repeat("k", 255))).Code)
+	// A request that is refused before it begins leaves its key free.
+	bad := e.do(t, http.MethodPost, "/v1/projects", `{"name":""}`, cookie(session), retryKey("b"))
+	require.Equal(t, http.StatusUnprocessableEntity, bad.Code)
+	w := e.do(t, http.MethodPost, "/v1/projects", ProjectCreate{WorkspaceId: project.WorkspaceId, Name: "Newer"}, cookie(session), retryKey("b"))
+	assert.Equal(t, http.StatusCreated, w.Code)
+}
+
+// TestDocumentNamesRetries at each POST that takes them, which is each that asks for a credential.
+func TestDocumentNamesRetries(t *testing.T) {
+	t.Parallel()
+	doc, err := openapi3.NewLoader().LoadFromData(document)
+	require.NoError(t, err)
+	posts := 0
+	for path, item := range doc.Paths.Map() {
+		for method, operation := range item.Operations() {
+			takes := slices.ContainsFunc(operation.Parameters, func(p *openapi3.ParameterRef) bool { return p.Ref == "#/components/parameters/IdempotencyKey" })
+			may := method == http.MethodPost && !isPublic(operation) && operation.Tags[0] != "ingest" && path != "/mcp"
+			assert.Equal(t, may, takes, "%s %s", method, path)
+			if takes {
+				posts++
+			}
+		}
+	}
+	assert.Equal(t, 8, posts)
+}
+
+func TestRequestsAtOnceUnderOneKey(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	session, project := e.setUp(t)
+	const callers = 20
+	answers := make([]*httptest.ResponseRecorder, callers)
+	var group sync.WaitGroup
+	for i := range callers {
+		group.Go(func() {
+			answers[i] = e.do(t, http.MethodPost, "/v1/keys", KeyCreate{ProjectId: project.Id, Name: "ci", Scopes: []Scope{ScopeRunsRead}}, cookie(session), retryKey("one"))
+		})
+	}
+	group.Wait()
+	var first *httptest.ResponseRecorder
+	for _, w := range answers {
+		if w.Code == http.StatusConflict {
+			assert.Equal(t, "1", w.Header().Get("Retry-After"))
+			assert.Contains(t, w.Body.String(), codeUnderWay)
+			continue
+		}
+		if first == nil {
+			first = w
+		}
+		requireSame(t, first, w)
+	}
+	require.NotNil(t, first)
+	assert.Equal(t, http.StatusCreated, first.Code)
+	assert.Equal(t, 1, e.count(t, "SELECT count(*) FROM api_keys"))
+}
+
+// TestRetryAfterACrash: a process that dies over the work leaves its claim, which ends by the clock.
+func TestRetryAfterACrash(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	session, project := e.setUp(t)
+	create := func(name string) *httptest.ResponseRecorder {
+		return e.do(t, http.MethodPost, "/v1/projects", ProjectCreate{WorkspaceId: project.WorkspaceId, Name: name}, cookie(session), retryKey("a"))
+	}
+	require.Equal(t, http.StatusCreated, create("New").Code)
+	// As the row was while the work was done.
+	e.exec(t, "UPDATE kept_answers SET answer = NULL")
+	e.exec(t, "DELETE FROM projects WHERE name = 'New'")
+	golden(t, "idempotency_under_way", create("New"))
+	e.clock.advance(59 * time.Second)
+	golden(t, "idempotency_under_way", create("New"))
+	e.clock.advance(2 * time.Second)
+	golden(t, "idempotency_key_reused", create("Other"))
+	again := create("New")
+	require.Equal(t, http.StatusCreated, again.Code, again.Body)
+	requireSame(t, again, create("New"))
+}
+
+func TestAnswersOfAServerThatFailsAreNotKept(t *testing.T) {
+	t.Parallel()
+	server, database := engines.ClickHouseServer(t)
+	require.NoError(t, clickhouse.Migrate(t.Context(), server.URL(database)))
+	e := newEnvOn(t, engines.Postgres(t), server.URL(database))
+	session, project := e.setUp(t)
+	run := storeRun(t, server.URL(database), project.Id)
+	score := func() *httptest.ResponseRecorder {
+		return e.do(t, http.MethodPost, "/v1/runs/"+run.String()+"/scores", map[string]any{"name": "quality", "value": 0.5}, cookie(session), retryKey("a"))
+	}
+	server.Stop(t)
+	golden(t, "clickhouse_away", score())
+	assert.Equal(t, 0, e.count(t, "SELECT count(*) FROM kept_answers"))
+	server.Start(t)
+	var first *httptest.ResponseRecorder
+	require.Eventually(t, func() bool { first = score(); return first.Code != http.StatusServiceUnavailable }, 20*time.Second, 50*time.Millisecond)
+	require.Equal(t, http.StatusCreated, first.Code, first.Body)
+	requireSame(t, first, score())
+	scores := must[ScorePage](t, e.do(t, http.MethodGet, "/v1/runs/"+run.String()+"/scores", nil, cookie(session)), http.StatusOK)
+	assert.Len(t, scores.Data, 1)
+}
+
+// TestAnswerThatCannotBeKept: the work was done, and the client must know.
+func TestAnswerThatCannotBeKept(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	session, project := e.setUp(t)
+	e.exec(t, `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''disk full'' USING ERRCODE = ''53100''; END'`)
+	e.exec(t, "CREATE TRIGGER refuse BEFORE UPDATE ON kept_answers FOR EACH ROW WHEN (NEW.answer IS NOT NULL) EXECUTE FUNCTION refuse()")
+	create := func() *httptest.ResponseRecorder {
+		return e.do(t, http.MethodPost, "/v1/projects", ProjectCreate{WorkspaceId: project.WorkspaceId, Name: "New"}, cookie(session), retryKey("a"))
+	}
+	require.Equal(t, http.StatusCreated, create().Code)
+	assert.Contains(t, e.log.String(), "the answer could not be kept for a retry")
+	golden(t, "idempotency_under_way", create())
+	e.exec(t, "DROP TRIGGER refuse ON kept_answers")
+	e.clock.advance(61 * time.Second)
+	golden(t, "idempotency_kept_refusal", create()) // the work was begun anew
+}
+
+// TestWorkOutlivesItsClient: a client that goes away finds the answer when it asks again.
+func TestWorkOutlivesItsClient(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	session, project := e.setUp(t)
+	lock, err := e.db.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = lock.Exec(t.Context(), "LOCK TABLE projects IN SHARE MODE") // reads pass, the creation waits
+	require.NoError(t, err)
+	leaving, leave := context.WithCancel(t.Context())
+	create := func(options ...option) *httptest.ResponseRecorder {
+		return e.do(t, http.MethodPost, "/v1/projects", ProjectCreate{WorkspaceId: project.WorkspaceId, Name: "New"}, append(options, cookie(session), retryKey("a"))...)
+	}
+	answered := make(chan *httptest.ResponseRecorder)
+	go func() { answered <- create(func(r *http.Request) { *r = *r.WithContext(leaving) }) }()
+	require.Eventually(t, func() bool {
+		return e.count(t, "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'") > 0
+	}, 5*time.Second, 5*time.Millisecond)
+	leave()
+	golden(t, "idempotency_under_way", create())
+	require.NoError(t, lock.Rollback(t.Context()))
+	first := <-answered
+	require.Equal(t, http.StatusCreated, first.Code, first.Body)
+	requireSame(t, first, create())
+	assert.Equal(t, 1, e.count(t, "SELECT count(*) FROM projects WHERE name = 'New'"))
+}
+
+func TestExpiredAnswersAreRemoved(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	session, project := e.setUp(t)
+	e.exec(t, `INSERT INTO kept_answers (id, request, claim, claimed_until, expires_at)
+		SELECT sha256(n::text::bytea), sha256(''), uuidv7(), now(), now() - interval '1 minute' FROM generate_series(1, 2500) AS n`)
+	e.do(t, http.MethodPost, "/v1/projects", ProjectCreate{WorkspaceId: project.WorkspaceId, Name: "New"}, cookie(session), retryKey("a"))
+	identities := identity.New(e.db, bytes.Repeat([]byte{7}, 32), e.clock.Now)
+	require.NoError(t, identities.RemoveExpired(t.Context()))
+	assert.Equal(t, 1, e.count(t, "SELECT count(*) FROM kept_answers"))
+	e.clock.advance(24 * time.Hour)
+	require.NoError(t, identities.RemoveExpired(t.Context()))
+	assert.Equal(t, 0, e.count(t, "SELECT count(*) FROM kept_answers"))
+}
