@@ -36,8 +36,8 @@ type Options struct {
 	Budget int
 	// Encoding is EncodingO200k or EncodingCL100k.
 	Encoding string
-	// Focus is the span to show first and at most length, 0 for none.
-	Focus uint64
+	// Focus is the span to show first and at most length, nil for none.
+	Focus *uint64
 	// Format is FormatJSON or FormatText.
 	Format string
 	// Calls name what a reader may ask for next.
@@ -71,11 +71,11 @@ func Build(outline runs.Outline, read Excerpts, options Options) (View, error) {
 	steps := stepsOf(outline)
 	focus := -1
 	for i := range steps {
-		if steps[i].span.SpanID == options.Focus {
+		if options.Focus != nil && steps[i].span.SpanID == *options.Focus {
 			focus = i
 		}
 	}
-	if options.Focus != 0 && focus < 0 {
+	if options.Focus != nil && focus < 0 {
 		return View{}, ErrNoSuchSpan
 	}
 	v := &view{

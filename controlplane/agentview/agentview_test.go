@@ -246,7 +246,7 @@ func TestGeneratedRuns(t *testing.T) {
 				r := generate(seed)
 				options := Options{Encoding: encodings[seed/2%2], Format: formats[seed%3]}
 				if seed%5 == 4 {
-					options.Focus = r.outline.Spans[len(r.outline.Spans)/2].SpanID
+					options.Focus = new(r.outline.Spans[len(r.outline.Spans)/2].SpanID)
 				}
 				tokens, err := newCounter(options.Encoding)
 				require.NoError(t, err)
@@ -280,9 +280,9 @@ func TestFocus(t *testing.T) {
 	t.Parallel()
 	r := generate(1)
 	focus := r.outline.Spans[3].SpanID
-	view := build(t, r, Options{Budget: 600, Encoding: EncodingO200k, Format: FormatJSON, Focus: focus})
+	view := build(t, r, Options{Budget: 600, Encoding: EncodingO200k, Format: FormatJSON, Focus: &focus})
 	assert.Contains(t, partsOf(t, view.Body), runmodel.FormatSpanID(focus))
-	_, err := Build(r.outline, r.read, Options{Budget: 600, Encoding: EncodingO200k, Format: FormatJSON, Focus: 0xdead})
+	_, err := Build(r.outline, r.read, Options{Budget: 600, Encoding: EncodingO200k, Format: FormatJSON, Focus: new(uint64(0xdead))})
 	assert.ErrorIs(t, err, ErrNoSuchSpan)
 }
 

@@ -28,9 +28,11 @@ func (a *api) GetAgentView(ctx context.Context, req GetAgentViewRequestObject) (
 	}
 	options.Calls, options.Key = calls{options.Format}, a.fenceKey
 	if req.Params.Focus != nil {
-		if options.Focus, err = strconv.ParseUint(*req.Params.Focus, 16, 64); err != nil {
+		focus, err := strconv.ParseUint(*req.Params.Focus, 16, 64)
+		if err != nil {
 			return nil, fmt.Errorf("parse focus: %w", err) // the document's pattern lets hexadecimal digits only through
 		}
+		options.Focus = &focus
 	}
 	outline, err := a.runs.Outline(ctx, scope, req.RunId)
 	if err != nil {

@@ -137,7 +137,9 @@ func TestAgentView(t *testing.T) {
 		assert.NotEmpty(t, next.Steps)
 	})
 	t.Run("refused", func(t *testing.T) {
-		golden(t, "not_found", e.do(t, http.MethodGet, path+"?focus=00000000000000ff", nil, key))
+		for _, focus := range []string{"00000000000000ff", "0000000000000000"} {
+			golden(t, "not_found", e.do(t, http.MethodGet, path+"?focus="+focus, nil, key))
+		}
 		golden(t, "not_found", e.do(t, http.MethodGet, "/v1/runs/"+noSuchID+"/agent-view", nil, key))
 		for _, query := range []string{"token_budget=255", "token_budget=100001", "encoding=gpt2", "focus=A1", "format=xml"} {
 			problem := problemOf(t, e.do(t, http.MethodGet, path+"?"+query, nil, key), http.StatusUnprocessableEntity)

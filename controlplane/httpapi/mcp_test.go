@@ -233,6 +233,7 @@ func TestMCP(t *testing.T) {
 		}{
 			"Take run_id from runs.search":                       {"runs.read", map[string]any{"run_id": noSuchID}},
 			"without focus":                                      {"runs.read", map[string]any{"run_id": long, "focus": "00000000000fffff"}},
+			"The run has no span of the id given as focus":       {"runs.read", map[string]any{"run_id": long, "focus": "0000000000000000"}},
 			"The arguments are not valid: required":              {"runs.read", map[string]any{}},
 			"validating /properties/run_id: pattern":             {"runs.read", map[string]any{"run_id": "7"}},
 			"validating /properties/token_budget: minimum":       {"runs.read", map[string]any{"run_id": long, "token_budget": 100}},
@@ -316,9 +317,7 @@ func TestMCPDoor(t *testing.T) {
 		assert.Equal(t, http.MethodPost, w.Header().Get("Allow"))
 	}
 	assert.Equal(t, http.StatusBadRequest, do("/mcp?tool_names=dots", list, bearer(key)).Code)
-	assert.Equal(t, http.StatusBadRequest, do("/mcp", []any{list, list}, bearer(key)).Code, "many calls for the price of one")
 	assert.Equal(t, http.StatusRequestEntityTooLarge, do("/mcp", `{"x":"`+strings.Repeat("x", 70_000)+`"}`, bearer(key)).Code)
-	assert.Equal(t, http.StatusBadRequest, do("/mcp", `{`, bearer(key)).Code)
 
 	// Nothing is left open for changes that never come.
 	w := e.do(t, http.MethodPost, "/mcp", map[string]any{"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": map[string]any{
@@ -329,12 +328,69 @@ func TestMCPDoor(t *testing.T) {
 		},
 	}}, bearer(key), header("Accept", "application/json, text/event-stream"), header("Mcp-Protocol-Version", "2026-07-28"), header("Mcp-Method", "subscriptions/listen"))
 	assert.Equal(t, http.StatusNotFound, w.Code)
-	assert.Contains(t, w.Body.String(), "method not found")
+	assert.Contains(t, w.Body.String(), "-32601")
 
 	down := do("/mcp", rpc("tools/call", map[string]any{"name": "runs.search", "arguments": map[string]any{}}), bearer(key))
 	assert.Contains(t, down.Body.String(), "The store of runs does not answer at the moment")
 	assert.Contains(t, e.log.String(), `"msg":"tool failed"`)
 	assert.NotContains(t, down.Body.String(), "127.0.0.1", "no address is told")
+}
+
+// TestMCPAnswersInJSONRPC also where the message is none.
+func TestMCPAnswersInJSONRPC(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	session, project := e.setUp(t)
+	key := e.mint(t, session, project.Id, ScopeRunsRead).Key
+	list := rpc("tools/list", map[string]any{})
+	for name, ask := range map[string]struct {
+		body    any
+		version string
+		status  int
+		id      any
+		code    int
+	}{
+		"half a message":           {body: `{"jsonrpc":"2.0",`, status: 400, code: -32700},
+		"nothing":                  {body: ``, status: 400, code: -32700},
+		"no JSON":                  {body: `tools/list`, status: 400, code: -32700},
+		"not UTF-8":                {body: "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}", status: 200, id: 1.0, code: -32601},
+		"a batch":                  {body: []any{list, list}, status: 400, code: -32600},
+		"another version":          {body: `{"jsonrpc":"1.0","id":1,"method":"ping"}`, status: 400, code: -32600},
+		"no method":                {body: `{"jsonrpc":"2.0"}`, status: 400, code: -32600},
+		"a method that is no text": {body: `{"jsonrpc":"2.0","id":1,"method":5}`, status: 400, code: -32600},
+		"a text":                   {body: `"ping"`, status: 400, code: -32600},
+		"an id that is a list":     {body: `{"jsonrpc":"2.0","id":[1],"method":"ping"}`, status: 400, code: -32600},
+		"a request without id":     {body: `{"jsonrpc":"2.0","method":"tools/list"}`, status: 400, code: -32600},
+		"an unknown method":        {body: rpc("runs.search", nil), status: 200, id: 1.0, code: -32601},
+		"one that was asked by a text": {
+			body: `{"jsonrpc":"2.0","id":"a","method":"no/such"}`, status: 200, id: "a", code: -32601,
+		},
+		"an unknown method, as of 2026":       {body: rpc("no/such", nil), version: "2026-07-28", status: 404, id: 1.0, code: -32601},
+		"what this server does not offer":     {body: rpc("prompts/list", map[string]any{}), status: 200, id: 1.0, code: -32601},
+		"a notification that wants an answer": {body: rpc("notifications/initialized", nil), status: 200, id: 1.0, code: -32601},
+		"a call of nothing":                   {body: `{"jsonrpc":"2.0","id":1,"method":"tools/call"}`, status: 200, id: 1.0, code: -32602},
+	} {
+		t.Run(name, func(t *testing.T) {
+			options := append([]option{bearer(key)}, mcpHeaders...)
+			if ask.version != "" {
+				options = append(options, header("Mcp-Protocol-Version", ask.version))
+			}
+			w := e.do(t, http.MethodPost, "/mcp", ask.body, options...)
+			require.Equal(t, ask.status, w.Code, w.Body)
+			assert.Equal(t, "application/json", w.Header().Get("Content-Type"))
+			var answer map[string]any
+			require.NoError(t, json.Unmarshal(w.Body.Bytes(), &answer))
+			assert.Equal(t, "2.0", answer["jsonrpc"])
+			assert.Contains(t, answer, "id")
+			assert.Equal(t, ask.id, answer["id"])
+			problem := answer["error"].(map[string]any)
+			assert.InDelta(t, ask.code, problem["code"], 0)
+			assert.NotEmpty(t, problem["message"])
+		})
+	}
+	for _, message := range []string{`{"jsonrpc":"2.0","method":"notifications/initialized"}`, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`, `{"jsonrpc":"2.0","method":"notifications/none"}`} {
+		assert.Equal(t, http.StatusAccepted, e.do(t, http.MethodPost, "/mcp", message, append([]option{bearer(key)}, mcpHeaders...)...).Code, message)
+	}
 }
 
 func TestMCPIsLimited(t *testing.T) {

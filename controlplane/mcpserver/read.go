@@ -54,9 +54,11 @@ func (t *tools) read(ctx context.Context, in readInput) ([]byte, error) {
 		Calls: calls{t, in.ProjectID}, Key: t.FenceKey,
 	}
 	if in.Focus != "" {
-		if options.Focus, err = strconv.ParseUint(in.Focus, 16, 64); err != nil {
+		focus, err := strconv.ParseUint(in.Focus, 16, 64)
+		if err != nil {
 			return nil, agentview.ErrNoSuchSpan // the pattern lets ids only through
 		}
+		options.Focus = &focus
 	}
 	outline, err := t.Runs.Outline(ctx, scope, runID)
 	if err != nil {

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/looptrace/looptrace/controlplane/identity"
@@ -96,9 +95,9 @@ func New(c Config) (http.Handler, error) {
 		case err != nil:
 			http.Error(w, "the body was cut off", http.StatusBadRequest)
 			return
-		case bytes.HasPrefix(bytes.TrimSpace(body), []byte("[")):
-			// Many calls in one request would pass the limit of requests as one.
-			http.Error(w, "one message a request: batches are no part of the protocol since 2025-06-18", http.StatusBadRequest)
+		}
+		if direct := replyTo(body, r.Header.Get("Mcp-Protocol-Version")); direct != nil {
+			direct.write(w)
 			return
 		}
 		ctx, cancel := context.WithTimeout(r.Context(), requestTime)
@@ -121,7 +120,6 @@ func newServer(c Config, name func(string) string) (*mcp.Server, error) {
 			Instructions: text,
 			Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}, // the list does not change
 		})
-	server.AddReceivingMiddleware(noSubscriptions)
 	t := &tools{Config: c, name: name}
 	if err := t.addSearch(server); err != nil {
 		return nil, fmt.Errorf("add tool %s: %w", searchTool, err)
@@ -130,14 +128,4 @@ func newServer(c Config, name func(string) string) (*mcp.Server, error) {
 		return nil, fmt.Errorf("add tool %s: %w", readTool, err)
 	}
 	return server, nil
-}
-
-// noSubscriptions refuses streams of changes: nothing here changes, and a stream would outlive its key.
-func noSubscriptions(next mcp.MethodHandler) mcp.MethodHandler {
-	return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
-		if method == "subscriptions/listen" {
-			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "nothing here changes that could be subscribed to"}
-		}
-		return next(ctx, method, r)
-	}
 }

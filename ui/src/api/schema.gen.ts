@@ -4345,7 +4345,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The answer to a request. */
+            /** @description The answer to a request, which may be an error of JSON-RPC (−32601 for an unknown method). */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4360,6 +4360,15 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description The body is not JSON (−32700) or no message of JSON-RPC (−32600). */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                };
             };
             default: components["responses"]["Problem"];
         };
