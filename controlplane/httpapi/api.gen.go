@@ -719,7 +719,10 @@ type FailedRunGroup struct {
 	Count int64 `json:"count"`
 
 	// Counts Its runs over time, in 24 equal parts of the window, the oldest first.
-	Counts        []int64   `json:"counts"`
+	Counts []int64 `json:"counts"`
+
+	// Cut Of `agent_name` and `step` those that have a text of more than 1 KiB, which is cut here; absent where none is.
+	Cut           *[]string `json:"cut,omitempty"`
 	Fingerprint   string    `json:"fingerprint"`
 	FirstInWindow time.Time `json:"first_in_window"`
 
@@ -1282,7 +1285,11 @@ type Run struct {
 	CostSource     *CostSource `json:"cost_source"`
 
 	// CostUsd Null where unknown, never 0 for unknown.
-	CostUsd     *float64   `json:"cost_usd"`
+	CostUsd *float64 `json:"cost_usd"`
+
+	// Cut The other members that are cut here, absent where none is. In lists, streams and threads a text has 1 KiB at most, `tags`, `models` and `tools`
+	// have 4 KiB each and `metadata` 8 KiB, of its smallest members; `GET /v1/runs/{run_id}` gives all.
+	Cut         *[]string  `json:"cut,omitempty"`
 	DurationMs  *float64   `json:"duration_ms"`
 	EndTime     *time.Time `json:"end_time"`
 	Environment *string    `json:"environment"`
@@ -1718,7 +1725,11 @@ type Score struct {
 	Source ScoreSource `json:"source"`
 
 	// SpanId Null where the run as a whole is judged.
-	SpanId    *string   `json:"span_id"`
+	SpanId *string `json:"span_id"`
+
+	// Truncated True where its texts are cut here: names and labels at 800 bytes, a comment at 256 bytes beside runs and spans in lists, and at 16 KiB
+	// in a list of scores. Absent otherwise.
+	Truncated *bool     `json:"truncated,omitempty"`
 	UpdatedAt time.Time `json:"updated_at"`
 
 	// Value A number, true or false, or a category; null for a comment alone.
@@ -1784,6 +1795,10 @@ type Span struct {
 	ConversationId *string                 `json:"conversation_id"`
 	CostSource     *CostSource             `json:"cost_source"`
 	CostUsd        *float64                `json:"cost_usd"`
+
+	// Cut The other members that are cut here, absent where none is. In a list a text has 1 KiB at most, those of errors and tools 2 KiB,
+	// and `finish_reasons` 4 KiB, unless `full=true`; `GET /v1/runs/{run_id}/spans/{span_id}` gives all.
+	Cut *[]string `json:"cut,omitempty"`
 
 	// Depth 0 for a root; a span whose parent has not arrived counts as a root.
 	Depth         int          `json:"depth"`
@@ -1889,6 +1904,9 @@ type Thread struct {
 
 	// CostUsd The sum of what is known; null where no run knows it.
 	CostUsd *float64 `json:"cost_usd"`
+
+	// Cut Of `users` and `agents` those that have a name of more than 1 KiB, which is cut here; absent where none is.
+	Cut *[]string `json:"cut,omitempty"`
 
 	// ErrorCount Runs that failed.
 	ErrorCount int64 `json:"error_count"`

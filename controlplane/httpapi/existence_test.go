@@ -139,7 +139,7 @@ var nameless = []string{
 	"order", "limit", "offset", "bucket_seconds", "group_by", "groups", "Last-Event-ID", "received_before", "dry_run",
 	"format", "include", "full", "fold", "token_budget", "encoding", "value", "comment", "source", "key", "project",
 	"valid_from", "input", "output", "cache_read", "cache_write", "cache_write_1h", "reasoning", "page", "query", "scopes", "expires_at",
-	"language", "framework", "tool_names",
+	"language", "framework", "tool_names", "Idempotency-Key",
 }
 
 // isFilter are the names in a [runs.Filter].

@@ -100,6 +100,7 @@ func failedRunGroupOf(g *failures.Group, failed uint64) FailedRunGroup {
 		Count: count(g.Runs), Share: shareOf(g.Runs, failed), AgentRunCount: count(g.AgentRuns), AgentShare: shareOf(g.Runs, g.AgentRuns),
 		CostUsd: roundUSD(g.CostUSD), FirstSeen: g.FirstSeen.UTC(), FirstInWindow: g.First.UTC(), LastSeen: g.Last.UTC(),
 		Counts: make([]int64, len(g.Counts)), Contrasts: []FailureContrast{}, Sample: []FailedRun{},
+		Cut: cutMembers(g.Cut),
 	}
 	if g.NamesUsers {
 		users := count(g.Users)

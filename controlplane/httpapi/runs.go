@@ -224,7 +224,7 @@ func runOf(r *runs.Run) Run {
 	run := Run{
 		RunId: r.RunID, ProjectId: r.ProjectID, Name: r.Name, Kind: r.Kind, Status: Status(r.Status),
 		StartTime: r.StartTime.UTC(), EndTime: present(r.EndTime), DurationMs: elapsed(r.StartTime, r.EndTime),
-		Inputs: r.Inputs, Outputs: r.Outputs, Truncated: r.Truncated,
+		Inputs: r.Inputs, Outputs: r.Outputs, Truncated: r.Truncated, Cut: cutMembers(r.Cut),
 		SessionId: known(r.SessionID), ConversationId: known(r.ConversationID), UserId: known(r.UserID),
 		AgentName: known(r.AgentName), Tags: list(r.Tags), Metadata: r.Metadata,
 		Environment: known(r.Environment), Release: known(r.Release),
@@ -254,7 +254,7 @@ func spanOf(s *runs.Span, whole bool) (Span, error) {
 		StartTime: s.StartTime.UTC(), EndTime: present(s.EndTime), DurationMs: elapsed(s.StartTime, s.EndTime),
 		Depth: s.Depth, Dialect: known(s.Dialect), Provider: known(s.Provider), Framework: known(s.Framework),
 		ServiceName: known(s.ServiceName), RequestModel: known(s.RequestModel), ResponseModel: known(s.ResponseModel),
-		Inputs: s.Inputs, Outputs: s.Outputs, Truncated: s.Truncated,
+		Inputs: s.Inputs, Outputs: s.Outputs, Truncated: s.Truncated, Cut: cutMembers(s.Cut),
 		Usage:        usageOf(s.InputTokens, s.OutputTokens, s.CacheReadTokens, s.CacheWriteTokens, s.ReasoningTokens),
 		UsageCounted: s.UsageCounted, CostUsd: s.CostUSD, CostSource: costSourceOf(s.CostSource), PriceVersion: known(s.PriceVersion),
 		FinishReasons: list(s.FinishReasons),
@@ -373,6 +373,14 @@ func list(values []string) []string {
 		return []string{}
 	}
 	return values
+}
+
+// cutMembers is absent where nothing was cut.
+func cutMembers(members []string) *[]string {
+	if len(members) == 0 {
+		return nil
+	}
+	return &members
 }
 
 // all is never null in JSON.

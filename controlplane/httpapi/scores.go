@@ -143,6 +143,9 @@ func scoreOf(s *runmodel.Score) Score {
 		Id: s.ScoreID, RunId: s.RunID, Name: s.Name, Value: s.Value(), Comment: known(s.Comment), Source: ScoreSource(s.Source),
 		CreatedAt: s.CreatedAt.UTC(), UpdatedAt: time.Unix(0, int64(s.Version)).UTC(),
 	}
+	if s.Truncated {
+		score.Truncated = &s.Truncated
+	}
 	if s.SpanID != 0 {
 		id := runmodel.FormatSpanID(s.SpanID)
 		score.SpanId = &id

@@ -61,6 +61,7 @@ func threadOf(t *runs.Thread) Thread {
 		Users: list(t.Users), UserCount: count(t.UserCount), Agents: list(t.Agents), AgentCount: count(t.AgentCount),
 		Usage: usageOf(t.Input, t.Output, t.CacheRead, t.CacheWrite, t.Reasoning), CostUsd: roundUSD(t.CostUSD),
 		FirstInput: known(t.FirstInput), LastOutput: known(t.LastOutput),
+		Cut: cutMembers(t.Cut),
 	}
 	if t.BySession {
 		thread.IdentifiedBy = ThreadBySession

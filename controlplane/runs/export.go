@@ -27,7 +27,7 @@ func (s *Service) Export(ctx context.Context, scope Scope, filter Filter, run fu
 		return err
 	}
 	// The window ends where it did when the export began, however long that takes.
-	q := ListQuery{Filter: filter.at(s.now()), Limit: exportRuns}
+	q := ListQuery{Filter: filter.at(s.now()), Limit: exportRuns, whole: true}
 	for {
 		page, err := s.List(ctx, scope, q)
 		if err != nil {
@@ -103,7 +103,7 @@ func (s *Service) exportBatch(ctx context.Context, scope Scope, rows []runmodel.
 		}
 		own := spans[list[i].RunID]
 		if list[i].ScoreCount > 0 {
-			scores, err := s.spanScores(ctx, place{ProjectID: list[i].ProjectID}, list[i].RunID, 0)
+			scores, err := s.spanScores(ctx, place{ProjectID: list[i].ProjectID}, list[i].RunID, 0, true)
 			if err != nil {
 				return err
 			}
@@ -154,11 +154,11 @@ func (s *Service) exportLarge(ctx context.Context, scope Scope, row runmodel.Run
 	if err != nil {
 		return err
 	}
-	all, err := s.listSpans(ctx, p, row.RunID, placeColumns)
+	all, err := s.listSpans(ctx, p, row.RunID, placeColumns, 0)
 	if err != nil {
 		return err
 	}
-	scores, err := s.spanScores(ctx, p, row.RunID, 0)
+	scores, err := s.spanScores(ctx, p, row.RunID, 0, true)
 	if err != nil {
 		return err
 	}

@@ -28,6 +28,9 @@ const (
 // mostFailureGroups bounds the groups that are read, those with the most runs first.
 const mostFailureGroups = 1000
 
+// agentBeginning tells agents apart, whose names clients choose. All statements about failures name them alike.
+const agentBeginning = "substring(agent_name, 1, 1025)"
+
 // FailureGroup are the runs that have one fingerprint. Names and errors are those of the newest run.
 type FailureGroup struct {
 	Fingerprint string    `ch:"fingerprint"`
@@ -48,6 +51,8 @@ type FailureGroup struct {
 	Now    uint64 `ch:"n_now"`
 	Before uint64 `ch:"n_before"`
 	Total  uint64 `ch:"groups"` // groups in the window
+	// Cut names the members, as the API does, of which there is the beginning only.
+	Cut []string
 }
 
 // where restricts to runs that started in a part of the window.
@@ -87,20 +92,34 @@ func (s *Service) FailureGroups(ctx context.Context, scope Scope, f FailureWindo
 	var groups []FailureGroup
 	err = query(ctx, s.conn, scope, &groups, `
 		WITH toUnixTimestamp64Nano(start_time) AS started, started >= ? AS inside, (start_time, run_id) AS newest
-		SELECT fingerprint, argMax(failure_class, newest) AS class, argMax(agent_name, newest) AS agent,
-			argMax(failing_kind, newest) AS step_kind, argMax(failing_name, newest) AS step_name,
-			argMax(failing_type, newest) AS type, argMax(failing_template, newest) AS template,
+		SELECT fingerprint, argMax(failure_class, newest) AS class, argMax(`+agentBeginning+`, newest) AS agent,
+			argMax(failing_kind, newest) AS step_kind, argMax(substring(failing_name, 1, 1025), newest) AS step_name,
+			argMax(substring(failing_type, 1, 1025), newest) AS type, argMax(failing_template, newest) AS template,
 			countIf(inside) AS runs, minIf(start_time, inside) AS first, maxIf(start_time, inside) AS last,
 			uniqExactIf(user_id, inside AND user_id != '') AS users, sumIf(cost_usd, inside) AS cost,
-			arraySort(groupUniqArrayIf(10)(toString(release), inside)) AS releases,
+			arraySort(groupUniqArrayIf(10)(toString(substring(release, 1, 1025)), inside)) AS releases,
 			countIf(started >= ?) AS n_now, countIf(started >= ? AND started < ?) AS n_before,
 			count() OVER () AS groups`+f.from(&w, `GROUP BY fingerprint HAVING runs > 0 ORDER BY runs DESC, fingerprint LIMIT ?`), append(append(args, w.args...), mostFailureGroups)...)
+	for i := range groups {
+		groups[i].cut()
+	}
 	return groups, err
+}
+
+// cut cuts the names. That of the agent stays what FailureTotals has, which is a byte longer at most.
+func (g *FailureGroup) cut() {
+	var c cutter
+	if len(g.AgentName) > MostText {
+		c.note("agent_name")
+	}
+	c.text("step", &g.StepName, MostText)
+	c.text("step", &g.ErrorType, MostText)
+	g.Cut = c.members
 }
 
 // FailureTotals are the runs of an agent in a window.
 type FailureTotals struct {
-	AgentName string   `ch:"agent_name"`
+	AgentName string   `ch:"agent"`
 	Runs      uint64   `ch:"runs"`
 	Failed    uint64   `ch:"failed"`
 	CostUSD   *float64 `ch:"cost"`
@@ -119,9 +138,9 @@ func (s *Service) FailureTotals(ctx context.Context, scope Scope, f FailureWindo
 	w := f.where(f.From)
 	var totals []FailureTotals
 	err = query(ctx, s.conn, scope, &totals, `
-		SELECT agent_name, count() AS runs, countIf(fingerprint != '') AS failed, sum(cost_usd) AS cost, countIf(user_id != '') AS with_user,
+		SELECT `+agentBeginning+` AS agent, count() AS runs, countIf(fingerprint != '') AS failed, sum(cost_usd) AS cost, countIf(user_id != '') AS with_user,
 			countIf(fingerprint = '' AND status = 'error') AS unknown`+
-		f.from(&w, `GROUP BY agent_name ORDER BY runs DESC, agent_name LIMIT 10000`), w.args...)
+		f.from(&w, `GROUP BY agent ORDER BY runs DESC, agent LIMIT 10000`), w.args...)
 	return totals, err
 }
 
@@ -149,7 +168,7 @@ func (s *Service) firstSeen(ctx context.Context, scope Scope, f FailureWindow, c
 	w := f.where(f.Now.Add(-failureHistory))
 	w.add(column + " != ''")
 	var seen []FirstSeen
-	err = query(ctx, s.conn, scope, &seen, `SELECT toString(`+column+`) AS value, min(start_time) AS first`+
+	err = query(ctx, s.conn, scope, &seen, `SELECT toString(substring(`+column+`, 1, 1025)) AS value, min(start_time) AS first`+
 		f.from(&w, `GROUP BY value ORDER BY first DESC, value LIMIT 10000`), w.args...)
 	return seen, err
 }
@@ -180,7 +199,7 @@ func (s *Service) FailureCounts(ctx context.Context, scope Scope, f FailureWindo
 
 // runAttributes are what runs are told apart by, as pairs of name and value. What the fingerprint is made of is not among
 // them.
-const runAttributes = `arrayFilter(a -> a.2 != '' AND length(a.2) <= 200, arrayConcat(
+const runAttributes = `arrayFilter(a -> a.2 != '' AND length(a.1) <= 300 AND length(a.2) <= 200, arrayConcat(
 	[('release', toString(release)), ('environment', toString(environment)), ('prompt_version', if(prompt_version = '', '',
 		if(prompt_name = '', toString(prompt_version), concat(prompt_name, ' ', prompt_version)))), ('name', name)],
 	arrayMap(m -> ('model', toString(m)), models), arrayMap(t -> ('tool', toString(t)), tools), arrayMap(t -> ('tag', toString(t)), tags),
@@ -242,8 +261,8 @@ func (s *Service) FailureAttributes(
 	}
 	all := f.where(f.From)
 	err = query(ctx, s.conn, scope, &agents, `
-		SELECT agent_name AS of, attribute.1 AS name, attribute.2 AS value, count() AS runs
-		FROM (SELECT agent_name, arrayJoin(`+runAttributes+`) AS attribute`+f.from(&all, "")+`)
+		SELECT agent AS of, attribute.1 AS name, attribute.2 AS value, count() AS runs
+		FROM (SELECT `+agentBeginning+` AS agent, arrayJoin(`+runAttributes+`) AS attribute`+f.from(&all, "")+`)
 		WHERE (attribute.1, attribute.2) IN (`+strings.Join(marks, ", ")+`)
 		GROUP BY of, name, value ORDER BY of, name, value`, append(all.args, pairs...)...)
 	return kept, agents, cut, err
@@ -258,8 +277,7 @@ func (s *Service) FailureSample(ctx context.Context, scope Scope, f FailureWindo
 	w := f.where(f.From)
 	w.add("fingerprint IN (?)", fingerprints)
 	var rows []runmodel.Run
-	err = query(ctx, s.conn, scope, &rows, `SELECT `+runColumns+
-		f.from(&w, `ORDER BY start_time DESC, run_id DESC LIMIT ? BY fingerprint`), append(w.args, each)...)
+	err = readListed(ctx, s, scope, &rows, "", w, "ORDER BY start_time DESC, run_id DESC LIMIT ? BY fingerprint", f.Filter.settings, each)
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
@@ -268,6 +286,7 @@ func (s *Service) FailureSample(ctx context.Context, scope Scope, f FailureWindo
 	var ids []uuid.UUID
 	first, last := rows[0].StartTime, rows[0].StartTime
 	for i, row := range rows {
+		cutRun(&row)
 		sample[i] = Outline{Run: row}
 		if row.SpanCount > uint64(mostSpans) {
 			sample[i].Partial = true

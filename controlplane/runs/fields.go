@@ -3,6 +3,7 @@ package runs
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 )
@@ -31,6 +32,9 @@ var fieldValues = []struct{ name, expression string }{
 	{"prompt_id", "prompt_id"},
 	{"prompt_version", "prompt_version"},
 }
+
+// longestValue is how many bytes of a value, or of a key of metadata, are listed. Longer ones are left out: by most of them nothing can be filtered.
+const longestValue = 4000
 
 // mostMetadataKeys is how many keys of metadata are listed, the most used first.
 const mostMetadataKeys = 200
@@ -103,7 +107,7 @@ func (s *Service) values(ctx context.Context, scope Scope, f Filter, expression,
 		w.add(scopeMark)
 		w.period("start_time", start, end)
 		f.conditions(&w, start)
-		having := "value != ''"
+		having := fmt.Sprintf("value != '' AND length(value) <= %d", longestValue)
 		arguments := append(append([]any{}, args...), w.args...)
 		if prefix != "" {
 			having += " AND startsWith(lowerUTF8(value), lowerUTF8(?))"

@@ -156,12 +156,16 @@ func (f Filter) conditions(w *where, lower time.Time) {
 
 // settings end a statement on runs FINAL that has the filter's conditions. Of the runs of a search ClickHouse else reads what it
 // orders by, of all that are in the time, before it looks whether they are among those that were found. It goes by ids, which
-// all versions of a row have in common.
-func (f Filter) settings() string {
-	if f.Search == "" {
+// all versions of a row have in common. Others are further settings of the statement.
+func (f Filter) settings(others ...string) string {
+	settings := slices.Clone(others)
+	if f.Search != "" {
+		settings = append(settings, "optimize_move_to_prewhere_if_final = 1")
+	}
+	if len(settings) == 0 {
 		return ""
 	}
-	return " SETTINGS optimize_move_to_prewhere_if_final = 1"
+	return " SETTINGS " + strings.Join(settings, ", ")
 }
 
 // search keeps the runs that have all the words, and the phrases in quotes as they stand, in one span or in one message of it.

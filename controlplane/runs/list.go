@@ -102,6 +102,9 @@ func (s *Service) List(ctx context.Context, scope Scope, q ListQuery) (Page, err
 	page.Runs = make([]Run, len(rows))
 	for i := range rows {
 		page.Runs[i] = listed(rows[i].Run)
+		if !q.whole {
+			page.Runs[i].Cut = cutRun(&page.Runs[i].Run)
+		}
 	}
 	return page, s.addScores(ctx, scope, page.Runs, mostScoresListed)
 }
@@ -280,8 +283,14 @@ func (l *list) period(ctx context.Context, lower, upper time.Time, limit int) ([
 	}
 	l.query.conditions(&w, lower)
 	var rows []listRow
-	err := query(ctx, l.service.conn, l.scope, &rows, `SELECT `+runColumns+`, NULL::Nullable(Int64) AS value FROM runs FINAL WHERE `+w.String()+`
-		ORDER BY start_time `+direction+`, run_id `+direction+` LIMIT ? OFFSET ?`+l.query.settings(), append(w.args, limit, l.query.Offset)...)
+	const value = `NULL::Nullable(Int64) AS value, `
+	order := `ORDER BY start_time ` + direction + `, run_id ` + direction + ` LIMIT ? OFFSET ?`
+	if l.query.whole {
+		err := query(ctx, l.service.conn, l.scope, &rows, `SELECT `+value+runColumns+` FROM runs FINAL WHERE `+w.String()+` `+order+l.query.settings(),
+			append(w.args, limit, l.query.Offset)...)
+		return rows, err
+	}
+	err := readListed(ctx, l.service, l.scope, &rows, value, w, order, l.query.settings, limit, l.query.Offset)
 	return rows, err
 }
 
@@ -359,8 +368,12 @@ func (l *list) valueRows(ctx context.Context, start, end time.Time) ([]listRow, 
 		at[k.RunID] = i
 	}
 	var found []runmodel.Run
-	err = query(ctx, l.service.conn, l.scope, &found, `SELECT `+runColumns+` FROM runs FINAL
-		WHERE {scope} AND run_id IN (?) AND toUnixTimestamp(toStartOfHour(start_time)) IN (?) AND toYYYYMMDD(start_time) IN (?)`, ids, hours, days)
+	var whole where
+	whole.add(scopeMark)
+	whole.add("run_id IN (?)", ids)
+	whole.add("toUnixTimestamp(toStartOfHour(start_time)) IN (?)", hours)
+	whole.add("toYYYYMMDD(start_time) IN (?)", days)
+	err = readListed(ctx, l.service, l.scope, &found, "", whole, "", Filter{}.settings)
 	if err != nil {
 		return nil, err
 	}
@@ -383,13 +396,14 @@ func yearMonthDay(t time.Time) int {
 // selectRuns reads the runs that conditions select, as lists show them.
 func (s *Service) selectRuns(ctx context.Context, scope Scope, w where, order string, args ...any) ([]Run, error) {
 	var rows []runmodel.Run
-	err := query(ctx, s.conn, scope, &rows, `SELECT `+runColumns+` FROM runs FINAL WHERE `+w.String()+` `+order, append(w.args, args...)...)
+	err := readListed(ctx, s, scope, &rows, "", w, order, Filter{}.settings, args...)
 	if err != nil {
 		return nil, err
 	}
 	runs := make([]Run, len(rows))
 	for i := range rows {
 		runs[i] = listed(rows[i])
+		runs[i].Cut = cutRun(&runs[i].Run)
 	}
 	return runs, nil
 }

@@ -27,7 +27,8 @@ func (s *Service) UncostedModels(ctx context.Context, scope Scope, since time.Ti
 	w.add("cost_usd IS NULL")
 	var models []UncostedModel
 	err := query(ctx, s.conn, scope, &models, `
-		SELECT provider, request_model, response_model, count() AS spans, max(start_time) AS last_start
+		SELECT substring(provider, 1, 1025) AS provider, substring(request_model, 1, 1025) AS request_model,
+			substring(response_model, 1, 1025) AS response_model, count() AS spans, max(start_time) AS last_start
 		FROM spans WHERE `+w.String()+`
 		GROUP BY provider, request_model, response_model
 		ORDER BY spans DESC, last_start DESC LIMIT ?`, append(w.args, mostUncosted)...)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -121,17 +122,30 @@ func (s *Service) inputsAndOutputs(ctx context.Context, p place, runID uuid.UUID
 	return nonEmpty(in), nonEmpty(out), nil
 }
 
-// listedColumns are what a list of a run's spans shows: no payloads but the beginnings of inputs and outputs.
-var listedColumns = []string{
+// listedColumns are what a list of a run's spans shows: no payloads but the beginnings of inputs and outputs, and of what else is long.
+var listedColumns = cutColumns([]string{
 	"span_id", "version", "parent_span_id", "start_time", "end_time", "is_run", "from_log",
 	"name", "kind", "operation", "status", "error_type", "error_message", "error_stack", "service_name",
 	"dialect", "framework", "provider", "request_model", "response_model", "tool_name", "tool_call_id", "agent_name",
 	"session_id", "conversation_id", "user_id", "prompt_id", "prompt_name", "prompt_version", "finish_reasons",
 	"input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens",
 	"cost_usd", "cost_source", "price_version", "counting", "time_to_first_token", "input_preview", "output_preview",
-	"substring(inputs, 1, 2049) AS inputs", "substring(outputs, 1, 2049) AS outputs",
-	"substring(tool_arguments, 1, 2049) AS tool_arguments", "substring(tool_result, 1, 2049) AS tool_result",
-}
+	"inputs", "outputs", "tool_arguments", "tool_result",
+}, map[string]string{
+	"name": beginning(MostText), "kind": beginning(MostText), "operation": beginning(MostText), "status": beginning(MostText),
+	"error_type": beginning(MostText), "error_message": beginning(cutAt), "error_stack": beginning(cutAt), "service_name": beginning(MostText),
+	"dialect": beginning(MostText), "framework": beginning(MostText), "provider": beginning(MostText),
+	"request_model": beginning(MostText), "response_model": beginning(MostText),
+	"tool_name": beginning(MostText), "tool_call_id": beginning(MostText), "agent_name": beginning(MostText),
+	"session_id": beginning(MostText), "conversation_id": beginning(MostText), "user_id": beginning(MostText),
+	"prompt_id": beginning(MostText), "prompt_name": beginning(MostText), "prompt_version": beginning(MostText), "finish_reasons": cutList,
+	"price_version": beginning(MostText),
+	"inputs":        beginning(cutAt), "outputs": beginning(cutAt), "tool_arguments": beginning(cutAt), "tool_result": beginning(cutAt),
+})
+
+// mostListed bounds what is read to list all spans of a run in one statement. Of a run that has more, what is where is read first, and then
+// the page.
+const mostListed = 64 << 20
 
 // cutAt is how much of an input or output a list of spans gives, in bytes.
 const cutAt = 2048
@@ -152,19 +166,23 @@ func (s *Service) Spans(ctx context.Context, scope Scope, runID uuid.UUID, q Spa
 }
 
 func (s *Service) spansAt(ctx context.Context, p place, runID uuid.UUID, q SpansQuery, after *cursor) (SpanPage, error) {
-	columns := listedColumns
-	if q.Full {
-		columns = placeColumns // those of the page are read whole
-	}
 	var all []Span
 	var scores []runmodel.Score
+	listed := !q.Full
 	group, groupContext := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
-		all, err = s.listSpans(groupContext, p, runID, columns)
+		if listed {
+			all, err = s.listSpans(groupContext, p, runID, listedColumns, mostListed)
+			if !errors.Is(err, ErrTooExpensive) {
+				return err
+			}
+			listed = false
+		}
+		all, err = s.listSpans(groupContext, p, runID, placeColumns, 0)
 		return err
 	})
 	group.Go(func() (err error) {
-		scores, err = s.spanScores(groupContext, p, runID, 0)
+		scores, err = s.spanScores(groupContext, p, runID, 0, false)
 		return err
 	})
 	if err := group.Wait(); err != nil {
@@ -176,11 +194,17 @@ func (s *Service) spansAt(ctx context.Context, p place, runID uuid.UUID, q Spans
 		start = after.behind(all)
 	}
 	page.Spans = all[start:min(start+q.Limit, len(all))]
-	if q.Full {
-		var err error
-		if page.Spans, err = s.wholePage(ctx, p, runID, page.Spans); err != nil {
-			return SpanPage{}, err
-		}
+	var err error
+	switch {
+	case q.Full:
+		page.Spans, err = s.wholePage(ctx, p, runID, page.Spans)
+	case !listed:
+		page.Spans, err = s.listedPage(ctx, p, runID, page.Spans)
+	default:
+		page.Spans = page.Spans[:abridged(page.Spans)]
+	}
+	if err != nil {
+		return SpanPage{}, err
 	}
 	page.HasMore = start+len(page.Spans) < len(all)
 	if page.HasMore {
@@ -189,11 +213,6 @@ func (s *Service) spansAt(ctx context.Context, p place, runID uuid.UUID, q Spans
 	}
 	if len(page.Spans) == 0 {
 		return page, nil
-	}
-	if !q.Full {
-		for i := range page.Spans {
-			page.Spans[i].abridge()
-		}
 	}
 	addSpanScores(page.Spans, scores)
 	return page, nil
@@ -225,9 +244,13 @@ var versionRows = sync.Pool{New: func() any { return new([]runmodel.Span) }}
 const mostVersionsKept = 4096
 
 // listSpans reads columns of all spans of a run, folded, with their places in the tree. Project and run need not be
-// among them.
-func (s *Service) listSpans(ctx context.Context, p place, runID uuid.UUID, columns []string) ([]Span, error) {
+// among them. Where they have more than most bytes, it is ErrTooExpensive; 0 is no bound.
+func (s *Service) listSpans(ctx context.Context, p place, runID uuid.UUID, columns []string, most int) ([]Span, error) {
 	w := p.where(runID)
+	bound := ""
+	if most > 0 {
+		bound = fmt.Sprintf(" SETTINGS max_result_bytes = %d", most)
+	}
 	versions := versionRows.Get().(*[]runmodel.Span)
 	defer func() {
 		if cap(*versions) <= mostVersionsKept {
@@ -235,7 +258,7 @@ func (s *Service) listSpans(ctx context.Context, p place, runID uuid.UUID, colum
 			versionRows.Put(versions)
 		}
 	}()
-	if err := query(plain(ctx), s.conn, p.scope(), versions, `SELECT `+p.present(columns)+` FROM spans WHERE `+w.String(), w.args...); err != nil {
+	if err := query(plain(ctx), s.conn, p.scope(), versions, `SELECT `+p.present(columns)+` FROM spans WHERE `+w.String()+bound, w.args...); err != nil {
 		return nil, err
 	}
 	if len(*versions) == 0 {
@@ -252,8 +275,57 @@ func (s *Service) listSpans(ctx context.Context, p place, runID uuid.UUID, colum
 	return spans, nil
 }
 
-// abridge gives a listed span the beginnings of its inputs and outputs.
+// abridged abridges spans and is how many of the first a page has room for: at least one.
+func abridged(spans []Span) int {
+	size := 0
+	for i := range spans {
+		spans[i].abridge()
+		if size += spans[i].size(); size > mostPage && i > 0 {
+			return i
+		}
+	}
+	return len(spans)
+}
+
+// listedPage reads what a list shows of spans, a few at a time, as many of the first as a page has room for.
+func (s *Service) listedPage(ctx context.Context, p place, runID uuid.UUID, spans []Span) ([]Span, error) {
+	size := 0
+	for from := 0; from < len(spans); from += listedSpans {
+		part := spans[from:min(from+listedSpans, len(spans))]
+		ids := make([]uint64, len(part))
+		for i := range part {
+			ids[i] = part[i].SpanID
+		}
+		w := p.where(runID)
+		w.add("span_id IN (?)", ids)
+		var versions []runmodel.Span
+		if err := query(plain(ctx), s.conn, p.scope(), &versions, `SELECT `+p.present(listedColumns)+` FROM spans WHERE `+w.String(), w.args...); err != nil {
+			return nil, err
+		}
+		byID := make(map[uint64]runmodel.Span, len(part))
+		for _, span := range runmodel.Fold(versions) {
+			byID[span.SpanID] = span
+		}
+		for i := range part {
+			span := byID[part[i].SpanID]
+			// What takes all spans of the run to know.
+			span.ProjectID, span.RunID, span.SpanID, span.ParentSpanID = p.ProjectID, runID, part[i].SpanID, part[i].ParentSpanID
+			part[i].Span = span
+			part[i].abridge()
+			if size += part[i].size(); size > mostPage && from+i > 0 {
+				return spans[:from+i], nil
+			}
+		}
+	}
+	return spans, nil
+}
+
+// listedSpans is how many spans listedPage reads at a time: each has some 30 KiB at most.
+const listedSpans = 500
+
+// abridge gives a listed span the beginnings of its inputs and outputs, and of what else is long.
 func (s *Span) abridge() {
+	s.Cut = cutSpan(&s.Span)
 	inputs := cmp.Or(s.Span.Inputs, s.ToolArguments, s.InputPreview)
 	outputs := cmp.Or(s.Span.Outputs, s.ToolResult, s.OutputPreview)
 	s.Inputs, s.Outputs = nonEmpty(cutText(inputs)), nonEmpty(cutText(outputs))
@@ -268,9 +340,6 @@ func cutText(text string) string {
 	return strings.ToValidUTF8(text[:cutAt], "")
 }
 
-// mostWhole is about how many bytes of payloads a page of whole spans has; one span may have more.
-const mostWhole = 16 << 20
-
 // wholePage reads spans whole, a few at a time, as many of the first as a page has room for.
 func (s *Service) wholePage(ctx context.Context, p place, runID uuid.UUID, spans []Span) ([]Span, error) {
 	size := 0
@@ -281,7 +350,7 @@ func (s *Service) wholePage(ctx context.Context, p place, runID uuid.UUID, spans
 		}
 		for i := range part.Spans {
 			size += part.Spans[i].size()
-			if at := from + i; size > mostWhole && at > 0 {
+			if at := from + i; size > mostPage && at > 0 {
 				return spans[:at], nil
 			}
 		}
@@ -289,9 +358,9 @@ func (s *Service) wholePage(ctx context.Context, p place, runID uuid.UUID, spans
 	return spans, nil
 }
 
-// size is about how many bytes the payloads of a whole span have.
+// size is about how many bytes a span has.
 func (s *Span) size() int {
-	size := len(s.Span.Inputs) + len(s.Span.Outputs) + len(s.ToolArguments) + len(s.ToolResult) + len(s.Span.Events) + len(s.Span.Links)
+	size := len(s.Name) + len(s.ErrorMessage) + len(s.ErrorStack) + len(s.Span.Inputs) + len(s.Span.Outputs) + len(s.ToolArguments) + len(s.ToolResult) + len(s.Span.Events) + len(s.Span.Links)
 	for _, list := range [][]json.RawMessage{s.SystemInstructions, s.InputMessages, s.OutputMessages, s.ToolDefinitions} {
 		for _, text := range list {
 			size += len(text)
@@ -338,7 +407,7 @@ func (s *Service) Span(ctx context.Context, scope Scope, runID uuid.UUID, spanID
 }
 
 func (s *Service) spanAt(ctx context.Context, p place, runID uuid.UUID, id uint64) (Span, error) {
-	all, err := s.listSpans(ctx, p, runID, placeColumns)
+	all, err := s.listSpans(ctx, p, runID, placeColumns, 0)
 	if err != nil {
 		return Span{}, err
 	}
@@ -350,7 +419,7 @@ func (s *Service) spanAt(ctx context.Context, p place, runID uuid.UUID, id uint6
 	if err != nil {
 		return Span{}, err
 	}
-	scores, err := s.spanScores(ctx, p, runID, id)
+	scores, err := s.spanScores(ctx, p, runID, id, true)
 	if err != nil {
 		return Span{}, err
 	}

@@ -41,6 +41,8 @@ type ListQuery struct {
 	Limit  int
 	Offset int
 	Cursor string // excludes Offset
+
+	whole bool // not cut: an export has everything
 }
 
 // Page is a page of runs. NextCursor is empty on the last one.
@@ -60,6 +62,8 @@ type Run struct {
 	Inputs    *string
 	Outputs   *string
 	Truncated bool
+	// Cut names the members, as the API does, of which a list has the beginning only.
+	Cut []string
 
 	// Scores are the newest of ScoreCount, those of spans included.
 	Scores     []runmodel.Score
@@ -93,6 +97,8 @@ type Span struct {
 	Inputs    *string
 	Outputs   *string
 	Truncated bool
+	// Cut names the members, as the API does, of which a list has the beginning only.
+	Cut []string
 
 	SystemInstructions []json.RawMessage
 	InputMessages      []json.RawMessage

@@ -3,6 +3,7 @@ package runs
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -16,8 +17,33 @@ const (
 	mostScoresRead   = 100
 )
 
+// How much of a score is read, in bytes. The API takes names of 200 characters, and comments of 4,000.
+const (
+	scoreName = 800
+	// In a list of runs or spans, and in one of scores.
+	shortComment = 256
+	longComment  = 16 << 10
+)
+
 // mostSpanScores bounds the scores that come with a page of spans.
 const mostSpanScores = 10_000
+
+// scoreColumns are clickhouse.ScoreColumns cut.
+func scoreColumns(comment int) string {
+	return strings.Join(cutColumns(columnsOf(clickhouse.ScoreColumns), map[string]string{
+		"name": beginning(scoreName), "label": beginning(scoreName), "comment": beginning(comment), "author_name": beginning(scoreName),
+	}), ", ")
+}
+
+// cutScore cuts what was read as scoreColumns.
+func cutScore(s *runmodel.Score, comment int) {
+	var c cutter
+	for _, text := range []*string{&s.Name, &s.Label, &s.AuthorName} {
+		c.text("text", text, scoreName)
+	}
+	c.text("text", &s.Comment, comment)
+	s.Truncated = len(c.members) > 0
+}
 
 // ScoresQuery selects a page of a run's scores.
 type ScoresQuery struct {
@@ -93,10 +119,13 @@ func (s *Service) Scores(ctx context.Context, scope Scope, runID uuid.UUID, q Sc
 		w.add("span_id = ?", q.SpanID)
 	}
 	var scores []runmodel.Score
-	err = query(ctx, s.conn, p.scope(), &scores, `SELECT `+clickhouse.ScoreColumns+` FROM scores FINAL WHERE `+w.String()+`
+	err = query(ctx, s.conn, p.scope(), &scores, `SELECT `+scoreColumns(longComment)+` FROM scores FINAL WHERE `+w.String()+`
 		ORDER BY version DESC, score_id LIMIT ? OFFSET ?`, append(w.args, q.Limit+1, q.Offset)...)
 	if err != nil {
 		return nil, false, err
+	}
+	for i := range scores {
+		cutScore(&scores[i], longComment)
 	}
 	return scores[:min(len(scores), q.Limit)], len(scores) > q.Limit, nil
 }
@@ -172,7 +201,11 @@ func (s *Service) addScoresAfter(ctx context.Context, scope Scope, deletedAt uin
 		runmodel.Score
 		Total uint64 `ch:"total"`
 	}
-	err := query(ctx, s.conn, scope, &rows, `SELECT `+clickhouse.ScoreColumns+`, count() OVER (PARTITION BY project_id, run_id) AS total
+	columns := clickhouse.ScoreColumns
+	if most == mostScoresListed {
+		columns = scoreColumns(shortComment)
+	}
+	err := query(ctx, s.conn, scope, &rows, `SELECT `+columns+`, count() OVER (PARTITION BY project_id, run_id) AS total
 		FROM scores FINAL WHERE {scope} AND run_id IN (?) AND version > ?
 		ORDER BY version DESC, score_id LIMIT ? BY project_id, run_id`, ids, deletedAt, most)
 	if err != nil {
@@ -180,6 +213,9 @@ func (s *Service) addScoresAfter(ctx context.Context, scope Scope, deletedAt uin
 	}
 	for i := range rows {
 		if run := at[runmodel.RunKey{ProjectID: rows[i].ProjectID, RunID: rows[i].RunID}]; run != nil {
+			if most == mostScoresListed {
+				cutScore(&rows[i].Score, shortComment)
+			}
 			run.Scores = append(run.Scores, rows[i].Score)
 			run.ScoreCount = rows[i].Total
 		}
@@ -188,16 +224,25 @@ func (s *Service) addScoresAfter(ctx context.Context, scope Scope, deletedAt uin
 }
 
 // spanScores reads the newest scores of a span of a run, or of each of its spans where spanID is 0.
-func (s *Service) spanScores(ctx context.Context, p place, runID uuid.UUID, spanID uint64) ([]runmodel.Score, error) {
+func (s *Service) spanScores(ctx context.Context, p place, runID uuid.UUID, spanID uint64, whole bool) ([]runmodel.Score, error) {
 	w := p.scores(runID)
+	columns := clickhouse.ScoreColumns
 	if spanID != 0 {
 		w.add("span_id = ?", spanID)
 	} else {
 		w.add("span_id != 0")
 	}
+	if !whole {
+		columns = scoreColumns(shortComment)
+	}
 	var scores []runmodel.Score
-	err := query(plain(ctx), s.conn, p.scope(), &scores, `SELECT `+clickhouse.ScoreColumns+` FROM scores FINAL WHERE `+w.String()+`
+	err := query(plain(ctx), s.conn, p.scope(), &scores, `SELECT `+columns+` FROM scores FINAL WHERE `+w.String()+`
 		ORDER BY version DESC, score_id LIMIT ? BY span_id LIMIT ?`, append(w.args, mostScoresRead, mostSpanScores)...)
+	if !whole {
+		for i := range scores {
+			cutScore(&scores[i], shortComment)
+		}
+	}
 	return scores, err
 }
 

@@ -356,7 +356,7 @@ func largest(counts map[string]uint64, limit int) []string {
 	return names[:min(limit, len(names))]
 }
 
-// groupCounts are the values of the most runs of a period in a column, at most limit of them.
+// groupCounts are the values of the most runs of a period in a column, at most limit of them. Those longer than longestValue are not told apart.
 func (s *Service) groupCounts(ctx context.Context, scope Scope, p period, column string, limit int) ([]groupCount, error) {
 	counts := "SELECT " + column + " AS value, count() AS runs FROM runs FINAL WHERE " + p.String() + " GROUP BY value"
 	if isList(column) {
@@ -364,8 +364,8 @@ func (s *Service) groupCounts(ctx context.Context, scope Scope, p period, column
 			SELECT ` + column + ` AS list, count() AS n FROM runs FINAL WHERE ` + p.String() + ` GROUP BY list) GROUP BY value`
 	}
 	return readPeriod(ctx, s, scope, p, func(*groupCount) error { return nil }, `
-		SELECT CAST(value AS String) AS value, runs, count() OVER () AS groups FROM (`+counts+`)
-		ORDER BY runs DESC, value LIMIT ?`, append(slices.Clone(p.args), limit)...)
+		SELECT value, runs, groups FROM (SELECT CAST(value AS String) AS value, runs, count() OVER () AS groups FROM (`+counts+`))
+		WHERE length(value) <= ? ORDER BY runs DESC, value LIMIT ?`, append(slices.Clone(p.args), longestValue, limit)...)
 }
 
 // narrow is the scope of one project, if it is among the scope's.

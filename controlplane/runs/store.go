@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -194,6 +195,11 @@ func parseCursor(text, list string) (cursor, error) {
 	}
 	if list == listRuns || list == listTurns {
 		if _, err := uuid.Parse(c.ID); err != nil {
+			return cursor{}, ErrInvalidCursor
+		}
+	}
+	if list == listThreads {
+		if _, err := strconv.ParseUint(c.ID, 10, 64); err != nil {
 			return cursor{}, ErrInvalidCursor
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -11,6 +12,9 @@ import (
 
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
+
+// longestThreadID is how many characters the id of a thread has at most: a longer one cannot stand in the path of its thread.
+const longestThreadID = 1000
 
 // threadID is what the runs of one conversation share: their session, or their conversation where they name no session.
 // Both are kept as they were sent, since some programs use the session for the process that holds conversations.
@@ -43,14 +47,16 @@ type Thread struct {
 	FirstInput  string   `ch:"first_input"`
 	LastOutput  string   `ch:"last_output"`
 	LastRunning bool     `ch:"last_running"`
+	// Cut names the members, as the API does, of which a list has the beginning only.
+	Cut []string
 }
 
 // threadColumns add up the runs of a thread. Of the users and agents ten are named.
 const threadColumns = threadID + ` AS thread_id, max(session_id != '') AS by_session,
 	min(start_time) AS first_time, max(start_time) AS last_time, last_time AS matched,
 	count() AS run_count, countIf(status = 'error') AS errors,
-	groupUniqArrayIf(10)(user_id, user_id != '') AS users, uniqIf(user_id, user_id != '') AS user_count,
-	groupUniqArrayIf(10)(toString(agent_name), agent_name != '') AS agents, uniqIf(agent_name, agent_name != '') AS agent_count,
+	groupUniqArrayIf(10)(substring(user_id, 1, 1025), user_id != '') AS users, uniqIf(user_id, user_id != '') AS user_count,
+	groupUniqArrayIf(10)(toString(substring(agent_name, 1, 1025)), agent_name != '') AS agents, uniqIf(agent_name, agent_name != '') AS agent_count,
 	sum(input_tokens) AS input, sum(output_tokens) AS output, sum(cache_read_tokens) AS cache_read,
 	sum(cache_write_tokens) AS cache_write, sum(reasoning_tokens) AS reasoning, sum(cost_usd) AS cost,
 	argMinIf(input_preview, start_time, input_preview != '') AS first_input,
@@ -101,7 +107,7 @@ func (s *Service) Threads(ctx context.Context, scope Scope, q ThreadsQuery) (Thr
 	}
 	if page.HasMore {
 		last := found[len(found)-1]
-		page.NextCursor = cursor{List: listThreads, Filter: digest, Time: last.Matched.UnixNano(), ID: last.ThreadID}.String()
+		page.NextCursor = cursor{List: listThreads, Filter: digest, Time: last.Matched.UnixNano(), ID: strconv.FormatUint(last.Hash, 10)}.String()
 	}
 	page.Threads, err = s.threadTotals(ctx, scope, found)
 	return page, err
@@ -110,6 +116,8 @@ func (s *Service) Threads(ctx context.Context, scope Scope, q ThreadsQuery) (Thr
 type matchedThread struct {
 	ThreadID string    `ch:"thread_id"`
 	Matched  time.Time `ch:"matched"`
+	// Hash is of the id: what a cursor names has one length.
+	Hash uint64 `ch:"hash"`
 }
 
 // matchingThreads reads one thread more than the page takes. It looks back step by step, each time from now, since a thread
@@ -127,15 +135,15 @@ func (s *Service) matchingThreads(ctx context.Context, scope Scope, q ThreadsQue
 		}
 		w := where{conditions: []string{scopeMark}}
 		w.period("start_time", lower, q.StartBefore)
-		w.add(threadID + " != ''")
+		w.add(threadID+" != '' AND lengthUTF8("+threadID+") <= ?", longestThreadID)
 		q.conditions(&w, lower)
 		having := where{conditions: []string{"true"}}
 		if after != nil {
-			having.add("(matched, thread_id) < (fromUnixTimestamp64Nano(?), ?)", after.Time, after.ID)
+			having.add("(matched, hash) < (fromUnixTimestamp64Nano(?), toUInt64(?))", after.Time, after.ID)
 		}
 		var rows []matchedThread
-		err := query(ctx, s.conn, scope, &rows, `SELECT `+threadID+` AS thread_id, max(start_time) AS matched FROM runs FINAL WHERE `+w.String()+`
-			GROUP BY thread_id HAVING `+having.String()+` ORDER BY matched DESC, thread_id DESC LIMIT ?`,
+		err := query(ctx, s.conn, scope, &rows, `SELECT `+threadID+` AS thread_id, max(start_time) AS matched, sipHash64(thread_id) AS hash FROM runs FINAL WHERE `+w.String()+`
+			GROUP BY thread_id HAVING `+having.String()+` ORDER BY matched DESC, hash DESC LIMIT ?`,
 			slices.Concat(w.args, having.args, []any{q.Limit + 1})...)
 		if err != nil || len(rows) > q.Limit || !lower.After(q.StartAfter) {
 			return rows, err
@@ -161,9 +169,22 @@ func (s *Service) threadTotals(ctx context.Context, scope Scope, found []matched
 		threads[i].Matched = found[place[threads[i].ThreadID]].Matched
 		slices.Sort(threads[i].Users)
 		slices.Sort(threads[i].Agents)
+		threads[i].cut()
 	}
 	slices.SortFunc(threads, func(a, b Thread) int { return cmp.Compare(place[a.ThreadID], place[b.ThreadID]) })
 	return threads, nil
+}
+
+// cut cuts the names of who took part.
+func (t *Thread) cut() {
+	var c cutter
+	for i := range t.Users {
+		c.text("users", &t.Users[i], MostText)
+	}
+	for i := range t.Agents {
+		c.text("agents", &t.Agents[i], MostText)
+	}
+	t.Cut = c.members
 }
 
 // ThreadQuery selects a page of a thread's runs.
@@ -214,8 +235,7 @@ func (s *Service) Thread(ctx context.Context, scope Scope, q ThreadQuery) (Turns
 		w.add("(start_time, run_id) > (fromUnixTimestamp64Nano(?), toUUID(?))", after.Time, after.ID)
 	}
 	var rows []runmodel.Run
-	err = query(ctx, s.conn, scope, &rows, `SELECT `+runColumns+` FROM runs FINAL WHERE `+w.String()+`
-		ORDER BY start_time, run_id LIMIT ?`, append(w.args, q.Limit+1)...)
+	err = readListed(ctx, s, scope, &rows, "", w, "ORDER BY start_time, run_id LIMIT ?", Filter{}.settings, q.Limit+1)
 	if err != nil {
 		return Turns{}, err
 	}
@@ -261,6 +281,7 @@ func (s *Service) withRoots(ctx context.Context, scope Scope, rows []runmodel.Ru
 	list := make([]Run, len(rows))
 	for i, row := range rows {
 		list[i] = listed(row)
+		list[i].Cut = cutRun(&list[i].Run)
 		said := places[row.RunID].living(byRun[runmodel.RunKey{ProjectID: row.ProjectID, RunID: row.RunID}])
 		for _, root := range runmodel.Fold(said) {
 			if root.SpanID != row.RootSpanID {

@@ -37,6 +37,8 @@ type Score struct {
 	AuthorID   uuid.UUID `ch:"author_id"`
 	AuthorName string    `ch:"author_name"`
 	CreatedAt  time.Time `ch:"created_at"`
+	// Truncated is not stored: it tells that a list has the beginnings of its texts only.
+	Truncated bool
 }
 
 // The kinds of values of a score.

@@ -151,8 +151,8 @@ export interface paths {
         };
         /**
          * Values of a field, the most used first
-         * @description Scope `runs:read`. Each with the number of runs that have it, among those that the filter selects. 404 where
-         *     there is no such field.
+         * @description Scope `runs:read`. Each with the number of runs that have it, among those that the filter selects. Values of more
+         *     than 4,000 bytes are left out. 404 where there is no such field.
          */
         get: operations["listRunFieldValues"];
         put?: never;
@@ -199,7 +199,7 @@ export interface paths {
          * @description Scope `runs:read`. All runs that the filter selects, streamed, with their inputs and outputs whole. NDJSON has one
          *     Run a line; with `include=spans` each is followed by its spans, whole, and every line says what it is in `record`
          *     (`run` or `span`). A Parquet file has rows of one kind: runs, or with `include=spans` their spans. Its columns are
-         *     the members of Run or Span, those of objects with the object's name before their own (`error_type`), but for `usage`;
+         *     the members of Run or Span, those of objects with the object's name before their own (`error_type`), but for `usage` and `cut`;
          *     what is not known is null, times are in nanoseconds, messages and attributes are JSON as text. An export that
          *     fails on its way ends with a broken connection, never as if it were whole.
          */
@@ -223,7 +223,7 @@ export interface paths {
          * List conversations, last activity first
          * @description Scope `runs:read`. A thread is the runs of a project that share a `session_id`, or a `conversation_id` where they
          *     name no session. Listed are those that have a run which the filter selects, the one with the newest such run first;
-         *     each with the totals of all its runs.
+         *     each with the totals of all its runs. A `session_id` of more than 1,000 characters, which no path can have, makes no thread.
          */
         get: operations["listThreads"];
         put?: never;
@@ -286,7 +286,7 @@ export interface paths {
          * @description Scope `runs:read`. Each span tells its parent and depth; of spans that start at once, a parent comes before its
          *     children. Payloads are left out unless `full=true`:
          *     then inputs, outputs and messages are given whole; otherwise `inputs` and `outputs` are cut at 2 KiB
-         *     (`truncated: true`) and messages, attributes and events are left out. A page of whole spans ends at 16 MiB of payloads,
+         *     (`truncated: true`) and messages, attributes and events are left out. A page ends at 16 MiB,
          *     with one span at least: `has_more` and `next_cursor` say that it goes on.
          */
         get: operations["listSpans"];
@@ -1292,6 +1292,8 @@ export interface components {
             waste: number | null;
         };
         FailedRunGroup: {
+            /** @description Of `agent_name` and `step` those that have a text of more than 1 KiB, which is cut here; absent where none is. */
+            cut?: string[];
             fingerprint: string;
             class: components["schemas"]["FailureClass"];
             agent_name: string | null;
@@ -2056,6 +2058,11 @@ export interface components {
             outputs: string | null;
             /** @description Inputs or outputs are cut here. */
             truncated: boolean;
+            /**
+             * @description The other members that are cut here, absent where none is. In lists, streams and threads a text has 1 KiB at most, `tags`, `models` and `tools`
+             *     have 4 KiB each and `metadata` 8 KiB, of its smallest members; `GET /v1/runs/{run_id}` gives all.
+             */
+            cut?: string[];
             error: components["schemas"]["RunError"] | null;
             session_id: string | null;
             conversation_id: string | null;
@@ -2133,6 +2140,8 @@ export interface components {
             error_count: number;
             /** @description At most ten of `user_count`. */
             users: string[];
+            /** @description Of `users` and `agents` those that have a name of more than 1 KiB, which is cut here; absent where none is. */
+            cut?: string[];
             /** Format: int64 */
             user_count: number;
             /** @description At most ten of `agent_count`. */
@@ -2226,6 +2235,11 @@ export interface components {
             name: string;
         };
         Score: {
+            /**
+             * @description True where its texts are cut here: names and labels at 800 bytes, a comment at 256 bytes beside runs and spans in lists, and at 16 KiB
+             *     in a list of scores. Absent otherwise.
+             */
+            truncated?: boolean;
             /** Format: uuid */
             id: string;
             /** Format: uuid */
@@ -2299,6 +2313,11 @@ export interface components {
             outputs: string | null;
             /** @description Inputs or outputs are cut, or payloads left out. */
             truncated: boolean;
+            /**
+             * @description The other members that are cut here, absent where none is. In a list a text has 1 KiB at most, those of errors and tools 2 KiB,
+             *     and `finish_reasons` 4 KiB, unless `full=true`; `GET /v1/runs/{run_id}/spans/{span_id}` gives all.
+             */
+            cut?: string[];
             tool: components["schemas"]["ToolCall"] | null;
             usage: components["schemas"]["Usage"] | null;
             /** @description False where a span repeats what others carry. */
@@ -2644,7 +2663,10 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page of runs. Inputs and outputs are cut at 120 bytes here. */
+            /**
+             * @description A page of runs. Inputs and outputs are cut at 120 bytes here, and what is long besides; `cut` names it. So a page of
+             *     500 has 17 MB and the scores at most, however large its runs are.
+             */
             200: {
                 headers: {
                     [name: string]: unknown;

@@ -1,0 +1,168 @@
+package runs
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/looptrace/looptrace/internal/clickhouse"
+	"github.com/looptrace/looptrace/internal/runmodel"
+	"github.com/looptrace/looptrace/test/engines"
+)
+
+// TestListOfLargeRuns: a page of runs that take more memory together than a statement may is cut as it is read.
+func TestListOfLargeRuns(t *testing.T) {
+	t.Parallel()
+	server, database := engines.ClickHouseServer(t) // its own: others would wait for it
+	require.NoError(t, clickhouse.Migrate(t.Context(), server.URL(database)))
+	writer, err := clickhouse.NewWriter(t.Context(), server.URL(database))
+	require.NoError(t, err)
+	defer writer.Close()
+	scope := Scope{ProjectIDs: []uuid.UUID{uuid.New()}}
+	start := time.Now().Add(-time.Minute).UTC()
+	const runs = 30 // 570 MB
+	blob := strings.Repeat("x", 19_000_000)
+	for i := range runs {
+		require.NoError(t, writer.InsertRuns(t.Context(), []runmodel.Run{{
+			ProjectID: scope.ProjectIDs[0], RunID: uuid.New(), Version: 1, StartTime: start.Add(time.Duration(i)), EndTime: start.Add(time.Second), FirstReceived: start,
+			SessionID: "s", Failure: runmodel.Failure{Fingerprint: "f"}, Metadata: map[string]string{"tier": "free", "blob": blob},
+		}}))
+	}
+	conn, err := clickhouse.Open(server.URL(database))
+	require.NoError(t, err)
+	s := NewService(conn)
+	t.Cleanup(func() {
+		s.Close()
+		assert.NoError(t, conn.Close())
+	})
+	require.NoError(t, conn.Exec(t.Context(), "OPTIMIZE TABLE runs FINAL"))
+	filter := Filter{ProjectID: scope.ProjectIDs[0]}
+	check := func(found []Run, err error) {
+		t.Helper()
+		require.NoError(t, err)
+		require.Len(t, found, runs)
+		for _, r := range found {
+			require.Equal(t, "free", r.Metadata["tier"])
+			require.Equal(t, []string{"metadata"}, r.Cut)
+			require.Less(t, len(r.Metadata["blob"]), mostMetadata)
+		}
+	}
+	for _, q := range []ListQuery{{}, {Order: OldestFirst}, {Order: "-" + byDuration}} {
+		q.Filter, q.Limit = filter, 500
+		page, err := s.List(t.Context(), scope, q)
+		check(page.Runs, err)
+	}
+	turns, err := s.Thread(t.Context(), scope, ThreadQuery{ProjectID: filter.ProjectID, ThreadID: "s", Limit: 100})
+	check(turns.Runs, err)
+	sample, err := s.FailureSample(t.Context(), scope, FailureWindow{Filter: filter, From: start.Add(-time.Hour), Now: start.Add(time.Hour)}, []string{"f"}, 100, 10)
+	require.NoError(t, err)
+	require.Len(t, sample, runs)
+}
+
+// TestCutting holds what is cut to its bound in JSON, whatever its characters.
+func TestCutting(t *testing.T) {
+	t.Parallel()
+	inJSON := func(v any) int {
+		text, err := json.Marshal(v)
+		require.NoError(t, err)
+		return len(text)
+	}
+	for _, piece := range []string{"a", "ü", "\U0001f600", "\x00", "\"", "<", "\n", "\xff", "\u2028", "\x7f"} {
+		text := strings.Repeat(piece, 5000)
+		short, cut := fitting(text, MostText)
+		assert.True(t, cut, "%q", piece)
+		assert.LessOrEqual(t, inJSON(short)-2, MostText, "%q", piece)
+		assert.Greater(t, inJSON(short)-2, MostText-10, "%q", piece)
+		assert.Equal(t, jsonSize(short), inJSON(short)-2, "%q", piece)
+		assert.True(t, strings.HasPrefix(text, short))
+		var c cutter
+		assert.LessOrEqual(t, inJSON(c.list("tags", []string{"first", text, "last"})), mostList+2)
+		object := map[string]string{}
+		for i := range 2000 {
+			object[fmt.Sprint(piece, i)] = piece
+		}
+		assert.LessOrEqual(t, inJSON(c.object("metadata", object)), mostMetadata+2)
+		assert.Equal(t, []string{"tags", "metadata"}, c.members)
+	}
+	var c cutter
+	small := map[string]string{"k": strings.Repeat("v", mostMetadata-20), "l": ""}
+	assert.Equal(t, small, c.object("metadata", small))
+	assert.Equal(t, []string{"a", ""}, c.list("tags", []string{"a", ""}))
+	assert.Empty(t, c.members)
+	assert.Equal(t, map[string]string{"b": "1", "c": "2"}, func() map[string]string {
+		kept := c.object("metadata", map[string]string{"a": strings.Repeat("x", 2*mostMetadata), "b": "1", "c": "2"})
+		assert.Greater(t, len(kept["a"]), mostMetadata-100)
+		delete(kept, "a")
+		return kept
+	}())
+}
+
+// TestListOfLargeSpans: pages of spans end at their bound, also where all spans of the run are too much for one statement.
+func TestListOfLargeSpans(t *testing.T) {
+	t.Parallel()
+	address := engines.ClickHouse(t)
+	require.NoError(t, clickhouse.Migrate(t.Context(), address))
+	writer, err := clickhouse.NewWriter(t.Context(), address)
+	require.NoError(t, err)
+	defer writer.Close()
+	project, run := uuid.New(), uuid.New()
+	start := time.Now().Add(-time.Minute).UTC().Truncate(time.Hour)
+	store := func(from, to int) {
+		long := strings.Repeat("y", 3000)
+		var spans []runmodel.Span
+		for i := from; i < to; i++ {
+			spans = append(spans, runmodel.Span{
+				ProjectID: project, RunID: run, SpanID: uint64(i + 1), ParentSpanID: uint64(i), Version: 1, StartTime: start.Add(time.Duration(i)), EndTime: start.Add(time.Second),
+				Name: fmt.Sprint("step ", i), Kind: "tool", Inputs: long, Outputs: long, ErrorMessage: long, ErrorStack: long, ToolArguments: long, ToolResult: long,
+			})
+		}
+		require.NoError(t, writer.InsertSpans(t.Context(), spans))
+		require.NoError(t, writer.InsertBounds(t.Context(), []clickhouse.Bounds{{
+			ProjectID: project, RunID: run, FirstStart: start, LastStart: start.Add(time.Second), FirstBatch: uint64(from + 1), LastBatch: uint64(from + 1), Absent: clickhouse.Absent(spans),
+		}}))
+		require.NoError(t, writer.InsertRuns(t.Context(), []runmodel.Run{runmodel.Totals(spans)}))
+	}
+	conn, err := clickhouse.Open(address)
+	require.NoError(t, err)
+	s := NewService(conn)
+	t.Cleanup(func() {
+		s.Close()
+		assert.NoError(t, conn.Close())
+	})
+	read := func() (names []string, pages int) {
+		cursor := ""
+		for {
+			page, err := s.Spans(t.Context(), Scope{ProjectIDs: []uuid.UUID{project}}, run, SpansQuery{Limit: 10_000, Cursor: cursor})
+			require.NoError(t, err)
+			pages++
+			size := 0
+			for _, span := range page.Spans {
+				names = append(names, span.Name)
+				require.Equal(t, len(names)-1, span.Depth)
+				require.Len(t, *span.Inputs, cutAt)
+				require.Equal(t, []string{"error", "tool"}, span.Cut)
+				size += len(*span.Inputs) + len(*span.Outputs) + len(span.ErrorMessage) + len(span.ErrorStack) + len(span.ToolArguments) + len(span.ToolResult)
+			}
+			require.Less(t, size, mostPage)
+			if !page.HasMore {
+				return names, pages
+			}
+			cursor = page.NextCursor
+		}
+	}
+	for _, spans := range []int{3000, 7000} { // the latter are 84 MB, which is above mostListed
+		store(map[int]int{3000: 0, 7000: 3000}[spans], spans)
+		names, pages := read()
+		require.Len(t, names, spans)
+		for i, name := range names {
+			require.Equal(t, fmt.Sprint("step ", i), name)
+		}
+		assert.Equal(t, spans*6*cutAt/mostPage+1, pages)
+	}
+}
