@@ -75,15 +75,15 @@ func TestPagesAreBounded(t *testing.T) {
 		require.NoError(t, json.Unmarshal([]byte(body), &page))
 		assert.GreaterOrEqual(t, len(page.Data), runs+2)
 		for _, r := range page.Data {
-			switch {
-			case r.RunId == tagged:
+			switch r.RunId {
+			case tagged:
 				assert.Equal(t, []string{"tags"}, *r.Cut)
 				assert.Len(t, r.Tags, 4096/3)
-			case r.RunId == small:
+			case small:
 				assert.Nil(t, r.Cut)
 				assert.Equal(t, []string{"a", "b"}, r.Tags)
 				assert.Equal(t, map[string]string{"k": "v"}, r.Metadata)
-			case r.RunId == texts:
+			case texts:
 				assert.ElementsMatch(t, []string{
 					"name", "error", "conversation_id", "user_id", "agent_name", "environment", "release", "prompt", "tags", "metadata", "models", "tools", "failure",
 				}, *r.Cut)

@@ -47,15 +47,14 @@ type Claim struct {
 // Begin claims an attempt, or returns the answer that it was given within the last 24 hours. It is [ErrAttemptDiffers] where the key
 // was used to ask for something else, and [ErrAttemptUnderWay] while somebody does the work.
 func (s *Service) Begin(ctx context.Context, p *Principal, a Attempt) (Claim, []byte, error) {
-	caller := "user"
-	id := uuid.Nil
+	var caller string
 	if p.User != nil {
-		id = p.User.ID
+		caller = "user " + p.User.ID.String()
 	} else {
-		caller, id = "key", p.Key.ID
+		caller = "key " + p.Key.ID.String()
 	}
 	key := s.DeriveKey("names of retries")
-	c := Claim{id: digest(key, caller, id.String(), a.Operation, a.Key), claim: newID()}
+	c := Claim{id: digest(key, caller, a.Operation, a.Key), claim: newID()}
 	request := digest(key, string(a.Request))
 	now := s.now()
 	kept, err := s.store.claim(ctx, c, request, now)
@@ -78,7 +77,8 @@ func (s *Service) Begin(ctx context.Context, p *Principal, a Attempt) (Claim, []
 
 // KeepAnswer ends a claim: for 24 hours retries get the answer.
 func (s *Service) KeepAnswer(ctx context.Context, c Claim, answer []byte) error {
-	return s.store.keepAnswer(ctx, c, s.answerSeal().Seal(nil, nil, answer, c.id), s.now().Add(answerLifetime))
+	sealed := s.answerSeal().Seal(nil, nil, answer, c.id) //nolint:gosec // the seal makes a nonce by itself
+	return s.store.keepAnswer(ctx, c, sealed, s.now().Add(answerLifetime))
 }
 
 // GiveUp ends a claim whose work was not done: a retry does it.

@@ -111,8 +111,8 @@ func (c *cutter) list(member string, list []string) []string {
 	return list
 }
 
-// object keeps the smallest members that fit, and the beginning of the first that does not.
-func (c *cutter) object(member string, object map[string]string) map[string]string {
+// metadata keeps the smallest members that fit, and the beginning of the first that does not.
+func (c *cutter) metadata(object map[string]string) map[string]string {
 	sizes := make(map[string]int, len(object))
 	total := 0
 	for key, value := range object {
@@ -122,7 +122,7 @@ func (c *cutter) object(member string, object map[string]string) map[string]stri
 	if total <= mostMetadata {
 		return object
 	}
-	c.note(member)
+	c.note("metadata")
 	keys := slices.SortedFunc(maps.Keys(object), func(a, b string) int { return cmp.Or(cmp.Compare(sizes[a], sizes[b]), cmp.Compare(a, b)) })
 	left := mostMetadata
 	kept := map[string]string{}
@@ -164,7 +164,7 @@ func cutRun(r *runmodel.Run) []string {
 		c.text(member.name, member.text, MostText)
 	}
 	r.Tags, r.Models, r.Tools = c.list("tags", r.Tags), c.list("models", r.Models), c.list("tools", r.Tools)
-	r.Metadata = c.object("metadata", r.Metadata)
+	r.Metadata = c.metadata(r.Metadata)
 	return c.members
 }
 

@@ -87,16 +87,16 @@ func TestCutting(t *testing.T) {
 		for i := range 2000 {
 			object[fmt.Sprint(piece, i)] = piece
 		}
-		assert.LessOrEqual(t, inJSON(c.object("metadata", object)), mostMetadata+2)
+		assert.LessOrEqual(t, inJSON(c.metadata(object)), mostMetadata+2)
 		assert.Equal(t, []string{"tags", "metadata"}, c.members)
 	}
 	var c cutter
 	small := map[string]string{"k": strings.Repeat("v", mostMetadata-20), "l": ""}
-	assert.Equal(t, small, c.object("metadata", small))
+	assert.Equal(t, small, c.metadata(small))
 	assert.Equal(t, []string{"a", ""}, c.list("tags", []string{"a", ""}))
 	assert.Empty(t, c.members)
 	assert.Equal(t, map[string]string{"b": "1", "c": "2"}, func() map[string]string {
-		kept := c.object("metadata", map[string]string{"a": strings.Repeat("x", 2*mostMetadata), "b": "1", "c": "2"})
+		kept := c.metadata(map[string]string{"a": strings.Repeat("x", 2*mostMetadata), "b": "1", "c": "2"})
 		assert.Greater(t, len(kept["a"]), mostMetadata-100)
 		delete(kept, "a")
 		return kept
