@@ -24,7 +24,7 @@ const (
 	mostList = 4 << 10
 	// mostMetadata is how much of the metadata.
 	mostMetadata = 8 << 10
-	// mostPage is about how much a page of spans has; one span may have more.
+	// mostPage is about how much a page has. A page of spans ends there; one span may have more.
 	mostPage = 16 << 20
 )
 
@@ -67,16 +67,25 @@ func cutColumns(columns []string, expressions map[string]string) []string {
 	return cut
 }
 
-// readListed reads runs as lists show them. ClickHouse first finds the rows of the page and then reads what is shown of them, all at once;
-// where they take more memory than a statement may, each is cut as it is read, which takes longer. more are columns that rows have besides,
-// rest is what follows the conditions, and settings those of the statement.
+// readListed reads runs as lists show them. Most pages are small, and read as they are: the expressions that cut take ClickHouse longer to plan
+// than such a page to read. Where the rows have more bytes than a page may, they are cut; and where ClickHouse, which finds the rows of a
+// page first and then reads what is shown of them all at once, has no memory for that, each is cut as it is read, which takes longest. more are
+// columns that rows have besides, rest is what follows the conditions, and settings are those of the statement.
 func readListed[T any](ctx context.Context, s *Service, scope Scope, rows *[]T, more string, w where, rest string, settings func(...string) string, args ...any) error {
-	statement := `SELECT ` + more + runColumns + ` FROM (SELECT ` + listedRunColumns + ` FROM (SELECT ` + runColumns + ` FROM runs FINAL WHERE ` + w.String() + `)) ` + rest
+	stored := `SELECT ` + more + runColumns + ` FROM runs FINAL WHERE ` + w.String() + ` ` + rest
+	cut := `SELECT ` + more + runColumns + ` FROM (SELECT ` + listedRunColumns + ` FROM (SELECT ` + runColumns + ` FROM runs FINAL WHERE ` + w.String() + `)) ` + rest
 	args = append(slices.Clone(w.args), args...)
-	err := query(ctx, s.conn, scope, rows, statement+settings(), args...)
-	var exception *ch.Exception
-	if errors.As(err, &exception) && exception.Code == codeMemoryLimit {
-		err = query(ctx, s.conn, scope, rows, statement+settings("query_plan_optimize_lazy_materialization = 0", "query_plan_execute_functions_after_sorting = 0"), args...)
+	var err error
+	for _, statement := range []string{
+		stored + settings(fmt.Sprintf("max_result_bytes = %d", mostPage)),
+		cut + settings(),
+		cut + settings("query_plan_optimize_lazy_materialization = 0", "query_plan_execute_functions_after_sorting = 0"),
+	} {
+		var exception *ch.Exception
+		if err = query(ctx, s.conn, scope, rows, statement, args...); !errors.As(err, &exception) ||
+			exception.Code != codeTooManyBytesRows && exception.Code != codeMemoryLimit {
+			break
+		}
 	}
 	return err
 }

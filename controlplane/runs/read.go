@@ -122,26 +122,33 @@ func (s *Service) inputsAndOutputs(ctx context.Context, p place, runID uuid.UUID
 	return nonEmpty(in), nonEmpty(out), nil
 }
 
-// listedColumns are what a list of a run's spans shows: no payloads but the beginnings of inputs and outputs, and of what else is long.
-var listedColumns = cutColumns([]string{
-	"span_id", "version", "parent_span_id", "start_time", "end_time", "is_run", "from_log",
-	"name", "kind", "operation", "status", "error_type", "error_message", "error_stack", "service_name",
-	"dialect", "framework", "provider", "request_model", "response_model", "tool_name", "tool_call_id", "agent_name",
-	"session_id", "conversation_id", "user_id", "prompt_id", "prompt_name", "prompt_version", "finish_reasons",
-	"input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens",
-	"cost_usd", "cost_source", "price_version", "counting", "time_to_first_token", "input_preview", "output_preview",
-	"inputs", "outputs", "tool_arguments", "tool_result",
-}, map[string]string{
-	"name": beginning(MostText), "kind": beginning(MostText), "operation": beginning(MostText), "status": beginning(MostText),
-	"error_type": beginning(MostText), "error_message": beginning(cutAt), "error_stack": beginning(cutAt), "service_name": beginning(MostText),
-	"dialect": beginning(MostText), "framework": beginning(MostText), "provider": beginning(MostText),
-	"request_model": beginning(MostText), "response_model": beginning(MostText),
-	"tool_name": beginning(MostText), "tool_call_id": beginning(MostText), "agent_name": beginning(MostText),
-	"session_id": beginning(MostText), "conversation_id": beginning(MostText), "user_id": beginning(MostText),
-	"prompt_id": beginning(MostText), "prompt_name": beginning(MostText), "prompt_version": beginning(MostText), "finish_reasons": cutList,
-	"price_version": beginning(MostText),
-	"inputs":        beginning(cutAt), "outputs": beginning(cutAt), "tool_arguments": beginning(cutAt), "tool_result": beginning(cutAt),
-})
+// listedColumns are what a list of a run's spans shows: no payloads but the beginnings of inputs and outputs. cutListedColumns have the
+// beginnings of all texts, which takes ClickHouse longer to plan.
+var (
+	listedColumns = cutColumns(allListedColumns, map[string]string{
+		"inputs": beginning(cutAt), "outputs": beginning(cutAt), "tool_arguments": beginning(cutAt), "tool_result": beginning(cutAt),
+	})
+	cutListedColumns = cutColumns(allListedColumns, map[string]string{
+		"name": beginning(MostText), "kind": beginning(MostText), "operation": beginning(MostText), "status": beginning(MostText),
+		"error_type": beginning(MostText), "error_message": beginning(cutAt), "error_stack": beginning(cutAt), "service_name": beginning(MostText),
+		"dialect": beginning(MostText), "framework": beginning(MostText), "provider": beginning(MostText),
+		"request_model": beginning(MostText), "response_model": beginning(MostText),
+		"tool_name": beginning(MostText), "tool_call_id": beginning(MostText), "agent_name": beginning(MostText),
+		"session_id": beginning(MostText), "conversation_id": beginning(MostText), "user_id": beginning(MostText),
+		"prompt_id": beginning(MostText), "prompt_name": beginning(MostText), "prompt_version": beginning(MostText), "finish_reasons": cutList,
+		"price_version": beginning(MostText),
+		"inputs":        beginning(cutAt), "outputs": beginning(cutAt), "tool_arguments": beginning(cutAt), "tool_result": beginning(cutAt),
+	})
+	allListedColumns = []string{
+		"span_id", "version", "parent_span_id", "start_time", "end_time", "is_run", "from_log",
+		"name", "kind", "operation", "status", "error_type", "error_message", "error_stack", "service_name",
+		"dialect", "framework", "provider", "request_model", "response_model", "tool_name", "tool_call_id", "agent_name",
+		"session_id", "conversation_id", "user_id", "prompt_id", "prompt_name", "prompt_version", "finish_reasons",
+		"input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens",
+		"cost_usd", "cost_source", "price_version", "counting", "time_to_first_token", "input_preview", "output_preview",
+		"inputs", "outputs", "tool_arguments", "tool_result",
+	}
+)
 
 // mostListed bounds what is read to list all spans of a run in one statement. Of a run that has more, what is where is read first, and then
 // the page.
@@ -299,7 +306,7 @@ func (s *Service) listedPage(ctx context.Context, p place, runID uuid.UUID, span
 		w := p.where(runID)
 		w.add("span_id IN (?)", ids)
 		var versions []runmodel.Span
-		if err := query(plain(ctx), s.conn, p.scope(), &versions, `SELECT `+p.present(listedColumns)+` FROM spans WHERE `+w.String(), w.args...); err != nil {
+		if err := query(plain(ctx), s.conn, p.scope(), &versions, `SELECT `+p.present(cutListedColumns)+` FROM spans WHERE `+w.String(), w.args...); err != nil {
 			return nil, err
 		}
 		byID := make(map[uint64]runmodel.Span, len(part))
