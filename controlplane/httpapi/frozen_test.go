@@ -77,7 +77,7 @@ func TestFrozenStores(t *testing.T) {
 		{path: in + "/views"},
 		{path: "/v1/keys" + of},
 		{path: "/v1/keys/" + key.Id.String()},
-		{path: "/v1/agent/instrument-guide?url=http://127.0.0.1:7080&project_id=" + project.Id.String()},
+		{path: "/v1/agent/instrument-guide?project_id=" + project.Id.String()},
 		{method: http.MethodPut, path: in + "/limits", body: "{}"},
 		{method: http.MethodPatch, path: in, body: `{"name":"mine"}`},
 		{method: http.MethodPost, path: "/v1/login", body: LoginRequest{Email: testEmail, Password: testPassword}},
