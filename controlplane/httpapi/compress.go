@@ -3,6 +3,7 @@ package httpapi
 import (
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/gin-gonic/gin"
@@ -12,7 +13,7 @@ import (
 // compress sends answers with gzip where the caller takes them so; for those that are large and shrink well.
 func compress(c *gin.Context) {
 	c.Header("Vary", "Accept-Encoding")
-	if !strings.Contains(c.GetHeader("Accept-Encoding"), "gzip") {
+	if !acceptsGzip(c.Request.Header.Values("Accept-Encoding")) {
 		return
 	}
 	writer := &gzipWriter{ResponseWriter: c.Writer}
@@ -21,6 +22,25 @@ func compress(c *gin.Context) {
 	if err := writer.end(); err != nil {
 		_ = c.Error(err)
 	}
+}
+
+// acceptsGzip reads Accept-Encoding (RFC 9110, 12.5.3): codings with weights, of which 0 is a refusal. What says "*" may have it too.
+func acceptsGzip(values []string) bool {
+	accepted, named := false, false
+	for part := range strings.SplitSeq(strings.Join(values, ","), ",") {
+		coding, parameters, _ := strings.Cut(part, ";")
+		coding = strings.ToLower(strings.TrimSpace(coding))
+		if coding != "gzip" && (coding != "*" || named) {
+			continue
+		}
+		named = named || coding == "gzip"
+		accepted = true
+		if weight, ok := strings.CutPrefix(strings.ReplaceAll(strings.ToLower(parameters), " ", ""), "q="); ok {
+			q, err := strconv.ParseFloat(weight, 64)
+			accepted = err == nil && q > 0
+		}
+	}
+	return accepted
 }
 
 // gzipWriter compresses what is written, from the first byte on.

@@ -59,6 +59,9 @@ const dependencyRetry = 2 * time.Second
 // underWayRetry is when a client may ask again for the answer to a request that is under way.
 const underWayRetry = time.Second
 
+// dependencyDetail promises nothing: a store may have done a part of its work, or all of it, before its answer was lost.
+const dependencyDetail = "A service that this one depends on does not answer. Send the request again after a moment."
+
 // answer is how an error is told to a client.
 type answer struct {
 	status     int
@@ -79,8 +82,8 @@ var answers = []struct {
 	{errUnsupportedMediaType, answer{status: http.StatusUnsupportedMediaType, code: codeUnsupportedMediaType, detail: "The body must be application/json without content encoding."}},
 	{errMalformedBody, answer{status: http.StatusBadRequest, code: codeMalformedBody, detail: "The body is not one JSON value in UTF-8."}},
 
-	{identity.ErrUnavailable, answer{status: http.StatusServiceUnavailable, code: codeDependency, detail: "A service that this one depends on does not answer. Nothing was changed.", retryAfter: dependencyRetry}},
-	{runs.ErrUnavailable, answer{status: http.StatusServiceUnavailable, code: codeDependency, detail: "A service that this one depends on does not answer. Nothing was changed.", retryAfter: dependencyRetry}},
+	{identity.ErrUnavailable, answer{status: http.StatusServiceUnavailable, code: codeDependency, detail: dependencyDetail, retryAfter: dependencyRetry}},
+	{runs.ErrUnavailable, answer{status: http.StatusServiceUnavailable, code: codeDependency, detail: dependencyDetail, retryAfter: dependencyRetry}},
 	{runs.ErrOffsetTooExpensive, answer{
 		status: http.StatusServiceUnavailable, code: codeDependency, retryAfter: dependencyRetry,
 		detail: "A page by offset searches all that comes before it, which takes more time or memory than one query may. " +

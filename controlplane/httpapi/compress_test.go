@@ -1,0 +1,31 @@
+package httpapi
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestAcceptsGzip(t *testing.T) {
+	t.Parallel()
+	for header, want := range map[string]bool{
+		"":                      false,
+		"identity":              false,
+		"br":                    false,
+		"xgzip":                 false,
+		"gzip":                  true,
+		"GZIP":                  true,
+		"br, gzip":              true,
+		"gzip;q=0":              false,
+		"gzip; q=0.000":         false,
+		"gzip;q=0.5, br;q=1":    true,
+		"*":                     true,
+		"*;q=0":                 false,
+		"gzip;q=0, *":           false,
+		"*;q=0, gzip":           true,
+		"gzip;q=nonsense":       false,
+		"identity, gzip ; Q=1 ": true,
+	} {
+		assert.Equal(t, want, acceptsGzip([]string{header}), "%q", header)
+	}
+}
