@@ -126,7 +126,7 @@ func TestRetryKeysAreHeldToTheDocument(t *testing.T) {
 	assert.Equal(t, http.StatusCreated, w.Code)
 }
 
-// TestDocumentNamesRetries at each POST that takes them, which is each that asks for a credential.
+// TestDocumentNamesRetries at each POST that takes them, which is each that asks for a credential, but for logout.
 func TestDocumentNamesRetries(t *testing.T) {
 	t.Parallel()
 	doc, err := openapi3.NewLoader().LoadFromData(document)
@@ -135,14 +135,14 @@ func TestDocumentNamesRetries(t *testing.T) {
 	for path, item := range doc.Paths.Map() {
 		for method, operation := range item.Operations() {
 			takes := slices.ContainsFunc(operation.Parameters, func(p *openapi3.ParameterRef) bool { return p.Ref == "#/components/parameters/IdempotencyKey" })
-			may := method == http.MethodPost && !isPublic(operation) && operation.Tags[0] != "ingest" && path != "/mcp"
+			may := method == http.MethodPost && !isPublic(operation) && operation.Tags[0] != "ingest" && path != "/mcp" && path != "/v1/logout"
 			assert.Equal(t, may, takes, "%s %s", method, path)
 			if takes {
 				posts++
 			}
 		}
 	}
-	assert.Equal(t, 8, posts)
+	assert.Equal(t, 7, posts)
 }
 
 func TestRequestsAtOnceUnderOneKey(t *testing.T) {
@@ -235,6 +235,19 @@ func TestAnswerThatCannotBeKept(t *testing.T) {
 	e.exec(t, "DROP TRIGGER refuse ON kept_answers")
 	e.clock.advance(61 * time.Second)
 	golden(t, "idempotency_kept_refusal", create()) // the work was begun anew
+}
+
+// TestLogoutTakesNoKey: what another session was answered ends none.
+func TestLogoutTakesNoKey(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	first, _ := e.setUp(t)
+	for _, session := range []string{first, sessionOf(t, e.login(t, testPassword))} {
+		logout := e.do(t, http.MethodPost, "/v1/logout", nil, cookie(session), retryKey("a"))
+		require.Equal(t, http.StatusNoContent, logout.Code, logout.Body)
+		assert.Contains(t, logout.Header().Get("Set-Cookie"), "Max-Age=0")
+		assert.Equal(t, http.StatusUnauthorized, e.do(t, http.MethodGet, "/v1/me", nil, cookie(session)).Code, "the session has ended")
+	}
 }
 
 // TestWorkOutlivesItsClient: a client that goes away finds the answer when it asks again.

@@ -91,8 +91,9 @@ func New(identities *identity.Service, runs Runs, limits RateLimits, addresses A
 	}
 	engine.POST("/mcp", a.ownHost, a.ownOrigin, a.authenticate, a.limit, gin.WrapH(tools))
 
-	private := engine.Group("/v1", a.ownHost, a.sameOrigin, a.authenticate, a.limit, a.validate, a.idempotent)
-	private.POST("/logout", op.Logout)
+	private := engine.Group("/v1", a.ownHost, a.sameOrigin, a.authenticate, a.limit, a.validate)
+	private.POST("/logout", op.Logout) // of this session: what another of the user was answered does not end it
+	private.Use(a.idempotent)
 	private.GET("/me", op.GetMe)
 
 	private.GET("/projects", op.ListProjects)
