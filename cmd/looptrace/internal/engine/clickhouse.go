@@ -38,9 +38,10 @@ type ClickHouse struct {
 const keepFree = 256 << 20
 
 // settings keep a server small that shares a laptop with everything else: few background threads, small
-// caches. It has no system log tables, since none are configured.
+// caches. It has no system log tables, since none are configured. The users are in a file beside it: a path may have
+// what XML reads as its own.
 const settings = `<clickhouse>
-  <users_config>%s</users_config>
+  <users_config>users.xml</users_config>
   <listen_reuse_port>1</listen_reuse_port>
   <max_server_memory_usage>%d</max_server_memory_usage>
   <mark_cache_size>67108864</mark_cache_size>
@@ -162,7 +163,7 @@ func (c ClickHouse) arguments(port int) ([]string, error) {
 	if err := os.WriteFile(usersConfig, fmt.Appendf(nil, users, sha256.Sum256([]byte(c.Password)), c.Database), 0o600); err != nil {
 		return nil, fmt.Errorf("write the users: %w", err)
 	}
-	if err := os.WriteFile(config, fmt.Appendf(nil, settings, usersConfig, c.MaxMemory, keepFree), 0o600); err != nil {
+	if err := os.WriteFile(config, fmt.Appendf(nil, settings, c.MaxMemory, keepFree), 0o600); err != nil {
 		return nil, fmt.Errorf("write the settings: %w", err)
 	}
 	query := statements

@@ -117,6 +117,15 @@ func TestClickHouseOutlivesResetConnections(t *testing.T) {
 	require.NoError(t, process.Process.Signal(syscall.Signal(0)), "the same process")
 }
 
+// TestClickHouseStartsInAnyFolder: the path of the data is a user's, and has what XML or SQL would read as its own.
+func TestClickHouseStartsInAnyFolder(t *testing.T) {
+	t.Parallel()
+	needEngines(t)
+	addr := freeport.Take(t, 1)[0]
+	startClickHouse(t, filepath.Join(t.TempDir(), `it's <R&D>, "data"`, "clickhouse"), addr)
+	openClickHouse(t, addr)
+}
+
 func TestClickHouseKeepsWhatItTookThroughKillAndStop(t *testing.T) {
 	t.Parallel()
 	needEngines(t)
