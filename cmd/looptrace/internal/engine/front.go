@@ -12,6 +12,7 @@ import (
 	"math"
 	"net"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/ClickHouse/ch-go/proto"
@@ -22,6 +23,8 @@ const (
 	helloTime = 10 * time.Second
 	// maxHelloText bounds each text in it, in bytes.
 	maxHelloText = 1 << 10
+	// acceptPause is how long to wait for open files to be closed when there are too many.
+	acceptPause = 50 * time.Millisecond
 )
 
 // front stands between clients and the engine's native protocol, for the engine ends, and its process with it, when a
@@ -59,13 +62,16 @@ func (f *front) serve(ctx context.Context) error {
 	}
 	for {
 		client, err := f.listener.Accept()
-		if errors.Is(err, net.ErrClosed) {
+		switch {
+		case err == nil:
+			go f.relay(ctx, client.(*net.TCPConn))
+		case errors.Is(err, net.ErrClosed):
 			return nil
-		}
-		if err != nil {
+		case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE), errors.Is(err, syscall.ECONNABORTED):
+			<-time.After(acceptPause) // who does not log in is let go
+		default:
 			return fmt.Errorf("accept a client of ClickHouse: %w", err)
 		}
-		go f.relay(ctx, client.(*net.TCPConn))
 	}
 }
 
