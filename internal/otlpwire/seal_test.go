@@ -226,6 +226,21 @@ func TestExceeds(t *testing.T) {
 			assert.Equal(t, want, seen.Exceeds, number)
 		}
 	}
+	for key, numbers := range map[string][2]any{
+		"llm.token_count.prompt":  {int64(1<<62 - 1024), int64(1 << 62)},
+		"ai.usage.promptTokens":   {int64(1<<62 - 1024), int64(math.MaxInt64)},
+		"gen_ai.usage.cost":       {1e19, 1e20},
+		"auth.token.expires_unix": {int64(1_800_000_000_000_000_000), int64(math.MaxInt64)},
+	} {
+		for i, number := range numbers {
+			td := ptrace.NewTraces()
+			span := td.ResourceSpans().AppendEmpty().ScopeSpans().AppendEmpty().Spans().AppendEmpty()
+			require.NoError(t, span.Attributes().PutEmpty(key).FromRaw(number))
+			seen, err := Look(marshal(t, td), 200, math.MaxInt64)
+			require.NoError(t, err)
+			assert.Equal(t, i == 1, seen.Exceeds, "%s %v", key, number)
+		}
+	}
 	// Others have no bound, and what is in them is none of theirs.
 	td := ptrace.NewTraces()
 	attributes := td.ResourceSpans().AppendEmpty().ScopeSpans().AppendEmpty().Spans().AppendEmpty().Attributes()

@@ -643,6 +643,13 @@ const (
 	MaxCostUSD = 1e12
 )
 
+// Bounds of attributes that are counts of tokens or costs by their names, in whatever convention. They are wider: a name says
+// less, and a time in nanoseconds is below both.
+const (
+	maxNamedTokens = 1 << 62
+	maxNamedCost   = 1e20
+)
+
 // Bound is the greatest number that an attribute of a span may have; those that are no count of tokens and no cost have none.
 func Bound(key string) float64 {
 	switch key {
@@ -650,6 +657,12 @@ func Bound(key string) float64 {
 		return MaxTokens
 	case KeyCostUSD:
 		return MaxCostUSD
+	}
+	switch key = strings.ToLower(key); {
+	case strings.Contains(key, "token"):
+		return math.Nextafter(maxNamedTokens, 0)
+	case strings.Contains(key, "cost"):
+		return math.Nextafter(maxNamedCost, 0)
 	}
 	return math.Inf(1)
 }

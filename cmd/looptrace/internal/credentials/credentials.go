@@ -47,17 +47,20 @@ func (c *Credentials) all() []credential {
 	}
 }
 
-// Read reads the credentials of the data folder at dir. Its error is a line for each file that is absent or wrong.
+// Read reads the credentials of the data folder at dir. Its error is a line for each file that is wrong, or one that says
+// what to do where they are absent.
 func Read(dir string) (Credentials, error) {
 	var c Credentials
-	var problems []error
+	if err := Check(dir); err != nil {
+		return c, err
+	}
 	for _, one := range c.all() {
 		var err error
 		if *one.value, err = read(dir, one.file); err != nil {
-			problems = append(problems, err)
+			return Credentials{}, fmt.Errorf("%s has no credentials yet: start it with looptrace up, or name another folder with --data or LOOPTRACE_DATA: %w", dir, err)
 		}
 	}
-	return c, errors.Join(problems...)
+	return c, nil
 }
 
 // Open reads the credentials and makes those that are absent.
@@ -105,9 +108,9 @@ func read(dir, name string) (string, error) {
 	case !info.Mode().IsRegular():
 		return "", fmt.Errorf("%s is no ordinary file: move it away and restore the file from the backup of the folder", path)
 	case isUnix && os.Geteuid() != 0 && int(stat.Uid) != os.Geteuid():
-		return "", fmt.Errorf("%s belongs to another user: run looptrace as that user, or take over the whole folder with: sudo chown -R $USER %s", path, dir)
+		return "", fmt.Errorf("%s belongs to another user: run looptrace as that user, or take over the whole folder with: sudo chown -R $USER '%s'", path, dir)
 	case info.Mode().Perm()&0o077 != 0:
-		return "", fmt.Errorf("%s can be read by other users of this machine: chmod 600 %s", path, path)
+		return "", fmt.Errorf("%s can be read by other users of this machine: chmod 600 '%s'", path, path)
 	}
 	raw, err := os.ReadFile(path)
 	if err != nil {

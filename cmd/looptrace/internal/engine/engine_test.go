@@ -261,6 +261,32 @@ func TestPostgresClearsStaleLocks(t *testing.T) {
 	}
 }
 
+// A copy of a data folder that root makes belongs to root.
+func TestPostgresTakesOverACopy(t *testing.T) {
+	t.Parallel()
+	needEngines(t)
+	if os.Geteuid() != 0 {
+		t.Skip("only root runs PostgreSQL as another user")
+	}
+	runtime.LockOSThread() // for good, as Prepare wants it
+	home, err := filepath.Abs(folder.Postgres())
+	require.NoError(t, err)
+	_, portText, err := net.SplitHostPort(freeport.Take(t, 1)[0])
+	require.NoError(t, err)
+	port, err := strconv.Atoi(portText)
+	require.NoError(t, err)
+	p := engine.Postgres{Home: home, DataDir: filepath.Join(t.TempDir(), "postgres"), Port: port, Password: "secret"}
+	p.User, err = engine.Unprivileged(p.Home, filepath.Dir(p.DataDir))
+	require.NoError(t, err)
+	require.NoError(t, p.Prepare(t.Context()))
+	copied := filepath.Join(filepath.Dir(p.DataDir), "copy")
+	output, err := exec.CommandContext(t.Context(), "cp", "-r", p.DataDir, copied).CombinedOutput()
+	require.NoError(t, err, "%s", output)
+	p.DataDir = copied
+	startPostgres(t, p)
+	require.Eventually(t, func() bool { return p.Ready(t.Context()) == nil }, waitFor, tick)
+}
+
 func TestUnfinishedDatabasesAreMadeAnew(t *testing.T) {
 	t.Parallel()
 	needEngines(t)

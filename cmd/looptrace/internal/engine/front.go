@@ -21,6 +21,10 @@ import (
 const (
 	// helloTime is how long a client may take to say who it is.
 	helloTime = 10 * time.Second
+	// maxHellos is how many clients may be saying it at once. Who comes beyond waits to be accepted.
+	maxHellos = 512
+	// maxClients is how many may be logged in. The engine takes 256, and ends over some of those that it does not take.
+	maxClients = 240
 	// maxHelloText bounds each text in it, in bytes.
 	maxHelloText = 1 << 10
 	// acceptPause is how long to wait for open files to be closed when there are too many.
@@ -34,7 +38,9 @@ const (
 type front struct {
 	listener net.Listener
 	inner    *innerPort
-	password string
+	// hellos and clients have an element for each client that says who it is, and that has logged in.
+	hellos, clients chan struct{}
+	password        string
 	// database is the only one that may be named, "*" for any. Without one, clients name "default", which is always there.
 	database string
 }
@@ -49,7 +55,10 @@ func newFront(ctx context.Context, addr, password, database string) (*front, err
 		inner.close()
 		return nil, fmt.Errorf("listen for the native protocol: %w", err)
 	}
-	return &front{listener: listener, inner: inner, password: password, database: database}, nil
+	return &front{
+		listener: listener, inner: inner, password: password, database: database,
+		hellos: make(chan struct{}, maxHellos), clients: make(chan struct{}, maxClients),
+	}, nil
 }
 
 // port is the one that the engine is to listen on.
@@ -61,10 +70,14 @@ func (f *front) serve(ctx context.Context) error {
 		return err
 	}
 	for {
+		f.hellos <- struct{}{} // there is room within helloTime
 		client, err := f.listener.Accept()
-		switch {
-		case err == nil:
+		if err == nil {
 			go f.relay(ctx, client.(*net.TCPConn))
+			continue
+		}
+		<-f.hellos
+		switch {
 		case errors.Is(err, net.ErrClosed):
 			return nil
 		case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE), errors.Is(err, syscall.ECONNABORTED):
@@ -83,7 +96,15 @@ func (f *front) close() {
 func (f *front) relay(ctx context.Context, client *net.TCPConn) {
 	defer func() { _ = client.Close() }()
 	opening, ok := f.admit(client)
+	<-f.hellos
 	if !ok {
+		return
+	}
+	select {
+	case f.clients <- struct{}{}:
+		defer func() { <-f.clients }()
+	default:
+		_, _ = client.Write(exception(proto.ErrTooManySimultaneousQueries, fmt.Sprintf("%d clients are connected, and no more are taken", maxClients))) // it may be gone
 		return
 	}
 	engine, err := f.inner.dial(ctx)

@@ -125,6 +125,34 @@ func TestClickHouseOutlivesGarbage(t *testing.T) {
 	require.NoError(t, process.Process.Signal(syscall.Signal(0)), "the same process")
 }
 
+// More clients than the engine takes end it; those who are too many are told.
+func TestClickHouseOutlivesManyClients(t *testing.T) {
+	t.Parallel()
+	needEngines(t)
+	addr := freeport.Take(t, 1)[0]
+	process := startClickHouse(t, filepath.Join(t.TempDir(), "clickhouse"), addr)
+	openClickHouse(t, addr)
+	const tooManyQueries, many = 202, 400
+	let, refused := 0, 0
+	for range many {
+		opts, err := ch.ParseDSN(server(addr).URL())
+		require.NoError(t, err)
+		opts.MaxOpenConns = 1
+		client, err := ch.Open(opts)
+		require.NoError(t, err)
+		defer client.Close()
+		if err := client.Ping(t.Context()); err == nil {
+			let++
+		} else {
+			require.EqualValues(t, tooManyQueries, code(t, err))
+			refused++
+		}
+	}
+	assert.Greater(t, let, 200)
+	assert.Equal(t, many-let, refused)
+	require.NoError(t, process.Process.Signal(syscall.Signal(0)), "the same process")
+}
+
 // assertRefused sends the bytes and looks that nothing but a refusal comes back.
 func assertRefused(t *testing.T, addr, name, bytes string, reset bool) {
 	t.Helper()

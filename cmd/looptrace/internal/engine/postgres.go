@@ -85,6 +85,9 @@ func (p Postgres) Prepare(ctx context.Context) error {
 	if _, err := os.Stat(p.DataDir); errors.Is(err, fs.ErrNotExist) {
 		return p.initialise(ctx)
 	}
+	if err := p.User.takeOver(p.DataDir); err != nil {
+		return fmt.Errorf("hand PostgreSQL its data folder: %w", err)
+	}
 	return p.clearStale(ctx)
 }
 

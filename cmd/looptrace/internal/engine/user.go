@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -67,4 +68,29 @@ func (u User) own(path string) error {
 		return nil
 	}
 	return os.Lchown(path, int(u.Attr.Credential.Uid), int(u.Attr.Credential.Gid)) //nolint:wrapcheck // os errors name operation and path
+}
+
+// takeOver gives a folder and all in it to the user, where it is another's: a copy that root has made is root's.
+func (u User) takeOver(folder string) error {
+	if u.Attr.Credential == nil {
+		return nil
+	}
+	info, err := os.Stat(folder)
+	if err != nil {
+		return err //nolint:wrapcheck // os errors name operation and path
+	}
+	if stat, ok := info.Sys().(*syscall.Stat_t); !ok || stat.Uid == u.Attr.Credential.Uid {
+		return nil
+	}
+	// The folder itself comes last: were this interrupted, the next start would go on.
+	err = filepath.WalkDir(folder, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || path == folder {
+			return err
+		}
+		return u.own(path)
+	})
+	if err != nil {
+		return err //nolint:wrapcheck // os errors name operation and path
+	}
+	return u.own(folder)
 }

@@ -308,6 +308,6 @@ func TestUpRefusesCredentialsThatOthersCanRead(t *testing.T) {
 	require.NoError(t, os.Chmod(path, 0o644))
 	l := up(t, tree, data, offset)
 	require.Error(t, l.Wait())
-	assert.Contains(t, l.output(), "chmod 600 "+path)
+	assert.Contains(t, l.output(), "chmod 600 '"+path+"'")
 	assert.Regexp(t, `(?m)^credentials +problem +.*chmod 600 `, looptrace(t, tree, "doctor", "--data", data, "--port-offset", strconv.Itoa(offset)))
 }

@@ -25,6 +25,9 @@ interface Props {
   children: React.ReactNode;
 }
 
+// A run may have a million tags, which no page can show.
+const SHOWN_TAGS = 100;
+
 /** What the run is, in two lines. */
 export function RunHeader({ run, onBack, children }: Props) {
   const now = useNow(run.status === "running" ? 1_000 : 30_000);
@@ -91,11 +94,15 @@ export function RunHeader({ run, onBack, children }: Props) {
         {run.release && <Figure label="Release" text={run.release} />}
         {run.tags.length > 0 && (
           <Fact label="Tags">
-            {run.tags.map((tag) => (
-              <Link key={tag} to={list("tag", tag)}>
+            {run.tags.slice(0, SHOWN_TAGS).map((tag, index) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: a tag may stand there twice, and none moves
+              <Link key={index} to={list("tag", tag)}>
                 {tag}
               </Link>
             ))}
+            {run.tags.length > SHOWN_TAGS && (
+              <span>and {formatCount(run.tags.length - SHOWN_TAGS)} more</span>
+            )}
           </Fact>
         )}
       </dl>
