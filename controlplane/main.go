@@ -4,9 +4,11 @@
 // Its environment: API_ADDR (default 127.0.0.1:7081), DATABASE_URL, CLICKHOUSE_URL and SESSION_SECRET, which
 // has no default. API_REQUESTS_PER_SECOND (1000) and API_BYTES_PER_SECOND (50000000, of bodies both ways) bound each
 // key and each user, and twice as much each project; ten times as much may come at once, and 0 is no limit.
-// WEB_URL (http://127.0.0.1:7090) is where web answers, and PUBLIC_URL the address that people and agents use, where a proxy
-// stands before web: the instrument guide names it. What is asked without a key must name the host of one of the two, a
-// loopback one, or one of ALLOWED_HOSTS (names and addresses, with commas between). RATELIMIT_BROKERS are the addresses of Kafka where several of these processes share what they have admitted, KAFKA_TLS and KAFKA_SASL what those ask for.
+// WEB_URL (http://127.0.0.1:7090) is where web answers. PUBLIC_URL is the address that people and agents use, where a
+// proxy stands before web: the instrument guide names it. What is asked without a key must name the host of one of the
+// two, a loopback one, or one of ALLOWED_HOSTS (names and addresses, with commas between).
+// RATELIMIT_BROKERS are the addresses of Kafka where several of these processes share what they have admitted, and
+// KAFKA_TLS and KAFKA_SASL what those ask for.
 package main
 
 import (
