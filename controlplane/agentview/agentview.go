@@ -4,7 +4,6 @@ package agentview
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/looptrace/looptrace/controlplane/runs"
+	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
@@ -28,7 +28,7 @@ const (
 )
 
 // ErrNoSuchSpan says that the run does not have the span that was asked for.
-var ErrNoSuchSpan = errors.New("no such span in the run")
+var ErrNoSuchSpan = problem.Missing("span")
 
 // Options say how a view is written.
 type Options struct {

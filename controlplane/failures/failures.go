@@ -11,20 +11,21 @@ import (
 	"strings"
 	"time"
 
+	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/diff"
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// Store reads failed runs for the projects of a scope.
+// Store reads failed runs for the projects of a projects.
 type Store interface {
-	FailureGroups(ctx context.Context, scope runs.Scope, f runs.FailureWindow, fingerprint string) ([]runs.FailureGroup, error)
-	FailureTotals(ctx context.Context, scope runs.Scope, f runs.FailureWindow) ([]runs.FailureTotals, error)
-	FailuresFirstSeen(ctx context.Context, scope runs.Scope, f runs.FailureWindow) ([]runs.FirstSeen, error)
-	ReleasesFirstSeen(ctx context.Context, scope runs.Scope, f runs.FailureWindow) ([]runs.FirstSeen, error)
-	FailureCounts(ctx context.Context, scope runs.Scope, f runs.FailureWindow, fingerprints []string, parts int) ([]runs.FailureCount, error)
-	FailureAttributes(ctx context.Context, scope runs.Scope, f runs.FailureWindow, fingerprints []string) (groups, agents []runs.AttributeCount, cut map[string]bool, err error)
-	FailureSample(ctx context.Context, scope runs.Scope, f runs.FailureWindow, fingerprints []string, each, mostSpans int) ([]runs.Outline, error)
+	FailureGroups(ctx context.Context, projects access.Projects, f runs.FailureWindow, fingerprint string) ([]runs.FailureGroup, error)
+	FailureTotals(ctx context.Context, projects access.Projects, f runs.FailureWindow) ([]runs.FailureTotals, error)
+	FailuresFirstSeen(ctx context.Context, projects access.Projects, f runs.FailureWindow) ([]runs.FirstSeen, error)
+	ReleasesFirstSeen(ctx context.Context, projects access.Projects, f runs.FailureWindow) ([]runs.FirstSeen, error)
+	FailureCounts(ctx context.Context, projects access.Projects, f runs.FailureWindow, fingerprints []string, parts int) ([]runs.FailureCount, error)
+	FailureAttributes(ctx context.Context, projects access.Projects, f runs.FailureWindow, fingerprints []string) (groups, agents []runs.AttributeCount, cut map[string]bool, err error)
+	FailureSample(ctx context.Context, projects access.Projects, f runs.FailureWindow, fingerprints []string, each, mostSpans int) ([]runs.Outline, error)
 }
 
 const (
@@ -130,7 +131,7 @@ func parseCursor(text string, filter runs.Filter, now time.Time) (cursor, error)
 
 // List ranks the groups of a project's failed runs. The same stored runs and the same moment give the same list; a cursor
 // carries the moment.
-func (s *Service) List(ctx context.Context, scope runs.Scope, q Query) (Page, error) {
+func (s *Service) List(ctx context.Context, projects access.Projects, q Query) (Page, error) {
 	at := cursor{List: listFailedRuns, Now: s.now().Truncate(time.Second).UnixNano(), Window: int64(q.Window), Filter: q.Filter.Digest()}
 	if q.Cursor != "" {
 		var err error
@@ -140,7 +141,7 @@ func (s *Service) List(ctx context.Context, scope runs.Scope, q Query) (Page, er
 	}
 	now := time.Unix(0, at.Now).UTC()
 	w := runs.FailureWindow{Filter: q.Filter, Now: now, From: now.Add(-time.Duration(at.Window))}
-	page, err := s.rank(ctx, scope, w, "")
+	page, err := s.rank(ctx, projects, w, "")
 	if err != nil {
 		return Page{}, err
 	}
@@ -153,14 +154,14 @@ func (s *Service) List(ctx context.Context, scope runs.Scope, q Query) (Page, er
 	for i := range page.Groups {
 		page.Groups[i].Contrasts = page.Groups[i].Contrasts[:min(listedContrasts, len(page.Groups[i].Contrasts))]
 	}
-	return page, s.describe(ctx, scope, w, page.Groups)
+	return page, s.describe(ctx, projects, w, page.Groups)
 }
 
 // Get returns one group of the failed runs that a filter selects.
-func (s *Service) Get(ctx context.Context, scope runs.Scope, filter runs.Filter, window time.Duration, fingerprint string) (Page, error) {
+func (s *Service) Get(ctx context.Context, projects access.Projects, filter runs.Filter, window time.Duration, fingerprint string) (Page, error) {
 	now := s.now().Truncate(time.Second).UTC()
 	w := runs.FailureWindow{Filter: filter, Now: now, From: now.Add(-window)}
-	page, err := s.rank(ctx, scope, w, fingerprint)
+	page, err := s.rank(ctx, projects, w, fingerprint)
 	if err != nil {
 		return Page{}, err
 	}
@@ -169,17 +170,17 @@ func (s *Service) Get(ctx context.Context, scope runs.Scope, filter runs.Filter,
 	}
 	g := &page.Groups[0]
 	g.Contrasts = g.Contrasts[:min(detailedContrasts, len(g.Contrasts))]
-	return page, s.describe(ctx, scope, w, page.Groups)
+	return page, s.describe(ctx, projects, w, page.Groups)
 }
 
 // rank reads what the scores are made of.
-func (s *Service) rank(ctx context.Context, scope runs.Scope, w runs.FailureWindow, fingerprint string) (Page, error) {
+func (s *Service) rank(ctx context.Context, projects access.Projects, w runs.FailureWindow, fingerprint string) (Page, error) {
 	page := Page{Now: w.Now, From: w.From, Groups: []Group{}}
-	rows, err := s.store.FailureGroups(ctx, scope, w, fingerprint)
+	rows, err := s.store.FailureGroups(ctx, projects, w, fingerprint)
 	if err != nil {
 		return Page{}, err
 	}
-	totals, err := s.store.FailureTotals(ctx, scope, w)
+	totals, err := s.store.FailureTotals(ctx, projects, w)
 	if err != nil {
 		return Page{}, err
 	}
@@ -202,7 +203,7 @@ func (s *Service) rank(ctx context.Context, scope runs.Scope, w runs.FailureWind
 		return page, nil
 	}
 	page.GroupCount = int(rows[0].Total)
-	firstSeen, newest, newestSince, err := s.history(ctx, scope, w)
+	firstSeen, newest, newestSince, err := s.history(ctx, projects, w)
 	if err != nil {
 		return Page{}, err
 	}
@@ -223,7 +224,7 @@ func (s *Service) rank(ctx context.Context, scope runs.Scope, w runs.FailureWind
 	sortGroups(page.Groups)
 	page.Partial = page.GroupCount > mostRanked
 	page.Groups = page.Groups[:min(mostRanked, len(page.Groups))]
-	if err := s.lift(ctx, scope, w, page.Groups); err != nil {
+	if err := s.lift(ctx, projects, w, page.Groups); err != nil {
 		return Page{}, err
 	}
 	sortGroups(page.Groups)
@@ -231,8 +232,8 @@ func (s *Service) rank(ctx context.Context, scope runs.Scope, w runs.FailureWind
 }
 
 // history says when groups were first seen, and which of several releases is the newest, since when.
-func (s *Service) history(ctx context.Context, scope runs.Scope, w runs.FailureWindow) (firstSeen map[string]time.Time, newest string, since time.Time, err error) {
-	seen, err := s.store.FailuresFirstSeen(ctx, scope, w)
+func (s *Service) history(ctx context.Context, projects access.Projects, w runs.FailureWindow) (firstSeen map[string]time.Time, newest string, since time.Time, err error) {
+	seen, err := s.store.FailuresFirstSeen(ctx, projects, w)
 	if err != nil {
 		return nil, "", since, err
 	}
@@ -240,7 +241,7 @@ func (s *Service) history(ctx context.Context, scope runs.Scope, w runs.FailureW
 	for _, f := range seen {
 		firstSeen[f.Value] = f.First
 	}
-	releases, err := s.store.ReleasesFirstSeen(ctx, scope, w)
+	releases, err := s.store.ReleasesFirstSeen(ctx, projects, w)
 	if err != nil || len(releases) < 2 {
 		return firstSeen, "", since, err
 	}
@@ -248,8 +249,8 @@ func (s *Service) history(ctx context.Context, scope runs.Scope, w runs.FailureW
 }
 
 // lift adds the contrasts of groups, and the part of the score that is made of the best one.
-func (s *Service) lift(ctx context.Context, scope runs.Scope, w runs.FailureWindow, groups []Group) error {
-	own, agents, cut, err := s.store.FailureAttributes(ctx, scope, w, fingerprintsOf(groups))
+func (s *Service) lift(ctx context.Context, projects access.Projects, w runs.FailureWindow, groups []Group) error {
+	own, agents, cut, err := s.store.FailureAttributes(ctx, projects, w, fingerprintsOf(groups))
 	if err != nil {
 		return err
 	}
@@ -290,7 +291,7 @@ func sortGroups(groups []Group) {
 }
 
 // describe adds to groups what is shown of them: counts over time, and some runs.
-func (s *Service) describe(ctx context.Context, scope runs.Scope, w runs.FailureWindow, groups []Group) error {
+func (s *Service) describe(ctx context.Context, projects access.Projects, w runs.FailureWindow, groups []Group) error {
 	if len(groups) == 0 {
 		return nil
 	}
@@ -298,7 +299,7 @@ func (s *Service) describe(ctx context.Context, scope runs.Scope, w runs.Failure
 	for i := range groups {
 		place[groups[i].Fingerprint] = &groups[i]
 	}
-	counts, err := s.store.FailureCounts(ctx, scope, w, fingerprintsOf(groups), Parts)
+	counts, err := s.store.FailureCounts(ctx, projects, w, fingerprintsOf(groups), Parts)
 	if err != nil {
 		return err
 	}
@@ -308,7 +309,7 @@ func (s *Service) describe(ctx context.Context, scope runs.Scope, w runs.Failure
 		}
 	}
 	each := min(sampleEach, max(1, sampleRuns/len(groups)))
-	outlines, err := s.store.FailureSample(ctx, scope, w, fingerprintsOf(groups), each, sampleSpans)
+	outlines, err := s.store.FailureSample(ctx, projects, w, fingerprintsOf(groups), each, sampleSpans)
 	if err != nil {
 		return err
 	}

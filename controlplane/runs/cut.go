@@ -12,6 +12,7 @@ import (
 
 	ch "github.com/ClickHouse/clickhouse-go/v2"
 
+	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
@@ -71,7 +72,7 @@ func cutColumns(columns []string, expressions map[string]string) []string {
 // than such a page to read. Where the rows have more bytes than a page may, they are cut; and where ClickHouse, which finds the rows of a
 // page first and then reads what is shown of them all at once, has no memory for that, each is cut as it is read, which takes longest. more are
 // columns that rows have besides, rest is what follows the conditions, and settings are those of the statement.
-func readListed[T any](ctx context.Context, s *Service, scope Scope, rows *[]T, more string, w where, rest string, settings func(...string) string, args ...any) error {
+func readListed[T any](ctx context.Context, s *Service, projects access.Projects, rows *[]T, more string, w where, rest string, settings func(...string) string, args ...any) error {
 	stored := `SELECT ` + more + runColumns + ` FROM runs FINAL WHERE ` + w.String() + ` ` + rest
 	cut := `SELECT ` + more + runColumns + ` FROM (SELECT ` + listedRunColumns + ` FROM (SELECT ` + runColumns + ` FROM runs FINAL WHERE ` + w.String() + `)) ` + rest
 	args = append(slices.Clone(w.args), args...)
@@ -82,7 +83,7 @@ func readListed[T any](ctx context.Context, s *Service, scope Scope, rows *[]T, 
 		cut + settings("query_plan_optimize_lazy_materialization = 0", "query_plan_execute_functions_after_sorting = 0"),
 	} {
 		var exception *ch.Exception
-		if err = query(ctx, s.conn, scope, rows, statement, args...); !errors.As(err, &exception) ||
+		if err = query(ctx, s.conn, projects, rows, statement, args...); !errors.As(err, &exception) ||
 			exception.Code != codeTooManyBytesRows && exception.Code != codeMemoryLimit {
 			break
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/access/accesstest"
 	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/runmodel"
 	"github.com/looptrace/looptrace/test/engines"
@@ -24,13 +25,13 @@ func TestListOfLargeRuns(t *testing.T) {
 	writer, err := clickhouse.NewWriter(t.Context(), server.URL(database))
 	require.NoError(t, err)
 	defer writer.Close()
-	scope := Scope{ProjectIDs: []uuid.UUID{uuid.New()}}
+	projects := accesstest.Projects(t, uuid.New())
 	start := time.Now().Add(-time.Minute).UTC()
 	const runs = 30 // 570 MB
 	blob := strings.Repeat("x", 19_000_000)
 	for i := range runs {
 		require.NoError(t, writer.InsertRuns(t.Context(), []runmodel.Run{{
-			ProjectID: scope.ProjectIDs[0], RunID: uuid.New(), Version: 1, StartTime: start.Add(time.Duration(i)), EndTime: start.Add(time.Second), FirstReceived: start,
+			ProjectID: projects.IDs()[0], RunID: uuid.New(), Version: 1, StartTime: start.Add(time.Duration(i)), EndTime: start.Add(time.Second), FirstReceived: start,
 			SessionID: "s", Failure: runmodel.Failure{Fingerprint: "f"}, Metadata: map[string]string{"tier": "free", "blob": blob},
 		}}))
 	}
@@ -42,7 +43,7 @@ func TestListOfLargeRuns(t *testing.T) {
 		assert.NoError(t, conn.Close())
 	})
 	require.NoError(t, conn.Exec(t.Context(), "OPTIMIZE TABLE runs FINAL"))
-	filter := Filter{ProjectID: scope.ProjectIDs[0]}
+	filter := Filter{ProjectID: projects.IDs()[0]}
 	check := func(found []Run, err error) {
 		t.Helper()
 		require.NoError(t, err)
@@ -55,12 +56,12 @@ func TestListOfLargeRuns(t *testing.T) {
 	}
 	for _, q := range []ListQuery{{}, {Order: OldestFirst}, {Order: "-" + byDuration}} {
 		q.Filter, q.Limit = filter, 500
-		page, err := s.List(t.Context(), scope, q)
+		page, err := s.List(t.Context(), projects, q)
 		check(page.Runs, err)
 	}
-	turns, err := s.Thread(t.Context(), scope, ThreadQuery{ProjectID: filter.ProjectID, ThreadID: "s", Limit: 100})
+	turns, err := s.Thread(t.Context(), projects, ThreadQuery{ProjectID: filter.ProjectID, ThreadID: "s", Limit: 100})
 	check(turns.Runs, err)
-	sample, err := s.FailureSample(t.Context(), scope, FailureWindow{Filter: filter, From: start.Add(-time.Hour), Now: start.Add(time.Hour)}, []string{"f"}, 100, 10)
+	sample, err := s.FailureSample(t.Context(), projects, FailureWindow{Filter: filter, From: start.Add(-time.Hour), Now: start.Add(time.Hour)}, []string{"f"}, 100, 10)
 	require.NoError(t, err)
 	require.Len(t, sample, runs)
 }
@@ -138,7 +139,7 @@ func TestListOfLargeSpans(t *testing.T) {
 	read := func() (names []string, pages int) {
 		cursor := ""
 		for {
-			page, err := s.Spans(t.Context(), Scope{ProjectIDs: []uuid.UUID{project}}, run, SpansQuery{Limit: 10_000, Cursor: cursor})
+			page, err := s.Spans(t.Context(), accesstest.Projects(t, project), run, SpansQuery{Limit: 10_000, Cursor: cursor})
 			require.NoError(t, err)
 			pages++
 			size := 0

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/internal/clickhouse"
 )
 
@@ -28,13 +29,10 @@ type Deleted struct {
 
 // Delete deletes runs for good, at most clickhouse.MaxDeleted in one call. What was received up to now does not come back
 // when it is delivered again; what is received later does, as a run that begins anew.
-func (s *Service) Delete(ctx context.Context, scope Scope, d Deletion) (Deleted, error) {
-	scope, err := scope.narrow(d.ProjectID)
-	if err != nil {
-		return Deleted{}, err
-	}
+func (s *Service) Delete(ctx context.Context, projects access.Projects, d Deletion) (Deleted, error) {
+	projects = projects.Only(d.ProjectID)
 	result := Deleted{AsOf: s.now().UTC()}
-	w := where{conditions: []string{scopeMark}}
+	w := where{conditions: []string{projectsMark}}
 	if len(d.RunIDs) > 0 {
 		w.add("run_id IN (?)", d.RunIDs)
 	} else {
@@ -48,7 +46,7 @@ func (s *Service) Delete(ctx context.Context, scope Scope, d Deletion) (Deleted,
 	var counts []struct {
 		Runs uint64 `ch:"runs"`
 	}
-	if err := query(ctx, s.conn, scope, &counts, `SELECT count() AS runs FROM runs FINAL WHERE `+w.String(), w.args...); err != nil {
+	if err := query(ctx, s.conn, projects, &counts, `SELECT count() AS runs FROM runs FINAL WHERE `+w.String(), w.args...); err != nil {
 		return Deleted{}, err
 	}
 	result.Matched = counts[0].Runs
@@ -59,7 +57,7 @@ func (s *Service) Delete(ctx context.Context, scope Scope, d Deletion) (Deleted,
 		RunID uuid.UUID `ch:"run_id"`
 	}
 	// Runs of one time lie together, so that fewer parts are touched at once.
-	if err := query(ctx, s.conn, scope, &found, `SELECT run_id FROM runs FINAL WHERE `+w.String()+`
+	if err := query(ctx, s.conn, projects, &found, `SELECT run_id FROM runs FINAL WHERE `+w.String()+`
 		ORDER BY start_time DESC, run_id LIMIT ?`, append(w.args, clickhouse.MaxDeleted)...); err != nil {
 		return Deleted{}, err
 	}

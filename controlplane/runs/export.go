@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
@@ -21,15 +22,12 @@ const (
 // Export reads every run that the filter selects, newest first, and hands each over whole. Where span is not nil, each
 // run's spans follow it, whole. What run and span return ends the export. Runs that start while it is under way are not
 // in it.
-func (s *Service) Export(ctx context.Context, scope Scope, filter Filter, run func(*Run) error, span func(*Span) error) error {
-	scope, err := scope.narrow(filter.ProjectID)
-	if err != nil {
-		return err
-	}
+func (s *Service) Export(ctx context.Context, projects access.Projects, filter Filter, run func(*Run) error, span func(*Span) error) error {
+	projects = projects.Only(filter.ProjectID)
 	// The window ends where it did when the export began, however long that takes.
 	q := ListQuery{Filter: filter.at(s.now()), Limit: exportRuns, whole: true}
 	for {
-		page, err := s.List(ctx, scope, q)
+		page, err := s.List(ctx, projects, q)
 		if err != nil {
 			return err
 		}
@@ -39,7 +37,7 @@ func (s *Service) Export(ctx context.Context, scope Scope, filter Filter, run fu
 		}
 		for from := 0; from < len(rows); {
 			to := from + batchOf(rows[from:], span != nil)
-			if err := s.exportBatch(ctx, scope, rows[from:to], run, span); err != nil {
+			if err := s.exportBatch(ctx, projects, rows[from:to], run, span); err != nil {
 				return err
 			}
 			from = to
@@ -70,14 +68,14 @@ func batchOf(rows []runmodel.Run, withSpans bool) int {
 }
 
 // exportBatch hands over a few runs. Of several that are too much to be read together each is read by itself.
-func (s *Service) exportBatch(ctx context.Context, scope Scope, rows []runmodel.Run, run func(*Run) error, span func(*Span) error) error {
+func (s *Service) exportBatch(ctx context.Context, projects access.Projects, rows []runmodel.Run, run func(*Run) error, span func(*Span) error) error {
 	if span != nil && rows[0].SpanCount > exportSpans {
-		return s.exportLarge(ctx, scope, rows[0], run, span)
+		return s.exportLarge(ctx, projects, rows[0], run, span)
 	}
-	spans, err := s.wholeSpans(ctx, scope, rows, span == nil)
+	spans, err := s.wholeSpans(ctx, projects, rows, span == nil)
 	if errors.Is(err, ErrTooExpensive) && len(rows) > 1 {
 		for i := range rows {
-			if err := s.exportBatch(ctx, scope, rows[i:i+1], run, span); err != nil {
+			if err := s.exportBatch(ctx, projects, rows[i:i+1], run, span); err != nil {
 				return err
 			}
 		}
@@ -91,7 +89,7 @@ func (s *Service) exportBatch(ctx context.Context, scope Scope, rows []runmodel.
 		list[i] = listed(row)
 		list[i].speak(spans[row.RunID])
 	}
-	if err := s.addScores(ctx, scope, list, mostScoresRead); err != nil {
+	if err := s.addScores(ctx, projects, list, mostScoresRead); err != nil {
 		return err
 	}
 	for i := range list {
@@ -103,7 +101,7 @@ func (s *Service) exportBatch(ctx context.Context, scope Scope, rows []runmodel.
 		}
 		own := spans[list[i].RunID]
 		if list[i].ScoreCount > 0 {
-			scores, err := s.spanScores(ctx, place{ProjectID: list[i].ProjectID}, list[i].RunID, 0, true)
+			scores, err := s.spanScores(ctx, place{projects: projects.Only(list[i].ProjectID), ProjectID: list[i].ProjectID}, list[i].RunID, 0, true)
 			if err != nil {
 				return err
 			}
@@ -139,8 +137,8 @@ func (r *Run) speak(spans []Span) {
 }
 
 // exportLarge hands over a run whose spans are too many to be held whole at once.
-func (s *Service) exportLarge(ctx context.Context, scope Scope, row runmodel.Run, run func(*Run) error, span func(*Span) error) error {
-	whole, err := s.Get(ctx, scope, row.RunID)
+func (s *Service) exportLarge(ctx context.Context, projects access.Projects, row runmodel.Run, run func(*Run) error, span func(*Span) error) error {
+	whole, err := s.Get(ctx, projects, row.RunID)
 	if errors.Is(err, ErrNotFound) {
 		return nil // deleted meanwhile
 	}
@@ -150,7 +148,7 @@ func (s *Service) exportLarge(ctx context.Context, scope Scope, row runmodel.Run
 	if err := run(&whole); err != nil {
 		return err
 	}
-	p, err := s.find(ctx, scope, row.RunID)
+	p, err := s.find(ctx, projects, row.RunID)
 	if err != nil {
 		return err
 	}
@@ -179,17 +177,17 @@ func (s *Service) exportLarge(ctx context.Context, scope Scope, row runmodel.Run
 }
 
 // wholeSpans reads the spans of a project's runs, whole, in start order; of roots alone only those.
-func (s *Service) wholeSpans(ctx context.Context, scope Scope, rows []runmodel.Run, rootsOnly bool) (map[uuid.UUID][]Span, error) {
+func (s *Service) wholeSpans(ctx context.Context, projects access.Projects, rows []runmodel.Run, rootsOnly bool) (map[uuid.UUID][]Span, error) {
 	runIDs := make([]uuid.UUID, len(rows))
 	rootIDs := make([]uint64, len(rows))
 	for i := range rows {
 		runIDs[i], rootIDs[i] = rows[i].RunID, rows[i].RootSpanID
 	}
-	places, err := s.placesOf(ctx, scope, runIDs)
+	places, err := s.placesOf(ctx, projects, runIDs)
 	if err != nil || len(places) == 0 {
 		return nil, err
 	}
-	p := place{ProjectID: rows[0].ProjectID, FirstStart: rows[0].StartTime, LastStart: rows[0].StartTime}
+	p := place{projects: projects.Only(rows[0].ProjectID), ProjectID: rows[0].ProjectID, FirstStart: rows[0].StartTime, LastStart: rows[0].StartTime}
 	for _, of := range places {
 		if of.FirstStart.Before(p.FirstStart) {
 			p.FirstStart = of.FirstStart
@@ -198,14 +196,14 @@ func (s *Service) wholeSpans(ctx context.Context, scope Scope, rows []runmodel.R
 			p.LastStart = of.LastStart
 		}
 	}
-	w := where{conditions: []string{scopeMark}}
+	w := where{conditions: []string{projectsMark}}
 	w.period("start_time", p.FirstStart.Truncate(time.Hour), p.LastStart.Truncate(time.Hour).Add(time.Hour))
 	w.add("run_id IN (?)", runIDs)
 	if rootsOnly {
 		w.add("span_id IN (?)", rootIDs)
 	}
 	var versions []runmodel.Span
-	if err := query(ctx, s.conn, scope, &versions, `SELECT * EXCEPT escaped_words FROM spans WHERE `+w.String(), w.args...); err != nil {
+	if err := query(ctx, s.conn, projects, &versions, `SELECT * EXCEPT escaped_words FROM spans WHERE `+w.String(), w.args...); err != nil {
 		return nil, err
 	}
 	spans := make(map[uuid.UUID][]Span, len(rows))

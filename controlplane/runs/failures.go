@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
@@ -58,13 +59,11 @@ type FailureGroup struct {
 // where restricts to runs that started in a part of the window.
 func (f FailureWindow) where(from time.Time) where {
 	var w where
-	w.add(scopeMark)
+	w.add(projectsMark)
 	w.period("start_time", from, f.Now)
 	f.Filter.conditions(&w, from)
 	return w
 }
-
-func (f FailureWindow) scope(scope Scope) (Scope, error) { return scope.narrow(f.Filter.ProjectID) }
 
 // from is what a statement reads that is restricted by w.
 func (f FailureWindow) from(w *where, clauses string) string {
@@ -72,11 +71,8 @@ func (f FailureWindow) from(w *where, clauses string) string {
 }
 
 // FailureGroups lists the groups of failed runs of a window, one of them where a fingerprint is given.
-func (s *Service) FailureGroups(ctx context.Context, scope Scope, f FailureWindow, fingerprint string) ([]FailureGroup, error) {
-	scope, err := f.scope(scope)
-	if err != nil {
-		return nil, err
-	}
+func (s *Service) FailureGroups(ctx context.Context, projects access.Projects, f FailureWindow, fingerprint string) ([]FailureGroup, error) {
+	projects = projects.Only(f.Filter.ProjectID)
 	from := f.Now.Add(-SpikeNow - SpikeBefore)
 	if f.From.Before(from) {
 		from = f.From
@@ -90,7 +86,7 @@ func (s *Service) FailureGroups(ctx context.Context, scope Scope, f FailureWindo
 	window, now, before := f.From.UnixNano(), f.Now.Add(-SpikeNow).UnixNano(), f.Now.Add(-SpikeNow-SpikeBefore).UnixNano()
 	args := []any{window, now, before, now}
 	var groups []FailureGroup
-	err = query(ctx, s.conn, scope, &groups, `
+	err := query(ctx, s.conn, projects, &groups, `
 		WITH toUnixTimestamp64Nano(start_time) AS started, started >= ? AS inside, (start_time, run_id) AS newest
 		SELECT fingerprint, argMax(failure_class, newest) AS class, argMax(`+agentBeginning+`, newest) AS agent,
 			argMax(failing_kind, newest) AS step_kind, argMax(substring(failing_name, 1, 1025), newest) AS step_name,
@@ -130,14 +126,11 @@ type FailureTotals struct {
 }
 
 // FailureTotals lists the agents of a window, those with the most runs first.
-func (s *Service) FailureTotals(ctx context.Context, scope Scope, f FailureWindow) ([]FailureTotals, error) {
-	scope, err := f.scope(scope)
-	if err != nil {
-		return nil, err
-	}
+func (s *Service) FailureTotals(ctx context.Context, projects access.Projects, f FailureWindow) ([]FailureTotals, error) {
+	projects = projects.Only(f.Filter.ProjectID)
 	w := f.where(f.From)
 	var totals []FailureTotals
-	err = query(ctx, s.conn, scope, &totals, `
+	err := query(ctx, s.conn, projects, &totals, `
 		SELECT `+agentBeginning+` AS agent, count() AS runs, countIf(fingerprint != '') AS failed, sum(cost_usd) AS cost, countIf(user_id != '') AS with_user,
 			countIf(fingerprint = '' AND status = 'error') AS unknown`+
 		f.from(&w, `GROUP BY agent ORDER BY runs DESC, agent LIMIT 10000`), w.args...)
@@ -151,24 +144,21 @@ type FirstSeen struct {
 }
 
 // FailuresFirstSeen says when the runs of each group began, as far as 90 days back.
-func (s *Service) FailuresFirstSeen(ctx context.Context, scope Scope, f FailureWindow) ([]FirstSeen, error) {
-	return s.firstSeen(ctx, scope, f, "fingerprint")
+func (s *Service) FailuresFirstSeen(ctx context.Context, projects access.Projects, f FailureWindow) ([]FirstSeen, error) {
+	return s.firstSeen(ctx, projects, f, "fingerprint")
 }
 
 // ReleasesFirstSeen says when each release was first seen, as far as 90 days back.
-func (s *Service) ReleasesFirstSeen(ctx context.Context, scope Scope, f FailureWindow) ([]FirstSeen, error) {
-	return s.firstSeen(ctx, scope, f, "release")
+func (s *Service) ReleasesFirstSeen(ctx context.Context, projects access.Projects, f FailureWindow) ([]FirstSeen, error) {
+	return s.firstSeen(ctx, projects, f, "release")
 }
 
-func (s *Service) firstSeen(ctx context.Context, scope Scope, f FailureWindow, column string) ([]FirstSeen, error) {
-	scope, err := f.scope(scope)
-	if err != nil {
-		return nil, err
-	}
+func (s *Service) firstSeen(ctx context.Context, projects access.Projects, f FailureWindow, column string) ([]FirstSeen, error) {
+	projects = projects.Only(f.Filter.ProjectID)
 	w := f.where(f.Now.Add(-failureHistory))
 	w.add(column + " != ''")
 	var seen []FirstSeen
-	err = query(ctx, s.conn, scope, &seen, `SELECT toString(substring(`+column+`, 1, 1025)) AS value, min(start_time) AS first`+
+	err := query(ctx, s.conn, projects, &seen, `SELECT toString(substring(`+column+`, 1, 1025)) AS value, min(start_time) AS first`+
 		f.from(&w, `GROUP BY value ORDER BY first DESC, value LIMIT 10000`), w.args...)
 	return seen, err
 }
@@ -181,16 +171,16 @@ type FailureCount struct {
 }
 
 // FailureCounts counts the runs of groups over time, in equal parts of the window.
-func (s *Service) FailureCounts(ctx context.Context, scope Scope, f FailureWindow, fingerprints []string, parts int) ([]FailureCount, error) {
-	scope, err := f.scope(scope)
-	if err != nil || len(fingerprints) == 0 {
-		return nil, err
+func (s *Service) FailureCounts(ctx context.Context, projects access.Projects, f FailureWindow, fingerprints []string, parts int) ([]FailureCount, error) {
+	projects = projects.Only(f.Filter.ProjectID)
+	if len(fingerprints) == 0 {
+		return nil, nil
 	}
 	w := f.where(f.From)
 	w.add("fingerprint IN (?)", fingerprints)
 	length := max(int64(f.Now.Sub(f.From))/int64(parts), 1)
 	var counts []FailureCount
-	err = query(ctx, s.conn, scope, &counts, `
+	err := query(ctx, s.conn, projects, &counts, `
 		SELECT fingerprint, least(intDiv(toUnixTimestamp64Nano(start_time) - ?, ?), ?) AS part, count() AS runs`+
 		f.from(&w, `GROUP BY fingerprint, part ORDER BY fingerprint, part`),
 		append([]any{f.From.UnixNano(), length, parts - 1}, w.args...)...)
@@ -223,15 +213,15 @@ const (
 // FailureAttributes counts what the runs of groups have in common, Of being the fingerprint; and for each of that the runs of
 // each agent that have it, Of being the agent's name. cut are the groups of which some are left out, since all groups have too many.
 func (s *Service) FailureAttributes(
-	ctx context.Context, scope Scope, f FailureWindow, fingerprints []string,
+	ctx context.Context, projects access.Projects, f FailureWindow, fingerprints []string,
 ) (groups, agents []AttributeCount, cut map[string]bool, err error) {
-	scope, err = f.scope(scope)
-	if err != nil || len(fingerprints) == 0 {
-		return nil, nil, nil, err
+	projects = projects.Only(f.Filter.ProjectID)
+	if len(fingerprints) == 0 {
+		return nil, nil, nil, nil
 	}
 	w := f.where(f.From)
 	w.add("fingerprint IN (?)", fingerprints)
-	err = query(ctx, s.conn, scope, &groups, `
+	err = query(ctx, s.conn, projects, &groups, `
 		SELECT * FROM (SELECT fingerprint AS of, attribute.1 AS name, attribute.2 AS value, count() AS runs
 		FROM (SELECT fingerprint, arrayJoin(`+runAttributes+`) AS attribute`+f.from(&w, "")+`)
 		GROUP BY of, name, value HAVING runs > 1
@@ -260,7 +250,7 @@ func (s *Service) FailureAttributes(
 		kept = append(kept, g)
 	}
 	all := f.where(f.From)
-	err = query(ctx, s.conn, scope, &agents, `
+	err = query(ctx, s.conn, projects, &agents, `
 		SELECT agent AS of, attribute.1 AS name, attribute.2 AS value, count() AS runs
 		FROM (SELECT `+agentBeginning+` AS agent, arrayJoin(`+runAttributes+`) AS attribute`+f.from(&all, "")+`)
 		WHERE (attribute.1, attribute.2) IN (`+strings.Join(marks, ", ")+`)
@@ -269,15 +259,15 @@ func (s *Service) FailureAttributes(
 }
 
 // FailureSample is some runs of groups, the newest of each first, with their spans where they have no more than so many.
-func (s *Service) FailureSample(ctx context.Context, scope Scope, f FailureWindow, fingerprints []string, each, mostSpans int) ([]Outline, error) {
-	scope, err := f.scope(scope)
-	if err != nil || len(fingerprints) == 0 {
-		return nil, err
+func (s *Service) FailureSample(ctx context.Context, projects access.Projects, f FailureWindow, fingerprints []string, each, mostSpans int) ([]Outline, error) {
+	projects = projects.Only(f.Filter.ProjectID)
+	if len(fingerprints) == 0 {
+		return nil, nil
 	}
 	w := f.where(f.From)
 	w.add("fingerprint IN (?)", fingerprints)
 	var rows []runmodel.Run
-	err = readListed(ctx, s, scope, &rows, "", w, "ORDER BY start_time DESC, run_id DESC LIMIT ? BY fingerprint", f.Filter.settings, each)
+	err := readListed(ctx, s, projects, &rows, "", w, "ORDER BY start_time DESC, run_id DESC LIMIT ? BY fingerprint", f.Filter.settings, each)
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
@@ -307,15 +297,15 @@ func (s *Service) FailureSample(ctx context.Context, scope Scope, f FailureWindo
 		return sample, nil
 	}
 	var spans where
-	spans.add(scopeMark)
+	spans.add(projectsMark)
 	spans.period("start_time", first.Truncate(time.Hour), last.Truncate(time.Hour).Add(time.Hour))
 	spans.add("run_id IN (?)", ids)
 	var versions []runmodel.Span
-	err = query(ctx, s.conn, scope, &versions, `SELECT `+outlineColumns+` FROM spans WHERE `+spans.String(), spans.args...)
+	err = query(ctx, s.conn, projects, &versions, `SELECT `+outlineColumns+` FROM spans WHERE `+spans.String(), spans.args...)
 	if err != nil {
 		return nil, err
 	}
-	ofRuns, err := s.placesOf(ctx, scope, ids)
+	ofRuns, err := s.placesOf(ctx, projects, ids)
 	if err != nil {
 		return nil, err
 	}

@@ -2,14 +2,16 @@ package runs
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/internal/problem"
 )
 
 // ErrNoSuchField means that runs have no field of this name whose values can be listed.
-var ErrNoSuchField = errors.New("no such field")
+var ErrNoSuchField = problem.Missing("field")
 
 // MetadataField begins the names of fields that stand for a key of metadata.
 const MetadataField = "metadata."
@@ -64,8 +66,8 @@ type FieldValues struct {
 }
 
 // Fields lists what the runs that a filter selects can be filtered by.
-func (s *Service) Fields(ctx context.Context, scope Scope, f Filter) (Fields, error) {
-	found, err := s.values(ctx, scope, f, "arrayJoin(mapKeys(metadata))", "", mostMetadataKeys)
+func (s *Service) Fields(ctx context.Context, projects access.Projects, f Filter) (Fields, error) {
+	found, err := s.values(ctx, projects, f, "arrayJoin(mapKeys(metadata))", "", mostMetadataKeys)
 	if err != nil {
 		return Fields{}, err
 	}
@@ -78,33 +80,30 @@ func (s *Service) Fields(ctx context.Context, scope Scope, f Filter) (Fields, er
 
 // FieldValues lists the values of a field, by how many of the filter's runs have them. field is a name of
 // [Fields.Names], or [MetadataField] and a key; only values that begin with prefix are listed, whatever their case.
-func (s *Service) FieldValues(ctx context.Context, scope Scope, f Filter, field, prefix string, limit int) (FieldValues, error) {
+func (s *Service) FieldValues(ctx context.Context, projects access.Projects, f Filter, field, prefix string, limit int) (FieldValues, error) {
 	if key, ok := strings.CutPrefix(field, MetadataField); ok {
-		return s.values(ctx, scope, f, "metadata[?]", prefix, limit, key)
+		return s.values(ctx, projects, f, "metadata[?]", prefix, limit, key)
 	}
 	for _, known := range fieldValues {
 		if known.name == field {
-			return s.values(ctx, scope, f, known.expression, prefix, limit)
+			return s.values(ctx, projects, f, known.expression, prefix, limit)
 		}
 	}
 	return FieldValues{}, ErrNoSuchField
 }
 
 // values counts the runs by an expression, with its arguments.
-func (s *Service) values(ctx context.Context, scope Scope, f Filter, expression, prefix string, limit int, args ...any) (FieldValues, error) {
-	scope, err := scope.narrow(f.ProjectID)
-	if err != nil {
-		return FieldValues{}, err
-	}
+func (s *Service) values(ctx context.Context, projects access.Projects, f Filter, expression, prefix string, limit int, args ...any) (FieldValues, error) {
+	projects = projects.Only(f.ProjectID)
 	f = f.at(s.now())
-	start, end, err := s.startsBetween(ctx, scope, f)
+	start, end, err := s.startsBetween(ctx, projects, f)
 	if err != nil {
 		return FieldValues{}, err
 	}
 	found := FieldValues{Start: start, Values: []FieldValue{}}
 	found.Partial, err = s.newestWithin(ctx, &found.Start, end, func(ctx context.Context, start time.Time) error {
 		var w where
-		w.add(scopeMark)
+		w.add(projectsMark)
 		w.period("start_time", start, end)
 		f.conditions(&w, start)
 		having := fmt.Sprintf("value != '' AND length(value) <= %d", longestValue)
@@ -114,7 +113,7 @@ func (s *Service) values(ctx context.Context, scope Scope, f Filter, expression,
 			arguments = append(arguments, prefix)
 		}
 		found.Values = found.Values[:0]
-		return query(ctx, s.conn, scope, &found.Values, `
+		return query(ctx, s.conn, projects, &found.Values, `
 			SELECT toString(`+expression+`) AS value, count() AS runs FROM runs FINAL WHERE `+w.String()+`
 			GROUP BY value HAVING `+having+` ORDER BY runs DESC, value LIMIT ?`, append(arguments, limit+1)...)
 	})

@@ -147,7 +147,7 @@ func (f Filter) conditions(w *where, lower time.Time) {
 		if !*f.HasScore {
 			in = "run_id NOT IN "
 		}
-		w.add(in + "(SELECT run_id FROM scores FINAL WHERE " + scopeMark + ")")
+		w.add(in + "(SELECT run_id FROM scores FINAL WHERE " + projectsMark + ")")
 	}
 	if f.Search != "" {
 		f.search(w, lower)
@@ -182,9 +182,9 @@ func (f Filter) search(w *where, lower time.Time) {
 		}
 	}
 	var spans, contents, shared where
-	spans.add(scopeMark)
-	contents.add(scopeMark)
-	shared.add(scopeMark)
+	spans.add(projectsMark)
+	contents.add(projectsMark)
+	shared.add(projectsMark)
 	if !lower.IsZero() {
 		// A native run may state a start that is later than its first span's.
 		earliest := lower.Add(-24 * time.Hour)

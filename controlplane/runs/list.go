@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
@@ -57,13 +58,10 @@ var orderValues = map[string]string{
 }
 
 // List returns a page of a project's runs. What takes too long to search is left out, and said.
-func (s *Service) List(ctx context.Context, scope Scope, q ListQuery) (Page, error) {
-	scope, err := scope.narrow(q.ProjectID)
-	if err != nil {
-		return Page{}, err
-	}
+func (s *Service) List(ctx context.Context, projects access.Projects, q ListQuery) (Page, error) {
+	projects = projects.Only(q.ProjectID)
 	q.Order = cmp.Or(q.Order, NewestFirst)
-	l := list{service: s, scope: scope, query: q, digest: q.Digest()}
+	l := list{service: s, projects: projects, query: q, digest: q.Digest()}
 	if q.Cursor != "" {
 		after, err := parseCursor(q.Cursor, listRuns)
 		if err != nil {
@@ -77,6 +75,7 @@ func (s *Service) List(ctx context.Context, scope Scope, q ListQuery) (Page, err
 	l.query.Filter = q.at(s.now())
 	var rows []listRow
 	var page Page
+	var err error
 	switch {
 	case q.Order != NewestFirst && q.Order != OldestFirst:
 		rows, err = l.byValue(ctx, &page)
@@ -106,16 +105,16 @@ func (s *Service) List(ctx context.Context, scope Scope, q ListQuery) (Page, err
 			page.Runs[i].Cut = cutRun(&page.Runs[i].Run)
 		}
 	}
-	return page, s.addScores(ctx, scope, page.Runs, mostScoresListed)
+	return page, s.addScores(ctx, projects, page.Runs, mostScoresListed)
 }
 
 // list is one page of a list as it is made.
 type list struct {
-	service *Service
-	scope   Scope
-	query   ListQuery
-	digest  string
-	after   *cursor
+	service  *Service
+	projects access.Projects
+	query    ListQuery
+	digest   string
+	after    *cursor
 }
 
 // listRow is a run with the value that it is ordered by.
@@ -140,7 +139,7 @@ func (l *list) byStart(ctx context.Context, page *Page) ([]listRow, error) {
 	oldest := q.Order == OldestFirst
 	if oldest && (first.IsZero() || last.IsZero()) {
 		var err error
-		if first, last, err = l.service.startsBetween(ctx, l.scope, q.Filter); err != nil {
+		if first, last, err = l.service.startsBetween(ctx, l.projects, q.Filter); err != nil {
 			return nil, err
 		}
 	}
@@ -179,7 +178,7 @@ func (l *list) byStart(ctx context.Context, page *Page) ([]listRow, error) {
 			lower, upper = first, end
 		}
 		remaining := min(periodTime, time.Until(deadline))
-		err := ErrTooExpensive
+		err := error(ErrTooExpensive)
 		var found []listRow
 		if remaining > listTime/100 {
 			found, err = l.period(bounded(ctx, remaining), lower, upper, q.Limit+1-len(rows))
@@ -272,7 +271,7 @@ func periodsAfter(oldest time.Time, steps []time.Duration) []time.Time {
 
 // period reads runs that started in [lower, upper), either of which may be zero for no bound, in the order of start.
 func (l *list) period(ctx context.Context, lower, upper time.Time, limit int) ([]listRow, error) {
-	w := where{conditions: []string{scopeMark}}
+	w := where{conditions: []string{projectsMark}}
 	w.period("start_time", lower, upper)
 	compare, direction := "<", "DESC"
 	if l.query.Order == OldestFirst {
@@ -286,11 +285,11 @@ func (l *list) period(ctx context.Context, lower, upper time.Time, limit int) ([
 	const value = `NULL::Nullable(Int64) AS value, `
 	order := `ORDER BY start_time ` + direction + `, run_id ` + direction + ` LIMIT ? OFFSET ?`
 	if l.query.whole {
-		err := query(ctx, l.service.conn, l.scope, &rows, `SELECT `+value+runColumns+` FROM runs FINAL WHERE `+w.String()+` `+order+l.query.settings(),
+		err := query(ctx, l.service.conn, l.projects, &rows, `SELECT `+value+runColumns+` FROM runs FINAL WHERE `+w.String()+` `+order+l.query.settings(),
 			append(w.args, limit, l.query.Offset)...)
 		return rows, err
 	}
-	err := readListed(ctx, l.service, l.scope, &rows, value, w, order, l.query.settings, limit, l.query.Offset)
+	err := readListed(ctx, l.service, l.projects, &rows, value, w, order, l.query.settings, limit, l.query.Offset)
 	return rows, err
 }
 
@@ -298,7 +297,7 @@ func (l *list) period(ctx context.Context, lower, upper time.Time, limit int) ([
 // those of the page are read whole. Where that takes too long, those that started last count, for later pages too.
 func (l *list) byValue(ctx context.Context, page *Page) ([]listRow, error) {
 	q := l.query
-	start, end, err := l.service.startsBetween(ctx, l.scope, q.Filter)
+	start, end, err := l.service.startsBetween(ctx, l.projects, q.Filter)
 	if err != nil {
 		return nil, err
 	}
@@ -332,7 +331,7 @@ func (l *list) valueRows(ctx context.Context, start, end time.Time) ([]listRow, 
 	if fromLargest {
 		compare, direction = "<", "DESC"
 	}
-	w := where{conditions: []string{scopeMark}}
+	w := where{conditions: []string{projectsMark}}
 	w.period("start_time", start, end)
 	q.conditions(&w, start)
 	order := " ORDER BY value " + direction + " NULLS LAST, start_time DESC, run_id DESC"
@@ -354,7 +353,7 @@ func (l *list) valueRows(ctx context.Context, start, end time.Time) ([]listRow, 
 		Value     *int64    `ch:"value"`
 	}
 	var keys []key
-	err := query(ctx, l.service.conn, l.scope, &keys, `SELECT run_id, start_time, value FROM (
+	err := query(ctx, l.service.conn, l.projects, &keys, `SELECT run_id, start_time, value FROM (
 			SELECT run_id, start_time, `+orderValues[column]+` AS value FROM runs FINAL WHERE `+w.String()+`
 		) WHERE `+later+order+` LIMIT ? OFFSET ?`+q.settings(), append(append(slices.Clone(w.args), args...), q.Limit+1, q.Offset)...)
 	if err != nil || len(keys) == 0 {
@@ -369,11 +368,11 @@ func (l *list) valueRows(ctx context.Context, start, end time.Time) ([]listRow, 
 	}
 	var found []runmodel.Run
 	var whole where
-	whole.add(scopeMark)
+	whole.add(projectsMark)
 	whole.add("run_id IN (?)", ids)
 	whole.add("toUnixTimestamp(toStartOfHour(start_time)) IN (?)", hours)
 	whole.add("toYYYYMMDD(start_time) IN (?)", days)
-	err = readListed(ctx, l.service, l.scope, &found, "", whole, "", Filter{}.settings)
+	err = readListed(ctx, l.service, l.projects, &found, "", whole, "", Filter{}.settings)
 	if err != nil {
 		return nil, err
 	}
@@ -394,9 +393,9 @@ func yearMonthDay(t time.Time) int {
 }
 
 // selectRuns reads the runs that conditions select, as lists show them.
-func (s *Service) selectRuns(ctx context.Context, scope Scope, w where, order string, args ...any) ([]Run, error) {
+func (s *Service) selectRuns(ctx context.Context, projects access.Projects, w where, order string, args ...any) ([]Run, error) {
 	var rows []runmodel.Run
-	err := readListed(ctx, s, scope, &rows, "", w, order, Filter{}.settings, args...)
+	err := readListed(ctx, s, projects, &rows, "", w, order, Filter{}.settings, args...)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,8 @@ package runs
 import (
 	"context"
 	"time"
+
+	"github.com/looptrace/looptrace/controlplane/access"
 )
 
 // UncostedModel says how a project's spans name a model, and how many of them have tokens and no cost.
@@ -19,14 +21,14 @@ const mostUncosted = 1000
 
 // UncostedModels lists the models of spans that start from `since` on and have tokens and no cost as they were received,
 // the most used first. A cost that came later is not seen: whether a model has a price by now is for the caller to tell.
-func (s *Service) UncostedModels(ctx context.Context, scope Scope, since time.Time) ([]UncostedModel, error) {
+func (s *Service) UncostedModels(ctx context.Context, projects access.Projects, since time.Time) ([]UncostedModel, error) {
 	var w where
-	w.add(scopeMark)
+	w.add(projectsMark)
 	w.period("start_time", since.Truncate(time.Hour), time.Now().Add(2*time.Hour).Truncate(time.Hour))
 	w.add("(input_tokens IS NOT NULL OR output_tokens IS NOT NULL)")
 	w.add("cost_usd IS NULL")
 	var models []UncostedModel
-	err := query(ctx, s.conn, scope, &models, `
+	err := query(ctx, s.conn, projects, &models, `
 		SELECT substring(provider, 1, 1025) AS provider, substring(request_model, 1, 1025) AS request_model,
 			substring(response_model, 1, 1025) AS response_model, count() AS spans, max(start_time) AS last_start
 		FROM spans WHERE `+w.String()+`

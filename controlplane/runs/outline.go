@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
@@ -47,8 +48,8 @@ const (
 )
 
 // Outline reads a run and what its spans are, without their texts.
-func (s *Service) Outline(ctx context.Context, scope Scope, runID uuid.UUID) (Outline, error) {
-	return located(ctx, s, scope, runID, s.outlineAt)
+func (s *Service) Outline(ctx context.Context, projects access.Projects, runID uuid.UUID) (Outline, error) {
+	return located(ctx, s, projects, runID, s.outlineAt)
 }
 
 func (s *Service) outlineAt(ctx context.Context, p place, runID uuid.UUID) (Outline, error) {
@@ -59,7 +60,7 @@ func (s *Service) outlineAt(ctx context.Context, p place, runID uuid.UUID) (Outl
 	soon, tooMany := context.WithCancel(groupContext)
 	defer tooMany()
 	group.Go(func() error {
-		err := query(groupContext, s.conn, p.scope(), &rows, `SELECT `+runColumns+` FROM runs FINAL WHERE `+w.String()+`
+		err := query(groupContext, s.conn, p.projects, &rows, `SELECT `+runColumns+` FROM runs FINAL WHERE `+w.String()+`
 			ORDER BY version DESC LIMIT 1`, w.args...)
 		if err == nil && (len(rows) == 0 || p.versions(rows[0]) > soonVersions) {
 			tooMany()
@@ -101,7 +102,7 @@ func (p place) versions(run runmodel.Run) uint64 { return run.Version - min(run.
 // outlineVersions reads versions of a run's spans, in start order.
 func (s *Service) outlineVersions(ctx context.Context, p place, w where, capacity, limit int) ([]runmodel.Span, error) {
 	versions := make([]runmodel.Span, 0, capacity)
-	err := query(ctx, s.conn, p.scope(), &versions, `SELECT `+outlineColumns+` FROM spans WHERE `+w.String()+`
+	err := query(ctx, s.conn, p.projects, &versions, `SELECT `+outlineColumns+` FROM spans WHERE `+w.String()+`
 		ORDER BY start_time, span_id LIMIT ?`, append(slices.Clone(w.args), limit)...)
 	return versions, err
 }
@@ -166,7 +167,7 @@ func (s *Service) Excerpts(ctx context.Context, outline Outline, ids []uint64) (
 	w := outline.place.where(runID)
 	w.add("span_id IN (?)", ids)
 	var versions []runmodel.Span
-	err := query(ctx, s.conn, outline.place.scope(), &versions, `SELECT `+excerptColumns+` FROM spans WHERE `+w.String(), w.args...)
+	err := query(ctx, s.conn, outline.place.projects, &versions, `SELECT `+excerptColumns+` FROM spans WHERE `+w.String(), w.args...)
 	if err != nil {
 		return nil, err
 	}

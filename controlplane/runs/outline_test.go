@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/access/accesstest"
 	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/runmodel"
 	"github.com/looptrace/looptrace/test/engines"
@@ -45,7 +46,7 @@ func TestOutlineOfRunThatBeganAnew(t *testing.T) { //nolint:paralleltest // it l
 	}
 	store(1)
 	service := NewService(conn)
-	scope := Scope{ProjectIDs: []uuid.UUID{project}}
+	projects := accesstest.Projects(t, project)
 	require.NoError(t, writer.InsertBounds(t.Context(), []clickhouse.Bounds{{
 		ProjectID: project, RunID: id, FirstStart: start, LastStart: start, FirstBatch: 2, LastBatch: 2, DeletedAt: uint64(time.Now().UnixNano()),
 	}}))
@@ -53,7 +54,7 @@ func TestOutlineOfRunThatBeganAnew(t *testing.T) { //nolint:paralleltest // it l
 
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	outline, err := service.Outline(t.Context(), scope, id)
+	outline, err := service.Outline(t.Context(), projects, id)
 	runtime.ReadMemStats(&after)
 	require.NoError(t, err)
 	assert.Len(t, outline.Spans, 3)

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
@@ -25,15 +26,17 @@ type place struct {
 	DeletedAt uint64 `ch:"deleted_at"`
 	// Absent is which columns all of its spans leave empty, as clickhouse.IsAbsent reads it.
 	Absent uint64 `ch:"absent"`
+
+	projects access.Projects // of the project
 }
 
-// find looks a run up by its id. Where several projects of the scope have a run of that id, the one that
+// find looks a run up by its id. Where several projects of the projects have a run of that id, the one that
 // started last is meant.
-func (s *Service) find(ctx context.Context, scope Scope, runID uuid.UUID) (place, error) {
+func (s *Service) find(ctx context.Context, projects access.Projects, runID uuid.UUID) (place, error) {
 	// A few rows, until they are merged: ClickHouse takes longer to plan an aggregation than to read them.
 	var rows []place
-	err := query(plain(ctx), s.conn, scope, &rows, `
-		SELECT project_id, first_start, last_start, deleted_at, absent FROM run_bounds WHERE {scope} AND run_id = ?`, runID)
+	err := query(plain(ctx), s.conn, projects, &rows, `
+		SELECT project_id, first_start, last_start, deleted_at, absent FROM run_bounds WHERE {projects} AND run_id = ?`, runID)
 	if err != nil {
 		return place{}, err
 	}
@@ -56,12 +59,14 @@ func (s *Service) find(ctx context.Context, scope Scope, runID uuid.UUID) (place
 		p.Absent &= row.Absent
 		byProject[row.ProjectID] = p
 	}
-	return slices.MinFunc(slices.Collect(maps.Values(byProject)), func(a, b place) int {
+	p := slices.MinFunc(slices.Collect(maps.Values(byProject)), func(a, b place) int {
 		if (a.DeletedAt > 0) != (b.DeletedAt > 0) {
 			return cmp.Compare(a.DeletedAt, b.DeletedAt)
 		}
 		return cmp.Or(b.LastStart.Compare(a.LastStart), bytes.Compare(a.ProjectID[:], b.ProjectID[:]))
-	}), nil
+	})
+	p.projects = projects.Only(p.ProjectID)
+	return p, nil
 }
 
 // mostGuesses of a hundred bytes and some.
@@ -70,13 +75,13 @@ const mostGuesses = 10_000
 // located reads a run where it lies. Where it lay when it was last read is a good guess: it is read there while it is looked up, and
 // what was read counts only where the guess was right.
 func located[T any](
-	ctx context.Context, s *Service, scope Scope, runID uuid.UUID, read func(context.Context, place, uuid.UUID) (T, error),
+	ctx context.Context, s *Service, projects access.Projects, runID uuid.UUID, read func(context.Context, place, uuid.UUID) (T, error),
 ) (T, error) {
 	var none T
-	key := guessKey(scope, runID)
+	key := guessKey(projects, runID)
 	guess, guessed := s.guesses.Get(key)
 	if !guessed {
-		p, err := s.find(ctx, scope, runID)
+		p, err := s.find(ctx, projects, runID)
 		if err != nil {
 			return none, err
 		}
@@ -88,7 +93,7 @@ func located[T any](
 	var p place
 	var group errgroup.Group
 	group.Go(func() (err error) {
-		if p, err = s.find(ctx, scope, runID); err != nil || !p.same(guess) {
+		if p, err = s.find(ctx, projects, runID); err != nil || !p.same(guess) {
 			wrong()
 		}
 		return err
@@ -104,10 +109,10 @@ func located[T any](
 	return read(ctx, p, runID)
 }
 
-// guessKey is of the scope, too: what one caller has read tells another nothing, not even by the time that an answer takes.
-func guessKey(scope Scope, runID uuid.UUID) string {
-	key := make([]byte, 0, len(runID)*(len(scope.ProjectIDs)+1))
-	for _, id := range scope.ProjectIDs {
+// guessKey is of the projects, too: what one caller has read tells another nothing, not even by the time that an answer takes.
+func guessKey(projects access.Projects, runID uuid.UUID) string {
+	key := make([]byte, 0, len(runID)*(len(projects.IDs())+1))
+	for _, id := range projects.IDs() {
 		key = append(key, id[:]...)
 	}
 	return string(append(key, runID[:]...))
@@ -121,19 +126,20 @@ func (p place) same(other place) bool {
 }
 
 // placesOf says where the spans of some of a project's runs lie.
-func (s *Service) placesOf(ctx context.Context, scope Scope, runIDs []uuid.UUID) (map[uuid.UUID]place, error) {
+func (s *Service) placesOf(ctx context.Context, projects access.Projects, runIDs []uuid.UUID) (map[uuid.UUID]place, error) {
 	var rows []struct {
 		place
 		RunID uuid.UUID `ch:"run_id"`
 	}
-	err := query(ctx, s.conn, scope, &rows, `
+	err := query(ctx, s.conn, projects, &rows, `
 		SELECT project_id, run_id, min(first_start) AS first_start, max(last_start) AS last_start, max(deleted_at) AS deleted_at
-		FROM run_bounds WHERE {scope} AND run_id IN (?) GROUP BY project_id, run_id`, runIDs)
+		FROM run_bounds WHERE {projects} AND run_id IN (?) GROUP BY project_id, run_id`, runIDs)
 	if err != nil {
 		return nil, err
 	}
 	places := make(map[uuid.UUID]place, len(rows))
 	for i := range rows {
+		rows[i].projects = projects.Only(rows[i].ProjectID)
 		places[rows[i].RunID] = rows[i].place
 	}
 	return places, nil
@@ -155,12 +161,10 @@ func (p place) present(columns []string) string {
 	return strings.Join(kept, ", ")
 }
 
-func (p place) scope() Scope { return Scope{ProjectIDs: []uuid.UUID{p.ProjectID}} }
-
 // where restricts to the rows of one run in its hours.
 func (p place) where(runID uuid.UUID) where {
 	var w where
-	w.add(scopeMark)
+	w.add(projectsMark)
 	w.period("start_time", p.FirstStart.Truncate(time.Hour), p.LastStart.Truncate(time.Hour).Add(time.Hour))
 	w.add("run_id = ?", runID)
 	if p.DeletedAt > 0 {

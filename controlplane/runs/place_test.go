@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/access/accesstest"
 	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/runmodel"
 	"github.com/looptrace/looptrace/test/engines"
@@ -42,7 +43,7 @@ func TestGuessedPlaces(t *testing.T) {
 	}
 	service := NewService(conn)
 	read := func(projects ...uuid.UUID) ([]string, error) {
-		page, err := service.Spans(t.Context(), Scope{ProjectIDs: projects}, id, SpansQuery{Limit: 10})
+		page, err := service.Spans(t.Context(), accesstest.Projects(t, projects...), id, SpansQuery{Limit: 10})
 		var spans []string
 		for i := range page.Spans {
 			spans = append(spans, page.Spans[i].Name+page.Spans[i].ToolName)

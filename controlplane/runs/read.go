@@ -18,6 +18,7 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
@@ -46,14 +47,14 @@ func (s *Service) Ping(ctx context.Context) error {
 }
 
 // Get returns a run with its totals and its root's payloads.
-func (s *Service) Get(ctx context.Context, scope Scope, runID uuid.UUID) (Run, error) {
-	return located(ctx, s, scope, runID, s.getAt)
+func (s *Service) Get(ctx context.Context, projects access.Projects, runID uuid.UUID) (Run, error) {
+	return located(ctx, s, projects, runID, s.getAt)
 }
 
 func (s *Service) getAt(ctx context.Context, p place, runID uuid.UUID) (Run, error) {
 	w := p.where(runID)
 	var rows []runmodel.Run
-	err := query(ctx, s.conn, p.scope(), &rows, `SELECT `+runColumns+` FROM runs FINAL WHERE `+w.String()+`
+	err := query(ctx, s.conn, p.projects, &rows, `SELECT `+runColumns+` FROM runs FINAL WHERE `+w.String()+`
 		ORDER BY version DESC LIMIT 1`, w.args...)
 	if err != nil {
 		return Run{}, err
@@ -68,7 +69,7 @@ func (s *Service) getAt(ctx context.Context, p place, runID uuid.UUID) (Run, err
 		run.Inputs, run.Outputs, err = s.inputsAndOutputs(groupContext, p, runID, run.RootSpanID)
 		return err
 	})
-	group.Go(func() error { return s.addScoresAfter(groupContext, p.scope(), p.DeletedAt, scored, mostScoresRead) })
+	group.Go(func() error { return s.addScoresAfter(groupContext, p.projects, p.DeletedAt, scored, mostScoresRead) })
 	if err := group.Wait(); err != nil {
 		return Run{}, err
 	}
@@ -88,7 +89,7 @@ func (s *Service) inputsAndOutputs(ctx context.Context, p place, runID uuid.UUID
 	w := p.where(runID)
 	w.add("span_id = ?", spanID)
 	var versions []runmodel.Span
-	err = query(ctx, s.conn, p.scope(), &versions, `SELECT `+p.present(placeColumns)+`, inputs, outputs, tool_arguments, tool_result,
+	err = query(ctx, s.conn, p.projects, &versions, `SELECT `+p.present(placeColumns)+`, inputs, outputs, tool_arguments, tool_result,
 		input_message_ids, output_message_ids FROM spans WHERE `+w.String(), w.args...)
 	if err != nil || len(versions) == 0 {
 		return nil, nil, err
@@ -158,7 +159,7 @@ const mostListed = 64 << 20
 const cutAt = 2048
 
 // Spans returns a page of a run's spans in start order.
-func (s *Service) Spans(ctx context.Context, scope Scope, runID uuid.UUID, q SpansQuery) (SpanPage, error) {
+func (s *Service) Spans(ctx context.Context, projects access.Projects, runID uuid.UUID, q SpansQuery) (SpanPage, error) {
 	var after *cursor
 	if q.Cursor != "" {
 		c, err := parseCursor(q.Cursor, listSpans)
@@ -167,7 +168,7 @@ func (s *Service) Spans(ctx context.Context, scope Scope, runID uuid.UUID, q Spa
 		}
 		after = &c
 	}
-	return located(ctx, s, scope, runID, func(ctx context.Context, p place, runID uuid.UUID) (SpanPage, error) {
+	return located(ctx, s, projects, runID, func(ctx context.Context, p place, runID uuid.UUID) (SpanPage, error) {
 		return s.spansAt(ctx, p, runID, q, after)
 	})
 }
@@ -265,7 +266,7 @@ func (s *Service) listSpans(ctx context.Context, p place, runID uuid.UUID, colum
 			versionRows.Put(versions)
 		}
 	}()
-	if err := query(plain(ctx), s.conn, p.scope(), versions, `SELECT `+p.present(columns)+` FROM spans WHERE `+w.String()+bound, w.args...); err != nil {
+	if err := query(plain(ctx), s.conn, p.projects, versions, `SELECT `+p.present(columns)+` FROM spans WHERE `+w.String()+bound, w.args...); err != nil {
 		return nil, err
 	}
 	if len(*versions) == 0 {
@@ -306,7 +307,7 @@ func (s *Service) listedPage(ctx context.Context, p place, runID uuid.UUID, span
 		w := p.where(runID)
 		w.add("span_id IN (?)", ids)
 		var versions []runmodel.Span
-		if err := query(plain(ctx), s.conn, p.scope(), &versions, `SELECT `+p.present(cutListedColumns)+` FROM spans WHERE `+w.String(), w.args...); err != nil {
+		if err := query(plain(ctx), s.conn, p.projects, &versions, `SELECT `+p.present(cutListedColumns)+` FROM spans WHERE `+w.String(), w.args...); err != nil {
 			return nil, err
 		}
 		byID := make(map[uint64]runmodel.Span, len(part))
@@ -403,12 +404,12 @@ func (s *Service) withPayloads(ctx context.Context, p place, runID uuid.UUID, pa
 }
 
 // Span returns one span, whole. spanID is 16 lower-case hexadecimal digits.
-func (s *Service) Span(ctx context.Context, scope Scope, runID uuid.UUID, spanID string) (Span, error) {
+func (s *Service) Span(ctx context.Context, projects access.Projects, runID uuid.UUID, spanID string) (Span, error) {
 	id, err := strconv.ParseUint(spanID, 16, 64)
 	if err != nil {
 		return Span{}, ErrNotFound
 	}
-	return located(ctx, s, scope, runID, func(ctx context.Context, p place, runID uuid.UUID) (Span, error) {
+	return located(ctx, s, projects, runID, func(ctx context.Context, p place, runID uuid.UUID) (Span, error) {
 		return s.spanAt(ctx, p, runID, id)
 	})
 }
@@ -439,7 +440,7 @@ func (s *Service) payloads(ctx context.Context, p place, runID uuid.UUID, ids []
 	w := p.where(runID)
 	w.add("span_id IN (?)", ids)
 	var versions []runmodel.Span
-	if err := query(ctx, s.conn, p.scope(), &versions, `SELECT * EXCEPT escaped_words FROM spans WHERE `+w.String(), w.args...); err != nil {
+	if err := query(ctx, s.conn, p.projects, &versions, `SELECT * EXCEPT escaped_words FROM spans WHERE `+w.String(), w.args...); err != nil {
 		return nil, err
 	}
 	folded := runmodel.Fold(versions)
@@ -478,13 +479,13 @@ func (s *Service) contentsOf(ctx context.Context, p place, runID uuid.UUID, ids 
 		return nil, nil
 	}
 	var w where
-	w.add(scopeMark)
+	w.add(projectsMark)
 	w.add("hour BETWEEN fromUnixTimestamp(?) AND fromUnixTimestamp(?)",
 		p.FirstStart.Truncate(time.Hour).Unix(), p.LastStart.Truncate(time.Hour).Unix())
 	w.add("run_id = ?", runID)
 	w.add("(content_id IN (?) OR notEmpty(shared_ids))", ids)
 	var rows []runmodel.Content
-	if err := query(ctx, s.conn, p.scope(), &rows, `SELECT project_id, hour, run_id, content_id, kind, shared_tail, shared_ids, shared_tails, `+columns+` FROM contents AS c WHERE `+w.String(), w.args...); err != nil {
+	if err := query(ctx, s.conn, p.projects, &rows, `SELECT project_id, hour, run_id, content_id, kind, shared_tail, shared_ids, shared_tails, `+columns+` FROM contents AS c WHERE `+w.String(), w.args...); err != nil {
 		return nil, err
 	}
 	wanted := make(map[uint64]bool, len(ids))
@@ -526,11 +527,11 @@ func (s *Service) fillShared(ctx context.Context, p place, contents []runmodel.C
 		return nil
 	}
 	var w where
-	w.add(scopeMark)
+	w.add(projectsMark)
 	w.add("day BETWEEN toDate(?) AND toDate(?)", dayNumber(p.FirstStart), dayNumber(p.LastStart))
 	w.add("content_id IN (?)", ids)
 	var rows []runmodel.SharedContent
-	if err := query(ctx, s.conn, p.scope(), &rows, `SELECT project_id, day, content_id, shared_tail, `+columns+` FROM shared_contents AS c WHERE `+w.String(), w.args...); err != nil {
+	if err := query(ctx, s.conn, p.projects, &rows, `SELECT project_id, day, content_id, shared_tail, `+columns+` FROM shared_contents AS c WHERE `+w.String(), w.args...); err != nil {
 		return err
 	}
 	for i := range rows {

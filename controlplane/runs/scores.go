@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
@@ -52,10 +53,10 @@ type ScoresQuery struct {
 	Limit, Offset int
 }
 
-// PutScore writes a score of a run in one of the scope's projects. One of the same run and id is replaced and keeps its
+// PutScore writes a score of a run in one of the projects's projects. One of the same run and id is replaced and keeps its
 // time of creation; created tells whether there was none. The project, version and time are filled in.
-func (s *Service) PutScore(ctx context.Context, scope Scope, score runmodel.Score) (stored runmodel.Score, created bool, err error) {
-	p, err := s.find(ctx, scope, score.RunID)
+func (s *Service) PutScore(ctx context.Context, projects access.Projects, score runmodel.Score) (stored runmodel.Score, created bool, err error) {
+	p, err := s.find(ctx, projects, score.RunID)
 	if err != nil {
 		return score, false, err
 	}
@@ -82,8 +83,8 @@ func (s *Service) PutScore(ctx context.Context, scope Scope, score runmodel.Scor
 }
 
 // DeleteScore deletes a score; a span that is delivered again does not bring it back.
-func (s *Service) DeleteScore(ctx context.Context, scope Scope, runID, scoreID uuid.UUID) error {
-	p, err := s.find(ctx, scope, runID)
+func (s *Service) DeleteScore(ctx context.Context, projects access.Projects, runID, scoreID uuid.UUID) error {
+	p, err := s.find(ctx, projects, runID)
 	if err != nil {
 		return err
 	}
@@ -106,8 +107,8 @@ func (s *Service) DeleteScore(ctx context.Context, scope Scope, runID, scoreID u
 }
 
 // Scores returns a page of a run's scores, those of its spans included, newest first, and whether there are more.
-func (s *Service) Scores(ctx context.Context, scope Scope, runID uuid.UUID, q ScoresQuery) ([]runmodel.Score, bool, error) {
-	p, err := s.find(ctx, scope, runID)
+func (s *Service) Scores(ctx context.Context, projects access.Projects, runID uuid.UUID, q ScoresQuery) ([]runmodel.Score, bool, error) {
+	p, err := s.find(ctx, projects, runID)
 	if err != nil {
 		return nil, false, err
 	}
@@ -119,7 +120,7 @@ func (s *Service) Scores(ctx context.Context, scope Scope, runID uuid.UUID, q Sc
 		w.add("span_id = ?", q.SpanID)
 	}
 	var scores []runmodel.Score
-	err = query(ctx, s.conn, p.scope(), &scores, `SELECT `+scoreColumns(longComment)+` FROM scores FINAL WHERE `+w.String()+`
+	err = query(ctx, s.conn, p.projects, &scores, `SELECT `+scoreColumns(longComment)+` FROM scores FINAL WHERE `+w.String()+`
 		ORDER BY version DESC, score_id LIMIT ? OFFSET ?`, append(w.args, q.Limit+1, q.Offset)...)
 	if err != nil {
 		return nil, false, err
@@ -133,7 +134,7 @@ func (s *Service) Scores(ctx context.Context, scope Scope, runID uuid.UUID, q Sc
 // scores restricts to the scores of one run that were not deleted with it.
 func (p place) scores(runID uuid.UUID) where {
 	var w where
-	w.add(scopeMark)
+	w.add(projectsMark)
 	w.add("run_id = ?", runID)
 	if p.DeletedAt > 0 {
 		w.add("version > ?", p.DeletedAt)
@@ -148,7 +149,7 @@ func (s *Service) exists(ctx context.Context, p place, runID uuid.UUID, spanID u
 		RunID uuid.UUID `ch:"run_id"`
 	}
 	w := p.where(runID)
-	if err := query(ctx, s.conn, p.scope(), &rows, `SELECT run_id FROM runs FINAL WHERE `+w.String()+` LIMIT 1`, w.args...); err != nil {
+	if err := query(ctx, s.conn, p.projects, &rows, `SELECT run_id FROM runs FINAL WHERE `+w.String()+` LIMIT 1`, w.args...); err != nil {
 		return err
 	}
 	if len(rows) == 0 {
@@ -159,7 +160,7 @@ func (s *Service) exists(ctx context.Context, p place, runID uuid.UUID, spanID u
 	}
 	rows = nil
 	w.add("span_id = ?", spanID)
-	if err := query(ctx, s.conn, p.scope(), &rows, `SELECT run_id FROM spans WHERE `+w.String()+` LIMIT 1`, w.args...); err != nil {
+	if err := query(ctx, s.conn, p.projects, &rows, `SELECT run_id FROM spans WHERE `+w.String()+` LIMIT 1`, w.args...); err != nil {
 		return err
 	}
 	if len(rows) == 0 {
@@ -173,7 +174,7 @@ func (s *Service) newestVersion(ctx context.Context, p place, runID, scoreID uui
 	w := p.scores(runID)
 	w.add("score_id = ?", scoreID)
 	var rows []runmodel.Score
-	err := query(ctx, s.conn, p.scope(), &rows, `SELECT `+clickhouse.ScoreColumns+` FROM scores
+	err := query(ctx, s.conn, p.projects, &rows, `SELECT `+clickhouse.ScoreColumns+` FROM scores
 		WHERE `+w.String()+` ORDER BY version DESC LIMIT 1`, w.args...)
 	if err != nil || len(rows) == 0 {
 		return nil, err
@@ -182,12 +183,12 @@ func (s *Service) newestVersion(ctx context.Context, p place, runID, scoreID uui
 }
 
 // addScores gives runs their newest scores, at most so many each.
-func (s *Service) addScores(ctx context.Context, scope Scope, runs []Run, most int) error {
-	return s.addScoresAfter(ctx, scope, 0, runs, most)
+func (s *Service) addScores(ctx context.Context, projects access.Projects, runs []Run, most int) error {
+	return s.addScoresAfter(ctx, projects, 0, runs, most)
 }
 
 // addScoresAfter leaves out scores up to a version, up to which the runs are deleted.
-func (s *Service) addScoresAfter(ctx context.Context, scope Scope, deletedAt uint64, runs []Run, most int) error {
+func (s *Service) addScoresAfter(ctx context.Context, projects access.Projects, deletedAt uint64, runs []Run, most int) error {
 	if len(runs) == 0 {
 		return nil
 	}
@@ -205,8 +206,8 @@ func (s *Service) addScoresAfter(ctx context.Context, scope Scope, deletedAt uin
 	if most == mostScoresListed {
 		columns = scoreColumns(shortComment)
 	}
-	err := query(ctx, s.conn, scope, &rows, `SELECT `+columns+`, count() OVER (PARTITION BY project_id, run_id) AS total
-		FROM scores FINAL WHERE {scope} AND run_id IN (?) AND version > ?
+	err := query(ctx, s.conn, projects, &rows, `SELECT `+columns+`, count() OVER (PARTITION BY project_id, run_id) AS total
+		FROM scores FINAL WHERE {projects} AND run_id IN (?) AND version > ?
 		ORDER BY version DESC, score_id LIMIT ? BY project_id, run_id`, ids, deletedAt, most)
 	if err != nil {
 		return err
@@ -236,7 +237,7 @@ func (s *Service) spanScores(ctx context.Context, p place, runID uuid.UUID, span
 		columns = scoreColumns(shortComment)
 	}
 	var scores []runmodel.Score
-	err := query(plain(ctx), s.conn, p.scope(), &scores, `SELECT `+columns+` FROM scores FINAL WHERE `+w.String()+`
+	err := query(plain(ctx), s.conn, p.projects, &scores, `SELECT `+columns+` FROM scores FINAL WHERE `+w.String()+`
 		ORDER BY version DESC, score_id LIMIT ? BY span_id LIMIT ?`, append(w.args, mostScoresRead, mostSpanScores)...)
 	if !whole {
 		for i := range scores {

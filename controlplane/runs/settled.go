@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
+
+	"github.com/looptrace/looptrace/controlplane/access"
 )
 
 // period is a part of a window, which is read by a statement of its own with the conditions of where.
@@ -19,7 +21,7 @@ type period struct {
 }
 
 func newPeriod(f Filter, start, end time.Time) period {
-	p := period{where: where{conditions: []string{scopeMark}}}
+	p := period{where: where{conditions: []string{projectsMark}}}
 	p.period("start_time", start, end)
 	f.conditions(&p.where, start)
 	return p
@@ -86,16 +88,16 @@ func dateOf(day int64) time.Time {
 // the same statement while they are as they are. complete is called once for each row that comes from ClickHouse. The caller
 // does not change the rows.
 func readPeriod[T interface{ size() int }](
-	ctx context.Context, s *Service, scope Scope, p period, complete func(*T) error, statement string, args ...any,
+	ctx context.Context, s *Service, projects access.Projects, p period, complete func(*T) error, statement string, args ...any,
 ) ([]T, error) {
-	key := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %#v", p.state, scope.ProjectIDs, statement, args))
+	key := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %#v", p.state, projects.IDs(), statement, args))
 	if p.state != "" {
 		if found, ok := s.kept.get(key); ok {
 			return found.([]T), nil //nolint:forcetypeassert // the statement makes the type
 		}
 	}
 	var rows []T
-	if err := query(ctx, s.conn, scope, &rows, statement, args...); err != nil {
+	if err := query(ctx, s.conn, projects, &rows, statement, args...); err != nil {
 		return nil, err
 	}
 	size := 0

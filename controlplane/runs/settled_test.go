@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/access/accesstest"
 	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/runmodel"
 	"github.com/looptrace/looptrace/test/engines"
@@ -31,7 +32,7 @@ func TestStatsOfSettledDays(t *testing.T) {
 	reading.now = func() time.Time { return now }
 	keeping.now = func() time.Time { return now.Add(time.Hour) } // nothing was written for an hour
 	project := uuid.New()
-	scope := Scope{ProjectIDs: []uuid.UUID{project}}
+	projects := accesstest.Projects(t, project)
 	run := func(project uuid.UUID, i int, start time.Time) runmodel.Run {
 		tokens := int64(i)
 		return runmodel.Run{
@@ -64,7 +65,7 @@ func TestStatsOfSettledDays(t *testing.T) {
 		if q.GroupBy != "" {
 			q.Groups = 2
 		}
-		answer, err := s.Stats(t.Context(), scope, q)
+		answer, err := s.Stats(t.Context(), projects, q)
 		require.NoError(t, err)
 		return answer
 	}

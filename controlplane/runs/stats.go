@@ -9,7 +9,8 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/google/uuid"
+	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/internal/problem"
 )
 
 // StatsQuery asks what a filter's runs add up to, over time and by group.
@@ -83,7 +84,7 @@ var StatsGroups = map[string]string{
 const MaxBuckets = 1000
 
 // ErrTooManyBuckets means that the window has more than MaxBuckets buckets of the length that was asked for.
-var ErrTooManyBuckets = errors.New("too many buckets")
+var ErrTooManyBuckets = problem.InvalidField("query.bucket_seconds", "must be longer: the window has more than 1,000 buckets of it")
 
 // bucketLengths are those that are chosen from. The last is for anything longer.
 var bucketLengths = []time.Duration{
@@ -114,14 +115,12 @@ func bucketsBetween(start, end time.Time, length time.Duration) int {
 }
 
 // Stats adds up the runs that a filter selects. Where that takes too long, it does so for the newest part of the window.
-func (s *Service) Stats(ctx context.Context, scope Scope, q StatsQuery) (Stats, error) {
-	scope, err := scope.narrow(q.ProjectID)
-	if err != nil {
-		return Stats{}, err
-	}
+func (s *Service) Stats(ctx context.Context, projects access.Projects, q StatsQuery) (Stats, error) {
+	projects = projects.Only(q.ProjectID)
 	q.Filter = q.at(s.now())
+	var err error
 	if q.StartAfter.IsZero() || q.StartBefore.IsZero() {
-		if q.StartAfter, q.StartBefore, err = s.startsBetween(ctx, scope, q.Filter); err != nil {
+		if q.StartAfter, q.StartBefore, err = s.startsBetween(ctx, projects, q.Filter); err != nil {
 			return Stats{}, err
 		}
 	}
@@ -137,7 +136,7 @@ func (s *Service) Stats(ctx context.Context, scope Scope, q StatsQuery) (Stats, 
 		return Stats{}, ErrTooManyBuckets
 	}
 	stats.Partial, err = s.newestWithin(ctx, &stats.Start, stats.End, func(ctx context.Context, start time.Time) error {
-		return s.stats(ctx, scope, q, start, &stats)
+		return s.stats(ctx, projects, q, start, &stats)
 	})
 	return stats, err
 }
@@ -163,7 +162,7 @@ func (s *Service) newestWithin(ctx context.Context, start *time.Time, end time.T
 }
 
 // startsBetween says in what time a project's runs started, where the filter leaves a bound open.
-func (s *Service) startsBetween(ctx context.Context, scope Scope, f Filter) (start, end time.Time, err error) {
+func (s *Service) startsBetween(ctx context.Context, projects access.Projects, f Filter) (start, end time.Time, err error) {
 	start, end = f.StartAfter, f.StartBefore
 	now := s.now().UTC()
 	from := start
@@ -171,13 +170,13 @@ func (s *Service) startsBetween(ctx context.Context, scope Scope, f Filter) (sta
 		from = now // only runs that start later than now, by another clock, matter for the end
 	}
 	var w where
-	w.add(scopeMark)
+	w.add(projectsMark)
 	w.period("start_time", from, end)
 	var rows []struct {
 		First time.Time `ch:"first"`
 		Last  time.Time `ch:"last"`
 	}
-	err = query(ctx, s.conn, scope, &rows, "SELECT min(start_time) AS first, max(start_time) AS last FROM runs WHERE "+w.String()+" HAVING count() > 0", w.args...)
+	err = query(ctx, s.conn, projects, &rows, "SELECT min(start_time) AS first, max(start_time) AS last FROM runs WHERE "+w.String()+" HAVING count() > 0", w.args...)
 	if err != nil {
 		return start, end, err
 	}
@@ -230,7 +229,7 @@ const statsColumns = `count() AS runs, countIf(status = 'error') AS errors, coun
 	sum(cache_write_tokens) AS cache_write, sum(reasoning_tokens) AS reasoning, sum(cost_usd) AS cost,
 	countIf(input_tokens IS NULL AND output_tokens IS NULL) AS no_usage, countIf(cost_usd IS NULL) AS no_cost`
 
-func (s *Service) stats(ctx context.Context, scope Scope, q StatsQuery, start time.Time, stats *Stats) error {
+func (s *Service) stats(ctx context.Context, projects access.Projects, q StatsQuery, start time.Time, stats *Stats) error {
 	periods, err := s.periods(ctx, q.Filter, start, stats.End)
 	if err != nil {
 		return err
@@ -242,7 +241,7 @@ func (s *Service) stats(ctx context.Context, scope Scope, q StatsQuery, start ti
 	var args []any
 	if q.GroupBy != "" {
 		column := StatsGroups[q.GroupBy]
-		top, n, err := s.topGroups(ctx, scope, newPeriod(q.Filter, start, stats.End), periods, column, q.Groups)
+		top, n, err := s.topGroups(ctx, projects, newPeriod(q.Filter, start, stats.End), periods, column, q.Groups)
 		if err != nil {
 			return err
 		}
@@ -266,7 +265,7 @@ func (s *Service) stats(ctx context.Context, scope Scope, q StatsQuery, start ti
 	args = append([]any{seconds, seconds}, args...)
 	fold := newStatsFold(start, stats.End, stats.Bucket, names)
 	for _, p := range periods {
-		rows, err := readPeriod(ctx, s, scope, p, (*statsSum).complete, `SELECT slot, other, `+belongs+` AS belongs, sums.* EXCEPT (slot, key, other) FROM (
+		rows, err := readPeriod(ctx, s, projects, p, (*statsSum).complete, `SELECT slot, other, `+belongs+` AS belongs, sums.* EXCEPT (slot, key, other) FROM (
 			SELECT intDiv(toUnixTimestamp64Nano(start_time), 1000000000 * ?) * ? AS slot, `+key+` AS key, `+other+` AS other, `+statsColumns+`
 			FROM runs FINAL WHERE `+p.String()+` GROUP BY slot, key, other
 		) AS sums`, append(slices.Clone(args), p.args...)...)
@@ -309,9 +308,9 @@ func (c groupCount) size() int { return int(unsafe.Sizeof(c)) + len(c.Value) }
 const mostCounted = 2000
 
 // topGroups are the values of the most runs in a column, and how many values there are, of the periods of a whole.
-func (s *Service) topGroups(ctx context.Context, scope Scope, whole period, periods []period, column string, limit int) ([]string, uint64, error) {
+func (s *Service) topGroups(ctx context.Context, projects access.Projects, whole period, periods []period, column string, limit int) ([]string, uint64, error) {
 	if periods[0].state != "" {
-		counts, complete, err := s.countsOf(ctx, scope, periods, column)
+		counts, complete, err := s.countsOf(ctx, projects, periods, column)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -319,7 +318,7 @@ func (s *Service) topGroups(ctx context.Context, scope Scope, whole period, peri
 			return largest(counts, limit), uint64(len(counts)), nil
 		}
 	}
-	counts, err := s.groupCounts(ctx, scope, whole, column, limit)
+	counts, err := s.groupCounts(ctx, projects, whole, column, limit)
 	if err != nil || len(counts) == 0 {
 		return nil, 0, err
 	}
@@ -331,10 +330,10 @@ func (s *Service) topGroups(ctx context.Context, scope Scope, whole period, peri
 }
 
 // countsOf counts the runs of every value in a column; complete is false where there are too many values.
-func (s *Service) countsOf(ctx context.Context, scope Scope, periods []period, column string) (counts map[string]uint64, complete bool, err error) {
+func (s *Service) countsOf(ctx context.Context, projects access.Projects, periods []period, column string) (counts map[string]uint64, complete bool, err error) {
 	counts = map[string]uint64{}
 	for _, p := range periods {
-		rows, err := s.groupCounts(ctx, scope, p, column, mostCounted)
+		rows, err := s.groupCounts(ctx, projects, p, column, mostCounted)
 		if err != nil {
 			return nil, false, err
 		}
@@ -357,21 +356,13 @@ func largest(counts map[string]uint64, limit int) []string {
 }
 
 // groupCounts are the values of the most runs of a period in a column, at most limit of them. Those longer than longestValue are not told apart.
-func (s *Service) groupCounts(ctx context.Context, scope Scope, p period, column string, limit int) ([]groupCount, error) {
+func (s *Service) groupCounts(ctx context.Context, projects access.Projects, p period, column string, limit int) ([]groupCount, error) {
 	counts := "SELECT " + column + " AS value, count() AS runs FROM runs FINAL WHERE " + p.String() + " GROUP BY value"
 	if isList(column) {
 		counts = `SELECT arrayJoin(if(empty(list), [''], list)) AS value, sum(n) AS runs FROM (
 			SELECT ` + column + ` AS list, count() AS n FROM runs FINAL WHERE ` + p.String() + ` GROUP BY list) GROUP BY value`
 	}
-	return readPeriod(ctx, s, scope, p, func(*groupCount) error { return nil }, `
+	return readPeriod(ctx, s, projects, p, func(*groupCount) error { return nil }, `
 		SELECT value, runs, groups FROM (SELECT CAST(value AS String) AS value, runs, count() OVER () AS groups FROM (`+counts+`))
 		WHERE length(value) <= ? ORDER BY runs DESC, value LIMIT ?`, append(slices.Clone(p.args), longestValue, limit)...)
-}
-
-// narrow is the scope of one project, if it is among the scope's.
-func (s Scope) narrow(project uuid.UUID) (Scope, error) {
-	if !slices.Contains(s.ProjectIDs, project) {
-		return Scope{}, ErrNotFound
-	}
-	return Scope{ProjectIDs: []uuid.UUID{project}}, nil
 }

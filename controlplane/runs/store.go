@@ -15,10 +15,12 @@ import (
 	ch "github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/google/uuid"
+
+	"github.com/looptrace/looptrace/controlplane/access"
 )
 
-// scopeMark stands in every statement where the caller's projects must be named.
-const scopeMark = "{scope}"
+// projectsMark stands in every statement where the caller's projects must be named.
+const projectsMark = "{projects}"
 
 // Bounds of one query, so that no caller can take the engine from the others.
 const (
@@ -41,26 +43,26 @@ type plainKey struct{}
 // columns in three quarters of the time, which is a tenth of what reading a run takes. A server without it ignores the setting.
 func plain(ctx context.Context) context.Context { return context.WithValue(ctx, plainKey{}, true) }
 
-var errUnscoped = errors.New("statement does not say where the scope goes")
+var errNoProjects = errors.New("statement does not say where the projects go")
 
 // query is the one way in which this package reads what projects wrote: it puts the caller's projects in place of every
-// scopeMark and bounds the query. rows become those that it finds; T is a struct.
-func query[T any](ctx context.Context, conn driver.Conn, scope Scope, rows *[]T, statement string, args ...any) error {
-	if !strings.Contains(statement, scopeMark) {
-		return errUnscoped
+// projectsMark and bounds the query. rows become those that it finds; T is a struct.
+func query[T any](ctx context.Context, conn driver.Conn, projects access.Projects, rows *[]T, statement string, args ...any) error {
+	if !strings.Contains(statement, projectsMark) {
+		return errNoProjects
 	}
-	if len(scope.ProjectIDs) == 0 {
+	if len(projects.IDs()) == 0 {
 		return ErrNotFound
 	}
-	projects := make([]string, len(scope.ProjectIDs))
-	for i, id := range scope.ProjectIDs {
-		projects[i] = "'" + id.String() + "'"
+	ids := make([]string, len(projects.IDs()))
+	for i, id := range projects.IDs() {
+		ids[i] = "'" + id.String() + "'"
 	}
-	mine := "project_id IN (" + strings.Join(projects, ", ") + ")"
-	if len(projects) == 1 {
-		mine = "project_id = " + projects[0] // no set to build: a fraction of a millisecond for each statement
+	mine := "project_id IN (" + strings.Join(ids, ", ") + ")"
+	if len(ids) == 1 {
+		mine = "project_id = " + ids[0] // no set to build: a fraction of a millisecond for each statement
 	}
-	statement = strings.ReplaceAll(statement, scopeMark, mine)
+	statement = strings.ReplaceAll(statement, projectsMark, mine)
 	found, err := conn.Query(limited(ctx), statement, args...)
 	if err != nil {
 		return classify(err)

@@ -8,16 +8,18 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/controlplane/access/accesstest"
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
 // No statement reaches ClickHouse without the caller's projects; a nil connection would panic if one did.
-func TestQueryNeedsAScope(t *testing.T) {
+func TestQueryNeedsProjects(t *testing.T) {
 	t.Parallel()
 	var rows []runmodel.Run
-	scope := Scope{ProjectIDs: []uuid.UUID{uuid.New()}}
-	require.ErrorIs(t, query(t.Context(), nil, scope, &rows, "SELECT * FROM runs"), errUnscoped)
-	require.ErrorIs(t, query(t.Context(), nil, Scope{}, &rows, "SELECT * FROM runs WHERE {scope}"), ErrNotFound)
+	projects := accesstest.Projects(t, uuid.New())
+	require.ErrorIs(t, query(t.Context(), nil, projects, &rows, "SELECT * FROM runs"), errNoProjects)
+	require.ErrorIs(t, query(t.Context(), nil, access.Projects{}, &rows, "SELECT * FROM runs WHERE {projects}"), ErrNotFound)
 }
 
 func TestCursor(t *testing.T) {

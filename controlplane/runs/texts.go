@@ -75,7 +75,7 @@ func (s *Service) textsOf(ctx context.Context, outline Outline, some []runmodel.
 	w := outline.place.where(runID)
 	w.add("span_id IN (?)", ids)
 	var versions []runmodel.Span
-	err := query(ctx, s.conn, outline.place.scope(), &versions, `SELECT `+textColumns+` FROM spans WHERE `+w.String(), w.args...)
+	err := query(ctx, s.conn, outline.place.projects, &versions, `SELECT `+textColumns+` FROM spans WHERE `+w.String(), w.args...)
 	if err != nil {
 		return 0, err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
@@ -78,11 +79,8 @@ type ThreadPage struct {
 }
 
 // Threads returns a page of a project's threads.
-func (s *Service) Threads(ctx context.Context, scope Scope, q ThreadsQuery) (ThreadPage, error) {
-	scope, err := scope.narrow(q.ProjectID)
-	if err != nil {
-		return ThreadPage{}, err
-	}
+func (s *Service) Threads(ctx context.Context, projects access.Projects, q ThreadsQuery) (ThreadPage, error) {
+	projects = projects.Only(q.ProjectID)
 	digest := q.Digest()
 	q.Filter = q.at(s.now())
 	var after *cursor
@@ -96,7 +94,7 @@ func (s *Service) Threads(ctx context.Context, scope Scope, q ThreadsQuery) (Thr
 		}
 		after = &c
 	}
-	found, err := s.matchingThreads(ctx, scope, q, after)
+	found, err := s.matchingThreads(ctx, projects, q, after)
 	if err != nil {
 		return ThreadPage{}, err
 	}
@@ -109,7 +107,7 @@ func (s *Service) Threads(ctx context.Context, scope Scope, q ThreadsQuery) (Thr
 		last := found[len(found)-1]
 		page.NextCursor = cursor{List: listThreads, Filter: digest, Time: last.Matched.UnixNano(), ID: strconv.FormatUint(last.Hash, 10)}.String()
 	}
-	page.Threads, err = s.threadTotals(ctx, scope, found)
+	page.Threads, err = s.threadTotals(ctx, projects, found)
 	return page, err
 }
 
@@ -122,7 +120,7 @@ type matchedThread struct {
 
 // matchingThreads reads one thread more than the page takes. It looks back step by step, each time from now, since a thread
 // stands where its newest run does.
-func (s *Service) matchingThreads(ctx context.Context, scope Scope, q ThreadsQuery, after *cursor) ([]matchedThread, error) {
+func (s *Service) matchingThreads(ctx context.Context, projects access.Projects, q ThreadsQuery, after *cursor) ([]matchedThread, error) {
 	newest := s.now()
 	if after != nil {
 		newest = time.Unix(0, after.Time).UTC()
@@ -133,7 +131,7 @@ func (s *Service) matchingThreads(ctx context.Context, scope Scope, q ThreadsQue
 		if lower.Before(q.StartAfter) {
 			lower = q.StartAfter
 		}
-		w := where{conditions: []string{scopeMark}}
+		w := where{conditions: []string{projectsMark}}
 		w.period("start_time", lower, q.StartBefore)
 		w.add(threadID+" != '' AND lengthUTF8("+threadID+") <= ?", longestThreadID)
 		q.conditions(&w, lower)
@@ -142,7 +140,7 @@ func (s *Service) matchingThreads(ctx context.Context, scope Scope, q ThreadsQue
 			having.add("(matched, hash) < (fromUnixTimestamp64Nano(?), toUInt64(?))", after.Time, after.ID)
 		}
 		var rows []matchedThread
-		err := query(ctx, s.conn, scope, &rows, `SELECT `+threadID+` AS thread_id, max(start_time) AS matched, sipHash64(thread_id) AS hash FROM runs FINAL WHERE `+w.String()+`
+		err := query(ctx, s.conn, projects, &rows, `SELECT `+threadID+` AS thread_id, max(start_time) AS matched, sipHash64(thread_id) AS hash FROM runs FINAL WHERE `+w.String()+`
 			GROUP BY thread_id HAVING `+having.String()+` ORDER BY matched DESC, hash DESC LIMIT ?`,
 			slices.Concat(w.args, having.args, []any{q.Limit + 1})...)
 		if err != nil || len(rows) > q.Limit || !lower.After(q.StartAfter) {
@@ -153,15 +151,15 @@ func (s *Service) matchingThreads(ctx context.Context, scope Scope, q ThreadsQue
 }
 
 // threadTotals adds up all runs of threads, and keeps their order.
-func (s *Service) threadTotals(ctx context.Context, scope Scope, found []matchedThread) ([]Thread, error) {
+func (s *Service) threadTotals(ctx context.Context, projects access.Projects, found []matchedThread) ([]Thread, error) {
 	ids := make([]string, len(found))
 	place := make(map[string]int, len(found))
 	for i, thread := range found {
 		ids[i], place[thread.ThreadID] = thread.ThreadID, i
 	}
 	var threads []Thread
-	err := query(ctx, s.conn, scope, &threads, `SELECT `+threadColumns+` FROM runs FINAL
-		WHERE {scope} AND `+threadID+` IN (?) GROUP BY thread_id`, ids)
+	err := query(ctx, s.conn, projects, &threads, `SELECT `+threadColumns+` FROM runs FINAL
+		WHERE {projects} AND `+threadID+` IN (?) GROUP BY thread_id`, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -203,11 +201,8 @@ type Turns struct {
 }
 
 // Thread returns a thread with a page of its runs.
-func (s *Service) Thread(ctx context.Context, scope Scope, q ThreadQuery) (Turns, error) {
-	scope, err := scope.narrow(q.ProjectID)
-	if err != nil {
-		return Turns{}, err
-	}
+func (s *Service) Thread(ctx context.Context, projects access.Projects, q ThreadQuery) (Turns, error) {
+	projects = projects.Only(q.ProjectID)
 	var after *cursor
 	if q.Cursor != "" {
 		c, err := parseCursor(q.Cursor, listTurns)
@@ -219,7 +214,7 @@ func (s *Service) Thread(ctx context.Context, scope Scope, q ThreadQuery) (Turns
 	if q.ThreadID == "" {
 		return Turns{}, ErrNotFound
 	}
-	threads, err := s.threadTotals(ctx, scope, []matchedThread{{ThreadID: q.ThreadID}})
+	threads, err := s.threadTotals(ctx, projects, []matchedThread{{ThreadID: q.ThreadID}})
 	if err != nil {
 		return Turns{}, err
 	}
@@ -228,14 +223,14 @@ func (s *Service) Thread(ctx context.Context, scope Scope, q ThreadQuery) (Turns
 	}
 	turns := Turns{Thread: threads[0]}
 	turns.Matched = turns.LastTime
-	w := where{conditions: []string{scopeMark}}
+	w := where{conditions: []string{projectsMark}}
 	w.period("start_time", turns.FirstTime, turns.LastTime.Add(1))
 	w.add(threadID+" = ?", q.ThreadID)
 	if after != nil {
 		w.add("(start_time, run_id) > (fromUnixTimestamp64Nano(?), toUUID(?))", after.Time, after.ID)
 	}
 	var rows []runmodel.Run
-	err = readListed(ctx, s, scope, &rows, "", w, "ORDER BY start_time, run_id LIMIT ?", Filter{}.settings, q.Limit+1)
+	err = readListed(ctx, s, projects, &rows, "", w, "ORDER BY start_time, run_id LIMIT ?", Filter{}.settings, q.Limit+1)
 	if err != nil {
 		return Turns{}, err
 	}
@@ -245,14 +240,14 @@ func (s *Service) Thread(ctx context.Context, scope Scope, q ThreadQuery) (Turns
 		last := rows[len(rows)-1]
 		turns.NextCursor = cursor{List: listTurns, Time: last.StartTime.UnixNano(), ID: last.RunID.String()}.String()
 	}
-	if turns.Runs, err = s.withRoots(ctx, scope, rows); err != nil {
+	if turns.Runs, err = s.withRoots(ctx, projects, rows); err != nil {
 		return Turns{}, err
 	}
-	return turns, s.addScores(ctx, scope, turns.Runs, mostScoresListed)
+	return turns, s.addScores(ctx, projects, turns.Runs, mostScoresListed)
 }
 
 // withRoots gives runs the inputs and outputs of their roots, as far as an excerpt goes.
-func (s *Service) withRoots(ctx context.Context, scope Scope, rows []runmodel.Run) ([]Run, error) {
+func (s *Service) withRoots(ctx context.Context, projects access.Projects, rows []runmodel.Run) ([]Run, error) {
 	if len(rows) == 0 {
 		return nil, nil
 	}
@@ -265,15 +260,15 @@ func (s *Service) withRoots(ctx context.Context, scope Scope, rows []runmodel.Ru
 		}
 	}
 	// A root may state another start than its run: the run starts with its first span.
-	w := where{conditions: []string{scopeMark}}
+	w := where{conditions: []string{projectsMark}}
 	w.period("start_time", first.Add(-24*time.Hour), last.Add(24*time.Hour))
 	w.add("run_id IN (?)", runIDs)
 	w.add("span_id IN (?)", rootIDs)
 	var versions []runmodel.Span
-	if err := query(ctx, s.conn, scope, &versions, `SELECT `+excerptColumns+` FROM spans WHERE `+w.String(), w.args...); err != nil {
+	if err := query(ctx, s.conn, projects, &versions, `SELECT `+excerptColumns+` FROM spans WHERE `+w.String(), w.args...); err != nil {
 		return nil, err
 	}
-	places, err := s.placesOf(ctx, scope, runIDs)
+	places, err := s.placesOf(ctx, projects, runIDs)
 	if err != nil {
 		return nil, err
 	}
@@ -287,7 +282,7 @@ func (s *Service) withRoots(ctx context.Context, scope Scope, rows []runmodel.Ru
 			if root.SpanID != row.RootSpanID {
 				continue
 			}
-			if err := s.say(ctx, &list[i], &root); err != nil {
+			if err := s.say(ctx, projects, &list[i], &root); err != nil {
 				return nil, err
 			}
 		}
@@ -296,7 +291,7 @@ func (s *Service) withRoots(ctx context.Context, scope Scope, rows []runmodel.Ru
 }
 
 // say gives a run what its root says. What the root does not say stays summed up by the first question and the last answer.
-func (s *Service) say(ctx context.Context, run *Run, root *runmodel.Span) error {
+func (s *Service) say(ctx context.Context, projects access.Projects, run *Run, root *runmodel.Span) error {
 	inputs, outputs := cmp.Or(root.Inputs, root.ToolArguments), cmp.Or(root.Outputs, root.ToolResult)
 	var ids []uint64
 	if inputs == "" {
@@ -306,7 +301,7 @@ func (s *Service) say(ctx context.Context, run *Run, root *runmodel.Span) error 
 		ids = slices.Concat(ids, root.OutputMessageIDs)
 	}
 	if len(ids) > 0 {
-		p := place{ProjectID: run.ProjectID, FirstStart: root.StartTime, LastStart: root.StartTime}
+		p := place{projects: projects.Only(run.ProjectID), ProjectID: run.ProjectID, FirstStart: root.StartTime, LastStart: root.StartTime}
 		contents, err := s.contentsOf(ctx, p, run.RunID, ids, cutContent)
 		if err != nil {
 			return err

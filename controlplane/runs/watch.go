@@ -8,18 +8,26 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/internal/problem"
 )
 
 // Errors of a watch.
 var (
 	// ErrTooManyWatches means that the project, or the service, has as many watches as it may.
-	ErrTooManyWatches = errors.New("too many watches")
+	ErrTooManyWatches = &problem.Error{
+		Kind: problem.RateLimited, Code: problem.CodeRateLimited, RetryAfter: 10 * time.Second,
+		Detail: "The project has as many streams as it may. Close one.",
+	}
 	// ErrWatchTooOld means that what is to be continued is too long ago.
 	ErrWatchTooOld = errors.New("watch is too old to continue")
 	// ErrWatchBehind means that the reader took what it was told too slowly, or more changed than can be told.
 	ErrWatchBehind = errors.New("watch is behind")
 	// ErrWatchClosed means that the service ends.
-	ErrWatchClosed = errors.New("watch is closed")
+	ErrWatchClosed = &problem.Error{
+		Kind: problem.Unavailable, Code: problem.CodeDependency, RetryAfter: 2 * time.Second, Detail: "The service is stopping. Connect again.",
+	}
 )
 
 const (
@@ -66,13 +74,13 @@ type Watch struct {
 	// From is the place from which on it tells.
 	From time.Time
 
-	service *Service
-	feed    *feed
-	scope   Scope
-	filter  Filter
-	news    chan changes
-	err     error // why news is closed; set before that
-	backlog []changes
+	service  *Service
+	feed     *feed
+	projects access.Projects
+	filter   Filter
+	news     chan changes
+	err      error // why news is closed; set before that
+	backlog  []changes
 }
 
 // feed looks at one project for all who watch it.
@@ -95,16 +103,13 @@ type feeds struct {
 
 // Watch begins to tell of the runs that a filter selects, from a place on that an earlier watch gave, or from now where
 // it is zero. The caller closes it. A run may be told of again without having changed.
-func (s *Service) Watch(ctx context.Context, scope Scope, f Filter, from time.Time) (*Watch, error) {
-	scope, err := scope.narrow(f.ProjectID)
+func (s *Service) Watch(ctx context.Context, projects access.Projects, f Filter, from time.Time) (*Watch, error) {
+	projects = projects.Only(f.ProjectID)
+	now, err := s.storeTime(ctx, projects)
 	if err != nil {
 		return nil, err
 	}
-	now, err := s.storeTime(ctx, scope)
-	if err != nil {
-		return nil, err
-	}
-	w := &Watch{service: s, scope: scope, filter: f, news: make(chan changes, maxBehind), From: from}
+	w := &Watch{service: s, projects: projects, filter: f, news: make(chan changes, maxBehind), From: from}
 	if from.IsZero() {
 		w.From = now
 	} else if from.Before(now.Add(-watchMemory)) || from.After(now.Add(time.Minute)) {
@@ -133,7 +138,7 @@ func (s *Service) Watch(ctx context.Context, scope Scope, f Filter, from time.Ti
 
 // catchUp reads what was written since the place from which a watch is continued, to be told in portions.
 func (w *Watch) catchUp(ctx context.Context) error {
-	found, err := w.service.changes(ctx, w.scope, w.From.Add(-watchOverlap), maxMissed)
+	found, err := w.service.changes(ctx, w.projects, w.From.Add(-watchOverlap), maxMissed)
 	if err != nil {
 		return err
 	}
@@ -183,28 +188,28 @@ func (w *Watch) read(ctx context.Context, found changes) ([]Run, time.Time, erro
 	}
 	f := w.filter.at(w.service.now())
 	var cond where
-	cond.add(scopeMark)
+	cond.add(projectsMark)
 	cond.period("start_time", first, last.Add(time.Hour))
 	cond.period("start_time", f.StartAfter, f.StartBefore)
 	cond.add("run_id IN (?)", ids)
 	f.conditions(&cond, first)
-	runs, err := w.service.selectRuns(ctx, w.scope, cond, "ORDER BY start_time, run_id")
+	runs, err := w.service.selectRuns(ctx, w.projects, cond, "ORDER BY start_time, run_id")
 	if err != nil {
 		return nil, time.Time{}, err
 	}
-	return runs, found.at, w.service.addScores(ctx, w.scope, runs, mostScoresListed)
+	return runs, found.at, w.service.addScores(ctx, w.projects, runs, mostScoresListed)
 }
 
 // Close ends the watch.
 func (w *Watch) Close() { w.service.feeds.remove(w, ErrWatchClosed) }
 
 // storeTime is ClickHouse's time.
-func (s *Service) storeTime(ctx context.Context, scope Scope) (time.Time, error) {
+func (s *Service) storeTime(ctx context.Context, projects access.Projects) (time.Time, error) {
 	var rows []struct {
 		Now time.Time `ch:"now"`
 	}
 	// No row of the project is read.
-	err := query(ctx, s.conn, scope, &rows, "SELECT now64(3, 'UTC') AS now FROM (SELECT count() FROM runs WHERE {scope} AND toStartOfHour(start_time) < toDateTime(1))")
+	err := query(ctx, s.conn, projects, &rows, "SELECT now64(3, 'UTC') AS now FROM (SELECT count() FROM runs WHERE {projects} AND toStartOfHour(start_time) < toDateTime(1))")
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -212,13 +217,13 @@ func (s *Service) storeTime(ctx context.Context, scope Scope) (time.Time, error)
 }
 
 // changes are the rows that were written since, oldest first, one more than most at most.
-func (s *Service) changes(ctx context.Context, scope Scope, since time.Time, most int) ([]change, error) {
+func (s *Service) changes(ctx context.Context, projects access.Projects, since time.Time, most int) ([]change, error) {
 	var w where
-	w.add(scopeMark)
+	w.add(projectsMark)
 	w.period("start_time", s.now().Add(-watchedStarts).Truncate(time.Hour), time.Time{})
 	w.add("written_at >= fromUnixTimestamp64Milli(?)", since.UnixMilli())
 	var rows []change
-	err := query(ctx, s.conn, scope, &rows, `
+	err := query(ctx, s.conn, projects, &rows, `
 		SELECT run_id, toStartOfHour(start_time) AS hour, max(version) AS version, max(written_at) AS written
 		FROM runs WHERE `+w.String()+` GROUP BY run_id, hour ORDER BY written LIMIT ?`, append(w.args, most+1)...)
 	return rows, err
@@ -242,7 +247,7 @@ func (f *feeds) add(s *Service, w *Watch, now time.Time) error {
 			f.projects = map[uuid.UUID]*feed{}
 		}
 		f.projects[w.filter.ProjectID] = of
-		f.running.Go(func() { s.follow(ctx, of, w.scope, now) })
+		f.running.Go(func() { s.follow(ctx, of, w.projects, now) })
 	}
 	w.feed = of
 	of.watches[w] = struct{}{}
@@ -318,7 +323,7 @@ func (s *Service) Close() {
 }
 
 // follow looks at a project again and again until its last watch ends.
-func (s *Service) follow(ctx context.Context, of *feed, scope Scope, at time.Time) {
+func (s *Service) follow(ctx context.Context, of *feed, projects access.Projects, at time.Time) {
 	told := map[changedRow]change{} // in the overlap
 	began := false
 	defer func() {
@@ -334,7 +339,7 @@ func (s *Service) follow(ctx context.Context, of *feed, scope Scope, at time.Tim
 		if began {
 			most = len(told) + maxChanges
 		}
-		found, err := s.changes(bounded(ctx, queryTimeout/2), scope, at.Add(-watchOverlap), most)
+		found, err := s.changes(bounded(ctx, queryTimeout/2), projects, at.Add(-watchOverlap), most)
 		if err != nil {
 			// Who waits for the first look has been told nothing yet, and is better told of the failure.
 			if failures++; !began || failures >= pollFailures {

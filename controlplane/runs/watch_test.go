@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/access/accesstest"
 	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/runmodel"
 	"github.com/looptrace/looptrace/test/engines"
@@ -70,7 +71,7 @@ func TestWatchOfABusyProject(t *testing.T) {
 		return ids
 	}
 	watch := func(from time.Time) *Watch {
-		w, err := service.Watch(t.Context(), Scope{ProjectIDs: []uuid.UUID{project}}, Filter{ProjectID: project}, from)
+		w, err := service.Watch(t.Context(), accesstest.Projects(t, project), Filter{ProjectID: project}, from)
 		require.NoError(t, err)
 		t.Cleanup(w.Close)
 		return w

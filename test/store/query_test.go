@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/controlplane/access/accesstest"
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/runmodel"
@@ -21,10 +23,11 @@ import (
 // querying is a store of generated runs of two projects, which the tests know as well.
 type querying struct {
 	*runs.Service
-	address string
-	writer  *clickhouse.Writer
-	project uuid.UUID
-	all     []runmodel.Run
+	address  string
+	writer   *clickhouse.Writer
+	project  uuid.UUID
+	projects access.Projects
+	all      []runmodel.Run
 }
 
 func maybe[T any](random *rand.Rand, value T) *T {
@@ -42,6 +45,7 @@ func newQuerying(t *testing.T) *querying {
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, conn.Close()) })
 	s := &querying{Service: runs.NewService(conn), address: address, project: uuid.New()}
+	s.projects = accesstest.Projects(t, s.project)
 	t.Cleanup(s.Close)
 	s.writer, err = clickhouse.NewWriter(t.Context(), address)
 	require.NoError(t, err)
@@ -76,15 +80,13 @@ func newQuerying(t *testing.T) *querying {
 	return s
 }
 
-func (s *querying) scope() runs.Scope { return runs.Scope{ProjectIDs: []uuid.UUID{s.project}} }
-
 // pages reads a list to its end, by cursors.
 func (s *querying) pages(t *testing.T, q runs.ListQuery) []uuid.UUID {
 	t.Helper()
 	q.ProjectID = s.project
 	ids := []uuid.UUID{}
 	for range 1000 {
-		page, err := s.List(t.Context(), s.scope(), q)
+		page, err := s.List(t.Context(), s.projects, q)
 		require.NoError(t, err)
 		assert.False(t, page.Partial)
 		assert.LessOrEqual(t, len(page.Runs), q.Limit)
@@ -237,7 +239,7 @@ func groupsOf(run *runmodel.Run, q runs.StatsQuery) []string {
 // checkStats compares totals, series and groups with what they are to add up to.
 func (s *querying) checkStats(t *testing.T, name string, q runs.StatsQuery, want []runmodel.Run) {
 	t.Helper()
-	stats, err := s.Stats(t.Context(), s.scope(), q)
+	stats, err := s.Stats(t.Context(), s.projects, q)
 	require.NoError(t, err)
 	var errors, ended, noCost uint64
 	var cost float64
@@ -322,13 +324,13 @@ func TestOutlineOfManySpans(t *testing.T) {
 		require.NoError(t, s.writer.InsertBounds(t.Context(), []clickhouse.Bounds{{
 			ProjectID: s.project, RunID: id, FirstStart: start, LastStart: spans[n-1].StartTime, FirstBatch: 1, LastBatch: 1,
 		}}))
-		outline, err := s.Outline(t.Context(), s.scope(), id)
+		outline, err := s.Outline(t.Context(), s.projects, id)
 		require.NoError(t, err)
 		assert.False(t, outline.Partial)
 		require.Len(t, outline.Spans, n)
 		assert.Equal(t, uint64(n), outline.Spans[n-1].SpanID)
 	}
-	_, err := s.Outline(t.Context(), s.scope(), uuid.New())
+	_, err := s.Outline(t.Context(), s.projects, uuid.New())
 	require.ErrorIs(t, err, runs.ErrNotFound)
 }
 
@@ -367,17 +369,17 @@ func TestCursors(t *testing.T) {
 	t.Parallel()
 	s := newQuerying(t)
 	q := runs.ListQuery{Filter: runs.Filter{ProjectID: s.project, Window: 30 * 24 * time.Hour}, Limit: 10}
-	page, err := s.List(t.Context(), s.scope(), q)
+	page, err := s.List(t.Context(), s.projects, q)
 	require.NoError(t, err)
 	q.Cursor = page.NextCursor
-	_, err = s.List(t.Context(), s.scope(), q)
+	_, err = s.List(t.Context(), s.projects, q)
 	require.NoError(t, err, "the window has moved, the cursor is of it all the same")
 	for name, other := range map[string]runs.ListQuery{
 		"order":  {Filter: q.Filter, Order: "cost_usd"},
 		"filter": {Filter: runs.Filter{ProjectID: s.project, Window: q.Window, Name: "a"}},
 	} {
 		other.Limit, other.Cursor = 10, page.NextCursor
-		_, err := s.List(t.Context(), s.scope(), other)
+		_, err := s.List(t.Context(), s.projects, other)
 		require.ErrorIs(t, err, runs.ErrInvalidCursor, name)
 	}
 
@@ -386,7 +388,7 @@ func TestCursors(t *testing.T) {
 		q := runs.ListQuery{Filter: runs.Filter{ProjectID: s.project}, Order: order, Limit: 23}
 		seen := map[uuid.UUID]int{}
 		for n := 0; ; n++ {
-			page, err := s.List(t.Context(), s.scope(), q)
+			page, err := s.List(t.Context(), s.projects, q)
 			require.NoError(t, err)
 			for _, run := range page.Runs {
 				seen[run.RunID]++

@@ -25,6 +25,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/looptrace/looptrace/components/clickhouserunsexporter"
+	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/controlplane/access/accesstest"
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/runmodel"
@@ -35,6 +37,7 @@ var base = time.Date(2026, 3, 1, 11, 59, 58, 0, time.UTC)
 
 type store struct {
 	project  uuid.UUID
+	projects access.Projects
 	exporter exporter.Traces
 	url      string
 	*runs.Service
@@ -47,7 +50,8 @@ func newStore(t *testing.T) store {
 	conn, err := clickhouse.Open(url)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, conn.Close()) })
-	return store{uuid.New(), newExporter(t, url), url, runs.NewService(conn)}
+	project := uuid.New()
+	return store{project, accesstest.Projects(t, project), newExporter(t, url), url, runs.NewService(conn)}
 }
 
 func newExporter(t *testing.T, url string) exporter.Traces {
@@ -61,8 +65,6 @@ func newExporter(t *testing.T, url string) exporter.Traces {
 	t.Cleanup(func() { assert.NoError(t, e.Shutdown(t.Context())) })
 	return e
 }
-
-func (s store) scope() runs.Scope { return runs.Scope{ProjectIDs: []uuid.UUID{s.project}} }
 
 // delivery is one record of the queue: spans under one resource, received at one time.
 func (s store) delivery(received time.Time, spans ...func(ptrace.Span)) ptrace.Traces {
@@ -120,7 +122,7 @@ func list(t *testing.T, s store, q runs.ListQuery) []runs.Run {
 	if q.Limit == 0 {
 		q.Limit = 100
 	}
-	page, err := s.List(t.Context(), s.scope(), q)
+	page, err := s.List(t.Context(), s.projects, q)
 	require.NoError(t, err)
 	return page.Runs
 }
@@ -183,9 +185,9 @@ func TestDeliveryDoesNotMatter(t *testing.T) {
 		got := list(t, again, runs.ListQuery{})
 		require.Equal(t, want, got)
 		for _, run := range want {
-			wantSpans, err := once.Spans(t.Context(), once.scope(), run.RunID, runs.SpansQuery{Full: true, Limit: 1000})
+			wantSpans, err := once.Spans(t.Context(), once.projects, run.RunID, runs.SpansQuery{Full: true, Limit: 1000})
 			require.NoError(t, err)
-			gotSpans, err := again.Spans(t.Context(), again.scope(), run.RunID, runs.SpansQuery{Full: true, Limit: 1000})
+			gotSpans, err := again.Spans(t.Context(), again.projects, run.RunID, runs.SpansQuery{Full: true, Limit: 1000})
 			require.NoError(t, err)
 			require.Equal(t, wantSpans, gotSpans)
 		}
@@ -249,7 +251,7 @@ func TestTotals(t *testing.T) {
 			event.Attributes().PutStr("exception.stacktrace", "at line 1")
 		},
 	)))
-	got, err := s.Get(t.Context(), s.scope(), run)
+	got, err := s.Get(t.Context(), s.projects, run)
 	require.NoError(t, err)
 	assert.Equal(t, "step 1", got.Name)
 	assert.Equal(t, runmodel.KindAgent, got.Kind)
@@ -264,7 +266,7 @@ func TestTotals(t *testing.T) {
 	assert.Equal(t, "first", *got.Inputs)
 	assert.Equal(t, "answer to second", *got.Outputs)
 
-	tool, err := s.Span(t.Context(), s.scope(), run, "0000000000000004")
+	tool, err := s.Span(t.Context(), s.projects, run, "0000000000000004")
 	require.NoError(t, err)
 	assert.Equal(t, "TimeoutError", tool.ErrorType)
 	assert.Equal(t, "no answer", tool.ErrorMessage)
@@ -283,8 +285,9 @@ var policy = strings.Repeat("one bag a head; ", 40)
 func TestSharedContents(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
-	other := store{uuid.New(), s.exporter, s.url, s.Service}
-	forgetful := store{s.project, newExporter(t, s.url), s.url, s.Service}
+	project := uuid.New()
+	other := store{project, accesstest.Projects(t, project), s.exporter, s.url, s.Service}
+	forgetful := store{s.project, s.projects, newExporter(t, s.url), s.url, s.Service}
 	conn, err := clickhouse.Open(s.url)
 	require.NoError(t, err)
 	defer func() { assert.NoError(t, conn.Close()) }()
@@ -315,7 +318,7 @@ func TestSharedContents(t *testing.T) {
 		delivery := step.by.delivery(base.Add(step.at), span(run, 1, 0, step.at, step.at+time.Second, modelCall(policy, 1, 1)))
 		require.NoError(t, step.by.exporter.ConsumeTraces(t.Context(), delivery), step.name)
 		assert.Equal(t, step.whole, whole(), step.name)
-		read, err := s.Span(t.Context(), step.by.scope(), run, "0000000000000001")
+		read, err := s.Span(t.Context(), step.by.projects, run, "0000000000000001")
 		require.NoError(t, err, step.name)
 		require.Len(t, read.InputMessages, 1, step.name)
 		assert.JSONEq(t, `{"role":"user","parts":[{"type":"text","content":"`+policy+`"}]}`, string(read.InputMessages[0]), step.name)
@@ -326,7 +329,7 @@ func TestSharedContents(t *testing.T) {
 	}
 	require.NoError(t, nameAsBefore(t, conn))
 	for i, run := range runIDs {
-		read, err := s.Span(t.Context(), readers[i].scope(), run, "0000000000000001")
+		read, err := s.Span(t.Context(), readers[i].projects, run, "0000000000000001")
 		require.NoError(t, err)
 		require.Len(t, read.InputMessages, 1, "run %d, named as earlier versions did", i)
 		assert.Contains(t, string(read.InputMessages[0]), policy)
@@ -424,7 +427,7 @@ func TestListPages(t *testing.T) {
 	var paged []runs.Run
 	q := runs.ListQuery{Filter: runs.Filter{ProjectID: s.project}, Limit: 4}
 	for {
-		page, err := s.List(t.Context(), s.scope(), q)
+		page, err := s.List(t.Context(), s.projects, q)
 		require.NoError(t, err)
 		paged = append(paged, page.Runs...)
 		if !page.HasMore {
@@ -436,7 +439,7 @@ func TestListPages(t *testing.T) {
 	offset := list(t, s, runs.ListQuery{Limit: 5, Offset: 10})
 	assert.Equal(t, all[10:15], offset)
 
-	_, err := s.List(t.Context(), s.scope(), runs.ListQuery{Filter: runs.Filter{ProjectID: s.project}, Limit: 1, Cursor: "x"})
+	_, err := s.List(t.Context(), s.projects, runs.ListQuery{Filter: runs.Filter{ProjectID: s.project}, Limit: 1, Cursor: "x"})
 	assert.ErrorIs(t, err, runs.ErrInvalidCursor)
 }
 
@@ -489,14 +492,14 @@ func TestUpdates(t *testing.T) {
 	run := uuid.New()
 	start := map[string]any{"looptrace.run": true, "looptrace.inputs": "hello", "looptrace.metadata.a": "1"}
 	require.NoError(t, s.exporter.ConsumeTraces(t.Context(), s.delivery(base, span(run, 1, 0, 0, 0, start))))
-	got, err := s.Get(t.Context(), s.scope(), run)
+	got, err := s.Get(t.Context(), s.projects, run)
 	require.NoError(t, err)
 	assert.Equal(t, runmodel.StatusRunning, got.Status)
 	assert.True(t, runmodel.IsAbsent(got.EndTime))
 
 	end := map[string]any{"looptrace.run": true, "looptrace.outputs": "bye", "looptrace.metadata.b": "2"}
 	require.NoError(t, s.exporter.ConsumeTraces(t.Context(), s.delivery(base.Add(time.Minute), span(run, 1, 0, 0, time.Second, end))))
-	got, err = s.Get(t.Context(), s.scope(), run)
+	got, err = s.Get(t.Context(), s.projects, run)
 	require.NoError(t, err)
 	assert.Equal(t, runmodel.StatusOK, got.Status)
 	assert.Equal(t, runmodel.KindAgent, got.Kind)
@@ -509,7 +512,7 @@ func TestUpdates(t *testing.T) {
 	require.NoError(t, s.exporter.ConsumeTraces(t.Context(), s.delivery(base.Add(2*time.Minute),
 		span(run, 2, 0, 0, 0, nil), span(run, 3, 2, 0, 0, nil))))
 	require.NoError(t, s.exporter.ConsumeTraces(t.Context(), s.delivery(base.Add(3*time.Minute), span(run, 3, 0, 0, time.Second, nil))))
-	page, err := s.Spans(t.Context(), s.scope(), run, runs.SpansQuery{Limit: 10, Full: true})
+	page, err := s.Spans(t.Context(), s.projects, run, runs.SpansQuery{Limit: 10, Full: true})
 	require.NoError(t, err)
 	parents := map[uint64]uint64{}
 	for _, span := range page.Spans {
@@ -524,7 +527,7 @@ func TestTenantsAreApart(t *testing.T) {
 	s := newStore(t)
 	run := uuid.New()
 	require.NoError(t, s.exporter.ConsumeTraces(t.Context(), s.delivery(base, span(run, 1, 0, 0, 1, modelCall("secret", 1, 1)))))
-	other := runs.Scope{ProjectIDs: []uuid.UUID{uuid.New()}}
+	other := accesstest.Projects(t, uuid.New())
 	_, err := s.Get(t.Context(), other, run)
 	require.ErrorIs(t, err, runs.ErrNotFound)
 	_, err = s.Spans(t.Context(), other, run, runs.SpansQuery{Limit: 1})
@@ -533,15 +536,15 @@ func TestTenantsAreApart(t *testing.T) {
 	require.ErrorIs(t, err, runs.ErrNotFound)
 	_, err = s.List(t.Context(), other, runs.ListQuery{Filter: runs.Filter{ProjectID: s.project}, Limit: 1})
 	require.ErrorIs(t, err, runs.ErrNotFound)
-	page, err := s.List(t.Context(), other, runs.ListQuery{Filter: runs.Filter{ProjectID: other.ProjectIDs[0], Search: "secret"}, Limit: 1})
+	page, err := s.List(t.Context(), other, runs.ListQuery{Filter: runs.Filter{ProjectID: other.IDs()[0], Search: "secret"}, Limit: 1})
 	require.NoError(t, err)
 	assert.Empty(t, page.Runs)
 
 	// The same run id in two projects is two runs.
 	b := s
-	b.project = other.ProjectIDs[0]
+	b.project = other.IDs()[0]
 	require.NoError(t, s.exporter.ConsumeTraces(t.Context(), b.delivery(base, span(run, 1, 0, 0, 1, nil), span(run, 2, 1, 0, 1, nil))))
-	got, err := s.Get(t.Context(), s.scope(), run)
+	got, err := s.Get(t.Context(), s.projects, run)
 	require.NoError(t, err)
 	assert.Equal(t, uint64(1), got.SpanCount)
 	got, err = s.Get(t.Context(), other, run)
@@ -586,7 +589,7 @@ func TestRealTraces(t *testing.T) {
 	require.Len(t, all, 200)
 	read := 0
 	for _, run := range all {
-		page, err := s.Spans(t.Context(), s.scope(), run.RunID, runs.SpansQuery{Full: true, Limit: 10000})
+		page, err := s.Spans(t.Context(), s.projects, run.RunID, runs.SpansQuery{Full: true, Limit: 10000})
 		require.NoError(t, err)
 		assert.Len(t, page.Spans, int(run.SpanCount))
 		read += len(page.Spans)
