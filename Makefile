@@ -82,7 +82,7 @@ prerequisites: ## Install what tests need from the system: Chromium, Java, Maven
 
 .PHONY: generated-fresh
 generated-fresh: generate ## Fail when a generated file is stale
-	@git diff --exit-code --stat -- '*.gen.go' '*.gen.ts' '**/generated_*.go' '**/documentation.md' || (echo "generated files are stale: commit the result of 'make generate'"; exit 1)
+	@git diff --exit-code --stat -- '*.gen.go' '*.gen.yaml' '*.gen.ts' '**/generated_*.go' '**/documentation.md' || (echo "generated files are stale: commit the result of 'make generate'"; exit 1)
 
 .PHONY: test-go
 test-go: engines collector _build/looptrace ## Run the Go tests on real ClickHouse, PostgreSQL and Kafka

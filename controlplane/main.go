@@ -28,12 +28,19 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"golang.org/x/net/netutil"
 
+	"github.com/looptrace/looptrace/controlplane/failures"
 	"github.com/looptrace/looptrace/controlplane/httpapi"
+	"github.com/looptrace/looptrace/controlplane/idempotency"
 	"github.com/looptrace/looptrace/controlplane/identity"
 	"github.com/looptrace/looptrace/controlplane/instrument"
+	"github.com/looptrace/looptrace/controlplane/mcpserver"
+	"github.com/looptrace/looptrace/controlplane/pricing"
+	"github.com/looptrace/looptrace/controlplane/projects"
 	"github.com/looptrace/looptrace/controlplane/runs"
+	"github.com/looptrace/looptrace/controlplane/views"
 	"github.com/looptrace/looptrace/internal/allowedhost"
 	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/kafkaclient"
@@ -203,17 +210,16 @@ func run(ctx context.Context, cfg config, log *slog.Logger) error {
 		}
 	}
 
-	identities := identity.New(pool, cfg.sessionSecret, time.Now)
 	reader := runs.NewService(conn)
 	defer reader.Close()
-	api, err := httpapi.New(identities, reader, rateLimits(limiter, cfg.limits), cfg.addresses, log) //nolint:contextcheck // a handler has the context of its request
+	api, answers, err := newAPI(cfg, pool, reader, limiter, log) //nolint:contextcheck // a handler has the context of its request
 	if err != nil {
 		return err
 	}
 	server := &http.Server{
 		Handler:           requestbody.Bound(ctx, api, bodyLimits),
 		ReadHeaderTimeout: 5 * time.Second,
-		WriteTimeout:      60 * time.Second,
+		WriteTimeout:      60 * time.Second, // of what is no operation of the API; those have their own
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
@@ -228,7 +234,7 @@ func run(ctx context.Context, cfg config, log *slog.Logger) error {
 	removed := make(chan struct{})
 	go func() {
 		defer close(removed)
-		removeExpired(removing, identities, log)
+		removeExpired(removing, answers, log)
 	}()
 	defer func() {
 		stopRemoving()
@@ -253,15 +259,38 @@ func run(ctx context.Context, cfg config, log *slog.Logger) error {
 	return nil
 }
 
+// newAPI wires the services to the API and to the MCP server.
+func newAPI(cfg config, pool *pgxpool.Pool, reader *runs.Service, limiter *ratelimit.Limiter, log *slog.Logger) (http.Handler, *idempotency.Service, error) {
+	identities := identity.New(pool, cfg.sessionSecret, time.Now)
+	answers, err := idempotency.New(pool, identities.DeriveKey("names of retries"), identities.DeriveKey("answers kept for retries"), time.Now)
+	if err != nil {
+		return nil, nil, err
+	}
+	guides, err := instrument.New()
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the instrument guide: %w", err)
+	}
+	fenceKey := identities.DeriveKey("marks around recorded text")
+	tools, err := mcpserver.New(mcpserver.Config{Runs: reader, FenceKey: fenceKey, Log: log})
+	if err != nil {
+		return nil, nil, fmt.Errorf("make the MCP server: %w", err)
+	}
+	api, err := httpapi.New(httpapi.Services{
+		Identity: identities, Idempotency: answers, Projects: projects.New(pool, time.Now), Pricing: pricing.New(pool, reader, time.Now),
+		Views: views.New(pool, time.Now), Runs: reader, Failures: failures.New(reader), Guides: guides, Tools: tools, FenceKey: fenceKey,
+	}, rateLimits(limiter, cfg.limits), cfg.addresses, log)
+	return api, answers, err
+}
+
 // removalInterval is how often answers that no retry gets any more are removed.
 const removalInterval = 10 * time.Minute
 
 // removeExpired removes them until the context ends. Several processes may do so at once.
-func removeExpired(ctx context.Context, identities *identity.Service, log *slog.Logger) {
+func removeExpired(ctx context.Context, answers *idempotency.Service, log *slog.Logger) {
 	ticker := time.NewTicker(removalInterval)
 	defer ticker.Stop()
 	for {
-		if err := identities.RemoveExpired(ctx); err != nil && ctx.Err() == nil {
+		if err := answers.RemoveExpired(ctx); err != nil && ctx.Err() == nil {
 			log.WarnContext(ctx, "answers that have expired could not be removed; tried again later", "error", err)
 		}
 		select {

@@ -28,13 +28,15 @@ func (p Projects) Only(project uuid.UUID) Projects {
 // Grant is the leave of a principal to do one operation.
 type Grant struct {
 	Principal *Principal
+	// Workspace is that of an operation that needs a role in one.
+	Workspace uuid.UUID
 	Projects
 }
 
 // Project is the project of an operation that names one.
 func (g Grant) Project() (uuid.UUID, error) {
 	if len(g.ids) != 1 {
-		return uuid.Nil, problem.Missing("project")
+		return uuid.Nil, problem.Missing()
 	}
 	return g.ids[0], nil
 }

@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/google/uuid"
 
 	"github.com/looptrace/looptrace/internal/apikey"
 )
 
-// Extensions of the OpenAPI document. Each operation has one of the two, unless its security is empty and anybody may call it.
+// Extensions of an operation in the OpenAPI document. Each operation has one of the two, unless its security is empty and
+// anybody may call it.
 const (
 	// scopeExtension names the scope, or the list of scopes, that the operation needs in its project. An operation that names
 	// no project works on all in which the caller has them.
@@ -22,12 +22,10 @@ const (
 // anyScope is the x-scope of what everybody may do who sees the project.
 const anyScope = "any"
 
-// Need is what an operation asks of its caller.
-type Need struct {
-	// Public is an operation that asks for no credential.
-	Public bool
-	Scopes []string
-	Role   Role
+// need is what an operation asks of its caller.
+type need struct {
+	scopes []string
+	role   Role
 }
 
 // Target is what an operation names: a project, a workspace, or neither. Both are [uuid.Nil] where they are not named.
@@ -36,69 +34,52 @@ type Target struct {
 	Workspace uuid.UUID
 }
 
-// Policy is what each operation needs, by its operationId.
-type Policy map[string]Need
+// Policy is what each operation needs, by its operationId. Operations that anybody may call are not in it.
+type Policy map[string]need
 
-// ReadPolicy reads what the operations of a document need. An operation that does not say is an error.
-func ReadPolicy(doc *openapi3.T) (Policy, error) {
-	policy := Policy{}
-	for path, item := range doc.Paths.Map() {
-		for method, operation := range item.Operations() {
-			need, err := needOf(operation)
-			if err != nil {
-				return nil, fmt.Errorf("%s %s: %w", method, path, err)
-			}
-			policy[operation.OperationID] = need
-		}
+// Add reads what an operation needs from its extensions. An operation that does not say is an error.
+func (p Policy) Add(operation string, extensions map[string]any) error {
+	scope, hasScope := extensions[scopeExtension]
+	role, hasRole := extensions[roleExtension]
+	if hasScope == hasRole {
+		return fmt.Errorf("operation %s must have %s or %s", operation, scopeExtension, roleExtension)
 	}
-	return policy, nil
-}
-
-func needOf(operation *openapi3.Operation) (Need, error) {
-	scope, hasScope := operation.Extensions[scopeExtension]
-	role, hasRole := operation.Extensions[roleExtension]
-	public := operation.Security != nil && len(*operation.Security) == 0
-	switch {
-	case public && !hasScope && !hasRole:
-		return Need{Public: true}, nil
-	case public || hasScope == hasRole:
-		return Need{}, fmt.Errorf("must have %s or %s, or an empty security", scopeExtension, roleExtension)
-	case hasRole:
-		need := Need{Role: Role(fmt.Sprint(role))}
-		if slices.Index(weakestFirst, need.Role) < 1 {
-			return Need{}, fmt.Errorf("%s is %q, which is no role", roleExtension, role)
+	if hasRole {
+		n := need{role: Role(fmt.Sprint(role))}
+		if slices.Index(weakestFirst, n.role) < 1 {
+			return fmt.Errorf("%s of operation %s is %q, which is no role", roleExtension, operation, role)
 		}
-		return need, nil
-	case scope == anyScope:
-		return Need{}, nil
+		p[operation] = n
+		return nil
 	}
 	list, ok := scope.([]any)
-	if !ok {
+	if !ok && scope != anyScope {
 		list = []any{scope}
 	}
-	var need Need
+	var n need
 	for _, one := range list {
 		name := fmt.Sprint(one)
 		if !apikey.ValidScope(name) {
-			return Need{}, fmt.Errorf("%s is %q, which is no scope", scopeExtension, name)
+			return fmt.Errorf("%s of operation %s has %q, which is no scope", scopeExtension, operation, name)
 		}
-		need.Scopes = append(need.Scopes, name)
+		n.scopes = append(n.scopes, name)
 	}
-	return need, nil
+	p[operation] = n
+	return nil
 }
 
 // Authorize decides whether the principal may do the operation, and is the only place that does. An audit of changes attaches here:
 // it sees who does what, and where.
 func (p Policy) Authorize(principal *Principal, operation string, target Target) (Grant, error) {
-	need, ok := p[operation]
+	n, ok := p[operation]
 	switch {
 	case !ok:
 		return Grant{}, fmt.Errorf("operation %q is not in the policy", operation)
-	case need.Role != "":
-		return principal.inWorkspace(target.Workspace, need.Role)
+	case n.role != "":
+		return principal.inWorkspace(target.Workspace, n.role)
 	case target.Project != uuid.Nil:
-		return principal.In(target.Project, need.Scopes...)
+		return principal.In(target.Project, n.scopes...)
 	default:
-		return principal.Everywhere(need.Scopes...)
+		return principal.Everywhere(n.scopes...)
 	}
 }

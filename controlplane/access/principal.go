@@ -119,12 +119,12 @@ func (p *Principal) ID() string {
 func (p *Principal) In(project uuid.UUID, scopes ...string) (Grant, error) {
 	i := slices.IndexFunc(p.Projects, func(seen Project) bool { return seen.ID == project })
 	if i < 0 {
-		return Grant{}, problem.Missing("project")
+		return Grant{}, problem.Missing()
 	}
 	if lacking := p.Projects[i].lacks(scopes); lacking != "" {
-		return Grant{}, forbidden("scope " + lacking)
+		return Grant{}, p.lacking(lacking)
 	}
-	return Grant{p, Projects{[]uuid.UUID{project}}}, nil
+	return Grant{Principal: p, Projects: Projects{[]uuid.UUID{project}}}, nil
 }
 
 // Everywhere grants the scopes in all projects in which the principal has them. It is [problem.Forbidden] where that is none,
@@ -137,7 +137,7 @@ func (p *Principal) Everywhere(scopes ...string) (Grant, error) {
 		}
 	}
 	if len(g.ids) == 0 && len(scopes) > 0 {
-		return Grant{}, forbidden("scope " + scopes[0])
+		return Grant{}, p.lacking(scopes[0])
 	}
 	return g, nil
 }
@@ -146,12 +146,12 @@ func (p *Principal) Everywhere(scopes ...string) (Grant, error) {
 func (p *Principal) inWorkspace(workspace uuid.UUID, role Role) (Grant, error) {
 	i := slices.IndexFunc(p.Workspaces, func(w Workspace) bool { return w.ID == workspace })
 	if i < 0 {
-		return Grant{}, problem.Missing("workspace")
+		return Grant{}, problem.Missing()
 	}
 	if !p.Workspaces[i].Role.atLeast(role) {
-		return Grant{}, forbidden("role " + string(role) + " in the workspace")
+		return Grant{}, forbidden("This needs a user with the role " + string(role) + " in the workspace.")
 	}
-	return Grant{Principal: p}, nil
+	return Grant{Principal: p, Workspace: workspace}, nil
 }
 
 // lacks returns the first of the scopes that the principal does not have in the project, or nothing.
@@ -164,6 +164,13 @@ func (p *Project) lacks(scopes []string) string {
 	return ""
 }
 
-func forbidden(needed string) *problem.Error {
-	return &problem.Error{Kind: problem.Forbidden, Code: "scope_missing", Detail: "Needs " + needed + "."}
+func (p *Principal) lacking(scope string) *problem.Error {
+	if p.Key != nil {
+		return forbidden("This key lacks the scope " + scope + ".")
+	}
+	return forbidden("Your role in the workspace lacks the scope " + scope + ".")
+}
+
+func forbidden(detail string) *problem.Error {
+	return &problem.Error{Kind: problem.Forbidden, Code: "scope_missing", Detail: detail}
 }

@@ -28,7 +28,7 @@ const (
 )
 
 // ErrNoSuchSpan says that the run does not have the span that was asked for.
-var ErrNoSuchSpan = problem.Missing("span")
+var ErrNoSuchSpan = problem.Missing()
 
 // Options say how a view is written.
 type Options struct {

@@ -9,24 +9,32 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/looptrace/looptrace/controlplane/agentview"
+	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/controlplane/runs"
 )
 
 // defaultTokenBudget is the budget of a view where the request does not say.
 const defaultTokenBudget = 4000
 
+type agentViewHandlers struct {
+	runs excerptReader
+	// fenceKey decides the marks around recorded text.
+	fenceKey []byte
+}
+
+type excerptReader interface {
+	outlineReader
+	Excerpts(ctx context.Context, outline runs.Outline, spanIDs []uint64) ([]runs.Span, error)
+}
+
 // GetAgentView reads a run within a budget of tokens.
-func (a *api) GetAgentView(ctx context.Context, req GetAgentViewRequestObject) (GetAgentViewResponseObject, error) {
-	scope, err := readable(ctx, req.Params.ProjectId)
-	if err != nil {
-		return nil, err
-	}
+func (h agentViewHandlers) GetAgentView(ctx context.Context, req contract.GetAgentViewRequestObject) (contract.GetAgentViewResponseObject, error) {
 	options := agentview.Options{
 		Budget:   valueOf(req.Params.TokenBudget, defaultTokenBudget),
 		Encoding: string(valueOf(req.Params.Encoding, agentview.EncodingO200k)),
 		Format:   string(valueOf(req.Params.Format, agentview.FormatJSON)),
 	}
-	options.Calls, options.Key = calls{options.Format}, a.fenceKey
+	options.Calls, options.Key = calls{options.Format}, h.fenceKey
 	if req.Params.Focus != nil {
 		focus, err := strconv.ParseUint(*req.Params.Focus, 16, 64)
 		if err != nil {
@@ -34,11 +42,11 @@ func (a *api) GetAgentView(ctx context.Context, req GetAgentViewRequestObject) (
 		}
 		options.Focus = &focus
 	}
-	outline, err := a.runs.Outline(ctx, scope, req.RunId)
+	outline, err := h.runs.Outline(ctx, grantOf(ctx).Projects, req.RunId)
 	if err != nil {
 		return nil, err
 	}
-	read := func(ids []uint64) ([]runs.Span, error) { return a.runs.Excerpts(ctx, outline, ids) }
+	read := func(ids []uint64) ([]runs.Span, error) { return h.runs.Excerpts(ctx, outline, ids) }
 	view, err := agentview.Build(outline, read, options)
 	if err != nil {
 		return nil, err

@@ -12,7 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/tiktoken-go/tokenizer"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/internal/clickhouse"
+	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/runmodel"
 	"github.com/looptrace/looptrace/test/engines"
 )
@@ -83,7 +85,7 @@ func TestAgentView(t *testing.T) {
 	e := newEnvOn(t, engines.Postgres(t), address)
 	session, project := e.setUp(t)
 	path := "/v1/runs/" + storeRun(t, address, project.Id).String() + "/agent-view"
-	key := bearer(e.mint(t, session, project.Id, ScopeRunsRead).Key)
+	key := bearer(e.mint(t, session, project.Id, contract.ScopeRunsRead).Key)
 	o200k, err := tokenizer.Get(tokenizer.O200kBase)
 	require.NoError(t, err)
 	cl100k, err := tokenizer.Get(tokenizer.Cl100kBase)
@@ -142,13 +144,13 @@ func TestAgentView(t *testing.T) {
 		}
 		golden(t, "not_found", e.do(t, http.MethodGet, "/v1/runs/"+noSuchID+"/agent-view", nil, key))
 		for _, query := range []string{"token_budget=255", "token_budget=100001", "encoding=gpt2", "focus=A1", "format=xml"} {
-			problem := problemOf(t, e.do(t, http.MethodGet, path+"?"+query, nil, key), http.StatusUnprocessableEntity)
-			assert.Equal(t, codeValidationFailed, problem.Code, query)
+			told := wantProblem(t, e.do(t, http.MethodGet, path+"?"+query, nil, key), http.StatusUnprocessableEntity)
+			assert.Equal(t, problem.CodeValidationFailed, told.Code, query)
 		}
-		ingest := bearer(e.mint(t, session, project.Id, ScopeIngestWrite).Key)
+		ingest := bearer(e.mint(t, session, project.Id, contract.ScopeIngestWrite).Key)
 		assert.Equal(t, http.StatusForbidden, e.do(t, http.MethodGet, path, nil, ingest).Code)
 		other := e.createProject(t, session, project.WorkspaceId, "other")
-		stranger := bearer(e.mint(t, session, other.Id, ScopeRunsRead).Key)
+		stranger := bearer(e.mint(t, session, other.Id, contract.ScopeRunsRead).Key)
 		golden(t, "not_found", e.do(t, http.MethodGet, path, nil, stranger))
 	})
 }
@@ -160,7 +162,7 @@ func TestAgentViewLongTexts(t *testing.T) {
 	require.NoError(t, clickhouse.Migrate(t.Context(), address))
 	e := newEnvOn(t, engines.Postgres(t), address)
 	session, project := e.setUp(t)
-	key := bearer(e.mint(t, session, project.Id, ScopeRunsRead).Key)
+	key := bearer(e.mint(t, session, project.Id, contract.ScopeRunsRead).Key)
 	start := time.Now().Add(-time.Hour).UTC().Truncate(time.Microsecond)
 	stored := func(t *testing.T, span runmodel.Span, messages ...string) viewAnswer {
 		t.Helper()

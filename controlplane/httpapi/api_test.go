@@ -24,8 +24,16 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/failures"
+	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
+	"github.com/looptrace/looptrace/controlplane/idempotency"
 	"github.com/looptrace/looptrace/controlplane/identity"
+	"github.com/looptrace/looptrace/controlplane/instrument"
+	"github.com/looptrace/looptrace/controlplane/mcpserver"
+	"github.com/looptrace/looptrace/controlplane/pricing"
+	"github.com/looptrace/looptrace/controlplane/projects"
 	"github.com/looptrace/looptrace/controlplane/runs"
+	"github.com/looptrace/looptrace/controlplane/views"
 	"github.com/looptrace/looptrace/internal/allowedhost"
 	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/postgres"
@@ -122,7 +130,19 @@ func newEnvWith(t *testing.T, db *pgxpool.Pool, conn driver.Conn, limits RateLim
 		return map[string]string{allowedhost.Setting: "example.com,looptrace.example.com"}[name]
 	})
 	require.NoError(t, err)
-	e.api, err = New(identity.New(db, secret, e.clock.Now), reader, limits, Addresses{Web: "http://127.0.0.1:7090", Hosts: hosts}, slog.New(slog.NewJSONHandler(e.log, nil)))
+	log := slog.New(slog.NewJSONHandler(e.log, nil))
+	identities := identity.New(db, secret, e.clock.Now)
+	answers, err := idempotency.New(db, identities.DeriveKey("names"), identities.DeriveKey("answers"), e.clock.Now)
+	require.NoError(t, err)
+	guides, err := instrument.New()
+	require.NoError(t, err)
+	fenceKey := identities.DeriveKey("fence")
+	tools, err := mcpserver.New(mcpserver.Config{Runs: reader, FenceKey: fenceKey, Log: log})
+	require.NoError(t, err)
+	e.api, err = New(Services{
+		Identity: identities, Idempotency: answers, Projects: projects.New(db, e.clock.Now), Pricing: pricing.New(db, reader, e.clock.Now),
+		Views: views.New(db, e.clock.Now), Runs: reader, Failures: failures.New(reader), Guides: guides, Tools: tools, FenceKey: fenceKey,
+	}, limits, Addresses{Web: "http://127.0.0.1:7090", Hosts: hosts}, log)
 	require.NoError(t, err)
 	return e
 }
@@ -172,10 +192,10 @@ func must[T any](t *testing.T, w *httptest.ResponseRecorder, status int) T {
 	return v
 }
 
-func problemOf(t *testing.T, w *httptest.ResponseRecorder, status int) Problem {
+func wantProblem(t *testing.T, w *httptest.ResponseRecorder, status int) contract.Problem {
 	t.Helper()
 	require.Equal(t, "application/problem+json", w.Header().Get("Content-Type"), w.Body.String())
-	return must[Problem](t, w, status)
+	return must[contract.Problem](t, w, status)
 }
 
 func sessionOf(t *testing.T, w *httptest.ResponseRecorder) string {
@@ -186,29 +206,29 @@ func sessionOf(t *testing.T, w *httptest.ResponseRecorder) string {
 }
 
 // setUp makes the first user, and returns its session and its project.
-func (e *env) setUp(t *testing.T) (session string, project ProjectAccess) {
+func (e *env) setUp(t *testing.T) (session string, project contract.ProjectAccess) {
 	t.Helper()
-	w := e.do(t, http.MethodPost, "/v1/setup", SetupRequest{Email: testEmail, Password: testPassword, OrgName: "Example"})
-	me := must[Me](t, w, http.StatusCreated)
+	w := e.do(t, http.MethodPost, "/v1/setup", contract.SetupRequest{Email: testEmail, Password: testPassword, OrgName: "Example"})
+	me := must[contract.Me](t, w, http.StatusCreated)
 	require.Len(t, me.Projects, 1)
 	return sessionOf(t, w), me.Projects[0]
 }
 
 func (e *env) login(t *testing.T, password string, options ...option) *httptest.ResponseRecorder {
 	t.Helper()
-	return e.do(t, http.MethodPost, "/v1/login", LoginRequest{Email: testEmail, Password: password}, options...)
+	return e.do(t, http.MethodPost, "/v1/login", contract.LoginRequest{Email: testEmail, Password: password}, options...)
 }
 
-func (e *env) mint(t *testing.T, session string, project uuid.UUID, scopes ...Scope) KeyWithSecret {
+func (e *env) mint(t *testing.T, session string, project uuid.UUID, scopes ...contract.Scope) contract.KeyWithSecret {
 	t.Helper()
-	w := e.do(t, http.MethodPost, "/v1/keys", KeyCreate{ProjectId: project, Name: "test", Scopes: scopes}, cookie(session))
-	return must[KeyWithSecret](t, w, http.StatusCreated)
+	w := e.do(t, http.MethodPost, "/v1/keys", contract.KeyCreate{ProjectId: project, Name: "test", Scopes: scopes}, cookie(session))
+	return must[contract.KeyWithSecret](t, w, http.StatusCreated)
 }
 
-func (e *env) createProject(t *testing.T, session string, workspace uuid.UUID, name string) Project {
+func (e *env) createProject(t *testing.T, session string, workspace uuid.UUID, name string) contract.Project {
 	t.Helper()
-	w := e.do(t, http.MethodPost, "/v1/projects", ProjectCreate{WorkspaceId: workspace, Name: name}, cookie(session))
-	return must[Project](t, w, http.StatusCreated)
+	w := e.do(t, http.MethodPost, "/v1/projects", contract.ProjectCreate{WorkspaceId: workspace, Name: name}, cookie(session))
+	return must[contract.Project](t, w, http.StatusCreated)
 }
 
 // addMember makes a user with a role in the organization and a session, which the API cannot do yet. Without
@@ -229,7 +249,7 @@ func (e *env) addMember(t *testing.T, email, role string, organization uuid.UUID
 	exec(`INSERT INTO users (email, password_hash) SELECT $1, password_hash FROM users WHERE email = $2`, email, testEmail)
 	exec(`INSERT INTO organization_members (organization_id, user_id, role) SELECT $1, id, $3 FROM users WHERE email = $2`,
 		organization, email, role)
-	w := e.do(t, http.MethodPost, "/v1/login", LoginRequest{Email: email, Password: testPassword})
+	w := e.do(t, http.MethodPost, "/v1/login", contract.LoginRequest{Email: email, Password: testPassword})
 	require.Equal(t, http.StatusOK, w.Code, w.Body.String())
 	return sessionOf(t, w)
 }

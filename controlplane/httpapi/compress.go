@@ -10,8 +10,11 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// compress sends answers with gzip where the caller takes them so; for those that are large and shrink well.
+// compress sends answers with gzip where the operation says so and the caller takes them so.
 func compress(c *gin.Context) {
+	if !callOf(c.Request.Context()).operation.compress {
+		return
+	}
 	c.Header("Vary", "Accept-Encoding")
 	if !acceptsGzip(c.Request.Header.Values("Accept-Encoding")) {
 		return

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/runmodel"
 	"github.com/looptrace/looptrace/test/engines"
@@ -38,15 +39,15 @@ func TestDeleteRuns(t *testing.T) {
 	}
 	store(project.Id, "new", now.Add(-time.Minute))
 	theirs := store(sibling.Id, "old", now.Add(-50*time.Hour))
-	key := bearer(e.mint(t, session, project.Id, ScopeRunsRead, ScopeRunsWrite).Key)
-	reader := bearer(e.mint(t, session, project.Id, ScopeRunsRead).Key)
-	remove := func(t *testing.T, body string) RunDeletion {
+	key := bearer(e.mint(t, session, project.Id, contract.ScopeRunsRead, contract.ScopeRunsWrite).Key)
+	reader := bearer(e.mint(t, session, project.Id, contract.ScopeRunsRead).Key)
+	remove := func(t *testing.T, body string) contract.RunDeletion {
 		t.Helper()
-		return must[RunDeletion](t, e.do(t, http.MethodPost, "/v1/runs/_actions/delete", body, key), http.StatusOK)
+		return must[contract.RunDeletion](t, e.do(t, http.MethodPost, "/v1/runs/_actions/delete", body, key), http.StatusOK)
 	}
 	left := func(t *testing.T, query string) int {
 		t.Helper()
-		return len(must[RunPage](t, e.do(t, http.MethodGet, "/v1/runs?project_id="+project.Id.String()+query, nil, reader), http.StatusOK).Data)
+		return len(must[contract.RunPage](t, e.do(t, http.MethodGet, "/v1/runs?project_id="+project.Id.String()+query, nil, reader), http.StatusOK).Data)
 	}
 	of := func(rest string) string { return `{"filter":{"project_id":"` + project.Id.String() + `"` + rest }
 
@@ -63,7 +64,7 @@ func TestDeleteRuns(t *testing.T) {
 	})
 	t.Run("by id", func(t *testing.T) {
 		path := "/v1/runs/" + old[0].String()
-		must[Score](t, e.do(t, http.MethodPost, path+"/scores", `{"comment":"odd"}`, key), http.StatusCreated)
+		must[contract.Score](t, e.do(t, http.MethodPost, path+"/scores", `{"comment":"odd"}`, key), http.StatusCreated)
 		gone := remove(t, `{"project_id":"`+project.Id.String()+`","run_ids":["`+old[0].String()+`","`+theirs.String()+`","`+noSuchID+`"]}`)
 		assert.Equal(t, int64(1), gone.Matched, "another project's run is none")
 		assert.Equal(t, int64(1), gone.Deleted)
@@ -81,7 +82,7 @@ func TestDeleteRuns(t *testing.T) {
 		assert.False(t, gone.HasMore)
 		assert.Equal(t, 1, left(t, ""))
 		assert.Zero(t, left(t, "&search=old"))
-		thread := must[ThreadRuns](t, e.do(t, http.MethodGet, "/v1/threads/s?project_id="+project.Id.String(), nil, reader), http.StatusOK)
+		thread := must[contract.ThreadRuns](t, e.do(t, http.MethodGet, "/v1/threads/s?project_id="+project.Id.String(), nil, reader), http.StatusOK)
 		assert.Equal(t, int64(1), thread.Thread.RunCount)
 		conn, err := clickhouse.Open(address)
 		require.NoError(t, err)
@@ -108,7 +109,7 @@ func TestDeleteRuns(t *testing.T) {
 		}
 		storeSpans(t, address, []runmodel.Span{run})
 		path := "/v1/runs/" + run.RunID.String()
-		score := must[Score](t, e.do(t, http.MethodPost, path+"/scores", `{"comment":"secret"}`, key), http.StatusCreated)
+		score := must[contract.Score](t, e.do(t, http.MethodPost, path+"/scores", `{"comment":"secret"}`, key), http.StatusCreated)
 		assert.Equal(t, int64(1), remove(t, `{"project_id":"`+project.Id.String()+`","run_ids":["`+run.RunID.String()+`"]}`).Deleted)
 
 		run.Version, run.Inputs, run.InputPreview = uint64(time.Now().UnixNano()), "", ""
@@ -152,11 +153,11 @@ func TestDeleteRuns(t *testing.T) {
 			of(`,"start_after":"1900-01-01T00:00:00Z"}}`):     "body.filter.start_after",
 			of(`},"received_before":"1900-01-01T00:00:00Z"}`): "body.received_before",
 		} {
-			problem := problemOf(t, e.do(t, http.MethodPost, "/v1/runs/_actions/delete", body, key), http.StatusUnprocessableEntity)
-			require.NotEmpty(t, *problem.Errors, body)
-			assert.Equal(t, at, (*problem.Errors)[0].Location, body)
+			told := wantProblem(t, e.do(t, http.MethodPost, "/v1/runs/_actions/delete", body, key), http.StatusUnprocessableEntity)
+			require.NotEmpty(t, *told.Errors, body)
+			assert.Equal(t, at, (*told.Errors)[0].Location, body)
 		}
-		problemOf(t, e.do(t, http.MethodPost, "/v1/runs/_actions/delete", of(`}}`), reader), http.StatusForbidden)
+		wantProblem(t, e.do(t, http.MethodPost, "/v1/runs/_actions/delete", of(`}}`), reader), http.StatusForbidden)
 		other := `{"filter":{"project_id":"` + sibling.Id.String() + `"}}`
 		golden(t, "not_found", e.do(t, http.MethodPost, "/v1/runs/_actions/delete", other, key))
 		assert.Equal(t, 1, left(t, ""))

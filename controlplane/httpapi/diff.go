@@ -6,7 +6,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/diff"
+	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
@@ -20,56 +22,61 @@ const (
 	diffTimeout = 30 * time.Second
 )
 
+type diffHandlers struct {
+	runs textReader
+}
+
+type textReader interface {
+	outlineReader
+	Texts(ctx context.Context, outline runs.Outline) (spans []runs.Span, partial bool, err error)
+}
+
 // DiffRuns compares two runs.
-func (a *api) DiffRuns(ctx context.Context, req DiffRunsRequestObject) (DiffRunsResponseObject, error) {
-	scope, err := readable(ctx, req.Params.ProjectId)
-	if err != nil {
-		return nil, err
-	}
+func (h diffHandlers) DiffRuns(ctx context.Context, req contract.DiffRunsRequestObject) (contract.DiffRunsResponseObject, error) {
 	ctx, cancel := context.WithTimeout(ctx, diffTimeout)
 	defer cancel()
-	base, err := a.comparable(ctx, scope, req.RunId)
+	base, err := h.comparable(ctx, grantOf(ctx).Projects, req.RunId)
 	if err != nil {
 		return nil, err
 	}
-	other, err := a.comparable(ctx, scope, req.OtherRunId)
+	other, err := h.comparable(ctx, grantOf(ctx).Projects, req.OtherRunId)
 	if err != nil {
 		return nil, err
 	}
 	d := diff.Compare(base, other)
-	return DiffRuns200JSONResponse(diffOf(d, base, other, req.Params)), nil
+	return contract.DiffRuns200JSONResponse(diffOf(d, base, other, req.Params)), nil
 }
 
 // comparable reads a run for a comparison.
-func (a *api) comparable(ctx context.Context, scope runs.Scope, id uuid.UUID) (diff.Run, error) {
-	outline, err := a.runs.Outline(ctx, scope, id)
+func (h diffHandlers) comparable(ctx context.Context, in access.Projects, id uuid.UUID) (diff.Run, error) {
+	outline, err := h.runs.Outline(ctx, in, id)
 	if err != nil {
 		return diff.Run{}, err
 	}
 	if len(outline.Spans) > diff.MaxSteps {
 		outline.Spans, outline.Partial = outline.Spans[:diff.MaxSteps], true
 	}
-	spans, partial, err := a.runs.Texts(ctx, outline)
+	spans, partial, err := h.runs.Texts(ctx, outline)
 	if err != nil {
 		return diff.Run{}, err
 	}
 	return diff.Run{Outline: outline, Spans: spans, TextsMissing: partial}, nil
 }
 
-func diffOf(d *diff.Diff, base, other diff.Run, params DiffRunsParams) RunDiff {
+func diffOf(d *diff.Diff, base, other diff.Run, params contract.DiffRunsParams) contract.RunDiff {
 	limit, offset := valueOf(params.Limit, defaultDiffSteps), valueOf(params.Offset, 0)
-	answer := RunDiff{
+	answer := contract.RunDiff{
 		Base: diffRunOf(&base.Outline.Run), Other: diffRunOf(&other.Outline.Run), Distance: d.Distance, StepCount: len(d.Steps),
-		Totals: diffTotals(&base.Outline.Run, &other.Outline.Run), Limit: limit, Steps: []RunDiffStep{},
-		Partial: len(d.Limits) > 0, PartialBecause: []RunDiffPartialBecause{},
+		Totals: diffTotals(&base.Outline.Run, &other.Outline.Run), Limit: limit, Steps: []contract.RunDiffStep{},
+		Partial: len(d.Limits) > 0, PartialBecause: []contract.RunDiffPartialBecause{},
 	}
 	answer.Counts.Same, answer.Counts.Changed, answer.Counts.Moved = d.Counts[diff.Same], d.Counts[diff.Changed], d.Counts[diff.Moved]
 	answer.Counts.Added, answer.Counts.Removed = d.Counts[diff.Added], d.Counts[diff.Removed]
 	for _, l := range d.Limits {
-		answer.PartialBecause = append(answer.PartialBecause, RunDiffPartialBecause(l))
+		answer.PartialBecause = append(answer.PartialBecause, contract.RunDiffPartialBecause(l))
 	}
 	if first := d.FirstDivergence; first >= 0 {
-		answer.FirstDivergence = &RunDiffPlace{
+		answer.FirstDivergence = &contract.RunDiffPlace{
 			N: first, BaseSpanId: spanIDAt(base, d.Steps[first].Base), OtherSpanId: spanIDAt(other, d.Steps[first].Other),
 		}
 	}
@@ -89,9 +96,9 @@ func diffOf(d *diff.Diff, base, other diff.Run, params DiffRunsParams) RunDiff {
 	budget := maxHunkBytes
 	for _, stretch := range stretches {
 		s := &d.Steps[stretch.First]
-		step := RunDiffStep{
-			N: stretch.First, State: RunDiffStepState(s.State), Depth: s.Depth, Distance: s.Distance, Folded: stretch.Folded,
-			Base: diffSpanOf(base, s.Base), Other: diffSpanOf(other, s.Other), Changes: make([]RunDiffChange, len(s.Changes)),
+		step := contract.RunDiffStep{
+			N: stretch.First, State: contract.RunDiffStepState(s.State), Depth: s.Depth, Distance: s.Distance, Folded: stretch.Folded,
+			Base: diffSpanOf(base, s.Base), Other: diffSpanOf(other, s.Other), Changes: make([]contract.RunDiffChange, len(s.Changes)),
 		}
 		for i := range s.Changes {
 			step.Changes[i] = diffChangeOf(&s.Changes[i], &budget)
@@ -102,8 +109,8 @@ func diffOf(d *diff.Diff, base, other diff.Run, params DiffRunsParams) RunDiff {
 }
 
 // diffChangeOf leaves hunks out once the answer has no room for them.
-func diffChangeOf(c *diff.Change, budget *int) RunDiffChange {
-	change := RunDiffChange{Field: RunDiffChangeField(c.Field), Distance: c.Distance, Hunks: []RunDiffHunk{}}
+func diffChangeOf(c *diff.Change, budget *int) contract.RunDiffChange {
+	change := contract.RunDiffChange{Field: contract.RunDiffChangeField(c.Field), Distance: c.Distance, Hunks: []contract.RunDiffHunk{}}
 	if *budget <= 0 {
 		return change
 	}
@@ -111,14 +118,14 @@ func diffChangeOf(c *diff.Change, budget *int) RunDiffChange {
 	change.Whole = whole
 	for _, h := range hunks {
 		*budget -= len(h.Text)
-		change.Hunks = append(change.Hunks, RunDiffHunk{Path: known(h.Path), Op: RunDiffHunkOp(h.Op), Text: h.Text, LeftOut: h.LeftOut})
+		change.Hunks = append(change.Hunks, contract.RunDiffHunk{Path: known(h.Path), Op: contract.RunDiffHunkOp(h.Op), Text: h.Text, LeftOut: h.LeftOut})
 	}
 	return change
 }
 
-func diffRunOf(r *runmodel.Run) RunDiffRun {
-	return RunDiffRun{
-		RunId: r.RunID, ProjectId: r.ProjectID, Name: r.Name, Status: Status(r.Status), StartTime: r.StartTime.UTC(),
+func diffRunOf(r *runmodel.Run) contract.RunDiffRun {
+	return contract.RunDiffRun{
+		RunId: r.RunID, ProjectId: r.ProjectID, Name: r.Name, Status: contract.Status(r.Status), StartTime: r.StartTime.UTC(),
 		Release: known(r.Release), Models: list(r.Models),
 	}
 }
@@ -131,13 +138,13 @@ func spanIDAt(run diff.Run, i int) *string {
 	return &id
 }
 
-func diffSpanOf(run diff.Run, i int) *RunDiffSpan {
+func diffSpanOf(run diff.Run, i int) *contract.RunDiffSpan {
 	if i < 0 {
 		return nil
 	}
 	s := &run.Outline.Spans[i]
-	span := RunDiffSpan{
-		SpanId: runmodel.FormatSpanID(s.SpanID), Number: i + 1, Name: s.Name, Kind: s.EffectiveKind(), Status: Status(s.EffectiveStatus()),
+	span := contract.RunDiffSpan{
+		SpanId: runmodel.FormatSpanID(s.SpanID), Number: i + 1, Name: s.Name, Kind: s.EffectiveKind(), Status: contract.Status(s.EffectiveStatus()),
 		DurationMs: elapsed(s.StartTime, s.EndTime), Model: known(s.RequestModel),
 		StartOffsetMs: float64(s.StartTime.Sub(run.Outline.Run.StartTime)) / float64(time.Millisecond),
 	}
@@ -151,16 +158,16 @@ func diffSpanOf(run diff.Run, i int) *RunDiffSpan {
 	return &span
 }
 
-func diffTotals(base, other *runmodel.Run) (totals RunDiffTotals) {
-	total := func(of func(*runmodel.Run) *float64) RunDiffTotal {
-		t := RunDiffTotal{Base: of(base), Other: of(other)}
+func diffTotals(base, other *runmodel.Run) (totals contract.RunDiffTotals) {
+	total := func(of func(*runmodel.Run) *float64) contract.RunDiffTotal {
+		t := contract.RunDiffTotal{Base: of(base), Other: of(other)}
 		if t.Base != nil && t.Other != nil {
 			difference := *t.Other - *t.Base
 			t.Difference = &difference
 		}
 		return t
 	}
-	tokens := func(of func(*runmodel.Run) *int64) RunDiffTotal {
+	tokens := func(of func(*runmodel.Run) *int64) contract.RunDiffTotal {
 		return total(func(r *runmodel.Run) *float64 {
 			n := of(r)
 			if n == nil {
@@ -170,7 +177,7 @@ func diffTotals(base, other *runmodel.Run) (totals RunDiffTotals) {
 			return &f
 		})
 	}
-	counted := func(of func(*runmodel.Run) uint64) RunDiffTotal {
+	counted := func(of func(*runmodel.Run) uint64) contract.RunDiffTotal {
 		return total(func(r *runmodel.Run) *float64 { f := float64(of(r)); return &f })
 	}
 	totals.DurationMs = total(func(r *runmodel.Run) *float64 { return elapsed(r.StartTime, r.EndTime) })

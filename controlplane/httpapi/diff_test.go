@@ -12,7 +12,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/internal/clickhouse"
+	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/runmodel"
 	"github.com/looptrace/looptrace/test/engines"
 )
@@ -62,7 +64,7 @@ func TestDiff(t *testing.T) {
 	require.NoError(t, clickhouse.Migrate(t.Context(), address))
 	e := newEnvOn(t, engines.Postgres(t), address)
 	session, project := e.setUp(t)
-	key := bearer(e.mint(t, session, project.Id, ScopeRunsRead).Key)
+	key := bearer(e.mint(t, session, project.Id, contract.ScopeRunsRead).Key)
 	start := time.Now().Add(-time.Hour).UTC().Truncate(time.Microsecond)
 	var queries []string
 	for i := range 30 {
@@ -80,7 +82,7 @@ func TestDiff(t *testing.T) {
 		return "/v1/runs/" + a[0].RunID.String() + "/diff/" + b[0].RunID.String()
 	}
 	t.Run("different", func(t *testing.T) {
-		d := must[RunDiff](t, e.do(t, http.MethodGet, path(base, changed), nil, key), http.StatusOK)
+		d := must[contract.RunDiff](t, e.do(t, http.MethodGet, path(base, changed), nil, key), http.StatusOK)
 		assert.Equal(t, base[0].RunID, d.Base.RunId)
 		assert.Equal(t, changed[0].RunID, d.Other.RunId)
 		assert.Equal(t, 31, d.StepCount)
@@ -100,7 +102,7 @@ func TestDiff(t *testing.T) {
 
 		require.Less(t, len(d.Steps), 15, "what is the same is folded")
 		n := 0
-		var removed, replaced *RunDiffStep
+		var removed, replaced *contract.RunDiffStep
 		for i := range d.Steps {
 			s := &d.Steps[i]
 			assert.Equal(t, n, s.N)
@@ -118,7 +120,7 @@ func TestDiff(t *testing.T) {
 		assert.Equal(t, 27, removed.Base.Number)
 		require.NotNil(t, replaced)
 		require.Len(t, replaced.Changes, 2)
-		assert.Equal(t, RunDiffChangeField("input"), replaced.Changes[0].Field)
+		assert.Equal(t, contract.RunDiffChangeField("input"), replaced.Changes[0].Field)
 		hunks := replaced.Changes[0].Hunks
 		require.NotEmpty(t, hunks)
 		for _, h := range hunks {
@@ -126,16 +128,16 @@ func TestDiff(t *testing.T) {
 		}
 	})
 	t.Run("unfolded", func(t *testing.T) {
-		d := must[RunDiff](t, e.do(t, http.MethodGet, path(base, changed)+"?fold=false&offset=2&limit=5", nil, key), http.StatusOK)
+		d := must[contract.RunDiff](t, e.do(t, http.MethodGet, path(base, changed)+"?fold=false&offset=2&limit=5", nil, key), http.StatusOK)
 		require.Len(t, d.Steps, 5)
 		assert.Equal(t, 2, d.Steps[0].N)
 		assert.Equal(t, 7, *d.NextOffset)
-		last := must[RunDiff](t, e.do(t, http.MethodGet, path(base, changed)+"?fold=false&offset=28", nil, key), http.StatusOK)
+		last := must[contract.RunDiff](t, e.do(t, http.MethodGet, path(base, changed)+"?fold=false&offset=28", nil, key), http.StatusOK)
 		require.Len(t, last.Steps, 3)
 		assert.Nil(t, last.NextOffset)
 	})
 	t.Run("same", func(t *testing.T) {
-		d := must[RunDiff](t, e.do(t, http.MethodGet, path(base, again), nil, key), http.StatusOK)
+		d := must[contract.RunDiff](t, e.do(t, http.MethodGet, path(base, again), nil, key), http.StatusOK)
 		assert.Zero(t, d.Distance)
 		assert.Nil(t, d.FirstDivergence)
 		assert.Equal(t, 31, d.Counts.Same)
@@ -152,12 +154,12 @@ func TestDiff(t *testing.T) {
 		for n, whole := range map[int]bool{990: true, 8000: false} {
 			text := strings.Repeat("é", n/2)
 			a, again, b := failed(text+" one"), failed(text+" one"), failed(text+" two")
-			d := must[RunDiff](t, e.do(t, http.MethodGet, path(a, again), nil, key), http.StatusOK)
+			d := must[contract.RunDiff](t, e.do(t, http.MethodGet, path(a, again), nil, key), http.StatusOK)
 			assert.Equal(t, 2, d.Counts.Same, n)
-			d = must[RunDiff](t, e.do(t, http.MethodGet, path(a, b), nil, key), http.StatusOK)
+			d = must[contract.RunDiff](t, e.do(t, http.MethodGet, path(a, b), nil, key), http.StatusOK)
 			require.Equal(t, 1, d.Counts.Changed, n)
 			change := d.Steps[len(d.Steps)-1].Changes[0]
-			assert.Equal(t, RunDiffChangeField("error"), change.Field)
+			assert.Equal(t, contract.RunDiffChangeField("error"), change.Field)
 			assert.Equal(t, whole, change.Whole, n)
 			for _, h := range change.Hunks {
 				assert.NotContains(t, h.Text, "\uFFFD")
@@ -187,10 +189,10 @@ func TestDiff(t *testing.T) {
 		} {
 			of := func(text string) []runmodel.Span { return wrote(strings.Replace(shape, "TEXT", text, 1)) }
 			a, again, b, early := of(body+"one"), of(body+"one"), of(body+"two"), of("No "+body+"one")
-			d := must[RunDiff](t, e.do(t, http.MethodGet, path(a, again), nil, key), http.StatusOK)
+			d := must[contract.RunDiff](t, e.do(t, http.MethodGet, path(a, again), nil, key), http.StatusOK)
 			assert.Equal(t, 2, d.Counts.Same, name)
 			for _, other := range [][]runmodel.Span{b, early} {
-				d = must[RunDiff](t, e.do(t, http.MethodGet, path(a, other), nil, key), http.StatusOK)
+				d = must[contract.RunDiff](t, e.do(t, http.MethodGet, path(a, other), nil, key), http.StatusOK)
 				require.Equal(t, 1, d.Counts.Changed, name)
 				change := d.Steps[len(d.Steps)-1].Changes[0]
 				assert.Positive(t, change.Distance)
@@ -199,7 +201,7 @@ func TestDiff(t *testing.T) {
 					assert.NotRegexp(t, `\x{FFFD}|[0-9A-F]{14}|u0000|\x00`, h.Text, name)
 				}
 			}
-			d = must[RunDiff](t, e.do(t, http.MethodGet, path(a, wrote(`{"type":"text","content":"said"}`)), nil, key), http.StatusOK)
+			d = must[contract.RunDiff](t, e.do(t, http.MethodGet, path(a, wrote(`{"type":"text","content":"said"}`)), nil, key), http.StatusOK)
 			for _, change := range d.Steps[len(d.Steps)-1].Changes {
 				for _, h := range change.Hunks {
 					assert.NotRegexp(t, `\x{FFFD}|[0-9A-F]{14}|u0000|\x00`, h.Text, name)
@@ -214,13 +216,13 @@ func TestDiff(t *testing.T) {
 			golden(t, "not_found", e.do(t, http.MethodGet, p, nil, key))
 		}
 		other := e.createProject(t, session, project.WorkspaceId, "other")
-		stranger := bearer(e.mint(t, session, other.Id, ScopeRunsRead).Key)
+		stranger := bearer(e.mint(t, session, other.Id, contract.ScopeRunsRead).Key)
 		golden(t, "not_found", e.do(t, http.MethodGet, path(base, changed), nil, stranger))
 		theirs := toolRun(other.Id, start, "x")
 		storeSpans(t, address, theirs)
 		golden(t, "not_found", e.do(t, http.MethodGet, path(base, theirs), nil, key))
 		golden(t, "not_found", e.do(t, http.MethodGet, path(theirs, base), nil, key))
-		problem := problemOf(t, e.do(t, http.MethodGet, path(base, changed)+"?limit=0", nil, key), http.StatusUnprocessableEntity)
-		assert.Equal(t, codeValidationFailed, problem.Code)
+		told := wantProblem(t, e.do(t, http.MethodGet, path(base, changed)+"?limit=0", nil, key), http.StatusUnprocessableEntity)
+		assert.Equal(t, problem.CodeValidationFailed, told.Code)
 	})
 }

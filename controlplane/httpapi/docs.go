@@ -149,11 +149,6 @@ func operationOf(path, method string, operation *openapi3.Operation) docOperatio
 	return op
 }
 
-// isPublic tells whether an operation needs no credential.
-func isPublic(operation *openapi3.Operation) bool {
-	return operation.Security != nil && len(*operation.Security) == 0
-}
-
 func contentsOf(content openapi3.Content) []docContent {
 	var list []docContent
 	for media, value := range content {

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/internal/apikey"
 	"github.com/looptrace/looptrace/internal/requestbody"
 )
@@ -26,8 +27,8 @@ func TestProblems(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	session, project := e.setUp(t)
-	ingest := e.mint(t, session, project.Id, ScopeIngestWrite)
-	revoked := e.mint(t, session, project.Id, ScopeRunsRead)
+	ingest := e.mint(t, session, project.Id, contract.ScopeIngestWrite)
+	revoked := e.mint(t, session, project.Id, contract.ScopeRunsRead)
 	require.Equal(t, http.StatusNoContent, e.do(t, http.MethodDelete, "/v1/keys/"+revoked.Id.String(), nil, cookie(session)).Code)
 	user := cookie(session)
 	// Of goldens that repeat ids of this run.
@@ -50,15 +51,15 @@ func TestProblems(t *testing.T) {
 		{"other_scheme", http.MethodGet, "/v1/me", nil, []option{header("Authorization", "Basic YTpi")}},
 		{"key_revoked", http.MethodGet, "/v1/me", nil, []option{bearer(revoked.Key)}},
 		{"wrong_key_beside_a_session", http.MethodGet, "/v1/me", nil, []option{bearer("lt_nothing"), user}},
-		{"wrong_password", http.MethodPost, "/v1/login", LoginRequest{Email: testEmail, Password: "wrong"}, nil},
+		{"wrong_password", http.MethodPost, "/v1/login", contract.LoginRequest{Email: testEmail, Password: "wrong"}, nil},
 		{"scope_missing", http.MethodGet, runsOf, nil, []option{bearer(ingest.Key)}},
 		{"not_found", http.MethodGet, "/v1/projects/" + noSuchID, nil, []option{user}},
 		{"not_an_id", http.MethodGet, "/v1/keys/nothing", nil, []option{user}},
 		{"no_route", http.MethodGet, "/v1/nothing", nil, []option{user}},
 		{"method_not_allowed", http.MethodPut, "/v1/keys/" + noSuchID, nil, []option{user}},
 		{"ingest_is_elsewhere", http.MethodPost, "/v1/runs", "{}", []option{user}},
-		{"already_bootstrapped", http.MethodPost, "/v1/setup", SetupRequest{Email: "b@example.com", Password: testPassword, OrgName: "B"}, nil},
-		{"name_taken", http.MethodPost, "/v1/projects", ProjectCreate{WorkspaceId: project.WorkspaceId, Name: project.Name}, []option{user}},
+		{"already_bootstrapped", http.MethodPost, "/v1/setup", contract.SetupRequest{Email: "b@example.com", Password: testPassword, OrgName: "B"}, nil},
+		{"name_taken", http.MethodPost, "/v1/projects", contract.ProjectCreate{WorkspaceId: project.WorkspaceId, Name: project.Name}, []option{user}},
 		{"rotate_revoked", http.MethodPost, "/v1/keys/" + revoked.Id.String() + "/_actions/rotate", nil, []option{user}},
 		{"media_type", http.MethodPost, "/v1/login", "{}", []option{header("Content-Type", "text/plain")}},
 		{"content_encoding", http.MethodPost, "/v1/login", "{}", []option{header("Content-Encoding", "gzip")}},
@@ -66,7 +67,7 @@ func TestProblems(t *testing.T) {
 		{"two_values", http.MethodPost, "/v1/login", `{"email":"a@b","password":"c"} {}`, nil},
 		{"not_utf8", http.MethodPost, "/v1/login", "{\"email\":\"\xff\",\"password\":\"c\"}", nil},
 		{"empty_body", http.MethodPost, "/v1/login", "", nil},
-		{"body_too_large", http.MethodPost, "/v1/login", `{"email":"` + strings.Repeat("a", maxBody) + `"}`, nil},
+		{"body_too_large", http.MethodPost, "/v1/login", `{"email":"` + strings.Repeat("a", defaultMaxBody) + `"}`, nil},
 		{"not_an_object", http.MethodPost, "/v1/login", `[]`, nil},
 		{"null_body", http.MethodPost, "/v1/login", `null`, nil},
 		{"unknown_and_missing", http.MethodPost, "/v1/setup", `{"email":"a@example.com","zzz":1,"password":"short"}`, nil},
@@ -74,7 +75,7 @@ func TestProblems(t *testing.T) {
 		{"missing_fields", http.MethodPost, "/v1/setup", `{}`, nil},
 		{"wrong_types", http.MethodPost, "/v1/keys", `{"project_id":7,"name":null,"scopes":"admin","expires_at":5}`, []option{user}},
 		{"key_values", http.MethodPost, "/v1/keys", `{"project_id":"x","name":"","scopes":["admin","root"],"expires_at":"2026-02-30T00:00:00Z"}`, []option{user}},
-		{"no_scopes", http.MethodPost, "/v1/keys", KeyCreate{ProjectId: project.Id, Name: "k", Scopes: []Scope{}}, []option{user}},
+		{"no_scopes", http.MethodPost, "/v1/keys", contract.KeyCreate{ProjectId: project.Id, Name: "k", Scopes: []contract.Scope{}}, []option{user}},
 		{"expired_before_birth", http.MethodPost, "/v1/keys", `{"project_id":"` + project.Id.String() + `","name":"k","scopes":["admin"],"expires_at":"2020-01-01T00:00:00Z"}`, []option{user}},
 		{"expires_beyond_json", http.MethodPost, "/v1/keys", `{"project_id":"` + project.Id.String() + `","name":"k","scopes":["admin"],"expires_at":"9999-12-31T23:59:59-01:00"}`, []option{user}},
 		{"price_beyond_json", http.MethodPost, "/v1/projects/" + project.Id.String() + "/prices", `{"model":"m","input":1,"output":1,"valid_from":"9999-12-31T23:59:59-01:00"}`, []option{user}},
@@ -111,7 +112,7 @@ func TestProblems(t *testing.T) {
 func TestSetupRefusesWhatIsNoAddress(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
-	w := e.do(t, http.MethodPost, "/v1/setup", SetupRequest{Email: "Ann <a@b>", Password: testPassword, OrgName: " "})
+	w := e.do(t, http.MethodPost, "/v1/setup", contract.SetupRequest{Email: "Ann <a@b>", Password: testPassword, OrgName: " "})
 	golden(t, "setup_values", w)
 }
 
@@ -126,7 +127,7 @@ func TestBodiesThatDoNotArrive(t *testing.T) {
 		code   string
 	}{
 		"Content-Length: 100\r\n\r\n{":               {http.StatusRequestTimeout, "body_timeout"},
-		"Transfer-Encoding: chunked\r\n\r\nzz\r\n{}": {http.StatusBadRequest, codeMalformedBody},
+		"Transfer-Encoding: chunked\r\n\r\nzz\r\n{}": {http.StatusBadRequest, "malformed_body"},
 	} {
 		conn, err := net.Dial("tcp", server.Listener.Addr().String())
 		require.NoError(t, err)
@@ -135,7 +136,7 @@ func TestBodiesThatDoNotArrive(t *testing.T) {
 		require.NoError(t, err)
 		response, err := http.ReadResponse(bufio.NewReader(conn), nil)
 		require.NoError(t, err)
-		var problem Problem
+		var problem contract.Problem
 		require.NoError(t, json.NewDecoder(response.Body).Decode(&problem))
 		assert.Equal(t, want.status, response.StatusCode, sent)
 		assert.Equal(t, want.code, problem.Code, sent)

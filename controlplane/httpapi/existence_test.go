@@ -28,6 +28,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/runmodel"
@@ -152,7 +153,7 @@ var isFilter = map[string]bool{
 type tenant struct {
 	session string
 	key     string
-	project ProjectAccess
+	project contract.ProjectAccess
 	things  map[string]string
 }
 
@@ -167,7 +168,7 @@ func TestForeignIsAsUnknown(t *testing.T) {
 	e := newWatchedEnv(t, engines.Postgres(t), address, asked)
 	ownerSession, ownerProject := e.setUp(t)
 	otherSession := e.addMember(t, "bob@example.com", "owner", uuid.Nil)
-	otherProject := must[Me](t, e.do(t, http.MethodGet, "/v1/me", nil, cookie(otherSession)), http.StatusOK).Projects[0]
+	otherProject := must[contract.Me](t, e.do(t, http.MethodGet, "/v1/me", nil, cookie(otherSession)), http.StatusOK).Projects[0]
 	mine, foreign := tenant{session: ownerSession, project: ownerProject}, tenant{session: otherSession, project: otherProject}
 
 	// Both tenants' rows are written at once, so that they lie in one part and in one granule.
@@ -188,7 +189,7 @@ func TestForeignIsAsUnknown(t *testing.T) {
 	}
 
 	x := &existence{env: e, asked: asked, names: names, foreign: foreign, mine: mine}
-	doc, err := openapi3.NewLoader().LoadFromData(document)
+	doc, err := openapi3.NewLoader().LoadFromData(contract.Document)
 	require.NoError(t, err)
 	// What writes comes last.
 	for _, writes := range []bool{false, true} {
@@ -260,13 +261,13 @@ func (e *env) fill(t *testing.T, of *tenant, name string, run []runmodel.Span) {
 	as := cookie(of.session)
 	project := "/v1/projects/" + of.project.Id.String()
 	runID := run[0].RunID.String()
-	key := e.mint(t, of.session, of.project.Id, ScopeAdmin)
+	key := e.mint(t, of.session, of.project.Id, contract.ScopeAdmin)
 	of.key = key.Key
-	price := must[Price](t, e.do(t, http.MethodPost, project+"/prices", PriceWrite{Model: name + "word", Input: 1, Output: 2}, as), http.StatusCreated)
-	view := must[View](t, e.do(t, http.MethodPost, project+"/views", ViewCreate{Page: ViewPageRuns, Name: name + "-name"}, as), http.StatusCreated)
-	score := must[Score](t, e.do(t, http.MethodPost, "/v1/runs/"+runID+"/scores", `{"comment":"good"}`, as), http.StatusCreated)
-	must[Project](t, e.do(t, http.MethodPatch, project, map[string]string{"name": name + "-name"}, as), http.StatusOK)
-	fingerprint := must[Run](t, e.do(t, http.MethodGet, "/v1/runs/"+runID, nil, as), http.StatusOK).Failure.Fingerprint
+	price := must[contract.Price](t, e.do(t, http.MethodPost, project+"/prices", contract.PriceWrite{Model: name + "word", Input: 1, Output: 2}, as), http.StatusCreated)
+	view := must[contract.View](t, e.do(t, http.MethodPost, project+"/views", contract.ViewCreate{Page: contract.ViewPageRuns, Name: name + "-name"}, as), http.StatusCreated)
+	score := must[contract.Score](t, e.do(t, http.MethodPost, "/v1/runs/"+runID+"/scores", `{"comment":"good"}`, as), http.StatusCreated)
+	must[contract.Project](t, e.do(t, http.MethodPatch, project, map[string]string{"name": name + "-name"}, as), http.StatusOK)
+	fingerprint := must[contract.Run](t, e.do(t, http.MethodGet, "/v1/runs/"+runID, nil, as), http.StatusOK).Failure.Fingerprint
 	span := runmodel.FormatSpanID(run[2].SpanID)
 	of.things = map[string]string{
 		"project_id": of.project.Id.String(), "workspace_id": of.project.WorkspaceId.String(), "run_id": runID, "run_ids": runID, "other_run_id": runID,

@@ -7,41 +7,46 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"time"
 
+	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/controlplane/runs"
 )
-
-// exportStall is how long a client may take to receive a piece of an export, and the store to bring the next.
-const exportStall = 2 * time.Minute
 
 // exportBuffer is how much of an export is gathered before it is sent.
 const exportBuffer = 64 << 10
 
+type exportHandlers struct {
+	runs exporter
+	log  *slog.Logger
+}
+
+type exporter interface {
+	Export(ctx context.Context, in access.Projects, filter runs.Filter, run func(*runs.Run) error, span func(*runs.Span) error) error
+}
+
 // ExportRuns streams what a filter selects.
-func (a *api) ExportRuns(ctx context.Context, req ExportRunsRequestObject) (ExportRunsResponseObject, error) {
-	scope, err := readable(ctx, &req.Params.ProjectId)
-	if err != nil {
-		return nil, err
-	}
-	filter, err := filterOf(req.Params, "query")
+func (h exportHandlers) ExportRuns(ctx context.Context, req contract.ExportRunsRequestObject) (contract.ExportRunsResponseObject, error) {
+	filter, err := filterOf(req.Params)
 	if err != nil {
 		return nil, err
 	}
 	return &export{
-		api: a, ctx: ctx, scope: scope, filter: filter,
-		format: valueOf(req.Params.Format, Ndjson), withSpans: req.Params.Include != nil,
+		exportHandlers: h, ctx: ctx, in: grantOf(ctx).Projects, filter: filter,
+		format: valueOf(req.Params.Format, contract.Ndjson), withSpans: req.Params.Include != nil,
 	}, nil
 }
 
 // export is an answer that is read while it is sent.
 type export struct {
-	api       *api
+	exportHandlers
 	ctx       context.Context //nolint:containedctx // the generated interface passes none
-	scope     runs.Scope
+	in        access.Projects
 	filter    runs.Filter
-	format    ExportRunsParamsFormat
+	format    contract.ExportRunsParamsFormat
 	withSpans bool
 }
 
@@ -56,20 +61,20 @@ type exportWriter interface {
 // connection is cut, so that no client takes a part for the whole.
 func (e *export) VisitExportRunsResponse(w http.ResponseWriter) error {
 	mediaType, name := "application/x-ndjson", "runs.ndjson"
-	if e.format == Parquet {
+	if e.format == contract.Parquet {
 		mediaType, name = "application/vnd.apache.parquet", "runs.parquet"
 		if compressed, ok := w.(*gzipWriter); ok {
 			w = compressed.ResponseWriter // it is compressed within
 		}
 	}
-	sent := &exportSink{w: w, connection: http.NewResponseController(w), mediaType: mediaType, name: name}
+	sent := &exportSink{request: callOf(e.ctx), w: w, connection: http.NewResponseController(w), mediaType: mediaType, name: name}
 	if err := sent.extend(); err != nil {
 		return err
 	}
 	err := e.write(sent)
 	if err != nil && sent.begun {
 		if e.ctx.Err() == nil {
-			e.api.log.ErrorContext(e.ctx, "export broke off", "request_id", callOf(e.ctx).id, "error", err)
+			e.log.ErrorContext(e.ctx, "export broke off", "request_id", callOf(e.ctx).id, "error", err)
 		}
 		panic(http.ErrAbortHandler)
 	}
@@ -83,9 +88,9 @@ func (e *export) write(to *exportSink) error {
 	buffer := bufio.NewWriterSize(to, exportBuffer)
 	var out exportWriter
 	switch {
-	case e.format == Parquet && e.withSpans:
+	case e.format == contract.Parquet && e.withSpans:
 		out = newParquetSpans(buffer)
-	case e.format == Parquet:
+	case e.format == contract.Parquet:
 		out = newParquetRuns(buffer)
 	default:
 		out = &ndjson{to: json.NewEncoder(buffer), named: e.withSpans}
@@ -100,7 +105,7 @@ func (e *export) write(to *exportSink) error {
 		}
 		return out.run(r)
 	}
-	if err := e.api.runs.Export(e.ctx, e.scope, e.filter, run, span); err != nil {
+	if err := e.runs.Export(e.ctx, e.in, e.filter, run, span); err != nil {
 		return err
 	}
 	if err := out.Close(); err != nil {
@@ -114,6 +119,7 @@ func (e *export) write(to *exportSink) error {
 
 // exportSink is the connection, whose headers go out with the first byte and whose deadlines move with each piece.
 type exportSink struct {
+	request         *call
 	w               http.ResponseWriter
 	connection      *http.ResponseController
 	mediaType, name string
@@ -145,12 +151,10 @@ func (s *exportSink) Write(p []byte) (int, error) {
 // extend gives the connection more time than the server gives every request. The read deadline counts too: when it
 // passes, the server takes the client for gone.
 func (s *exportSink) extend() error {
-	until := time.Now().Add(exportStall)
-	err := errors.Join(s.connection.SetReadDeadline(time.Time{}), s.connection.SetWriteDeadline(until))
-	if err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return fmt.Errorf("extend deadline: %w", err)
+	if err := s.connection.SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return fmt.Errorf("lift the read deadline: %w", err)
 	}
-	return nil
+	return s.request.extend(s.connection)
 }
 
 // ndjson writes a record a line; named ones say what they are.
@@ -166,7 +170,7 @@ func (n *ndjson) run(r *runs.Run) error {
 	}
 	return n.to.Encode(struct {
 		Record string `json:"record"`
-		Run
+		contract.Run
 	}{"run", record})
 }
 
@@ -177,7 +181,7 @@ func (n *ndjson) span(s *runs.Span) error {
 	}
 	return n.to.Encode(struct {
 		Record string `json:"record"`
-		Span
+		contract.Span
 	}{"span", record})
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/ratelimit"
 	"github.com/looptrace/looptrace/test/engines"
@@ -51,7 +52,7 @@ func TestExport(t *testing.T) {
 	}
 	large := storeLongRun(t, address, project.Id)
 	storeRun(t, address, sibling.Id)
-	key := bearer(e.mint(t, session, project.Id, ScopeRunsRead, ScopeRunsWrite).Key)
+	key := bearer(e.mint(t, session, project.Id, contract.ScopeRunsRead, contract.ScopeRunsWrite).Key)
 	path := "/v1/runs/export?project_id=" + project.Id.String()
 	get := func(t *testing.T, query string, options ...option) *httptest.ResponseRecorder {
 		t.Helper()
@@ -59,20 +60,20 @@ func TestExport(t *testing.T) {
 		require.Equal(t, http.StatusOK, w.Code, w.Body)
 		return w
 	}
-	listed := must[RunPage](t, e.do(t, http.MethodGet, "/v1/runs?project_id="+project.Id.String(), nil, key), http.StatusOK).Data
+	listed := must[contract.RunPage](t, e.do(t, http.MethodGet, "/v1/runs?project_id="+project.Id.String(), nil, key), http.StatusOK).Data
 	require.Len(t, listed, 4)
-	must[Score](t, e.do(t, http.MethodPost, "/v1/runs/"+listed[0].RunId.String()+"/scores", `{"name":"good","value":true,"span_id":"`+rootSpan+`"}`, key), http.StatusCreated)
+	must[contract.Score](t, e.do(t, http.MethodPost, "/v1/runs/"+listed[0].RunId.String()+"/scores", `{"name":"good","value":true,"span_id":"`+rootSpan+`"}`, key), http.StatusCreated)
 
 	t.Run("as the runs are read", func(t *testing.T) {
 		w := get(t, "")
 		assert.Equal(t, "application/x-ndjson", w.Header().Get("Content-Type"))
-		exported := lines[Run](t, w.Body.Bytes())
+		exported := lines[contract.Run](t, w.Body.Bytes())
 		require.Len(t, exported, len(listed))
 		for i, run := range exported {
-			read := must[Run](t, e.do(t, http.MethodGet, "/v1/runs/"+listed[i].RunId.String(), nil, key), http.StatusOK)
+			read := must[contract.Run](t, e.do(t, http.MethodGet, "/v1/runs/"+listed[i].RunId.String(), nil, key), http.StatusOK)
 			assert.Equal(t, read, run)
 		}
-		assert.Len(t, lines[Run](t, get(t, "&status=error").Body.Bytes()), 3)
+		assert.Len(t, lines[contract.Run](t, get(t, "&status=error").Body.Bytes()), 3)
 		assert.Empty(t, get(t, "&name=absent").Body.Bytes())
 	})
 	t.Run("with spans", func(t *testing.T) {
@@ -98,13 +99,13 @@ func TestExport(t *testing.T) {
 			if run.RunId == large {
 				require.Greater(t, run.SpanCount, int64(250), "more than are held at a time")
 			}
-			var own []Span
+			var own []contract.Span
 			for _, line := range bytes.Split(body, []byte("\n")) {
 				if bytes.HasPrefix(line, []byte(`{"record":"span"`)) && bytes.Contains(line, []byte(`"run_id":"`+run.RunId.String())) {
-					own = append(own, lines[Span](t, line)...)
+					own = append(own, lines[contract.Span](t, line)...)
 				}
 			}
-			page := must[SpanPage](t, e.do(t, http.MethodGet, "/v1/runs/"+run.RunId.String()+"/spans?full=true&limit=10000", nil, key), http.StatusOK)
+			page := must[contract.SpanPage](t, e.do(t, http.MethodGet, "/v1/runs/"+run.RunId.String()+"/spans?full=true&limit=10000", nil, key), http.StatusOK)
 			assert.Equal(t, page.Data, own)
 		}
 	})
@@ -161,9 +162,9 @@ func TestExport(t *testing.T) {
 		assert.NotEmpty(t, empty.Schema().Fields(), "an empty file has its schema")
 	})
 	t.Run("refused", func(t *testing.T) {
-		problemOf(t, e.do(t, http.MethodGet, path+"&format=csv", nil, key), http.StatusUnprocessableEntity)
-		problemOf(t, e.do(t, http.MethodGet, "/v1/runs/export?project_id="+sibling.Id.String(), nil, key), http.StatusNotFound)
-		problemOf(t, e.do(t, http.MethodGet, "/v1/runs/export", nil, key), http.StatusUnprocessableEntity)
+		wantProblem(t, e.do(t, http.MethodGet, path+"&format=csv", nil, key), http.StatusUnprocessableEntity)
+		wantProblem(t, e.do(t, http.MethodGet, "/v1/runs/export?project_id="+sibling.Id.String(), nil, key), http.StatusNotFound)
+		wantProblem(t, e.do(t, http.MethodGet, "/v1/runs/export", nil, key), http.StatusUnprocessableEntity)
 	})
 }
 
@@ -201,7 +202,7 @@ func TestParquetHasWhatTheAPIHas(t *testing.T) {
 	conn, err := clickhouse.Open(address)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, conn.Close()) })
-	doc, err := openapi3.NewLoader().LoadFromData(document)
+	doc, err := openapi3.NewLoader().LoadFromData(contract.Document)
 	require.NoError(t, err)
 	get := func(query string) []byte {
 		w := e.do(t, http.MethodGet, "/v1/runs/export?project_id="+project.Id.String()+query, nil, cookie(session))
@@ -269,9 +270,9 @@ func TestParquetHasWhatTheAPIHas(t *testing.T) {
 		assert.Greater(t, filled, 30)
 		assert.Greater(t, empty, 30)
 	}
-	exported := lines[Run](t, get(""))
-	assert.True(t, slices.ContainsFunc(exported, func(r Run) bool { return r.UnpricedCallCount > 0 }))
-	assert.True(t, slices.ContainsFunc(exported, func(r Run) bool { return r.Failure != nil && r.Usage == nil }))
+	exported := lines[contract.Run](t, get(""))
+	assert.True(t, slices.ContainsFunc(exported, func(r contract.Run) bool { return r.UnpricedCallCount > 0 }))
+	assert.True(t, slices.ContainsFunc(exported, func(r contract.Run) bool { return r.Failure != nil && r.Usage == nil }))
 }
 
 // TestExportBreaksOff takes an export of 60 MB over a connection whose server gives every request half a second: it outlives

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/runmodel"
 	"github.com/looptrace/looptrace/test/engines"
@@ -50,7 +51,7 @@ func TestFailedRuns(t *testing.T) {
 	require.NoError(t, clickhouse.Migrate(t.Context(), address))
 	e := newEnvOn(t, engines.Postgres(t), address)
 	session, project := e.setUp(t)
-	key := bearer(e.mint(t, session, project.Id, ScopeRunsRead).Key)
+	key := bearer(e.mint(t, session, project.Id, contract.ScopeRunsRead).Key)
 	now := time.Now().UTC().Truncate(time.Second)
 	ago := func(d time.Duration) time.Time { return now.Add(-d) }
 
@@ -72,7 +73,7 @@ func TestFailedRuns(t *testing.T) {
 	base := "/v1/agent/failed-runs"
 	query := "?project_id=" + project.Id.String()
 
-	list := must[FailedRuns](t, e.do(t, http.MethodGet, base+query, nil, key), http.StatusOK)
+	list := must[contract.FailedRuns](t, e.do(t, http.MethodGet, base+query, nil, key), http.StatusOK)
 	require.Len(t, list.Data, 2)
 	assert.Equal(t, [3]int64{55, 15, 0}, [3]int64{list.RunCount, list.FailedRunCount, list.UnknownRunCount})
 	assert.Equal(t, 2, list.GroupCount)
@@ -80,8 +81,8 @@ func TestFailedRuns(t *testing.T) {
 	top, old := list.Data[0], list.Data[1]
 	t.Run("group", func(t *testing.T) {
 		assert.Equal(t, "seat <int> of flight <quoted> is taken", top.MessageTemplate)
-		assert.Equal(t, FailingStep{Kind: "tool", Name: "book", ErrorType: known("ToolError")}, top.Step)
-		assert.Equal(t, FailureClass("error"), top.Class)
+		assert.Equal(t, contract.FailingStep{Kind: "tool", Name: "book", ErrorType: known("ToolError")}, top.Step)
+		assert.Equal(t, contract.FailureClass("error"), top.Class)
 		assert.Equal(t, int64(12), top.Count)
 		assert.InDelta(t, .8, top.Share, 1e-9)
 		assert.Equal(t, int64(55), top.AgentRunCount)
@@ -113,11 +114,11 @@ func TestFailedRuns(t *testing.T) {
 	})
 	t.Run("why", func(t *testing.T) {
 		require.NotEmpty(t, top.Contrasts)
-		values := map[string]FailureContrast{}
+		values := map[string]contract.FailureContrast{}
 		for _, c := range top.Contrasts {
 			values[c.Attribute+"="+c.Value] = c
 		}
-		assert.Equal(t, FailureContrast{Attribute: "release", Value: "1.2", With: 12, Runs: 12, OthersWith: 0, OthersRuns: 43, Ochiai: 1}, values["release=1.2"])
+		assert.Equal(t, contract.FailureContrast{Attribute: "release", Value: "1.2", With: 12, Runs: 12, OthersWith: 0, OthersRuns: 43, Ochiai: 1}, values["release=1.2"])
 		assert.Contains(t, values, "tool=book")
 		assert.NotContains(t, values, "model=gpt-5", "all runs have it")
 		assert.InDelta(t, 1, *top.Parts.Lift, 1e-9)
@@ -128,30 +129,30 @@ func TestFailedRuns(t *testing.T) {
 		assert.Equal(t, "ToolError", run.Error.Type)
 		assert.Regexp(t, `^seat \d+ of flight 'F\d+' is taken$`, run.Error.Message)
 		assert.Len(t, top.Sample, 5)
-		span := must[Span](t, e.do(t, http.MethodGet, "/v1/runs/"+run.RunId.String()+"/spans/"+run.SpanId, nil, key), http.StatusOK)
+		span := must[contract.Span](t, e.do(t, http.MethodGet, "/v1/runs/"+run.RunId.String()+"/spans/"+run.SpanId, nil, key), http.StatusOK)
 		assert.Equal(t, "book", span.Name)
 	})
 	t.Run("runs of a group", func(t *testing.T) {
-		page := must[RunPage](t, e.do(t, http.MethodGet, "/v1/runs"+query+"&fingerprint="+url.QueryEscape(top.Fingerprint), nil, key), http.StatusOK)
+		page := must[contract.RunPage](t, e.do(t, http.MethodGet, "/v1/runs"+query+"&fingerprint="+url.QueryEscape(top.Fingerprint), nil, key), http.StatusOK)
 		require.Len(t, page.Data, 12)
 		assert.Equal(t, top.Fingerprint, page.Data[0].Failure.Fingerprint)
 		assert.Equal(t, []string{"book"}, page.Data[0].Tools)
-		detail := must[FailedRunsDetail](t, e.do(t, http.MethodGet, base+"/"+top.Fingerprint+query, nil, key), http.StatusOK)
+		detail := must[contract.FailedRunsDetail](t, e.do(t, http.MethodGet, base+"/"+top.Fingerprint+query, nil, key), http.StatusOK)
 		assert.Equal(t, top.Count, detail.Group.Count)
 		assert.Equal(t, top.Representative.RunId, detail.Group.Representative.RunId)
 		assert.Equal(t, top.Contrasts, detail.Group.Contrasts[:len(top.Contrasts)])
 	})
 	t.Run("pages", func(t *testing.T) {
-		first := must[FailedRuns](t, e.do(t, http.MethodGet, base+query+"&limit=1", nil, key), http.StatusOK)
+		first := must[contract.FailedRuns](t, e.do(t, http.MethodGet, base+query+"&limit=1", nil, key), http.StatusOK)
 		require.NotNil(t, first.NextCursor)
-		second := must[FailedRuns](t, e.do(t, http.MethodGet, base+query+"&limit=1&cursor="+*first.NextCursor, nil, key), http.StatusOK)
+		second := must[contract.FailedRuns](t, e.do(t, http.MethodGet, base+query+"&limit=1&cursor="+*first.NextCursor, nil, key), http.StatusOK)
 		assert.Equal(t, first.Now, second.Now)
 		require.Len(t, second.Data, 1)
 		assert.Equal(t, old.Fingerprint, second.Data[0].Fingerprint)
 		assert.Nil(t, second.NextCursor)
-		again := must[FailedRuns](t, e.do(t, http.MethodGet, base+query+"&limit=1&cursor="+*first.NextCursor, nil, key), http.StatusOK)
+		again := must[contract.FailedRuns](t, e.do(t, http.MethodGet, base+query+"&limit=1&cursor="+*first.NextCursor, nil, key), http.StatusOK)
 		assert.Equal(t, second, again, "the same moment, the same list")
-		day := must[FailedRuns](t, e.do(t, http.MethodGet, base+query+"&window_seconds=86400", nil, key), http.StatusOK)
+		day := must[contract.FailedRuns](t, e.do(t, http.MethodGet, base+query+"&window_seconds=86400", nil, key), http.StatusOK)
 		require.Len(t, day.Data, 1)
 	})
 	t.Run("filtered", func(t *testing.T) {
@@ -167,25 +168,25 @@ func TestFailedRuns(t *testing.T) {
 			"&has_score=true":                {0, 0, 0},
 			"&model=gpt-5&min_duration_ms=1": {2, 55, 15},
 		} {
-			page := must[FailedRuns](t, e.do(t, http.MethodGet, base+query+filter, nil, key), http.StatusOK)
+			page := must[contract.FailedRuns](t, e.do(t, http.MethodGet, base+query+filter, nil, key), http.StatusOK)
 			assert.Equal(t, [4]int64{want.groups, want.groups, want.runs, want.failed},
 				[4]int64{int64(len(page.Data)), int64(page.GroupCount), page.RunCount, page.FailedRunCount}, filter)
 		}
-		page := must[FailedRuns](t, e.do(t, http.MethodGet, base+query+"&release=1.0", nil, key), http.StatusOK)
+		page := must[contract.FailedRuns](t, e.do(t, http.MethodGet, base+query+"&release=1.0", nil, key), http.StatusOK)
 		group := page.Data[0]
 		assert.Equal(t, old.Fingerprint, group.Fingerprint)
 		assert.Equal(t, int64(23), group.AgentRunCount, "the runs that it is compared with are filtered alike")
-		detail := must[FailedRunsDetail](t, e.do(t, http.MethodGet, base+"/"+group.Fingerprint+query+"&release=1.0", nil, key), http.StatusOK)
+		detail := must[contract.FailedRunsDetail](t, e.do(t, http.MethodGet, base+"/"+group.Fingerprint+query+"&release=1.0", nil, key), http.StatusOK)
 		assert.InDelta(t, group.Score, detail.Group.Score, 1e-4, "a moment later it is a little less recent")
 		golden(t, "not_found", e.do(t, http.MethodGet, base+"/"+group.Fingerprint+query+"&release=1.2", nil, key))
 
-		first := must[FailedRuns](t, e.do(t, http.MethodGet, base+query+"&model=gpt-5&limit=1", nil, key), http.StatusOK)
-		must[FailedRuns](t, e.do(t, http.MethodGet, base+query+"&model=gpt-5&limit=1&cursor="+*first.NextCursor, nil, key), http.StatusOK)
+		first := must[contract.FailedRuns](t, e.do(t, http.MethodGet, base+query+"&model=gpt-5&limit=1", nil, key), http.StatusOK)
+		must[contract.FailedRuns](t, e.do(t, http.MethodGet, base+query+"&model=gpt-5&limit=1&cursor="+*first.NextCursor, nil, key), http.StatusOK)
 		golden(t, "invalid_cursor", e.do(t, http.MethodGet, base+query+"&limit=1&cursor="+*first.NextCursor, nil, key))
 	})
 	t.Run("many groups", func(t *testing.T) {
 		many := e.createProject(t, session, project.WorkspaceId, "many")
-		reader := bearer(e.mint(t, session, many.Id, ScopeRunsRead).Key)
+		reader := bearer(e.mint(t, session, many.Id, contract.ScopeRunsRead).Key)
 		const groups, attributes = 150, 12
 		var stored [][]runmodel.Span
 		for i := range groups {
@@ -201,8 +202,8 @@ func TestFailedRuns(t *testing.T) {
 		}
 		storeSpans(t, address, stored...)
 		query := "?project_id=" + many.Id.String()
-		page := must[FailedRuns](t, e.do(t, http.MethodGet, base+query+"&limit=100", nil, reader), http.StatusOK)
-		rest := must[FailedRuns](t, e.do(t, http.MethodGet, base+query+"&limit=100&cursor="+*page.NextCursor, nil, reader), http.StatusOK)
+		page := must[contract.FailedRuns](t, e.do(t, http.MethodGet, base+query+"&limit=100", nil, reader), http.StatusOK)
+		rest := must[contract.FailedRuns](t, e.do(t, http.MethodGet, base+query+"&limit=100&cursor="+*page.NextCursor, nil, reader), http.StatusOK)
 		all := slices.Concat(page.Data, rest.Data)
 		require.Len(t, all, groups)
 		for i, group := range all {
@@ -210,7 +211,7 @@ func TestFailedRuns(t *testing.T) {
 			assert.InDelta(t, 1, *group.Parts.Lift, 1e-9, "its tool and metadata are its own")
 			assert.NotEmpty(t, group.Contrasts)
 			if group.Count == 2 {
-				detail := must[FailedRunsDetail](t, e.do(t, http.MethodGet, base+"/"+group.Fingerprint+query, nil, reader), http.StatusOK)
+				detail := must[contract.FailedRunsDetail](t, e.do(t, http.MethodGet, base+"/"+group.Fingerprint+query, nil, reader), http.StatusOK)
 				assert.Equal(t, group.Contrasts, detail.Group.Contrasts[:len(group.Contrasts)])
 				assert.InDelta(t, *group.Parts.Lift, *detail.Group.Parts.Lift, 1e-9)
 			}
@@ -218,7 +219,7 @@ func TestFailedRuns(t *testing.T) {
 	})
 	t.Run("too many attributes", func(t *testing.T) {
 		many := e.createProject(t, session, project.WorkspaceId, "long")
-		reader := bearer(e.mint(t, session, many.Id, ScopeRunsRead).Key)
+		reader := bearer(e.mint(t, session, many.Id, contract.ScopeRunsRead).Key)
 		var stored [][]runmodel.Span
 		for i := range 100 {
 			tool := fmt.Sprintf("tool%c%c", 'a'+i/26, 'a'+i%26)
@@ -232,7 +233,7 @@ func TestFailedRuns(t *testing.T) {
 			}
 		}
 		storeSpans(t, address, stored...)
-		page := must[FailedRuns](t, e.do(t, http.MethodGet, base+"?project_id="+many.Id.String()+"&limit=100", nil, reader), http.StatusOK)
+		page := must[contract.FailedRuns](t, e.do(t, http.MethodGet, base+"?project_id="+many.Id.String()+"&limit=100", nil, reader), http.StatusOK)
 		require.Len(t, page.Data, 100)
 		unknown := 0
 		for _, group := range page.Data {
@@ -247,7 +248,7 @@ func TestFailedRuns(t *testing.T) {
 	})
 	t.Run("run that began anew", func(t *testing.T) {
 		fresh := e.createProject(t, session, project.WorkspaceId, "fresh")
-		reader := bearer(e.mint(t, session, fresh.Id, ScopeRunsRead).Key)
+		reader := bearer(e.mint(t, session, fresh.Id, contract.ScopeRunsRead).Key)
 		spans := agentRun(fresh.Id, ago(time.Hour), "search", "index is gone", nil)
 		var before []runmodel.Span
 		for _, s := range spans {
@@ -268,13 +269,13 @@ func TestFailedRuns(t *testing.T) {
 		require.NoError(t, writer.InsertBounds(t.Context(), []clickhouse.Bounds{{
 			ProjectID: fresh.Id, RunID: spans[0].RunID, FirstStart: spans[0].StartTime, LastStart: spans[2].StartTime, FirstBatch: 2, LastBatch: 2, DeletedAt: 10,
 		}}))
-		page := must[FailedRuns](t, e.do(t, http.MethodGet, base+"?project_id="+fresh.Id.String(), nil, reader), http.StatusOK)
+		page := must[contract.FailedRuns](t, e.do(t, http.MethodGet, base+"?project_id="+fresh.Id.String(), nil, reader), http.StatusOK)
 		require.Len(t, page.Data, 1)
 		assert.Empty(t, page.Data[0].Representative.Error.Type)
 		assert.Equal(t, "index is gone", page.Data[0].Representative.Error.Message)
 	})
 	t.Run("refused", func(t *testing.T) {
-		page := must[FailedRuns](t, e.do(t, http.MethodGet, base+query+"&limit=1", nil, key), http.StatusOK)
+		page := must[contract.FailedRuns](t, e.do(t, http.MethodGet, base+query+"&limit=1", nil, key), http.StatusOK)
 		raw, err := base64.RawURLEncoding.DecodeString(*page.NextCursor)
 		require.NoError(t, err)
 		for name, value := range map[string]int64{
@@ -293,10 +294,10 @@ func TestFailedRuns(t *testing.T) {
 		golden(t, "not_found", e.do(t, http.MethodGet, base+"/fp:v2:0123456789abcdef"+query, nil, key))
 		golden(t, "project_id_missing", e.do(t, http.MethodGet, base, nil, key))
 		other := e.createProject(t, session, project.WorkspaceId, "other")
-		stranger := bearer(e.mint(t, session, other.Id, ScopeRunsRead).Key)
+		stranger := bearer(e.mint(t, session, other.Id, contract.ScopeRunsRead).Key)
 		golden(t, "not_found", e.do(t, http.MethodGet, base+query, nil, stranger))
 		golden(t, "not_found", e.do(t, http.MethodGet, base+"/"+top.Fingerprint+query, nil, stranger))
-		own := must[FailedRuns](t, e.do(t, http.MethodGet, base+"?project_id="+other.Id.String(), nil, stranger), http.StatusOK)
+		own := must[contract.FailedRuns](t, e.do(t, http.MethodGet, base+"?project_id="+other.Id.String(), nil, stranger), http.StatusOK)
 		assert.Empty(t, own.Data)
 		assert.Zero(t, own.RunCount)
 		golden(t, "not_found", e.do(t, http.MethodGet, base+"/"+top.Fingerprint+"?project_id="+other.Id.String(), nil, stranger))

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/test/engines"
 )
@@ -22,7 +23,7 @@ import (
 const frozenAnswer = 10 * time.Second
 
 // operation is a request of which the test knows what it depends on.
-type operation struct {
+type frozenOperation struct {
 	method, path string
 	body         any
 	// runs tells that it needs ClickHouse.
@@ -39,14 +40,14 @@ func TestFrozenStores(t *testing.T) {
 	e := newEnvOn(t, keys.URL(keysDatabase), store.URL(database))
 	session, project := e.setUp(t)
 	run := storeRun(t, store.URL(database), project.Id).String()
-	key := e.mint(t, session, project.Id, ScopeRunsRead)
+	key := e.mint(t, session, project.Id, contract.ScopeRunsRead)
 	server := httptest.NewServer(e.api)
 	t.Cleanup(server.Close)
 	client := connect(t, server.URL+"/mcp", key.Key)
-	failure := must[Run](t, e.do(t, http.MethodGet, "/v1/runs/"+run, nil, cookie(session)), http.StatusOK).Failure.Fingerprint
+	failure := must[contract.Run](t, e.do(t, http.MethodGet, "/v1/runs/"+run, nil, cookie(session)), http.StatusOK).Failure.Fingerprint
 
 	of, in := "?project_id="+project.Id.String(), "/v1/projects/"+project.Id.String()
-	operations := []operation{
+	operations := []frozenOperation{
 		{path: "/v1/runs" + of, runs: true},
 		{path: "/v1/runs" + of + "&search=word", runs: true},
 		{path: "/v1/runs/stats" + of + "&group_by=name", runs: true},
@@ -80,7 +81,7 @@ func TestFrozenStores(t *testing.T) {
 		{path: "/v1/agent/instrument-guide?project_id=" + project.Id.String()},
 		{method: http.MethodPut, path: in + "/limits", body: "{}"},
 		{method: http.MethodPatch, path: in, body: `{"name":"mine"}`},
-		{method: http.MethodPost, path: "/v1/login", body: LoginRequest{Email: testEmail, Password: testPassword}},
+		{method: http.MethodPost, path: "/v1/login", body: contract.LoginRequest{Email: testEmail, Password: testPassword}},
 	}
 	covered := map[string]bool{}
 	for _, o := range operations {
@@ -91,7 +92,7 @@ func TestFrozenStores(t *testing.T) {
 			assert.True(t, covered[route.Path], "the test has no request for GET %s", route.Path)
 		}
 	}
-	ask := func(o operation) *httptest.ResponseRecorder {
+	ask := func(o frozenOperation) *httptest.ResponseRecorder {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*frozenAnswer)
 		defer cancel()
 		if strings.HasPrefix(o.path, "/v1/runs/stream") { // it answers for as long as it is read
@@ -105,7 +106,7 @@ func TestFrozenStores(t *testing.T) {
 	}
 	tools := map[string]map[string]any{"runs.search": {}, "runs.read": {"run_id": run}}
 	// all asks everything at once.
-	all := func(name string, away func(operation) bool) {
+	all := func(name string, away func(frozenOperation) bool) {
 		e.clock.advance(time.Hour) // logins are throttled
 		var asked sync.WaitGroup
 		for _, o := range operations {
@@ -125,7 +126,7 @@ func TestFrozenStores(t *testing.T) {
 			asked.Go(func() {
 				began := time.Now()
 				result, err := client.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: arguments})
-				if !away(operation{runs: true}) {
+				if !away(frozenOperation{runs: true}) {
 					if assert.NoError(t, err, name+": "+tool) {
 						assert.False(t, result.IsError, name+": "+tool)
 					}
@@ -139,13 +140,13 @@ func TestFrozenStores(t *testing.T) {
 		}
 		asked.Wait()
 	}
-	nothing := func(operation) bool { return false }
-	everything := func(operation) bool { return true }
+	nothing := func(frozenOperation) bool { return false }
+	everything := func(frozenOperation) bool { return true }
 	all("before", nothing)
 
 	store.Freeze(t)
 	for range 2 { // by the connections that there were, and by new ones
-		all("ClickHouse frozen", func(o operation) bool { return o.runs })
+		all("ClickHouse frozen", func(o frozenOperation) bool { return o.runs })
 	}
 	golden(t, "readyz_clickhouse_away", e.do(t, http.MethodGet, "/readyz", nil))
 	store.Thaw(t)
@@ -157,7 +158,7 @@ func TestFrozenStores(t *testing.T) {
 		all("PostgreSQL frozen", everything)
 	}
 	keys.Thaw(t)
-	require.Eventually(t, func() bool { return ask(operation{path: "/v1/me"}).Code == http.StatusOK }, frozenAnswer, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return ask(frozenOperation{path: "/v1/me"}).Code == http.StatusOK }, frozenAnswer, 50*time.Millisecond)
 	all("PostgreSQL thawed", nothing)
 }
 
@@ -169,7 +170,7 @@ func orGet(method string) string {
 }
 
 // routeOf is the route that answers a request; of one that changes something none.
-func (e *env) routeOf(t *testing.T, o operation) string {
+func (e *env) routeOf(t *testing.T, o frozenOperation) string {
 	t.Helper()
 	if o.method != "" {
 		return ""

@@ -4,17 +4,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/looptrace/looptrace/controlplane/identity"
+	"github.com/looptrace/looptrace/controlplane/idempotency"
+	"github.com/looptrace/looptrace/internal/problem"
 )
-
-const idempotencyHeader = "Idempotency-Key"
 
 // keptHeaders are the headers of an answer that a retry gets as well.
 var keptHeaders = []string{"Content-Type", "Location"}
@@ -26,47 +23,34 @@ type keptAnswer struct {
 	Body    []byte            `json:"body"`
 }
 
-// idempotent gives the retry of a POST with an Idempotency-Key the first answer. It stands behind validate: what is refused there was
-// not begun.
+// idempotent gives the retry of a request with an Idempotency-Key the first answer. What was refused before was not begun.
 func (a *api) idempotent(c *gin.Context) {
-	keys := c.Request.Header.Values(idempotencyHeader)
-	if c.Request.Method != http.MethodPost || len(keys) == 0 {
+	keys := c.Request.Header.Values(idempotency.Header)
+	request := callOf(c.Request.Context())
+	if !request.operation.idempotent || len(keys) == 0 {
 		c.Next()
 		return
 	}
 	if len(keys) > 1 {
-		a.fail(c, requestErrors{{Location: "header." + idempotencyHeader, Message: "must be given once"}})
+		a.fail(c, problem.InvalidField("header."+idempotency.Header, "must be given once"))
 		return
 	}
-	asked, err := wholeRequest(c)
+	body, err := readAll(c, request.operation.maxBody)
 	if err != nil {
 		a.fail(c, err)
 		return
 	}
-	principal := callOf(c.Request.Context()).principal
-	claim, kept, err := a.identity.Begin(c.Request.Context(), principal, identity.Attempt{Operation: c.FullPath(), Key: keys[0], Request: asked})
-	if err != nil {
+	claim, kept, err := a.idempotency.Begin(c.Request.Context(), request.principal, idempotency.Attempt{
+		Operation: c.FullPath(), Key: keys[0], Request: append([]byte(c.Request.URL.RequestURI()+"\n"), body...),
+	})
+	switch {
+	case err != nil:
 		a.fail(c, err)
-		return
-	}
-	if kept != nil {
+	case kept != nil:
 		a.answerAgain(c, kept)
-		return
+	default:
+		a.answerOnce(c, claim)
 	}
-	a.answerOnce(c, claim)
-}
-
-// wholeRequest is all that a request asks, and leaves its body to be read once more.
-func wholeRequest(c *gin.Context) ([]byte, error) {
-	body, err := io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, maxBody))
-	if err != nil {
-		if errors.As(err, new(*http.MaxBytesError)) {
-			return nil, err
-		}
-		return nil, fmt.Errorf("%w: %w", errMalformedBody, err) // cut off
-	}
-	c.Request.Body = io.NopCloser(bytes.NewReader(body))
-	return append([]byte(c.Request.URL.RequestURI()+"\n"), body...), nil
 }
 
 func (a *api) answerAgain(c *gin.Context, text []byte) {
@@ -87,9 +71,9 @@ func (a *api) answerAgain(c *gin.Context, text []byte) {
 
 // answerOnce does the work and keeps its answer before it is sent. The work goes on when the client goes away: its retry asks what came
 // of it. An answer that says that the server failed is not kept.
-func (a *api) answerOnce(c *gin.Context, claim identity.Claim) {
+func (a *api) answerOnce(c *gin.Context, claim idempotency.Claim) {
 	settled := context.WithoutCancel(c.Request.Context())
-	working, cancel := context.WithTimeout(settled, identity.RetryableWork)
+	working, cancel := context.WithTimeout(settled, idempotency.WorkTime)
 	defer cancel()
 	c.Request = c.Request.WithContext(working)
 	held := &heldWriter{ResponseWriter: c.Writer, status: http.StatusOK}
@@ -98,7 +82,7 @@ func (a *api) answerOnce(c *gin.Context, claim identity.Claim) {
 	defer func() {
 		c.Writer = held.ResponseWriter
 		if !done { // a panic passes through here
-			a.giveUp(settled, claim)
+			a.release(settled, claim)
 		}
 	}()
 	c.Next()
@@ -113,7 +97,7 @@ func (a *api) answerOnce(c *gin.Context, claim identity.Claim) {
 }
 
 // keep keeps an answer. Where the database fails just then, the client gets the answer all the same: the work was done.
-func (a *api) keep(ctx context.Context, claim identity.Claim, held *heldWriter) {
+func (a *api) keep(ctx context.Context, claim idempotency.Claim, held *heldWriter) {
 	kept := keptAnswer{Status: held.status, Headers: map[string]string{}, Body: held.body.Bytes()}
 	for _, name := range keptHeaders {
 		if value := held.Header().Get(name); value != "" {
@@ -122,16 +106,16 @@ func (a *api) keep(ctx context.Context, claim identity.Claim, held *heldWriter) 
 	}
 	text, err := json.Marshal(kept)
 	if err == nil {
-		err = a.identity.KeepAnswer(ctx, claim, text)
+		err = a.idempotency.Keep(ctx, claim, text)
 	}
 	if err != nil {
 		a.log.WarnContext(ctx, "the answer could not be kept for a retry", "request_id", callOf(ctx).id, "error", err)
 	}
 }
 
-func (a *api) giveUp(ctx context.Context, claim identity.Claim) {
-	if err := a.identity.GiveUp(ctx, claim); err != nil {
-		a.log.WarnContext(ctx, "a retry's key could not be given back; it is free in a minute", "request_id", callOf(ctx).id, "error", err)
+func (a *api) release(ctx context.Context, claim idempotency.Claim) {
+	if err := a.idempotency.Release(ctx, claim); err != nil {
+		a.log.WarnContext(ctx, "a retry key could not be released; it is free in a minute", "request_id", callOf(ctx).id, "error", err)
 	}
 }
 

@@ -16,12 +16,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/looptrace/looptrace/controlplane/identity"
+	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
+	"github.com/looptrace/looptrace/controlplane/idempotency"
 	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/test/engines"
 )
 
-func retryKey(key string) option { return header(idempotencyHeader, key) }
+func retryKey(key string) option { return header(idempotency.Header, key) }
 
 func (e *env) count(t *testing.T, sql string, args ...any) (n int) {
 	t.Helper()
@@ -49,13 +50,13 @@ func TestRetryGetsTheFirstAnswer(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	session, project := e.setUp(t)
-	body := KeyCreate{ProjectId: project.Id, Name: "ci", Scopes: []Scope{ScopeRunsRead}}
+	body := contract.KeyCreate{ProjectId: project.Id, Name: "ci", Scopes: []contract.Scope{contract.ScopeRunsRead}}
 	mint := func(key string, options ...option) *httptest.ResponseRecorder {
 		return e.do(t, http.MethodPost, "/v1/keys", body, append(options, retryKey(key))...)
 	}
 	ann := cookie(session)
 	first := mint("a", ann)
-	minted := must[KeyWithSecret](t, first, http.StatusCreated)
+	minted := must[contract.KeyWithSecret](t, first, http.StatusCreated)
 	require.NotEmpty(t, first.Header().Get("Location"))
 	requireSame(t, first, mint("a", ann))
 	assert.NotEqual(t, first.Header().Get("X-Request-Id"), mint("a", ann).Header().Get("X-Request-Id"), "the log tells requests apart")
@@ -74,7 +75,7 @@ func TestRetryGetsTheFirstAnswer(t *testing.T) {
 	}
 
 	// What refuses is an answer too; the key of another request is a mistake.
-	twice := ProjectCreate{WorkspaceId: project.WorkspaceId, Name: project.Name}
+	twice := contract.ProjectCreate{WorkspaceId: project.WorkspaceId, Name: project.Name}
 	taken := e.do(t, http.MethodPost, "/v1/projects", twice, ann, retryKey("a")) // of another operation
 	golden(t, "idempotency_kept_refusal", taken)
 	requireSame(t, taken, e.do(t, http.MethodPost, "/v1/projects", twice, ann, retryKey("a")))
@@ -84,13 +85,13 @@ func TestRetryGetsTheFirstAnswer(t *testing.T) {
 		return e.do(t, http.MethodPost, "/v1/keys/"+id.String()+"/_actions/rotate", nil, ann, retryKey("rotate"))
 	}
 	rotated := rotate(minted.Id)
-	second := must[KeyWithSecret](t, rotated, http.StatusCreated)
+	second := must[contract.KeyWithSecret](t, rotated, http.StatusCreated)
 	requireSame(t, rotated, rotate(minted.Id))
 	golden(t, "idempotency_key_reused", rotate(second.Id))
 
 	// Another caller has keys of its own, whoever it is.
-	admin := e.mint(t, session, project.Id, ScopeAdmin)
-	other := must[KeyWithSecret](t, mint("a", bearer(admin.Key)), http.StatusCreated)
+	admin := e.mint(t, session, project.Id, contract.ScopeAdmin)
+	other := must[contract.KeyWithSecret](t, mint("a", bearer(admin.Key)), http.StatusCreated)
 	assert.NotEqual(t, minted.Key, other.Key)
 	stranger := e.addMember(t, "bob@example.com", "owner", uuid.Nil)
 	assert.Equal(t, http.StatusNotFound, mint("a", cookie(stranger)).Code)
@@ -100,7 +101,7 @@ func TestRetryGetsTheFirstAnswer(t *testing.T) {
 	ann = cookie(sessionOf(t, e.login(t, testPassword)))
 	requireSame(t, first, mint("a", ann))
 	e.clock.advance(2 * time.Second)
-	assert.NotEqual(t, minted.Key, must[KeyWithSecret](t, mint("a", ann), http.StatusCreated).Key)
+	assert.NotEqual(t, minted.Key, must[contract.KeyWithSecret](t, mint("a", ann), http.StatusCreated).Key)
 }
 
 func TestRetryKeysAreHeldToTheDocument(t *testing.T) {
@@ -108,28 +109,28 @@ func TestRetryKeysAreHeldToTheDocument(t *testing.T) {
 	e := newEnv(t)
 	session, project := e.setUp(t)
 	create := func(options ...option) *httptest.ResponseRecorder {
-		return e.do(t, http.MethodPost, "/v1/projects", ProjectCreate{WorkspaceId: project.WorkspaceId, Name: "New"}, append(options, cookie(session))...)
+		return e.do(t, http.MethodPost, "/v1/projects", contract.ProjectCreate{WorkspaceId: project.WorkspaceId, Name: "New"}, append(options, cookie(session))...)
 	}
 	for _, key := range []string{"", " ", "a b", "ä", "a\x7f", strings.Repeat("k", 256)} {
 		w := create(retryKey(key))
 		require.Equal(t, http.StatusUnprocessableEntity, w.Code, "%q: %s", key, w.Body)
 		assert.Contains(t, w.Body.String(), `"location":"header.Idempotency-Key"`)
 	}
-	two := func(r *http.Request) { r.Header[idempotencyHeader] = []string{"a", "b"} }
+	two := func(r *http.Request) { r.Header[idempotency.Header] = []string{"a", "b"} }
 	assert.Equal(t, http.StatusUnprocessableEntity, create(two).Code)
 	assert.Equal(t, 0, e.count(t, "SELECT count(*) FROM kept_answers"))
 	assert.Equal(t, http.StatusCreated, create(retryKey(strings.Repeat("k", 255))).Code)
 	// A request that is refused before it begins leaves its key free.
 	bad := e.do(t, http.MethodPost, "/v1/projects", `{"name":""}`, cookie(session), retryKey("b"))
 	require.Equal(t, http.StatusUnprocessableEntity, bad.Code)
-	w := e.do(t, http.MethodPost, "/v1/projects", ProjectCreate{WorkspaceId: project.WorkspaceId, Name: "Newer"}, cookie(session), retryKey("b"))
+	w := e.do(t, http.MethodPost, "/v1/projects", contract.ProjectCreate{WorkspaceId: project.WorkspaceId, Name: "Newer"}, cookie(session), retryKey("b"))
 	assert.Equal(t, http.StatusCreated, w.Code)
 }
 
 // TestDocumentNamesRetries at each POST that takes them, which is each that asks for a credential, but for logout.
 func TestDocumentNamesRetries(t *testing.T) {
 	t.Parallel()
-	doc, err := openapi3.NewLoader().LoadFromData(document)
+	doc, err := openapi3.NewLoader().LoadFromData(contract.Document)
 	require.NoError(t, err)
 	posts := 0
 	for path, item := range doc.Paths.Map() {
@@ -154,7 +155,7 @@ func TestRequestsAtOnceUnderOneKey(t *testing.T) {
 	var group sync.WaitGroup
 	for i := range callers {
 		group.Go(func() {
-			answers[i] = e.do(t, http.MethodPost, "/v1/keys", KeyCreate{ProjectId: project.Id, Name: "ci", Scopes: []Scope{ScopeRunsRead}}, cookie(session), retryKey("one"))
+			answers[i] = e.do(t, http.MethodPost, "/v1/keys", contract.KeyCreate{ProjectId: project.Id, Name: "ci", Scopes: []contract.Scope{contract.ScopeRunsRead}}, cookie(session), retryKey("one"))
 		})
 	}
 	group.Wait()
@@ -162,7 +163,7 @@ func TestRequestsAtOnceUnderOneKey(t *testing.T) {
 	for _, w := range answers {
 		if w.Code == http.StatusConflict {
 			assert.Equal(t, "1", w.Header().Get("Retry-After"))
-			assert.Contains(t, w.Body.String(), codeUnderWay)
+			assert.Contains(t, w.Body.String(), "request_under_way")
 			continue
 		}
 		if first == nil {
@@ -181,7 +182,7 @@ func TestRetryAfterACrash(t *testing.T) {
 	e := newEnv(t)
 	session, project := e.setUp(t)
 	create := func(name string) *httptest.ResponseRecorder {
-		return e.do(t, http.MethodPost, "/v1/projects", ProjectCreate{WorkspaceId: project.WorkspaceId, Name: name}, cookie(session), retryKey("a"))
+		return e.do(t, http.MethodPost, "/v1/projects", contract.ProjectCreate{WorkspaceId: project.WorkspaceId, Name: name}, cookie(session), retryKey("a"))
 	}
 	require.Equal(t, http.StatusCreated, create("New").Code)
 	// As the row was while the work was done.
@@ -215,7 +216,7 @@ func TestAnswersOfAServerThatFailsAreNotKept(t *testing.T) {
 	require.Eventually(t, func() bool { first = score(); return first.Code != http.StatusServiceUnavailable }, 20*time.Second, 50*time.Millisecond)
 	require.Equal(t, http.StatusCreated, first.Code, first.Body)
 	requireSame(t, first, score())
-	scores := must[ScorePage](t, e.do(t, http.MethodGet, "/v1/runs/"+run.String()+"/scores", nil, cookie(session)), http.StatusOK)
+	scores := must[contract.ScorePage](t, e.do(t, http.MethodGet, "/v1/runs/"+run.String()+"/scores", nil, cookie(session)), http.StatusOK)
 	assert.Len(t, scores.Data, 1)
 }
 
@@ -227,7 +228,7 @@ func TestAnswerThatCannotBeKept(t *testing.T) {
 	e.exec(t, `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''disk full'' USING ERRCODE = ''53100''; END'`)
 	e.exec(t, "CREATE TRIGGER refuse BEFORE UPDATE ON kept_answers FOR EACH ROW WHEN (NEW.answer IS NOT NULL) EXECUTE FUNCTION refuse()")
 	create := func() *httptest.ResponseRecorder {
-		return e.do(t, http.MethodPost, "/v1/projects", ProjectCreate{WorkspaceId: project.WorkspaceId, Name: "New"}, cookie(session), retryKey("a"))
+		return e.do(t, http.MethodPost, "/v1/projects", contract.ProjectCreate{WorkspaceId: project.WorkspaceId, Name: "New"}, cookie(session), retryKey("a"))
 	}
 	require.Equal(t, http.StatusCreated, create().Code)
 	assert.Contains(t, e.log.String(), "the answer could not be kept for a retry")
@@ -261,7 +262,7 @@ func TestWorkOutlivesItsClient(t *testing.T) {
 	require.NoError(t, err)
 	leaving, leave := context.WithCancel(t.Context())
 	create := func(options ...option) *httptest.ResponseRecorder {
-		return e.do(t, http.MethodPost, "/v1/projects", ProjectCreate{WorkspaceId: project.WorkspaceId, Name: "New"}, append(options, cookie(session), retryKey("a"))...)
+		return e.do(t, http.MethodPost, "/v1/projects", contract.ProjectCreate{WorkspaceId: project.WorkspaceId, Name: "New"}, append(options, cookie(session), retryKey("a"))...)
 	}
 	answered := make(chan *httptest.ResponseRecorder)
 	go func() { answered <- create(func(r *http.Request) { *r = *r.WithContext(leaving) }) }()
@@ -283,11 +284,12 @@ func TestExpiredAnswersAreRemoved(t *testing.T) {
 	session, project := e.setUp(t)
 	e.exec(t, `INSERT INTO kept_answers (id, request, claim, claimed_until, expires_at)
 		SELECT sha256(n::text::bytea), sha256(''), uuidv7(), now(), now() - interval '1 minute' FROM generate_series(1, 2500) AS n`)
-	e.do(t, http.MethodPost, "/v1/projects", ProjectCreate{WorkspaceId: project.WorkspaceId, Name: "New"}, cookie(session), retryKey("a"))
-	identities := identity.New(e.db, bytes.Repeat([]byte{7}, 32), e.clock.Now)
-	require.NoError(t, identities.RemoveExpired(t.Context()))
+	e.do(t, http.MethodPost, "/v1/projects", contract.ProjectCreate{WorkspaceId: project.WorkspaceId, Name: "New"}, cookie(session), retryKey("a"))
+	answers, err := idempotency.New(e.db, nil, bytes.Repeat([]byte{7}, 32), e.clock.Now)
+	require.NoError(t, err)
+	require.NoError(t, answers.RemoveExpired(t.Context()))
 	assert.Equal(t, 1, e.count(t, "SELECT count(*) FROM kept_answers"))
 	e.clock.advance(24 * time.Hour)
-	require.NoError(t, identities.RemoveExpired(t.Context()))
+	require.NoError(t, answers.RemoveExpired(t.Context()))
 	assert.Equal(t, 0, e.count(t, "SELECT count(*) FROM kept_answers"))
 }

@@ -12,6 +12,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
+	"github.com/looptrace/looptrace/internal/problem"
 )
 
 func TestFromSetupToKey(t *testing.T) {
@@ -20,51 +23,51 @@ func TestFromSetupToKey(t *testing.T) {
 
 	state := must[struct{ Bootstrapped bool }](t, e.do(t, http.MethodGet, "/v1/setup", nil), http.StatusOK)
 	assert.False(t, state.Bootstrapped)
-	w := e.do(t, http.MethodPost, "/v1/setup", SetupRequest{Email: " " + testEmail, Password: testPassword, OrgName: "Example"})
-	first := must[Me](t, w, http.StatusCreated)
+	w := e.do(t, http.MethodPost, "/v1/setup", contract.SetupRequest{Email: " " + testEmail, Password: testPassword, OrgName: "Example"})
+	first := must[contract.Me](t, w, http.StatusCreated)
 	assert.Equal(t, "/v1/me", w.Header().Get("Location"))
 	assert.Equal(t, testEmail, first.User.Email)
 	require.Len(t, first.Projects, 1)
 	project := first.Projects[0]
 	assert.Equal(t, "Example", project.OrganizationName)
-	assert.Equal(t, RoleOwner, *project.Role)
-	assert.Contains(t, project.Scopes, ScopeAdmin)
+	assert.Equal(t, contract.RoleOwner, *project.Role)
+	assert.Contains(t, project.Scopes, contract.ScopeAdmin)
 	session := sessionOf(t, w)
 
 	state = must[struct{ Bootstrapped bool }](t, e.do(t, http.MethodGet, "/v1/setup", nil), http.StatusOK)
 	assert.True(t, state.Bootstrapped)
 
-	assert.Equal(t, first, must[Me](t, e.do(t, http.MethodGet, "/v1/me", nil, cookie(session)), http.StatusOK))
+	assert.Equal(t, first, must[contract.Me](t, e.do(t, http.MethodGet, "/v1/me", nil, cookie(session)), http.StatusOK))
 	again := e.login(t, testPassword)
-	assert.Equal(t, first, must[Me](t, again, http.StatusOK))
+	assert.Equal(t, first, must[contract.Me](t, again, http.StatusOK))
 
 	created := e.createProject(t, session, project.WorkspaceId, "Second")
 	path := "/v1/projects/" + created.Id.String()
-	assert.Equal(t, created, must[Project](t, e.do(t, http.MethodGet, path, nil, cookie(session)), http.StatusOK))
+	assert.Equal(t, created, must[contract.Project](t, e.do(t, http.MethodGet, path, nil, cookie(session)), http.StatusOK))
 	e.clock.advance(time.Second)
-	renamed := must[Project](t, e.do(t, http.MethodPatch, path, map[string]string{"name": "Renamed"}, cookie(session)), http.StatusOK)
+	renamed := must[contract.Project](t, e.do(t, http.MethodPatch, path, map[string]string{"name": "Renamed"}, cookie(session)), http.StatusOK)
 	assert.Equal(t, "Renamed", renamed.Name)
 	assert.True(t, renamed.UpdatedAt.After(created.UpdatedAt))
-	assert.Equal(t, renamed, must[Project](t, e.do(t, http.MethodPatch, path, "{}", cookie(session)), http.StatusOK))
-	page := must[ProjectPage](t, e.do(t, http.MethodGet, "/v1/projects?limit=1", nil, cookie(session)), http.StatusOK)
+	assert.Equal(t, renamed, must[contract.Project](t, e.do(t, http.MethodPatch, path, "{}", cookie(session)), http.StatusOK))
+	page := must[contract.ProjectPage](t, e.do(t, http.MethodGet, "/v1/projects?limit=1", nil, cookie(session)), http.StatusOK)
 	assert.True(t, page.HasMore)
 	require.Len(t, page.Data, 1)
-	page = must[ProjectPage](t, e.do(t, http.MethodGet, "/v1/projects?limit=1&offset=1", nil, cookie(session)), http.StatusOK)
+	page = must[contract.ProjectPage](t, e.do(t, http.MethodGet, "/v1/projects?limit=1&offset=1", nil, cookie(session)), http.StatusOK)
 	assert.False(t, page.HasMore)
 	assert.Equal(t, renamed, page.Data[0])
 
 	expires := e.clock.Now().Add(time.Hour).UTC().Truncate(time.Microsecond)
-	w = e.do(t, http.MethodPost, "/v1/keys", KeyCreate{
-		ProjectId: created.Id, Name: "ci", Scopes: []Scope{ScopeRunsRead, ScopeIngestWrite, ScopeRunsRead}, ExpiresAt: &expires,
+	w = e.do(t, http.MethodPost, "/v1/keys", contract.KeyCreate{
+		ProjectId: created.Id, Name: "ci", Scopes: []contract.Scope{contract.ScopeRunsRead, contract.ScopeIngestWrite, contract.ScopeRunsRead}, ExpiresAt: &expires,
 	}, cookie(session))
-	key := must[KeyWithSecret](t, w, http.StatusCreated)
-	assert.Equal(t, []Scope{ScopeIngestWrite, ScopeRunsRead}, key.Scopes)
+	key := must[contract.KeyWithSecret](t, w, http.StatusCreated)
+	assert.Equal(t, []contract.Scope{contract.ScopeIngestWrite, contract.ScopeRunsRead}, key.Scopes)
 	assert.Equal(t, expires, *key.ExpiresAt)
 	assert.Equal(t, "/v1/keys/"+key.Id.String(), w.Header().Get("Location"))
 	assert.True(t, strings.HasPrefix(key.Key, "lt_"+key.PublicId+"."))
 
 	for _, how := range []option{bearer(key.Key), header("X-Api-Key", key.Key), header("Authorization", "bearer  "+key.Key)} {
-		me := must[Me](t, e.do(t, http.MethodGet, "/v1/me", nil, how), http.StatusOK)
+		me := must[contract.Me](t, e.do(t, http.MethodGet, "/v1/me", nil, how), http.StatusOK)
 		assert.Nil(t, me.User)
 		assert.Equal(t, key.Id, me.Key.Id)
 		require.Len(t, me.Projects, 1)
@@ -74,22 +77,22 @@ func TestFromSetupToKey(t *testing.T) {
 	}
 
 	keyPath := "/v1/keys/" + key.Id.String()
-	stored := must[Key](t, e.do(t, http.MethodGet, keyPath, nil, cookie(session)), http.StatusOK)
+	stored := must[contract.Key](t, e.do(t, http.MethodGet, keyPath, nil, cookie(session)), http.StatusOK)
 	require.NotNil(t, stored.LastUsedAt)
-	rotated := must[KeyWithSecret](t, e.do(t, http.MethodPost, keyPath+"/_actions/rotate", nil, cookie(session)), http.StatusCreated)
+	rotated := must[contract.KeyWithSecret](t, e.do(t, http.MethodPost, keyPath+"/_actions/rotate", nil, cookie(session)), http.StatusCreated)
 	assert.Equal(t, key.Name, rotated.Name)
 	assert.Equal(t, key.Scopes, rotated.Scopes)
 	assert.Equal(t, key.ExpiresAt, rotated.ExpiresAt)
 	assert.NotEqual(t, key.PublicId, rotated.PublicId)
-	assert.Equal(t, codeKeyRevoked, problemOf(t, e.do(t, http.MethodGet, "/v1/me", nil, bearer(key.Key)), http.StatusUnauthorized).Code)
-	must[Me](t, e.do(t, http.MethodGet, "/v1/me", nil, bearer(rotated.Key)), http.StatusOK)
+	assert.Equal(t, "key_revoked", wantProblem(t, e.do(t, http.MethodGet, "/v1/me", nil, bearer(key.Key)), http.StatusUnauthorized).Code)
+	must[contract.Me](t, e.do(t, http.MethodGet, "/v1/me", nil, bearer(rotated.Key)), http.StatusOK)
 
 	rotatedPath := "/v1/keys/" + rotated.Id.String()
 	for range 2 { // revoking a revoked key is no error
 		assert.Equal(t, http.StatusNoContent, e.do(t, http.MethodDelete, rotatedPath, nil, cookie(session)).Code)
 	}
-	assert.Equal(t, codeKeyRevoked, problemOf(t, e.do(t, http.MethodGet, "/v1/me", nil, bearer(rotated.Key)), http.StatusUnauthorized).Code)
-	keys := must[KeyPage](t, e.do(t, http.MethodGet, "/v1/keys?project_id="+created.Id.String(), nil, cookie(session)), http.StatusOK)
+	assert.Equal(t, "key_revoked", wantProblem(t, e.do(t, http.MethodGet, "/v1/me", nil, bearer(rotated.Key)), http.StatusUnauthorized).Code)
+	keys := must[contract.KeyPage](t, e.do(t, http.MethodGet, "/v1/keys?project_id="+created.Id.String(), nil, cookie(session)), http.StatusOK)
 	require.Len(t, keys.Data, 2)
 	for _, k := range keys.Data {
 		assert.NotNil(t, k.RevokedAt)
@@ -98,8 +101,8 @@ func TestFromSetupToKey(t *testing.T) {
 	w = e.do(t, http.MethodPost, "/v1/logout", nil, cookie(session))
 	assert.Equal(t, http.StatusNoContent, w.Code)
 	assert.Equal(t, -1, w.Result().Cookies()[0].MaxAge)
-	problemOf(t, e.do(t, http.MethodGet, "/v1/me", nil, cookie(session)), http.StatusUnauthorized)
-	must[Me](t, e.do(t, http.MethodGet, "/v1/me", nil, cookie(sessionOf(t, again))), http.StatusOK)
+	wantProblem(t, e.do(t, http.MethodGet, "/v1/me", nil, cookie(session)), http.StatusUnauthorized)
+	must[contract.Me](t, e.do(t, http.MethodGet, "/v1/me", nil, cookie(sessionOf(t, again))), http.StatusOK)
 
 	assert.NotContains(t, e.log.String(), testPassword)
 	assert.NotContains(t, e.log.String(), key.Key)
@@ -114,7 +117,7 @@ func TestOneOfManySetupsWins(t *testing.T) {
 	for i := range answers {
 		wg.Go(func() {
 			answers[i] = e.do(t, http.MethodPost, "/v1/setup",
-				SetupRequest{Email: "user" + strconv.Itoa(i) + "@example.com", Password: testPassword, OrgName: "Example"})
+				contract.SetupRequest{Email: "user" + strconv.Itoa(i) + "@example.com", Password: testPassword, OrgName: "Example"})
 		})
 	}
 	wg.Wait()
@@ -124,7 +127,7 @@ func TestOneOfManySetupsWins(t *testing.T) {
 			won++
 			continue
 		}
-		assert.Equal(t, codeAlreadyBootstrapped, problemOf(t, w, http.StatusConflict).Code)
+		assert.Equal(t, "already_bootstrapped", wantProblem(t, w, http.StatusConflict).Code)
 	}
 	assert.Equal(t, 1, won)
 	for _, table := range []string{"users", "organizations", "workspaces", "projects", "sessions"} {
@@ -185,7 +188,7 @@ func TestLoginIsSlowedDown(t *testing.T) {
 	e := newEnv(t)
 	e.setUp(t)
 	for range 5 {
-		problemOf(t, e.login(t, "wrong", from("198.51.100.9")), http.StatusUnauthorized)
+		wantProblem(t, e.login(t, "wrong", from("198.51.100.9")), http.StatusUnauthorized)
 	}
 	golden(t, "throttled", e.login(t, testPassword, from("198.51.100.10")))
 	e.clock.advance(time.Second)
@@ -207,13 +210,13 @@ func TestRolesAndScopes(t *testing.T) {
 	admin := e.addMember(t, "admin@example.com", "admin", project.OrganizationId)
 	member := e.addMember(t, "member@example.com", "member", project.OrganizationId)
 	viewer := e.addMember(t, "viewer@example.com", "viewer", project.OrganizationId)
-	adminKey := e.mint(t, owner, project.Id, ScopeAdmin)
-	ingestKey := e.mint(t, owner, project.Id, ScopeIngestWrite)
-	readKey := e.mint(t, owner, project.Id, ScopeRunsRead)
+	adminKey := e.mint(t, owner, project.Id, contract.ScopeAdmin)
+	ingestKey := e.mint(t, owner, project.Id, contract.ScopeIngestWrite)
+	readKey := e.mint(t, owner, project.Id, contract.ScopeRunsRead)
 
 	id := project.Id.String()
-	newKey := KeyCreate{ProjectId: project.Id, Name: "k", Scopes: []Scope{ScopeIngestWrite}}
-	newProject := ProjectCreate{WorkspaceId: project.WorkspaceId, Name: "p"}
+	newKey := contract.KeyCreate{ProjectId: project.Id, Name: "k", Scopes: []contract.Scope{contract.ScopeIngestWrite}}
+	newProject := contract.ProjectCreate{WorkspaceId: project.WorkspaceId, Name: "p"}
 	acts := []struct {
 		name, method, path string
 		body               any
@@ -248,7 +251,7 @@ func TestRolesAndScopes(t *testing.T) {
 				continue
 			}
 			if assert.Equal(t, http.StatusForbidden, w.Code, "%s: %s: %s", who.name, act.name, w.Body) {
-				assert.Equal(t, codeScopeMissing, problemOf(t, w, http.StatusForbidden).Code)
+				assert.Equal(t, "scope_missing", wantProblem(t, w, http.StatusForbidden).Code)
 			}
 		}
 	}
@@ -258,10 +261,10 @@ func TestKeyUseIsNotedOnceAMinute(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	session, project := e.setUp(t)
-	key := e.mint(t, session, project.Id, ScopeRunsRead)
+	key := e.mint(t, session, project.Id, contract.ScopeRunsRead)
 	lastUsed := func() time.Time {
-		must[Me](t, e.do(t, http.MethodGet, "/v1/me", nil, bearer(key.Key)), http.StatusOK)
-		k := must[Key](t, e.do(t, http.MethodGet, "/v1/keys/"+key.Id.String(), nil, cookie(session)), http.StatusOK)
+		must[contract.Me](t, e.do(t, http.MethodGet, "/v1/me", nil, bearer(key.Key)), http.StatusOK)
+		k := must[contract.Key](t, e.do(t, http.MethodGet, "/v1/keys/"+key.Id.String(), nil, cookie(session)), http.StatusOK)
 		return *k.LastUsedAt
 	}
 	first := lastUsed()
@@ -276,9 +279,9 @@ func TestKeyExpires(t *testing.T) {
 	e := newEnv(t)
 	session, project := e.setUp(t)
 	expires := e.clock.Now().Add(time.Hour)
-	key := must[KeyWithSecret](t, e.do(t, http.MethodPost, "/v1/keys",
-		KeyCreate{ProjectId: project.Id, Name: "short", Scopes: []Scope{ScopeRunsRead}, ExpiresAt: &expires}, cookie(session)), http.StatusCreated)
-	must[Me](t, e.do(t, http.MethodGet, "/v1/me", nil, bearer(key.Key)), http.StatusOK)
+	key := must[contract.KeyWithSecret](t, e.do(t, http.MethodPost, "/v1/keys",
+		contract.KeyCreate{ProjectId: project.Id, Name: "short", Scopes: []contract.Scope{contract.ScopeRunsRead}, ExpiresAt: &expires}, cookie(session)), http.StatusCreated)
+	must[contract.Me](t, e.do(t, http.MethodGet, "/v1/me", nil, bearer(key.Key)), http.StatusOK)
 	e.clock.advance(time.Hour)
 	golden(t, "key_expired", e.do(t, http.MethodGet, "/v1/me", nil, bearer(key.Key)))
 	golden(t, "rotate_expired", e.do(t, http.MethodPost, "/v1/keys/"+key.Id.String()+"/_actions/rotate", nil, cookie(session)))
@@ -288,7 +291,7 @@ func TestRotationsAtOnceMakeOneKey(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	session, project := e.setUp(t)
-	key := e.mint(t, session, project.Id, ScopeRunsRead)
+	key := e.mint(t, session, project.Id, contract.ScopeRunsRead)
 	var wg sync.WaitGroup
 	codes := make([]int, 5)
 	for i := range codes {
@@ -314,11 +317,11 @@ func TestProjectNamesAreUniqueInAWorkspace(t *testing.T) {
 	session, project := e.setUp(t)
 	second := e.createProject(t, session, project.WorkspaceId, "Second")
 	for _, w := range []*httptest.ResponseRecorder{
-		e.do(t, http.MethodPost, "/v1/projects", ProjectCreate{WorkspaceId: project.WorkspaceId, Name: " Second "}, cookie(session)),
+		e.do(t, http.MethodPost, "/v1/projects", contract.ProjectCreate{WorkspaceId: project.WorkspaceId, Name: " Second "}, cookie(session)),
 		e.do(t, http.MethodPatch, "/v1/projects/"+second.Id.String(), map[string]string{"name": project.Name}, cookie(session)),
 	} {
-		assert.Equal(t, codeNameTaken, problemOf(t, w, http.StatusConflict).Code)
+		assert.Equal(t, problem.CodeNameTaken, wantProblem(t, w, http.StatusConflict).Code)
 	}
-	assert.Equal(t, codeNotFound, problemOf(t, e.do(t, http.MethodPost, "/v1/projects",
-		ProjectCreate{WorkspaceId: uuid.New(), Name: "p"}, cookie(session)), http.StatusNotFound).Code)
+	assert.Equal(t, problem.CodeNotFound, wantProblem(t, e.do(t, http.MethodPost, "/v1/projects",
+		contract.ProjectCreate{WorkspaceId: uuid.New(), Name: "p"}, cookie(session)), http.StatusNotFound).Code)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/looptrace/looptrace/controlplane/agentview"
+	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/runmodel"
 	"github.com/looptrace/looptrace/test/engines"
@@ -169,7 +170,7 @@ func TestRecordedTextStaysInItsFence(t *testing.T) {
 	server := httptest.NewServer(e.api)
 	t.Cleanup(server.Close)
 	session, project := e.setUp(t)
-	key := e.mint(t, session, project.Id, ScopeRunsRead).Key
+	key := e.mint(t, session, project.Id, contract.ScopeRunsRead).Key
 	client := connect(t, server.URL+"/mcp", key)
 
 	checkDocument := func(t *testing.T, body []byte) {

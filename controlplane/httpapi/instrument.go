@@ -9,9 +9,13 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 
+	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/controlplane/instrument"
+	"github.com/looptrace/looptrace/controlplane/projects"
 	"github.com/looptrace/looptrace/internal/allowedhost"
 	"github.com/looptrace/looptrace/internal/apikey"
+	"github.com/looptrace/looptrace/internal/problem"
 )
 
 // Addresses are where web can be reached, and by which names.
@@ -24,62 +28,72 @@ type Addresses struct {
 	Hosts allowedhost.List
 }
 
+type instrumentHandlers struct {
+	projects  projectReader
+	guides    *instrument.Guides
+	addresses Addresses
+}
+
+type projectReader interface {
+	Get(ctx context.Context, grant access.Grant) (projects.Project, error)
+}
+
 // GetInstrumentGuide says how to record programs in this installation.
-func (a *api) GetInstrumentGuide(ctx context.Context, req GetInstrumentGuideRequestObject) (GetInstrumentGuideResponseObject, error) {
-	project, err := a.identity.Project(ctx, callOf(ctx).principal, req.Params.ProjectId)
+func (h instrumentHandlers) GetInstrumentGuide(ctx context.Context, req contract.GetInstrumentGuideRequestObject) (contract.GetInstrumentGuideResponseObject, error) {
+	project, err := h.projects.Get(ctx, grantOf(ctx))
 	if err != nil {
 		return nil, err
 	}
 	framework := valueOf(req.Params.Framework, "")
-	guide, err := a.guides.Guide(a.endpoint(ctx), string(valueOf(req.Params.Language, "")), framework, uuid.New())
+	guide, err := h.guides.Guide(h.endpoint(ctx), string(valueOf(req.Params.Language, "")), framework, uuid.New())
 	if errors.Is(err, instrument.ErrUnknownFramework) {
-		return nil, requestErrors{{
+		return nil, problem.InvalidFields(problem.Field{
 			Location: "query.framework", Value: framework,
 			Message: "has no recipe in this language; without it the answer lists the frameworks and, with a language, has the general recipe",
-		}}
+		})
 	}
 	if err != nil {
 		return nil, fmt.Errorf("write the instrument guide: %w", err)
 	}
-	answer := GetInstrumentGuide200JSONResponse{
+	answer := contract.GetInstrumentGuide200JSONResponse{
 		ProjectId: project.ID, Endpoint: guide.Endpoint,
-		Key: InstrumentKey{
+		Key: contract.InstrumentKey{
 			Placeholder: instrument.KeyPlaceholder, Header: "Authorization: Bearer " + instrument.KeyPlaceholder,
 			Scopes: []string{apikey.ScopeIngestWrite, apikey.ScopeRunsRead},
 		},
 		Environment: variablesOf(guide.Environment), Otlp: variablesOf(guide.OTLP),
-		Frameworks: make([]InstrumentFramework, len(guide.Frameworks)),
-		SelfTest:   InstrumentSelfTest{RunId: guide.Test.RunID, Send: guide.Test.Send, Check: guide.Test.Check, Tool: guide.Test.Tool},
+		Frameworks: make([]contract.InstrumentFramework, len(guide.Frameworks)),
+		SelfTest:   contract.InstrumentSelfTest{RunId: guide.Test.RunID, Send: guide.Test.Send, Check: guide.Test.Check, Tool: guide.Test.Tool},
 	}
 	for i, r := range guide.Frameworks {
-		answer.Frameworks[i] = InstrumentFramework{Id: r.ID, Title: r.Title, Language: r.Language}
+		answer.Frameworks[i] = contract.InstrumentFramework{Id: r.ID, Title: r.Title, Language: r.Language}
 		for _, p := range r.Packages {
-			answer.Frameworks[i].Packages = append(answer.Frameworks[i].Packages, InstrumentPackage{
-				Registry: InstrumentPackageRegistry(p.Registry), Name: p.Name,
+			answer.Frameworks[i].Packages = append(answer.Frameworks[i].Packages, contract.InstrumentPackage{
+				Registry: contract.InstrumentPackageRegistry(p.Registry), Name: p.Name,
 			})
 		}
 	}
 	if r := guide.Recipe; r != nil {
-		answer.Recipe = &InstrumentRecipe{Id: r.ID, Title: r.Title, Language: r.Language, Install: r.Install, Code: r.Code, Notes: r.Notes}
+		answer.Recipe = &contract.InstrumentRecipe{Id: r.ID, Title: r.Title, Language: r.Language, Install: r.Install, Code: r.Code, Notes: r.Notes}
 	}
 	for _, step := range guide.Steps() {
-		answer.Steps = append(answer.Steps, InstrumentStep{Id: step.ID, Instruction: step.Instruction, Command: known(step.Command)})
+		answer.Steps = append(answer.Steps, contract.InstrumentStep{Id: step.ID, Instruction: step.Instruction, Command: known(step.Command)})
 	}
 	return answer, nil
 }
 
-func variablesOf(variables []instrument.Variable) []EnvironmentVariable {
-	list := make([]EnvironmentVariable, len(variables))
+func variablesOf(variables []instrument.Variable) []contract.EnvironmentVariable {
+	list := make([]contract.EnvironmentVariable, len(variables))
 	for i, v := range variables {
-		list[i] = EnvironmentVariable(v)
+		list[i] = contract.EnvironmentVariable(v)
 	}
 	return list
 }
 
 // endpoint is this installation's address as the caller knows it.
-func (a *api) endpoint(ctx context.Context) string {
-	if a.addresses.Public != "" {
-		return a.addresses.Public
+func (h instrumentHandlers) endpoint(ctx context.Context) string {
+	if h.addresses.Public != "" {
+		return h.addresses.Public
 	}
 	request := callOf(ctx)
 	scheme := "http://"
@@ -89,15 +103,15 @@ func (a *api) endpoint(ctx context.Context) string {
 	if address, ok := instrument.ValidEndpoint(scheme + request.web); ok {
 		return address
 	}
-	return a.addresses.Web
+	return h.addresses.Web
 }
 
 // serveLLMsText serves the guide to whoever asks.
-func (a *api) serveLLMsText(c *gin.Context) {
-	text, err := a.guides.Text(a.endpoint(c), uuid.New())
+func (h instrumentHandlers) serveLLMsText(c *gin.Context) error {
+	text, err := h.guides.Text(h.endpoint(c), uuid.New())
 	if err != nil {
-		a.fail(c, fmt.Errorf("write llms.txt: %w", err))
-		return
+		return fmt.Errorf("write llms.txt: %w", err)
 	}
 	c.Data(http.StatusOK, "text/plain; charset=utf-8", []byte(text))
+	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/test/engines"
 )
 
@@ -16,7 +17,7 @@ func TestInstrumentGuide(t *testing.T) {
 	e := newEnvOn(t, engines.Postgres(t), absentClickHouse)
 	session, project := e.setUp(t)
 	path := "/v1/agent/instrument-guide?project_id=" + project.Id.String()
-	key := bearer(e.mint(t, session, project.Id, ScopeIngestWrite).Key)
+	key := bearer(e.mint(t, session, project.Id, contract.ScopeIngestWrite).Key)
 	throughWeb := func(host, proto string) option {
 		return func(r *http.Request) {
 			r.RemoteAddr = "127.0.0.1:1"
@@ -25,7 +26,7 @@ func TestInstrumentGuide(t *testing.T) {
 		}
 	}
 
-	all := must[InstrumentGuide](t, e.do(t, http.MethodGet, path, nil, key), http.StatusOK)
+	all := must[contract.InstrumentGuide](t, e.do(t, http.MethodGet, path, nil, key), http.StatusOK)
 	assert.Equal(t, "http://127.0.0.1:7090", all.Endpoint)
 	assert.Nil(t, all.Recipe)
 	assert.Greater(t, len(all.Frameworks), 20)
@@ -35,22 +36,22 @@ func TestInstrumentGuide(t *testing.T) {
 	}
 	assert.Equal(t, []string{"key", "environment", "detect", "send", "check"}, steps)
 
-	one := must[InstrumentGuide](t, e.do(t, http.MethodGet, path+"&framework=strands-agents", nil, key, throughWeb("looptrace.example.com", "https")), http.StatusOK)
+	one := must[contract.InstrumentGuide](t, e.do(t, http.MethodGet, path+"&framework=strands-agents", nil, key, throughWeb("looptrace.example.com", "https")), http.StatusOK)
 	require.NotNil(t, one.Recipe)
 	assert.Equal(t, "strands", one.Recipe.Id)
 	assert.Equal(t, "https://looptrace.example.com", one.Endpoint)
 	assert.Contains(t, one.SelfTest.Send, "https://looptrace.example.com/v1/runs ")
 	assert.Contains(t, one.SelfTest.Check, one.SelfTest.RunId.String())
-	assert.Contains(t, one.Environment, EnvironmentVariable{Name: "LOOPTRACE_ENDPOINT", Value: "https://looptrace.example.com"})
+	assert.Contains(t, one.Environment, contract.EnvironmentVariable{Name: "LOOPTRACE_ENDPOINT", Value: "https://looptrace.example.com"})
 
-	odd := must[InstrumentGuide](t, e.do(t, http.MethodGet, path, nil, key, throughWeb("$(id)", "https")), http.StatusOK)
+	odd := must[contract.InstrumentGuide](t, e.do(t, http.MethodGet, path, nil, key, throughWeb("$(id)", "https")), http.StatusOK)
 	assert.Equal(t, "http://127.0.0.1:7090", odd.Endpoint, "it goes into commands")
 
-	problem := problemOf(t, e.do(t, http.MethodGet, path+"&framework=cobol", nil, key), http.StatusUnprocessableEntity)
-	assert.Equal(t, "query.framework", (*problem.Errors)[0].Location)
+	told := wantProblem(t, e.do(t, http.MethodGet, path+"&framework=cobol", nil, key), http.StatusUnprocessableEntity)
+	assert.Equal(t, "query.framework", (*told.Errors)[0].Location)
 	assert.Equal(t, http.StatusUnprocessableEntity, e.do(t, http.MethodGet, "/v1/agent/instrument-guide", nil, key).Code)
 	other := e.createProject(t, session, project.WorkspaceId, "other")
-	golden(t, "not_found", e.do(t, http.MethodGet, path, nil, bearer(e.mint(t, session, other.Id, ScopeAdmin).Key)))
+	golden(t, "not_found", e.do(t, http.MethodGet, path, nil, bearer(e.mint(t, session, other.Id, contract.ScopeAdmin).Key)))
 
 	text := e.do(t, http.MethodGet, "/llms.txt", nil, throughWeb("looptrace.example.com", "https"))
 	require.Equal(t, http.StatusOK, text.Code)

@@ -7,6 +7,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 )
 
 func TestProjectLimits(t *testing.T) {
@@ -14,9 +16,9 @@ func TestProjectLimits(t *testing.T) {
 	e := newEnv(t)
 	owner, project := e.setUp(t)
 	path := "/v1/projects/" + project.Id.String() + "/limits"
-	read := func(as option) ProjectLimits {
+	read := func(as option) contract.ProjectLimits {
 		t.Helper()
-		return must[ProjectLimits](t, e.do(t, http.MethodGet, path, nil, as), http.StatusOK)
+		return must[contract.ProjectLimits](t, e.do(t, http.MethodGet, path, nil, as), http.StatusOK)
 	}
 	assert.JSONEq(t, `{}`, e.do(t, http.MethodGet, path, nil, cookie(owner)).Body.String())
 
@@ -37,12 +39,12 @@ func TestProjectLimits(t *testing.T) {
 	var organization uuid.UUID
 	require.NoError(t, e.db.QueryRow(t.Context(), "SELECT id FROM organizations").Scan(&organization))
 	member := cookie(e.addMember(t, "bob@example.com", "member", organization))
-	reader := bearer(e.mint(t, owner, project.Id, ScopeRunsRead).Key)
+	reader := bearer(e.mint(t, owner, project.Id, contract.ScopeRunsRead).Key)
 	for _, who := range []option{member, reader} {
 		assert.NotNil(t, read(who).Project)
-		assert.Equal(t, codeScopeMissing, problemOf(t, e.do(t, http.MethodPut, path, "{}", who), http.StatusForbidden).Code)
+		assert.Equal(t, "scope_missing", wantProblem(t, e.do(t, http.MethodPut, path, "{}", who), http.StatusForbidden).Code)
 	}
-	admin := bearer(e.mint(t, owner, project.Id, ScopeAdmin).Key)
+	admin := bearer(e.mint(t, owner, project.Id, contract.ScopeAdmin).Key)
 	require.Equal(t, http.StatusOK, e.do(t, http.MethodPut, path, "{}", admin).Code)
-	assert.Equal(t, ProjectLimits{}, read(member), "all of them are replaced")
+	assert.Equal(t, contract.ProjectLimits{}, read(member), "all of them are replaced")
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/tiktoken-go/tokenizer"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/ratelimit"
 	"github.com/looptrace/looptrace/test/engines"
@@ -122,7 +123,7 @@ func TestMCP(t *testing.T) {
 	server := httptest.NewServer(e.api)
 	t.Cleanup(server.Close)
 	session, project := e.setUp(t)
-	key := e.mint(t, session, project.Id, ScopeRunsRead)
+	key := e.mint(t, session, project.Id, contract.ScopeRunsRead)
 	other := e.createProject(t, session, project.WorkspaceId, "other")
 	stored := map[string]bool{}
 	for range 12 {
@@ -156,7 +157,7 @@ func TestMCP(t *testing.T) {
 		require.NoError(t, err)
 		at := slices.IndexFunc(list.Tools, func(tool *mcp.Tool) bool { return tool.Name == "runs.search" })
 		arguments := list.Tools[at].InputSchema.(map[string]any)["properties"].(map[string]any)
-		doc, err := openapi3.NewLoader().LoadFromData(document)
+		doc, err := openapi3.NewLoader().LoadFromData(contract.Document)
 		require.NoError(t, err)
 		for name, parameter := range doc.Components.Parameters {
 			if strings.HasPrefix(name, "Filter") {
@@ -244,11 +245,11 @@ func TestMCP(t *testing.T) {
 		} {
 			assert.Contains(t, toolError(t, client, call.tool, call.arguments), want)
 		}
-		ingest := connect(t, server.URL+"/mcp", e.mint(t, session, project.Id, ScopeIngestWrite).Key)
-		assert.Contains(t, toolError(t, ingest, "runs.search", nil), "it needs scope runs:read")
+		ingest := connect(t, server.URL+"/mcp", e.mint(t, session, project.Id, contract.ScopeIngestWrite).Key)
+		assert.Contains(t, toolError(t, ingest, "runs.search", nil), "lacks the scope runs:read")
 	})
 	t.Run("another project's key", func(t *testing.T) {
-		stranger := connect(t, server.URL+"/mcp", e.mint(t, session, other.Id, ScopeRunsRead).Key)
+		stranger := connect(t, server.URL+"/mcp", e.mint(t, session, other.Id, contract.ScopeRunsRead).Key)
 		found, _ := callTool[foundRuns](t, stranger, "runs.search", map[string]any{"search": "2^53"})
 		assert.Empty(t, found.Runs)
 		assert.Equal(t, toolError(t, stranger, "runs.read", map[string]any{"run_id": noSuchID}), toolError(t, stranger, "runs.read", map[string]any{"run_id": long}))
@@ -257,7 +258,7 @@ func TestMCP(t *testing.T) {
 		// A cursor is of one list: another project's has none of it.
 		page, _ := callTool[foundRuns](t, client, "runs.search", map[string]any{"limit": 1})
 		_, arguments := nextCall(t, page.NextPage)
-		assert.Contains(t, toolError(t, stranger, "runs.search", map[string]any{"cursor": arguments["cursor"]}), "The cursor is none")
+		assert.Contains(t, toolError(t, stranger, "runs.search", map[string]any{"cursor": arguments["cursor"]}), "The cursor is not from")
 	})
 	t.Run("a user's session has several projects", func(t *testing.T) {
 		w := e.do(t, http.MethodPost, "/mcp", rpc("tools/call", map[string]any{"name": "runs.search", "arguments": map[string]any{}}),
@@ -267,7 +268,7 @@ func TestMCP(t *testing.T) {
 		assert.Contains(t, w.Body.String(), other.Id.String())
 	})
 	t.Run("a revoked key ends", func(t *testing.T) {
-		doomed := e.mint(t, session, project.Id, ScopeRunsRead)
+		doomed := e.mint(t, session, project.Id, contract.ScopeRunsRead)
 		client := connect(t, server.URL+"/mcp", doomed.Key)
 		callTool[foundRuns](t, client, "runs.search", map[string]any{"limit": 1})
 		require.Equal(t, http.StatusNoContent, e.do(t, http.MethodDelete, "/v1/keys/"+doomed.Id.String(), nil, cookie(session)).Code)
@@ -294,7 +295,7 @@ func TestMCPDoor(t *testing.T) {
 	t.Parallel()
 	e := newLimitedEnv(t, engines.Postgres(t), absentClickHouse, RateLimits{})
 	session, project := e.setUp(t)
-	key := e.mint(t, session, project.Id, ScopeRunsRead).Key
+	key := e.mint(t, session, project.Id, contract.ScopeRunsRead).Key
 	list := rpc("tools/list", map[string]any{})
 	do := func(target string, body any, options ...option) *httptest.ResponseRecorder {
 		return e.do(t, http.MethodPost, target, body, append(options, mcpHeaders...)...)
@@ -306,9 +307,9 @@ func TestMCPDoor(t *testing.T) {
 		assert.Empty(t, w.Header().Get("Mcp-Session-Id"), "no session, no state")
 	}
 	golden(t, "mcp_no_key", do("/mcp", list))
-	assert.Equal(t, codeUnauthenticated, problemOf(t, do("/mcp", list, bearer("lt_x.y")), http.StatusUnauthorized).Code)
+	assert.Equal(t, "unauthenticated", wantProblem(t, do("/mcp", list, bearer("lt_x.y")), http.StatusUnauthorized).Code)
 	for _, origin := range []option{header("Origin", "http://evil.test"), header("Sec-Fetch-Site", "cross-site")} {
-		assert.Equal(t, codeCrossOrigin, problemOf(t, do("/mcp", list, origin, bearer(key)), http.StatusForbidden).Code, "with a key, too")
+		assert.Equal(t, "cross_origin", wantProblem(t, do("/mcp", list, origin, bearer(key)), http.StatusForbidden).Code, "with a key, too")
 	}
 	assert.Equal(t, http.StatusOK, do("/mcp", list, header("Origin", "http://example.com"), bearer(key)).Code, "its own")
 	for _, method := range []string{http.MethodGet, http.MethodDelete} {
@@ -331,7 +332,7 @@ func TestMCPDoor(t *testing.T) {
 	assert.Contains(t, w.Body.String(), "-32601")
 
 	down := do("/mcp", rpc("tools/call", map[string]any{"name": "runs.search", "arguments": map[string]any{}}), bearer(key))
-	assert.Contains(t, down.Body.String(), "The store of runs does not answer at the moment")
+	assert.Contains(t, down.Body.String(), "The database is not answering")
 	assert.Contains(t, e.log.String(), `"msg":"tool failed"`)
 	assert.NotContains(t, down.Body.String(), "127.0.0.1", "no address is told")
 }
@@ -341,7 +342,7 @@ func TestMCPAnswersInJSONRPC(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	session, project := e.setUp(t)
-	key := e.mint(t, session, project.Id, ScopeRunsRead).Key
+	key := e.mint(t, session, project.Id, contract.ScopeRunsRead).Key
 	list := rpc("tools/list", map[string]any{})
 	for name, ask := range map[string]struct {
 		body    any
@@ -397,7 +398,7 @@ func TestMCPIsLimited(t *testing.T) {
 	t.Parallel()
 	e := newLimitedEnv(t, engines.Postgres(t), absentClickHouse, RateLimits{Key: ratelimit.Limits{ratelimit.Requests: slowly(1)}})
 	session, project := e.setUp(t)
-	key := bearer(e.mint(t, session, project.Id, ScopeRunsRead).Key)
+	key := bearer(e.mint(t, session, project.Id, contract.ScopeRunsRead).Key)
 	var codes []int
 	for range 3 {
 		w := e.do(t, http.MethodPost, "/mcp", rpc("tools/list", map[string]any{}), append(mcpHeaders, key)...)

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,14 +8,13 @@ import (
 	"net/http"
 	"net/netip"
 	"runtime/debug"
-	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 
+	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/identity"
-	"github.com/looptrace/looptrace/controlplane/mcpserver"
 )
 
 // trustedProxies may say on whose behalf they ask: the web service runs on the same machine.
@@ -39,9 +37,25 @@ type call struct {
 	// hosts are all that the request names: also a page that was loaded from this port can say that it is web.
 	hosts []string
 	// session is the token in the cookie, whether or not it is valid.
-	session    string
-	credential identity.Credential
-	principal  *identity.Principal
+	session   string
+	operation *operation
+	principal *access.Principal
+	// recheck is nil as long as the caller may do the operation on the target. It answers anew each time.
+	recheck func(ctx context.Context, target access.Target) error
+	// grant is what the operation may work on.
+	grant access.Grant
+}
+
+// grantOf is the leave to do the operation.
+func grantOf(ctx context.Context) access.Grant { return callOf(ctx).grant }
+
+// extend gives the connection the time that the operation has to write its answer, or the next piece of it.
+func (r *call) extend(connection *http.ResponseController) error {
+	err := connection.SetWriteDeadline(time.Now().Add(r.operation.writeTimeout))
+	if err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return fmt.Errorf("set the write deadline: %w", err)
+	}
+	return nil
 }
 
 // noRoute stands for the route of requests that match none.
@@ -151,124 +165,5 @@ func secureHeaders(c *gin.Context) {
 	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("X-Content-Type-Options", "nosniff")
-	c.Next()
-}
-
-// ownHost refuses what names a host that is not ours: a page at a name that was made to lead here (DNS rebinding) is of
-// the same origin as what it asks, and could read and do all that the user can. A request with a key is none of its
-// business: browsers do not add keys by themselves.
-func (a *api) ownHost(c *gin.Context) {
-	a.pass(c, func() error {
-		if presentsKey(c.Request) {
-			return nil
-		}
-		return a.foreignHost(c.Request)
-	})
-}
-
-// sameOrigin refuses what another site makes a browser send, likewise.
-func (a *api) sameOrigin(c *gin.Context) {
-	a.pass(c, func() error {
-		if presentsKey(c.Request) {
-			return nil
-		}
-		return a.foreignOrigin(c.Request)
-	})
-}
-
-// ownSite is for what asks for no key: to send one, be it made up, opens nothing.
-func (a *api) ownSite(c *gin.Context) {
-	a.pass(c, func() error { return cmp.Or(a.foreignHost(c.Request), a.foreignOrigin(c.Request)) })
-}
-
-// ownOrigin refuses what another site's page sends, with a key or without: MCP asks for it.
-func (a *api) ownOrigin(c *gin.Context) {
-	a.pass(c, func() error { return a.foreignOrigin(c.Request) })
-}
-
-func (a *api) pass(c *gin.Context, refusal func() error) {
-	if err := refusal(); err != nil {
-		a.fail(c, err)
-		return
-	}
-	c.Next()
-}
-
-// foreignHostError is about a host that is not ours.
-type foreignHostError struct{ host string }
-
-func (e *foreignHostError) Error() string { return fmt.Sprintf("host %q is not allowed", e.host) }
-
-func (a *api) foreignHost(r *http.Request) error {
-	for _, host := range callOf(r.Context()).hosts {
-		if !a.addresses.Hosts.Allows(host) {
-			return &foreignHostError{host}
-		}
-	}
-	return nil
-}
-
-func (a *api) foreignOrigin(r *http.Request) error {
-	if err := a.crossOrigin.Check(r); err != nil {
-		return fmt.Errorf("%w: %w", errCrossOrigin, err)
-	}
-	// Of the same origin as a host that is not ours is not ours.
-	if origin := r.Header.Get("Origin"); origin != "" && !a.addresses.Hosts.AllowsOrigin(origin) {
-		return fmt.Errorf("%w: origin %q is not allowed", errCrossOrigin, origin)
-	}
-	return nil
-}
-
-// toolCaller is who calls a tool of the MCP server.
-func toolCaller(ctx context.Context) mcpserver.Caller {
-	request := callOf(ctx)
-	return mcpserver.Caller{Principal: request.principal, RequestID: request.id}
-}
-
-// authenticate finds out who asks.
-func (a *api) authenticate(c *gin.Context) {
-	request := callOf(c.Request.Context())
-	request.credential = credential(c.Request, request.session)
-	principal, err := a.identity.Resolve(c.Request.Context(), request.credential)
-	if err != nil {
-		a.fail(c, err)
-		return
-	}
-	request.principal = principal
-	c.Next()
-}
-
-// presentedKey takes the key of a request, which may be no key at all, and tells whether there is one. Another scheme than
-// Bearer is that of a proxy before us, and browsers add it by themselves.
-func presentedKey(r *http.Request) (string, bool) {
-	for _, header := range r.Header.Values("Authorization") {
-		if scheme, key, _ := strings.Cut(header, " "); strings.EqualFold(scheme, "Bearer") {
-			return strings.TrimSpace(key), true
-		}
-	}
-	key := r.Header.Get("X-Api-Key")
-	return key, key != ""
-}
-
-// presentsKey tells whether the request carries a key. Then its cookies do not count.
-func presentsKey(r *http.Request) bool {
-	_, presented := presentedKey(r)
-	return presented
-}
-
-// credential takes the key of the request, else its session.
-func credential(r *http.Request, session string) identity.Credential {
-	if key, presented := presentedKey(r); presented {
-		return identity.Credential{Key: key}
-	}
-	return identity.Credential{Session: session}
-}
-
-// validate holds the request to the OpenAPI document.
-func (a *api) validate(c *gin.Context) {
-	if err := a.validator.check(c); err != nil {
-		a.fail(c, err)
-		return
-	}
 	c.Next()
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 )
 
 // absentPostgres is an address where nothing listens.
@@ -19,7 +21,7 @@ func TestCrossSiteRequests(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	session, project := e.setUp(t)
-	key := e.mint(t, session, project.Id, ScopeAdmin)
+	key := e.mint(t, session, project.Id, contract.ScopeAdmin)
 	rename := func(options ...option) *httptest.ResponseRecorder {
 		return e.do(t, http.MethodPatch, "/v1/projects/"+project.Id.String(), map[string]string{"name": "Default"}, options...)
 	}
@@ -68,7 +70,7 @@ func TestForeignHosts(t *testing.T) {
 	throughWeb := header("X-Forwarded-Host", "evil.example:7090")
 	claimsLoopback := header("X-Forwarded-Host", "127.0.0.1:7090")
 	anyKey := header("X-Api-Key", "lt_made.up")
-	setup := SetupRequest{Email: testEmail, Password: testPassword, OrgName: "Example"}
+	setup := contract.SetupRequest{Email: testEmail, Password: testPassword, OrgName: "Example"}
 	for name, options := range map[string][]option{
 		"through web": {rebound, throughWeb}, "to the port": {rebound}, "to the port, as web": {rebound, claimsLoopback},
 		"with a key that is none": {rebound, anyKey}, "with a bearer that is none": {rebound, bearer("x")}, "without a host": {at("")},
@@ -79,16 +81,16 @@ func TestForeignHosts(t *testing.T) {
 			e.do(t, http.MethodPost, "/v1/setup", setup, options...),
 			e.login(t, testPassword, options...),
 		} {
-			assert.Equal(t, "host_not_allowed", problemOf(t, w, http.StatusMisdirectedRequest).Code, name)
+			assert.Equal(t, "host_not_allowed", wantProblem(t, w, http.StatusMisdirectedRequest).Code, name)
 		}
 	}
 
 	session, project := e.setUp(t)
-	key := e.mint(t, session, project.Id, ScopeAdmin)
+	key := e.mint(t, session, project.Id, contract.ScopeAdmin)
 	for _, path := range []string{"/v1/me", "/v1/docs", "/v1/openapi.json", "/llms.txt"} {
 		w := e.do(t, http.MethodGet, path, nil, rebound, cookie(session))
-		problem := problemOf(t, w, http.StatusMisdirectedRequest)
-		assert.Contains(t, *problem.Detail, "ALLOWED_HOSTS=evil.example", path)
+		told := wantProblem(t, w, http.StatusMisdirectedRequest)
+		assert.Contains(t, *told.Detail, "ALLOWED_HOSTS=evil.example", path)
 		assert.Equal(t, http.StatusMisdirectedRequest, e.do(t, http.MethodGet, path, nil, rebound, claimsLoopback, cookie(session)).Code, path)
 		assert.Equal(t, http.StatusMisdirectedRequest, e.do(t, http.MethodGet, path, nil, at("example.com.evil.example"), cookie(session)).Code, path)
 		for _, ours := range []string{"localhost:7090", "127.0.0.1:7081", "[::1]:7090", "EXAMPLE.com.:443"} {
@@ -108,7 +110,7 @@ func TestForeignHosts(t *testing.T) {
 		return e.do(t, http.MethodPost, "/mcp", list, append(mcp, options...)...)
 	}
 	assert.Equal(t, http.StatusMisdirectedRequest, ask(rebound, cookie(session)).Code)
-	assert.Equal(t, codeCrossOrigin, problemOf(t, ask(rebound, bearer(key.Key)), http.StatusForbidden).Code, "MCP asks for it, with a key too")
+	assert.Equal(t, "cross_origin", wantProblem(t, ask(rebound, bearer(key.Key)), http.StatusForbidden).Code, "MCP asks for it, with a key too")
 	assert.Equal(t, http.StatusOK, ask(at("ingest.internal"), bearer(key.Key)).Code)
 }
 
@@ -117,7 +119,7 @@ func TestAuthorizationOfAProxy(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	session, project := e.setUp(t)
-	key := e.mint(t, session, project.Id, ScopeAdmin)
+	key := e.mint(t, session, project.Id, contract.ScopeAdmin)
 	basic := header("Authorization", "Basic YTpi")
 	assert.Equal(t, http.StatusOK, e.do(t, http.MethodGet, "/v1/me", nil, basic, cookie(session)).Code)
 	assert.Equal(t, http.StatusOK, e.do(t, http.MethodGet, "/v1/me", nil, basic, header("X-Api-Key", key.Key)).Code)
@@ -183,7 +185,7 @@ func TestEveryAnswerHasItsOwnID(t *testing.T) {
 		id, err := uuid.Parse(w.Header().Get("X-Request-Id"))
 		require.NoError(t, err)
 		assert.Equal(t, uuid.Version(7), id.Version())
-		assert.Equal(t, id.String(), problemOf(t, w, http.StatusUnauthorized).RequestId)
+		assert.Equal(t, id.String(), wantProblem(t, w, http.StatusUnauthorized).RequestId)
 		assert.Contains(t, e.log.String(), id.String())
 		seen[id.String()] = true
 	}
@@ -206,7 +208,7 @@ func FuzzCredential(f *testing.F) {
 	f.Fuzz(func(t *testing.T, authorization, key, session string) {
 		r := httptest.NewRequest(http.MethodGet, "/", http.NoBody)
 		r.Header["Authorization"], r.Header["X-Api-Key"] = []string{authorization}, []string{key}
-		c := credential(r, session)
+		c := credentialOf(r, session)
 		if presentsKey(r) && c.Session != "" {
 			t.Error("a cookie counts beside a key")
 		}

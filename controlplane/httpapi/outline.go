@@ -5,21 +5,29 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
+	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
+type outlineHandlers struct {
+	runs outlineReader
+}
+
+type outlineReader interface {
+	Outline(ctx context.Context, in access.Projects, runID uuid.UUID) (runs.Outline, error)
+}
+
 // GetOutline reads what all spans of a run are.
-func (a *api) GetOutline(ctx context.Context, req GetOutlineRequestObject) (GetOutlineResponseObject, error) {
-	scope, err := readable(ctx, req.Params.ProjectId)
+func (h outlineHandlers) GetOutline(ctx context.Context, req contract.GetOutlineRequestObject) (contract.GetOutlineResponseObject, error) {
+	outline, err := h.runs.Outline(ctx, grantOf(ctx).Projects, req.RunId)
 	if err != nil {
 		return nil, err
 	}
-	outline, err := a.runs.Outline(ctx, scope, req.RunId)
-	if err != nil {
-		return nil, err
-	}
-	return GetOutline200JSONResponse(outlineOf(outline)), nil
+	return contract.GetOutline200JSONResponse(outlineOf(outline)), nil
 }
 
 // words gives each text a number. The empty text is 0.
@@ -38,11 +46,11 @@ func (w *words) number(text string) int {
 	return n
 }
 
-func outlineOf(outline runs.Outline) Outline {
+func outlineOf(outline runs.Outline) contract.Outline {
 	w := words{list: []string{""}, index: map[string]int{"": 0}}
 	spans, nodes := outline.Spans, outline.Tree()
 	counted := runmodel.CountsUsage(spans)
-	answer := Outline{RunId: outline.Run.RunID, StartTime: spans[0].StartTime.UTC(), Partial: outline.Partial}
+	answer := contract.Outline{RunId: outline.Run.RunID, StartTime: spans[0].StartTime.UTC(), Partial: outline.Partial}
 	since := func(t time.Time) float64 { return milliseconds(t.Sub(spans[0].StartTime)) }
 	placeOf := make([]int, len(spans))
 	columns := &answer.Spans
@@ -53,7 +61,7 @@ func outlineOf(outline runs.Outline) Outline {
 		columns.Parent = append(columns.Parent, node.Parent)
 		columns.StartMs = append(columns.StartMs, since(s.StartTime))
 		columns.DurationMs = append(columns.DurationMs, lengthOf(s))
-		columns.Status = append(columns.Status, Status(s.EffectiveStatus()))
+		columns.Status = append(columns.Status, contract.Status(s.EffectiveStatus()))
 		columns.Name = append(columns.Name, w.number(s.Name))
 		columns.Kind = append(columns.Kind, w.number(s.EffectiveKind()))
 		model := s.ResponseModel

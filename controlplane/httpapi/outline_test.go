@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/test/engines"
 )
@@ -19,18 +20,18 @@ func TestOutline(t *testing.T) {
 	require.NoError(t, clickhouse.Migrate(t.Context(), address))
 	e := newEnvOn(t, engines.Postgres(t), address)
 	session, project := e.setUp(t)
-	key := bearer(e.mint(t, session, project.Id, ScopeRunsRead).Key)
+	key := bearer(e.mint(t, session, project.Id, contract.ScopeRunsRead).Key)
 
 	t.Run("columns", func(t *testing.T) {
 		path := "/v1/runs/" + storeRun(t, address, project.Id).String() + "/outline"
 		w := e.do(t, http.MethodGet, path, nil, key)
-		got := must[Outline](t, w, http.StatusOK)
+		got := must[contract.Outline](t, w, http.StatusOK)
 		assert.Empty(t, w.Header().Get("Content-Encoding"))
 		word := func(column []int, i int) string { return got.Words[column[i]] }
 		spans := got.Spans
 		assert.Equal(t, rootSpan, spans.SpanId[0])
 		assert.Equal(t, []int{-1, 0}, spans.Parent[:2])
-		assert.Equal(t, []Status{"error", "ok", "running"}, spans.Status)
+		assert.Equal(t, []contract.Status{"error", "ok", "running"}, spans.Status)
 		assert.Equal(t, "Timeout", word(spans.Error, 0))
 		assert.Equal(t, []string{"llm", "gpt-5"}, []string{word(spans.Kind, 1), word(spans.Model, 1)})
 		assert.Equal(t, "multiply", word(spans.Tool, 2))
@@ -53,7 +54,7 @@ func TestOutline(t *testing.T) {
 		assert.Equal(t, "gzip", w.Header().Get("Content-Encoding"))
 		body, err := gzip.NewReader(w.Body)
 		require.NoError(t, err)
-		var got Outline
+		var got contract.Outline
 		require.NoError(t, json.NewDecoder(body).Decode(&got))
 		assert.Len(t, got.Spans.SpanId, 2000)
 		assert.Len(t, got.Spans.Tokens, 2000)

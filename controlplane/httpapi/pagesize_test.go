@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/runmodel"
 	"github.com/looptrace/looptrace/test/engines"
@@ -29,7 +30,7 @@ func TestPagesAreBounded(t *testing.T) {
 	require.NoError(t, clickhouse.Migrate(t.Context(), address))
 	e := newEnvOn(t, engines.Postgres(t), address)
 	session, project := e.setUp(t)
-	key := bearer(e.mint(t, session, project.Id, ScopeRunsRead, ScopeRunsWrite).Key)
+	key := bearer(e.mint(t, session, project.Id, contract.ScopeRunsRead, contract.ScopeRunsWrite).Key)
 	start := time.Now().Add(-time.Minute).UTC().Truncate(time.Microsecond)
 	run := func(i int, change func(*runmodel.Span)) uuid.UUID {
 		span := runmodel.Span{
@@ -71,7 +72,7 @@ func TestPagesAreBounded(t *testing.T) {
 		path := list + "&limit=500" + query
 		body := get(path)
 		assert.Less(t, len(body), (runs+3)*largestRow, path)
-		var page RunPage
+		var page contract.RunPage
 		require.NoError(t, json.Unmarshal([]byte(body), &page))
 		assert.GreaterOrEqual(t, len(page.Data), runs+2)
 		for _, r := range page.Data {
@@ -110,22 +111,22 @@ func TestPagesAreBounded(t *testing.T) {
 	} {
 		assert.Less(t, len(get(path)), bound, path)
 	}
-	spans := must[SpanPage](t, e.do(t, http.MethodGet, "/v1/runs/"+texts.String()+"/spans", nil, key), http.StatusOK)
+	spans := must[contract.SpanPage](t, e.do(t, http.MethodGet, "/v1/runs/"+texts.String()+"/spans", nil, key), http.StatusOK)
 	assert.ElementsMatch(t, []string{
 		"name", "error", "provider", "request_model", "tool", "agent_name", "conversation_id", "user_id", "prompt", "finish_reasons",
 	}, *spans.Data[0].Cut)
 	assert.Equal(t, []string{"stop"}, spans.Data[0].FinishReasons)
-	groups := must[FailedRuns](t, e.do(t, http.MethodGet, "/v1/agent/failed-runs?project_id="+project.Id.String(), nil, key), http.StatusOK)
+	groups := must[contract.FailedRuns](t, e.do(t, http.MethodGet, "/v1/agent/failed-runs?project_id="+project.Id.String(), nil, key), http.StatusOK)
 	require.Len(t, groups.Data, 1)
 	assert.ElementsMatch(t, []string{"agent_name", "step"}, *groups.Data[0].Cut)
 	assert.EqualValues(t, 1, groups.Data[0].AgentRunCount)
-	threads := must[ThreadPage](t, e.do(t, http.MethodGet, "/v1/threads?project_id="+project.Id.String(), nil, key), http.StatusOK)
+	threads := must[contract.ThreadPage](t, e.do(t, http.MethodGet, "/v1/threads?project_id="+project.Id.String(), nil, key), http.StatusOK)
 	assert.ElementsMatch(t, []string{"users", "agents"}, *threads.Data[0].Cut)
 
-	whole := must[Run](t, e.do(t, http.MethodGet, "/v1/runs/"+heavy.String(), nil, key), http.StatusOK)
+	whole := must[contract.Run](t, e.do(t, http.MethodGet, "/v1/runs/"+heavy.String(), nil, key), http.StatusOK)
 	assert.Nil(t, whole.Cut)
 	assert.Len(t, whole.Metadata["blob"], blob)
-	span := must[Span](t, e.do(t, http.MethodGet, "/v1/runs/"+texts.String()+"/spans/0000000000000001", nil, key), http.StatusOK)
+	span := must[contract.Span](t, e.do(t, http.MethodGet, "/v1/runs/"+texts.String()+"/spans/0000000000000001", nil, key), http.StatusOK)
 	assert.Nil(t, span.Cut)
 	assert.Equal(t, hostile, span.Error.Stack)
 	for line := range strings.Lines(get("/v1/runs/export?project_id=" + project.Id.String())) {

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/runmodel"
@@ -54,7 +55,7 @@ func TestPartialAnswers(t *testing.T) {
 	bound := &atomic.Int64{}
 	e := newEnvWith(t, db, boundedStore{conn, bound}, RateLimits{})
 	session, project := e.setUp(t)
-	key := bearer(e.mint(t, session, project.Id, ScopeRunsRead).Key)
+	key := bearer(e.mint(t, session, project.Id, contract.ScopeRunsRead).Key)
 
 	// Twenty days of a few runs, one of which has so many that not even a minute of it can be read: a part's rows lie too close.
 	const few, many, most, days, fullDay = 20, 1500, 1000, 20, 10
@@ -91,13 +92,13 @@ func TestPartialAnswers(t *testing.T) {
 	}
 	window := "project_id=" + project.Id.String() +
 		"&start_after=" + end.Add(-days*24*time.Hour).Format(time.RFC3339) + "&start_before=" + end.Format(time.RFC3339)
-	get := func(t *testing.T, query, cursor string) RunPage {
+	get := func(t *testing.T, query, cursor string) contract.RunPage {
 		t.Helper()
 		path := "/v1/runs?" + window + "" + query
 		if cursor != "" {
 			path += "&cursor=" + url.QueryEscape(cursor)
 		}
-		page := must[RunPage](t, e.do(t, http.MethodGet, path, nil, key), http.StatusOK)
+		page := must[contract.RunPage](t, e.do(t, http.MethodGet, path, nil, key), http.StatusOK)
 		assert.Equal(t, page.NextCursor != nil, page.HasMore)
 		assert.Equal(t, page.Partial != nil, page.SearchedTo != nil)
 		return page
@@ -184,9 +185,9 @@ func TestPartialAnswers(t *testing.T) {
 	t.Run("stats and values", func(t *testing.T) {
 		for _, limit := range []int64{most, 0} {
 			bound.Store(limit)
-			stats := must[RunStats](t, e.do(t, http.MethodGet, "/v1/runs/stats?"+window+"&group_by=name", nil, key), http.StatusOK)
-			values := must[RunFieldValues](t, e.do(t, http.MethodGet, "/v1/runs/fields/name/values?"+window, nil, key), http.StatusOK)
-			fields := must[RunFields](t, e.do(t, http.MethodGet, "/v1/runs/fields?"+window, nil, key), http.StatusOK)
+			stats := must[contract.RunStats](t, e.do(t, http.MethodGet, "/v1/runs/stats?"+window+"&group_by=name", nil, key), http.StatusOK)
+			values := must[contract.RunFieldValues](t, e.do(t, http.MethodGet, "/v1/runs/fields/name/values?"+window, nil, key), http.StatusOK)
+			fields := must[contract.RunFields](t, e.do(t, http.MethodGet, "/v1/runs/fields?"+window, nil, key), http.StatusOK)
 			for what, since := range map[string]time.Time{"stats": stats.Start, "values": values.Start, "fields": fields.Start} {
 				assert.Equal(t, limit > 0, since.After(end.Add(-days*24*time.Hour)), what)
 			}
@@ -211,7 +212,7 @@ func TestPartialAnswers(t *testing.T) {
 	t.Run("runs.search", func(t *testing.T) {
 		server := httptest.NewServer(e.api)
 		t.Cleanup(server.Close)
-		client := connect(t, server.URL+"/mcp", e.mint(t, session, project.Id, ScopeRunsRead).Key)
+		client := connect(t, server.URL+"/mcp", e.mint(t, session, project.Id, contract.ScopeRunsRead).Key)
 		arguments := map[string]any{"name": "none", "start_after": end.Add(-days * 24 * time.Hour).Format(time.RFC3339)}
 		bound.Store(most)
 		found, _ := callTool[foundRuns](t, client, "runs.search", arguments)
@@ -226,11 +227,11 @@ func TestPartialAnswers(t *testing.T) {
 	t.Run("offset", func(t *testing.T) {
 		bound.Store(most)
 		w := e.do(t, http.MethodGet, "/v1/runs?"+window+"&limit=10&offset=100", nil, key)
-		problem := problemOf(t, w, http.StatusServiceUnavailable)
-		assert.Contains(t, *problem.Detail, "next_cursor")
+		told := wantProblem(t, w, http.StatusServiceUnavailable)
+		assert.Contains(t, *told.Detail, "next_cursor")
 		assert.NotEmpty(t, w.Header().Get("Retry-After"))
 		bound.Store(0)
-		page := must[RunPage](t, e.do(t, http.MethodGet, "/v1/runs?"+window+"&limit=10&offset=100", nil, key), http.StatusOK)
+		page := must[contract.RunPage](t, e.do(t, http.MethodGet, "/v1/runs?"+window+"&limit=10&offset=100", nil, key), http.StatusOK)
 		assert.Equal(t, all[100].RunID, page.Data[0].RunId)
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/prices"
@@ -26,9 +27,9 @@ func TestPricesOfAProject(t *testing.T) {
 	e := newEnv(t)
 	owner, project := e.setUp(t)
 	path := "/v1/projects/" + project.Id.String() + "/prices"
-	list := func(query string) PricePage {
+	list := func(query string) contract.PricePage {
 		t.Helper()
-		return must[PricePage](t, e.do(t, http.MethodGet, path+query, nil, cookie(owner)), http.StatusOK)
+		return must[contract.PricePage](t, e.do(t, http.MethodGet, path+query, nil, cookie(owner)), http.StatusOK)
 	}
 
 	// The table alone, searched and paged.
@@ -36,7 +37,7 @@ func TestPricesOfAProject(t *testing.T) {
 	assert.Equal(t, prices.Default().Version, page.TableVersion)
 	require.NotEmpty(t, page.Data)
 	assert.Equal(t, "gpt-4o-mini", page.Data[0].Model)
-	assert.Equal(t, PriceSourceTable, page.Data[0].Source)
+	assert.Equal(t, contract.PriceSourceTable, page.Data[0].Source)
 	assert.Nil(t, page.Data[0].Id)
 	assert.NotNil(t, page.Data[0].Url)
 	var all []string
@@ -56,7 +57,7 @@ func TestPricesOfAProject(t *testing.T) {
 
 	// A price of the project's own: made, listed first, changed with a version of its own, deleted.
 	w := e.do(t, http.MethodPost, path, `{"provider":" OpenAI ","model":"GPT-4o","valid_from":"2026-01-01T01:00:00+01:00","input":1,"output":4,"cache_read":0}`, cookie(owner))
-	made := must[Price](t, w, http.StatusCreated)
+	made := must[contract.Price](t, w, http.StatusCreated)
 	assert.Equal(t, path+"/"+made.Id.String(), w.Header().Get("Location"))
 	assert.Equal(t, "openai gpt-4o", made.Provider+" "+made.Model)
 	assert.Equal(t, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), *made.ValidFrom)
@@ -64,12 +65,12 @@ func TestPricesOfAProject(t *testing.T) {
 	assert.Nil(t, made.CacheWrite)
 	assert.True(t, strings.HasPrefix(made.Version, "project:"))
 	assert.Equal(t, made, list("").Data[0])
-	assert.Equal(t, []Price{made}, list("?source=project").Data)
+	assert.Equal(t, []contract.Price{made}, list("?source=project").Data)
 	assert.NotEqual(t, made, list("?source=table").Data[0])
 	assert.Empty(t, list("?source=project&search=claude").Data)
 
 	one := path + "/" + made.Id.String()
-	changed := must[Price](t, e.do(t, http.MethodPut, one, PriceWrite{Model: "gpt-4o*", Input: 2}, cookie(owner)), http.StatusOK)
+	changed := must[contract.Price](t, e.do(t, http.MethodPut, one, contract.PriceWrite{Model: "gpt-4o*", Input: 2}, cookie(owner)), http.StatusOK)
 	assert.Equal(t, made.Id, changed.Id)
 	assert.NotEqual(t, made.Version, changed.Version)
 	assert.Empty(t, changed.Provider)
@@ -86,26 +87,26 @@ func TestPricesOfAProject(t *testing.T) {
 	// A model has one price from a moment on.
 	for _, again := range []struct{ method, path string }{{http.MethodPost, path}, {http.MethodPut, one}} {
 		if again.method == http.MethodPut {
-			must[Price](t, e.do(t, http.MethodPost, path, PriceWrite{Model: "taken"}, cookie(owner)), http.StatusCreated)
-			w = e.do(t, again.method, again.path, PriceWrite{Model: "Taken"}, cookie(owner))
+			must[contract.Price](t, e.do(t, http.MethodPost, path, contract.PriceWrite{Model: "taken"}, cookie(owner)), http.StatusCreated)
+			w = e.do(t, again.method, again.path, contract.PriceWrite{Model: "Taken"}, cookie(owner))
 		} else {
-			w = e.do(t, again.method, again.path, PriceWrite{Model: "gpt-4o*"}, cookie(owner))
+			w = e.do(t, again.method, again.path, contract.PriceWrite{Model: "gpt-4o*"}, cookie(owner))
 		}
 		assert.Equal(t, []string{"body.model"}, locations(t, w), again.method)
 	}
 
 	assert.Equal(t, http.StatusNoContent, e.do(t, http.MethodDelete, one, nil, cookie(owner)).Code)
 	assert.Equal(t, http.StatusNotFound, e.do(t, http.MethodDelete, one, nil, cookie(owner)).Code)
-	assert.Equal(t, http.StatusNotFound, e.do(t, http.MethodPut, one, PriceWrite{Model: "x"}, cookie(owner)).Code)
+	assert.Equal(t, http.StatusNotFound, e.do(t, http.MethodPut, one, contract.PriceWrite{Model: "x"}, cookie(owner)).Code)
 	assert.Len(t, list("?source=project").Data, 1)
 
 	// A key that may only read sees them, and changes none.
-	reader := bearer(e.mint(t, owner, project.Id, ScopeRunsRead).Key)
+	reader := bearer(e.mint(t, owner, project.Id, contract.ScopeRunsRead).Key)
 	assert.Equal(t, http.StatusOK, e.do(t, http.MethodGet, path, nil, reader).Code)
-	assert.Equal(t, http.StatusForbidden, e.do(t, http.MethodPost, path, PriceWrite{Model: "x"}, reader).Code)
-	assert.Equal(t, http.StatusForbidden, e.do(t, http.MethodPut, one, PriceWrite{Model: "x"}, reader).Code)
+	assert.Equal(t, http.StatusForbidden, e.do(t, http.MethodPost, path, contract.PriceWrite{Model: "x"}, reader).Code)
+	assert.Equal(t, http.StatusForbidden, e.do(t, http.MethodPut, one, contract.PriceWrite{Model: "x"}, reader).Code)
 	assert.Equal(t, http.StatusForbidden, e.do(t, http.MethodDelete, one, nil, reader).Code)
-	assert.Equal(t, http.StatusForbidden, e.do(t, http.MethodGet, path+"/_unpriced", nil, bearer(e.mint(t, owner, project.Id, ScopeIngestWrite).Key)).Code)
+	assert.Equal(t, http.StatusForbidden, e.do(t, http.MethodGet, path+"/_unpriced", nil, bearer(e.mint(t, owner, project.Id, contract.ScopeIngestWrite).Key)).Code)
 }
 
 func TestPricesSayWhatIsWrong(t *testing.T) {
@@ -162,25 +163,25 @@ func TestUnpricedModels(t *testing.T) {
 	require.NoError(t, writer.InsertSpans(t.Context(), spans))
 
 	path := "/v1/projects/" + project.Id.String() + "/prices"
-	unpriced := func() []UnpricedModel {
+	unpriced := func() []contract.UnpricedModel {
 		t.Helper()
-		return must[UnpricedModels](t, e.do(t, http.MethodGet, path+"/_unpriced", nil, cookie(owner)), http.StatusOK).Data
+		return must[contract.UnpricedModels](t, e.do(t, http.MethodGet, path+"/_unpriced", nil, cookie(owner)), http.StatusOK).Data
 	}
-	assert.Equal(t, []UnpricedModel{
+	assert.Equal(t, []contract.UnpricedModel{
 		{Provider: "acme", Model: "acme-2", SpanCount: 5, LastSeen: now.Add(-time.Hour)},
 		{Provider: "acme", Model: "acme-1", SpanCount: 3, LastSeen: now.Add(-time.Hour)},
 	}, unpriced())
-	must[Price](t, e.do(t, http.MethodPost, path, PriceWrite{Model: "acme-*", Input: 1}, cookie(owner)), http.StatusCreated)
+	must[contract.Price](t, e.do(t, http.MethodPost, path, contract.PriceWrite{Model: "acme-*", Input: 1}, cookie(owner)), http.StatusCreated)
 	assert.Empty(t, unpriced())
 }
 
 // locations returns where the answer says that the request is wrong, in order.
 func locations(t *testing.T, w *httptest.ResponseRecorder) []string {
 	t.Helper()
-	problem := problemOf(t, w, http.StatusUnprocessableEntity)
-	require.NotNil(t, problem.Errors)
+	told := wantProblem(t, w, http.StatusUnprocessableEntity)
+	require.NotNil(t, told.Errors)
 	var list []string
-	for _, e := range *problem.Errors {
+	for _, e := range *told.Errors {
 		list = append(list, e.Location)
 	}
 	slices.Sort(list)

@@ -3,71 +3,135 @@ package httpapi
 import (
 	"context"
 
-	"github.com/looptrace/looptrace/controlplane/identity"
+	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
+	"github.com/looptrace/looptrace/controlplane/projects"
+	"github.com/looptrace/looptrace/internal/ratelimit"
 )
 
+type projectHandlers struct {
+	projects *projects.Service
+}
+
 // ListProjects lists what the caller sees.
-func (a *api) ListProjects(ctx context.Context, req ListProjectsRequestObject) (ListProjectsResponseObject, error) {
+func (h projectHandlers) ListProjects(ctx context.Context, req contract.ListProjectsRequestObject) (contract.ListProjectsResponseObject, error) {
 	page := pageOf(req.Params.Limit, req.Params.Offset)
-	list, more, err := a.identity.Projects(ctx, callOf(ctx).principal, page)
+	list, more, err := h.projects.List(ctx, grantOf(ctx).Projects, page)
 	if err != nil {
 		return nil, err
 	}
-	data := make([]Project, len(list))
+	data := make([]contract.Project, len(list))
 	for i, p := range list {
 		data[i] = projectOf(p)
 	}
-	return ListProjects200JSONResponse{Data: data, Limit: page.Limit, Offset: page.Offset, HasMore: more}, nil
+	return contract.ListProjects200JSONResponse{Data: data, Limit: page.Limit, Offset: page.Offset, HasMore: more}, nil
 }
 
 // CreateProject makes a project in a workspace.
-func (a *api) CreateProject(ctx context.Context, req CreateProjectRequestObject) (CreateProjectResponseObject, error) {
-	project, err := a.identity.CreateProject(ctx, callOf(ctx).principal, req.Body.WorkspaceId, req.Body.Name)
+func (h projectHandlers) CreateProject(ctx context.Context, req contract.CreateProjectRequestObject) (contract.CreateProjectResponseObject, error) {
+	project, err := h.projects.Create(ctx, grantOf(ctx), req.Body.Name)
 	if err != nil {
 		return nil, err
 	}
 	location := "/v1/projects/" + project.ID.String()
-	return CreateProject201JSONResponse{
+	return contract.CreateProject201JSONResponse{
 		Body:    projectOf(project),
-		Headers: CreateProject201ResponseHeaders{Location: &location},
+		Headers: contract.CreateProject201ResponseHeaders{Location: &location},
 	}, nil
 }
 
 // GetProject reads a project.
-func (a *api) GetProject(ctx context.Context, req GetProjectRequestObject) (GetProjectResponseObject, error) {
-	project, err := a.identity.Project(ctx, callOf(ctx).principal, req.ProjectId)
+func (h projectHandlers) GetProject(ctx context.Context, req contract.GetProjectRequestObject) (contract.GetProjectResponseObject, error) {
+	project, err := h.projects.Get(ctx, grantOf(ctx))
 	if err != nil {
 		return nil, err
 	}
-	return GetProject200JSONResponse(projectOf(project)), nil
+	return contract.GetProject200JSONResponse(projectOf(project)), nil
 }
 
 // UpdateProject changes the fields that are given.
-func (a *api) UpdateProject(ctx context.Context, req UpdateProjectRequestObject) (UpdateProjectResponseObject, error) {
-	project, err := a.identity.UpdateProject(ctx, callOf(ctx).principal, req.ProjectId, req.Body.Name)
+func (h projectHandlers) UpdateProject(ctx context.Context, req contract.UpdateProjectRequestObject) (contract.UpdateProjectResponseObject, error) {
+	if req.Body.Name == nil {
+		project, err := h.projects.Get(ctx, grantOf(ctx))
+		return contract.UpdateProject200JSONResponse(projectOf(project)), err
+	}
+	project, err := h.projects.Rename(ctx, grantOf(ctx), *req.Body.Name)
 	if err != nil {
 		return nil, err
 	}
-	return UpdateProject200JSONResponse(projectOf(project)), nil
+	return contract.UpdateProject200JSONResponse(projectOf(project)), nil
 }
 
-func projectOf(p identity.Project) Project {
-	return Project{
+func projectOf(p projects.Project) contract.Project {
+	return contract.Project{
 		Id: p.ID, WorkspaceId: p.WorkspaceID, Name: p.Name,
 		CreatedAt: p.CreatedAt.UTC(), UpdatedAt: p.UpdatedAt.UTC(),
 	}
 }
 
-// defaultLimit is the length of a page where the request does not say.
-const defaultLimit = 50
+// GetProjectLimits reads what a project may send.
+func (h projectHandlers) GetProjectLimits(ctx context.Context, req contract.GetProjectLimitsRequestObject) (contract.GetProjectLimitsResponseObject, error) {
+	limits, err := h.projects.Limits(ctx, grantOf(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return contract.GetProjectLimits200JSONResponse(projectLimitsOf(limits)), nil
+}
 
-func pageOf(limit, offset *int) identity.Page {
-	page := identity.Page{Limit: defaultLimit}
-	if limit != nil {
-		page.Limit = *limit
+// SetProjectLimits replaces what a project may send.
+func (h projectHandlers) SetProjectLimits(ctx context.Context, req contract.SetProjectLimitsRequestObject) (contract.SetProjectLimitsResponseObject, error) {
+	limits, err := h.projects.SetLimits(ctx, grantOf(ctx), overridesOf(*req.Body))
+	if err != nil {
+		return nil, err
 	}
-	if offset != nil {
-		page.Offset = *offset
+	return contract.SetProjectLimits200JSONResponse(projectLimitsOf(limits)), nil
+}
+
+// projectLimitsOf shows overrides; a kind of which there is none is left out.
+func projectLimitsOf(overrides ratelimit.Overrides) contract.ProjectLimits {
+	subject := func(kind ratelimit.Kind) *contract.SubjectLimits {
+		limits := contract.SubjectLimits{
+			Requests: limitOf(overrides, kind, ratelimit.Requests),
+			Bytes:    limitOf(overrides, kind, ratelimit.Bytes),
+			Spans:    limitOf(overrides, kind, ratelimit.Spans),
+		}
+		if limits == (contract.SubjectLimits{}) {
+			return nil
+		}
+		return &limits
 	}
-	return page
+	return contract.ProjectLimits{Key: subject(ratelimit.Key), Project: subject(ratelimit.Project)}
+}
+
+func limitOf(overrides ratelimit.Overrides, kind ratelimit.Kind, measure ratelimit.Measure) *contract.RateLimit {
+	rate, ok := overrides[ratelimit.RateName(kind, measure)]
+	if !ok {
+		return nil
+	}
+	limit := &contract.RateLimit{Rate: rate}
+	if burst, ok := overrides[ratelimit.BurstName(kind, measure)]; ok {
+		whole := int64(burst)
+		limit.Burst = &whole
+	}
+	return limit
+}
+
+func overridesOf(limits contract.ProjectLimits) ratelimit.Overrides {
+	overrides := ratelimit.Overrides{}
+	for kind, subject := range map[ratelimit.Kind]*contract.SubjectLimits{ratelimit.Key: limits.Key, ratelimit.Project: limits.Project} {
+		if subject == nil {
+			continue
+		}
+		for measure, limit := range map[ratelimit.Measure]*contract.RateLimit{
+			ratelimit.Requests: subject.Requests, ratelimit.Bytes: subject.Bytes, ratelimit.Spans: subject.Spans,
+		} {
+			if limit == nil {
+				continue
+			}
+			overrides[ratelimit.RateName(kind, measure)] = limit.Rate
+			if limit.Burst != nil {
+				overrides[ratelimit.BurstName(kind, measure)] = float64(*limit.Burst)
+			}
+		}
+	}
+	return overrides
 }

@@ -13,18 +13,20 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/internal/clickhouse"
+	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/runmodel"
 	"github.com/looptrace/looptrace/test/engines"
 )
 
 // refusal is the errors of an answer that says what is wrong with a request.
-func refusal(t *testing.T, e *env, method, target string, body any, options ...option) []fieldError {
+func refusal(t *testing.T, e *env, method, target string, body any, options ...option) []problem.Field {
 	t.Helper()
 	w := e.do(t, method, target, body, options...)
 	require.Equal(t, http.StatusUnprocessableEntity, w.Code, "%s: %s", target, w.Body)
 	var problem struct {
-		Errors []fieldError `json:"errors"`
+		Errors []problem.Field `json:"errors"`
 	}
 	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &problem))
 	require.NotEmpty(t, problem.Errors, target)
@@ -38,7 +40,7 @@ func TestQueryIsHeldToTheDocument(t *testing.T) {
 	session, project := e.setUp(t)
 	list := "/v1/runs?project_id=" + project.Id.String()
 	long := strings.Repeat("x", 1001)
-	for query, want := range map[string]fieldError{
+	for query, want := range map[string]problem.Field{
 		"&statuss=error":               {Location: "query.statuss", Message: "is not a parameter of this operation"},
 		"&Status=error":                {Location: "query.Status", Message: "is not a parameter of this operation"},
 		"&status[0]=error":             {Location: "query.status[0]", Message: "is not a parameter of this operation"},
@@ -58,7 +60,7 @@ func TestQueryIsHeldToTheDocument(t *testing.T) {
 	} {
 		got := refusal(t, e, http.MethodGet, list+query, nil, cookie(session))
 		got[0].Value = nil
-		assert.Equal(t, []fieldError{want}, got, query)
+		assert.Equal(t, []problem.Field{want}, got, query)
 	}
 	many := ""
 	for i := range 21 {
@@ -66,7 +68,7 @@ func TestQueryIsHeldToTheDocument(t *testing.T) {
 	}
 	assert.Equal(t, "must have at most 20 members", refusal(t, e, http.MethodGet, list+many, nil, cookie(session))[0].Message)
 	body := map[string]any{"filter": map[string]any{"project_id": project.Id, "metadata": map[string]string{"a": long}}, "dry_run": true}
-	assert.Equal(t, []fieldError{{Location: "body.filter.metadata.a", Message: "must have at most 1000 characters"}},
+	assert.Equal(t, []problem.Field{{Location: "body.filter.metadata.a", Message: "must have at most 1000 characters"}},
 		refusal(t, e, http.MethodPost, "/v1/runs/_actions/delete", body, cookie(session)))
 	// Writes too.
 	assert.Equal(t, "query.dry_run", refusal(t, e, http.MethodPost, "/v1/runs/_actions/delete?dry_run=true", body, cookie(session))[0].Location)
@@ -79,7 +81,7 @@ func TestEveryOperationRefusesWhatItDoesNotTake(t *testing.T) {
 	t.Parallel()
 	e := newEnv(t)
 	session, _ := e.setUp(t)
-	doc, err := openapi3.NewLoader().LoadFromData(document)
+	doc, err := openapi3.NewLoader().LoadFromData(contract.Document)
 	require.NoError(t, err)
 	cursors := 0
 	for path, item := range doc.Paths.Map() {
@@ -101,7 +103,7 @@ func TestEveryOperationRefusesWhatItDoesNotTake(t *testing.T) {
 	assert.Equal(t, 5, cursors)
 }
 
-func places(fields []fieldError) []string {
+func places(fields []problem.Field) []string {
 	names := make([]string, len(fields))
 	for i, f := range fields {
 		names[i] = f.Location
@@ -131,10 +133,10 @@ func TestMetadataKeysWithBrackets(t *testing.T) {
 	}
 	storeSpans(t, address, each...)
 	for _, key := range keys {
-		page := must[RunPage](t, e.do(t, http.MethodGet, "/v1/runs?project_id="+project.Id.String()+"&"+url.QueryEscape("metadata["+key+"]")+"=v", nil, cookie(session)), http.StatusOK)
+		page := must[contract.RunPage](t, e.do(t, http.MethodGet, "/v1/runs?project_id="+project.Id.String()+"&"+url.QueryEscape("metadata["+key+"]")+"=v", nil, cookie(session)), http.StatusOK)
 		require.Len(t, page.Data, 1, key)
 		assert.Equal(t, key, page.Data[0].Name)
 	}
-	both := must[RunPage](t, e.do(t, http.MethodGet, "/v1/runs?project_id="+project.Id.String()+"&metadata[a]=v&metadata[a[0]]=v", nil, cookie(session)), http.StatusOK)
+	both := must[contract.RunPage](t, e.do(t, http.MethodGet, "/v1/runs?project_id="+project.Id.String()+"&metadata[a]=v&metadata[a[0]]=v", nil, cookie(session)), http.StatusOK)
 	assert.Empty(t, both.Data)
 }

@@ -3,7 +3,8 @@ package httpapi
 import (
 	"github.com/gin-gonic/gin"
 
-	"github.com/looptrace/looptrace/controlplane/identity"
+	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/ratelimit"
 )
 
@@ -14,15 +15,8 @@ type RateLimits struct {
 	Key, Project, User ratelimit.Limits
 }
 
-// limitError is a request that a bucket refuses.
-type limitError struct {
-	decision ratelimit.Decision
-}
-
-func (e *limitError) Error() string { return e.decision.Detail() }
-
 // claims are the buckets that a request is charged to.
-func (l *RateLimits) claims(p *identity.Principal) []ratelimit.Claim {
+func (l *RateLimits) claims(p *access.Principal) []ratelimit.Claim {
 	claim := func(kind ratelimit.Kind, id string, limits ratelimit.Limits) ratelimit.Claim {
 		return ratelimit.Claim{Subject: ratelimit.Subject{Kind: kind, ID: id}, Limits: limits}
 	}
@@ -38,7 +32,10 @@ func (l *RateLimits) claims(p *identity.Principal) []ratelimit.Claim {
 // limit refuses a caller who asks for too much, before anything is done for it. It stands behind authenticate.
 func (a *api) limit(c *gin.Context) {
 	claims := a.limits.claims(callOf(c.Request.Context()).principal)
-	size := int64(maxBody) // no more is read, whatever is declared
+	size := int64(defaultMaxBody) // no more is read, whatever is declared
+	if op := callOf(c.Request.Context()).operation; op != nil {
+		size = op.maxBody
+	}
 	if declared := c.Request.ContentLength; declared >= 0 {
 		size = min(size, declared)
 	}
@@ -49,7 +46,9 @@ func (a *api) limit(c *gin.Context) {
 		}
 	}
 	if !decision.Allowed {
-		a.fail(c, &limitError{decision})
+		a.fail(c, &problem.Error{
+			Kind: problem.RateLimited, Code: problem.CodeRateLimited, Detail: decision.Detail(), RetryAfter: decision.Delay(ratelimit.Jitter),
+		})
 		return
 	}
 	defer func() { // an answer that is broken off has cost what was sent of it

@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
+	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/ratelimit"
 	"github.com/looptrace/looptrace/test/engines"
 )
@@ -26,7 +28,7 @@ func TestRateLimits(t *testing.T) {
 		User:    ratelimit.Limits{ratelimit.Requests: slowly(20), ratelimit.Bytes: slowly(1 << 20)},
 	})
 	owner, project := e.setUp(t)
-	first, second := e.mint(t, owner, project.Id, ScopeRunsRead), e.mint(t, owner, project.Id, ScopeRunsRead)
+	first, second := e.mint(t, owner, project.Id, contract.ScopeRunsRead), e.mint(t, owner, project.Id, contract.ScopeRunsRead)
 	ask := func(as option) (code int, remaining string) {
 		t.Helper()
 		w := e.do(t, http.MethodGet, "/v1/me", nil, as)
@@ -36,7 +38,7 @@ func TestRateLimits(t *testing.T) {
 			assert.Empty(t, w.Header().Get("Retry-After"))
 			return w.Code, remaining
 		}
-		assert.Equal(t, codeRateLimited, problemOf(t, w, http.StatusTooManyRequests).Code)
+		assert.Equal(t, problem.CodeRateLimited, wantProblem(t, w, http.StatusTooManyRequests).Code)
 		seconds, err := strconv.Atoi(w.Header().Get("Retry-After"))
 		require.NoError(t, err)
 		assert.Positive(t, seconds)
@@ -83,7 +85,7 @@ func TestRateLimits(t *testing.T) {
 func TestDeclaredLengthIsBounded(t *testing.T) {
 	t.Parallel()
 	e := newLimitedEnv(t, engines.Postgres(t), absentClickHouse, RateLimits{
-		User: ratelimit.Limits{ratelimit.Bytes: slowly(100 * maxBody)},
+		User: ratelimit.Limits{ratelimit.Bytes: slowly(100 * defaultMaxBody)},
 	})
 	owner, _ := e.setUp(t)
 	for range 2 {

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/runmodel"
 	"github.com/looptrace/looptrace/test/engines"
@@ -73,16 +74,16 @@ func TestRuns(t *testing.T) {
 	session, project := e.setUp(t)
 	id := storeRun(t, address, project.Id)
 	storeRun(t, address, project.Id)
-	key := bearer(e.mint(t, session, project.Id, ScopeRunsRead).Key)
+	key := bearer(e.mint(t, session, project.Id, contract.ScopeRunsRead).Key)
 	base := "/v1/runs?project_id=" + project.Id.String()
 	path := "/v1/runs/" + id.String()
 
 	t.Run("run", func(t *testing.T) {
-		run := must[Run](t, e.do(t, http.MethodGet, path, nil, key), http.StatusOK)
+		run := must[contract.Run](t, e.do(t, http.MethodGet, path, nil, key), http.StatusOK)
 		assert.Equal(t, project.Id, run.ProjectId)
 		assert.Equal(t, "answer", run.Name)
-		assert.Equal(t, Status("error"), run.Status)
-		assert.Equal(t, &RunError{Type: "Timeout", Message: "too slow"}, run.Error)
+		assert.Equal(t, contract.Status("error"), run.Status)
+		assert.Equal(t, &contract.RunError{Type: "Timeout", Message: "too slow"}, run.Error)
 		assert.InDelta(t, 1.5, *run.DurationMs, 1e-9)
 		assert.Equal(t, int64(150), *run.Usage.TotalTokens)
 		assert.Nil(t, run.Usage.CacheReadInputTokens)
@@ -96,11 +97,11 @@ func TestRuns(t *testing.T) {
 		assert.Equal(t, "What is 2^53+1?", *run.Inputs)
 
 		traceID := strings.ReplaceAll(id.String(), "-", "")
-		assert.Equal(t, run, must[Run](t, e.do(t, http.MethodGet, "/v1/runs/"+traceID, nil, key), http.StatusOK), "named as an SDK prints it")
+		assert.Equal(t, run, must[contract.Run](t, e.do(t, http.MethodGet, "/v1/runs/"+traceID, nil, key), http.StatusOK), "named as an SDK prints it")
 		golden(t, "not_found", e.do(t, http.MethodGet, "/v1/runs/"+traceID[:8]+"-"+traceID[8:], nil, key))
 	})
 	t.Run("spans", func(t *testing.T) {
-		page := must[SpanPage](t, e.do(t, http.MethodGet, path+"/spans", nil, key), http.StatusOK)
+		page := must[contract.SpanPage](t, e.do(t, http.MethodGet, path+"/spans", nil, key), http.StatusOK)
 		require.Len(t, page.Data, 3)
 		assert.Equal(t, int64(3), page.SpanCount)
 		root, chat, tool := page.Data[0], page.Data[1], page.Data[2]
@@ -113,18 +114,18 @@ func TestRuns(t *testing.T) {
 		assert.Nil(t, chat.Attributes)
 		assert.Nil(t, tool.EndTime)
 		assert.Nil(t, tool.DurationMs)
-		assert.Equal(t, Status("running"), tool.Status)
+		assert.Equal(t, contract.Status("running"), tool.Status)
 		assert.Equal(t, "multiply", *tool.Tool.Name)
 
-		first := must[SpanPage](t, e.do(t, http.MethodGet, path+"/spans?limit=2", nil, key), http.StatusOK)
+		first := must[contract.SpanPage](t, e.do(t, http.MethodGet, path+"/spans?limit=2", nil, key), http.StatusOK)
 		require.True(t, first.HasMore)
-		rest := must[SpanPage](t, e.do(t, http.MethodGet, path+"/spans?limit=2&cursor="+url.QueryEscape(*first.NextCursor), nil, key), http.StatusOK)
+		rest := must[contract.SpanPage](t, e.do(t, http.MethodGet, path+"/spans?limit=2&cursor="+url.QueryEscape(*first.NextCursor), nil, key), http.StatusOK)
 		require.Len(t, rest.Data, 1)
 		assert.Equal(t, tool, rest.Data[0])
 	})
 	t.Run("span whole", func(t *testing.T) {
 		w := e.do(t, http.MethodGet, path+"/spans/00000000000000b2", nil, key)
-		span := must[Span](t, w, http.StatusOK)
+		span := must[contract.Span](t, w, http.StatusOK)
 		require.Len(t, *span.InputMessages, 1)
 		var message struct {
 			Parts []struct{ Number json.Number }
@@ -134,11 +135,11 @@ func TestRuns(t *testing.T) {
 		assert.Equal(t, "yes", (*span.Attributes)["custom"])
 		assert.Empty(t, *span.Events)
 
-		root := must[Span](t, e.do(t, http.MethodGet, path+"/spans/"+rootSpan, nil, key), http.StatusOK)
+		root := must[contract.Span](t, e.do(t, http.MethodGet, path+"/spans/"+rootSpan, nil, key), http.StatusOK)
 		require.Len(t, *root.Events, 1)
 		assert.Equal(t, "exception", (*root.Events)[0].Name)
 		assert.Equal(t, id, (*root.Links)[0].RunId)
-		all := must[SpanPage](t, e.do(t, http.MethodGet, path+"/spans?full=true", nil, key), http.StatusOK)
+		all := must[contract.SpanPage](t, e.do(t, http.MethodGet, path+"/spans?full=true", nil, key), http.StatusOK)
 		assert.Equal(t, root, all.Data[0])
 	})
 	t.Run("list", func(t *testing.T) {
@@ -151,12 +152,12 @@ func TestRuns(t *testing.T) {
 			"&prompt_version=3": 2, "&prompt_version=4": 0, "&metadata[tier]=free": 2, "&metadata[tier]=paid": 0, "&metadata[other]=free": 0,
 			"&metadata[tier]=free&metadata[other]=x": 0, "&agent_name=a": 0, "&release=r": 0, "&conversation_id=c": 0, "&prompt_id=p": 0,
 		} {
-			page := must[RunPage](t, e.do(t, http.MethodGet, base+filter, nil, key), http.StatusOK)
+			page := must[contract.RunPage](t, e.do(t, http.MethodGet, base+filter, nil, key), http.StatusOK)
 			assert.Len(t, page.Data, want, filter)
 		}
-		first := must[RunPage](t, e.do(t, http.MethodGet, base+"&limit=1", nil, key), http.StatusOK)
+		first := must[contract.RunPage](t, e.do(t, http.MethodGet, base+"&limit=1", nil, key), http.StatusOK)
 		require.NotNil(t, first.NextCursor)
-		second := must[RunPage](t, e.do(t, http.MethodGet, base+"&limit=1&cursor="+url.QueryEscape(*first.NextCursor), nil, key), http.StatusOK)
+		second := must[contract.RunPage](t, e.do(t, http.MethodGet, base+"&limit=1&cursor="+url.QueryEscape(*first.NextCursor), nil, key), http.StatusOK)
 		assert.Equal(t, id, second.Data[0].RunId)
 		assert.False(t, second.HasMore)
 		assert.Nil(t, second.NextCursor)
@@ -176,7 +177,7 @@ func TestPageOfLargeSpans(t *testing.T) {
 	require.NoError(t, clickhouse.Migrate(t.Context(), address))
 	e := newEnvOn(t, engines.Postgres(t), address)
 	session, project := e.setUp(t)
-	key := bearer(e.mint(t, session, project.Id, ScopeRunsRead).Key)
+	key := bearer(e.mint(t, session, project.Id, contract.ScopeRunsRead).Key)
 	start := time.Now().UTC().Truncate(time.Hour)
 	run := uuid.New()
 	var spans []runmodel.Span
@@ -194,7 +195,7 @@ func TestPageOfLargeSpans(t *testing.T) {
 		if cursor == "" {
 			path = "/v1/runs/" + run.String() + "/spans?full=true"
 		}
-		page := must[SpanPage](t, e.do(t, http.MethodGet, path, nil, key), http.StatusOK)
+		page := must[contract.SpanPage](t, e.do(t, http.MethodGet, path, nil, key), http.StatusOK)
 		pages = append(pages, len(page.Data))
 		assert.Equal(t, int64(len(spans)), page.SpanCount)
 		assert.Equal(t, page.HasMore, page.NextCursor != nil)
@@ -204,7 +205,7 @@ func TestPageOfLargeSpans(t *testing.T) {
 		cursor = *page.NextCursor
 	}
 	assert.Equal(t, []int{1, 2, 2}, pages)
-	assert.Len(t, must[SpanPage](t, e.do(t, http.MethodGet, "/v1/runs/"+run.String()+"/spans", nil, key), http.StatusOK).Data, len(spans))
+	assert.Len(t, must[contract.SpanPage](t, e.do(t, http.MethodGet, "/v1/runs/"+run.String()+"/spans", nil, key), http.StatusOK).Data, len(spans))
 }
 
 func TestLateColumns(t *testing.T) {
@@ -213,7 +214,7 @@ func TestLateColumns(t *testing.T) {
 	require.NoError(t, clickhouse.Migrate(t.Context(), address))
 	e := newEnvOn(t, engines.Postgres(t), address)
 	session, project := e.setUp(t)
-	key := bearer(e.mint(t, session, project.Id, ScopeRunsRead).Key)
+	key := bearer(e.mint(t, session, project.Id, contract.ScopeRunsRead).Key)
 	run, start := uuid.New(), time.Now().UTC().Truncate(time.Second)
 	span := func(id, version uint64, tool, session string) runmodel.Span {
 		return runmodel.Span{
@@ -222,7 +223,7 @@ func TestLateColumns(t *testing.T) {
 		}
 	}
 	list := func() (tools, sessions []string) {
-		page := must[SpanPage](t, e.do(t, http.MethodGet, "/v1/runs/"+run.String()+"/spans", nil, key), http.StatusOK)
+		page := must[contract.SpanPage](t, e.do(t, http.MethodGet, "/v1/runs/"+run.String()+"/spans", nil, key), http.StatusOK)
 		for _, s := range page.Data {
 			if s.Tool != nil {
 				tools = append(tools, *s.Tool.Name)

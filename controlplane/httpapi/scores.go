@@ -9,98 +9,88 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/looptrace/looptrace/controlplane/identity"
+	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/controlplane/runs"
-	"github.com/looptrace/looptrace/internal/apikey"
+	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
+type scoreHandlers struct {
+	runs scoreStore
+}
+
+type scoreStore interface {
+	Scores(ctx context.Context, in access.Projects, runID uuid.UUID, q runs.ScoresQuery) (scores []runmodel.Score, more bool, err error)
+	PutScore(ctx context.Context, in access.Projects, score runmodel.Score) (stored runmodel.Score, created bool, err error)
+	DeleteScore(ctx context.Context, in access.Projects, runID, scoreID uuid.UUID) error
+}
+
 // ListScores lists a run's scores.
-func (a *api) ListScores(ctx context.Context, req ListScoresRequestObject) (ListScoresResponseObject, error) {
-	scope, err := readable(ctx, req.Params.ProjectId)
-	if err != nil {
-		return nil, err
-	}
+func (h scoreHandlers) ListScores(ctx context.Context, req contract.ListScoresRequestObject) (contract.ListScoresResponseObject, error) {
 	page := pageOf(req.Params.Limit, req.Params.Offset)
+	var err error
 	query := runs.ScoresQuery{Limit: page.Limit, Offset: page.Offset}
 	if query.SpanID, err = spanIDOf(req.Params.SpanId); err != nil {
 		return nil, err
 	}
-	scores, more, err := a.runs.Scores(ctx, scope, req.RunId, query)
+	scores, more, err := h.runs.Scores(ctx, grantOf(ctx).Projects, req.RunId, query)
 	if err != nil {
 		return nil, err
 	}
-	return ListScores200JSONResponse{Data: scoresOf(scores), Limit: page.Limit, Offset: page.Offset, HasMore: more}, nil
+	return contract.ListScores200JSONResponse{Data: scoresOf(scores), Limit: page.Limit, Offset: page.Offset, HasMore: more}, nil
 }
 
 // PutScore writes a score, or replaces the one of its id.
-func (a *api) PutScore(ctx context.Context, req PutScoreRequestObject) (PutScoreResponseObject, error) {
-	scope, err := writable(ctx, req.Params.ProjectId)
-	if err != nil {
-		return nil, err
-	}
-	score, err := scoreFrom(req.Body, callOf(ctx).principal)
+func (h scoreHandlers) PutScore(ctx context.Context, req contract.PutScoreRequestObject) (contract.PutScoreResponseObject, error) {
+	score, err := scoreFrom(req.Body, grantOf(ctx).Principal)
 	if err != nil {
 		return nil, err
 	}
 	score.RunID = req.RunId
-	stored, created, err := a.runs.PutScore(ctx, scope, score)
+	stored, created, err := h.runs.PutScore(ctx, grantOf(ctx).Projects, score)
 	if err != nil {
 		return nil, err
 	}
 	if !created {
-		return PutScore200JSONResponse(scoreOf(&stored)), nil
+		return contract.PutScore200JSONResponse(scoreOf(&stored)), nil
 	}
 	location := "/v1/runs/" + stored.RunID.String() + "/scores/" + stored.ScoreID.String()
-	return PutScore201JSONResponse{Body: scoreOf(&stored), Headers: PutScore201ResponseHeaders{Location: &location}}, nil
+	return contract.PutScore201JSONResponse{Body: scoreOf(&stored), Headers: contract.PutScore201ResponseHeaders{Location: &location}}, nil
 }
 
 // DeleteScore deletes a score.
-func (a *api) DeleteScore(ctx context.Context, req DeleteScoreRequestObject) (DeleteScoreResponseObject, error) {
-	scope, err := writable(ctx, req.Params.ProjectId)
-	if err != nil {
+func (h scoreHandlers) DeleteScore(ctx context.Context, req contract.DeleteScoreRequestObject) (contract.DeleteScoreResponseObject, error) {
+	if err := h.runs.DeleteScore(ctx, grantOf(ctx).Projects, req.RunId, req.ScoreId); err != nil {
 		return nil, err
 	}
-	if err := a.runs.DeleteScore(ctx, scope, req.RunId, req.ScoreId); err != nil {
-		return nil, err
-	}
-	return DeleteScore204Response{}, nil
-}
-
-// writable is the scope of what the caller may change: the project, or all where it may.
-func writable(ctx context.Context, project *uuid.UUID) (runs.Scope, error) {
-	principal := callOf(ctx).principal
-	if project != nil {
-		return runs.Scope{ProjectIDs: []uuid.UUID{*project}}, principal.Authorize(*project, apikey.ScopeRunsWrite)
-	}
-	projects, err := principal.ProjectsWith(apikey.ScopeRunsWrite)
-	return runs.Scope{ProjectIDs: projects}, err
+	return contract.DeleteScore204Response{}, nil
 }
 
 // scoreFrom reads what a principal says of a run.
-func scoreFrom(body *ScoreWrite, by *identity.Principal) (runmodel.Score, error) {
+func scoreFrom(body *contract.ScoreWrite, by *access.Principal) (runmodel.Score, error) {
 	score := runmodel.Score{Name: valueOf(body.Name, ""), Comment: strings.TrimSpace(valueOf(body.Comment, ""))}
 	var err error
 	if score.SpanID, err = spanIDOf(body.SpanId); err != nil {
 		return score, err
 	}
-	var invalid requestErrors
+	var wrong []problem.Field
 	if text, ok := body.Value.(string); ok && strings.TrimSpace(text) == "" {
-		invalid = append(invalid, fieldError{Location: "body.value", Message: "must not be empty"})
+		wrong = append(wrong, problem.Field{Location: "body.value", Message: "must not be empty"})
 	}
 	if !score.SetValue(body.Value) {
 		return score, fmt.Errorf("value of a score is a %T", body.Value) // the document lets no such value through
 	}
 	switch {
 	case body.Value == nil && score.Comment == "":
-		invalid = append(invalid, fieldError{Location: "body.value", Message: "is required where there is no comment"})
+		wrong = append(wrong, problem.Field{Location: "body.value", Message: "is required where there is no comment"})
 	case body.Value != nil && body.Name == nil:
-		invalid = append(invalid, fieldError{Location: "body.name", Message: "is required with a value"})
+		wrong = append(wrong, problem.Field{Location: "body.name", Message: "is required with a value"})
 	case body.Name == nil:
 		score.Name = "comment"
 	}
-	if len(invalid) > 0 {
-		return score, invalid
+	if len(wrong) > 0 {
+		return score, problem.InvalidFields(wrong...)
 	}
 	if body.Id != nil {
 		score.ScoreID = *body.Id
@@ -130,17 +120,17 @@ func spanIDOf(text *string) (uint64, error) {
 	return id, nil
 }
 
-func scoresOf(scores []runmodel.Score) []Score {
-	list := make([]Score, len(scores))
+func scoresOf(scores []runmodel.Score) []contract.Score {
+	list := make([]contract.Score, len(scores))
 	for i := range scores {
 		list[i] = scoreOf(&scores[i])
 	}
 	return list
 }
 
-func scoreOf(s *runmodel.Score) Score {
-	score := Score{
-		Id: s.ScoreID, RunId: s.RunID, Name: s.Name, Value: s.Value(), Comment: known(s.Comment), Source: ScoreSource(s.Source),
+func scoreOf(s *runmodel.Score) contract.Score {
+	score := contract.Score{
+		Id: s.ScoreID, RunId: s.RunID, Name: s.Name, Value: s.Value(), Comment: known(s.Comment), Source: contract.ScoreSource(s.Source),
 		CreatedAt: s.CreatedAt.UTC(), UpdatedAt: time.Unix(0, int64(s.Version)).UTC(),
 	}
 	if s.Truncated {
@@ -154,7 +144,7 @@ func scoreOf(s *runmodel.Score) Score {
 		score.Label = known(s.Label)
 	}
 	if s.AuthorKind != "" {
-		score.Author = &ScoreAuthor{Kind: ScoreAuthorKind(s.AuthorKind), Id: s.AuthorID, Name: s.AuthorName}
+		score.Author = &contract.ScoreAuthor{Kind: contract.ScoreAuthorKind(s.AuthorKind), Id: s.AuthorID, Name: s.AuthorName}
 	}
 	return score
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/runmodel"
 	"github.com/looptrace/looptrace/test/engines"
@@ -23,27 +24,27 @@ func TestScores(t *testing.T) {
 	id := storeRun(t, address, project.Id)
 	other := storeRun(t, address, project.Id)
 	path := "/v1/runs/" + id.String() + "/scores"
-	scorer := e.mint(t, session, project.Id, ScopeRunsRead, ScopeRunsWrite)
-	reader := bearer(e.mint(t, session, project.Id, ScopeRunsRead).Key)
+	scorer := e.mint(t, session, project.Id, contract.ScopeRunsRead, contract.ScopeRunsWrite)
+	reader := bearer(e.mint(t, session, project.Id, contract.ScopeRunsRead).Key)
 	key := bearer(scorer.Key)
-	put := func(t *testing.T, body string, as option, status int) Score {
+	put := func(t *testing.T, body string, as option, status int) contract.Score {
 		t.Helper()
-		return must[Score](t, e.do(t, http.MethodPost, path, body, as), status)
+		return must[contract.Score](t, e.do(t, http.MethodPost, path, body, as), status)
 	}
-	scores := func(t *testing.T, query string) []Score {
+	scores := func(t *testing.T, query string) []contract.Score {
 		t.Helper()
-		return must[ScorePage](t, e.do(t, http.MethodGet, path+query, nil, reader), http.StatusOK).Data
+		return must[contract.ScorePage](t, e.do(t, http.MethodGet, path+query, nil, reader), http.StatusOK).Data
 	}
 
 	t.Run("by a program", func(t *testing.T) {
 		w := e.do(t, http.MethodPost, path, `{"name":"relevance","value":0.5,"comment":" half of it ","span_id":"00000000000000b2"}`, key)
-		score := must[Score](t, w, http.StatusCreated)
+		score := must[contract.Score](t, w, http.StatusCreated)
 		assert.Equal(t, path+"/"+score.Id.String(), w.Header().Get("Location"))
 		assert.InDelta(t, 0.5, score.Value, 0)
 		assert.Equal(t, "half of it", *score.Comment)
 		assert.Equal(t, "00000000000000b2", *score.SpanId)
-		assert.Equal(t, ScoreSource("program"), score.Source)
-		assert.Equal(t, &ScoreAuthor{Kind: "key", Id: scorer.Id, Name: "test"}, score.Author)
+		assert.Equal(t, contract.ScoreSource("program"), score.Source)
+		assert.Equal(t, &contract.ScoreAuthor{Kind: "key", Id: scorer.Id, Name: "test"}, score.Author)
 		assert.Equal(t, score, scores(t, "?span_id=00000000000000b2")[0], "it is read as it was answered")
 		assert.Empty(t, scores(t, "?span_id="+rootSpan))
 	})
@@ -55,7 +56,7 @@ func TestScores(t *testing.T) {
 		assert.Equal(t, first.CreatedAt, again.CreatedAt)
 		assert.True(t, again.UpdatedAt.After(first.UpdatedAt))
 		assert.Equal(t, true, again.Value)
-		assert.Equal(t, ScoreSource("human"), again.Source, "a person took it over")
+		assert.Equal(t, contract.ScoreSource("human"), again.Source, "a person took it over")
 		assert.Equal(t, testEmail, again.Author.Name)
 		found := 0
 		for _, score := range scores(t, "") {
@@ -73,9 +74,9 @@ func TestScores(t *testing.T) {
 		assert.Equal(t, "comment", comment.Name)
 		assert.Nil(t, comment.Value)
 		at := path + "/" + comment.Id.String()
-		problemOf(t, e.do(t, http.MethodDelete, at, nil, reader), http.StatusForbidden)
+		wantProblem(t, e.do(t, http.MethodDelete, at, nil, reader), http.StatusForbidden)
 		assert.Equal(t, http.StatusNoContent, e.do(t, http.MethodDelete, at, nil, key).Code)
-		problemOf(t, e.do(t, http.MethodDelete, at, nil, key), http.StatusNotFound)
+		wantProblem(t, e.do(t, http.MethodDelete, at, nil, key), http.StatusNotFound)
 		for _, score := range scores(t, "") {
 			assert.NotEqual(t, comment.Id, score.Id)
 		}
@@ -86,14 +87,14 @@ func TestScores(t *testing.T) {
 		assert.Equal(t, "friendly", score.Value)
 		assert.Nil(t, score.Label)
 		assert.Nil(t, score.SpanId)
-		assert.Equal(t, ScoreSource("human"), score.Source)
+		assert.Equal(t, contract.ScoreSource("human"), score.Source)
 	})
 	t.Run("on runs and spans as they are read", func(t *testing.T) {
 		all := scores(t, "")
-		run := must[Run](t, e.do(t, http.MethodGet, "/v1/runs/"+id.String(), nil, reader), http.StatusOK)
+		run := must[contract.Run](t, e.do(t, http.MethodGet, "/v1/runs/"+id.String(), nil, reader), http.StatusOK)
 		assert.Equal(t, all, run.Scores)
 		assert.Equal(t, int64(len(all)), run.ScoreCount)
-		list := must[RunPage](t, e.do(t, http.MethodGet, "/v1/runs?project_id="+project.Id.String(), nil, reader), http.StatusOK)
+		list := must[contract.RunPage](t, e.do(t, http.MethodGet, "/v1/runs?project_id="+project.Id.String(), nil, reader), http.StatusOK)
 		for _, listed := range list.Data {
 			if listed.RunId == id {
 				assert.Equal(t, all, listed.Scores)
@@ -102,15 +103,15 @@ func TestScores(t *testing.T) {
 			}
 		}
 		for _, query := range []string{"", "?full=true"} {
-			spans := must[SpanPage](t, e.do(t, http.MethodGet, "/v1/runs/"+id.String()+"/spans"+query, nil, reader), http.StatusOK)
+			spans := must[contract.SpanPage](t, e.do(t, http.MethodGet, "/v1/runs/"+id.String()+"/spans"+query, nil, reader), http.StatusOK)
 			require.Len(t, spans.Data, 3)
 			assert.Empty(t, spans.Data[0].Scores)
 			require.Len(t, spans.Data[1].Scores, 1)
 			assert.Equal(t, "relevance", spans.Data[1].Scores[0].Name)
 		}
-		span := must[Span](t, e.do(t, http.MethodGet, "/v1/runs/"+id.String()+"/spans/00000000000000b2", nil, reader), http.StatusOK)
+		span := must[contract.Span](t, e.do(t, http.MethodGet, "/v1/runs/"+id.String()+"/spans/00000000000000b2", nil, reader), http.StatusOK)
 		require.Len(t, span.Scores, 1)
-		page := must[ScorePage](t, e.do(t, http.MethodGet, path+"?limit=1&offset=1", nil, reader), http.StatusOK)
+		page := must[contract.ScorePage](t, e.do(t, http.MethodGet, path+"?limit=1&offset=1", nil, reader), http.StatusOK)
 		assert.Equal(t, all[1:2], page.Data)
 		assert.True(t, page.HasMore)
 	})
@@ -126,7 +127,7 @@ func TestScores(t *testing.T) {
 			}
 		}
 		require.NoError(t, clickhouse.InsertScores(t.Context(), conn, rows))
-		read := must[Run](t, e.do(t, http.MethodGet, "/v1/runs/"+run.String(), nil, reader), http.StatusOK)
+		read := must[contract.Run](t, e.do(t, http.MethodGet, "/v1/runs/"+run.String(), nil, reader), http.StatusOK)
 		assert.Len(t, read.Scores, 100)
 		assert.Equal(t, int64(150), read.ScoreCount)
 		assert.Equal(t, rows[149].ScoreID, read.Scores[0].Id, "the newest")
@@ -144,11 +145,11 @@ func TestScores(t *testing.T) {
 			`{"comment":"c","span_id":"00000000000000ff"}`: "body.span_id",
 			`{"comment":"c","id":"mine"}`:                  "body.id",
 		} {
-			problem := problemOf(t, e.do(t, http.MethodPost, path, body, key), http.StatusUnprocessableEntity)
-			require.NotEmpty(t, *problem.Errors, body)
-			assert.Equal(t, at, (*problem.Errors)[0].Location, body)
+			told := wantProblem(t, e.do(t, http.MethodPost, path, body, key), http.StatusUnprocessableEntity)
+			require.NotEmpty(t, *told.Errors, body)
+			assert.Equal(t, at, (*told.Errors)[0].Location, body)
 		}
-		problemOf(t, e.do(t, http.MethodPost, path, `{"comment":"c"}`, reader), http.StatusForbidden)
-		problemOf(t, e.do(t, http.MethodPost, "/v1/runs/"+noSuchID+"/scores", `{"comment":"c"}`, key), http.StatusNotFound)
+		wantProblem(t, e.do(t, http.MethodPost, path, `{"comment":"c"}`, reader), http.StatusForbidden)
+		wantProblem(t, e.do(t, http.MethodPost, "/v1/runs/"+noSuchID+"/scores", `{"comment":"c"}`, key), http.StatusNotFound)
 	})
 }

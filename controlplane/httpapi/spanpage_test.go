@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/controlplane/runs"
 )
 
@@ -25,7 +26,7 @@ func TestSpanPageIsTheStandardLibrarys(t *testing.T) {
 	}
 	texts := []string{"", every.String(), "\xff\xc3(\xed\xa0\x80", "<script>&amp;</script>", "\u2028\u2029\U0001f600\ufffd", `{"a": 1}`, "\\\"\r\n\t\x00"}
 	numbers := []float64{0, math.Copysign(0, -1), 1, -1.5, 1e20, 1e21, 1e-6, 1e-7, 123456789.123456789, math.MaxFloat64, math.SmallestNonzeroFloat64}
-	page := SpanPage{Limit: 5, SpanCount: math.MaxInt64}
+	page := contract.SpanPage{Limit: 5, SpanCount: math.MaxInt64}
 	for i, text := range texts {
 		for j, number := range numbers {
 			count := int64(number)
@@ -46,7 +47,7 @@ func TestSpanPageIsTheStandardLibrarys(t *testing.T) {
 			}
 		}
 	}
-	for _, page := range []SpanPage{page, {Data: []Span{}}} {
+	for _, page := range []contract.SpanPage{page, {Data: []contract.Span{}}} {
 		standard, err := json.Marshal(page)
 		require.NoError(t, err)
 		answer := httptest.NewRecorder()

@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/looptrace/looptrace/controlplane/identity"
+	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/controlplane/runs"
-	"github.com/looptrace/looptrace/internal/apikey"
 )
 
 const (
@@ -19,22 +19,21 @@ const (
 	streamBeat = 15 * time.Second
 	// streamCheck is how often it is asked anew whether the caller may read on: a revoked key ends within 5 seconds.
 	streamCheck = 3 * time.Second
-	// streamWrite is how long a client may take for what it is sent at a time.
-	streamWrite = 10 * time.Second
 	// streamLife ends every stream, so that clients spread over the replicas there are.
 	streamLife = time.Hour
-	// streamRetry is when a client that has too many streams should ask again.
-	streamRetry = 10 * time.Second
 )
 
+type streamHandlers struct {
+	runs watcher
+}
+
+type watcher interface {
+	Watch(ctx context.Context, in access.Projects, f runs.Filter, from time.Time) (*runs.Watch, error)
+}
+
 // StreamRuns tells of runs as they appear or change.
-func (a *api) StreamRuns(ctx context.Context, req StreamRunsRequestObject) (StreamRunsResponseObject, error) {
-	project := req.Params.ProjectId
-	scope, err := readable(ctx, &project)
-	if err != nil {
-		return nil, err
-	}
-	filter, err := filterOf(req.Params, "query")
+func (h streamHandlers) StreamRuns(ctx context.Context, req contract.StreamRunsRequestObject) (contract.StreamRunsResponseObject, error) {
+	filter, err := filterOf(req.Params)
 	if err != nil {
 		return nil, err
 	}
@@ -46,34 +45,23 @@ func (a *api) StreamRuns(ctx context.Context, req StreamRunsRequestObject) (Stre
 		}
 		from = time.UnixMilli(ms)
 	}
-	watch, err := a.runs.Watch(ctx, scope, filter, from)
+	watch, err := h.runs.Watch(ctx, grantOf(ctx).Projects, filter, from)
 	missed := errors.Is(err, runs.ErrWatchTooOld)
 	if missed {
-		watch, err = a.runs.Watch(ctx, scope, filter, time.Time{})
+		watch, err = h.runs.Watch(ctx, grantOf(ctx).Projects, filter, time.Time{})
 	}
 	if err != nil {
 		return nil, err
 	}
-	credential := callOf(ctx).credential
-	allowed := func(ctx context.Context) error {
-		principal, err := a.identity.Resolve(ctx, credential)
-		if errors.Is(err, identity.ErrUnavailable) {
-			return nil // nothing can be revoked meanwhile
-		}
-		if err != nil {
-			return err
-		}
-		return principal.Authorize(project, apikey.ScopeRunsRead)
-	}
-	return &runStream{ctx: ctx, watch: watch, missed: missed, allowed: allowed}, nil
+	return &runStream{ctx: ctx, watch: watch, missed: missed, target: access.Target{Project: req.Params.ProjectId}}, nil
 }
 
 // runStream writes what a watch tells.
 type runStream struct {
-	ctx     context.Context //nolint:containedctx // a response has no other way to it
-	watch   *runs.Watch
-	missed  bool
-	allowed func(context.Context) error
+	ctx    context.Context //nolint:containedctx // a response has no other way to it
+	watch  *runs.Watch
+	missed bool
+	target access.Target
 
 	w  http.ResponseWriter
 	rc *http.ResponseController
@@ -137,7 +125,7 @@ func (s *runStream) serve(ctx context.Context, told <-chan news) error {
 		case <-beat.C:
 			err = s.write([]byte(": alive\n\n"))
 		case <-check.C:
-			if refused := s.allowed(ctx); refused != nil {
+			if refused := callOf(ctx).recheck(ctx, s.target); refused != nil {
 				return s.end(refused)
 			}
 		case n := <-told:
@@ -176,11 +164,7 @@ func (s *runStream) tell(n news) error {
 
 // end says why the stream ends.
 func (s *runStream) end(why error) error {
-	ans := answerTo(why)
-	text, err := json.Marshal(Problem{
-		Type: "about:blank", Title: http.StatusText(ans.status), Status: ans.status, Detail: &ans.detail,
-		Code: ans.code, RequestId: callOf(s.ctx).id,
-	})
+	text, err := json.Marshal(problemOf(why).Document(callOf(s.ctx).id))
 	if err != nil {
 		return fmt.Errorf("encode problem: %w", err)
 	}
@@ -197,8 +181,8 @@ func (s *runStream) event(name string, place time.Time, data []byte) error {
 }
 
 func (s *runStream) write(text []byte) error {
-	if err := s.rc.SetWriteDeadline(time.Now().Add(streamWrite)); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return fmt.Errorf("set the write deadline: %w", err)
+	if err := callOf(s.ctx).extend(s.rc); err != nil {
+		return err
 	}
 	if _, err := s.w.Write(text); err != nil {
 		return fmt.Errorf("write event: %w", err)

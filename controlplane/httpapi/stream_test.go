@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/test/engines"
@@ -85,7 +86,7 @@ func TestStream(t *testing.T) {
 	e := newEnvOn(t, engines.Postgres(t), address)
 	session, project := e.setUp(t)
 	sibling := e.createProject(t, session, project.WorkspaceId, "Sibling")
-	minted := e.mint(t, session, project.Id, ScopeRunsRead)
+	minted := e.mint(t, session, project.Id, contract.ScopeRunsRead)
 	key := bearer(minted.Key)
 
 	server := httptest.NewUnstartedServer(e.api)
@@ -108,7 +109,7 @@ func TestStream(t *testing.T) {
 		for {
 			next := s.next(t)
 			require.Equal(t, "run", next.name)
-			var run Run
+			var run contract.Run
 			require.NoError(t, json.Unmarshal([]byte(next.data), &run))
 			assert.Equal(t, project.Id, run.ProjectId, "only the project's own")
 			if run.RunId == id {
@@ -133,7 +134,7 @@ func TestStream(t *testing.T) {
 			assert.Equal(t, "ready", again.next(t).name)
 			for {
 				next := again.next(t)
-				var run Run
+				var run contract.Run
 				require.NoError(t, json.Unmarshal([]byte(next.data), &run))
 				if next.id != "" {
 					place = next.id
@@ -164,7 +165,7 @@ func TestStream(t *testing.T) {
 		}
 	})
 	t.Run("another tenant's", func(t *testing.T) {
-		golden(t, "not_found", e.do(t, http.MethodGet, "/v1/runs/stream?project_id="+project.Id.String(), nil, bearer(e.mint(t, session, sibling.Id, ScopeRunsRead).Key)))
+		golden(t, "not_found", e.do(t, http.MethodGet, "/v1/runs/stream?project_id="+project.Id.String(), nil, bearer(e.mint(t, session, sibling.Id, contract.ScopeRunsRead).Key)))
 	})
 	t.Run("ends with the key", func(t *testing.T) {
 		require.Equal(t, http.StatusNoContent, e.do(t, http.MethodDelete, "/v1/keys/"+minted.Id.String(), nil, cookie(session)).Code)

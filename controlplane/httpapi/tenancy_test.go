@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/test/engines"
 )
@@ -24,20 +25,20 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 	require.NoError(t, clickhouse.Migrate(t.Context(), url))
 	e := newEnvOn(t, engines.Postgres(t), url)
 	owner, project := e.setUp(t)
-	key := e.mint(t, owner, project.Id, ScopeRunsRead)
+	key := e.mint(t, owner, project.Id, contract.ScopeRunsRead)
 	run := storeRun(t, url, project.Id)
-	fingerprint := must[Run](t, e.do(t, http.MethodGet, "/v1/runs/"+run.String(), nil, cookie(owner)), http.StatusOK).Failure.Fingerprint
+	fingerprint := must[contract.Run](t, e.do(t, http.MethodGet, "/v1/runs/"+run.String(), nil, cookie(owner)), http.StatusOK).Failure.Fingerprint
 
 	sibling := e.createProject(t, owner, project.WorkspaceId, "Sibling")
 	others := map[string]option{
 		"another tenant":                 cookie(e.addMember(t, "bob@example.com", "owner", uuid.Nil)),
-		"key of another project (admin)": bearer(e.mint(t, owner, sibling.Id, ScopeAdmin).Key),
+		"key of another project (admin)": bearer(e.mint(t, owner, sibling.Id, contract.ScopeAdmin).Key),
 	}
-	price := must[Price](t, e.do(t, http.MethodPost, "/v1/projects/"+project.Id.String()+"/prices",
-		PriceWrite{Model: "m", Input: 1, Output: 2}, cookie(owner)), http.StatusCreated)
-	view := must[View](t, e.do(t, http.MethodPost, "/v1/projects/"+project.Id.String()+"/views",
-		ViewCreate{Page: ViewPageRuns, Name: "mine"}, cookie(owner)), http.StatusCreated)
-	score := must[Score](t, e.do(t, http.MethodPost, "/v1/runs/"+run.String()+"/scores", `{"comment":"good"}`, cookie(owner)), http.StatusCreated)
+	price := must[contract.Price](t, e.do(t, http.MethodPost, "/v1/projects/"+project.Id.String()+"/prices",
+		contract.PriceWrite{Model: "m", Input: 1, Output: 2}, cookie(owner)), http.StatusCreated)
+	view := must[contract.View](t, e.do(t, http.MethodPost, "/v1/projects/"+project.Id.String()+"/views",
+		contract.ViewCreate{Page: contract.ViewPageRuns, Name: "mine"}, cookie(owner)), http.StatusCreated)
+	score := must[contract.Score](t, e.do(t, http.MethodPost, "/v1/runs/"+run.String()+"/scores", `{"comment":"good"}`, cookie(owner)), http.StatusCreated)
 	theirs := map[string]string{
 		"project_id": project.Id.String(), "key_id": key.Id.String(),
 		"run_id": run.String(), "other_run_id": run.String(), "fingerprint": fingerprint, "span_id": rootSpan, "price_id": price.Id.String(),
@@ -51,15 +52,15 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 	bodies := map[string]func(ids map[string]string) any{
 		"PATCH /v1/projects/:project_id":                func(map[string]string) any { return map[string]string{"name": "mine"} },
 		"PUT /v1/projects/:project_id/limits":           func(map[string]string) any { return "{}" },
-		"POST /v1/projects/:project_id/prices":          func(map[string]string) any { return PriceWrite{Model: "other"} },
-		"PUT /v1/projects/:project_id/prices/:price_id": func(map[string]string) any { return PriceWrite{Model: "mine"} },
+		"POST /v1/projects/:project_id/prices":          func(map[string]string) any { return contract.PriceWrite{Model: "other"} },
+		"PUT /v1/projects/:project_id/prices/:price_id": func(map[string]string) any { return contract.PriceWrite{Model: "mine"} },
 		"POST /v1/projects/:project_id/views": func(map[string]string) any {
-			return ViewCreate{Page: ViewPageRuns, Name: "theirs", Query: "status=error"}
+			return contract.ViewCreate{Page: contract.ViewPageRuns, Name: "theirs", Query: "status=error"}
 		},
 		"PATCH /v1/projects/:project_id/views/:view_id": func(map[string]string) any { return map[string]string{"name": "stolen"} },
 		"POST /v1/runs/:run_id/scores":                  func(map[string]string) any { return `{"name":"good","value":true}` },
 		"POST /v1/keys": func(ids map[string]string) any {
-			return KeyCreate{ProjectId: uuid.MustParse(ids["project_id"]), Name: "mine", Scopes: []Scope{ScopeRunsRead}}
+			return contract.KeyCreate{ProjectId: uuid.MustParse(ids["project_id"]), Name: "mine", Scopes: []contract.Scope{contract.ScopeRunsRead}}
 		},
 	}
 	parameter := regexp.MustCompile(`:(\w+)`)
@@ -122,7 +123,7 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 			}
 		}
 	}
-	lists := must[ProjectPage](t, e.do(t, http.MethodGet, "/v1/projects", nil, others["another tenant"]), http.StatusOK)
+	lists := must[contract.ProjectPage](t, e.do(t, http.MethodGet, "/v1/projects", nil, others["another tenant"]), http.StatusOK)
 	require.Len(t, lists.Data, 1)
 	assert.Equal(t, "Other", lists.Data[0].Name)
 }

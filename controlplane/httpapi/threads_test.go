@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/runmodel"
 	"github.com/looptrace/looptrace/test/engines"
@@ -23,7 +24,7 @@ func TestThreads(t *testing.T) {
 	e := newEnvOn(t, engines.Postgres(t), address)
 	session, project := e.setUp(t)
 	sibling := e.createProject(t, session, project.WorkspaceId, "Sibling")
-	key := bearer(e.mint(t, session, project.Id, ScopeRunsRead).Key)
+	key := bearer(e.mint(t, session, project.Id, contract.ScopeRunsRead).Key)
 	now := time.Now().UTC().Truncate(time.Second)
 	long := strings.Repeat("ü", 10_000)
 	cost := 0.5
@@ -48,10 +49,10 @@ func TestThreads(t *testing.T) {
 	turn(project.Id, time.Second, func(*runmodel.Span) {}) // in no conversation
 	turn(sibling.Id, time.Second, func(s *runmodel.Span) { s.SessionID, s.UserID = slashed, "mallory" })
 
-	list := func(query string) ThreadPage {
-		return must[ThreadPage](t, e.do(t, http.MethodGet, "/v1/threads?project_id="+project.Id.String()+query, nil, key), http.StatusOK)
+	list := func(query string) contract.ThreadPage {
+		return must[contract.ThreadPage](t, e.do(t, http.MethodGet, "/v1/threads?project_id="+project.Id.String()+query, nil, key), http.StatusOK)
 	}
-	ids := func(page ThreadPage) (ids []string) {
+	ids := func(page contract.ThreadPage) (ids []string) {
 		for _, thread := range page.Data {
 			ids = append(ids, thread.SessionId)
 		}
@@ -65,8 +66,8 @@ func TestThreads(t *testing.T) {
 		all := list("")
 		assert.Equal(t, []string{slashed, "c1", "c2"}, ids(all))
 		thread := all.Data[0]
-		assert.Equal(t, ThreadBySession, thread.IdentifiedBy)
-		assert.Equal(t, ThreadByConversation, all.Data[1].IdentifiedBy)
+		assert.Equal(t, contract.ThreadBySession, thread.IdentifiedBy)
+		assert.Equal(t, contract.ThreadByConversation, all.Data[1].IdentifiedBy)
 		assert.Equal(t, now.Add(-9*24*time.Hour), thread.FirstTime)
 		assert.Equal(t, now.Add(-time.Minute), thread.LastTime)
 		assert.Equal(t, int64(2), thread.RunCount)
@@ -87,7 +88,7 @@ func TestThreads(t *testing.T) {
 				break
 			}
 			cursor = "&cursor=" + url.QueryEscape(*page.NextCursor)
-			problemOf(t, e.do(t, http.MethodGet, "/v1/threads?project_id="+project.Id.String()+"&name=other"+cursor, nil, key), http.StatusUnprocessableEntity)
+			wantProblem(t, e.do(t, http.MethodGet, "/v1/threads?project_id="+project.Id.String()+"&name=other"+cursor, nil, key), http.StatusUnprocessableEntity)
 		}
 		assert.Equal(t, ids(all), walked)
 		for query, want := range map[string][]string{
@@ -99,7 +100,7 @@ func TestThreads(t *testing.T) {
 		assert.Equal(t, int64(2), list("&status=error").Data[0].RunCount, "a thread is whole, whatever selected it")
 	})
 	t.Run("turns", func(t *testing.T) {
-		thread := must[ThreadRuns](t, e.do(t, http.MethodGet, of(slashed, ""), nil, key), http.StatusOK)
+		thread := must[contract.ThreadRuns](t, e.do(t, http.MethodGet, of(slashed, ""), nil, key), http.StatusOK)
 		require.Len(t, thread.Data, 2)
 		assert.Equal(t, list("").Data[0], thread.Thread)
 		assert.Equal(t, first, thread.Data[0].RunId)
@@ -110,14 +111,14 @@ func TestThreads(t *testing.T) {
 		assert.Len(t, *thread.Data[1].Outputs, 16<<10)
 		assert.True(t, thread.Data[1].Truncated)
 
-		summedUp := must[ThreadRuns](t, e.do(t, http.MethodGet, of("c1", ""), nil, key), http.StatusOK)
+		summedUp := must[contract.ThreadRuns](t, e.do(t, http.MethodGet, of("c1", ""), nil, key), http.StatusOK)
 		require.Len(t, summedUp.Data, 1, "the run of a session that names the conversation stands with its session")
 		assert.Equal(t, "only summed up", *summedUp.Data[0].Inputs)
 		assert.True(t, summedUp.Data[0].Truncated)
 
-		page := must[ThreadRuns](t, e.do(t, http.MethodGet, of(slashed, "&limit=1"), nil, key), http.StatusOK)
+		page := must[contract.ThreadRuns](t, e.do(t, http.MethodGet, of(slashed, "&limit=1"), nil, key), http.StatusOK)
 		require.True(t, page.HasMore)
-		rest := must[ThreadRuns](t, e.do(t, http.MethodGet, of(slashed, "&limit=1&cursor="+url.QueryEscape(*page.NextCursor)), nil, key), http.StatusOK)
+		rest := must[contract.ThreadRuns](t, e.do(t, http.MethodGet, of(slashed, "&limit=1&cursor="+url.QueryEscape(*page.NextCursor)), nil, key), http.StatusOK)
 		assert.Equal(t, thread.Data[1:], rest.Data)
 		assert.False(t, rest.HasMore)
 	})
@@ -130,16 +131,16 @@ func TestThreads(t *testing.T) {
 		require.NoError(t, err)
 		defer writer.Close()
 		require.NoError(t, writer.InsertContents(t.Context(), []runmodel.Content{content}))
-		thread := must[ThreadRuns](t, e.do(t, http.MethodGet, of("m", ""), nil, key), http.StatusOK)
+		thread := must[contract.ThreadRuns](t, e.do(t, http.MethodGet, of("m", ""), nil, key), http.StatusOK)
 		require.Len(t, thread.Data, 1)
 		assert.Equal(t, "said in a message", *thread.Data[0].Inputs)
 	})
 	t.Run("refused", func(t *testing.T) {
-		problemOf(t, e.do(t, http.MethodGet, of("none", ""), nil, key), http.StatusNotFound)
-		problemOf(t, e.do(t, http.MethodGet, "/v1/threads", nil, key), http.StatusUnprocessableEntity)
-		problemOf(t, e.do(t, http.MethodGet, "/v1/threads/s1", nil, key), http.StatusUnprocessableEntity)
-		problemOf(t, e.do(t, http.MethodGet, "/v1/threads?project_id="+sibling.Id.String(), nil, key), http.StatusNotFound)
-		turns := must[ThreadRuns](t, e.do(t, http.MethodGet, of(slashed, "&limit=1"), nil, key), http.StatusOK)
-		problemOf(t, e.do(t, http.MethodGet, "/v1/threads?project_id="+project.Id.String()+"&cursor="+*turns.NextCursor, nil, key), http.StatusUnprocessableEntity)
+		wantProblem(t, e.do(t, http.MethodGet, of("none", ""), nil, key), http.StatusNotFound)
+		wantProblem(t, e.do(t, http.MethodGet, "/v1/threads", nil, key), http.StatusUnprocessableEntity)
+		wantProblem(t, e.do(t, http.MethodGet, "/v1/threads/s1", nil, key), http.StatusUnprocessableEntity)
+		wantProblem(t, e.do(t, http.MethodGet, "/v1/threads?project_id="+sibling.Id.String(), nil, key), http.StatusNotFound)
+		turns := must[contract.ThreadRuns](t, e.do(t, http.MethodGet, of(slashed, "&limit=1"), nil, key), http.StatusOK)
+		wantProblem(t, e.do(t, http.MethodGet, "/v1/threads?project_id="+project.Id.String()+"&cursor="+*turns.NextCursor, nil, key), http.StatusUnprocessableEntity)
 	})
 }

@@ -3,53 +3,58 @@ package httpapi
 import (
 	"context"
 
-	"github.com/looptrace/looptrace/controlplane/identity"
+	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
+	"github.com/looptrace/looptrace/controlplane/views"
 )
 
+type viewHandlers struct {
+	views *views.Service
+}
+
 // ListViews lists the views that people of a project keep.
-func (a *api) ListViews(ctx context.Context, req ListViewsRequestObject) (ListViewsResponseObject, error) {
-	views, err := a.identity.Views(ctx, callOf(ctx).principal, req.ProjectId)
+func (h viewHandlers) ListViews(ctx context.Context, req contract.ListViewsRequestObject) (contract.ListViewsResponseObject, error) {
+	saved, err := h.views.List(ctx, grantOf(ctx))
 	if err != nil {
 		return nil, err
 	}
-	list := make([]View, len(views))
-	for i := range views {
-		list[i] = viewOf(&views[i])
+	list := make([]contract.View, len(saved))
+	for i := range saved {
+		list[i] = viewOf(&saved[i])
 	}
-	return ListViews200JSONResponse{Data: list}, nil
+	return contract.ListViews200JSONResponse{Data: list}, nil
 }
 
 // CreateView keeps a view.
-func (a *api) CreateView(ctx context.Context, req CreateViewRequestObject) (CreateViewResponseObject, error) {
-	view, err := a.identity.CreateView(ctx, callOf(ctx).principal, req.ProjectId, string(req.Body.Page), req.Body.Name, req.Body.Query)
+func (h viewHandlers) CreateView(ctx context.Context, req contract.CreateViewRequestObject) (contract.CreateViewResponseObject, error) {
+	view, err := h.views.Create(ctx, grantOf(ctx), string(req.Body.Page), req.Body.Name, req.Body.Query)
 	if err != nil {
 		return nil, err
 	}
 	location := "/v1/projects/" + req.ProjectId.String() + "/views/" + view.ID.String()
-	return CreateView201JSONResponse{Body: viewOf(&view), Headers: CreateView201ResponseHeaders{Location: &location}}, nil
+	return contract.CreateView201JSONResponse{Body: viewOf(&view), Headers: contract.CreateView201ResponseHeaders{Location: &location}}, nil
 }
 
 // UpdateView renames a view, or makes it lead to something else.
-func (a *api) UpdateView(ctx context.Context, req UpdateViewRequestObject) (UpdateViewResponseObject, error) {
-	view, err := a.identity.UpdateView(ctx, callOf(ctx).principal, req.ProjectId, req.ViewId,
-		identity.ViewChange{Name: req.Body.Name, Query: req.Body.Query})
+func (h viewHandlers) UpdateView(ctx context.Context, req contract.UpdateViewRequestObject) (contract.UpdateViewResponseObject, error) {
+	view, err := h.views.Update(ctx, grantOf(ctx), req.ViewId,
+		views.Change{Name: req.Body.Name, Query: req.Body.Query})
 	if err != nil {
 		return nil, err
 	}
-	return UpdateView200JSONResponse(viewOf(&view)), nil
+	return contract.UpdateView200JSONResponse(viewOf(&view)), nil
 }
 
 // DeleteView takes a view away.
-func (a *api) DeleteView(ctx context.Context, req DeleteViewRequestObject) (DeleteViewResponseObject, error) {
-	if err := a.identity.DeleteView(ctx, callOf(ctx).principal, req.ProjectId, req.ViewId); err != nil {
+func (h viewHandlers) DeleteView(ctx context.Context, req contract.DeleteViewRequestObject) (contract.DeleteViewResponseObject, error) {
+	if err := h.views.Delete(ctx, grantOf(ctx), req.ViewId); err != nil {
 		return nil, err
 	}
-	return DeleteView204Response{}, nil
+	return contract.DeleteView204Response{}, nil
 }
 
-func viewOf(v *identity.View) View {
-	return View{
-		Id: v.ID, Page: ViewPage(v.Page), Name: v.Name, Query: v.Query, CreatedBy: v.CreatedBy,
+func viewOf(v *views.View) contract.View {
+	return contract.View{
+		Id: v.ID, Page: contract.ViewPage(v.Page), Name: v.Name, Query: v.Query, CreatedBy: v.CreatedBy,
 		CreatedAt: v.CreatedAt.UTC(), UpdatedAt: v.UpdatedAt.UTC(),
 	}
 }

@@ -7,6 +7,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
+	"github.com/looptrace/looptrace/internal/problem"
 )
 
 func TestSavedViews(t *testing.T) {
@@ -14,9 +17,9 @@ func TestSavedViews(t *testing.T) {
 	e := newEnv(t)
 	owner, project := e.setUp(t)
 	path := "/v1/projects/" + project.Id.String() + "/views"
-	list := func(as option) []View {
+	list := func(as option) []contract.View {
 		t.Helper()
-		return must[ViewList](t, e.do(t, http.MethodGet, path, nil, as), http.StatusOK).Data
+		return must[contract.ViewList](t, e.do(t, http.MethodGet, path, nil, as), http.StatusOK).Data
 	}
 	assert.Empty(t, list(cookie(owner)))
 
@@ -24,45 +27,45 @@ func TestSavedViews(t *testing.T) {
 	member := cookie(e.addMember(t, "mia@example.com", "member", project.OrganizationId))
 	viewer := cookie(e.addMember(t, "vic@example.com", "viewer", project.OrganizationId))
 	w := e.do(t, http.MethodPost, path, `{"page":"runs","name":" Slow failures ","query":"status=error&min_duration_ms=5000&status=cancelled"}`, member)
-	slow := must[View](t, w, http.StatusCreated)
+	slow := must[contract.View](t, w, http.StatusCreated)
 	assert.Equal(t, path+"/"+slow.Id.String(), w.Header().Get("Location"))
 	assert.Equal(t, "Slow failures", slow.Name)
 	assert.Equal(t, "min_duration_ms=5000&status=error&status=cancelled", slow.Query)
 	require.NotNil(t, slow.CreatedBy)
 	assert.Equal(t, "mia@example.com", *slow.CreatedBy)
-	byKey := must[View](t, e.do(t, http.MethodPost, path, ViewCreate{Page: ViewPageDashboards, Name: "slow failures"},
-		bearer(e.mint(t, owner, project.Id, ScopeRunsWrite).Key)), http.StatusCreated)
+	byKey := must[contract.View](t, e.do(t, http.MethodPost, path, contract.ViewCreate{Page: contract.ViewPageDashboards, Name: "slow failures"},
+		bearer(e.mint(t, owner, project.Id, contract.ScopeRunsWrite).Key)), http.StatusCreated)
 	assert.Nil(t, byKey.CreatedBy)
-	assert.Equal(t, []View{byKey, slow}, list(viewer), "by page and name")
+	assert.Equal(t, []contract.View{byKey, slow}, list(viewer), "by page and name")
 	one := path + "/" + slow.Id.String()
 	for _, r := range []struct {
 		method, path string
 		body         any
 	}{
-		{http.MethodPost, path, ViewCreate{Page: ViewPageRuns, Name: "x"}},
+		{http.MethodPost, path, contract.ViewCreate{Page: contract.ViewPageRuns, Name: "x"}},
 		{http.MethodPatch, one, `{"name":"x"}`},
 		{http.MethodDelete, one, nil},
 	} {
 		assert.Equal(t, http.StatusForbidden, e.do(t, r.method, r.path, r.body, viewer).Code, r.method)
 	}
-	assert.Equal(t, http.StatusForbidden, e.do(t, http.MethodGet, path, nil, bearer(e.mint(t, owner, project.Id, ScopeIngestWrite).Key)).Code)
+	assert.Equal(t, http.StatusForbidden, e.do(t, http.MethodGet, path, nil, bearer(e.mint(t, owner, project.Id, contract.ScopeIngestWrite).Key)).Code)
 
 	// A page has one view of a name.
-	assert.Equal(t, codeNameTaken, problemOf(t, e.do(t, http.MethodPost, path, ViewCreate{Page: ViewPageRuns, Name: "SLOW failures"}, member), http.StatusConflict).Code)
-	other := must[View](t, e.do(t, http.MethodPost, path, ViewCreate{Page: ViewPageRuns, Name: "Other"}, member), http.StatusCreated)
-	assert.Equal(t, codeNameTaken, problemOf(t, e.do(t, http.MethodPatch, path+"/"+other.Id.String(), `{"name":"Slow failures"}`, member), http.StatusConflict).Code)
+	assert.Equal(t, problem.CodeNameTaken, wantProblem(t, e.do(t, http.MethodPost, path, contract.ViewCreate{Page: contract.ViewPageRuns, Name: "SLOW failures"}, member), http.StatusConflict).Code)
+	other := must[contract.View](t, e.do(t, http.MethodPost, path, contract.ViewCreate{Page: contract.ViewPageRuns, Name: "Other"}, member), http.StatusCreated)
+	assert.Equal(t, problem.CodeNameTaken, wantProblem(t, e.do(t, http.MethodPatch, path+"/"+other.Id.String(), `{"name":"Slow failures"}`, member), http.StatusConflict).Code)
 
 	// One thing changes, the other stays.
-	renamed := must[View](t, e.do(t, http.MethodPatch, one, `{"name":"Slow"}`, cookie(owner)), http.StatusOK)
+	renamed := must[contract.View](t, e.do(t, http.MethodPatch, one, `{"name":"Slow"}`, cookie(owner)), http.StatusOK)
 	assert.Equal(t, slow.Query, renamed.Query)
 	assert.Equal(t, slow.CreatedBy, renamed.CreatedBy)
-	moved := must[View](t, e.do(t, http.MethodPatch, one, `{"query":"kind=llm"}`, cookie(owner)), http.StatusOK)
+	moved := must[contract.View](t, e.do(t, http.MethodPatch, one, `{"query":"kind=llm"}`, cookie(owner)), http.StatusOK)
 	assert.Equal(t, "Slow kind=llm", moved.Name+" "+moved.Query)
 
 	assert.Equal(t, http.StatusNoContent, e.do(t, http.MethodDelete, one, nil, member).Code)
 	assert.Equal(t, http.StatusNotFound, e.do(t, http.MethodDelete, one, nil, member).Code)
 	assert.Equal(t, http.StatusNotFound, e.do(t, http.MethodPatch, one, `{"name":"x"}`, member).Code)
-	assert.Equal(t, []View{byKey, other}, list(viewer))
+	assert.Equal(t, []contract.View{byKey, other}, list(viewer))
 }
 
 func TestSavedViewsSayWhatIsWrong(t *testing.T) {
@@ -85,5 +88,5 @@ func TestSavedViewsSayWhatIsWrong(t *testing.T) {
 	_, err := e.db.Exec(t.Context(), `INSERT INTO saved_views (project_id, page, name, query)
 		SELECT $1, 'runs', 'view ' || n, '' FROM generate_series(1, 200) AS n`, project.Id)
 	require.NoError(t, err)
-	assert.Equal(t, []string{"body.name"}, locations(t, e.do(t, http.MethodPost, path, ViewCreate{Page: ViewPageRuns, Name: "one more"}, cookie(owner))))
+	assert.Equal(t, []string{"body.name"}, locations(t, e.do(t, http.MethodPost, path, contract.ViewCreate{Page: contract.ViewPageRuns, Name: "one more"}, cookie(owner))))
 }

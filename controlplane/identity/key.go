@@ -7,39 +7,46 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
+	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/internal/apikey"
+	"github.com/looptrace/looptrace/internal/postgres"
+	"github.com/looptrace/looptrace/internal/problem"
+	"github.com/looptrace/looptrace/internal/validate"
 )
 
-// Key describes a key of a project. It does not hold the secret.
-type Key struct {
-	ID         uuid.UUID
-	ProjectID  uuid.UUID
-	Name       string
-	PublicID   string
-	Scopes     []string
-	CreatedAt  time.Time
-	LastUsedAt *time.Time
-	ExpiresAt  *time.Time
-	RevokedAt  *time.Time
-}
-
-// NewKey is what a new key is to be.
+// NewKey describes a key to be made.
 type NewKey struct {
-	ProjectID uuid.UUID
 	Name      string
 	Scopes    []string
 	ExpiresAt *time.Time
 }
 
+// keyRow is a key as it is stored.
+type keyRow struct {
+	access.Key
+	SecretSHA256 []byte `db:"secret_sha256"`
+}
+
+// presentedRow is a key with what it belongs to.
+type presentedRow struct {
+	keyRow
+	ProjectName      string
+	WorkspaceID      uuid.UUID
+	WorkspaceName    string
+	OrganizationID   uuid.UUID
+	OrganizationName string
+}
+
 // resolveKey checks a key against the database each time, so that a revoked one ends at once.
-func (s *Service) resolveKey(ctx context.Context, text string) (*Principal, error) {
+func (s *Service) resolveKey(ctx context.Context, text string) (*access.Principal, error) {
 	presented, err := apikey.Parse(text)
 	if err != nil {
 		return nil, ErrUnauthenticated
 	}
-	row, err := s.store.keyByPublicID(ctx, presented.PublicID())
-	if err != nil && !errors.Is(err, ErrNotFound) {
+	row, err := postgres.One[presentedRow](ctx, s.db, "read key by public id", pgx.NamedArgs{"public_id": presented.PublicID()})
+	if err != nil && !errors.Is(err, postgres.ErrNotFound) {
 		return nil, err
 	}
 	if !presented.Matches(row.SecretSHA256) { // of an unknown key nothing is stored, and nothing matches
@@ -49,139 +56,125 @@ func (s *Service) resolveKey(ctx context.Context, text string) (*Principal, erro
 	if row.RevokedAt != nil {
 		return nil, ErrKeyRevoked
 	}
-	if row.expired(now) {
+	if expired(row.Key, now) {
 		return nil, ErrKeyExpired
 	}
-	access, err := s.store.accessOfKey(ctx, row.ProjectID)
-	if err != nil {
-		return nil, err
-	}
 	if row.LastUsedAt == nil || now.Sub(*row.LastUsedAt) >= lastUsedPrecision {
-		if err := s.store.touchKey(ctx, row.ID, now); err != nil {
+		if _, err := s.db.Exec(ctx, "note use of key", pgx.NamedArgs{"id": row.ID, "now": now, "before": now.Add(-lastUsedPrecision)}); err != nil {
 			return nil, err
 		}
 	}
-	p := &Principal{Key: &row.Key}
-	for _, a := range access {
-		p.Projects = append(p.Projects, a.access("", row.Scopes))
+	workspace := access.Workspace{
+		ID: row.WorkspaceID, Name: row.WorkspaceName, OrganizationID: row.OrganizationID, OrganizationName: row.OrganizationName,
 	}
-	return p, nil
+	return &access.Principal{
+		Key: &row.Key, Workspaces: []access.Workspace{workspace},
+		Projects: []access.Project{{ID: row.ProjectID, Name: row.ProjectName, Workspace: workspace, Scopes: row.Scopes}},
+	}, nil
 }
 
-func (k Key) expired(now time.Time) bool { return k.ExpiresAt != nil && !k.ExpiresAt.After(now) }
+func expired(k access.Key, now time.Time) bool { return k.ExpiresAt != nil && !k.ExpiresAt.After(now) }
 
 // Keys lists a project's keys, newest first, revoked ones included.
-func (s *Service) Keys(ctx context.Context, p *Principal, project uuid.UUID, page Page) (list []Key, more bool, err error) {
-	if err := p.Authorize(project, apikey.ScopeAdmin); err != nil {
-		return nil, false, err
-	}
-	rows, err := s.store.keys(ctx, project, page)
+func (s *Service) Keys(ctx context.Context, grant access.Grant, page postgres.Page) (list []access.Key, more bool, err error) {
+	project, err := grant.Project()
 	if err != nil {
 		return nil, false, err
 	}
-	list, more = cut(rows, page)
-	return list, more, nil
+	return postgres.List[access.Key](ctx, s.db, "list keys", page, pgx.NamedArgs{"project": project})
 }
 
 // Key reads the description of one key.
-func (s *Service) Key(ctx context.Context, p *Principal, id uuid.UUID) (Key, error) {
-	key, err := s.store.key(ctx, p.projectIDs(), id)
-	if err != nil {
-		return Key{}, err
-	}
-	if err := p.Authorize(key.ProjectID, apikey.ScopeAdmin); err != nil {
-		return Key{}, err
-	}
-	return key, nil
+func (s *Service) Key(ctx context.Context, grant access.Grant, id uuid.UUID) (access.Key, error) {
+	return postgres.One[access.Key](ctx, s.db, "read key", pgx.NamedArgs{"id": id, "projects": grant.IDs()})
 }
 
 // CreateKey mints a key. Nobody can give a key a scope that they lack themselves.
-func (s *Service) CreateKey(ctx context.Context, p *Principal, req NewKey) (Key, apikey.Key, error) {
-	if err := p.Authorize(req.ProjectID, apikey.ScopeAdmin); err != nil {
-		return Key{}, apikey.Key{}, err
+func (s *Service) CreateKey(ctx context.Context, grant access.Grant, req NewKey) (access.Key, apikey.Key, error) {
+	project, err := grant.Project()
+	if err != nil {
+		return access.Key{}, apikey.Key{}, err
 	}
 	for _, scope := range req.Scopes {
 		if !apikey.ValidScope(scope) {
-			return Key{}, apikey.Key{}, &InvalidError{Field: "scopes", Message: "must be scopes that keys can have"}
-		}
-		if err := p.Authorize(req.ProjectID, scope); err != nil {
-			return Key{}, apikey.Key{}, err
+			return access.Key{}, apikey.Key{}, problem.InvalidField("body.scopes", "must be scopes that keys can have")
 		}
 	}
-	name, err := cleanName("name", req.Name)
+	if _, err := grant.Principal.In(project, req.Scopes...); err != nil {
+		return access.Key{}, apikey.Key{}, err
+	}
+	name, err := validate.Name("body.name", req.Name)
 	if err != nil {
-		return Key{}, apikey.Key{}, err
+		return access.Key{}, apikey.Key{}, err
 	}
 	now := s.now()
-	if req.ExpiresAt != nil && !req.ExpiresAt.After(now) {
-		return Key{}, apikey.Key{}, &InvalidError{Field: "expires_at", Message: "must be in the future"}
+	if req.ExpiresAt != nil {
+		if !req.ExpiresAt.After(now) {
+			return access.Key{}, apikey.Key{}, problem.InvalidField("body.expires_at", "must be in the future")
+		}
+		if err := validate.Time("body.expires_at", *req.ExpiresAt); err != nil {
+			return access.Key{}, apikey.Key{}, err
+		}
+		kept := req.ExpiresAt.UTC().Truncate(time.Microsecond)
+		req.ExpiresAt = &kept
 	}
-	if req.ExpiresAt != nil && req.ExpiresAt.UTC().Year() > latestYear {
-		return Key{}, apikey.Key{}, &InvalidError{Field: "expires_at", Message: "must be in 2261 at the latest"}
-	}
-	minted := apikey.Mint()
-	row := mintedRow(minted, Key{ProjectID: req.ProjectID, Name: name, Scopes: inOrder(req.Scopes), ExpiresAt: stored(req.ExpiresAt)}, now)
-	if err := s.store.createKey(ctx, row, p.createdBy()); err != nil {
-		return Key{}, apikey.Key{}, err
-	}
-	return row.Key, minted, nil
+	return s.mint(ctx, s.db, grant, access.Key{ProjectID: project, Name: name, Scopes: inOrder(req.Scopes), ExpiresAt: req.ExpiresAt}, now)
 }
 
-// latestYear is as far as runs' times go too, and as JSON can say in every zone.
-const latestYear = 2261
+// mint stores a new key that is like another.
+func (s *Service) mint(ctx context.Context, db postgres.DB, grant access.Grant, like access.Key, now time.Time) (access.Key, apikey.Key, error) {
+	minted := apikey.Mint()
+	hash := minted.Hash()
+	key := access.Key{
+		ID: postgres.NewID(), ProjectID: like.ProjectID, Name: like.Name, PublicID: minted.PublicID(),
+		Scopes: like.Scopes, CreatedAt: now, ExpiresAt: like.ExpiresAt,
+	}
+	_, err := db.Exec(ctx, "create key", pgx.NamedArgs{
+		"id": key.ID, "project": key.ProjectID, "name": key.Name, "public_id": key.PublicID, "secret_sha256": hash[:],
+		"scopes": key.Scopes, "created_by": grant.CreatedBy(), "created_at": now, "expires_at": key.ExpiresAt,
+	})
+	return key, minted, err
+}
 
 // RevokeKey ends a key. One that is revoked already stays as it is.
-func (s *Service) RevokeKey(ctx context.Context, p *Principal, id uuid.UUID) error {
-	key, err := s.Key(ctx, p, id)
+func (s *Service) RevokeKey(ctx context.Context, grant access.Grant, id uuid.UUID) error {
+	key, err := s.Key(ctx, grant, id)
 	if err != nil {
 		return err
 	}
-	return s.store.revokeKey(ctx, key.ID, s.now())
+	_, err = s.db.Exec(ctx, "revoke key", pgx.NamedArgs{"id": key.ID, "now": s.now()})
+	return err
 }
 
-// RotateKey revokes a key and mints another with its name, scopes and expiry.
-func (s *Service) RotateKey(ctx context.Context, p *Principal, id uuid.UUID) (Key, apikey.Key, error) {
-	key, err := s.Key(ctx, p, id)
+// RotateKey revokes a key and mints another with its name, scopes and expiry, or does neither. It is [ErrAlreadyRevoked] where another
+// rotation was faster.
+func (s *Service) RotateKey(ctx context.Context, grant access.Grant, id uuid.UUID) (successor access.Key, minted apikey.Key, err error) {
+	key, err := s.Key(ctx, grant, id)
 	if err != nil {
-		return Key{}, apikey.Key{}, err
+		return access.Key{}, apikey.Key{}, err
 	}
 	now := s.now()
 	if key.RevokedAt != nil {
-		return Key{}, apikey.Key{}, ErrAlreadyRevoked
+		return access.Key{}, apikey.Key{}, ErrAlreadyRevoked
 	}
-	if key.expired(now) {
-		return Key{}, apikey.Key{}, ErrAlreadyExpired
+	if expired(key, now) {
+		return access.Key{}, apikey.Key{}, ErrAlreadyExpired
 	}
-	minted := apikey.Mint()
-	row := mintedRow(minted, key, now)
-	if err := s.store.rotateKey(ctx, key.ID, row, p.createdBy()); err != nil {
-		return Key{}, apikey.Key{}, err
-	}
-	return row.Key, minted, nil
-}
-
-// mintedRow is the row of a new key that is like another.
-func mintedRow(minted apikey.Key, like Key, now time.Time) keyRow {
-	hash := minted.Hash()
-	return keyRow{
-		Key: Key{
-			ID: newID(), ProjectID: like.ProjectID, Name: like.Name, PublicID: minted.PublicID(),
-			Scopes: like.Scopes, CreatedAt: now, ExpiresAt: like.ExpiresAt,
-		},
-		SecretSHA256: hash[:],
-	}
+	err = s.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
+		revoked, err := tx.Exec(ctx, "revoke key", pgx.NamedArgs{"id": id, "now": now})
+		if err != nil {
+			return err
+		}
+		if revoked == 0 {
+			return ErrAlreadyRevoked
+		}
+		successor, minted, err = s.mint(ctx, tx, grant, key, now)
+		return err
+	})
+	return successor, minted, err
 }
 
 // inOrder returns the scopes each once, in the order in which they are shown.
 func inOrder(scopes []string) []string {
 	return slices.DeleteFunc(apikey.Scopes(), func(s string) bool { return !slices.Contains(scopes, s) })
-}
-
-// stored is a time as PostgreSQL keeps it.
-func stored(t *time.Time) *time.Time {
-	if t == nil {
-		return nil
-	}
-	kept := t.UTC().Truncate(time.Microsecond)
-	return &kept
 }

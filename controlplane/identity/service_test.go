@@ -11,29 +11,36 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/internal/apikey"
 	"github.com/looptrace/looptrace/internal/postgres"
+	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/test/engines"
 )
 
 func newService(t *testing.T) *Service {
 	t.Helper()
-	db, err := postgres.Open(t.Context(), engines.Postgres(t))
-	require.NoError(t, err)
-	t.Cleanup(db.Close)
-	s := New(db, []byte("0123456789abcdef0123456789abcdef"), time.Now)
-	s.hasher = newHasher(cheap)
+	s, _ := newServiceAndPool(t)
 	return s
+}
+
+func newServiceAndPool(t *testing.T) (*Service, *pgxpool.Pool) {
+	t.Helper()
+	pool, err := postgres.Open(t.Context(), engines.Postgres(t))
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	s := New(pool, []byte("0123456789abcdef0123456789abcdef"), time.Now)
+	s.hasher = newHasher(cheap)
+	return s, pool
 }
 
 var client = Client{Address: netip.MustParseAddr("192.0.2.1"), UserAgent: "test\xff"}
 
-func setUp(t *testing.T, s *Service) *Principal {
+func setUp(t *testing.T, s *Service) *access.Principal {
 	t.Helper()
 	_, p, err := s.Setup(t.Context(), SetupRequest{Email: "ann@example.com", Password: "correct horse", OrganizationName: "Example"}, client)
 	require.NoError(t, err)
@@ -44,19 +51,19 @@ func TestLoginRaisesTheCostOfOldHashes(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	setUp(t, s)
-	before, err := s.store.userByEmail(t.Context(), "ANN@example.com")
+	before, err := s.userByEmail(t.Context(), "ANN@example.com")
 	require.NoError(t, err)
 
 	s.hasher = newHasher(cost{memoryKiB: 128, passes: 2, threads: 1})
 	_, _, err = s.Login(t.Context(), "ann@example.com", "wrong", client, "")
 	require.ErrorIs(t, err, ErrWrongPassword)
-	unchanged, err := s.store.userByEmail(t.Context(), "ann@example.com")
+	unchanged, err := s.userByEmail(t.Context(), "ann@example.com")
 	require.NoError(t, err)
 	assert.Equal(t, before.PasswordHash, unchanged.PasswordHash)
 
 	_, _, err = s.Login(t.Context(), "Ann@Example.com", "correct horse", client, "")
 	require.NoError(t, err)
-	after, err := s.store.userByEmail(t.Context(), "ann@example.com")
+	after, err := s.userByEmail(t.Context(), "ann@example.com")
 	require.NoError(t, err)
 	assert.Contains(t, after.PasswordHash, "$m=128,t=2,p=1$")
 	_, _, err = s.Login(t.Context(), "ann@example.com", "correct horse", client, "")
@@ -65,13 +72,13 @@ func TestLoginRaisesTheCostOfOldHashes(t *testing.T) {
 
 func TestAnotherSecretEndsSessions(t *testing.T) {
 	t.Parallel()
-	s := newService(t)
+	s, pool := newServiceAndPool(t)
 	setUp(t, s)
 	session, _, err := s.Login(t.Context(), "ann@example.com", "correct horse", client, "")
 	require.NoError(t, err)
 	_, err = s.Resolve(t.Context(), Credential{Session: session.Token})
 	require.NoError(t, err)
-	other := New(s.store.pool, []byte("another secret of 32 bytes......"), time.Now)
+	other := New(pool, []byte("another secret of 32 bytes......"), time.Now)
 	_, err = other.Resolve(t.Context(), Credential{Session: session.Token})
 	require.ErrorIs(t, err, ErrUnauthenticated)
 }
@@ -84,7 +91,7 @@ func TestLoginWithoutVerdictDoesNotCount(t *testing.T) {
 		require.NoError(t, s.hasher.acquire(t.Context()))
 	}
 	for range 2 * accountPace.free {
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		_, _, err := s.Login(ctx, "ann@example.com", "correct horse", client, "")
 		cancel()
 		require.ErrorIs(t, err, context.DeadlineExceeded)
@@ -107,46 +114,17 @@ func TestOddEmailsAreNoServerErrors(t *testing.T) {
 func TestNobodyGivesWhatTheyLack(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
-	project := setUp(t, s).Projects[0].ProjectID
-	limited := &Principal{Projects: []Access{{ProjectID: project, Scopes: []string{apikey.ScopeRunsRead}}}}
-	_, _, err := s.CreateKey(t.Context(), limited, NewKey{ProjectID: project, Name: "k", Scopes: []string{apikey.ScopeRunsRead}})
-	require.ErrorIs(t, err, ErrScopeMissing)
-}
-
-func TestAuthorize(t *testing.T) {
-	t.Parallel()
-	mine, other := uuid.New(), uuid.New()
-	p := &Principal{Projects: []Access{
-		{ProjectID: mine, Scopes: []string{apikey.ScopeRunsRead}},
-		{ProjectID: other, Scopes: []string{apikey.ScopeAdmin}},
-	}}
-	require.NoError(t, p.Authorize(mine, apikey.ScopeRunsRead))
-	require.ErrorIs(t, p.Authorize(mine, apikey.ScopeRunsWrite), ErrScopeMissing)
-	require.NoError(t, p.Authorize(other, apikey.ScopeRunsWrite), "admin is everything in its project")
-	require.ErrorIs(t, p.Authorize(uuid.New(), apikey.ScopeRunsRead), ErrNotFound)
-
-	ids, err := p.ProjectsWith(apikey.ScopeRunsWrite)
+	project := setUp(t, s).Projects[0].ID
+	limited := &access.Principal{Projects: []access.Project{{ID: project, Scopes: []string{apikey.ScopeRunsRead}}}}
+	grant, err := limited.In(project)
 	require.NoError(t, err)
-	assert.Equal(t, []uuid.UUID{other}, ids)
-	_, err = (&Principal{}).ProjectsWith(apikey.ScopeRunsRead)
-	require.ErrorIs(t, err, ErrScopeMissing)
-}
-
-func TestRoles(t *testing.T) {
-	t.Parallel()
-	assert.Equal(t, RoleAdmin, strongest(RoleViewer, RoleAdmin))
-	assert.Equal(t, RoleMember, strongest(RoleMember, ""))
-	assert.Equal(t, apikey.Scopes(), RoleOwner.scopes())
-	assert.NotContains(t, RoleMember.scopes(), apikey.ScopeAdmin)
-	for _, scope := range RoleViewer.scopes() {
-		assert.True(t, strings.HasSuffix(scope, ":read"), scope)
-	}
-	assert.Empty(t, Role("").scopes())
+	_, _, err = s.CreateKey(t.Context(), grant, NewKey{Name: "k", Scopes: []string{apikey.ScopeRunsRead, apikey.ScopeRunsWrite}})
+	require.True(t, problem.Is(err, problem.Forbidden), err)
 }
 
 func TestLoginIsSlowedDown(t *testing.T) {
 	t.Parallel()
-	s := newService(t)
+	s, pool := newServiceAndPool(t)
 	now := time.Now().Truncate(time.Microsecond) // as PostgreSQL keeps it
 	s.now = func() time.Time { return now }
 	setUp(t, s)
@@ -156,9 +134,8 @@ func TestLoginIsSlowedDown(t *testing.T) {
 		return err
 	}
 	wait := func(err error) time.Duration {
-		var throttled *ThrottledError
-		require.ErrorAs(t, err, &throttled)
-		return throttled.RetryAfter
+		require.True(t, problem.Is(err, problem.RateLimited), err)
+		return problem.Of(err).RetryAfter
 	}
 
 	t.Run("an account from everywhere", func(t *testing.T) {
@@ -215,7 +192,7 @@ func TestLoginIsSlowedDown(t *testing.T) {
 			require.ErrorIs(t, attempt("target@example.com", "wrong", "203.0.113.1"), ErrWrongPassword)
 		}
 		var rows int
-		require.NoError(t, s.store.pool.QueryRow(ctx, "SELECT count(*) FROM login_attempts").Scan(&rows))
+		require.NoError(t, pool.QueryRow(ctx, "SELECT count(*) FROM login_attempts").Scan(&rows))
 		assert.Equal(t, 2, rows, "what is forgotten is not kept")
 	})
 }
@@ -238,22 +215,4 @@ func TestAddressSubject(t *testing.T) {
 		assert.Equal(t, want, addressSubject(netip.MustParseAddr(text)).key)
 	}
 	assert.Equal(t, "address:unknown", addressSubject(netip.Addr{}).key)
-}
-
-func TestAvailable(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		err  error
-		want bool
-	}{
-		{&pgconn.PgError{Code: "57P01"}, true},
-		{&pgconn.PgError{Code: "53300"}, true},
-		{&pgconn.PgError{Code: "23505"}, false},
-		{fmt.Errorf("wait: %w", context.DeadlineExceeded), true},
-		{fmt.Errorf("query: %w", context.Canceled), false},
-		{errors.New("a bug"), false},
-	} {
-		assert.Equal(t, test.want, errors.Is(available(test.err), ErrUnavailable), test.err)
-	}
-	assert.NoError(t, available(nil))
 }

@@ -5,8 +5,16 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"errors"
+	"net/netip"
 	"strings"
 	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/internal/postgres"
+	"github.com/looptrace/looptrace/internal/validate"
 )
 
 const (
@@ -32,20 +40,23 @@ type SetupRequest struct {
 }
 
 // Bootstrapped tells whether [Service.Setup] was done.
-func (s *Service) Bootstrapped(ctx context.Context) (bool, error) { return s.store.bootstrapped(ctx) }
+func (s *Service) Bootstrapped(ctx context.Context) (bool, error) {
+	row, err := postgres.One[struct{ Done bool }](ctx, s.db, "read whether setup was done", nil)
+	return row.Done, err
+}
 
 // Setup makes the first user, who owns a new organization with a workspace and a project, and logs the user
 // in. It works once: then it is [ErrAlreadyBootstrapped].
-func (s *Service) Setup(ctx context.Context, req SetupRequest, client Client) (Session, *Principal, error) {
-	done, err := s.store.bootstrapped(ctx)
+func (s *Service) Setup(ctx context.Context, req SetupRequest, client Client) (Session, *access.Principal, error) {
+	done, err := s.Bootstrapped(ctx)
 	if err != nil {
 		return Session{}, nil, err
 	}
 	if done { // before the costly hash; the transaction below decides
 		return Session{}, nil, ErrAlreadyBootstrapped
 	}
-	email, emailErr := cleanEmail("email", req.Email)
-	organization, nameErr := cleanName("org_name", req.OrganizationName)
+	email, emailErr := validate.Email("body.email", req.Email)
+	organization, nameErr := validate.Name("body.org_name", req.OrganizationName)
 	if err := errors.Join(emailErr, nameErr); err != nil {
 		return Session{}, nil, err
 	}
@@ -54,24 +65,48 @@ func (s *Service) Setup(ctx context.Context, req SetupRequest, client Client) (S
 		return Session{}, nil, err
 	}
 	session, row := s.newSession(client)
-	user := &User{ID: newID(), Email: email, CreatedAt: row.createdAt}
-	if err := s.store.bootstrap(ctx, newUser{id: user.ID, email: email, passwordHash: hash}, organization, row); err != nil {
+	user := &access.User{ID: postgres.NewID(), Email: email, CreatedAt: row.createdAt}
+	if err := s.bootstrap(ctx, user, hash, organization, row); err != nil {
 		return Session{}, nil, err
 	}
-	p, err := s.userPrincipal(ctx, user, row.hash)
+	p, err := s.userPrincipal(ctx, user)
 	return session, p, err
+}
+
+// bootstrap stores the first user with an organization, a workspace, a project and a session, all or nothing. The row in bootstrap makes
+// a second setup at the same time wait, and then fail.
+func (s *Service) bootstrap(ctx context.Context, user *access.User, passwordHash, organization string, session newSession) error {
+	err := s.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
+		args := pgx.NamedArgs{
+			"user": user.ID, "email": user.Email, "password_hash": passwordHash, "now": user.CreatedAt,
+			"organization": postgres.NewID(), "organization_name": organization, "workspace": postgres.NewID(), "project": postgres.NewID(),
+		}
+		for _, name := range []string{
+			"note that setup was done", "create user", "create organization", "make user the owner of the organization",
+			"create workspace", "create project",
+		} {
+			if _, err := tx.Exec(ctx, name, args); err != nil {
+				return err
+			}
+		}
+		return open(ctx, tx, user.ID, session)
+	})
+	if postgres.Violates(err, "bootstrap_pkey") {
+		return ErrAlreadyBootstrapped
+	}
+	return err
 }
 
 // Login opens a session for the user with the email address and password. The session with the token
 // replaced, if any, ends: a login never goes on under an old token. Attempts that come too fast are a
 // [ThrottledError]; an unknown address and a wrong password are both [ErrWrongPassword], after the same work.
-func (s *Service) Login(ctx context.Context, email, password string, client Client, replaced string) (Session, *Principal, error) {
+func (s *Service) Login(ctx context.Context, email, password string, client Client, replaced string) (Session, *access.Principal, error) {
 	email = strings.TrimSpace(email)
-	if err := checkPrintable("email", email); err != nil {
+	if err := validate.Printable("body.email", email); err != nil {
 		return Session{}, nil, err
 	}
 	account, address := accountSubject(email), addressSubject(client.Address)
-	if err := s.store.enterLogin(ctx, s.now(), account, address); err != nil {
+	if err := s.enterLogin(ctx, s.now(), account, address); err != nil {
 		return Session{}, nil, err
 	}
 	user, err := s.checkPassword(ctx, email, password)
@@ -81,10 +116,10 @@ func (s *Service) Login(ctx context.Context, email, password string, client Clie
 	// From here on the attempt was no guess: also when the caller is gone, it must not slow down the next.
 	settled := context.WithoutCancel(ctx)
 	if err != nil {
-		return Session{}, nil, errors.Join(err, s.store.takeLoginBack(settled, account), s.store.takeLoginBack(settled, address))
+		return Session{}, nil, errors.Join(err, s.takeLoginBack(settled, account), s.takeLoginBack(settled, address))
 	}
 	// The address keeps its other attempts, or a guesser could clear them by logging in to an own account.
-	if err := errors.Join(s.store.forgetLogins(settled, account), s.store.takeLoginBack(settled, address)); err != nil {
+	if err := errors.Join(s.forgetLogins(settled, account), s.takeLoginBack(settled, address)); err != nil {
 		return Session{}, nil, err
 	}
 	session, row := s.newSession(client)
@@ -92,17 +127,26 @@ func (s *Service) Login(ctx context.Context, email, password string, client Clie
 	if replaced != "" {
 		old = s.tokenHash(replaced)
 	}
-	if err := s.store.openSession(ctx, user.ID, row, old); err != nil {
+	if err := s.openSession(ctx, user.ID, row, old); err != nil {
 		return Session{}, nil, err
 	}
-	p, err := s.userPrincipal(ctx, user, row.hash)
+	p, err := s.userPrincipal(ctx, user)
 	return session, p, err
 }
 
-func (s *Service) checkPassword(ctx context.Context, email, password string) (*User, error) {
-	row, err := s.store.userByEmail(ctx, email)
+type userRow struct {
+	access.User
+	PasswordHash string
+}
+
+func (s *Service) userByEmail(ctx context.Context, email string) (userRow, error) {
+	return postgres.One[userRow](ctx, s.db, "read user", pgx.NamedArgs{"email": email})
+}
+
+func (s *Service) checkPassword(ctx context.Context, email, password string) (*access.User, error) {
+	row, err := s.userByEmail(ctx, email)
 	known := true
-	if errors.Is(err, ErrNotFound) {
+	if errors.Is(err, postgres.ErrNotFound) {
 		known, err = false, nil
 		row.PasswordHash = s.hasher.dummy
 	}
@@ -121,19 +165,53 @@ func (s *Service) checkPassword(ctx context.Context, email, password string) (*U
 		if err != nil {
 			return nil, err
 		}
-		if err := s.store.replacePasswordHash(ctx, row.ID, row.PasswordHash, hash, s.now()); err != nil {
+		// Unless the password was changed meanwhile.
+		if _, err := s.db.Exec(ctx, "replace password hash", pgx.NamedArgs{
+			"user": row.ID, "old": row.PasswordHash, "new": hash, "now": s.now(),
+		}); err != nil {
 			return nil, err
 		}
 	}
-	return row.user(), nil
+	return &row.User, nil
 }
 
-// Logout ends the principal's session. A key has none, and goes on.
-func (s *Service) Logout(ctx context.Context, p *Principal) error {
-	if p.session == nil {
-		return nil
+// Logout ends the session of the token.
+func (s *Service) Logout(ctx context.Context, token string) error {
+	_, err := s.db.Exec(ctx, "end session", pgx.NamedArgs{"hash": s.tokenHash(token)})
+	return err
+}
+
+// newSession is a session to be stored.
+type newSession struct {
+	hash      []byte
+	createdAt time.Time
+	expiresAt time.Time
+	client    Client
+}
+
+// openSession opens a session in the place of the one whose hash is given, if any, and removes sessions that have ended by time.
+func (s *Service) openSession(ctx context.Context, user uuid.UUID, session newSession, replaced []byte) error {
+	return s.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
+		if _, err := tx.Exec(ctx, "remove ended sessions", pgx.NamedArgs{
+			"replaced": replaced, "user": user, "now": session.createdAt, "idle": session.createdAt.Add(-sessionIdle),
+		}); err != nil {
+			return err
+		}
+		return open(ctx, tx, user, session)
+	})
+}
+
+func open(ctx context.Context, tx postgres.DB, user uuid.UUID, session newSession) error {
+	var ip *netip.Addr
+	if session.client.Address.IsValid() {
+		addr := session.client.Address.Unmap().WithZone("")
+		ip = &addr
 	}
-	return s.store.deleteSession(ctx, p.session)
+	_, err := tx.Exec(ctx, "open session", pgx.NamedArgs{
+		"hash": session.hash, "user": user, "now": session.createdAt, "expires": session.expiresAt,
+		"user_agent": session.client.userAgent(), "ip": ip,
+	})
+	return err
 }
 
 func (s *Service) newSession(client Client) (Session, newSession) {

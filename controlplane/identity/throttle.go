@@ -2,13 +2,15 @@ package identity
 
 import (
 	"context"
-	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/looptrace/looptrace/internal/postgres"
+	"github.com/looptrace/looptrace/internal/problem"
 )
 
 // pace is how attempts of one subject are slowed down: the first free ones are not, then the wait doubles
@@ -64,68 +66,55 @@ func addressSubject(addr netip.Addr) subject {
 	return subject{key: "address:" + network.String(), pace: addressPace}
 }
 
-// enterLogin lets a login attempt in, or returns a [ThrottledError] that says when the next one may come. An
-// attempt counts when it is let in, not when it fails, so that attempts side by side cannot slip through
-// together.
-func (s *store) enterLogin(ctx context.Context, now time.Time, subjects ...subject) error {
+// throttled is the error of a login attempt that came too early.
+func throttled(wait time.Duration) error {
+	return &problem.Error{Kind: problem.RateLimited, Code: "throttled", Detail: "Too many login attempts. Try again later.", RetryAfter: wait}
+}
+
+// enterLogin lets a login attempt in, or returns an error that says when the next one may come. An attempt counts when it is let in, not
+// when it fails, so that attempts side by side cannot slip through together.
+func (s *Service) enterLogin(ctx context.Context, now time.Time, subjects ...subject) error {
 	// One order for all, so that two attempts cannot wait for each other.
 	slices.SortFunc(subjects, func(a, b subject) int { return strings.Compare(a.key, b.key) })
-	return s.tx(ctx, func(ctx context.Context, tx pgx.Tx) error {
+	return s.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
+		args := func(sub subject) pgx.NamedArgs {
+			return pgx.NamedArgs{"key": sub.key, "now": now, "forgotten": now.Add(-throttleMemory)}
+		}
 		var wait time.Duration
 		for _, sub := range subjects {
-			// A row lock would not do: the first attempts find no row.
-			if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended(@key, 0))`,
-				pgx.NamedArgs{"key": sub.key}); err != nil {
-				return fmt.Errorf("lock login attempts: %w", err)
+			if _, err := tx.Exec(ctx, "lock login attempts", pgx.NamedArgs{"key": sub.key}); err != nil {
+				return err
 			}
-			var attempts int
-			var last time.Time
-			err := tx.QueryRow(ctx, `
-				SELECT coalesce(max(failures), 0), coalesce(max(last_failed_at), @now)
-				FROM login_attempts WHERE key = @key AND last_failed_at > @forgotten`,
-				pgx.NamedArgs{"key": sub.key, "now": now, "forgotten": now.Add(-throttleMemory)}).Scan(&attempts, &last)
+			row, err := postgres.One[struct {
+				Attempts int
+				Last     time.Time
+			}](ctx, tx, "read login attempts", args(sub))
 			if err != nil {
-				return fmt.Errorf("read login attempts: %w", err)
+				return err
 			}
-			wait = max(wait, last.Add(sub.pace.wait(attempts)).Sub(now))
+			wait = max(wait, row.Last.Add(sub.pace.wait(row.Attempts)).Sub(now))
 		}
 		if wait > 0 {
-			return &ThrottledError{RetryAfter: wait}
+			return throttled(wait)
 		}
 		for _, sub := range subjects {
-			if _, err := tx.Exec(ctx, `
-				INSERT INTO login_attempts AS a (key, failures, first_failed_at, last_failed_at)
-				VALUES (@key, 1, @now, @now)
-				ON CONFLICT (key) DO UPDATE SET
-					failures = CASE WHEN a.last_failed_at > @forgotten THEN a.failures + 1 ELSE 1 END,
-					first_failed_at = CASE WHEN a.last_failed_at > @forgotten THEN a.first_failed_at ELSE @now END,
-					last_failed_at = @now`,
-				pgx.NamedArgs{"key": sub.key, "now": now, "forgotten": now.Add(-throttleMemory)}); err != nil {
-				return fmt.Errorf("count login attempt: %w", err)
+			if _, err := tx.Exec(ctx, "count login attempt", args(sub)); err != nil {
+				return err
 			}
 		}
-		// Rows of invented names do not pile up. What another attempt holds is left to a later one.
-		if _, err := tx.Exec(ctx, `
-			DELETE FROM login_attempts WHERE key IN (
-				SELECT key FROM login_attempts WHERE last_failed_at <= @forgotten
-				ORDER BY last_failed_at LIMIT 100 FOR UPDATE SKIP LOCKED)`,
-			pgx.NamedArgs{"forgotten": now.Add(-throttleMemory)}); err != nil {
-			return fmt.Errorf("forget login attempts: %w", err)
-		}
-		return nil
+		_, err := tx.Exec(ctx, "remove old login attempts", pgx.NamedArgs{"forgotten": now.Add(-throttleMemory)})
+		return err
 	})
 }
 
 // forgetLogins forgets all attempts of the subject.
-func (s *store) forgetLogins(ctx context.Context, sub subject) error {
-	return s.exec(ctx, "forget login attempts", `DELETE FROM login_attempts WHERE key = @key`,
-		pgx.NamedArgs{"key": sub.key})
+func (s *Service) forgetLogins(ctx context.Context, sub subject) error {
+	_, err := s.db.Exec(ctx, "forget login attempts", pgx.NamedArgs{"key": sub.key})
+	return err
 }
 
-// takeLoginBack takes one attempt of the subject back: it succeeded, or came to no verdict.
-func (s *store) takeLoginBack(ctx context.Context, sub subject) error {
-	return s.exec(ctx, "take login attempt back", `
-		WITH gone AS (DELETE FROM login_attempts WHERE key = @key AND failures <= 1)
-		UPDATE login_attempts SET failures = failures - 1 WHERE key = @key AND failures > 1`,
-		pgx.NamedArgs{"key": sub.key})
+// takeLoginBack takes one attempt of the subject back: it succeeded, or ended without a verdict.
+func (s *Service) takeLoginBack(ctx context.Context, sub subject) error {
+	_, err := s.db.Exec(ctx, "take login attempt back", pgx.NamedArgs{"key": sub.key})
+	return err
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/agentview"
 	"github.com/looptrace/looptrace/controlplane/runs"
 )
@@ -23,6 +24,8 @@ type readInput struct {
 	budget
 }
 
+func (in readInput) project() string { return in.ProjectID }
+
 func (t *tools) addRead(server *mcp.Server) error {
 	input, err := inputSchema[readInput](map[string]func(*jsonschema.Schema){
 		"run_id": pattern(uuidPattern), "project_id": pattern(uuidPattern), "focus": pattern(spanIDPattern),
@@ -30,7 +33,7 @@ func (t *tools) addRead(server *mcp.Server) error {
 	if err != nil {
 		return err
 	}
-	return addTool[readInput, agentview.Document](t, server, mcp.Tool{
+	return addTool[readInput, agentview.Document](t, server, "getAgentView", mcp.Tool{
 		Name: readTool, Title: "Read a run",
 		Description: "Shows what happened in one run of an agent, most telling first, within token_budget: its totals, the error chain from the " +
 			"first failure to the root, the critical path, and its steps with what models and tools said. left_out and cut say " +
@@ -39,12 +42,8 @@ func (t *tools) addRead(server *mcp.Server) error {
 }
 
 // read shows a run within a budget that counts both forms of the result.
-func (t *tools) read(ctx context.Context, in readInput) ([]byte, error) {
+func (t *tools) read(ctx context.Context, grant access.Grant, in readInput) ([]byte, error) {
 	in.setDefaults()
-	scope, err := t.scope(ctx, in.ProjectID)
-	if err != nil {
-		return nil, err
-	}
 	runID, err := uuid.Parse(in.RunID)
 	if err != nil {
 		return nil, runs.ErrNotFound // the pattern lets ids only through
@@ -60,7 +59,7 @@ func (t *tools) read(ctx context.Context, in readInput) ([]byte, error) {
 		}
 		options.Focus = &focus
 	}
-	outline, err := t.Runs.Outline(ctx, scope, runID)
+	outline, err := t.Runs.Outline(ctx, grant.Projects, runID)
 	if err != nil {
 		return nil, err
 	}

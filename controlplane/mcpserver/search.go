@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -11,10 +12,11 @@ import (
 	"github.com/google/uuid"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/agentview"
 	"github.com/looptrace/looptrace/controlplane/runs"
-	"github.com/looptrace/looptrace/internal/apikey"
 	"github.com/looptrace/looptrace/internal/runmodel"
+	"github.com/looptrace/looptrace/internal/validate"
 )
 
 const searchTool = "runs.search"
@@ -60,6 +62,8 @@ type searchInput struct {
 	Cursor         string            `json:"cursor,omitempty"          jsonschema:"Where to go on: the cursor in the next_page of the page before."`
 	budget
 }
+
+func (in searchInput) project() string { return in.ProjectID }
 
 // searchOutput is a page of runs. Recorded is what they say, between marks. Partial tells that searching took too long: runs
 // beyond SearchedTo were not looked at.
@@ -124,7 +128,7 @@ func (t *tools) addSearch(server *mcp.Server) error {
 	if err != nil {
 		return err
 	}
-	return addTool[searchInput, searchOutput](t, server, mcp.Tool{
+	return addTool[searchInput, searchOutput](t, server, "listRuns", mcp.Tool{
 		Name: searchTool, Title: "Search runs",
 		Description: "Lists runs of agents, newest first or by order, that match all of the filters given: what ran, how it ended, what it cost, " +
 			"and the beginning of its error, input and output. next_read is the call that shows a run, next_page the one for " +
@@ -133,12 +137,12 @@ func (t *tools) addSearch(server *mcp.Server) error {
 }
 
 // search lists runs within a budget that counts both forms of the result. Texts are shortened before runs are left out.
-func (t *tools) search(ctx context.Context, in searchInput) ([]byte, error) {
+func (t *tools) search(ctx context.Context, grant access.Grant, in searchInput) ([]byte, error) {
 	in.setDefaults()
 	if in.Limit == 0 {
 		in.Limit = defaultRows
 	}
-	project, err := t.project(ctx, in.ProjectID)
+	project, err := oneProject(grant)
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +151,7 @@ func (t *tools) search(ctx context.Context, in searchInput) ([]byte, error) {
 		return nil, err
 	}
 	for {
-		page, err := t.Runs.List(ctx, runs.Scope{ProjectIDs: []uuid.UUID{project}}, query)
+		page, err := t.Runs.List(ctx, grant.Projects, query)
 		if err != nil {
 			return nil, err
 		}
@@ -188,30 +192,20 @@ func (t *tools) search(ctx context.Context, in searchInput) ([]byte, error) {
 	}
 }
 
-// project is the one that is named, else the only one in which the caller may read runs.
-func (t *tools) project(ctx context.Context, named string) (uuid.UUID, error) {
-	scope, err := t.scope(ctx, named)
-	if err != nil {
-		return uuid.Nil, err
+// oneProject is the project that is named, else the only one in which the caller may read runs.
+func oneProject(grant access.Grant) (uuid.UUID, error) {
+	if ids := grant.IDs(); len(ids) == 1 {
+		return ids[0], nil
 	}
-	if len(scope.ProjectIDs) == 1 {
-		return scope.ProjectIDs[0], nil
-	}
-	const most = 20
+	const maxNamed = 20
 	var names []string
-	for _, access := range t.Caller(ctx).Principal.Projects {
-		if apikey.Allows(access.Scopes, apikey.ScopeRunsRead) && len(names) < most {
-			names = append(names, access.ProjectID.String()+" ("+agentview.Word(access.ProjectName)+")")
+	for _, project := range grant.Principal.Projects {
+		if len(names) < maxNamed && slices.Contains(grant.IDs(), project.ID) {
+			names = append(names, project.ID.String()+" ("+agentview.Word(project.Name)+")")
 		}
 	}
 	return uuid.Nil, remedyError("Say which project: project_id must be one of " + strings.Join(names, ", ") + ".")
 }
-
-// The store keeps times in 64 bits of nanoseconds.
-var (
-	earliestStart = time.Unix(0, 0)
-	latestStart   = time.Date(2261, time.December, 31, 23, 59, 59, 0, time.UTC)
-)
 
 func (in *searchInput) query(project uuid.UUID) (runs.ListQuery, error) {
 	query := runs.ListQuery{
@@ -228,7 +222,7 @@ func (in *searchInput) query(project uuid.UUID) (runs.ListQuery, error) {
 		if bound.from == nil {
 			continue
 		}
-		if bound.from.Before(earliestStart) || bound.from.After(latestStart) {
+		if validate.Time("", *bound.from) != nil {
 			return runs.ListQuery{}, remedyError("start_after and start_before must be between 1970 and 2261.")
 		}
 		*bound.to = bound.from.UTC()

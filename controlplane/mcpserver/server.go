@@ -15,31 +15,23 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/looptrace/looptrace/controlplane/identity"
+	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/runs"
 )
 
-// Runs reads runs for the projects of a scope.
+// Runs reads runs.
 type Runs interface {
-	List(ctx context.Context, scope runs.Scope, q runs.ListQuery) (runs.Page, error)
-	Outline(ctx context.Context, scope runs.Scope, runID uuid.UUID) (runs.Outline, error)
+	List(ctx context.Context, in access.Projects, q runs.ListQuery) (runs.Page, error)
+	Outline(ctx context.Context, in access.Projects, runID uuid.UUID) (runs.Outline, error)
 	Excerpts(ctx context.Context, outline runs.Outline, spanIDs []uint64) ([]runs.Span, error)
-}
-
-// Caller is who calls a tool.
-type Caller struct {
-	Principal *identity.Principal
-	// RequestID finds the request in the log.
-	RequestID string
 }
 
 // Config is what the tools work with.
 type Config struct {
 	Runs Runs
-	// Caller finds out who calls; every request that reaches the server has been authenticated.
-	Caller func(context.Context) Caller
 	// FenceKey decides the marks around recorded text.
 	FenceKey []byte
 	Log      *slog.Logger
@@ -62,7 +54,7 @@ const (
 var instructions string
 
 // New returns the server as an HTTP handler. It keeps no sessions: any replica answers any request, each with its own
-// key.
+// key. The context of each request says who calls, as [access.WithCaller] does.
 func New(c Config) (http.Handler, error) {
 	dotted, err := newServer(c, func(name string) string { return name })
 	if err != nil {
@@ -84,16 +76,16 @@ func New(c Config) (http.Handler, error) {
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if names := r.URL.Query()[ToolNames]; len(names) > 1 || (len(names) == 1 && names[0] != Underscore) {
-			http.Error(w, ToolNames+" must be "+Underscore+", or absent", http.StatusBadRequest)
+			(&reply{http.StatusBadRequest, nil, jsonrpc.CodeInvalidRequest, ToolNames + " must be " + Underscore + ", or absent"}).write(w)
 			return
 		}
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 		switch {
 		case errors.As(err, new(*http.MaxBytesError)):
-			http.Error(w, fmt.Sprintf("the body is larger than %d bytes", maxBody), http.StatusRequestEntityTooLarge)
+			(&reply{http.StatusRequestEntityTooLarge, nil, jsonrpc.CodeInvalidRequest, fmt.Sprintf("the body is larger than %d bytes", maxBody)}).write(w)
 			return
 		case err != nil:
-			http.Error(w, "the body was cut off", http.StatusBadRequest)
+			(&reply{http.StatusBadRequest, nil, jsonrpc.CodeInvalidRequest, "the body was cut off"}).write(w)
 			return
 		}
 		if direct := replyTo(body, r.Header.Get("Mcp-Protocol-Version")); direct != nil {

@@ -14,10 +14,10 @@ import (
 	"github.com/google/uuid"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/agentview"
-	"github.com/looptrace/looptrace/controlplane/identity"
 	"github.com/looptrace/looptrace/controlplane/runs"
-	"github.com/looptrace/looptrace/internal/apikey"
+	"github.com/looptrace/looptrace/internal/problem"
 )
 
 // tools are the tools of one server.
@@ -86,9 +86,17 @@ const (
 	spanIDPattern = "^[0-9a-f]{16}$"
 )
 
-// addTool adds a tool that reads. Its arguments are held to the schema; what goes wrong is told to the model, with what
-// to do about it.
-func addTool[In, Out any](t *tools, server *mcp.Server, tool mcp.Tool, input *jsonschema.Schema, run func(context.Context, In) ([]byte, error)) error {
+// arguments are those of a tool. project is empty where they name none.
+type arguments interface {
+	project() string
+}
+
+// addTool adds a tool that reads. Its arguments are held to the schema, and its caller needs what the operation of the REST API needs.
+// Errors go to the model, with what to do about them.
+func addTool[In arguments, Out any](
+	t *tools, server *mcp.Server, operation string, tool mcp.Tool, input *jsonschema.Schema,
+	run func(context.Context, access.Grant, In) ([]byte, error),
+) error {
 	resolved, err := input.Resolve(nil)
 	if err != nil {
 		return fmt.Errorf("resolve the schema of the arguments: %w", err)
@@ -105,12 +113,16 @@ func addTool[In, Out any](t *tools, server *mcp.Server, tool mcp.Tool, input *js
 	}
 	server.AddTool(&tool, func(ctx context.Context, request *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		var (
-			in   In
-			body []byte
+			in    In
+			grant access.Grant
+			body  []byte
 		)
 		err := decode(request.Params.Arguments, resolved, &in)
 		if err == nil {
-			body, err = run(ctx, in)
+			grant, err = authorize(ctx, operation, in)
+		}
+		if err == nil {
+			body, err = run(ctx, grant, in)
 		}
 		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 			return nil, err // nobody reads the answer
@@ -125,6 +137,18 @@ func addTool[In, Out any](t *tools, server *mcp.Server, tool mcp.Tool, input *js
 		}, nil
 	})
 	return nil
+}
+
+// authorize grants the operation in the project that the arguments name, else in all in which the caller may do it.
+func authorize(ctx context.Context, operation string, in arguments) (access.Grant, error) {
+	var target access.Target
+	if named := in.project(); named != "" {
+		var err error
+		if target.Project, err = uuid.Parse(named); err != nil {
+			return access.Grant{}, problem.Missing() // the pattern lets ids only through
+		}
+	}
+	return access.CallerOf(ctx).Authorize(operation, target)
 }
 
 func decode(arguments json.RawMessage, schema *jsonschema.Resolved, in any) error {
@@ -176,20 +200,6 @@ func stated(document any, used *int, encoding string) ([]byte, error) {
 	}
 }
 
-// scope is the project that is named, else all in which the caller may read runs.
-func (t *tools) scope(ctx context.Context, project string) (runs.Scope, error) {
-	principal := t.Caller(ctx).Principal
-	if project != "" {
-		id, err := uuid.Parse(project)
-		if err != nil {
-			return runs.Scope{}, identity.ErrNotFound // the pattern lets ids only through
-		}
-		return runs.Scope{ProjectIDs: []uuid.UUID{id}}, principal.Authorize(id, apikey.ScopeRunsRead)
-	}
-	ids, err := principal.ProjectsWith(apikey.ScopeRunsRead)
-	return runs.Scope{ProjectIDs: ids}, err
-}
-
 // remedyError is an error that says what to do about it.
 type remedyError string
 
@@ -197,30 +207,27 @@ func (e remedyError) Error() string { return string(e) }
 
 // remedy says what went wrong and what to do about it, to a model.
 func (t *tools) remedy(ctx context.Context, tool string, err error) string {
-	var (
-		scope    *identity.ScopeError
-		remedied remedyError
-	)
+	var remedied remedyError
 	switch {
 	case errors.As(err, &remedied):
 		return remedied.Error()
-	case errors.As(err, &scope):
-		return "The key may not do this: it needs " + scope.Needed + ". Ask for a key made with the preset Agent, on the page Keys of Looptrace."
-	case errors.Is(err, identity.ErrNotFound):
-		return "This key has no such project. Leave project_id out."
 	case errors.Is(err, runs.ErrNotFound):
 		return "No such run. Take run_id from " + t.name(searchTool) + "."
 	case errors.Is(err, agentview.ErrNoSuchSpan):
 		return "The run has no span of the id given as focus. Call " + t.name(readTool) + " without focus and take a span_id from its answer."
 	case errors.Is(err, runs.ErrInvalidCursor):
-		return "The cursor is none that " + t.name(searchTool) + " gave. Leave it out to begin with the first page."
+		return "The cursor is not from " + t.name(searchTool) + ". Leave it out to begin with the first page."
 	case errors.Is(err, runs.ErrTooExpensive):
-		return "The query takes more time or memory than one may. Narrow it: a shorter window_seconds, more filters, fewer words in search."
+		return "The query exceeded its time or memory limit. Narrow it: a shorter window_seconds, more filters, fewer words in search."
+	case problem.Is(err, problem.Forbidden):
+		return problem.Of(err).Detail + " Ask for a key made with the preset Agent, on the page Keys of Looptrace."
+	case problem.Is(err, problem.NotFound):
+		return "This key has no such project. Leave project_id out."
 	}
-	request := t.Caller(ctx).RequestID
-	if errors.Is(err, runs.ErrUnavailable) || errors.Is(err, identity.ErrUnavailable) {
+	request := access.CallerOf(ctx).RequestID
+	if problem.Is(err, problem.Unavailable) {
 		t.Log.LogAttrs(ctx, slog.LevelWarn, "tool failed", slog.String("request_id", request), slog.String("tool", tool), slog.Any("error", err))
-		return "The store of runs does not answer at the moment. Call again in some seconds."
+		return problem.Of(err).Detail
 	}
 	t.Log.LogAttrs(ctx, slog.LevelError, "tool failed", slog.String("request_id", request), slog.String("tool", tool), slog.Any("error", err))
 	return "Something went wrong on the server. Its log has more, under request id " + request + "."

@@ -11,7 +11,7 @@ import (
 )
 
 // ErrNoSuchField means that runs have no field of this name whose values can be listed.
-var ErrNoSuchField = problem.Missing("field")
+var ErrNoSuchField = problem.Missing()
 
 // MetadataField begins the names of fields that stand for a key of metadata.
 const MetadataField = "metadata."

@@ -12,7 +12,7 @@ import (
 // Errors that callers tell apart.
 var (
 	// ErrNotFound: no such run or span in the caller's projects.
-	ErrNotFound = problem.Missing("run")
+	ErrNotFound = problem.Missing()
 	// ErrUnavailable: ClickHouse does not answer.
 	ErrUnavailable = problem.DependencyDown()
 	// ErrTooExpensive: the query ran into its bound of time or memory.

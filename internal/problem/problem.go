@@ -82,9 +82,9 @@ func (e *Error) Error() string {
 	return e.Detail
 }
 
-// Missing is the error about a resource, such as a run, that does not exist, or not for this caller: the two look the same.
-func Missing(what string) *Error {
-	return &Error{Kind: NotFound, Code: CodeNotFound, Detail: "This " + what + " does not exist or was deleted."}
+// Missing is the error about a resource that does not exist, or not for this caller: the two look the same.
+func Missing() *Error {
+	return &Error{Kind: NotFound, Code: CodeNotFound, Detail: "This resource does not exist or was deleted."}
 }
 
 // DependencyDown is the error about a store that does not answer. It promises nothing: a store may have done all of its work before

@@ -20,6 +20,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
+	"github.com/looptrace/looptrace/controlplane/pricing"
 	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/prices"
@@ -144,8 +145,8 @@ done is not done twice. Needs CLICKHOUSE_URL and DATABASE_URL.`,
 	return c
 }
 
-func repriceOptions(from, to, project string) (Options, error) {
-	var o Options
+func repriceOptions(from, to, project string) (pricing.Options, error) {
+	var o pricing.Options
 	var err error
 	if o.From, err = parseTime(from); err != nil {
 		return o, fmt.Errorf("--from: %w", err)
@@ -166,7 +167,7 @@ func repriceOptions(from, to, project string) (Options, error) {
 	return o, nil
 }
 
-func reprice(ctx context.Context, out io.Writer, options Options) error {
+func reprice(ctx context.Context, out io.Writer, options pricing.Options) error {
 	url := os.Getenv("CLICKHOUSE_URL")
 	if url == "" {
 		return errors.New("CLICKHOUSE_URL is not set; it is an address such as clickhouse://127.0.0.1:7085/looptrace")
@@ -181,7 +182,7 @@ func reprice(ctx context.Context, out io.Writer, options Options) error {
 		return err
 	}
 	defer writer.Close()
-	sum, err := Reprice(ctx, conn, writer, options)
+	sum, err := pricing.Reprice(ctx, conn, writer, options)
 	return errors.Join(err, printSummary(out, sum, options.DryRun))
 }
 
@@ -248,9 +249,9 @@ func amount(rate float64) string { return strconv.FormatFloat(rate, 'f', -1, 64)
 // progressEvery is how often progress is told.
 const progressEvery = 2 * time.Second
 
-func progress(out io.Writer) func(uuid.UUID, time.Time, *Summary) {
+func progress(out io.Writer) func(uuid.UUID, time.Time, *pricing.Summary) {
 	last := time.Now()
-	return func(project uuid.UUID, hour time.Time, sum *Summary) {
+	return func(project uuid.UUID, hour time.Time, sum *pricing.Summary) {
 		if time.Since(last) < progressEvery {
 			return
 		}
@@ -260,7 +261,7 @@ func progress(out io.Writer) func(uuid.UUID, time.Time, *Summary) {
 	}
 }
 
-func printSummary(out io.Writer, sum *Summary, dryRun bool) error {
+func printSummary(out io.Writer, sum *pricing.Summary, dryRun bool) error {
 	heading := "Repriced."
 	if dryRun {
 		heading = "Nothing was written. It would have been:"

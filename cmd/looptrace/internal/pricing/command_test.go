@@ -3,6 +3,7 @@ package pricing
 import (
 	"bytes"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/postgres"
+	"github.com/looptrace/looptrace/internal/runmodel"
 	"github.com/looptrace/looptrace/test/engines"
 )
 
@@ -83,21 +85,37 @@ func TestRepriceCommand(t *testing.T) {
 	_, err = pool.Exec(t.Context(), "INSERT INTO price_overrides (project_id, provider, model, input, output, cache_read) VALUES ($1, '', 'gpt-4o', 1, 4, 0.5), ($1, 'openai', 'gpt-4o', 2, 8, NULL)", project)
 	require.NoError(t, err)
 
-	s := &store{conn, writer}
-	id := uuid.MustParse(project)
-	run := uuid.New()
-	s.add(t, call(id, run, 1, "gpt-4o"), call(id, run, 2, "nobody-knows"))
+	key := runmodel.RunKey{ProjectID: uuid.MustParse(project), RunID: uuid.New()}
+	noon := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	var spans []runmodel.Span
+	for i, model := range []string{"gpt-4o", "nobody-knows"} {
+		input, output := int64(1000), int64(500)
+		spans = append(spans, runmodel.Span{
+			ProjectID: key.ProjectID, RunID: key.RunID, SpanID: uint64(i + 1), Version: uint64(noon.UnixNano()), StartTime: noon, EndTime: noon.Add(time.Second),
+			Operation: "chat", Provider: "openai", RequestModel: model, InputTokens: &input, OutputTokens: &output,
+		})
+	}
+	require.NoError(t, writer.InsertSpans(t.Context(), spans))
+	require.NoError(t, writer.InsertBounds(t.Context(), []clickhouse.Bounds{{
+		ProjectID: key.ProjectID, RunID: key.RunID, FirstStart: noon, LastStart: noon, FirstBatch: spans[0].Version, LastBatch: spans[0].Version,
+	}}))
+	_, err = clickhouse.DeriveRuns(t.Context(), conn, writer, map[runmodel.RunKey][]runmodel.Span{key: nil}, 0)
+	require.NoError(t, err)
+	cost := func() (usd *float64) {
+		require.NoError(t, conn.QueryRow(t.Context(), "SELECT cost_usd FROM runs FINAL WHERE run_id = ?", key.RunID).Scan(&usd))
+		return usd
+	}
 	out, err := execute(t, "reprice", "--from", "2026-11-20", "--to", "2026-11-21", "--dry-run")
 	require.NoError(t, err)
 	assert.Contains(t, out, "Nothing was written.")
-	assert.Nil(t, s.run(t, run).CostUSD)
+	assert.Nil(t, cost())
 	out, err = execute(t, "reprice", "--from", "2026-11-20", "--to", "2026-11-21", "--project", project)
 	require.NoError(t, err)
 	assert.Regexp(t, `(?m)^  changed +1$`, out)
 	assert.Regexp(t, `(?m)^runs derived anew +1$`, out)
 	assert.Regexp(t, `(?m)^  "nobody-knows" +1$`, out)
-	require.NotNil(t, s.run(t, run).CostUSD)
-	assert.InEpsilon(t, 0.006, *s.run(t, run).CostUSD, 1e-9, "the price that names the provider is the more specific one")
+	require.NotNil(t, cost())
+	assert.InEpsilon(t, 0.006, *cost(), 1e-9, "the price that names the provider is the more specific one")
 
 	out, err = execute(t, "check", "gpt-4o", "--project", project)
 	require.NoError(t, err)

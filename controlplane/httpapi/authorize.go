@@ -1,0 +1,135 @@
+package httpapi
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/controlplane/identity"
+	"github.com/looptrace/looptrace/internal/postgres"
+	"github.com/looptrace/looptrace/internal/problem"
+)
+
+// authenticate finds out who asks.
+func (a *api) authenticate(c *gin.Context) {
+	request := callOf(c.Request.Context())
+	credential := credentialOf(c.Request, request.session)
+	principal, err := a.identity.Resolve(c.Request.Context(), credential)
+	if err != nil {
+		a.fail(c, err)
+		return
+	}
+	request.principal = principal
+	request.recheck = func(ctx context.Context, target access.Target) error {
+		principal, err := a.identity.Resolve(ctx, credential)
+		if errors.Is(err, postgres.ErrUnavailable) {
+			return nil // nothing can be revoked meanwhile
+		}
+		if err == nil {
+			_, err = a.policy.Authorize(principal, request.operation.id, target)
+		}
+		return err
+	}
+	c.Next()
+}
+
+// authorize decides whether the caller may do the operation, before anything else does.
+func (a *api) authorize(c *gin.Context) {
+	request := callOf(c.Request.Context())
+	target, err := targetOf(c, request.operation)
+	if err == nil {
+		request.grant, err = a.policy.Authorize(request.principal, request.operation.id, target)
+	}
+	if err != nil {
+		a.fail(c, err)
+		return
+	}
+	c.Next()
+}
+
+// caller tells the tools of the MCP server who calls: they are authorized each by itself.
+func (a *api) caller(c *gin.Context) {
+	request := callOf(c.Request.Context())
+	c.Request = c.Request.WithContext(access.WithCaller(c.Request.Context(), access.Caller{
+		Principal: request.principal, Policy: a.policy, RequestID: request.id,
+	}))
+	c.Next()
+}
+
+// targetOf is what the request names: in its path, in its query, or in its body.
+func targetOf(c *gin.Context, op *operation) (access.Target, error) {
+	if named := cmp.Or(c.Param("project_id"), c.Query("project_id")); named != "" {
+		project, err := uuid.Parse(named)
+		if err != nil {
+			return access.Target{}, problem.Missing() // what is no id names no project
+		}
+		return access.Target{Project: project}, nil
+	}
+	if !op.namesInBody {
+		return access.Target{}, nil
+	}
+	var body struct {
+		ProjectID   uuid.UUID `json:"project_id"`
+		WorkspaceID uuid.UUID `json:"workspace_id"`
+		Filter      struct {
+			ProjectID uuid.UUID `json:"project_id"`
+		} `json:"filter"`
+	}
+	text, err := readAll(c, op.maxBody)
+	if err != nil {
+		return access.Target{}, err
+	}
+	if err := json.Unmarshal(text, &body); err != nil {
+		return access.Target{}, fmt.Errorf("read what the body names: %w", err) // it was validated
+	}
+	return access.Target{Project: cmp.Or(body.ProjectID, body.Filter.ProjectID), Workspace: body.WorkspaceID}, nil
+}
+
+// readAll reads the body, and leaves it to be read once more.
+func readAll(c *gin.Context, limit int64) ([]byte, error) {
+	text, err := io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, limit))
+	if err != nil {
+		if errors.As(err, new(*http.MaxBytesError)) {
+			return nil, err
+		}
+		return nil, fmt.Errorf("%w: %w", errMalformedBody, err) // cut off
+	}
+	c.Request.Body = io.NopCloser(bytes.NewReader(text))
+	return text, nil
+}
+
+// presentedKey takes the key of a request, which may be no key at all, and tells whether there is one. Another scheme than
+// Bearer is that of a proxy before us, and browsers add it by themselves.
+func presentedKey(r *http.Request) (string, bool) {
+	for _, header := range r.Header.Values("Authorization") {
+		if scheme, key, _ := strings.Cut(header, " "); strings.EqualFold(scheme, "Bearer") {
+			return strings.TrimSpace(key), true
+		}
+	}
+	key := r.Header.Get("X-Api-Key")
+	return key, key != ""
+}
+
+// presentsKey tells whether the request carries a key. Then its cookies do not count.
+func presentsKey(r *http.Request) bool {
+	_, presented := presentedKey(r)
+	return presented
+}
+
+// credentialOf takes the key of the request, else its session.
+func credentialOf(r *http.Request, session string) identity.Credential {
+	if key, presented := presentedKey(r); presented {
+		return identity.Credential{Key: key}
+	}
+	return identity.Credential{Session: session}
+}

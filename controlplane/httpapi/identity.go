@@ -1,0 +1,105 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
+	"github.com/looptrace/looptrace/controlplane/identity"
+)
+
+type identityHandlers struct {
+	identity *identity.Service
+}
+
+// Login opens a session.
+func (h identityHandlers) Login(ctx context.Context, req contract.LoginRequestObject) (contract.LoginResponseObject, error) {
+	request := callOf(ctx)
+	session, principal, err := h.identity.Login(ctx, req.Body.Email, req.Body.Password, request.client, request.session)
+	if err != nil {
+		return nil, err
+	}
+	return contract.Login200JSONResponse{
+		Body:    me(principal),
+		Headers: contract.Login200ResponseHeaders{SetCookie: sessionCookie(ctx, session)},
+	}, nil
+}
+
+// Logout ends the session.
+func (h identityHandlers) Logout(ctx context.Context, _ contract.LogoutRequestObject) (contract.LogoutResponseObject, error) {
+	request := callOf(ctx)
+	if request.principal.User != nil { // a key has no session, and stays valid
+		if err := h.identity.Logout(ctx, request.session); err != nil {
+			return nil, err
+		}
+	}
+	return contract.Logout204Response{Headers: contract.Logout204ResponseHeaders{SetCookie: clearedCookie(ctx)}}, nil
+}
+
+// GetMe describes the caller.
+func (h identityHandlers) GetMe(ctx context.Context, _ contract.GetMeRequestObject) (contract.GetMeResponseObject, error) {
+	return contract.GetMe200JSONResponse(me(callOf(ctx).principal)), nil
+}
+
+func me(p *access.Principal) contract.Me {
+	m := contract.Me{Projects: make([]contract.ProjectAccess, len(p.Projects))}
+	if p.User != nil {
+		m.User = &contract.User{Id: p.User.ID, Email: p.User.Email, CreatedAt: p.User.CreatedAt.UTC()}
+	}
+	if p.Key != nil {
+		key := keyOf(*p.Key)
+		m.Key = &key
+	}
+	for i := range p.Projects {
+		project, workspace := &p.Projects[i], &p.Projects[i].Workspace
+		m.Projects[i] = contract.ProjectAccess{
+			Id: project.ID, Name: project.Name, WorkspaceId: workspace.ID, WorkspaceName: workspace.Name,
+			OrganizationId: workspace.OrganizationID, OrganizationName: workspace.OrganizationName, Scopes: scopesOf(project.Scopes),
+		}
+		if workspace.Role != "" {
+			role := contract.Role(workspace.Role)
+			m.Projects[i].Role = &role
+		}
+	}
+	return m
+}
+
+func sessionCookie(ctx context.Context, session identity.Session) *string {
+	return setCookie(ctx, session.Token, int(identity.SessionLifetime.Seconds()))
+}
+
+func clearedCookie(ctx context.Context) *string { return setCookie(ctx, "", -1) }
+
+func setCookie(ctx context.Context, value string, maxAge int) *string {
+	https := callOf(ctx).https
+	header := (&http.Cookie{ //nolint:gosec // Secure wherever the browser would keep it
+		Name: cookieName(https), Value: value, MaxAge: maxAge, Path: "/",
+		Secure: https, HttpOnly: true, SameSite: http.SameSiteLaxMode,
+	}).String()
+	return &header
+}
+
+// GetSetup tells whether the first user exists.
+func (h identityHandlers) GetSetup(ctx context.Context, _ contract.GetSetupRequestObject) (contract.GetSetupResponseObject, error) {
+	done, err := h.identity.Bootstrapped(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return contract.GetSetup200JSONResponse{Bootstrapped: done}, nil
+}
+
+// Setup makes the first user and logs in.
+func (h identityHandlers) Setup(ctx context.Context, req contract.SetupRequestObject) (contract.SetupResponseObject, error) {
+	session, principal, err := h.identity.Setup(ctx, identity.SetupRequest{
+		Email: req.Body.Email, Password: req.Body.Password, OrganizationName: req.Body.OrgName,
+	}, callOf(ctx).client)
+	if err != nil {
+		return nil, err
+	}
+	location := "/v1/me"
+	return contract.Setup201JSONResponse{
+		Body:    me(principal),
+		Headers: contract.Setup201ResponseHeaders{Location: &location, SetCookie: sessionCookie(ctx, session)},
+	}, nil
+}

@@ -1,0 +1,216 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+
+	"github.com/looptrace/looptrace/internal/problem"
+)
+
+func parameterErrors(refused *openapi3filter.RequestError, r *http.Request) []problem.Field {
+	p := refused.Parameter
+	if p.Content != nil {
+		return memberErrors(refused)
+	}
+	e := problem.Field{Location: p.In + "." + p.Name}
+	if p.In == openapi3.ParameterInQuery {
+		if values := r.URL.Query()[p.Name]; len(values) > 0 {
+			e.Value = shown(values[0])
+			if len(values) > 1 {
+				e.Value = values
+			}
+		}
+	}
+	schema := p.Schema.Value
+	if schema.Type.Is(openapi3.TypeArray) {
+		schema = schema.Items.Value
+	}
+	var broken *openapi3.SchemaError
+	switch {
+	case errors.As(refused.Err, &broken):
+		e.Message = rule(broken.SchemaField, schema)
+	case errors.As(refused.Err, new(*openapi3filter.ParseError)):
+		e.Message = rule("type", schema)
+	case errors.Is(refused.Err, openapi3filter.ErrInvalidRequired):
+		e.Message = "is required"
+	default:
+		e.Message = "must not be empty"
+	}
+	return []problem.Field{e}
+}
+
+// memberErrors are those of an object in the query.
+func memberErrors(refused *openapi3filter.RequestError) []problem.Field {
+	schema := refused.Parameter.Content.Get("application/json").Schema.Value
+	var fields []problem.Field
+	for _, broken := range brokenRules(refused.Err) {
+		pointer := broken.JSONPointer()
+		at := refused.Parameter.In + "." + refused.Parameter.Name
+		if len(pointer) > 0 {
+			at += "[" + shortened(pointer[0]) + "]"
+		}
+		fields = append(fields, problem.Field{Location: at, Message: rule(broken.SchemaField, schemaAt(schema, pointer)), Value: shown(broken.Value)})
+	}
+	return fields
+}
+
+func bodyErrors(refused *openapi3filter.RequestError) []problem.Field {
+	schema := refused.RequestBody.Content.Get("application/json").Schema.Value
+	var fields []problem.Field
+	for _, broken := range brokenRules(refused.Err) {
+		pointer := broken.JSONPointer()
+		at := schemaAt(schema, pointer)
+		switch broken.SchemaField {
+		case "required":
+			if len(pointer) > 0 && !at.Type.Includes(openapi3.TypeObject) { // it names the member, not the object that lacks it
+				pointer = pointer[:len(pointer)-1]
+			}
+			fields = append(fields, wrongMembers(broken.Value, schemaAt(schema, pointer), pointer)...)
+		case "properties", "additionalProperties":
+			fields = append(fields, wrongMembers(broken.Value, at, pointer)...)
+		default:
+			field := problem.Field{Location: location(pointer), Message: rule(broken.SchemaField, at)}
+			if at.Format != "password" {
+				field.Value = shown(broken.Value)
+			}
+			fields = append(fields, field)
+		}
+	}
+	return fields
+}
+
+// brokenRules lists the rules of the schema that a value breaks, each by itself.
+func brokenRules(err error) []*openapi3.SchemaError {
+	var list []*openapi3.SchemaError
+	for _, e := range flatten(err) {
+		var broken *openapi3.SchemaError
+		if !errors.As(e, &broken) {
+			continue
+		}
+		if several := new(openapi3.MultiError); errors.As(broken.Origin, several) {
+			list = append(list, brokenRules(*several)...)
+			continue
+		}
+		list = append(list, broken)
+	}
+	return list
+}
+
+// wrongMembers names what an object lacks of its schema, and what it has beyond it.
+func wrongMembers(value any, schema *openapi3.Schema, pointer []string) []problem.Field {
+	object, _ := value.(map[string]any)
+	var fields []problem.Field
+	for _, name := range schema.Required {
+		if _, ok := object[name]; !ok {
+			fields = append(fields, problem.Field{Location: location(append(slices.Clone(pointer), name)), Message: "is required"})
+		}
+	}
+	for name := range object {
+		if schema.Properties[name] == nil {
+			fields = append(fields, problem.Field{
+				Location: location(append(slices.Clone(pointer), name)), Message: "is not a field of this resource",
+			})
+		}
+	}
+	return fields
+}
+
+// schemaAt follows a JSON pointer into a schema, as far as it goes.
+func schemaAt(schema *openapi3.Schema, pointer []string) *openapi3.Schema {
+	for _, step := range pointer {
+		next := schema.Properties[step]
+		if next == nil {
+			next = schema.AdditionalProperties.Schema
+		}
+		if next == nil {
+			next = schema.Items
+		}
+		if next == nil {
+			break
+		}
+		schema = next.Value
+	}
+	return schema
+}
+
+func location(pointer []string) string {
+	var at strings.Builder
+	at.WriteString("body")
+	for _, step := range pointer {
+		if _, err := strconv.Atoi(step); err == nil {
+			at.WriteString("[" + step + "]")
+		} else {
+			at.WriteString("." + step)
+		}
+	}
+	return at.String()
+}
+
+// rule says in words what the keyword of the schema asks for.
+func rule(keyword string, schema *openapi3.Schema) string {
+	switch keyword {
+	case "required":
+		return "is required"
+	case "nullable":
+		return "must not be null"
+	case "type", "": // without a name: a number that JSON cannot hold
+		return "must be of type " + strings.Join(schema.Type.Slice(), " or ")
+	case "enum":
+		names := make([]string, len(schema.Enum))
+		for i, v := range schema.Enum {
+			names[i] = fmt.Sprint(v)
+		}
+		return "must be one of " + strings.Join(names, ", ")
+	case "format":
+		return "must be a " + schema.Format
+	case "pattern":
+		return "must match " + schema.Pattern
+	case "minLength":
+		return fmt.Sprintf("must have at least %d characters", schema.MinLength)
+	case "maxLength":
+		return fmt.Sprintf("must have at most %d characters", *schema.MaxLength)
+	case "minItems":
+		return fmt.Sprintf("must have at least %d items", schema.MinItems)
+	case "maxItems":
+		return fmt.Sprintf("must have at most %d items", *schema.MaxItems)
+	case "maxProperties":
+		return fmt.Sprintf("must have at most %d members", *schema.MaxProps)
+	case "minProperties":
+		return fmt.Sprintf("must have at least %d members", schema.MinProps)
+	case "minimum":
+		return "must be at least " + number(*schema.Min)
+	case "maximum":
+		return "must be at most " + number(*schema.Max)
+	default:
+		return "breaks the rule " + keyword
+	}
+}
+
+func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+
+// longestShown is how much of a value or name of the client's an answer repeats.
+const longestShown = 100
+
+// shown is a value as an answer may repeat it: short and not a structure.
+func shown(value any) any {
+	switch v := value.(type) {
+	case string:
+		if utf8.RuneCountInString(v) > longestShown {
+			return nil
+		}
+		return v
+	case bool, float64, json.Number, int64:
+		return v
+	default:
+		return nil
+	}
+}

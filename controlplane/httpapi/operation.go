@@ -1,0 +1,95 @@
+package httpapi
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/routers"
+	"github.com/gin-gonic/gin"
+
+	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/controlplane/idempotency"
+)
+
+// Extensions of an operation in the document, beside those that package access reads.
+const (
+	maxBodyExtension      = "x-max-body-bytes"
+	writeTimeoutExtension = "x-write-timeout-seconds" // of an answer, or of each piece of one that is streamed
+	compressExtension     = "x-compress"
+)
+
+// What an operation gets that does not say.
+const (
+	defaultMaxBody      = 1 << 20
+	defaultWriteTimeout = time.Minute
+)
+
+// operation is an operation of the document, and what its requests may take.
+type operation struct {
+	id           string
+	route        *routers.Route // what requests are checked against
+	public       bool
+	idempotent   bool
+	compress     bool
+	maxBody      int64
+	writeTimeout time.Duration
+	// namesInBody is whether the body may name the project or the workspace.
+	namesInBody bool
+}
+
+// readOperations reads the operations of the document, by method and Gin's path, and what they need of their callers.
+func readOperations(doc *openapi3.T) (map[string]*operation, access.Policy, error) {
+	operations, policy := map[string]*operation{}, access.Policy{}
+	for path, item := range doc.Paths.Map() {
+		for method, spec := range item.Operations() {
+			op := &operation{
+				id:     spec.OperationID,
+				route:  &routers.Route{Spec: doc, Path: path, PathItem: item, Method: method, Operation: withObjectsAsJSON(spec)},
+				public: isPublic(spec), idempotent: spec.Parameters.GetByInAndName(openapi3.ParameterInHeader, idempotency.Header) != nil,
+				compress: spec.Extensions[compressExtension] == true,
+				maxBody:  defaultMaxBody, writeTimeout: defaultWriteTimeout,
+			}
+			if n, ok := spec.Extensions[maxBodyExtension].(float64); ok {
+				op.maxBody = int64(n)
+			}
+			if n, ok := spec.Extensions[writeTimeoutExtension].(float64); ok {
+				op.writeTimeout = time.Duration(n) * time.Second
+			}
+			if spec.RequestBody != nil {
+				if media := spec.RequestBody.Value.Content.Get(typeJSON); media != nil {
+					members := media.Schema.Value.Properties
+					op.namesInBody = members["project_id"] != nil || members["workspace_id"] != nil
+				}
+			}
+			if !op.public {
+				if err := policy.Add(op.id, spec.Extensions); err != nil {
+					return nil, nil, fmt.Errorf("%s %s: %w", method, path, err)
+				}
+			}
+			operations[method+" "+ginPath(path)] = op
+		}
+	}
+	return operations, policy, nil
+}
+
+// isPublic tells whether an operation needs no credential.
+func isPublic(spec *openapi3.Operation) bool { return spec.Security != nil && len(*spec.Security) == 0 }
+
+var pathParameter = regexp.MustCompile(`\{(\w+)\}`)
+
+// ginPath writes a path of the document as Gin does.
+func ginPath(path string) string { return pathParameter.ReplaceAllString(path, ":$1") }
+
+// begin finds the operation of the request, and bounds the time that writing its answer may take.
+func (a *api) begin(c *gin.Context) {
+	request := callOf(c.Request.Context())
+	request.operation = a.operations[c.Request.Method+" "+c.FullPath()]
+	if err := request.extend(http.NewResponseController(c.Writer)); err != nil {
+		a.fail(c, err)
+		return
+	}
+	c.Next()
+}

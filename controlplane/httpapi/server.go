@@ -1,0 +1,180 @@
+package httpapi
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/gin-gonic/gin"
+
+	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/controlplane/failures"
+	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
+	"github.com/looptrace/looptrace/controlplane/idempotency"
+	"github.com/looptrace/looptrace/controlplane/identity"
+	"github.com/looptrace/looptrace/controlplane/instrument"
+	"github.com/looptrace/looptrace/controlplane/pricing"
+	"github.com/looptrace/looptrace/controlplane/projects"
+	"github.com/looptrace/looptrace/controlplane/runs"
+	"github.com/looptrace/looptrace/controlplane/views"
+	"github.com/looptrace/looptrace/internal/problem"
+)
+
+// Services are what the operations work with.
+type Services struct {
+	Identity    *identity.Service
+	Idempotency *idempotency.Service
+	Projects    *projects.Service
+	Pricing     *pricing.Service
+	Views       *views.Service
+	Runs        *runs.Service
+	Failures    *failures.Service
+	Guides      *instrument.Guides
+	// Tools is the MCP server.
+	Tools http.Handler
+	// FenceKey decides the marks around recorded text.
+	FenceKey []byte
+}
+
+// operations implements the contract: each subject its part.
+type operations struct {
+	agentViewHandlers
+	diffHandlers
+	exportHandlers
+	failureHandlers
+	healthHandlers
+	identityHandlers
+	instrumentHandlers
+	keyHandlers
+	outlineHandlers
+	priceHandlers
+	projectHandlers
+	runHandlers
+	scoreHandlers
+	statsHandlers
+	streamHandlers
+	threadHandlers
+	viewHandlers
+}
+
+var _ contract.StrictServerInterface = (*operations)(nil)
+
+func newOperations(s Services, addresses Addresses, log *slog.Logger) *operations {
+	return &operations{
+		agentViewHandlers{s.Runs, s.FenceKey},
+		diffHandlers{s.Runs},
+		exportHandlers{s.Runs, log},
+		failureHandlers{s.Failures},
+		healthHandlers{map[string]pinger{"postgresql": s.Identity, "clickhouse": s.Runs}, log},
+		identityHandlers{s.Identity},
+		instrumentHandlers{s.Projects, s.Guides, addresses},
+		keyHandlers{s.Identity},
+		outlineHandlers{s.Runs},
+		priceHandlers{s.Pricing},
+		projectHandlers{s.Projects},
+		runHandlers{s.Runs},
+		scoreHandlers{s.Runs},
+		statsHandlers{s.Runs},
+		streamHandlers{s.Runs},
+		threadHandlers{s.Runs},
+		viewHandlers{s.Views},
+	}
+}
+
+// api is what stands around the operations.
+type api struct {
+	identity    *identity.Service
+	idempotency *idempotency.Service
+	operations  map[string]*operation
+	policy      access.Policy
+	limits      RateLimits
+	addresses   Addresses
+	crossOrigin *http.CrossOriginProtection
+	metrics     *metrics
+	log         *slog.Logger
+}
+
+// New returns the API as an HTTP handler.
+func New(services Services, limits RateLimits, addresses Addresses, log *slog.Logger) (*gin.Engine, error) {
+	doc, err := openapi3.NewLoader().LoadFromData(contract.Document)
+	if err != nil {
+		return nil, fmt.Errorf("read the OpenAPI document: %w", err)
+	}
+	reference, err := newReference(doc)
+	if err != nil {
+		return nil, err
+	}
+	a := &api{
+		identity: services.Identity, idempotency: services.Idempotency, limits: limits, addresses: addresses,
+		crossOrigin: http.NewCrossOriginProtection(), metrics: newMetrics(), log: log,
+	}
+	if a.operations, a.policy, err = readOperations(doc); err != nil {
+		return nil, fmt.Errorf("read the OpenAPI document: %w", err)
+	}
+	op := newOperations(services, addresses, log)
+
+	gin.SetMode(gin.ReleaseMode)
+	engine := gin.New()
+	engine.ContextWithFallback = true // a handler's context ends with its request
+	engine.UseRawPath = true          // an encoded slash belongs to a session's id
+	engine.HandleMethodNotAllowed = true
+	engine.RedirectTrailingSlash = false
+	if err := engine.SetTrustedProxies(trustedProxies); err != nil {
+		return nil, fmt.Errorf("set trusted proxies: %w", err)
+	}
+	engine.Use(identify, a.observe, a.recoverPanic, secureHeaders)
+	engine.NoRoute(func(c *gin.Context) { a.fail(c, errNoRoute) })
+	engine.NoMethod(func(c *gin.Context) { a.fail(c, errMethodNotAllowed) })
+
+	engine.GET("/metrics", a.metrics.serve)
+	engine.GET("/v1/openapi.json", a.ownHost, reference.serveDocument)
+	engine.GET("/v1/docs", a.ownHost, reference.servePage)
+	engine.GET("/v1/docs/style.css", a.ownHost, reference.serveStyle)
+	engine.GET("/llms.txt", a.ownHost, func(c *gin.Context) {
+		if err := op.serveLLMsText(c); err != nil {
+			a.fail(c, err)
+		}
+	})
+	engine.POST("/mcp", a.ownHost, a.ownOrigin, a.authenticate, a.limit, a.caller, gin.WrapH(services.Tools))
+
+	// All other operations of the contract. What each needs and may take, it says in the document.
+	all := engine.Group("", a.begin, a.ownSite, a.private(a.authenticate), a.private(a.limit), a.validate, a.private(a.authorize), compress, a.idempotent)
+	contract.RegisterHandlersWithOptions(all, contract.NewStrictHandlerWithOptions(op, []contract.StrictMiddlewareFunc{ownContext}, contract.StrictGinServerOptions{
+		HandlerErrorFunc:         a.fail,
+		RequestErrorHandlerFunc:  a.unreadable,
+		ResponseErrorHandlerFunc: a.unwritten,
+	}), contract.GinServerOptions{ErrorHandler: func(c *gin.Context, err error, _ int) { a.unreadable(c, err) }})
+	return engine, nil
+}
+
+// private passes over operations that ask for no credential.
+func (a *api) private(middleware gin.HandlerFunc) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		if callOf(c.Request.Context()).operation.public {
+			c.Next()
+			return
+		}
+		middleware(c)
+	}
+}
+
+// unreadable answers a request that the document allows and the generated types cannot hold.
+func (a *api) unreadable(c *gin.Context, err error) {
+	a.fail(c, problem.InvalidField("request", err.Error()))
+}
+
+// unwritten ends a request whose answer could not be written.
+func (a *api) unwritten(c *gin.Context, err error) {
+	if c.Writer.Written() { // the client went away; nothing can be told
+		c.Abort()
+		return
+	}
+	a.fail(c, fmt.Errorf("write answer: %w", err))
+}
+
+// ownContext gives an operation a context that gin does not give to the next request: a deadline that ends just as the request does still
+// looks at it.
+func ownContext(operation contract.StrictHandlerFunc, _ string) contract.StrictHandlerFunc {
+	return func(c *gin.Context, request any) (any, error) { return operation(c.Copy(), request) }
+}

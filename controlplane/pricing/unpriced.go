@@ -1,0 +1,68 @@
+package pricing
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/controlplane/runs"
+	"github.com/looptrace/looptrace/internal/prices"
+)
+
+// runReader finds the models of stored spans that have no cost.
+type runReader interface {
+	UncostedModels(ctx context.Context, projects access.Projects, since time.Time) ([]runs.UncostedModel, error)
+}
+
+// unpricedSince is how far back models without a price are looked for.
+const unpricedSince = 7 * 24 * time.Hour
+
+// UnpricedModel is a model whose price is not known.
+type UnpricedModel struct {
+	Provider, Model string
+	Spans           uint64
+	LastSeen        time.Time
+}
+
+// Unpriced lists the models that the project used in the last 7 days and that have no price by now, those of the most spans first.
+func (s *Service) Unpriced(ctx context.Context, grant access.Grant) ([]UnpricedModel, error) {
+	rows, err := s.overrides(ctx, grant)
+	if err != nil {
+		return nil, err
+	}
+	models, err := s.runs.UncostedModels(ctx, grant.Projects, s.now().Add(-unpricedSince))
+	if err != nil {
+		return nil, err
+	}
+	overrides := make([]prices.Override, len(rows))
+	for i := range rows {
+		overrides[i] = rows[i].override()
+	}
+	matcher := prices.Default().WithOverrides(overrides)
+	type name struct{ provider, model string }
+	sums := map[name]UnpricedModel{}
+	for _, m := range models {
+		if matcher.Price(&prices.Call{
+			Provider: m.Provider, RequestModel: m.RequestModel, ResponseModel: m.ResponseModel, Start: m.LastStart,
+		}) != nil {
+			continue
+		}
+		key := name{m.Provider, cmp.Or(m.ResponseModel, m.RequestModel)}
+		sum := sums[key]
+		sum.Provider, sum.Model, sum.Spans = key.provider, key.model, sum.Spans+m.Spans
+		if m.LastStart.After(sum.LastSeen) {
+			sum.LastSeen = m.LastStart
+		}
+		sums[key] = sum
+	}
+	list := make([]UnpricedModel, 0, len(sums))
+	for _, sum := range sums {
+		list = append(list, sum)
+	}
+	slices.SortFunc(list, func(a, b UnpricedModel) int {
+		return cmp.Or(cmp.Compare(b.Spans, a.Spans), cmp.Compare(a.Model, b.Model), cmp.Compare(a.Provider, b.Provider))
+	})
+	return list, nil
+}

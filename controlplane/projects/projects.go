@@ -1,0 +1,89 @@
+// Package projects keeps projects, to which runs and all that a team curates belong, and what they may send.
+package projects
+
+import (
+	"context"
+	_ "embed"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/internal/postgres"
+	"github.com/looptrace/looptrace/internal/problem"
+	"github.com/looptrace/looptrace/internal/validate"
+)
+
+//go:embed queries.sql
+var queries string
+
+// ErrNameTaken is a name that another project of the workspace has.
+var ErrNameTaken = &problem.Error{Kind: problem.Conflict, Code: problem.CodeNameTaken, Detail: "The workspace has a project of this name."}
+
+// Project is what runs belong to.
+type Project struct {
+	ID          uuid.UUID
+	WorkspaceID uuid.UUID
+	Name        string
+	CreatedAt   time.Time
+	UpdatedAt   time.Time
+}
+
+// Service keeps projects.
+type Service struct {
+	db  postgres.DB
+	now func() time.Time
+}
+
+// New returns a service on the database. now is the clock.
+func New(pool *pgxpool.Pool, now func() time.Time) *Service {
+	return &Service{postgres.NewDB(pool, queries), postgres.Clock(now)}
+}
+
+// List lists the projects, by name.
+func (s *Service) List(ctx context.Context, seen access.Projects, page postgres.Page) (list []Project, more bool, err error) {
+	return postgres.List[Project](ctx, s.db, "list projects", page, pgx.NamedArgs{"projects": seen.IDs()})
+}
+
+// Get reads a project.
+func (s *Service) Get(ctx context.Context, grant access.Grant) (Project, error) {
+	id, err := grant.Project()
+	if err != nil {
+		return Project{}, err
+	}
+	return postgres.One[Project](ctx, s.db, "read project", pgx.NamedArgs{"project": id})
+}
+
+// Create makes a project in the workspace that the grant is for.
+func (s *Service) Create(ctx context.Context, grant access.Grant, name string) (Project, error) {
+	name, err := validate.Name("body.name", name)
+	if err != nil {
+		return Project{}, err
+	}
+	now := s.now()
+	p := Project{ID: postgres.NewID(), WorkspaceID: grant.Workspace, Name: name, CreatedAt: now, UpdatedAt: now}
+	_, err = s.db.Exec(ctx, "create project", pgx.NamedArgs{"id": p.ID, "workspace": p.WorkspaceID, "name": name, "now": now})
+	return p, nameTaken(err)
+}
+
+// Rename gives a project another name.
+func (s *Service) Rename(ctx context.Context, grant access.Grant, name string) (Project, error) {
+	id, err := grant.Project()
+	if err != nil {
+		return Project{}, err
+	}
+	if name, err = validate.Name("body.name", name); err != nil {
+		return Project{}, err
+	}
+	p, err := postgres.One[Project](ctx, s.db, "rename project", pgx.NamedArgs{"project": id, "name": name, "now": s.now()})
+	return p, nameTaken(err)
+}
+
+func nameTaken(err error) error {
+	if postgres.Violates(err, "projects_workspace_id_name_key") {
+		return ErrNameTaken
+	}
+	return err
+}
