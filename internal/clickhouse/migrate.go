@@ -15,20 +15,26 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
+// migrations is the schema: first a file for each table, then a file for each later change. Files are applied once, in the order of their
+// numbers, so a released file is never edited: a change is a new file with the next number. ClickHouse has no transactions for DDL, so
+// a killed migration is applied again, and each file has to be safe to repeat.
+//
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// stepTimeout bounds one statement of a step, in place of the driver's five minutes: it may copy a day of spans.
-const stepTimeout = 24 * time.Hour
+// versionTable records which migrations were applied.
+const versionTable = "schema_migrations"
 
-// Migrate brings the schema of the database at url up to date. Steps run forward only, and each is safe to
-// repeat after a kill, since ClickHouse has no transactions for DDL. Where another one does the same, it waits for that.
+// ErrOlderBuild means that a database has tables of a build from before the first release. Migrate does not change such a database.
+var ErrOlderBuild = errors.New("made by an older build of Looptrace, which cannot be upgraded; use a fresh database")
+
+// Migrate brings the schema of the database at url up to date. It may be killed at any moment and run again. Migrators that run at once
+// wait for each other.
 func Migrate(ctx context.Context, url string) error {
 	opts, err := ch.ParseDSN(url)
 	if err != nil {
 		return fmt.Errorf("parse ClickHouse URL: %w", err)
 	}
-	opts.ReadTimeout = stepTimeout
 	if err := createDatabase(ctx, *opts); err != nil {
 		return err
 	}
@@ -39,10 +45,10 @@ func Migrate(ctx context.Context, url string) error {
 	defer unlock()
 	db := ch.OpenDB(opts)
 	defer func() { _ = db.Close() }() // nothing is buffered in a connection pool
-	if err := migrate(ctx, db); err != nil {
+	if err := refuseOlderBuild(ctx, db, opts.Auth.Database); err != nil {
 		return err
 	}
-	return completeTextIndexes(ctx, db)
+	return migrate(ctx, db)
 }
 
 // lock waits until no other migrator is at work in the database. ClickHouse has no locks, but takes no second query of one id: a
@@ -92,25 +98,31 @@ func createDatabase(ctx context.Context, opts ch.Options) error {
 	return nil
 }
 
-func migrate(ctx context.Context, db *sql.DB) error {
-	steps, err := newProvider(db)
-	if err != nil {
-		return err
+// refuseOlderBuild returns ErrOlderBuild for a database whose tables are not those of the files in migrations: older builds recorded
+// their migrations in another table.
+func refuseOlderBuild(ctx context.Context, db *sql.DB, database string) error {
+	var older bool
+	if err := db.QueryRowContext(ctx, `SELECT countIf(name = 'goose_db_version') > 0 OR countIf(name = 'spans') > 0 AND countIf(name = ?) = 0
+		FROM system.tables WHERE database = currentDatabase()`, versionTable).Scan(&older); err != nil {
+		return fmt.Errorf("read the tables of the ClickHouse database %s: %w", database, err)
 	}
-	if _, err := steps.Up(ctx); err != nil {
-		return fmt.Errorf("apply ClickHouse migrations: %w", err)
+	if older {
+		return fmt.Errorf("the ClickHouse database %s was %w", database, ErrOlderBuild)
 	}
 	return nil
 }
 
-func newProvider(db *sql.DB) (*goose.Provider, error) {
+func migrate(ctx context.Context, db *sql.DB) error {
 	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
-		return nil, fmt.Errorf("open embedded ClickHouse migrations: %w", err)
+		return fmt.Errorf("open embedded ClickHouse migrations: %w", err)
 	}
-	provider, err := goose.NewProvider(goose.DialectClickHouse, db, files, goose.WithGoMigrations(spansInStartOrder))
+	provider, err := goose.NewProvider(goose.DialectClickHouse, db, files, goose.WithTableName(versionTable))
 	if err != nil {
-		return nil, fmt.Errorf("read ClickHouse migrations: %w", err)
+		return fmt.Errorf("read ClickHouse migrations: %w", err)
 	}
-	return provider, nil
+	if _, err := provider.Up(ctx); err != nil {
+		return fmt.Errorf("apply ClickHouse migrations: %w", err)
+	}
+	return nil
 }

@@ -2,7 +2,6 @@ package clickhouse
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 
@@ -51,14 +50,6 @@ var textIndexes = []textIndex{
 	{"shared_contents", "shared_contents_text", ContentsText},
 }
 
-// add makes the index, for what is stored already in the background.
-func (i textIndex) add() []string {
-	return []string{
-		"ALTER TABLE " + i.table + " ADD INDEX IF NOT EXISTS " + i.name + " " + i.text + " TYPE text(tokenizer = splitByNonAlpha)",
-		"ALTER TABLE " + i.table + " MATERIALIZE INDEX " + i.name + " SETTINGS mutations_sync = 0",
-	}
-}
-
 // SetTextIndex brings the text indexes of the database at url to what is wanted. What is stored already is indexed in
 // the background, part by part.
 func SetTextIndex(ctx context.Context, url string, wanted TextIndex) error {
@@ -67,7 +58,9 @@ func SetTextIndex(ctx context.Context, url string, wanted TextIndex) error {
 		switch wanted {
 		case TextIndexAsIs:
 		case TextIndexOn:
-			statements = append(statements, index.add()...)
+			statements = append(statements,
+				"ALTER TABLE "+index.table+" ADD INDEX IF NOT EXISTS "+index.name+" "+index.text+" TYPE text(tokenizer = splitByNonAlpha)",
+				"ALTER TABLE "+index.table+" MATERIALIZE INDEX "+index.name+" SETTINGS mutations_sync = 0")
 		case TextIndexOff:
 			statements = append(statements, "ALTER TABLE "+index.table+" DROP INDEX IF EXISTS "+index.name+" SETTINGS mutations_sync = 0")
 		}
@@ -81,38 +74,6 @@ func SetTextIndex(ctx context.Context, url string, wanted TextIndex) error {
 	}
 	db := ch.OpenDB(opts)
 	defer func() { _ = db.Close() }() // nothing is buffered in a connection pool
-	return executeAll(ctx, db, statements)
-}
-
-// completeTextIndexes makes the text indexes that a step of the schema has dropped since what is searched has changed. A database whose
-// text indexes are off has none.
-func completeTextIndexes(ctx context.Context, db *sql.DB) error {
-	rows, err := db.QueryContext(ctx, "SELECT name FROM system.data_skipping_indices WHERE database = currentDatabase()")
-	if err != nil {
-		return fmt.Errorf("read the text indexes: %w", err)
-	}
-	defer func() { _ = rows.Close() }() // read to its end
-	present := map[string]bool{}
-	for rows.Next() {
-		var name string
-		if err := rows.Scan(&name); err != nil {
-			return fmt.Errorf("read the text indexes: %w", err)
-		}
-		present[name] = true
-	}
-	if err := rows.Err(); err != nil {
-		return fmt.Errorf("read the text indexes: %w", err)
-	}
-	var statements []string
-	for _, index := range textIndexes {
-		if present["contents_text"] && !present[index.name] {
-			statements = append(statements, index.add()...)
-		}
-	}
-	return executeAll(ctx, db, statements)
-}
-
-func executeAll(ctx context.Context, db *sql.DB, statements []string) error {
 	for _, statement := range statements {
 		if _, err := db.ExecContext(ctx, statement); err != nil {
 			return fmt.Errorf("set the text index: %w", err)

@@ -9,7 +9,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
@@ -41,22 +40,22 @@ func TestMigratorsAtOnceDoNotCollide(t *testing.T) {
 	}
 	require.NoError(t, group.Wait())
 
-	var steps, distinct int
+	var applied, distinct int
 	require.NoError(t, open(t, url).QueryRow(t.Context(),
-		"SELECT count(*), count(DISTINCT version_id) FROM goose_db_version").Scan(&steps, &distinct))
-	assert.Equal(t, distinct, steps, "a step was done twice")
+		"SELECT count(*), count(DISTINCT version_id) FROM schema_migrations").Scan(&applied, &distinct))
+	assert.Equal(t, distinct, applied, "a migration was applied twice")
 }
 
 // A migrator that is killed leaves its session to PostgreSQL, which rolls the
-// open step back and frees the lock: here the session is ended from outside.
+// open migration back and frees the lock: here the session is ended from outside.
 func TestMigrateAfterAKill(t *testing.T) {
 	t.Parallel()
 	url := engines.EmptyPostgres(t)
 	pool := open(t, url)
-	// The step stops here: its last table waits for this one's name.
+	// The first migration stops here: the index on its table waits for this name.
 	blocker, err := pool.Begin(t.Context())
 	require.NoError(t, err)
-	_, err = blocker.Exec(t.Context(), "CREATE TABLE bootstrap ()")
+	_, err = blocker.Exec(t.Context(), "CREATE TABLE users_email_key ()")
 	require.NoError(t, err)
 
 	killed := make(chan error, 1)
@@ -65,7 +64,7 @@ func TestMigrateAfterAKill(t *testing.T) {
 		var ended int
 		err := pool.QueryRow(t.Context(), `
 			SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
-			WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE 'CREATE TABLE bootstrap%'`).Scan(&ended)
+			WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE 'CREATE UNIQUE INDEX users_email_key%'`).Scan(&ended)
 		return err == nil && ended > 0
 	}, 20*time.Second, 10*time.Millisecond)
 	require.Error(t, <-killed)
@@ -73,7 +72,7 @@ func TestMigrateAfterAKill(t *testing.T) {
 
 	var tables int
 	require.NoError(t, pool.QueryRow(t.Context(), "SELECT count(*) FROM pg_tables WHERE tablename = 'users'").Scan(&tables))
-	require.Zero(t, tables, "half a step stayed")
+	require.Zero(t, tables, "half a migration stayed")
 	require.NoError(t, postgres.Migrate(t.Context(), url))
 	require.NoError(t, postgres.Migrate(t.Context(), url), "a repeat changes nothing")
 }
@@ -213,33 +212,6 @@ func TestPriceRevisionsAreCountedByProject(t *testing.T) {
 	}
 	require.NoError(t, group.Wait())
 	assert.Equal(t, int64(45), changePrice(t, pool, mine, "a"))
-}
-
-// Prices that were there before keep their revisions; none that spans may name is given again.
-func TestPriceRevisionsAfterAnUpgrade(t *testing.T) {
-	t.Parallel()
-	url := engines.EmptyPostgres(t)
-	pool := open(t, url)
-	db := stdlib.OpenDBFromPool(pool)
-	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	const oneSequence = 4
-	require.NoError(t, postgres.MigrateTo(t.Context(), db, oneSequence))
-	mine, theirs := addProject(t, pool, "mine"), addProject(t, pool, "theirs")
-	kept := addPrice(t, pool, mine, "a")
-	addPrice(t, pool, theirs, "a")
-	last := addPrice(t, pool, mine, "gone")
-	require.Less(t, kept, last)
-	_, err := pool.Exec(t.Context(), "DELETE FROM price_overrides WHERE model = 'gone'")
-	require.NoError(t, err)
-
-	require.NoError(t, postgres.Migrate(t.Context(), url))
-	stored, err := postgres.PriceOverrides(t.Context(), pool)
-	require.NoError(t, err)
-	require.Len(t, stored[mine], 1)
-	assert.Equal(t, kept, stored[mine][0].Revision)
-	assert.Equal(t, last+1, changePrice(t, pool, mine, "a"))
-	assert.Equal(t, last+1, changePrice(t, pool, theirs, "a"))
-	assert.Equal(t, int64(1), addPrice(t, pool, addProject(t, pool, "new"), "a"))
 }
 
 // Two setups at once: the second waits for the first and then loses.

@@ -1,4 +1,4 @@
-// Package derive writes stored runs anew that were derived by an earlier version.
+// Package derive derives stored runs again whose fingerprints an earlier version made.
 package derive
 
 import (
@@ -18,9 +18,9 @@ import (
 func New() *cobra.Command {
 	return &cobra.Command{
 		Use:   "derive",
-		Short: "Give runs that were stored by an earlier version what is derived now",
-		Long: `Derives runs anew that failed or called tools and were stored before runs had fingerprints and names of tools, or had
-fingerprints of an earlier version. It may be stopped at any time and run again. Needs CLICKHOUSE_URL.`,
+		Short: "Derive failed runs again whose fingerprints an earlier version made",
+		Long: `Derives failed runs again whose fingerprints an earlier version of Looptrace made, so that they join the groups of
+today's failures. It may be stopped at any time and run again. Needs CLICKHOUSE_URL.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
@@ -39,7 +39,7 @@ fingerprints of an earlier version. It may be stopped at any time and run again.
 				return err
 			}
 			defer writer.Close()
-			n, err := clickhouse.DeriveMissing(ctx, conn, writer, func(hour time.Time, runs int) {
+			n, err := clickhouse.DeriveStale(ctx, conn, writer, func(hour time.Time, runs int) {
 				_, _ = fmt.Fprintf(c.ErrOrStderr(), "%s: %d runs\n", hour.UTC().Format("2006-01-02 15:04"), runs) // a hint
 			})
 			_, printed := fmt.Fprintf(c.OutOrStdout(), "%d runs derived anew\n", n)

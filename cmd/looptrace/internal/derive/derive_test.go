@@ -14,8 +14,8 @@ import (
 	"github.com/looptrace/looptrace/test/engines"
 )
 
-// TestDerive runs the command twice over a store with a run from before there were fingerprints, one whose fingerprint was made
-// in another way, and one that went well: it writes the first two anew, once.
+// TestDerive runs the command twice over a store with two runs whose fingerprints an earlier version made, and one that went well: it
+// derives the first two again, once.
 func TestDerive(t *testing.T) {
 	address := engines.ClickHouse(t)
 	require.NoError(t, clickhouse.Migrate(t.Context(), address))
@@ -27,7 +27,9 @@ func TestDerive(t *testing.T) {
 	defer func() { assert.NoError(t, conn.Close()) }()
 	at := time.Now().UTC().Add(-time.Hour).Truncate(time.Second)
 	want := map[uuid.UUID]runmodel.Run{}
-	for _, earlier := range []runmodel.Failure{{}, {Fingerprint: "fp:v1:0123456789abcdef", Class: "error", FailingTemplate: "seat <id> is taken"}, {}} {
+	for _, earlier := range []runmodel.Failure{
+		{Fingerprint: "fp:v1:fedcba9876543210"}, {Fingerprint: "fp:v1:0123456789abcdef", Class: "error", FailingTemplate: "seat <id> is taken"}, {},
+	} {
 		status := "error"
 		if len(want) == 2 {
 			status = "ok"

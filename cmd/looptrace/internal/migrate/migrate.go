@@ -63,6 +63,11 @@ func Run(ctx context.Context, s Stores) error {
 	return group.Wait() //nolint:wrapcheck // each says what it is about
 }
 
+// IsOlderBuild tells whether Run refused a store that a build from before the first release made.
+func IsOlderBuild(err error) bool {
+	return errors.Is(err, postgres.ErrOlderBuild) || errors.Is(err, clickhouse.ErrOlderBuild)
+}
+
 // createTopics creates what is missing and changes nothing that is there: partitions, replicas and
 // retention of a cluster are its owner's.
 func createTopics(ctx context.Context, brokers []string, security kafkaclient.Security) error {

@@ -77,6 +77,9 @@ func Run(ctx, killed context.Context, o Options) (err error) {
 		if ctx.Err() != nil {
 			return nil // stopped while starting: not a failure
 		}
+		if migrate.IsOlderBuild(err) {
+			return fmt.Errorf("the data folder %s was made by an older build of Looptrace, which cannot be upgraded; use a fresh folder", o.DataDir)
+		}
 		return fmt.Errorf("%w; its log is in %s", err, filepath.Join(o.DataDir, "logs"))
 	}
 	log.Say(fmt.Sprintf("Looptrace is ready after %.1f s: http://%s", time.Since(begin).Seconds(), o.Ports.Web.Addr()))
@@ -210,7 +213,7 @@ func prepare(ctx context.Context, p *plan) error {
 		if err == nil {
 			err = migrate.Run(ctx, p.stores)
 		}
-		if err == nil || attempt == prepareAttempts {
+		if err == nil || migrate.IsOlderBuild(err) || attempt == prepareAttempts {
 			return err
 		}
 		select {

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -275,6 +276,28 @@ func TestUp(t *testing.T) {
 		require.NoError(t, preflight.Port(port))
 	}
 	assert.NoFileExists(t, filepath.Join(data, "postgres", "postmaster.pid"), "PostgreSQL ended in order")
+}
+
+// TestUpRefusesTheFolderOfAnOlderBuild makes a folder look like one of a build that recorded its migrations in another table.
+func TestUpRefusesTheFolderOfAnOlderBuild(t *testing.T) {
+	t.Parallel()
+	tree, offset, data := newTree(t), freeOffset(t), t.TempDir()
+	l := up(t, tree, data, offset)
+	l.waitFor(t, waitFor, "is ready")
+	told := looptrace(t, tree, "env", "--data", data, "--port-offset", strconv.Itoa(offset))
+	conn, err := pgx.Connect(t.Context(), regexp.MustCompile(`DATABASE_URL='(.+)'`).FindStringSubmatch(told)[1])
+	require.NoError(t, err)
+	_, err = conn.Exec(t.Context(), "ALTER TABLE schema_migrations RENAME TO goose_db_version")
+	require.NoError(t, err)
+	require.NoError(t, conn.Close(t.Context()))
+	require.NoError(t, l.Process.Signal(syscall.SIGINT))
+	require.NoError(t, l.Wait())
+
+	l = up(t, tree, data, offset)
+	var exit *exec.ExitError
+	require.ErrorAs(t, l.Wait(), &exit)
+	assert.Equal(t, 1, exit.ExitCode())
+	assert.Contains(t, l.output(), "the data folder "+data+" was made by an older build of Looptrace, which cannot be upgraded; use a fresh folder\n")
 }
 
 func TestUpSaysWhatIsWrong(t *testing.T) {

@@ -1,9 +1,6 @@
 -- +goose Up
 
--- What tokens of a model cost a project, where that differs from the price table of the program: US dollars for a million.
--- A revision is never used twice in an installation: it names the state of a price that a cost was computed by.
-CREATE SEQUENCE price_revisions;
-
+-- What a model's tokens cost a project, where that differs from the built-in price table: US dollars per million tokens.
 CREATE TABLE price_overrides (
     id             uuid             PRIMARY KEY DEFAULT uuidv7(),
     project_id     uuid             NOT NULL REFERENCES projects ON DELETE CASCADE,
@@ -13,14 +10,15 @@ CREATE TABLE price_overrides (
     model          text             NOT NULL CHECK (octet_length(model) BETWEEN 1 AND 256 AND model = lower(model)),
     -- Null: from the beginning.
     valid_from     timestamptz,
-    -- NaN is greater than every number.
+    -- The upper bound also rejects NaN, which is greater than every number.
     input          double precision NOT NULL CHECK (input BETWEEN 0 AND 1000000),
     output         double precision NOT NULL CHECK (output BETWEEN 0 AND 1000000),
     cache_read     double precision CHECK (cache_read BETWEEN 0 AND 1000000),
     cache_write    double precision CHECK (cache_write BETWEEN 0 AND 1000000),
     cache_write_1h double precision CHECK (cache_write_1h BETWEEN 0 AND 1000000),
     reasoning      double precision CHECK (reasoning BETWEEN 0 AND 1000000),
-    revision       bigint           NOT NULL DEFAULT nextval('price_revisions'),
+    -- Names this state of the price: stored spans refer to it, also when the price is gone. It is never used twice in a project.
+    revision       bigint           NOT NULL,
     created_at     timestamptz      NOT NULL DEFAULT now(),
     updated_at     timestamptz      NOT NULL DEFAULT now(),
     UNIQUE NULLS NOT DISTINCT (project_id, provider, model, valid_from)
@@ -29,7 +27,7 @@ CREATE TABLE price_overrides (
 -- +goose StatementBegin
 CREATE FUNCTION revise_price_override() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    NEW.revision := nextval('price_revisions');
+    UPDATE projects SET price_revision = price_revision + 1 WHERE id = NEW.project_id RETURNING price_revision INTO NEW.revision;
     NEW.updated_at := now();
     RETURN NEW;
 END
@@ -37,10 +35,10 @@ $$;
 -- +goose StatementEnd
 
 CREATE TRIGGER price_overrides_revise
-    BEFORE UPDATE ON price_overrides
+    BEFORE INSERT OR UPDATE ON price_overrides
     FOR EACH ROW EXECUTE FUNCTION revise_price_override();
 
--- Whoever keeps prices in memory listens to this channel and reads them again.
+-- Processes that cache prices listen to this channel and read them again.
 -- +goose StatementBegin
 CREATE FUNCTION notify_price_overrides() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

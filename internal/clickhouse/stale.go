@@ -13,21 +13,19 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// underived selects the rows of runs that were derived before there were fingerprints and tools, and may have either, or when
-// fingerprints were made in another way.
-const underived = `(fingerprint = '' AND (status IN ('error', 'cancelled') OR error_count > 0) OR
-	fingerprint != '' AND NOT startsWith(fingerprint, '` + runmodel.FingerprintVersion + `') OR tool_call_count > 0 AND empty(tools))`
+// staleRuns selects the rows of runs whose fingerprint an earlier version made.
+const staleRuns = `fingerprint != '' AND NOT startsWith(fingerprint, '` + runmodel.FingerprintVersion + `')`
 
 // runsAtOnce bounds the runs that are derived together.
 const runsAtOnce = 200
 
-// DeriveMissing writes the rows of runs anew that lack what is derived now, hour by hour, and returns how many it wrote. It
-// may be stopped and run again. progress, where not nil, is told after each hour.
-func DeriveMissing(ctx context.Context, conn driver.Conn, writer *Writer, progress func(hour time.Time, runs int)) (int, error) {
+// DeriveStale derives runs again whose fingerprint an earlier version made, hour by hour, and returns how many rows it wrote. It may be
+// stopped and run again. It calls progress, unless nil, after each hour.
+func DeriveStale(ctx context.Context, conn driver.Conn, writer *Writer, progress func(hour time.Time, runs int)) (int, error) {
 	var hours []struct {
 		Hour time.Time `ch:"hour"`
 	}
-	err := conn.Select(ctx, &hours, "SELECT DISTINCT toStartOfHour(start_time) AS hour FROM runs FINAL WHERE "+underived+" ORDER BY hour")
+	err := conn.Select(ctx, &hours, "SELECT DISTINCT toStartOfHour(start_time) AS hour FROM runs FINAL WHERE "+staleRuns+" ORDER BY hour")
 	if err != nil {
 		return 0, fmt.Errorf("read hours of runs: %w", err)
 	}
@@ -38,7 +36,7 @@ func DeriveMissing(ctx context.Context, conn driver.Conn, writer *Writer, progre
 			RunID     uuid.UUID `ch:"run_id"`
 		}
 		err := conn.Select(ctx, &rows, `SELECT project_id, run_id FROM runs FINAL
-			WHERE toStartOfHour(start_time) = fromUnixTimestamp(?) AND toYYYYMMDD(start_time) = ? AND `+underived+`
+			WHERE toStartOfHour(start_time) = fromUnixTimestamp(?) AND toYYYYMMDD(start_time) = ? AND `+staleRuns+`
 			ORDER BY project_id, run_id`, hour(h.Hour), day(h.Hour))
 		if err != nil {
 			return total, fmt.Errorf("read runs: %w", err)

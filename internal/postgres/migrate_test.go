@@ -1,0 +1,80 @@
+package postgres_test
+
+import (
+	"flag"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/looptrace/looptrace/internal/postgres"
+	"github.com/looptrace/looptrace/test/engines"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// lines are the rows of a query with one column of text.
+func lines(t *testing.T, pool *pgxpool.Pool, query string) []string {
+	t.Helper()
+	rows, err := pool.Query(t.Context(), query)
+	require.NoError(t, err)
+	all, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	return all
+}
+
+func TestMigrateRefusesAnOlderBuild(t *testing.T) {
+	t.Parallel()
+	for name, tables := range map[string][]string{
+		"its table of versions": {"goose_db_version"},
+		"no table of versions":  {"projects"},
+		"both":                  {"goose_db_version", "projects"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url := engines.EmptyPostgres(t)
+			pool := open(t, url)
+			for _, table := range tables {
+				_, err := pool.Exec(t.Context(), "CREATE TABLE "+table+" (version_id bigint)")
+				require.NoError(t, err)
+			}
+			err := postgres.Migrate(t.Context(), url)
+			require.ErrorIs(t, err, postgres.ErrOlderBuild)
+			database := lines(t, pool, "SELECT current_database()::text")[0]
+			require.EqualError(t, err, "the PostgreSQL database "+database+" was made by an older build of Looptrace, which cannot be upgraded; use a fresh database")
+			assert.Equal(t, tables, lines(t, pool, "SELECT tablename::text FROM pg_tables WHERE schemaname = 'public' ORDER BY tablename"), "nothing was changed")
+		})
+	}
+}
+
+// TestSchema compares the schema with testdata/schema.txt. A difference in a table of a released migration means that its file was edited.
+func TestSchema(t *testing.T) {
+	t.Parallel()
+	pool := open(t, engines.Postgres(t))
+	var got strings.Builder
+	for _, part := range []struct{ name, query string }{
+		{"columns", `SELECT format('%s.%s %s', attrelid::regclass, attname, format_type(atttypid, atttypmod))
+				|| CASE WHEN attnotnull THEN ' NOT NULL' ELSE '' END || coalesce(' DEFAULT ' || pg_get_expr(adbin, adrelid), '')
+			FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
+			WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' AND attnum > 0 AND NOT attisdropped AND relname != 'schema_migrations'
+			ORDER BY relname, attnum`},
+		{"constraints", `SELECT format('%s %s %s', conrelid::regclass, conname, pg_get_constraintdef(oid)) FROM pg_constraint
+			WHERE connamespace = 'public'::regnamespace AND contype != 'n' AND conrelid != 'schema_migrations'::regclass ORDER BY conrelid::regclass::text, conname`},
+		{"indexes", `SELECT indexdef FROM pg_indexes WHERE schemaname = 'public' AND tablename != 'schema_migrations' ORDER BY tablename, indexname`},
+		{"triggers", `SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal ORDER BY tgrelid::regclass::text, tgname`},
+		{"functions", `SELECT pg_get_functiondef(oid) FROM pg_proc WHERE pronamespace = 'public'::regnamespace ORDER BY proname`},
+	} {
+		got.WriteString("== " + part.name + "\n" + strings.Join(lines(t, pool, part.query), "\n") + "\n")
+	}
+	const golden = "testdata/schema.txt"
+	if *update {
+		require.NoError(t, os.WriteFile(golden, []byte(got.String()), 0o644))
+	}
+	want, err := os.ReadFile(golden)
+	require.NoError(t, err)
+	assert.Equal(t, string(want), got.String(), "to accept a new migration: go test ./internal/postgres -run TestSchema -update")
+}
