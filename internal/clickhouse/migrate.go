@@ -51,8 +51,8 @@ func Migrate(ctx context.Context, url string) error {
 	return migrate(ctx, db)
 }
 
-// lock waits until no other migrator is at work in the database. ClickHouse has no locks, but takes no second query of one id: a
-// query that does nothing runs until unlock, or until its connection ends with the process.
+// lock waits until no other migrator works on the database. ClickHouse has no locks, but it refuses a second query with the id of one that
+// runs: a query that does nothing runs until unlock, or until its connection ends with the process.
 func lock(ctx context.Context, opts *ch.Options) (unlock func(), err error) {
 	conn, err := ch.Open(opts)
 	if err != nil {
@@ -65,9 +65,9 @@ func lock(ctx context.Context, opts *ch.Options) (unlock func(), err error) {
 	}
 	query := ch.Context(held, ch.WithQueryID("looptrace migrate "+opts.Auth.Database),
 		ch.WithSettings(ch.Settings{"max_execution_time": 0, "max_block_size": 1}))
-	const pause = 100 * time.Millisecond // as long as the query takes to see that its client is gone
+	const pause = 100 * time.Millisecond // the query notices within this time that its client is gone
 	for waiting := false; ; waiting = true {
-		_, err = conn.Query(query, "SELECT number FROM system.numbers WHERE sleepEachRow(0.1) = 1") // which is never so
+		_, err = conn.Query(query, "SELECT number FROM system.numbers WHERE sleepEachRow(0.1) = 1") // never true
 		var refused *ch.Exception
 		if err == nil {
 			return unlock, nil

@@ -95,7 +95,7 @@ func TestMigrateRefusesAnOlderBuild(t *testing.T) {
 	}
 }
 
-// TestSchema compares the schema with testdata/schema.sql. A difference in a table of a released migration means that its file was edited.
+// TestSchema compares the schema with testdata/schema.sql. Only a new migration may change it: released files are never edited.
 func TestSchema(t *testing.T) {
 	t.Parallel()
 	url := engines.ClickHouse(t)
@@ -113,8 +113,7 @@ func TestSchema(t *testing.T) {
 	assert.Equal(t, string(want), got, "to accept a new migration: go test ./internal/clickhouse -run TestSchema -update")
 }
 
-// TestSetTextIndex holds that a database has its text indexes, what is stored included, or none where they are off; migrating again
-// changes neither.
+// TestSetTextIndex switches the text indexes off and on: stored rows are indexed too, and another migration changes nothing.
 func TestSetTextIndex(t *testing.T) {
 	t.Parallel()
 	for wanted, want := range map[TextIndex][]string{
@@ -126,7 +125,8 @@ func TestSetTextIndex(t *testing.T) {
 			require.NoError(t, Migrate(t.Context(), url))
 			db := openDB(t, url)
 			require.NoError(t, SetTextIndex(t.Context(), url, TextIndexOff))
-			_, err := db.ExecContext(t.Context(), "INSERT INTO spans (project_id, run_id, span_id, version, start_time, name) SELECT generateUUIDv4(), generateUUIDv4(), 1, 1, now(), 'before'")
+			_, err := db.ExecContext(t.Context(), `INSERT INTO spans (project_id, run_id, span_id, version, start_time, name)
+				SELECT generateUUIDv4(), generateUUIDv4(), 1, 1, now(), 'before'`)
 			require.NoError(t, err)
 			// ClickHouse refuses to add an index while it still drops the one of that name.
 			require.Eventually(t, func() bool { return SetTextIndex(t.Context(), url, wanted) == nil }, 30*time.Second, 50*time.Millisecond)
@@ -137,7 +137,7 @@ func TestSetTextIndex(t *testing.T) {
 				assert.NoError(c, db.QueryRowContext(t.Context(), `SELECT countIf(secondary_indices_compressed_bytes > 0) FROM system.parts
 					WHERE database = currentDatabase() AND table = 'spans' AND active`).Scan(&indexed))
 				assert.NoError(c, db.QueryRowContext(t.Context(), "SELECT count() FROM system.mutations WHERE database = currentDatabase() AND NOT is_done").Scan(&undone))
-				assert.Equal(c, min(len(want), 1), indexed, "what is stored is indexed")
+				assert.Equal(c, min(len(want), 1), indexed, "stored rows are indexed")
 				assert.Zero(c, undone)
 			}, 30*time.Second, 50*time.Millisecond)
 		})

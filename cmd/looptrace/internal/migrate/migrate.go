@@ -1,5 +1,5 @@
-// Package migrate brings the stores to what the product of this version needs: the schemas of PostgreSQL
-// and ClickHouse and the topics of the queue.
+// Package migrate prepares the stores for this version of the product: the schemas of PostgreSQL and ClickHouse, and the topics of the
+// queue.
 package migrate
 
 import (
@@ -27,23 +27,23 @@ const (
 	StoreGroup      = "looptrace-store"
 )
 
-// maxRecordBytes bounds one record: a request at the limit of ingest, with room for its translation.
+// maxRecordBytes is the size of a request at the limit of ingest, with room for its translation.
 const maxRecordBytes = 64 << 20
 
-// usageRetention is in milliseconds: ten minutes. A starter reads back ten seconds.
+// usageRetention is ten minutes in milliseconds. A process that starts reads the last ten seconds.
 const usageRetention = "600000"
 
-// Stores are the addresses of what to migrate; an empty one is left out.
+// Stores are the addresses of the stores to migrate. Run skips those that are empty.
 type Stores struct {
 	DatabaseURL   string
 	ClickHouseURL string
 	KafkaBrokers  string
 	KafkaSecurity kafkaclient.Security
-	// TextIndex is what becomes of ClickHouse's text indexes.
+	// TextIndex switches ClickHouse's text indexes on or off.
 	TextIndex clickhouse.TextIndex
 }
 
-// Run migrates the stores at once. It may be killed at any moment and run again.
+// Run migrates all stores concurrently. It may be killed at any moment and run again.
 func Run(ctx context.Context, s Stores) error {
 	group, ctx := errgroup.WithContext(ctx)
 	if s.DatabaseURL != "" {
@@ -68,8 +68,8 @@ func IsOlderBuild(err error) bool {
 	return errors.Is(err, postgres.ErrOlderBuild) || errors.Is(err, clickhouse.ErrOlderBuild)
 }
 
-// createTopics creates what is missing and changes nothing that is there: partitions, replicas and
-// retention of a cluster are its owner's.
+// createTopics creates the missing topics and leaves the others as they are: the cluster's owner may have set partitions, replicas and
+// retention.
 func createTopics(ctx context.Context, brokers []string, security kafkaclient.Security) error {
 	secure, err := security.Options(ctx)
 	if err != nil {
@@ -83,13 +83,13 @@ func createTopics(ctx context.Context, brokers []string, security kafkaclient.Se
 	admin := kadm.NewClient(client) // borrows the client, nothing to close
 	spans := map[string]*string{
 		"max.message.bytes": kadm.StringPtr(strconv.Itoa(maxRecordBytes)),
-		"retention.ms":      kadm.StringPtr("-1"), // nothing goes before it is stored
+		"retention.ms":      kadm.StringPtr("-1"), // unlimited: no record may expire before it is stored
 	}
 	usage := map[string]*string{
-		// Compaction would keep a replica's last record and drop the snapshot before it.
+		// Not compacted: that would keep a replica's last record and drop the snapshot before it.
 		"cleanup.policy": kadm.StringPtr("delete"),
 		"retention.ms":   kadm.StringPtr(usageRetention),
-		"segment.ms":     kadm.StringPtr(usageRetention), // only whole segments go
+		"segment.ms":     kadm.StringPtr(usageRetention), // retention removes whole segments only
 	}
 	for _, topic := range []struct {
 		name       string
@@ -98,7 +98,7 @@ func createTopics(ctx context.Context, brokers []string, security kafkaclient.Se
 	}{
 		{SpansTopic, 4, spans},
 		{DeadLetterTopic, 1, spans},
-		{ratelimit.UsageTopic, 1, usage}, // in one order for all
+		{ratelimit.UsageTopic, 1, usage}, // one partition: all readers see the same order
 		{ratelimit.APIUsageTopic, 1, usage},
 	} {
 		_, err := admin.CreateTopic(ctx, topic.partitions, -1, topic.config, topic.name)

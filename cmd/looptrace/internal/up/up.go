@@ -78,7 +78,7 @@ func Run(ctx, killed context.Context, o Options) (err error) {
 			return nil // stopped while starting: not a failure
 		}
 		if migrate.IsOlderBuild(err) {
-			return fmt.Errorf("the data folder %s was made by an older build of Looptrace, which cannot be upgraded; use a fresh folder", o.DataDir)
+			return fmt.Errorf("the data folder %s was made by an older build of Looptrace, which cannot be upgraded; move it away, or name a fresh folder with --data", o.DataDir)
 		}
 		return fmt.Errorf("%w; its log is in %s", err, filepath.Join(o.DataDir, "logs"))
 	}

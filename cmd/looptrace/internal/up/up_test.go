@@ -297,7 +297,7 @@ func TestUpRefusesTheFolderOfAnOlderBuild(t *testing.T) {
 	var exit *exec.ExitError
 	require.ErrorAs(t, l.Wait(), &exit)
 	assert.Equal(t, 1, exit.ExitCode())
-	assert.Contains(t, l.output(), "the data folder "+data+" was made by an older build of Looptrace, which cannot be upgraded; use a fresh folder\n")
+	assert.Contains(t, l.output(), "the data folder "+data+" was made by an older build of Looptrace, which cannot be upgraded; move it away, or name a fresh folder with --data\n")
 }
 
 func TestUpSaysWhatIsWrong(t *testing.T) {
