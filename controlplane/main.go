@@ -192,15 +192,11 @@ func run(ctx context.Context, cfg config, log *slog.Logger) error {
 
 	limiter := ratelimit.New()
 	if len(cfg.rateLimitBrokers) > 0 {
-		security, err := kafkaclient.FromEnvironment(ctx)
+		security, err := kafkaclient.FromEnvironment()
 		if err != nil {
 			return err
 		}
-		secure, err := security.Options(ctx)
-		if err != nil {
-			return err
-		}
-		membership, caughtUp, err := limiter.ShareOverKafka(ctx, cfg.rateLimitBrokers, ratelimit.APIUsageTopic, "looptrace-controlplane", "", secure...)
+		membership, caughtUp, err := limiter.ShareOverKafka(ctx, cfg.rateLimitBrokers, ratelimit.APIUsageTopic, "looptrace-controlplane", "", security.Options()...)
 		if err != nil {
 			return err
 		}

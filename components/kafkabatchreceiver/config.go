@@ -8,7 +8,7 @@ import (
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/config/configretry"
 
-	"github.com/looptrace/looptrace/internal/kafkaclient"
+	"github.com/looptrace/looptrace/internal/kafkaconfig"
 )
 
 // Config is what an operator sets.
@@ -17,7 +17,7 @@ type Config struct {
 	Brokers []string `mapstructure:"brokers"`
 
 	// Security is what the brokers ask for: `tls` and `auth`, as in the kafka exporter.
-	kafkaclient.Security `mapstructure:",squash"`
+	kafkaconfig.Security `mapstructure:",squash"`
 
 	// Topic holds OTLP protobuf ExportTraceServiceRequest records, one a request.
 	Topic string `mapstructure:"topic"`

@@ -28,7 +28,7 @@ import (
 	"go.opentelemetry.io/collector/receiver/receivertest"
 
 	"github.com/looptrace/looptrace/components/kafkabatchreceiver/internal/metadata"
-	"github.com/looptrace/looptrace/internal/kafkaclient"
+	"github.com/looptrace/looptrace/internal/kafkaconfig"
 	"github.com/looptrace/looptrace/test/kafka"
 )
 
@@ -90,7 +90,7 @@ func (q *queue) config() *Config {
 	if s := q.secured; s != nil {
 		cfg.Brokers = []string{s.Address}
 		cfg.TLS = &configtls.ClientConfig{Config: configtls.Config{CAFile: s.CAFile}}
-		cfg.Auth.SASL = &kafkaclient.SASL{Mechanism: "PLAIN", Username: s.Username, Password: configopaque.String(s.Password)}
+		cfg.Auth.SASL = &kafkaconfig.SASL{Mechanism: "PLAIN", Username: s.Username, Password: configopaque.String(s.Password)}
 	}
 	cfg.Topic, cfg.GroupID, cfg.DeadLetterTopic = q.topic, q.group, q.letters
 	cfg.MaxBatchDelay = 10 * time.Millisecond

@@ -8,7 +8,7 @@ import (
 
 	"go.opentelemetry.io/collector/component"
 
-	"github.com/looptrace/looptrace/internal/kafkaclient"
+	"github.com/looptrace/looptrace/internal/kafkaconfig"
 	"github.com/looptrace/looptrace/internal/ratelimit"
 )
 
@@ -55,7 +55,7 @@ type UsageConfig struct {
 	// it is the only one.
 	Brokers []string `mapstructure:"brokers"`
 	// Security is what the brokers ask for: `tls` and `auth`, as in the kafka exporter.
-	kafkaclient.Security `mapstructure:",squash"`
+	kafkaconfig.Security `mapstructure:",squash"`
 	// Topic has one partition, and keeps records for some minutes without compaction.
 	Topic string `mapstructure:"topic"`
 	// ReplicaID tells the replicas apart. One that is started again under the same id replaces itself at once,

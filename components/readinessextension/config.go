@@ -6,7 +6,7 @@ import (
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/config/confighttp"
 
-	"github.com/looptrace/looptrace/internal/kafkaclient"
+	"github.com/looptrace/looptrace/internal/kafkaconfig"
 )
 
 // Config is what an operator sets.
@@ -26,7 +26,7 @@ type QueueConfig struct {
 	Brokers []string `mapstructure:"brokers"`
 
 	// Security is what the brokers ask for: `tls` and `auth`, as in the kafka exporter.
-	kafkaclient.Security `mapstructure:",squash"`
+	kafkaconfig.Security `mapstructure:",squash"`
 
 	// Topic is what is written to.
 	Topic string `mapstructure:"topic"`

@@ -1,52 +1,34 @@
-// Package kafkaclient says how the brokers of the queue are reached where they ask for TLS or SASL: for every client
-// of ours, under the keys of the Collector's kafka exporter.
+// Package kafkaclient secures connections to Kafka. Components configure it through kafkaconfig, everything else through
+// the environment.
 package kafkaclient
 
 import (
-	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"strings"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/sasl"
 	"github.com/twmb/franz-go/pkg/sasl/plain"
 	"github.com/twmb/franz-go/pkg/sasl/scram"
-	"go.opentelemetry.io/collector/config/configopaque"
-	"go.opentelemetry.io/collector/config/configtls"
-	"go.opentelemetry.io/collector/confmap"
-	"go.opentelemetry.io/collector/confmap/provider/yamlprovider"
+	"go.yaml.in/yaml/v3"
 )
 
-// Security is what a connection to a broker needs beside its address. The zero value is a plain connection.
+// Security is what the brokers ask of a connection. The zero value is a plain connection.
 type Security struct {
-	// TLS, where it is set, encrypts: `{}` trusts the machine's certificate authorities.
-	TLS *configtls.ClientConfig `mapstructure:"tls"`
-	// Auth is who we are.
-	Auth Auth `mapstructure:"auth"`
-
-	// prevent unkeyed literal initialization
-	_ struct{}
-}
-
-// Auth is how a client says who it is.
-type Auth struct {
-	// SASL, where it is set, logs in with a name and a password.
-	SASL *SASL `mapstructure:"sasl"`
-
-	// prevent unkeyed literal initialization
-	_ struct{}
+	TLS  *tls.Config
+	SASL *SASL
 }
 
 // SASL is a login.
 type SASL struct {
 	// Mechanism is PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512.
-	Mechanism string              `mapstructure:"mechanism"`
-	Username  string              `mapstructure:"username"`
-	Password  configopaque.String `mapstructure:"password"`
-
-	// prevent unkeyed literal initialization
-	_ struct{}
+	Mechanism string `yaml:"mechanism"`
+	Username  string `yaml:"username"`
+	Password  string `yaml:"password"`
 }
 
 // Validate reports everything that is wrong at once.
@@ -61,14 +43,14 @@ func (s *SASL) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Option is that of a client that logs in so.
+// Option is the option of a client that logs in so.
 func (s *SASL) Option() kgo.Opt {
-	return kgo.SASL(mechanisms[s.Mechanism](s.Username, string(s.Password)))
+	return kgo.SASL(mechanisms[s.Mechanism](s.Username, s.Password))
 }
 
-// YAML is the login as the variable KAFKA_SASL has it.
+// YAML is the login in the form that KAFKA_SASL has.
 func (s *SASL) YAML() string {
-	return fmt.Sprintf("{mechanism: %s, username: %q, password: %q}", s.Mechanism, s.Username, string(s.Password))
+	return fmt.Sprintf("{mechanism: %s, username: %q, password: %q}", s.Mechanism, s.Username, s.Password)
 }
 
 var mechanisms = map[string]func(user, password string) sasl.Mechanism{
@@ -83,54 +65,49 @@ var mechanisms = map[string]func(user, password string) sasl.Mechanism{
 	},
 }
 
-// Options are those of a client that connects so. An error is a certificate that cannot be read.
-func (s Security) Options(ctx context.Context) ([]kgo.Opt, error) {
+// Options are the options of a client that connects so.
+func (s Security) Options() []kgo.Opt {
 	var opts []kgo.Opt
 	if s.TLS != nil {
-		tls, err := s.TLS.LoadTLSConfig(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("load the certificates for Kafka: %w", err)
-		}
-		if tls != nil { // nil: insecure was asked for
-			opts = append(opts, kgo.DialTLSConfig(tls))
-		}
+		opts = append(opts, kgo.DialTLSConfig(s.TLS))
 	}
-	if login := s.Auth.SASL; login != nil {
-		opts = append(opts, login.Option())
+	if s.SASL != nil {
+		opts = append(opts, s.SASL.Option())
 	}
-	return opts, nil
+	return opts
 }
 
-// FromEnvironment reads KAFKA_TLS and KAFKA_SASL, YAML maps of the fields of tls and sasl, as the shipped
-// configurations of the Collector do; unset or empty is none.
-func FromEnvironment(ctx context.Context) (Security, error) {
-	settings := confmap.New()
-	for _, variable := range []struct{ name, key string }{{"KAFKA_TLS", "tls"}, {"KAFKA_SASL", "auth::sasl"}} {
-		value := os.Getenv(variable.name)
-		if value == "" {
-			continue
-		}
-		provider := yamlprovider.NewFactory().Create(confmap.ProviderSettings{})
-		retrieved, err := provider.Retrieve(ctx, "yaml:"+variable.key+": "+value, nil)
-		if err != nil {
-			return Security{}, fmt.Errorf("read %s: %w", variable.name, err)
-		}
-		conf, err := retrieved.AsConf()
-		if err != nil {
-			return Security{}, fmt.Errorf("read %s: %w", variable.name, err)
-		}
-		if err := settings.Merge(conf); err != nil {
-			return Security{}, fmt.Errorf("read %s: %w", variable.name, err)
-		}
-	}
+// FromEnvironment reads KAFKA_TLS and KAFKA_SASL: YAML maps with the keys that `tls` and `auth::sasl` have in the Collector's
+// configuration. Unset or empty means none.
+func FromEnvironment() (Security, error) {
 	var security Security
-	if err := settings.Unmarshal(&security); err != nil {
-		return Security{}, fmt.Errorf("read KAFKA_TLS and KAFKA_SASL: %w", err)
+	var settings *tlsSettings
+	if err := unmarshal("KAFKA_TLS", &settings); err != nil {
+		return Security{}, err
 	}
-	if security.Auth.SASL != nil {
-		if err := security.Auth.SASL.Validate(); err != nil {
+	if settings != nil {
+		var err error
+		if security.TLS, err = settings.load(); err != nil {
+			return Security{}, fmt.Errorf("load the certificates of KAFKA_TLS: %w", err)
+		}
+	}
+	if err := unmarshal("KAFKA_SASL", &security.SASL); err != nil {
+		return Security{}, err
+	}
+	if security.SASL != nil {
+		if err := security.SASL.Validate(); err != nil {
 			return Security{}, fmt.Errorf("read KAFKA_SASL: %w", err)
 		}
 	}
 	return security, nil
+}
+
+// unmarshal reads the YAML of an environment variable.
+func unmarshal(variable string, into any) error {
+	decoder := yaml.NewDecoder(strings.NewReader(os.Getenv(variable)))
+	decoder.KnownFields(true)
+	if err := decoder.Decode(into); err != nil && !errors.Is(err, io.EOF) { // io.EOF: it is empty
+		return fmt.Errorf("read %s: %w", variable, err)
+	}
+	return nil
 }

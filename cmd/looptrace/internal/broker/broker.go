@@ -21,7 +21,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
-	"go.opentelemetry.io/collector/config/configopaque"
 
 	"github.com/looptrace/looptrace/internal/kafkaclient"
 )
@@ -82,7 +81,7 @@ const (
 
 // Login is how clients log in with the password.
 func Login(password string) *kafkaclient.SASL {
-	return &kafkaclient.SASL{Mechanism: mechanism, Username: user, Password: configopaque.String(password)}
+	return &kafkaclient.SASL{Mechanism: mechanism, Username: user, Password: password}
 }
 
 // Start opens the log and serves it. The process ends when the disk fails: a new one knows only what is on it.

@@ -163,7 +163,7 @@ func newEnv() *cobra.Command {
 			}
 			stores := up.Stores(ports, passwords)
 			_, err = fmt.Fprintf(c.OutOrStdout(), "export DATABASE_URL='%s'\nexport CLICKHOUSE_URL='%s'\nexport KAFKA_BROKERS='%s'\nexport KAFKA_SASL='%s'\n",
-				stores.DatabaseURL, stores.ClickHouseURL, stores.KafkaBrokers, stores.KafkaSecurity.Auth.SASL.YAML())
+				stores.DatabaseURL, stores.ClickHouseURL, stores.KafkaBrokers, stores.KafkaSecurity.SASL.YAML())
 			return err //nolint:wrapcheck // it names the output
 		},
 	}
@@ -194,7 +194,7 @@ func newMigrate() *cobra.Command {
 			ctx, stop := untilStopped(c.Context())
 			defer stop()
 			var err error
-			if stores.KafkaSecurity, err = kafkaclient.FromEnvironment(ctx); err != nil {
+			if stores.KafkaSecurity, err = kafkaclient.FromEnvironment(); err != nil {
 				return err //nolint:wrapcheck // it names the variable
 			}
 			return migrate.Run(ctx, stores)

@@ -53,7 +53,7 @@ func New() *cobra.Command {
 // openQueue opens the queue at these addresses, where there are none that of this machine.
 func openQueue(ctx context.Context, brokers string) (*queue, error) {
 	if brokers != "" {
-		security, err := kafkaclient.FromEnvironment(ctx)
+		security, err := kafkaclient.FromEnvironment()
 		if err != nil {
 			return nil, err //nolint:wrapcheck // it names the variable
 		}
@@ -67,7 +67,7 @@ func openQueue(ctx context.Context, brokers string) (*queue, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find the queue of this machine (--brokers names another): %w", err)
 	}
-	return open(ctx, []string{layout.NewPorts(0).Broker.Addr()}, kafkaclient.Security{Auth: kafkaclient.Auth{SASL: broker.Login(passwords.Queue)}})
+	return open(ctx, []string{layout.NewPorts(0).Broker.Addr()}, kafkaclient.Security{SASL: broker.Login(passwords.Queue)})
 }
 
 // runner makes a cobra function of an action on the queue.

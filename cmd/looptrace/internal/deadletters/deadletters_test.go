@@ -24,6 +24,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/config/configopaque"
 	"go.opentelemetry.io/collector/consumer"
 	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/pdata/ptrace"
@@ -33,6 +34,7 @@ import (
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/migrate"
 	"github.com/looptrace/looptrace/components/kafkabatchreceiver"
 	"github.com/looptrace/looptrace/internal/kafkaclient"
+	"github.com/looptrace/looptrace/internal/kafkaconfig"
 	"github.com/looptrace/looptrace/internal/runmodel"
 	"github.com/looptrace/looptrace/test/kafka"
 )
@@ -72,7 +74,7 @@ const password = "correct horse"
 // login is the one in the environment.
 func login(t *testing.T) kafkaclient.Security {
 	t.Helper()
-	security, err := kafkaclient.FromEnvironment(t.Context())
+	security, err := kafkaclient.FromEnvironment()
 	require.NoError(t, err)
 	return security
 }
@@ -80,9 +82,7 @@ func login(t *testing.T) kafkaclient.Security {
 // newClient is a client that logs in so.
 func newClient(t *testing.T, address string, opts ...kgo.Opt) *kgo.Client {
 	t.Helper()
-	secure, err := login(t).Options(t.Context())
-	require.NoError(t, err)
-	client, err := kgo.NewClient(append(append(secure, kgo.SeedBrokers(address)), opts...)...)
+	client, err := kgo.NewClient(append(append(login(t).Options(), kgo.SeedBrokers(address)), opts...)...)
 	require.NoError(t, err)
 	return client
 }
@@ -229,7 +229,9 @@ func startReceiver(t *testing.T, address string, s *store) {
 	factory := kafkabatchreceiver.NewFactory()
 	config := factory.CreateDefaultConfig().(*kafkabatchreceiver.Config)
 	config.Brokers, config.Topic, config.GroupID = []string{address}, migrate.SpansTopic, migrate.StoreGroup
-	config.Security = login(t)
+	if sasl := login(t).SASL; sasl != nil {
+		config.Auth.SASL = &kafkaconfig.SASL{Mechanism: sasl.Mechanism, Username: sasl.Username, Password: configopaque.String(sasl.Password)}
+	}
 	config.DeadLetterTopic, config.MaxBatchDelay = migrate.DeadLetterTopic, 10*time.Millisecond
 	next, err := consumer.NewTraces(s.ConsumeTraces)
 	require.NoError(t, err)

@@ -41,11 +41,8 @@ type queue struct {
 
 // open connects to the brokers and proves that one answers.
 func open(ctx context.Context, brokers []string, security kafkaclient.Security) (*queue, error) {
-	secure, err := security.Options(ctx)
-	if err != nil {
-		return nil, err //nolint:wrapcheck // it says what it is about
-	}
-	q := &queue{connect: append(secure, kgo.SeedBrokers(brokers...))}
+	q := &queue{connect: append(security.Options(), kgo.SeedBrokers(brokers...))}
+	var err error
 	q.client, err = kgo.NewClient(append(slices.Clone(q.connect),
 		kgo.ClientID("looptrace-deadletters"),
 		kgo.RetryTimeout(answerTime),

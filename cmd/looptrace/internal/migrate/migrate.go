@@ -71,11 +71,7 @@ func IsOlderBuild(err error) bool {
 // createTopics creates the missing topics and leaves the others as they are: the cluster's owner may have set partitions, replicas and
 // retention.
 func createTopics(ctx context.Context, brokers []string, security kafkaclient.Security) error {
-	secure, err := security.Options(ctx)
-	if err != nil {
-		return err //nolint:wrapcheck // it says what it is about
-	}
-	client, err := kgo.NewClient(append(secure, kgo.SeedBrokers(brokers...))...)
+	client, err := kgo.NewClient(append(security.Options(), kgo.SeedBrokers(brokers...))...)
 	if err != nil {
 		return fmt.Errorf("read the queue's address: %w", err)
 	}

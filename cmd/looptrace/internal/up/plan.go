@@ -84,7 +84,7 @@ func Stores(ports layout.Ports, passwords credentials.Credentials) migrate.Store
 		DatabaseURL:   engine.Postgres{Port: ports.Postgres.Number, Password: passwords.Postgres}.URL(),
 		ClickHouseURL: engine.ClickHouse{Addr: ports.ClickHouse.Addr(), Password: passwords.ClickHouse, Database: engine.Database}.URL(),
 		KafkaBrokers:  ports.Broker.Addr(),
-		KafkaSecurity: kafkaclient.Security{Auth: kafkaclient.Auth{SASL: broker.Login(passwords.Queue)}},
+		KafkaSecurity: kafkaclient.Security{SASL: broker.Login(passwords.Queue)},
 	}
 }
 
@@ -141,7 +141,7 @@ func (p *plan) collectorProcess() supervisor.Process {
 			"METRICS_PORT="+strconv.Itoa(p.ports.CollectorMetrics.Number),
 			"KAFKA_BROKERS="+p.stores.KafkaBrokers,
 			// The embedded queue has no TLS, whatever the shell at hand is set up for.
-			"KAFKA_TLS=", "KAFKA_SASL="+p.stores.KafkaSecurity.Auth.SASL.YAML(),
+			"KAFKA_TLS=", "KAFKA_SASL="+p.stores.KafkaSecurity.SASL.YAML(),
 			// After a kill the collector takes its partitions back at once, not when its group has missed it.
 			"KAFKA_INSTANCE_ID=looptrace-up",
 			"CLICKHOUSE_URL="+p.stores.ClickHouseURL,
@@ -236,7 +236,7 @@ func answers(url string) func(context.Context) error {
 // brokerAnswers asks the queue whether it serves: its port is open before its log is read.
 func brokerAnswers(stores migrate.Stores) func(context.Context) error {
 	return func(ctx context.Context) error {
-		client, err := kgo.NewClient(kgo.SeedBrokers(stores.KafkaBrokers), stores.KafkaSecurity.Auth.SASL.Option())
+		client, err := kgo.NewClient(kgo.SeedBrokers(stores.KafkaBrokers), stores.KafkaSecurity.SASL.Option())
 		if err != nil {
 			return fmt.Errorf("connect to the queue: %w", err)
 		}
