@@ -16,6 +16,7 @@ import (
 	"github.com/looptrace/looptrace/components/clickhouserunsexporter/internal/metadata"
 	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/runmodel"
+	"github.com/looptrace/looptrace/internal/runpdata"
 )
 
 type runsExporter struct {
@@ -61,7 +62,7 @@ func (e *runsExporter) shutdown(context.Context) error {
 // consume stores a batch. When it returns nil the batch is on disk and its runs' totals are up to date;
 // storing any part of it again changes nothing.
 func (e *runsExporter) consume(ctx context.Context, td ptrace.Traces) error {
-	rows := runmodel.Rows{Stored: e.stored.of, Sharing: e.sharing.of}
+	rows := runpdata.Rows{Stored: e.stored.of, Sharing: e.sharing.of}
 	if err := rows.Add(td); err != nil {
 		return consumererror.NewPermanent(err)
 	}
@@ -106,7 +107,7 @@ var dataErrors = []proto.Error{
 	proto.ErrValueIsOutOfRangeOfDataType,
 }
 
-func (e *runsExporter) store(ctx context.Context, rows *runmodel.Rows) error {
+func (e *runsExporter) store(ctx context.Context, rows *runpdata.Rows) error {
 	byRun := runmodel.ByRun(rows.Spans)
 	batch := rand.Uint64() //nolint:gosec // tells batches apart, guards nothing
 	touched := boundsOf(byRun, batch)

@@ -21,6 +21,7 @@ import (
 
 	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/runmodel"
+	"github.com/looptrace/looptrace/internal/runpdata"
 	"github.com/looptrace/looptrace/test/engines"
 )
 
@@ -54,7 +55,7 @@ func TestWithoutProjectIsPermanent(t *testing.T) {
 	e := started(t, "clickhouse://127.0.0.1:1/none")
 	for _, project := range []string{"", "not a uuid"} {
 		err := e.ConsumeTraces(t.Context(), oneSpan(project))
-		require.ErrorIs(t, err, runmodel.ErrNoProject)
+		require.ErrorIs(t, err, runpdata.ErrNoProject)
 		assert.True(t, consumererror.IsPermanent(err))
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"sync"
 
-	"github.com/looptrace/looptrace/internal/runmodel"
+	"github.com/looptrace/looptrace/internal/runpdata"
 )
 
 // memory remembers contents of runs. It holds a bounded number of them: the runs that were not heard of for longest are
@@ -14,15 +14,15 @@ type memory struct {
 	most int
 
 	mu    sync.Mutex
-	runs  map[runmodel.RunHour]*list.Element
+	runs  map[runpdata.RunHour]*list.Element
 	order *list.List // of remembered, the newest first
 	held  int
 }
 
 // remembered are the contents of one run and hour. They are replaced and never changed, since they are read unlocked.
 type remembered struct {
-	at       runmodel.RunHour
-	contents runmodel.KnownContents
+	at       runpdata.RunHour
+	contents runpdata.KnownContents
 }
 
 func newMemory(most int) *memory {
@@ -32,7 +32,7 @@ func newMemory(most int) *memory {
 }
 
 // of returns what is known of a run and hour, which must not be changed.
-func (m *memory) of(at runmodel.RunHour) runmodel.KnownContents {
+func (m *memory) of(at runpdata.RunHour) runpdata.KnownContents {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	element, ok := m.runs[at]
@@ -44,7 +44,7 @@ func (m *memory) of(at runmodel.RunHour) runmodel.KnownContents {
 }
 
 // add takes over contents of a run and hour.
-func (m *memory) add(at runmodel.RunHour, contents runmodel.KnownContents) {
+func (m *memory) add(at runpdata.RunHour, contents runpdata.KnownContents) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	element, ok := m.runs[at]
@@ -74,7 +74,7 @@ func (m *memory) add(at runmodel.RunHour, contents runmodel.KnownContents) {
 func (m *memory) forget() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.runs, m.order, m.held = map[runmodel.RunHour]*list.Element{}, list.New(), 0
+	m.runs, m.order, m.held = map[runpdata.RunHour]*list.Element{}, list.New(), 0
 }
 
 // sharings remember how contents are shared: half as many as it may hold at least, those that were asked for or added last.
@@ -84,7 +84,7 @@ type sharings struct {
 
 	mu sync.Mutex
 	// newer takes what is added. When it is full, it becomes older, in which what is asked for is still found.
-	newer, older map[runmodel.SharedKey]runmodel.Sharing
+	newer, older map[runpdata.SharedKey]runpdata.Sharing
 }
 
 func newSharings(most int) *sharings {
@@ -93,8 +93,8 @@ func newSharings(most int) *sharings {
 	return s
 }
 
-// of returns what is known of a content, runmodel.SharingUnseen where nothing is.
-func (s *sharings) of(key runmodel.SharedKey) runmodel.Sharing {
+// of returns what is known of a content, runpdata.SharingUnseen where nothing is.
+func (s *sharings) of(key runpdata.SharedKey) runpdata.Sharing {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if sharing, ok := s.newer[key]; ok {
@@ -107,13 +107,13 @@ func (s *sharings) of(key runmodel.SharedKey) runmodel.Sharing {
 	return sharing
 }
 
-func (s *sharings) add(key runmodel.SharedKey, sharing runmodel.Sharing) {
+func (s *sharings) add(key runpdata.SharedKey, sharing runpdata.Sharing) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.put(key, sharing)
 }
 
-func (s *sharings) put(key runmodel.SharedKey, sharing runmodel.Sharing) {
+func (s *sharings) put(key runpdata.SharedKey, sharing runpdata.Sharing) {
 	if len(s.newer) >= max(s.most/2, 1) {
 		s.newer, s.older = s.older, s.newer
 		clear(s.newer)
@@ -125,5 +125,5 @@ func (s *sharings) put(key runmodel.SharedKey, sharing runmodel.Sharing) {
 func (s *sharings) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.newer, s.older = map[runmodel.SharedKey]runmodel.Sharing{}, map[runmodel.SharedKey]runmodel.Sharing{}
+	s.newer, s.older = map[runpdata.SharedKey]runpdata.Sharing{}, map[runpdata.SharedKey]runpdata.Sharing{}
 }

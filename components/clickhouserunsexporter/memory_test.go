@@ -7,37 +7,38 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/looptrace/looptrace/internal/runmodel"
+	"github.com/looptrace/looptrace/internal/runpdata"
 )
 
 // TestMemory holds that contents are remembered within the bound, and that what was handed out does not change.
 func TestMemory(t *testing.T) {
 	t.Parallel()
-	hours := make([]runmodel.RunHour, 4)
+	hours := make([]runpdata.RunHour, 4)
 	for i := range hours {
-		hours[i] = runmodel.RunHour{RunKey: runmodel.RunKey{RunID: uuid.New()}, Hour: 3600}
+		hours[i] = runpdata.RunHour{RunKey: runmodel.RunKey{RunID: uuid.New()}, Hour: 3600}
 	}
 	m := newMemory(4)
 	assert.Empty(t, m.of(hours[0]))
-	m.add(hours[0], runmodel.KnownContents{1: 10})
-	m.add(hours[1], runmodel.KnownContents{1: 11})
+	m.add(hours[0], runpdata.KnownContents{1: 10})
+	m.add(hours[1], runpdata.KnownContents{1: 11})
 	before := m.of(hours[0])
-	m.add(hours[0], runmodel.KnownContents{2: 20})
-	assert.Equal(t, runmodel.KnownContents{1: 10}, before)
-	assert.Equal(t, runmodel.KnownContents{1: 10, 2: 20}, m.of(hours[0]))
+	m.add(hours[0], runpdata.KnownContents{2: 20})
+	assert.Equal(t, runpdata.KnownContents{1: 10}, before)
+	assert.Equal(t, runpdata.KnownContents{1: 10, 2: 20}, m.of(hours[0]))
 
-	m.add(hours[2], runmodel.KnownContents{1: 12})
+	m.add(hours[2], runpdata.KnownContents{1: 12})
 	assert.Len(t, m.of(hours[1]), 1, "four are within the bound; and now it was asked for")
-	m.add(hours[3], runmodel.KnownContents{1: 13})
+	m.add(hours[3], runpdata.KnownContents{1: 13})
 	assert.Empty(t, m.of(hours[0]), "the one that was not heard of for longest")
-	assert.Equal(t, runmodel.KnownContents{1: 11}, m.of(hours[1]))
-	assert.Equal(t, runmodel.KnownContents{1: 12}, m.of(hours[2]))
+	assert.Equal(t, runpdata.KnownContents{1: 11}, m.of(hours[1]))
+	assert.Equal(t, runpdata.KnownContents{1: 12}, m.of(hours[2]))
 	assert.Equal(t, 3, m.held)
 
-	m.add(hours[0], runmodel.KnownContents{1: 1, 2: 2, 3: 3, 4: 4, 5: 5})
+	m.add(hours[0], runpdata.KnownContents{1: 1, 2: 2, 3: 3, 4: 4, 5: 5})
 	assert.Empty(t, m.of(hours[0]), "more than is remembered at all")
 	assert.Zero(t, m.held)
 
-	m.add(hours[0], runmodel.KnownContents{1: 1})
+	m.add(hours[0], runpdata.KnownContents{1: 1})
 	m.forget()
 	assert.Empty(t, m.of(hours[0]))
 	assert.Zero(t, m.held)
@@ -46,19 +47,19 @@ func TestMemory(t *testing.T) {
 func TestSharings(t *testing.T) {
 	t.Parallel()
 	const most = 10
-	key := func(id uint64) runmodel.SharedKey { return runmodel.SharedKey{ContentID: id} }
+	key := func(id uint64) runpdata.SharedKey { return runpdata.SharedKey{ContentID: id} }
 	s := newSharings(most)
-	assert.Equal(t, runmodel.SharingUnseen, s.of(key(1)))
-	s.add(key(1), runmodel.SharingSeen)
-	s.add(key(1), runmodel.SharingStored)
-	s.add(key(2), runmodel.SharingSeen)
+	assert.Equal(t, runpdata.SharingUnseen, s.of(key(1)))
+	s.add(key(1), runpdata.SharingSeen)
+	s.add(key(1), runpdata.SharingStored)
+	s.add(key(2), runpdata.SharingSeen)
 	for id := range uint64(100) {
-		s.add(key(100+id), runmodel.SharingSeen)
-		assert.Equal(t, runmodel.SharingStored, s.of(key(1)), "asked for again and again")
+		s.add(key(100+id), runpdata.SharingSeen)
+		assert.Equal(t, runpdata.SharingStored, s.of(key(1)), "asked for again and again")
 		assert.LessOrEqual(t, len(s.newer)+len(s.older), most)
 	}
-	assert.Equal(t, runmodel.SharingUnseen, s.of(key(2)))
-	assert.Equal(t, runmodel.SharingSeen, s.of(key(199)))
+	assert.Equal(t, runpdata.SharingUnseen, s.of(key(2)))
+	assert.Equal(t, runpdata.SharingSeen, s.of(key(199)))
 	s.forget()
-	assert.Equal(t, runmodel.SharingUnseen, s.of(key(1)))
+	assert.Equal(t, runpdata.SharingUnseen, s.of(key(1)))
 }

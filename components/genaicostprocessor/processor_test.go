@@ -21,6 +21,7 @@ import (
 	"github.com/looptrace/looptrace/components/genaicostprocessor/internal/metadata"
 	"github.com/looptrace/looptrace/internal/prices"
 	"github.com/looptrace/looptrace/internal/runmodel"
+	"github.com/looptrace/looptrace/internal/runpdata"
 )
 
 var autumn = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -183,7 +184,7 @@ func TestCostOfARun(t *testing.T) {
 	add(6, 1, tokens("embeddings", "text-embedding-3-small", 100, 0))                // 0.000002
 	add(7, 1, map[string]any{runmodel.KeyOperationName: "execute_tool"})
 	require.NoError(t, p.ConsumeTraces(t.Context(), td))
-	var rows runmodel.Rows
+	var rows runpdata.Rows
 	require.NoError(t, rows.Add(sink.AllTraces()[0]))
 	// The wrapper's tokens are the business of whoever decides what counts; its cost is none.
 	run := runmodel.Totals(rows.Spans)

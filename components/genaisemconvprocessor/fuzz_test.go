@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/looptrace/looptrace/internal/runmodel"
+	"github.com/looptrace/looptrace/internal/runpdata"
 )
 
 // FuzzMap holds the mapping of any span to three things: it ends, it takes nothing away, and what it writes as
@@ -101,7 +102,7 @@ func TestHostileSpans(t *testing.T) {
 			}
 		}
 		m.Map(td)
-		var rows runmodel.Rows
+		var rows runpdata.Rows
 		for _, rs := range td.ResourceSpans().All() {
 			rs.Resource().Attributes().PutStr(runmodel.KeyProjectID, "11111111-1111-4111-8111-111111111111")
 		}

@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/looptrace/looptrace/internal/runmodel"
+	"github.com/looptrace/looptrace/internal/runpdata"
 )
 
 // exceptions are expectations that are not met, with why.
@@ -509,7 +510,7 @@ func totalsOf(t *testing.T, path string) map[string]runmodel.Run {
 		rs.Resource().Attributes().PutStr(runmodel.KeyProjectID, "11111111-1111-4111-8111-111111111111")
 	}
 	NewMapper(&Config{}).Map(td)
-	var rows runmodel.Rows
+	var rows runpdata.Rows
 	require.NoError(t, rows.Add(td))
 	byRun := map[string][]runmodel.Span{}
 	for _, s := range rows.Spans {

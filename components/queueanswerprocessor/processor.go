@@ -19,7 +19,7 @@ import (
 	"github.com/looptrace/looptrace/components/queueanswerprocessor/internal/metadata"
 	"github.com/looptrace/looptrace/internal/partialsuccess"
 	"github.com/looptrace/looptrace/internal/ratelimit"
-	"github.com/looptrace/looptrace/internal/runmodel"
+	"github.com/looptrace/looptrace/internal/runpdata"
 )
 
 // errLate is the cause of an answer that did not wait for the queue's.
@@ -83,7 +83,7 @@ func (p *answerProcessor) Shutdown(context.Context) error {
 func (p *answerProcessor) ConsumeTraces(ctx context.Context, traces ptrace.Traces) error {
 	// The stock receiver has decoded them and tells nobody how many there are.
 	ratelimit.ChargeSpans(ctx, traces.SpanCount())
-	if dropped, first := runmodel.DropUnstorable(traces); dropped > 0 {
+	if dropped, first := runpdata.DropUnstorable(traces); dropped > 0 {
 		p.count(ctx, "invalid")
 		// The stock receiver has no way to tell the client of a part of its request.
 		if !partialsuccess.Reject(ctx, dropped, first) {

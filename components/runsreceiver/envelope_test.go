@@ -18,6 +18,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace/ptraceotlp"
 
 	"github.com/looptrace/looptrace/internal/runmodel"
+	"github.com/looptrace/looptrace/internal/runpdata"
 )
 
 // TestMapping holds what becomes of an envelope to testdata/mapping.
@@ -208,7 +209,7 @@ func fuzzOTLP(t *testing.T, format *otlpFormat, body []byte) {
 	for _, rs := range td.ResourceSpans().All() {
 		for _, ss := range rs.ScopeSpans().All() {
 			for _, span := range ss.Spans().All() {
-				if reason := runmodel.Unstorable(span); reason != "" {
+				if reason := runpdata.Unstorable(span); reason != "" {
 					t.Fatalf("kept what cannot be stored: %s", reason)
 				}
 			}

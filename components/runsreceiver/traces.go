@@ -9,6 +9,7 @@ import (
 	"github.com/looptrace/looptrace/internal/jsonpull"
 	"github.com/looptrace/looptrace/internal/otlpwire"
 	"github.com/looptrace/looptrace/internal/runmodel"
+	"github.com/looptrace/looptrace/internal/runpdata"
 )
 
 // maxDepth is how deep a body may nest, in each of its forms.
@@ -113,7 +114,7 @@ type dropped struct {
 }
 
 func dropUnstorable(td ptrace.Traces) (d dropped) {
-	d.spans, d.first = runmodel.DropUnstorable(td)
+	d.spans, d.first = runpdata.DropUnstorable(td)
 	return d
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/looptrace/looptrace/components/genaisemconvprocessor"
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/internal/runmodel"
+	"github.com/looptrace/looptrace/internal/runpdata"
 )
 
 // recorded is a run as the store has it: its outline, and its spans with their texts.
@@ -55,7 +56,7 @@ func realRuns(tb testing.TB, file string) []*recorded {
 	for _, rs := range td.ResourceSpans().All() {
 		rs.Resource().Attributes().PutStr(runmodel.KeyProjectID, uuid.Nil.String())
 	}
-	var rows runmodel.Rows
+	var rows runpdata.Rows
 	require.NoError(tb, rows.Add(td))
 	contents := map[uint64]json.RawMessage{}
 	for i := range rows.Contents {

@@ -12,8 +12,6 @@ import (
 	"unicode/utf8"
 	"unsafe"
 
-	"github.com/cespare/xxhash/v2"
-
 	"github.com/looptrace/looptrace/internal/jsonpull"
 )
 
@@ -29,10 +27,10 @@ const (
 	ContentResource = "resource"
 )
 
-// identify returns the identity of a content: the two halves of the first 128 bits of the SHA-256 of its kind and its
+// IdentifyContent returns the identity of a content: the two halves of the first 128 bits of the SHA-256 of its kind and its
 // JSON text, neither of them 0, which means absent. The id alone tells contents of a run apart; among those of a
 // project, where others choose what is recorded and must not be able to choose another's text, it takes both.
-func identify(kind, text string) (id, tail uint64) {
+func IdentifyContent(kind, text string) (id, tail uint64) {
 	digest := sha256.New()
 	_, _ = digest.Write([]byte(kind)) // a hash never returns an error
 	_, _ = digest.Write([]byte{0})
@@ -41,16 +39,6 @@ func identify(kind, text string) (id, tail uint64) {
 	sum := digest.Sum(buffer[:0])
 	const half = 8
 	return max(binary.BigEndian.Uint64(sum), 1), max(binary.BigEndian.Uint64(sum[half:]), 1)
-}
-
-// fingerprint is a fast hash by which the contents of a run are known again.
-func fingerprint(kind, text string) uint64 {
-	var d xxhash.Digest
-	d.Reset()
-	_, _ = d.WriteString(kind) // a hash never returns an error
-	_, _ = d.Write([]byte{0})
-	_, _ = d.WriteString(text)
-	return d.Sum64()
 }
 
 // bytesOf shares the memory of text, for those who do not change what they read.
@@ -177,76 +165,14 @@ func (w trimNewline) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// splitElements cuts the text of a JSON array into the texts of its elements. It looks only at quotes and
-// brackets: whether each element is valid JSON shows when it is parsed. ok is false where the text is not
-// an array.
-func splitElements(text string) (elements []string, ok bool) {
-	text = strings.TrimSpace(text)
-	if len(text) < 2 || text[0] != '[' || text[len(text)-1] != ']' {
-		return nil, false
-	}
-	return cutElements(text[1 : len(text)-1])
-}
-
-// cutElements is splitElements of what stands between the brackets.
-func cutElements(inner string) (elements []string, ok bool) {
-	depth, start := 0, 0
-	for i := 0; i < len(inner); i++ {
-		switch inner[i] {
-		case '"':
-			if i = endOfString(inner, i+1); i < 0 {
-				return nil, false
-			}
-		case '[', '{':
-			depth++
-		case ']', '}':
-			depth--
-			if depth < 0 {
-				return nil, false
-			}
-		case ',':
-			if depth == 0 {
-				elements = append(elements, strings.TrimSpace(inner[start:i]))
-				start = i + 1
-			}
-		}
-	}
-	if depth != 0 {
-		return nil, false
-	}
-	if last := strings.TrimSpace(inner[start:]); last != "" || len(elements) > 0 {
-		elements = append(elements, last)
-	}
-	return elements, true
-}
-
-// endOfString is the place of the quote that ends a string whose first byte stands at i, -1 where none does.
-func endOfString(text string, i int) int {
-	quote := i - 1
-	for {
-		if quote < i {
-			next := strings.IndexByte(text[min(i, len(text)):], '"')
-			if next < 0 {
-				return -1
-			}
-			quote = i + next
-		}
-		escape := strings.IndexByte(text[i:quote], '\\')
-		if escape < 0 {
-			return quote
-		}
-		i += escape + len(`\"`)
-	}
-}
-
 // MessageText returns the role of a message and its text parts, joined by newlines. calls tells that the
 // message asks for a tool call. A message of another shape than the conventions' has none of them.
 func MessageText(text string) (role, joined string, calls bool) {
-	return messageText(text, math.MaxInt)
+	return MessageBeginning(text, math.MaxInt)
 }
 
-// messageText is MessageText of which no more than the first bytes of the text are wanted. It may return more.
-func messageText(text string, wanted int) (role, joined string, calls bool) {
+// MessageBeginning is MessageText for callers that need no more than the first wanted bytes of the text. It may return more.
+func MessageBeginning(text string, wanted int) (role, joined string, calls bool) {
 	r := read(text)
 	if r.Kind() != jsonpull.Object {
 		return "", "", false

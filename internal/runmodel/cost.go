@@ -28,17 +28,6 @@ func RoundUSD(sum float64, digits int) float64 {
 	return rounded
 }
 
-// settleCost says of a cost that was not computed that the client sent it, and leaves no source without a cost.
-func (s *Span) settleCost() {
-	switch {
-	case s.CostUSD != nil && s.CostSource == CostComputed:
-	case s.CostUSD != nil:
-		s.CostSource, s.PriceVersion = CostSent, ""
-	case s.CostSource != CostWithdrawn:
-		s.CostSource, s.PriceVersion = "", ""
-	}
-}
-
 // overlayCost lays the cost of a newer version over s. A cost, its source and its prices go together, and a computed
 // cost, or that there is none, never replaces one that the client sent.
 func (s *Span) overlayCost(v *Span) {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.opentelemetry.io/collector/pdata/ptrace"
 )
 
 func usd(amount float64) *float64 { return &amount }
@@ -47,49 +46,6 @@ func TestFoldOfCosts(t *testing.T) {
 		folded := Fold(versions)
 		require.Len(t, folded, 1, name)
 		got := Span{CostUSD: folded[0].CostUSD, CostSource: folded[0].CostSource, PriceVersion: folded[0].PriceVersion}
-		assert.Equal(t, test.want, got, name)
-	}
-}
-
-func TestCostFromAttributes(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		set  func(span ptrace.Span)
-		want Span
-	}{
-		"none": {func(ptrace.Span) {}, Span{}},
-		"sent": {func(span ptrace.Span) { span.Attributes().PutDouble(KeyCostUSD, 0.5) }, Span{CostUSD: usd(0.5), CostSource: CostSent}},
-		"sent by whoever names it otherwise": {func(span ptrace.Span) {
-			span.Attributes().PutStr(KeyCostSource, "guessed")
-			span.Attributes().PutStr(KeyPriceVersion, "x")
-			span.Attributes().PutDouble(KeyCostUSD, 0.5)
-		}, Span{CostUSD: usd(0.5), CostSource: CostSent}},
-		"computed": {func(span ptrace.Span) {
-			span.Attributes().PutDouble(KeyCostUSD, 0.5)
-			span.Attributes().PutStr(KeyCostSource, CostComputed)
-			span.Attributes().PutStr(KeyPriceVersion, "2026-08-22")
-		}, Span{CostUSD: usd(0.5), CostSource: CostComputed, PriceVersion: "2026-08-22"}},
-		"a source without a cost": {func(span ptrace.Span) {
-			span.Attributes().PutStr(KeyCostSource, CostComputed)
-			span.Attributes().PutStr(KeyPriceVersion, "x")
-		}, Span{}},
-		"a cost that is none": {func(span ptrace.Span) {
-			span.Attributes().PutDouble(KeyCostUSD, -1)
-			span.Attributes().PutStr(KeyCostSource, CostComputed)
-		}, Span{}},
-		"more than anything costs": {func(span ptrace.Span) { span.Attributes().PutDouble(KeyCostUSD, 1.7e308) }, Span{}},
-		"withdrawn":                {func(span ptrace.Span) { span.Attributes().PutStr(KeyCostSource, CostWithdrawn) }, Span{CostSource: CostWithdrawn}},
-	} {
-		td := ptrace.NewTraces()
-		rs := td.ResourceSpans().AppendEmpty()
-		rs.Resource().Attributes().PutStr(KeyProjectID, "0198a1b2-0000-7000-8000-000000000001")
-		span := rs.ScopeSpans().AppendEmpty().Spans().AppendEmpty()
-		span.SetTraceID([16]byte{1})
-		span.SetSpanID([8]byte{2})
-		test.set(span)
-		var rows Rows
-		require.NoError(t, rows.Add(td))
-		got := Span{CostUSD: rows.Spans[0].CostUSD, CostSource: rows.Spans[0].CostSource, PriceVersion: rows.Spans[0].PriceVersion}
 		assert.Equal(t, test.want, got, name)
 	}
 }

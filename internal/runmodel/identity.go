@@ -3,25 +3,23 @@ package runmodel
 import (
 	"encoding/hex"
 	"hash/fnv"
-
-	"go.opentelemetry.io/collector/pdata/pcommon"
 )
 
 // RootSpanID is the id of the span that stands for a native run: the last 8 bytes of its run id, which
 // UUIDs of every version fill with entropy. An all-zero id is not valid in OTLP; it becomes the FNV-1a
 // hash of the whole run id.
-func RootSpanID(runID [16]byte) pcommon.SpanID {
-	id := pcommon.SpanID(runID[8:])
-	if id.IsEmpty() {
+func RootSpanID(runID [16]byte) [8]byte {
+	id := [8]byte(runID[8:])
+	if id == [8]byte{} {
 		h := fnv.New64a()
 		_, _ = h.Write(runID[:]) // a hash.Hash never returns an error
-		id = pcommon.SpanID(h.Sum(nil))
+		id = [8]byte(h.Sum(nil))
 	}
 	return id
 }
 
 // RunID writes a trace id as the UUID by which the API names the run.
-func RunID(traceID pcommon.TraceID) string {
+func RunID(traceID [16]byte) string {
 	var b [36]byte
 	hex.Encode(b[:8], traceID[:4])
 	b[8] = '-'

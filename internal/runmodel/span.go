@@ -98,6 +98,9 @@ type Span struct {
 	Links  string `ch:"links"`
 }
 
+// PreviewLength is how many bytes of an input or output a list shows.
+const PreviewLength = 120
+
 // Values of Span.Counting.
 const (
 	// CountNothing is a span that repeats another: neither its usage counts, nor is it a call.

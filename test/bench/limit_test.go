@@ -15,6 +15,7 @@ import (
 
 	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/runmodel"
+	"github.com/looptrace/looptrace/internal/runpdata"
 	"github.com/looptrace/looptrace/test/bench/compare"
 	"github.com/looptrace/looptrace/test/bench/loadgen"
 	"github.com/looptrace/looptrace/test/product"
@@ -45,9 +46,9 @@ func makeReady(t *testing.T, load *loadgen.Load, project uuid.UUID) *readyBatch 
 	t.Helper()
 	requests, err := load.Make(readySpans)
 	require.NoError(t, err)
-	known := map[runmodel.SharedKey]runmodel.Sharing{}
-	makeRows := func() *runmodel.Rows {
-		rows := &runmodel.Rows{Sharing: func(key runmodel.SharedKey) runmodel.Sharing { return known[key] }}
+	known := map[runpdata.SharedKey]runpdata.Sharing{}
+	makeRows := func() *runpdata.Rows {
+		rows := &runpdata.Rows{Sharing: func(key runpdata.SharedKey) runpdata.Sharing { return known[key] }}
 		for _, td := range requests {
 			for _, rs := range td.ResourceSpans().All() {
 				rs.Resource().Attributes().PutStr(runmodel.KeyProjectID, project.String())
@@ -56,7 +57,7 @@ func makeReady(t *testing.T, load *loadgen.Load, project uuid.UUID) *readyBatch 
 		}
 		return rows
 	}
-	for range runmodel.SharingStored { // a content is named from the third time on
+	for range runpdata.SharingStored { // a content is named from the third time on
 		_, shared := makeRows().Added()
 		maps.Insert(known, shared)
 	}

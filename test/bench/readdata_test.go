@@ -22,6 +22,7 @@ import (
 
 	"github.com/looptrace/looptrace/internal/clickhouse"
 	"github.com/looptrace/looptrace/internal/runmodel"
+	"github.com/looptrace/looptrace/internal/runpdata"
 )
 
 // The data that reads are measured over: two databases in one engine, each with the product's tables and the stock
@@ -159,13 +160,13 @@ func (r *rig) fillSmall(t *testing.T, runs int) {
 	conn := r.openClickHouse(smallReads)
 	made := newReadMaker(readsEnd())
 	const batchRuns = 1000
-	shared := map[runmodel.SharedKey]runmodel.Sharing{}
+	shared := map[runpdata.SharedKey]runpdata.Sharing{}
 	for from := 0; from < runs; from += batchRuns {
 		td := ptrace.NewTraces()
 		for i := from; i < min(from+batchRuns, runs); i++ {
 			made.run(td, i, runs)
 		}
-		rows := runmodel.Rows{Sharing: func(key runmodel.SharedKey) runmodel.Sharing { return shared[key] }}
+		rows := runpdata.Rows{Sharing: func(key runpdata.SharedKey) runpdata.Sharing { return shared[key] }}
 		require.NoError(t, rows.Add(td))
 		_, more := rows.Added()
 		for key, sharing := range more {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/looptrace/looptrace/components/genaicostprocessor"
 	"github.com/looptrace/looptrace/internal/runmodel"
+	"github.com/looptrace/looptrace/internal/runpdata"
 )
 
 // listPrices are what the providers of the recordings ask, in US dollars for a million tokens. They are written by hand,
@@ -105,7 +106,7 @@ func pricedVersions(t *testing.T, p payload) map[uuid.UUID][]runmodel.Span {
 		require.NoError(t, cost.ConsumeTraces(t.Context(), traces))
 	}
 	require.NoError(t, cost.Shutdown(t.Context()))
-	var rows runmodel.Rows
+	var rows runpdata.Rows
 	for _, traces := range sink.AllTraces() {
 		require.NoError(t, rows.Add(traces))
 	}

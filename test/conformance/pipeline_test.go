@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/looptrace/looptrace/internal/runmodel"
+	"github.com/looptrace/looptrace/internal/runpdata"
 )
 
 // run is one run as the product shows it: its spans, folded, and its totals.
@@ -58,7 +59,7 @@ func readPayload(t *testing.T, tracesFile, logsFile string) payload {
 func receive(t *testing.T, p payload) (map[uuid.UUID]*run, contents) {
 	t.Helper()
 	project := uuid.New()
-	var rows runmodel.Rows
+	var rows runpdata.Rows
 	for _, traces := range mapped(t, p) {
 		for _, rs := range traces.ResourceSpans().All() {
 			rs.Resource().Attributes().PutStr(runmodel.KeyProjectID, project.String())
@@ -83,7 +84,7 @@ func receive(t *testing.T, p payload) (map[uuid.UUID]*run, contents) {
 }
 
 // readContents rebuilds the contents of rows, of which some stand once for many runs.
-func readContents(t *testing.T, rows *runmodel.Rows) contents {
+func readContents(t *testing.T, rows *runpdata.Rows) contents {
 	t.Helper()
 	shared := make(map[[2]uint64]*runmodel.SharedContent, len(rows.Shared))
 	for i := range rows.Shared {

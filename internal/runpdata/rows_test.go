@@ -1,4 +1,4 @@
-package runmodel
+package runpdata
 
 import (
 	"encoding/json"
@@ -15,6 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
 var project = uuid.MustParse("0198a1b2-0000-7000-8000-000000000001")
@@ -24,8 +26,8 @@ func rowsOf(t *testing.T, resource map[string]any, fill func(ptrace.Span)) Rows 
 	td := ptrace.NewTraces()
 	rs := td.ResourceSpans().AppendEmpty()
 	require.NoError(t, rs.Resource().Attributes().FromRaw(resource))
-	rs.Resource().Attributes().PutStr(KeyProjectID, project.String())
-	rs.Resource().Attributes().PutInt(KeyReceivedAt, 1_700_000_000_000_000_000)
+	rs.Resource().Attributes().PutStr(runmodel.KeyProjectID, project.String())
+	rs.Resource().Attributes().PutInt(runmodel.KeyReceivedAt, 1_700_000_000_000_000_000)
 	span := rs.ScopeSpans().AppendEmpty().Spans().AppendEmpty()
 	span.SetTraceID(pcommon.TraceID{15: 1})
 	span.SetSpanID(pcommon.SpanID{7: 2})
@@ -46,13 +48,13 @@ func attributes(t *testing.T, raw map[string]any) func(ptrace.Span) {
 func TestAttributesAreKept(t *testing.T) {
 	t.Parallel()
 	raw := map[string]any{
-		KeyRequestModel: "gpt-4o", KeyInputTokens: int64(5), KeyTimeToFirstChunk: 0.25,
-		KeyFinishReasons: []any{"stop"}, KeyToolName: "f", KeySessionID: "s",
+		runmodel.KeyRequestModel: "gpt-4o", runmodel.KeyInputTokens: int64(5), runmodel.KeyTimeToFirstChunk: 0.25,
+		runmodel.KeyFinishReasons: []any{"stop"}, runmodel.KeyToolName: "f", runmodel.KeySessionID: "s",
 		"plain": "text", "int": int64(1) << 62, "double": 1.5, "flag": true, "list": []any{"a", int64(1)}, "map": map[string]any{"k": "v"},
 		// What does not fit its column stays as it was.
-		KeyOutputTokens: "12", KeyResponseModel: int64(4), KeyCacheReadTokens: int64(-1), KeyReasoningTokens: 1.5,
-		KeyCacheWriteTokens: int64(1)<<53 + 1, KeyCostUSD: 1e13,
-		KeyInputMessages: "not JSON", KeyToolDefinitions: "[{]",
+		runmodel.KeyOutputTokens: "12", runmodel.KeyResponseModel: int64(4), runmodel.KeyCacheReadTokens: int64(-1), runmodel.KeyReasoningTokens: 1.5,
+		runmodel.KeyCacheWriteTokens: int64(1)<<53 + 1, runmodel.KeyCostUSD: 1e13,
+		runmodel.KeyInputMessages: "not JSON", runmodel.KeyToolDefinitions: "[{]",
 	}
 	rows := rowsOf(t, nil, attributes(t, raw))
 	require.Len(t, rows.Spans, 1)
@@ -95,8 +97,8 @@ func TestNumbersThatJSONLacks(t *testing.T) {
 	require.Len(t, rows.Contents, 1)
 	content := rows.Contents[0]
 	require.Equal(t, span.ResourceID, content.ContentID)
-	require.Equal(t, ContentResource, content.Kind)
-	resource, err := JoinContent(content.Kind, content.Frame, content.Texts)
+	require.Equal(t, runmodel.ContentResource, content.Kind)
+	resource, err := runmodel.JoinContent(content.Kind, content.Frame, content.Texts)
 	require.NoError(t, err)
 	assert.JSONEq(t, want, string(resource))
 }
@@ -105,11 +107,11 @@ func TestNumbersThatJSONLacks(t *testing.T) {
 func TestMessagesThatAreCut(t *testing.T) {
 	t.Parallel()
 	cut := `[{"role":"user","parts":[{"type":"text","content":"Is there a tra`
-	span := rowsOf(t, nil, attributes(t, map[string]any{KeyInputMessages: cut, KeyOutputMessages: `[{"role":"assistant"`})).Spans[0]
+	span := rowsOf(t, nil, attributes(t, map[string]any{runmodel.KeyInputMessages: cut, runmodel.KeyOutputMessages: `[{"role":"assistant"`})).Spans[0]
 	assert.Equal(t, []string{cut, `[{"role":"assistant"`}, []string{span.Inputs, span.Outputs})
 	assert.Empty(t, span.InputMessageIDs)
-	assert.Equal(t, cut, span.RestoreAttributes()[KeyInputMessages])
-	span = rowsOf(t, nil, attributes(t, map[string]any{KeyInputMessages: cut, KeyInputs: `"a train?"`, KeyOutputMessages: `[]`})).Spans[0]
+	assert.Equal(t, cut, span.RestoreAttributes()[runmodel.KeyInputMessages])
+	span = rowsOf(t, nil, attributes(t, map[string]any{runmodel.KeyInputMessages: cut, runmodel.KeyInputs: `"a train?"`, runmodel.KeyOutputMessages: `[]`})).Spans[0]
 	assert.Equal(t, []string{`"a train?"`, ""}, []string{span.Inputs, span.Outputs})
 }
 
@@ -123,12 +125,12 @@ func TestMessagesStandOnce(t *testing.T) {
 		for _, messages := range []string{"[" + first + "]", "[" + first + "," + second + ", " + first + "]"} {
 			td := ptrace.NewTraces()
 			rs := td.ResourceSpans().AppendEmpty()
-			rs.Resource().Attributes().PutStr(KeyProjectID, project.String())
+			rs.Resource().Attributes().PutStr(runmodel.KeyProjectID, project.String())
 			span := rs.ScopeSpans().AppendEmpty().Spans().AppendEmpty()
 			span.SetTraceID(pcommon.TraceID{1})
 			span.SetSpanID(pcommon.SpanID{1})
 			span.SetStartTimestamp(1_700_000_000_000_000_000)
-			span.Attributes().PutStr(KeyInputMessages, messages)
+			span.Attributes().PutStr(runmodel.KeyInputMessages, messages)
 			require.NoError(t, rows.Add(td))
 		}
 	}
@@ -159,7 +161,7 @@ func TestWhatRunsShareStandsOnce(t *testing.T) {
 		for _, run := range runs {
 			td := ptrace.NewTraces()
 			rs := td.ResourceSpans().AppendEmpty()
-			rs.Resource().Attributes().PutStr(KeyProjectID, project.String())
+			rs.Resource().Attributes().PutStr(runmodel.KeyProjectID, project.String())
 			span := rs.ScopeSpans().AppendEmpty().Spans().AppendEmpty()
 			span.SetTraceID(pcommon.TraceID{run})
 			span.SetSpanID(pcommon.SpanID{run})
@@ -171,7 +173,7 @@ func TestWhatRunsShareStandsOnce(t *testing.T) {
 		maps.Insert(known, shared)
 		return rows
 	}
-	contents := func(rows Rows, kind string) (list []Content) {
+	contents := func(rows Rows, kind string) (list []runmodel.Content) {
 		for _, c := range rows.Contents {
 			if c.Kind == kind {
 				list = append(list, c)
@@ -180,23 +182,23 @@ func TestWhatRunsShareStandsOnce(t *testing.T) {
 		return list
 	}
 
-	first := store(map[string]any{KeyInputMessages: message, KeyToolDefinitions: tools}, 1)
-	require.Len(t, contents(first, ContentMessage), 1)
-	assert.Equal(t, []string{long}, contents(first, ContentMessage)[0].Texts, "a first run keeps its message")
+	first := store(map[string]any{runmodel.KeyInputMessages: message, runmodel.KeyToolDefinitions: tools}, 1)
+	require.Len(t, contents(first, runmodel.ContentMessage), 1)
+	assert.Equal(t, []string{long}, contents(first, runmodel.ContentMessage)[0].Texts, "a first run keeps its message")
 	require.Len(t, first.Shared, 1, "tools are shared from the start")
 	assert.JSONEq(t, tools, first.Shared[0].Frame)
-	named := contents(first, ContentToolDefinitions)[0]
+	named := contents(first, runmodel.ContentToolDefinitions)[0]
 	assert.Equal(t, []uint64{first.Shared[0].SharedTail}, named.SharedTails)
 	assert.Equal(t, []uint64{first.Spans[0].ToolDefinitionsID}, named.SharedIDs)
 	assert.Empty(t, named.Frame)
 
-	next := store(map[string]any{KeyInputMessages: message, KeyToolDefinitions: tools}, 2, 3)
+	next := store(map[string]any{runmodel.KeyInputMessages: message, runmodel.KeyToolDefinitions: tools}, 2, 3)
 	require.Len(t, next.Shared, 1, "with the second run the message is shared, with the third it is")
 	assert.Equal(t, []string{long}, next.Shared[0].Texts)
-	require.Len(t, contents(next, ContentMessage), 2, "of each run a row with its names")
-	for _, row := range contents(next, ContentMessage) {
-		assert.Equal(t, []Content{{
-			ProjectID: project, Hour: row.Hour, RunID: row.RunID, Kind: ContentMessage,
+	require.Len(t, contents(next, runmodel.ContentMessage), 2, "of each run a row with its names")
+	for _, row := range contents(next, runmodel.ContentMessage) {
+		assert.Equal(t, []runmodel.Content{{
+			ProjectID: project, Hour: row.Hour, RunID: row.RunID, Kind: runmodel.ContentMessage,
 			ContentID: next.Shared[0].ContentID, SharedTail: next.Shared[0].SharedTail,
 		}}, slices.Collect(row.Each()))
 	}
@@ -207,30 +209,30 @@ func TestWhatRunsShareStandsOnce(t *testing.T) {
 		for i, text := range texts {
 			messages[i] = `{"role":"user","parts":[{"type":"text","content":"` + text + long + `"}]}`
 		}
-		return map[string]any{KeyInputMessages: "[" + strings.Join(messages, ",") + "]"}
+		return map[string]any{runmodel.KeyInputMessages: "[" + strings.Join(messages, ",") + "]"}
 	}
 	store(pair("one", "two", "three"), 7, 8)
-	row := func(texts ...string) Content {
+	row := func(texts ...string) runmodel.Content {
 		rows := store(pair(texts...), 9)
-		require.Len(t, contents(rows, ContentMessage), 1)
-		named := contents(rows, ContentMessage)[0]
+		require.Len(t, contents(rows, runmodel.ContentMessage), 1)
+		named := contents(rows, runmodel.ContentMessage)[0]
 		assert.Equal(t, rows.Spans[0].InputMessageIDs, named.SharedIDs)
 		assert.Len(t, named.SharedTails, len(texts))
 		return named
 	}
 	both := row("one", "two")
 	assert.Equal(t, both.ContentID, row("two", "one").ContentID)
-	for _, other := range []Content{row("one"), row("two"), row("one", "three"), row("one", "two", "three")} {
+	for _, other := range []runmodel.Content{row("one"), row("two"), row("one", "three"), row("one", "two", "three")} {
 		assert.NotEqual(t, both.ContentID, other.ContentID, "it would take the place of names that it does not have")
 	}
 
-	short := store(map[string]any{KeyInputMessages: `[{"role":"user","parts":[]}]`}, 4, 5)
+	short := store(map[string]any{runmodel.KeyInputMessages: `[{"role":"user","parts":[]}]`}, 4, 5)
 	assert.Empty(t, short.Shared, "what is short costs less than its name")
 
-	broken := store(map[string]any{KeyInputMessages: `[{"role":"` + long + `]`, KeyToolDefinitions: `{"` + long}, 6)
-	assert.Empty(t, contents(broken, ContentMessage))
-	assert.Contains(t, broken.Spans[0].Attributes, KeyInputMessages, "what is not JSON stays an attribute")
-	assert.Contains(t, broken.Spans[0].Attributes, KeyToolDefinitions)
+	broken := store(map[string]any{runmodel.KeyInputMessages: `[{"role":"` + long + `]`, runmodel.KeyToolDefinitions: `{"` + long}, 6)
+	assert.Empty(t, contents(broken, runmodel.ContentMessage))
+	assert.Contains(t, broken.Spans[0].Attributes, runmodel.KeyInputMessages, "what is not JSON stays an attribute")
+	assert.Contains(t, broken.Spans[0].Attributes, runmodel.KeyToolDefinitions)
 }
 
 func TestPreviews(t *testing.T) {
@@ -240,14 +242,14 @@ func TestPreviews(t *testing.T) {
 	answer := `{"role":"assistant","parts":[{"type":"text","content":"done"}]}`
 	call := `{"role":"assistant","parts":[{"type":"text","content":"let me see"},{"type":"tool_call","name":"f"}]}`
 	span := rowsOf(t, nil, attributes(t, map[string]any{
-		KeyInputMessages: "[" + system + "," + user + "]", KeyOutputMessages: "[" + answer + "]",
+		runmodel.KeyInputMessages: "[" + system + "," + user + "]", runmodel.KeyOutputMessages: "[" + answer + "]",
 	})).Spans[0]
-	assert.Equal(t, strings.Repeat("ü", PreviewLength/2), span.InputPreview)
+	assert.Equal(t, strings.Repeat("ü", runmodel.PreviewLength/2), span.InputPreview)
 	assert.True(t, utf8.ValidString(span.InputPreview))
 	assert.Equal(t, "done", span.OutputPreview)
 
 	span = rowsOf(t, nil, attributes(t, map[string]any{
-		KeyInputMessages: "[" + user + "," + answer + "," + user + "]", KeyOutputMessages: "[" + call + "]",
+		runmodel.KeyInputMessages: "[" + user + "," + answer + "," + user + "]", runmodel.KeyOutputMessages: "[" + call + "]",
 	})).Spans[0]
 	assert.Empty(t, span.InputPreview, "a long history does not begin the run")
 	assert.Empty(t, span.OutputPreview, "a tool call does not end it")
@@ -277,13 +279,13 @@ func TestTimes(t *testing.T) {
 func TestResource(t *testing.T) {
 	t.Parallel()
 	rows := rowsOf(t, map[string]any{
-		KeyServiceName: "shop", KeyServiceVersion: "1.2", KeyEnvironment: "prod", KeySessionID: "r", KeyReceivedAt: int64(1),
-	}, attributes(t, map[string]any{KeySessionID: "own"}))
+		runmodel.KeyServiceName: "shop", runmodel.KeyServiceVersion: "1.2", runmodel.KeyEnvironment: "prod", runmodel.KeySessionID: "r", runmodel.KeyReceivedAt: int64(1),
+	}, attributes(t, map[string]any{runmodel.KeySessionID: "own"}))
 	span := rows.Spans[0]
 	assert.Equal(t, []string{"shop", "1.2", "prod", "own"}, []string{span.ServiceName, span.Release, span.Environment, span.SessionID})
 	require.Len(t, rows.Contents, 1)
-	assert.NotContains(t, rows.Contents[0].Frame, KeyProjectID, "what the door stamped is not the client's")
-	assert.NotContains(t, rows.Contents[0].Frame, KeyReceivedAt)
+	assert.NotContains(t, rows.Contents[0].Frame, runmodel.KeyProjectID, "what the door stamped is not the client's")
+	assert.NotContains(t, rows.Contents[0].Frame, runmodel.KeyReceivedAt)
 }
 
 func TestSpansWithoutIdentityAreSkipped(t *testing.T) {
@@ -300,15 +302,15 @@ func FuzzRows(f *testing.F) {
 	span := seed.ResourceSpans().AppendEmpty().ScopeSpans().AppendEmpty().Spans().AppendEmpty()
 	span.SetTraceID(pcommon.TraceID{1})
 	span.SetSpanID(pcommon.SpanID{1})
-	for key := range stringFields {
+	for key := range runmodel.StringFields {
 		span.Attributes().PutStr(key, "x")
 	}
-	for key := range intFields {
+	for key := range runmodel.CountFields {
 		span.Attributes().PutInt(key, 1)
 	}
-	span.Attributes().PutStr(KeyInputMessages, `[{"role":"user","parts":[{"type":"text","content":"hi"}]}]`)
-	span.Attributes().PutStr(KeySystemInstructions, `[{"type":"text","content":"hi"}]`)
-	span.Events().AppendEmpty().SetName(EventException)
+	span.Attributes().PutStr(runmodel.KeyInputMessages, `[{"role":"user","parts":[{"type":"text","content":"hi"}]}]`)
+	span.Attributes().PutStr(runmodel.KeySystemInstructions, `[{"type":"text","content":"hi"}]`)
+	span.Events().AppendEmpty().SetName(runmodel.EventException)
 	span.Links().AppendEmpty()
 	for _, attributes := range []pcommon.Map{
 		span.Attributes(), span.Events().At(0).Attributes(), span.Links().At(0).Attributes(), seed.ResourceSpans().At(0).Resource().Attributes(),
@@ -325,7 +327,7 @@ func FuzzRows(f *testing.F) {
 			return
 		}
 		for _, rs := range td.ResourceSpans().All() {
-			rs.Resource().Attributes().PutStr(KeyProjectID, project.String())
+			rs.Resource().Attributes().PutStr(runmodel.KeyProjectID, project.String())
 		}
 		var rows Rows
 		require.NoError(t, rows.Add(td))
@@ -333,50 +335,50 @@ func FuzzRows(f *testing.F) {
 		for i := range rows.Spans {
 			s := &rows.Spans[i]
 			require.LessOrEqual(t, s.StartTime.UnixNano(), int64(lastStorable))
-			require.False(t, s.StartTime.Before(Epoch))
+			require.False(t, s.StartTime.Before(runmodel.Epoch))
 			_, err := json.Marshal(s.RestoreAttributes())
 			require.NoError(t, err)
-			var events []Event
+			var events []runmodel.Event
 			require.True(t, s.Events == "" || json.Unmarshal([]byte(s.Events), &events) == nil, s.Events)
-			var links []Link
+			var links []runmodel.Link
 			require.True(t, s.Links == "" || json.Unmarshal([]byte(s.Links), &links) == nil, s.Links)
 			for _, id := range s.InputMessageIDs {
 				require.NotZero(t, id)
 			}
 		}
 		for _, c := range rows.Contents {
-			text, err := JoinContent(c.Kind, c.Frame, c.Texts)
+			text, err := runmodel.JoinContent(c.Kind, c.Frame, c.Texts)
 			require.NoError(t, err)
-			if c.Kind == ContentResource {
+			if c.Kind == runmodel.ContentResource {
 				require.NoError(t, json.Unmarshal([]byte(text), &map[string]any{}))
 			}
 		}
 		if len(rows.Spans) > 0 {
-			require.LessOrEqual(t, time.Duration(0), rows.Spans[0].EndTime.Sub(Epoch))
-			groups := map[uuid.UUID][]Span{}
+			require.LessOrEqual(t, time.Duration(0), rows.Spans[0].EndTime.Sub(runmodel.Epoch))
+			groups := map[uuid.UUID][]runmodel.Span{}
 			for _, s := range rows.Spans {
 				groups[s.RunID] = append(groups[s.RunID], s)
 			}
 			for _, spans := range groups {
-				Totals(spans)
+				runmodel.Totals(spans)
 			}
 		}
 	})
 }
 
 // inputsAfter returns a span whose input messages are list, in a run in which they were another list before.
-func inputsAfter(t *testing.T, before, list string) Span {
+func inputsAfter(t *testing.T, before, list string) runmodel.Span {
 	t.Helper()
 	td := ptrace.NewTraces()
 	rs := td.ResourceSpans().AppendEmpty()
-	rs.Resource().Attributes().PutStr(KeyProjectID, project.String())
+	rs.Resource().Attributes().PutStr(runmodel.KeyProjectID, project.String())
 	spans := rs.ScopeSpans().AppendEmpty().Spans()
 	for i, messages := range []string{before, list} {
 		span := spans.AppendEmpty()
 		span.SetTraceID(pcommon.TraceID{15: 1})
 		span.SetSpanID(pcommon.SpanID{7: byte(i + 1)})
 		span.SetStartTimestamp(1_700_000_000_000_000_000)
-		span.Attributes().PutStr(KeyInputMessages, messages)
+		span.Attributes().PutStr(runmodel.KeyInputMessages, messages)
 	}
 	var rows Rows
 	require.NoError(t, rows.Add(td))
@@ -388,7 +390,7 @@ func requireSame(t *testing.T, before, list string) {
 	t.Helper()
 	want, got := inputsAfter(t, "", list), inputsAfter(t, before, list)
 	require.Equal(t, want.InputMessageIDs, got.InputMessageIDs, "%q after %q", list, before)
-	require.Equal(t, want.Attributes[KeyInputMessages], got.Attributes[KeyInputMessages], "%q after %q", list, before)
+	require.Equal(t, want.Attributes[runmodel.KeyInputMessages], got.Attributes[runmodel.KeyInputMessages], "%q after %q", list, before)
 	require.Equal(t, want.InputPreview, got.InputPreview, "%q after %q", list, before)
 }
 

@@ -1,4 +1,4 @@
-package runmodel
+package runpdata
 
 import (
 	"os"
@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
 // BenchmarkRows turns real agents' spans, each model call carrying its history, into rows, and relates that to
@@ -21,7 +23,7 @@ func BenchmarkRows(b *testing.B) {
 	td, err := (&ptrace.JSONUnmarshaler{}).UnmarshalTraces(text)
 	require.NoError(b, err)
 	for _, rs := range td.ResourceSpans().All() {
-		rs.Resource().Attributes().PutStr(KeyProjectID, project.String())
+		rs.Resource().Attributes().PutStr(runmodel.KeyProjectID, project.String())
 	}
 	proto, err := (&ptrace.ProtoMarshaler{}).MarshalTraces(td)
 	require.NoError(b, err)

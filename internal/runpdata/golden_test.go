@@ -1,4 +1,4 @@
-package runmodel
+package runpdata
 
 import (
 	"encoding/json"
@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -33,7 +35,7 @@ func TestGoldenRows(t *testing.T) {
 		var rows Rows
 		require.NoError(t, rows.Add(td))
 		got, err := json.MarshalIndent(map[string]any{
-			"spans": rows.Spans, "contents": rows.Contents, "run": Totals(rows.Spans),
+			"spans": rows.Spans, "contents": rows.Contents, "run": runmodel.Totals(rows.Spans),
 		}, "", "  ")
 		require.NoError(t, err)
 		golden := name + ".golden.json"

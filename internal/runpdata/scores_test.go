@@ -1,4 +1,4 @@
-package runmodel
+package runpdata
 
 import (
 	"testing"
@@ -8,12 +8,14 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
 func TestScoresOfSpans(t *testing.T) {
 	t.Parallel()
 	scored := func(scores ...any) Rows {
-		return rowsOf(t, nil, attributes(t, map[string]any{KeyScores: scores}))
+		return rowsOf(t, nil, attributes(t, map[string]any{runmodel.KeyScores: scores}))
 	}
 	rows := scored(`{"name":"relevance","value":0.5,"label":"half","explanation":"why"}`, `{"name":"tone","label":"kind"}`, `{"name":"tone"}`)
 	require.Len(t, rows.Scores, 3)
@@ -23,7 +25,7 @@ func TestScoresOfSpans(t *testing.T) {
 	assert.InDelta(t, 0.5, first.Value(), 0)
 	assert.Equal(t, "half", first.Label)
 	assert.Equal(t, "why", first.Comment)
-	assert.Equal(t, ScoreProgram, first.Source)
+	assert.Equal(t, runmodel.ScoreProgram, first.Source)
 	assert.Equal(t, "kind", rows.Scores[1].Value())
 	assert.Nil(t, rows.Scores[2].Value())
 	assert.Empty(t, rows.Spans[0].AttributesJSON, "they stand among the scores")
@@ -39,7 +41,7 @@ func TestScoresOfSpans(t *testing.T) {
 	for _, bad := range []any{`{"value":1}`, `no JSON`, `{"name":"x","value":"high"}`} {
 		rows := scored(`{"name":"fine"}`, bad)
 		assert.Empty(t, rows.Scores)
-		assert.Contains(t, rows.Spans[0].AttributesJSON, KeyScores, "nothing is lost")
+		assert.Contains(t, rows.Spans[0].AttributesJSON, runmodel.KeyScores, "nothing is lost")
 	}
 }
 
@@ -48,16 +50,16 @@ func TestWhatScoresOfSpansJudge(t *testing.T) {
 	t.Parallel()
 	rows := rowsOf(t, nil, func(s ptrace.Span) {
 		s.SetParentSpanID(pcommon.SpanID{7: 7})
-		attributes(t, map[string]any{KeyScores: []any{
+		attributes(t, map[string]any{runmodel.KeyScores: []any{
 			`{"name":"a","value":true}`, `{"name":"b","value":2,"of":"run","source":"human","id":"one"}`, `{"name":"b","value":3,"of":"parent","id":"two"}`,
 		}})(s)
 	})
 	require.Len(t, rows.Scores, 3)
 	assert.Equal(t, true, rows.Scores[0].Value())
-	assert.Equal(t, ScoreBoolean, rows.Scores[0].ValueKind)
+	assert.Equal(t, runmodel.ScoreBoolean, rows.Scores[0].ValueKind)
 	assert.Equal(t, rows.Spans[0].SpanID, rows.Scores[0].SpanID)
 	assert.Zero(t, rows.Scores[1].SpanID)
-	assert.Equal(t, ScoreHuman, rows.Scores[1].Source)
+	assert.Equal(t, runmodel.ScoreHuman, rows.Scores[1].Source)
 	assert.EqualValues(t, 7, rows.Scores[2].SpanID)
 	assert.NotEqual(t, rows.Scores[1].ScoreID, rows.Scores[2].ScoreID)
 }

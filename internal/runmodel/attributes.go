@@ -1,0 +1,93 @@
+package runmodel
+
+import "encoding/json"
+
+// StringFields maps the attributes that have a column of their own to their fields of a span.
+var StringFields = map[string]func(*Span) *string{
+	KeyKind:              func(s *Span) *string { return &s.Kind },
+	KeyStatus:            func(s *Span) *string { return &s.Status },
+	KeyInputs:            func(s *Span) *string { return &s.Inputs },
+	KeyOutputs:           func(s *Span) *string { return &s.Outputs },
+	KeyOperationName:     func(s *Span) *string { return &s.Operation },
+	KeyProviderName:      func(s *Span) *string { return &s.Provider },
+	KeyRequestModel:      func(s *Span) *string { return &s.RequestModel },
+	KeyResponseModel:     func(s *Span) *string { return &s.ResponseModel },
+	KeyToolName:          func(s *Span) *string { return &s.ToolName },
+	KeyToolCallID:        func(s *Span) *string { return &s.ToolCallID },
+	KeyAgentName:         func(s *Span) *string { return &s.AgentName },
+	KeyConversationID:    func(s *Span) *string { return &s.ConversationID },
+	KeySessionID:         func(s *Span) *string { return &s.SessionID },
+	KeyUserID:            func(s *Span) *string { return &s.UserID },
+	KeyEnvironment:       func(s *Span) *string { return &s.Environment },
+	KeyServiceVersion:    func(s *Span) *string { return &s.Release },
+	KeyPromptID:          func(s *Span) *string { return &s.PromptID },
+	KeyPromptName:        func(s *Span) *string { return &s.PromptName },
+	KeyPromptVersion:     func(s *Span) *string { return &s.PromptVersion },
+	KeyDialect:           func(s *Span) *string { return &s.Dialect },
+	KeyFramework:         func(s *Span) *string { return &s.Framework },
+	KeyErrorMessage:      func(s *Span) *string { return &s.ErrorMessage },
+	KeyErrorType:         func(s *Span) *string { return &s.ErrorType },
+	KeyToolCallArguments: func(s *Span) *string { return &s.ToolArguments },
+	KeyToolCallResult:    func(s *Span) *string { return &s.ToolResult },
+	KeyCostSource:        func(s *Span) *string { return &s.CostSource },
+	KeyPriceVersion:      func(s *Span) *string { return &s.PriceVersion },
+}
+
+// CountFields is StringFields of the attributes that count tokens.
+var CountFields = map[string]func(*Span) **int64{
+	KeyInputTokens:      func(s *Span) **int64 { return &s.InputTokens },
+	KeyOutputTokens:     func(s *Span) **int64 { return &s.OutputTokens },
+	KeyCacheReadTokens:  func(s *Span) **int64 { return &s.CacheReadTokens },
+	KeyCacheWriteTokens: func(s *Span) **int64 { return &s.CacheWriteTokens },
+	KeyReasoningTokens:  func(s *Span) **int64 { return &s.ReasoningTokens },
+}
+
+// RestoreAttributes lists the attributes of a span as they were received, without the messages and other
+// payloads that have members of their own in the API. What the span took over from its resource is among
+// them.
+func (s *Span) RestoreAttributes() map[string]any {
+	attributes := make(map[string]any, len(s.Attributes)+len(s.AttributesJSON))
+	for key, field := range StringFields {
+		if value := *field(s); value != "" && !restoredElsewhere[key] {
+			attributes[key] = value
+		}
+	}
+	for key, field := range CountFields {
+		if value := *field(s); value != nil {
+			attributes[key] = *value
+		}
+	}
+	if s.TimeToFirstToken != nil {
+		attributes[KeyTimeToFirstChunk] = *s.TimeToFirstToken
+	}
+	if s.CostUSD != nil && s.CostSource == CostSent {
+		attributes[KeyCostUSD] = *s.CostUSD
+	}
+	switch s.Counting {
+	case CountNothing:
+		attributes[KeyUsageCounted] = false
+	case CountUsage:
+		attributes[KeyContinuation] = true
+	}
+	if len(s.FinishReasons) > 0 {
+		attributes[KeyFinishReasons] = s.FinishReasons
+	}
+	for key, value := range s.Attributes {
+		attributes[key] = value
+	}
+	for key, value := range s.AttributesJSON {
+		if json.Valid([]byte(value)) {
+			attributes[key] = json.RawMessage(value)
+		} else { // as earlier versions stored what holds a number that JSON cannot write
+			attributes[key] = value
+		}
+	}
+	return attributes
+}
+
+// restoredElsewhere are fields that came as members of a native run, and payloads: the API shows both
+// under names of their own.
+var restoredElsewhere = map[string]bool{
+	KeyKind: true, KeyStatus: true, KeyInputs: true, KeyOutputs: true, KeyPromptID: true,
+	KeyToolCallArguments: true, KeyToolCallResult: true, KeyCostSource: true, KeyPriceVersion: true,
+}

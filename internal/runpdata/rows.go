@@ -1,0 +1,389 @@
+// Package runpdata turns pdata into rows of the store.
+package runpdata
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"iter"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/looptrace/looptrace/internal/runmodel"
+)
+
+// ErrNoProject says that a resource carries no valid KeyProjectID: its spans cannot be stored.
+var ErrNoProject = errors.New("resource has no valid attribute " + runmodel.KeyProjectID)
+
+// Rows collects rows of the store out of pdata.
+type Rows struct {
+	Spans    []runmodel.Span
+	Contents []runmodel.Content
+	Shared   []runmodel.SharedContent
+	// Scores are those that spans carry.
+	Scores []runmodel.Score
+	// Skipped counts spans without a trace id or a span id, which have no identity to be stored under.
+	Skipped int
+
+	// Stored returns the contents that the store has already, so that they are neither parsed nor written again. Nil:
+	// none is known to be stored.
+	Stored func(RunHour) KnownContents
+	// Sharing reports whether runs share a content. Nil: none is known.
+	Sharing func(SharedKey) Sharing
+
+	contents map[RunHour]*runContents
+	shared   map[SharedKey]Sharing
+	// at is where the contents of the last span were put, which lie in here: spans of a run mostly stand together.
+	at RunHour
+	in *runContents
+}
+
+// Added lists the contents that are to be known as stored once r is.
+func (r *Rows) Added() (contents iter.Seq2[RunHour, KnownContents], shared iter.Seq2[SharedKey, Sharing]) {
+	return func(yield func(RunHour, KnownContents) bool) {
+		for at, c := range r.contents {
+			if len(c.added) > 0 && !yield(at, c.added) {
+				return
+			}
+		}
+	}, maps.All(r.shared)
+}
+
+// Add appends the spans of td. It returns ErrNoProject, and adds nothing of the resource, where a resource
+// does not name its project.
+func (r *Rows) Add(td ptrace.Traces) error {
+	r.Spans = slices.Grow(r.Spans, td.SpanCount())
+	for _, rs := range td.ResourceSpans().All() {
+		if err := r.addResource(rs); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Rows) addResource(rs ptrace.ResourceSpans) error {
+	attributes := rs.Resource().Attributes()
+	projectID, err := uuid.Parse(stringAt(attributes, runmodel.KeyProjectID))
+	if err != nil {
+		return ErrNoProject
+	}
+	var version uint64
+	if received, ok := attributes.Get(runmodel.KeyReceivedAt); ok && received.Int() > 0 {
+		version = uint64(received.Int())
+	} else {
+		version = uint64(time.Now().UnixNano())
+	}
+	resource := resourceOf(attributes)
+	for _, ss := range rs.ScopeSpans().All() {
+		scope := ss.Scope()
+		for _, span := range ss.Spans().All() {
+			if span.TraceID().IsEmpty() || span.SpanID().IsEmpty() {
+				r.Skipped++
+				continue
+			}
+			r.Spans = append(r.Spans, runmodel.Span{
+				ProjectID: projectID, RunID: uuid.UUID(span.TraceID()), Version: version,
+				ScopeName: scope.Name(), ScopeVersion: scope.Version(),
+			})
+			version++
+			r.addSpan(&r.Spans[len(r.Spans)-1], span, &resource)
+		}
+	}
+	return nil
+}
+
+// resourceFields is what a resource says for each of its spans.
+type resourceFields struct {
+	json                                         string
+	service, environment, release, session, user string
+}
+
+func resourceOf(attributes pcommon.Map) resourceFields {
+	kept := pcommon.NewMap()
+	attributes.CopyTo(kept)
+	kept.Remove(runmodel.KeyProjectID)
+	kept.Remove(runmodel.KeyReceivedAt)
+	return resourceFields{
+		json:        mapJSON(kept),
+		service:     stringAt(kept, runmodel.KeyServiceName),
+		environment: stringAt(kept, runmodel.KeyEnvironment),
+		release:     stringAt(kept, runmodel.KeyServiceVersion),
+		session:     stringAt(kept, runmodel.KeySessionID),
+		user:        stringAt(kept, runmodel.KeyUserID),
+	}
+}
+
+func stringAt(m pcommon.Map, key string) string {
+	if v, ok := m.Get(key); ok && v.Type() == pcommon.ValueTypeStr {
+		return v.Str()
+	}
+	return ""
+}
+
+func (r *Rows) addSpan(s *runmodel.Span, span ptrace.Span, resource *resourceFields) {
+	s.SpanID = spanIDNumber(span.SpanID())
+	s.ParentSpanID = spanIDNumber(span.ParentSpanID())
+	s.Name = span.Name()
+	setTimes(s, span)
+	setStatus(s, span.Status())
+	s.ResourceID = r.addContent(s, runmodel.ContentResource, resource.json)
+	r.setAttributes(s, span.Attributes())
+	s.ServiceName = resource.service
+	s.Environment = cmp.Or(s.Environment, resource.environment)
+	s.Release = cmp.Or(s.Release, resource.release)
+	s.SessionID = cmp.Or(s.SessionID, resource.session)
+	s.UserID = cmp.Or(s.UserID, resource.user)
+	setEvents(s, span.Events())
+	setLinks(s, span.Links())
+	setPreviews(s)
+}
+
+func spanIDNumber(id pcommon.SpanID) uint64 { return binary.BigEndian.Uint64(id[:]) }
+
+// lastStorable bounds what toStartOfHour can tell apart: the last second of a 32-bit DateTime.
+const lastStorable = math.MaxUint32 * uint64(time.Second)
+
+// setTimes takes the span's times. A start that is absent or past what the store can sort by is replaced:
+// by the end, or by the time of receipt.
+func setTimes(s *runmodel.Span, span ptrace.Span) {
+	start, end := uint64(span.StartTimestamp()), uint64(span.EndTimestamp())
+	if end > lastStorable {
+		end = 0
+	}
+	if start == 0 || start > lastStorable {
+		start = cmp.Or(end, s.Version)
+	}
+	s.StartTime = unixNano(start)
+	s.EndTime = unixNano(end)
+}
+
+func unixNano(ns uint64) time.Time {
+	return time.Unix(0, int64(ns)).UTC()
+}
+
+func setStatus(s *runmodel.Span, status ptrace.Status) {
+	switch status.Code() {
+	case ptrace.StatusCodeOk:
+		s.Status = runmodel.StatusOK
+	case ptrace.StatusCodeError:
+		s.Status = runmodel.StatusError
+		s.ErrorMessage = status.Message()
+	case ptrace.StatusCodeUnset:
+	}
+}
+
+// setAttributes puts each attribute into its column, and what has none, or has a value that does not fit
+// it, into the maps.
+func (r *Rows) setAttributes(s *runmodel.Span, attributes pcommon.Map) {
+	for key, value := range attributes.All() {
+		if r.setField(s, key, value) {
+			continue
+		}
+		if value.Type() == pcommon.ValueTypeStr {
+			setKey(&s.Attributes, key, value.Str())
+		} else {
+			setKey(&s.AttributesJSON, key, valueJSON(value))
+		}
+	}
+	takeUnread(s, runmodel.KeyInputMessages, &s.Inputs)
+	takeUnread(s, runmodel.KeyOutputMessages, &s.Outputs)
+	settleCost(s)
+}
+
+// takeUnread makes messages that are no list in valid JSON the span's payload, as they stand, where it has no other: SDKs
+// cut attributes that are longer than their limit. So they are shown and found as what was said; the attribute stays, too.
+func takeUnread(s *runmodel.Span, key string, payload *string) {
+	if *payload == "" {
+		*payload = s.Attributes[key]
+	}
+}
+
+func setKey(m *map[string]string, key, value string) {
+	if *m == nil {
+		*m = make(map[string]string)
+	}
+	(*m)[key] = value
+}
+
+func (r *Rows) setField(s *runmodel.Span, key string, value pcommon.Value) bool {
+	if kind := value.Type(); kind == pcommon.ValueTypeInt || kind == pcommon.ValueTypeDouble {
+		if field, ok := runmodel.CountFields[key]; ok {
+			return setCount(field(s), value)
+		}
+	}
+	if field, ok := runmodel.StringFields[key]; ok {
+		return setString(field(s), key, value)
+	}
+	switch key {
+	case runmodel.KeyRun:
+		s.IsRun = value.Bool()
+	case runmodel.KeyFromLog:
+		s.FromLog = value.Bool()
+	case runmodel.KeyUsageCounted:
+		if value.Type() != pcommon.ValueTypeBool || value.Bool() {
+			return false
+		}
+		s.Counting = runmodel.CountNothing
+	case runmodel.KeyContinuation:
+		if value.Type() != pcommon.ValueTypeBool || !value.Bool() {
+			return false
+		}
+		s.Counting = runmodel.CountUsage
+	case runmodel.KeyScores:
+		return r.addScores(s, value)
+	case runmodel.KeyTags:
+		return setStrings(&s.Tags, value)
+	case runmodel.KeyFinishReasons:
+		return setStrings(&s.FinishReasons, value)
+	case runmodel.KeyCostUSD:
+		return setNumber(&s.CostUSD, value)
+	case runmodel.KeyTimeToFirstChunk:
+		return setNumber(&s.TimeToFirstToken, value)
+	case runmodel.KeyInputMessages:
+		return r.setMessages(s, &s.InputMessageIDs, &s.InputPreview, value)
+	case runmodel.KeyOutputMessages:
+		return r.setMessages(s, &s.OutputMessageIDs, &s.OutputPreview, value)
+	case runmodel.KeySystemInstructions:
+		return r.setContent(s, &s.InstructionsID, runmodel.ContentInstructions, value)
+	case runmodel.KeyToolDefinitions:
+		return r.setContent(s, &s.ToolDefinitionsID, runmodel.ContentToolDefinitions, value)
+	default:
+		name, ok := strings.CutPrefix(key, runmodel.KeyMetadataPrefix)
+		if !ok {
+			return false
+		}
+		setKey(&s.Metadata, name, value.AsString())
+	}
+	return true
+}
+
+// setString takes a string; a tool's arguments and result may be any value, kept as its JSON text.
+func setString(field *string, key string, value pcommon.Value) bool {
+	switch {
+	case value.Type() == pcommon.ValueTypeStr:
+		*field = value.Str()
+	case key == runmodel.KeyToolCallArguments || key == runmodel.KeyToolCallResult:
+		*field = valueJSON(value)
+	default:
+		return false
+	}
+	return true
+}
+
+func setCount(field **int64, value pcommon.Value) bool {
+	var n int64
+	switch value.Type() {
+	case pcommon.ValueTypeInt:
+		n = value.Int()
+	case pcommon.ValueTypeDouble:
+		if n = int64(value.Double()); float64(n) != value.Double() {
+			return false
+		}
+	default:
+		return false
+	}
+	if n < 0 || n > runmodel.MaxTokens {
+		return false
+	}
+	*field = &n
+	return true
+}
+
+func setNumber(field **float64, value pcommon.Value) bool {
+	var f float64
+	switch value.Type() {
+	case pcommon.ValueTypeDouble:
+		f = value.Double()
+	case pcommon.ValueTypeInt:
+		f = float64(value.Int())
+	default:
+		return false
+	}
+	if f < 0 || f > runmodel.MaxCostUSD || math.IsNaN(f) {
+		return false
+	}
+	*field = &f
+	return true
+}
+
+func setStrings(field *[]string, value pcommon.Value) bool {
+	if value.Type() != pcommon.ValueTypeSlice {
+		return false
+	}
+	list := make([]string, 0, value.Slice().Len())
+	for _, element := range value.Slice().All() {
+		list = append(list, element.AsString())
+	}
+	*field = list
+	return true
+}
+
+// setEvents keeps the events as JSON and takes the error from an exception event, where the span is in error.
+func setEvents(s *runmodel.Span, events ptrace.SpanEventSlice) {
+	if events.Len() == 0 {
+		return
+	}
+	list := make([]runmodel.Event, 0, events.Len())
+	for _, event := range events.All() {
+		list = append(list, runmodel.Event{Name: event.Name(), Time: event.Timestamp().AsTime(), Attributes: rawMap(event.Attributes())})
+		if event.Name() == runmodel.EventException && s.Status == runmodel.StatusError {
+			s.ErrorType = cmp.Or(s.ErrorType, stringAt(event.Attributes(), runmodel.KeyExceptionType))
+			s.ErrorMessage = cmp.Or(s.ErrorMessage, stringAt(event.Attributes(), runmodel.KeyExceptionMessage))
+			s.ErrorStack = cmp.Or(s.ErrorStack, stringAt(event.Attributes(), runmodel.KeyExceptionStacktrace))
+		}
+	}
+	s.Events = anyJSON(list)
+}
+
+func setLinks(s *runmodel.Span, links ptrace.SpanLinkSlice) {
+	if links.Len() == 0 {
+		return
+	}
+	list := make([]runmodel.Link, 0, links.Len())
+	for _, link := range links.All() {
+		list = append(list, runmodel.Link{
+			RunID: runmodel.RunID(link.TraceID()), SpanID: link.SpanID().String(), Attributes: rawMap(link.Attributes()),
+		})
+	}
+	s.Links = anyJSON(list)
+}
+
+// setPreviews gives a span that may be its run's root something to show in a list.
+func setPreviews(s *runmodel.Span) {
+	if s.ParentSpanID != 0 {
+		return
+	}
+	s.InputPreview = cmp.Or(s.InputPreview, cut(s.Inputs))
+	s.OutputPreview = cmp.Or(s.OutputPreview, cut(s.Outputs))
+}
+
+// cut shortens text to PreviewLength bytes, on a rune boundary.
+func cut(text string) string {
+	if len(text) <= runmodel.PreviewLength {
+		return text
+	}
+	end := runmodel.PreviewLength
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end]
+}
+
+// settleCost says of a cost that was not computed that the client sent it, and leaves no source without a cost.
+func settleCost(s *runmodel.Span) {
+	switch {
+	case s.CostUSD != nil && s.CostSource == runmodel.CostComputed:
+	case s.CostUSD != nil:
+		s.CostSource, s.PriceVersion = runmodel.CostSent, ""
+	case s.CostSource != runmodel.CostWithdrawn:
+		s.CostSource, s.PriceVersion = "", ""
+	}
+}
