@@ -215,7 +215,7 @@ var sentinelBytes = func() (table [256]bool) {
 }()
 
 // sentinel tells which dialects the key of an attribute is a sign of.
-func sentinel(key string) dialectSet { //nolint:gocyclo // one flat switch, for speed
+func sentinel(key string) dialectSet {
 	switch key[0] {
 	case 'a':
 		switch {

@@ -750,7 +750,7 @@ func typedValue(content string) string {
 }
 
 // partOf writes a part or block of any shape.
-func (w *writer) partOf(o object, raw string) { //nolint:gocyclo // one flat switch over the shapes there are
+func (w *writer) partOf(o object, raw string) {
 	switch kind := o.str("type"); kind {
 	case "text", "input_text", "output_text":
 		switch {

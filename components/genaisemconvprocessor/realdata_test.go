@@ -127,7 +127,7 @@ var plainFields = map[string]string{
 	"framework": runmodel.KeyFramework, "response_status": "gen_ai.response.status", "reasoning_level": "gen_ai.request.reasoning.level",
 }
 
-func check(s ptrace.Span, field string, want any) string { //nolint:gocyclo // one case for each field
+func check(s ptrace.Span, field string, want any) string {
 	if key, ok := plainFields[field]; ok {
 		if want == nil {
 			want = ""

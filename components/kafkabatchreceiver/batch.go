@@ -51,7 +51,7 @@ func merge(entries []entry) (merged ptrace.Traces, decoded []entry, undecodable 
 func decode(record *kgo.Record) (ptrace.Traces, error) {
 	traces, err := otlpwire.Decode(record.Value)
 	if err != nil {
-		return ptrace.Traces{}, err //nolint:wrapcheck // it says what it is about
+		return ptrace.Traces{}, err
 	}
 	stampVersion(record, traces)
 	return traces, nil

@@ -107,7 +107,7 @@ func (r *tracesReceiver) Start(ctx context.Context, host component.Host) error {
 	r.owned = newOwnerships()
 	secure, err := r.cfg.Options(ctx)
 	if err != nil {
-		return err //nolint:wrapcheck // it says what it is about
+		return err
 	}
 	client, err := kgo.NewClient(append(r.clientOptions(), secure...)...)
 	if err != nil {
@@ -459,7 +459,7 @@ func (r *tracesReceiver) handOn(ctx context.Context, traces ptrace.Traces, recor
 		r.telemetry.KafkabatchBatchSize.Record(ctx, int64(spans))
 		r.noteDelivered(ctx, records)
 	}
-	return spans, err //nolint:wrapcheck // whether it is permanent is what counts
+	return spans, err
 }
 
 // separate takes records that were refused together for good: they are halved until those that spoil them stand alone.

@@ -31,7 +31,7 @@ func (c looking) Unmarshal(data mem.BufferSlice, v any) error {
 	if err := look(body.ReadOnlyData(), v); err != nil {
 		return err
 	}
-	return c.CodecV2.Unmarshal(mem.BufferSlice{body}, v) //nolint:wrapcheck // as if there were nothing between
+	return c.CodecV2.Unmarshal(mem.BufferSlice{body}, v)
 }
 
 // encoded is a message as it is on the wire.
@@ -47,7 +47,7 @@ func (c looking) Marshal(v any) (mem.BufferSlice, error) {
 		out.Free()
 		return nil, nil
 	}
-	return out, err //nolint:wrapcheck // as if there were nothing between
+	return out, err
 }
 
 // emptyPartialSuccess is what pdata makes of a response without anything in it: field 1, of length 0.

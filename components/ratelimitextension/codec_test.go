@@ -24,7 +24,7 @@ import (
 )
 
 // TestGRPCBombs sends what is small on the wire and large when it is decoded, without any credential.
-func TestGRPCBombs(t *testing.T) { //nolint:paralleltest // it measures what the process allocates
+func TestGRPCBombs(t *testing.T) { // it measures what the process allocates
 	conn := openDoor(t)
 	const traces, logs = "/opentelemetry.proto.collector.trace.v1.TraceService/Export", "/opentelemetry.proto.collector.logs.v1.LogsService/Export"
 	attribute := field(1, field(1, []byte("a"))) // of a resource

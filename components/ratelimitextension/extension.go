@@ -64,7 +64,7 @@ func (l *rateLimit) Start(ctx context.Context, _ component.Host) error {
 	usage := &l.cfg.Usage
 	secure, err := usage.Options(ctx)
 	if err != nil {
-		return err //nolint:wrapcheck // it says what it is about
+		return err
 	}
 	membership, caughtUp, err := l.limiter.ShareOverKafka(ctx, usage.Brokers, usage.Topic, l.settings.ID.String(), usage.ReplicaID, secure...)
 	if err != nil {

@@ -41,7 +41,7 @@ func usageTopic(t *testing.T, address string) string {
 // load is requests at a steady pace through the middlewares of several replicas, and when they were admitted.
 type load struct {
 	handlers []http.Handler
-	ctx      context.Context //nolint:containedctx // the caller of every request
+	ctx      context.Context // the caller of every request
 
 	mu    sync.Mutex
 	start time.Time

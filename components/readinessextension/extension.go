@@ -93,7 +93,7 @@ func (r *readiness) Start(ctx context.Context, host component.Host) error {
 	if len(r.cfg.Queue.Brokers) > 0 {
 		secure, err := r.cfg.Queue.Options(ctx)
 		if err != nil {
-			return err //nolint:wrapcheck // it says what it is about
+			return err
 		}
 		opts := []kgo.Opt{kgo.SeedBrokers(r.cfg.Queue.Brokers...), kgo.ClientID(r.settings.ID.String())}
 		if r.queue, err = kgo.NewClient(append(opts, secure...)...); err != nil {

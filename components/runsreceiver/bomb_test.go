@@ -15,7 +15,7 @@ import (
 
 // Sixty bombs at once are all stopped at the limit, and the memory that they take together is that of as many
 // as there are processors.
-func TestBombs(t *testing.T) { //nolint:paralleltest // it measures the memory of the process
+func TestBombs(t *testing.T) { // it measures the memory of the process
 	gzipBomb := gzipZeros(t, 1<<10)
 	for _, tt := range []struct {
 		name, encoding, body string
@@ -65,7 +65,7 @@ func TestBombs(t *testing.T) { //nolint:paralleltest // it measures the memory o
 }
 
 // TestDenseEnvelope sends a body within the limit whose attributes would take twenty times as much when they are decoded.
-func TestDenseEnvelope(t *testing.T) { //nolint:paralleltest // it measures the memory of the process
+func TestDenseEnvelope(t *testing.T) { // it measures the memory of the process
 	r := start(t, consumertest.NewNop())
 	var body strings.Builder
 	body.WriteString(strings.TrimSuffix(oneRun, "}]}") + `,"attributes":{"a":1`)

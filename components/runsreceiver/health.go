@@ -17,7 +17,7 @@ type readinessChecker interface {
 // findReadiness returns the extension that is configured, nil where none is.
 func (c *Config) findReadiness(host component.Host) (readinessChecker, error) {
 	if c.Readiness == nil {
-		return nil, nil //nolint:nilnil // none is asked for
+		return nil, nil // none is asked for
 	}
 	checker, ok := host.GetExtensions()[*c.Readiness].(readinessChecker)
 	if !ok {

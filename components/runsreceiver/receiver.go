@@ -45,7 +45,7 @@ type runsReceiver struct {
 	serving sync.WaitGroup
 	pushing sync.WaitGroup // calls of the next consumer, some of which outlive their request
 
-	stopping context.Context //nolint:containedctx // ends where Shutdown begins
+	stopping context.Context // ends where Shutdown begins
 	stop     context.CancelFunc
 	givenUp  chan struct{} // closed by giveUp, when a stop waits for the next consumer no longer
 	giveUp   func()

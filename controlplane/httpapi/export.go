@@ -43,7 +43,7 @@ func (h exportHandlers) ExportRuns(ctx context.Context, req contract.ExportRunsR
 // export is an answer that is read while it is sent.
 type export struct {
 	exportHandlers
-	ctx       context.Context //nolint:containedctx // the generated interface passes none
+	ctx       context.Context
 	in        access.Projects
 	filter    runs.Filter
 	format    contract.ExportRunsParamsFormat

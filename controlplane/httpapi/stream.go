@@ -58,7 +58,7 @@ func (h streamHandlers) StreamRuns(ctx context.Context, req contract.StreamRunsR
 
 // runStream writes what a watch tells.
 type runStream struct {
-	ctx    context.Context //nolint:containedctx // a response has no other way to it
+	ctx    context.Context
 	watch  *runs.Watch
 	missed bool
 	target access.Target

@@ -17,7 +17,7 @@ import (
 
 // TestOutlineOfRunThatBeganAnew: the row of a run that was deleted and sent again has a version beyond that of the deletion,
 // which is a time. An outline of it takes no more memory than of another run of its size.
-func TestOutlineOfRunThatBeganAnew(t *testing.T) { //nolint:paralleltest // it looks at what the process allocates
+func TestOutlineOfRunThatBeganAnew(t *testing.T) { // it looks at what the process allocates
 	address := engines.ClickHouse(t)
 	require.NoError(t, clickhouse.Migrate(t.Context(), address))
 	conn, err := clickhouse.Open(address)

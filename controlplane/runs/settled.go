@@ -93,7 +93,7 @@ func readPeriod[T interface{ size() int }](
 	key := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %#v", p.state, projects.IDs(), statement, args))
 	if p.state != "" {
 		if found, ok := s.kept.get(key); ok {
-			return found.([]T), nil //nolint:forcetypeassert // the statement makes the type
+			return found.([]T), nil // the statement makes the type
 		}
 	}
 	var rows []T

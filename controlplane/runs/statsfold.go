@@ -167,7 +167,7 @@ func (d digest) percentiles() []float64 {
 	if len(d) == 0 {
 		return nil
 	}
-	return d.quantiles(0.5, 0.95, 0.99) //nolint:mnd // as it says
+	return d.quantiles(0.5, 0.95, 0.99)
 }
 
 // quantiles are the values at levels, in rising order, of a sorted digest that is not empty. Like ClickHouse, it goes from the

@@ -53,9 +53,9 @@ func (d dialer) DialContext(ctx context.Context, _, _ string) (net.Conn, error) 
 func (d dialer) dial(ctx context.Context, addr string) (net.Conn, error) {
 	plain, err := (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, "tcp", addr)
 	if err != nil {
-		return nil, err //nolint:wrapcheck // it says what was dialled
+		return nil, err
 	}
-	conn := &impatient{TCPConn: plain.(*net.TCPConn), silence: d.silence} //nolint:forcetypeassert // tcp gives no other
+	conn := &impatient{TCPConn: plain.(*net.TCPConn), silence: d.silence}
 	if deadline, ok := ctx.Deadline(); ok {
 		conn.greeted = deadline
 	}
@@ -102,12 +102,12 @@ func (c *impatient) Read(p []byte) (int, error) {
 		if !time.Now().Before(limit) {
 			return 0, errSilent
 		}
-		return 0, err //nolint:wrapcheck // the driver looks at it
+		return 0, err
 	}
 	c.mu.Lock()
 	c.asked = time.Time{}
 	c.mu.Unlock()
-	return n, err //nolint:wrapcheck // the driver looks at it
+	return n, err
 }
 
 // wait sets the deadline of a read and returns when the server is given up.
@@ -130,13 +130,13 @@ func (c *impatient) Write(p []byte) (int, error) {
 	err := c.TCPConn.SetWriteDeadline(earlier(limit, c.write))
 	c.mu.Unlock()
 	if err != nil {
-		return 0, err //nolint:wrapcheck // the driver looks at it
+		return 0, err
 	}
 	n, err := c.TCPConn.Write(p)
 	if errors.Is(err, os.ErrDeadlineExceeded) && !time.Now().Before(limit) {
 		err = fmt.Errorf("%w: it does not take what is sent", errSilent)
 	}
-	return n, err //nolint:wrapcheck // the driver looks at it
+	return n, err
 }
 
 // SetDeadline sets the driver's deadlines of reads and writes.
@@ -151,7 +151,7 @@ func (c *impatient) SetReadDeadline(t time.Time) error {
 	if c.read = t; t.IsZero() {
 		c.greeted = time.Time{}
 	}
-	return c.TCPConn.SetReadDeadline(t) //nolint:wrapcheck // the driver looks at it
+	return c.TCPConn.SetReadDeadline(t)
 }
 
 // SetWriteDeadline sets the driver's deadline of writes.
@@ -159,7 +159,7 @@ func (c *impatient) SetWriteDeadline(t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.write = t
-	return c.TCPConn.SetWriteDeadline(t) //nolint:wrapcheck // the driver looks at it
+	return c.TCPConn.SetWriteDeadline(t)
 }
 
 // earlier is the first of two times; a zero one is none.

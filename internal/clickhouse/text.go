@@ -189,7 +189,7 @@ func (l *lists[C]) EncodeState(b *proto.Buffer) {
 // Prepare makes keys as wide as they must be.
 func (l *lists[C]) Prepare() error {
 	if keys, ok := any(l.strings).(proto.Preparable); ok {
-		return keys.Prepare() //nolint:wrapcheck // it is ours
+		return keys.Prepare()
 	}
 	return nil
 }

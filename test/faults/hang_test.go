@@ -244,7 +244,7 @@ func (s *site) offer(ctx context.Context, door load.Door) (answer string, ok boo
 	}
 	var status int
 	if _, none := fmt.Sscanf(err.Error(), door.String()+" answers %d:", &status); none != nil {
-		return "", false, err //nolint:wrapcheck // it names the door
+		return "", false, err
 	}
 	return fmt.Sprint(status), false, nil
 }

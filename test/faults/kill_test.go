@@ -75,7 +75,7 @@ func ingestAsksToRetry(ctx context.Context, s *site) error {
 			return err
 		})
 	}
-	return group.Wait() //nolint:wrapcheck // each names its port
+	return group.Wait()
 }
 
 // TestKill kills each process again and again at random moments under load, and all at once. Before that it keeps

@@ -135,7 +135,7 @@ func (r *Row) appendTo(path string) (err error) {
 		text = tableRow(header) + strings.Repeat("| --- ", len(header)) + "|\n" + text
 	}
 	_, err = file.WriteString(text)
-	return err //nolint:wrapcheck // it names the file
+	return err
 }
 
 func tableRow(cells []string) string { return "| " + strings.Join(cells, " | ") + " |\n" }

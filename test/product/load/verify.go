@@ -61,7 +61,7 @@ func Verify(ctx context.Context, reader product.Reader, projectID string, runs [
 		run := runs[i]
 		group.Go(func() error { return verifyRun(ctx, reader, run) })
 	}
-	return group.Wait() //nolint:wrapcheck // each names its run
+	return group.Wait()
 }
 
 // VerifyListed reads the list until it holds each run once and as it was sent, at most as long as given.

@@ -123,7 +123,7 @@ func start(config Config, segmentBytes, groupsBytes int64, log *slog.Logger) (*B
 		kfake.ListenFn(func(network, _ string) (net.Listener, error) {
 			l, err := net.Listen(network, config.Addr) //nolint:noctx // kfake closes it
 			if err != nil {
-				return nil, err //nolint:wrapcheck // it names the address
+				return nil, err
 			}
 			return listener{Listener: l, ready: ready, syncer: b.syncer, fail: b.fail}, nil
 		}),

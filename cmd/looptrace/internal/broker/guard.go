@@ -59,7 +59,7 @@ func (b *Broker) refuse(request kmsg.Request) (kmsg.Response, error, bool) { //n
 		return nil, nil, false
 	}
 	b.cluster.KeepControl()
-	produce := request.(*kmsg.ProduceRequest) //nolint:forcetypeassert // registered for this key only
+	produce := request.(*kmsg.ProduceRequest) // registered for this key only
 	if !b.guard.diskFull.Load() && b.onlyDeadLetters(produce) {
 		return nil, nil, false
 	}

@@ -43,7 +43,7 @@ func (l listener) Accept() (net.Conn, error) {
 		case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE), errors.Is(err, syscall.ECONNABORTED):
 			<-time.After(acceptPause) // kfake ends on any error
 		default:
-			return nil, err //nolint:wrapcheck // as if there were nothing between
+			return nil, err
 		}
 	}
 }
@@ -76,7 +76,7 @@ func (c *conn) Read(p []byte) (int, error) {
 		c.pending = c.pending[n:]
 		return n, nil
 	}
-	return c.Conn.Read(p) //nolint:wrapcheck // as if there were nothing between
+	return c.Conn.Read(p)
 }
 
 // sizeBytes stand before each request.
@@ -86,7 +86,7 @@ const sizeBytes = 4
 func (c *conn) readRequest() error {
 	size := make([]byte, sizeBytes)
 	if _, err := io.ReadFull(c.Conn, size); err != nil {
-		return err //nolint:wrapcheck // as if there were nothing between
+		return err
 	}
 	if c.hasLoggedIn() { // while this was waited for
 		c.pending = size
@@ -98,7 +98,7 @@ func (c *conn) readRequest() error {
 	}
 	body := make([]byte, length)
 	if _, err := io.ReadFull(c.Conn, body); err != nil {
-		return err //nolint:wrapcheck // as if there were nothing between
+		return err
 	}
 	key, ok := readLogin(body)
 	if !ok {
@@ -162,7 +162,7 @@ func (c *conn) Write(answer []byte) (int, error) {
 		return 0, err
 	}
 	c.answered()
-	return c.Conn.Write(answer) //nolint:wrapcheck // as if there were nothing between
+	return c.Conn.Write(answer)
 }
 
 // answered notes when the client has logged in: SCRAM is two requests, and kfake closes the connection in place of an

@@ -207,7 +207,7 @@ type watched struct {
 
 func (w watched) Write(request []byte) (int, error) {
 	w.last.Store(int16(binary.BigEndian.Uint16(request[4:])), answer{
-		w.process, w.LocalAddr().(*net.TCPAddr).Port, binary.BigEndian.Uint32(request[8:]), //nolint:forcetypeassert // it is TCP
+		w.process, w.LocalAddr().(*net.TCPAddr).Port, binary.BigEndian.Uint32(request[8:]), // it is TCP
 	})
 	return w.Conn.Write(request)
 }

@@ -159,12 +159,12 @@ func newEnv() *cobra.Command {
 			}
 			passwords, err := credentials.Read(data)
 			if err != nil {
-				return err //nolint:wrapcheck // it names the file
+				return err
 			}
 			stores := up.Stores(ports, passwords)
 			_, err = fmt.Fprintf(c.OutOrStdout(), "export DATABASE_URL='%s'\nexport CLICKHOUSE_URL='%s'\nexport KAFKA_BROKERS='%s'\nexport KAFKA_SASL='%s'\n",
 				stores.DatabaseURL, stores.ClickHouseURL, stores.KafkaBrokers, stores.KafkaSecurity.SASL.YAML())
-			return err //nolint:wrapcheck // it names the output
+			return err
 		},
 	}
 	m.flags(c)
@@ -195,7 +195,7 @@ func newMigrate() *cobra.Command {
 			defer stop()
 			var err error
 			if stores.KafkaSecurity, err = kafkaclient.FromEnvironment(); err != nil {
-				return err //nolint:wrapcheck // it names the variable
+				return err
 			}
 			return migrate.Run(ctx, stores)
 		},
@@ -239,7 +239,7 @@ func newBroker() *cobra.Command {
 				metrics.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 				return web.Serve(ctx, metricsAddr, metrics, log)
 			})
-			return group.Wait() //nolint:wrapcheck // each says what it is about
+			return group.Wait()
 		},
 	}
 	c.Flags().StringVar(&config.DataDir, "data", "", "folder of the log")

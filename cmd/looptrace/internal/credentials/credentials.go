@@ -142,11 +142,11 @@ func create(dir, name string) (string, error) {
 func writeSynced(path, text string) (err error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
-		return err //nolint:wrapcheck // os errors name operation and path
+		return err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 	if _, err := file.WriteString(text); err != nil {
-		return err //nolint:wrapcheck // os errors name operation and path
+		return err
 	}
-	return file.Sync() //nolint:wrapcheck // os errors name operation and path
+	return file.Sync()
 }

@@ -55,13 +55,13 @@ func openQueue(ctx context.Context, brokers string) (*queue, error) {
 	if brokers != "" {
 		security, err := kafkaclient.FromEnvironment()
 		if err != nil {
-			return nil, err //nolint:wrapcheck // it names the variable
+			return nil, err
 		}
 		return open(ctx, strings.Split(brokers, ","), security)
 	}
 	dir, err := layout.DataDir("")
 	if err != nil {
-		return nil, err //nolint:wrapcheck // it says what it is about
+		return nil, err
 	}
 	passwords, err := credentials.Read(dir)
 	if err != nil {
@@ -206,7 +206,7 @@ func newRedrive(with runner) *cobra.Command {
 			switch {
 			case len(p.places) == 0 || dryRun:
 				_, err := fmt.Fprintf(out, "To redrive: %s.\n", what)
-				return err //nolint:wrapcheck // it is about the terminal
+				return err
 			case !yes:
 				if err := confirm(c.InOrStdin(), c.ErrOrStderr(), fmt.Sprintf("Redrive %s, to %s?", what, migrate.SpansTopic)); err != nil {
 					return err
@@ -219,7 +219,7 @@ func newRedrive(with runner) *cobra.Command {
 				return fmt.Errorf("%s of %d redriven, then: %w", count(redriven), len(p.places), err)
 			}
 			_, err = fmt.Fprintf(out, "Redrove %s.\n", count(redriven))
-			return err //nolint:wrapcheck // it is about the terminal
+			return err
 		}),
 	}
 	c.Flags().BoolVar(&all, "all", false, "redrive all that were not redriven before")

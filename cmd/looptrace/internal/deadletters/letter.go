@@ -88,7 +88,7 @@ func newLetter(record *kgo.Record) letter {
 
 // traces decodes the value.
 func (l letter) traces() (ptrace.Traces, error) {
-	return otlpwire.Decode(l.record.Value) //nolint:wrapcheck // it says what it is about
+	return otlpwire.Decode(l.record.Value)
 }
 
 // original is the record as it was before, for the topic that it was in. It keeps its time: the time is the
@@ -138,7 +138,7 @@ func (s summary) MarshalJSON() ([]byte, error) {
 	if !s.origin.written.IsZero() {
 		from.Time = &s.origin.written
 	}
-	return json.Marshal(struct { //nolint:wrapcheck // cannot fail
+	return json.Marshal(struct {
 		Partition int32      `json:"partition"`
 		Offset    int64      `json:"offset"`
 		Time      time.Time  `json:"time"`

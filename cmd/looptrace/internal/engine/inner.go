@@ -69,7 +69,7 @@ func until(ctx context.Context, ask func() (bool, error)) error {
 		}
 		select {
 		case <-ctx.Done():
-			return ctx.Err() //nolint:wrapcheck // told by the caller
+			return ctx.Err()
 		case <-tick.C:
 		}
 	}

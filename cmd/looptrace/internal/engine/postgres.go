@@ -237,7 +237,7 @@ func (p Postgres) Ready(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("ask PostgreSQL: %w", err)
 	}
-	return conn.Close(ctx) //nolint:wrapcheck // nothing was asked
+	return conn.Close(ctx)
 }
 
 func (p Postgres) lockFile() string { return filepath.Join(p.DataDir, "postmaster.pid") }

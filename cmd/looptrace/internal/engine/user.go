@@ -67,7 +67,7 @@ func (u User) own(path string) error {
 	if u.Attr.Credential == nil {
 		return nil
 	}
-	return os.Lchown(path, int(u.Attr.Credential.Uid), int(u.Attr.Credential.Gid)) //nolint:wrapcheck // os errors name operation and path
+	return os.Lchown(path, int(u.Attr.Credential.Uid), int(u.Attr.Credential.Gid))
 }
 
 // takeOver gives a folder and all in it to the user, where it is another's: a copy that root has made is root's.
@@ -77,7 +77,7 @@ func (u User) takeOver(folder string) error {
 	}
 	info, err := os.Stat(folder)
 	if err != nil {
-		return err //nolint:wrapcheck // os errors name operation and path
+		return err
 	}
 	if stat, ok := info.Sys().(*syscall.Stat_t); !ok || stat.Uid == u.Attr.Credential.Uid {
 		return nil
@@ -90,7 +90,7 @@ func (u User) takeOver(folder string) error {
 		return u.own(path)
 	})
 	if err != nil {
-		return err //nolint:wrapcheck // os errors name operation and path
+		return err
 	}
 	return u.own(folder)
 }

@@ -52,7 +52,7 @@ func Run(ctx context.Context, s Stores) error {
 	if s.ClickHouseURL != "" {
 		group.Go(func() error {
 			if err := clickhouse.Migrate(ctx, s.ClickHouseURL); err != nil {
-				return err //nolint:wrapcheck // it says what it is about
+				return err
 			}
 			return clickhouse.SetTextIndex(ctx, s.ClickHouseURL, s.TextIndex)
 		})
@@ -60,7 +60,7 @@ func Run(ctx context.Context, s Stores) error {
 	if s.KafkaBrokers != "" {
 		group.Go(func() error { return createTopics(ctx, strings.Split(s.KafkaBrokers, ","), s.KafkaSecurity) })
 	}
-	return group.Wait() //nolint:wrapcheck // each says what it is about
+	return group.Wait()
 }
 
 // IsOlderBuild tells whether Run refused a store that a build from before the first release made.

@@ -48,10 +48,10 @@ func (l *Lock) Release() error {
 
 func (l *Lock) write(text string) error {
 	if err := l.file.Truncate(0); err != nil {
-		return err //nolint:wrapcheck // os errors name operation and path
+		return err
 	}
 	_, err := l.file.WriteAt([]byte(text), 0)
-	return err //nolint:wrapcheck // os errors name operation and path
+	return err
 }
 
 // Running returns the process that runs the data folder, if any.

@@ -57,7 +57,7 @@ func Space(dir string) error {
 func Port(p layout.Port) error {
 	listener, err := net.Listen("tcp", p.Addr()) //nolint:noctx // closed at once
 	if err == nil {
-		return listener.Close() //nolint:wrapcheck // cannot happen to a listener just made
+		return listener.Close()
 	}
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return fmt.Errorf("port %d, needed for %s, is in use by another program; end that or shift all ports, e.g. --port-offset 1000", p.Number, p.Use)

@@ -67,7 +67,7 @@ func tellOnce(ctx context.Context, cmd *cobra.Command, p *Probe) error {
 	}
 	_, err = fmt.Fprintf(cmd.OutOrStdout(), "ok: run %s was accepted in %.3f s and visible %.3f s later\n",
 		result.RunID, result.Accepted.Seconds(), result.Visible.Seconds())
-	return err //nolint:wrapcheck // of the terminal
+	return err
 }
 
 // watch probes and serves the metrics until ctx ends.

@@ -63,7 +63,7 @@ type Child struct {
 	ready    chan struct{}
 	gaveUp   chan struct{}
 	done     chan struct{}
-	stopping context.Context //nolint:containedctx // the child's own lifetime, ended by Stop
+	stopping context.Context // the child's own lifetime, ended by Stop
 	stop     context.CancelFunc
 
 	mu      sync.Mutex

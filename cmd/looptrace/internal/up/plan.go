@@ -241,7 +241,7 @@ func brokerAnswers(stores migrate.Stores) func(context.Context) error {
 			return fmt.Errorf("connect to the queue: %w", err)
 		}
 		defer client.Close()
-		return client.Ping(ctx) //nolint:wrapcheck // it names the broker
+		return client.Ping(ctx)
 	}
 }
 
@@ -250,7 +250,7 @@ func clickhouseAnswers(url string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		conn, err := clickhouse.Open(url)
 		if err != nil {
-			return err //nolint:wrapcheck // it says what it is about
+			return err
 		}
 		return errors.Join(conn.Ping(ctx), conn.Close())
 	}

@@ -180,7 +180,7 @@ func checkSecret() error {
 // checkHosts proves that the names in the environment are names: web and the control plane would not start.
 func checkHosts() error {
 	_, err := allowedhost.FromEnvironment(os.Getenv)
-	return err //nolint:wrapcheck // it names the variable
+	return err
 }
 
 func isTerminal(file *os.File) bool {
