@@ -24,9 +24,9 @@ type runsExporter struct {
 	telemetry *metadata.TelemetryBuilder
 	conn      driver.Conn
 	writer    *clickhouse.Writer
-	// stored and sharing remember contents that ClickHouse has acknowledged.
-	stored  *memory
-	sharing *sharings
+	// contents and shared remember contents that ClickHouse has acknowledged.
+	contents *contentCache
+	shared   *sharedContentCache
 }
 
 func newRunsExporter(config *Config, settings component.TelemetrySettings) (*runsExporter, error) {
@@ -36,7 +36,7 @@ func newRunsExporter(config *Config, settings component.TelemetrySettings) (*run
 	}
 	return &runsExporter{
 		config: config, telemetry: telemetry,
-		stored: newMemory(config.ContentCacheSize), sharing: newSharings(config.ContentCacheSize),
+		contents: newContentCache(config.ContentCacheSize), shared: newSharedContentCache(config.ContentCacheSize),
 	}, nil
 }
 
@@ -62,7 +62,7 @@ func (e *runsExporter) shutdown(context.Context) error {
 // consume stores a batch. When it returns nil the batch is on disk and its runs' totals are up to date;
 // storing any part of it again changes nothing.
 func (e *runsExporter) consume(ctx context.Context, td ptrace.Traces) error {
-	rows := runpdata.Rows{Stored: e.stored.of, Sharing: e.sharing.of}
+	rows := runpdata.Rows{Stored: e.contents.get, ShareState: e.shared.get}
 	if err := rows.Add(td); err != nil {
 		return consumererror.NewPermanent(err)
 	}
@@ -71,17 +71,17 @@ func (e *runsExporter) consume(ctx context.Context, td ptrace.Traces) error {
 	if len(rows.Spans) > 0 {
 		if err := e.store(ctx, &rows); err != nil {
 			// The store may come back with less than it had: what it has is learnt anew.
-			e.stored.forget()
-			e.sharing.forget()
+			e.contents.clear()
+			e.shared.clear()
 			return classify(err)
 		}
 	}
 	contents, shared := rows.Added()
 	for at, added := range contents {
-		e.stored.add(at, added)
+		e.contents.add(at, added)
 	}
-	for key, sharing := range shared {
-		e.sharing.add(key, sharing)
+	for key, state := range shared {
+		e.shared.add(key, state)
 	}
 	e.telemetry.ExporterClickhouserunsSpans.Add(ctx, int64(len(rows.Spans)))
 	e.telemetry.ExporterClickhouserunsSpansSkipped.Add(ctx, int64(rows.Skipped))

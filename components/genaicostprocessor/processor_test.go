@@ -196,7 +196,7 @@ func TestCostOfARun(t *testing.T) {
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	p, _, telemetry := started(t, createDefaultConfig().(*Config))
-	for i := range 3 * mostModels {
+	for i := range 3 * maxModels {
 		require.NoError(t, p.ConsumeTraces(t.Context(), spanOf(map[string]any{
 			runmodel.KeyRequestModel: "unknown-" + strconv.Itoa(i), runmodel.KeyInputTokens: int64(1),
 		})))
@@ -214,8 +214,8 @@ func TestMetrics(t *testing.T) {
 		models++
 		total += point.Value
 	}
-	assert.Equal(t, mostModels+1, models, "the first hundred, and all others as one")
-	assert.Equal(t, int64(3*mostModels+1), total)
+	assert.Equal(t, maxModels+1, models, "the first hundred, and all others as one")
+	assert.Equal(t, int64(3*maxModels+1), total)
 	spans, err := telemetry.GetMetric("otelcol_genaicost_spans")
 	require.NoError(t, err)
 	counts := map[string]int64{}
@@ -223,7 +223,7 @@ func TestMetrics(t *testing.T) {
 		outcome, _ := point.Attributes.Value("outcome")
 		counts[outcome.AsString()] = point.Value
 	}
-	assert.Equal(t, map[string]int64{"unpriced": 3*mostModels + 1, "computed": 1}, counts)
+	assert.Equal(t, map[string]int64{"unpriced": 3*maxModels + 1, "computed": 1}, counts)
 }
 
 func FuzzCost(f *testing.F) {

@@ -48,8 +48,8 @@ func (o *outcomes) add(ctx context.Context, telemetry *metadata.TelemetryBuilder
 }
 
 const (
-	// mostModels bounds the models that a metric tells apart: clients choose the names.
-	mostModels = 100
+	// maxModels bounds the models that a metric tells apart: clients choose the names.
+	maxModels = 100
 	// longestModel bounds a model's name in a metric, in bytes.
 	longestModel = 100
 )
@@ -77,7 +77,7 @@ func (m *modelNames) option(model string) metric.MeasurementOption {
 	if known, ok := m.options[model]; ok {
 		return known
 	}
-	if len(m.options) >= mostModels {
+	if len(m.options) >= maxModels {
 		return otherModel
 	}
 	if m.options == nil {

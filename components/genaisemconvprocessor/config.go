@@ -55,31 +55,31 @@ var conversions = []string{"any", "string", "int", "double", "bool", "strings", 
 func (c *Config) Validate() error {
 	var errs []error
 	for i := range c.Rules {
-		place := fmt.Sprintf("rules[%d]", i)
+		path := fmt.Sprintf("rules[%d]", i)
 		r := &c.Rules[i]
 		if r.To == "" {
-			errs = append(errs, fmt.Errorf("%s.to is missing: name the attribute to set, for example gen_ai.request.model", place))
+			errs = append(errs, fmt.Errorf("%s.to is missing: name the attribute to set, for example gen_ai.request.model", path))
 		}
 		if strings.HasPrefix(r.To, "looptrace.project.") || r.To == "looptrace.received_at" {
-			errs = append(errs, fmt.Errorf("%s.to: %s is set by the service alone: choose another key", place, r.To))
+			errs = append(errs, fmt.Errorf("%s.to: %s is set by the service alone: choose another key", path, r.To))
 		}
 		if len(r.From) == 0 {
-			errs = append(errs, fmt.Errorf("%s.from is empty: list the keys of the attributes to take the value from", place))
+			errs = append(errs, fmt.Errorf("%s.from is empty: list the keys of the attributes to take the value from", path))
 		}
 		if slices.Contains(r.From, "") {
-			errs = append(errs, fmt.Errorf("%s.from has an empty key: remove it", place))
+			errs = append(errs, fmt.Errorf("%s.from has an empty key: remove it", path))
 		}
 		if slices.Contains(r.From, r.To) && r.To != "" {
-			errs = append(errs, fmt.Errorf("%s.from names %s, which is also in to: what is there already is kept anyway, remove it", place, r.To))
+			errs = append(errs, fmt.Errorf("%s.from names %s, which is also in to: what is there already is kept anyway, remove it", path, r.To))
 		}
 		if r.As != "" && !slices.Contains(conversions, r.As) {
-			errs = append(errs, fmt.Errorf("%s.as is %q: use one of %s", place, r.As, strings.Join(conversions, ", ")))
+			errs = append(errs, fmt.Errorf("%s.as is %q: use one of %s", path, r.As, strings.Join(conversions, ", ")))
 		}
 		if r.When.Value != "" && r.When.Attribute == "" {
-			errs = append(errs, fmt.Errorf("%s.when.value stands without when.attribute: name the attribute that must have the value", place))
+			errs = append(errs, fmt.Errorf("%s.when.value stands without when.attribute: name the attribute that must have the value", path))
 		}
 		if star := strings.IndexByte(r.When.Scope, '*'); star >= 0 && star != len(r.When.Scope)-1 {
-			errs = append(errs, fmt.Errorf("%s.when.scope is %q: a * may stand at the end only", place, r.When.Scope))
+			errs = append(errs, fmt.Errorf("%s.when.scope is %q: a * may stand at the end only", path, r.When.Scope))
 		}
 	}
 	return errors.Join(errs...)

@@ -172,9 +172,9 @@ type knownKey struct {
 	key   string
 	signs dialectSet
 	// isRead is true when what follows is known: it is of no use for spans that are not GenAI.
-	isRead bool
-	uses   []use
-	place  place
+	isRead     bool
+	uses       []use
+	indexedKey indexedKey
 }
 
 // detect tells the dialects of a span from its scope, the beginnings of its attributes' keys and the names of its

@@ -261,7 +261,7 @@ var mastraDialect = dialect{
 	},
 	kind: mastraKinds.by("mastra.span.type"),
 	derive: func(x *span) {
-		if kind := x.word("mastra.span.type"); kind != "" {
+		if kind := x.plainStr("mastra.span.type"); kind != "" {
 			x.offer(toInputs, mastra, fromText, x.jsonAt("mastra."+kind+".input"), "mastra."+kind+".input")
 			x.offer(toOutputs, mastra, fromText, x.jsonAt("mastra."+kind+".output"), "mastra."+kind+".output")
 		}

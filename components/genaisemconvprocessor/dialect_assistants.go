@@ -33,7 +33,7 @@ var claudeCodeDialect = dialect{
 		{to: toAgentName, from: []string{"subagent", "agent_type"}},
 	},
 	kind: func(x *span) (string, string) {
-		name := firstOf(x.word("span.type"), x.Name())
+		name := firstOf(x.plainStr("span.type"), x.Name())
 		found := claudeCodeSpans[strings.TrimPrefix(name, "claude_code.")]
 		return found.kind, found.operation
 	},

@@ -26,7 +26,7 @@ var langfuseDialect = dialect{
 		{to: toOutputs, from: []string{"langfuse.observation.output", "langfuse.trace.output"}},
 	},
 	kind: func(x *span) (string, string) {
-		kind := strings.ToLower(x.word("langfuse.observation.type"))
+		kind := strings.ToLower(x.plainStr("langfuse.observation.type"))
 		if kind == "span" || kind == "" {
 			// Python SDKs up to 3.3.0 send generations as spans.
 			if x.has(toRequestModel) || x.str("langfuse.observation.usage_details") != "" {
@@ -39,13 +39,13 @@ var langfuseDialect = dialect{
 	},
 	derive: func(x *span) {
 		const usageKey, costKey = "langfuse.observation.usage_details", "langfuse.observation.cost_details"
-		if usage, ok := parseObject(x.word(usageKey)); ok {
+		if usage, ok := parseObject(x.plainStr(usageKey)); ok {
 			x.langfuseUsage(usage, usageKey)
 		}
-		if cost, ok := parseObject(x.word(costKey)); ok {
+		if cost, ok := parseObject(x.plainStr(costKey)); ok {
 			x.offer(toCost, langfuse, fromJSON, cost.get("total"), costKey)
 		}
-		if parameters, ok := parseObject(x.word("langfuse.observation.model.parameters")); ok {
+		if parameters, ok := parseObject(x.plainStr("langfuse.observation.model.parameters")); ok {
 			x.offerParameters(langfuse, parameters, "langfuse.observation.model.parameters")
 		}
 		if x.isCall() {
@@ -63,7 +63,7 @@ var langfuseDialect = dialect{
 		} else {
 			x.best[toErrorMessage] = candidate{}
 		}
-		if at, err := time.Parse(time.RFC3339Nano, unquoted(x.word("langfuse.observation.completion_start_time"))); err == nil {
+		if at, err := time.Parse(time.RFC3339Nano, unquoted(x.plainStr("langfuse.observation.completion_start_time"))); err == nil {
 			x.offerStart(langfuse, at, "langfuse.observation.completion_start_time")
 		}
 		x.metadataUnder("langfuse.trace.metadata.")

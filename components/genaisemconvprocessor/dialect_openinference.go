@@ -61,7 +61,7 @@ var openInferenceDialect = dialect{
 		}
 		x.openInferenceScores()
 		if x.kind == runmodel.KindAgent && !x.has(toAgentName) {
-			x.offer(toAgentName, openInference, fromText, x.word("graph.node.id"), "graph.node.id")
+			x.offer(toAgentName, openInference, fromText, x.plainStr("graph.node.id"), "graph.node.id")
 			switch x.scope.framework {
 			case "langchain", "smolagents": // their agents' spans have the agent's name, and some the method's
 				x.offer(toAgentName, openInference, fromText, strings.TrimSuffix(x.Name(), ".run"), "name of the span")
@@ -105,9 +105,9 @@ func (x *span) openInferenceModels() {
 	const embedding, parameters = "embedding.model_name", "embedding.invocation_parameters"
 	if asked, ok := parseObject(x.str(parameters)); ok && asked.get("model") != "" {
 		x.offer(toRequestModel, openInference, fromJSON, asked.get("model"), parameters)
-		x.offer(toResponseModel, openInference, fromText, x.word(embedding), embedding)
+		x.offer(toResponseModel, openInference, fromText, x.plainStr(embedding), embedding)
 	}
-	x.offer(toRequestModel, openInference, fromText, x.word(embedding), embedding)
+	x.offer(toRequestModel, openInference, fromText, x.plainStr(embedding), embedding)
 	if named := &x.best[toResponseModel]; named.source == "llm.model_name" && !x.has(toRequestModel) && x.Status().Code() == ptrace.StatusCodeError &&
 		x.str("output.value") == "" && len(x.flat.output) == 0 {
 		// Nothing answered: it is the model that was asked.
@@ -118,7 +118,7 @@ func (x *span) openInferenceModels() {
 
 // openInferenceProvider reads the host (llm.provider) and the vendor of the API (llm.system) together.
 func (x *span) openInferenceProvider() {
-	host, system := strings.ToLower(x.word("llm.provider")), strings.ToLower(x.word("llm.system"))
+	host, system := strings.ToLower(x.plainStr("llm.provider")), strings.ToLower(x.plainStr("llm.system"))
 	provider, source := host, "llm.provider"
 	switch {
 	case host == "azure":

@@ -31,7 +31,7 @@ var openLLMetryDialect = dialect{
 		{to: toWorkflowName, from: []string{"traceloop.workflow.name"}},
 	},
 	kind: func(x *span) (string, string) {
-		if x.word("traceloop.span.kind") == "task" && strings.HasPrefix(x.str("traceloop.entity.name"), "FunctionTool.") {
+		if x.plainStr("traceloop.span.kind") == "task" && strings.HasPrefix(x.str("traceloop.entity.name"), "FunctionTool.") {
 			return isTool.kind, isTool.operation // LlamaIndex's tools are tasks to it
 		}
 		if kind, operation := openLLMetryKinds.by("traceloop.span.kind")(x); kind != "" {

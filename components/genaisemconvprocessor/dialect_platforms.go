@@ -133,17 +133,17 @@ var mlflowDialect = dialect{
 	kind: mlflowKinds.by("mlflow.spanType"),
 	derive: func(x *span) {
 		const usageKey = "mlflow.chat.tokenUsage"
-		if usage, ok := parseObject(x.word(usageKey)); ok {
+		if usage, ok := parseObject(x.plainStr(usageKey)); ok {
 			x.insist(toInputTokens, mlflow, usage.get("input_tokens"), usageKey)
 			x.insist(toOutputTokens, mlflow, usage.get("output_tokens"), usageKey)
 			x.insist(toTotalTokens, mlflow, usage.get("total_tokens"), usageKey)
 			x.offer(toCacheReadTokens, mlflow, fromJSON, usage.get("cache_read_input_tokens"), usageKey)
 			x.offer(toCacheWriteTokens, mlflow, fromJSON, usage.get("cache_creation_input_tokens"), usageKey)
 		}
-		if cost, ok := parseObject(x.word("mlflow.llm.cost")); ok {
+		if cost, ok := parseObject(x.plainStr("mlflow.llm.cost")); ok {
 			x.offer(toCost, mlflow, fromJSON, cost.get("total_cost"), "mlflow.llm.cost")
 		}
-		if prompts, ok := parseArray(x.word("mlflow.linkedPrompts")); ok && len(prompts) > 0 {
+		if prompts, ok := parseArray(x.plainStr("mlflow.linkedPrompts")); ok && len(prompts) > 0 {
 			if prompt, isObject := parseObject(prompts[0]); isObject {
 				x.offer(toPromptName, mlflow, fromJSON, prompt.get("name"), "mlflow.linkedPrompts")
 				x.offer(toPromptVersion, mlflow, fromJSON, prompt.get("version"), "mlflow.linkedPrompts")
@@ -166,7 +166,7 @@ func (x *span) mlflowCall() {
 	if o, ok := parseObject(inputs); ok {
 		x.offer(toRequestModel, mlflow, fromJSON, o.get("model"), "mlflow.spanInputs")
 		if x.has(toRequestModel) {
-			x.offer(toResponseModel, mlflow, fromText, x.word("mlflow.llm.model"), "mlflow.llm.model")
+			x.offer(toResponseModel, mlflow, fromText, x.plainStr("mlflow.llm.model"), "mlflow.llm.model")
 		}
 		x.offerParameters(mlflow, o, "mlflow.spanInputs")
 		x.offer(toToolDefinitions, mlflow, fromJSON, o.get("tools"), "mlflow.spanInputs")
@@ -174,7 +174,7 @@ func (x *span) mlflowCall() {
 	} else {
 		x.offer(toInputMessages, mlflow, fromText, inputs, "mlflow.spanInputs")
 	}
-	x.offer(toRequestModel, mlflow, fromText, x.word("mlflow.llm.model"), "mlflow.llm.model")
+	x.offer(toRequestModel, mlflow, fromText, x.plainStr("mlflow.llm.model"), "mlflow.llm.model")
 	outputs := x.str("mlflow.spanOutputs")
 	if o, ok := parseObject(outputs); ok {
 		x.offerAnswer(mlflow, o, "mlflow.spanOutputs")
@@ -255,7 +255,7 @@ var sentryDialect = dialect{
 		{to: toToolCallResult, from: []string{"gen_ai.tool.message"}},
 	},
 	kind: func(x *span) (string, string) {
-		op, ok := strings.CutPrefix(x.word("sentry.op"), "gen_ai.")
+		op, ok := strings.CutPrefix(x.plainStr("sentry.op"), "gen_ai.")
 		if !ok {
 			return "", ""
 		}

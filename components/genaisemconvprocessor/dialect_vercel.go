@@ -42,9 +42,9 @@ var vercelDialect = dialect{
 		{to: toStopSequences, from: []string{"ai.settings.stopSequences"}},
 	},
 	kind: func(x *span) (string, string) {
-		id := x.word("ai.operationId")
+		id := x.plainStr("ai.operationId")
 		if id == "" {
-			id, _, _ = strings.Cut(x.word("operation.name"), " ")
+			id, _, _ = strings.Cut(x.plainStr("operation.name"), " ")
 		}
 		found := vercelKinds[id]
 		return found.kind, found.operation
@@ -124,7 +124,7 @@ func (x *span) vercelAnswer() {
 			w.call(o, o.str("toolCallId", "id"))
 		}
 	}
-	w.end(firstOf(x.word("ai.response.finishReason"), x.word("ai.finishReason")))
+	w.end(firstOf(x.plainStr("ai.response.finishReason"), x.plainStr("ai.finishReason")))
 	w.b = append(w.b, ']')
 	x.offer(toOutputMessages, vercel, isDone, x.keep(w.b), "ai.response")
 }

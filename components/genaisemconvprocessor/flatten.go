@@ -9,8 +9,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 )
 
-// mostSlots bounds the indices in keys: what stands beyond is kept as the attribute that it is.
-const mostSlots = 10_001
+// maxSlots bounds the indices in keys: what stands beyond is kept as the attribute that it is.
+const maxSlots = 10_001
 
 // flattened holds the attributes whose keys have an index: llm.input_messages.0.message.role.
 type flattened struct {
@@ -58,8 +58,8 @@ func (f *flattened) release() {
 	f.reset()
 }
 
-// place is where an attribute whose key has an index belongs: rest is what follows the index.
-type place struct {
+// indexedKey is where an attribute whose key has an index belongs: rest is what follows the index.
+type indexedKey struct {
 	list  flatList
 	index int
 	rest  string
@@ -95,8 +95,8 @@ func (f *flattened) list(of flatList) *[]entry {
 	}
 }
 
-// placeOf reads a key.
-func placeOf(key string) place {
+// indexedKeyOf reads a key.
+func indexedKeyOf(key string) indexedKey {
 	list, rest := notFlat, ""
 	switch {
 	case strings.HasPrefix(key, "llm."):
@@ -126,23 +126,23 @@ func placeOf(key string) place {
 			list = flatFunction
 		}
 		if (rest == "role" || rest == "content") && list != notFlat {
-			return place{list, 0, rest}
+			return indexedKey{list, 0, rest}
 		}
 	case strings.HasPrefix(key, "retrieval.documents."):
 		rest, list = key[len("retrieval.documents."):], flatDocument
 	default:
-		return placeOfScore(key)
+		return indexedKeyOfScore(key)
 	}
 	index, rest, ok := cutIndex(rest)
 	if list == notFlat || !ok || rest == "" {
-		return place{}
+		return indexedKey{}
 	}
-	return place{list, index, rest}
+	return indexedKey{list, index, rest}
 }
 
 // add writes an entry where it is to stand: there are many, and a copy of a whole one is dear while memory is being
 // collected.
-func (f *flattened) add(p *place, value pcommon.Value) {
+func (f *flattened) add(p *indexedKey, value pcommon.Value) {
 	list := f.list(p.list)
 	n := len(*list)
 	if n == cap(*list) {
@@ -165,7 +165,7 @@ func cut(s *string, prefix string) bool {
 func cutIndex(s string) (index int, rest string, ok bool) {
 	i := 0
 	for i < len(s) && s[i] >= '0' && s[i] <= '9' {
-		if index = index*10 + int(s[i]-'0'); index >= mostSlots {
+		if index = index*10 + int(s[i]-'0'); index >= maxSlots {
 			return 0, "", false
 		}
 		i++

@@ -65,7 +65,7 @@ func cutObject(text string) (object, bool) {
 	if text == "" || text[0] != '{' {
 		return nil, false
 	}
-	s := skimmer{text: text, pos: 1, ok: true}
+	s := scanner{text: text, pos: 1, ok: true}
 	const most = 4 // most have no more members
 	o := make(object, 0, most)
 	for first := true; s.more('}', first); first = false {
@@ -89,7 +89,7 @@ func cutArray(text string) ([]string, bool) {
 	if text == "" || text[0] != '[' {
 		return nil, false
 	}
-	s := skimmer{text: text, pos: 1, ok: true}
+	s := scanner{text: text, pos: 1, ok: true}
 	var elements []string
 	for first := true; s.more(']', first); first = false {
 		s.next()

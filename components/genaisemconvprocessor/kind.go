@@ -31,7 +31,7 @@ var (
 func (k kinds) by(keys ...string) func(*span) (string, string) {
 	return func(x *span) (string, string) {
 		for _, key := range keys {
-			if said := x.word(key); said != "" {
+			if said := x.plainStr(key); said != "" {
 				if found, ok := k[strings.ToLower(said)]; ok {
 					return found.kind, found.operation
 				}

@@ -254,7 +254,7 @@ func messagesOf(room []byte, text, role string) (w writer, ok bool) {
 }
 
 // most is how deep messages may be wrapped.
-const mostWrapped = 6
+const maxWrapped = 6
 
 // value writes the messages of a JSON value, or of text that is not JSON.
 func (w *writer) value(text, role string) {
@@ -264,7 +264,7 @@ func (w *writer) value(text, role string) {
 	if trimmed == "" || trimmed == "null" {
 		return
 	}
-	if w.depth > mostWrapped {
+	if w.depth > maxWrapped {
 		w.plainMessage(text, role)
 		return
 	}
@@ -723,7 +723,7 @@ func typedValue(content string) string {
 	if content == "" || content[0] != '{' {
 		return ""
 	}
-	s := skimmer{text: content, pos: 1, ok: true}
+	s := scanner{text: content, pos: 1, ok: true}
 	value, isTyped, n := "", false, 0
 	for first := true; s.more('}', first); first = false {
 		key := s.key()

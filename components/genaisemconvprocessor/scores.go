@@ -112,10 +112,10 @@ var scoreForms = [...]struct {
 	{"trace.evaluations.", "evaluation.", formOfTrace},
 }
 
-// placeOfScore reads the key of an annotation. Each form has indices of its own.
-func placeOfScore(key string) place {
+// indexedKeyOfScore reads the key of an annotation. Each form has indices of its own.
+func indexedKeyOfScore(key string) indexedKey {
 	if key == "" || key[0] != 'a' && key[0] != 'e' && key[0] != 't' {
-		return place{}
+		return indexedKey{}
 	}
 	for i, form := range scoreForms {
 		rest := key
@@ -124,10 +124,10 @@ func placeOfScore(key string) place {
 		}
 		index, rest, ok := cutIndex(rest)
 		if ok && cut(&rest, form.field) {
-			return place{flatScore, i*mostSlots + index, rest}
+			return indexedKey{flatScore, i*maxSlots + index, rest}
 		}
 	}
-	return place{}
+	return indexedKey{}
 }
 
 // openInferenceScores reads annotations and evaluations, and the results of Phoenix's evaluators, which are the output
@@ -135,7 +135,7 @@ func placeOfScore(key string) place {
 func (x *span) openInferenceScores() {
 	groups(x.flat.scores, func(group []entry) {
 		var s score
-		if scoreForms[group[0].index/mostSlots].form == formOfTrace {
+		if scoreForms[group[0].index/maxSlots].form == formOfTrace {
 			s.of = runmodel.ScoreOfRun
 		}
 		for _, e := range group {

@@ -79,14 +79,14 @@ func (x *span) release() {
 	x.flat.release()
 	clear(x.known)
 	*x = span{flat: x.flat, free: x.free, known: x.known}
-	const mostKnown = 1 << 10
-	if cap(x.known) > mostKnown {
+	const maxKnown = 1 << 10
+	if cap(x.known) > maxKnown {
 		x.known = nil
 	}
 }
 
 // blockSize is the memory that is asked for at once. Strings of a batch that stand in one block cost less than each in a
-// place of its own, and one that outlives the others holds no more than this.
+// indexedKey of its own, and one that outlives the others holds no more than this.
 const blockSize = 1 << 16
 
 // room is an empty buffer for about n bytes. Only one is used at a time; what is put together in it is lost with the next
@@ -119,10 +119,10 @@ func (x *span) gather(uses map[string][]use) {
 		i++
 		k := &x.known[i]
 		if !k.isRead {
-			k.isRead, k.uses, k.place = true, uses[key], placeOf(key)
+			k.isRead, k.uses, k.indexedKey = true, uses[key], indexedKeyOf(key)
 		}
-		if k.place.list != notFlat {
-			x.flat.add(&k.place, value)
+		if k.indexedKey.list != notFlat {
+			x.flat.add(&k.indexedKey, value)
 			continue
 		}
 		x.keys |= 1 << (len(key) % wordBits)
@@ -221,8 +221,8 @@ func (x *span) str(key string) string {
 	return ""
 }
 
-// word is a string attribute without the quotes that an exporter of JSON puts around it.
-func (x *span) word(key string) string { return unquoted(x.str(key)) }
+// plainStr is a string attribute without the quotes that an exporter of JSON puts around it.
+func (x *span) plainStr(key string) string { return unquoted(x.str(key)) }
 
 func unquoted(s string) string {
 	if len(s) > 2 && s[0] == '"' && s[len(s)-1] == '"' {
@@ -322,7 +322,7 @@ func (x *span) putString(to target, value string) {
 		x.keepOriginal(key, old)
 		x.attrs.PutStr(key, value)
 	}
-	x.told(to)
+	x.traceSource(to)
 }
 
 func (x *span) putCount(to target, value int64) {
@@ -336,7 +336,7 @@ func (x *span) putCount(to target, value int64) {
 		x.keepOriginal(key, old)
 		x.attrs.PutInt(key, value)
 	}
-	x.told(to)
+	x.traceSource(to)
 }
 
 func (x *span) putNumber(to target, value float64) {
@@ -351,7 +351,7 @@ func (x *span) putNumber(to target, value float64) {
 		x.keepOriginal(key, old)
 		x.attrs.PutDouble(key, value)
 	}
-	x.told(to)
+	x.traceSource(to)
 }
 
 func (x *span) putBool(to target, value bool) {
@@ -365,7 +365,7 @@ func (x *span) putBool(to target, value bool) {
 		x.keepOriginal(key, old)
 		x.attrs.PutBool(key, value)
 	}
-	x.told(to)
+	x.traceSource(to)
 }
 
 func (x *span) putStrings(to target, list []string) {
@@ -381,7 +381,7 @@ func (x *span) putStrings(to target, list []string) {
 	for _, s := range list {
 		slice.AppendEmpty().SetStr(s)
 	}
-	x.told(to)
+	x.traceSource(to)
 }
 
 func sameStrings(v pcommon.Value, list []string) bool {
@@ -407,7 +407,7 @@ func (x *span) keepOriginal(key string, old pcommon.Value) {
 	kept.CopyTo(x.attrs.PutEmpty(original))
 }
 
-func (x *span) told(to target) {
+func (x *span) traceSource(to target) {
 	if x.trace != nil {
 		x.trace(fields[to].key, x.best[to].source)
 	}
@@ -479,7 +479,7 @@ func (x *span) applyAny(to target, c *candidate) {
 	kept := pcommon.NewValueEmpty()
 	c.value.CopyTo(kept)
 	kept.CopyTo(x.attrs.PutEmpty(fields[to].key))
-	x.told(to)
+	x.traceSource(to)
 }
 
 func (x *span) applyMetadata(c *candidate) {

@@ -65,10 +65,10 @@ func (d deadLetter) message(topic string) *kgo.Record {
 	}
 }
 
-// bury writes dead letters, acknowledged by all in-sync replicas, until all are written. It comes after the
+// writeDeadLetters writes dead letters, acknowledged by all in-sync replicas, until all are written. It comes after the
 // healthy records of the batch were handed on, which therefore do not wait for it, and before the commit, so
 // that no record is passed over unwritten.
-func (r *tracesReceiver) bury(ctx context.Context, letters []deadLetter) error {
+func (r *tracesReceiver) writeDeadLetters(ctx context.Context, letters []deadLetter) error {
 	if len(letters) == 0 {
 		return nil
 	}
@@ -94,9 +94,9 @@ func (r *tracesReceiver) bury(ctx context.Context, letters []deadLetter) error {
 			}
 			r.count(ctx, letter)
 		}
-		if buried := len(letters) - len(left); buried > 0 {
+		if written := len(letters) - len(left); written > 0 {
 			r.set.Logger.Warn("Wrote records that cannot be handed on to the dead-letter topic",
-				zap.Int("records", buried), zap.String("topic", r.cfg.DeadLetterTopic),
+				zap.Int("records", written), zap.String("topic", r.cfg.DeadLetterTopic),
 				zap.String("reason", string(letters[0].reason)), zap.NamedError("first_error", letters[0].err))
 		}
 		if len(left) == 0 {

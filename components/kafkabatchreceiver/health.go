@@ -50,7 +50,7 @@ type health struct {
 	open        map[problem]trouble
 	still       standstill
 	connections int
-	told        state
+	reported    state
 }
 
 // trouble is a problem and when it began.
@@ -71,7 +71,7 @@ var (
 )
 
 func newHealth(logger *zap.Logger, host component.Host, notReadyAfter time.Duration) *health {
-	return &health{logger: logger, host: host, notReadyAfter: notReadyAfter, open: map[problem]trouble{}, told: state{ready: true}}
+	return &health{logger: logger, host: host, notReadyAfter: notReadyAfter, open: map[problem]trouble{}, reported: state{ready: true}}
 }
 
 func (h *health) problem(p problem, err error) {
@@ -82,7 +82,7 @@ func (h *health) problem(p problem, err error) {
 	}
 	h.open[p] = trouble{since: time.Now(), err: err}
 	h.logger.Warn("Cannot "+string(p)+"; trying until it works", zap.Error(err))
-	h.tell()
+	h.report()
 }
 
 // solved notes that a step works again.
@@ -100,7 +100,7 @@ func (h *health) end(p problem, message string) {
 	}
 	delete(h.open, p)
 	h.logger.Info(message, zap.Duration("after", time.Since(t.since)))
-	h.tell()
+	h.report()
 }
 
 // judge looks at how long problems are open, and takes what has stood still for longer than notReadyAfter.
@@ -108,23 +108,23 @@ func (h *health) judge(still standstill) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.still = still
-	h.tell()
+	h.report()
 }
 
-// tell reports what has changed.
-func (h *health) tell() {
+// report reports what has changed.
+func (h *health) report() {
 	now := h.state()
-	if now == h.told {
+	if now == h.reported {
 		return
 	}
-	if now.ready != h.told.ready {
+	if now.ready != h.reported.ready {
 		if now.ready {
 			h.logger.Info("Doing its work again")
 		} else {
 			h.logger.Warn("Not doing its work", zap.String("why", now.text))
 		}
 	}
-	h.told = now
+	h.reported = now
 	if now.text == "" {
 		componentstatus.ReportStatus(h.host, componentstatus.NewEvent(componentstatus.StatusOK))
 		return

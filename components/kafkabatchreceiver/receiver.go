@@ -368,7 +368,7 @@ func (r *tracesReceiver) handle(ctx context.Context, b *batch, before <-chan str
 	if err != nil {
 		return err
 	}
-	if err := r.bury(ctx, letters); err != nil {
+	if err := r.writeDeadLetters(ctx, letters); err != nil {
 		return err
 	}
 	if err := r.inTurn(ctx, before); err != nil {
@@ -414,11 +414,11 @@ func (r *tracesReceiver) deliver(ctx context.Context, entries []entry) ([]deadLe
 			attempts = r.newAttempts(problemDelivery)
 		case consumererror.IsPermanent(err):
 			attempts.dropped()
-			spoilt, err := r.separate(ctx, decoded, err)
+			rejected, err := r.separate(ctx, decoded, err)
 			if err != nil {
 				return nil, err
 			}
-			letters = append(letters, spoilt...)
+			letters = append(letters, rejected...)
 		case attempts.exhausted():
 			attempts.dropped()
 			err = fmt.Errorf("no more retries left: %w", err)
@@ -469,11 +469,11 @@ func (r *tracesReceiver) separate(ctx context.Context, records []entry, refusal 
 	}
 	var letters []deadLetter
 	for _, half := range [][]entry{records[:len(records)/2], records[len(records)/2:]} {
-		spoilt, err := r.deliver(ctx, half)
+		rejected, err := r.deliver(ctx, half)
 		if err != nil {
 			return nil, err
 		}
-		letters = append(letters, spoilt...)
+		letters = append(letters, rejected...)
 	}
 	return letters, nil
 }

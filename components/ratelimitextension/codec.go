@@ -69,7 +69,7 @@ func look(body []byte, into any) error {
 	if reflect.Indirect(reflect.ValueOf(into)).Type().Name() == "ExportLogsServiceRequest" { // of a package that is pdata's own
 		_, err = otlpwire.WeighLogs(body, maxDepth, maxDecoded)
 	} else {
-		_, err = otlpwire.Look(body, maxDepth, maxDecoded)
+		_, err = otlpwire.Scan(body, maxDepth, maxDecoded)
 	}
 	switch {
 	case errors.Is(err, otlpwire.ErrDepth):

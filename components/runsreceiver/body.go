@@ -35,18 +35,18 @@ const (
 // however slowly a client sends, it never holds a decompressor, and whatever a body inflates to, only so many
 // inflate at once.
 type intake struct {
-	maxBody int64
-	budget  int64
-	used    atomic.Int64
-	places  chan struct{}
-	benches sync.Pool // of *bench
+	maxBody       int64
+	budget        int64
+	used          atomic.Int64
+	places        chan struct{}
+	decompressors sync.Pool // of *bench
 	// buffers are what bodies were read into, *[]byte of firstRead and of growth times those before.
 	buffers [pooledSizes]sync.Pool
 }
 
-// bench is what one decompression works with. Benches are pooled, so that what bombs made large is used again
+// decompressor is what one decompression works with. Decompressors are pooled, so that what bombs made large is used again
 // by the next and given back to the system when there is no next.
-type bench struct {
+type decompressor struct {
 	gzip *gzip.Reader
 	zlib io.ReadCloser // also a zlib.Resetter
 	zstd *zstd.Decoder
@@ -55,10 +55,10 @@ type bench struct {
 
 func newIntake(maxBody, budget int64) *intake {
 	return &intake{
-		maxBody: maxBody,
-		budget:  budget,
-		places:  make(chan struct{}, runtime.GOMAXPROCS(0)),
-		benches: sync.Pool{New: func() any { return &bench{} }},
+		maxBody:       maxBody,
+		budget:        budget,
+		places:        make(chan struct{}, runtime.GOMAXPROCS(0)),
+		decompressors: sync.Pool{New: func() any { return &decompressor{} }},
 	}
 }
 
@@ -162,8 +162,8 @@ func (in *intake) decode(ctx context.Context, encoding string, wire []byte, fn f
 	if encoding == "" {
 		return fn(wire)
 	}
-	b := in.benches.Get().(*bench)
-	defer in.benches.Put(b)
+	b := in.decompressors.Get().(*decompressor)
+	defer in.decompressors.Put(b)
 	body, err := b.decompress(encoding, wire, in.maxBody)
 	if err != nil {
 		return err
@@ -171,7 +171,7 @@ func (in *intake) decode(ctx context.Context, encoding string, wire []byte, fn f
 	return fn(body)
 }
 
-func (b *bench) decompress(encoding string, wire []byte, limit int64) ([]byte, error) {
+func (b *decompressor) decompress(encoding string, wire []byte, limit int64) ([]byte, error) {
 	var (
 		from io.Reader
 		err  error

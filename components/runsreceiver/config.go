@@ -26,9 +26,9 @@ type Config struct {
 	// OTLP/HTTP names.
 	TracesStatus int `mapstructure:"traces_status"`
 
-	// Seal hands OTLP in protobuf on as it came, in a resource that holds the whole request, where nothing in it needs to be
-	// dropped. What reads the queue opens it.
-	Seal bool `mapstructure:"seal"`
+	// RawPassthrough hands on OTLP in protobuf as it came, in a resource that holds the whole request, unless something in it must be
+	// dropped. Readers of the queue decode it.
+	RawPassthrough bool `mapstructure:"raw_passthrough"`
 
 	// Readiness is an extension that knows whether the collector does its work, which GET /readyz then tells. GET /healthz
 	// answers without one. Neither asks for a key.

@@ -32,7 +32,7 @@ func TestConfig(t *testing.T) {
 			c.MaxInFlightBytes = 16 << 20
 			c.QueueTimeout = 3 * time.Second
 			c.TracesStatus = http.StatusOK
-			c.Seal = true
+			c.RawPassthrough = true
 			c.ReadTimeout = 5 * time.Second
 			c.WriteTimeout = 9 * time.Second
 			c.Auth = configoptional.Some(confighttp.AuthConfig{Config: configauth.Config{AuthenticatorID: apikeyauth}})

@@ -300,8 +300,8 @@ func (r *runsReceiver) formatOf(x *exchange) (format, error) {
 		return &logsFormat{mediaType: typeJSON, weigh: weighJSON, unmarshal: unmarshalLogsJSON, marshal: plogotlp.ExportResponse.MarshalJSON}, nil
 	case x.mediaType == typeProtobuf:
 		otlp := otlpFormat{mediaType: typeProtobuf, weigh: weighProto, unmarshal: unmarshalProto, marshal: marshalProto}
-		if r.cfg.Seal {
-			return &sealingFormat{otlp}, nil
+		if r.cfg.RawPassthrough {
+			return &passthroughFormat{otlp}, nil
 		}
 		return &otlp, nil
 	case x.mediaType == typeJSON:

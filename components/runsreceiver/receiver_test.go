@@ -361,10 +361,10 @@ func TestSpansAreCharged(t *testing.T) {
 
 // What is well-formed is handed on as it came, and is counted and charged as if it had been decoded. What is not, or has
 // something in it to drop, is decoded here, so that the client is told.
-func TestSeal(t *testing.T) {
+func TestRawPassthrough(t *testing.T) {
 	t.Parallel()
 	sink := new(consumertest.TracesSink)
-	r := start(t, sink, func(c *Config) { c.Seal = true })
+	r := start(t, sink, func(c *Config) { c.RawPassthrough = true })
 	td := ptrace.NewTraces()
 	spans := td.ResourceSpans().AppendEmpty().ScopeSpans().AppendEmpty().Spans()
 	for i := range 3 {
@@ -389,9 +389,9 @@ func TestSeal(t *testing.T) {
 		require.Len(t, sink.AllTraces(), 1)
 		handed := sink.AllTraces()[0]
 		assert.Equal(t, 3, handed.SpanCount())
-		sealed, ok := handed.ResourceSpans().At(0).Resource().Attributes().Get(runmodel.KeySealed)
+		raw, ok := handed.ResourceSpans().At(0).Resource().Attributes().Get(runmodel.KeyRawRequest)
 		require.True(t, ok)
-		assert.Equal(t, good, string(sealed.Bytes().AsRaw()))
+		assert.Equal(t, good, string(raw.Bytes().AsRaw()))
 	}
 
 	for name, edit := range map[string]func(ptrace.Span){

@@ -49,11 +49,11 @@ func (f *otlpFormat) decode(body []byte, held *charge) (ptrace.Traces, error) {
 	return td, nil
 }
 
-// sealingFormat is OTLP in protobuf that is handed on as it came, unless there may be something in it to drop or to
+// passthroughFormat is OTLP in protobuf that is handed on as it came, unless there may be something in it to drop or to
 // refuse.
-type sealingFormat struct{ otlpFormat }
+type passthroughFormat struct{ otlpFormat }
 
-func (f *sealingFormat) decode(body []byte, held *charge) (ptrace.Traces, error) {
+func (f *passthroughFormat) decode(body []byte, held *charge) (ptrace.Traces, error) {
 	seen, err := look(body, held.in.budget)
 	if err != nil {
 		return ptrace.Traces{}, err
@@ -64,7 +64,7 @@ func (f *sealingFormat) decode(body []byte, held *charge) (ptrace.Traces, error)
 	if err := held.grow(seen.Weight); err != nil {
 		return ptrace.Traces{}, err
 	}
-	return otlpwire.Seal(body, seen.Spans), nil
+	return otlpwire.Passthrough(body, seen.Spans), nil
 }
 
 func (f *otlpFormat) accepted(string) (string, []byte) {
@@ -139,8 +139,8 @@ func weighProto(body []byte, limit int64) (int64, error) {
 	return seen.Weight, err
 }
 
-func look(body []byte, limit int64) (otlpwire.Survey, error) {
-	seen, err := otlpwire.Look(body, maxDepth, limit)
+func look(body []byte, limit int64) (otlpwire.Summary, error) {
+	seen, err := otlpwire.Scan(body, maxDepth, limit)
 	return seen, refusalOfShape(err)
 }
 

@@ -51,8 +51,8 @@ type Summary struct {
 	Unknown map[string]int
 }
 
-// mostUnknown bounds the models that a summary tells apart: clients choose the names.
-const mostUnknown = 1000
+// maxUnknown bounds the models that a summary tells apart: clients choose the names.
+const maxUnknown = 1000
 
 // attributeCacheWrite1h names the tokens that were written to a cache for an hour; the conventions have no name for them.
 const attributeCacheWrite1h = "gen_ai.usage.cache_creation.ephemeral_1h_input_tokens"
@@ -190,12 +190,12 @@ func (r *repricer) leftBehind(
 			last = b.LastStart
 		}
 	}
-	places, err := clickhouse.ReadRunPlaces(ctx, r.conn, keys, first, last)
+	locations, err := clickhouse.ReadRunLocations(ctx, r.conn, keys, first, last)
 	if err != nil {
 		return err
 	}
 	seen := map[uuid.UUID]uint64{}
-	for _, p := range places {
+	for _, p := range locations {
 		seen[p.RunID] = max(seen[p.RunID], p.Version)
 	}
 	for id, versions := range byRun {
@@ -258,7 +258,7 @@ func (r *repricer) unknown(span *runmodel.Span) {
 	if model == "" {
 		model = span.RequestModel
 	}
-	if _, known := r.sum.Unknown[model]; !known && len(r.sum.Unknown) >= mostUnknown {
+	if _, known := r.sum.Unknown[model]; !known && len(r.sum.Unknown) >= maxUnknown {
 		model = "other models"
 	}
 	r.sum.Unknown[model]++

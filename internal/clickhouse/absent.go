@@ -41,9 +41,9 @@ var absentable = []struct {
 func Absent(spans []runmodel.Span) uint64 {
 	absent := uint64(1)<<len(absentable) - 1
 	for i := range spans {
-		for place := range absentable {
-			if absent&(1<<place) != 0 && !absentable[place].empty(&spans[i]) {
-				absent &^= 1 << place
+		for index := range absentable {
+			if absent&(1<<index) != 0 && !absentable[index].empty(&spans[i]) {
+				absent &^= 1 << index
 			}
 		}
 	}
@@ -52,9 +52,9 @@ func Absent(spans []runmodel.Span) uint64 {
 
 // IsAbsent tells whether a column of spans is empty in all spans of a run, by what its bounds say.
 func IsAbsent(absent uint64, column string) bool {
-	for place := range absentable {
-		if absentable[place].name == column {
-			return absent&(1<<place) != 0
+	for index := range absentable {
+		if absentable[index].name == column {
+			return absent&(1<<index) != 0
 		}
 	}
 	return false

@@ -96,12 +96,12 @@ func removeDeleted(
 		upTo[b.key()] = b.DeletedAt
 	}
 	first, last := extent(deleted)
-	places, err := ReadRunPlaces(ctx, conn, slices.Collect(maps.Keys(upTo)), first, last)
+	locations, err := ReadRunLocations(ctx, conn, slices.Collect(maps.Keys(upTo)), first, last)
 	if err != nil {
 		return err
 	}
 	var rows []runmodel.Run
-	for _, p := range places {
+	for _, p := range locations {
 		if at := upTo[runmodel.RunKey{ProjectID: p.ProjectID, RunID: p.RunID}]; p.Version < at {
 			rows = append(rows, p.deletion(at))
 		}
@@ -118,14 +118,14 @@ func removeDeleted(
 
 // What is read back together is bounded by the number of runs, by that of their versions, which take a kilobyte each, and by the
 // time between their starts, since all of the project's hours between them are looked through. A run's spans are read whole,
-// since its totals are derived from all of them: one that has more versions is read alone, up to mostVersionsOfARun.
+// since its totals are derived from all of them: one that has more versions is read alone, up to maxVersionsPerRun.
 const (
-	mostRunsAtOnce     = 500
-	mostVersionsAtOnce = 50_000
-	mostTimeAtOnce     = 24 * time.Hour
-	// mostVersionsOfARun bounds what totals are derived from. A client whose trace never ends would otherwise take more memory
+	maxRunsAtOnce     = 500
+	maxVersionsAtOnce = 50_000
+	maxTimeAtOnce     = 24 * time.Hour
+	// maxVersionsPerRun bounds what totals are derived from. A client whose trace never ends would otherwise take more memory
 	// and time with every batch, until nothing is stored any more, of nobody.
-	mostVersionsOfARun = 100_000
+	maxVersionsPerRun = 100_000
 )
 
 // KeyTotalsOf is the key in the metadata of a run that has more versions of spans than its totals are derived from. Its value is
@@ -137,11 +137,11 @@ const KeyTotalsOf = "looptrace.totals_of_first"
 func readTotals(ctx context.Context, conn driver.Conn, shared []Bounds) (totals []runmodel.Run, late []Bounds, err error) {
 	totals = make([]runmodel.Run, 0, len(shared))
 	for _, some := range together(shared) {
-		versions, err := readVersions(ctx, conn, some, mostVersionsAtOnce+1)
+		versions, err := readVersions(ctx, conn, some, maxVersionsAtOnce+1)
 		if err != nil {
 			return nil, nil, err
 		}
-		if len(versions) <= mostVersionsAtOnce {
+		if len(versions) <= maxVersionsAtOnce {
 			if totals, late, err = addTotals(ctx, conn, some, versions, totals, late); err != nil {
 				return nil, nil, err
 			}
@@ -152,9 +152,9 @@ func readTotals(ctx context.Context, conn driver.Conn, shared []Bounds) (totals 
 			return nil, nil, err
 		}
 		for _, fewer := range pack(some, counts) {
-			cut := counts[fewer[0].key()] > mostVersionsOfARun // it is alone
+			cut := counts[fewer[0].key()] > maxVersionsPerRun // it is alone
 			if cut {
-				versions, err = readFirstVersions(ctx, conn, fewer[0], mostVersionsOfARun)
+				versions, err = readFirstVersions(ctx, conn, fewer[0], maxVersionsPerRun)
 			} else {
 				versions, err = readVersions(ctx, conn, fewer, math.MaxInt64)
 			}
@@ -177,14 +177,14 @@ func readTotals(ctx context.Context, conn driver.Conn, shared []Bounds) (totals 
 func markTotals(run *runmodel.Run) {
 	metadata := make(map[string]string, len(run.Metadata)+1)
 	maps.Copy(metadata, run.Metadata) // which is a span's
-	metadata[KeyTotalsOf] = strconv.Itoa(mostVersionsOfARun)
+	metadata[KeyTotalsOf] = strconv.Itoa(maxVersionsPerRun)
 	run.Metadata = metadata
 }
 
 // together divides runs into such as are read together. One whose own spans are far apart in time is so with others of its kind:
 // beside the others, it would have hours looked through for them that they have nothing in.
 func together(runs []Bounds) [][]Bounds {
-	isWide := func(b Bounds) bool { return b.LastStart.Sub(b.FirstStart) > mostTimeAtOnce }
+	isWide := func(b Bounds) bool { return b.LastStart.Sub(b.FirstStart) > maxTimeAtOnce }
 	runs = slices.SortedFunc(slices.Values(runs), func(a, b Bounds) int {
 		switch {
 		case isWide(a) == isWide(b):
@@ -198,7 +198,7 @@ func together(runs []Bounds) [][]Bounds {
 	from := 0
 	for i, b := range runs {
 		first := runs[from]
-		if i-from == mostRunsAtOnce || isWide(b) != isWide(first) || !isWide(b) && b.LastStart.Sub(first.FirstStart) > mostTimeAtOnce {
+		if i-from == maxRunsAtOnce || isWide(b) != isWide(first) || !isWide(b) && b.LastStart.Sub(first.FirstStart) > maxTimeAtOnce {
 			all, from = append(all, runs[from:i]), i
 		}
 	}
@@ -208,13 +208,13 @@ func together(runs []Bounds) [][]Bounds {
 	return all
 }
 
-// pack divides runs into such as have no more than mostVersionsAtOnce versions together.
+// pack divides runs into such as have no more than maxVersionsAtOnce versions together.
 func pack(runs []Bounds, counts map[runmodel.RunKey]uint64) [][]Bounds {
 	var packs [][]Bounds
 	var held uint64
 	for i, b := range runs {
 		n := counts[b.key()]
-		if i == 0 || held+n > mostVersionsAtOnce {
+		if i == 0 || held+n > maxVersionsAtOnce {
 			packs, held = append(packs, nil), 0
 		}
 		last := len(packs) - 1
@@ -304,24 +304,24 @@ func removeMoved(ctx context.Context, conn driver.Conn, writer *Writer, shared [
 		keys[i] = b.key()
 	}
 	first, last := extent(moved)
-	places, err := ReadRunPlaces(ctx, conn, keys, first, last)
+	locations, err := ReadRunLocations(ctx, conn, keys, first, last)
 	if err != nil {
 		return err
 	}
-	return writer.InsertRuns(ctx, leftBehind(places))
+	return writer.InsertRuns(ctx, leftBehind(locations))
 }
 
 // leftBehind returns deletions of all rows of each run but the one that was derived from most versions.
-func leftBehind(places []RunPlace) []runmodel.Run {
-	newest := make(map[runmodel.RunKey]RunPlace, len(places))
-	for _, p := range places {
+func leftBehind(locations []RunLocation) []runmodel.Run {
+	newest := make(map[runmodel.RunKey]RunLocation, len(locations))
+	for _, p := range locations {
 		key := runmodel.RunKey{ProjectID: p.ProjectID, RunID: p.RunID}
 		if best, ok := newest[key]; !ok || p.Version > best.Version {
 			newest[key] = p
 		}
 	}
 	var deletions []runmodel.Run
-	for _, p := range places {
+	for _, p := range locations {
 		best := newest[runmodel.RunKey{ProjectID: p.ProjectID, RunID: p.RunID}]
 		if p.Version < best.Version && !p.StartTime.Truncate(time.Hour).Equal(best.StartTime.Truncate(time.Hour)) {
 			deletions = append(deletions, p.deletion(best.Version))
@@ -331,7 +331,7 @@ func leftBehind(places []RunPlace) []runmodel.Run {
 }
 
 // deletion is the row that takes the place of the one at p.
-func (p RunPlace) deletion(version uint64) runmodel.Run {
+func (p RunLocation) deletion(version uint64) runmodel.Run {
 	return runmodel.Run{
 		ProjectID: p.ProjectID, RunID: p.RunID, Version: version, Deleted: 1,
 		StartTime: p.StartTime, EndTime: runmodel.Epoch, FirstReceived: runmodel.Epoch,

@@ -17,24 +17,24 @@ func TestLeftBehind(t *testing.T) {
 	t.Parallel()
 	run := runmodel.RunKey{ProjectID: uuid.New(), RunID: uuid.New()}
 	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	at := func(start time.Time, version uint64) RunPlace {
-		return RunPlace{ProjectID: run.ProjectID, RunID: run.RunID, StartTime: start, Version: version}
+	at := func(start time.Time, version uint64) RunLocation {
+		return RunLocation{ProjectID: run.ProjectID, RunID: run.RunID, StartTime: start, Version: version}
 	}
-	deletions := leftBehind([]RunPlace{at(noon.Add(time.Minute), 1), at(noon.Add(-time.Minute), 3), at(noon.Add(-2*time.Hour), 2)})
+	deletions := leftBehind([]RunLocation{at(noon.Add(time.Minute), 1), at(noon.Add(-time.Minute), 3), at(noon.Add(-2*time.Hour), 2)})
 	require.Len(t, deletions, 2)
 	for _, d := range deletions {
 		assert.Equal(t, uint8(1), d.Deleted)
 		assert.Equal(t, uint64(3), d.Version)
 		assert.NotEqual(t, noon.Add(-time.Minute), d.StartTime)
 	}
-	assert.Empty(t, leftBehind([]RunPlace{at(noon, 5)}))
+	assert.Empty(t, leftBehind([]RunLocation{at(noon, 5)}))
 }
 
 // TestManyVersions derives runs that have more versions together than are read at once, one of them by itself.
 func TestManyVersions(t *testing.T) {
 	t.Parallel()
 	conn, writer := migrated(t)
-	const medium, long = 11_000, mostVersionsAtOnce + 2
+	const medium, long = 11_000, maxVersionsAtOnce + 2
 	project, at := uuid.New(), time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	wanted, lengths := map[runmodel.RunKey][]runmodel.Span{}, map[uuid.UUID]uint64{}
 	for _, length := range []uint64{medium, 1, medium, medium, long, medium, 2, medium} {
@@ -84,13 +84,13 @@ func TestTotalsOfAVeryLongRun(t *testing.T) {
 	conn, writer := migrated(t)
 	const more = 1000
 	key, at := runmodel.RunKey{ProjectID: uuid.New(), RunID: uuid.New()}, time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	last := at.Add((mostVersionsOfARun + more - 1) * 100 * time.Millisecond) // hours later
+	last := at.Add((maxVersionsPerRun + more - 1) * 100 * time.Millisecond) // hours later
 	for _, part := range []string{"number >= 70000", "number < 70000"} {
 		require.NoError(t, conn.Exec(t.Context(), `INSERT INTO spans
 			(project_id, run_id, span_id, version, parent_span_id, start_time, end_time, name, kind, status, input_tokens, metadata, attributes)
 			SELECT ?, ?, number + 1, 1, number > 0, fromUnixTimestamp64Nano(toInt64(? + number * 100000000)) AS at, at, 'call', 'llm',
 				if(number = 5, 'error', 'ok'), 1, if(number = 0, map('team', 'a'), map()), if(number = 5, map('`+runmodel.KeyFingerprint+`', 'own'), map())
-			FROM numbers(?) WHERE `+part, key.ProjectID, key.RunID, at.UnixNano(), mostVersionsOfARun+more))
+			FROM numbers(?) WHERE `+part, key.ProjectID, key.RunID, at.UnixNano(), maxVersionsPerRun+more))
 	}
 	require.NoError(t, writer.InsertBounds(t.Context(), []Bounds{
 		{ProjectID: key.ProjectID, RunID: key.RunID, FirstStart: at, LastStart: last, FirstBatch: 1, LastBatch: 1},
@@ -99,7 +99,7 @@ func TestTotalsOfAVeryLongRun(t *testing.T) {
 	derived, err := DeriveRuns(t.Context(), counting, writer, map[runmodel.RunKey][]runmodel.Span{key: nil}, 2)
 	require.NoError(t, err)
 	assert.Equal(t, Derived{Runs: 1, Reread: 1}, derived)
-	assert.Equal(t, mostVersionsOfARun, counting.most)
+	assert.Equal(t, maxVersionsPerRun, counting.most)
 	var row struct {
 		SpanCount   uint64            `ch:"span_count"`
 		InputTokens *int64            `ch:"input_tokens"`
@@ -107,8 +107,8 @@ func TestTotalsOfAVeryLongRun(t *testing.T) {
 		Metadata    map[string]string `ch:"metadata"`
 	}
 	require.NoError(t, conn.QueryRow(t.Context(), "SELECT span_count, input_tokens, end_time, metadata FROM runs FINAL").ScanStruct(&row))
-	assert.EqualValues(t, mostVersionsOfARun, row.SpanCount)
-	assert.EqualValues(t, mostVersionsOfARun-1, *row.InputTokens, "all calls below the first, which wraps them")
+	assert.EqualValues(t, maxVersionsPerRun, row.SpanCount)
+	assert.EqualValues(t, maxVersionsPerRun-1, *row.InputTokens, "all calls below the first, which wraps them")
 	assert.Equal(t, last.Add(-more*100*time.Millisecond), row.EndTime)
 	assert.Equal(t, map[string]string{"team": "a", KeyTotalsOf: "100000"}, row.Metadata)
 }
@@ -127,7 +127,7 @@ func TestTogether(t *testing.T) {
 	assert.Equal(t, [][]Bounds{{early, late}, {dayAfter}, {epoch, spread}}, together([]Bounds{epoch, dayAfter, late, spread, early}))
 	assert.Empty(t, together(nil))
 
-	many := make([]Bounds, 2*mostRunsAtOnce+1)
+	many := make([]Bounds, 2*maxRunsAtOnce+1)
 	for i := range many {
 		many[i] = from(0, time.Hour)
 	}
@@ -135,5 +135,5 @@ func TestTogether(t *testing.T) {
 	for _, some := range together(many) {
 		sizes = append(sizes, len(some))
 	}
-	assert.Equal(t, []int{mostRunsAtOnce, mostRunsAtOnce, 1}, sizes)
+	assert.Equal(t, []int{maxRunsAtOnce, maxRunsAtOnce, 1}, sizes)
 }

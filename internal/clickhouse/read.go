@@ -134,21 +134,21 @@ func readOwnFingerprints(ctx context.Context, conn driver.Conn, runs []Bounds) (
 	return own, nil
 }
 
-// RunPlace is where a row of a run stands in the table runs.
-type RunPlace struct {
+// RunLocation is where a row of a run stands in the table runs.
+type RunLocation struct {
 	ProjectID uuid.UUID `ch:"project_id"`
 	RunID     uuid.UUID `ch:"run_id"`
 	StartTime time.Time `ch:"start_time"`
 	Version   uint64    `ch:"version"`
 }
 
-// ReadRunPlaces returns the rows of runs that stand between first and last, more than one for a run whose
+// ReadRunLocations returns the rows of runs that stand between first and last, more than one for a run whose
 // start has moved to another hour.
-func ReadRunPlaces(ctx context.Context, conn driver.Conn, keys []runmodel.RunKey, first, last time.Time) ([]RunPlace, error) {
-	var all []RunPlace
+func ReadRunLocations(ctx context.Context, conn driver.Conn, keys []runmodel.RunKey, first, last time.Time) ([]RunLocation, error) {
+	var all []RunLocation
 	for some := range slices.Chunk(keys, keysAtOnce) {
 		projects, runIDs := split(some)
-		var rows []RunPlace
+		var rows []RunLocation
 		err := conn.Select(ctx, &rows, `
 			SELECT project_id, run_id, start_time, version FROM runs FINAL
 			WHERE project_id IN (?) AND run_id IN (?)

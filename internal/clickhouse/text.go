@@ -71,9 +71,9 @@ func (t *text) reserve(b *proto.Buffer) {
 	b.Buf = slices.Grow(b.Buf, size)
 }
 
-// dictionary is a column LowCardinality(String). Most values are those of a row or two before; ch-go's own looks all of
+// stringTable is a column LowCardinality(String). Most values are those of a row or two before; ch-go's own looks all of
 // them up.
-type dictionary struct {
+type stringTable struct {
 	proto.ColLowCardinalityRaw
 
 	index *proto.ColStr
@@ -84,15 +84,15 @@ type dictionary struct {
 	last, before uint32
 }
 
-func newDictionary() *dictionary {
+func newStringTable() *stringTable {
 	index := new(proto.ColStr)
-	return &dictionary{ColLowCardinalityRaw: proto.ColLowCardinalityRaw{Index: index}, index: index, place: map[string]uint32{}}
+	return &stringTable{ColLowCardinalityRaw: proto.ColLowCardinalityRaw{Index: index}, index: index, place: map[string]uint32{}}
 }
 
 // Rows is how many values the column has.
-func (d *dictionary) Rows() int { return len(d.keys) }
+func (d *stringTable) Rows() int { return len(d.keys) }
 
-func (d *dictionary) append(value string) {
+func (d *stringTable) append(value string) {
 	if len(d.words) > 0 {
 		switch value {
 		case d.words[d.last]:
@@ -115,7 +115,7 @@ func (d *dictionary) append(value string) {
 	d.keys = append(d.keys, key)
 }
 
-func (d *dictionary) reset() {
+func (d *stringTable) reset() {
 	d.Reset()
 	clear(d.place)
 	clear(d.words)
@@ -123,7 +123,7 @@ func (d *dictionary) reset() {
 }
 
 // Prepare makes the keys as wide as they must be.
-func (d *dictionary) Prepare() error {
+func (d *stringTable) Prepare() error {
 	switch n := len(d.words); {
 	case n <= math.MaxUint8+1:
 		d.Key, d.Keys8 = proto.KeyUInt8, narrowed(d.Keys8, d.keys)
@@ -208,12 +208,12 @@ func (l *lists[C]) WriteColumn(w *proto.Writer) {
 
 // textMaps is a column of maps from words to strings: a list of keys and one of values.
 type textMaps struct {
-	lists[*dictionary]
+	lists[*stringTable]
 
 	values text
 }
 
-func newTextMaps() *textMaps { return &textMaps{lists: lists[*dictionary]{strings: newDictionary()}} }
+func newTextMaps() *textMaps { return &textMaps{lists: lists[*stringTable]{strings: newStringTable()}} }
 
 // Type is Map(LowCardinality(String), String).
 func (m *textMaps) Type() proto.ColumnType {

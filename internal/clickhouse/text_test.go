@@ -33,8 +33,8 @@ func TestColumnsOfStrings(t *testing.T) {
 		}
 		values[fmt.Sprint(distinct)] = many
 	}
-	words, plain, pairs := newDictionary(), new(text), newTextMaps()
-	lists, wordy := &lists[*text]{strings: new(text)}, &lists[*dictionary]{strings: newDictionary()}
+	words, plain, pairs := newStringTable(), new(text), newTextMaps()
+	lists, wordy := &lists[*text]{strings: new(text)}, &lists[*stringTable]{strings: newStringTable()}
 	for name, list := range values {
 		t.Run(name, func(t *testing.T) {
 			wantWords, wantPlain, wantLists, wantWordy := new(proto.ColStr).LowCardinality(), new(proto.ColStr), new(proto.ColStr).Array(), new(proto.ColStr).LowCardinality().Array()

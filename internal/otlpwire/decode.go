@@ -12,8 +12,8 @@ import (
 // Bounds of what decodeInPlace decodes. By pdata's methods a key is looked for among all those before it, and a value is filled
 // by calls that stand in each other; its own decoder, to which the rest is left, does neither.
 const (
-	mostAttributes = 128
-	mostNested     = 32
+	maxAttributes = 128
+	maxNested     = 32
 )
 
 // roomForMapped is how many attributes more than it came with a span has room for: what its mapping and its price add to one
@@ -151,7 +151,7 @@ func readResource(to pcommon.Resource, body []byte) bool {
 	for r.next() {
 		switch r.number {
 		case 1:
-			r.odd = !readAttribute(to.Attributes(), r.bytes, mostNested)
+			r.odd = !readAttribute(to.Attributes(), r.bytes, maxNested)
 		case 2:
 			to.SetDroppedAttributesCount(uint32(r.value))
 		case 3:
@@ -186,7 +186,7 @@ func readScope(to pcommon.InstrumentationScope, body []byte) bool {
 		case 2:
 			to.SetVersion(r.text())
 		case 3:
-			r.odd = !readAttribute(to.Attributes(), r.bytes, mostNested)
+			r.odd = !readAttribute(to.Attributes(), r.bytes, maxNested)
 		case 4:
 			to.SetDroppedAttributesCount(uint32(r.value))
 		}
@@ -196,7 +196,7 @@ func readScope(to pcommon.InstrumentationScope, body []byte) bool {
 
 func readSpan(to ptrace.Span, body []byte) bool {
 	r := newReader(body, &otlp.span)
-	to.Attributes().EnsureCapacity(min(r.count(9), mostAttributes) + roomForMapped)
+	to.Attributes().EnsureCapacity(min(r.count(9), maxAttributes) + roomForMapped)
 	for r.next() {
 		switch r.number {
 		case spanTraceID:
@@ -216,7 +216,7 @@ func readSpan(to ptrace.Span, body []byte) bool {
 		case spanEndTime:
 			to.SetEndTimestamp(pcommon.Timestamp(r.value))
 		case 9:
-			r.odd = !readAttribute(to.Attributes(), r.bytes, mostNested)
+			r.odd = !readAttribute(to.Attributes(), r.bytes, maxNested)
 		case 10:
 			to.SetDroppedAttributesCount(uint32(r.value))
 		case 11:
@@ -245,7 +245,7 @@ func readEvent(to ptrace.SpanEvent, body []byte) bool {
 		case 2:
 			to.SetName(r.text())
 		case 3:
-			r.odd = !readAttribute(to.Attributes(), r.bytes, mostNested)
+			r.odd = !readAttribute(to.Attributes(), r.bytes, maxNested)
 		case 4:
 			to.SetDroppedAttributesCount(uint32(r.value))
 		}
@@ -264,7 +264,7 @@ func readLink(to ptrace.SpanLink, body []byte) bool {
 		case 3:
 			to.TraceState().FromRaw(r.text())
 		case 4:
-			r.odd = !readAttribute(to.Attributes(), r.bytes, mostNested)
+			r.odd = !readAttribute(to.Attributes(), r.bytes, maxNested)
 		case 5:
 			to.SetDroppedAttributesCount(uint32(r.value))
 		case 6:
@@ -313,7 +313,7 @@ func readAttribute(to pcommon.Map, body []byte, nested int) bool {
 			r.odd = true // a reference, for which pdata has no method
 		}
 	}
-	if r.odd || to.Len() == mostAttributes {
+	if r.odd || to.Len() == maxAttributes {
 		return false
 	}
 	attribute, there := to.GetOrPutEmpty(key)

@@ -62,8 +62,8 @@ func TestDecodeInPlace(t *testing.T) {
 	for name, body := range map[string][]byte{
 		"every field":            request(t),
 		"nothing":                {},
-		"values in each other":   nestedValue(t, mostNested),
-		"attributes":             attributes(t, mostAttributes),
+		"values in each other":   nestedValue(t, maxNested),
+		"attributes":             attributes(t, maxAttributes),
 		"a field of later OTLP":  within([]byte{0xf8, 0x07, 1}),
 		"a value in two":         within(pair(9, "k", lengthed(1, []byte("text")), []byte{0x18, 3})),
 		"a list in two":          within(pair(9, "k", lengthed(5, lengthed(1)), lengthed(5, lengthed(1), lengthed(1)))),
@@ -89,8 +89,8 @@ func TestLeftToPdata(t *testing.T) {
 	for name, body := range map[string][]byte{
 		"a key twice":           within(slices.Concat(pair(9, "k", lengthed(1, []byte("1"))), pair(9, "k", lengthed(1, []byte("2"))))),
 		"a value twice":         within(lengthed(9, lengthed(1, []byte("k")), lengthed(2, lengthed(1, []byte("v"))), lengthed(2))),
-		"more attributes":       attributes(t, mostAttributes+1),
-		"values in each other":  nestedValue(t, mostNested+1),
+		"more attributes":       attributes(t, maxAttributes+1),
+		"values in each other":  nestedValue(t, maxNested+1),
 		"an entity":             lengthed(1, lengthed(1, lengthed(3, lengthed(2, []byte("service"))))),
 		"a reference for a key": within(lengthed(9, []byte{0x18, 3})),
 		"a reference for text":  within(pair(9, "k", []byte{0x40, 3})),
@@ -191,11 +191,11 @@ func TestTextsAreNotCopied(t *testing.T) {
 }
 
 // What follows something odd behind a seal is not passed over.
-func TestOddBehindSeal(t *testing.T) {
+func TestOddBehindRawRequest(t *testing.T) {
 	t.Parallel()
-	record := marshal(t, Seal(request(t), 3))
+	record := marshal(t, Passthrough(request(t), 3))
 	_, err := Decode(record)
 	require.NoError(t, err)
 	_, err = Decode(slices.Concat(record, []byte{0x08, 1}, request(t)))
-	require.ErrorIs(t, err, errAround)
+	require.ErrorIs(t, err, errSurroundings)
 }

@@ -106,8 +106,8 @@ func newSchema() *schema {
 	return s
 }
 
-// Survey is what can be known of an ExportTraceServiceRequest without decoding it.
-type Survey struct {
+// Summary is what can be known of an ExportTraceServiceRequest without decoding it.
+type Summary struct {
 	// Weight estimates the bytes of memory that it takes when decoded, with its own.
 	Weight int64
 	// Spans is how many spans it has.
@@ -124,22 +124,22 @@ type Survey struct {
 	Exceeds bool
 }
 
-// Look walks an ExportTraceServiceRequest. It returns ErrDepth where more than maxDepth messages stand in each
+// Scan walks an ExportTraceServiceRequest. It returns ErrDepth where more than maxDepth messages stand in each
 // other, ErrDense where it weighs more than limit, and protowire's errors for what is malformed.
-func Look(body []byte, maxDepth int, limit int64) (Survey, error) {
+func Scan(body []byte, maxDepth int, limit int64) (Summary, error) {
 	return look(body, &otlp.traces, maxDepth, limit)
 }
 
-// WeighLogs is the weight of an ExportLogsServiceRequest; it returns the errors of Look.
+// WeighLogs is the weight of an ExportLogsServiceRequest; it returns the errors of Scan.
 func WeighLogs(body []byte, maxDepth int, limit int64) (int64, error) {
 	seen, err := look(body, &otlp.logs, maxDepth, limit)
 	return seen.Weight, err
 }
 
-func look(body []byte, request *message, maxDepth int, limit int64) (Survey, error) {
-	w := walker{left: limit - int64(len(body)), seen: Survey{Regular: true, Identified: true}}
+func look(body []byte, request *message, maxDepth int, limit int64) (Summary, error) {
+	w := walker{left: limit - int64(len(body)), seen: Summary{Regular: true, Identified: true}}
 	if err := w.walk(body, request, maxDepth); err != nil {
-		return Survey{}, err
+		return Summary{}, err
 	}
 	w.seen.Weight = limit - w.left
 	return w.seen, nil
@@ -147,7 +147,7 @@ func look(body []byte, request *message, maxDepth int, limit int64) (Survey, err
 
 type walker struct {
 	left int64
-	seen Survey
+	seen Summary
 	// number is the greatest of the attribute that is walked, where it may be beyond a bound.
 	number float64
 }

@@ -37,10 +37,10 @@ func TestDepth(t *testing.T) {
 	shallow := nested(90)
 	_, err := (&ptrace.ProtoUnmarshaler{}).UnmarshalTraces(shallow)
 	require.NoError(t, err)
-	_, err = Look(shallow, 200, math.MaxInt64)
+	_, err = Scan(shallow, 200, math.MaxInt64)
 	require.NoError(t, err)
 	for _, lists := range []int{100, 1_800_000} {
-		_, err = Look(nested(lists), 200, math.MaxInt64)
+		_, err = Scan(nested(lists), 200, math.MaxInt64)
 		require.ErrorIs(t, err, ErrDepth)
 	}
 }
@@ -54,14 +54,14 @@ func TestWeight(t *testing.T) {
 	}
 	body, err := (&ptrace.ProtoMarshaler{}).MarshalTraces(td)
 	require.NoError(t, err)
-	seen, err := Look(body, 200, math.MaxInt64)
+	seen, err := Scan(body, 200, math.MaxInt64)
 	require.NoError(t, err)
 	assert.Greater(t, seen.Weight, int64(100*(320+64+32)+len(body)))
-	_, err = Look(body, 200, seen.Weight)
+	_, err = Scan(body, 200, seen.Weight)
 	require.NoError(t, err)
-	_, err = Look(body, 200, seen.Weight-1)
+	_, err = Scan(body, 200, seen.Weight-1)
 	require.ErrorIs(t, err, ErrDense)
-	_, err = Look(body[:len(body)-1], 200, math.MaxInt64)
+	_, err = Scan(body[:len(body)-1], 200, math.MaxInt64)
 	require.Error(t, err, "cut off")
 }
 
@@ -69,7 +69,7 @@ func TestWeight(t *testing.T) {
 func FuzzLook(f *testing.F) {
 	f.Add(nested(3))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		_, err := Look(body, 200, math.MaxInt64)
+		_, err := Scan(body, 200, math.MaxInt64)
 		if err == nil {
 			_, _ = (&ptrace.ProtoUnmarshaler{}).UnmarshalTraces(body) // must not end the process
 		}

@@ -20,9 +20,9 @@ type Matcher struct {
 // spoken is how a span names a model.
 type spoken struct{ provider, model string }
 
-// mostRemembered bounds the names whose prices are remembered. A client may send a new one with every span; when there
+// maxRemembered bounds the names whose prices are remembered. A client may send a new one with every span; when there
 // are too many all are forgotten, and the ones in use are found again.
-const mostRemembered = 4096
+const maxRemembered = 4096
 
 func newMatcher(table *Table, overrides *index) *Matcher {
 	return &Matcher{table: table, overrides: overrides, found: map[spoken]history{}}
@@ -60,7 +60,7 @@ func (m *Matcher) Find(provider, model string, at time.Time) *Price {
 	if !ok {
 		known = m.look(provider, model)
 		m.mu.Lock()
-		if len(m.found) >= mostRemembered {
+		if len(m.found) >= maxRemembered {
 			clear(m.found)
 		}
 		m.found[spoken{strings.Clone(provider), strings.Clone(model)}] = known
@@ -90,8 +90,8 @@ type candidate struct {
 	overridden []string
 }
 
-// mostSteps bounds the parts of a path that lead to a model's name.
-const mostSteps = 16
+// maxPathParts bounds the parts of a path that lead to a model's name.
+const maxPathParts = 16
 
 // candidates lists the names to try for a model, the most exact first.
 func (t *Table) candidates(provider, model string) []candidate {
@@ -102,7 +102,7 @@ func (t *Table) candidates(provider, model string) []candidate {
 	}
 	var hint string
 	var list []candidate
-	for range mostSteps {
+	for range maxPathParts {
 		providers := t.sellers(id, hint, open, model)
 		for _, name := range editions(model) {
 			list = append(list, candidate{name: name, providers: providers})
@@ -168,8 +168,8 @@ func (t *Table) cutLead(model string) (lead, rest string, ok bool) {
 var edition = regexp.MustCompile(
 	`(-\d{8}|-\d{4}-\d{2}-\d{2}|-latest|-00\d|-v\d+(:\d+)?(:\d+k)?|:\d+k?|@[0-9a-z-]+)$`)
 
-// mostEditions bounds the names that editions returns.
-const mostEditions = 8
+// maxEditions bounds the names that editions returns.
+const maxEditions = 8
 
 // editions returns a model's name and the shorter ones that leave its edition out, the longest first. Of a fine-tuned
 // model, `ft:BASE:ORGANIZATION:NAME:ID`, the base is part of the name, and what follows its edition.
@@ -180,7 +180,7 @@ func editions(model string) []string {
 			list = append(list, "ft:"+base)
 		}
 	}
-	for i := len(list) - 1; i < len(list) && len(list) < mostEditions; i++ {
+	for i := len(list) - 1; i < len(list) && len(list) < maxEditions; i++ {
 		name := list[i]
 		if at := edition.FindStringIndex(name); at != nil && at[0] > 0 {
 			// `-v1:0` may go whole or up to its version.

@@ -379,10 +379,10 @@ func TestFindAllocatesNothingForAKnownName(t *testing.T) {
 func TestMemoryOfNamesIsBounded(t *testing.T) {
 	t.Parallel()
 	m := newMatcher(Default(), nil)
-	for i := range 3 * mostRemembered {
+	for i := range 3 * maxRemembered {
 		m.Find("openai", "model-"+trim(float64(i)), autumn)
 	}
-	assert.LessOrEqual(t, len(m.found), mostRemembered)
+	assert.LessOrEqual(t, len(m.found), maxRemembered)
 }
 
 func FuzzFind(f *testing.F) {

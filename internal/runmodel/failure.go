@@ -288,7 +288,7 @@ func (e *spanErrors) wentOn(failed *Span, beside []int) bool {
 		if took.Precedes(Interval{s.StartTime, s.EndTime}) {
 			return true
 		}
-		if s.StartTime.Before(took.End.Add(-mostRounding)) {
+		if s.StartTime.Before(took.End.Add(-maxRounding)) {
 			break // nor do those before it
 		}
 	}

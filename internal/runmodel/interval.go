@@ -9,7 +9,7 @@ type Interval struct{ Start, End time.Time }
 // the second of which waited for the first, it then began up to a unit before the first ended. Intervals that share more than a
 // quarter of the shorter one are not of that kind, however short they are.
 const (
-	mostRounding  = time.Millisecond
+	maxRounding   = time.Millisecond
 	roundingShare = 4
 )
 
@@ -20,5 +20,5 @@ func (i Interval) Precedes(other Interval) bool {
 	if shared <= 0 {
 		return true
 	}
-	return shared <= min(mostRounding, i.End.Sub(i.Start)/roundingShare, other.End.Sub(other.Start)/roundingShare)
+	return shared <= min(maxRounding, i.End.Sub(i.Start)/roundingShare, other.End.Sub(other.Start)/roundingShare)
 }

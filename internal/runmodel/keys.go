@@ -10,8 +10,8 @@ const (
 	// KeyReceivedAt is the resource attribute that orders two versions of one span: Unix nanoseconds,
 	// stamped from the queue's record, so that a redelivered record carries the version it had.
 	KeyReceivedAt = "looptrace.received_at"
-	// KeySealed is the resource attribute, on the queue alone, that holds a whole request as it came (otlpwire.Seal).
-	KeySealed = "looptrace.sealed"
+	// KeyRawRequest is the resource attribute, on the queue alone, that holds a whole request as it came (otlpwire.Passthrough).
+	KeyRawRequest = "looptrace.raw_request"
 	// KeySDK is the resource attribute with the envelope's `sdk`.
 	KeySDK = "looptrace.sdk"
 

@@ -180,7 +180,7 @@ func bodyOf(message string) (from, to int, said string) {
 				mask(&b, value[:min(len(value), maxTemplated)], true)
 				value = b.String()
 			}
-			if !slices.Contains(values, value) && len(values) < mostMembers {
+			if !slices.Contains(values, value) && len(values) < maxMembers {
 				values = append(values, value)
 			}
 		}
@@ -188,8 +188,8 @@ func bodyOf(message string) (from, to int, said string) {
 	return from, to, strings.Join(values, " ")
 }
 
-// mostMembers bounds the values of a body that go into a template.
-const mostMembers = 8
+// maxMembers bounds the values of a body that go into a template.
+const maxMembers = 8
 
 // stepName is the name of a step without ids and numbers, and without the model that the conventions put behind it.
 func stepName(s *Span) string {

@@ -29,15 +29,15 @@ type SharedKey struct {
 	ContentID, SharedTail uint64
 }
 
-// Sharing is how far a content has come from one run to many.
-type Sharing uint8
+// ShareState is how far a content has come from one run to many.
+type ShareState uint8
 
 // A content is stored with the first run that has it, among the shared ones when a second run brings it, and from
 // then on not again.
 const (
-	SharingUnseen Sharing = iota
-	SharingSeen
-	SharingStored
+	ShareUnseen ShareState = iota
+	ShareSeenOnce
+	ShareStored
 )
 
 // runContents are the contents of one run and hour: those that the store has, and those that Rows adds.
@@ -61,8 +61,8 @@ func (r *Rows) setMessages(s *runmodel.Span, ids *[]uint64, preview *string, val
 			return false
 		}
 	}
-	const mostForPreview = 2 // a system message and a question
-	long := len(list)+len(elements) > mostForPreview
+	const maxForPreview = 2 // a system message and a question
+	long := len(list)+len(elements) > maxForPreview
 	if long {
 		preview = nil
 	}
@@ -203,10 +203,10 @@ func (r *Rows) fill(c *runmodel.Content, text string) bool {
 	const day = 24 * time.Hour
 	key := SharedKey{c.ProjectID, c.Hour.Unix() / int64(day/time.Second), c.ContentID, tail}
 	sharing, ok := r.shared[key]
-	if !ok && r.Sharing != nil {
-		sharing = r.Sharing(key)
+	if !ok && r.ShareState != nil {
+		sharing = r.ShareState(key)
 	}
-	if sharing == SharingStored {
+	if sharing == ShareStored {
 		c.SharedTail = tail
 		return true
 	}
@@ -214,10 +214,10 @@ func (r *Rows) fill(c *runmodel.Content, text string) bool {
 		return false
 	}
 	// What is not a message is the same in most runs from the start.
-	if sharing == SharingUnseen && c.Kind == runmodel.ContentMessage {
-		sharing = SharingSeen
+	if sharing == ShareUnseen && c.Kind == runmodel.ContentMessage {
+		sharing = ShareSeenOnce
 	} else {
-		sharing = SharingStored
+		sharing = ShareStored
 		r.Shared = append(r.Shared, runmodel.SharedContent{
 			ProjectID: c.ProjectID, Day: c.Hour.Truncate(day), ContentID: c.ContentID, SharedTail: tail,
 			Frame: c.Frame, Texts: c.Texts,
@@ -225,7 +225,7 @@ func (r *Rows) fill(c *runmodel.Content, text string) bool {
 		c.SharedTail, c.Frame, c.Texts = tail, "", nil
 	}
 	if r.shared == nil {
-		r.shared = make(map[SharedKey]Sharing)
+		r.shared = make(map[SharedKey]ShareState)
 	}
 	r.shared[key] = sharing
 	return true

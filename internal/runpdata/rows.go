@@ -36,18 +36,18 @@ type Rows struct {
 	// Stored returns the contents that the store has already, so that they are neither parsed nor written again. Nil:
 	// none is known to be stored.
 	Stored func(RunHour) KnownContents
-	// Sharing reports whether runs share a content. Nil: none is known.
-	Sharing func(SharedKey) Sharing
+	// ShareState reports whether runs share a content. Nil: none is known.
+	ShareState func(SharedKey) ShareState
 
 	contents map[RunHour]*runContents
-	shared   map[SharedKey]Sharing
+	shared   map[SharedKey]ShareState
 	// at is where the contents of the last span were put, which lie in here: spans of a run mostly stand together.
 	at RunHour
 	in *runContents
 }
 
 // Added lists the contents that are to be known as stored once r is.
-func (r *Rows) Added() (contents iter.Seq2[RunHour, KnownContents], shared iter.Seq2[SharedKey, Sharing]) {
+func (r *Rows) Added() (contents iter.Seq2[RunHour, KnownContents], shared iter.Seq2[SharedKey, ShareState]) {
 	return func(yield func(RunHour, KnownContents) bool) {
 		for at, c := range r.contents {
 			if len(c.added) > 0 && !yield(at, c.added) {

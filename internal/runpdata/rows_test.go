@@ -155,9 +155,9 @@ func TestWhatRunsShareStandsOnce(t *testing.T) {
 	long := strings.Repeat("a text of many words ", 20)
 	message := `[{"role":"user","parts":[{"type":"text","content":"` + long + `"}]}]`
 	tools := `[{"type":"function","name":"search","description":"` + long + `"}]`
-	known := map[SharedKey]Sharing{}
+	known := map[SharedKey]ShareState{}
 	store := func(fill map[string]any, runs ...byte) Rows {
-		rows := Rows{Sharing: func(key SharedKey) Sharing { return known[key] }}
+		rows := Rows{ShareState: func(key SharedKey) ShareState { return known[key] }}
 		for _, run := range runs {
 			td := ptrace.NewTraces()
 			rs := td.ResourceSpans().AppendEmpty()

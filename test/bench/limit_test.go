@@ -46,9 +46,9 @@ func makeReady(t *testing.T, load *loadgen.Load, project uuid.UUID) *readyBatch 
 	t.Helper()
 	requests, err := load.Make(readySpans)
 	require.NoError(t, err)
-	known := map[runpdata.SharedKey]runpdata.Sharing{}
+	known := map[runpdata.SharedKey]runpdata.ShareState{}
 	makeRows := func() *runpdata.Rows {
-		rows := &runpdata.Rows{Sharing: func(key runpdata.SharedKey) runpdata.Sharing { return known[key] }}
+		rows := &runpdata.Rows{ShareState: func(key runpdata.SharedKey) runpdata.ShareState { return known[key] }}
 		for _, td := range requests {
 			for _, rs := range td.ResourceSpans().All() {
 				rs.Resource().Attributes().PutStr(runmodel.KeyProjectID, project.String())
@@ -57,7 +57,7 @@ func makeReady(t *testing.T, load *loadgen.Load, project uuid.UUID) *readyBatch 
 		}
 		return rows
 	}
-	for range runpdata.SharingStored { // a content is named from the third time on
+	for range runpdata.ShareStored { // a content is named from the third time on
 		_, shared := makeRows().Added()
 		maps.Insert(known, shared)
 	}

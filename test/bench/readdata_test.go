@@ -160,13 +160,13 @@ func (r *rig) fillSmall(t *testing.T, runs int) {
 	conn := r.openClickHouse(smallReads)
 	made := newReadMaker(readsEnd())
 	const batchRuns = 1000
-	shared := map[runpdata.SharedKey]runpdata.Sharing{}
+	shared := map[runpdata.SharedKey]runpdata.ShareState{}
 	for from := 0; from < runs; from += batchRuns {
 		td := ptrace.NewTraces()
 		for i := from; i < min(from+batchRuns, runs); i++ {
 			made.run(td, i, runs)
 		}
-		rows := runpdata.Rows{Sharing: func(key runpdata.SharedKey) runpdata.Sharing { return shared[key] }}
+		rows := runpdata.Rows{ShareState: func(key runpdata.SharedKey) runpdata.ShareState { return shared[key] }}
 		require.NoError(t, rows.Add(td))
 		_, more := rows.Added()
 		for key, sharing := range more {

@@ -101,7 +101,7 @@ func start(config Config, segmentBytes, groupsBytes int64, log *slog.Logger) (*B
 	if err := makeDir(filepath.Join(config.DataDir, partitionsDir)); err != nil {
 		return nil, err
 	}
-	if err := mend(config.DataDir, log); err != nil {
+	if err := recoverFiles(config.DataDir, log); err != nil {
 		return nil, err
 	}
 	b := &Broker{config: config, log: log}

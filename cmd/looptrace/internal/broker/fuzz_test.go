@@ -83,7 +83,7 @@ func FuzzOpen(f *testing.F) {
 	f.Add(one, two[:30], []byte("index"), commit[:20], true)
 	f.Add(append(one, two...), []byte{}, []byte{}, []byte{}, true)
 	f.Add([]byte{}, makeBatch(1, "two"), []byte{}, []byte("x"), false)
-	f.Fuzz(func(t *testing.T, first, second, index, groups []byte, sealed bool) {
+	f.Fuzz(func(t *testing.T, first, second, index, groups []byte, closed bool) {
 		root, err := os.MkdirTemp(fastFolder(), "fuzz") //nolint:usetesting // in memory
 		require.NoError(t, err)
 		defer func() { _ = os.RemoveAll(root) }()
@@ -100,8 +100,8 @@ func FuzzOpen(f *testing.F) {
 		require.NoError(t, os.WriteFile(filepath.Join(config.DataDir, syncedGroupsFile), groups, 0o600))
 		valid, end, err := scan(bytes.NewReader(first), 0)
 		require.NoError(t, err)
-		// What is sealed was whole when it was: only a whole one can be.
-		if sealed && valid == int64(len(first)) && valid > 0 {
+		// What is closed was whole when it was: only a whole one can be.
+		if closed && valid == int64(len(first)) && valid > 0 {
 			require.NoError(t, os.Chmod(filepath.Join(dir, "0.dat"), 0o400))
 		}
 		if n, after, err := scan(bytes.NewReader(second), 1); n > 0 {

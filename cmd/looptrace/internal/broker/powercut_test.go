@@ -95,8 +95,8 @@ func (r *recording) worthwhile(t *testing.T) {
 	require.NoError(t, d.root.compare(r.root))
 	assert.Positive(t, trimmed, "segments deleted")
 	assert.Greater(t, compacted, 2, "groups written anew")
-	assert.Positive(t, rolled, "segments sealed")
-	t.Logf("%d segments sealed, %d deleted, groups %d times written anew", rolled, trimmed, compacted)
+	assert.Positive(t, rolled, "segments closed")
+	t.Logf("%d segments closed, %d deleted, groups %d times written anew", rolled, trimmed, compacted)
 }
 
 // recording is what a broker was asked and what it did.

@@ -20,9 +20,9 @@ type segment struct {
 	// newest.
 	base, end int64
 	size      int64
-	// sealed tells that the file may not be written: it and what came before it were on the disk before
+	// closed tells that the file may not be written: it and what came before it were on the disk before
 	// anything was written to the next one.
-	sealed bool
+	closed bool
 	// modified is when it was last written, in seconds since 1970.
 	modified int64
 }
@@ -53,7 +53,7 @@ func listSegments(dir string) ([]segment, error) {
 			return nil, fmt.Errorf("measure a segment: %w", err)
 		}
 		list = append(list, segment{
-			base: base, size: info.Size(), sealed: info.Mode()&0o200 == 0, modified: info.ModTime().Unix(),
+			base: base, size: info.Size(), closed: info.Mode()&0o200 == 0, modified: info.ModTime().Unix(),
 		})
 	}
 	slices.SortFunc(list, func(a, b segment) int { return int(a.base - b.base) })

@@ -154,7 +154,7 @@ func (h *head) advance() (bool, error) {
 		return false, fmt.Errorf("look for the next segment: %w", err)
 	}
 	if err := h.file.Chmod(0o400); err != nil {
-		return false, fmt.Errorf("seal a segment: %w", err)
+		return false, fmt.Errorf("close a segment: %w", err)
 	}
 	h.forget()
 	return true, nil
@@ -180,7 +180,7 @@ func (h *head) parse() error {
 	return nil
 }
 
-// open takes up the oldest segment that is not sealed; false when there is none. That it is there must be on
+// open takes up the oldest segment that is not closed; false when there is none. That it is there must be on
 // the disk too.
 func (h *head) open() (bool, error) {
 	list, err := listSegments(h.dir)
@@ -188,7 +188,7 @@ func (h *head) open() (bool, error) {
 		return false, err
 	}
 	for _, s := range list {
-		if s.sealed {
+		if s.closed {
 			continue
 		}
 		file, err := os.Open(segmentPath(h.dir, s.base))

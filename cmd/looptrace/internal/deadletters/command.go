@@ -140,7 +140,7 @@ func (q *queue) list(ctx context.Context, limit int) ([]summary, int64, error) {
 		return nil, 0, err
 	}
 	slices.SortFunc(summaries, func(a, b summary) int {
-		return cmp.Or(b.buried.Compare(a.buried), cmp.Compare(a.partition, b.partition), cmp.Compare(b.offset, a.offset))
+		return cmp.Or(b.written.Compare(a.written), cmp.Compare(a.partition, b.partition), cmp.Compare(b.offset, a.offset))
 	})
 	return summaries[:min(limit, len(summaries))], total, nil
 }
@@ -151,7 +151,7 @@ func newShow(with runner) *cobra.Command {
 		Short: "Show one dead letter: why it is one, its headers and its spans",
 		Args:  cobra.ExactArgs(1),
 		RunE: with(func(ctx context.Context, c *cobra.Command, q *queue, args []string) error {
-			at, err := parsePlace(args[0])
+			at, err := parseLocation(args[0])
 			if err != nil {
 				return err
 			}
@@ -182,11 +182,11 @@ func newRedrive(with runner) *cobra.Command {
 			"before; to redrive a letter again, name it. A span that comes twice is stored once.",
 		PreRunE: func(_ *cobra.Command, args []string) error {
 			for _, text := range args {
-				at, err := parsePlace(text)
+				at, err := parseLocation(text)
 				if err != nil {
 					return err
 				}
-				s.places = append(s.places, at)
+				s.locations = append(s.locations, at)
 			}
 			if ways := len(slices.DeleteFunc([]bool{len(args) > 0, all, s.reason != ""}, func(way bool) bool { return !way })); ways != 1 {
 				return errors.New("say which: PARTITION:OFFSET..., or --all, or --reason REASON")
@@ -198,13 +198,13 @@ func newRedrive(with runner) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			what := fmt.Sprintf("%s, %d bytes", count(len(p.places)), p.bytes)
+			what := fmt.Sprintf("%s, %d bytes", count(len(p.locations)), p.bytes)
 			if p.before > 0 {
 				what += fmt.Sprintf(" (%d redriven before are left out)", p.before)
 			}
 			out := c.OutOrStdout()
 			switch {
-			case len(p.places) == 0 || dryRun:
+			case len(p.locations) == 0 || dryRun:
 				_, err := fmt.Fprintf(out, "To redrive: %s.\n", what)
 				return err
 			case !yes:
@@ -213,10 +213,10 @@ func newRedrive(with runner) *cobra.Command {
 				}
 			}
 			redriven, err := q.redrive(ctx, p, func(n int) {
-				_, _ = fmt.Fprintf(out, "%d of %d\n", n, len(p.places)) // a closed output is no reason to stop
+				_, _ = fmt.Fprintf(out, "%d of %d\n", n, len(p.locations)) // a closed output is no reason to stop
 			})
 			if err != nil {
-				return fmt.Errorf("%s of %d redriven, then: %w", count(redriven), len(p.places), err)
+				return fmt.Errorf("%s of %d redriven, then: %w", count(redriven), len(p.locations), err)
 			}
 			_, err = fmt.Fprintf(out, "Redrove %s.\n", count(redriven))
 			return err

@@ -246,17 +246,17 @@ func startReceiver(t *testing.T, address string, s *store) {
 }
 
 // What the receiver could not hand on is listed, shown, and redriven once the cause is mended.
-func TestRedriveAfterMending(t *testing.T) {
+func TestRedriveAfterRepair(t *testing.T) {
 	t.Run("embedded", func(t *testing.T) { // not in parallel: the login is in the environment
-		testRedriveAfterMending(t, startEmbedded(t))
+		testRedriveAfterRepair(t, startEmbedded(t))
 	})
 	t.Run("kafka", func(t *testing.T) {
 		t.Parallel()
-		testRedriveAfterMending(t, kafka.Start(t).Address)
+		testRedriveAfterRepair(t, kafka.Start(t).Address)
 	})
 }
 
-func testRedriveAfterMending(t *testing.T, address string) {
+func testRedriveAfterRepair(t *testing.T, address string) {
 	t.Helper()
 	require.NoError(t, migrate.Run(t.Context(), migrate.Stores{KafkaBrokers: address, KafkaSecurity: login(t)}))
 	until(t, "the topics are there; nothing to do needs no answer", func() bool {
@@ -293,7 +293,7 @@ func testRedriveAfterMending(t *testing.T, address string) {
 	assert.Contains(t, table, `no such \x1b[31mday`)
 	assert.NotContains(t, table, "\x1b")
 
-	at := func(l listed) string { return place{l.Partition, l.Offset}.String() }
+	at := func(l listed) string { return location{l.Partition, l.Offset}.String() }
 	shown := mustRun(t, address, "show", at(rejected))
 	assert.Contains(t, shown, `"name": "late"`)
 	assert.Contains(t, shown, "own: kept")

@@ -17,22 +17,22 @@ import (
 // headerPrefix begins every header that the receiver adds to the record's own.
 const headerPrefix = "dead_letter."
 
-// place is where a dead letter lies in its topic, written PARTITION:OFFSET.
-type place struct {
+// location is where a dead letter lies in its topic, written PARTITION:OFFSET.
+type location struct {
 	partition int32
 	offset    int64
 }
 
-func (p place) String() string { return fmt.Sprintf("%d:%d", p.partition, p.offset) }
+func (p location) String() string { return fmt.Sprintf("%d:%d", p.partition, p.offset) }
 
-func parsePlace(text string) (place, error) {
+func parseLocation(text string) (location, error) {
 	left, right, found := strings.Cut(text, ":")
 	partition, errPartition := strconv.ParseUint(left, 10, 31)
 	offset, errOffset := strconv.ParseUint(right, 10, 63)
 	if !found || errPartition != nil || errOffset != nil {
-		return place{}, fmt.Errorf("%q is no PARTITION:OFFSET, such as 0:17", text)
+		return location{}, fmt.Errorf("%q is no PARTITION:OFFSET, such as 0:17", text)
 	}
-	return place{partition: int32(partition), offset: int64(offset)}, nil
+	return location{partition: int32(partition), offset: int64(offset)}, nil
 }
 
 // origin is where and when the record was before it became a dead letter; its members are as the headers have
@@ -51,10 +51,10 @@ func (o origin) String() string {
 
 // letter is one record of the dead-letter topic.
 type letter struct {
-	place
-	// buried is when it became a dead letter.
-	buried time.Time
-	reason string
+	location
+	// written is when it became a dead letter.
+	written time.Time
+	reason  string
 	// text is the error that made it one.
 	text   string
 	origin origin
@@ -64,7 +64,7 @@ type letter struct {
 // newLetter reads the headers. The receiver's come last: a record's own may have the same names.
 func newLetter(record *kgo.Record) letter {
 	l := letter{
-		place: place{record.Partition, record.Offset}, buried: record.Timestamp, reason: "unknown", record: record,
+		location: location{record.Partition, record.Offset}, written: record.Timestamp, reason: "unknown", record: record,
 	}
 	for _, header := range record.Headers {
 		value := string(header.Value)
@@ -96,7 +96,7 @@ func (l letter) traces() (ptrace.Traces, error) {
 func (l letter) original(topic string) *kgo.Record {
 	record := &kgo.Record{Topic: topic, Key: l.record.Key, Value: l.record.Value, Timestamp: l.origin.written}
 	if record.Timestamp.IsZero() {
-		record.Timestamp = l.buried
+		record.Timestamp = l.written
 	}
 	for _, header := range l.record.Headers {
 		if !strings.HasPrefix(header.Key, headerPrefix) {
@@ -148,5 +148,5 @@ func (s summary) MarshalJSON() ([]byte, error) {
 		Bytes     int        `json:"bytes"`
 		Spans     *int       `json:"spans"`
 		Redriven  bool       `json:"redriven"`
-	}{s.partition, s.offset, s.buried.UTC(), s.reason, s.text, from, s.bytes, s.spans, s.redriven})
+	}{s.partition, s.offset, s.written.UTC(), s.reason, s.text, from, s.bytes, s.spans, s.redriven})
 }

@@ -32,7 +32,7 @@ func printTable(w io.Writer, summaries []summary) error {
 		if s.redriven {
 			redriven = "yes"
 		}
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\n", s.place, formatTime(s.buried),
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\n", s.location, formatTime(s.written),
 			escape(s.reason), escape(s.origin.String()), s.bytes, spans, redriven, escape(cut(s.text)))
 	}
 	if err := table.Flush(); err != nil {
@@ -67,7 +67,7 @@ func printLetter(w io.Writer, l letter, redriven bool) error {
 	var b bytes.Buffer
 	line := func(name, value string) { fmt.Fprintf(&b, "%-10s %s\n", name, value) }
 	line("letter", l.String())
-	line("time", formatTime(l.buried))
+	line("time", formatTime(l.written))
 	line("reason", escape(l.reason))
 	line("error", escape(l.text))
 	line("was", escape(l.origin.String()))

@@ -159,7 +159,7 @@ func (q *queue) poll(ctx context.Context, client *kgo.Client, next map[int32]spa
 }
 
 // find reads one letter.
-func (q *queue) find(ctx context.Context, at place) (letter, error) {
+func (q *queue) find(ctx context.Context, at location) (letter, error) {
 	bounds, err := q.bounds(ctx)
 	if err != nil {
 		return letter{}, err
@@ -182,7 +182,7 @@ func (q *queue) find(ctx context.Context, at place) (letter, error) {
 }
 
 // within tells why there can be no letter at a place.
-func within(at place, bounds map[int32]span) error {
+func within(at location, bounds map[int32]span) error {
 	b, ok := bounds[at.partition]
 	switch {
 	case !ok:
@@ -191,7 +191,7 @@ func within(at place, bounds map[int32]span) error {
 		return fmt.Errorf("there is no dead letter %s: partition %d is empty", at, at.partition)
 	case at.offset < b.first || at.offset >= b.end:
 		return fmt.Errorf("there is no dead letter %s: partition %d holds %s to %s",
-			at, at.partition, place{at.partition, b.first}, place{at.partition, b.end - 1})
+			at, at.partition, location{at.partition, b.first}, location{at.partition, b.end - 1})
 	}
 	return nil
 }

@@ -21,14 +21,14 @@ const (
 
 // selection says which letters to redrive: the named places, else those of a reason, else all.
 type selection struct {
-	places []place
-	reason string
+	locations []location
+	reason    string
 }
 
 // plan is what a redrive will do.
 type plan struct {
-	places map[place]bool
-	bytes  int64
+	locations map[location]bool
+	bytes     int64
 	// before is how many letters of the selection were redriven before and are left out.
 	before int
 
@@ -39,7 +39,7 @@ type plan struct {
 // plan reads the topic and finds what is selected. Letters that were redriven before are left out, unless they
 // are named.
 func (q *queue) plan(ctx context.Context, s selection) (*plan, error) {
-	p := &plan{places: map[place]bool{}}
+	p := &plan{locations: map[location]bool{}}
 	var err error
 	if p.bounds, err = q.bounds(ctx); err != nil {
 		return nil, err
@@ -48,9 +48,9 @@ func (q *queue) plan(ctx context.Context, s selection) (*plan, error) {
 		return nil, err
 	}
 	ranges := p.bounds
-	if len(s.places) > 0 {
-		ranges = covering(s.places)
-		for _, at := range s.places {
+	if len(s.locations) > 0 {
+		ranges = covering(s.locations)
+		for _, at := range s.locations {
 			if err := within(at, p.bounds); err != nil {
 				return nil, err
 			}
@@ -58,23 +58,23 @@ func (q *queue) plan(ctx context.Context, s selection) (*plan, error) {
 	}
 	err = q.read(ctx, ranges, func(l letter) error {
 		switch {
-		case len(s.places) > 0 && !slices.Contains(s.places, l.place):
+		case len(s.locations) > 0 && !slices.Contains(s.locations, l.location):
 			return nil
 		case s.reason != "" && l.reason != s.reason:
 			return nil
-		case len(s.places) == 0 && p.done[l.partition] != nil && p.done[l.partition].has(l.offset):
+		case len(s.locations) == 0 && p.done[l.partition] != nil && p.done[l.partition].has(l.offset):
 			p.before++
 			return nil
 		}
-		p.places[l.place] = true
+		p.locations[l.location] = true
 		p.bytes += int64(len(l.record.Value))
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	for _, at := range s.places {
-		if !p.places[at] {
+	for _, at := range s.locations {
+		if !p.locations[at] {
 			return nil, fmt.Errorf("there is no dead letter %s", at)
 		}
 	}
@@ -82,9 +82,9 @@ func (q *queue) plan(ctx context.Context, s selection) (*plan, error) {
 }
 
 // covering is the least range of each partition that holds the places.
-func covering(places []place) map[int32]span {
+func covering(locations []location) map[int32]span {
 	ranges := map[int32]span{}
-	for _, at := range places {
+	for _, at := range locations {
 		r, ok := ranges[at.partition]
 		if !ok {
 			r = span{at.offset, at.offset + 1}
@@ -117,8 +117,8 @@ func (q *queue) redrive(ctx context.Context, p *plan, progress func(redriven int
 		progress(redriven)
 		return err
 	}
-	err := q.read(ctx, covering(slices.Collect(maps.Keys(p.places))), func(l letter) error {
-		if !p.places[l.place] {
+	err := q.read(ctx, covering(slices.Collect(maps.Keys(p.locations))), func(l letter) error {
+		if !p.locations[l.location] {
 			return nil
 		}
 		chunk = append(chunk, l)
@@ -148,7 +148,7 @@ func (q *queue) produce(ctx context.Context, letters []letter) (acknowledged []l
 		if result.Err == nil {
 			acknowledged = append(acknowledged, from[result.Record])
 		} else if err == nil {
-			err = fmt.Errorf("redrive %s: %w", from[result.Record].place, result.Err)
+			err = fmt.Errorf("redrive %s: %w", from[result.Record].location, result.Err)
 		}
 	}
 	return acknowledged, err

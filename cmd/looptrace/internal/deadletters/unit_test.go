@@ -48,13 +48,13 @@ func FuzzEscape(f *testing.F) {
 	})
 }
 
-func TestParsePlace(t *testing.T) {
+func TestParseLocation(t *testing.T) {
 	t.Parallel()
-	got, err := parsePlace("3:17")
+	got, err := parseLocation("3:17")
 	require.NoError(t, err)
-	assert.Equal(t, place{3, 17}, got)
+	assert.Equal(t, location{3, 17}, got)
 	for _, text := range []string{"", "3", "3:", ":3", "-1:3", "3:-1", "a:b", "3:17:1", "99999999999:1"} {
-		_, err := parsePlace(text)
+		_, err := parseLocation(text)
 		require.Error(t, err, text)
 	}
 }

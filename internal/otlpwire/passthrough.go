@@ -12,19 +12,19 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// Seal makes one resource of a request that is regular, whose spans are identified: its attribute
-// runmodel.KeySealed is the request as it came, and it has as many spans as the request, empty ones, so that whoever
+// Passthrough makes one resource of a request that is regular, whose spans are identified: its attribute
+// runmodel.KeyRawRequest is the request as it came, and it has as many spans as the request, empty ones, so that whoever
 // counts counts right. What is stamped on the resource on its way holds for all that is in it. It copies body.
-func Seal(body []byte, spans int) ptrace.Traces {
-	sealed := ptrace.NewTraces()
-	resource := sealed.ResourceSpans().AppendEmpty()
-	resource.Resource().Attributes().PutEmptyBytes(runmodel.KeySealed).FromRaw(body)
+func Passthrough(body []byte, spans int) ptrace.Traces {
+	raw := ptrace.NewTraces()
+	resource := raw.ResourceSpans().AppendEmpty()
+	resource.Resource().Attributes().PutEmptyBytes(runmodel.KeyRawRequest).FromRaw(body)
 	empty := resource.ScopeSpans().AppendEmpty().Spans()
 	empty.EnsureCapacity(spans)
 	for range spans {
 		empty.AppendEmpty()
 	}
-	return sealed
+	return raw
 }
 
 // maxRecordDepth is how deep a record of the queue may nest. What the doors let in nests less; a deeper one ends the
@@ -33,7 +33,7 @@ const maxRecordDepth = 1000
 
 // CountSpans is how many spans a record of the queue says it has, 0 where it cannot be decoded.
 func CountSpans(record []byte) int {
-	seen, err := Look(record, maxRecordDepth, math.MaxInt64)
+	seen, err := Scan(record, maxRecordDepth, math.MaxInt64)
 	if err != nil {
 		return 0
 	}
@@ -41,7 +41,7 @@ func CountSpans(record []byte) int {
 }
 
 // Decode returns the spans of a record of the queue: an ExportTraceServiceRequest in protobuf, in which resources may be
-// sealed. Their texts may lie in record, which must not change for as long as they are in use. An error means that it is no
+// raw. Their texts may lie in record, which must not change for as long as they are in use. An error means that it is no
 // such thing and never will be.
 func Decode(record []byte) (ptrace.Traces, error) {
 	r := newReader(record, &otlp.traces)
@@ -49,8 +49,8 @@ func Decode(record []byte) (ptrace.Traces, error) {
 		if r.number != fieldResourceSpans {
 			continue
 		}
-		if _, sealed := seal(r.bytes); sealed {
-			return open(record)
+		if _, raw := rawRequest(r.bytes); raw {
+			return unwrap(record)
 		}
 	}
 	return decode(record)
@@ -66,9 +66,9 @@ const (
 	fieldBytesValue    = 7 // of AnyValue
 )
 
-// seal returns what is sealed in a resource of a record. It looks for it in protobuf, since pdata would copy it, which is
+// rawRequest returns what is sealed in a resource of a record. It looks for it in protobuf, since pdata would copy it, which is
 // nearly all of a record, twice.
-func seal(resourceSpans []byte) (sealed []byte, ok bool) {
+func rawRequest(resourceSpans []byte) (raw []byte, ok bool) {
 	spans := newReader(resourceSpans, &otlp.resourceSpans)
 	for spans.next() {
 		if spans.number != fieldResource {
@@ -76,7 +76,7 @@ func seal(resourceSpans []byte) (sealed []byte, ok bool) {
 		}
 		resource := newReader(spans.bytes, &otlp.resource)
 		for resource.next() {
-			if resource.number == fieldAttribute && isSeal(resource.bytes) {
+			if resource.number == fieldAttribute && isRawRequest(resource.bytes) {
 				return bytesValue(resource.bytes), true
 			}
 		}
@@ -84,9 +84,9 @@ func seal(resourceSpans []byte) (sealed []byte, ok bool) {
 	return nil, false
 }
 
-// stamps are the attributes of a sealed resource but the seal, as a request that has no more than them.
-func stamps(resourceSpans []byte) []byte {
-	var stamps []byte
+// stampedAttributes are the attributes of a sealed resource but the seal, as a request that has no more than them.
+func stampedAttributes(resourceSpans []byte) []byte {
+	var stampedAttributes []byte
 	spans := newReader(resourceSpans, &otlp.resourceSpans)
 	for spans.next() {
 		if spans.number != fieldResource {
@@ -94,22 +94,22 @@ func stamps(resourceSpans []byte) []byte {
 		}
 		resource := newReader(spans.bytes, &otlp.resource)
 		for resource.next() {
-			if resource.number == fieldAttribute && !isSeal(resource.bytes) {
-				stamps = append(stamps, resource.raw()...)
+			if resource.number == fieldAttribute && !isRawRequest(resource.bytes) {
+				stampedAttributes = append(stampedAttributes, resource.raw()...)
 			}
 		}
 	}
 	for _, number := range []protowire.Number{fieldResource, fieldResourceSpans} {
-		stamps = protowire.AppendBytes(protowire.AppendTag(nil, number, protowire.BytesType), stamps)
+		stampedAttributes = protowire.AppendBytes(protowire.AppendTag(nil, number, protowire.BytesType), stampedAttributes)
 	}
-	return stamps
+	return stampedAttributes
 }
 
-func isSeal(attribute []byte) bool {
+func isRawRequest(attribute []byte) bool {
 	r := newReader(attribute, &otlp.keyValue)
 	for r.next() {
 		if r.number == fieldKey {
-			return r.text() == runmodel.KeySealed
+			return r.text() == runmodel.KeyRawRequest
 		}
 	}
 	return false
@@ -148,17 +148,17 @@ func decode(request []byte) (ptrace.Traces, error) {
 
 // check returns an error for what is malformed, and for what pdata's decoder must not see.
 func check(request []byte) error {
-	if _, err := Look(request, maxRecordDepth, math.MaxInt64); err != nil {
+	if _, err := Scan(request, maxRecordDepth, math.MaxInt64); err != nil {
 		return fmt.Errorf("decode OTLP protobuf: %w", err)
 	}
 	return nil
 }
 
-// errAround tells that what stands beside what is sealed cannot be read, so that it is not known whether there is more.
-var errAround = errors.New("sealed request: the record around it is no OTLP as ingest writes it")
+// errSurroundings tells that what stands beside what is sealed cannot be read, so that it is not known whether there is more.
+var errSurroundings = errors.New("raw request: the record around it is not OTLP as ingest writes it")
 
-// open decodes a record, with what is sealed in the place of its seal.
-func open(record []byte) (ptrace.Traces, error) {
+// unwrap decodes a record, with what is sealed in the place of its seal.
+func unwrap(record []byte) (ptrace.Traces, error) {
 	if err := check(record); err != nil {
 		return ptrace.Traces{}, err
 	}
@@ -168,8 +168,8 @@ func open(record []byte) (ptrace.Traces, error) {
 		if r.number != fieldResourceSpans {
 			continue
 		}
-		body, sealed := seal(r.bytes)
-		if !sealed {
+		body, raw := rawRequest(r.bytes)
+		if !raw {
 			plain, err := decode(r.raw())
 			if err != nil {
 				return ptrace.Traces{}, err
@@ -179,13 +179,13 @@ func open(record []byte) (ptrace.Traces, error) {
 		}
 		inner, err := decode(body)
 		if err != nil {
-			return ptrace.Traces{}, fmt.Errorf("sealed request: %w", err)
+			return ptrace.Traces{}, fmt.Errorf("raw request: %w", err)
 		}
 		// What was counted, and charged, at the door is what is in it: a client cannot hide spans in a seal of its own.
 		if counted, got := CountSpans(r.raw()), inner.SpanCount(); counted != got {
-			return ptrace.Traces{}, fmt.Errorf("sealed request: it has %d spans and says %d", got, counted)
+			return ptrace.Traces{}, fmt.Errorf("raw request: it has %d spans and declares %d", got, counted)
 		}
-		stamped, err := decode(stamps(r.bytes))
+		stamped, err := decode(stampedAttributes(r.bytes))
 		if err != nil {
 			return ptrace.Traces{}, err
 		}
@@ -195,19 +195,19 @@ func open(record []byte) (ptrace.Traces, error) {
 		inner.ResourceSpans().MoveAndAppendTo(opened.ResourceSpans())
 	}
 	if r.odd {
-		return ptrace.Traces{}, errAround
+		return ptrace.Traces{}, errSurroundings
 	}
 	return opened, nil
 }
 
 // stamp sets attributes. Every entry of their keys goes before: OTLP lets a key stand twice, and a reader may take
 // either.
-func stamp(attributes, stamps pcommon.Map) {
+func stamp(attributes, stampedAttributes pcommon.Map) {
 	attributes.RemoveIf(func(key string, _ pcommon.Value) bool {
-		_, stamped := stamps.Get(key)
-		return stamped || key == runmodel.KeySealed
+		_, stamped := stampedAttributes.Get(key)
+		return stamped || key == runmodel.KeyRawRequest
 	})
-	for key, value := range stamps.All() {
+	for key, value := range stampedAttributes.All() {
 		value.CopyTo(attributes.PutEmpty(key))
 	}
 }

@@ -19,14 +19,14 @@ import (
 // follows, both little-endian.
 const frame = 8
 
-// mend makes of what a crash has left what the broker would have left at a clean stop. What it cuts off or
+// recoverFiles makes of what a crash has left what the broker would have left at a clean stop. What it cuts off or
 // deletes was never on the disk as a whole and so was never acknowledged. It may itself be interrupted.
-func mend(dir string, log *slog.Logger) error {
+func recoverFiles(dir string, log *slog.Logger) error {
 	if err := restoreGroups(dir); err != nil {
 		return err
 	}
 	for _, name := range []string{groupsFile, "pids.log"} {
-		if err := mendState(filepath.Join(dir, name)); err != nil {
+		if err := recoverStateFile(filepath.Join(dir, name)); err != nil {
 			return err
 		}
 	}
@@ -35,8 +35,8 @@ func mend(dir string, log *slog.Logger) error {
 		return err
 	}
 	for _, name := range folders {
-		if err := mendPartition(filepath.Join(dir, partitionsDir, name), log.With("partition", name)); err != nil {
-			return fmt.Errorf("mend %s: %w", name, err)
+		if err := recoverPartition(filepath.Join(dir, partitionsDir, name), log.With("partition", name)); err != nil {
+			return fmt.Errorf("recover %s: %w", name, err)
 		}
 	}
 	return syncDir(filepath.Join(dir, partitionsDir))
@@ -60,9 +60,9 @@ func restoreGroups(dir string) error {
 	return syncDir(dir)
 }
 
-// mendState cuts off the torn entry that a crash may have left at the end of a state file. The broker skips
+// recoverStateFile cuts off the torn entry that a crash may have left at the end of a state file. The broker skips
 // it when reading but then appends behind it, and would not find what stands there at the next start.
-func mendState(path string) error {
+func recoverStateFile(path string) error {
 	raw, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -94,23 +94,23 @@ func validLength(raw []byte) int {
 func cut(path string, valid, size int64) error {
 	file, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
-		return fmt.Errorf("open what is to be mended: %w", err)
+		return fmt.Errorf("open a file to recover: %w", err)
 	}
 	defer func() { _ = file.Close() }() // synced
 	if valid < size {
 		if err := file.Truncate(valid); err != nil {
-			return fmt.Errorf("cut off what is torn: %w", err)
+			return fmt.Errorf("truncate a torn file: %w", err)
 		}
 	}
 	if err := file.Sync(); err != nil {
-		return fmt.Errorf("bring what was mended to the disk: %w", err)
+		return fmt.Errorf("sync a recovered file: %w", err)
 	}
 	return nil
 }
 
-// mendPartition finds the end of a partition's log. Only what is not sealed can be torn: one segment, or the
+// recoverPartition finds the end of a partition's log. Only what is not closed can be torn: one segment, or the
 // few that were written since the disk was last waited for.
-func mendPartition(dir string, log *slog.Logger) error {
+func recoverPartition(dir string, log *slog.Logger) error {
 	if err := removeIndexes(dir); err != nil {
 		return err
 	}
@@ -120,8 +120,8 @@ func mendPartition(dir string, log *slog.Logger) error {
 	}
 	var kept []segment
 	for _, s := range list {
-		if !s.sealed {
-			if err := mendSegment(dir, &s, log); err != nil {
+		if !s.closed {
+			if err := recoverSegment(dir, &s, log); err != nil {
 				return err
 			}
 		}
@@ -162,8 +162,8 @@ func removeIndexes(dir string) error {
 	return nil
 }
 
-// mendSegment cuts off what is torn of a segment and sets its size and end.
-func mendSegment(dir string, s *segment, log *slog.Logger) error {
+// recoverSegment cuts off what is torn of a segment and sets its size and end.
+func recoverSegment(dir string, s *segment, log *slog.Logger) error {
 	path := segmentPath(dir, s.base)
 	file, err := os.Open(path)
 	if err != nil {
@@ -184,7 +184,7 @@ func mendSegment(dir string, s *segment, log *slog.Logger) error {
 	return nil
 }
 
-// keepOnly deletes the other segments, which hold nothing, seals all but the newest and opens that.
+// keepOnly deletes the other segments, which hold nothing, closes all but the newest and opens that.
 func keepOnly(dir string, list, kept []segment) error {
 	keep := map[int64]bool{}
 	for _, s := range kept {
@@ -203,11 +203,11 @@ func keepOnly(dir string, list, kept []segment) error {
 			mode = 0o600
 		}
 		if err := os.Chmod(path, mode); err != nil {
-			return fmt.Errorf("seal a segment: %w", err)
+			return fmt.Errorf("close a segment: %w", err)
 		}
 	}
 	newest := &kept[len(kept)-1]
-	if !newest.sealed {
+	if !newest.closed {
 		return nil
 	}
 	// What came after it is gone, so it was not read yet.

@@ -72,17 +72,17 @@ func marshal(tb testing.TB, td ptrace.Traces) []byte {
 func TestLook(t *testing.T) {
 	t.Parallel()
 	body := request(t)
-	seen, err := Look(body, 200, math.MaxInt64)
+	seen, err := Scan(body, 200, math.MaxInt64)
 	require.NoError(t, err)
 	assert.Positive(t, seen.Weight)
 	seen.Weight = 0
-	assert.Equal(t, Survey{Spans: 3, Regular: true, Identified: true, LastTime: 1_700_000_000_000_000_011}, seen)
+	assert.Equal(t, Summary{Spans: 3, Regular: true, Identified: true, LastTime: 1_700_000_000_000_000_011}, seen)
 
-	with := func(edit func(ptrace.Span)) Survey {
+	with := func(edit func(ptrace.Span)) Summary {
 		td, err := (&ptrace.ProtoUnmarshaler{}).UnmarshalTraces(body)
 		require.NoError(t, err)
 		edit(td.ResourceSpans().At(1).ScopeSpans().At(0).Spans().At(0))
-		seen, err := Look(marshal(t, td), 200, math.MaxInt64)
+		seen, err := Scan(marshal(t, td), 200, math.MaxInt64)
 		require.NoError(t, err)
 		return seen
 	}
@@ -114,11 +114,11 @@ func TestIrregular(t *testing.T) {
 		"a number for a text":   {0x4a, 4, 0x12, 2, 0x08, 1},
 		"a group as a stranger": {0xfb, 0x07, 0xfc, 0x07}, // field 127
 	} {
-		seen, err := Look(within(span), 200, math.MaxInt64)
+		seen, err := Scan(within(span), 200, math.MaxInt64)
 		require.NoError(t, err, name)
 		assert.False(t, seen.Regular, name)
 	}
-	seen, err := Look(within([]byte{0xf8, 0x07, 1}), 200, math.MaxInt64)
+	seen, err := Scan(within([]byte{0xf8, 0x07, 1}), 200, math.MaxInt64)
 	require.NoError(t, err)
 	assert.True(t, seen.Regular, "a field of a later OTLP")
 	assert.False(t, seen.Identified)
@@ -139,25 +139,25 @@ func TestDeprecatedScopeSpans(t *testing.T) {
 	td := ptraceotlp.NewExportRequest()
 	require.NoError(t, td.UnmarshalProto(body))
 	require.Equal(t, 1, td.Traces().SpanCount())
-	seen, err := Look(body, 200, math.MaxInt64)
+	seen, err := Scan(body, 200, math.MaxInt64)
 	require.NoError(t, err)
 	assert.Equal(t, 1, seen.Spans)
 	assert.False(t, seen.Regular)
 
-	_, err = Look(deprecated(nested(1_000)), 200, math.MaxInt64)
+	_, err = Scan(deprecated(nested(1_000)), 200, math.MaxInt64)
 	require.ErrorIs(t, err, ErrDepth)
 }
 
-func TestSeal(t *testing.T) {
+func TestPassthrough(t *testing.T) {
 	t.Parallel()
 	body := request(t)
-	sealed := Seal(body, 3)
-	assert.Equal(t, 3, sealed.SpanCount())
-	stamps := sealed.ResourceSpans().At(0).Resource().Attributes()
-	stamps.PutStr(runmodel.KeyProjectID, "that of the key")
-	stamps.PutInt("stamped", 7)
+	raw := Passthrough(body, 3)
+	assert.Equal(t, 3, raw.SpanCount())
+	stampedAttributes := raw.ResourceSpans().At(0).Resource().Attributes()
+	stampedAttributes.PutStr(runmodel.KeyProjectID, "that of the key")
+	stampedAttributes.PutInt("stamped", 7)
 
-	opened, err := Decode(marshal(t, sealed))
+	opened, err := Decode(marshal(t, raw))
 	require.NoError(t, err)
 	want, err := (&ptrace.ProtoUnmarshaler{}).UnmarshalTraces(body)
 	require.NoError(t, err)
@@ -171,7 +171,7 @@ func TestSeal(t *testing.T) {
 }
 
 // A key may stand twice in OTLP, and a resource may be sealed by a client.
-func TestClaimsInASealedRequest(t *testing.T) {
+func TestClaimsInARawRequest(t *testing.T) {
 	t.Parallel()
 	claim := []byte{0x0a, 22}
 	claim = append(claim, runmodel.KeyProjectID+"\x12\x03\x0a\x01x"...)
@@ -184,22 +184,22 @@ func TestClaimsInASealedRequest(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 2, twice.ResourceSpans().At(0).Resource().Attributes().Len())
 
-	sealed := Seal(body, 0)
-	sealed.ResourceSpans().At(0).Resource().Attributes().PutStr(runmodel.KeyProjectID, "that of the key")
-	opened, err := Decode(marshal(t, sealed))
+	raw := Passthrough(body, 0)
+	raw.ResourceSpans().At(0).Resource().Attributes().PutStr(runmodel.KeyProjectID, "that of the key")
+	opened, err := Decode(marshal(t, raw))
 	require.NoError(t, err)
 	assert.Equal(t, map[string]any{runmodel.KeyProjectID: "that of the key"},
 		opened.ResourceSpans().At(0).Resource().Attributes().AsRaw())
 
-	_, err = Decode(marshal(t, Seal(request(t), 2)))
-	require.ErrorContains(t, err, "it has 3 spans and says 2")
-	_, err = Decode(marshal(t, Seal([]byte("no protobuf"), 1)))
-	require.ErrorContains(t, err, "sealed request: decode OTLP protobuf")
-	_, err = Decode(marshal(t, Seal(nested(100_000), 1)))
+	_, err = Decode(marshal(t, Passthrough(request(t), 2)))
+	require.ErrorContains(t, err, "it has 3 spans and declares 2")
+	_, err = Decode(marshal(t, Passthrough([]byte("no protobuf"), 1)))
+	require.ErrorContains(t, err, "raw request: decode OTLP protobuf")
+	_, err = Decode(marshal(t, Passthrough(nested(100_000), 1)))
 	require.ErrorIs(t, err, ErrDepth)
 
 	// What is not sealed beside what is stays as it is, and a seal within a seal is nothing.
-	within := Seal(marshal(t, Seal(request(t), 3)), 3)
+	within := Passthrough(marshal(t, Passthrough(request(t), 3)), 3)
 	opened, err = Decode(marshal(t, within))
 	require.NoError(t, err)
 	assert.Equal(t, 3, opened.SpanCount())
@@ -221,7 +221,7 @@ func TestExceeds(t *testing.T) {
 		false: {int64(0), int64(-1), int64(math.MinInt64), int64(1 << 53), 1e15, math.NaN(), -1e300, "9223372036854775807"},
 	} {
 		for _, number := range numbers {
-			seen, err := Look(counting(t, func(v pcommon.Value) { require.NoError(t, v.FromRaw(number)) }), 200, math.MaxInt64)
+			seen, err := Scan(counting(t, func(v pcommon.Value) { require.NoError(t, v.FromRaw(number)) }), 200, math.MaxInt64)
 			require.NoError(t, err)
 			assert.Equal(t, want, seen.Exceeds, number)
 		}
@@ -236,7 +236,7 @@ func TestExceeds(t *testing.T) {
 			td := ptrace.NewTraces()
 			span := td.ResourceSpans().AppendEmpty().ScopeSpans().AppendEmpty().Spans().AppendEmpty()
 			require.NoError(t, span.Attributes().PutEmpty(key).FromRaw(number))
-			seen, err := Look(marshal(t, td), 200, math.MaxInt64)
+			seen, err := Scan(marshal(t, td), 200, math.MaxInt64)
 			require.NoError(t, err)
 			assert.Equal(t, i == 1, seen.Exceeds, "%s %v", key, number)
 		}
@@ -248,20 +248,20 @@ func TestExceeds(t *testing.T) {
 	attributes.PutInt(runmodel.KeyInputTokens, 1)
 	attributes.PutEmptyMap("m").PutInt("n", math.MaxInt64)
 	attributes.PutInt(runmodel.KeyOutputTokens, 1)
-	seen, err := Look(marshal(t, td), 200, math.MaxInt64)
+	seen, err := Scan(marshal(t, td), 200, math.MaxInt64)
 	require.NoError(t, err)
 	assert.False(t, seen.Exceeds)
 }
 
-// FuzzSeal holds the look to its promise: what it calls regular and identified decodes, to as many spans, all of
+// FuzzPassthrough holds the look to its promise: what it calls regular and identified decodes, to as many spans, all of
 // them with ids, and none later than it says.
-func FuzzSeal(f *testing.F) {
+func FuzzPassthrough(f *testing.F) {
 	f.Add(request(f))
 	f.Add(within([]byte{0x2a, 1, 'x'}))
 	f.Add(counting(f, func(v pcommon.Value) { v.SetInt(1 << 62) }))
 	f.Add(counting(f, func(v pcommon.Value) { v.SetDouble(1e300) }))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		seen, err := Look(body, 200, math.MaxInt64)
+		seen, err := Scan(body, 200, math.MaxInt64)
 		if err != nil || !seen.Regular {
 			return
 		}
@@ -286,7 +286,7 @@ func FuzzSeal(f *testing.F) {
 		}
 		assert.Equal(t, identified, seen.Identified)
 		assert.True(t, seen.Exceeds || !exceeds)
-		opened, err := Decode(marshal(t, Seal(body, seen.Spans)))
+		opened, err := Decode(marshal(t, Passthrough(body, seen.Spans)))
 		require.NoError(t, err)
 		assert.Equal(t, td.SpanCount(), opened.SpanCount())
 	})

@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// skimmer goes over JSON text without checking it: it looks only at quotes and brackets, and skips strings by the
+// scanner goes over JSON text without checking it: it looks only at quotes and brackets, and skips strings by the
 // quote that ends them. That is many times faster than parsing, and enough to see which keys stand where.
-type skimmer struct {
+type scanner struct {
 	text string
 	pos  int
 	ok   bool
 }
 
 // next is the next byte that is not white space, 0 at the end.
-func (s *skimmer) next() byte {
+func (s *scanner) next() byte {
 	if s.pos < len(s.text) {
 		if c := s.text[s.pos]; c > ' ' {
 			return c
@@ -24,7 +24,7 @@ func (s *skimmer) next() byte {
 	return s.nextAfterSpace()
 }
 
-func (s *skimmer) nextAfterSpace() byte {
+func (s *scanner) nextAfterSpace() byte {
 	for s.pos < len(s.text) {
 		switch c := s.text[s.pos]; c {
 		case ' ', '\t', '\r', '\n':
@@ -38,7 +38,7 @@ func (s *skimmer) nextAfterSpace() byte {
 }
 
 // take takes a byte if it is the next.
-func (s *skimmer) take(c byte) bool {
+func (s *scanner) take(c byte) bool {
 	if s.next() != c {
 		return false
 	}
@@ -47,7 +47,7 @@ func (s *skimmer) take(c byte) bool {
 }
 
 // str takes a string and returns what stands between its quotes.
-func (s *skimmer) str() string {
+func (s *scanner) str() string {
 	if s.next() != '"' {
 		s.ok = false
 		return ""
@@ -146,7 +146,7 @@ func escapedBytes(slashes, escaped uint64) (all, next uint64) {
 }
 
 // skip skips a value.
-func (s *skimmer) skip() {
+func (s *scanner) skip() {
 	depth := 0
 	for s.ok {
 		switch s.next() {
@@ -173,7 +173,7 @@ func (s *skimmer) skip() {
 }
 
 // skipWord skips a number or another value without quotes.
-func (s *skimmer) skipWord() {
+func (s *scanner) skipWord() {
 	for ; s.pos < len(s.text); s.pos++ {
 		switch s.text[s.pos] {
 		case ',', ']', '}', ' ', '\t', '\r', '\n':
@@ -183,7 +183,7 @@ func (s *skimmer) skipWord() {
 }
 
 // open takes the bracket that begins a list or an object.
-func (s *skimmer) open(bracket byte) {
+func (s *scanner) open(bracket byte) {
 	if !s.take(bracket) {
 		s.ok = false
 	}
@@ -191,7 +191,7 @@ func (s *skimmer) open(bracket byte) {
 
 // more tells whether the list or object that is open has another element, and takes the comma before it, or the bracket
 // that ends all.
-func (s *skimmer) more(bracket byte, first bool) bool {
+func (s *scanner) more(bracket byte, first bool) bool {
 	if !s.ok {
 		return false
 	}
@@ -211,7 +211,7 @@ func (s *skimmer) more(bracket byte, first bool) bool {
 }
 
 // key takes the key of a member and the colon behind it.
-func (s *skimmer) key() string {
+func (s *scanner) key() string {
 	if from := s.pos + 1; from+2*wordSize <= len(s.text) && s.text[s.pos] == '"' { // most are short
 		end := from + bits.TrailingZeros64(zeroBytes(wordAt(s.text, from)^everyByte*'"'))/byteSize
 		if end < from+wordSize && s.text[end+1] == ':' && s.text[end-1] != '\\' {
@@ -232,7 +232,7 @@ func (s *skimmer) key() string {
 // are not of the conventions are valid there, unless they are another spelling of one that is. It begins behind the last of
 // those messages that are known to have it, or at 0.
 func isCanonicalFrom(text string, from int) bool {
-	s := skimmer{text: text, pos: from, ok: true}
+	s := scanner{text: text, pos: from, ok: true}
 	if from == 0 {
 		s.open('[')
 	}
@@ -242,7 +242,7 @@ func isCanonicalFrom(text string, from int) bool {
 	return s.ok && s.atEnd()
 }
 
-func (s *skimmer) canonicalMessage() bool {
+func (s *scanner) canonicalMessage() bool {
 	hasRole, hasParts, isUser, onlyResults := false, false, false, false
 	s.open('{')
 	for first := true; s.more('}', first); first = false {
@@ -272,7 +272,7 @@ func (s *skimmer) canonicalMessage() bool {
 	return hasRole && hasParts && (!isUser || !onlyResults)
 }
 
-func (s *skimmer) atEnd() bool {
+func (s *scanner) atEnd() bool {
 	return strings.TrimSpace(s.text[s.pos:]) == ""
 }
 
@@ -285,7 +285,7 @@ func canonicalRole(role string) bool {
 }
 
 // canonicalParts goes through a list of parts. onlyResults tells that there are some, and all are results of tools.
-func (s *skimmer) canonicalParts() (good, onlyResults bool) {
+func (s *scanner) canonicalParts() (good, onlyResults bool) {
 	if s.next() != '[' {
 		return false, false
 	}
@@ -305,7 +305,7 @@ func (s *skimmer) canonicalParts() (good, onlyResults bool) {
 	return true, results > 0 && others == 0
 }
 
-func (s *skimmer) canonicalPart() (kind string, good bool) {
+func (s *scanner) canonicalPart() (kind string, good bool) {
 	bare, hasContent := false, false
 	s.open('{')
 	for first := true; s.more('}', first); first = false {
@@ -338,7 +338,7 @@ func (s *skimmer) canonicalPart() (kind string, good bool) {
 
 // canonicalTools tells whether tool definitions have the newest shape: a list of objects with a type and a name.
 func canonicalTools(text string) bool {
-	s := skimmer{text: text, ok: true}
+	s := scanner{text: text, ok: true}
 	s.open('[')
 	for first := true; s.more(']', first); first = false {
 		hasType, hasName := false, false
@@ -362,7 +362,7 @@ func canonicalTools(text string) bool {
 
 // canonicalInstructions tells whether system instructions are a list of parts with a content.
 func canonicalInstructions(text string) bool {
-	s := skimmer{text: text, ok: true}
+	s := scanner{text: text, ok: true}
 	good, _ := s.canonicalParts()
 	return good && s.ok && s.atEnd()
 }
