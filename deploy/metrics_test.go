@@ -65,7 +65,7 @@ func TestAlerts(t *testing.T) {
 	t.Parallel()
 	groups, errs := rulefmt.ParseFile("alerts.yaml", false)
 	require.Empty(t, errs)
-	runbook := string(read(t, filepath.Join(root, "docs", "operations.md")))
+	runbook := string(read(t, filepath.Join(root, "docs", "operations", "alerts.md")))
 	names, rules := known(t), 0
 	for _, group := range groups.Groups {
 		for _, rule := range group.Rules {
@@ -106,18 +106,20 @@ func TestDashboardNamesMetricsThatExist(t *testing.T) {
 func TestOperationsNameWhatExists(t *testing.T) {
 	t.Parallel()
 	docs := filepath.Join(root, "docs")
-	document := string(read(t, filepath.Join(docs, "operations.md")))
+	pages, err := filepath.Glob(filepath.Join(docs, "operations", "*.md"))
+	require.NoError(t, err)
+	require.NotEmpty(t, pages)
 	names := known(t)
-	for _, name := range metric.FindAllString(document, -1) {
-		assert.True(t, names[name], "no metric %s", name)
-	}
-	links := regexp.MustCompile(`\]\(([^)#]+)\)`).FindAllStringSubmatch(document, -1)
-	assert.NotEmpty(t, links)
-	for _, link := range links {
-		if strings.Contains(link[1], "://") {
-			continue
+	for _, page := range append(pages, filepath.Join(docs, "operations.md")) {
+		text := string(read(t, page))
+		for _, name := range metric.FindAllString(text, -1) {
+			assert.True(t, names[name], "%s: no metric %s", page, name)
 		}
-		_, err := os.Stat(filepath.Join(docs, link[1]))
-		require.NoError(t, err)
+		for _, link := range regexp.MustCompile(`\]\(([^)#]+)`).FindAllStringSubmatch(text, -1) {
+			if !strings.Contains(link[1], "://") {
+				_, err := os.Stat(filepath.Join(filepath.Dir(page), link[1]))
+				require.NoError(t, err, page)
+			}
+		}
 	}
 }

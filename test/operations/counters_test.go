@@ -220,7 +220,7 @@ func assertNamesExist(t *testing.T, p *product.Product, collector []series) {
 			exist[name[1]] = true
 		}
 	}
-	for _, file := range []string{"deploy/alerts.yaml", "deploy/dashboard.json", "docs/operations.md"} {
+	for _, file := range []string{"deploy/alerts.yaml", "deploy/dashboard.json", "docs/operations/metrics.md", "docs/operations/alerts.md"} {
 		text, err := os.ReadFile(filepath.Join(p.Root, file))
 		require.NoError(t, err)
 		for _, name := range metricName.FindAllString(string(text), -1) {

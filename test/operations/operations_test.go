@@ -1,4 +1,4 @@
-// Package operations holds docs/operations.md against the running product: what it counts, what it says of its
+// Package operations holds docs/operations against the running product: what it counts, what it says of its
 // readiness, and its probe.
 package operations
 
