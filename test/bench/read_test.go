@@ -146,7 +146,7 @@ var reads = []read{
 	},
 }
 
-// TestRead is `make bench-read`: docs/benchmarks.md says what is measured. A figure never fails it.
+// TestRead is `make bench-read`: docs/measurements/reading.md says what is measured. A figure never fails it.
 func TestRead(t *testing.T) {
 	if os.Getenv("BENCH_READ_SPANS") == "" {
 		t.Skip("see make bench-read")

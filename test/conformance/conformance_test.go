@@ -12,7 +12,7 @@ import (
 
 // document shows the tables; what is above its first line of dashes is written by hand.
 const (
-	document = "../../docs/conformance.md"
+	document = "../../docs/measurements/conformance.md"
 	handEnd  = "<!-- below: make conformance -->\n"
 )
 

@@ -1,5 +1,5 @@
 // Package report writes what the fault tests found: a line a row for people, an object a row for programs, and with
-// FAULTS_REPORT a table for docs/reliability.md.
+// FAULTS_REPORT a table for docs/measurements/faults.md.
 package report
 
 import (
