@@ -269,7 +269,7 @@ func fragmentsOf(tb testing.TB, text string) map[string][]string {
 	return parts
 }
 
-// TestSurvival holds the share of faulty steps that are seen to docs/agent-view.md's bar, and prints it.
+// TestSurvival checks and prints the share of faulty steps that are seen. docs/measurements/agent-view.md has the figures.
 func TestSurvival(t *testing.T) {
 	t.Parallel()
 	all := annotatedRuns(t)

@@ -81,8 +81,8 @@ func failedRun(m mode, random *rand.Rand, start time.Time) []runmodel.Span {
 	return spans
 }
 
-// TestGroupingOfPlantedFailures prints how well fingerprints find planted failure modes again. docs/failed-runs.md has the
-// figures.
+// TestGroupingOfPlantedFailures prints how well fingerprints find planted failure modes again.
+// docs/measurements/failed-runs.md has the figures.
 func TestGroupingOfPlantedFailures(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
