@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -72,7 +73,7 @@ func (s *Service) exportBatch(ctx context.Context, projects access.Projects, row
 	if span != nil && rows[0].SpanCount > exportSpans {
 		return s.exportLarge(ctx, projects, rows[0], run, span)
 	}
-	spans, err := s.wholeSpans(ctx, projects, rows, span == nil)
+	list, spans, err := s.wholeRuns(ctx, projects, rows, span == nil)
 	if errors.Is(err, ErrTooExpensive) && len(rows) > 1 {
 		for i := range rows {
 			if err := s.exportBatch(ctx, projects, rows[i:i+1], run, span); err != nil {
@@ -84,14 +85,6 @@ func (s *Service) exportBatch(ctx context.Context, projects access.Projects, row
 	if err != nil {
 		return err
 	}
-	list := make([]Run, len(rows))
-	for i, row := range rows {
-		list[i] = listed(row)
-		list[i].speak(spans[row.RunID])
-	}
-	if err := s.addScores(ctx, projects, list, mostScoresRead); err != nil {
-		return err
-	}
 	for i := range list {
 		if err := run(&list[i]); err != nil {
 			return err
@@ -100,13 +93,6 @@ func (s *Service) exportBatch(ctx context.Context, projects access.Projects, row
 			continue
 		}
 		own := spans[list[i].RunID]
-		if list[i].ScoreCount > 0 {
-			scores, err := s.spanScores(ctx, place{projects: projects.Only(list[i].ProjectID), ProjectID: list[i].ProjectID}, list[i].RunID, 0, true)
-			if err != nil {
-				return err
-			}
-			addSpanScores(own, scores)
-		}
 		for j := range own {
 			if err := span(&own[j]); err != nil {
 				return err
@@ -114,6 +100,49 @@ func (s *Service) exportBatch(ctx context.Context, projects access.Projects, row
 		}
 	}
 	return nil
+}
+
+// wholeRuns reads runs and their spans whole, with their scores. It leaves out runs that were deleted since rows were read.
+func (s *Service) wholeRuns(ctx context.Context, projects access.Projects, rows []runmodel.Run, rootsOnly bool) ([]Run, map[uuid.UUID][]Span, error) {
+	ids := idsOf(rows)
+	places, err := s.placesOf(ctx, projects, ids)
+	if err != nil {
+		return nil, nil, err
+	}
+	spans, err := s.wholeSpans(ctx, projects, rows, places, rootsOnly)
+	if err != nil {
+		return nil, nil, err
+	}
+	list := make([]Run, len(rows))
+	for i, row := range rows {
+		list[i] = listed(row)
+		list[i].speak(spans[row.RunID])
+	}
+	if err := s.addScores(ctx, projects, list, mostScoresRead); err != nil {
+		return nil, nil, err
+	}
+	for i := range list {
+		p := places[list[i].RunID]
+		if p.DeletedAt > 0 { // a deleted run had the same id, and its scores may still be there
+			list[i].Scores, list[i].ScoreCount = nil, 0
+			if err := s.addScoresAfter(ctx, projects, p.DeletedAt, list[i:i+1], mostScoresRead); err != nil {
+				return nil, nil, err
+			}
+		}
+		if list[i].ScoreCount == 0 || rootsOnly {
+			continue
+		}
+		scores, err := s.spanScores(ctx, p, list[i].RunID, 0, true)
+		if err != nil {
+			return nil, nil, err
+		}
+		addSpanScores(spans[list[i].RunID], scores)
+	}
+	// A deletion that began in between may have taken a part of what was read.
+	if places, err = s.placesOf(ctx, projects, ids); err != nil {
+		return nil, nil, err
+	}
+	return slices.DeleteFunc(list, func(r Run) bool { return r.Version <= places[r.RunID].DeletedAt }), spans, nil
 }
 
 // speak takes a run's inputs and outputs over from its root. What the root does not say stays summed up.
@@ -136,56 +165,60 @@ func (r *Run) speak(spans []Span) {
 	}
 }
 
-// exportLarge hands over a run whose spans are too many to be held whole at once.
+// exportLarge hands over a run whose spans are too many to be held whole at once. One that is deleted meanwhile is left out, or
+// ends with the spans that were read before.
 func (s *Service) exportLarge(ctx context.Context, projects access.Projects, row runmodel.Run, run func(*Run) error, span func(*Span) error) error {
-	whole, err := s.Get(ctx, projects, row.RunID)
-	if errors.Is(err, ErrNotFound) {
-		return nil // deleted meanwhile
-	}
-	if err != nil {
-		return err
-	}
-	if err := run(&whole); err != nil {
-		return err
-	}
 	p, err := s.find(ctx, projects, row.RunID)
+	if err == nil {
+		err = s.exportPages(ctx, p, row.RunID, run, span)
+	}
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+func (s *Service) exportPages(ctx context.Context, p place, runID uuid.UUID, run func(*Run) error, span func(*Span) error) error {
+	whole, err := s.getAt(ctx, p, runID)
 	if err != nil {
 		return err
 	}
-	all, err := s.listSpans(ctx, p, row.RunID, placeColumns, 0)
+	all, err := s.listSpans(ctx, p, runID, placeColumns, 0)
 	if err != nil {
 		return err
 	}
-	scores, err := s.spanScores(ctx, p, row.RunID, 0, true)
+	scores, err := s.spanScores(ctx, p, runID, 0, true)
 	if err != nil {
 		return err
 	}
 	for from := 0; from < len(all); from += exportSpans {
-		page, err := s.withPayloads(ctx, p, row.RunID, SpanPage{Spans: all[from:min(from+exportSpans, len(all))]})
-		if err != nil {
+		page := all[from:min(from+exportSpans, len(all))]
+		if err := s.addPayloads(ctx, p, runID, page); err != nil {
 			return err
 		}
-		addSpanScores(page.Spans, scores)
-		for i := range page.Spans {
-			if err := span(&page.Spans[i]); err != nil {
+		addSpanScores(page, scores)
+		if from == 0 {
+			if err := run(&whole); err != nil {
 				return err
 			}
-			page.Spans[i] = Span{}
+		}
+		for i := range page {
+			if err := span(&page[i]); err != nil {
+				return err
+			}
+			page[i] = Span{}
 		}
 	}
 	return nil
 }
 
 // wholeSpans reads the spans of a project's runs, whole, in start order; of roots alone only those.
-func (s *Service) wholeSpans(ctx context.Context, projects access.Projects, rows []runmodel.Run, rootsOnly bool) (map[uuid.UUID][]Span, error) {
-	runIDs := make([]uuid.UUID, len(rows))
+func (s *Service) wholeSpans(
+	ctx context.Context, projects access.Projects, rows []runmodel.Run, places map[uuid.UUID]place, rootsOnly bool,
+) (map[uuid.UUID][]Span, error) {
 	rootIDs := make([]uint64, len(rows))
 	for i := range rows {
-		runIDs[i], rootIDs[i] = rows[i].RunID, rows[i].RootSpanID
-	}
-	places, err := s.placesOf(ctx, projects, runIDs)
-	if err != nil || len(places) == 0 {
-		return nil, err
+		rootIDs[i] = rows[i].RootSpanID
 	}
 	p := place{projects: projects.Only(rows[0].ProjectID), ProjectID: rows[0].ProjectID, FirstStart: rows[0].StartTime, LastStart: rows[0].StartTime}
 	for _, of := range places {
@@ -198,7 +231,7 @@ func (s *Service) wholeSpans(ctx context.Context, projects access.Projects, rows
 	}
 	w := where{conditions: []string{projectsMark}}
 	w.period("start_time", p.FirstStart.Truncate(time.Hour), p.LastStart.Truncate(time.Hour).Add(time.Hour))
-	w.add("run_id IN (?)", runIDs)
+	w.add("run_id IN (?)", idsOf(rows))
 	if rootsOnly {
 		w.add("span_id IN (?)", rootIDs)
 	}

@@ -145,6 +145,14 @@ func (s *Service) placesOf(ctx context.Context, projects access.Projects, runIDs
 	return places, nil
 }
 
+func idsOf(rows []runmodel.Run) []uuid.UUID {
+	ids := make([]uuid.UUID, len(rows))
+	for i := range rows {
+		ids[i] = rows[i].RunID
+	}
+	return ids
+}
+
 // living drops versions of spans that are deleted. ClickHouse masks them some time after.
 func (p place) living(versions []runmodel.Span) []runmodel.Span {
 	return slices.DeleteFunc(versions, func(v runmodel.Span) bool { return v.Version <= p.DeletedAt })

@@ -352,12 +352,12 @@ func cutText(text string) string {
 func (s *Service) wholePage(ctx context.Context, p place, runID uuid.UUID, spans []Span) ([]Span, error) {
 	size := 0
 	for from := 0; from < len(spans); from += exportSpans {
-		part, err := s.withPayloads(ctx, p, runID, SpanPage{Spans: spans[from:min(from+exportSpans, len(spans))]})
-		if err != nil {
+		part := spans[from:min(from+exportSpans, len(spans))]
+		if err := s.addPayloads(ctx, p, runID, part); err != nil {
 			return nil, err
 		}
-		for i := range part.Spans {
-			size += part.Spans[i].size()
+		for i := range part {
+			size += part[i].size()
 			if at := from + i; size > mostPage && at > 0 {
 				return spans[:at], nil
 			}
@@ -380,27 +380,30 @@ func (s *Span) size() int {
 	return size
 }
 
-func (s *Service) withPayloads(ctx context.Context, p place, runID uuid.UUID, page SpanPage) (SpanPage, error) {
-	ids := make([]uint64, len(page.Spans))
-	for i := range page.Spans {
-		ids[i] = page.Spans[i].SpanID
+// addPayloads reads the rest of spans of which only placeColumns are there. Where one is deleted meanwhile, it is ErrNotFound.
+func (s *Service) addPayloads(ctx context.Context, p place, runID uuid.UUID, spans []Span) error {
+	ids := make([]uint64, len(spans))
+	for i := range spans {
+		ids[i] = spans[i].SpanID
 	}
 	whole, err := s.payloads(ctx, p, runID, ids)
 	if err != nil {
-		return SpanPage{}, err
+		return err
 	}
 	byID := make(map[uint64]Span, len(whole))
 	for _, span := range whole {
 		byID[span.SpanID] = span
 	}
-	for i := range page.Spans {
-		listed := page.Spans[i]
-		span := byID[listed.SpanID]
+	for i, listed := range spans {
+		span, ok := byID[listed.SpanID]
+		if !ok {
+			return ErrNotFound
+		}
 		// What takes all spans of the run to know.
 		span.ParentSpanID, span.Depth, span.UsageCounted = listed.ParentSpanID, listed.Depth, listed.UsageCounted
-		page.Spans[i] = span
+		spans[i] = span
 	}
-	return page, nil
+	return nil
 }
 
 // Span returns one span, whole. spanID is 16 lower-case hexadecimal digits.
@@ -423,16 +426,16 @@ func (s *Service) spanAt(ctx context.Context, p place, runID uuid.UUID, id uint6
 	if at < 0 {
 		return Span{}, ErrNotFound
 	}
-	page, err := s.withPayloads(ctx, p, runID, SpanPage{Spans: all[at : at+1]})
-	if err != nil {
+	found := all[at : at+1]
+	if err := s.addPayloads(ctx, p, runID, found); err != nil {
 		return Span{}, err
 	}
 	scores, err := s.spanScores(ctx, p, runID, id, true)
 	if err != nil {
 		return Span{}, err
 	}
-	addSpanScores(page.Spans, scores)
-	return page.Spans[0], nil
+	addSpanScores(found, scores)
+	return found[0], nil
 }
 
 // payloads reads spans whole, with their messages.

@@ -252,9 +252,9 @@ func (s *Service) withRoots(ctx context.Context, projects access.Projects, rows 
 		return nil, nil
 	}
 	first, last := rows[0].StartTime, rows[0].StartTime
-	runIDs, rootIDs := make([]uuid.UUID, len(rows)), make([]uint64, len(rows))
+	runIDs, rootIDs := idsOf(rows), make([]uint64, len(rows))
 	for i := range rows {
-		runIDs[i], rootIDs[i] = rows[i].RunID, rows[i].RootSpanID
+		rootIDs[i] = rows[i].RootSpanID
 		if rows[i].StartTime.After(last) {
 			last = rows[i].StartTime
 		}
