@@ -206,7 +206,7 @@ func run(ctx context.Context, cfg config, log *slog.Logger) error {
 		}
 	}
 
-	reader := runs.NewService(conn)
+	reader := runs.NewService(conn, log)
 	defer reader.Close()
 	api, answers, err := newAPI(cfg, pool, reader, limiter, log) //nolint:contextcheck // a handler has the context of its request
 	if err != nil {

@@ -122,7 +122,8 @@ func newEnvWith(t *testing.T, db *pgxpool.Pool, conn driver.Conn, limits RateLim
 	t.Helper()
 	e := &env{db: db, clock: newClock(), log: &syncBuffer{}}
 	secret := bytes.Repeat([]byte{7}, 32)
-	reader := runs.NewService(conn)
+	log := slog.New(slog.NewJSONHandler(e.log, nil))
+	reader := runs.NewService(conn, log)
 	t.Cleanup(reader.Close)
 	limits.Limiter = ratelimit.New()
 	// httptest asks example.com.
@@ -130,7 +131,6 @@ func newEnvWith(t *testing.T, db *pgxpool.Pool, conn driver.Conn, limits RateLim
 		return map[string]string{allowedhost.Setting: "example.com,looptrace.example.com"}[name]
 	})
 	require.NoError(t, err)
-	log := slog.New(slog.NewJSONHandler(e.log, nil))
 	identities := identity.New(db, secret, e.clock.Now)
 	answers, err := idempotency.New(db, identities.DeriveKey("names"), identities.DeriveKey("answers"), e.clock.Now)
 	require.NoError(t, err)

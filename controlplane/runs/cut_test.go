@@ -3,6 +3,7 @@ package runs
 import (
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -37,7 +38,7 @@ func TestListOfLargeRuns(t *testing.T) {
 	}
 	conn, err := clickhouse.Open(server.URL(database))
 	require.NoError(t, err)
-	s := NewService(conn)
+	s := NewService(conn, slog.New(slog.DiscardHandler))
 	t.Cleanup(func() {
 		s.Close()
 		assert.NoError(t, conn.Close())
@@ -131,7 +132,7 @@ func TestListOfLargeSpans(t *testing.T) {
 	}
 	conn, err := clickhouse.Open(address)
 	require.NoError(t, err)
-	s := NewService(conn)
+	s := NewService(conn, slog.New(slog.DiscardHandler))
 	t.Cleanup(func() {
 		s.Close()
 		assert.NoError(t, conn.Close())

@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"log/slog"
 	"testing"
 	"time"
 
@@ -26,7 +27,7 @@ func TestExportDuringDeletion(t *testing.T) {
 	writer, err := clickhouse.NewWriter(t.Context(), address)
 	require.NoError(t, err)
 	t.Cleanup(writer.Close)
-	service := NewService(conn)
+	service := NewService(conn, slog.New(slog.DiscardHandler))
 	start := time.Now().UTC().Truncate(time.Hour)
 	const large = exportSpans + 50
 

@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"log/slog"
 	"runtime"
 	"testing"
 	"time"
@@ -45,7 +46,7 @@ func TestOutlineOfRunThatBeganAnew(t *testing.T) { // it looks at what the proce
 		require.NoError(t, err)
 	}
 	store(1)
-	service := NewService(conn)
+	service := NewService(conn, slog.New(slog.DiscardHandler))
 	projects := accesstest.Projects(t, project)
 	require.NoError(t, writer.InsertBounds(t.Context(), []clickhouse.Bounds{{
 		ProjectID: project, RunID: id, FirstStart: start, LastStart: start, FirstBatch: 2, LastBatch: 2, DeletedAt: uint64(time.Now().UnixNano()),

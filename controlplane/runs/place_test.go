@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"log/slog"
 	"testing"
 	"time"
 
@@ -41,7 +42,7 @@ func TestGuessedPlaces(t *testing.T) {
 			Absent: clickhouse.Absent(spans),
 		}}))
 	}
-	service := NewService(conn)
+	service := NewService(conn, slog.New(slog.DiscardHandler))
 	read := func(projects ...uuid.UUID) ([]string, error) {
 		page, err := service.Spans(t.Context(), accesstest.Projects(t, projects...), id, SpansQuery{Limit: 10})
 		var spans []string

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"strconv"
@@ -25,6 +26,7 @@ import (
 // Service reads runs.
 type Service struct {
 	conn  driver.Conn
+	log   *slog.Logger
 	now   func() time.Time
 	feeds feeds
 	kept  *keptRows
@@ -32,10 +34,10 @@ type Service struct {
 	guesses *lru.Cache[string, place]
 }
 
-// NewService returns a service that reads through conn. The caller closes it.
-func NewService(conn driver.Conn) *Service {
+// NewService returns a service that reads through conn, and logs what fails in the background. The caller closes it.
+func NewService(conn driver.Conn, log *slog.Logger) *Service {
 	guesses, _ := lru.New[string, place](mostGuesses) // no size below one
-	return &Service{conn: conn, now: time.Now, kept: newKeptRows(), guesses: guesses}
+	return &Service{conn: conn, log: log, now: time.Now, kept: newKeptRows(), guesses: guesses}
 }
 
 // Ping tells whether ClickHouse answers.

@@ -2,6 +2,7 @@ package runs
 
 import (
 	"fmt"
+	"log/slog"
 	"testing"
 	"time"
 
@@ -28,7 +29,7 @@ func TestStatsOfSettledDays(t *testing.T) {
 	t.Cleanup(writer.Close)
 
 	now := time.Now()
-	reading, keeping := NewService(conn), NewService(conn)
+	reading, keeping := NewService(conn, slog.New(slog.DiscardHandler)), NewService(conn, slog.New(slog.DiscardHandler))
 	reading.now = func() time.Time { return now }
 	keeping.now = func() time.Time { return now.Add(time.Hour) } // nothing was written for an hour
 	project := uuid.New()

@@ -51,7 +51,7 @@ const (
 	maxMissed = 12 * maxChanges
 	// maxBehind is how many looks a reader may be behind.
 	maxBehind = 8
-	// pollFailures is how many looks in a row may fail before the watches end.
+	// pollFailures is how many looks in a row may fail before the watches end. Each failure is logged.
 	pollFailures = 20
 )
 
@@ -85,6 +85,7 @@ type Watch struct {
 
 // feed looks at one project for all who watch it.
 type feed struct {
+	project uuid.UUID
 	cancel  context.CancelFunc
 	watches map[*Watch]struct{}
 	// began is closed when it is known what there is, and the feed tells of all that comes then; or when that cannot be known, and
@@ -242,7 +243,7 @@ func (f *feeds) add(s *Service, w *Watch, now time.Time) error {
 	}
 	if of == nil {
 		ctx, cancel := context.WithCancel(context.Background())
-		of = &feed{cancel: cancel, watches: map[*Watch]struct{}{}, began: make(chan struct{})}
+		of = &feed{project: w.filter.ProjectID, cancel: cancel, watches: map[*Watch]struct{}{}, began: make(chan struct{})}
 		if f.projects == nil {
 			f.projects = map[uuid.UUID]*feed{}
 		}
@@ -280,8 +281,8 @@ func (f *feeds) end(w *Watch, why error) {
 	close(w.news)
 	if len(w.feed.watches) == 0 {
 		w.feed.cancel()
-		if f.projects[w.filter.ProjectID] == w.feed {
-			delete(f.projects, w.filter.ProjectID)
+		if f.projects[w.feed.project] == w.feed {
+			delete(f.projects, w.feed.project)
 		}
 	}
 }
@@ -341,8 +342,16 @@ func (s *Service) follow(ctx context.Context, of *feed, projects access.Projects
 		}
 		found, err := s.changes(bounded(ctx, queryTimeout/2), projects, at.Add(-watchOverlap), most)
 		if err != nil {
-			// Who waits for the first look has been told nothing yet, and is better told of the failure.
-			if failures++; !began || failures >= pollFailures {
+			if ctx.Err() != nil {
+				return
+			}
+			if !began { // Watch returns the error
+				s.feeds.endAll(of, err)
+				return
+			}
+			failures++
+			s.log.WarnContext(ctx, "poll for changed runs failed", "project_id", of.project, "failures_in_a_row", failures, "error", err)
+			if failures >= pollFailures {
 				s.feeds.endAll(of, err)
 				return
 			}

@@ -2,6 +2,8 @@ package runs
 
 import (
 	"context"
+	"fmt"
+	"log/slog"
 	"slices"
 	"testing"
 	"time"
@@ -56,7 +58,7 @@ func TestWatchOfABusyProject(t *testing.T) {
 	writer, err := clickhouse.NewWriter(t.Context(), address)
 	require.NoError(t, err)
 	t.Cleanup(writer.Close)
-	service := NewService(conn)
+	service := NewService(conn, slog.New(slog.DiscardHandler))
 	t.Cleanup(service.Close)
 	project := uuid.New()
 	write := func() []uuid.UUID {
@@ -101,4 +103,52 @@ func TestWatchOfABusyProject(t *testing.T) {
 	}
 	clear(told)
 	listen(watch(w.From), during)
+}
+
+// logLines are the lines that a logger writes.
+type logLines chan string
+
+func (l logLines) Write(line []byte) (int, error) {
+	l <- string(line)
+	return len(line), nil
+}
+
+// A short outage ends no watch, and each look that failed is logged.
+func TestWatchDuringAnOutage(t *testing.T) {
+	t.Parallel()
+	address := engines.ClickHouse(t)
+	require.NoError(t, clickhouse.Migrate(t.Context(), address))
+	conn, err := clickhouse.Open(address)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, conn.Close()) })
+	writer, err := clickhouse.NewWriter(t.Context(), address)
+	require.NoError(t, err)
+	t.Cleanup(writer.Close)
+	lines := make(logLines, 10*pollFailures)
+	service := NewService(conn, slog.New(slog.NewTextHandler(lines, nil)))
+	t.Cleanup(service.Close)
+	project := uuid.New()
+	w, err := service.Watch(t.Context(), accesstest.Projects(t, project), Filter{ProjectID: project}, time.Time{})
+	require.NoError(t, err)
+	t.Cleanup(w.Close)
+	require.Empty(t, lines)
+
+	require.NoError(t, conn.Exec(t.Context(), "RENAME TABLE runs TO away"))
+	for n := range 2 {
+		line := <-lines
+		assert.Contains(t, line, "level=WARN")
+		assert.Contains(t, line, project.String())
+		assert.Contains(t, line, fmt.Sprint("failures_in_a_row=", n+1))
+		assert.Contains(t, line, "Unknown table")
+	}
+	require.NoError(t, conn.Exec(t.Context(), "RENAME TABLE away TO runs"))
+	now := time.Now().UTC()
+	run := runmodel.Run{ProjectID: project, RunID: uuid.New(), Version: 1, StartTime: now, EndTime: now, FirstReceived: now, Name: "after", Kind: "task", Status: "ok"}
+	require.NoError(t, writer.InsertRuns(t.Context(), []runmodel.Run{run}))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	found, _, err := w.Next(ctx)
+	require.NoError(t, err)
+	require.Len(t, found, 1)
+	assert.Equal(t, run.RunID, found[0].RunID)
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -44,7 +45,7 @@ func newQuerying(t *testing.T) *querying {
 	conn, err := clickhouse.Open(address)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, conn.Close()) })
-	s := &querying{Service: runs.NewService(conn), address: address, project: uuid.New()}
+	s := &querying{Service: runs.NewService(conn, slog.New(slog.DiscardHandler)), address: address, project: uuid.New()}
 	s.projects = accesstest.Projects(t, s.project)
 	t.Cleanup(s.Close)
 	s.writer, err = clickhouse.NewWriter(t.Context(), address)
@@ -341,7 +342,7 @@ func TestTimeZones(t *testing.T) {
 	conn, err := clickhouse.Open(s.address + "?session_timezone=Asia%2FKolkata")
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, conn.Close()) })
-	zoned := &querying{Service: runs.NewService(conn), project: s.project}
+	zoned := &querying{Service: runs.NewService(conn, slog.New(slog.DiscardHandler)), project: s.project}
 	t.Cleanup(zoned.Close)
 	start := time.Now().UTC().Truncate(24 * time.Hour).Add(-48 * time.Hour)
 	run := uuid.New()
