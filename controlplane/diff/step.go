@@ -2,31 +2,15 @@ package diff
 
 import (
 	"encoding/json"
-	"math"
 	"regexp"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 
 	"github.com/cespare/xxhash/v2"
-	"golang.org/x/text/unicode/norm"
 
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/internal/runmodel"
-)
-
-// Fields in which steps differ.
-const (
-	fieldName         = "name"
-	fieldStatus       = "status"
-	fieldModel        = "model"
-	fieldInstructions = "instructions"
-	fieldTools        = "tools"
-	fieldInput        = "input"
-	fieldToolCalls    = "tool_calls"
-	fieldOutput       = "output"
-	fieldError        = "error"
 )
 
 // step is a span as it is compared.
@@ -37,31 +21,11 @@ type step struct {
 	args, results []*field
 }
 
-// field is one of the values that steps are compared by.
-type field struct {
-	name string
-	raw  string // as it was recorded, for people
-	// masked is the value without ids and times, as canonical JSON where it is JSON.
-	masked string
-	behind []string // what the masks of ids stand for
-	masker *masker  // of its run, nil where nothing is masked
-	tree   any      // where it is JSON
-	isTree bool
-	hash   uint64
-	cut    bool     // the store has more than was read
-	words  []uint64 // sorted hashes of the words of masked, nil until they are needed
-}
-
 // reader makes steps of one run's spans.
 type reader struct {
 	masker *masker
 	// shared are fields of contents that many spans name.
 	shared map[sharedField]*field
-}
-
-type sharedField struct {
-	name string
-	id   uint64
 }
 
 func newReader(run Run, others map[string]struct{}) *reader {
@@ -125,219 +89,6 @@ func (r *reader) nameOf(span *runs.Span) string {
 	return name
 }
 
-func add(fields []*field, f *field) []*field {
-	if f == nil {
-		return fields
-	}
-	return append(fields, f)
-}
-
-func plain(name, text string) *field {
-	if text == "" {
-		return nil
-	}
-	return &field{name: name, raw: text, masked: text, hash: xxhash.Sum64String(text)}
-}
-
-// text is a field for people: Unicode in its composed form, white space collapsed. Of a text that was cut, the hash of the
-// whole stays.
-func (r *reader) text(name, text string) *field {
-	if text == "" {
-		return nil
-	}
-	f := &field{name: name, masker: r.masker}
-	var raw, masked strings.Builder
-	for {
-		piece, rest, cut := strings.Cut(text, runs.TextEnd)
-		if cut {
-			piece = wholeLetters(piece)
-		}
-		raw.WriteString(piece)
-		said, ids := r.masker.mask(strings.Join(strings.Fields(norm.NFC.String(piece)), " "))
-		masked.WriteString(said)
-		f.behind = append(f.behind, ids...)
-		if !cut {
-			break
-		}
-		f.cut = true
-		hash := rest[:min(runs.TextHash, len(rest))]
-		raw.WriteString("…")
-		masked.WriteString(runs.TextEnd + hash)
-		text = rest[len(hash):]
-	}
-	f.raw, f.masked = raw.String(), masked.String()
-	f.hash = xxhash.Sum64String(f.masked)
-	return f
-}
-
-// value is JSON where the text is, else text.
-func (r *reader) value(name, text string) *field {
-	trimmed := strings.TrimSpace(text)
-	if trimmed == "" || trimmed[0] != '{' && trimmed[0] != '[' {
-		return r.text(name, text)
-	}
-	var tree any
-	decoder := json.NewDecoder(strings.NewReader(trimmed))
-	decoder.UseNumber()
-	if decoder.Decode(&tree) != nil || decoder.More() {
-		return r.text(name, text)
-	}
-	return r.tree(name, tree, text)
-}
-
-func (r *reader) tree(name string, tree any, raw string) *field {
-	f := &field{name: name, masker: r.masker, raw: raw, isTree: true}
-	f.tree = r.normal(tree, f)
-	var b strings.Builder
-	writeCanonical(&b, f.tree)
-	f.masked = b.String()
-	f.hash = xxhash.Sum64String(f.masked)
-	return f
-}
-
-// normal masks the strings of a field's JSON value, members in the order of their names, and writes numbers in one way. Of a
-// string that was cut, the hash of the whole stays.
-func (r *reader) normal(tree any, f *field) any {
-	switch v := tree.(type) {
-	case map[string]any:
-		for _, key := range sortedKeys(v) {
-			v[key] = r.normal(v[key], f)
-		}
-	case []any:
-		for i := range v {
-			v[i] = r.normal(v[i], f)
-		}
-	case string:
-		beginning, hash := cutString(v)
-		masked, ids := r.masker.mask(norm.NFC.String(beginning))
-		f.behind = append(f.behind, ids...)
-		if hash != "" {
-			f.cut = true
-			masked += runs.TextEnd + hash
-		}
-		return masked
-	case json.Number:
-		if masked, _ := r.masker.mask(v.String()); masked == timeMask {
-			return timeMask
-		}
-		// Numbers up to 2^53 are what JSON readers agree on (RFC 8785); others are told apart by their digits.
-		const agreed = 1 << 53
-		if n, err := v.Float64(); err == nil && math.Abs(n) <= agreed {
-			return n
-		}
-		return v
-	}
-	return tree
-}
-
-// cutString parts the beginning of a string of a JSON value from the hash of the whole, "" where the string was not cut. A
-// shorter one with such an end was recorded so.
-func cutString(text string) (beginning, hash string) {
-	at := len(text) - len(runs.TextEnd) - runs.TextHash
-	if at < runs.MaxText || !strings.HasPrefix(text[at:], runs.TextEnd) {
-		return text, ""
-	}
-	return wholeLetters(text[:at]), text[at+len(runs.TextEnd):]
-}
-
-// wholeLetters leaves out at the end of a text that was cut what is left of a letter.
-func wholeLetters(text string) string {
-	return strings.TrimRight(strings.ToValidUTF8(text, "\uFFFD"), "\uFFFD")
-}
-
-// shownTree is a JSON value with an ellipsis at the end of strings that were cut.
-func shownTree(tree any) any {
-	switch v := tree.(type) {
-	case map[string]any:
-		shown := make(map[string]any, len(v))
-		for key := range v {
-			shown[key] = shownTree(v[key])
-		}
-		return shown
-	case []any:
-		shown := make([]any, len(v))
-		for i := range v {
-			shown[i] = shownTree(v[i])
-		}
-		return shown
-	case string:
-		if beginning, hash := cutString(v); hash != "" {
-			return beginning + "…"
-		}
-	}
-	return tree
-}
-
-func sortedKeys(object map[string]any) []string {
-	keys := make([]string, 0, len(object))
-	for key := range object {
-		keys = append(keys, key)
-	}
-	sort.Strings(keys)
-	return keys
-}
-
-func writeCanonical(b *strings.Builder, tree any) {
-	switch v := tree.(type) {
-	case map[string]any:
-		b.WriteByte('{')
-		for i, key := range sortedKeys(v) {
-			if i > 0 {
-				b.WriteByte(',')
-			}
-			b.WriteString(strconv.Quote(key))
-			b.WriteByte(':')
-			writeCanonical(b, v[key])
-		}
-		b.WriteByte('}')
-	case []any:
-		b.WriteByte('[')
-		for i := range v {
-			if i > 0 {
-				b.WriteByte(',')
-			}
-			writeCanonical(b, v[i])
-		}
-		b.WriteByte(']')
-	case string:
-		b.WriteString(strconv.Quote(v))
-	case float64:
-		b.WriteString(strconv.FormatFloat(v, 'g', -1, 64))
-	case json.Number:
-		b.WriteString(v.String())
-	case bool:
-		b.WriteString(strconv.FormatBool(v))
-	default:
-		b.WriteString("null")
-	}
-}
-
-// content is a field of what many spans name; its id is a hash of it.
-func (r *reader) content(name string, id uint64, elements []json.RawMessage) *field {
-	if len(elements) == 0 {
-		return nil
-	}
-	key := sharedField{name, id}
-	if known, ok := r.shared[key]; ok && id != 0 {
-		return known
-	}
-	var b strings.Builder
-	for i, element := range elements {
-		if i > 0 {
-			b.WriteByte('\n')
-		}
-		var part runmodel.MessagePart
-		if json.Unmarshal(element, &part) == nil && len(part.Content) > 0 {
-			b.WriteString(runmodel.PlainJSON(part.Content))
-		} else {
-			b.WriteString(runmodel.PlainJSON(element))
-		}
-	}
-	f := r.text(name, b.String())
-	r.shared[key] = f
-	return f
-}
-
 // said writes what messages say, with who says it where that is not one and the same, without calls of tools where these
 // are compared by themselves.
 func said(messages []json.RawMessage, roles bool) string {
@@ -398,17 +149,6 @@ func (r *reader) calls(messages []json.RawMessage) *field {
 		return nil // of JSON values: it always encodes
 	}
 	return r.tree(fieldToolCalls, list, strings.TrimSpace(raw.String()))
-}
-
-// rawTree reads the field's JSON as it was recorded.
-func (f *field) rawTree() any {
-	var tree any
-	decoder := json.NewDecoder(strings.NewReader(f.raw))
-	decoder.UseNumber()
-	if decoder.Decode(&tree) != nil {
-		return f.raw
-	}
-	return tree
 }
 
 // hashes are those of what the step was asked, and of that and what came of it.
