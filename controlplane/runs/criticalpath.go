@@ -85,13 +85,7 @@ func CriticalPath(spans []runmodel.Span, root int) []Section {
 			if visited[i] || runmodel.IsAbsent(c.EndTime) {
 				continue
 			}
-			from, to = c.StartTime, c.EndTime
-			if from.Before(f.from) {
-				from = f.from
-			}
-			if to.After(f.to) {
-				to = f.to
-			}
+			from, to = later(c.StartTime, f.from), earlier(c.EndTime, f.to)
 			if to.After(f.at) {
 				// It ran beside the child that the path was in, unless clocks only round so.
 				if !(runmodel.Interval{Start: from, End: to}).Precedes(f.after) {

@@ -2,17 +2,12 @@ package runs
 
 import (
 	"cmp"
-	"context"
-	"errors"
-	"fmt"
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
-	ch "github.com/ClickHouse/clickhouse-go/v2"
-
-	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
@@ -28,68 +23,6 @@ const (
 	// mostPage is about how much a page has. A page of spans ends there; one span may have more.
 	mostPage = 16 << 20
 )
-
-// The SQL of what is cut has a little more than its bound, which tells that there is more.
-var (
-	// listedRunColumns are runColumns cut. They read a SELECT of these: conditions see the columns as they are stored.
-	listedRunColumns = strings.Join(cutColumns(columnsOf(runColumns), map[string]string{
-		"name": beginning(MostText), "error_type": beginning(MostText), "error_message": beginning(MostText),
-		"session_id": beginning(MostText), "conversation_id": beginning(MostText), "user_id": beginning(MostText),
-		"agent_name": beginning(MostText), "environment": beginning(MostText), "release": beginning(MostText),
-		"prompt_id": beginning(MostText), "prompt_name": beginning(MostText), "prompt_version": beginning(MostText),
-		"tags": cutList, "models": cutList, "tools": cutList, "metadata": cutMap,
-		"failing_name": beginning(MostText), "failing_type": beginning(MostText),
-	}), ", ")
-	// cutList takes the elements that fit, and one more.
-	cutList = fmt.Sprintf(`if(byteSize(%%[1]s) <= %[1]d, CAST(%%[1]s AS Array(String)), arrayMap(v -> substring(v, 1, %[1]d),
-		arraySlice(CAST(%%[1]s AS Array(String)), 1, 1 + arrayCount(s -> s <= %[1]d, arrayCumSum(arrayMap(v -> length(v) + 3, %%[1]s))))))`, mostList)
-	// cutMap takes the smallest members that fit, and one more. (No lambda names a column: ClickHouse would copy it for each member.)
-	cutMap = fmt.Sprintf(`if(byteSize(%%[1]s) <= %[1]d, CAST(%%[1]s AS Map(String, String)), CAST(arrayMap(t -> (substring(t.1, 1, %[1]d), substring(t.2, 1, %[1]d)),
-		arraySlice(%[2]s, 1, 1 + arrayCount(s -> s <= %[1]d, arrayCumSum(arrayMap(t -> length(t.1) + length(t.2) + 6, %[2]s))))) AS Map(String, String)))`,
-		mostMetadata, `arraySort(t -> (length(t.1) + length(t.2), t.1), arrayZip(CAST(mapKeys(%[1]s) AS Array(String)), mapValues(%[1]s)))`)
-)
-
-// beginning takes a byte more than most.
-func beginning(most int) string { return fmt.Sprintf("substring(%%[1]s, 1, %d)", most+1) }
-
-// columnsOf takes a list of columns apart.
-func columnsOf(list string) []string {
-	return strings.Split(strings.Join(strings.Fields(list), ""), ",")
-}
-
-// cutColumns writes the expressions of some columns in their places.
-func cutColumns(columns []string, expressions map[string]string) []string {
-	cut := slices.Clone(columns)
-	for i, name := range cut {
-		if expression := expressions[name]; expression != "" {
-			cut[i] = fmt.Sprintf(expression, name) + " AS " + name
-		}
-	}
-	return cut
-}
-
-// readListed reads runs as lists show them. Most pages are small, and read as they are: the expressions that cut take ClickHouse longer to plan
-// than such a page to read. Where the rows have more bytes than a page may, they are cut; and where ClickHouse, which finds the rows of a
-// page first and then reads what is shown of them all at once, has no memory for that, each is cut as it is read, which takes longest. more are
-// columns that rows have besides, rest is what follows the conditions, and settings are those of the statement.
-func readListed[T any](ctx context.Context, s *Service, projects access.Projects, rows *[]T, more string, w where, rest string, settings func(...string) string, args ...any) error {
-	stored := `SELECT ` + more + runColumns + ` FROM runs FINAL WHERE ` + w.String() + ` ` + rest
-	cut := `SELECT ` + more + runColumns + ` FROM (SELECT ` + listedRunColumns + ` FROM (SELECT ` + runColumns + ` FROM runs FINAL WHERE ` + w.String() + `)) ` + rest
-	args = append(slices.Clone(w.args), args...)
-	var err error
-	for _, statement := range []string{
-		stored + settings(fmt.Sprintf("max_result_bytes = %d", mostPage)),
-		cut + settings(),
-		cut + settings("query_plan_optimize_lazy_materialization = 0", "query_plan_execute_functions_after_sorting = 0"),
-	} {
-		var exception *ch.Exception
-		if err = query(ctx, s.conn, projects, rows, statement, args...); !errors.As(err, &exception) ||
-			exception.Code != codeTooManyBytesRows && exception.Code != codeMemoryLimit {
-			break
-		}
-	}
-	return err
-}
 
 // cutter cuts what is read for a list, and notes which members of the answer have more.
 type cutter struct {
@@ -255,4 +188,50 @@ func runeSize(r rune) int {
 		return largestInJSON
 	}
 	return utf8.RuneLen(r)
+}
+
+// cutAt is how much of an input or output a list of spans gives, in bytes.
+const cutAt = 2048
+
+// abridge gives a listed span the beginnings of its inputs and outputs, and of what else is long.
+func (s *Span) abridge() {
+	s.Cut = cutSpan(&s.Span)
+	inputs := cmp.Or(s.Span.Inputs, s.ToolArguments, s.InputPreview)
+	outputs := cmp.Or(s.Span.Outputs, s.ToolResult, s.OutputPreview)
+	s.Inputs, s.Outputs = nonEmpty(cutText(inputs)), nonEmpty(cutText(outputs))
+	s.ToolArguments, s.ToolResult = cutText(s.ToolArguments), cutText(s.ToolResult)
+	s.Truncated = true
+}
+
+func cutText(text string) string {
+	if len(text) <= cutAt {
+		return text
+	}
+	return strings.ToValidUTF8(text[:cutAt], "")
+}
+
+// abridged abridges spans and is how many of the first a page has room for: at least one.
+func abridged(spans []Span) int {
+	size := 0
+	for i := range spans {
+		spans[i].abridge()
+		if size += spans[i].size(); size > mostPage && i > 0 {
+			return i
+		}
+	}
+	return len(spans)
+}
+
+// size is about how many bytes a span has.
+func (s *Span) size() int {
+	size := len(s.Name) + len(s.ErrorMessage) + len(s.ErrorStack) + len(s.Span.Inputs) + len(s.Span.Outputs) + len(s.ToolArguments) + len(s.ToolResult) + len(s.Span.Events) + len(s.Span.Links)
+	for _, list := range [][]json.RawMessage{s.SystemInstructions, s.InputMessages, s.OutputMessages, s.ToolDefinitions} {
+		for _, text := range list {
+			size += len(text)
+		}
+	}
+	for key, value := range s.Span.Attributes {
+		size += len(key) + len(value)
+	}
+	return size
 }

@@ -32,7 +32,7 @@ type Deleted struct {
 func (s *Service) Delete(ctx context.Context, projects access.Projects, d Deletion) (Deleted, error) {
 	projects = projects.Only(d.ProjectID)
 	result := Deleted{AsOf: s.now().UTC()}
-	w := where{conditions: []string{projectsMark}}
+	w := inProjects()
 	if len(d.RunIDs) > 0 {
 		w.add("run_id IN (?)", d.RunIDs)
 	} else {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -222,15 +221,10 @@ func (s *Service) wholeSpans(
 	}
 	p := place{projects: projects.Only(rows[0].ProjectID), ProjectID: rows[0].ProjectID, FirstStart: rows[0].StartTime, LastStart: rows[0].StartTime}
 	for _, of := range places {
-		if of.FirstStart.Before(p.FirstStart) {
-			p.FirstStart = of.FirstStart
-		}
-		if of.LastStart.After(p.LastStart) {
-			p.LastStart = of.LastStart
-		}
+		p.FirstStart, p.LastStart = earlier(p.FirstStart, of.FirstStart), later(p.LastStart, of.LastStart)
 	}
-	w := where{conditions: []string{projectsMark}}
-	w.period("start_time", p.FirstStart.Truncate(time.Hour), p.LastStart.Truncate(time.Hour).Add(time.Hour))
+	w := inProjects()
+	w.hours(p.FirstStart, p.LastStart)
 	w.add("run_id IN (?)", idsOf(rows))
 	if rootsOnly {
 		w.add("span_id IN (?)", rootIDs)

@@ -58,8 +58,7 @@ type FailureGroup struct {
 
 // where restricts to runs that started in a part of the window.
 func (f FailureWindow) where(from time.Time) where {
-	var w where
-	w.add(projectsMark)
+	w := inProjects()
 	w.period("start_time", from, f.Now)
 	f.Filter.conditions(&w, from)
 	return w
@@ -284,21 +283,13 @@ func (s *Service) FailureSample(ctx context.Context, projects access.Projects, f
 		}
 		places[row.RunID] = i
 		ids = append(ids, row.RunID)
-		if row.StartTime.Before(first) {
-			first = row.StartTime
-		}
-		for _, at := range []time.Time{row.StartTime, row.EndTime} {
-			if at.After(last) {
-				last = at
-			}
-		}
+		first, last = earlier(first, row.StartTime), later(last, later(row.StartTime, row.EndTime))
 	}
 	if len(ids) == 0 {
 		return sample, nil
 	}
-	var spans where
-	spans.add(projectsMark)
-	spans.period("start_time", first.Truncate(time.Hour), last.Truncate(time.Hour).Add(time.Hour))
+	spans := inProjects()
+	spans.hours(first, last)
 	spans.add("run_id IN (?)", ids)
 	var versions []runmodel.Span
 	err = query(ctx, s.conn, projects, &versions, `SELECT `+outlineColumns+` FROM spans WHERE `+spans.String(), spans.args...)

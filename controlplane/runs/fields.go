@@ -102,8 +102,7 @@ func (s *Service) values(ctx context.Context, projects access.Projects, f Filter
 	}
 	found := FieldValues{Start: start, Values: []FieldValue{}}
 	found.Partial, err = s.newestWithin(ctx, &found.Start, end, func(ctx context.Context, start time.Time) error {
-		var w where
-		w.add(projectsMark)
+		w := inProjects()
 		w.period("start_time", start, end)
 		f.conditions(&w, start)
 		having := fmt.Sprintf("value != '' AND length(value) <= %d", longestValue)

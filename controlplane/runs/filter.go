@@ -73,6 +73,28 @@ func (w *where) add(condition string, args ...any) {
 	w.args = append(w.args, args...)
 }
 
+// inProjects begins the conditions of a statement.
+func inProjects() where { return where{conditions: []string{projectsMark}} }
+
+// hours bounds start_time to whole hours, which have both times among them.
+func (w *where) hours(first, last time.Time) {
+	w.period("start_time", first.Truncate(time.Hour), last.Truncate(time.Hour).Add(time.Hour))
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
 // period bounds a time column in the terms of the table's partition and sort key as well, so that neither parts nor
 // granules outside it are read. A zero bound is none. Hours are those of UTC, as in the tables: not every zone's begin with
 // them, and an engine has a zone of its own.
@@ -181,10 +203,7 @@ func (f Filter) search(w *where, lower time.Time) {
 			w.add("hasPhrase("+text+", lowerUTF8(?))", phrase)
 		}
 	}
-	var spans, contents, shared where
-	spans.add(projectsMark)
-	contents.add(projectsMark)
-	shared.add(projectsMark)
+	spans, contents, shared := inProjects(), inProjects(), inProjects()
 	if !lower.IsZero() {
 		// A native run may state a start that is later than its first span's.
 		earliest := lower.Add(-24 * time.Hour)

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -14,15 +12,6 @@ import (
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
-
-// runColumns are the columns of runmodel.Run, as the table runs has them.
-const runColumns = `project_id, run_id, version, start_time, end_time, first_received, root_span_id,
-	name, kind, status, error_type, error_message, input_preview, output_preview,
-	session_id, conversation_id, user_id, agent_name, environment, release,
-	prompt_id, prompt_name, prompt_version, tags, metadata, models,
-	input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens,
-	cost_usd, cost_source, unpriced_call_count, span_count, error_count, llm_call_count, tool_call_count,
-	tools, fingerprint, failure_class, failing_span_id, failing_kind, failing_name, failing_type, failing_template`
 
 // steps are how far from where a list begins it looks at a time. Most lists are filled from the nearest hours; one that
 // filters hard reads each period once.
@@ -48,14 +37,6 @@ const (
 	byCost      = "cost_usd"
 	byTokens    = "total_tokens"
 )
-
-// orderValues are the expressions over the table runs, whole numbers or null, that the orders by value go by. The bits
-// of a cost, which is not negative, are in its order.
-var orderValues = map[string]string{
-	byDuration: "if(" + endKnown + ", " + duration + ", NULL)",
-	byCost:     "reinterpretAsInt64(cost_usd)",
-	byTokens:   "if(input_tokens IS NULL AND output_tokens IS NULL, NULL, coalesce(input_tokens, 0) + coalesce(output_tokens, 0))",
-}
 
 // List returns a page of a project's runs. What takes too long to search is left out, and said.
 func (s *Service) List(ctx context.Context, projects access.Projects, q ListQuery) (Page, error) {
@@ -271,7 +252,7 @@ func periodsAfter(oldest time.Time, steps []time.Duration) []time.Time {
 
 // period reads runs that started in [lower, upper), either of which may be zero for no bound, in the order of start.
 func (l *list) period(ctx context.Context, lower, upper time.Time, limit int) ([]listRow, error) {
-	w := where{conditions: []string{projectsMark}}
+	w := inProjects()
 	w.period("start_time", lower, upper)
 	compare, direction := "<", "DESC"
 	if l.query.Order == OldestFirst {
@@ -293,130 +274,25 @@ func (l *list) period(ctx context.Context, lower, upper time.Time, limit int) ([
 	return rows, err
 }
 
-// byValue reads the page in the order of a value: all runs of the window are looked at, however deep the page, but only
-// those of the page are read whole. Where that takes too long, those that started last count, for later pages too.
-func (l *list) byValue(ctx context.Context, page *Page) ([]listRow, error) {
-	q := l.query
-	start, end, err := l.service.startsBetween(ctx, l.projects, q.Filter)
-	if err != nil {
-		return nil, err
-	}
-	earlier := false
-	if l.after != nil && l.after.From != 0 {
-		start, earlier = time.Unix(0, l.after.From).UTC(), true
-	}
-	var rows []listRow
-	partial, err := l.service.newestWithin(ctx, &start, end, func(ctx context.Context, start time.Time) error {
-		var err error
-		rows, err = l.valueRows(ctx, start, end)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	if page.Partial = partial || earlier; page.Partial {
-		page.SearchedTo = start
-		if l.after == nil {
-			l.after = &cursor{}
-		}
-		l.after.From = start.UnixNano()
-	}
-	return rows, nil
+// ListQuery selects a page of runs.
+type ListQuery struct {
+	Filter
+	// Order is start_time, duration_ms, cost_usd or total_tokens, with - before it from the largest; empty is NewestFirst.
+	Order  string
+	Limit  int
+	Offset int
+	Cursor string // excludes Offset
+
+	whole bool // not cut: an export has everything
 }
 
-func (l *list) valueRows(ctx context.Context, start, end time.Time) ([]listRow, error) {
-	q := l.query
-	column, fromLargest := strings.CutPrefix(q.Order, descending)
-	compare, direction := ">", "ASC"
-	if fromLargest {
-		compare, direction = "<", "DESC"
-	}
-	w := where{conditions: []string{projectsMark}}
-	w.period("start_time", start, end)
-	q.conditions(&w, start)
-	order := " ORDER BY value " + direction + " NULLS LAST, start_time DESC, run_id DESC"
-	later := "true"
-	var args []any
-	if l.after != nil && l.after.ID != "" {
-		place := "(start_time, run_id) < (fromUnixTimestamp64Nano(?), toUUID(?))"
-		if l.after.Value == nil {
-			later = "value IS NULL AND " + place
-			args = append(args, l.after.Time, l.after.ID)
-		} else {
-			later = "(value " + compare + " ? OR value IS NULL OR value = ? AND " + place + ")"
-			args = append(args, *l.after.Value, *l.after.Value, l.after.Time, l.after.ID)
-		}
-	}
-	type key struct {
-		RunID     uuid.UUID `ch:"run_id"`
-		StartTime time.Time `ch:"start_time"`
-		Value     *int64    `ch:"value"`
-	}
-	var keys []key
-	err := query(ctx, l.service.conn, l.projects, &keys, `SELECT run_id, start_time, value FROM (
-			SELECT run_id, start_time, `+orderValues[column]+` AS value FROM runs FINAL WHERE `+w.String()+`
-		) WHERE `+later+order+` LIMIT ? OFFSET ?`+q.settings(), append(append(slices.Clone(w.args), args...), q.Limit+1, q.Offset)...)
-	if err != nil || len(keys) == 0 {
-		return nil, err
-	}
-	ids, hours, days := make([]uuid.UUID, len(keys)), make([]int64, len(keys)), make([]int, len(keys))
-	at := make(map[uuid.UUID]int, len(keys))
-	for i, k := range keys {
-		ids[i], hours[i] = k.RunID, k.StartTime.Truncate(time.Hour).Unix()
-		days[i] = yearMonthDay(k.StartTime)
-		at[k.RunID] = i
-	}
-	var found []runmodel.Run
-	var whole where
-	whole.add(projectsMark)
-	whole.add("run_id IN (?)", ids)
-	whole.add("toUnixTimestamp(toStartOfHour(start_time)) IN (?)", hours)
-	whole.add("toYYYYMMDD(start_time) IN (?)", days)
-	err = readListed(ctx, l.service, l.projects, &found, "", whole, "", Filter{}.settings)
-	if err != nil {
-		return nil, err
-	}
-	rows := make([]listRow, len(keys))
-	for _, run := range found {
-		i := at[run.RunID]
-		rows[i] = listRow{Run: run, Value: keys[i].Value}
-	}
-	// A run that changed its hour in between is on another page by now.
-	return slices.DeleteFunc(rows, func(row listRow) bool { return row.RunID == uuid.Nil }), nil
-}
-
-// yearMonthDay writes t as ClickHouse's toYYYYMMDD does.
-func yearMonthDay(t time.Time) int {
-	year, month, day := t.UTC().Date()
-	const hundred = 100
-	return (year*hundred+int(month))*hundred + day
-}
-
-// selectRuns reads the runs that conditions select, as lists show them.
-func (s *Service) selectRuns(ctx context.Context, projects access.Projects, w where, order string, args ...any) ([]Run, error) {
-	var rows []runmodel.Run
-	err := readListed(ctx, s, projects, &rows, "", w, order, Filter{}.settings, args...)
-	if err != nil {
-		return nil, err
-	}
-	runs := make([]Run, len(rows))
-	for i := range rows {
-		runs[i] = listed(rows[i])
-		runs[i].Cut = cutRun(&runs[i].Run)
-	}
-	return runs, nil
-}
-
-func listed(row runmodel.Run) Run {
-	return Run{
-		Run: row, Inputs: nonEmpty(row.InputPreview), Outputs: nonEmpty(row.OutputPreview),
-		Truncated: row.InputPreview != "" || row.OutputPreview != "",
-	}
-}
-
-func nonEmpty(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
+// Page is a page of runs. NextCursor is empty on the last one.
+type Page struct {
+	Runs       []Run
+	HasMore    bool
+	NextCursor string
+	// Partial tells that searching took too long: runs beyond SearchedTo, in the list's direction of time, were not
+	// looked at; in an order by value, runs that started before it. NextCursor goes on there in an order by start.
+	Partial    bool
+	SearchedTo time.Time
 }

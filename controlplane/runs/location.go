@@ -49,12 +49,7 @@ func (s *Service) find(ctx context.Context, projects access.Projects, runID uuid
 		if !ok {
 			p = row
 		}
-		if row.FirstStart.Before(p.FirstStart) {
-			p.FirstStart = row.FirstStart
-		}
-		if row.LastStart.After(p.LastStart) {
-			p.LastStart = row.LastStart
-		}
+		p.FirstStart, p.LastStart = earlier(p.FirstStart, row.FirstStart), later(p.LastStart, row.LastStart)
 		p.DeletedAt = max(p.DeletedAt, row.DeletedAt)
 		p.Absent &= row.Absent
 		byProject[row.ProjectID] = p
@@ -171,9 +166,8 @@ func (p place) present(columns []string) string {
 
 // where restricts to the rows of one run in its hours.
 func (p place) where(runID uuid.UUID) where {
-	var w where
-	w.add(projectsMark)
-	w.period("start_time", p.FirstStart.Truncate(time.Hour), p.LastStart.Truncate(time.Hour).Add(time.Hour))
+	w := inProjects()
+	w.hours(p.FirstStart, p.LastStart)
 	w.add("run_id = ?", runID)
 	if p.DeletedAt > 0 {
 		w.add("version > ?", p.DeletedAt)

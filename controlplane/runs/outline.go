@@ -2,7 +2,6 @@ package runs
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/google/uuid"
@@ -35,17 +34,6 @@ type Outline struct {
 
 	place place
 }
-
-// namingColumns are what tells spans apart; they are small whatever was recorded. outlineColumns have the beginning of the
-// error as well, which is for whoever reads no texts.
-const (
-	namingColumns = `project_id, run_id, span_id, version, parent_span_id, start_time, end_time, is_run, from_log,
-	substring(name, 1, 200) AS name, kind, operation, status, substring(error_type, 1, 200) AS error_type,
-	substring(request_model, 1, 200) AS request_model, substring(response_model, 1, 200) AS response_model,
-	substring(tool_name, 1, 200) AS tool_name, substring(agent_name, 1, 200) AS agent_name,
-	counting, input_tokens, output_tokens`
-	outlineColumns = namingColumns + `, substring(error_message, 1, 200) AS error_message`
-)
 
 // Outline reads a run and what its spans are, without their texts.
 func (s *Service) Outline(ctx context.Context, projects access.Projects, runID uuid.UUID) (Outline, error) {
@@ -153,49 +141,3 @@ func (o Outline) Tree() []Node {
 	}
 	return nodes
 }
-
-// excerptColumns are the texts of a span, cut, and what says which contents belong to it.
-var excerptColumns = namingColumns + fmt.Sprintf(`, tool_call_id, output_message_ids,
-	arraySlice(input_message_ids, -%[2]d) AS input_message_ids,
-	substring(error_message, 1, %[1]d) AS error_message, substring(error_stack, 1, %[1]d) AS error_stack, substring(inputs, 1, %[1]d) AS inputs, substring(outputs, 1, %[1]d) AS outputs,
-	substring(tool_arguments, 1, %[1]d) AS tool_arguments, substring(tool_result, 1, %[1]d) AS tool_result`, MaxExcerpt+1, excerptMessages)
-
-// Excerpts reads what spans of an outline say, each text cut a byte after MaxExcerpt: inputs, outputs, tool call, error,
-// output messages and the newest input messages. The rest of a Span is absent.
-func (s *Service) Excerpts(ctx context.Context, outline Outline, ids []uint64) ([]Span, error) {
-	runID := outline.Run.RunID
-	w := outline.place.where(runID)
-	w.add("span_id IN (?)", ids)
-	var versions []runmodel.Span
-	err := query(ctx, s.conn, outline.place.projects, &versions, `SELECT `+excerptColumns+` FROM spans WHERE `+w.String(), w.args...)
-	if err != nil {
-		return nil, err
-	}
-	folded := runmodel.Fold(versions)
-	var contentIDs []uint64
-	for i := range folded {
-		contentIDs = slices.Concat(contentIDs, folded[i].InputMessageIDs, folded[i].OutputMessageIDs)
-	}
-	contents, err := s.contentsOf(ctx, outline.place, runID, contentIDs, cutContent)
-	if err != nil {
-		return nil, err
-	}
-	spans := make([]Span, len(folded))
-	for i := range folded {
-		spans[i] = Span{Span: folded[i], Inputs: nonEmpty(folded[i].Inputs), Outputs: nonEmpty(folded[i].Outputs), Truncated: true}
-		if spans[i].InputMessages, err = contents.messages(folded[i].InputMessageIDs); err != nil {
-			return nil, err
-		}
-		if spans[i].OutputMessages, err = contents.messages(folded[i].OutputMessageIDs); err != nil {
-			return nil, err
-		}
-	}
-	return spans, nil
-}
-
-// What is read of a content c: all of it, or its texts cut, and only its size where the rest of it is large.
-var (
-	wholeContent = "c.frame AS frame, c.texts AS texts"
-	cutContent   = fmt.Sprintf(`if(length(c.frame) > %[1]d, concat('"', toString(length(c.frame)), ' bytes"'), c.frame) AS frame,
-		if(length(c.frame) > %[1]d, [], arrayMap(t -> substring(t, 1, %[2]d), c.texts)) AS texts`, maxFrame, MaxExcerpt+1)
-)

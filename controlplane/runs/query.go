@@ -2,19 +2,15 @@ package runs
 
 import (
 	"context"
-	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	ch "github.com/ClickHouse/clickhouse-go/v2"
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
-	"github.com/google/uuid"
 
 	"github.com/looptrace/looptrace/controlplane/access"
 )
@@ -158,52 +154,56 @@ func classify(err error) error {
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)
 }
 
-// cursor is a place in a list ordered by time and id. Its text is opaque to clients.
-type cursor struct {
-	List string `json:"l"`
-	// Time is in Unix nanoseconds.
-	Time int64  `json:"t"`
-	ID   string `json:"i"`
-	// What digest says of the filter of a list of runs or threads.
-	Filter string `json:"f,omitempty"`
-	// Of lists of runs: their order; the value that the order goes by, null where it
-	// is not known; and, where earlier runs were left out, the start of the first that were not, in Unix nanoseconds.
-	Order string `json:"o,omitempty"`
-	Value *int64 `json:"v,omitempty"`
-	From  int64  `json:"s,omitempty"`
+// newestWithin calls read, with a start from which on to read; where that exceeds its bounds, with ever later ones.
+// start is then what was read from. It tells whether that is later than it was.
+func (s *Service) newestWithin(ctx context.Context, start *time.Time, end time.Time, read func(ctx context.Context, start time.Time) error) (bool, error) {
+	const share = 8 // of the window in the next attempt
+	from := *start
+	for _, bound := range []time.Duration{8 * time.Second, 4 * time.Second, 4 * time.Second, 4 * time.Second} {
+		err := read(bounded(ctx, bound), from)
+		if err == nil {
+			partial := from.After(*start)
+			*start = from
+			return partial, nil
+		}
+		if !errors.Is(err, ErrTooExpensive) {
+			return false, err
+		}
+		from = end.Add(-end.Sub(from) / share)
+	}
+	return false, ErrTooExpensive
 }
 
-// The lists that have cursors.
-const (
-	listRuns    = "runs"
-	listSpans   = "spans"
-	listThreads = "threads"
-	listTurns   = "turns"
-)
-
-func (c cursor) String() string {
-	text, _ := json.Marshal(c) // strings and an integer always encode
-	return base64.RawURLEncoding.EncodeToString(text)
-}
-
-func parseCursor(text, list string) (cursor, error) {
-	raw, err := base64.RawURLEncoding.DecodeString(text)
+// startsBetween says in what time a project's runs started, where the filter leaves a bound open.
+func (s *Service) startsBetween(ctx context.Context, projects access.Projects, f Filter) (start, end time.Time, err error) {
+	start, end = f.StartAfter, f.StartBefore
+	now := s.now().UTC()
+	from := start
+	if !start.IsZero() && end.IsZero() && now.After(start) {
+		from = now // only runs that start later than now, by another clock, matter for the end
+	}
+	w := inProjects()
+	w.period("start_time", from, end)
+	var rows []struct {
+		First time.Time `ch:"first"`
+		Last  time.Time `ch:"last"`
+	}
+	err = query(ctx, s.conn, projects, &rows, "SELECT min(start_time) AS first, max(start_time) AS last FROM runs WHERE "+w.String()+" HAVING count() > 0", w.args...)
 	if err != nil {
-		return cursor{}, ErrInvalidCursor
+		return start, end, err
 	}
-	var c cursor
-	if err := json.Unmarshal(raw, &c); err != nil || c.List != list {
-		return cursor{}, ErrInvalidCursor
+	first, last := now, now
+	if len(rows) > 0 {
+		first, last = rows[0].First.UTC(), rows[0].Last.UTC().Add(1)
 	}
-	if list == listRuns || list == listTurns {
-		if _, err := uuid.Parse(c.ID); err != nil {
-			return cursor{}, ErrInvalidCursor
+	if start.IsZero() {
+		start = first
+	}
+	if end.IsZero() {
+		end = now
+		if last.After(end) {
+			end = last
 		}
 	}
-	if list == listThreads {
-		if _, err := strconv.ParseUint(c.ID, 10, 64); err != nil {
-			return cursor{}, ErrInvalidCursor
-		}
-	}
-	return c, nil
+	return start, end, nil
 }

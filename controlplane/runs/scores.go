@@ -3,7 +3,6 @@ package runs
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/google/uuid"
 
@@ -28,13 +27,6 @@ const (
 
 // mostSpanScores bounds the scores that come with a page of spans.
 const mostSpanScores = 10_000
-
-// scoreColumns are clickhouse.ScoreColumns cut.
-func scoreColumns(comment int) string {
-	return strings.Join(cutColumns(columnsOf(clickhouse.ScoreColumns), map[string]string{
-		"name": beginning(scoreName), "label": beginning(scoreName), "comment": beginning(comment), "author_name": beginning(scoreName),
-	}), ", ")
-}
 
 // cutScore cuts what was read as scoreColumns.
 func cutScore(s *runmodel.Score, comment int) {
@@ -120,7 +112,7 @@ func (s *Service) Scores(ctx context.Context, projects access.Projects, runID uu
 		w.add("span_id = ?", q.SpanID)
 	}
 	var scores []runmodel.Score
-	err = query(ctx, s.conn, p.projects, &scores, `SELECT `+scoreColumns(longComment)+` FROM scores FINAL WHERE `+w.String()+`
+	err = query(ctx, s.conn, p.projects, &scores, `SELECT `+longScoreColumns+` FROM scores FINAL WHERE `+w.String()+`
 		ORDER BY version DESC, score_id LIMIT ? OFFSET ?`, append(w.args, q.Limit+1, q.Offset)...)
 	if err != nil {
 		return nil, false, err
@@ -133,8 +125,7 @@ func (s *Service) Scores(ctx context.Context, projects access.Projects, runID uu
 
 // scores restricts to the scores of one run that were not deleted with it.
 func (p place) scores(runID uuid.UUID) where {
-	var w where
-	w.add(projectsMark)
+	w := inProjects()
 	w.add("run_id = ?", runID)
 	if p.DeletedAt > 0 {
 		w.add("version > ?", p.DeletedAt)
@@ -204,7 +195,7 @@ func (s *Service) addScoresAfter(ctx context.Context, projects access.Projects, 
 	}
 	columns := clickhouse.ScoreColumns
 	if most == mostScoresListed {
-		columns = scoreColumns(shortComment)
+		columns = shortScoreColumns
 	}
 	err := query(ctx, s.conn, projects, &rows, `SELECT `+columns+`, count() OVER (PARTITION BY project_id, run_id) AS total
 		FROM scores FINAL WHERE {projects} AND run_id IN (?) AND version > ?
@@ -234,7 +225,7 @@ func (s *Service) spanScores(ctx context.Context, p place, runID uuid.UUID, span
 		w.add("span_id != 0")
 	}
 	if !whole {
-		columns = scoreColumns(shortComment)
+		columns = shortScoreColumns
 	}
 	var scores []runmodel.Score
 	err := query(plain(ctx), s.conn, p.projects, &scores, `SELECT `+columns+` FROM scores FINAL WHERE `+w.String()+`

@@ -3,7 +3,6 @@ package runs
 import (
 	"cmp"
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -139,61 +138,6 @@ func (s *Service) Stats(ctx context.Context, projects access.Projects, q StatsQu
 		return s.stats(ctx, projects, q, start, &stats)
 	})
 	return stats, err
-}
-
-// newestWithin calls read, with a start from which on to read; where that exceeds its bounds, with ever later ones.
-// start is then what was read from. It tells whether that is later than it was.
-func (s *Service) newestWithin(ctx context.Context, start *time.Time, end time.Time, read func(ctx context.Context, start time.Time) error) (bool, error) {
-	const share = 8 // of the window in the next attempt
-	from := *start
-	for _, bound := range []time.Duration{8 * time.Second, 4 * time.Second, 4 * time.Second, 4 * time.Second} {
-		err := read(bounded(ctx, bound), from)
-		if err == nil {
-			partial := from.After(*start)
-			*start = from
-			return partial, nil
-		}
-		if !errors.Is(err, ErrTooExpensive) {
-			return false, err
-		}
-		from = end.Add(-end.Sub(from) / share)
-	}
-	return false, ErrTooExpensive
-}
-
-// startsBetween says in what time a project's runs started, where the filter leaves a bound open.
-func (s *Service) startsBetween(ctx context.Context, projects access.Projects, f Filter) (start, end time.Time, err error) {
-	start, end = f.StartAfter, f.StartBefore
-	now := s.now().UTC()
-	from := start
-	if !start.IsZero() && end.IsZero() && now.After(start) {
-		from = now // only runs that start later than now, by another clock, matter for the end
-	}
-	var w where
-	w.add(projectsMark)
-	w.period("start_time", from, end)
-	var rows []struct {
-		First time.Time `ch:"first"`
-		Last  time.Time `ch:"last"`
-	}
-	err = query(ctx, s.conn, projects, &rows, "SELECT min(start_time) AS first, max(start_time) AS last FROM runs WHERE "+w.String()+" HAVING count() > 0", w.args...)
-	if err != nil {
-		return start, end, err
-	}
-	first, last := now, now
-	if len(rows) > 0 {
-		first, last = rows[0].First.UTC(), rows[0].Last.UTC().Add(1)
-	}
-	if start.IsZero() {
-		start = first
-	}
-	if end.IsZero() {
-		end = now
-		if last.After(end) {
-			end = last
-		}
-	}
-	return start, end, nil
 }
 
 // isList tells the columns of which a run has several values.

@@ -21,7 +21,7 @@ type period struct {
 }
 
 func newPeriod(f Filter, start, end time.Time) period {
-	p := period{where: where{conditions: []string{projectsMark}}}
+	p := period{where: inProjects()}
 	p.period("start_time", start, end)
 	f.conditions(&p.where, start)
 	return p

@@ -2,7 +2,6 @@ package runs
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/looptrace/looptrace/internal/runmodel"
@@ -24,21 +23,6 @@ const (
 const (
 	TextEnd  = "\x00"
 	TextHash = 16
-)
-
-// cutSQL is the SQL of a text as Texts gives it.
-func cutSQL(text string) string {
-	return fmt.Sprintf(`if(length(%[1]s) > %[2]d, concat(substring(%[1]s, 1, %[2]d), '\0', leftPad(hex(sipHash64(%[1]s)), %[3]d, '0')), %[1]s)`, text, MaxText, TextHash)
-}
-
-var (
-	textColumns = namingColumns + fmt.Sprintf(`, output_message_ids, arraySlice(input_message_ids, -%d) AS input_message_ids,
-	instructions_id, tool_definitions_id`, excerptMessages) +
-		", " + cutSQL("error_message") + " AS error_message, " + cutSQL("inputs") + " AS inputs, " + cutSQL("outputs") + " AS outputs" +
-		", " + cutSQL("tool_arguments") + " AS tool_arguments, " + cutSQL("tool_result") + " AS tool_result"
-	// A content with much besides its texts, such as an image, is told by its size and hash.
-	hashedContent = fmt.Sprintf(`if(length(c.frame) > %[1]d, concat('"', toString(length(c.frame)), ' bytes, ', hex(sipHash64(c.frame)), '"'), c.frame) AS frame,
-		if(length(c.frame) > %[1]d, [], arrayMap(t -> %[2]s, c.texts)) AS texts`, maxFrame, cutSQL("t"))
 )
 
 // Texts reads what the spans of an outline say, in its order: error, inputs, outputs, tool call, output messages, the newest
@@ -126,4 +110,37 @@ func (s *Service) textsOf(ctx context.Context, outline Outline, some []runmodel.
 		*spans = append(*spans, span)
 	}
 	return used, nil
+}
+
+// Excerpts reads what spans of an outline say, each text cut a byte after MaxExcerpt: inputs, outputs, tool call, error,
+// output messages and the newest input messages. The rest of a Span is absent.
+func (s *Service) Excerpts(ctx context.Context, outline Outline, ids []uint64) ([]Span, error) {
+	runID := outline.Run.RunID
+	w := outline.place.where(runID)
+	w.add("span_id IN (?)", ids)
+	var versions []runmodel.Span
+	err := query(ctx, s.conn, outline.place.projects, &versions, `SELECT `+excerptColumns+` FROM spans WHERE `+w.String(), w.args...)
+	if err != nil {
+		return nil, err
+	}
+	folded := runmodel.Fold(versions)
+	var contentIDs []uint64
+	for i := range folded {
+		contentIDs = slices.Concat(contentIDs, folded[i].InputMessageIDs, folded[i].OutputMessageIDs)
+	}
+	contents, err := s.contentsOf(ctx, outline.place, runID, contentIDs, cutContent)
+	if err != nil {
+		return nil, err
+	}
+	spans := make([]Span, len(folded))
+	for i := range folded {
+		spans[i] = Span{Span: folded[i], Inputs: nonEmpty(folded[i].Inputs), Outputs: nonEmpty(folded[i].Outputs), Truncated: true}
+		if spans[i].InputMessages, err = contents.messages(folded[i].InputMessageIDs); err != nil {
+			return nil, err
+		}
+		if spans[i].OutputMessages, err = contents.messages(folded[i].OutputMessageIDs); err != nil {
+			return nil, err
+		}
+	}
+	return spans, nil
 }

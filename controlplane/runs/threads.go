@@ -131,7 +131,7 @@ func (s *Service) matchingThreads(ctx context.Context, projects access.Projects,
 		if lower.Before(q.StartAfter) {
 			lower = q.StartAfter
 		}
-		w := where{conditions: []string{projectsMark}}
+		w := inProjects()
 		w.period("start_time", lower, q.StartBefore)
 		w.add(threadID+" != '' AND lengthUTF8("+threadID+") <= ?", longestThreadID)
 		q.conditions(&w, lower)
@@ -223,7 +223,7 @@ func (s *Service) Thread(ctx context.Context, projects access.Projects, q Thread
 	}
 	turns := Turns{Thread: threads[0]}
 	turns.Matched = turns.LastTime
-	w := where{conditions: []string{projectsMark}}
+	w := inProjects()
 	w.period("start_time", turns.FirstTime, turns.LastTime.Add(1))
 	w.add(threadID+" = ?", q.ThreadID)
 	if after != nil {
@@ -255,12 +255,10 @@ func (s *Service) withRoots(ctx context.Context, projects access.Projects, rows 
 	runIDs, rootIDs := idsOf(rows), make([]uint64, len(rows))
 	for i := range rows {
 		rootIDs[i] = rows[i].RootSpanID
-		if rows[i].StartTime.After(last) {
-			last = rows[i].StartTime
-		}
+		last = later(last, rows[i].StartTime)
 	}
 	// A root may state another start than its run: the run starts with its first span.
-	w := where{conditions: []string{projectsMark}}
+	w := inProjects()
 	w.period("start_time", first.Add(-24*time.Hour), last.Add(24*time.Hour))
 	w.add("run_id IN (?)", runIDs)
 	w.add("span_id IN (?)", rootIDs)
@@ -292,33 +290,10 @@ func (s *Service) withRoots(ctx context.Context, projects access.Projects, rows 
 
 // say gives a run what its root says. What the root does not say stays summed up by the first question and the last answer.
 func (s *Service) say(ctx context.Context, projects access.Projects, run *Run, root *runmodel.Span) error {
-	inputs, outputs := cmp.Or(root.Inputs, root.ToolArguments), cmp.Or(root.Outputs, root.ToolResult)
-	var ids []uint64
-	if inputs == "" {
-		ids = root.InputMessageIDs
-	}
-	if outputs == "" {
-		ids = slices.Concat(ids, root.OutputMessageIDs)
-	}
-	if len(ids) > 0 {
-		p := place{projects: projects.Only(run.ProjectID), ProjectID: run.ProjectID, FirstStart: root.StartTime, LastStart: root.StartTime}
-		contents, err := s.contentsOf(ctx, p, run.RunID, ids, cutContent)
-		if err != nil {
-			return err
-		}
-		for _, side := range []struct {
-			text *string
-			ids  []uint64
-		}{{&inputs, root.InputMessageIDs}, {&outputs, root.OutputMessageIDs}} {
-			if *side.text != "" {
-				continue
-			}
-			messages, err := contents.messages(side.ids)
-			if err != nil {
-				return err
-			}
-			*side.text = lastText(messages)
-		}
+	p := place{projects: projects.Only(run.ProjectID), ProjectID: run.ProjectID, FirstStart: root.StartTime, LastStart: root.StartTime}
+	inputs, outputs, err := s.inputsAndOutputs(ctx, p, run.RunID, root, cutContent)
+	if err != nil {
+		return err
 	}
 	run.Truncated = false
 	for _, side := range []struct {

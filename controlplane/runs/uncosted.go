@@ -22,9 +22,8 @@ const mostUncosted = 1000
 // UncostedModels lists the models of spans that start from `since` on and have tokens and no cost as they were received,
 // the most used first. A cost that came later is not seen: whether a model has a price by now is for the caller to tell.
 func (s *Service) UncostedModels(ctx context.Context, projects access.Projects, since time.Time) ([]UncostedModel, error) {
-	var w where
-	w.add(projectsMark)
-	w.period("start_time", since.Truncate(time.Hour), time.Now().Add(2*time.Hour).Truncate(time.Hour))
+	w := inProjects()
+	w.hours(since, time.Now().Add(time.Hour))
 	w.add("(input_tokens IS NOT NULL OR output_tokens IS NOT NULL)")
 	w.add("cost_usd IS NULL")
 	var models []UncostedModel

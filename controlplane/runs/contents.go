@@ -1,0 +1,197 @@
+package runs
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/looptrace/looptrace/internal/runmodel"
+)
+
+type contentsByID map[uint64]runmodel.Content
+
+func (s *Service) contents(ctx context.Context, p place, runID uuid.UUID, spans []runmodel.Span) (contentsByID, error) {
+	wanted := make(map[uint64]struct{})
+	for i := range spans {
+		span := &spans[i]
+		for _, id := range slices.Concat(span.InputMessageIDs, span.OutputMessageIDs,
+			[]uint64{span.InstructionsID, span.ToolDefinitionsID, span.ResourceID}) {
+			if id != 0 {
+				wanted[id] = struct{}{}
+			}
+		}
+	}
+	return s.contentsOf(ctx, p, runID, slices.Sorted(maps.Keys(wanted)), wholeContent)
+}
+
+// contentsOf reads contents by their ids; columns is wholeContent or cutContent.
+func (s *Service) contentsOf(ctx context.Context, p place, runID uuid.UUID, ids []uint64, columns string) (contentsByID, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	w := inProjects()
+	w.add("hour BETWEEN fromUnixTimestamp(?) AND fromUnixTimestamp(?)",
+		p.FirstStart.Truncate(time.Hour).Unix(), p.LastStart.Truncate(time.Hour).Unix())
+	w.add("run_id = ?", runID)
+	w.add("(content_id IN (?) OR notEmpty(shared_ids))", ids)
+	var rows []runmodel.Content
+	if err := query(ctx, s.conn, p.projects, &rows, `SELECT project_id, hour, run_id, content_id, kind, shared_tail, shared_ids, shared_tails, `+columns+` FROM contents AS c WHERE `+w.String(), w.args...); err != nil {
+		return nil, err
+	}
+	wanted := make(map[uint64]bool, len(ids))
+	for _, id := range ids {
+		wanted[id] = true
+	}
+	contents := make([]runmodel.Content, 0, len(ids))
+	for i := range rows {
+		for content := range rows[i].Each() {
+			if wanted[content.ContentID] {
+				contents = append(contents, content)
+			}
+		}
+	}
+	if err := s.fillShared(ctx, p, contents, columns); err != nil {
+		return nil, err
+	}
+	byID := make(contentsByID, len(contents))
+	for _, content := range contents {
+		if content.Frame != "" {
+			byID[content.ContentID] = content
+		}
+	}
+	return byID, nil
+}
+
+// fillShared gives contents what stands among the shared ones.
+func (s *Service) fillShared(ctx context.Context, p place, contents []runmodel.Content, columns string) error {
+	type name struct{ id, tail uint64 }
+	shared := map[name]*runmodel.SharedContent{}
+	var ids []uint64
+	for _, c := range contents {
+		if c.SharedTail != 0 {
+			shared[name{c.ContentID, c.SharedTail}] = nil
+			ids = append(ids, c.ContentID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	w := inProjects()
+	w.add("day BETWEEN toDate(?) AND toDate(?)", dayNumber(p.FirstStart), dayNumber(p.LastStart))
+	w.add("content_id IN (?)", ids)
+	var rows []runmodel.SharedContent
+	if err := query(ctx, s.conn, p.projects, &rows, `SELECT project_id, day, content_id, shared_tail, `+columns+` FROM shared_contents AS c WHERE `+w.String(), w.args...); err != nil {
+		return err
+	}
+	for i := range rows {
+		shared[name{rows[i].ContentID, rows[i].SharedTail}] = &rows[i]
+	}
+	for i := range contents {
+		if found := shared[name{contents[i].ContentID, contents[i].SharedTail}]; found != nil {
+			contents[i].Frame, contents[i].Texts = found.Frame, found.Texts
+		}
+	}
+	return nil
+}
+
+// dayNumber is a day as ClickHouse counts them: since 1970, in UTC.
+func dayNumber(t time.Time) int64 { return t.Unix() / int64(24*time.Hour/time.Second) }
+
+// text returns the JSON of a content, nil where it is not there: a span may be read before its contents are
+// written.
+func (c contentsByID) text(id uint64) (json.RawMessage, error) {
+	content := c[id]
+	if content.Frame == "" {
+		return nil, nil
+	}
+	text, err := runmodel.JoinContent(content.Kind, content.Frame, content.Texts)
+	if err != nil {
+		return nil, fmt.Errorf("read content %d: %w", id, err)
+	}
+	return text, nil
+}
+
+func (c contentsByID) messages(ids []uint64) ([]json.RawMessage, error) {
+	messages := make([]json.RawMessage, 0, len(ids))
+	for _, id := range ids {
+		text, err := c.text(id)
+		if err != nil {
+			return nil, err
+		}
+		if text != nil {
+			messages = append(messages, text)
+		}
+	}
+	return messages, nil
+}
+
+// elements returns a content as a list: its elements where it is an array, else itself.
+func (c contentsByID) elements(id uint64) ([]json.RawMessage, error) {
+	text, err := c.text(id)
+	if err != nil || text == nil {
+		return []json.RawMessage{}, err
+	}
+	var list []json.RawMessage
+	if json.Unmarshal(text, &list) == nil {
+		return list, nil
+	}
+	return []json.RawMessage{text}, nil
+}
+
+// whole joins a folded span with its contents.
+func (c contentsByID) whole(folded runmodel.Span) (Span, error) {
+	span := Span{Span: folded, Attributes: folded.RestoreAttributes(), ResourceAttributes: map[string]any{}}
+	var err error
+	if span.InputMessages, err = c.messages(folded.InputMessageIDs); err != nil {
+		return Span{}, err
+	}
+	if span.OutputMessages, err = c.messages(folded.OutputMessageIDs); err != nil {
+		return Span{}, err
+	}
+	if span.SystemInstructions, err = c.elements(folded.InstructionsID); err != nil {
+		return Span{}, err
+	}
+	if span.ToolDefinitions, err = c.elements(folded.ToolDefinitionsID); err != nil {
+		return Span{}, err
+	}
+	resource, err := c.text(folded.ResourceID)
+	if err != nil {
+		return Span{}, err
+	}
+	readMember(string(resource), &span.ResourceAttributes)
+	readMember(folded.Events, &span.Events)
+	readMember(folded.Links, &span.Links)
+	for key, value := range span.ResourceAttributes {
+		if text, ok := value.(string); ok && span.Attributes[key] == any(text) && folded.Attributes[key] == "" {
+			delete(span.Attributes, key) // taken over from the resource
+		}
+	}
+	span.Inputs = nonEmpty(cmp.Or(folded.Inputs, folded.ToolArguments, lastText(span.InputMessages)))
+	span.Outputs = nonEmpty(cmp.Or(folded.Outputs, folded.ToolResult, lastText(span.OutputMessages)))
+	return span, nil
+}
+
+// readMember reads stored JSON, and leaves a member out that cannot be read: earlier versions stored a text where one
+// attribute was a number that JSON cannot write, and the rest of the span is as good as ever.
+func readMember[T any](text string, member *T) {
+	var value T
+	if text != "" && json.Unmarshal([]byte(text), &value) == nil {
+		*member = value
+	}
+}
+
+// lastText is the text of the last message that has any.
+func lastText(messages []json.RawMessage) string {
+	for _, message := range slices.Backward(messages) {
+		if _, text, _ := runmodel.MessageText(string(message)); text != "" {
+			return text
+		}
+	}
+	return ""
+}

@@ -1,0 +1,118 @@
+package runs
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/looptrace/looptrace/internal/runmodel"
+)
+
+// byValue reads the page in the order of a value: all runs of the window are looked at, however deep the page, but only
+// those of the page are read whole. Where that takes too long, those that started last count, for later pages too.
+func (l *list) byValue(ctx context.Context, page *Page) ([]listRow, error) {
+	q := l.query
+	start, end, err := l.service.startsBetween(ctx, l.projects, q.Filter)
+	if err != nil {
+		return nil, err
+	}
+	earlier := false
+	if l.after != nil && l.after.From != 0 {
+		start, earlier = time.Unix(0, l.after.From).UTC(), true
+	}
+	var rows []listRow
+	partial, err := l.service.newestWithin(ctx, &start, end, func(ctx context.Context, start time.Time) error {
+		var err error
+		rows, err = l.valueRows(ctx, start, end)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if page.Partial = partial || earlier; page.Partial {
+		page.SearchedTo = start
+		if l.after == nil {
+			l.after = &cursor{}
+		}
+		l.after.From = start.UnixNano()
+	}
+	return rows, nil
+}
+
+func (l *list) valueRows(ctx context.Context, start, end time.Time) ([]listRow, error) {
+	q := l.query
+	column, fromLargest := strings.CutPrefix(q.Order, descending)
+	compare, direction := ">", "ASC"
+	if fromLargest {
+		compare, direction = "<", "DESC"
+	}
+	w := inProjects()
+	w.period("start_time", start, end)
+	q.conditions(&w, start)
+	order := " ORDER BY value " + direction + " NULLS LAST, start_time DESC, run_id DESC"
+	later := "true"
+	var args []any
+	if l.after != nil && l.after.ID != "" {
+		place := "(start_time, run_id) < (fromUnixTimestamp64Nano(?), toUUID(?))"
+		if l.after.Value == nil {
+			later = "value IS NULL AND " + place
+			args = append(args, l.after.Time, l.after.ID)
+		} else {
+			later = "(value " + compare + " ? OR value IS NULL OR value = ? AND " + place + ")"
+			args = append(args, *l.after.Value, *l.after.Value, l.after.Time, l.after.ID)
+		}
+	}
+	type key struct {
+		RunID     uuid.UUID `ch:"run_id"`
+		StartTime time.Time `ch:"start_time"`
+		Value     *int64    `ch:"value"`
+	}
+	var keys []key
+	err := query(ctx, l.service.conn, l.projects, &keys, `SELECT run_id, start_time, value FROM (
+			SELECT run_id, start_time, `+orderValues[column]+` AS value FROM runs FINAL WHERE `+w.String()+`
+		) WHERE `+later+order+` LIMIT ? OFFSET ?`+q.settings(), append(append(slices.Clone(w.args), args...), q.Limit+1, q.Offset)...)
+	if err != nil || len(keys) == 0 {
+		return nil, err
+	}
+	ids, hours, days := make([]uuid.UUID, len(keys)), make([]int64, len(keys)), make([]int, len(keys))
+	at := make(map[uuid.UUID]int, len(keys))
+	for i, k := range keys {
+		ids[i], hours[i] = k.RunID, k.StartTime.Truncate(time.Hour).Unix()
+		days[i] = yearMonthDay(k.StartTime)
+		at[k.RunID] = i
+	}
+	var found []runmodel.Run
+	whole := inProjects()
+	whole.add("run_id IN (?)", ids)
+	whole.add("toUnixTimestamp(toStartOfHour(start_time)) IN (?)", hours)
+	whole.add("toYYYYMMDD(start_time) IN (?)", days)
+	err = readListed(ctx, l.service, l.projects, &found, "", whole, "", Filter{}.settings)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]listRow, len(keys))
+	for _, run := range found {
+		i := at[run.RunID]
+		rows[i] = listRow{Run: run, Value: keys[i].Value}
+	}
+	// A run that changed its hour in between is on another page by now.
+	return slices.DeleteFunc(rows, func(row listRow) bool { return row.RunID == uuid.Nil }), nil
+}
+
+// yearMonthDay writes t as ClickHouse's toYYYYMMDD does.
+func yearMonthDay(t time.Time) int {
+	year, month, day := t.UTC().Date()
+	const hundred = 100
+	return (year*hundred+int(month))*hundred + day
+}
+
+// orderValues are the expressions over the table runs, whole numbers or null, that the orders by value go by. The bits
+// of a cost, which is not negative, are in its order.
+var orderValues = map[string]string{
+	byDuration: "if(" + endKnown + ", " + duration + ", NULL)",
+	byCost:     "reinterpretAsInt64(cost_usd)",
+	byTokens:   "if(input_tokens IS NULL AND output_tokens IS NULL, NULL, coalesce(input_tokens, 0) + coalesce(output_tokens, 0))",
+}

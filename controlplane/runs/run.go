@@ -1,0 +1,164 @@
+package runs
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	ch "github.com/ClickHouse/clickhouse-go/v2"
+	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/internal/runmodel"
+)
+
+// Get returns a run with its totals and its root's payloads.
+func (s *Service) Get(ctx context.Context, projects access.Projects, runID uuid.UUID) (Run, error) {
+	return located(ctx, s, projects, runID, s.getAt)
+}
+
+func (s *Service) getAt(ctx context.Context, p place, runID uuid.UUID) (Run, error) {
+	w := p.where(runID)
+	var rows []runmodel.Run
+	err := query(ctx, s.conn, p.projects, &rows, `SELECT `+runColumns+` FROM runs FINAL WHERE `+w.String()+`
+		ORDER BY version DESC LIMIT 1`, w.args...)
+	if err != nil {
+		return Run{}, err
+	}
+	if len(rows) == 0 {
+		return Run{}, ErrNotFound
+	}
+	run := Run{Run: rows[0]}
+	scored := []Run{run}
+	group, groupContext := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		run.Inputs, run.Outputs, err = s.rootPayloads(groupContext, p, runID, run.RootSpanID)
+		return err
+	})
+	group.Go(func() error { return s.addScoresAfter(groupContext, p.projects, p.DeletedAt, scored, mostScoresRead) })
+	if err := group.Wait(); err != nil {
+		return Run{}, err
+	}
+	run.Scores, run.ScoreCount = scored[0].Scores, scored[0].ScoreCount
+	// A root without payloads is summed up by its first question and last answer.
+	if run.Inputs == nil {
+		run.Inputs, run.Truncated = nonEmpty(run.InputPreview), run.Truncated || run.InputPreview != ""
+	}
+	if run.Outputs == nil {
+		run.Outputs, run.Truncated = nonEmpty(run.OutputPreview), run.Truncated || run.OutputPreview != ""
+	}
+	return run, nil
+}
+
+// rootPayloads reads what went into a span and came out of it, nil where it does not say.
+func (s *Service) rootPayloads(ctx context.Context, p place, runID uuid.UUID, spanID uint64) (inputs, outputs *string, err error) {
+	w := p.where(runID)
+	w.add("span_id = ?", spanID)
+	var versions []runmodel.Span
+	err = query(ctx, s.conn, p.projects, &versions, `SELECT `+p.present(placeColumns)+`, inputs, outputs, tool_arguments, tool_result,
+		input_message_ids, output_message_ids FROM spans WHERE `+w.String(), w.args...)
+	if err != nil || len(versions) == 0 {
+		return nil, nil, err
+	}
+	in, out, err := s.inputsAndOutputs(ctx, p, runID, &runmodel.Fold(versions)[0], wholeContent)
+	return nonEmpty(in), nonEmpty(out), err
+}
+
+// inputsAndOutputs are the texts of a span, else the last ones of its messages, of which columns are read.
+func (s *Service) inputsAndOutputs(ctx context.Context, p place, runID uuid.UUID, span *runmodel.Span, columns string) (in, out string, err error) {
+	in, out = cmp.Or(span.Inputs, span.ToolArguments), cmp.Or(span.Outputs, span.ToolResult)
+	var ids []uint64
+	if in == "" {
+		ids = append(ids, span.InputMessageIDs...)
+	}
+	if out == "" {
+		ids = append(ids, span.OutputMessageIDs...)
+	}
+	contents, err := s.contentsOf(ctx, p, runID, ids, columns)
+	if err != nil {
+		return "", "", err
+	}
+	for _, of := range []struct {
+		text *string
+		ids  []uint64
+	}{{&in, span.InputMessageIDs}, {&out, span.OutputMessageIDs}} {
+		if *of.text != "" {
+			continue
+		}
+		messages, err := contents.messages(of.ids)
+		if err != nil {
+			return "", "", err
+		}
+		*of.text = lastText(messages)
+	}
+	return in, out, nil
+}
+
+// Run is a run with its totals and its root's payloads.
+type Run struct {
+	runmodel.Run
+	Inputs    *string
+	Outputs   *string
+	Truncated bool
+	// Cut names the members, as the API does, of which a list has the beginning only.
+	Cut []string
+
+	// Scores are the newest of ScoreCount, those of spans included.
+	Scores     []runmodel.Score
+	ScoreCount uint64
+}
+
+// readListed reads runs as lists show them. Most pages are small, and read as they are: the expressions that cut take ClickHouse longer to plan
+// than such a page to read. Where the rows have more bytes than a page may, they are cut; and where ClickHouse, which finds the rows of a
+// page first and then reads what is shown of them all at once, has no memory for that, each is cut as it is read, which takes longest. more are
+// columns that rows have besides, rest is what follows the conditions, and settings are those of the statement.
+func readListed[T any](ctx context.Context, s *Service, projects access.Projects, rows *[]T, more string, w where, rest string, settings func(...string) string, args ...any) error {
+	stored := `SELECT ` + more + runColumns + ` FROM runs FINAL WHERE ` + w.String() + ` ` + rest
+	cut := `SELECT ` + more + runColumns + ` FROM (SELECT ` + listedRunColumns + ` FROM (SELECT ` + runColumns + ` FROM runs FINAL WHERE ` + w.String() + `)) ` + rest
+	args = append(slices.Clone(w.args), args...)
+	var err error
+	for _, statement := range []string{
+		stored + settings(fmt.Sprintf("max_result_bytes = %d", mostPage)),
+		cut + settings(),
+		cut + settings("query_plan_optimize_lazy_materialization = 0", "query_plan_execute_functions_after_sorting = 0"),
+	} {
+		var exception *ch.Exception
+		if err = query(ctx, s.conn, projects, rows, statement, args...); !errors.As(err, &exception) ||
+			exception.Code != codeTooManyBytesRows && exception.Code != codeMemoryLimit {
+			break
+		}
+	}
+	return err
+}
+
+// selectRuns reads the runs that conditions select, as lists show them.
+func (s *Service) selectRuns(ctx context.Context, projects access.Projects, w where, order string, args ...any) ([]Run, error) {
+	var rows []runmodel.Run
+	err := readListed(ctx, s, projects, &rows, "", w, order, Filter{}.settings, args...)
+	if err != nil {
+		return nil, err
+	}
+	runs := make([]Run, len(rows))
+	for i := range rows {
+		runs[i] = listed(rows[i])
+		runs[i].Cut = cutRun(&runs[i].Run)
+	}
+	return runs, nil
+}
+
+func listed(row runmodel.Run) Run {
+	return Run{
+		Run: row, Inputs: nonEmpty(row.InputPreview), Outputs: nonEmpty(row.OutputPreview),
+		Truncated: row.InputPreview != "" || row.OutputPreview != "",
+	}
+}
+
+func nonEmpty(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
