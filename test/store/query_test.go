@@ -342,7 +342,7 @@ func TestTimeZones(t *testing.T) {
 	conn, err := clickhouse.Open(s.address + "?session_timezone=Asia%2FKolkata")
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, conn.Close()) })
-	zoned := &querying{Service: runs.NewService(conn, slog.New(slog.DiscardHandler)), project: s.project}
+	zoned := &querying{Service: runs.NewService(conn, slog.New(slog.DiscardHandler)), project: s.project, projects: s.projects}
 	t.Cleanup(zoned.Close)
 	start := time.Now().UTC().Truncate(24 * time.Hour).Add(-48 * time.Hour)
 	run := uuid.New()

@@ -155,7 +155,7 @@ func TestDeliveryDoesNotMatter(t *testing.T) {
 
 	for range 3 {
 		again := newStore(t)
-		again.project = once.project
+		again.project, again.projects = once.project, once.projects
 		second := newExporter(t, again.url)
 		sent := append(append([]ptrace.Traces{}, deliveries...), deliveries[:len(deliveries)/2]...)
 		random.Shuffle(len(sent), func(i, j int) { sent[i], sent[j] = sent[j], sent[i] })
