@@ -139,7 +139,7 @@ func agreement(truth []int, found []string) (f1, ari float64, groups int) {
 	return 2 * together / (a + b), (together - expected) / ((a+b)/2 - expected), len(inFound)
 }
 
-// TestRankingOfPlantedImpact prints how well the score orders groups of which it is known how much each matters: runs and
+// TestRankingOfPlantedImpact prints how well the rank orders groups of which it is known how much each matters: runs and
 // users touched in the last day, and whether they end the run.
 func TestRankingOfPlantedImpact(t *testing.T) {
 	t.Parallel()
@@ -173,7 +173,7 @@ func TestRankingOfPlantedImpact(t *testing.T) {
 			g.Before = g.Runs - min(g.Runs, g.Now)
 			f := facts{group: &g, now: now, firstSeen: g.First, agentRuns: 20_000, namesUsers: true}
 			parts := f.parts()
-			groups = append(groups, Group{FailureGroup: g, Parts: parts, Score: score(parts)})
+			groups = append(groups, Group{FailureGroup: g, Parts: parts, Rank: rankOf(parts)})
 			// What it costs to leave it alone: the users that it touches a day if it is still going on.
 			stillOn := math.Exp2(-age)
 			gains[g.Fingerprint] = math.Log2(1 + stillOn*perDay*severities[g.Class])
@@ -185,18 +185,18 @@ func TestRankingOfPlantedImpact(t *testing.T) {
 			for i := range groups {
 				rest := maps.Clone(groups[i].Parts)
 				delete(rest, part)
-				groups[i].Score = score(rest)
+				groups[i].Rank = rankOf(rest)
 			}
 			sortGroups(groups)
 			without[part] += ndcg(fingerprintsOf(groups), gains)
 		}
 		for i := range groups {
-			groups[i].Score = counted[groups[i].Fingerprint]
+			groups[i].Rank = counted[groups[i].Fingerprint]
 		}
 		sortGroups(groups)
 		byCount += ndcg(fingerprintsOf(groups), gains)
 	}
-	t.Logf("NDCG@10 against planted impact, mean of %d: by score %.3f, by count alone %.3f", trials, sum/float64(trials), byCount/float64(trials))
+	t.Logf("NDCG@10 against planted impact, mean of %d: by rank %.3f, by count alone %.3f", trials, sum/float64(trials), byCount/float64(trials))
 	for _, part := range []Part{Recency, Spike, Impact, Severity, Novelty} { // the others are not planted
 		t.Logf("without %s %.3f", part, without[part]/float64(trials))
 	}
@@ -247,7 +247,7 @@ func TestParts(t *testing.T) {
 		total += w
 	}
 	assert.InDelta(t, 1, total, 1e-12)
-	assert.InDelta(t, 1, score(map[Part]float64{Recency: 1, Severity: 1}), 1e-12, "what is not known counts for nothing")
+	assert.InDelta(t, 1, rankOf(map[Part]float64{Recency: 1, Severity: 1}), 1e-12, "what is not known counts for nothing")
 }
 
 func TestContrasts(t *testing.T) {

@@ -31,7 +31,7 @@ type Store interface {
 const (
 	// Parts is how many counts over time a group has.
 	Parts = 24
-	// mostRanked bounds the groups that are ranked with all parts, those that score best without lift.
+	// mostRanked bounds the groups that are ranked with all parts, those that rank best without lift.
 	mostRanked = 200
 	// sampleRuns bounds the runs of all samples of an answer, sampleEach those of one group, which always has one.
 	sampleRuns, sampleEach = 120, 6
@@ -70,8 +70,9 @@ type Page struct {
 // Group is a group of runs that failed alike.
 type Group struct {
 	runs.FailureGroup
-	Score float64
-	// Parts of the score; those that nothing is known of are missing.
+	// Rank is from 0 to 1, 1 for what is most worth a look.
+	Rank float64
+	// Parts of the rank; those that nothing is known of are missing.
 	Parts     map[Part]float64
 	FirstSeen time.Time
 	AgentRuns uint64
@@ -141,7 +142,7 @@ func (s *Service) List(ctx context.Context, projects access.Projects, q Query) (
 	}
 	now := time.Unix(0, at.Now).UTC()
 	w := runs.FailureWindow{Filter: q.Filter, Now: now, From: now.Add(-time.Duration(at.Window))}
-	page, err := s.rank(ctx, projects, w, "")
+	page, err := s.groups(ctx, projects, w, "")
 	if err != nil {
 		return Page{}, err
 	}
@@ -161,7 +162,7 @@ func (s *Service) List(ctx context.Context, projects access.Projects, q Query) (
 func (s *Service) Get(ctx context.Context, projects access.Projects, filter runs.Filter, window time.Duration, fingerprint string) (Page, error) {
 	now := s.now().Truncate(time.Second).UTC()
 	w := runs.FailureWindow{Filter: filter, Now: now, From: now.Add(-window)}
-	page, err := s.rank(ctx, projects, w, fingerprint)
+	page, err := s.groups(ctx, projects, w, fingerprint)
 	if err != nil {
 		return Page{}, err
 	}
@@ -173,8 +174,8 @@ func (s *Service) Get(ctx context.Context, projects access.Projects, filter runs
 	return page, s.describe(ctx, projects, w, page.Groups)
 }
 
-// rank reads what the scores are made of.
-func (s *Service) rank(ctx context.Context, projects access.Projects, w runs.FailureWindow, fingerprint string) (Page, error) {
+// groups reads what the ranks are made of, and ranks the groups.
+func (s *Service) groups(ctx context.Context, projects access.Projects, w runs.FailureWindow, fingerprint string) (Page, error) {
 	page := Page{Now: w.Now, From: w.From, Groups: []Group{}}
 	rows, err := s.store.FailureGroups(ctx, projects, w, fingerprint)
 	if err != nil {
@@ -218,7 +219,7 @@ func (s *Service) rank(ctx context.Context, projects access.Projects, w runs.Fai
 		f.isNew = newest != "" && slices.Equal(rows[i].Releases, []string{newest}) && !f.firstSeen.Before(newestSince)
 		parts := f.parts()
 		page.Groups = append(page.Groups, Group{
-			FailureGroup: rows[i], Parts: parts, Score: score(parts), FirstSeen: f.firstSeen, AgentRuns: f.agentRuns, NamesUsers: namesUsers,
+			FailureGroup: rows[i], Parts: parts, Rank: rankOf(parts), FirstSeen: f.firstSeen, AgentRuns: f.agentRuns, NamesUsers: namesUsers,
 		})
 	}
 	sortGroups(page.Groups)
@@ -248,7 +249,7 @@ func (s *Service) history(ctx context.Context, projects access.Projects, w runs.
 	return firstSeen, releases[0].Value, releases[0].First, nil
 }
 
-// lift adds the contrasts of groups, and the part of the score that is made of the best one.
+// lift adds the contrasts of groups, and the part of the rank that is made of the best one.
 func (s *Service) lift(ctx context.Context, projects access.Projects, w runs.FailureWindow, groups []Group) error {
 	own, agents, cut, err := s.store.FailureAttributes(ctx, projects, w, fingerprintsOf(groups))
 	if err != nil {
@@ -271,7 +272,7 @@ func (s *Service) lift(ctx context.Context, projects access.Projects, w runs.Fai
 				g.Parts[Lift] = g.Contrasts[0].Ochiai
 			}
 		}
-		g.Score = score(g.Parts)
+		g.Rank = rankOf(g.Parts)
 	}
 	return nil
 }
@@ -286,7 +287,7 @@ func fingerprintsOf(groups []Group) []string {
 
 func sortGroups(groups []Group) {
 	slices.SortFunc(groups, func(a, b Group) int {
-		return cmp.Or(cmp.Compare(b.Score, a.Score), strings.Compare(a.Fingerprint, b.Fingerprint))
+		return cmp.Or(cmp.Compare(b.Rank, a.Rank), strings.Compare(a.Fingerprint, b.Fingerprint))
 	})
 }
 

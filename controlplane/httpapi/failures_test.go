@@ -98,8 +98,8 @@ func TestFailedRuns(t *testing.T) {
 		assert.WithinDuration(t, ago(5*24*time.Hour+2*time.Hour), old.FirstSeen, time.Millisecond)
 		assert.WithinDuration(t, ago(5*24*time.Hour), old.LastSeen, time.Millisecond)
 	})
-	t.Run("score", func(t *testing.T) {
-		assert.Greater(t, top.Score, old.Score)
+	t.Run("rank", func(t *testing.T) {
+		assert.Greater(t, top.Rank, old.Rank)
 		assert.Nil(t, top.Parts.Waste, "no costs are known")
 		assert.InDelta(t, 1, *top.Parts.Severity, 1e-9)
 		assert.InDelta(t, 1, *top.Parts.Novelty, 1e-9, "the newest release brought it")
@@ -110,7 +110,7 @@ func TestFailedRuns(t *testing.T) {
 		w, p := list.Weights, top.Parts
 		assert.InDelta(t, 1, w.Recency+w.Spike+w.Impact+w.Severity+w.Novelty+w.Lift+w.Waste, 1e-9)
 		want := (w.Recency**p.Recency + w.Spike**p.Spike + w.Impact**p.Impact + w.Severity**p.Severity + w.Novelty**p.Novelty + w.Lift**p.Lift) / (1 - w.Waste)
-		assert.InDelta(t, want, top.Score, 1e-9)
+		assert.InDelta(t, want, top.Rank, 1e-9)
 	})
 	t.Run("why", func(t *testing.T) {
 		require.NotEmpty(t, top.Contrasts)
@@ -177,7 +177,7 @@ func TestFailedRuns(t *testing.T) {
 		assert.Equal(t, old.Fingerprint, group.Fingerprint)
 		assert.Equal(t, int64(23), group.AgentRunCount, "the runs that it is compared with are filtered alike")
 		detail := must[contract.FailedRunsDetail](t, e.do(t, http.MethodGet, base+"/"+group.Fingerprint+query+"&release=1.0", nil, key), http.StatusOK)
-		assert.InDelta(t, group.Score, detail.Group.Score, 1e-4, "a moment later it is a little less recent")
+		assert.InDelta(t, group.Rank, detail.Group.Rank, 1e-4, "a moment later it is a little less recent")
 		golden(t, "not_found", e.do(t, http.MethodGet, base+"/"+group.Fingerprint+query+"&release=1.2", nil, key))
 
 		first := must[contract.FailedRuns](t, e.do(t, http.MethodGet, base+query+"&model=gpt-5&limit=1", nil, key), http.StatusOK)

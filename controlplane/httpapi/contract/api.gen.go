@@ -733,11 +733,11 @@ type FailedRunGroup struct {
 
 	// Parts From 0 to 1 each; null where not known.
 	Parts          FailureParts `json:"parts"`
+	Rank           float64      `json:"rank"`
 	Representative FailedRun    `json:"representative"`
 
 	// Sample More of its runs, the newest first.
 	Sample []FailedRun `json:"sample"`
-	Score  float64     `json:"score"`
 
 	// Share Of all failed runs of the window.
 	Share float64     `json:"share"`
@@ -772,7 +772,7 @@ type FailedRuns struct {
 	// UnknownRunCount Runs that failed and were stored before there were fingerprints; `looptrace derive` gives them theirs.
 	UnknownRunCount int64 `json:"unknown_run_count"`
 
-	// Weights What each part weighs in a score. Where parts are null, the others weigh more in proportion.
+	// Weights What each part weighs in a rank. Where parts are null, the others weigh more in proportion.
 	Weights FailureWeights `json:"weights"`
 }
 
@@ -784,7 +784,7 @@ type FailedRunsDetail struct {
 	RunCount       int64          `json:"run_count"`
 	Start          time.Time      `json:"start"`
 
-	// Weights What each part weighs in a score. Where parts are null, the others weigh more in proportion.
+	// Weights What each part weighs in a rank. Where parts are null, the others weigh more in proportion.
 	Weights FailureWeights `json:"weights"`
 }
 
@@ -864,7 +864,7 @@ type FailureParts struct {
 	Waste *float64 `json:"waste"`
 }
 
-// FailureWeights What each part weighs in a score. Where parts are null, the others weigh more in proportion.
+// FailureWeights What each part weighs in a rank. Where parts are null, the others weigh more in proportion.
 type FailureWeights struct {
 	Impact   float64 `json:"impact"`
 	Lift     float64 `json:"lift"`

@@ -58,11 +58,11 @@ export interface paths {
         };
         /**
          * Failed runs by what failed, most worth a look first
-         * @description Scope `runs:read`. Runs that failed alike share a fingerprint. The groups are ranked by a score from 0 to 1, the
+         * @description Scope `runs:read`. Runs that failed alike share a fingerprint. Each group has a rank from 0 to 1, the
          *     weighted mean of parts that are all shown; a part that is not known is null and counts for nothing. A filter holds for
          *     all that is counted: also for the runs that a group is compared with. A run has
          *     failed where it ended with an error or was cancelled, or a step failed after which nothing went well. What `next_cursor`
-         *     continues is the list of the same moment. The list holds the 200 groups that score best.
+         *     continues is the list of the same moment. The list holds the 200 groups that rank best.
          */
         get: operations["listFailedRuns"];
         put?: never;
@@ -1249,7 +1249,7 @@ export interface components {
             /** Format: int64 */
             failed_run_count: number;
         };
-        /** @description What each part weighs in a score. Where parts are null, the others weigh more in proportion. */
+        /** @description What each part weighs in a rank. Where parts are null, the others weigh more in proportion. */
         FailureWeights: {
             /** Format: double */
             recency: number;
@@ -1313,7 +1313,7 @@ export interface components {
             step: components["schemas"]["FailingStep"];
             message_template: string;
             /** Format: double */
-            score: number;
+            rank: number;
             parts: components["schemas"]["FailureParts"];
             /**
              * Format: int64

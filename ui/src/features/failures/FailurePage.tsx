@@ -15,7 +15,7 @@ import { useNow } from "@/components/useNow";
 import { useProjectId } from "@/components/useProject";
 import classes from "./FailurePage.module.css";
 import { failureQuery, readFailureFilters, readWindow, whatFailed } from "./failures";
-import { Parts } from "./Score";
+import { Parts } from "./Rank";
 import { Sparkline } from "./Sparkline";
 
 /** One way in which runs fail: what it is, what its runs have in common, and the runs. */

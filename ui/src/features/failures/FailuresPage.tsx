@@ -14,7 +14,7 @@ import { useNow } from "@/components/useNow";
 import { useProjectId } from "@/components/useProject";
 import classes from "./FailuresPage.module.css";
 import { contrastText, failureQuery, readFailureFilters, readWindow, WINDOWS, whatFailed } from "./failures";
-import { Score } from "./Score";
+import { Rank } from "./Rank";
 import { Sparkline } from "./Sparkline";
 
 /** Failed runs by what failed: what, since when, how often, for whom; most worth a look first. */
@@ -73,7 +73,7 @@ export function FailuresPage() {
       <div className={classes.body} aria-busy={query.isFetching && !query.data}>
         {first && (first.unknown_run_count > 0 || first.partial) && (
           <p className={classes.note} role="status">
-            {first.partial && "Only the groups that score best are ranked. "}
+            {first.partial && "Only the groups that rank best are listed. "}
             {first.unknown_run_count > 0 && (
               <>
                 {formatCount(first.unknown_run_count)} failed runs are in no group yet: they were stored by an
@@ -183,7 +183,7 @@ function Row({ group, weights, to, now }: RowProps) {
           since {formatAge(group.first_seen, now)}
         </span>
       </div>
-      <Score group={group} weights={weights} />
+      <Rank group={group} weights={weights} />
     </li>
   );
 }

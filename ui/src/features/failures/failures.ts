@@ -43,11 +43,11 @@ export interface Part {
   label: string;
   /** From 0 to 1; null where it is not known. */
   value: number | null;
-  /** What it adds to the score: the known parts share the weight of all. */
+  /** What it adds to the rank: the known parts share the weight of all. */
   adds: number | null;
 }
 
-/** The parts of a score, those that add most first, the unknown last. */
+/** The parts of a rank, those that add most first, the unknown last. */
 export function partsOf(parts: FailureParts, weights: FailureWeights): Part[] {
   const names = Object.keys(PART_LABELS) as (keyof FailureParts)[];
   const known = names.reduce((sum, name) => sum + (parts[name] === null ? 0 : weights[name]), 0);

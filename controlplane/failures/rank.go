@@ -12,10 +12,10 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// Part is one of the figures that a score is made of, from 0 to 1.
+// Part is one of the figures that a rank is made of, from 0 to 1.
 type Part string
 
-// Parts of a score.
+// Parts of a rank.
 const (
 	Recency  Part = "recency"
 	Spike    Part = "spike"
@@ -26,7 +26,7 @@ const (
 	Waste    Part = "waste"
 )
 
-// Weights of the parts in a score. Where a part is not known, the others make up for it in proportion.
+// Weights of the parts in a rank. Where a part is not known, the others make up for it in proportion.
 var Weights = map[Part]float64{
 	Recency: .22, Spike: .18, Impact: .18, Severity: .15, Novelty: .12, Lift: .10, Waste: .05,
 }
@@ -83,8 +83,8 @@ func (f *facts) parts() map[Part]float64 {
 	return parts
 }
 
-// score is the weighted mean of the parts that are known.
-func score(parts map[Part]float64) float64 {
+// rankOf is the weighted mean of the parts that are known.
+func rankOf(parts map[Part]float64) float64 {
 	sum, weights := 0., 0.
 	for _, part := range order {
 		if value, ok := parts[part]; ok {

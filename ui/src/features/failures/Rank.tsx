@@ -2,12 +2,12 @@ import { Popover, UnstyledButton } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import type { FailedRunGroup, FailureWeights } from "@/api/types";
 import { partsOf } from "./failures";
-import classes from "./Score.module.css";
+import classes from "./Rank.module.css";
 
 /** How much a group is worth a look, 0 to 100; what the figure is made of opens on hover or click. */
-export function Score({ group, weights }: { group: FailedRunGroup; weights: FailureWeights }) {
+export function Rank({ group, weights }: { group: FailedRunGroup; weights: FailureWeights }) {
   const [opened, { open, close, toggle }] = useDisclosure(false);
-  const score = Math.round(group.score * 100);
+  const rank = Math.round(group.rank * 100);
   return (
     <Popover
       opened={opened}
@@ -18,13 +18,13 @@ export function Score({ group, weights }: { group: FailedRunGroup; weights: Fail
     >
       <Popover.Target>
         <UnstyledButton
-          className={classes.score}
+          className={classes.rank}
           onMouseEnter={open}
           onMouseLeave={close}
           onClick={toggle}
-          aria-label={`Score ${score} of 100: show its parts`}
+          aria-label={`Rank ${rank} of 100: show its parts`}
         >
-          {score}
+          {rank}
         </UnstyledButton>
       </Popover.Target>
       <Popover.Dropdown>
@@ -34,11 +34,11 @@ export function Score({ group, weights }: { group: FailedRunGroup; weights: Fail
   );
 }
 
-/** The parts of a score, each with what it adds. */
+/** The parts of a rank, each with what it adds. */
 export function Parts({ group, weights }: { group: FailedRunGroup; weights: FailureWeights }) {
   return (
     <table className={classes.parts}>
-      <caption>Score {Math.round(group.score * 100)} of 100</caption>
+      <caption>Rank {Math.round(group.rank * 100)} of 100</caption>
       <thead>
         <tr>
           <th scope="col">Part</th>
