@@ -89,7 +89,7 @@ func failedRunGroupOf(g *failures.Group, failed uint64) contract.FailedRunGroup 
 	}
 	group := contract.FailedRunGroup{
 		Fingerprint: g.Fingerprint, Class: contract.FailureClass(g.Class), AgentName: known(g.AgentName), MessageTemplate: g.Template,
-		Step:  contract.FailingStep{Kind: g.StepKind, Name: g.StepName, ErrorType: known(g.ErrorType)},
+		Step: contract.FailingStep{Kind: g.StepKind, Name: g.StepName, ErrorType: known(g.ErrorType)},
 		Rank: g.Rank, Parts: contract.FailureParts{
 			Recency: part(failures.Recency), Spike: part(failures.Spike), Impact: part(failures.Impact), Severity: part(failures.Severity),
 			Novelty: part(failures.Novelty), Lift: part(failures.Lift), Waste: part(failures.Waste),

@@ -17,7 +17,7 @@ type threadHandlers struct {
 
 type threadReader interface {
 	Threads(ctx context.Context, in access.Projects, q runs.ThreadsQuery) (runs.ThreadPage, error)
-	Thread(ctx context.Context, in access.Projects, q runs.ThreadQuery) (runs.Turns, error)
+	Thread(ctx context.Context, in access.Projects, q runs.ThreadQuery) (runs.ThreadRuns, error)
 }
 
 // ListThreads lists a project's conversations.

@@ -12,23 +12,23 @@ import (
 var (
 	// listedRunColumns are runColumns cut. They read a SELECT of these: conditions see the columns as they are stored.
 	listedRunColumns = strings.Join(cutColumns(columnsOf(runColumns),
-		beginnings(MostText, "name", "error_type", "error_message", "session_id", "conversation_id", "user_id", "agent_name", "environment",
+		prefixes(MaxListedText, "name", "error_type", "error_message", "session_id", "conversation_id", "user_id", "agent_name", "environment",
 			"release", "prompt_id", "prompt_name", "prompt_version", "failing_name", "failing_type"),
 		map[string]string{"tags": cutList, "models": cutList, "tools": cutList, "metadata": cutMap}), ", ")
 	// cutList takes the elements that fit, and one more.
 	cutList = fmt.Sprintf(`if(byteSize(%%[1]s) <= %[1]d, CAST(%%[1]s AS Array(String)), arrayMap(v -> substring(v, 1, %[1]d),
-		arraySlice(CAST(%%[1]s AS Array(String)), 1, 1 + arrayCount(s -> s <= %[1]d, arrayCumSum(arrayMap(v -> length(v) + 3, %%[1]s))))))`, mostList)
+		arraySlice(CAST(%%[1]s AS Array(String)), 1, 1 + arrayCount(s -> s <= %[1]d, arrayCumSum(arrayMap(v -> length(v) + 3, %%[1]s))))))`, maxListedList)
 	// cutMap takes the smallest members that fit, and one more. (No lambda names a column: ClickHouse would copy it for each member.)
 	cutMap = fmt.Sprintf(`if(byteSize(%%[1]s) <= %[1]d, CAST(%%[1]s AS Map(String, String)), CAST(arrayMap(t -> (substring(t.1, 1, %[1]d), substring(t.2, 1, %[1]d)),
 		arraySlice(%[2]s, 1, 1 + arrayCount(s -> s <= %[1]d, arrayCumSum(arrayMap(t -> length(t.1) + length(t.2) + 6, %[2]s))))) AS Map(String, String)))`,
-		mostMetadata, `arraySort(t -> (length(t.1) + length(t.2), t.1), arrayZip(CAST(mapKeys(%[1]s) AS Array(String)), mapValues(%[1]s)))`)
+		maxListedMetadata, `arraySort(t -> (length(t.1) + length(t.2), t.1), arrayZip(CAST(mapKeys(%[1]s) AS Array(String)), mapValues(%[1]s)))`)
 )
 
 // beginnings takes a byte more than most of some columns.
-func beginnings(most int, columns ...string) map[string]string {
+func prefixes(limit int, columns ...string) map[string]string {
 	expressions := make(map[string]string, len(columns))
 	for _, column := range columns {
-		expressions[column] = fmt.Sprintf("substring(%%[1]s, 1, %d)", most+1)
+		expressions[column] = fmt.Sprintf("substring(%%[1]s, 1, %d)", limit+1)
 	}
 	return expressions
 }
@@ -60,8 +60,8 @@ const runColumns = `project_id, run_id, version, start_time, end_time, first_rec
 	cost_usd, cost_source, unpriced_call_count, span_count, error_count, llm_call_count, tool_call_count,
 	tools, fingerprint, failure_class, failing_span_id, failing_kind, failing_name, failing_type, failing_template`
 
-// placeColumns are what says where a span stands among the others of its run, and whether its usage counts.
-var placeColumns = []string{
+// treeColumns are what says where a span stands among the others of its run, and whether its usage counts.
+var treeColumns = []string{
 	"span_id", "version", "parent_span_id", "start_time", "is_run", "from_log", "kind", "operation", "counting",
 	"input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens",
 }
@@ -69,12 +69,12 @@ var placeColumns = []string{
 // listedColumns are what a list of a run's spans shows: no payloads but the beginnings of inputs and outputs. cutListedColumns have the
 // beginnings of all texts, which takes ClickHouse longer to plan.
 var (
-	listedColumns    = cutColumns(allListedColumns, beginnings(cutAt, "inputs", "outputs", "tool_arguments", "tool_result"))
+	listedColumns    = cutColumns(allListedColumns, prefixes(maxListedPayload, "inputs", "outputs", "tool_arguments", "tool_result"))
 	cutListedColumns = cutColumns(listedColumns,
-		beginnings(MostText, "name", "kind", "operation", "status", "error_type", "service_name", "dialect", "framework", "provider",
+		prefixes(MaxListedText, "name", "kind", "operation", "status", "error_type", "service_name", "dialect", "framework", "provider",
 			"request_model", "response_model", "tool_name", "tool_call_id", "agent_name", "session_id", "conversation_id", "user_id",
 			"prompt_id", "prompt_name", "prompt_version", "price_version"),
-		beginnings(cutAt, "error_message", "error_stack"), map[string]string{"finish_reasons": cutList})
+		prefixes(maxListedPayload, "error_message", "error_stack"), map[string]string{"finish_reasons": cutList})
 	allListedColumns = []string{
 		"span_id", "version", "parent_span_id", "start_time", "end_time", "is_run", "from_log",
 		"name", "kind", "operation", "status", "error_type", "error_message", "error_stack", "service_name",
@@ -105,8 +105,8 @@ var excerptColumns = namingColumns + fmt.Sprintf(`, tool_call_id, output_message
 
 // What is read of a content c: all of it, or its texts cut, and only its size where the rest of it is large.
 var (
-	wholeContent = "c.frame AS frame, c.texts AS texts"
-	cutContent   = fmt.Sprintf(`if(length(c.frame) > %[1]d, concat('"', toString(length(c.frame)), ' bytes"'), c.frame) AS frame,
+	fullContent = "c.frame AS frame, c.texts AS texts"
+	cutContent  = fmt.Sprintf(`if(length(c.frame) > %[1]d, concat('"', toString(length(c.frame)), ' bytes"'), c.frame) AS frame,
 		if(length(c.frame) > %[1]d, [], arrayMap(t -> substring(t, 1, %[2]d), c.texts)) AS texts`, maxFrame, MaxExcerpt+1)
 )
 
@@ -132,5 +132,5 @@ var (
 )
 
 func scoreColumns(comment int) string {
-	return strings.Join(cutColumns(columnsOf(clickhouse.ScoreColumns), beginnings(scoreName, "name", "label", "author_name"), beginnings(comment, "comment")), ", ")
+	return strings.Join(cutColumns(columnsOf(clickhouse.ScoreColumns), prefixes(scoreName, "name", "label", "author_name"), prefixes(comment, "comment")), ", ")
 }

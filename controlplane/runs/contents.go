@@ -16,7 +16,7 @@ import (
 
 type contentsByID map[uint64]runmodel.Content
 
-func (s *Service) contents(ctx context.Context, p place, runID uuid.UUID, spans []runmodel.Span) (contentsByID, error) {
+func (s *Service) contents(ctx context.Context, loc location, runID uuid.UUID, spans []runmodel.Span) (contentsByID, error) {
 	wanted := make(map[uint64]struct{})
 	for i := range spans {
 		span := &spans[i]
@@ -27,21 +27,21 @@ func (s *Service) contents(ctx context.Context, p place, runID uuid.UUID, spans 
 			}
 		}
 	}
-	return s.contentsOf(ctx, p, runID, slices.Sorted(maps.Keys(wanted)), wholeContent)
+	return s.contentsOf(ctx, loc, runID, slices.Sorted(maps.Keys(wanted)), fullContent)
 }
 
-// contentsOf reads contents by their ids; columns is wholeContent or cutContent.
-func (s *Service) contentsOf(ctx context.Context, p place, runID uuid.UUID, ids []uint64, columns string) (contentsByID, error) {
+// contentsOf reads contents by their ids; columns is fullContent or cutContent.
+func (s *Service) contentsOf(ctx context.Context, loc location, runID uuid.UUID, ids []uint64, columns string) (contentsByID, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
 	w := inProjects()
 	w.add("hour BETWEEN fromUnixTimestamp(?) AND fromUnixTimestamp(?)",
-		p.FirstStart.Truncate(time.Hour).Unix(), p.LastStart.Truncate(time.Hour).Unix())
+		loc.FirstStart.Truncate(time.Hour).Unix(), loc.LastStart.Truncate(time.Hour).Unix())
 	w.add("run_id = ?", runID)
 	w.add("(content_id IN (?) OR notEmpty(shared_ids))", ids)
 	var rows []runmodel.Content
-	if err := query(ctx, s.conn, p.projects, &rows, `SELECT project_id, hour, run_id, content_id, kind, shared_tail, shared_ids, shared_tails, `+columns+` FROM contents AS c WHERE `+w.String(), w.args...); err != nil {
+	if err := query(ctx, s.conn, loc.projects, &rows, `SELECT project_id, hour, run_id, content_id, kind, shared_tail, shared_ids, shared_tails, `+columns+` FROM contents AS c WHERE `+w.String(), w.args...); err != nil {
 		return nil, err
 	}
 	wanted := make(map[uint64]bool, len(ids))
@@ -56,7 +56,7 @@ func (s *Service) contentsOf(ctx context.Context, p place, runID uuid.UUID, ids 
 			}
 		}
 	}
-	if err := s.fillShared(ctx, p, contents, columns); err != nil {
+	if err := s.fillShared(ctx, loc, contents, columns); err != nil {
 		return nil, err
 	}
 	byID := make(contentsByID, len(contents))
@@ -69,7 +69,7 @@ func (s *Service) contentsOf(ctx context.Context, p place, runID uuid.UUID, ids 
 }
 
 // fillShared gives contents what stands among the shared ones.
-func (s *Service) fillShared(ctx context.Context, p place, contents []runmodel.Content, columns string) error {
+func (s *Service) fillShared(ctx context.Context, loc location, contents []runmodel.Content, columns string) error {
 	type name struct{ id, tail uint64 }
 	shared := map[name]*runmodel.SharedContent{}
 	var ids []uint64
@@ -83,10 +83,10 @@ func (s *Service) fillShared(ctx context.Context, p place, contents []runmodel.C
 		return nil
 	}
 	w := inProjects()
-	w.add("day BETWEEN toDate(?) AND toDate(?)", dayNumber(p.FirstStart), dayNumber(p.LastStart))
+	w.add("day BETWEEN toDate(?) AND toDate(?)", dayNumber(loc.FirstStart), dayNumber(loc.LastStart))
 	w.add("content_id IN (?)", ids)
 	var rows []runmodel.SharedContent
-	if err := query(ctx, s.conn, p.projects, &rows, `SELECT project_id, day, content_id, shared_tail, `+columns+` FROM shared_contents AS c WHERE `+w.String(), w.args...); err != nil {
+	if err := query(ctx, s.conn, loc.projects, &rows, `SELECT project_id, day, content_id, shared_tail, `+columns+` FROM shared_contents AS c WHERE `+w.String(), w.args...); err != nil {
 		return err
 	}
 	for i := range rows {

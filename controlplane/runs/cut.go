@@ -14,14 +14,14 @@ import (
 // What a row of a list has at most of what clients send, in bytes of JSON: a page is bounded however large its runs are. One run or span
 // by itself is read whole.
 const (
-	// MostText is how much of one text: a name, an id, a message.
-	MostText = 1 << 10
-	// mostList is how much of the tags, models and tools, each.
-	mostList = 4 << 10
-	// mostMetadata is how much of the metadata.
-	mostMetadata = 8 << 10
-	// mostPage is about how much a page has. A page of spans ends there; one span may have more.
-	mostPage = 16 << 20
+	// MaxListedText is how much of one text: a name, an id, a message.
+	MaxListedText = 1 << 10
+	// maxListedList is how much of the tags, models and tools, each.
+	maxListedList = 4 << 10
+	// maxListedMetadata is how much of the metadata.
+	maxListedMetadata = 8 << 10
+	// maxPage is about how much a page has. A page of spans ends there; one span may have more.
+	maxPage = 16 << 20
 )
 
 // cutter cuts what is read for a list, and notes which members of the answer have more.
@@ -35,17 +35,17 @@ func (c *cutter) note(member string) {
 	}
 }
 
-func (c *cutter) text(member string, text *string, most int) {
+func (c *cutter) text(member string, text *string, limit int) {
 	var cut bool
-	if *text, cut = fitting(*text, most); cut {
+	if *text, cut = truncate(*text, limit); cut {
 		c.note(member)
 	}
 }
 
 func (c *cutter) list(member string, list []string) []string {
-	left := mostList
+	left := maxListedList
 	for i := range list {
-		text, cut := fitting(list[i], left)
+		text, cut := truncate(list[i], left)
 		if left -= jsonSize(text) + len(`"",`); cut || left < 0 {
 			c.note(member)
 			return list[:i]
@@ -62,17 +62,17 @@ func (c *cutter) metadata(object map[string]string) map[string]string {
 		sizes[key] = jsonSize(key) + jsonSize(value) + len(`"":"",`)
 		total += sizes[key]
 	}
-	if total <= mostMetadata {
+	if total <= maxListedMetadata {
 		return object
 	}
 	c.note("metadata")
 	keys := slices.SortedFunc(maps.Keys(object), func(a, b string) int { return cmp.Or(cmp.Compare(sizes[a], sizes[b]), cmp.Compare(a, b)) })
-	left := mostMetadata
+	left := maxListedMetadata
 	kept := map[string]string{}
 	for _, key := range keys {
 		if left < sizes[key] {
 			if left -= jsonSize(key) + len(`"":"",`); left > 0 {
-				kept[key], _ = fitting(object[key], left)
+				kept[key], _ = truncate(object[key], left)
 			}
 			break
 		}
@@ -104,7 +104,7 @@ func cutRun(r *runmodel.Run) []string {
 		{"failure", &r.FailingName},
 		{"failure", &r.FailingType},
 	} {
-		c.text(member.name, member.text, MostText)
+		c.text(member.name, member.text, MaxListedText)
 	}
 	r.Tags, r.Models, r.Tools = c.list("tags", r.Tags), c.list("models", r.Models), c.list("tools", r.Tools)
 	r.Metadata = c.metadata(r.Metadata)
@@ -140,11 +140,11 @@ func cutSpan(s *runmodel.Span) []string {
 		{"prompt", &s.PromptVersion},
 		{"price_version", &s.PriceVersion},
 	} {
-		c.text(member.name, member.text, MostText)
+		c.text(member.name, member.text, MaxListedText)
 	}
-	c.text("error", &s.ErrorMessage, cutAt)
-	c.text("error", &s.ErrorStack, cutAt)
-	if len(s.ToolArguments) > cutAt || len(s.ToolResult) > cutAt {
+	c.text("error", &s.ErrorMessage, maxListedPayload)
+	c.text("error", &s.ErrorStack, maxListedPayload)
+	if len(s.ToolArguments) > maxListedPayload || len(s.ToolResult) > maxListedPayload {
 		c.note("tool")
 	}
 	s.FinishReasons = c.list("finish_reasons", s.FinishReasons)
@@ -152,13 +152,13 @@ func cutSpan(s *runmodel.Span) []string {
 }
 
 // fitting is the beginning of a text that has at most so many bytes in JSON, and whether there is more.
-func fitting(text string, most int) (string, bool) {
-	if len(text)*largestInJSON <= most {
+func truncate(text string, limit int) (string, bool) {
+	if len(text)*maxRuneInJSON <= limit {
 		return text, false
 	}
 	size := 0
 	for i, r := range text {
-		if size += runeSize(r); size > most {
+		if size += runeSize(r); size > limit {
 			return text[:i], true
 		}
 	}
@@ -174,27 +174,27 @@ func jsonSize(text string) int {
 	return size
 }
 
-// largestInJSON is how many bytes one of a text may be in JSON: \u0000.
-const largestInJSON = 6
+// maxRuneInJSON is how many bytes one of a text may be in JSON: \u0000.
+const maxRuneInJSON = 6
 
 func runeSize(r rune) int {
 	switch r {
 	case '"', '\\', '\n', '\r', '\t', '\b', '\f':
 		return len(`\n`)
 	case '<', '>', '&', '\u2028', '\u2029', utf8.RuneError: // escaped, or in place of what is no character
-		return largestInJSON
+		return maxRuneInJSON
 	}
 	if r < ' ' {
-		return largestInJSON
+		return maxRuneInJSON
 	}
 	return utf8.RuneLen(r)
 }
 
-// cutAt is how much of an input or output a list of spans gives, in bytes.
-const cutAt = 2048
+// maxListedPayload is how much of an input or output a list of spans gives, in bytes.
+const maxListedPayload = 2048
 
 // abridge gives a listed span the beginnings of its inputs and outputs, and of what else is long.
-func (s *Span) abridge() {
+func (s *Span) shorten() {
 	s.Cut = cutSpan(&s.Span)
 	inputs := cmp.Or(s.Span.Inputs, s.ToolArguments, s.InputPreview)
 	outputs := cmp.Or(s.Span.Outputs, s.ToolResult, s.OutputPreview)
@@ -204,18 +204,18 @@ func (s *Span) abridge() {
 }
 
 func cutText(text string) string {
-	if len(text) <= cutAt {
+	if len(text) <= maxListedPayload {
 		return text
 	}
-	return strings.ToValidUTF8(text[:cutAt], "")
+	return strings.ToValidUTF8(text[:maxListedPayload], "")
 }
 
 // abridged abridges spans and is how many of the first a page has room for: at least one.
-func abridged(spans []Span) int {
+func shortenPage(spans []Span) int {
 	size := 0
 	for i := range spans {
-		spans[i].abridge()
-		if size += spans[i].size(); size > mostPage && i > 0 {
+		spans[i].shorten()
+		if size += spans[i].size(); size > maxPage && i > 0 {
 			return i
 		}
 	}

@@ -52,7 +52,7 @@ func TestListOfLargeRuns(t *testing.T) {
 		for _, r := range found {
 			require.Equal(t, "free", r.Metadata["tier"])
 			require.Equal(t, []string{"metadata"}, r.Cut)
-			require.Less(t, len(r.Metadata["blob"]), mostMetadata)
+			require.Less(t, len(r.Metadata["blob"]), maxListedMetadata)
 		}
 	}
 	for _, q := range []ListQuery{{}, {Order: OldestFirst}, {Order: "-" + byDuration}} {
@@ -77,29 +77,29 @@ func TestCutting(t *testing.T) {
 	}
 	for _, piece := range []string{"a", "ü", "\U0001f600", "\x00", "\"", "<", "\n", "\xff", "\u2028", "\x7f"} {
 		text := strings.Repeat(piece, 5000)
-		short, cut := fitting(text, MostText)
+		short, cut := truncate(text, MaxListedText)
 		assert.True(t, cut, "%q", piece)
-		assert.LessOrEqual(t, inJSON(short)-2, MostText, "%q", piece)
-		assert.Greater(t, inJSON(short)-2, MostText-10, "%q", piece)
+		assert.LessOrEqual(t, inJSON(short)-2, MaxListedText, "%q", piece)
+		assert.Greater(t, inJSON(short)-2, MaxListedText-10, "%q", piece)
 		assert.Equal(t, jsonSize(short), inJSON(short)-2, "%q", piece)
 		assert.True(t, strings.HasPrefix(text, short))
 		var c cutter
-		assert.LessOrEqual(t, inJSON(c.list("tags", []string{"first", text, "last"})), mostList+2)
+		assert.LessOrEqual(t, inJSON(c.list("tags", []string{"first", text, "last"})), maxListedList+2)
 		object := map[string]string{}
 		for i := range 2000 {
 			object[fmt.Sprint(piece, i)] = piece
 		}
-		assert.LessOrEqual(t, inJSON(c.metadata(object)), mostMetadata+2)
+		assert.LessOrEqual(t, inJSON(c.metadata(object)), maxListedMetadata+2)
 		assert.Equal(t, []string{"tags", "metadata"}, c.members)
 	}
 	var c cutter
-	small := map[string]string{"k": strings.Repeat("v", mostMetadata-20), "l": ""}
+	small := map[string]string{"k": strings.Repeat("v", maxListedMetadata-20), "l": ""}
 	assert.Equal(t, small, c.metadata(small))
 	assert.Equal(t, []string{"a", ""}, c.list("tags", []string{"a", ""}))
 	assert.Empty(t, c.members)
 	assert.Equal(t, map[string]string{"b": "1", "c": "2"}, func() map[string]string {
-		kept := c.metadata(map[string]string{"a": strings.Repeat("x", 2*mostMetadata), "b": "1", "c": "2"})
-		assert.Greater(t, len(kept["a"]), mostMetadata-100)
+		kept := c.metadata(map[string]string{"a": strings.Repeat("x", 2*maxListedMetadata), "b": "1", "c": "2"})
+		assert.Greater(t, len(kept["a"]), maxListedMetadata-100)
 		delete(kept, "a")
 		return kept
 	}())
@@ -147,11 +147,11 @@ func TestListOfLargeSpans(t *testing.T) {
 			for _, span := range page.Spans {
 				names = append(names, span.Name)
 				require.Equal(t, len(names)-1, span.Depth)
-				require.Len(t, *span.Inputs, cutAt)
+				require.Len(t, *span.Inputs, maxListedPayload)
 				require.Equal(t, []string{"error", "tool"}, span.Cut)
 				size += len(*span.Inputs) + len(*span.Outputs) + len(span.ErrorMessage) + len(span.ErrorStack) + len(span.ToolArguments) + len(span.ToolResult)
 			}
-			require.Less(t, size, mostPage)
+			require.Less(t, size, maxPage)
 			if !page.HasMore {
 				return names, pages
 			}
@@ -165,6 +165,6 @@ func TestListOfLargeSpans(t *testing.T) {
 		for i, name := range names {
 			require.Equal(t, fmt.Sprint("step ", i), name)
 		}
-		assert.Equal(t, spans*6*cutAt/mostPage+1, pages)
+		assert.Equal(t, spans*6*maxListedPayload/maxPage+1, pages)
 	}
 }

@@ -37,7 +37,7 @@ func (s *Service) Delete(ctx context.Context, projects access.Projects, d Deleti
 		w.add("run_id IN (?)", d.RunIDs)
 	} else {
 		f := d.at(result.AsOf)
-		w.period("start_time", f.StartAfter, f.StartBefore)
+		w.startsIn(f.StartAfter, f.StartBefore)
 		f.conditions(&w, f.StartAfter)
 	}
 	if !d.ReceivedBefore.IsZero() {

@@ -72,7 +72,7 @@ func (s *Service) exportBatch(ctx context.Context, projects access.Projects, row
 	if span != nil && rows[0].SpanCount > exportSpans {
 		return s.exportLarge(ctx, projects, rows[0], run, span)
 	}
-	list, spans, err := s.wholeRuns(ctx, projects, rows, span == nil)
+	list, spans, err := s.fullRuns(ctx, projects, rows, span == nil)
 	if errors.Is(err, ErrTooExpensive) && len(rows) > 1 {
 		for i := range rows {
 			if err := s.exportBatch(ctx, projects, rows[i:i+1], run, span); err != nil {
@@ -101,51 +101,51 @@ func (s *Service) exportBatch(ctx context.Context, projects access.Projects, row
 	return nil
 }
 
-// wholeRuns reads runs and their spans whole, with their scores. It leaves out runs that were deleted since rows were read.
-func (s *Service) wholeRuns(ctx context.Context, projects access.Projects, rows []runmodel.Run, rootsOnly bool) ([]Run, map[uuid.UUID][]Span, error) {
+// fullRuns reads runs and their spans whole, with their scores. It leaves out runs that were deleted since rows were read.
+func (s *Service) fullRuns(ctx context.Context, projects access.Projects, rows []runmodel.Run, rootsOnly bool) ([]Run, map[uuid.UUID][]Span, error) {
 	ids := idsOf(rows)
-	places, err := s.placesOf(ctx, projects, ids)
+	locations, err := s.locationsOf(ctx, projects, ids)
 	if err != nil {
 		return nil, nil, err
 	}
-	spans, err := s.wholeSpans(ctx, projects, rows, places, rootsOnly)
+	spans, err := s.fullSpans(ctx, projects, rows, locations, rootsOnly)
 	if err != nil {
 		return nil, nil, err
 	}
 	list := make([]Run, len(rows))
 	for i, row := range rows {
 		list[i] = listed(row)
-		list[i].speak(spans[row.RunID])
+		list[i].setPayloads(spans[row.RunID])
 	}
-	if err := s.addScores(ctx, projects, list, mostScoresRead); err != nil {
+	if err := s.addScores(ctx, projects, list, maxReadScores); err != nil {
 		return nil, nil, err
 	}
 	for i := range list {
-		p := places[list[i].RunID]
-		if p.DeletedAt > 0 { // a deleted run had the same id, and its scores may still be there
+		loc := locations[list[i].RunID]
+		if loc.DeletedAt > 0 { // a deleted run had the same id, and its scores may still be there
 			list[i].Scores, list[i].ScoreCount = nil, 0
-			if err := s.addScoresAfter(ctx, projects, p.DeletedAt, list[i:i+1], mostScoresRead); err != nil {
+			if err := s.addScoresAfter(ctx, projects, loc.DeletedAt, list[i:i+1], maxReadScores); err != nil {
 				return nil, nil, err
 			}
 		}
 		if list[i].ScoreCount == 0 || rootsOnly {
 			continue
 		}
-		scores, err := s.spanScores(ctx, p, list[i].RunID, 0, true)
+		scores, err := s.spanScores(ctx, loc, list[i].RunID, 0, true)
 		if err != nil {
 			return nil, nil, err
 		}
 		addSpanScores(spans[list[i].RunID], scores)
 	}
 	// A deletion that began in between may have taken a part of what was read.
-	if places, err = s.placesOf(ctx, projects, ids); err != nil {
+	if locations, err = s.locationsOf(ctx, projects, ids); err != nil {
 		return nil, nil, err
 	}
-	return slices.DeleteFunc(list, func(r Run) bool { return r.Version <= places[r.RunID].DeletedAt }), spans, nil
+	return slices.DeleteFunc(list, func(r Run) bool { return r.Version <= locations[r.RunID].DeletedAt }), spans, nil
 }
 
 // speak takes a run's inputs and outputs over from its root. What the root does not say stays summed up.
-func (r *Run) speak(spans []Span) {
+func (r *Run) setPayloads(spans []Span) {
 	for i := range spans {
 		if spans[i].SpanID != r.RootSpanID {
 			continue
@@ -167,9 +167,9 @@ func (r *Run) speak(spans []Span) {
 // exportLarge hands over a run whose spans are too many to be held whole at once. One that is deleted meanwhile is left out, or
 // ends with the spans that were read before.
 func (s *Service) exportLarge(ctx context.Context, projects access.Projects, row runmodel.Run, run func(*Run) error, span func(*Span) error) error {
-	p, err := s.find(ctx, projects, row.RunID)
+	loc, err := s.find(ctx, projects, row.RunID)
 	if err == nil {
-		err = s.exportPages(ctx, p, row.RunID, run, span)
+		err = s.exportPages(ctx, loc, row.RunID, run, span)
 	}
 	if errors.Is(err, ErrNotFound) {
 		return nil
@@ -177,22 +177,22 @@ func (s *Service) exportLarge(ctx context.Context, projects access.Projects, row
 	return err
 }
 
-func (s *Service) exportPages(ctx context.Context, p place, runID uuid.UUID, run func(*Run) error, span func(*Span) error) error {
-	whole, err := s.getAt(ctx, p, runID)
+func (s *Service) exportPages(ctx context.Context, loc location, runID uuid.UUID, run func(*Run) error, span func(*Span) error) error {
+	whole, err := s.getAt(ctx, loc, runID)
 	if err != nil {
 		return err
 	}
-	all, err := s.listSpans(ctx, p, runID, placeColumns, 0)
+	all, err := s.listSpans(ctx, loc, runID, treeColumns, 0)
 	if err != nil {
 		return err
 	}
-	scores, err := s.spanScores(ctx, p, runID, 0, true)
+	scores, err := s.spanScores(ctx, loc, runID, 0, true)
 	if err != nil {
 		return err
 	}
 	for from := 0; from < len(all); from += exportSpans {
 		page := all[from:min(from+exportSpans, len(all))]
-		if err := s.addPayloads(ctx, p, runID, page); err != nil {
+		if err := s.addPayloads(ctx, loc, runID, page); err != nil {
 			return err
 		}
 		addSpanScores(page, scores)
@@ -211,20 +211,20 @@ func (s *Service) exportPages(ctx context.Context, p place, runID uuid.UUID, run
 	return nil
 }
 
-// wholeSpans reads the spans of a project's runs, whole, in start order; of roots alone only those.
-func (s *Service) wholeSpans(
-	ctx context.Context, projects access.Projects, rows []runmodel.Run, places map[uuid.UUID]place, rootsOnly bool,
+// fullSpans reads the spans of a project's runs, whole, in start order; of roots alone only those.
+func (s *Service) fullSpans(
+	ctx context.Context, projects access.Projects, rows []runmodel.Run, locations map[uuid.UUID]location, rootsOnly bool,
 ) (map[uuid.UUID][]Span, error) {
 	rootIDs := make([]uint64, len(rows))
 	for i := range rows {
 		rootIDs[i] = rows[i].RootSpanID
 	}
-	p := place{projects: projects.Only(rows[0].ProjectID), ProjectID: rows[0].ProjectID, FirstStart: rows[0].StartTime, LastStart: rows[0].StartTime}
-	for _, of := range places {
-		p.FirstStart, p.LastStart = earlier(p.FirstStart, of.FirstStart), later(p.LastStart, of.LastStart)
+	loc := location{projects: projects.Only(rows[0].ProjectID), ProjectID: rows[0].ProjectID, FirstStart: rows[0].StartTime, LastStart: rows[0].StartTime}
+	for _, of := range locations {
+		loc.FirstStart, loc.LastStart = earlier(loc.FirstStart, of.FirstStart), later(loc.LastStart, of.LastStart)
 	}
 	w := inProjects()
-	w.hours(p.FirstStart, p.LastStart)
+	w.hours(loc.FirstStart, loc.LastStart)
 	w.add("run_id IN (?)", idsOf(rows))
 	if rootsOnly {
 		w.add("span_id IN (?)", rootIDs)
@@ -235,16 +235,16 @@ func (s *Service) wholeSpans(
 	}
 	spans := make(map[uuid.UUID][]Span, len(rows))
 	for key, versions := range runmodel.ByRun(versions) {
-		if versions = places[key.RunID].living(versions); len(versions) == 0 {
+		if versions = locations[key.RunID].dropDeleted(versions); len(versions) == 0 {
 			continue
 		}
 		folded := runmodel.Fold(versions)
 		if rootsOnly {
 			for i := range folded {
-				leaveSpeech(&folded[i])
+				keepPayloadIDs(&folded[i])
 			}
 		}
-		contents, err := s.contents(ctx, p, key.RunID, folded)
+		contents, err := s.contents(ctx, loc, key.RunID, folded)
 		if err != nil {
 			return nil, err
 		}
@@ -261,8 +261,8 @@ func (s *Service) wholeSpans(
 	return spans, nil
 }
 
-// leaveSpeech drops the names of contents that say nothing of a span's inputs and outputs.
-func leaveSpeech(span *runmodel.Span) {
+// keepPayloadIDs drops the names of contents that say nothing of a span's inputs and outputs.
+func keepPayloadIDs(span *runmodel.Span) {
 	span.InstructionsID, span.ToolDefinitionsID, span.ResourceID = 0, 0, 0
 	if span.Inputs != "" || span.ToolArguments != "" {
 		span.InputMessageIDs = nil

@@ -112,7 +112,7 @@ func TestExportDuringDeletion(t *testing.T) {
 		assert.Equal(t, []uuid.UUID{first, last}, ids)
 		assert.Equal(t, map[uuid.UUID]int{first: exportSpans, last: 3}, spans)
 	})
-	t.Run("a run that began anew lacks the scores of before", func(t *testing.T) {
+	t.Run("a run that ready anew lacks the scores of before", func(t *testing.T) {
 		t.Parallel()
 		project, id := uuid.New(), uuid.New()
 		projects := accesstest.Projects(t, project)

@@ -26,11 +26,11 @@ const (
 	failureHistory = 90 * 24 * time.Hour
 )
 
-// mostFailureGroups bounds the groups that are read, those with the most runs first.
-const mostFailureGroups = 1000
+// maxFailureGroups bounds the groups that are read, those with the most runs first.
+const maxFailureGroups = 1000
 
-// agentBeginning tells agents apart, whose names clients choose. All statements about failures name them alike.
-const agentBeginning = "substring(agent_name, 1, 1025)"
+// agentPrefix tells agents apart, whose names clients choose. All statements about failures name them alike.
+const agentPrefix = "substring(agent_name, 1, 1025)"
 
 // FailureGroup are the runs that have one fingerprint. Names and errors are those of the newest run.
 type FailureGroup struct {
@@ -59,7 +59,7 @@ type FailureGroup struct {
 // where restricts to runs that started in a part of the window.
 func (f FailureWindow) where(from time.Time) where {
 	w := inProjects()
-	w.period("start_time", from, f.Now)
+	w.startsIn(from, f.Now)
 	f.Filter.conditions(&w, from)
 	return w
 }
@@ -87,14 +87,14 @@ func (s *Service) FailureGroups(ctx context.Context, projects access.Projects, f
 	var groups []FailureGroup
 	err := query(ctx, s.conn, projects, &groups, `
 		WITH toUnixTimestamp64Nano(start_time) AS started, started >= ? AS inside, (start_time, run_id) AS newest
-		SELECT fingerprint, argMax(failure_class, newest) AS class, argMax(`+agentBeginning+`, newest) AS agent,
+		SELECT fingerprint, argMax(failure_class, newest) AS class, argMax(`+agentPrefix+`, newest) AS agent,
 			argMax(failing_kind, newest) AS step_kind, argMax(substring(failing_name, 1, 1025), newest) AS step_name,
 			argMax(substring(failing_type, 1, 1025), newest) AS type, argMax(failing_template, newest) AS template,
 			countIf(inside) AS runs, minIf(start_time, inside) AS first, maxIf(start_time, inside) AS last,
 			uniqExactIf(user_id, inside AND user_id != '') AS users, sumIf(cost_usd, inside) AS cost,
 			arraySort(groupUniqArrayIf(10)(toString(substring(release, 1, 1025)), inside)) AS releases,
 			countIf(started >= ?) AS n_now, countIf(started >= ? AND started < ?) AS n_before,
-			count() OVER () AS groups`+f.from(&w, `GROUP BY fingerprint HAVING runs > 0 ORDER BY runs DESC, fingerprint LIMIT ?`), append(append(args, w.args...), mostFailureGroups)...)
+			count() OVER () AS groups`+f.from(&w, `GROUP BY fingerprint HAVING runs > 0 ORDER BY runs DESC, fingerprint LIMIT ?`), append(append(args, w.args...), maxFailureGroups)...)
 	for i := range groups {
 		groups[i].cut()
 	}
@@ -104,11 +104,11 @@ func (s *Service) FailureGroups(ctx context.Context, projects access.Projects, f
 // cut cuts the names. That of the agent stays what FailureTotals has, which is a byte longer at most.
 func (g *FailureGroup) cut() {
 	var c cutter
-	if len(g.AgentName) > MostText {
+	if len(g.AgentName) > MaxListedText {
 		c.note("agent_name")
 	}
-	c.text("step", &g.StepName, MostText)
-	c.text("step", &g.ErrorType, MostText)
+	c.text("step", &g.StepName, MaxListedText)
+	c.text("step", &g.ErrorType, MaxListedText)
 	g.Cut = c.members
 }
 
@@ -130,7 +130,7 @@ func (s *Service) FailureTotals(ctx context.Context, projects access.Projects, f
 	w := f.where(f.From)
 	var totals []FailureTotals
 	err := query(ctx, s.conn, projects, &totals, `
-		SELECT `+agentBeginning+` AS agent, count() AS runs, countIf(fingerprint != '') AS failed, sum(cost_usd) AS cost, countIf(user_id != '') AS with_user,
+		SELECT `+agentPrefix+` AS agent, count() AS runs, countIf(fingerprint != '') AS failed, sum(cost_usd) AS cost, countIf(user_id != '') AS with_user,
 			countIf(fingerprint = '' AND status = 'error') AS unknown`+
 		f.from(&w, `GROUP BY agent ORDER BY runs DESC, agent LIMIT 10000`), w.args...)
 	return totals, err
@@ -204,9 +204,9 @@ type AttributeCount struct {
 
 // Bounds of the attributes that are counted.
 const (
-	attributesEach     = 3  // values of one name and group
-	mostAttributes     = 60 // of a group
-	mostAttributeBytes = 100 << 10
+	attributesEach    = 3  // values of one name and group
+	maxAttributes     = 60 // of a group
+	maxAttributeBytes = 100 << 10
 )
 
 // FailureAttributes counts what the runs of groups have in common, Of being the fingerprint; and for each of that the runs of
@@ -225,7 +225,7 @@ func (s *Service) FailureAttributes(
 		FROM (SELECT fingerprint, arrayJoin(`+runAttributes+`) AS attribute`+f.from(&w, "")+`)
 		GROUP BY of, name, value HAVING runs > 1
 		ORDER BY runs DESC, of, name, value LIMIT ? BY of, name)
-		ORDER BY runs DESC, of, name, value LIMIT ? BY of`, append(w.args, attributesEach, mostAttributes)...)
+		ORDER BY runs DESC, of, name, value LIMIT ? BY of`, append(w.args, attributesEach, maxAttributes)...)
 	if err != nil || len(groups) == 0 {
 		return nil, nil, nil, err
 	}
@@ -238,7 +238,7 @@ func (s *Service) FailureAttributes(
 	for _, g := range groups {
 		key := [2]string{g.Name, g.Value}
 		if !seen[key] {
-			if size += len(g.Name) + len(g.Value); size > mostAttributeBytes {
+			if size += len(g.Name) + len(g.Value); size > maxAttributeBytes {
 				cut[g.Of] = true
 				continue
 			}
@@ -251,14 +251,14 @@ func (s *Service) FailureAttributes(
 	all := f.where(f.From)
 	err = query(ctx, s.conn, projects, &agents, `
 		SELECT agent AS of, attribute.1 AS name, attribute.2 AS value, count() AS runs
-		FROM (SELECT `+agentBeginning+` AS agent, arrayJoin(`+runAttributes+`) AS attribute`+f.from(&all, "")+`)
+		FROM (SELECT `+agentPrefix+` AS agent, arrayJoin(`+runAttributes+`) AS attribute`+f.from(&all, "")+`)
 		WHERE (attribute.1, attribute.2) IN (`+strings.Join(marks, ", ")+`)
 		GROUP BY of, name, value ORDER BY of, name, value`, append(all.args, pairs...)...)
 	return kept, agents, cut, err
 }
 
 // FailureSample is some runs of groups, the newest of each first, with their spans where they have no more than so many.
-func (s *Service) FailureSample(ctx context.Context, projects access.Projects, f FailureWindow, fingerprints []string, each, mostSpans int) ([]Outline, error) {
+func (s *Service) FailureSample(ctx context.Context, projects access.Projects, f FailureWindow, fingerprints []string, each, maxSpans int) ([]Outline, error) {
 	projects = projects.Only(f.Filter.ProjectID)
 	if len(fingerprints) == 0 {
 		return nil, nil
@@ -271,17 +271,17 @@ func (s *Service) FailureSample(ctx context.Context, projects access.Projects, f
 		return nil, err
 	}
 	sample := make([]Outline, len(rows))
-	places := map[uuid.UUID]int{}
+	index := map[uuid.UUID]int{}
 	var ids []uuid.UUID
 	first, last := rows[0].StartTime, rows[0].StartTime
 	for i, row := range rows {
 		cutRun(&row)
 		sample[i] = Outline{Run: row}
-		if row.SpanCount > uint64(mostSpans) {
+		if row.SpanCount > uint64(maxSpans) {
 			sample[i].Partial = true
 			continue
 		}
-		places[row.RunID] = i
+		index[row.RunID] = i
 		ids = append(ids, row.RunID)
 		first, last = earlier(first, row.StartTime), later(last, later(row.StartTime, row.EndTime))
 	}
@@ -296,13 +296,13 @@ func (s *Service) FailureSample(ctx context.Context, projects access.Projects, f
 	if err != nil {
 		return nil, err
 	}
-	ofRuns, err := s.placesOf(ctx, projects, ids)
+	ofRuns, err := s.locationsOf(ctx, projects, ids)
 	if err != nil {
 		return nil, err
 	}
 	for key, versions := range runmodel.ByRun(versions) {
-		if i, ok := places[key.RunID]; ok {
-			sample[i].Spans = runmodel.Fold(ofRuns[key.RunID].living(versions))
+		if i, ok := index[key.RunID]; ok {
+			sample[i].Spans = runmodel.Fold(ofRuns[key.RunID].dropDeleted(versions))
 		}
 	}
 	return sample, nil

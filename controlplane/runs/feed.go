@@ -25,19 +25,19 @@ type change struct {
 }
 
 // feed looks at one project for all who watch it.
-type feed struct {
+type projectFeed struct {
 	project uuid.UUID
 	cancel  context.CancelFunc
 	watches map[*Watch]struct{}
 	// began is closed when it is known what there is, and the feed tells of all that comes then; or when that cannot be known, and
 	// the watches have ended.
-	began chan struct{}
+	ready chan struct{}
 }
 
 // feeds are those of a service.
 type feeds struct {
 	mu       sync.Mutex
-	projects map[uuid.UUID]*feed
+	projects map[uuid.UUID]*projectFeed
 	watches  int
 	closed   bool
 	running  sync.WaitGroup
@@ -50,21 +50,21 @@ func (f *feeds) add(s *Service, w *Watch, now time.Time) error {
 	if f.closed {
 		return ErrWatchClosed
 	}
-	of := f.projects[w.filter.ProjectID]
-	if f.watches >= maxAllWatches || of != nil && len(of.watches) >= MaxWatches {
+	feed := f.projects[w.filter.ProjectID]
+	if f.watches >= maxAllWatches || feed != nil && len(feed.watches) >= MaxWatches {
 		return ErrTooManyWatches
 	}
-	if of == nil {
+	if feed == nil {
 		ctx, cancel := context.WithCancel(context.Background())
-		of = &feed{project: w.filter.ProjectID, cancel: cancel, watches: map[*Watch]struct{}{}, began: make(chan struct{})}
+		feed = &projectFeed{project: w.filter.ProjectID, cancel: cancel, watches: map[*Watch]struct{}{}, ready: make(chan struct{})}
 		if f.projects == nil {
-			f.projects = map[uuid.UUID]*feed{}
+			f.projects = map[uuid.UUID]*projectFeed{}
 		}
-		f.projects[w.filter.ProjectID] = of
-		f.running.Go(func() { s.follow(ctx, of, w.projects, now) })
+		f.projects[w.filter.ProjectID] = feed
+		f.running.Go(func() { s.follow(ctx, feed, w.projects, now) })
 	}
-	w.feed = of
-	of.watches[w] = struct{}{}
+	w.feed = feed
+	feed.watches[w] = struct{}{}
 	f.watches++
 	return nil
 }
@@ -91,7 +91,7 @@ func (f *feeds) end(w *Watch, why error) {
 	delete(w.feed.watches, w)
 	f.watches--
 	w.err = why
-	close(w.news)
+	close(w.updates)
 	if len(w.feed.watches) == 0 {
 		w.feed.cancel()
 		if f.projects[w.feed.project] == w.feed {
@@ -101,22 +101,22 @@ func (f *feeds) end(w *Watch, why error) {
 }
 
 // endAll ends the watches of a feed.
-func (f *feeds) endAll(of *feed, why error) {
+func (f *feeds) endAll(feed *projectFeed, why error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for w := range of.watches {
+	for w := range feed.watches {
 		f.end(w, why)
 	}
 }
 
 // tell passes news on to all who watch. Who has not taken the earlier ones is left behind: nothing waits, and nothing
 // is kept, for a slow reader.
-func (f *feeds) tell(of *feed, news changes) {
+func (f *feeds) send(feed *projectFeed, updates changes) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for w := range of.watches {
+	for w := range feed.watches {
 		select {
-		case w.news <- news:
+		case w.updates <- updates:
 		default:
 			f.end(w, ErrWatchBehind)
 		}
@@ -127,8 +127,8 @@ func (f *feeds) tell(of *feed, news changes) {
 func (s *Service) Close() {
 	s.feeds.mu.Lock()
 	s.feeds.closed = true
-	for _, of := range s.feeds.projects {
-		for w := range of.watches {
+	for _, feed := range s.feeds.projects {
+		for w := range feed.watches {
 			s.feeds.end(w, ErrWatchClosed)
 		}
 	}
@@ -137,57 +137,57 @@ func (s *Service) Close() {
 }
 
 // follow looks at a project again and again until its last watch ends.
-func (s *Service) follow(ctx context.Context, of *feed, projects access.Projects, at time.Time) {
-	told := map[changedRow]change{} // in the overlap
-	began := false
+func (s *Service) follow(ctx context.Context, feed *projectFeed, projects access.Projects, at time.Time) {
+	sent := map[changedRow]change{} // in the overlap
+	ready := false
 	defer func() {
-		if !began {
-			close(of.began) // its watches have ended
+		if !ready {
+			close(feed.ready) // its watches have ended
 		}
 	}()
 	ticker := time.NewTicker(pollEvery)
 	defer ticker.Stop()
 	for failures := 0; ; {
 		// What was there at first is known to all who begin to watch, and those who go on are told of it.
-		most := maxMissed
-		if began {
-			most = len(told) + maxChanges
+		limit := maxBacklog
+		if ready {
+			limit = len(sent) + maxChanges
 		}
-		found, err := s.changes(bounded(ctx, queryTimeout/2), projects, at.Add(-watchOverlap), most)
+		found, err := s.changes(withTimeout(ctx, queryTimeout/2), projects, at.Add(-watchOverlap), limit)
 		if err != nil {
 			if ctx.Err() != nil {
 				return
 			}
-			if !began { // Watch returns the error
-				s.feeds.endAll(of, err)
+			if !ready { // Watch returns the error
+				s.feeds.endAll(feed, err)
 				return
 			}
 			failures++
-			s.log.WarnContext(ctx, "poll for changed runs failed", "project_id", of.project, "failures_in_a_row", failures, "error", err)
+			s.log.WarnContext(ctx, "poll for changed runs failed", "project_id", feed.project, "failures_in_a_row", failures, "error", err)
 			if failures >= pollFailures {
-				s.feeds.endAll(of, err)
+				s.feeds.endAll(feed, err)
 				return
 			}
 		} else {
 			failures = 0
-			news := untold(found, told)
-			if len(found) > most || began && len(news) > maxChanges {
-				s.feeds.endAll(of, ErrWatchBehind)
+			updates := updatesIn(found, sent)
+			if len(found) > limit || ready && len(updates) > maxChanges {
+				s.feeds.endAll(feed, ErrWatchBehind)
 				return
 			}
 			for _, c := range found {
 				at = later(at, c.Written)
 			}
-			for key, c := range told {
+			for key, c := range sent {
 				if c.Written.Before(at.Add(-watchOverlap)) {
-					delete(told, key)
+					delete(sent, key)
 				}
 			}
-			if !began {
-				began = true
-				close(of.began)
-			} else if len(news) > 0 {
-				s.feeds.tell(of, changes{rows: news, at: at.UTC()})
+			if !ready {
+				ready = true
+				close(feed.ready)
+			} else if len(updates) > 0 {
+				s.feeds.send(feed, changes{rows: updates, at: at.UTC()})
 			}
 		}
 		select {
@@ -199,27 +199,27 @@ func (s *Service) follow(ctx context.Context, of *feed, projects access.Projects
 }
 
 // untold are those of the rows found that were not told of, and notes that they are.
-func untold(found []change, told map[changedRow]change) []change {
-	var news []change
+func updatesIn(found []change, sent map[changedRow]change) []change {
+	var updates []change
 	for _, c := range found {
 		key := changedRow{c.RunID, c.Hour.Unix()}
-		if before, ok := told[key]; !ok || before.Version != c.Version || !before.Written.Equal(c.Written) {
-			news = append(news, c)
-			told[key] = c
+		if before, ok := sent[key]; !ok || before.Version != c.Version || !before.Written.Equal(c.Written) {
+			updates = append(updates, c)
+			sent[key] = c
 		}
 	}
-	return news
+	return updates
 }
 
 // changes are the rows that were written since, oldest first, one more than most at most.
-func (s *Service) changes(ctx context.Context, projects access.Projects, since time.Time, most int) ([]change, error) {
+func (s *Service) changes(ctx context.Context, projects access.Projects, since time.Time, limit int) ([]change, error) {
 	w := inProjects()
-	w.period("start_time", s.now().Add(-watchedStarts).Truncate(time.Hour), time.Time{})
+	w.startsIn(s.now().Add(-maxWatchedAge).Truncate(time.Hour), time.Time{})
 	w.add("written_at >= fromUnixTimestamp64Milli(?)", since.UnixMilli())
 	var rows []change
 	err := query(ctx, s.conn, projects, &rows, `
 		SELECT run_id, toStartOfHour(start_time) AS hour, max(version) AS version, max(written_at) AS written
-		FROM runs WHERE `+w.String()+` GROUP BY run_id, hour ORDER BY written LIMIT ?`, append(w.args, most+1)...)
+		FROM runs WHERE `+w.String()+` GROUP BY run_id, hour ORDER BY written LIMIT ?`, append(w.args, limit+1)...)
 	return rows, err
 }
 

@@ -35,11 +35,11 @@ var fieldValues = []struct{ name, expression string }{
 	{"prompt_version", "prompt_version"},
 }
 
-// longestValue is how many bytes of a value, or of a key of metadata, are listed. Longer ones are left out: by most of them nothing can be filtered.
-const longestValue = 4000
+// maxValueBytes is how many bytes of a value, or of a key of metadata, are listed. Longer ones are left out: by most of them nothing can be filtered.
+const maxValueBytes = 4000
 
-// mostMetadataKeys is how many keys of metadata are listed, the most used first.
-const mostMetadataKeys = 200
+// maxMetadataKeys is how many keys of metadata are listed, the most used first.
+const maxMetadataKeys = 200
 
 // Fields are what a project's runs can be filtered by, as far as values can be listed.
 type Fields struct {
@@ -67,7 +67,7 @@ type FieldValues struct {
 
 // Fields lists what the runs that a filter selects can be filtered by.
 func (s *Service) Fields(ctx context.Context, projects access.Projects, f Filter) (Fields, error) {
-	found, err := s.values(ctx, projects, f, "arrayJoin(mapKeys(metadata))", "", mostMetadataKeys)
+	found, err := s.values(ctx, projects, f, "arrayJoin(mapKeys(metadata))", "", maxMetadataKeys)
 	if err != nil {
 		return Fields{}, err
 	}
@@ -96,16 +96,16 @@ func (s *Service) FieldValues(ctx context.Context, projects access.Projects, f F
 func (s *Service) values(ctx context.Context, projects access.Projects, f Filter, expression, prefix string, limit int, args ...any) (FieldValues, error) {
 	projects = projects.Only(f.ProjectID)
 	f = f.at(s.now())
-	start, end, err := s.startsBetween(ctx, projects, f)
+	start, end, err := s.startRange(ctx, projects, f)
 	if err != nil {
 		return FieldValues{}, err
 	}
 	found := FieldValues{Start: start, Values: []FieldValue{}}
-	found.Partial, err = s.newestWithin(ctx, &found.Start, end, func(ctx context.Context, start time.Time) error {
+	found.Partial, err = s.readNewest(ctx, &found.Start, end, func(ctx context.Context, start time.Time) error {
 		w := inProjects()
-		w.period("start_time", start, end)
+		w.startsIn(start, end)
 		f.conditions(&w, start)
-		having := fmt.Sprintf("value != '' AND length(value) <= %d", longestValue)
+		having := fmt.Sprintf("value != '' AND length(value) <= %d", maxValueBytes)
 		arguments := append(append([]any{}, args...), w.args...)
 		if prefix != "" {
 			having += " AND startsWith(lowerUTF8(value), lowerUTF8(?))"

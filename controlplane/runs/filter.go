@@ -78,7 +78,7 @@ func inProjects() where { return where{conditions: []string{projectsMark}} }
 
 // hours bounds start_time to whole hours, which have both times among them.
 func (w *where) hours(first, last time.Time) {
-	w.period("start_time", first.Truncate(time.Hour), last.Truncate(time.Hour).Add(time.Hour))
+	w.startsIn(first.Truncate(time.Hour), last.Truncate(time.Hour).Add(time.Hour))
 }
 
 func earlier(a, b time.Time) time.Time {
@@ -98,23 +98,23 @@ func later(a, b time.Time) time.Time {
 // period bounds a time column in the terms of the table's partition and sort key as well, so that neither parts nor
 // granules outside it are read. A zero bound is none. Hours are those of UTC, as in the tables: not every zone's begin with
 // them, and an engine has a zone of its own.
-func (w *where) period(column string, lower, upper time.Time) { //nolint:unparam // other time columns are bounded so as well
+func (w *where) startsIn(lower, upper time.Time) {
 	if !lower.IsZero() {
 		ns := lower.UnixNano()
-		w.add(column+" >= fromUnixTimestamp64Nano(?)", ns)
-		w.add("toStartOfHour("+column+") >= toStartOfHour(fromUnixTimestamp64Nano(?, 'UTC'))", ns)
+		w.add("start_time >= fromUnixTimestamp64Nano(?)", ns)
+		w.add("toStartOfHour(start_time) >= toStartOfHour(fromUnixTimestamp64Nano(?, 'UTC'))", ns)
 	}
 	if !upper.IsZero() {
 		ns := upper.UnixNano()
-		w.add(column+" < fromUnixTimestamp64Nano(?)", ns)
-		w.add("toStartOfHour("+column+") <= toStartOfHour(fromUnixTimestamp64Nano(?, 'UTC'))", ns-1) // the bound itself is outside
+		w.add("start_time < fromUnixTimestamp64Nano(?)", ns)
+		w.add("toStartOfHour(start_time) <= toStartOfHour(fromUnixTimestamp64Nano(?, 'UTC'))", ns-1) // the bound itself is outside
 	}
 }
 
 // How long a run took, in nanoseconds, which has a meaning where its end is known: it is not while it is running, nor of one
 // that was said to have failed, and not when.
 const (
-	endKnown = "toUnixTimestamp64Nano(end_time) != 0"
+	hasEnd   = "toUnixTimestamp64Nano(end_time) != 0"
 	duration = "toUnixTimestamp64Nano(end_time) - toUnixTimestamp64Nano(start_time)"
 )
 
@@ -156,7 +156,7 @@ func (f Filter) conditions(w *where, lower time.Time) {
 		w.add("has(tags, ?)", f.Tag)
 	}
 	if f.MinDuration > 0 {
-		w.add(endKnown+" AND "+duration+" >= ?", f.MinDuration.Nanoseconds())
+		w.add(hasEnd+" AND "+duration+" >= ?", f.MinDuration.Nanoseconds())
 	}
 	if f.MinCostUSD != nil {
 		w.add("cost_usd >= ?", *f.MinCostUSD)
@@ -192,7 +192,7 @@ func (f Filter) settings(others ...string) string {
 
 // search keeps the runs that have all the words, and the phrases in quotes as they stand, in one span or in one message of it.
 func (f Filter) search(w *where, lower time.Time) {
-	if !hasWord(f.Search) {
+	if !hasToken(f.Search) {
 		w.add("false")
 		return
 	}
@@ -231,15 +231,15 @@ const sharedNames = "arrayPushBack(shared_ids, content_id) AS id, arrayPushBack(
 func phrasesOf(search string) []string {
 	var phrases []string
 	for i, part := range strings.Split(search, `"`) {
-		if i%2 == 1 && hasWord(part) {
+		if i%2 == 1 && hasToken(part) {
 			phrases = append(phrases, part)
 		}
 	}
 	return phrases
 }
 
-// hasWord reports whether ClickHouse's splitByNonAlpha finds a token in text.
-func hasWord(text string) bool {
+// hasToken reports whether ClickHouse's splitByNonAlpha finds a token in text.
+func hasToken(text string) bool {
 	return strings.ContainsFunc(text, func(r rune) bool {
 		return r > unicode.MaxASCII || unicode.IsLetter(r) || unicode.IsDigit(r)
 	})

@@ -15,17 +15,17 @@ import (
 
 // steps are how far from where a list begins it looks at a time. Most lists are filled from the nearest hours; one that
 // filters hard reads each period once.
-var steps = []time.Duration{
+var listWindows = []time.Duration{
 	time.Hour, 6 * time.Hour, 24 * time.Hour, 7 * 24 * time.Hour, 30 * 24 * time.Hour, 365 * 24 * time.Hour,
 }
 
-// searchSteps are those of a search, which looks through all that a period's runs said after it as well.
-var searchSteps = []time.Duration{time.Hour, 24 * time.Hour, 30 * 24 * time.Hour, 365 * 24 * time.Hour}
+// searchWindows are those of a search, which looks through all that a period's runs said after it as well.
+var searchWindows = []time.Duration{time.Hour, 24 * time.Hour, 30 * 24 * time.Hour, 365 * 24 * time.Hour}
 
 // Bounds of a list: of all its statements, and of each.
 const (
-	listTime   = 10 * time.Second
-	periodTime = 5 * time.Second
+	listTimeout   = 10 * time.Second
+	windowTimeout = 5 * time.Second
 )
 
 // Orders of a list. All but the first two are by a value that may be unknown: such runs come last, whichever way.
@@ -61,7 +61,7 @@ func (s *Service) List(ctx context.Context, projects access.Projects, q ListQuer
 	case q.Order != NewestFirst && q.Order != OldestFirst:
 		rows, err = l.byValue(ctx, &page)
 	case q.Offset > 0:
-		rows, err = l.period(ctx, q.StartAfter, q.StartBefore, q.Limit+1)
+		rows, err = l.window(ctx, q.StartAfter, q.StartBefore, q.Limit+1)
 		if errors.Is(err, ErrTooExpensive) {
 			err = fmt.Errorf("%w: %w", ErrOffsetTooExpensive, err)
 		}
@@ -86,7 +86,7 @@ func (s *Service) List(ctx context.Context, projects access.Projects, q ListQuer
 			page.Runs[i].Cut = cutRun(&page.Runs[i].Run)
 		}
 	}
-	return page, s.addScores(ctx, projects, page.Runs, mostScoresListed)
+	return page, s.addScores(ctx, projects, page.Runs, maxListedScores)
 }
 
 // list is one page of a list as it is made.
@@ -120,7 +120,7 @@ func (l *list) byStart(ctx context.Context, page *Page) ([]listRow, error) {
 	oldest := q.Order == OldestFirst
 	if oldest && (first.IsZero() || last.IsZero()) {
 		var err error
-		if first, last, err = l.service.startsBetween(ctx, l.projects, q.Filter); err != nil {
+		if first, last, err = l.service.startRange(ctx, l.projects, q.Filter); err != nil {
 			return nil, err
 		}
 	}
@@ -137,15 +137,15 @@ func (l *list) byStart(ctx context.Context, page *Page) ([]listRow, error) {
 		}
 	}
 	var rows []listRow
-	steps := steps
+	windows := listWindows
 	if q.Search != "" {
-		steps = searchSteps
+		windows = searchWindows
 	}
-	ends := periods(begin, steps)
+	ends := windowEnds(begin, windows)
 	if oldest {
-		ends = periodsAfter(begin, steps)
+		ends = windowEndsAfter(begin, windows)
 	}
-	deadline := time.Now().Add(listTime)
+	deadline := time.Now().Add(listTimeout)
 	for {
 		end := first
 		if oldest {
@@ -158,11 +158,11 @@ func (l *list) byStart(ctx context.Context, page *Page) ([]listRow, error) {
 		if oldest {
 			lower, upper = first, end
 		}
-		remaining := min(periodTime, time.Until(deadline))
+		remaining := min(windowTimeout, time.Until(deadline))
 		err := error(ErrTooExpensive)
 		var found []listRow
-		if remaining > listTime/100 {
-			found, err = l.period(bounded(ctx, remaining), lower, upper, q.Limit+1-len(rows))
+		if remaining > listTimeout/100 {
+			found, err = l.window(withTimeout(ctx, remaining), lower, upper, q.Limit+1-len(rows))
 		}
 		switch {
 		case err == nil:
@@ -181,20 +181,20 @@ func (l *list) byStart(ctx context.Context, page *Page) ([]listRow, error) {
 		case !errors.Is(err, ErrTooExpensive):
 			return nil, err
 		default:
-			nearer, ok := nearerEnd(begin, lower, upper, oldest)
-			if ok && remaining > listTime/100 {
+			nearer, ok := smallerWindow(begin, lower, upper, oldest)
+			if ok && remaining > listTimeout/100 {
 				ends = append([]time.Time{nearer}, ends...)
 				continue
 			}
-			l.stopAt(page, first, last, begin, oldest)
+			l.markPartial(page, first, last, begin, oldest)
 			return rows, nil
 		}
 	}
 }
 
-// nearerEnd is where a period ends that is an eighth as long as one that took too long; ok is false where that is not
+// smallerWindow is where a period ends that is an eighth as long as one that took too long; ok is false where that is not
 // worth a try.
-func nearerEnd(begin, lower, upper time.Time, oldest bool) (end time.Time, ok bool) {
+func smallerWindow(begin, lower, upper time.Time, oldest bool) (end time.Time, ok bool) {
 	const share = 8
 	if upper.IsZero() {
 		upper = begin
@@ -212,8 +212,8 @@ func nearerEnd(begin, lower, upper time.Time, oldest bool) (end time.Time, ok bo
 	return upper.Add(-length), true
 }
 
-// stopAt says how far a list has searched, and where it goes on.
-func (l *list) stopAt(page *Page, first, last, begin time.Time, oldest bool) {
+// markPartial says how far a list has searched, and where it goes on.
+func (l *list) markPartial(page *Page, first, last, begin time.Time, oldest bool) {
 	at := last
 	if oldest {
 		at = first
@@ -233,27 +233,27 @@ func (l *list) stopAt(page *Page, first, last, begin time.Time, oldest bool) {
 }
 
 // periods are the times at which steps back end, on whole hours: the versions of a run's row share an hour.
-func periods(newest time.Time, steps []time.Duration) []time.Time {
-	times := make([]time.Time, len(steps))
-	for i, step := range steps {
-		times[i] = newest.Add(-step).Truncate(time.Hour)
+func windowEnds(newest time.Time, windows []time.Duration) []time.Time {
+	times := make([]time.Time, len(windows))
+	for i, length := range windows {
+		times[i] = newest.Add(-length).Truncate(time.Hour)
 	}
 	return times
 }
 
-// periodsAfter are the times at which steps forward end.
-func periodsAfter(oldest time.Time, steps []time.Duration) []time.Time {
-	times := make([]time.Time, len(steps))
-	for i, step := range steps {
-		times[i] = oldest.Add(step + time.Hour).Truncate(time.Hour)
+// windowEndsAfter are the times at which steps forward end.
+func windowEndsAfter(oldest time.Time, windows []time.Duration) []time.Time {
+	times := make([]time.Time, len(windows))
+	for i, length := range windows {
+		times[i] = oldest.Add(length + time.Hour).Truncate(time.Hour)
 	}
 	return times
 }
 
 // period reads runs that started in [lower, upper), either of which may be zero for no bound, in the order of start.
-func (l *list) period(ctx context.Context, lower, upper time.Time, limit int) ([]listRow, error) {
+func (l *list) window(ctx context.Context, lower, upper time.Time, limit int) ([]listRow, error) {
 	w := inProjects()
-	w.period("start_time", lower, upper)
+	w.startsIn(lower, upper)
 	compare, direction := "<", "DESC"
 	if l.query.Order == OldestFirst {
 		compare, direction = ">", "ASC"

@@ -18,7 +18,7 @@ import (
 )
 
 // place says where a run's spans lie.
-type place struct {
+type location struct {
 	ProjectID  uuid.UUID `ch:"project_id"`
 	FirstStart time.Time `ch:"first_start"`
 	LastStart  time.Time `ch:"last_start"`
@@ -32,80 +32,80 @@ type place struct {
 
 // find looks a run up by its id. Where several projects of the projects have a run of that id, the one that
 // started last is meant.
-func (s *Service) find(ctx context.Context, projects access.Projects, runID uuid.UUID) (place, error) {
+func (s *Service) find(ctx context.Context, projects access.Projects, runID uuid.UUID) (location, error) {
 	// A few rows, until they are merged: ClickHouse takes longer to plan an aggregation than to read them.
-	var rows []place
-	err := query(plain(ctx), s.conn, projects, &rows, `
+	var rows []location
+	err := query(withOldAnalyzer(ctx), s.conn, projects, &rows, `
 		SELECT project_id, first_start, last_start, deleted_at, absent FROM run_bounds WHERE {projects} AND run_id = ?`, runID)
 	if err != nil {
-		return place{}, err
+		return location{}, err
 	}
 	if len(rows) == 0 {
-		return place{}, ErrNotFound
+		return location{}, ErrNotFound
 	}
-	byProject := map[uuid.UUID]place{}
+	byProject := map[uuid.UUID]location{}
 	for _, row := range rows {
-		p, ok := byProject[row.ProjectID]
+		loc, ok := byProject[row.ProjectID]
 		if !ok {
-			p = row
+			loc = row
 		}
-		p.FirstStart, p.LastStart = earlier(p.FirstStart, row.FirstStart), later(p.LastStart, row.LastStart)
-		p.DeletedAt = max(p.DeletedAt, row.DeletedAt)
-		p.Absent &= row.Absent
-		byProject[row.ProjectID] = p
+		loc.FirstStart, loc.LastStart = earlier(loc.FirstStart, row.FirstStart), later(loc.LastStart, row.LastStart)
+		loc.DeletedAt = max(loc.DeletedAt, row.DeletedAt)
+		loc.Absent &= row.Absent
+		byProject[row.ProjectID] = loc
 	}
-	p := slices.MinFunc(slices.Collect(maps.Values(byProject)), func(a, b place) int {
+	loc := slices.MinFunc(slices.Collect(maps.Values(byProject)), func(a, b location) int {
 		if (a.DeletedAt > 0) != (b.DeletedAt > 0) {
 			return cmp.Compare(a.DeletedAt, b.DeletedAt)
 		}
 		return cmp.Or(b.LastStart.Compare(a.LastStart), bytes.Compare(a.ProjectID[:], b.ProjectID[:]))
 	})
-	p.projects = projects.Only(p.ProjectID)
-	return p, nil
+	loc.projects = projects.Only(loc.ProjectID)
+	return loc, nil
 }
 
-// mostGuesses of a hundred bytes and some.
-const mostGuesses = 10_000
+// maxCachedLocations of a hundred bytes and some.
+const maxCachedLocations = 10_000
 
 // located reads a run where it lies. Where it lay when it was last read is a good guess: it is read there while it is looked up, and
 // what was read counts only where the guess was right.
 func located[T any](
-	ctx context.Context, s *Service, projects access.Projects, runID uuid.UUID, read func(context.Context, place, uuid.UUID) (T, error),
+	ctx context.Context, s *Service, projects access.Projects, runID uuid.UUID, read func(context.Context, location, uuid.UUID) (T, error),
 ) (T, error) {
 	var none T
-	key := guessKey(projects, runID)
-	guess, guessed := s.guesses.Get(key)
-	if !guessed {
-		p, err := s.find(ctx, projects, runID)
+	key := locationKey(projects, runID)
+	cached, ok := s.locations.Get(key)
+	if !ok {
+		loc, err := s.find(ctx, projects, runID)
 		if err != nil {
 			return none, err
 		}
-		s.guesses.Add(key, p)
-		return read(ctx, p, runID)
+		s.locations.Add(key, loc)
+		return read(ctx, loc, runID)
 	}
 	readContext, wrong := context.WithCancel(ctx)
 	defer wrong()
-	var p place
+	var loc location
 	var group errgroup.Group
 	group.Go(func() (err error) {
-		if p, err = s.find(ctx, projects, runID); err != nil || !p.same(guess) {
+		if loc, err = s.find(ctx, projects, runID); err != nil || !loc.equal(cached) {
 			wrong()
 		}
 		return err
 	})
-	got, readErr := read(readContext, guess, runID)
+	got, readErr := read(readContext, cached, runID)
 	if err := group.Wait(); err != nil {
 		return none, err
 	}
-	if p.same(guess) {
+	if loc.equal(cached) {
 		return got, readErr
 	}
-	s.guesses.Add(key, p)
-	return read(ctx, p, runID)
+	s.locations.Add(key, loc)
+	return read(ctx, loc, runID)
 }
 
-// guessKey is of the projects, too: what one caller has read tells another nothing, not even by the time that an answer takes.
-func guessKey(projects access.Projects, runID uuid.UUID) string {
+// locationKey is of the projects, too: what one caller has read tells another nothing, not even by the time that an answer takes.
+func locationKey(projects access.Projects, runID uuid.UUID) string {
 	key := make([]byte, 0, len(runID)*(len(projects.IDs())+1))
 	for _, id := range projects.IDs() {
 		key = append(key, id[:]...)
@@ -114,16 +114,16 @@ func guessKey(projects access.Projects, runID uuid.UUID) string {
 }
 
 // same tells whether the same rows are read at both.
-func (p place) same(other place) bool {
-	return p.ProjectID == other.ProjectID && p.DeletedAt == other.DeletedAt && p.Absent == other.Absent &&
-		p.FirstStart.Truncate(time.Hour).Equal(other.FirstStart.Truncate(time.Hour)) &&
-		p.LastStart.Truncate(time.Hour).Equal(other.LastStart.Truncate(time.Hour))
+func (loc location) equal(other location) bool {
+	return loc.ProjectID == other.ProjectID && loc.DeletedAt == other.DeletedAt && loc.Absent == other.Absent &&
+		loc.FirstStart.Truncate(time.Hour).Equal(other.FirstStart.Truncate(time.Hour)) &&
+		loc.LastStart.Truncate(time.Hour).Equal(other.LastStart.Truncate(time.Hour))
 }
 
-// placesOf says where the spans of some of a project's runs lie.
-func (s *Service) placesOf(ctx context.Context, projects access.Projects, runIDs []uuid.UUID) (map[uuid.UUID]place, error) {
+// locationsOf says where the spans of some of a project's runs lie.
+func (s *Service) locationsOf(ctx context.Context, projects access.Projects, runIDs []uuid.UUID) (map[uuid.UUID]location, error) {
 	var rows []struct {
-		place
+		location
 		RunID uuid.UUID `ch:"run_id"`
 	}
 	err := query(ctx, s.conn, projects, &rows, `
@@ -132,12 +132,12 @@ func (s *Service) placesOf(ctx context.Context, projects access.Projects, runIDs
 	if err != nil {
 		return nil, err
 	}
-	places := make(map[uuid.UUID]place, len(rows))
+	locations := make(map[uuid.UUID]location, len(rows))
 	for i := range rows {
 		rows[i].projects = projects.Only(rows[i].ProjectID)
-		places[rows[i].RunID] = rows[i].place
+		locations[rows[i].RunID] = rows[i].location
 	}
-	return places, nil
+	return locations, nil
 }
 
 func idsOf(rows []runmodel.Run) []uuid.UUID {
@@ -149,28 +149,28 @@ func idsOf(rows []runmodel.Run) []uuid.UUID {
 }
 
 // living drops versions of spans that are deleted. ClickHouse masks them some time after.
-func (p place) living(versions []runmodel.Span) []runmodel.Span {
-	return slices.DeleteFunc(versions, func(v runmodel.Span) bool { return v.Version <= p.DeletedAt })
+func (loc location) dropDeleted(versions []runmodel.Span) []runmodel.Span {
+	return slices.DeleteFunc(versions, func(v runmodel.Span) bool { return v.Version <= loc.DeletedAt })
 }
 
 // present is columns of spans for a statement, without those that the whole run leaves empty.
-func (p place) present(columns []string) string {
-	var kept []string
+func (loc location) withoutAbsent(columns []string) string {
+	var present []string
 	for _, column := range columns {
-		if name := column[strings.LastIndexByte(column, ' ')+1:]; !clickhouse.IsAbsent(p.Absent, name) {
-			kept = append(kept, column)
+		if name := column[strings.LastIndexByte(column, ' ')+1:]; !clickhouse.IsAbsent(loc.Absent, name) {
+			present = append(present, column)
 		}
 	}
-	return strings.Join(kept, ", ")
+	return strings.Join(present, ", ")
 }
 
 // where restricts to the rows of one run in its hours.
-func (p place) where(runID uuid.UUID) where {
+func (loc location) where(runID uuid.UUID) where {
 	w := inProjects()
-	w.hours(p.FirstStart, p.LastStart)
+	w.hours(loc.FirstStart, loc.LastStart)
 	w.add("run_id = ?", runID)
-	if p.DeletedAt > 0 {
-		w.add("version > ?", p.DeletedAt)
+	if loc.DeletedAt > 0 {
+		w.add("version > ?", loc.DeletedAt)
 	}
 	return w
 }

@@ -15,9 +15,9 @@ import (
 	"github.com/looptrace/looptrace/test/engines"
 )
 
-// TestGuessedPlaces reads a run again and again while it moves: where it lay before counts for nothing once it lies elsewhere,
+// TestCachedLocations reads a run again and again while it moves: where it lay before counts for nothing once it lies elsewhere,
 // and for nobody else at any time.
-func TestGuessedPlaces(t *testing.T) {
+func TestCachedLocations(t *testing.T) {
 	t.Parallel()
 	address := engines.ClickHouse(t)
 	require.NoError(t, clickhouse.Migrate(t.Context(), address))

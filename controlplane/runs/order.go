@@ -15,7 +15,7 @@ import (
 // those of the page are read whole. Where that takes too long, those that started last count, for later pages too.
 func (l *list) byValue(ctx context.Context, page *Page) ([]listRow, error) {
 	q := l.query
-	start, end, err := l.service.startsBetween(ctx, l.projects, q.Filter)
+	start, end, err := l.service.startRange(ctx, l.projects, q.Filter)
 	if err != nil {
 		return nil, err
 	}
@@ -24,7 +24,7 @@ func (l *list) byValue(ctx context.Context, page *Page) ([]listRow, error) {
 		start, earlier = time.Unix(0, l.after.From).UTC(), true
 	}
 	var rows []listRow
-	partial, err := l.service.newestWithin(ctx, &start, end, func(ctx context.Context, start time.Time) error {
+	partial, err := l.service.readNewest(ctx, &start, end, func(ctx context.Context, start time.Time) error {
 		var err error
 		rows, err = l.valueRows(ctx, start, end)
 		return err
@@ -50,18 +50,18 @@ func (l *list) valueRows(ctx context.Context, start, end time.Time) ([]listRow, 
 		compare, direction = "<", "DESC"
 	}
 	w := inProjects()
-	w.period("start_time", start, end)
+	w.startsIn(start, end)
 	q.conditions(&w, start)
 	order := " ORDER BY value " + direction + " NULLS LAST, start_time DESC, run_id DESC"
 	later := "true"
 	var args []any
 	if l.after != nil && l.after.ID != "" {
-		place := "(start_time, run_id) < (fromUnixTimestamp64Nano(?), toUUID(?))"
+		older := "(start_time, run_id) < (fromUnixTimestamp64Nano(?), toUUID(?))"
 		if l.after.Value == nil {
-			later = "value IS NULL AND " + place
+			later = "value IS NULL AND " + older
 			args = append(args, l.after.Time, l.after.ID)
 		} else {
-			later = "(value " + compare + " ? OR value IS NULL OR value = ? AND " + place + ")"
+			later = "(value " + compare + " ? OR value IS NULL OR value = ? AND " + older + ")"
 			args = append(args, *l.after.Value, *l.after.Value, l.after.Time, l.after.ID)
 		}
 	}
@@ -112,7 +112,7 @@ func yearMonthDay(t time.Time) int {
 // orderValues are the expressions over the table runs, whole numbers or null, that the orders by value go by. The bits
 // of a cost, which is not negative, are in its order.
 var orderValues = map[string]string{
-	byDuration: "if(" + endKnown + ", " + duration + ", NULL)",
+	byDuration: "if(" + hasEnd + ", " + duration + ", NULL)",
 	byCost:     "reinterpretAsInt64(cost_usd)",
 	byTokens:   "if(input_tokens IS NULL AND output_tokens IS NULL, NULL, coalesce(input_tokens, 0) + coalesce(output_tokens, 0))",
 }

@@ -15,8 +15,8 @@ import (
 const (
 	// maxOutlineVersions is how many versions of spans an outline takes in, in start order.
 	maxOutlineVersions = 400_000
-	// soonVersions is how many of them are read beside the run, before it is known how many there are.
-	soonVersions = 4_000
+	// firstVersions is how many of them are read beside the run, before it is known how many there are.
+	firstVersions = 4_000
 	// MaxExcerpt is how much of one text an excerpt is to show, in bytes. It gives a byte more where there is more.
 	MaxExcerpt = 16 << 10
 	// maxFrame is how large what a message has besides its texts may be, in bytes.
@@ -32,7 +32,7 @@ type Outline struct {
 	// Partial tells that the run has more spans than an outline takes in.
 	Partial bool
 
-	place place
+	location location
 }
 
 // Outline reads a run and what its spans are, without their texts.
@@ -40,23 +40,23 @@ func (s *Service) Outline(ctx context.Context, projects access.Projects, runID u
 	return located(ctx, s, projects, runID, s.outlineAt)
 }
 
-func (s *Service) outlineAt(ctx context.Context, p place, runID uuid.UUID) (Outline, error) {
-	w := p.where(runID)
+func (s *Service) outlineAt(ctx context.Context, loc location, runID uuid.UUID) (Outline, error) {
+	w := loc.where(runID)
 	var rows []runmodel.Run
 	var versions []runmodel.Span
 	group, groupContext := errgroup.WithContext(ctx)
 	soon, tooMany := context.WithCancel(groupContext)
 	defer tooMany()
 	group.Go(func() error {
-		err := query(groupContext, s.conn, p.projects, &rows, `SELECT `+runColumns+` FROM runs FINAL WHERE `+w.String()+`
+		err := query(groupContext, s.conn, loc.projects, &rows, `SELECT `+runColumns+` FROM runs FINAL WHERE `+w.String()+`
 			ORDER BY version DESC LIMIT 1`, w.args...)
-		if err == nil && (len(rows) == 0 || p.versions(rows[0]) > soonVersions) {
+		if err == nil && (len(rows) == 0 || loc.versions(rows[0]) > firstVersions) {
 			tooMany()
 		}
 		return err
 	})
 	group.Go(func() (err error) {
-		versions, err = s.outlineVersions(soon, p, w, 0, soonVersions+1)
+		versions, err = s.outlineVersions(soon, loc, w, 0, firstVersions+1)
 		if soon.Err() != nil && groupContext.Err() == nil {
 			return nil // it was given up
 		}
@@ -68,29 +68,31 @@ func (s *Service) outlineAt(ctx context.Context, p place, runID uuid.UUID) (Outl
 	if len(rows) == 0 {
 		return Outline{}, ErrNotFound
 	}
-	if p.versions(rows[0]) > soonVersions || len(versions) > soonVersions {
+	if loc.versions(rows[0]) > firstVersions || len(versions) > firstVersions {
 		// Rows are large: no second copy.
-		capacity := int(min(p.versions(rows[0]), maxOutlineVersions+1))
+		capacity := int(min(loc.versions(rows[0]), maxOutlineVersions+1))
 		var err error
-		if versions, err = s.outlineVersions(ctx, p, w, capacity, maxOutlineVersions+1); err != nil {
+		if versions, err = s.outlineVersions(ctx, loc, w, capacity, maxOutlineVersions+1); err != nil {
 			return Outline{}, err
 		}
 	}
 	if len(versions) == 0 {
 		return Outline{}, ErrNotFound
 	}
-	outline := Outline{Run: rows[0], Partial: len(versions) > maxOutlineVersions, place: p}
+	outline := Outline{Run: rows[0], Partial: len(versions) > maxOutlineVersions, location: loc}
 	outline.Spans = runmodel.Fold(versions[:min(len(versions), maxOutlineVersions)])
 	return outline, nil
 }
 
 // versions is how many versions of spans a run has. The row of one that began anew after it was deleted counts from the deletion on.
-func (p place) versions(run runmodel.Run) uint64 { return run.Version - min(run.Version, p.DeletedAt) }
+func (loc location) versions(run runmodel.Run) uint64 {
+	return run.Version - min(run.Version, loc.DeletedAt)
+}
 
 // outlineVersions reads versions of a run's spans, in start order.
-func (s *Service) outlineVersions(ctx context.Context, p place, w where, capacity, limit int) ([]runmodel.Span, error) {
+func (s *Service) outlineVersions(ctx context.Context, loc location, w where, capacity, limit int) ([]runmodel.Span, error) {
 	versions := make([]runmodel.Span, 0, capacity)
-	err := query(ctx, s.conn, p.projects, &versions, `SELECT `+outlineColumns+` FROM spans WHERE `+w.String()+`
+	err := query(ctx, s.conn, loc.projects, &versions, `SELECT `+outlineColumns+` FROM spans WHERE `+w.String()+`
 		ORDER BY start_time, span_id LIMIT ?`, append(slices.Clone(w.args), limit)...)
 	return versions, err
 }
@@ -114,7 +116,7 @@ func (o Outline) Tree() []Node {
 	nodes := make([]Node, 0, len(o.Spans))
 	placed := make([]bool, len(o.Spans))
 	var stack []Node
-	place := func(root int) {
+	visit := func(root int) {
 		stack = append(stack, Node{root, -1})
 		for len(stack) > 0 {
 			node := stack[len(stack)-1]
@@ -131,12 +133,12 @@ func (o Outline) Tree() []Node {
 	}
 	for i := range o.Spans {
 		if !isChild[i] {
-			place(i)
+			visit(i)
 		}
 	}
 	for i := range o.Spans {
 		if !placed[i] {
-			place(i)
+			visit(i)
 		}
 	}
 	return nodes

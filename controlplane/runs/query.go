@@ -26,18 +26,20 @@ const (
 	queryBytes   = 64 << 30      // read, decompressed
 )
 
-type boundKey struct{}
+type timeoutKey struct{}
 
 // bounded gives the queries under ctx less time than queryTimeout, each.
-func bounded(ctx context.Context, each time.Duration) context.Context {
-	return context.WithValue(ctx, boundKey{}, each)
+func withTimeout(ctx context.Context, each time.Duration) context.Context {
+	return context.WithValue(ctx, timeoutKey{}, each)
 }
 
-type plainKey struct{}
+type oldAnalyzerKey struct{}
 
 // plain is for statements that read columns of one table, and nothing else: ClickHouse's former analyzer plans one with dozens of
 // columns in three quarters of the time, which is a tenth of what reading a run takes. A server without it ignores the setting.
-func plain(ctx context.Context) context.Context { return context.WithValue(ctx, plainKey{}, true) }
+func withOldAnalyzer(ctx context.Context) context.Context {
+	return context.WithValue(ctx, oldAnalyzerKey{}, true)
+}
 
 var errNoProjects = errors.New("statement does not say where the projects go")
 
@@ -59,7 +61,7 @@ func query[T any](ctx context.Context, conn driver.Conn, projects access.Project
 		mine = "project_id = " + ids[0] // no set to build: a fraction of a millisecond for each statement
 	}
 	statement = strings.ReplaceAll(statement, projectsMark, mine)
-	found, err := conn.Query(limited(ctx), statement, args...)
+	found, err := conn.Query(withLimits(ctx), statement, args...)
 	if err != nil {
 		return classify(err)
 	}
@@ -71,9 +73,9 @@ func query[T any](ctx context.Context, conn driver.Conn, projects access.Project
 }
 
 // limited bounds the statements under ctx.
-func limited(ctx context.Context) context.Context {
+func withLimits(ctx context.Context) context.Context {
 	timeout := queryTimeout
-	if each, ok := ctx.Value(boundKey{}).(time.Duration); ok {
+	if each, ok := ctx.Value(timeoutKey{}).(time.Duration); ok {
 		timeout = min(each, queryTimeout)
 	}
 	settings := ch.Settings{
@@ -86,7 +88,7 @@ func limited(ctx context.Context) context.Context {
 		// There are none; to look for one takes a tenth of what a small statement does.
 		"optimize_use_projections": 0,
 	}
-	if ctx.Value(plainKey{}) != nil {
+	if ctx.Value(oldAnalyzerKey{}) != nil {
 		settings["enable_analyzer"] = 0
 	}
 	return ch.Context(ctx, ch.WithSettings(settings))
@@ -154,13 +156,13 @@ func classify(err error) error {
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)
 }
 
-// newestWithin calls read, with a start from which on to read; where that exceeds its bounds, with ever later ones.
+// readNewest calls read, with a start from which on to read; where that exceeds its bounds, with ever later ones.
 // start is then what was read from. It tells whether that is later than it was.
-func (s *Service) newestWithin(ctx context.Context, start *time.Time, end time.Time, read func(ctx context.Context, start time.Time) error) (bool, error) {
+func (s *Service) readNewest(ctx context.Context, start *time.Time, end time.Time, read func(ctx context.Context, start time.Time) error) (bool, error) {
 	const share = 8 // of the window in the next attempt
 	from := *start
 	for _, bound := range []time.Duration{8 * time.Second, 4 * time.Second, 4 * time.Second, 4 * time.Second} {
-		err := read(bounded(ctx, bound), from)
+		err := read(withTimeout(ctx, bound), from)
 		if err == nil {
 			partial := from.After(*start)
 			*start = from
@@ -174,8 +176,8 @@ func (s *Service) newestWithin(ctx context.Context, start *time.Time, end time.T
 	return false, ErrTooExpensive
 }
 
-// startsBetween says in what time a project's runs started, where the filter leaves a bound open.
-func (s *Service) startsBetween(ctx context.Context, projects access.Projects, f Filter) (start, end time.Time, err error) {
+// startRange says in what time a project's runs started, where the filter leaves a bound open.
+func (s *Service) startRange(ctx context.Context, projects access.Projects, f Filter) (start, end time.Time, err error) {
 	start, end = f.StartAfter, f.StartBefore
 	now := s.now().UTC()
 	from := start
@@ -183,7 +185,7 @@ func (s *Service) startsBetween(ctx context.Context, projects access.Projects, f
 		from = now // only runs that start later than now, by another clock, matter for the end
 	}
 	w := inProjects()
-	w.period("start_time", from, end)
+	w.startsIn(from, end)
 	var rows []struct {
 		First time.Time `ch:"first"`
 		Last  time.Time `ch:"last"`

@@ -72,9 +72,9 @@ func TestCursorBehind(t *testing.T) {
 func TestCutText(t *testing.T) {
 	t.Parallel()
 	assert.Equal(t, "short", cutText("short"))
-	long := make([]byte, 0, cutAt+10)
-	for len(long) < cutAt+5 {
+	long := make([]byte, 0, maxListedPayload+10)
+	for len(long) < maxListedPayload+5 {
 		long = append(long, "ü"...)
 	}
-	assert.Len(t, cutText("x"+string(long)), cutAt-1, "no half rune at the end")
+	assert.Len(t, cutText("x"+string(long)), maxListedPayload-1, "no half rune at the end")
 }

@@ -20,10 +20,10 @@ func (s *Service) Get(ctx context.Context, projects access.Projects, runID uuid.
 	return located(ctx, s, projects, runID, s.getAt)
 }
 
-func (s *Service) getAt(ctx context.Context, p place, runID uuid.UUID) (Run, error) {
-	w := p.where(runID)
+func (s *Service) getAt(ctx context.Context, loc location, runID uuid.UUID) (Run, error) {
+	w := loc.where(runID)
 	var rows []runmodel.Run
-	err := query(ctx, s.conn, p.projects, &rows, `SELECT `+runColumns+` FROM runs FINAL WHERE `+w.String()+`
+	err := query(ctx, s.conn, loc.projects, &rows, `SELECT `+runColumns+` FROM runs FINAL WHERE `+w.String()+`
 		ORDER BY version DESC LIMIT 1`, w.args...)
 	if err != nil {
 		return Run{}, err
@@ -35,10 +35,12 @@ func (s *Service) getAt(ctx context.Context, p place, runID uuid.UUID) (Run, err
 	scored := []Run{run}
 	group, groupContext := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
-		run.Inputs, run.Outputs, err = s.rootPayloads(groupContext, p, runID, run.RootSpanID)
+		run.Inputs, run.Outputs, err = s.rootPayloads(groupContext, loc, runID, run.RootSpanID)
 		return err
 	})
-	group.Go(func() error { return s.addScoresAfter(groupContext, p.projects, p.DeletedAt, scored, mostScoresRead) })
+	group.Go(func() error {
+		return s.addScoresAfter(groupContext, loc.projects, loc.DeletedAt, scored, maxReadScores)
+	})
 	if err := group.Wait(); err != nil {
 		return Run{}, err
 	}
@@ -54,21 +56,21 @@ func (s *Service) getAt(ctx context.Context, p place, runID uuid.UUID) (Run, err
 }
 
 // rootPayloads reads what went into a span and came out of it, nil where it does not say.
-func (s *Service) rootPayloads(ctx context.Context, p place, runID uuid.UUID, spanID uint64) (inputs, outputs *string, err error) {
-	w := p.where(runID)
+func (s *Service) rootPayloads(ctx context.Context, loc location, runID uuid.UUID, spanID uint64) (inputs, outputs *string, err error) {
+	w := loc.where(runID)
 	w.add("span_id = ?", spanID)
 	var versions []runmodel.Span
-	err = query(ctx, s.conn, p.projects, &versions, `SELECT `+p.present(placeColumns)+`, inputs, outputs, tool_arguments, tool_result,
+	err = query(ctx, s.conn, loc.projects, &versions, `SELECT `+loc.withoutAbsent(treeColumns)+`, inputs, outputs, tool_arguments, tool_result,
 		input_message_ids, output_message_ids FROM spans WHERE `+w.String(), w.args...)
 	if err != nil || len(versions) == 0 {
 		return nil, nil, err
 	}
-	in, out, err := s.inputsAndOutputs(ctx, p, runID, &runmodel.Fold(versions)[0], wholeContent)
+	in, out, err := s.inputsAndOutputs(ctx, loc, runID, &runmodel.Fold(versions)[0], fullContent)
 	return nonEmpty(in), nonEmpty(out), err
 }
 
 // inputsAndOutputs are the texts of a span, else the last ones of its messages, of which columns are read.
-func (s *Service) inputsAndOutputs(ctx context.Context, p place, runID uuid.UUID, span *runmodel.Span, columns string) (in, out string, err error) {
+func (s *Service) inputsAndOutputs(ctx context.Context, loc location, runID uuid.UUID, span *runmodel.Span, columns string) (in, out string, err error) {
 	in, out = cmp.Or(span.Inputs, span.ToolArguments), cmp.Or(span.Outputs, span.ToolResult)
 	var ids []uint64
 	if in == "" {
@@ -77,7 +79,7 @@ func (s *Service) inputsAndOutputs(ctx context.Context, p place, runID uuid.UUID
 	if out == "" {
 		ids = append(ids, span.OutputMessageIDs...)
 	}
-	contents, err := s.contentsOf(ctx, p, runID, ids, columns)
+	contents, err := s.contentsOf(ctx, loc, runID, ids, columns)
 	if err != nil {
 		return "", "", err
 	}
@@ -121,7 +123,7 @@ func readListed[T any](ctx context.Context, s *Service, projects access.Projects
 	args = append(slices.Clone(w.args), args...)
 	var err error
 	for _, statement := range []string{
-		stored + settings(fmt.Sprintf("max_result_bytes = %d", mostPage)),
+		stored + settings(fmt.Sprintf("max_result_bytes = %d", maxPage)),
 		cut + settings(),
 		cut + settings("query_plan_optimize_lazy_materialization = 0", "query_plan_execute_functions_after_sorting = 0"),
 	} {

@@ -13,8 +13,8 @@ import (
 
 // How many scores, the newest, a run or span is read with: in a list, and by itself. All of them are listed by Scores.
 const (
-	mostScoresListed = 20
-	mostScoresRead   = 100
+	maxListedScores = 20
+	maxReadScores   = 100
 )
 
 // How much of a score is read, in bytes. The API takes names of 200 characters, and comments of 4,000.
@@ -25,8 +25,8 @@ const (
 	longComment  = 16 << 10
 )
 
-// mostSpanScores bounds the scores that come with a page of spans.
-const mostSpanScores = 10_000
+// maxSpanScores bounds the scores that come with a page of spans.
+const maxSpanScores = 10_000
 
 // cutScore cuts what was read as scoreColumns.
 func cutScore(s *runmodel.Score, comment int) {
@@ -48,19 +48,19 @@ type ScoresQuery struct {
 // PutScore writes a score of a run in one of the projects's projects. One of the same run and id is replaced and keeps its
 // time of creation; created tells whether there was none. The project, version and time are filled in.
 func (s *Service) PutScore(ctx context.Context, projects access.Projects, score runmodel.Score) (stored runmodel.Score, created bool, err error) {
-	p, err := s.find(ctx, projects, score.RunID)
+	loc, err := s.find(ctx, projects, score.RunID)
 	if err != nil {
 		return score, false, err
 	}
-	if err := s.exists(ctx, p, score.RunID, score.SpanID); err != nil {
+	if err := s.exists(ctx, loc, score.RunID, score.SpanID); err != nil {
 		return score, false, err
 	}
-	before, err := s.newestVersion(ctx, p, score.RunID, score.ScoreID)
+	before, err := s.newestVersion(ctx, loc, score.RunID, score.ScoreID)
 	if err != nil {
 		return score, false, err
 	}
 	now := s.now().UTC()
-	score.ProjectID, score.Version, score.Deleted, score.CreatedAt = p.ProjectID, uint64(now.UnixNano()), 0, now
+	score.ProjectID, score.Version, score.Deleted, score.CreatedAt = loc.ProjectID, uint64(now.UnixNano()), 0, now
 	if before != nil {
 		score.Version = max(score.Version, before.Version+1)
 	}
@@ -76,11 +76,11 @@ func (s *Service) PutScore(ctx context.Context, projects access.Projects, score 
 
 // DeleteScore deletes a score; a span that is delivered again does not bring it back.
 func (s *Service) DeleteScore(ctx context.Context, projects access.Projects, runID, scoreID uuid.UUID) error {
-	p, err := s.find(ctx, projects, runID)
+	loc, err := s.find(ctx, projects, runID)
 	if err != nil {
 		return err
 	}
-	score, err := s.newestVersion(ctx, p, runID, scoreID)
+	score, err := s.newestVersion(ctx, loc, runID, scoreID)
 	if err != nil {
 		return err
 	}
@@ -100,19 +100,19 @@ func (s *Service) DeleteScore(ctx context.Context, projects access.Projects, run
 
 // Scores returns a page of a run's scores, those of its spans included, newest first, and whether there are more.
 func (s *Service) Scores(ctx context.Context, projects access.Projects, runID uuid.UUID, q ScoresQuery) ([]runmodel.Score, bool, error) {
-	p, err := s.find(ctx, projects, runID)
+	loc, err := s.find(ctx, projects, runID)
 	if err != nil {
 		return nil, false, err
 	}
-	if err := s.exists(ctx, p, runID, 0); err != nil {
+	if err := s.exists(ctx, loc, runID, 0); err != nil {
 		return nil, false, err
 	}
-	w := p.scores(runID)
+	w := loc.scores(runID)
 	if q.SpanID != 0 {
 		w.add("span_id = ?", q.SpanID)
 	}
 	var scores []runmodel.Score
-	err = query(ctx, s.conn, p.projects, &scores, `SELECT `+longScoreColumns+` FROM scores FINAL WHERE `+w.String()+`
+	err = query(ctx, s.conn, loc.projects, &scores, `SELECT `+longScoreColumns+` FROM scores FINAL WHERE `+w.String()+`
 		ORDER BY version DESC, score_id LIMIT ? OFFSET ?`, append(w.args, q.Limit+1, q.Offset)...)
 	if err != nil {
 		return nil, false, err
@@ -124,23 +124,23 @@ func (s *Service) Scores(ctx context.Context, projects access.Projects, runID uu
 }
 
 // scores restricts to the scores of one run that were not deleted with it.
-func (p place) scores(runID uuid.UUID) where {
+func (loc location) scores(runID uuid.UUID) where {
 	w := inProjects()
 	w.add("run_id = ?", runID)
-	if p.DeletedAt > 0 {
-		w.add("version > ?", p.DeletedAt)
+	if loc.DeletedAt > 0 {
+		w.add("version > ?", loc.DeletedAt)
 	}
 	return w
 }
 
 // exists returns ErrNotFound where there is no such run any more, and ErrNoSuchSpan where the run has no such span. A span
 // of 0 is the run alone.
-func (s *Service) exists(ctx context.Context, p place, runID uuid.UUID, spanID uint64) error {
+func (s *Service) exists(ctx context.Context, loc location, runID uuid.UUID, spanID uint64) error {
 	var rows []struct {
 		RunID uuid.UUID `ch:"run_id"`
 	}
-	w := p.where(runID)
-	if err := query(ctx, s.conn, p.projects, &rows, `SELECT run_id FROM runs FINAL WHERE `+w.String()+` LIMIT 1`, w.args...); err != nil {
+	w := loc.where(runID)
+	if err := query(ctx, s.conn, loc.projects, &rows, `SELECT run_id FROM runs FINAL WHERE `+w.String()+` LIMIT 1`, w.args...); err != nil {
 		return err
 	}
 	if len(rows) == 0 {
@@ -151,7 +151,7 @@ func (s *Service) exists(ctx context.Context, p place, runID uuid.UUID, spanID u
 	}
 	rows = nil
 	w.add("span_id = ?", spanID)
-	if err := query(ctx, s.conn, p.projects, &rows, `SELECT run_id FROM spans WHERE `+w.String()+` LIMIT 1`, w.args...); err != nil {
+	if err := query(ctx, s.conn, loc.projects, &rows, `SELECT run_id FROM spans WHERE `+w.String()+` LIMIT 1`, w.args...); err != nil {
 		return err
 	}
 	if len(rows) == 0 {
@@ -161,11 +161,11 @@ func (s *Service) exists(ctx context.Context, p place, runID uuid.UUID, spanID u
 }
 
 // newestVersion returns what was last written of a score, nil where nothing was.
-func (s *Service) newestVersion(ctx context.Context, p place, runID, scoreID uuid.UUID) (*runmodel.Score, error) {
-	w := p.scores(runID)
+func (s *Service) newestVersion(ctx context.Context, loc location, runID, scoreID uuid.UUID) (*runmodel.Score, error) {
+	w := loc.scores(runID)
 	w.add("score_id = ?", scoreID)
 	var rows []runmodel.Score
-	err := query(ctx, s.conn, p.projects, &rows, `SELECT `+clickhouse.ScoreColumns+` FROM scores
+	err := query(ctx, s.conn, loc.projects, &rows, `SELECT `+clickhouse.ScoreColumns+` FROM scores
 		WHERE `+w.String()+` ORDER BY version DESC LIMIT 1`, w.args...)
 	if err != nil || len(rows) == 0 {
 		return nil, err
@@ -174,12 +174,12 @@ func (s *Service) newestVersion(ctx context.Context, p place, runID, scoreID uui
 }
 
 // addScores gives runs their newest scores, at most so many each.
-func (s *Service) addScores(ctx context.Context, projects access.Projects, runs []Run, most int) error {
-	return s.addScoresAfter(ctx, projects, 0, runs, most)
+func (s *Service) addScores(ctx context.Context, projects access.Projects, runs []Run, limit int) error {
+	return s.addScoresAfter(ctx, projects, 0, runs, limit)
 }
 
 // addScoresAfter leaves out scores up to a version, up to which the runs are deleted.
-func (s *Service) addScoresAfter(ctx context.Context, projects access.Projects, deletedAt uint64, runs []Run, most int) error {
+func (s *Service) addScoresAfter(ctx context.Context, projects access.Projects, deletedAt uint64, runs []Run, limit int) error {
 	if len(runs) == 0 {
 		return nil
 	}
@@ -194,18 +194,18 @@ func (s *Service) addScoresAfter(ctx context.Context, projects access.Projects, 
 		Total uint64 `ch:"total"`
 	}
 	columns := clickhouse.ScoreColumns
-	if most == mostScoresListed {
+	if limit == maxListedScores {
 		columns = shortScoreColumns
 	}
 	err := query(ctx, s.conn, projects, &rows, `SELECT `+columns+`, count() OVER (PARTITION BY project_id, run_id) AS total
 		FROM scores FINAL WHERE {projects} AND run_id IN (?) AND version > ?
-		ORDER BY version DESC, score_id LIMIT ? BY project_id, run_id`, ids, deletedAt, most)
+		ORDER BY version DESC, score_id LIMIT ? BY project_id, run_id`, ids, deletedAt, limit)
 	if err != nil {
 		return err
 	}
 	for i := range rows {
 		if run := at[runmodel.RunKey{ProjectID: rows[i].ProjectID, RunID: rows[i].RunID}]; run != nil {
-			if most == mostScoresListed {
+			if limit == maxListedScores {
 				cutScore(&rows[i].Score, shortComment)
 			}
 			run.Scores = append(run.Scores, rows[i].Score)
@@ -216,8 +216,8 @@ func (s *Service) addScoresAfter(ctx context.Context, projects access.Projects, 
 }
 
 // spanScores reads the newest scores of a span of a run, or of each of its spans where spanID is 0.
-func (s *Service) spanScores(ctx context.Context, p place, runID uuid.UUID, spanID uint64, whole bool) ([]runmodel.Score, error) {
-	w := p.scores(runID)
+func (s *Service) spanScores(ctx context.Context, loc location, runID uuid.UUID, spanID uint64, whole bool) ([]runmodel.Score, error) {
+	w := loc.scores(runID)
 	columns := clickhouse.ScoreColumns
 	if spanID != 0 {
 		w.add("span_id = ?", spanID)
@@ -228,8 +228,8 @@ func (s *Service) spanScores(ctx context.Context, p place, runID uuid.UUID, span
 		columns = shortScoreColumns
 	}
 	var scores []runmodel.Score
-	err := query(plain(ctx), s.conn, p.projects, &scores, `SELECT `+columns+` FROM scores FINAL WHERE `+w.String()+`
-		ORDER BY version DESC, score_id LIMIT ? BY span_id LIMIT ?`, append(w.args, mostScoresRead, mostSpanScores)...)
+	err := query(withOldAnalyzer(ctx), s.conn, loc.projects, &scores, `SELECT `+columns+` FROM scores FINAL WHERE `+w.String()+`
+		ORDER BY version DESC, score_id LIMIT ? BY span_id LIMIT ?`, append(w.args, maxReadScores, maxSpanScores)...)
 	if !whole {
 		for i := range scores {
 			cutScore(&scores[i], shortComment)

@@ -17,15 +17,15 @@ type Service struct {
 	log   *slog.Logger
 	now   func() time.Time
 	feeds feeds
-	kept  *keptRows
+	cache *rowCache
 	// guesses are where runs lay when they were last read.
-	guesses *lru.Cache[string, place]
+	locations *lru.Cache[string, location]
 }
 
 // NewService returns a service that reads through conn, and logs what fails in the background. The caller closes it.
 func NewService(conn driver.Conn, log *slog.Logger) *Service {
-	guesses, _ := lru.New[string, place](mostGuesses) // no size below one
-	return &Service{conn: conn, log: log, now: time.Now, kept: newKeptRows(), guesses: guesses}
+	locations, _ := lru.New[string, location](maxCachedLocations) // no size below one
+	return &Service{conn: conn, log: log, now: time.Now, cache: newRowCache(), locations: locations}
 }
 
 // Ping tells whether ClickHouse answers.

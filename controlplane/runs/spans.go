@@ -16,9 +16,9 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// mostListed bounds what is read to list all spans of a run in one statement. Of a run that has more, what is where is read first, and then
+// maxListed bounds what is read to list all spans of a run in one statement. Of a run that has more, what is where is read first, and then
 // the page.
-const mostListed = 64 << 20
+const maxListed = 64 << 20
 
 // Spans returns a page of a run's spans in start order.
 func (s *Service) Spans(ctx context.Context, projects access.Projects, runID uuid.UUID, q SpansQuery) (SpanPage, error) {
@@ -30,29 +30,29 @@ func (s *Service) Spans(ctx context.Context, projects access.Projects, runID uui
 		}
 		after = &c
 	}
-	return located(ctx, s, projects, runID, func(ctx context.Context, p place, runID uuid.UUID) (SpanPage, error) {
-		return s.spansAt(ctx, p, runID, q, after)
+	return located(ctx, s, projects, runID, func(ctx context.Context, loc location, runID uuid.UUID) (SpanPage, error) {
+		return s.spansAt(ctx, loc, runID, q, after)
 	})
 }
 
-func (s *Service) spansAt(ctx context.Context, p place, runID uuid.UUID, q SpansQuery, after *cursor) (SpanPage, error) {
+func (s *Service) spansAt(ctx context.Context, loc location, runID uuid.UUID, q SpansQuery, after *cursor) (SpanPage, error) {
 	var all []Span
 	var scores []runmodel.Score
 	listed := !q.Full
 	group, groupContext := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
 		if listed {
-			all, err = s.listSpans(groupContext, p, runID, listedColumns, mostListed)
+			all, err = s.listSpans(groupContext, loc, runID, listedColumns, maxListed)
 			if !errors.Is(err, ErrTooExpensive) {
 				return err
 			}
 			listed = false
 		}
-		all, err = s.listSpans(groupContext, p, runID, placeColumns, 0)
+		all, err = s.listSpans(groupContext, loc, runID, treeColumns, 0)
 		return err
 	})
 	group.Go(func() (err error) {
-		scores, err = s.spanScores(groupContext, p, runID, 0, false)
+		scores, err = s.spanScores(groupContext, loc, runID, 0, false)
 		return err
 	})
 	if err := group.Wait(); err != nil {
@@ -67,11 +67,11 @@ func (s *Service) spansAt(ctx context.Context, p place, runID uuid.UUID, q Spans
 	var err error
 	switch {
 	case q.Full:
-		page.Spans, err = s.wholePage(ctx, p, runID, page.Spans)
+		page.Spans, err = s.fullPage(ctx, loc, runID, page.Spans)
 	case !listed:
-		page.Spans, err = s.listedPage(ctx, p, runID, page.Spans)
+		page.Spans, err = s.listedPage(ctx, loc, runID, page.Spans)
 	default:
-		page.Spans = page.Spans[:abridged(page.Spans)]
+		page.Spans = page.Spans[:shortenPage(page.Spans)]
 	}
 	if err != nil {
 		return SpanPage{}, err
@@ -92,25 +92,25 @@ func (s *Service) spansAt(ctx context.Context, p place, runID uuid.UUID, q Spans
 // that a list of a thousand spans takes, in all.
 var versionRows = sync.Pool{New: func() any { return new([]runmodel.Span) }}
 
-// mostVersionsKept is 5 MB.
-const mostVersionsKept = 4096
+// maxPooledVersions is 5 MB.
+const maxPooledVersions = 4096
 
 // listSpans reads columns of all spans of a run, folded, with their places in the tree. Project and run need not be
 // among them. Where they have more than most bytes, it is ErrTooExpensive; 0 is no bound.
-func (s *Service) listSpans(ctx context.Context, p place, runID uuid.UUID, columns []string, most int) ([]Span, error) {
-	w := p.where(runID)
+func (s *Service) listSpans(ctx context.Context, loc location, runID uuid.UUID, columns []string, limit int) ([]Span, error) {
+	w := loc.where(runID)
 	bound := ""
-	if most > 0 {
-		bound = fmt.Sprintf(" SETTINGS max_result_bytes = %d", most)
+	if limit > 0 {
+		bound = fmt.Sprintf(" SETTINGS max_result_bytes = %d", limit)
 	}
 	versions := versionRows.Get().(*[]runmodel.Span)
 	defer func() {
-		if cap(*versions) <= mostVersionsKept {
+		if cap(*versions) <= maxPooledVersions {
 			clear(*versions)
 			versionRows.Put(versions)
 		}
 	}()
-	if err := query(plain(ctx), s.conn, p.projects, versions, `SELECT `+p.present(columns)+` FROM spans WHERE `+w.String()+bound, w.args...); err != nil {
+	if err := query(withOldAnalyzer(ctx), s.conn, loc.projects, versions, `SELECT `+loc.withoutAbsent(columns)+` FROM spans WHERE `+w.String()+bound, w.args...); err != nil {
 		return nil, err
 	}
 	if len(*versions) == 0 {
@@ -122,13 +122,13 @@ func (s *Service) listSpans(ctx context.Context, p place, runID uuid.UUID, colum
 	spans := make([]Span, len(folded))
 	for i := range folded {
 		spans[i] = Span{Span: folded[i], Depth: depths[i], UsageCounted: counted[i]}
-		spans[i].ProjectID, spans[i].RunID = p.ProjectID, runID
+		spans[i].ProjectID, spans[i].RunID = loc.ProjectID, runID
 	}
 	return spans, nil
 }
 
 // listedPage reads what a list shows of spans, a few at a time, as many of the first as a page has room for.
-func (s *Service) listedPage(ctx context.Context, p place, runID uuid.UUID, spans []Span) ([]Span, error) {
+func (s *Service) listedPage(ctx context.Context, loc location, runID uuid.UUID, spans []Span) ([]Span, error) {
 	size := 0
 	for from := 0; from < len(spans); from += listedSpans {
 		part := spans[from:min(from+listedSpans, len(spans))]
@@ -136,10 +136,10 @@ func (s *Service) listedPage(ctx context.Context, p place, runID uuid.UUID, span
 		for i := range part {
 			ids[i] = part[i].SpanID
 		}
-		w := p.where(runID)
+		w := loc.where(runID)
 		w.add("span_id IN (?)", ids)
 		var versions []runmodel.Span
-		if err := query(plain(ctx), s.conn, p.projects, &versions, `SELECT `+p.present(cutListedColumns)+` FROM spans WHERE `+w.String(), w.args...); err != nil {
+		if err := query(withOldAnalyzer(ctx), s.conn, loc.projects, &versions, `SELECT `+loc.withoutAbsent(cutListedColumns)+` FROM spans WHERE `+w.String(), w.args...); err != nil {
 			return nil, err
 		}
 		byID := make(map[uint64]runmodel.Span, len(part))
@@ -149,10 +149,10 @@ func (s *Service) listedPage(ctx context.Context, p place, runID uuid.UUID, span
 		for i := range part {
 			span := byID[part[i].SpanID]
 			// What takes all spans of the run to know.
-			span.ProjectID, span.RunID, span.SpanID, span.ParentSpanID = p.ProjectID, runID, part[i].SpanID, part[i].ParentSpanID
+			span.ProjectID, span.RunID, span.SpanID, span.ParentSpanID = loc.ProjectID, runID, part[i].SpanID, part[i].ParentSpanID
 			part[i].Span = span
-			part[i].abridge()
-			if size += part[i].size(); size > mostPage && from+i > 0 {
+			part[i].shorten()
+			if size += part[i].size(); size > maxPage && from+i > 0 {
 				return spans[:from+i], nil
 			}
 		}
@@ -163,17 +163,17 @@ func (s *Service) listedPage(ctx context.Context, p place, runID uuid.UUID, span
 // listedSpans is how many spans listedPage reads at a time: each has some 30 KiB at most.
 const listedSpans = 500
 
-// wholePage reads spans whole, a few at a time, as many of the first as a page has room for.
-func (s *Service) wholePage(ctx context.Context, p place, runID uuid.UUID, spans []Span) ([]Span, error) {
+// fullPage reads spans whole, a few at a time, as many of the first as a page has room for.
+func (s *Service) fullPage(ctx context.Context, loc location, runID uuid.UUID, spans []Span) ([]Span, error) {
 	size := 0
 	for from := 0; from < len(spans); from += exportSpans {
 		part := spans[from:min(from+exportSpans, len(spans))]
-		if err := s.addPayloads(ctx, p, runID, part); err != nil {
+		if err := s.addPayloads(ctx, loc, runID, part); err != nil {
 			return nil, err
 		}
 		for i := range part {
 			size += part[i].size()
-			if at := from + i; size > mostPage && at > 0 {
+			if at := from + i; size > maxPage && at > 0 {
 				return spans[:at], nil
 			}
 		}
@@ -181,13 +181,13 @@ func (s *Service) wholePage(ctx context.Context, p place, runID uuid.UUID, spans
 	return spans, nil
 }
 
-// addPayloads reads the rest of spans of which only placeColumns are there. Where one is deleted meanwhile, it is ErrNotFound.
-func (s *Service) addPayloads(ctx context.Context, p place, runID uuid.UUID, spans []Span) error {
+// addPayloads reads the rest of spans of which only treeColumns are there. Where one is deleted meanwhile, it is ErrNotFound.
+func (s *Service) addPayloads(ctx context.Context, loc location, runID uuid.UUID, spans []Span) error {
 	ids := make([]uint64, len(spans))
 	for i := range spans {
 		ids[i] = spans[i].SpanID
 	}
-	whole, err := s.payloads(ctx, p, runID, ids)
+	whole, err := s.payloads(ctx, loc, runID, ids)
 	if err != nil {
 		return err
 	}
@@ -213,13 +213,13 @@ func (s *Service) Span(ctx context.Context, projects access.Projects, runID uuid
 	if err != nil {
 		return Span{}, ErrNotFound
 	}
-	return located(ctx, s, projects, runID, func(ctx context.Context, p place, runID uuid.UUID) (Span, error) {
-		return s.spanAt(ctx, p, runID, id)
+	return located(ctx, s, projects, runID, func(ctx context.Context, loc location, runID uuid.UUID) (Span, error) {
+		return s.spanAt(ctx, loc, runID, id)
 	})
 }
 
-func (s *Service) spanAt(ctx context.Context, p place, runID uuid.UUID, id uint64) (Span, error) {
-	all, err := s.listSpans(ctx, p, runID, placeColumns, 0)
+func (s *Service) spanAt(ctx context.Context, loc location, runID uuid.UUID, id uint64) (Span, error) {
+	all, err := s.listSpans(ctx, loc, runID, treeColumns, 0)
 	if err != nil {
 		return Span{}, err
 	}
@@ -228,10 +228,10 @@ func (s *Service) spanAt(ctx context.Context, p place, runID uuid.UUID, id uint6
 		return Span{}, ErrNotFound
 	}
 	found := all[at : at+1]
-	if err := s.addPayloads(ctx, p, runID, found); err != nil {
+	if err := s.addPayloads(ctx, loc, runID, found); err != nil {
 		return Span{}, err
 	}
-	scores, err := s.spanScores(ctx, p, runID, id, true)
+	scores, err := s.spanScores(ctx, loc, runID, id, true)
 	if err != nil {
 		return Span{}, err
 	}
@@ -240,15 +240,15 @@ func (s *Service) spanAt(ctx context.Context, p place, runID uuid.UUID, id uint6
 }
 
 // payloads reads spans whole, with their messages.
-func (s *Service) payloads(ctx context.Context, p place, runID uuid.UUID, ids []uint64) ([]Span, error) {
-	w := p.where(runID)
+func (s *Service) payloads(ctx context.Context, loc location, runID uuid.UUID, ids []uint64) ([]Span, error) {
+	w := loc.where(runID)
 	w.add("span_id IN (?)", ids)
 	var versions []runmodel.Span
-	if err := query(ctx, s.conn, p.projects, &versions, `SELECT * EXCEPT escaped_words FROM spans WHERE `+w.String(), w.args...); err != nil {
+	if err := query(ctx, s.conn, loc.projects, &versions, `SELECT * EXCEPT escaped_words FROM spans WHERE `+w.String(), w.args...); err != nil {
 		return nil, err
 	}
 	folded := runmodel.Fold(versions)
-	contents, err := s.contents(ctx, p, runID, folded)
+	contents, err := s.contents(ctx, loc, runID, folded)
 	if err != nil {
 		return nil, err
 	}

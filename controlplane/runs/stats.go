@@ -119,7 +119,7 @@ func (s *Service) Stats(ctx context.Context, projects access.Projects, q StatsQu
 	q.Filter = q.at(s.now())
 	var err error
 	if q.StartAfter.IsZero() || q.StartBefore.IsZero() {
-		if q.StartAfter, q.StartBefore, err = s.startsBetween(ctx, projects, q.Filter); err != nil {
+		if q.StartAfter, q.StartBefore, err = s.startRange(ctx, projects, q.Filter); err != nil {
 			return Stats{}, err
 		}
 	}
@@ -134,7 +134,7 @@ func (s *Service) Stats(ctx context.Context, projects access.Projects, q StatsQu
 	if bucketsBetween(stats.Start, stats.End, stats.Bucket) > MaxBuckets {
 		return Stats{}, ErrTooManyBuckets
 	}
-	stats.Partial, err = s.newestWithin(ctx, &stats.Start, stats.End, func(ctx context.Context, start time.Time) error {
+	stats.Partial, err = s.readNewest(ctx, &stats.Start, stats.End, func(ctx context.Context, start time.Time) error {
 		return s.stats(ctx, projects, q, start, &stats)
 	})
 	return stats, err
@@ -168,13 +168,13 @@ func (r statsSum) size() int {
 }
 
 const statsColumns = `count() AS runs, countIf(status = 'error') AS errors, countIf(status != 'running') AS ended,
-	hex(quantileTDigestStateIf((` + duration + `) / 1e6, ` + endKnown + `)) AS durations,
+	hex(quantileTDigestStateIf((` + duration + `) / 1e6, ` + hasEnd + `)) AS durations,
 	sum(input_tokens) AS input, sum(output_tokens) AS output, sum(cache_read_tokens) AS cache_read,
 	sum(cache_write_tokens) AS cache_write, sum(reasoning_tokens) AS reasoning, sum(cost_usd) AS cost,
 	countIf(input_tokens IS NULL AND output_tokens IS NULL) AS no_usage, countIf(cost_usd IS NULL) AS no_cost`
 
 func (s *Service) stats(ctx context.Context, projects access.Projects, q StatsQuery, start time.Time, stats *Stats) error {
-	periods, err := s.periods(ctx, q.Filter, start, stats.End)
+	windows, err := s.windows(ctx, q.Filter, start, stats.End)
 	if err != nil {
 		return err
 	}
@@ -185,7 +185,7 @@ func (s *Service) stats(ctx context.Context, projects access.Projects, q StatsQu
 	var args []any
 	if q.GroupBy != "" {
 		column := StatsGroups[q.GroupBy]
-		top, n, err := s.topGroups(ctx, projects, newPeriod(q.Filter, start, stats.End), periods, column, q.Groups)
+		top, n, err := s.topGroups(ctx, projects, newWindow(q.Filter, start, stats.End), windows, column, q.Groups)
 		if err != nil {
 			return err
 		}
@@ -208,11 +208,11 @@ func (s *Service) stats(ctx context.Context, projects access.Projects, q StatsQu
 	seconds := int64(stats.Bucket / time.Second)
 	args = append([]any{seconds, seconds}, args...)
 	fold := newStatsFold(start, stats.End, stats.Bucket, names)
-	for _, p := range periods {
-		rows, err := readPeriod(ctx, s, projects, p, (*statsSum).complete, `SELECT slot, other, `+belongs+` AS belongs, sums.* EXCEPT (slot, key, other) FROM (
+	for _, w := range windows {
+		rows, err := readWindow(ctx, s, projects, w, (*statsSum).complete, `SELECT slot, other, `+belongs+` AS belongs, sums.* EXCEPT (slot, key, other) FROM (
 			SELECT intDiv(toUnixTimestamp64Nano(start_time), 1000000000 * ?) * ? AS slot, `+key+` AS key, `+other+` AS other, `+statsColumns+`
-			FROM runs FINAL WHERE `+p.String()+` GROUP BY slot, key, other
-		) AS sums`, append(slices.Clone(args), p.args...)...)
+			FROM runs FINAL WHERE `+w.String()+` GROUP BY slot, key, other
+		) AS sums`, append(slices.Clone(args), w.args...)...)
 		if err != nil {
 			return err
 		}
@@ -248,18 +248,18 @@ type groupCount struct {
 
 func (c groupCount) size() int { return int(unsafe.Sizeof(c)) + len(c.Value) }
 
-// mostCounted is how many values of a period are counted here; where there are more, ClickHouse finds the largest.
-const mostCounted = 2000
+// maxCountedValues is how many values of a period are counted here; where there are more, ClickHouse finds the largest.
+const maxCountedValues = 2000
 
 // topGroups are the values of the most runs in a column, and how many values there are, of the periods of a whole.
-func (s *Service) topGroups(ctx context.Context, projects access.Projects, whole period, periods []period, column string, limit int) ([]string, uint64, error) {
-	if periods[0].state != "" {
-		counts, complete, err := s.countsOf(ctx, projects, periods, column)
+func (s *Service) topGroups(ctx context.Context, projects access.Projects, whole window, windows []window, column string, limit int) ([]string, uint64, error) {
+	if windows[0].state != "" {
+		counts, complete, err := s.countValues(ctx, projects, windows, column)
 		if err != nil {
 			return nil, 0, err
 		}
 		if complete {
-			return largest(counts, limit), uint64(len(counts)), nil
+			return topValues(counts, limit), uint64(len(counts)), nil
 		}
 	}
 	counts, err := s.groupCounts(ctx, projects, whole, column, limit)
@@ -273,16 +273,16 @@ func (s *Service) topGroups(ctx context.Context, projects access.Projects, whole
 	return names, counts[0].Groups, nil
 }
 
-// countsOf counts the runs of every value in a column; complete is false where there are too many values.
-func (s *Service) countsOf(ctx context.Context, projects access.Projects, periods []period, column string) (counts map[string]uint64, complete bool, err error) {
+// countValues counts the runs of every value in a column; complete is false where there are too many values.
+func (s *Service) countValues(ctx context.Context, projects access.Projects, windows []window, column string) (counts map[string]uint64, complete bool, err error) {
 	counts = map[string]uint64{}
-	for _, p := range periods {
-		rows, err := s.groupCounts(ctx, projects, p, column, mostCounted)
+	for _, w := range windows {
+		rows, err := s.groupCounts(ctx, projects, w, column, maxCountedValues)
 		if err != nil {
 			return nil, false, err
 		}
 		for _, row := range rows {
-			if row.Groups > mostCounted {
+			if row.Groups > maxCountedValues {
 				return nil, false, nil
 			}
 			counts[row.Value] += row.Runs
@@ -292,21 +292,21 @@ func (s *Service) countsOf(ctx context.Context, projects access.Projects, period
 }
 
 // largest are the values of the most runs, those of as many in the order of their names.
-func largest(counts map[string]uint64, limit int) []string {
+func topValues(counts map[string]uint64, limit int) []string {
 	names := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
 		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
 	})
 	return names[:min(limit, len(names))]
 }
 
-// groupCounts are the values of the most runs of a period in a column, at most limit of them. Those longer than longestValue are not told apart.
-func (s *Service) groupCounts(ctx context.Context, projects access.Projects, p period, column string, limit int) ([]groupCount, error) {
-	counts := "SELECT " + column + " AS value, count() AS runs FROM runs FINAL WHERE " + p.String() + " GROUP BY value"
+// groupCounts are the values of the most runs of a period in a column, at most limit of them. Those longer than maxValueBytes are not told apart.
+func (s *Service) groupCounts(ctx context.Context, projects access.Projects, w window, column string, limit int) ([]groupCount, error) {
+	counts := "SELECT " + column + " AS value, count() AS runs FROM runs FINAL WHERE " + w.String() + " GROUP BY value"
 	if isList(column) {
 		counts = `SELECT arrayJoin(if(empty(list), [''], list)) AS value, sum(n) AS runs FROM (
-			SELECT ` + column + ` AS list, count() AS n FROM runs FINAL WHERE ` + p.String() + ` GROUP BY list) GROUP BY value`
+			SELECT ` + column + ` AS list, count() AS n FROM runs FINAL WHERE ` + w.String() + ` GROUP BY list) GROUP BY value`
 	}
-	return readPeriod(ctx, s, projects, p, func(*groupCount) error { return nil }, `
+	return readWindow(ctx, s, projects, w, func(*groupCount) error { return nil }, `
 		SELECT value, runs, groups FROM (SELECT CAST(value AS String) AS value, runs, count() OVER () AS groups FROM (`+counts+`))
-		WHERE length(value) <= ? ORDER BY runs DESC, value LIMIT ?`, append(slices.Clone(p.args), longestValue, limit)...)
+		WHERE length(value) <= ? ORDER BY runs DESC, value LIMIT ?`, append(slices.Clone(w.args), maxValueBytes, limit)...)
 }

@@ -13,18 +13,18 @@ import (
 )
 
 // period is a part of a window, which is read by a statement of its own with the conditions of where.
-type period struct {
+type window struct {
 	where
 	// state is set where all days of the period have settled: it tells what they hold from what they held or will hold at any
 	// other time.
 	state string
 }
 
-func newPeriod(f Filter, start, end time.Time) period {
-	p := period{where: inProjects()}
-	p.period("start_time", start, end)
-	f.conditions(&p.where, start)
-	return p
+func newWindow(f Filter, start, end time.Time) window {
+	w := window{where: inProjects()}
+	w.startsIn(start, end)
+	f.conditions(&w.where, start)
+	return w
 }
 
 // settledAfter keeps days apart that are being written to or merged: what is kept of them would serve nobody.
@@ -35,9 +35,9 @@ const settledAfter = 10 * time.Minute
 //
 // A day is a partition of the table runs, and the paths of its parts change with everything that is written to it, merged,
 // deleted or dropped. They are read before the runs are, so that what is kept for a state may be newer than it, but not older.
-func (s *Service) periods(ctx context.Context, f Filter, start, end time.Time) ([]period, error) {
+func (s *Service) windows(ctx context.Context, f Filter, start, end time.Time) ([]window, error) {
 	const day = 24 * time.Hour
-	whole := []period{newPeriod(f, start, end)}
+	whole := []window{newWindow(f, start, end)}
 	first, last := start.Add(day-1).Truncate(day), end.Truncate(day)
 	if !first.Before(last) || f.Search != "" || f.HasScore != nil { // those look at other tables
 		return whole, nil
@@ -47,7 +47,7 @@ func (s *Service) periods(ctx context.Context, f Filter, start, end time.Time) (
 		Written time.Time `ch:"written"`
 		State   string    `ch:"state"`
 	}
-	err := s.conn.Select(limited(ctx), &partitions, `
+	err := s.conn.Select(withLimits(ctx), &partitions, `
 		SELECT toInt64OrZero(right(partition_id, 8)) AS day, max(modification_time) AS written, hex(sipHash128(arraySort(groupArray(path)))) AS state
 		FROM system.parts WHERE database = currentDatabase() AND table = 'runs' AND active
 		GROUP BY day HAVING day >= ? AND day < ? ORDER BY day`, yearMonthDay(first), yearMonthDay(last))
@@ -65,16 +65,16 @@ func (s *Service) periods(ctx context.Context, f Filter, start, end time.Time) (
 	if !first.Before(last) {
 		return whole, nil
 	}
-	settled := newPeriod(f, first, last)
+	settled := newWindow(f, first, last)
 	settled.state = string(state.Sum(nil))
 	if start.Equal(first) && end.Equal(last) {
-		return []period{settled}, nil
+		return []window{settled}, nil
 	}
 	rest := whole[0]
 	for _, column := range []string{"start_time", "toStartOfHour(start_time)"} { // as where.period
 		rest.add("("+column+" < fromUnixTimestamp64Nano(?) OR "+column+" >= fromUnixTimestamp64Nano(?))", first.UnixNano(), last.UnixNano())
 	}
-	return []period{settled, rest}, nil
+	return []window{settled, rest}, nil
 }
 
 // dateOf reverses yearMonthDay.
@@ -84,15 +84,15 @@ func dateOf(day int64) time.Time {
 	return time.Date(year, month, ofMonth, 0, 0, 0, 0, time.UTC)
 }
 
-// readPeriod is query for a statement on the runs of a period. What it found in days that have settled is kept, and answers
+// readWindow is query for a statement on the runs of a period. What it found in days that have settled is kept, and answers
 // the same statement while they are as they are. complete is called once for each row that comes from ClickHouse. The caller
 // does not change the rows.
-func readPeriod[T interface{ size() int }](
-	ctx context.Context, s *Service, projects access.Projects, p period, complete func(*T) error, statement string, args ...any,
+func readWindow[T interface{ size() int }](
+	ctx context.Context, s *Service, projects access.Projects, w window, complete func(*T) error, statement string, args ...any,
 ) ([]T, error) {
-	key := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %#v", p.state, projects.IDs(), statement, args))
-	if p.state != "" {
-		if found, ok := s.kept.get(key); ok {
+	key := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %#v", w.state, projects.IDs(), statement, args))
+	if w.state != "" {
+		if found, ok := s.cache.get(key); ok {
 			return found.([]T), nil // the statement makes the type
 		}
 	}
@@ -107,55 +107,55 @@ func readPeriod[T interface{ size() int }](
 		}
 		size += rows[i].size()
 	}
-	if p.state != "" {
-		s.kept.put(key, rows, size)
+	if w.state != "" {
+		s.cache.put(key, rows, size)
 	}
 	return rows, nil
 }
 
 const (
-	mostKept      = 32 << 20 // bytes
-	mostKeptOfOne = mostKept / 8
-	// perEntry is about what an entry takes beside its rows: its key, twice, an element of the list and a slot of the map.
-	perEntry = 256
+	maxCached      = 32 << 20 // bytes
+	maxCachedEntry = maxCached / 8
+	// entryOverhead is about what an entry takes beside its rows: its key, twice, an element of the list and a slot of the map.
+	entryOverhead = 256
 )
 
-type keptKey [sha256.Size]byte
+type cacheKey [sha256.Size]byte
 
-// keptRows holds what was found, that of the latest use.
-type keptRows struct {
+// rowCache holds what was found, that of the latest use.
+type rowCache struct {
 	mutex sync.Mutex
-	rows  *simplelru.LRU[keptKey, keptEntry]
+	rows  *simplelru.LRU[cacheKey, cacheEntry]
 	size  int
 }
 
-type keptEntry struct {
+type cacheEntry struct {
 	rows any
 	size int
 }
 
-func newKeptRows() *keptRows {
+func newRowCache() *rowCache {
 	// It refuses only bounds that are not positive. One more than there is room for: put drops what is too much, and counts it.
-	rows, _ := simplelru.NewLRU[keptKey, keptEntry](mostKept/perEntry+1, nil)
-	return &keptRows{rows: rows}
+	rows, _ := simplelru.NewLRU[cacheKey, cacheEntry](maxCached/entryOverhead+1, nil)
+	return &rowCache{rows: rows}
 }
 
-func (k *keptRows) get(key keptKey) (rows any, ok bool) {
+func (k *rowCache) get(key cacheKey) (rows any, ok bool) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
 	entry, ok := k.rows.Get(key)
 	return entry.rows, ok
 }
 
-func (k *keptRows) put(key keptKey, rows any, size int) {
+func (k *rowCache) put(key cacheKey, rows any, size int) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
-	size += perEntry
-	if size > mostKeptOfOne || k.rows.Contains(key) { // another caller asked the same at the same time
+	size += entryOverhead
+	if size > maxCachedEntry || k.rows.Contains(key) { // another caller asked the same at the same time
 		return
 	}
-	k.rows.Add(key, keptEntry{rows, size})
-	for k.size += size; k.size > mostKept; {
+	k.rows.Add(key, cacheEntry{rows, size})
+	for k.size += size; k.size > maxCached; {
 		_, oldest, _ := k.rows.RemoveOldest()
 		k.size -= oldest.size
 	}

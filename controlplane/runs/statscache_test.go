@@ -29,9 +29,9 @@ func TestStatsOfSettledDays(t *testing.T) {
 	t.Cleanup(writer.Close)
 
 	now := time.Now()
-	reading, keeping := NewService(conn, slog.New(slog.DiscardHandler)), NewService(conn, slog.New(slog.DiscardHandler))
+	reading, caching := NewService(conn, slog.New(slog.DiscardHandler)), NewService(conn, slog.New(slog.DiscardHandler))
 	reading.now = func() time.Time { return now }
-	keeping.now = func() time.Time { return now.Add(time.Hour) } // nothing was written for an hour
+	caching.now = func() time.Time { return now.Add(time.Hour) } // nothing was written for an hour
 	project := uuid.New()
 	projects := accesstest.Projects(t, project)
 	run := func(project uuid.UUID, i int, start time.Time) runmodel.Run {
@@ -52,8 +52,8 @@ func TestStatsOfSettledDays(t *testing.T) {
 	// What is kept is marked, so that an answer tells where it came from.
 	const mark = 1_000_000
 	spoil := func() {
-		for _, key := range keeping.kept.rows.Keys() {
-			if entry, _ := keeping.kept.rows.Peek(key); entry.size > 0 {
+		for _, key := range caching.cache.rows.Keys() {
+			if entry, _ := caching.cache.rows.Peek(key); entry.size > 0 {
 				if rows, ok := entry.rows.([]statsSum); ok && len(rows) > 0 {
 					rows[0].NoCost += mark
 				}
@@ -76,15 +76,15 @@ func TestStatsOfSettledDays(t *testing.T) {
 	}
 	for _, q := range queries {
 		want := stats(reading, q)
-		assert.Equal(t, want, stats(keeping, q), q)
-		assert.Equal(t, want, stats(keeping, q), q)
+		assert.Equal(t, want, stats(caching, q), q)
+		assert.Equal(t, want, stats(caching, q), q)
 		spoil()
 		want.Total.NoCost += mark
 		if q.Search != "" {
 			want.Total.NoCost -= mark // a search reads other tables, whose changes nobody looks for
 		}
-		assert.Equal(t, want.Total.NoCost, stats(keeping, q).Total.NoCost, "%v is answered with what was kept", q)
-		keeping.kept = newKeptRows()
+		assert.Equal(t, want.Total.NoCost, stats(caching, q).Total.NoCost, "%v is answered with what was kept", q)
+		caching.cache = newRowCache()
 	}
 
 	for name, change := range map[string]func(){
@@ -100,42 +100,42 @@ func TestStatsOfSettledDays(t *testing.T) {
 			require.NoError(t, conn.Exec(t.Context(), "ALTER TABLE runs DROP PARTITION ?", yearMonthDay(now.UTC().Add(-20*24*time.Hour))))
 		},
 	} {
-		before := stats(keeping, StatsQuery{GroupBy: "name"})
+		before := stats(caching, StatsQuery{GroupBy: "name"})
 		change()
-		after := stats(keeping, StatsQuery{GroupBy: "name"})
+		after := stats(caching, StatsQuery{GroupBy: "name"})
 		assert.NotEqual(t, before.Total, after.Total, name)
 		assert.Equal(t, stats(reading, StatsQuery{GroupBy: "name"}), after, name)
 	}
 
-	periods, err := reading.periods(t.Context(), Filter{}, now.Add(-30*24*time.Hour), now)
+	windows, err := reading.windows(t.Context(), Filter{}, now.Add(-30*24*time.Hour), now)
 	require.NoError(t, err)
-	assert.Len(t, periods, 1, "nothing has settled that was written a moment ago")
+	assert.Len(t, windows, 1, "nothing has settled that was written a moment ago")
 }
 
-func TestKeptRowsAreBounded(t *testing.T) {
+func TestRowCacheIsBounded(t *testing.T) {
 	t.Parallel()
-	kept := newKeptRows()
-	key := func(i int) keptKey { return keptKey{byte(i), byte(i >> 8), byte(i >> 16)} }
-	kept.put(key(0), nil, mostKeptOfOne+1)
-	_, ok := kept.get(key(0))
+	cache := newRowCache()
+	key := func(i int) cacheKey { return cacheKey{byte(i), byte(i >> 8), byte(i >> 16)} }
+	cache.put(key(0), nil, maxCachedEntry+1)
+	_, ok := cache.get(key(0))
 	assert.False(t, ok, "too large")
 	for i := range 1000 {
-		kept.put(key(i), i, mostKeptOfOne/4-perEntry)
-		kept.put(key(i), i, mostKeptOfOne/4-perEntry)
-		assert.LessOrEqual(t, kept.size, mostKept)
+		cache.put(key(i), i, maxCachedEntry/4-entryOverhead)
+		cache.put(key(i), i, maxCachedEntry/4-entryOverhead)
+		assert.LessOrEqual(t, cache.size, maxCached)
 	}
-	assert.Equal(t, mostKept/(mostKeptOfOne/4), kept.rows.Len())
-	rows, ok := kept.get(key(999))
+	assert.Equal(t, maxCached/(maxCachedEntry/4), cache.rows.Len())
+	rows, ok := cache.get(key(999))
 	assert.True(t, ok)
 	assert.Equal(t, 999, rows)
 
 	// What holds nothing takes its place all the same.
-	kept = newKeptRows()
-	for i := range 2 * mostKept / perEntry {
-		kept.put(key(i), nil, 0)
+	cache = newRowCache()
+	for i := range 2 * maxCached / entryOverhead {
+		cache.put(key(i), nil, 0)
 	}
-	assert.Equal(t, mostKept/perEntry, kept.rows.Len())
-	assert.Equal(t, mostKept, kept.size)
+	assert.Equal(t, maxCached/entryOverhead, cache.rows.Len())
+	assert.Equal(t, maxCached, cache.size)
 }
 
 // Digests of ClickHouse's, put together here, tell what ClickHouse tells of all values.

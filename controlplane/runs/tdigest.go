@@ -15,8 +15,8 @@ type digest []centroid
 
 type centroid struct{ mean, weight float32 }
 
-// mostPerCentroid is the share of all values that a centroid in the middle of a digest may stand for, once it is compressed.
-const mostPerCentroid = 0.02
+// maxCentroidShare is the share of all values that a centroid in the middle of a digest may stand for, once it is compressed.
+const maxCentroidShare = 0.02
 
 // centroidBytes is the length of a centroid in ClickHouse's state.
 const centroidBytes = 8
@@ -54,7 +54,7 @@ func (d digest) compress() digest {
 		last := &compressed[len(compressed)-1]
 		weight := last.weight + c.weight
 		q := (before + float64(weight)/2) / count
-		if float64(weight) > 4*mostPerCentroid*count*q*(1-q) {
+		if float64(weight) > 4*maxCentroidShare*count*q*(1-q) {
 			before += float64(last.weight)
 			compressed = append(compressed, c)
 			continue

@@ -56,10 +56,10 @@ func (s *Service) textsOf(ctx context.Context, outline Outline, some []runmodel.
 	for i := range some {
 		ids[i] = some[i].SpanID
 	}
-	w := outline.place.where(runID)
+	w := outline.location.where(runID)
 	w.add("span_id IN (?)", ids)
 	var versions []runmodel.Span
-	err := query(ctx, s.conn, outline.place.projects, &versions, `SELECT `+textColumns+` FROM spans WHERE `+w.String(), w.args...)
+	err := query(ctx, s.conn, outline.location.projects, &versions, `SELECT `+textColumns+` FROM spans WHERE `+w.String(), w.args...)
 	if err != nil {
 		return 0, err
 	}
@@ -77,7 +77,7 @@ func (s *Service) textsOf(ctx context.Context, outline Outline, some []runmodel.
 		folded[span.SpanID] = span
 	}
 	for ids := range slices.Chunk(wanted, textContents) {
-		found, err := s.contentsOf(ctx, outline.place, runID, ids, hashedContent)
+		found, err := s.contentsOf(ctx, outline.location, runID, ids, hashedContent)
 		if err != nil {
 			return 0, err
 		}
@@ -116,10 +116,10 @@ func (s *Service) textsOf(ctx context.Context, outline Outline, some []runmodel.
 // output messages and the newest input messages. The rest of a Span is absent.
 func (s *Service) Excerpts(ctx context.Context, outline Outline, ids []uint64) ([]Span, error) {
 	runID := outline.Run.RunID
-	w := outline.place.where(runID)
+	w := outline.location.where(runID)
 	w.add("span_id IN (?)", ids)
 	var versions []runmodel.Span
-	err := query(ctx, s.conn, outline.place.projects, &versions, `SELECT `+excerptColumns+` FROM spans WHERE `+w.String(), w.args...)
+	err := query(ctx, s.conn, outline.location.projects, &versions, `SELECT `+excerptColumns+` FROM spans WHERE `+w.String(), w.args...)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +128,7 @@ func (s *Service) Excerpts(ctx context.Context, outline Outline, ids []uint64) (
 	for i := range folded {
 		contentIDs = slices.Concat(contentIDs, folded[i].InputMessageIDs, folded[i].OutputMessageIDs)
 	}
-	contents, err := s.contentsOf(ctx, outline.place, runID, contentIDs, cutContent)
+	contents, err := s.contentsOf(ctx, outline.location, runID, contentIDs, cutContent)
 	if err != nil {
 		return nil, err
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// longestThreadID is how many characters the id of a thread has at most: a longer one cannot stand in the path of its thread.
-const longestThreadID = 1000
+// maxThreadIDLength is how many characters the id of a thread has at most: a longer one cannot stand in the path of its thread.
+const maxThreadIDLength = 1000
 
 // threadID is what the runs of one conversation share: their session, or their conversation where they name no session.
 // Both are kept as they were sent, since some programs use the session for the process that holds conversations.
@@ -127,13 +127,13 @@ func (s *Service) matchingThreads(ctx context.Context, projects access.Projects,
 	} else if !q.StartBefore.IsZero() {
 		newest = q.StartBefore
 	}
-	for _, lower := range append(periods(newest, steps), q.StartAfter) {
+	for _, lower := range append(windowEnds(newest, listWindows), q.StartAfter) {
 		if lower.Before(q.StartAfter) {
 			lower = q.StartAfter
 		}
 		w := inProjects()
-		w.period("start_time", lower, q.StartBefore)
-		w.add(threadID+" != '' AND lengthUTF8("+threadID+") <= ?", longestThreadID)
+		w.startsIn(lower, q.StartBefore)
+		w.add(threadID+" != '' AND lengthUTF8("+threadID+") <= ?", maxThreadIDLength)
 		q.conditions(&w, lower)
 		having := where{conditions: []string{"true"}}
 		if after != nil {
@@ -153,9 +153,9 @@ func (s *Service) matchingThreads(ctx context.Context, projects access.Projects,
 // threadTotals adds up all runs of threads, and keeps their order.
 func (s *Service) threadTotals(ctx context.Context, projects access.Projects, found []matchedThread) ([]Thread, error) {
 	ids := make([]string, len(found))
-	place := make(map[string]int, len(found))
+	order := make(map[string]int, len(found))
 	for i, thread := range found {
-		ids[i], place[thread.ThreadID] = thread.ThreadID, i
+		ids[i], order[thread.ThreadID] = thread.ThreadID, i
 	}
 	var threads []Thread
 	err := query(ctx, s.conn, projects, &threads, `SELECT `+threadColumns+` FROM runs FINAL
@@ -164,12 +164,12 @@ func (s *Service) threadTotals(ctx context.Context, projects access.Projects, fo
 		return nil, err
 	}
 	for i := range threads {
-		threads[i].Matched = found[place[threads[i].ThreadID]].Matched
+		threads[i].Matched = found[order[threads[i].ThreadID]].Matched
 		slices.Sort(threads[i].Users)
 		slices.Sort(threads[i].Agents)
 		threads[i].cut()
 	}
-	slices.SortFunc(threads, func(a, b Thread) int { return cmp.Compare(place[a.ThreadID], place[b.ThreadID]) })
+	slices.SortFunc(threads, func(a, b Thread) int { return cmp.Compare(order[a.ThreadID], order[b.ThreadID]) })
 	return threads, nil
 }
 
@@ -177,10 +177,10 @@ func (s *Service) threadTotals(ctx context.Context, projects access.Projects, fo
 func (t *Thread) cut() {
 	var c cutter
 	for i := range t.Users {
-		c.text("users", &t.Users[i], MostText)
+		c.text("users", &t.Users[i], MaxListedText)
 	}
 	for i := range t.Agents {
-		c.text("agents", &t.Agents[i], MostText)
+		c.text("agents", &t.Agents[i], MaxListedText)
 	}
 	t.Cut = c.members
 }
@@ -193,38 +193,38 @@ type ThreadQuery struct {
 	Cursor    string
 }
 
-// Turns are a thread and a page of its runs in the order in which they started, each with its root's inputs and outputs, cut
+// ThreadRuns are a thread and a page of its runs in the order in which they started, each with its root's inputs and outputs, cut
 // at MaxExcerpt.
-type Turns struct {
+type ThreadRuns struct {
 	Thread
 	Page
 }
 
 // Thread returns a thread with a page of its runs.
-func (s *Service) Thread(ctx context.Context, projects access.Projects, q ThreadQuery) (Turns, error) {
+func (s *Service) Thread(ctx context.Context, projects access.Projects, q ThreadQuery) (ThreadRuns, error) {
 	projects = projects.Only(q.ProjectID)
 	var after *cursor
 	if q.Cursor != "" {
 		c, err := parseCursor(q.Cursor, listTurns)
 		if err != nil {
-			return Turns{}, err
+			return ThreadRuns{}, err
 		}
 		after = &c
 	}
 	if q.ThreadID == "" {
-		return Turns{}, ErrNotFound
+		return ThreadRuns{}, ErrNotFound
 	}
 	threads, err := s.threadTotals(ctx, projects, []matchedThread{{ThreadID: q.ThreadID}})
 	if err != nil {
-		return Turns{}, err
+		return ThreadRuns{}, err
 	}
 	if len(threads) == 0 {
-		return Turns{}, ErrNotFound
+		return ThreadRuns{}, ErrNotFound
 	}
-	turns := Turns{Thread: threads[0]}
+	turns := ThreadRuns{Thread: threads[0]}
 	turns.Matched = turns.LastTime
 	w := inProjects()
-	w.period("start_time", turns.FirstTime, turns.LastTime.Add(1))
+	w.startsIn(turns.FirstTime, turns.LastTime.Add(1))
 	w.add(threadID+" = ?", q.ThreadID)
 	if after != nil {
 		w.add("(start_time, run_id) > (fromUnixTimestamp64Nano(?), toUUID(?))", after.Time, after.ID)
@@ -232,7 +232,7 @@ func (s *Service) Thread(ctx context.Context, projects access.Projects, q Thread
 	var rows []runmodel.Run
 	err = readListed(ctx, s, projects, &rows, "", w, "ORDER BY start_time, run_id LIMIT ?", Filter{}.settings, q.Limit+1)
 	if err != nil {
-		return Turns{}, err
+		return ThreadRuns{}, err
 	}
 	turns.HasMore = len(rows) > q.Limit
 	rows = rows[:min(len(rows), q.Limit)]
@@ -241,9 +241,9 @@ func (s *Service) Thread(ctx context.Context, projects access.Projects, q Thread
 		turns.NextCursor = cursor{List: listTurns, Time: last.StartTime.UnixNano(), ID: last.RunID.String()}.String()
 	}
 	if turns.Runs, err = s.withRoots(ctx, projects, rows); err != nil {
-		return Turns{}, err
+		return ThreadRuns{}, err
 	}
-	return turns, s.addScores(ctx, projects, turns.Runs, mostScoresListed)
+	return turns, s.addScores(ctx, projects, turns.Runs, maxListedScores)
 }
 
 // withRoots gives runs the inputs and outputs of their roots, as far as an excerpt goes.
@@ -259,14 +259,14 @@ func (s *Service) withRoots(ctx context.Context, projects access.Projects, rows 
 	}
 	// A root may state another start than its run: the run starts with its first span.
 	w := inProjects()
-	w.period("start_time", first.Add(-24*time.Hour), last.Add(24*time.Hour))
+	w.startsIn(first.Add(-24*time.Hour), last.Add(24*time.Hour))
 	w.add("run_id IN (?)", runIDs)
 	w.add("span_id IN (?)", rootIDs)
 	var versions []runmodel.Span
 	if err := query(ctx, s.conn, projects, &versions, `SELECT `+excerptColumns+` FROM spans WHERE `+w.String(), w.args...); err != nil {
 		return nil, err
 	}
-	places, err := s.placesOf(ctx, projects, runIDs)
+	locations, err := s.locationsOf(ctx, projects, runIDs)
 	if err != nil {
 		return nil, err
 	}
@@ -275,7 +275,7 @@ func (s *Service) withRoots(ctx context.Context, projects access.Projects, rows 
 	for i, row := range rows {
 		list[i] = listed(row)
 		list[i].Cut = cutRun(&list[i].Run)
-		said := places[row.RunID].living(byRun[runmodel.RunKey{ProjectID: row.ProjectID, RunID: row.RunID}])
+		said := locations[row.RunID].dropDeleted(byRun[runmodel.RunKey{ProjectID: row.ProjectID, RunID: row.RunID}])
 		for _, root := range runmodel.Fold(said) {
 			if root.SpanID != row.RootSpanID {
 				continue
@@ -290,8 +290,8 @@ func (s *Service) withRoots(ctx context.Context, projects access.Projects, rows 
 
 // say gives a run what its root says. What the root does not say stays summed up by the first question and the last answer.
 func (s *Service) say(ctx context.Context, projects access.Projects, run *Run, root *runmodel.Span) error {
-	p := place{projects: projects.Only(run.ProjectID), ProjectID: run.ProjectID, FirstStart: root.StartTime, LastStart: root.StartTime}
-	inputs, outputs, err := s.inputsAndOutputs(ctx, p, run.RunID, root, cutContent)
+	loc := location{projects: projects.Only(run.ProjectID), ProjectID: run.ProjectID, FirstStart: root.StartTime, LastStart: root.StartTime}
+	inputs, outputs, err := s.inputsAndOutputs(ctx, loc, run.RunID, root, cutContent)
 	if err != nil {
 		return err
 	}

@@ -16,8 +16,8 @@ type UncostedModel struct {
 	LastStart     time.Time `ch:"last_start"`
 }
 
-// mostUncosted bounds the names of models that are told apart: clients choose them.
-const mostUncosted = 1000
+// maxUncostedModels bounds the names of models that are told apart: clients choose them.
+const maxUncostedModels = 1000
 
 // UncostedModels lists the models of spans that start from `since` on and have tokens and no cost as they were received,
 // the most used first. A cost that came later is not seen: whether a model has a price by now is for the caller to tell.
@@ -32,6 +32,6 @@ func (s *Service) UncostedModels(ctx context.Context, projects access.Projects, 
 			substring(response_model, 1, 1025) AS response_model, count() AS spans, max(start_time) AS last_start
 		FROM spans WHERE `+w.String()+`
 		GROUP BY provider, request_model, response_model
-		ORDER BY spans DESC, last_start DESC LIMIT ?`, append(w.args, mostUncosted)...)
+		ORDER BY spans DESC, last_start DESC LIMIT ?`, append(w.args, maxUncostedModels)...)
 	return models, err
 }

@@ -39,15 +39,15 @@ const (
 	// watchOverlap is how far back each look goes behind the last one: a row bears the time at which its insert began,
 	// and is seen when it ends.
 	watchOverlap = 10 * time.Second
-	// watchMemory is how old a place may be from which a watch is continued.
-	watchMemory = 10 * time.Minute
-	// watchedStarts is how long ago a run may have started of which changes are seen.
-	watchedStarts = 30 * 24 * time.Hour
+	// maxResumeAge is how old a place may be from which a watch is continued.
+	maxResumeAge = 10 * time.Minute
+	// maxWatchedAge is how long ago a run may have started of which changes are seen.
+	maxWatchedAge = 30 * 24 * time.Hour
 	// maxChanges is how many runs may change between two looks.
 	maxChanges = 2000
-	// maxMissed is how many a watch that is continued is told at first: as many as the overlap may hold, which is told again,
+	// maxBacklog is how many a watch that is continued is told at first: as many as the overlap may hold, which is told again,
 	// and two looks.
-	maxMissed = 12 * maxChanges
+	maxBacklog = 12 * maxChanges
 	// maxBehind is how many looks a reader may be behind.
 	maxBehind = 8
 	// pollFailures is how many looks in a row may fail before the watches end. Each failure is logged.
@@ -60,10 +60,10 @@ type Watch struct {
 	From time.Time
 
 	service  *Service
-	feed     *feed
+	feed     *projectFeed
 	projects access.Projects
 	filter   Filter
-	news     chan changes
+	updates  chan changes
 	err      error // why news is closed; set before that
 	backlog  []changes
 }
@@ -76,17 +76,17 @@ func (s *Service) Watch(ctx context.Context, projects access.Projects, f Filter,
 	if err != nil {
 		return nil, err
 	}
-	w := &Watch{service: s, projects: projects, filter: f, news: make(chan changes, maxBehind), From: from}
+	w := &Watch{service: s, projects: projects, filter: f, updates: make(chan changes, maxBehind), From: from}
 	if from.IsZero() {
 		w.From = now
-	} else if from.Before(now.Add(-watchMemory)) || from.After(now.Add(time.Minute)) {
+	} else if from.Before(now.Add(-maxResumeAge)) || from.After(now.Add(time.Minute)) {
 		return nil, ErrWatchTooOld
 	}
 	if err := s.feeds.add(s, w, now); err != nil { //nolint:contextcheck // a feed outlives the watch that began it
 		return nil, err
 	}
 	select {
-	case <-w.feed.began:
+	case <-w.feed.ready:
 		if err := s.feeds.ended(w); err != nil {
 			return nil, err
 		}
@@ -105,11 +105,11 @@ func (s *Service) Watch(ctx context.Context, projects access.Projects, f Filter,
 
 // catchUp reads what was written since the place from which a watch is continued, to be told in portions.
 func (w *Watch) catchUp(ctx context.Context) error {
-	found, err := w.service.changes(ctx, w.projects, w.From.Add(-watchOverlap), maxMissed)
+	found, err := w.service.changes(ctx, w.projects, w.From.Add(-watchOverlap), maxBacklog)
 	if err != nil {
 		return err
 	}
-	if len(found) > maxMissed {
+	if len(found) > maxBacklog {
 		return ErrWatchTooOld
 	}
 	for rows := range slices.Chunk(found, maxChanges) {
@@ -127,7 +127,7 @@ func (w *Watch) Next(ctx context.Context) ([]Run, time.Time, error) {
 		return w.read(ctx, found)
 	}
 	select {
-	case found, open := <-w.news:
+	case found, open := <-w.updates:
 		if !open {
 			return nil, time.Time{}, w.err
 		}
@@ -151,14 +151,14 @@ func (w *Watch) read(ctx context.Context, found changes) ([]Run, time.Time, erro
 	f := w.filter.at(w.service.now())
 	cond := inProjects()
 	cond.hours(first, last)
-	cond.period("start_time", f.StartAfter, f.StartBefore)
+	cond.startsIn(f.StartAfter, f.StartBefore)
 	cond.add("run_id IN (?)", ids)
 	f.conditions(&cond, first)
 	runs, err := w.service.selectRuns(ctx, w.projects, cond, "ORDER BY start_time, run_id")
 	if err != nil {
 		return nil, time.Time{}, err
 	}
-	return runs, found.at, w.service.addScores(ctx, w.projects, runs, mostScoresListed)
+	return runs, found.at, w.service.addScores(ctx, w.projects, runs, maxListedScores)
 }
 
 // Close ends the watch.

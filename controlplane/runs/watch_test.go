@@ -22,20 +22,20 @@ import (
 func TestSlowWatchIsLeftBehind(t *testing.T) {
 	t.Parallel()
 	var f feeds
-	of := &feed{cancel: func() {}, watches: map[*Watch]struct{}{}}
+	of := &projectFeed{cancel: func() {}, watches: map[*Watch]struct{}{}}
 	newWatch := func() *Watch {
-		w := &Watch{feed: of, news: make(chan changes, maxBehind), filter: Filter{ProjectID: uuid.New()}}
+		w := &Watch{feed: of, updates: make(chan changes, maxBehind), filter: Filter{ProjectID: uuid.New()}}
 		of.watches[w] = struct{}{}
 		f.watches++
 		return w
 	}
 	slow, quick := newWatch(), newWatch()
 	for range maxBehind + 1 {
-		f.tell(of, changes{at: time.Now()})
-		<-quick.news
+		f.send(of, changes{at: time.Now()})
+		<-quick.updates
 	}
 	for range maxBehind {
-		_, open := <-slow.news
+		_, open := <-slow.updates
 		require.True(t, open)
 	}
 	_, _, err := slow.Next(t.Context())
