@@ -8,9 +8,19 @@ import (
 	"github.com/looptrace/looptrace/internal/clickhouse"
 )
 
-// The SQL of what is cut has a little more than its bound, which tells that there is more.
+// runColumns are the columns of the table runs that runmodel.Run has.
+const runColumns = `project_id, run_id, version, start_time, end_time, first_received, root_span_id,
+	name, kind, status, error_type, error_message, input_preview, output_preview,
+	session_id, conversation_id, user_id, agent_name, environment, release,
+	prompt_id, prompt_name, prompt_version, tags, metadata, models,
+	input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens,
+	cost_usd, cost_source, unpriced_call_count, span_count, error_count, llm_call_count, tool_call_count,
+	tools, fingerprint, failure_class, failing_span_id, failing_kind, failing_name, failing_type, failing_template`
+
+// Expressions that cut return a little more than the limit, which shows that there is more.
 var (
-	// listedRunColumns are runColumns cut. They read a SELECT of these: conditions see the columns as they are stored.
+	// listedRunColumns are runColumns cut. The statement selects them from a subquery, so that conditions see the
+	// stored columns.
 	listedRunColumns = strings.Join(cutColumns(columnsOf(runColumns),
 		prefixes(MaxListedText, "name", "error_type", "error_message", "session_id", "conversation_id", "user_id", "agent_name", "environment",
 			"release", "prompt_id", "prompt_name", "prompt_version", "failing_name", "failing_type"),
@@ -18,13 +28,14 @@ var (
 	// cutList takes the elements that fit, and one more.
 	cutList = fmt.Sprintf(`if(byteSize(%%[1]s) <= %[1]d, CAST(%%[1]s AS Array(String)), arrayMap(v -> substring(v, 1, %[1]d),
 		arraySlice(CAST(%%[1]s AS Array(String)), 1, 1 + arrayCount(s -> s <= %[1]d, arrayCumSum(arrayMap(v -> length(v) + 3, %%[1]s))))))`, maxListedList)
-	// cutMap takes the smallest members that fit, and one more. (No lambda names a column: ClickHouse would copy it for each member.)
+	// cutMap takes the smallest members that fit, and one more. No lambda names a column, because ClickHouse would
+	// copy it for each member.
 	cutMap = fmt.Sprintf(`if(byteSize(%%[1]s) <= %[1]d, CAST(%%[1]s AS Map(String, String)), CAST(arrayMap(t -> (substring(t.1, 1, %[1]d), substring(t.2, 1, %[1]d)),
 		arraySlice(%[2]s, 1, 1 + arrayCount(s -> s <= %[1]d, arrayCumSum(arrayMap(t -> length(t.1) + length(t.2) + 6, %[2]s))))) AS Map(String, String)))`,
 		maxListedMetadata, `arraySort(t -> (length(t.1) + length(t.2), t.1), arrayZip(CAST(mapKeys(%[1]s) AS Array(String)), mapValues(%[1]s)))`)
 )
 
-// beginnings takes a byte more than most of some columns.
+// prefixes returns expressions that cut columns after limit bytes and one.
 func prefixes(limit int, columns ...string) map[string]string {
 	expressions := make(map[string]string, len(columns))
 	for _, column := range columns {
@@ -33,12 +44,12 @@ func prefixes(limit int, columns ...string) map[string]string {
 	return expressions
 }
 
-// columnsOf takes a list of columns apart.
+// columnsOf splits a list of columns.
 func columnsOf(list string) []string {
 	return strings.Split(strings.Join(strings.Fields(list), ""), ",")
 }
 
-// cutColumns writes the expressions of some columns in their places.
+// cutColumns replaces columns by expressions that cut them.
 func cutColumns(columns []string, expressions ...map[string]string) []string {
 	cut := slices.Clone(columns)
 	for i, name := range cut {
@@ -51,23 +62,14 @@ func cutColumns(columns []string, expressions ...map[string]string) []string {
 	return cut
 }
 
-// runColumns are the columns of runmodel.Run, as the table runs has them.
-const runColumns = `project_id, run_id, version, start_time, end_time, first_received, root_span_id,
-	name, kind, status, error_type, error_message, input_preview, output_preview,
-	session_id, conversation_id, user_id, agent_name, environment, release,
-	prompt_id, prompt_name, prompt_version, tags, metadata, models,
-	input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens,
-	cost_usd, cost_source, unpriced_call_count, span_count, error_count, llm_call_count, tool_call_count,
-	tools, fingerprint, failure_class, failing_span_id, failing_kind, failing_name, failing_type, failing_template`
-
-// treeColumns are what says where a span stands among the others of its run, and whether its usage counts.
+// treeColumns show where a span is in the tree of its run, and whether its usage counts.
 var treeColumns = []string{
 	"span_id", "version", "parent_span_id", "start_time", "is_run", "from_log", "kind", "operation", "counting",
 	"input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens",
 }
 
-// listedColumns are what a list of a run's spans shows: no payloads but the beginnings of inputs and outputs. cutListedColumns have the
-// beginnings of all texts, which takes ClickHouse longer to plan.
+// listedColumns are what a list of spans shows: of the payloads only the beginnings of inputs and outputs. cutListedColumns cut
+// all other texts as well, which takes ClickHouse longer to plan.
 var (
 	listedColumns    = cutColumns(allListedColumns, prefixes(maxListedPayload, "inputs", "outputs", "tool_arguments", "tool_result"))
 	cutListedColumns = cutColumns(listedColumns,
@@ -86,8 +88,8 @@ var (
 	}
 )
 
-// namingColumns are what tells spans apart; they are small whatever was recorded. outlineColumns have the beginning of the
-// error as well, which is for whoever reads no texts.
+// namingColumns identify spans to a reader, and are small whatever was recorded. outlineColumns have the beginning of the error
+// as well, for readers that get no texts.
 const (
 	namingColumns = `project_id, run_id, span_id, version, parent_span_id, start_time, end_time, is_run, from_log,
 	substring(name, 1, 200) AS name, kind, operation, status, substring(error_type, 1, 200) AS error_type,
@@ -97,20 +99,20 @@ const (
 	outlineColumns = namingColumns + `, substring(error_message, 1, 200) AS error_message`
 )
 
-// excerptColumns are the texts of a span, cut, and what says which contents belong to it.
+// excerptColumns are the texts of a span, cut, and the ids of its contents.
 var excerptColumns = namingColumns + fmt.Sprintf(`, tool_call_id, output_message_ids,
 	arraySlice(input_message_ids, -%[2]d) AS input_message_ids,
 	substring(error_message, 1, %[1]d) AS error_message, substring(error_stack, 1, %[1]d) AS error_stack, substring(inputs, 1, %[1]d) AS inputs, substring(outputs, 1, %[1]d) AS outputs,
 	substring(tool_arguments, 1, %[1]d) AS tool_arguments, substring(tool_result, 1, %[1]d) AS tool_result`, MaxExcerpt+1, excerptMessages)
 
-// What is read of a content c: all of it, or its texts cut, and only its size where the rest of it is large.
+// Columns of a content c: fullContent is all of it. cutContent has its texts cut, and only the size of a large frame.
 var (
 	fullContent = "c.frame AS frame, c.texts AS texts"
 	cutContent  = fmt.Sprintf(`if(length(c.frame) > %[1]d, concat('"', toString(length(c.frame)), ' bytes"'), c.frame) AS frame,
 		if(length(c.frame) > %[1]d, [], arrayMap(t -> substring(t, 1, %[2]d), c.texts)) AS texts`, maxFrame, MaxExcerpt+1)
 )
 
-// cutSQL is the SQL of a text as Texts gives it.
+// cutSQL is the SQL of a text as Texts returns it.
 func cutSQL(text string) string {
 	return fmt.Sprintf(`if(length(%[1]s) > %[2]d, concat(substring(%[1]s, 1, %[2]d), '\0', leftPad(hex(sipHash64(%[1]s)), %[3]d, '0')), %[1]s)`, text, MaxText, TextHash)
 }
@@ -120,12 +122,12 @@ var (
 	instructions_id, tool_definitions_id`, excerptMessages) +
 		", " + cutSQL("error_message") + " AS error_message, " + cutSQL("inputs") + " AS inputs, " + cutSQL("outputs") + " AS outputs" +
 		", " + cutSQL("tool_arguments") + " AS tool_arguments, " + cutSQL("tool_result") + " AS tool_result"
-	// A content with much besides its texts, such as an image, is told by its size and hash.
+	// A content with much besides its texts, such as an image, is represented by its size and hash.
 	hashedContent = fmt.Sprintf(`if(length(c.frame) > %[1]d, concat('"', toString(length(c.frame)), ' bytes, ', hex(sipHash64(c.frame)), '"'), c.frame) AS frame,
 		if(length(c.frame) > %[1]d, [], arrayMap(t -> %[2]s, c.texts)) AS texts`, maxFrame, cutSQL("t"))
 )
 
-// shortScoreColumns and longScoreColumns are clickhouse.ScoreColumns cut.
+// Columns of a score, cut, for lists of runs or spans and for lists of scores.
 var (
 	shortScoreColumns = scoreColumns(shortComment)
 	longScoreColumns  = scoreColumns(longComment)

@@ -30,7 +30,7 @@ func (s *Service) contents(ctx context.Context, loc location, runID uuid.UUID, s
 	return s.contentsOf(ctx, loc, runID, slices.Sorted(maps.Keys(wanted)), fullContent)
 }
 
-// contentsOf reads contents by their ids; columns is fullContent or cutContent.
+// contentsOf reads contents by their ids. columns is fullContent, cutContent or hashedContent.
 func (s *Service) contentsOf(ctx context.Context, loc location, runID uuid.UUID, ids []uint64, columns string) (contentsByID, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -68,7 +68,7 @@ func (s *Service) contentsOf(ctx context.Context, loc location, runID uuid.UUID,
 	return byID, nil
 }
 
-// fillShared gives contents what stands among the shared ones.
+// fillShared fills in the contents that are stored among the shared ones.
 func (s *Service) fillShared(ctx context.Context, loc location, contents []runmodel.Content, columns string) error {
 	type name struct{ id, tail uint64 }
 	shared := map[name]*runmodel.SharedContent{}
@@ -100,10 +100,10 @@ func (s *Service) fillShared(ctx context.Context, loc location, contents []runmo
 	return nil
 }
 
-// dayNumber is a day as ClickHouse counts them: since 1970, in UTC.
+// dayNumber counts days as ClickHouse does: since 1970, in UTC.
 func dayNumber(t time.Time) int64 { return t.Unix() / int64(24*time.Hour/time.Second) }
 
-// text returns the JSON of a content, nil where it is not there: a span may be read before its contents are
+// text returns the JSON of a content. It is nil if the content is missing: a span may be read before its contents are
 // written.
 func (c contentsByID) text(id uint64) (json.RawMessage, error) {
 	content := c[id]
@@ -131,7 +131,7 @@ func (c contentsByID) messages(ids []uint64) ([]json.RawMessage, error) {
 	return messages, nil
 }
 
-// elements returns a content as a list: its elements where it is an array, else itself.
+// elements returns the elements of a content that is an array, and any other content as the only element.
 func (c contentsByID) elements(id uint64) ([]json.RawMessage, error) {
 	text, err := c.text(id)
 	if err != nil || text == nil {
@@ -144,8 +144,8 @@ func (c contentsByID) elements(id uint64) ([]json.RawMessage, error) {
 	return []json.RawMessage{text}, nil
 }
 
-// whole joins a folded span with its contents.
-func (c contentsByID) whole(folded runmodel.Span) (Span, error) {
+// join joins a folded span with its contents.
+func (c contentsByID) join(folded runmodel.Span) (Span, error) {
 	span := Span{Span: folded, Attributes: folded.RestoreAttributes(), ResourceAttributes: map[string]any{}}
 	var err error
 	if span.InputMessages, err = c.messages(folded.InputMessageIDs); err != nil {
@@ -169,7 +169,7 @@ func (c contentsByID) whole(folded runmodel.Span) (Span, error) {
 	readMember(folded.Links, &span.Links)
 	for key, value := range span.ResourceAttributes {
 		if text, ok := value.(string); ok && span.Attributes[key] == any(text) && folded.Attributes[key] == "" {
-			delete(span.Attributes, key) // taken over from the resource
+			delete(span.Attributes, key) // copied from the resource
 		}
 	}
 	span.Inputs = nonEmpty(cmp.Or(folded.Inputs, folded.ToolArguments, lastText(span.InputMessages)))
@@ -177,8 +177,8 @@ func (c contentsByID) whole(folded runmodel.Span) (Span, error) {
 	return span, nil
 }
 
-// readMember reads stored JSON, and leaves a member out that cannot be read: earlier versions stored a text where one
-// attribute was a number that JSON cannot write, and the rest of the span is as good as ever.
+// readMember reads stored JSON. It leaves a member empty that it cannot read: rows written before NaN was handled
+// have the text of a Go value there, and the rest of such a span is sound.
 func readMember[T any](text string, member *T) {
 	var value T
 	if text != "" && json.Unmarshal([]byte(text), &value) == nil {
@@ -186,7 +186,7 @@ func readMember[T any](text string, member *T) {
 	}
 }
 
-// lastText is the text of the last message that has any.
+// lastText returns the text of the last message that has one.
 func lastText(messages []json.RawMessage) string {
 	for _, message := range slices.Backward(messages) {
 		if _, text, _ := runmodel.MessageText(string(message)); text != "" {

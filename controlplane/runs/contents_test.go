@@ -10,13 +10,13 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// TestWholeOfWhatCannotBeRead holds that of a span as an earlier version stored it, with a number that JSON lacks, only the
-// member is missing in which that stands.
-func TestWholeOfWhatCannotBeRead(t *testing.T) {
+// TestJoinOfUnreadableMembers reads a span with members that are no JSON, as rows had them before NaN was handled.
+// Only these members are missing.
+func TestJoinOfUnreadableMembers(t *testing.T) {
 	t.Parallel()
 	const resource = 7
 	contents := contentsByID{resource: {Kind: runmodel.ContentResource, Frame: `"map[host:a load:NaN]"`}}
-	span, err := contents.whole(runmodel.Span{
+	span, err := contents.join(runmodel.Span{
 		Name: "step", ResourceID: resource,
 		Events:         `"[{e 1970-01-01 00:00:00 +0000 UTC map[load:NaN]}]"`,
 		Links:          `[{"run_id":"r","span_id":"s","attributes":{}}]`,

@@ -8,13 +8,13 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// Section is a stretch of a run's critical path in which the path is with one span itself, not with a child of it.
+// Section is a part of a critical path that belongs to one span and to none of its children.
 type Section struct {
-	Span     int // its place in the run's spans
+	Span     int // index in the run's spans
 	From, To time.Time
 }
 
-// Root is the place of the run's root among its spans, or 0.
+// Root returns the index of the run's root among its spans, 0 if it is missing.
 func (o Outline) Root() int {
 	for i := range o.Spans {
 		if o.Spans[i].SpanID == o.Run.RootSpanID {
@@ -24,7 +24,7 @@ func (o Outline) Root() int {
 	return 0
 }
 
-// childrenOf lists the children of each span. What is its own parent has none.
+// childrenOf lists the children of each span. It ignores a span that is its own parent.
 func childrenOf(spans []runmodel.Span) [][]int {
 	index := make(map[uint64]int, len(spans))
 	for i := range spans {
@@ -39,12 +39,12 @@ func childrenOf(spans []runmodel.Span) [][]int {
 	return children
 }
 
-// CriticalPath returns the sections that the root's duration is made of, the latest first. Going back from the end of
-// a span, the path enters the child that ended last, and goes on from the child's start: the next child is the one that
-// ended last of those that were over then (runmodel.Interval.Precedes), so that calls which follow each other without a gap
-// are all on the path, and end where the next one begins. Children are clamped to what their parent takes part in; the
-// sections add up to the root's duration. It follows Jaeger's algorithm (jaeger-ui, CriticalPath), which drops a child that
-// ends where the next begins.
+// CriticalPath returns the sections that make up the root's duration, the latest first. Going back from the end of a
+// span, the path enters the child that ended last, and continues at the start of that child. The next child is the
+// one that ended last of those that were over by then (runmodel.Interval.Precedes), so calls that follow each other
+// without a gap are all on the path, and each ends where the next begins. Children are clamped to their parent's part
+// of the path. The sections add up to the root's duration. Jaeger's algorithm (jaeger-ui, CriticalPath) is the same,
+// except that it drops a child that ends where the next begins.
 func CriticalPath(spans []runmodel.Span, root int) []Section {
 	if len(spans) == 0 {
 		return nil
@@ -61,11 +61,11 @@ func CriticalPath(spans []runmodel.Span, root int) []Section {
 	}
 	type frame struct {
 		span  int
-		from  time.Time         // where the span begins, clamped to its parent
-		to    time.Time         // where it ends, clamped
-		at    time.Time         // where the path is, going back
-		child int               // the next of the children to look at, from the last
-		after runmodel.Interval // the child that the path was in last, clamped
+		from  time.Time         // start of the span, clamped to its parent
+		to    time.Time         // its end, clamped
+		at    time.Time         // position of the path, going back
+		child int               // next child to look at, going back
+		after runmodel.Interval // interval of the child that the path was in last, clamped
 	}
 	var stack []frame
 	visited := make([]bool, len(spans))
@@ -87,7 +87,7 @@ func CriticalPath(spans []runmodel.Span, root int) []Section {
 			}
 			from, to = later(c.StartTime, f.from), earlier(c.EndTime, f.to)
 			if to.After(f.at) {
-				// It ran beside the child that the path was in, unless clocks only round so.
+				// It ran concurrently with that child, unless only clocks were rounded.
 				if !(runmodel.Interval{Start: from, End: to}).Precedes(f.after) {
 					continue
 				}

@@ -32,8 +32,8 @@ func spansOf(times []timed) []runmodel.Span {
 	return spans
 }
 
-// TestCriticalPath has Jaeger's cases (jaeger-ui, CriticalPath) but the one of producers and consumers, which a run does
-// not tell apart, and calls that follow each other without a gap.
+// TestCriticalPath has Jaeger's cases (jaeger-ui, CriticalPath) except that of producers and consumers, which runs do
+// not distinguish, and calls that follow each other without a gap.
 func TestCriticalPath(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -62,7 +62,7 @@ func TestCriticalPath(t *testing.T) {
 	}
 }
 
-// TestCriticalPathOfRoundedTimes takes steps one of which begins when the one before it ends, by clocks that round.
+// TestCriticalPathOfRoundedTimes has steps that begin when the one before ends, by clocks that round.
 func TestCriticalPathOfRoundedTimes(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(3, 4))
@@ -76,7 +76,7 @@ func TestCriticalPathOfRoundedTimes(t *testing.T) {
 				end := at.Add(unit*4 + time.Duration(random.Int64N(int64(50*unit))))
 				spans = append(spans, runmodel.Span{
 					SpanID: uint64(i + 2), ParentSpanID: 1,
-					StartTime: at.Truncate(unit), EndTime: end.Add(unit - 1).Truncate(unit), // as far over each other as it gets
+					StartTime: at.Truncate(unit), EndTime: end.Add(unit - 1).Truncate(unit), // the largest possible overlap
 				})
 				at = end
 			}
@@ -94,7 +94,7 @@ func TestCriticalPathOfRoundedTimes(t *testing.T) {
 	}
 }
 
-// TestCriticalPathOfShortParallelSpans takes two that ran at the same time: one of them is on the path.
+// TestCriticalPathOfShortParallelSpans has two spans that ran at the same time. One of them is on the path.
 func TestCriticalPathOfShortParallelSpans(t *testing.T) {
 	t.Parallel()
 	at := func(d time.Duration) time.Time { return time.Unix(1000, 0).Add(d) }

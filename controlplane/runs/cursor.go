@@ -10,16 +10,16 @@ import (
 	"github.com/google/uuid"
 )
 
-// cursor is a place in a list ordered by time and id. Its text is opaque to clients.
+// cursor is a position in a list ordered by time and id. Its text is opaque to clients.
 type cursor struct {
 	List string `json:"l"`
 	// Time is in Unix nanoseconds.
 	Time int64  `json:"t"`
 	ID   string `json:"i"`
-	// What digest says of the filter of a list of runs or threads.
+	// Filter is the digest of the filter of a list of runs or threads.
 	Filter string `json:"f,omitempty"`
-	// Of lists of runs: their order; the value that the order goes by, null where it
-	// is not known; and, where earlier runs were left out, the start of the first that were not, in Unix nanoseconds.
+	// Order, Value and From belong to lists of runs. Value is what the list is ordered by, nil where it is unknown.
+	// From is the start of the first run that was read, in Unix nanoseconds, where earlier ones were left out.
 	Order string `json:"o,omitempty"`
 	Value *int64 `json:"v,omitempty"`
 	From  int64  `json:"s,omitempty"`
@@ -27,10 +27,10 @@ type cursor struct {
 
 // The lists that have cursors.
 const (
-	listRuns    = "runs"
-	listSpans   = "spans"
-	listThreads = "threads"
-	listTurns   = "turns"
+	listRuns       = "runs"
+	listSpans      = "spans"
+	listThreads    = "threads"
+	listThreadRuns = "turns"
 )
 
 func (c cursor) String() string {
@@ -47,7 +47,7 @@ func parseCursor(text, list string) (cursor, error) {
 	if err := json.Unmarshal(raw, &c); err != nil || c.List != list {
 		return cursor{}, ErrInvalidCursor
 	}
-	if list == listRuns || list == listTurns {
+	if list == listRuns || list == listThreadRuns {
 		if _, err := uuid.Parse(c.ID); err != nil {
 			return cursor{}, ErrInvalidCursor
 		}
@@ -60,14 +60,14 @@ func parseCursor(text, list string) (cursor, error) {
 	return c, nil
 }
 
-// behind is the place behind a cursor's span. Where that is not there, no more is known of it than when it started.
-func (c cursor) behind(spans []Span) int {
+// after returns the index after the cursor's span. If the span is gone, only its start time is known.
+func (c cursor) after(spans []Span) int {
 	id, err := strconv.ParseUint(c.ID, 16, 64)
 	if at := slices.IndexFunc(spans, func(s Span) bool { return s.SpanID == id }); err == nil && at >= 0 {
 		return at + 1
 	}
 	at, _ := slices.BinarySearchFunc(spans, c.Time, func(s Span, start int64) int {
-		return cmp.Or(cmp.Compare(s.StartTime.UnixNano(), start), -1) // behind those that start at once with it
+		return cmp.Or(cmp.Compare(s.StartTime.UnixNano(), start), -1) // after those that start at the same time
 	})
 	return at
 }

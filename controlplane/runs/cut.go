@@ -11,20 +11,20 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// What a row of a list has at most of what clients send, in bytes of JSON: a page is bounded however large its runs are. One run or span
-// by itself is read whole.
+// Limits of what clients sent in a row of a list, in bytes of JSON. They bound a page however large its runs are. A run or
+// span by itself is not cut.
 const (
-	// MaxListedText is how much of one text: a name, an id, a message.
+	// MaxListedText is for one text, such as a name, an id or a message.
 	MaxListedText = 1 << 10
-	// maxListedList is how much of the tags, models and tools, each.
+	// maxListedList is for each of tags, models and tools.
 	maxListedList = 4 << 10
-	// maxListedMetadata is how much of the metadata.
+	// maxListedMetadata is for the metadata.
 	maxListedMetadata = 8 << 10
-	// maxPage is about how much a page has. A page of spans ends there; one span may have more.
+	// maxPage is the approximate size of a page. A page of spans ends there, unless it has only one span.
 	maxPage = 16 << 20
 )
 
-// cutter cuts what is read for a list, and notes which members of the answer have more.
+// cutter cuts what is read for a list, and notes which members of the answer it has cut.
 type cutter struct {
 	members []string
 }
@@ -111,7 +111,7 @@ func cutRun(r *runmodel.Run) []string {
 	return c.members
 }
 
-// cutSpan cuts what was read as listedColumns, inputs and outputs apart.
+// cutSpan cuts what was read as listedColumns, except inputs and outputs.
 func cutSpan(s *runmodel.Span) []string {
 	var c cutter
 	for _, member := range []struct {
@@ -151,7 +151,7 @@ func cutSpan(s *runmodel.Span) []string {
 	return c.members
 }
 
-// fitting is the beginning of a text that has at most so many bytes in JSON, and whether there is more.
+// truncate returns the beginning of a text that fits into limit bytes of JSON, and whether it cut the text.
 func truncate(text string, limit int) (string, bool) {
 	if len(text)*maxRuneInJSON <= limit {
 		return text, false
@@ -165,7 +165,7 @@ func truncate(text string, limit int) (string, bool) {
 	return text, false
 }
 
-// jsonSize is how many bytes a text has in JSON, without its quotes.
+// jsonSize is how many bytes a text takes in JSON, without its quotes.
 func jsonSize(text string) int {
 	size := 0
 	for _, r := range text {
@@ -174,14 +174,14 @@ func jsonSize(text string) int {
 	return size
 }
 
-// maxRuneInJSON is how many bytes one of a text may be in JSON: \u0000.
+// maxRuneInJSON is how many bytes a byte of a text can take in JSON: \u0000.
 const maxRuneInJSON = 6
 
 func runeSize(r rune) int {
 	switch r {
 	case '"', '\\', '\n', '\r', '\t', '\b', '\f':
 		return len(`\n`)
-	case '<', '>', '&', '\u2028', '\u2029', utf8.RuneError: // escaped, or in place of what is no character
+	case '<', '>', '&', '\u2028', '\u2029', utf8.RuneError: // escaped, or written for invalid UTF-8
 		return maxRuneInJSON
 	}
 	if r < ' ' {
@@ -190,10 +190,10 @@ func runeSize(r rune) int {
 	return utf8.RuneLen(r)
 }
 
-// maxListedPayload is how much of an input or output a list of spans gives, in bytes.
+// maxListedPayload is how many bytes of an input or output a list of spans shows.
 const maxListedPayload = 2048
 
-// abridge gives a listed span the beginnings of its inputs and outputs, and of what else is long.
+// shorten cuts the payloads and other long texts of a listed span.
 func (s *Span) shorten() {
 	s.Cut = cutSpan(&s.Span)
 	inputs := cmp.Or(s.Span.Inputs, s.ToolArguments, s.InputPreview)
@@ -210,7 +210,7 @@ func cutText(text string) string {
 	return strings.ToValidUTF8(text[:maxListedPayload], "")
 }
 
-// abridged abridges spans and is how many of the first a page has room for: at least one.
+// shortenPage shortens spans and returns how many of them fit a page, at least one.
 func shortenPage(spans []Span) int {
 	size := 0
 	for i := range spans {
@@ -222,7 +222,7 @@ func shortenPage(spans []Span) int {
 	return len(spans)
 }
 
-// size is about how many bytes a span has.
+// size is the approximate size of a span in bytes.
 func (s *Span) size() int {
 	size := len(s.Name) + len(s.ErrorMessage) + len(s.ErrorStack) + len(s.Span.Inputs) + len(s.Span.Outputs) + len(s.ToolArguments) + len(s.ToolResult) + len(s.Span.Events) + len(s.Span.Links)
 	for _, list := range [][]json.RawMessage{s.SystemInstructions, s.InputMessages, s.OutputMessages, s.ToolDefinitions} {

@@ -18,10 +18,10 @@ import (
 	"github.com/looptrace/looptrace/test/engines"
 )
 
-// TestListOfLargeRuns: a page of runs that take more memory together than a statement may is cut as it is read.
+// TestListOfLargeRuns lists runs that together take more memory than a statement may. They are cut as they are read.
 func TestListOfLargeRuns(t *testing.T) {
 	t.Parallel()
-	server, database := engines.ClickHouseServer(t) // its own: others would wait for it
+	server, database := engines.ClickHouseServer(t) // a server of its own, because others would wait for it
 	require.NoError(t, clickhouse.Migrate(t.Context(), server.URL(database)))
 	writer, err := clickhouse.NewWriter(t.Context(), server.URL(database))
 	require.NoError(t, err)
@@ -67,7 +67,7 @@ func TestListOfLargeRuns(t *testing.T) {
 	require.Len(t, sample, runs)
 }
 
-// TestCutting holds what is cut to its bound in JSON, whatever its characters.
+// TestCutting checks the size in JSON of what is cut, with all kinds of characters.
 func TestCutting(t *testing.T) {
 	t.Parallel()
 	inJSON := func(v any) int {
@@ -105,7 +105,7 @@ func TestCutting(t *testing.T) {
 	}())
 }
 
-// TestListOfLargeSpans: pages of spans end at their bound, also where all spans of the run are too much for one statement.
+// TestListOfLargeSpans checks the size of pages of spans, also of a run that is too large for one statement.
 func TestListOfLargeSpans(t *testing.T) {
 	t.Parallel()
 	address := engines.ClickHouse(t)
@@ -158,7 +158,7 @@ func TestListOfLargeSpans(t *testing.T) {
 			cursor = page.NextCursor
 		}
 	}
-	for _, spans := range []int{3000, 7000} { // the latter are 84 MB, which is above mostListed
+	for _, spans := range []int{3000, 7000} { // the latter are 84 MB, which exceeds maxListed
 		store(map[int]int{3000: 0, 7000: 3000}[spans], spans)
 		names, pages := read()
 		require.Len(t, names, spans)

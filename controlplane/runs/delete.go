@@ -10,25 +10,26 @@ import (
 	"github.com/looptrace/looptrace/internal/clickhouse"
 )
 
-// Deletion selects what is deleted: the runs of one project that are named, or those that a filter selects.
+// Deletion selects the runs of a project to delete: those of RunIDs, or else those of the filter.
 type Deletion struct {
-	// Filter names the project; with RunIDs it does nothing else.
+	// Filter has the project. Its other fields are ignored if there are RunIDs.
 	Filter
 	RunIDs []uuid.UUID
-	// ReceivedBefore leaves out runs that were first received later; zero does not.
+	// ReceivedBefore leaves out runs that were first received at that time or later. Zero leaves out none.
 	ReceivedBefore time.Time
-	// DryRun only counts.
+	// DryRun only counts the runs.
 	DryRun bool
 }
 
-// Deleted says how many runs matched, as of a time, and how many of them were deleted. What is left takes another call.
+// Deleted is how many runs matched at a time, and how many of them were deleted. Another call deletes more of the
+// rest.
 type Deleted struct {
 	Matched, Deleted uint64
 	AsOf             time.Time
 }
 
-// Delete deletes runs for good, at most clickhouse.MaxDeleted in one call. What was received up to now does not come back
-// when it is delivered again; what is received later does, as a run that begins anew.
+// Delete deletes runs for good, up to clickhouse.MaxDeleted in one call. What was received before does not come back
+// when it is delivered again. What is received later begins the run anew.
 func (s *Service) Delete(ctx context.Context, projects access.Projects, d Deletion) (Deleted, error) {
 	projects = projects.Only(d.ProjectID)
 	result := Deleted{AsOf: s.now().UTC()}
@@ -56,7 +57,7 @@ func (s *Service) Delete(ctx context.Context, projects access.Projects, d Deleti
 	var found []struct {
 		RunID uuid.UUID `ch:"run_id"`
 	}
-	// Runs of one time lie together, so that fewer parts are touched at once.
+	// Runs of similar times are in the same parts, so delete them together.
 	if err := query(ctx, s.conn, projects, &found, `SELECT run_id FROM runs FINAL WHERE `+w.String()+`
 		ORDER BY start_time DESC, run_id LIMIT ?`, append(w.args, clickhouse.MaxDeleted)...); err != nil {
 		return Deleted{}, err

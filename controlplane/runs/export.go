@@ -12,20 +12,21 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// Bounds of what an export holds at a time.
+// Limits of what an export holds in memory.
 const (
 	exportRuns = 500
-	// exportSpans is how many spans are held whole.
+	// exportSpans is how many spans are held in full.
 	exportSpans = 250
 )
 
-// Export reads every run that the filter selects, newest first, and hands each over whole. Where span is not nil, each
-// run's spans follow it, whole. What run and span return ends the export. Runs that start while it is under way are not
-// in it.
+// Export calls run with every run that the filter selects, newest first and in full. If span is not nil, it is called
+// with each of the run's spans after that. An error that run or span returns ends the export. Runs that start during
+// the export are not in it. A run that is deleted during the export is left out or, if its spans were being handed
+// over, ends with those read before.
 func (s *Service) Export(ctx context.Context, projects access.Projects, filter Filter, run func(*Run) error, span func(*Span) error) error {
 	projects = projects.Only(filter.ProjectID)
-	// The window ends where it did when the export began, however long that takes.
-	q := ListQuery{Filter: filter.at(s.now()), Limit: exportRuns, whole: true}
+	// The window stays where it was when the export began.
+	q := ListQuery{Filter: filter.at(s.now()), Limit: exportRuns, full: true}
 	for {
 		page, err := s.List(ctx, projects, q)
 		if err != nil {
@@ -52,11 +53,11 @@ func (s *Service) Export(ctx context.Context, projects access.Projects, filter F
 	}
 }
 
-// batchOf is how many of the runs are read together: at least one.
+// batchOf returns how many of the runs to read together, at least one.
 func batchOf(rows []runmodel.Run, withSpans bool) int {
 	held := 0
 	for i := range rows {
-		spans := 1 // its root
+		spans := 1 // the root
 		if withSpans {
 			spans = int(rows[i].SpanCount)
 		}
@@ -67,7 +68,7 @@ func batchOf(rows []runmodel.Run, withSpans bool) int {
 	return len(rows)
 }
 
-// exportBatch hands over a few runs. Of several that are too much to be read together each is read by itself.
+// exportBatch hands over a few runs. Runs that are too expensive to read together are read one by one.
 func (s *Service) exportBatch(ctx context.Context, projects access.Projects, rows []runmodel.Run, run func(*Run) error, span func(*Span) error) error {
 	if span != nil && rows[0].SpanCount > exportSpans {
 		return s.exportLarge(ctx, projects, rows[0], run, span)
@@ -101,7 +102,8 @@ func (s *Service) exportBatch(ctx context.Context, projects access.Projects, row
 	return nil
 }
 
-// fullRuns reads runs and their spans whole, with their scores. It leaves out runs that were deleted since rows were read.
+// fullRuns reads runs and their spans in full, with their scores. It leaves out runs that were deleted after rows
+// were read.
 func (s *Service) fullRuns(ctx context.Context, projects access.Projects, rows []runmodel.Run, rootsOnly bool) ([]Run, map[uuid.UUID][]Span, error) {
 	ids := idsOf(rows)
 	locations, err := s.locationsOf(ctx, projects, ids)
@@ -122,7 +124,7 @@ func (s *Service) fullRuns(ctx context.Context, projects access.Projects, rows [
 	}
 	for i := range list {
 		loc := locations[list[i].RunID]
-		if loc.DeletedAt > 0 { // a deleted run had the same id, and its scores may still be there
+		if loc.DeletedAt > 0 { // the scores of a deleted run with the same id may still be there
 			list[i].Scores, list[i].ScoreCount = nil, 0
 			if err := s.addScoresAfter(ctx, projects, loc.DeletedAt, list[i:i+1], maxReadScores); err != nil {
 				return nil, nil, err
@@ -137,14 +139,14 @@ func (s *Service) fullRuns(ctx context.Context, projects access.Projects, rows [
 		}
 		addSpanScores(spans[list[i].RunID], scores)
 	}
-	// A deletion that began in between may have taken a part of what was read.
+	// A deletion that began meanwhile may have removed a part of what was read.
 	if locations, err = s.locationsOf(ctx, projects, ids); err != nil {
 		return nil, nil, err
 	}
 	return slices.DeleteFunc(list, func(r Run) bool { return r.Version <= locations[r.RunID].DeletedAt }), spans, nil
 }
 
-// speak takes a run's inputs and outputs over from its root. What the root does not say stays summed up.
+// setPayloads takes over a run's inputs and outputs from its root. If the root lacks one of them, the preview stays.
 func (r *Run) setPayloads(spans []Span) {
 	for i := range spans {
 		if spans[i].SpanID != r.RootSpanID {
@@ -152,11 +154,11 @@ func (r *Run) setPayloads(spans []Span) {
 		}
 		r.Truncated = false
 		for _, side := range []struct {
-			said *string
+			text *string
 			to   **string
 		}{{spans[i].Inputs, &r.Inputs}, {spans[i].Outputs, &r.Outputs}} {
-			if side.said != nil {
-				*side.to = side.said
+			if side.text != nil {
+				*side.to = side.text
 			} else if *side.to != nil {
 				r.Truncated = true
 			}
@@ -164,8 +166,7 @@ func (r *Run) setPayloads(spans []Span) {
 	}
 }
 
-// exportLarge hands over a run whose spans are too many to be held whole at once. One that is deleted meanwhile is left out, or
-// ends with the spans that were read before.
+// exportLarge hands over a run that has too many spans to be held at once.
 func (s *Service) exportLarge(ctx context.Context, projects access.Projects, row runmodel.Run, run func(*Run) error, span func(*Span) error) error {
 	loc, err := s.find(ctx, projects, row.RunID)
 	if err == nil {
@@ -211,7 +212,7 @@ func (s *Service) exportPages(ctx context.Context, loc location, runID uuid.UUID
 	return nil
 }
 
-// fullSpans reads the spans of a project's runs, whole, in start order; of roots alone only those.
+// fullSpans reads the spans of runs in full and in start order, or only the roots.
 func (s *Service) fullSpans(
 	ctx context.Context, projects access.Projects, rows []runmodel.Run, locations map[uuid.UUID]location, rootsOnly bool,
 ) (map[uuid.UUID][]Span, error) {
@@ -251,7 +252,7 @@ func (s *Service) fullSpans(
 		counted, depths := runmodel.CountsUsage(folded), runmodel.Depths(folded)
 		list := make([]Span, len(folded))
 		for i := range folded {
-			if list[i], err = contents.whole(folded[i]); err != nil {
+			if list[i], err = contents.join(folded[i]); err != nil {
 				return nil, err
 			}
 			list[i].Depth, list[i].UsageCounted = depths[i], counted[i]
@@ -261,7 +262,7 @@ func (s *Service) fullSpans(
 	return spans, nil
 }
 
-// keepPayloadIDs drops the names of contents that say nothing of a span's inputs and outputs.
+// keepPayloadIDs drops the ids of contents that a span's inputs and outputs do not need.
 func keepPayloadIDs(span *runmodel.Span) {
 	span.InstructionsID, span.ToolDefinitionsID, span.ResourceID = 0, 0, 0
 	if span.Inputs != "" || span.ToolArguments != "" {

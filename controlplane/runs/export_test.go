@@ -15,8 +15,8 @@ import (
 	"github.com/looptrace/looptrace/test/engines"
 )
 
-// TestExportDuringDeletion deletes runs between the steps of an export. The export never fails. It leaves such a run out, or
-// ends it with the spans that it had read.
+// TestExportDuringDeletion deletes runs during an export, which never fails. It leaves such a run out, or ends it
+// with the spans that it has read.
 func TestExportDuringDeletion(t *testing.T) {
 	t.Parallel()
 	address := engines.ClickHouse(t)
@@ -31,7 +31,7 @@ func TestExportDuringDeletion(t *testing.T) {
 	start := time.Now().UTC().Truncate(time.Hour)
 	const large = exportSpans + 50
 
-	// store writes a run of so many spans that begins minutes after start. What is stored after a deletion has later versions.
+	// store writes a run of count spans, some minutes after start. After a deletion the versions must be later than it.
 	store := func(t *testing.T, project uuid.UUID, id uuid.UUID, minutes, count int, version uint64) {
 		t.Helper()
 		spans := make([]runmodel.Span, count)
@@ -122,7 +122,7 @@ func TestExportDuringDeletion(t *testing.T) {
 		stored, _, err := service.PutScore(t.Context(), projects, score)
 		require.NoError(t, err)
 		remove(t, project, id)
-		require.NoError(t, clickhouse.InsertScores(t.Context(), conn, []runmodel.Score{stored})) // as if it was not masked yet
+		require.NoError(t, clickhouse.InsertScores(t.Context(), conn, []runmodel.Score{stored})) // as if ClickHouse had not masked it yet
 		store(t, project, id, 0, 2, uint64(time.Now().UnixNano()))
 		score.ScoreID, score.SpanID, score.Name = uuid.New(), 1, "after"
 		_, _, err = service.PutScore(t.Context(), projects, score)

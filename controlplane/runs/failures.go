@@ -11,14 +11,14 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// FailureWindow says which runs of a project are looked at for failures: those that the filter selects, whose own time does
-// not count, and that started in [From, Now).
+// FailureWindow selects the runs in which failures are looked for: those that the filter selects and that started in
+// [From, Now). The filter's own time does not count.
 type FailureWindow struct {
 	Filter    Filter
 	From, Now time.Time
 }
 
-// Windows of what is compared with how often a failure is seen now.
+// Windows in which the runs of a group are counted.
 const (
 	SpikeNow    = 6 * time.Hour
 	SpikeBefore = 7 * 24 * time.Hour
@@ -26,13 +26,13 @@ const (
 	failureHistory = 90 * 24 * time.Hour
 )
 
-// maxFailureGroups bounds the groups that are read, those with the most runs first.
+// maxFailureGroups is how many groups are read, those with the most runs first.
 const maxFailureGroups = 1000
 
-// agentPrefix tells agents apart, whose names clients choose. All statements about failures name them alike.
+// agentPrefix cuts the names of agents, which clients choose. All statements about failures cut them alike.
 const agentPrefix = "substring(agent_name, 1, 1025)"
 
-// FailureGroup are the runs that have one fingerprint. Names and errors are those of the newest run.
+// FailureGroup are the failed runs that have one fingerprint. Names and errors are those of the newest run.
 type FailureGroup struct {
 	Fingerprint string    `ch:"fingerprint"`
 	Class       string    `ch:"class"`
@@ -46,17 +46,17 @@ type FailureGroup struct {
 	Last        time.Time `ch:"last"`
 	Users       uint64    `ch:"users"`
 	CostUSD     *float64  `ch:"cost"`
-	// Releases are those of its runs, some of them where there are many.
+	// Releases are up to ten of the releases of its runs.
 	Releases []string `ch:"releases"`
-	// Now and Before are its runs in the last SpikeNow, and in SpikeBefore before that.
+	// Now and Before count its runs in the last SpikeNow, and in SpikeBefore before that.
 	Now    uint64 `ch:"n_now"`
 	Before uint64 `ch:"n_before"`
 	Total  uint64 `ch:"groups"` // groups in the window
-	// Cut names the members, as the API does, of which there is the beginning only.
+	// Cut names the members, as the API does, that are cut.
 	Cut []string
 }
 
-// where restricts to runs that started in a part of the window.
+// where selects runs that started in the window from a time on.
 func (f FailureWindow) where(from time.Time) where {
 	w := inProjects()
 	w.startsIn(from, f.Now)
@@ -64,12 +64,12 @@ func (f FailureWindow) where(from time.Time) where {
 	return w
 }
 
-// from is what a statement reads that is restricted by w.
+// from returns the rest of a statement from FROM on, with the conditions w and further clauses.
 func (f FailureWindow) from(w *where, clauses string) string {
 	return " FROM runs FINAL WHERE " + w.String() + " " + clauses + f.Filter.settings()
 }
 
-// FailureGroups lists the groups of failed runs of a window, one of them where a fingerprint is given.
+// FailureGroups lists the groups of failed runs of a window, or only that of a fingerprint.
 func (s *Service) FailureGroups(ctx context.Context, projects access.Projects, f FailureWindow, fingerprint string) ([]FailureGroup, error) {
 	projects = projects.Only(f.Filter.ProjectID)
 	from := f.Now.Add(-SpikeNow - SpikeBefore)
@@ -101,7 +101,7 @@ func (s *Service) FailureGroups(ctx context.Context, projects access.Projects, f
 	return groups, err
 }
 
-// cut cuts the names. That of the agent stays what FailureTotals has, which is a byte longer at most.
+// cut cuts the names. The agent's name stays as FailureTotals has it, at most one byte longer.
 func (g *FailureGroup) cut() {
 	var c cutter
 	if len(g.AgentName) > MaxListedText {
@@ -112,15 +112,16 @@ func (g *FailureGroup) cut() {
 	g.Cut = c.members
 }
 
-// FailureTotals are the runs of an agent in a window.
+// FailureTotals counts the runs of an agent in a window.
 type FailureTotals struct {
 	AgentName string   `ch:"agent"`
 	Runs      uint64   `ch:"runs"`
 	Failed    uint64   `ch:"failed"`
 	CostUSD   *float64 `ch:"cost"`
-	// WithUser are the runs that name a user.
+	// WithUser counts the runs that name a user.
 	WithUser uint64 `ch:"with_user"`
-	// Unknown are those that ended with an error and have no fingerprint: their rows were derived before there were any.
+	// Unknown counts the runs that ended with an error and have no fingerprint, because their rows were written
+	// before fingerprints existed.
 	Unknown uint64 `ch:"unknown"`
 }
 
@@ -136,18 +137,18 @@ func (s *Service) FailureTotals(ctx context.Context, projects access.Projects, f
 	return totals, err
 }
 
-// FirstSeen says since when a thing is there.
+// FirstSeen is when a value was first seen.
 type FirstSeen struct {
 	Value string    `ch:"value"`
 	First time.Time `ch:"first"`
 }
 
-// FailuresFirstSeen says when the runs of each group began, as far as 90 days back.
+// FailuresFirstSeen returns when the first run of each group started, up to 90 days back.
 func (s *Service) FailuresFirstSeen(ctx context.Context, projects access.Projects, f FailureWindow) ([]FirstSeen, error) {
 	return s.firstSeen(ctx, projects, f, "fingerprint")
 }
 
-// ReleasesFirstSeen says when each release was first seen, as far as 90 days back.
+// ReleasesFirstSeen returns when each release was first seen, up to 90 days back.
 func (s *Service) ReleasesFirstSeen(ctx context.Context, projects access.Projects, f FailureWindow) ([]FirstSeen, error) {
 	return s.firstSeen(ctx, projects, f, "release")
 }
@@ -162,7 +163,7 @@ func (s *Service) firstSeen(ctx context.Context, projects access.Projects, f Fai
 	return seen, err
 }
 
-// FailureCount counts runs of a group in one of the equal parts of a window, from 0.
+// FailureCount counts the runs of a group in one of the equal parts of a window, which are numbered from 0.
 type FailureCount struct {
 	Fingerprint string `ch:"fingerprint"`
 	Part        int64  `ch:"part"`
@@ -186,15 +187,15 @@ func (s *Service) FailureCounts(ctx context.Context, projects access.Projects, f
 	return counts, err
 }
 
-// runAttributes are what runs are told apart by, as pairs of name and value. What the fingerprint is made of is not among
-// them.
+// runAttributes are the attributes that runs are compared by, as pairs of name and value. Those that make up the
+// fingerprint are not among them.
 const runAttributes = `arrayFilter(a -> a.2 != '' AND length(a.1) <= 300 AND length(a.2) <= 200, arrayConcat(
 	[('release', toString(release)), ('environment', toString(environment)), ('prompt_version', if(prompt_version = '', '',
 		if(prompt_name = '', toString(prompt_version), concat(prompt_name, ' ', prompt_version)))), ('name', name)],
 	arrayMap(m -> ('model', toString(m)), models), arrayMap(t -> ('tool', toString(t)), tools), arrayMap(t -> ('tag', toString(t)), tags),
 	arrayMap((k, v) -> (concat('metadata.', k), v), mapKeys(metadata), mapValues(metadata))))`
 
-// AttributeCount counts runs that have an attribute: those of a group, or those of an agent.
+// AttributeCount counts the runs of a group, or of an agent, that have an attribute.
 type AttributeCount struct {
 	Of    string `ch:"of"`
 	Name  string `ch:"name"`
@@ -202,15 +203,16 @@ type AttributeCount struct {
 	Runs  uint64 `ch:"runs"`
 }
 
-// Bounds of the attributes that are counted.
+// Limits of the attributes that are counted.
 const (
-	attributesEach    = 3  // values of one name and group
-	maxAttributes     = 60 // of a group
-	maxAttributeBytes = 100 << 10
+	maxAttributeValues = 3  // of a name and group
+	maxAttributes      = 60 // of a group
+	maxAttributeBytes  = 100 << 10
 )
 
-// FailureAttributes counts what the runs of groups have in common, Of being the fingerprint; and for each of that the runs of
-// each agent that have it, Of being the agent's name. cut are the groups of which some are left out, since all groups have too many.
+// FailureAttributes counts the attributes that runs of groups share, where Of is the fingerprint, and for each of
+// these the runs of every agent that have it, where Of is the agent's name. cut has the groups that lost attributes
+// because all groups together have too many.
 func (s *Service) FailureAttributes(
 	ctx context.Context, projects access.Projects, f FailureWindow, fingerprints []string,
 ) (groups, agents []AttributeCount, cut map[string]bool, err error) {
@@ -225,7 +227,7 @@ func (s *Service) FailureAttributes(
 		FROM (SELECT fingerprint, arrayJoin(`+runAttributes+`) AS attribute`+f.from(&w, "")+`)
 		GROUP BY of, name, value HAVING runs > 1
 		ORDER BY runs DESC, of, name, value LIMIT ? BY of, name)
-		ORDER BY runs DESC, of, name, value LIMIT ? BY of`, append(w.args, attributesEach, maxAttributes)...)
+		ORDER BY runs DESC, of, name, value LIMIT ? BY of`, append(w.args, maxAttributeValues, maxAttributes)...)
 	if err != nil || len(groups) == 0 {
 		return nil, nil, nil, err
 	}
@@ -257,7 +259,8 @@ func (s *Service) FailureAttributes(
 	return kept, agents, cut, err
 }
 
-// FailureSample is some runs of groups, the newest of each first, with their spans where they have no more than so many.
+// FailureSample returns some runs of groups, the newest of each first. Runs of at most maxSpans spans have their
+// spans.
 func (s *Service) FailureSample(ctx context.Context, projects access.Projects, f FailureWindow, fingerprints []string, each, maxSpans int) ([]Outline, error) {
 	projects = projects.Only(f.Filter.ProjectID)
 	if len(fingerprints) == 0 {

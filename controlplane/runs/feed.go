@@ -10,31 +10,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/access"
 )
 
-// changedRow is a row whatever its version.
-type changedRow struct {
-	id   uuid.UUID
-	hour int64
-}
-
-// change is a run's row that was written.
-type change struct {
-	RunID   uuid.UUID `ch:"run_id"`
-	Hour    time.Time `ch:"hour"`
-	Version uint64    `ch:"version"`
-	Written time.Time `ch:"written"`
-}
-
-// feed looks at one project for all who watch it.
-type projectFeed struct {
-	project uuid.UUID
-	cancel  context.CancelFunc
-	watches map[*Watch]struct{}
-	// began is closed when it is known what there is, and the feed tells of all that comes then; or when that cannot be known, and
-	// the watches have ended.
-	ready chan struct{}
-}
-
-// feeds are those of a service.
+// feeds are the projectFeeds of a service.
 type feeds struct {
 	mu       sync.Mutex
 	projects map[uuid.UUID]*projectFeed
@@ -43,7 +19,36 @@ type feeds struct {
 	running  sync.WaitGroup
 }
 
-// add lets a watch take part in its project's feed, which it begins if there is none.
+// projectFeed polls one project for all its watches.
+type projectFeed struct {
+	project uuid.UUID
+	cancel  context.CancelFunc
+	watches map[*Watch]struct{}
+	// ready is closed after the first poll, or when that failed and the watches have ended.
+	ready chan struct{}
+}
+
+// changes are what one poll found. All watches share them.
+type changes struct {
+	rows []change
+	at   time.Time // everything written before, except in the overlap, has been sent
+}
+
+// change is a version of a row of the table runs.
+type change struct {
+	RunID   uuid.UUID `ch:"run_id"`
+	Hour    time.Time `ch:"hour"`
+	Version uint64    `ch:"version"`
+	Written time.Time `ch:"written"`
+}
+
+// changedRow identifies a row of the table runs, whatever its version.
+type changedRow struct {
+	id   uuid.UUID
+	hour int64
+}
+
+// add adds a watch to its project's feed. It starts the feed for the first one.
 func (f *feeds) add(s *Service, w *Watch, now time.Time) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -69,21 +74,21 @@ func (f *feeds) add(s *Service, w *Watch, now time.Time) error {
 	return nil
 }
 
-// ended is why a watch has ended; nil where it has not.
+// ended returns why a watch has ended, nil if it has not.
 func (f *feeds) ended(w *Watch) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return w.err
 }
 
-// remove ends a watch; the last one ends the feed.
+// remove ends a watch. The last one ends the feed.
 func (f *feeds) remove(w *Watch, why error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.end(w, why)
 }
 
-// end ends a watch, if it has not ended. The caller holds the lock.
+// end ends a watch unless it has ended. The caller holds the lock.
 func (f *feeds) end(w *Watch, why error) {
 	if _, ok := w.feed.watches[w]; !ok {
 		return
@@ -109,8 +114,8 @@ func (f *feeds) endAll(feed *projectFeed, why error) {
 	}
 }
 
-// tell passes news on to all who watch. Who has not taken the earlier ones is left behind: nothing waits, and nothing
-// is kept, for a slow reader.
+// send passes updates on to all watches. A watch whose reader has not taken the earlier ones ends: nothing waits for
+// a slow reader.
 func (f *feeds) send(feed *projectFeed, updates changes) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -123,7 +128,7 @@ func (f *feeds) send(feed *projectFeed, updates changes) {
 	}
 }
 
-// Close ends all watches, and what serves them.
+// Close ends all watches and their feeds.
 func (s *Service) Close() {
 	s.feeds.mu.Lock()
 	s.feeds.closed = true
@@ -136,19 +141,19 @@ func (s *Service) Close() {
 	s.feeds.running.Wait()
 }
 
-// follow looks at a project again and again until its last watch ends.
+// follow polls a project until its last watch ends.
 func (s *Service) follow(ctx context.Context, feed *projectFeed, projects access.Projects, at time.Time) {
-	sent := map[changedRow]change{} // in the overlap
+	sent := map[changedRow]change{} // within the overlap
 	ready := false
 	defer func() {
 		if !ready {
-			close(feed.ready) // its watches have ended
+			close(feed.ready)
 		}
 	}()
 	ticker := time.NewTicker(pollEvery)
 	defer ticker.Stop()
 	for failures := 0; ; {
-		// What was there at first is known to all who begin to watch, and those who go on are told of it.
+		// The first poll finds what every new watch knows already.
 		limit := maxBacklog
 		if ready {
 			limit = len(sent) + maxChanges
@@ -198,7 +203,7 @@ func (s *Service) follow(ctx context.Context, feed *projectFeed, projects access
 	}
 }
 
-// untold are those of the rows found that were not told of, and notes that they are.
+// updatesIn returns the rows that were not sent before, and notes them in sent.
 func updatesIn(found []change, sent map[changedRow]change) []change {
 	var updates []change
 	for _, c := range found {
@@ -211,7 +216,7 @@ func updatesIn(found []change, sent map[changedRow]change) []change {
 	return updates
 }
 
-// changes are the rows that were written since, oldest first, one more than most at most.
+// changes returns the rows written since a time, oldest first, and one more than limit at most.
 func (s *Service) changes(ctx context.Context, projects access.Projects, since time.Time, limit int) ([]change, error) {
 	w := inProjects()
 	w.startsIn(s.now().Add(-maxWatchedAge).Truncate(time.Hour), time.Time{})
@@ -223,18 +228,12 @@ func (s *Service) changes(ctx context.Context, projects access.Projects, since t
 	return rows, err
 }
 
-// changes are what one look found. Readers share them.
-type changes struct {
-	rows []change
-	at   time.Time // all that was written before, but for the overlap, was told
-}
-
-// storeTime is ClickHouse's time.
+// storeTime returns ClickHouse's time.
 func (s *Service) storeTime(ctx context.Context, projects access.Projects) (time.Time, error) {
 	var rows []struct {
 		Now time.Time `ch:"now"`
 	}
-	// No row of the project is read.
+	// The statement names the projects, and reads no row of them.
 	err := query(ctx, s.conn, projects, &rows, "SELECT now64(3, 'UTC') AS now FROM (SELECT count() FROM runs WHERE {projects} AND toStartOfHour(start_time) < toDateTime(1))")
 	if err != nil {
 		return time.Time{}, err

@@ -10,14 +10,14 @@ import (
 	"github.com/looptrace/looptrace/internal/problem"
 )
 
-// ErrNoSuchField means that runs have no field of this name whose values can be listed.
+// ErrNoSuchField means that runs have no field of this name, or none whose values can be listed.
 var ErrNoSuchField = problem.Missing()
 
-// MetadataField begins the names of fields that stand for a key of metadata.
+// MetadataField is the prefix of fields that are a key of the metadata.
 const MetadataField = "metadata."
 
-// fieldValues are the fields whose values can be listed, in the order in which people look for them, and the expression
-// over the table runs that says them.
+// fieldValues are the fields whose values can be listed, the most useful first, with their expressions over the table
+// runs.
 var fieldValues = []struct{ name, expression string }{
 	{"status", "status"},
 	{"name", "name"},
@@ -35,29 +35,29 @@ var fieldValues = []struct{ name, expression string }{
 	{"prompt_version", "prompt_version"},
 }
 
-// maxValueBytes is how many bytes of a value, or of a key of metadata, are listed. Longer ones are left out: by most of them nothing can be filtered.
+// maxValueBytes is how long a value, or a key of the metadata, may be to be listed. Most filters accept no longer ones.
 const maxValueBytes = 4000
 
-// maxMetadataKeys is how many keys of metadata are listed, the most used first.
+// maxMetadataKeys is how many keys of the metadata are listed, the most used first.
 const maxMetadataKeys = 200
 
-// Fields are what a project's runs can be filtered by, as far as values can be listed.
+// Fields are the fields that a project's runs can be filtered by and whose values can be listed.
 type Fields struct {
 	Names []string
-	// Metadata are the keys that the runs from Start on have, by how many do.
+	// Metadata are the keys of the runs from Start on, the most used first.
 	Metadata     []FieldValue
 	MoreMetadata bool
 	Start        time.Time
 	Partial      bool // runs before Start were left out
 }
 
-// FieldValue is a value, and how many runs have it.
+// FieldValue is a value and how many runs have it.
 type FieldValue struct {
 	Value string `ch:"value"`
 	Count uint64 `ch:"runs"`
 }
 
-// FieldValues are the values of a field among the runs that started from Start on, the most used first.
+// FieldValues are the values of a field in the runs from Start on, the most used first.
 type FieldValues struct {
 	Values  []FieldValue
 	HasMore bool
@@ -65,7 +65,7 @@ type FieldValues struct {
 	Partial bool // runs before Start were left out
 }
 
-// Fields lists what the runs that a filter selects can be filtered by.
+// Fields lists the fields of the runs that a filter selects.
 func (s *Service) Fields(ctx context.Context, projects access.Projects, f Filter) (Fields, error) {
 	found, err := s.values(ctx, projects, f, "arrayJoin(mapKeys(metadata))", "", maxMetadataKeys)
 	if err != nil {
@@ -78,8 +78,8 @@ func (s *Service) Fields(ctx context.Context, projects access.Projects, f Filter
 	return fields, nil
 }
 
-// FieldValues lists the values of a field, by how many of the filter's runs have them. field is a name of
-// [Fields.Names], or [MetadataField] and a key; only values that begin with prefix are listed, whatever their case.
+// FieldValues lists the values of a field in the filter's runs, the most used first. field is one of [Fields.Names],
+// or [MetadataField] followed by a key. Only values that begin with prefix are listed, in whatever case.
 func (s *Service) FieldValues(ctx context.Context, projects access.Projects, f Filter, field, prefix string, limit int) (FieldValues, error) {
 	if key, ok := strings.CutPrefix(field, MetadataField); ok {
 		return s.values(ctx, projects, f, "metadata[?]", prefix, limit, key)
@@ -92,7 +92,7 @@ func (s *Service) FieldValues(ctx context.Context, projects access.Projects, f F
 	return FieldValues{}, ErrNoSuchField
 }
 
-// values counts the runs by an expression, with its arguments.
+// values counts the runs by an expression, which args belong to.
 func (s *Service) values(ctx context.Context, projects access.Projects, f Filter, expression, prefix string, limit int, args ...any) (FieldValues, error) {
 	projects = projects.Only(f.ProjectID)
 	f = f.at(s.now())

@@ -13,22 +13,32 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// steps are how far from where a list begins it looks at a time. Most lists are filled from the nearest hours; one that
-// filters hard reads each period once.
-var listWindows = []time.Duration{
-	time.Hour, 6 * time.Hour, 24 * time.Hour, 7 * 24 * time.Hour, 30 * 24 * time.Hour, 365 * 24 * time.Hour,
+// ListQuery selects a page of runs.
+type ListQuery struct {
+	Filter
+	// Order is start_time, duration_ms, cost_usd or total_tokens, descending with a leading -. Empty is NewestFirst.
+	Order  string
+	Limit  int
+	Offset int
+	Cursor string // not together with Offset
+
+	full bool // nothing is cut, for exports
 }
 
-// searchWindows are those of a search, which looks through all that a period's runs said after it as well.
-var searchWindows = []time.Duration{time.Hour, 24 * time.Hour, 30 * 24 * time.Hour, 365 * 24 * time.Hour}
-
-// Bounds of a list: of all its statements, and of each.
-const (
-	listTimeout   = 10 * time.Second
-	windowTimeout = 5 * time.Second
-)
+// Page is a page of runs. NextCursor is empty on the last page.
+type Page struct {
+	Runs       []Run
+	HasMore    bool
+	NextCursor string
+	// Partial reports that the search took too long. Runs beyond SearchedTo, in the list's direction of time, were
+	// not searched; in an order by value, runs that started before it. In an order by start, NextCursor continues
+	// there.
+	Partial    bool
+	SearchedTo time.Time
+}
 
 // Orders of a list. All but the first two are by a value that may be unknown: such runs come last, whichever way.
+// Orders of a list. All but the first two are by a value that may be unknown; runs without it come last either way.
 const (
 	NewestFirst = "-start_time"
 	OldestFirst = "start_time"
@@ -38,7 +48,24 @@ const (
 	byTokens    = "total_tokens"
 )
 
-// List returns a page of a project's runs. What takes too long to search is left out, and said.
+// listWindows are the lengths of the windows that a list searches one after the other. Most lists fill up from the
+// nearest hours. One with a selective filter reads each window once.
+var listWindows = []time.Duration{
+	time.Hour, 6 * time.Hour, 24 * time.Hour, 7 * 24 * time.Hour, 30 * 24 * time.Hour, 365 * 24 * time.Hour,
+}
+
+// searchWindows are those of a search, which also reads what was recorded after each window.
+var searchWindows = []time.Duration{time.Hour, 24 * time.Hour, 30 * 24 * time.Hour, 365 * 24 * time.Hour}
+
+// Bounds of a list: of all its statements, and of each.
+// Timeouts of a list and of each of its queries.
+const (
+	listTimeout   = 10 * time.Second
+	windowTimeout = 5 * time.Second
+)
+
+// List returns a page of a project's runs. A search that takes too long returns what it has found, and the page is
+// partial.
 func (s *Service) List(ctx context.Context, projects access.Projects, q ListQuery) (Page, error) {
 	projects = projects.Only(q.ProjectID)
 	q.Order = cmp.Or(q.Order, NewestFirst)
@@ -72,7 +99,7 @@ func (s *Service) List(ctx context.Context, projects access.Projects, q ListQuer
 		return Page{}, err
 	}
 	if len(rows) > q.Limit {
-		// What was not searched comes after what is not shown.
+		// The rows that are cut off come before what was not searched.
 		rows, page.HasMore = rows[:q.Limit], true
 		page.NextCursor = l.cursorAt(rows[len(rows)-1]).String()
 		if q.Order == NewestFirst || q.Order == OldestFirst {
@@ -82,14 +109,14 @@ func (s *Service) List(ctx context.Context, projects access.Projects, q ListQuer
 	page.Runs = make([]Run, len(rows))
 	for i := range rows {
 		page.Runs[i] = listed(rows[i].Run)
-		if !q.whole {
+		if !q.full {
 			page.Runs[i].Cut = cutRun(&page.Runs[i].Run)
 		}
 	}
 	return page, s.addScores(ctx, projects, page.Runs, maxListedScores)
 }
 
-// list is one page of a list as it is made.
+// list is a page of a list while it is read.
 type list struct {
 	service  *Service
 	projects access.Projects
@@ -98,7 +125,7 @@ type list struct {
 	after    *cursor
 }
 
-// listRow is a run with the value that it is ordered by.
+// listRow is a run with the value that the list is ordered by.
 type listRow struct {
 	runmodel.Run
 	Value *int64 `ch:"value"`
@@ -112,11 +139,11 @@ func (l *list) cursorAt(row listRow) cursor {
 	return c
 }
 
-// byStart reads one row more than the page takes, which tells whether there are more. It goes from period to period, so
-// that it reads no more than it takes to fill the page.
+// byStart reads one row more than the page takes, which shows whether there are more. It searches window after
+// window, so that it reads no more than it needs.
 func (l *list) byStart(ctx context.Context, page *Page) ([]listRow, error) {
 	q := l.query
-	first, last := q.StartAfter, q.StartBefore // what is not searched yet
+	first, last := q.StartAfter, q.StartBefore // not searched yet
 	oldest := q.Order == OldestFirst
 	if oldest && (first.IsZero() || last.IsZero()) {
 		var err error
@@ -192,8 +219,8 @@ func (l *list) byStart(ctx context.Context, page *Page) ([]listRow, error) {
 	}
 }
 
-// smallerWindow is where a period ends that is an eighth as long as one that took too long; ok is false where that is not
-// worth a try.
+// smallerWindow returns the end of a window an eighth as long as one that took too long. ok is false if that is too
+// short to try.
 func smallerWindow(begin, lower, upper time.Time, oldest bool) (end time.Time, ok bool) {
 	const share = 8
 	if upper.IsZero() {
@@ -212,7 +239,7 @@ func smallerWindow(begin, lower, upper time.Time, oldest bool) (end time.Time, o
 	return upper.Add(-length), true
 }
 
-// markPartial says how far a list has searched, and where it goes on.
+// markPartial notes in the page how far the list has searched, and where it continues.
 func (l *list) markPartial(page *Page, first, last, begin time.Time, oldest bool) {
 	at := last
 	if oldest {
@@ -232,7 +259,8 @@ func (l *list) markPartial(page *Page, first, last, begin time.Time, oldest bool
 	page.NextCursor = c.String()
 }
 
-// periods are the times at which steps back end, on whole hours: the versions of a run's row share an hour.
+// windowEnds returns where windows of these lengths end, going back from newest. They end on whole hours, because the
+// versions of a run's row share an hour.
 func windowEnds(newest time.Time, windows []time.Duration) []time.Time {
 	times := make([]time.Time, len(windows))
 	for i, length := range windows {
@@ -241,7 +269,7 @@ func windowEnds(newest time.Time, windows []time.Duration) []time.Time {
 	return times
 }
 
-// windowEndsAfter are the times at which steps forward end.
+// windowEndsAfter does the same going forward from oldest.
 func windowEndsAfter(oldest time.Time, windows []time.Duration) []time.Time {
 	times := make([]time.Time, len(windows))
 	for i, length := range windows {
@@ -250,7 +278,7 @@ func windowEndsAfter(oldest time.Time, windows []time.Duration) []time.Time {
 	return times
 }
 
-// period reads runs that started in [lower, upper), either of which may be zero for no bound, in the order of start.
+// window reads runs that started in [lower, upper) in the order of start. A zero bound is none.
 func (l *list) window(ctx context.Context, lower, upper time.Time, limit int) ([]listRow, error) {
 	w := inProjects()
 	w.startsIn(lower, upper)
@@ -265,34 +293,11 @@ func (l *list) window(ctx context.Context, lower, upper time.Time, limit int) ([
 	var rows []listRow
 	const value = `NULL::Nullable(Int64) AS value, `
 	order := `ORDER BY start_time ` + direction + `, run_id ` + direction + ` LIMIT ? OFFSET ?`
-	if l.query.whole {
+	if l.query.full {
 		err := query(ctx, l.service.conn, l.projects, &rows, `SELECT `+value+runColumns+` FROM runs FINAL WHERE `+w.String()+` `+order+l.query.settings(),
 			append(w.args, limit, l.query.Offset)...)
 		return rows, err
 	}
 	err := readListed(ctx, l.service, l.projects, &rows, value, w, order, l.query.settings, limit, l.query.Offset)
 	return rows, err
-}
-
-// ListQuery selects a page of runs.
-type ListQuery struct {
-	Filter
-	// Order is start_time, duration_ms, cost_usd or total_tokens, with - before it from the largest; empty is NewestFirst.
-	Order  string
-	Limit  int
-	Offset int
-	Cursor string // excludes Offset
-
-	whole bool // not cut: an export has everything
-}
-
-// Page is a page of runs. NextCursor is empty on the last one.
-type Page struct {
-	Runs       []Run
-	HasMore    bool
-	NextCursor string
-	// Partial tells that searching took too long: runs beyond SearchedTo, in the list's direction of time, were not
-	// looked at; in an order by value, runs that started before it. NextCursor goes on there in an order by start.
-	Partial    bool
-	SearchedTo time.Time
 }

@@ -17,23 +17,22 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// place says where a run's spans lie.
+// location is where a run's spans are in the tables.
 type location struct {
 	ProjectID  uuid.UUID `ch:"project_id"`
 	FirstStart time.Time `ch:"first_start"`
 	LastStart  time.Time `ch:"last_start"`
-	// DeletedAt is up to which version the run is deleted, 0 where it is not.
+	// DeletedAt is the version up to which the run is deleted, 0 if it is not.
 	DeletedAt uint64 `ch:"deleted_at"`
-	// Absent is which columns all of its spans leave empty, as clickhouse.IsAbsent reads it.
+	// Absent are the columns that all of its spans leave empty, for clickhouse.IsAbsent.
 	Absent uint64 `ch:"absent"`
 
-	projects access.Projects // of the project
+	projects access.Projects // only ProjectID
 }
 
-// find looks a run up by its id. Where several projects of the projects have a run of that id, the one that
-// started last is meant.
+// find looks up a run by its id. If several projects have a run of that id, it returns the one that started last.
 func (s *Service) find(ctx context.Context, projects access.Projects, runID uuid.UUID) (location, error) {
-	// A few rows, until they are merged: ClickHouse takes longer to plan an aggregation than to read them.
+	// There are few rows until ClickHouse merges them. Planning an aggregation would take longer than reading them.
 	var rows []location
 	err := query(withOldAnalyzer(ctx), s.conn, projects, &rows, `
 		SELECT project_id, first_start, last_start, deleted_at, absent FROM run_bounds WHERE {projects} AND run_id = ?`, runID)
@@ -64,11 +63,11 @@ func (s *Service) find(ctx context.Context, projects access.Projects, runID uuid
 	return loc, nil
 }
 
-// maxCachedLocations of a hundred bytes and some.
+// maxCachedLocations is of little more than a hundred bytes each.
 const maxCachedLocations = 10_000
 
-// located reads a run where it lies. Where it lay when it was last read is a good guess: it is read there while it is looked up, and
-// what was read counts only where the guess was right.
+// located reads a run at its location. If the location is cached, the run is read there while it is looked up, and
+// read again if the lookup finds another location.
 func located[T any](
 	ctx context.Context, s *Service, projects access.Projects, runID uuid.UUID, read func(context.Context, location, uuid.UUID) (T, error),
 ) (T, error) {
@@ -104,7 +103,8 @@ func located[T any](
 	return read(ctx, loc, runID)
 }
 
-// locationKey is of the projects, too: what one caller has read tells another nothing, not even by the time that an answer takes.
+// locationKey includes the projects, so that a caller learns nothing of what others have read, not even from the
+// duration of a request.
 func locationKey(projects access.Projects, runID uuid.UUID) string {
 	key := make([]byte, 0, len(runID)*(len(projects.IDs())+1))
 	for _, id := range projects.IDs() {
@@ -113,14 +113,14 @@ func locationKey(projects access.Projects, runID uuid.UUID) string {
 	return string(append(key, runID[:]...))
 }
 
-// same tells whether the same rows are read at both.
+// equal reports whether the same rows are read at both.
 func (loc location) equal(other location) bool {
 	return loc.ProjectID == other.ProjectID && loc.DeletedAt == other.DeletedAt && loc.Absent == other.Absent &&
 		loc.FirstStart.Truncate(time.Hour).Equal(other.FirstStart.Truncate(time.Hour)) &&
 		loc.LastStart.Truncate(time.Hour).Equal(other.LastStart.Truncate(time.Hour))
 }
 
-// locationsOf says where the spans of some of a project's runs lie.
+// locationsOf returns the locations of some of a project's runs.
 func (s *Service) locationsOf(ctx context.Context, projects access.Projects, runIDs []uuid.UUID) (map[uuid.UUID]location, error) {
 	var rows []struct {
 		location
@@ -148,12 +148,12 @@ func idsOf(rows []runmodel.Run) []uuid.UUID {
 	return ids
 }
 
-// living drops versions of spans that are deleted. ClickHouse masks them some time after.
+// dropDeleted drops versions of spans that are deleted. ClickHouse masks them some time after the deletion.
 func (loc location) dropDeleted(versions []runmodel.Span) []runmodel.Span {
 	return slices.DeleteFunc(versions, func(v runmodel.Span) bool { return v.Version <= loc.DeletedAt })
 }
 
-// present is columns of spans for a statement, without those that the whole run leaves empty.
+// withoutAbsent returns a list of columns without those that all spans of the run leave empty.
 func (loc location) withoutAbsent(columns []string) string {
 	var present []string
 	for _, column := range columns {
@@ -164,7 +164,7 @@ func (loc location) withoutAbsent(columns []string) string {
 	return strings.Join(present, ", ")
 }
 
-// where restricts to the rows of one run in its hours.
+// where selects the rows of the run, within its hours.
 func (loc location) where(runID uuid.UUID) where {
 	w := inProjects()
 	w.hours(loc.FirstStart, loc.LastStart)

@@ -15,8 +15,8 @@ import (
 	"github.com/looptrace/looptrace/test/engines"
 )
 
-// TestCachedLocations reads a run again and again while it moves: where it lay before counts for nothing once it lies elsewhere,
-// and for nobody else at any time.
+// TestCachedLocations reads a run again and again while its location changes. A cached location is not used once the
+// run is elsewhere, nor for other callers.
 func TestCachedLocations(t *testing.T) {
 	t.Parallel()
 	address := engines.ClickHouse(t)
@@ -53,7 +53,7 @@ func TestCachedLocations(t *testing.T) {
 	}
 	finds := func(spans ...string) {
 		t.Helper()
-		for range 2 { // looked up, then guessed
+		for range 2 { // looked up, then cached
 			got, err := read(project)
 			require.NoError(t, err)
 			assert.Equal(t, spans, got)
@@ -69,7 +69,7 @@ func TestCachedLocations(t *testing.T) {
 	missing(project)
 	store(runmodel.Span{SpanID: 1, StartTime: start, Name: "first"})
 	finds("first")
-	store(runmodel.Span{SpanID: 2, StartTime: start.Add(time.Minute), Name: "near", ToolName: "-column"}) // all that was read lacked it
+	store(runmodel.Span{SpanID: 2, StartTime: start.Add(time.Minute), Name: "near", ToolName: "-column"}) // the cached location has this column as absent
 	finds("first", "near-column")
 	store(runmodel.Span{SpanID: 3, StartTime: start.Add(30 * time.Hour), Name: "far"})
 	finds("first", "near-column", "far")

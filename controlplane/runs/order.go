@@ -11,8 +11,17 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// byValue reads the page in the order of a value: all runs of the window are looked at, however deep the page, but only
-// those of the page are read whole. Where that takes too long, those that started last count, for later pages too.
+// orderValues are the expressions over the table runs that the orders by value sort by: integers, or null. Costs are
+// not negative, so their bits sort as they do.
+var orderValues = map[string]string{
+	byDuration: "if(" + hasEnd + ", " + duration + ", NULL)",
+	byCost:     "reinterpretAsInt64(cost_usd)",
+	byTokens:   "if(input_tokens IS NULL AND output_tokens IS NULL, NULL, coalesce(input_tokens, 0) + coalesce(output_tokens, 0))",
+}
+
+// byValue reads the page in the order of a value. It looks at all runs of the window, however deep the page, but
+// reads in full only those of the page. If that takes too long, it looks only at those that started last, on later
+// pages too.
 func (l *list) byValue(ctx context.Context, page *Page) ([]listRow, error) {
 	q := l.query
 	start, end, err := l.service.startRange(ctx, l.projects, q.Filter)
@@ -98,21 +107,13 @@ func (l *list) valueRows(ctx context.Context, start, end time.Time) ([]listRow, 
 		i := at[run.RunID]
 		rows[i] = listRow{Run: run, Value: keys[i].Value}
 	}
-	// A run that changed its hour in between is on another page by now.
+	// A run that moved to another hour in between is now on another page.
 	return slices.DeleteFunc(rows, func(row listRow) bool { return row.RunID == uuid.Nil }), nil
 }
 
-// yearMonthDay writes t as ClickHouse's toYYYYMMDD does.
+// yearMonthDay formats t as ClickHouse's toYYYYMMDD does.
 func yearMonthDay(t time.Time) int {
 	year, month, day := t.UTC().Date()
 	const hundred = 100
 	return (year*hundred+int(month))*hundred + day
-}
-
-// orderValues are the expressions over the table runs, whole numbers or null, that the orders by value go by. The bits
-// of a cost, which is not negative, are in its order.
-var orderValues = map[string]string{
-	byDuration: "if(" + hasEnd + ", " + duration + ", NULL)",
-	byCost:     "reinterpretAsInt64(cost_usd)",
-	byTokens:   "if(input_tokens IS NULL AND output_tokens IS NULL, NULL, coalesce(input_tokens, 0) + coalesce(output_tokens, 0))",
 }

@@ -11,17 +11,18 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// Bounds of what an outline and its excerpts read.
+// Limits of outlines and excerpts.
 const (
-	// maxOutlineVersions is how many versions of spans an outline takes in, in start order.
+	// maxOutlineVersions is how many versions of spans an outline reads, in start order.
 	maxOutlineVersions = 400_000
-	// firstVersions is how many of them are read beside the run, before it is known how many there are.
+	// firstVersions is how many of them are read together with the run, before their number is known.
 	firstVersions = 4_000
-	// MaxExcerpt is how much of one text an excerpt is to show, in bytes. It gives a byte more where there is more.
+	// MaxExcerpt is how many bytes of a text to show of an excerpt. An excerpt has one byte more if the text was
+	// longer.
 	MaxExcerpt = 16 << 10
-	// maxFrame is how large what a message has besides its texts may be, in bytes.
+	// maxFrame is how many bytes a message may have besides its texts.
 	maxFrame = 64 << 10
-	// excerptMessages is how many of the newest input messages of a span an excerpt gives.
+	// excerptMessages is how many of the newest input messages of a span an excerpt has.
 	excerptMessages = 4
 )
 
@@ -29,13 +30,13 @@ const (
 type Outline struct {
 	Run   runmodel.Run
 	Spans []runmodel.Span
-	// Partial tells that the run has more spans than an outline takes in.
+	// Partial reports that the run has more spans than an outline reads.
 	Partial bool
 
 	location location
 }
 
-// Outline reads a run and what its spans are, without their texts.
+// Outline reads a run and its spans without their texts.
 func (s *Service) Outline(ctx context.Context, projects access.Projects, runID uuid.UUID) (Outline, error) {
 	return located(ctx, s, projects, runID, s.outlineAt)
 }
@@ -45,7 +46,7 @@ func (s *Service) outlineAt(ctx context.Context, loc location, runID uuid.UUID) 
 	var rows []runmodel.Run
 	var versions []runmodel.Span
 	group, groupContext := errgroup.WithContext(ctx)
-	soon, tooMany := context.WithCancel(groupContext)
+	early, tooMany := context.WithCancel(groupContext)
 	defer tooMany()
 	group.Go(func() error {
 		err := query(groupContext, s.conn, loc.projects, &rows, `SELECT `+runColumns+` FROM runs FINAL WHERE `+w.String()+`
@@ -56,9 +57,9 @@ func (s *Service) outlineAt(ctx context.Context, loc location, runID uuid.UUID) 
 		return err
 	})
 	group.Go(func() (err error) {
-		versions, err = s.outlineVersions(soon, loc, w, 0, firstVersions+1)
-		if soon.Err() != nil && groupContext.Err() == nil {
-			return nil // it was given up
+		versions, err = s.outlineVersions(early, loc, w, 0, firstVersions+1)
+		if early.Err() != nil && groupContext.Err() == nil {
+			return nil // cancelled by tooMany
 		}
 		return err
 	})
@@ -69,7 +70,7 @@ func (s *Service) outlineAt(ctx context.Context, loc location, runID uuid.UUID) 
 		return Outline{}, ErrNotFound
 	}
 	if loc.versions(rows[0]) > firstVersions || len(versions) > firstVersions {
-		// Rows are large: no second copy.
+		// Rows are large, so avoid copying them.
 		capacity := int(min(loc.versions(rows[0]), maxOutlineVersions+1))
 		var err error
 		if versions, err = s.outlineVersions(ctx, loc, w, capacity, maxOutlineVersions+1); err != nil {
@@ -84,12 +85,13 @@ func (s *Service) outlineAt(ctx context.Context, loc location, runID uuid.UUID) 
 	return outline, nil
 }
 
-// versions is how many versions of spans a run has. The row of one that began anew after it was deleted counts from the deletion on.
+// versions is how many versions of spans a run has. The row of a run that began anew after a deletion counts from
+// DeletedAt on.
 func (loc location) versions(run runmodel.Run) uint64 {
 	return run.Version - min(run.Version, loc.DeletedAt)
 }
 
-// outlineVersions reads versions of a run's spans, in start order.
+// outlineVersions reads versions of a run's spans in start order.
 func (s *Service) outlineVersions(ctx context.Context, loc location, w where, capacity, limit int) ([]runmodel.Span, error) {
 	versions := make([]runmodel.Span, 0, capacity)
 	err := query(ctx, s.conn, loc.projects, &versions, `SELECT `+outlineColumns+` FROM spans WHERE `+w.String()+`
@@ -97,14 +99,14 @@ func (s *Service) outlineVersions(ctx context.Context, loc location, w where, ca
 	return versions, err
 }
 
-// Node is a span of an outline in its place in the run's tree.
+// Node is a span of an outline in the run's tree.
 type Node struct {
-	Span   int // its place in Outline.Spans
-	Parent int // its parent's place among the nodes, -1 for none
+	Span   int // index in Outline.Spans
+	Parent int // index among the nodes, -1 for none
 }
 
-// Tree lists the spans each parent before its children, and siblings in start order. A span whose parent is not there
-// stands beside the root; parents that form a circle are cut where the earliest of them starts.
+// Tree lists the spans depth first, siblings in start order. A span whose parent is missing is a root. Parents that
+// form a circle are cut at the span that started first.
 func (o Outline) Tree() []Node {
 	children := childrenOf(o.Spans)
 	isChild := make([]bool, len(o.Spans))

@@ -16,8 +16,8 @@ import (
 	"github.com/looptrace/looptrace/test/engines"
 )
 
-// TestOutlineOfRunThatBeganAnew: the row of a run that was deleted and sent again has a version beyond that of the deletion,
-// which is a time. An outline of it takes no more memory than of another run of its size.
+// TestOutlineOfRunThatBeganAnew reads a run that was deleted and sent again. The version of its row is larger than
+// that of the deletion, which is a time. Its outline takes no more memory than that of another run of its size.
 func TestOutlineOfRunThatBeganAnew(t *testing.T) { // it looks at what the process allocates
 	address := engines.ClickHouse(t)
 	require.NoError(t, clickhouse.Migrate(t.Context(), address))

@@ -15,36 +15,37 @@ import (
 	"github.com/looptrace/looptrace/controlplane/access"
 )
 
-// projectsMark stands in every statement where the caller's projects must be named.
+// projectsMark is replaced by a condition on the caller's projects in every statement.
 const projectsMark = "{projects}"
 
 // Bounds of one query, so that no caller can take the engine from the others.
 const (
 	queryTimeout = 20 * time.Second
 	queryMemory  = 1 << 30
-	queryRows    = 2_000_000_000 // read
-	queryBytes   = 64 << 30      // read, decompressed
+	queryRows    = 2_000_000_000 // rows read
+	queryBytes   = 64 << 30      // bytes read, decompressed
 )
 
 type timeoutKey struct{}
 
-// bounded gives the queries under ctx less time than queryTimeout, each.
+// withTimeout lowers the timeout of each query under ctx.
 func withTimeout(ctx context.Context, each time.Duration) context.Context {
 	return context.WithValue(ctx, timeoutKey{}, each)
 }
 
 type oldAnalyzerKey struct{}
 
-// plain is for statements that read columns of one table, and nothing else: ClickHouse's former analyzer plans one with dozens of
-// columns in three quarters of the time, which is a tenth of what reading a run takes. A server without it ignores the setting.
+// withOldAnalyzer is for statements that only read columns of one table. ClickHouse's former analyzer plans such a
+// statement with dozens of columns in three quarters of the time, which saves a tenth of reading a run. A server
+// without it ignores the setting.
 func withOldAnalyzer(ctx context.Context) context.Context {
 	return context.WithValue(ctx, oldAnalyzerKey{}, true)
 }
 
-var errNoProjects = errors.New("statement does not say where the projects go")
+var errNoProjects = errors.New("statement lacks " + projectsMark)
 
-// query is the one way in which this package reads what projects wrote: it puts the caller's projects in place of every
-// projectsMark and bounds the query. rows become those that it finds; T is a struct.
+// query is the only way in which this package reads what projects wrote. It replaces each projectsMark by the
+// caller's projects and limits the query. The rows replace those in rows; T is a struct with ch tags.
 func query[T any](ctx context.Context, conn driver.Conn, projects access.Projects, rows *[]T, statement string, args ...any) error {
 	if !strings.Contains(statement, projectsMark) {
 		return errNoProjects
@@ -56,11 +57,11 @@ func query[T any](ctx context.Context, conn driver.Conn, projects access.Project
 	for i, id := range projects.IDs() {
 		ids[i] = "'" + id.String() + "'"
 	}
-	mine := "project_id IN (" + strings.Join(ids, ", ") + ")"
+	condition := "project_id IN (" + strings.Join(ids, ", ") + ")"
 	if len(ids) == 1 {
-		mine = "project_id = " + ids[0] // no set to build: a fraction of a millisecond for each statement
+		condition = "project_id = " + ids[0] // saves building a set, a fraction of a millisecond per statement
 	}
-	statement = strings.ReplaceAll(statement, projectsMark, mine)
+	statement = strings.ReplaceAll(statement, projectsMark, condition)
 	found, err := conn.Query(withLimits(ctx), statement, args...)
 	if err != nil {
 		return classify(err)
@@ -72,7 +73,7 @@ func query[T any](ctx context.Context, conn driver.Conn, projects access.Project
 	return nil
 }
 
-// limited bounds the statements under ctx.
+// withLimits sets the limits of the statements under ctx.
 func withLimits(ctx context.Context) context.Context {
 	timeout := queryTimeout
 	if each, ok := ctx.Value(timeoutKey{}).(time.Duration); ok {
@@ -85,7 +86,7 @@ func withLimits(ctx context.Context) context.Context {
 		"max_bytes_to_read":  queryBytes,
 		// The versions of a run's row share an hour, and so a partition.
 		"do_not_merge_across_partitions_select_final": 1,
-		// There are none; to look for one takes a tenth of what a small statement does.
+		// The tables have no projections. Looking for one takes a tenth of a small statement.
 		"optimize_use_projections": 0,
 	}
 	if ctx.Value(oldAnalyzerKey{}) != nil {
@@ -94,8 +95,8 @@ func withLimits(ctx context.Context) context.Context {
 	return ch.Context(ctx, ch.WithSettings(settings))
 }
 
-// scan reads all rows of an answer. The driver's own Select looks the members of the struct up anew for each row, which was a
-// third of what this side spends on a thousand spans.
+// scan reads all rows of an answer. The driver's own Select looks the struct's fields up again for each row, which
+// took a third of the client's time for a thousand spans.
 func scan[T any](found driver.Rows, rows *[]T) error {
 	var row, empty T
 	members := map[string]any{}
@@ -119,14 +120,15 @@ func scan[T any](found driver.Rows, rows *[]T) error {
 			return err
 		}
 		if len(*rows) == cap(*rows) {
-			*rows = slices.Grow(*rows, max(len(*rows), 1)) // twice as many: append alone copies large rows more often
+			*rows = slices.Grow(*rows, max(len(*rows), 1)) // append alone would copy large rows more often
 		}
 		*rows = append(*rows, row)
 	}
 	return nil
 }
 
-// ClickHouse's error codes (ErrorCodes.cpp) for a table that a migration has taken away for a moment, or not made yet.
+// codeUnknownTable is ClickHouse's error (ErrorCodes.cpp) about a table that a migration has removed for a moment or
+// not created yet.
 const codeUnknownTable = 60
 
 // ClickHouse's error codes for a query past its bounds.
@@ -156,15 +158,15 @@ func classify(err error) error {
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)
 }
 
-// readNewest calls read, with a start from which on to read; where that exceeds its bounds, with ever later ones.
-// start is then what was read from. It tells whether that is later than it was.
-func (s *Service) readNewest(ctx context.Context, start *time.Time, end time.Time, read func(ctx context.Context, start time.Time) error) (bool, error) {
-	const share = 8 // of the window in the next attempt
+// readNewest calls read with the start of a window. While that exceeds its limits, it tries again with a later start,
+// which leaves an eighth of the window. start is set to the one that worked; partial is true if it is later.
+func (s *Service) readNewest(ctx context.Context, start *time.Time, end time.Time, read func(ctx context.Context, start time.Time) error) (partial bool, err error) {
+	const share = 8 // the next attempt reads one eighth of the window
 	from := *start
-	for _, bound := range []time.Duration{8 * time.Second, 4 * time.Second, 4 * time.Second, 4 * time.Second} {
-		err := read(withTimeout(ctx, bound), from)
+	for _, timeout := range []time.Duration{8 * time.Second, 4 * time.Second, 4 * time.Second, 4 * time.Second} {
+		err := read(withTimeout(ctx, timeout), from)
 		if err == nil {
-			partial := from.After(*start)
+			partial = from.After(*start)
 			*start = from
 			return partial, nil
 		}
@@ -176,13 +178,13 @@ func (s *Service) readNewest(ctx context.Context, start *time.Time, end time.Tim
 	return false, ErrTooExpensive
 }
 
-// startRange says in what time a project's runs started, where the filter leaves a bound open.
+// startRange fills in the bounds that the filter leaves open with the start times of the project's runs.
 func (s *Service) startRange(ctx context.Context, projects access.Projects, f Filter) (start, end time.Time, err error) {
 	start, end = f.StartAfter, f.StartBefore
 	now := s.now().UTC()
 	from := start
 	if !start.IsZero() && end.IsZero() && now.After(start) {
-		from = now // only runs that start later than now, by another clock, matter for the end
+		from = now // only runs that start in the future, by another clock, can extend the end
 	}
 	w := inProjects()
 	w.startsIn(from, end)

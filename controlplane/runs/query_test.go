@@ -13,7 +13,7 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// No statement reaches ClickHouse without the caller's projects; a nil connection would panic if one did.
+// No statement reaches ClickHouse without the caller's projects. The nil connection would panic if one did.
 func TestQueryNeedsProjects(t *testing.T) {
 	t.Parallel()
 	var rows []runmodel.Run
@@ -52,8 +52,8 @@ func FuzzCursor(f *testing.F) {
 	})
 }
 
-// Spans that start at once are not in order of their ids: TestSortByStart of runmodel.
-func TestCursorBehind(t *testing.T) {
+// Spans that start at the same time are not in the order of their ids (TestSortByStart of runmodel).
+func TestCursorAfter(t *testing.T) {
 	t.Parallel()
 	at := func(id uint64, seconds int64) Span {
 		return Span{Span: runmodel.Span{SpanID: id, StartTime: time.Unix(seconds, 0)}}
@@ -61,12 +61,12 @@ func TestCursorBehind(t *testing.T) {
 	spans := []Span{at(9, 1), at(3, 1), at(4, 1), at(1, 2)}
 	for i := range spans {
 		c := cursor{List: listSpans, Time: spans[i].StartTime.UnixNano(), ID: runmodel.FormatSpanID(spans[i].SpanID)}
-		assert.Equal(t, i+1, c.behind(spans))
+		assert.Equal(t, i+1, c.after(spans))
 	}
 	for _, id := range []string{"", "no id", runmodel.FormatSpanID(0), runmodel.FormatSpanID(5)} {
-		assert.Equal(t, 3, cursor{Time: time.Unix(1, 0).UnixNano(), ID: id}.behind(spans), "one that is gone: %q", id)
+		assert.Equal(t, 3, cursor{Time: time.Unix(1, 0).UnixNano(), ID: id}.after(spans), "one that is gone: %q", id)
 	}
-	assert.Equal(t, 0, cursor{ID: runmodel.FormatSpanID(5)}.behind(spans))
+	assert.Equal(t, 0, cursor{ID: runmodel.FormatSpanID(5)}.after(spans))
 }
 
 func TestCutText(t *testing.T) {

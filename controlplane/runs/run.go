@@ -15,6 +15,20 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
+// Run is a run with its totals and its root's payloads.
+type Run struct {
+	runmodel.Run
+	Inputs    *string
+	Outputs   *string
+	Truncated bool
+	// Cut names the members, as the API does, that a list has cut.
+	Cut []string
+
+	// Scores are the newest of ScoreCount, including those of spans.
+	Scores     []runmodel.Score
+	ScoreCount uint64
+}
+
 // Get returns a run with its totals and its root's payloads.
 func (s *Service) Get(ctx context.Context, projects access.Projects, runID uuid.UUID) (Run, error) {
 	return located(ctx, s, projects, runID, s.getAt)
@@ -45,7 +59,7 @@ func (s *Service) getAt(ctx context.Context, loc location, runID uuid.UUID) (Run
 		return Run{}, err
 	}
 	run.Scores, run.ScoreCount = scored[0].Scores, scored[0].ScoreCount
-	// A root without payloads is summed up by its first question and last answer.
+	// A root without payloads shows its first question and last answer.
 	if run.Inputs == nil {
 		run.Inputs, run.Truncated = nonEmpty(run.InputPreview), run.Truncated || run.InputPreview != ""
 	}
@@ -55,7 +69,7 @@ func (s *Service) getAt(ctx context.Context, loc location, runID uuid.UUID) (Run
 	return run, nil
 }
 
-// rootPayloads reads what went into a span and came out of it, nil where it does not say.
+// rootPayloads returns the inputs and outputs of a span, nil where it has none.
 func (s *Service) rootPayloads(ctx context.Context, loc location, runID uuid.UUID, spanID uint64) (inputs, outputs *string, err error) {
 	w := loc.where(runID)
 	w.add("span_id = ?", spanID)
@@ -69,7 +83,8 @@ func (s *Service) rootPayloads(ctx context.Context, loc location, runID uuid.UUI
 	return nonEmpty(in), nonEmpty(out), err
 }
 
-// inputsAndOutputs are the texts of a span, else the last ones of its messages, of which columns are read.
+// inputsAndOutputs returns a span's inputs and outputs, or else the last texts of its messages. columns are those of
+// the contents: fullContent or cutContent.
 func (s *Service) inputsAndOutputs(ctx context.Context, loc location, runID uuid.UUID, span *runmodel.Span, columns string) (in, out string, err error) {
 	in, out = cmp.Or(span.Inputs, span.ToolArguments), cmp.Or(span.Outputs, span.ToolResult)
 	var ids []uint64
@@ -99,24 +114,11 @@ func (s *Service) inputsAndOutputs(ctx context.Context, loc location, runID uuid
 	return in, out, nil
 }
 
-// Run is a run with its totals and its root's payloads.
-type Run struct {
-	runmodel.Run
-	Inputs    *string
-	Outputs   *string
-	Truncated bool
-	// Cut names the members, as the API does, of which a list has the beginning only.
-	Cut []string
-
-	// Scores are the newest of ScoreCount, those of spans included.
-	Scores     []runmodel.Score
-	ScoreCount uint64
-}
-
-// readListed reads runs as lists show them. Most pages are small, and read as they are: the expressions that cut take ClickHouse longer to plan
-// than such a page to read. Where the rows have more bytes than a page may, they are cut; and where ClickHouse, which finds the rows of a
-// page first and then reads what is shown of them all at once, has no memory for that, each is cut as it is read, which takes longest. more are
-// columns that rows have besides, rest is what follows the conditions, and settings are those of the statement.
+// readListed reads runs as lists show them. It first reads them uncut, because most pages are small, and planning the
+// expressions that cut takes ClickHouse longer than reading such a page. If the rows are larger than a page, they are
+// cut. ClickHouse finds a page's rows first and then reads all their columns at once; if it has no memory for that,
+// each row is cut as it is read, which is slowest. more are additional columns, rest follows the conditions, and
+// settings are those of the statement.
 func readListed[T any](ctx context.Context, s *Service, projects access.Projects, rows *[]T, more string, w where, rest string, settings func(...string) string, args ...any) error {
 	stored := `SELECT ` + more + runColumns + ` FROM runs FINAL WHERE ` + w.String() + ` ` + rest
 	cut := `SELECT ` + more + runColumns + ` FROM (SELECT ` + listedRunColumns + ` FROM (SELECT ` + runColumns + ` FROM runs FINAL WHERE ` + w.String() + `)) ` + rest
@@ -136,7 +138,7 @@ func readListed[T any](ctx context.Context, s *Service, projects access.Projects
 	return err
 }
 
-// selectRuns reads the runs that conditions select, as lists show them.
+// selectRuns reads the runs that the conditions select, as lists show them.
 func (s *Service) selectRuns(ctx context.Context, projects access.Projects, w where, order string, args ...any) ([]Run, error) {
 	var rows []runmodel.Run
 	err := readListed(ctx, s, projects, &rows, "", w, order, Filter{}.settings, args...)

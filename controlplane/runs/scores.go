@@ -11,24 +11,24 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// How many scores, the newest, a run or span is read with: in a list, and by itself. All of them are listed by Scores.
+// How many of its newest scores a run or span is read with, in a list and by itself. Scores lists all.
 const (
 	maxListedScores = 20
 	maxReadScores   = 100
 )
 
-// How much of a score is read, in bytes. The API takes names of 200 characters, and comments of 4,000.
+// Limits of the texts of a score in bytes. The API accepts names of 200 characters and comments of 4,000.
 const (
 	scoreName = 800
-	// In a list of runs or spans, and in one of scores.
+	// shortComment is for lists of runs or spans, longComment for lists of scores.
 	shortComment = 256
 	longComment  = 16 << 10
 )
 
-// maxSpanScores bounds the scores that come with a page of spans.
+// maxSpanScores is how many scores come with a page of spans.
 const maxSpanScores = 10_000
 
-// cutScore cuts what was read as scoreColumns.
+// cutScore cuts what was read as score columns.
 func cutScore(s *runmodel.Score, comment int) {
 	var c cutter
 	for _, text := range []*string{&s.Name, &s.Label, &s.AuthorName} {
@@ -40,13 +40,13 @@ func cutScore(s *runmodel.Score, comment int) {
 
 // ScoresQuery selects a page of a run's scores.
 type ScoresQuery struct {
-	// SpanID narrows to one span; 0 does not.
+	// SpanID selects the scores of one span; 0 does not filter.
 	SpanID        uint64
 	Limit, Offset int
 }
 
-// PutScore writes a score of a run in one of the projects's projects. One of the same run and id is replaced and keeps its
-// time of creation; created tells whether there was none. The project, version and time are filled in.
+// PutScore writes a score of a run in one of the projects. It replaces a score of the same run and id, and keeps its
+// time of creation; created is true if there was none. It fills in project, version and time.
 func (s *Service) PutScore(ctx context.Context, projects access.Projects, score runmodel.Score) (stored runmodel.Score, created bool, err error) {
 	loc, err := s.find(ctx, projects, score.RunID)
 	if err != nil {
@@ -74,7 +74,7 @@ func (s *Service) PutScore(ctx context.Context, projects access.Projects, score 
 	return score, created, nil
 }
 
-// DeleteScore deletes a score; a span that is delivered again does not bring it back.
+// DeleteScore deletes a score. A span that is delivered again does not bring it back.
 func (s *Service) DeleteScore(ctx context.Context, projects access.Projects, runID, scoreID uuid.UUID) error {
 	loc, err := s.find(ctx, projects, runID)
 	if err != nil {
@@ -87,18 +87,18 @@ func (s *Service) DeleteScore(ctx context.Context, projects access.Projects, run
 	if score == nil || score.Deleted != 0 {
 		return ErrNotFound
 	}
-	// What was said is not kept.
-	gone := runmodel.Score{
+	// The text of the score is not kept.
+	deleted := runmodel.Score{
 		ProjectID: score.ProjectID, RunID: runID, ScoreID: scoreID, SpanID: score.SpanID, Deleted: 1,
 		Version: max(uint64(s.now().UnixNano()), score.Version+1), CreatedAt: score.CreatedAt,
 	}
-	if err := clickhouse.InsertScores(ctx, s.conn, []runmodel.Score{gone}); err != nil {
+	if err := clickhouse.InsertScores(ctx, s.conn, []runmodel.Score{deleted}); err != nil {
 		return classify(err)
 	}
 	return nil
 }
 
-// Scores returns a page of a run's scores, those of its spans included, newest first, and whether there are more.
+// Scores returns a page of a run's scores, newest first, including those of its spans, and whether there are more.
 func (s *Service) Scores(ctx context.Context, projects access.Projects, runID uuid.UUID, q ScoresQuery) ([]runmodel.Score, bool, error) {
 	loc, err := s.find(ctx, projects, runID)
 	if err != nil {
@@ -123,7 +123,7 @@ func (s *Service) Scores(ctx context.Context, projects access.Projects, runID uu
 	return scores[:min(len(scores), q.Limit)], len(scores) > q.Limit, nil
 }
 
-// scores restricts to the scores of one run that were not deleted with it.
+// scores selects the scores of the run that were not deleted with an earlier run of its id.
 func (loc location) scores(runID uuid.UUID) where {
 	w := inProjects()
 	w.add("run_id = ?", runID)
@@ -133,8 +133,8 @@ func (loc location) scores(runID uuid.UUID) where {
 	return w
 }
 
-// exists returns ErrNotFound where there is no such run any more, and ErrNoSuchSpan where the run has no such span. A span
-// of 0 is the run alone.
+// exists returns ErrNotFound if the run is gone, and ErrNoSuchSpan if it has no such span. A spanID of 0 checks the
+// run only.
 func (s *Service) exists(ctx context.Context, loc location, runID uuid.UUID, spanID uint64) error {
 	var rows []struct {
 		RunID uuid.UUID `ch:"run_id"`
@@ -160,7 +160,7 @@ func (s *Service) exists(ctx context.Context, loc location, runID uuid.UUID, spa
 	return nil
 }
 
-// newestVersion returns what was last written of a score, nil where nothing was.
+// newestVersion returns the newest version of a score, nil if there is none.
 func (s *Service) newestVersion(ctx context.Context, loc location, runID, scoreID uuid.UUID) (*runmodel.Score, error) {
 	w := loc.scores(runID)
 	w.add("score_id = ?", scoreID)
@@ -173,12 +173,12 @@ func (s *Service) newestVersion(ctx context.Context, loc location, runID, scoreI
 	return &rows[0], nil
 }
 
-// addScores gives runs their newest scores, at most so many each.
+// addScores gives runs their newest scores, up to limit each.
 func (s *Service) addScores(ctx context.Context, projects access.Projects, runs []Run, limit int) error {
 	return s.addScoresAfter(ctx, projects, 0, runs, limit)
 }
 
-// addScoresAfter leaves out scores up to a version, up to which the runs are deleted.
+// addScoresAfter leaves out scores up to the version deletedAt, up to which the runs are deleted.
 func (s *Service) addScoresAfter(ctx context.Context, projects access.Projects, deletedAt uint64, runs []Run, limit int) error {
 	if len(runs) == 0 {
 		return nil
@@ -215,8 +215,8 @@ func (s *Service) addScoresAfter(ctx context.Context, projects access.Projects, 
 	return nil
 }
 
-// spanScores reads the newest scores of a span of a run, or of each of its spans where spanID is 0.
-func (s *Service) spanScores(ctx context.Context, loc location, runID uuid.UUID, spanID uint64, whole bool) ([]runmodel.Score, error) {
+// spanScores reads the newest scores of a span of a run, or of each of its spans if spanID is 0.
+func (s *Service) spanScores(ctx context.Context, loc location, runID uuid.UUID, spanID uint64, full bool) ([]runmodel.Score, error) {
 	w := loc.scores(runID)
 	columns := clickhouse.ScoreColumns
 	if spanID != 0 {
@@ -224,13 +224,13 @@ func (s *Service) spanScores(ctx context.Context, loc location, runID uuid.UUID,
 	} else {
 		w.add("span_id != 0")
 	}
-	if !whole {
+	if !full {
 		columns = shortScoreColumns
 	}
 	var scores []runmodel.Score
 	err := query(withOldAnalyzer(ctx), s.conn, loc.projects, &scores, `SELECT `+columns+` FROM scores FINAL WHERE `+w.String()+`
 		ORDER BY version DESC, score_id LIMIT ? BY span_id LIMIT ?`, append(w.args, maxReadScores, maxSpanScores)...)
-	if !whole {
+	if !full {
 		for i := range scores {
 			cutScore(&scores[i], shortComment)
 		}
@@ -238,7 +238,7 @@ func (s *Service) spanScores(ctx context.Context, loc location, runID uuid.UUID,
 	return scores, err
 }
 
-// addSpanScores gives spans of one run those of its scores that are theirs.
+// addSpanScores gives the spans of a run their scores.
 func addSpanScores(spans []Span, scores []runmodel.Score) {
 	if len(scores) == 0 {
 		return

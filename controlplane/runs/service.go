@@ -11,24 +11,25 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 )
 
-// Service reads runs.
+// Service reads runs. It also scores and deletes them.
 type Service struct {
 	conn  driver.Conn
 	log   *slog.Logger
 	now   func() time.Time
 	feeds feeds
 	cache *rowCache
-	// guesses are where runs lay when they were last read.
+	// locations are those at which runs were read last.
 	locations *lru.Cache[string, location]
 }
 
-// NewService returns a service that reads through conn, and logs what fails in the background. The caller closes it.
+// NewService returns a service that reads through conn and logs what fails in the background. The caller must close
+// it.
 func NewService(conn driver.Conn, log *slog.Logger) *Service {
-	locations, _ := lru.New[string, location](maxCachedLocations) // no size below one
+	locations, _ := lru.New[string, location](maxCachedLocations) // it refuses only sizes below one
 	return &Service{conn: conn, log: log, now: time.Now, cache: newRowCache(), locations: locations}
 }
 
-// Ping tells whether ClickHouse answers.
+// Ping reports whether ClickHouse answers.
 func (s *Service) Ping(ctx context.Context) error {
 	if err := s.conn.Ping(ctx); err != nil {
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)

@@ -16,8 +16,47 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// maxListed bounds what is read to list all spans of a run in one statement. Of a run that has more, what is where is read first, and then
-// the page.
+// SpansQuery selects a page of a run's spans.
+type SpansQuery struct {
+	Full   bool
+	Limit  int
+	Cursor string
+}
+
+// SpanPage is a page of spans in start order. SpanCount counts all spans of the run.
+type SpanPage struct {
+	Spans      []Span
+	SpanCount  int
+	HasMore    bool
+	NextCursor string
+}
+
+// Span is a folded span as it is read. Without payloads, messages, attributes, events and links are nil.
+type Span struct {
+	runmodel.Span
+	Depth        int
+	UsageCounted bool
+	// Scores are the newest of the span.
+	Scores []runmodel.Score
+
+	Inputs    *string
+	Outputs   *string
+	Truncated bool
+	// Cut names the members, as the API does, that a list has cut.
+	Cut []string
+
+	SystemInstructions []json.RawMessage
+	InputMessages      []json.RawMessage
+	OutputMessages     []json.RawMessage
+	ToolDefinitions    []json.RawMessage
+	Attributes         map[string]any
+	ResourceAttributes map[string]any
+	Events             []runmodel.Event
+	Links              []runmodel.Link
+}
+
+// maxListed is how many bytes one statement reads to list all spans of a run. For a larger run, one statement reads
+// the tree and others the page.
 const maxListed = 64 << 20
 
 // Spans returns a page of a run's spans in start order.
@@ -61,7 +100,7 @@ func (s *Service) spansAt(ctx context.Context, loc location, runID uuid.UUID, q 
 	page := SpanPage{SpanCount: len(all)}
 	start := 0
 	if after != nil {
-		start = after.behind(all)
+		start = after.after(all)
 	}
 	page.Spans = all[start:min(start+q.Limit, len(all))]
 	var err error
@@ -88,15 +127,15 @@ func (s *Service) spansAt(ctx context.Context, loc location, runID uuid.UUID, q 
 	return page, nil
 }
 
-// versionRows holds the rows of listSpans, which are done with when they are folded: to grow them anew was a third of the memory
-// that a list of a thousand spans takes, in all.
+// versionRows pools the rows of listSpans, which are needed until they are folded. Growing them took a third of the
+// memory of a list of a thousand spans.
 var versionRows = sync.Pool{New: func() any { return new([]runmodel.Span) }}
 
-// maxPooledVersions is 5 MB.
+// maxPooledVersions rows take 5 MB.
 const maxPooledVersions = 4096
 
-// listSpans reads columns of all spans of a run, folded, with their places in the tree. Project and run need not be
-// among them. Where they have more than most bytes, it is ErrTooExpensive; 0 is no bound.
+// listSpans reads columns of all spans of a run, folded, with their depth in the tree. The columns need not include
+// project and run. A result of more than limit bytes is ErrTooExpensive; 0 is no limit.
 func (s *Service) listSpans(ctx context.Context, loc location, runID uuid.UUID, columns []string, limit int) ([]Span, error) {
 	w := loc.where(runID)
 	bound := ""
@@ -127,7 +166,7 @@ func (s *Service) listSpans(ctx context.Context, loc location, runID uuid.UUID, 
 	return spans, nil
 }
 
-// listedPage reads what a list shows of spans, a few at a time, as many of the first as a page has room for.
+// listedPage reads what a list shows of spans, a few at a time, and returns as many as fit the page.
 func (s *Service) listedPage(ctx context.Context, loc location, runID uuid.UUID, spans []Span) ([]Span, error) {
 	size := 0
 	for from := 0; from < len(spans); from += listedSpans {
@@ -148,7 +187,7 @@ func (s *Service) listedPage(ctx context.Context, loc location, runID uuid.UUID,
 		}
 		for i := range part {
 			span := byID[part[i].SpanID]
-			// What takes all spans of the run to know.
+			// These depend on all spans of the run.
 			span.ProjectID, span.RunID, span.SpanID, span.ParentSpanID = loc.ProjectID, runID, part[i].SpanID, part[i].ParentSpanID
 			part[i].Span = span
 			part[i].shorten()
@@ -160,10 +199,10 @@ func (s *Service) listedPage(ctx context.Context, loc location, runID uuid.UUID,
 	return spans, nil
 }
 
-// listedSpans is how many spans listedPage reads at a time: each has some 30 KiB at most.
+// listedSpans is how many spans listedPage reads at a time. Each has at most about 30 KiB.
 const listedSpans = 500
 
-// fullPage reads spans whole, a few at a time, as many of the first as a page has room for.
+// fullPage reads spans in full, a few at a time, and returns as many as fit the page.
 func (s *Service) fullPage(ctx context.Context, loc location, runID uuid.UUID, spans []Span) ([]Span, error) {
 	size := 0
 	for from := 0; from < len(spans); from += exportSpans {
@@ -181,7 +220,8 @@ func (s *Service) fullPage(ctx context.Context, loc location, runID uuid.UUID, s
 	return spans, nil
 }
 
-// addPayloads reads the rest of spans of which only treeColumns are there. Where one is deleted meanwhile, it is ErrNotFound.
+// addPayloads reads the payloads of spans that have treeColumns only. It returns ErrNotFound if a span was deleted
+// meanwhile.
 func (s *Service) addPayloads(ctx context.Context, loc location, runID uuid.UUID, spans []Span) error {
 	ids := make([]uint64, len(spans))
 	for i := range spans {
@@ -200,14 +240,14 @@ func (s *Service) addPayloads(ctx context.Context, loc location, runID uuid.UUID
 		if !ok {
 			return ErrNotFound
 		}
-		// What takes all spans of the run to know.
+		// These depend on all spans of the run.
 		span.ParentSpanID, span.Depth, span.UsageCounted = listed.ParentSpanID, listed.Depth, listed.UsageCounted
 		spans[i] = span
 	}
 	return nil
 }
 
-// Span returns one span, whole. spanID is 16 lower-case hexadecimal digits.
+// Span returns one span in full. spanID is 16 lower-case hexadecimal digits.
 func (s *Service) Span(ctx context.Context, projects access.Projects, runID uuid.UUID, spanID string) (Span, error) {
 	id, err := strconv.ParseUint(spanID, 16, 64)
 	if err != nil {
@@ -239,7 +279,7 @@ func (s *Service) spanAt(ctx context.Context, loc location, runID uuid.UUID, id 
 	return found[0], nil
 }
 
-// payloads reads spans whole, with their messages.
+// payloads reads spans in full, with their messages.
 func (s *Service) payloads(ctx context.Context, loc location, runID uuid.UUID, ids []uint64) ([]Span, error) {
 	w := loc.where(runID)
 	w.add("span_id IN (?)", ids)
@@ -254,49 +294,9 @@ func (s *Service) payloads(ctx context.Context, loc location, runID uuid.UUID, i
 	}
 	spans := make([]Span, len(folded))
 	for i := range folded {
-		if spans[i], err = contents.whole(folded[i]); err != nil {
+		if spans[i], err = contents.join(folded[i]); err != nil {
 			return nil, err
 		}
 	}
 	return spans, nil
-}
-
-// SpansQuery selects a page of a run's spans.
-type SpansQuery struct {
-	Full   bool
-	Limit  int
-	Cursor string
-}
-
-// SpanPage is a page of spans in start order. SpanCount counts all spans of the run.
-type SpanPage struct {
-	Spans      []Span
-	SpanCount  int
-	HasMore    bool
-	NextCursor string
-}
-
-// Span is a folded span as it is read. Messages, attributes, events and links are nil where payloads were
-// not asked for.
-type Span struct {
-	runmodel.Span
-	Depth        int
-	UsageCounted bool
-	// Scores are the newest of the span.
-	Scores []runmodel.Score
-
-	Inputs    *string
-	Outputs   *string
-	Truncated bool
-	// Cut names the members, as the API does, of which a list has the beginning only.
-	Cut []string
-
-	SystemInstructions []json.RawMessage
-	InputMessages      []json.RawMessage
-	OutputMessages     []json.RawMessage
-	ToolDefinitions    []json.RawMessage
-	Attributes         map[string]any
-	ResourceAttributes map[string]any
-	Events             []runmodel.Event
-	Links              []runmodel.Link
 }

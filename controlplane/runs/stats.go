@@ -12,41 +12,42 @@ import (
 	"github.com/looptrace/looptrace/internal/problem"
 )
 
-// StatsQuery asks what a filter's runs add up to, over time and by group.
+// StatsQuery selects the totals of a filter's runs, over time and by group.
 type StatsQuery struct {
 	Filter
-	// Bucket is how long one point of the series is; 0 chooses it from the window.
+	// Bucket is the length of a bucket; 0 chooses it by the window.
 	Bucket time.Duration
 	// GroupBy is one of StatsGroups, or empty.
 	GroupBy string
-	// Groups is how many groups are told apart, the largest first; the rest are put together.
+	// Groups is how many groups are listed, the largest first. The rest is added up as Other.
 	Groups int
 }
 
-// Stats are totals, as of the runs that started in [Start, End).
+// Stats are the totals of the runs that started in [Start, End).
 type Stats struct {
 	Start, End time.Time
 	Bucket     time.Duration
 	Total      StatsRow
-	// Series has a point for every bucket, empty ones included. Buckets are aligned to the Unix epoch in UTC: the first
-	// may begin before Start, and the last end after End; both hold runs of the window only.
+	// Series has a point for every bucket, including empty ones. Buckets are aligned to the Unix epoch in UTC. The first may
+	// begin before Start, and the last may end after End, but both hold runs of the window only.
 	Series []StatsRow
 	Groups []StatsGroup
-	// Other are the runs of the groups that are not in Groups, nil where there are none; OtherGroups counts these groups.
+	// Other adds up the runs of the groups that are not in Groups, nil if there are none. OtherGroups counts these
+	// groups.
 	Other       *StatsGroup
 	OtherGroups uint64
-	// Partial tells that the runs before Start were left out, since reading them takes longer than one may.
+	// Partial reports that reading the whole window took too long. The runs before Start were left out.
 	Partial bool
 }
 
-// StatsGroup are the runs that have one value of what they are grouped by; "" is none.
+// StatsGroup are the runs that have one value of what they are grouped by. Empty is no value.
 type StatsGroup struct {
 	Value  string
 	Total  StatsRow
 	Series []StatsRow
 }
 
-// StatsRow adds runs up. Sums are nil where no run knows the figure.
+// StatsRow is a sum over runs. Figures are nil if no run knows them.
 type StatsRow struct {
 	Bucket      time.Time
 	Count       uint64    `ch:"runs"`
@@ -58,12 +59,12 @@ type StatsRow struct {
 	CacheWrite  *int64    `ch:"cache_write"`
 	Reasoning   *int64    `ch:"reasoning"`
 	CostUSD     *float64  `ch:"cost"`
-	NoUsage     uint64    `ch:"no_usage"` // runs of which no tokens are known
-	NoCost      uint64    `ch:"no_cost"`  // runs of which no cost is known
-	DurationsMs []float64 // percentiles 50, 95, 99 of the runs whose end is known, nil where none is
+	NoUsage     uint64    `ch:"no_usage"` // runs whose tokens are unknown
+	NoCost      uint64    `ch:"no_cost"`  // runs whose cost is unknown
+	DurationsMs []float64 // percentiles 50, 95 and 99 of the runs with a known end, nil if there are none
 }
 
-// StatsGroups are what runs can be grouped by, and the column of the table runs that says it.
+// StatsGroups maps what runs can be grouped by to columns of the table runs.
 var StatsGroups = map[string]string{
 	"model":          "models",
 	"name":           "name",
@@ -79,19 +80,19 @@ var StatsGroups = map[string]string{
 	"tag":            "tags",
 }
 
-// MaxBuckets is how many points a series has at most.
+// MaxBuckets is how many points a series may have.
 const MaxBuckets = 1000
 
-// ErrTooManyBuckets means that the window has more than MaxBuckets buckets of the length that was asked for.
+// ErrTooManyBuckets means that the window has more than MaxBuckets buckets of the given length.
 var ErrTooManyBuckets = problem.InvalidField("query.bucket_seconds", "must be longer: the window has more than 1,000 buckets of it")
 
-// bucketLengths are those that are chosen from. The last is for anything longer.
+// bucketLengths are those that chooseBucket chooses from. The last is for any longer window.
 var bucketLengths = []time.Duration{
 	time.Second, 5 * time.Second, 10 * time.Second, 30 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute, 30 * time.Minute,
 	time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour, 7 * 24 * time.Hour, 30 * 24 * time.Hour, 365 * 24 * time.Hour,
 }
 
-// chosenBuckets is how many points a series has at most where its buckets were chosen.
+// chosenBuckets is how many points a series may have if its bucket length was chosen.
 const chosenBuckets = 60
 
 func chooseBucket(start, end time.Time) time.Duration {
@@ -103,7 +104,7 @@ func chooseBucket(start, end time.Time) time.Duration {
 	return bucketLengths[len(bucketLengths)-1]
 }
 
-// bucketOf is when the bucket of t begins.
+// bucketOf returns when the bucket of t begins.
 func bucketOf(t time.Time, length time.Duration) time.Time {
 	seconds := int64(length / time.Second)
 	return time.Unix(t.Unix()/seconds*seconds, 0).UTC()
@@ -113,7 +114,7 @@ func bucketsBetween(start, end time.Time, length time.Duration) int {
 	return int(bucketOf(end.Add(-1), length).Sub(bucketOf(start, length))/length) + 1
 }
 
-// Stats adds up the runs that a filter selects. Where that takes too long, it does so for the newest part of the window.
+// Stats adds up the runs that a filter selects. If that takes too long, it adds up the newest part of the window.
 func (s *Service) Stats(ctx context.Context, projects access.Projects, q StatsQuery) (Stats, error) {
 	projects = projects.Only(q.ProjectID)
 	q.Filter = q.at(s.now())
@@ -140,16 +141,16 @@ func (s *Service) Stats(ctx context.Context, projects access.Projects, q StatsQu
 	return stats, err
 }
 
-// isList tells the columns of which a run has several values.
+// isList reports whether a run has several values in the column.
 func isList(column string) bool { return column == "models" || column == "tags" }
 
-// statsSum are the runs of one bucket that belong to the same groups, added up.
+// statsSum adds up the runs of one bucket that belong to the same groups.
 type statsSum struct {
 	StatsRow
 	Slot      int64    `ch:"slot"`      // when the bucket begins, in Unix seconds
-	Groups    []string `ch:"belongs"`   // of those that are told apart
-	Other     bool     `ch:"other"`     // they belong to others as well
-	State     string   `ch:"durations"` // ClickHouse's t-digest of the milliseconds of those whose end is known
+	Groups    []string `ch:"belongs"`   // those of names
+	Other     bool     `ch:"other"`     // they belong to other groups as well
+	State     string   `ch:"durations"` // ClickHouse's t-digest of the milliseconds of those with a known end
 	durations digest   // of State
 }
 
@@ -180,7 +181,8 @@ func (s *Service) stats(ctx context.Context, projects access.Projects, q StatsQu
 	}
 	names := []string{""}
 	var groups uint64
-	// Runs are told apart by key, what of their values is among the names, and other, whether there is more than that.
+	// Runs are grouped by key, which is those of their values that are in names, and by other, which is whether they
+	// have more values.
 	key, other, belongs := "''", "false", "[]::Array(String)"
 	var args []any
 	if q.GroupBy != "" {
@@ -193,7 +195,7 @@ func (s *Service) stats(ctx context.Context, projects access.Projects, q StatsQu
 			names = top
 		}
 		if isList(column) {
-			// (emptyArrayToSingle took several times as long.)
+			// emptyArrayToSingle took several times as long.
 			key = "arrayFilter(v -> v IN (?), if(empty(" + column + "), [''], " + column + "))"
 			other = "length(key) < greatest(length(" + column + "), 1)"
 			belongs = "CAST(arrayDistinct(key) AS Array(String))"
@@ -243,15 +245,15 @@ func (s *Service) stats(ctx context.Context, projects access.Projects, q StatsQu
 type groupCount struct {
 	Value  string `ch:"value"`
 	Runs   uint64 `ch:"runs"`
-	Groups uint64 `ch:"groups"` // how many values there are in all
+	Groups uint64 `ch:"groups"` // number of values
 }
 
 func (c groupCount) size() int { return int(unsafe.Sizeof(c)) + len(c.Value) }
 
-// maxCountedValues is how many values of a period are counted here; where there are more, ClickHouse finds the largest.
+// maxCountedValues is how many values of a window are counted here. If there are more, ClickHouse finds the largest.
 const maxCountedValues = 2000
 
-// topGroups are the values of the most runs in a column, and how many values there are, of the periods of a whole.
+// topGroups returns the values of a column that most runs have, and how many values there are. windows divide whole.
 func (s *Service) topGroups(ctx context.Context, projects access.Projects, whole window, windows []window, column string, limit int) ([]string, uint64, error) {
 	if windows[0].state != "" {
 		counts, complete, err := s.countValues(ctx, projects, windows, column)
@@ -273,7 +275,7 @@ func (s *Service) topGroups(ctx context.Context, projects access.Projects, whole
 	return names, counts[0].Groups, nil
 }
 
-// countValues counts the runs of every value in a column; complete is false where there are too many values.
+// countValues counts the runs of every value in a column. complete is false if there are too many values.
 func (s *Service) countValues(ctx context.Context, projects access.Projects, windows []window, column string) (counts map[string]uint64, complete bool, err error) {
 	counts = map[string]uint64{}
 	for _, w := range windows {
@@ -291,7 +293,7 @@ func (s *Service) countValues(ctx context.Context, projects access.Projects, win
 	return counts, true, nil
 }
 
-// largest are the values of the most runs, those of as many in the order of their names.
+// topValues returns the values that most runs have, equal ones in the order of their names.
 func topValues(counts map[string]uint64, limit int) []string {
 	names := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
 		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
@@ -299,7 +301,8 @@ func topValues(counts map[string]uint64, limit int) []string {
 	return names[:min(limit, len(names))]
 }
 
-// groupCounts are the values of the most runs of a period in a column, at most limit of them. Those longer than maxValueBytes are not told apart.
+// groupCounts returns the values of a column that most runs of a window have, up to limit. It ignores those longer
+// than maxValueBytes.
 func (s *Service) groupCounts(ctx context.Context, projects access.Projects, w window, column string, limit int) ([]groupCount, error) {
 	counts := "SELECT " + column + " AS value, count() AS runs FROM runs FINAL WHERE " + w.String() + " GROUP BY value"
 	if isList(column) {

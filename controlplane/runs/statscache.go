@@ -12,11 +12,10 @@ import (
 	"github.com/looptrace/looptrace/controlplane/access"
 )
 
-// period is a part of a window, which is read by a statement of its own with the conditions of where.
+// window is a part of a filter's time, which a statement of its own reads. It has the conditions of that statement.
 type window struct {
 	where
-	// state is set where all days of the period have settled: it tells what they hold from what they held or will hold at any
-	// other time.
+	// state identifies what the days of the window hold. It is empty unless all of them have settled.
 	state string
 }
 
@@ -27,19 +26,20 @@ func newWindow(f Filter, start, end time.Time) window {
 	return w
 }
 
-// settledAfter keeps days apart that are being written to or merged: what is kept of them would serve nobody.
+// settledAfter is how long a day must not have changed to be cached. A cached answer about a day that is being
+// written to or merged is never used.
 const settledAfter = 10 * time.Minute
 
-// periods divide [start, end), which is not empty, so that the days that have settled stand alone: whole days in UTC, up to the
-// first to which a run was written lately.
+// windows divides [start, end), which must not be empty, into the days that have settled and the rest. The settled
+// days are whole days in UTC, up to the first to which a run was written lately.
 //
-// A day is a partition of the table runs, and the paths of its parts change with everything that is written to it, merged,
-// deleted or dropped. They are read before the runs are, so that what is kept for a state may be newer than it, but not older.
+// A day is a partition of the table runs. The paths of its parts change whenever rows are written, merged, deleted or
+// dropped. They are read before the runs, so a cached answer may be newer than its state, but not older.
 func (s *Service) windows(ctx context.Context, f Filter, start, end time.Time) ([]window, error) {
 	const day = 24 * time.Hour
 	whole := []window{newWindow(f, start, end)}
 	first, last := start.Add(day-1).Truncate(day), end.Truncate(day)
-	if !first.Before(last) || f.Search != "" || f.HasScore != nil { // those look at other tables
+	if !first.Before(last) || f.Search != "" || f.HasScore != nil { // these read other tables
 		return whole, nil
 	}
 	var partitions []struct {
@@ -71,7 +71,7 @@ func (s *Service) windows(ctx context.Context, f Filter, start, end time.Time) (
 		return []window{settled}, nil
 	}
 	rest := whole[0]
-	for _, column := range []string{"start_time", "toStartOfHour(start_time)"} { // as where.period
+	for _, column := range []string{"start_time", "toStartOfHour(start_time)"} { // as where.startsIn
 		rest.add("("+column+" < fromUnixTimestamp64Nano(?) OR "+column+" >= fromUnixTimestamp64Nano(?))", first.UnixNano(), last.UnixNano())
 	}
 	return []window{settled, rest}, nil
@@ -84,16 +84,16 @@ func dateOf(day int64) time.Time {
 	return time.Date(year, month, ofMonth, 0, 0, 0, 0, time.UTC)
 }
 
-// readWindow is query for a statement on the runs of a period. What it found in days that have settled is kept, and answers
-// the same statement while they are as they are. complete is called once for each row that comes from ClickHouse. The caller
-// does not change the rows.
+// readWindow is query for a statement on the runs of a window. It caches what it reads of days that have settled,
+// until they change. complete is called once for each row that comes from ClickHouse. The caller must not change the
+// rows.
 func readWindow[T interface{ size() int }](
 	ctx context.Context, s *Service, projects access.Projects, w window, complete func(*T) error, statement string, args ...any,
 ) ([]T, error) {
 	key := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %#v", w.state, projects.IDs(), statement, args))
 	if w.state != "" {
 		if found, ok := s.cache.get(key); ok {
-			return found.([]T), nil // the statement makes the type
+			return found.([]T), nil // the statement determines the type
 		}
 	}
 	var rows []T
@@ -116,13 +116,14 @@ func readWindow[T interface{ size() int }](
 const (
 	maxCached      = 32 << 20 // bytes
 	maxCachedEntry = maxCached / 8
-	// entryOverhead is about what an entry takes beside its rows: its key, twice, an element of the list and a slot of the map.
+	// entryOverhead is the approximate size of an entry without its rows: its key, twice, an element of the list and
+	// a slot of the map.
 	entryOverhead = 256
 )
 
 type cacheKey [sha256.Size]byte
 
-// rowCache holds what was found, that of the latest use.
+// rowCache holds the rows that were used last.
 type rowCache struct {
 	mutex sync.Mutex
 	rows  *simplelru.LRU[cacheKey, cacheEntry]
@@ -135,7 +136,8 @@ type cacheEntry struct {
 }
 
 func newRowCache() *rowCache {
-	// It refuses only bounds that are not positive. One more than there is room for: put drops what is too much, and counts it.
+	// NewLRU refuses only sizes below one. The size is one entry too large, so that put does all evictions and counts
+	// their bytes.
 	rows, _ := simplelru.NewLRU[cacheKey, cacheEntry](maxCached/entryOverhead+1, nil)
 	return &rowCache{rows: rows}
 }
@@ -151,7 +153,7 @@ func (k *rowCache) put(key cacheKey, rows any, size int) {
 	k.mutex.Lock()
 	defer k.mutex.Unlock()
 	size += entryOverhead
-	if size > maxCachedEntry || k.rows.Contains(key) { // another caller asked the same at the same time
+	if size > maxCachedEntry || k.rows.Contains(key) { // another caller has read the same meanwhile
 		return
 	}
 	k.rows.Add(key, cacheEntry{rows, size})

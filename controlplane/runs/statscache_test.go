@@ -16,7 +16,7 @@ import (
 	"github.com/looptrace/looptrace/test/engines"
 )
 
-// What was kept of settled days gives the same answers as reading them, as long as they are as they were, and not after.
+// TestStatsOfSettledDays compares cached answers with read ones, before and after settled days change.
 func TestStatsOfSettledDays(t *testing.T) {
 	t.Parallel()
 	address := engines.ClickHouse(t)
@@ -31,7 +31,7 @@ func TestStatsOfSettledDays(t *testing.T) {
 	now := time.Now()
 	reading, caching := NewService(conn, slog.New(slog.DiscardHandler)), NewService(conn, slog.New(slog.DiscardHandler))
 	reading.now = func() time.Time { return now }
-	caching.now = func() time.Time { return now.Add(time.Hour) } // nothing was written for an hour
+	caching.now = func() time.Time { return now.Add(time.Hour) } // an hour after the last write
 	project := uuid.New()
 	projects := accesstest.Projects(t, project)
 	run := func(project uuid.UUID, i int, start time.Time) runmodel.Run {
@@ -49,7 +49,7 @@ func TestStatsOfSettledDays(t *testing.T) {
 	}
 	require.NoError(t, writer.InsertRuns(t.Context(), rows))
 
-	// What is kept is marked, so that an answer tells where it came from.
+	// Cached rows are marked, so that an answer shows whether it came from the cache.
 	const mark = 1_000_000
 	spoil := func() {
 		for _, key := range caching.cache.rows.Keys() {
@@ -81,9 +81,9 @@ func TestStatsOfSettledDays(t *testing.T) {
 		spoil()
 		want.Total.NoCost += mark
 		if q.Search != "" {
-			want.Total.NoCost -= mark // a search reads other tables, whose changes nobody looks for
+			want.Total.NoCost -= mark // a search reads other tables, and is not cached
 		}
-		assert.Equal(t, want.Total.NoCost, stats(caching, q).Total.NoCost, "%v is answered with what was kept", q)
+		assert.Equal(t, want.Total.NoCost, stats(caching, q).Total.NoCost, "%v is answered from the cache", q)
 		caching.cache = newRowCache()
 	}
 
@@ -129,7 +129,7 @@ func TestRowCacheIsBounded(t *testing.T) {
 	assert.True(t, ok)
 	assert.Equal(t, 999, rows)
 
-	// What holds nothing takes its place all the same.
+	// Empty entries count as well.
 	cache = newRowCache()
 	for i := range 2 * maxCached / entryOverhead {
 		cache.put(key(i), nil, 0)
@@ -138,7 +138,7 @@ func TestRowCacheIsBounded(t *testing.T) {
 	assert.Equal(t, maxCached, cache.size)
 }
 
-// Digests of ClickHouse's, put together here, tell what ClickHouse tells of all values.
+// TestDigest merges digests of ClickHouse and compares their quantiles with those of all values.
 func TestDigest(t *testing.T) {
 	t.Parallel()
 	conn, err := clickhouse.Open(engines.ClickHouse(t))

@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// statsFold adds sums up to what was asked for: of all runs, of each group and of the others.
+// statsFold adds up the sums of all runs, of each group and of the other runs.
 type statsFold struct {
 	all, other *seriesFold
 	groups     map[string]*seriesFold
@@ -31,7 +31,7 @@ func (f *statsFold) add(sum *statsSum) {
 	}
 }
 
-// seriesFold adds up over the window and in each bucket of it.
+// seriesFold adds up sums over the window and in each of its buckets.
 type seriesFold struct {
 	first   time.Time
 	bucket  time.Duration
@@ -51,7 +51,7 @@ func (f *seriesFold) add(sum *statsSum) {
 	in.durations = append(in.durations, sum.durations...)
 }
 
-// rows are the totals of the window and a point for every bucket, empty ones included.
+// rows returns the totals of the window and a point for every bucket, including empty ones.
 func (f *seriesFold) rows() (total StatsRow, series []StatsRow) {
 	total, series = f.sum, make([]StatsRow, len(f.buckets))
 	var all digest
@@ -81,12 +81,12 @@ func (r *StatsRow) add(other *StatsRow) {
 	addKnown(&r.CostUSD, other.CostUSD)
 }
 
-// addKnown adds what is known to a sum, which stays unknown as long as nothing of it is.
+// addKnown adds a value to a sum. The sum stays nil while all values are nil.
 func addKnown[T int64 | float64](sum **T, value *T) {
 	switch {
 	case value == nil:
 	case *sum == nil:
-		known := *value // the sum is added to
+		known := *value // a copy, because the sum changes
 		*sum = &known
 	default:
 		**sum += *value

@@ -9,20 +9,20 @@ import (
 	"slices"
 )
 
-// digest is a t-digest: values of a distribution, each the mean of as many as its weight says. (Dunning, T., and Ertl, O.:
-// Computing extremely accurate quantiles using t-digests, 2019.)
+// digest is a t-digest: a distribution of values as centroids, each the mean of as many values as its weight
+// (Dunning, T., and Ertl, O.: Computing extremely accurate quantiles using t-digests, 2019).
 type digest []centroid
 
 type centroid struct{ mean, weight float32 }
 
-// maxCentroidShare is the share of all values that a centroid in the middle of a digest may stand for, once it is compressed.
+// maxCentroidShare is the share of all values that a centroid in the middle of a compressed digest may represent.
 const maxCentroidShare = 0.02
 
-// centroidBytes is the length of a centroid in ClickHouse's state.
+// centroidBytes is the size of a centroid in ClickHouse's state.
 const centroidBytes = 8
 
-// parseDigest reads the state of ClickHouse's quantileTDigest, as its hex writes it: how many centroids there are, as a varint,
-// and mean and weight of each, as little-endian float32 (QuantileTDigest::serialize).
+// parseDigest parses the state of ClickHouse's quantileTDigest in hexadecimal: the number of centroids as a varint,
+// and the mean and weight of each as little-endian float32 (QuantileTDigest::serialize).
 func parseDigest(text string) (digest, error) {
 	state, err := hex.DecodeString(text)
 	if err != nil {
@@ -41,8 +41,9 @@ func parseDigest(text string) (digest, error) {
 	return d.compress(), nil
 }
 
-// compress sorts d, and puts neighbors together that stand for less than they may: a share that falls towards both ends, so
-// that the outer percentiles remain as exact as the middle ones (the scale of the paper's k₂, q·(1-q)). d is used up.
+// compress sorts d and merges neighbors that represent less than they may. That share falls towards both ends, so
+// that outer percentiles are as exact as middle ones (the scale of the paper's k₂, q·(1-q)). d must not be used
+// afterwards.
 func (d digest) compress() digest {
 	slices.SortFunc(d, func(a, b centroid) int { return cmp.Compare(a.mean, b.mean) })
 	if len(d) == 0 {
@@ -72,20 +73,20 @@ func (d digest) count() (count float64) {
 	return count
 }
 
-// percentiles are the 50th, 95th and 99th, nil where d is empty.
+// percentiles returns the 50th, 95th and 99th, nil if d is empty.
 func (d digest) percentiles() []float64 {
 	if len(d) == 0 {
 		return nil
 	}
-	return d.quantiles(0.5, 0.95, 0.99) //nolint:mnd // as it says
+	return d.quantiles(0.5, 0.95, 0.99) //nolint:mnd // see the comment above
 }
 
-// quantiles are the values at levels, in rising order, of a sorted digest that is not empty. Like ClickHouse, it goes from the
-// middle of a centroid to the middle of the next in a straight line, and takes a centroid of one value as that value.
+// quantiles returns the values at levels, in rising order, of a sorted digest that is not empty. Like ClickHouse, it
+// interpolates linearly between the middles of centroids, and takes a centroid of one value as that value.
 func (d digest) quantiles(levels ...float64) []float64 {
 	count := d.count()
 	values := make([]float64, len(levels))
-	at, before := 0, 0.0 // the centroid, and the weight of those before it
+	at, before := 0, 0.0 // the index of the centroid, and the weight of those before it
 	for i, level := range levels {
 		rank := level * count
 		for at < len(d)-1 && before+float64(d[at].weight)/2 < rank {
@@ -97,7 +98,7 @@ func (d digest) quantiles(levels ...float64) []float64 {
 	return values
 }
 
-// between is the value at a rank that is not above the middle of a centroid, and above that of the one before it.
+// between returns the value at a rank between the middles of the centroid before and the one at an index.
 func (d digest) between(at int, before, rank float64) float64 {
 	mean, half := float64(d[at].mean), float64(d[at].weight)/2
 	if at == 0 {

@@ -7,27 +7,28 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// Bounds of what Texts reads.
+// Limits of Texts.
 const (
-	// MaxText is how much of one text Texts gives, in bytes.
+	// MaxText is how many bytes of a text Texts returns.
 	MaxText = 4 << 10
-	// maxTexts is how much Texts reads of one run, in bytes.
+	// maxTexts is how many bytes Texts reads of a run.
 	maxTexts = 48 << 20
 	// textSpans and textContents are how many of either are read at a time.
 	textSpans    = 2000
 	textContents = 4000
 )
 
-// TextEnd parts the beginning of a text that was cut from the hash of the whole, which has TextHash digits: two such texts
-// are the same where they are equal byte for byte.
+// TextEnd separates the beginning of a text that was cut from a hash of the whole, which has TextHash digits. Two such texts are
+// equal if their bytes are.
 const (
 	TextEnd  = "\x00"
 	TextHash = 16
 )
 
-// Texts reads what the spans of an outline say, in its order: error, inputs, outputs, tool call, output messages, the newest
-// input messages, instructions and tool definitions. Each text is cut at MaxText, with TextEnd and a hash of the whole
-// behind it. Where a run says more than is read of one, the spans after that have no texts and partial is true.
+// Texts reads the texts of the spans of an outline, in its order: error, inputs, outputs, tool call, output messages,
+// the newest input messages, instructions and tool definitions. A longer text than MaxText is cut and followed by
+// TextEnd and a hash of the whole. If the run has more text than Texts reads, the last spans have none, and partial
+// is true.
 func (s *Service) Texts(ctx context.Context, outline Outline) (spans []Span, partial bool, err error) {
 	read, used := 0, 0
 	spans = make([]Span, 0, len(outline.Spans))
@@ -49,7 +50,7 @@ func (s *Service) Texts(ctx context.Context, outline Outline) (spans []Span, par
 	return spans, read < len(outline.Spans), nil
 }
 
-// textsOf appends the texts of some of a run's spans, and returns how many bytes were read.
+// textsOf appends the texts of some of a run's spans, and returns how many bytes it read.
 func (s *Service) textsOf(ctx context.Context, outline Outline, some []runmodel.Span, contents contentsByID, spans *[]Span) (int, error) {
 	runID := outline.Run.RunID
 	ids := make([]uint64, len(some))
@@ -90,7 +91,7 @@ func (s *Service) textsOf(ctx context.Context, outline Outline, some []runmodel.
 		}
 	}
 	for i := range some {
-		// Of a single span without its run, Fold cannot tell what hangs below the run.
+		// Fold sets parents by the run's own span, which may not be among these.
 		own := folded[some[i].SpanID]
 		own.ParentSpanID = some[i].ParentSpanID
 		own.SpanID = some[i].SpanID
@@ -112,8 +113,8 @@ func (s *Service) textsOf(ctx context.Context, outline Outline, some []runmodel.
 	return used, nil
 }
 
-// Excerpts reads what spans of an outline say, each text cut a byte after MaxExcerpt: inputs, outputs, tool call, error,
-// output messages and the newest input messages. The rest of a Span is absent.
+// Excerpts reads the texts of spans of an outline, each cut one byte after MaxExcerpt: inputs, outputs, tool call,
+// error, output messages and the newest input messages. The other fields of a Span are empty.
 func (s *Service) Excerpts(ctx context.Context, outline Outline, ids []uint64) ([]Span, error) {
 	runID := outline.Run.RunID
 	w := outline.location.where(runID)

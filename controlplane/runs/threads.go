@@ -14,17 +14,18 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// maxThreadIDLength is how many characters the id of a thread has at most: a longer one cannot stand in the path of its thread.
+// maxThreadIDLength is how many characters the id of a thread may have. A longer one does not fit the path of its
+// thread.
 const maxThreadIDLength = 1000
 
-// threadID is what the runs of one conversation share: their session, or their conversation where they name no session.
-// Both are kept as they were sent, since some programs use the session for the process that holds conversations.
+// threadID is what the runs of a thread share: their session, or their conversation if they name no session. Some
+// programs use the session for the process that holds conversations, so both are stored as sent.
 const threadID = "if(session_id != '', session_id, conversation_id)"
 
-// Thread is a conversation: the runs of a project that share a session, or a conversation where they name no session.
+// Thread is a conversation: the runs of a project that share a session, or a conversation if they name no session.
 type Thread struct {
 	ThreadID string `ch:"thread_id"`
-	// BySession is false where the runs name no session, but a conversation.
+	// BySession is true if the runs name a session.
 	BySession bool `ch:"by_session"`
 	// FirstTime and LastTime are when the first and the last run started.
 	FirstTime time.Time `ch:"first_time"`
@@ -33,12 +34,12 @@ type Thread struct {
 	Matched    time.Time `ch:"matched"`
 	RunCount   uint64    `ch:"run_count"`
 	ErrorCount uint64    `ch:"errors"`
-	// Users and Agents are some of the UserCount and AgentCount that took part.
+	// Users and Agents are up to ten of the UserCount and AgentCount that took part.
 	Users      []string `ch:"users"`
 	UserCount  uint64   `ch:"user_count"`
 	Agents     []string `ch:"agents"`
 	AgentCount uint64   `ch:"agent_count"`
-	// Sums are nil where no run knows the figure.
+	// Sums are nil if no run knows the figure.
 	Input       *int64   `ch:"input"`
 	Output      *int64   `ch:"output"`
 	CacheRead   *int64   `ch:"cache_read"`
@@ -48,11 +49,11 @@ type Thread struct {
 	FirstInput  string   `ch:"first_input"`
 	LastOutput  string   `ch:"last_output"`
 	LastRunning bool     `ch:"last_running"`
-	// Cut names the members, as the API does, of which a list has the beginning only.
+	// Cut names the members, as the API does, that a list has cut.
 	Cut []string
 }
 
-// threadColumns add up the runs of a thread. Of the users and agents ten are named.
+// threadColumns add up the runs of a thread.
 const threadColumns = threadID + ` AS thread_id, max(session_id != '') AS by_session,
 	min(start_time) AS first_time, max(start_time) AS last_time, last_time AS matched,
 	count() AS run_count, countIf(status = 'error') AS errors,
@@ -64,14 +65,14 @@ const threadColumns = threadID + ` AS thread_id, max(session_id != '') AS by_ses
 	argMaxIf(output_preview, start_time, output_preview != '') AS last_output,
 	argMax(status = 'running', start_time) AS last_running`
 
-// ThreadsQuery selects threads that have a run which the filter selects, the one with the newest such run first.
+// ThreadsQuery selects threads with a run that the filter selects, the one with the newest such run first.
 type ThreadsQuery struct {
 	Filter
 	Limit  int
 	Cursor string
 }
 
-// ThreadPage is a page of threads, each with the totals of all its runs. NextCursor is empty on the last one.
+// ThreadPage is a page of threads with the totals of all their runs. NextCursor is empty on the last page.
 type ThreadPage struct {
 	Threads    []Thread
 	HasMore    bool
@@ -114,12 +115,12 @@ func (s *Service) Threads(ctx context.Context, projects access.Projects, q Threa
 type matchedThread struct {
 	ThreadID string    `ch:"thread_id"`
 	Matched  time.Time `ch:"matched"`
-	// Hash is of the id: what a cursor names has one length.
+	// Hash is of the id, so that cursors have one length.
 	Hash uint64 `ch:"hash"`
 }
 
-// matchingThreads reads one thread more than the page takes. It looks back step by step, each time from now, since a thread
-// stands where its newest run does.
+// matchingThreads reads one thread more than the page takes. Each window ends now, because a thread is listed where
+// its newest run is.
 func (s *Service) matchingThreads(ctx context.Context, projects access.Projects, q ThreadsQuery, after *cursor) ([]matchedThread, error) {
 	newest := s.now()
 	if after != nil {
@@ -150,7 +151,7 @@ func (s *Service) matchingThreads(ctx context.Context, projects access.Projects,
 	return nil, nil
 }
 
-// threadTotals adds up all runs of threads, and keeps their order.
+// threadTotals adds up all runs of threads, and keeps the order of the threads.
 func (s *Service) threadTotals(ctx context.Context, projects access.Projects, found []matchedThread) ([]Thread, error) {
 	ids := make([]string, len(found))
 	order := make(map[string]int, len(found))
@@ -173,7 +174,7 @@ func (s *Service) threadTotals(ctx context.Context, projects access.Projects, fo
 	return threads, nil
 }
 
-// cut cuts the names of who took part.
+// cut cuts the names of users and agents.
 func (t *Thread) cut() {
 	var c cutter
 	for i := range t.Users {
@@ -193,8 +194,8 @@ type ThreadQuery struct {
 	Cursor    string
 }
 
-// ThreadRuns are a thread and a page of its runs in the order in which they started, each with its root's inputs and outputs, cut
-// at MaxExcerpt.
+// ThreadRuns is a thread with a page of its runs in start order. Each run has its root's inputs and outputs, cut at
+// MaxExcerpt.
 type ThreadRuns struct {
 	Thread
 	Page
@@ -205,7 +206,7 @@ func (s *Service) Thread(ctx context.Context, projects access.Projects, q Thread
 	projects = projects.Only(q.ProjectID)
 	var after *cursor
 	if q.Cursor != "" {
-		c, err := parseCursor(q.Cursor, listTurns)
+		c, err := parseCursor(q.Cursor, listThreadRuns)
 		if err != nil {
 			return ThreadRuns{}, err
 		}
@@ -238,7 +239,7 @@ func (s *Service) Thread(ctx context.Context, projects access.Projects, q Thread
 	rows = rows[:min(len(rows), q.Limit)]
 	if turns.HasMore {
 		last := rows[len(rows)-1]
-		turns.NextCursor = cursor{List: listTurns, Time: last.StartTime.UnixNano(), ID: last.RunID.String()}.String()
+		turns.NextCursor = cursor{List: listThreadRuns, Time: last.StartTime.UnixNano(), ID: last.RunID.String()}.String()
 	}
 	if turns.Runs, err = s.withRoots(ctx, projects, rows); err != nil {
 		return ThreadRuns{}, err
@@ -246,7 +247,7 @@ func (s *Service) Thread(ctx context.Context, projects access.Projects, q Thread
 	return turns, s.addScores(ctx, projects, turns.Runs, maxListedScores)
 }
 
-// withRoots gives runs the inputs and outputs of their roots, as far as an excerpt goes.
+// withRoots gives runs the inputs and outputs of their roots, cut.
 func (s *Service) withRoots(ctx context.Context, projects access.Projects, rows []runmodel.Run) ([]Run, error) {
 	if len(rows) == 0 {
 		return nil, nil
@@ -257,7 +258,7 @@ func (s *Service) withRoots(ctx context.Context, projects access.Projects, rows 
 		rootIDs[i] = rows[i].RootSpanID
 		last = later(last, rows[i].StartTime)
 	}
-	// A root may state another start than its run: the run starts with its first span.
+	// A root may start later than its run, which starts with its first span.
 	w := inProjects()
 	w.startsIn(first.Add(-24*time.Hour), last.Add(24*time.Hour))
 	w.add("run_id IN (?)", runIDs)
@@ -275,12 +276,12 @@ func (s *Service) withRoots(ctx context.Context, projects access.Projects, rows 
 	for i, row := range rows {
 		list[i] = listed(row)
 		list[i].Cut = cutRun(&list[i].Run)
-		said := locations[row.RunID].dropDeleted(byRun[runmodel.RunKey{ProjectID: row.ProjectID, RunID: row.RunID}])
-		for _, root := range runmodel.Fold(said) {
+		versions := locations[row.RunID].dropDeleted(byRun[runmodel.RunKey{ProjectID: row.ProjectID, RunID: row.RunID}])
+		for _, root := range runmodel.Fold(versions) {
 			if root.SpanID != row.RootSpanID {
 				continue
 			}
-			if err := s.say(ctx, projects, &list[i], &root); err != nil {
+			if err := s.setExcerpts(ctx, projects, &list[i], &root); err != nil {
 				return nil, err
 			}
 		}
@@ -288,8 +289,8 @@ func (s *Service) withRoots(ctx context.Context, projects access.Projects, rows 
 	return list, nil
 }
 
-// say gives a run what its root says. What the root does not say stays summed up by the first question and the last answer.
-func (s *Service) say(ctx context.Context, projects access.Projects, run *Run, root *runmodel.Span) error {
+// setExcerpts gives a run the inputs and outputs of its root. If the root lacks one of them, the preview stays.
+func (s *Service) setExcerpts(ctx context.Context, projects access.Projects, run *Run, root *runmodel.Span) error {
 	loc := location{projects: projects.Only(run.ProjectID), ProjectID: run.ProjectID, FirstStart: root.StartTime, LastStart: root.StartTime}
 	inputs, outputs, err := s.inputsAndOutputs(ctx, loc, run.RunID, root, cutContent)
 	if err != nil {

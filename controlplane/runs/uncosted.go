@@ -7,7 +7,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/access"
 )
 
-// UncostedModel says how a project's spans name a model, and how many of them have tokens and no cost.
+// UncostedModel is how spans of a project name a model, and how many of them have tokens but no cost.
 type UncostedModel struct {
 	Provider      string    `ch:"provider"`
 	RequestModel  string    `ch:"request_model"`
@@ -16,11 +16,12 @@ type UncostedModel struct {
 	LastStart     time.Time `ch:"last_start"`
 }
 
-// maxUncostedModels bounds the names of models that are told apart: clients choose them.
+// maxUncostedModels is how many models are listed. Clients choose their names.
 const maxUncostedModels = 1000
 
-// UncostedModels lists the models of spans that start from `since` on and have tokens and no cost as they were received,
-// the most used first. A cost that came later is not seen: whether a model has a price by now is for the caller to tell.
+// UncostedModels lists the models of spans that started at since or later and were received with tokens but without a
+// cost, the most used first. It ignores costs that were computed later: the caller decides whether a model has a
+// price by now.
 func (s *Service) UncostedModels(ctx context.Context, projects access.Projects, since time.Time) ([]UncostedModel, error) {
 	w := inProjects()
 	w.hours(since, time.Now().Add(time.Hour))

@@ -14,16 +14,16 @@ import (
 
 // Errors of a watch.
 var (
-	// ErrTooManyWatches means that the project, or the service, has as many watches as it may.
+	// ErrTooManyWatches means that the project, or the service, has its maximum of watches.
 	ErrTooManyWatches = &problem.Error{
 		Kind: problem.RateLimited, Code: problem.CodeRateLimited, RetryAfter: 10 * time.Second,
 		Detail: "The project has as many streams as it may. Close one.",
 	}
-	// ErrWatchTooOld means that what is to be continued is too long ago.
+	// ErrWatchTooOld means that the time to resume from is too long ago.
 	ErrWatchTooOld = errors.New("watch is too old to continue")
-	// ErrWatchBehind means that the reader took what it was told too slowly, or more changed than can be told.
+	// ErrWatchBehind means that the reader is too slow, or that too many runs changed at once.
 	ErrWatchBehind = errors.New("watch is behind")
-	// ErrWatchClosed means that the service ends.
+	// ErrWatchClosed means that the service is stopping.
 	ErrWatchClosed = &problem.Error{
 		Kind: problem.Unavailable, Code: problem.CodeDependency, RetryAfter: 2 * time.Second, Detail: "The service is stopping. Connect again.",
 	}
@@ -32,31 +32,31 @@ var (
 const (
 	// MaxWatches is how many watches a project may have at a time.
 	MaxWatches = 30
-	// maxAllWatches is how many the service may have.
+	// maxAllWatches is how many watches the service may have at a time.
 	maxAllWatches = 500
-	// pollEvery is how often a project that is watched is looked at, however many watch it.
+	// pollEvery is how often a watched project is polled, however many watches it has.
 	pollEvery = time.Second
-	// watchOverlap is how far back each look goes behind the last one: a row bears the time at which its insert began,
-	// and is seen when it ends.
+	// watchOverlap is how far each poll reaches back behind the last one. A row carries the time at which its insert
+	// began, and becomes visible when the insert ends.
 	watchOverlap = 10 * time.Second
-	// maxResumeAge is how old a place may be from which a watch is continued.
+	// maxResumeAge is how long ago the time may be from which a watch resumes.
 	maxResumeAge = 10 * time.Minute
-	// maxWatchedAge is how long ago a run may have started of which changes are seen.
+	// maxWatchedAge is how long ago a run may have started for its changes to be seen.
 	maxWatchedAge = 30 * 24 * time.Hour
-	// maxChanges is how many runs may change between two looks.
+	// maxChanges is how many runs may change between two polls.
 	maxChanges = 2000
-	// maxBacklog is how many a watch that is continued is told at first: as many as the overlap may hold, which is told again,
-	// and two looks.
+	// maxBacklog is how many changes a resumed watch may have missed: those of the overlap, which are sent again, and
+	// of two polls.
 	maxBacklog = 12 * maxChanges
-	// maxBehind is how many looks a reader may be behind.
+	// maxBehind is how many polls a reader may be behind.
 	maxBehind = 8
-	// pollFailures is how many looks in a row may fail before the watches end. Each failure is logged.
+	// pollFailures is how many polls in a row may fail before the watches end. Each failure is logged.
 	pollFailures = 20
 )
 
-// Watch tells of a project's runs as they appear or change.
+// Watch reports a project's runs as they appear or change.
 type Watch struct {
-	// From is the place from which on it tells.
+	// From is the time of the first change that is reported.
 	From time.Time
 
 	service  *Service
@@ -64,12 +64,12 @@ type Watch struct {
 	projects access.Projects
 	filter   Filter
 	updates  chan changes
-	err      error // why news is closed; set before that
+	err      error // why updates is closed; set before
 	backlog  []changes
 }
 
-// Watch begins to tell of the runs that a filter selects, from a place on that an earlier watch gave, or from now where
-// it is zero. The caller closes it. A run may be told of again without having changed.
+// Watch begins to report the runs that a filter selects, from the time that an earlier watch returned, or from now if
+// it is zero. The caller must close it. A run may be reported again although it did not change.
 func (s *Service) Watch(ctx context.Context, projects access.Projects, f Filter, from time.Time) (*Watch, error) {
 	projects = projects.Only(f.ProjectID)
 	now, err := s.storeTime(ctx, projects)
@@ -82,7 +82,7 @@ func (s *Service) Watch(ctx context.Context, projects access.Projects, f Filter,
 	} else if from.Before(now.Add(-maxResumeAge)) || from.After(now.Add(time.Minute)) {
 		return nil, ErrWatchTooOld
 	}
-	if err := s.feeds.add(s, w, now); err != nil { //nolint:contextcheck // a feed outlives the watch that began it
+	if err := s.feeds.add(s, w, now); err != nil { //nolint:contextcheck // a feed outlives its first watch
 		return nil, err
 	}
 	select {
@@ -103,7 +103,7 @@ func (s *Service) Watch(ctx context.Context, projects access.Projects, f Filter,
 	return w, nil
 }
 
-// catchUp reads what was written since the place from which a watch is continued, to be told in portions.
+// catchUp reads the changes since the time from which the watch resumes.
 func (w *Watch) catchUp(ctx context.Context) error {
 	found, err := w.service.changes(ctx, w.projects, w.From.Add(-watchOverlap), maxBacklog)
 	if err != nil {
@@ -118,8 +118,8 @@ func (w *Watch) catchUp(ctx context.Context) error {
 	return nil
 }
 
-// Next waits for news and returns the runs that the filter selects, and the place up to which the watch has told. It
-// may return none.
+// Next waits for changes. It returns the runs among them that the filter selects, which may be none, and the time up
+// to which all changes have been reported.
 func (w *Watch) Next(ctx context.Context) ([]Run, time.Time, error) {
 	if len(w.backlog) > 0 {
 		found := w.backlog[0]
@@ -137,7 +137,7 @@ func (w *Watch) Next(ctx context.Context) ([]Run, time.Time, error) {
 	}
 }
 
-// read returns the rows that changed, as they are now.
+// read returns the changed runs as they are now.
 func (w *Watch) read(ctx context.Context, found changes) ([]Run, time.Time, error) {
 	if len(found.rows) == 0 {
 		return nil, found.at, nil

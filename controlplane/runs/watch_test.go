@@ -18,8 +18,8 @@ import (
 	"github.com/looptrace/looptrace/test/engines"
 )
 
-// Who does not take what it is told is left behind; others are told on, and nothing is kept.
-func TestSlowWatchIsLeftBehind(t *testing.T) {
+// TestSlowWatchEnds has a slow reader, whose watch ends, and a quick one.
+func TestSlowWatchEnds(t *testing.T) {
 	t.Parallel()
 	var f feeds
 	of := &projectFeed{cancel: func() {}, watches: map[*Watch]struct{}{}}
@@ -47,7 +47,8 @@ func TestSlowWatchIsLeftBehind(t *testing.T) {
 	assert.Zero(t, f.watches)
 }
 
-// What changed lately does not count against what changes between two looks.
+// TestWatchOfABusyProject changes many runs. Changes in the overlap do not count against the limit of changes between
+// two polls.
 func TestWatchOfABusyProject(t *testing.T) {
 	t.Parallel()
 	address := engines.ClickHouse(t)
@@ -78,15 +79,15 @@ func TestWatchOfABusyProject(t *testing.T) {
 		t.Cleanup(w.Close)
 		return w
 	}
-	told := map[uuid.UUID]bool{}
+	seen := map[uuid.UUID]bool{}
 	listen := func(w *Watch, ids []uuid.UUID) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		for slices.ContainsFunc(ids, func(id uuid.UUID) bool { return !told[id] }) {
+		for slices.ContainsFunc(ids, func(id uuid.UUID) bool { return !seen[id] }) {
 			runs, _, err := w.Next(ctx)
 			require.NoError(t, err)
 			for _, run := range runs {
-				told[run.RunID] = true
+				seen[run.RunID] = true
 			}
 		}
 	}
@@ -99,9 +100,9 @@ func TestWatchOfABusyProject(t *testing.T) {
 		during = append(during, ids...)
 	}
 	for _, id := range before {
-		require.NotContains(t, told, id, "what was there is known")
+		require.NotContains(t, seen, id, "what was there is known")
 	}
-	clear(told)
+	clear(seen)
 	listen(watch(w.From), during)
 }
 
@@ -113,7 +114,7 @@ func (l logLines) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// A short outage ends no watch, and each look that failed is logged.
+// TestWatchDuringAnOutage has a short outage. It ends no watch, and each failed poll is logged.
 func TestWatchDuringAnOutage(t *testing.T) {
 	t.Parallel()
 	address := engines.ClickHouse(t)
