@@ -19,8 +19,7 @@ const runColumns = `project_id, run_id, version, start_time, end_time, first_rec
 
 // Expressions that cut return a little more than the limit, which shows that there is more.
 var (
-	// listedRunColumns are runColumns cut. The statement selects them from a subquery, so that conditions see the
-	// stored columns.
+	// listedRunColumns are runColumns cut. The statement selects them from a subquery, so that conditions see the stored columns.
 	listedRunColumns = strings.Join(cutColumns(columnsOf(runColumns),
 		prefixes(MaxListedText, "name", "error_type", "error_message", "session_id", "conversation_id", "user_id", "agent_name", "environment",
 			"release", "prompt_id", "prompt_name", "prompt_version", "failing_name", "failing_type"),
@@ -28,8 +27,8 @@ var (
 	// cutList takes the elements that fit, and one more.
 	cutList = fmt.Sprintf(`if(byteSize(%%[1]s) <= %[1]d, CAST(%%[1]s AS Array(String)), arrayMap(v -> substring(v, 1, %[1]d),
 		arraySlice(CAST(%%[1]s AS Array(String)), 1, 1 + arrayCount(s -> s <= %[1]d, arrayCumSum(arrayMap(v -> length(v) + 3, %%[1]s))))))`, maxListedList)
-	// cutMap takes the smallest members that fit, and one more. No lambda names a column, because ClickHouse would
-	// copy it for each member.
+	// cutMap takes the smallest members that fit, and one more. No lambda names a column, because ClickHouse would copy it for each
+	// member.
 	cutMap = fmt.Sprintf(`if(byteSize(%%[1]s) <= %[1]d, CAST(%%[1]s AS Map(String, String)), CAST(arrayMap(t -> (substring(t.1, 1, %[1]d), substring(t.2, 1, %[1]d)),
 		arraySlice(%[2]s, 1, 1 + arrayCount(s -> s <= %[1]d, arrayCumSum(arrayMap(t -> length(t.1) + length(t.2) + 6, %[2]s))))) AS Map(String, String)))`,
 		maxListedMetadata, `arraySort(t -> (length(t.1) + length(t.2), t.1), arrayZip(CAST(mapKeys(%[1]s) AS Array(String)), mapValues(%[1]s)))`)
@@ -68,8 +67,8 @@ var treeColumns = []string{
 	"input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens",
 }
 
-// listedColumns are what a list of spans shows: of the payloads only the beginnings of inputs and outputs. cutListedColumns cut
-// all other texts as well, which takes ClickHouse longer to plan.
+// listedColumns are what a list of spans shows: of the payloads only the beginnings of inputs and outputs. cutListedColumns cut all other
+// texts as well, which takes ClickHouse longer to plan.
 var (
 	listedColumns    = cutColumns(allListedColumns, prefixes(maxListedPayload, "inputs", "outputs", "tool_arguments", "tool_result"))
 	cutListedColumns = cutColumns(listedColumns,
@@ -88,8 +87,8 @@ var (
 	}
 )
 
-// namingColumns identify spans to a reader, and are small whatever was recorded. outlineColumns have the beginning of the error
-// as well, for readers that get no texts.
+// namingColumns identify spans to a reader, and are small whatever was recorded. outlineColumns have the beginning of the error as well,
+// for readers that get no texts.
 const (
 	namingColumns = `project_id, run_id, span_id, version, parent_span_id, start_time, end_time, is_run, from_log,
 	substring(name, 1, 200) AS name, kind, operation, status, substring(error_type, 1, 200) AS error_type,

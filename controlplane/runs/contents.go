@@ -103,8 +103,7 @@ func (s *Service) fillShared(ctx context.Context, loc location, contents []runmo
 // dayNumber counts days as ClickHouse does: since 1970, in UTC.
 func dayNumber(t time.Time) int64 { return t.Unix() / int64(24*time.Hour/time.Second) }
 
-// text returns the JSON of a content. It is nil if the content is missing: a span may be read before its contents are
-// written.
+// text returns the JSON of a content. It is nil if the content is missing: a span may be read before its contents are written.
 func (c contentsByID) text(id uint64) (json.RawMessage, error) {
 	content := c[id]
 	if content.Frame == "" {
@@ -147,17 +146,7 @@ func (c contentsByID) elements(id uint64) ([]json.RawMessage, error) {
 // join joins a folded span with its contents.
 func (c contentsByID) join(folded runmodel.Span) (Span, error) {
 	span := Span{Span: folded, Attributes: folded.RestoreAttributes(), ResourceAttributes: map[string]any{}}
-	var err error
-	if span.InputMessages, err = c.messages(folded.InputMessageIDs); err != nil {
-		return Span{}, err
-	}
-	if span.OutputMessages, err = c.messages(folded.OutputMessageIDs); err != nil {
-		return Span{}, err
-	}
-	if span.SystemInstructions, err = c.elements(folded.InstructionsID); err != nil {
-		return Span{}, err
-	}
-	if span.ToolDefinitions, err = c.elements(folded.ToolDefinitionsID); err != nil {
+	if err := c.addTo(&span); err != nil {
 		return Span{}, err
 	}
 	resource, err := c.text(folded.ResourceID)
@@ -177,8 +166,23 @@ func (c contentsByID) join(folded runmodel.Span) (Span, error) {
 	return span, nil
 }
 
-// readMember reads stored JSON. It leaves a member empty that it cannot read: rows written before NaN was handled
-// have the text of a Go value there, and the rest of such a span is sound.
+// addTo gives a span its messages, instructions and tool definitions.
+func (c contentsByID) addTo(span *Span) (err error) {
+	if span.InputMessages, err = c.messages(span.InputMessageIDs); err != nil {
+		return err
+	}
+	if span.OutputMessages, err = c.messages(span.OutputMessageIDs); err != nil {
+		return err
+	}
+	if span.SystemInstructions, err = c.elements(span.InstructionsID); err != nil {
+		return err
+	}
+	span.ToolDefinitions, err = c.elements(span.ToolDefinitionsID)
+	return err
+}
+
+// readMember reads stored JSON. It leaves a member empty that it cannot read: rows written before NaN was handled have the text of a Go
+// value there, and the rest of such a span is sound.
 func readMember[T any](text string, member *T) {
 	var value T
 	if text != "" && json.Unmarshal([]byte(text), &value) == nil {

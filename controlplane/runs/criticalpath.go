@@ -39,12 +39,11 @@ func childrenOf(spans []runmodel.Span) [][]int {
 	return children
 }
 
-// CriticalPath returns the sections that make up the root's duration, the latest first. Going back from the end of a
-// span, the path enters the child that ended last, and continues at the start of that child. The next child is the
-// one that ended last of those that were over by then (runmodel.Interval.Precedes), so calls that follow each other
-// without a gap are all on the path, and each ends where the next begins. Children are clamped to their parent's part
-// of the path. The sections add up to the root's duration. Jaeger's algorithm (jaeger-ui, CriticalPath) is the same,
-// except that it drops a child that ends where the next begins.
+// CriticalPath returns the sections that make up the root's duration, the latest first. Going back from the end of a span, the path
+// enters the child that ended last, and continues at the start of that child. The next child is the one that ended last of those that
+// were over by then (runmodel.Interval.Precedes), so calls that follow each other without a gap are all on the path, and each ends where
+// the next begins. Children are clamped to their parent's part of the path. The sections add up to the root's duration. Jaeger's
+// algorithm (jaeger-ui, CriticalPath) is the same, except that it drops a child that ends where the next begins.
 func CriticalPath(spans []runmodel.Span, root int) []Section {
 	if len(spans) == 0 {
 		return nil

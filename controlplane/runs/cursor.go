@@ -18,8 +18,8 @@ type cursor struct {
 	ID   string `json:"i"`
 	// Filter is the digest of the filter of a list of runs or threads.
 	Filter string `json:"f,omitempty"`
-	// Order, Value and From belong to lists of runs. Value is what the list is ordered by, nil where it is unknown.
-	// From is the start of the first run that was read, in Unix nanoseconds, where earlier ones were left out.
+	// Order, Value and From belong to lists of runs. Value is what the list is ordered by, nil where it is unknown. From is the start of
+	// the first run that was read, in Unix nanoseconds, where earlier ones were left out.
 	Order string `json:"o,omitempty"`
 	Value *int64 `json:"v,omitempty"`
 	From  int64  `json:"s,omitempty"`
@@ -36,6 +36,18 @@ const (
 func (c cursor) String() string {
 	text, _ := json.Marshal(c) // strings and an integer always encode
 	return base64.RawURLEncoding.EncodeToString(text)
+}
+
+// readCursor parses the cursor of a request, which is nil if text is empty. filter is the digest of the list's filter, if it has one.
+func readCursor(text, list, filter string) (*cursor, error) {
+	if text == "" {
+		return nil, nil
+	}
+	c, err := parseCursor(text, list)
+	if err == nil && c.Filter != filter {
+		err = ErrInvalidCursor
+	}
+	return &c, err
 }
 
 func parseCursor(text, list string) (cursor, error) {

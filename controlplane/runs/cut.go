@@ -11,8 +11,8 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// Limits of what clients sent in a row of a list, in bytes of JSON. They bound a page however large its runs are. A run or
-// span by itself is not cut.
+// Limits of what clients sent in a row of a list, in bytes of JSON. They bound a page however large its runs are. A run or span by itself
+// is not cut.
 const (
 	// MaxListedText is for one text, such as a name, an id or a message.
 	MaxListedText = 1 << 10
@@ -35,10 +35,12 @@ func (c *cutter) note(member string) {
 	}
 }
 
-func (c *cutter) text(member string, text *string, limit int) {
-	var cut bool
-	if *text, cut = truncate(*text, limit); cut {
-		c.note(member)
+func (c *cutter) text(member string, limit int, texts ...*string) {
+	for _, text := range texts {
+		var cut bool
+		if *text, cut = truncate(*text, limit); cut {
+			c.note(member)
+		}
 	}
 }
 
@@ -85,27 +87,16 @@ func (c *cutter) metadata(object map[string]string) map[string]string {
 // cutRun cuts what was read as listedRunColumns.
 func cutRun(r *runmodel.Run) []string {
 	var c cutter
-	for _, member := range []struct {
-		name string
-		text *string
-	}{
-		{"name", &r.Name},
-		{"error", &r.ErrorType},
-		{"error", &r.ErrorMessage},
-		{"session_id", &r.SessionID},
-		{"conversation_id", &r.ConversationID},
-		{"user_id", &r.UserID},
-		{"agent_name", &r.AgentName},
-		{"environment", &r.Environment},
-		{"release", &r.Release},
-		{"prompt", &r.PromptID},
-		{"prompt", &r.PromptName},
-		{"prompt", &r.PromptVersion},
-		{"failure", &r.FailingName},
-		{"failure", &r.FailingType},
-	} {
-		c.text(member.name, member.text, MaxListedText)
-	}
+	c.text("name", MaxListedText, &r.Name)
+	c.text("error", MaxListedText, &r.ErrorType, &r.ErrorMessage)
+	c.text("session_id", MaxListedText, &r.SessionID)
+	c.text("conversation_id", MaxListedText, &r.ConversationID)
+	c.text("user_id", MaxListedText, &r.UserID)
+	c.text("agent_name", MaxListedText, &r.AgentName)
+	c.text("environment", MaxListedText, &r.Environment)
+	c.text("release", MaxListedText, &r.Release)
+	c.text("prompt", MaxListedText, &r.PromptID, &r.PromptName, &r.PromptVersion)
+	c.text("failure", MaxListedText, &r.FailingName, &r.FailingType)
 	r.Tags, r.Models, r.Tools = c.list("tags", r.Tags), c.list("models", r.Models), c.list("tools", r.Tools)
 	r.Metadata = c.metadata(r.Metadata)
 	return c.members
@@ -114,36 +105,25 @@ func cutRun(r *runmodel.Run) []string {
 // cutSpan cuts what was read as listedColumns, except inputs and outputs.
 func cutSpan(s *runmodel.Span) []string {
 	var c cutter
-	for _, member := range []struct {
-		name string
-		text *string
-	}{
-		{"name", &s.Name},
-		{"kind", &s.Kind},
-		{"operation", &s.Operation},
-		{"status", &s.Status},
-		{"error", &s.ErrorType},
-		{"service_name", &s.ServiceName},
-		{"dialect", &s.Dialect},
-		{"framework", &s.Framework},
-		{"provider", &s.Provider},
-		{"request_model", &s.RequestModel},
-		{"response_model", &s.ResponseModel},
-		{"tool", &s.ToolName},
-		{"tool", &s.ToolCallID},
-		{"agent_name", &s.AgentName},
-		{"session_id", &s.SessionID},
-		{"conversation_id", &s.ConversationID},
-		{"user_id", &s.UserID},
-		{"prompt", &s.PromptID},
-		{"prompt", &s.PromptName},
-		{"prompt", &s.PromptVersion},
-		{"price_version", &s.PriceVersion},
-	} {
-		c.text(member.name, member.text, MaxListedText)
-	}
-	c.text("error", &s.ErrorMessage, maxListedPayload)
-	c.text("error", &s.ErrorStack, maxListedPayload)
+	c.text("name", MaxListedText, &s.Name)
+	c.text("kind", MaxListedText, &s.Kind)
+	c.text("operation", MaxListedText, &s.Operation)
+	c.text("status", MaxListedText, &s.Status)
+	c.text("error", MaxListedText, &s.ErrorType)
+	c.text("service_name", MaxListedText, &s.ServiceName)
+	c.text("dialect", MaxListedText, &s.Dialect)
+	c.text("framework", MaxListedText, &s.Framework)
+	c.text("provider", MaxListedText, &s.Provider)
+	c.text("request_model", MaxListedText, &s.RequestModel)
+	c.text("response_model", MaxListedText, &s.ResponseModel)
+	c.text("tool", MaxListedText, &s.ToolName, &s.ToolCallID)
+	c.text("agent_name", MaxListedText, &s.AgentName)
+	c.text("session_id", MaxListedText, &s.SessionID)
+	c.text("conversation_id", MaxListedText, &s.ConversationID)
+	c.text("user_id", MaxListedText, &s.UserID)
+	c.text("prompt", MaxListedText, &s.PromptID, &s.PromptName, &s.PromptVersion)
+	c.text("price_version", MaxListedText, &s.PriceVersion)
+	c.text("error", maxListedPayload, &s.ErrorMessage, &s.ErrorStack)
 	if len(s.ToolArguments) > maxListedPayload || len(s.ToolResult) > maxListedPayload {
 		c.note("tool")
 	}

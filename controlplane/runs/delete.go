@@ -21,15 +21,14 @@ type Deletion struct {
 	DryRun bool
 }
 
-// Deleted is how many runs matched at a time, and how many of them were deleted. Another call deletes more of the
-// rest.
+// Deleted is how many runs matched at a time, and how many of them were deleted. Another call deletes more of the rest.
 type Deleted struct {
 	Matched, Deleted uint64
 	AsOf             time.Time
 }
 
-// Delete deletes runs for good, up to clickhouse.MaxDeleted in one call. What was received before does not come back
-// when it is delivered again. What is received later begins the run anew.
+// Delete deletes runs for good, up to clickhouse.MaxDeleted in one call. What was received before does not come back when it is delivered
+// again. What is received later begins the run anew.
 func (s *Service) Delete(ctx context.Context, projects access.Projects, d Deletion) (Deleted, error) {
 	projects = projects.Only(d.ProjectID)
 	result := Deleted{AsOf: s.now().UTC()}

@@ -19,10 +19,9 @@ const (
 	exportSpans = 250
 )
 
-// Export calls run with every run that the filter selects, newest first and in full. If span is not nil, it is called
-// with each of the run's spans after that. An error that run or span returns ends the export. Runs that start during
-// the export are not in it. A run that is deleted during the export is left out or, if its spans were being handed
-// over, ends with those read before.
+// Export calls run with every run that the filter selects, newest first and in full. If span is not nil, it is called with each of the
+// run's spans after that. An error that run or span returns ends the export. Runs that start during the export are not in it. A run that
+// is deleted during the export is left out or, if its spans were being handed over, ends with those read before.
 func (s *Service) Export(ctx context.Context, projects access.Projects, filter Filter, run func(*Run) error, span func(*Span) error) error {
 	projects = projects.Only(filter.ProjectID)
 	// The window stays where it was when the export began.
@@ -102,8 +101,7 @@ func (s *Service) exportBatch(ctx context.Context, projects access.Projects, row
 	return nil
 }
 
-// fullRuns reads runs and their spans in full, with their scores. It leaves out runs that were deleted after rows
-// were read.
+// fullRuns reads runs and their spans in full, with their scores. It leaves out runs that were deleted after rows were read.
 func (s *Service) fullRuns(ctx context.Context, projects access.Projects, rows []runmodel.Run, rootsOnly bool) ([]Run, map[uuid.UUID][]Span, error) {
 	ids := idsOf(rows)
 	locations, err := s.locationsOf(ctx, projects, ids)

@@ -11,8 +11,8 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// FailureWindow selects the runs in which failures are looked for: those that the filter selects and that started in
-// [From, Now). The filter's own time does not count.
+// FailureWindow selects the runs in which failures are looked for: those that the filter selects and that started in [From, Now). The
+// filter's own time does not count.
 type FailureWindow struct {
 	Filter    Filter
 	From, Now time.Time
@@ -107,8 +107,7 @@ func (g *FailureGroup) cut() {
 	if len(g.AgentName) > MaxListedText {
 		c.note("agent_name")
 	}
-	c.text("step", &g.StepName, MaxListedText)
-	c.text("step", &g.ErrorType, MaxListedText)
+	c.text("step", MaxListedText, &g.StepName, &g.ErrorType)
 	g.Cut = c.members
 }
 
@@ -120,8 +119,8 @@ type FailureTotals struct {
 	CostUSD   *float64 `ch:"cost"`
 	// WithUser counts the runs that name a user.
 	WithUser uint64 `ch:"with_user"`
-	// Unknown counts the runs that ended with an error and have no fingerprint, because their rows were written
-	// before fingerprints existed.
+	// Unknown counts the runs that ended with an error and have no fingerprint, because their rows were written before fingerprints
+	// existed.
 	Unknown uint64 `ch:"unknown"`
 }
 
@@ -187,8 +186,8 @@ func (s *Service) FailureCounts(ctx context.Context, projects access.Projects, f
 	return counts, err
 }
 
-// runAttributes are the attributes that runs are compared by, as pairs of name and value. Those that make up the
-// fingerprint are not among them.
+// runAttributes are the attributes that runs are compared by, as pairs of name and value. Those that make up the fingerprint are not
+// among them.
 const runAttributes = `arrayFilter(a -> a.2 != '' AND length(a.1) <= 300 AND length(a.2) <= 200, arrayConcat(
 	[('release', toString(release)), ('environment', toString(environment)), ('prompt_version', if(prompt_version = '', '',
 		if(prompt_name = '', toString(prompt_version), concat(prompt_name, ' ', prompt_version)))), ('name', name)],
@@ -210,9 +209,8 @@ const (
 	maxAttributeBytes  = 100 << 10
 )
 
-// FailureAttributes counts the attributes that runs of groups share, where Of is the fingerprint, and for each of
-// these the runs of every agent that have it, where Of is the agent's name. cut has the groups that lost attributes
-// because all groups together have too many.
+// FailureAttributes counts the attributes that runs of groups share, where Of is the fingerprint, and for each of these the runs of every
+// agent that have it, where Of is the agent's name. cut has the groups that lost attributes because all groups together have too many.
 func (s *Service) FailureAttributes(
 	ctx context.Context, projects access.Projects, f FailureWindow, fingerprints []string,
 ) (groups, agents []AttributeCount, cut map[string]bool, err error) {
@@ -259,8 +257,7 @@ func (s *Service) FailureAttributes(
 	return kept, agents, cut, err
 }
 
-// FailureSample returns some runs of groups, the newest of each first. Runs of at most maxSpans spans have their
-// spans.
+// FailureSample returns some runs of groups, the newest of each first. Runs of at most maxSpans spans have their spans.
 func (s *Service) FailureSample(ctx context.Context, projects access.Projects, f FailureWindow, fingerprints []string, each, maxSpans int) ([]Outline, error) {
 	projects = projects.Only(f.Filter.ProjectID)
 	if len(fingerprints) == 0 {

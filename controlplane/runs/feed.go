@@ -114,8 +114,7 @@ func (f *feeds) endAll(feed *projectFeed, why error) {
 	}
 }
 
-// send passes updates on to all watches. A watch whose reader has not taken the earlier ones ends: nothing waits for
-// a slow reader.
+// send passes updates on to all watches. A watch whose reader has not taken the earlier ones ends: nothing waits for a slow reader.
 func (f *feeds) send(feed *projectFeed, updates changes) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -16,8 +16,7 @@ var ErrNoSuchField = problem.Missing()
 // MetadataField is the prefix of fields that are a key of the metadata.
 const MetadataField = "metadata."
 
-// fieldValues are the fields whose values can be listed, the most useful first, with their expressions over the table
-// runs.
+// fieldValues are the fields whose values can be listed, the most useful first, with their expressions over the table runs.
 var fieldValues = []struct{ name, expression string }{
 	{"status", "status"},
 	{"name", "name"},
@@ -78,8 +77,8 @@ func (s *Service) Fields(ctx context.Context, projects access.Projects, f Filter
 	return fields, nil
 }
 
-// FieldValues lists the values of a field in the filter's runs, the most used first. field is one of [Fields.Names],
-// or [MetadataField] followed by a key. Only values that begin with prefix are listed, in whatever case.
+// FieldValues lists the values of a field in the filter's runs, the most used first. field is one of [Fields.Names], or [MetadataField]
+// followed by a key. Only values that begin with prefix are listed, in whatever case.
 func (s *Service) FieldValues(ctx context.Context, projects access.Projects, f Filter, field, prefix string, limit int) (FieldValues, error) {
 	if key, ok := strings.CutPrefix(field, MetadataField); ok {
 		return s.values(ctx, projects, f, "metadata[?]", prefix, limit, key)

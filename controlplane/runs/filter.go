@@ -58,8 +58,8 @@ func (f Filter) at(now time.Time) Filter {
 	return f
 }
 
-// conditions adds the filter's conditions on the table runs, except those on the start. lower bounds the start of the
-// spans that a search reads.
+// conditions adds the filter's conditions on the table runs, except those on the start. lower bounds the start of the spans that a search
+// reads.
 func (f Filter) conditions(w *where, lower time.Time) {
 	for _, equal := range []struct{ column, value string }{
 		{"name", f.Name},

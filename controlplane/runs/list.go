@@ -30,15 +30,14 @@ type Page struct {
 	Runs       []Run
 	HasMore    bool
 	NextCursor string
-	// Partial reports that the search took too long. Runs beyond SearchedTo, in the list's direction of time, were
-	// not searched; in an order by value, runs that started before it. In an order by start, NextCursor continues
-	// there.
+	// Partial reports that the search took too long. Runs beyond SearchedTo, in the list's direction of time, were not searched; in an
+	// order by value, runs that started before it. In an order by start, NextCursor continues there.
 	Partial    bool
 	SearchedTo time.Time
 }
 
-// Orders of a list. All but the first two are by a value that may be unknown: such runs come last, whichever way.
-// Orders of a list. All but the first two are by a value that may be unknown; runs without it come last either way.
+// Orders of a list. All but the first two are by a value that may be unknown: such runs come last, whichever way. Orders of a list. All
+// but the first two are by a value that may be unknown; runs without it come last either way.
 const (
 	NewestFirst = "-start_time"
 	OldestFirst = "start_time"
@@ -48,8 +47,8 @@ const (
 	byTokens    = "total_tokens"
 )
 
-// listWindows are the lengths of the windows that a list searches one after the other. Most lists fill up from the
-// nearest hours. One with a selective filter reads each window once.
+// listWindows are the lengths of the windows that a list searches one after the other. Most lists fill up from the nearest hours. One
+// with a selective filter reads each window once.
 var listWindows = []time.Duration{
 	time.Hour, 6 * time.Hour, 24 * time.Hour, 7 * 24 * time.Hour, 30 * 24 * time.Hour, 365 * 24 * time.Hour,
 }
@@ -57,33 +56,28 @@ var listWindows = []time.Duration{
 // searchWindows are those of a search, which also reads what was recorded after each window.
 var searchWindows = []time.Duration{time.Hour, 24 * time.Hour, 30 * 24 * time.Hour, 365 * 24 * time.Hour}
 
-// Bounds of a list: of all its statements, and of each.
-// Timeouts of a list and of each of its queries.
+// Bounds of a list: of all its statements, and of each. Timeouts of a list and of each of its queries.
 const (
 	listTimeout   = 10 * time.Second
 	windowTimeout = 5 * time.Second
 )
 
-// List returns a page of a project's runs. A search that takes too long returns what it has found, and the page is
-// partial.
+// List returns a page of a project's runs. A search that takes too long returns what it has found, and the page is partial.
 func (s *Service) List(ctx context.Context, projects access.Projects, q ListQuery) (Page, error) {
 	projects = projects.Only(q.ProjectID)
 	q.Order = cmp.Or(q.Order, NewestFirst)
-	l := list{service: s, projects: projects, query: q, digest: q.Digest()}
-	if q.Cursor != "" {
-		after, err := parseCursor(q.Cursor, listRuns)
-		if err != nil {
-			return Page{}, err
-		}
-		if after.Order != q.Order || after.Filter != l.digest {
-			return Page{}, ErrInvalidCursor
-		}
-		l.after = &after
+	digest := q.Digest()
+	after, err := readCursor(q.Cursor, listRuns, digest)
+	if err != nil {
+		return Page{}, err
 	}
+	if after != nil && after.Order != q.Order {
+		return Page{}, ErrInvalidCursor
+	}
+	l := list{service: s, projects: projects, query: q, digest: digest, after: after}
 	l.query.Filter = q.at(s.now())
 	var rows []listRow
 	var page Page
-	var err error
 	switch {
 	case q.Order != NewestFirst && q.Order != OldestFirst:
 		rows, err = l.byValue(ctx, &page)
@@ -139,8 +133,8 @@ func (l *list) cursorAt(row listRow) cursor {
 	return c
 }
 
-// byStart reads one row more than the page takes, which shows whether there are more. It searches window after
-// window, so that it reads no more than it needs.
+// byStart reads one row more than the page takes, which shows whether there are more. It searches window after window, so that it reads
+// no more than it needs.
 func (l *list) byStart(ctx context.Context, page *Page) ([]listRow, error) {
 	q := l.query
 	first, last := q.StartAfter, q.StartBefore // not searched yet
@@ -168,16 +162,14 @@ func (l *list) byStart(ctx context.Context, page *Page) ([]listRow, error) {
 	if q.Search != "" {
 		windows = searchWindows
 	}
-	ends := windowEnds(begin, windows)
+	ends := windowEnds(begin, windows, oldest)
+	near, far := &last, &first // the list goes from near to far
 	if oldest {
-		ends = windowEndsAfter(begin, windows)
+		near, far = far, near
 	}
 	deadline := time.Now().Add(listTimeout)
 	for {
-		end := first
-		if oldest {
-			end = last
-		}
+		end := *far
 		if len(ends) > 0 && (oldest && ends[0].Before(last) || !oldest && ends[0].After(first)) {
 			end = ends[0]
 		}
@@ -197,14 +189,10 @@ func (l *list) byStart(ctx context.Context, page *Page) ([]listRow, error) {
 			if len(ends) > 0 && end.Equal(ends[0]) {
 				ends = ends[1:]
 			}
-			if len(rows) > q.Limit || end.Equal(first) && !oldest || end.Equal(last) && oldest {
+			if len(rows) > q.Limit || end.Equal(*far) {
 				return rows, nil
 			}
-			if oldest {
-				first = end
-			} else {
-				last = end
-			}
+			*near = end
 		case !errors.Is(err, ErrTooExpensive):
 			return nil, err
 		default:
@@ -219,8 +207,7 @@ func (l *list) byStart(ctx context.Context, page *Page) ([]listRow, error) {
 	}
 }
 
-// smallerWindow returns the end of a window an eighth as long as one that took too long. ok is false if that is too
-// short to try.
+// smallerWindow returns the end of a window an eighth as long as one that took too long. ok is false if that is too short to try.
 func smallerWindow(begin, lower, upper time.Time, oldest bool) (end time.Time, ok bool) {
 	const share = 8
 	if upper.IsZero() {
@@ -259,23 +246,18 @@ func (l *list) markPartial(page *Page, first, last, begin time.Time, oldest bool
 	page.NextCursor = c.String()
 }
 
-// windowEnds returns where windows of these lengths end, going back from newest. They end on whole hours, because the
-// versions of a run's row share an hour.
-func windowEnds(newest time.Time, windows []time.Duration) []time.Time {
-	times := make([]time.Time, len(windows))
+// windowEnds returns where windows of these lengths end, going back or forward from begin. They end on whole hours, because the versions
+// of a run's row share an hour.
+func windowEnds(begin time.Time, windows []time.Duration, forward bool) []time.Time {
+	ends := make([]time.Time, len(windows))
 	for i, length := range windows {
-		times[i] = newest.Add(-length).Truncate(time.Hour)
+		if forward {
+			ends[i] = begin.Add(length + time.Hour).Truncate(time.Hour)
+		} else {
+			ends[i] = begin.Add(-length).Truncate(time.Hour)
+		}
 	}
-	return times
-}
-
-// windowEndsAfter does the same going forward from oldest.
-func windowEndsAfter(oldest time.Time, windows []time.Duration) []time.Time {
-	times := make([]time.Time, len(windows))
-	for i, length := range windows {
-		times[i] = oldest.Add(length + time.Hour).Truncate(time.Hour)
-	}
-	return times
+	return ends
 }
 
 // window reads runs that started in [lower, upper) in the order of start. A zero bound is none.

@@ -66,8 +66,8 @@ func (s *Service) find(ctx context.Context, projects access.Projects, runID uuid
 // maxCachedLocations is of little more than a hundred bytes each.
 const maxCachedLocations = 10_000
 
-// located reads a run at its location. If the location is cached, the run is read there while it is looked up, and
-// read again if the lookup finds another location.
+// located reads a run at its location. If the location is cached, the run is read there while it is looked up, and read again if the
+// lookup finds another location.
 func located[T any](
 	ctx context.Context, s *Service, projects access.Projects, runID uuid.UUID, read func(context.Context, location, uuid.UUID) (T, error),
 ) (T, error) {
@@ -103,8 +103,7 @@ func located[T any](
 	return read(ctx, loc, runID)
 }
 
-// locationKey includes the projects, so that a caller learns nothing of what others have read, not even from the
-// duration of a request.
+// locationKey includes the projects, so that a caller learns nothing of what others have read, not even from the duration of a request.
 func locationKey(projects access.Projects, runID uuid.UUID) string {
 	key := make([]byte, 0, len(runID)*(len(projects.IDs())+1))
 	for _, id := range projects.IDs() {

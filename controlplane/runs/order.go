@@ -11,17 +11,16 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// orderValues are the expressions over the table runs that the orders by value sort by: integers, or null. Costs are
-// not negative, so their bits sort as they do.
+// orderValues are the expressions over the table runs that the orders by value sort by: integers, or null. Costs are not negative, so
+// their bits sort as they do.
 var orderValues = map[string]string{
 	byDuration: "if(" + hasEnd + ", " + duration + ", NULL)",
 	byCost:     "reinterpretAsInt64(cost_usd)",
 	byTokens:   "if(input_tokens IS NULL AND output_tokens IS NULL, NULL, coalesce(input_tokens, 0) + coalesce(output_tokens, 0))",
 }
 
-// byValue reads the page in the order of a value. It looks at all runs of the window, however deep the page, but
-// reads in full only those of the page. If that takes too long, it looks only at those that started last, on later
-// pages too.
+// byValue reads the page in the order of a value. It looks at all runs of the window, however deep the page, but reads in full only those
+// of the page. If that takes too long, it looks only at those that started last, on later pages too.
 func (l *list) byValue(ctx context.Context, page *Page) ([]listRow, error) {
 	q := l.query
 	start, end, err := l.service.startRange(ctx, l.projects, q.Filter)

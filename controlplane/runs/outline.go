@@ -17,8 +17,7 @@ const (
 	maxOutlineVersions = 400_000
 	// firstVersions is how many of them are read together with the run, before their number is known.
 	firstVersions = 4_000
-	// MaxExcerpt is how many bytes of a text to show of an excerpt. An excerpt has one byte more if the text was
-	// longer.
+	// MaxExcerpt is how many bytes of a text to show of an excerpt. An excerpt has one byte more if the text was longer.
 	MaxExcerpt = 16 << 10
 	// maxFrame is how many bytes a message may have besides its texts.
 	maxFrame = 64 << 10
@@ -43,15 +42,13 @@ func (s *Service) Outline(ctx context.Context, projects access.Projects, runID u
 
 func (s *Service) outlineAt(ctx context.Context, loc location, runID uuid.UUID) (Outline, error) {
 	w := loc.where(runID)
-	var rows []runmodel.Run
+	var run runmodel.Run
 	var versions []runmodel.Span
 	group, groupContext := errgroup.WithContext(ctx)
 	early, tooMany := context.WithCancel(groupContext)
 	defer tooMany()
-	group.Go(func() error {
-		err := query(groupContext, s.conn, loc.projects, &rows, `SELECT `+runColumns+` FROM runs FINAL WHERE `+w.String()+`
-			ORDER BY version DESC LIMIT 1`, w.args...)
-		if err == nil && (len(rows) == 0 || loc.versions(rows[0]) > firstVersions) {
+	group.Go(func() (err error) {
+		if run, err = s.runRow(groupContext, loc, runID); err == nil && loc.versions(run) > firstVersions {
 			tooMany()
 		}
 		return err
@@ -66,12 +63,9 @@ func (s *Service) outlineAt(ctx context.Context, loc location, runID uuid.UUID) 
 	if err := group.Wait(); err != nil {
 		return Outline{}, err
 	}
-	if len(rows) == 0 {
-		return Outline{}, ErrNotFound
-	}
-	if loc.versions(rows[0]) > firstVersions || len(versions) > firstVersions {
+	if loc.versions(run) > firstVersions || len(versions) > firstVersions {
 		// Rows are large, so avoid copying them.
-		capacity := int(min(loc.versions(rows[0]), maxOutlineVersions+1))
+		capacity := int(min(loc.versions(run), maxOutlineVersions+1))
 		var err error
 		if versions, err = s.outlineVersions(ctx, loc, w, capacity, maxOutlineVersions+1); err != nil {
 			return Outline{}, err
@@ -80,13 +74,12 @@ func (s *Service) outlineAt(ctx context.Context, loc location, runID uuid.UUID) 
 	if len(versions) == 0 {
 		return Outline{}, ErrNotFound
 	}
-	outline := Outline{Run: rows[0], Partial: len(versions) > maxOutlineVersions, location: loc}
+	outline := Outline{Run: run, Partial: len(versions) > maxOutlineVersions, location: loc}
 	outline.Spans = runmodel.Fold(versions[:min(len(versions), maxOutlineVersions)])
 	return outline, nil
 }
 
-// versions is how many versions of spans a run has. The row of a run that began anew after a deletion counts from
-// DeletedAt on.
+// versions is how many versions of spans a run has. The row of a run that began anew after a deletion counts from DeletedAt on.
 func (loc location) versions(run runmodel.Run) uint64 {
 	return run.Version - min(run.Version, loc.DeletedAt)
 }
@@ -105,8 +98,8 @@ type Node struct {
 	Parent int // index among the nodes, -1 for none
 }
 
-// Tree lists the spans depth first, siblings in start order. A span whose parent is missing is a root. Parents that
-// form a circle are cut at the span that started first.
+// Tree lists the spans depth first, siblings in start order. A span whose parent is missing is a root. Parents that form a circle are cut
+// at the span that started first.
 func (o Outline) Tree() []Node {
 	children := childrenOf(o.Spans)
 	isChild := make([]bool, len(o.Spans))

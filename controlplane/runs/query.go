@@ -35,17 +35,16 @@ func withTimeout(ctx context.Context, each time.Duration) context.Context {
 
 type oldAnalyzerKey struct{}
 
-// withOldAnalyzer is for statements that only read columns of one table. ClickHouse's former analyzer plans such a
-// statement with dozens of columns in three quarters of the time, which saves a tenth of reading a run. A server
-// without it ignores the setting.
+// withOldAnalyzer is for statements that only read columns of one table. ClickHouse's former analyzer plans such a statement with dozens
+// of columns in three quarters of the time, which saves a tenth of reading a run. A server without it ignores the setting.
 func withOldAnalyzer(ctx context.Context) context.Context {
 	return context.WithValue(ctx, oldAnalyzerKey{}, true)
 }
 
 var errNoProjects = errors.New("statement lacks " + projectsMark)
 
-// query is the only way in which this package reads what projects wrote. It replaces each projectsMark by the
-// caller's projects and limits the query. The rows replace those in rows; T is a struct with ch tags.
+// query is the only way in which this package reads what projects wrote. It replaces each projectsMark by the caller's projects and
+// limits the query. The rows replace those in rows; T is a struct with ch tags.
 func query[T any](ctx context.Context, conn driver.Conn, projects access.Projects, rows *[]T, statement string, args ...any) error {
 	if !strings.Contains(statement, projectsMark) {
 		return errNoProjects
@@ -95,8 +94,8 @@ func withLimits(ctx context.Context) context.Context {
 	return ch.Context(ctx, ch.WithSettings(settings))
 }
 
-// scan reads all rows of an answer. The driver's own Select looks the struct's fields up again for each row, which
-// took a third of the client's time for a thousand spans.
+// scan reads all rows of an answer. The driver's own Select looks the struct's fields up again for each row, which took a third of the
+// client's time for a thousand spans.
 func scan[T any](found driver.Rows, rows *[]T) error {
 	var row, empty T
 	members := map[string]any{}
@@ -127,8 +126,7 @@ func scan[T any](found driver.Rows, rows *[]T) error {
 	return nil
 }
 
-// codeUnknownTable is ClickHouse's error (ErrorCodes.cpp) about a table that a migration has removed for a moment or
-// not created yet.
+// codeUnknownTable is ClickHouse's error (ErrorCodes.cpp) about a table that a migration has removed for a moment or not created yet.
 const codeUnknownTable = 60
 
 // ClickHouse's error codes for a query past its bounds.
@@ -158,8 +156,8 @@ func classify(err error) error {
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)
 }
 
-// readNewest calls read with the start of a window. While that exceeds its limits, it tries again with a later start,
-// which leaves an eighth of the window. start is set to the one that worked; partial is true if it is later.
+// readNewest calls read with the start of a window. While that exceeds its limits, it tries again with a later start, which leaves an
+// eighth of the window. start is set to the one that worked; partial is true if it is later.
 func (s *Service) readNewest(ctx context.Context, start *time.Time, end time.Time, read func(ctx context.Context, start time.Time) error) (partial bool, err error) {
 	const share = 8 // the next attempt reads one eighth of the window
 	from := *start

@@ -35,17 +35,11 @@ func (s *Service) Get(ctx context.Context, projects access.Projects, runID uuid.
 }
 
 func (s *Service) getAt(ctx context.Context, loc location, runID uuid.UUID) (Run, error) {
-	w := loc.where(runID)
-	var rows []runmodel.Run
-	err := query(ctx, s.conn, loc.projects, &rows, `SELECT `+runColumns+` FROM runs FINAL WHERE `+w.String()+`
-		ORDER BY version DESC LIMIT 1`, w.args...)
+	row, err := s.runRow(ctx, loc, runID)
 	if err != nil {
 		return Run{}, err
 	}
-	if len(rows) == 0 {
-		return Run{}, ErrNotFound
-	}
-	run := Run{Run: rows[0]}
+	run := Run{Run: row}
 	scored := []Run{run}
 	group, groupContext := errgroup.WithContext(ctx)
 	group.Go(func() (err error) {
@@ -69,6 +63,21 @@ func (s *Service) getAt(ctx context.Context, loc location, runID uuid.UUID) (Run
 	return run, nil
 }
 
+// runRow reads the row of a run.
+func (s *Service) runRow(ctx context.Context, loc location, runID uuid.UUID) (runmodel.Run, error) {
+	w := loc.where(runID)
+	var rows []runmodel.Run
+	err := query(ctx, s.conn, loc.projects, &rows, `SELECT `+runColumns+` FROM runs FINAL WHERE `+w.String()+`
+		ORDER BY version DESC LIMIT 1`, w.args...)
+	if err == nil && len(rows) == 0 {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return runmodel.Run{}, err
+	}
+	return rows[0], nil
+}
+
 // rootPayloads returns the inputs and outputs of a span, nil where it has none.
 func (s *Service) rootPayloads(ctx context.Context, loc location, runID uuid.UUID, spanID uint64) (inputs, outputs *string, err error) {
 	w := loc.where(runID)
@@ -83,8 +92,8 @@ func (s *Service) rootPayloads(ctx context.Context, loc location, runID uuid.UUI
 	return nonEmpty(in), nonEmpty(out), err
 }
 
-// inputsAndOutputs returns a span's inputs and outputs, or else the last texts of its messages. columns are those of
-// the contents: fullContent or cutContent.
+// inputsAndOutputs returns a span's inputs and outputs, or else the last texts of its messages. columns are those of the contents:
+// fullContent or cutContent.
 func (s *Service) inputsAndOutputs(ctx context.Context, loc location, runID uuid.UUID, span *runmodel.Span, columns string) (in, out string, err error) {
 	in, out = cmp.Or(span.Inputs, span.ToolArguments), cmp.Or(span.Outputs, span.ToolResult)
 	var ids []uint64
@@ -114,11 +123,10 @@ func (s *Service) inputsAndOutputs(ctx context.Context, loc location, runID uuid
 	return in, out, nil
 }
 
-// readListed reads runs as lists show them. It first reads them uncut, because most pages are small, and planning the
-// expressions that cut takes ClickHouse longer than reading such a page. If the rows are larger than a page, they are
-// cut. ClickHouse finds a page's rows first and then reads all their columns at once; if it has no memory for that,
-// each row is cut as it is read, which is slowest. more are additional columns, rest follows the conditions, and
-// settings are those of the statement.
+// readListed reads runs as lists show them. It first reads them uncut, because most pages are small, and planning the expressions that
+// cut takes ClickHouse longer than reading such a page. If the rows are larger than a page, they are cut. ClickHouse finds a page's rows
+// first and then reads all their columns at once; if it has no memory for that, each row is cut as it is read, which is slowest. more are
+// additional columns, rest follows the conditions, and settings are those of the statement.
 func readListed[T any](ctx context.Context, s *Service, projects access.Projects, rows *[]T, more string, w where, rest string, settings func(...string) string, args ...any) error {
 	stored := `SELECT ` + more + runColumns + ` FROM runs FINAL WHERE ` + w.String() + ` ` + rest
 	cut := `SELECT ` + more + runColumns + ` FROM (SELECT ` + listedRunColumns + ` FROM (SELECT ` + runColumns + ` FROM runs FINAL WHERE ` + w.String() + `)) ` + rest

@@ -31,10 +31,8 @@ const maxSpanScores = 10_000
 // cutScore cuts what was read as score columns.
 func cutScore(s *runmodel.Score, comment int) {
 	var c cutter
-	for _, text := range []*string{&s.Name, &s.Label, &s.AuthorName} {
-		c.text("text", text, scoreName)
-	}
-	c.text("text", &s.Comment, comment)
+	c.text("text", scoreName, &s.Name, &s.Label, &s.AuthorName)
+	c.text("text", comment, &s.Comment)
 	s.Truncated = len(c.members) > 0
 }
 
@@ -45,8 +43,8 @@ type ScoresQuery struct {
 	Limit, Offset int
 }
 
-// PutScore writes a score of a run in one of the projects. It replaces a score of the same run and id, and keeps its
-// time of creation; created is true if there was none. It fills in project, version and time.
+// PutScore writes a score of a run in one of the projects. It replaces a score of the same run and id, and keeps its time of creation;
+// created is true if there was none. It fills in project, version and time.
 func (s *Service) PutScore(ctx context.Context, projects access.Projects, score runmodel.Score) (stored runmodel.Score, created bool, err error) {
 	loc, err := s.find(ctx, projects, score.RunID)
 	if err != nil {
@@ -133,8 +131,7 @@ func (loc location) scores(runID uuid.UUID) where {
 	return w
 }
 
-// exists returns ErrNotFound if the run is gone, and ErrNoSuchSpan if it has no such span. A spanID of 0 checks the
-// run only.
+// exists returns ErrNotFound if the run is gone, and ErrNoSuchSpan if it has no such span. A spanID of 0 checks the run only.
 func (s *Service) exists(ctx context.Context, loc location, runID uuid.UUID, spanID uint64) error {
 	var rows []struct {
 		RunID uuid.UUID `ch:"run_id"`

@@ -45,8 +45,8 @@ func (f Filter) search(w *where, lower time.Time) {
 // sharedNames are the ids and tails of the shared contents that a row of contents names.
 const sharedNames = "arrayPushBack(shared_ids, content_id) AS id, arrayPushBack(shared_tails, shared_tail) AS tail"
 
-// phrasesOf returns the quoted parts of a search that contain a token. The last may lack its closing quote, because
-// searches run while the user types.
+// phrasesOf returns the quoted parts of a search that contain a token. The last may lack its closing quote, because searches run while
+// the user types.
 func phrasesOf(search string) []string {
 	var phrases []string
 	for i, part := range strings.Split(search, `"`) {
@@ -64,9 +64,9 @@ func hasToken(text string) bool {
 	})
 }
 
-// settings returns the SETTINGS clause of a statement on runs FINAL that has the filter's conditions. With a search,
-// ClickHouse would read the columns that it orders by of every run in the window before it checks which runs were
-// found. With this setting it checks ids first, which all versions of a row share.
+// settings returns the SETTINGS clause of a statement on runs FINAL that has the filter's conditions. With a search, ClickHouse would
+// read the columns that it orders by of every run in the window before it checks which runs were found. With this setting it checks ids
+// first, which all versions of a row share.
 func (f Filter) settings(others ...string) string {
 	settings := slices.Clone(others)
 	if f.Search != "" {

@@ -22,8 +22,7 @@ type Service struct {
 	locations *lru.Cache[string, location]
 }
 
-// NewService returns a service that reads through conn and logs what fails in the background. The caller must close
-// it.
+// NewService returns a service that reads through conn and logs what fails in the background. The caller must close it.
 func NewService(conn driver.Conn, log *slog.Logger) *Service {
 	locations, _ := lru.New[string, location](maxCachedLocations) // it refuses only sizes below one
 	return &Service{conn: conn, log: log, now: time.Now, cache: newRowCache(), locations: locations}

@@ -55,19 +55,15 @@ type Span struct {
 	Links              []runmodel.Link
 }
 
-// maxListed is how many bytes one statement reads to list all spans of a run. For a larger run, one statement reads
-// the tree and others the page.
+// maxListed is how many bytes one statement reads to list all spans of a run. For a larger run, one statement reads the tree and others
+// the page.
 const maxListed = 64 << 20
 
 // Spans returns a page of a run's spans in start order.
 func (s *Service) Spans(ctx context.Context, projects access.Projects, runID uuid.UUID, q SpansQuery) (SpanPage, error) {
-	var after *cursor
-	if q.Cursor != "" {
-		c, err := parseCursor(q.Cursor, listSpans)
-		if err != nil {
-			return SpanPage{}, err
-		}
-		after = &c
+	after, err := readCursor(q.Cursor, listSpans, "")
+	if err != nil {
+		return SpanPage{}, err
 	}
 	return located(ctx, s, projects, runID, func(ctx context.Context, loc location, runID uuid.UUID) (SpanPage, error) {
 		return s.spansAt(ctx, loc, runID, q, after)
@@ -127,15 +123,15 @@ func (s *Service) spansAt(ctx context.Context, loc location, runID uuid.UUID, q 
 	return page, nil
 }
 
-// versionRows pools the rows of listSpans, which are needed until they are folded. Growing them took a third of the
-// memory of a list of a thousand spans.
+// versionRows pools the rows of listSpans, which are needed until they are folded. Growing them took a third of the memory of a list of a
+// thousand spans.
 var versionRows = sync.Pool{New: func() any { return new([]runmodel.Span) }}
 
 // maxPooledVersions rows take 5 MB.
 const maxPooledVersions = 4096
 
-// listSpans reads columns of all spans of a run, folded, with their depth in the tree. The columns need not include
-// project and run. A result of more than limit bytes is ErrTooExpensive; 0 is no limit.
+// listSpans reads columns of all spans of a run, folded, with their depth in the tree. The columns need not include project and run. A
+// result of more than limit bytes is ErrTooExpensive; 0 is no limit.
 func (s *Service) listSpans(ctx context.Context, loc location, runID uuid.UUID, columns []string, limit int) ([]Span, error) {
 	w := loc.where(runID)
 	bound := ""
@@ -171,18 +167,12 @@ func (s *Service) listedPage(ctx context.Context, loc location, runID uuid.UUID,
 	size := 0
 	for from := 0; from < len(spans); from += listedSpans {
 		part := spans[from:min(from+listedSpans, len(spans))]
-		ids := make([]uint64, len(part))
-		for i := range part {
-			ids[i] = part[i].SpanID
-		}
-		w := loc.where(runID)
-		w.add("span_id IN (?)", ids)
-		var versions []runmodel.Span
-		if err := query(withOldAnalyzer(ctx), s.conn, loc.projects, &versions, `SELECT `+loc.withoutAbsent(cutListedColumns)+` FROM spans WHERE `+w.String(), w.args...); err != nil {
+		folded, err := s.spansByID(withOldAnalyzer(ctx), loc, runID, spanIDs(part), loc.withoutAbsent(cutListedColumns))
+		if err != nil {
 			return nil, err
 		}
 		byID := make(map[uint64]runmodel.Span, len(part))
-		for _, span := range runmodel.Fold(versions) {
+		for _, span := range folded {
 			byID[span.SpanID] = span
 		}
 		for i := range part {
@@ -220,31 +210,51 @@ func (s *Service) fullPage(ctx context.Context, loc location, runID uuid.UUID, s
 	return spans, nil
 }
 
-// addPayloads reads the payloads of spans that have treeColumns only. It returns ErrNotFound if a span was deleted
-// meanwhile.
+// addPayloads reads the payloads of spans that have treeColumns only. It returns ErrNotFound if a span was deleted meanwhile.
 func (s *Service) addPayloads(ctx context.Context, loc location, runID uuid.UUID, spans []Span) error {
+	folded, err := s.spansByID(ctx, loc, runID, spanIDs(spans), "* EXCEPT escaped_words")
+	if err != nil {
+		return err
+	}
+	contents, err := s.contents(ctx, loc, runID, folded)
+	if err != nil {
+		return err
+	}
+	byID := make(map[uint64]int, len(folded))
+	for i := range folded {
+		byID[folded[i].SpanID] = i
+	}
+	for i, listed := range spans {
+		at, ok := byID[listed.SpanID]
+		if !ok {
+			return ErrNotFound
+		}
+		if spans[i], err = contents.join(folded[at]); err != nil {
+			return err
+		}
+		// These depend on all spans of the run.
+		spans[i].ParentSpanID, spans[i].Depth, spans[i].UsageCounted = listed.ParentSpanID, listed.Depth, listed.UsageCounted
+	}
+	return nil
+}
+
+// spansByID reads columns of some spans of a run, folded.
+func (s *Service) spansByID(ctx context.Context, loc location, runID uuid.UUID, ids []uint64, columns string) ([]runmodel.Span, error) {
+	w := loc.where(runID)
+	w.add("span_id IN (?)", ids)
+	var versions []runmodel.Span
+	if err := query(ctx, s.conn, loc.projects, &versions, `SELECT `+columns+` FROM spans WHERE `+w.String(), w.args...); err != nil {
+		return nil, err
+	}
+	return runmodel.Fold(versions), nil
+}
+
+func spanIDs(spans []Span) []uint64 {
 	ids := make([]uint64, len(spans))
 	for i := range spans {
 		ids[i] = spans[i].SpanID
 	}
-	whole, err := s.payloads(ctx, loc, runID, ids)
-	if err != nil {
-		return err
-	}
-	byID := make(map[uint64]Span, len(whole))
-	for _, span := range whole {
-		byID[span.SpanID] = span
-	}
-	for i, listed := range spans {
-		span, ok := byID[listed.SpanID]
-		if !ok {
-			return ErrNotFound
-		}
-		// These depend on all spans of the run.
-		span.ParentSpanID, span.Depth, span.UsageCounted = listed.ParentSpanID, listed.Depth, listed.UsageCounted
-		spans[i] = span
-	}
-	return nil
+	return ids
 }
 
 // Span returns one span in full. spanID is 16 lower-case hexadecimal digits.
@@ -277,26 +287,4 @@ func (s *Service) spanAt(ctx context.Context, loc location, runID uuid.UUID, id 
 	}
 	addSpanScores(found, scores)
 	return found[0], nil
-}
-
-// payloads reads spans in full, with their messages.
-func (s *Service) payloads(ctx context.Context, loc location, runID uuid.UUID, ids []uint64) ([]Span, error) {
-	w := loc.where(runID)
-	w.add("span_id IN (?)", ids)
-	var versions []runmodel.Span
-	if err := query(ctx, s.conn, loc.projects, &versions, `SELECT * EXCEPT escaped_words FROM spans WHERE `+w.String(), w.args...); err != nil {
-		return nil, err
-	}
-	folded := runmodel.Fold(versions)
-	contents, err := s.contents(ctx, loc, runID, folded)
-	if err != nil {
-		return nil, err
-	}
-	spans := make([]Span, len(folded))
-	for i := range folded {
-		if spans[i], err = contents.join(folded[i]); err != nil {
-			return nil, err
-		}
-	}
-	return spans, nil
 }

@@ -28,12 +28,11 @@ type Stats struct {
 	Start, End time.Time
 	Bucket     time.Duration
 	Total      StatsRow
-	// Series has a point for every bucket, including empty ones. Buckets are aligned to the Unix epoch in UTC. The first may
-	// begin before Start, and the last may end after End, but both hold runs of the window only.
+	// Series has a point for every bucket, including empty ones. Buckets are aligned to the Unix epoch in UTC. The first may begin before
+	// Start, and the last may end after End, but both hold runs of the window only.
 	Series []StatsRow
 	Groups []StatsGroup
-	// Other adds up the runs of the groups that are not in Groups, nil if there are none. OtherGroups counts these
-	// groups.
+	// Other adds up the runs of the groups that are not in Groups, nil if there are none. OtherGroups counts these groups.
 	Other       *StatsGroup
 	OtherGroups uint64
 	// Partial reports that reading the whole window took too long. The runs before Start were left out.
@@ -181,8 +180,7 @@ func (s *Service) stats(ctx context.Context, projects access.Projects, q StatsQu
 	}
 	names := []string{""}
 	var groups uint64
-	// Runs are grouped by key, which is those of their values that are in names, and by other, which is whether they
-	// have more values.
+	// Runs are grouped by key, which is those of their values that are in names, and by other, which is whether they have more values.
 	key, other, belongs := "''", "false", "[]::Array(String)"
 	var args []any
 	if q.GroupBy != "" {
@@ -301,8 +299,7 @@ func topValues(counts map[string]uint64, limit int) []string {
 	return names[:min(limit, len(names))]
 }
 
-// groupCounts returns the values of a column that most runs of a window have, up to limit. It ignores those longer
-// than maxValueBytes.
+// groupCounts returns the values of a column that most runs of a window have, up to limit. It ignores those longer than maxValueBytes.
 func (s *Service) groupCounts(ctx context.Context, projects access.Projects, w window, column string, limit int) ([]groupCount, error) {
 	counts := "SELECT " + column + " AS value, count() AS runs FROM runs FINAL WHERE " + w.String() + " GROUP BY value"
 	if isList(column) {

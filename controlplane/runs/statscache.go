@@ -26,15 +26,15 @@ func newWindow(f Filter, start, end time.Time) window {
 	return w
 }
 
-// settledAfter is how long a day must not have changed to be cached. A cached answer about a day that is being
-// written to or merged is never used.
+// settledAfter is how long a day must not have changed to be cached. A cached answer about a day that is being written to or merged is
+// never used.
 const settledAfter = 10 * time.Minute
 
-// windows divides [start, end), which must not be empty, into the days that have settled and the rest. The settled
-// days are whole days in UTC, up to the first to which a run was written lately.
+// windows divides [start, end), which must not be empty, into the days that have settled and the rest. The settled days are whole days in
+// UTC, up to the first to which a run was written lately.
 //
-// A day is a partition of the table runs. The paths of its parts change whenever rows are written, merged, deleted or
-// dropped. They are read before the runs, so a cached answer may be newer than its state, but not older.
+// A day is a partition of the table runs. The paths of its parts change whenever rows are written, merged, deleted or dropped. They are
+// read before the runs, so a cached answer may be newer than its state, but not older.
 func (s *Service) windows(ctx context.Context, f Filter, start, end time.Time) ([]window, error) {
 	const day = 24 * time.Hour
 	whole := []window{newWindow(f, start, end)}
@@ -84,9 +84,8 @@ func dateOf(day int64) time.Time {
 	return time.Date(year, month, ofMonth, 0, 0, 0, 0, time.UTC)
 }
 
-// readWindow is query for a statement on the runs of a window. It caches what it reads of days that have settled,
-// until they change. complete is called once for each row that comes from ClickHouse. The caller must not change the
-// rows.
+// readWindow is query for a statement on the runs of a window. It caches what it reads of days that have settled, until they change.
+// complete is called once for each row that comes from ClickHouse. The caller must not change the rows.
 func readWindow[T interface{ size() int }](
 	ctx context.Context, s *Service, projects access.Projects, w window, complete func(*T) error, statement string, args ...any,
 ) ([]T, error) {
@@ -116,8 +115,7 @@ func readWindow[T interface{ size() int }](
 const (
 	maxCached      = 32 << 20 // bytes
 	maxCachedEntry = maxCached / 8
-	// entryOverhead is the approximate size of an entry without its rows: its key, twice, an element of the list and
-	// a slot of the map.
+	// entryOverhead is the approximate size of an entry without its rows: its key, twice, an element of the list and a slot of the map.
 	entryOverhead = 256
 )
 
@@ -136,8 +134,7 @@ type cacheEntry struct {
 }
 
 func newRowCache() *rowCache {
-	// NewLRU refuses only sizes below one. The size is one entry too large, so that put does all evictions and counts
-	// their bytes.
+	// NewLRU refuses only sizes below one. The size is one entry too large, so that put does all evictions and counts their bytes.
 	rows, _ := simplelru.NewLRU[cacheKey, cacheEntry](maxCached/entryOverhead+1, nil)
 	return &rowCache{rows: rows}
 }

@@ -9,8 +9,8 @@ import (
 	"slices"
 )
 
-// digest is a t-digest: a distribution of values as centroids, each the mean of as many values as its weight
-// (Dunning, T., and Ertl, O.: Computing extremely accurate quantiles using t-digests, 2019).
+// digest is a t-digest: a distribution of values as centroids, each the mean of as many values as its weight (Dunning, T., and Ertl, O.:
+// Computing extremely accurate quantiles using t-digests, 2019).
 type digest []centroid
 
 type centroid struct{ mean, weight float32 }
@@ -21,8 +21,8 @@ const maxCentroidShare = 0.02
 // centroidBytes is the size of a centroid in ClickHouse's state.
 const centroidBytes = 8
 
-// parseDigest parses the state of ClickHouse's quantileTDigest in hexadecimal: the number of centroids as a varint,
-// and the mean and weight of each as little-endian float32 (QuantileTDigest::serialize).
+// parseDigest parses the state of ClickHouse's quantileTDigest in hexadecimal: the number of centroids as a varint, and the mean and
+// weight of each as little-endian float32 (QuantileTDigest::serialize).
 func parseDigest(text string) (digest, error) {
 	state, err := hex.DecodeString(text)
 	if err != nil {
@@ -41,9 +41,8 @@ func parseDigest(text string) (digest, error) {
 	return d.compress(), nil
 }
 
-// compress sorts d and merges neighbors that represent less than they may. That share falls towards both ends, so
-// that outer percentiles are as exact as middle ones (the scale of the paper's k₂, q·(1-q)). d must not be used
-// afterwards.
+// compress sorts d and merges neighbors that represent less than they may. That share falls towards both ends, so that outer percentiles
+// are as exact as middle ones (the scale of the paper's k₂, q·(1-q)). d must not be used afterwards.
 func (d digest) compress() digest {
 	slices.SortFunc(d, func(a, b centroid) int { return cmp.Compare(a.mean, b.mean) })
 	if len(d) == 0 {
@@ -81,8 +80,8 @@ func (d digest) percentiles() []float64 {
 	return d.quantiles(0.5, 0.95, 0.99) //nolint:mnd // see the comment above
 }
 
-// quantiles returns the values at levels, in rising order, of a sorted digest that is not empty. Like ClickHouse, it
-// interpolates linearly between the middles of centroids, and takes a centroid of one value as that value.
+// quantiles returns the values at levels, in rising order, of a sorted digest that is not empty. Like ClickHouse, it interpolates
+// linearly between the middles of centroids, and takes a centroid of one value as that value.
 func (d digest) quantiles(levels ...float64) []float64 {
 	count := d.count()
 	values := make([]float64, len(levels))

@@ -18,17 +18,16 @@ const (
 	textContents = 4000
 )
 
-// TextEnd separates the beginning of a text that was cut from a hash of the whole, which has TextHash digits. Two such texts are
-// equal if their bytes are.
+// TextEnd separates the beginning of a text that was cut from a hash of the whole, which has TextHash digits. Two such texts are equal if
+// their bytes are.
 const (
 	TextEnd  = "\x00"
 	TextHash = 16
 )
 
-// Texts reads the texts of the spans of an outline, in its order: error, inputs, outputs, tool call, output messages,
-// the newest input messages, instructions and tool definitions. A longer text than MaxText is cut and followed by
-// TextEnd and a hash of the whole. If the run has more text than Texts reads, the last spans have none, and partial
-// is true.
+// Texts reads the texts of the spans of an outline, in its order: error, inputs, outputs, tool call, output messages, the newest input
+// messages, instructions and tool definitions. A longer text than MaxText is cut and followed by TextEnd and a hash of the whole. If the
+// run has more text than Texts reads, the last spans have none, and partial is true.
 func (s *Service) Texts(ctx context.Context, outline Outline) (spans []Span, partial bool, err error) {
 	read, used := 0, 0
 	spans = make([]Span, 0, len(outline.Spans))
@@ -57,17 +56,14 @@ func (s *Service) textsOf(ctx context.Context, outline Outline, some []runmodel.
 	for i := range some {
 		ids[i] = some[i].SpanID
 	}
-	w := outline.location.where(runID)
-	w.add("span_id IN (?)", ids)
-	var versions []runmodel.Span
-	err := query(ctx, s.conn, outline.location.projects, &versions, `SELECT `+textColumns+` FROM spans WHERE `+w.String(), w.args...)
+	found, err := s.spansByID(ctx, outline.location, runID, ids, textColumns)
 	if err != nil {
 		return 0, err
 	}
 	folded := map[uint64]runmodel.Span{}
 	var wanted []uint64
 	used := 0
-	for _, span := range runmodel.Fold(versions) {
+	for _, span := range found {
 		used += len(span.ErrorMessage) + len(span.Inputs) + len(span.Outputs) + len(span.ToolArguments) + len(span.ToolResult)
 		for _, id := range slices.Concat(span.InputMessageIDs, span.OutputMessageIDs, []uint64{span.InstructionsID, span.ToolDefinitionsID}) {
 			if _, ok := contents[id]; !ok && id != 0 {
@@ -96,16 +92,7 @@ func (s *Service) textsOf(ctx context.Context, outline Outline, some []runmodel.
 		own.ParentSpanID = some[i].ParentSpanID
 		own.SpanID = some[i].SpanID
 		span := Span{Span: own, Inputs: nonEmpty(own.Inputs), Outputs: nonEmpty(own.Outputs)}
-		if span.InputMessages, err = contents.messages(own.InputMessageIDs); err != nil {
-			return 0, err
-		}
-		if span.OutputMessages, err = contents.messages(own.OutputMessageIDs); err != nil {
-			return 0, err
-		}
-		if span.SystemInstructions, err = contents.elements(own.InstructionsID); err != nil {
-			return 0, err
-		}
-		if span.ToolDefinitions, err = contents.elements(own.ToolDefinitionsID); err != nil {
+		if err := contents.addTo(&span); err != nil {
 			return 0, err
 		}
 		*spans = append(*spans, span)
@@ -113,18 +100,14 @@ func (s *Service) textsOf(ctx context.Context, outline Outline, some []runmodel.
 	return used, nil
 }
 
-// Excerpts reads the texts of spans of an outline, each cut one byte after MaxExcerpt: inputs, outputs, tool call,
-// error, output messages and the newest input messages. The other fields of a Span are empty.
+// Excerpts reads the texts of spans of an outline, each cut one byte after MaxExcerpt: inputs, outputs, tool call, error, output messages
+// and the newest input messages. The other fields of a Span are empty.
 func (s *Service) Excerpts(ctx context.Context, outline Outline, ids []uint64) ([]Span, error) {
 	runID := outline.Run.RunID
-	w := outline.location.where(runID)
-	w.add("span_id IN (?)", ids)
-	var versions []runmodel.Span
-	err := query(ctx, s.conn, outline.location.projects, &versions, `SELECT `+excerptColumns+` FROM spans WHERE `+w.String(), w.args...)
+	folded, err := s.spansByID(ctx, outline.location, runID, ids, excerptColumns)
 	if err != nil {
 		return nil, err
 	}
-	folded := runmodel.Fold(versions)
 	var contentIDs []uint64
 	for i := range folded {
 		contentIDs = slices.Concat(contentIDs, folded[i].InputMessageIDs, folded[i].OutputMessageIDs)
@@ -136,10 +119,7 @@ func (s *Service) Excerpts(ctx context.Context, outline Outline, ids []uint64) (
 	spans := make([]Span, len(folded))
 	for i := range folded {
 		spans[i] = Span{Span: folded[i], Inputs: nonEmpty(folded[i].Inputs), Outputs: nonEmpty(folded[i].Outputs), Truncated: true}
-		if spans[i].InputMessages, err = contents.messages(folded[i].InputMessageIDs); err != nil {
-			return nil, err
-		}
-		if spans[i].OutputMessages, err = contents.messages(folded[i].OutputMessageIDs); err != nil {
+		if err := contents.addTo(&spans[i]); err != nil {
 			return nil, err
 		}
 	}

@@ -14,12 +14,11 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// maxThreadIDLength is how many characters the id of a thread may have. A longer one does not fit the path of its
-// thread.
+// maxThreadIDLength is how many characters the id of a thread may have. A longer one does not fit the path of its thread.
 const maxThreadIDLength = 1000
 
-// threadID is what the runs of a thread share: their session, or their conversation if they name no session. Some
-// programs use the session for the process that holds conversations, so both are stored as sent.
+// threadID is what the runs of a thread share: their session, or their conversation if they name no session. Some programs use the
+// session for the process that holds conversations, so both are stored as sent.
 const threadID = "if(session_id != '', session_id, conversation_id)"
 
 // Thread is a conversation: the runs of a project that share a session, or a conversation if they name no session.
@@ -84,16 +83,9 @@ func (s *Service) Threads(ctx context.Context, projects access.Projects, q Threa
 	projects = projects.Only(q.ProjectID)
 	digest := q.Digest()
 	q.Filter = q.at(s.now())
-	var after *cursor
-	if q.Cursor != "" {
-		c, err := parseCursor(q.Cursor, listThreads)
-		if err != nil {
-			return ThreadPage{}, err
-		}
-		if c.Filter != digest {
-			return ThreadPage{}, ErrInvalidCursor
-		}
-		after = &c
+	after, err := readCursor(q.Cursor, listThreads, digest)
+	if err != nil {
+		return ThreadPage{}, err
 	}
 	found, err := s.matchingThreads(ctx, projects, q, after)
 	if err != nil {
@@ -119,8 +111,7 @@ type matchedThread struct {
 	Hash uint64 `ch:"hash"`
 }
 
-// matchingThreads reads one thread more than the page takes. Each window ends now, because a thread is listed where
-// its newest run is.
+// matchingThreads reads one thread more than the page takes. Each window ends now, because a thread is listed where its newest run is.
 func (s *Service) matchingThreads(ctx context.Context, projects access.Projects, q ThreadsQuery, after *cursor) ([]matchedThread, error) {
 	newest := s.now()
 	if after != nil {
@@ -128,7 +119,7 @@ func (s *Service) matchingThreads(ctx context.Context, projects access.Projects,
 	} else if !q.StartBefore.IsZero() {
 		newest = q.StartBefore
 	}
-	for _, lower := range append(windowEnds(newest, listWindows), q.StartAfter) {
+	for _, lower := range append(windowEnds(newest, listWindows, false), q.StartAfter) {
 		if lower.Before(q.StartAfter) {
 			lower = q.StartAfter
 		}
@@ -178,10 +169,10 @@ func (s *Service) threadTotals(ctx context.Context, projects access.Projects, fo
 func (t *Thread) cut() {
 	var c cutter
 	for i := range t.Users {
-		c.text("users", &t.Users[i], MaxListedText)
+		c.text("users", MaxListedText, &t.Users[i])
 	}
 	for i := range t.Agents {
-		c.text("agents", &t.Agents[i], MaxListedText)
+		c.text("agents", MaxListedText, &t.Agents[i])
 	}
 	t.Cut = c.members
 }
@@ -194,8 +185,7 @@ type ThreadQuery struct {
 	Cursor    string
 }
 
-// ThreadRuns is a thread with a page of its runs in start order. Each run has its root's inputs and outputs, cut at
-// MaxExcerpt.
+// ThreadRuns is a thread with a page of its runs in start order. Each run has its root's inputs and outputs, cut at MaxExcerpt.
 type ThreadRuns struct {
 	Thread
 	Page
@@ -204,13 +194,9 @@ type ThreadRuns struct {
 // Thread returns a thread with a page of its runs.
 func (s *Service) Thread(ctx context.Context, projects access.Projects, q ThreadQuery) (ThreadRuns, error) {
 	projects = projects.Only(q.ProjectID)
-	var after *cursor
-	if q.Cursor != "" {
-		c, err := parseCursor(q.Cursor, listThreadRuns)
-		if err != nil {
-			return ThreadRuns{}, err
-		}
-		after = &c
+	after, err := readCursor(q.Cursor, listThreadRuns, "")
+	if err != nil {
+		return ThreadRuns{}, err
 	}
 	if q.ThreadID == "" {
 		return ThreadRuns{}, ErrNotFound

@@ -19,9 +19,8 @@ type UncostedModel struct {
 // maxUncostedModels is how many models are listed. Clients choose their names.
 const maxUncostedModels = 1000
 
-// UncostedModels lists the models of spans that started at since or later and were received with tokens but without a
-// cost, the most used first. It ignores costs that were computed later: the caller decides whether a model has a
-// price by now.
+// UncostedModels lists the models of spans that started at since or later and were received with tokens but without a cost, the most used
+// first. It ignores costs that were computed later: the caller decides whether a model has a price by now.
 func (s *Service) UncostedModels(ctx context.Context, projects access.Projects, since time.Time) ([]UncostedModel, error) {
 	w := inProjects()
 	w.hours(since, time.Now().Add(time.Hour))

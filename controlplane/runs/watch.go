@@ -36,8 +36,8 @@ const (
 	maxAllWatches = 500
 	// pollEvery is how often a watched project is polled, however many watches it has.
 	pollEvery = time.Second
-	// watchOverlap is how far each poll reaches back behind the last one. A row carries the time at which its insert
-	// began, and becomes visible when the insert ends.
+	// watchOverlap is how far each poll reaches back behind the last one. A row carries the time at which its insert began, and becomes
+	// visible when the insert ends.
 	watchOverlap = 10 * time.Second
 	// maxResumeAge is how long ago the time may be from which a watch resumes.
 	maxResumeAge = 10 * time.Minute
@@ -45,8 +45,7 @@ const (
 	maxWatchedAge = 30 * 24 * time.Hour
 	// maxChanges is how many runs may change between two polls.
 	maxChanges = 2000
-	// maxBacklog is how many changes a resumed watch may have missed: those of the overlap, which are sent again, and
-	// of two polls.
+	// maxBacklog is how many changes a resumed watch may have missed: those of the overlap, which are sent again, and of two polls.
 	maxBacklog = 12 * maxChanges
 	// maxBehind is how many polls a reader may be behind.
 	maxBehind = 8
@@ -68,8 +67,8 @@ type Watch struct {
 	backlog  []changes
 }
 
-// Watch begins to report the runs that a filter selects, from the time that an earlier watch returned, or from now if
-// it is zero. The caller must close it. A run may be reported again although it did not change.
+// Watch begins to report the runs that a filter selects, from the time that an earlier watch returned, or from now if it is zero. The
+// caller must close it. A run may be reported again although it did not change.
 func (s *Service) Watch(ctx context.Context, projects access.Projects, f Filter, from time.Time) (*Watch, error) {
 	projects = projects.Only(f.ProjectID)
 	now, err := s.storeTime(ctx, projects)
@@ -118,8 +117,8 @@ func (w *Watch) catchUp(ctx context.Context) error {
 	return nil
 }
 
-// Next waits for changes. It returns the runs among them that the filter selects, which may be none, and the time up
-// to which all changes have been reported.
+// Next waits for changes. It returns the runs among them that the filter selects, which may be none, and the time up to which all changes
+// have been reported.
 func (w *Watch) Next(ctx context.Context) ([]Run, time.Time, error) {
 	if len(w.backlog) > 0 {
 		found := w.backlog[0]

@@ -26,9 +26,8 @@ func (w *where) hours(first, last time.Time) {
 	w.startsIn(first.Truncate(time.Hour), last.Truncate(time.Hour).Add(time.Hour))
 }
 
-// startsIn bounds start_time in terms of the table's partition and sort key as well, so that no part or granule
-// outside is read. A zero bound is none. Hours are those of UTC, as in the tables: a server may have a time zone
-// whose hours begin at half past.
+// startsIn bounds start_time in terms of the table's partition and sort key as well, so that no part or granule outside is read. A zero
+// bound is none. Hours are those of UTC, as in the tables: a server may have a time zone whose hours begin at half past.
 func (w *where) startsIn(lower, upper time.Time) {
 	if !lower.IsZero() {
 		ns := lower.UnixNano()
@@ -56,8 +55,8 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// duration is how long a run took, in nanoseconds. It is valid where hasEnd: the end of a run is unknown while the run is
-// running, and when it was reported as failed without a time.
+// duration is how long a run took, in nanoseconds. It is valid where hasEnd: the end of a run is unknown while the run is running, and
+// when it was reported as failed without a time.
 const (
 	hasEnd   = "toUnixTimestamp64Nano(end_time) != 0"
 	duration = "toUnixTimestamp64Nano(end_time) - toUnixTimestamp64Nano(start_time)"
