@@ -7,18 +7,18 @@ import (
 )
 
 const (
-	// substitutable is the distance from which on a step is another one and not the same changed.
-	substitutable = 0.7
-	// smallTable is how many pairs of siblings are compared each with each; above it, steps that are equal and occur once
-	// in both are anchors.
-	smallTable = 4096
-	// window is how many siblings are aligned at a time where there are no anchors; half of that is kept.
+	// maxSubstitution is the distance from which on two steps are different ones, and not one that has changed.
+	maxSubstitution = 0.7
+	// maxTable is how many pairs of siblings are compared with each other. Above it, equal steps that occur once in both lists become
+	// anchors.
+	maxTable = 4096
+	// window is how many siblings are aligned at a time if there are no anchors. Half of a window is kept.
 	window = 64
-	// mostPairs is how many pairs of steps are compared by their texts before they are only compared by hashes.
-	mostPairs = 300_000
+	// maxPairs is how many pairs of steps are compared by their texts. Further ones are compared by their hashes only.
+	maxPairs = 300_000
 )
 
-// matching says which steps belong together.
+// matching has the pairs of aligned steps.
 type matching struct {
 	toB, toA []int // -1 for none
 	// movedFrom is the step of a that a step of b was moved from, -1 for none.
@@ -26,26 +26,26 @@ type matching struct {
 	approximate bool
 }
 
-// align finds the cheapest way to make tree b of tree a, top down (Selkow 1977): nodes that stay keep their ancestors, the
-// children of two nodes that belong together are aligned as sequences (Needleman and Wunsch 1970), and to remove or add a
-// node costs the size of its subtree. Roots of the runs always belong together.
+// align finds the cheapest way to turn tree a into tree b, top down (Selkow 1977): nodes that stay keep their ancestors, the children of
+// two aligned nodes are aligned as sequences (Needleman and Wunsch 1970), and removing or adding a node costs the size of its subtree.
+// The roots of the runs are always aligned.
 //
-// Which of the trees comes first does not matter: equally cheap ways are told apart in one order only.
-func align(a, b *side) *matching {
-	if cmp.Or(cmp.Compare(len(a.steps), len(b.steps)), cmp.Compare(a.whole[a.top], b.whole[b.top])) > 0 {
+// The result does not depend on which tree comes first, because equally cheap ways are compared in one order only.
+func align(a, b *runTree) *matching {
+	if cmp.Or(cmp.Compare(len(a.steps), len(b.steps)), cmp.Compare(a.subtreeHash[a.top], b.subtreeHash[b.top])) > 0 {
 		m := align(b, a)
 		m.toA, m.toB = m.toB, m.toA
 		return m
 	}
-	al := &aligner{a: a, b: b, costs: map[[2]int]float64{}, distance: a.distance, limit: substitutable}
+	al := &aligner{a: a, b: b, costs: map[[2]int]float64{}, distance: a.distance, limit: maxSubstitution}
 	return al.match()
 }
 
 type aligner struct {
-	a, b     *side
-	distance func(b *side, x, y int) float64
+	a, b     *runTree
+	distance func(b *runTree, x, y int) float64
 	limit    float64
-	// costs of making a subtree of b of one of a.
+	// costs of turning a subtree of a into one of b.
 	costs map[[2]int]float64
 	pairs int
 	m     *matching
@@ -65,21 +65,20 @@ func minusOnes(n int) []int {
 	return list
 }
 
-// commit says that two steps belong together, and aligns what is below them.
+// commit aligns two steps and what is below them.
 func (al *aligner) commit(x, y int) {
 	al.m.toB[x], al.m.toA[y] = y, x
 	al.children(x, y)
 }
 
-// children aligns the children of two nodes that belong together.
+// children aligns the children of two aligned nodes.
 func (al *aligner) children(x, y int) {
 	al.sequence(al.a.children[x], al.b.children[y], al.commit)
-	al.rest(x, y)
+	al.alignConcurrent(x, y)
 }
 
-// rest brings together what is left of concurrent children, the nearest first: there is no order that they could have
-// been aligned by.
-func (al *aligner) rest(x, y int) {
+// alignConcurrent aligns the remaining concurrent children, the nearest first. They have no order that a sequence could be aligned by.
+func (al *aligner) alignConcurrent(x, y int) {
 	var xs, ys []int
 	for _, x := range al.a.children[x] {
 		if al.m.toB[x] < 0 && al.a.concurrent[x] {
@@ -91,7 +90,7 @@ func (al *aligner) rest(x, y int) {
 			ys = append(ys, y)
 		}
 	}
-	if len(xs)*len(ys) == 0 || len(xs)*len(ys) > smallTable {
+	if len(xs)*len(ys) == 0 || len(xs)*len(ys) > maxTable {
 		return
 	}
 	type pair struct {
@@ -114,18 +113,18 @@ func (al *aligner) rest(x, y int) {
 	}
 }
 
-// cost of making subtree y of subtree x, both with their topmost step. Infinite where x is another step than y.
+// cost of turning subtree x into subtree y, including their roots. It is infinite if x and y are different steps.
 func (al *aligner) cost(x, y int) float64 {
-	if al.a.whole[x] == al.b.whole[y] {
+	if al.a.subtreeHash[x] == al.b.subtreeHash[y] {
 		return 0
 	}
-	if !al.areRoots(x, y) && !al.a.alike(al.b, x, y) && al.limit <= 1 {
+	if !al.areRoots(x, y) && !al.a.sameKind(al.b, x, y) && al.limit <= 1 {
 		return math.Inf(1)
 	}
 	if known, ok := al.costs[[2]int{x, y}]; ok {
 		return known
 	}
-	if al.pairs++; al.pairs > mostPairs {
+	if al.pairs++; al.pairs > maxPairs {
 		return al.estimate(x, y)
 	}
 	c := al.distance(al.b, x, y)
@@ -140,20 +139,20 @@ func (al *aligner) cost(x, y int) float64 {
 
 func (al *aligner) areRoots(x, y int) bool { return x == al.a.root && y == al.b.root }
 
-// estimate is a cost by hashes alone.
+// estimate is a cost by hashes only.
 func (al *aligner) estimate(x, y int) float64 {
 	al.m.approximate = true
 	switch {
-	case al.a.whole[x] == al.b.whole[y]:
+	case al.a.subtreeHash[x] == al.b.subtreeHash[y]:
 		return 0
-	case !al.a.alike(al.b, x, y) && !al.areRoots(x, y):
+	case !al.a.sameKind(al.b, x, y) && !al.areRoots(x, y):
 		return math.Inf(1)
 	}
 	const otherResult, otherArguments = .1, .4
 	c := math.Abs(float64(al.a.size[x] - al.b.size[y]))
 	switch {
-	case al.a.own[x] == al.b.own[y]:
-	case al.a.asked[x] == al.b.asked[y]:
+	case al.a.stepHash[x] == al.b.stepHash[y]:
+	case al.a.callHash[x] == al.b.callHash[y]:
 		c += otherResult
 	default:
 		c += otherArguments
@@ -161,7 +160,7 @@ func (al *aligner) estimate(x, y int) float64 {
 	return c
 }
 
-// sequence aligns siblings. It hands those that belong together to commit, or returns the cost where there is none.
+// sequence aligns siblings. It passes the pairs to commit, or returns the cost if commit is nil.
 func (al *aligner) sequence(xs, ys []int, commit func(x, y int)) float64 {
 	total := 0.
 	pair := func(x, y int) {
@@ -171,29 +170,29 @@ func (al *aligner) sequence(xs, ys []int, commit func(x, y int)) float64 {
 			total += al.cost(x, y)
 		}
 	}
-	for len(xs) > 0 && len(ys) > 0 && al.a.whole[xs[0]] == al.b.whole[ys[0]] {
+	for len(xs) > 0 && len(ys) > 0 && al.a.subtreeHash[xs[0]] == al.b.subtreeHash[ys[0]] {
 		pair(xs[0], ys[0])
 		xs, ys = xs[1:], ys[1:]
 	}
-	for len(xs) > 0 && len(ys) > 0 && al.a.whole[xs[len(xs)-1]] == al.b.whole[ys[len(ys)-1]] {
+	for len(xs) > 0 && len(ys) > 0 && al.a.subtreeHash[xs[len(xs)-1]] == al.b.subtreeHash[ys[len(ys)-1]] {
 		pair(xs[len(xs)-1], ys[len(ys)-1])
 		xs, ys = xs[:len(xs)-1], ys[:len(ys)-1]
 	}
 	switch {
 	case len(xs) == 0 || len(ys) == 0:
 		return total + float64(al.a.sizes(xs)+al.b.sizes(ys))
-	case len(xs)*len(ys) <= smallTable:
-		return total + al.table(xs, ys, al.cost, func(x, y int, _ float64) {
+	case len(xs)*len(ys) <= maxTable:
+		return total + al.alignTable(xs, ys, al.cost, func(x, y int, _ float64) {
 			if commit != nil {
 				commit(x, y)
 			}
 		})
-	case commit == nil && al.pairs > mostPairs:
+	case commit == nil && al.pairs > maxPairs:
 		al.m.approximate = true
 		return total + math.Abs(float64(al.a.sizes(xs)-al.b.sizes(ys)))
 	}
-	for _, keys := range [][2][]uint64{{al.a.whole, al.b.whole}, {al.a.own, al.b.own}, {al.a.asked, al.b.asked}} {
-		anchors := patience(xs, ys, keys[0], keys[1])
+	for _, keys := range [][2][]uint64{{al.a.subtreeHash, al.b.subtreeHash}, {al.a.stepHash, al.b.stepHash}, {al.a.callHash, al.b.callHash}} {
+		anchors := patienceAnchors(xs, ys, keys[0], keys[1])
 		if len(anchors) == 0 {
 			continue
 		}
@@ -208,9 +207,9 @@ func (al *aligner) sequence(xs, ys []int, commit func(x, y int)) float64 {
 	return total + al.windows(xs, ys, commit)
 }
 
-// table finds the cheapest alignment of siblings, each compared with each (Needleman and Wunsch), and hands out what
-// belongs together from the first to the last.
-func (al *aligner) table(xs, ys []int, cost func(x, y int) float64, found func(x, y int, c float64)) float64 {
+// alignTable finds the cheapest alignment of siblings by comparing each with each (Needleman and Wunsch), and passes the pairs to found
+// in order.
+func (al *aligner) alignTable(xs, ys []int, cost func(x, y int) float64, found func(x, y int, c float64)) float64 {
 	width := len(ys) + 1
 	costs := make([]float64, (len(xs)+1)*width)
 	pairs := make([]float64, len(costs))
@@ -245,8 +244,7 @@ func (al *aligner) table(xs, ys []int, cost func(x, y int) float64, found func(x
 	return costs[len(costs)-1]
 }
 
-// windows aligns long lists of siblings that have nothing in common to hold on to: the beginnings of both, of which the
-// first half is kept, then what follows.
+// windows aligns long lists of siblings without anchors. It aligns the beginnings of both, keeps the first half, and continues behind it.
 func (al *aligner) windows(xs, ys []int, commit func(x, y int)) float64 {
 	total := 0.
 	for len(xs) > 0 && len(ys) > 0 {
@@ -256,10 +254,10 @@ func (al *aligner) windows(xs, ys []int, commit func(x, y int)) float64 {
 			keep = window
 		}
 		headX, headY := xs[:min(window, len(xs))], ys[:min(window, len(ys))]
-		placeX, placeY := placesOf(headX), placesOf(headY)
+		indexX, indexY := indexOf(headX), indexOf(headY)
 		doneX, doneY := 0, 0
-		al.table(headX, headY, al.estimate, func(x, y int, c float64) {
-			i, j := placeX[x], placeY[y]
+		al.alignTable(headX, headY, al.estimate, func(x, y int, c float64) {
+			i, j := indexX[x], indexY[y]
 			if i >= keep || j >= keep {
 				return
 			}
@@ -273,7 +271,7 @@ func (al *aligner) windows(xs, ys []int, commit func(x, y int)) float64 {
 			xs, ys = xs[doneX:], ys[doneY:]
 			break
 		}
-		if doneX+doneY == 0 { // nothing belongs together: both halves go
+		if doneX+doneY == 0 { // no pairs: skip both halves
 			doneX, doneY = min(keep, len(xs)), min(keep, len(ys))
 			total += float64(al.a.sizes(headX[:doneX]) + al.b.sizes(headY[:doneY]))
 		}
@@ -282,46 +280,46 @@ func (al *aligner) windows(xs, ys []int, commit func(x, y int)) float64 {
 	return total + float64(al.a.sizes(xs)+al.b.sizes(ys))
 }
 
-func placesOf(list []int) map[int]int {
-	places := make(map[int]int, len(list))
+func indexOf(list []int) map[int]int {
+	indices := make(map[int]int, len(list))
 	for i, x := range list {
-		places[x] = i
+		indices[x] = i
 	}
-	return places
+	return indices
 }
 
-func (s *side) sizes(nodes []int) (n int) {
+func (s *runTree) sizes(nodes []int) (n int) {
 	for _, node := range nodes {
 		n += s.size[node]
 	}
 	return n
 }
 
-// patience finds anchors (patience diff, Bram Cohen): places in both lists whose keys occur once in each, in the longest
-// order that both lists have in common.
-func patience(xs, ys []int, keysA, keysB []uint64) [][2]int {
+// patienceAnchors finds anchors (patience diff, Bram Cohen): indices in both lists whose keys occur once in each, in the longest common
+// order.
+func patienceAnchors(xs, ys []int, keysA, keysB []uint64) [][2]int {
 	type seen struct{ x, y, inX, inY int }
-	places := make(map[uint64]*seen, len(xs))
+	occurrences := make(map[uint64]*seen, len(xs))
 	for i, x := range xs {
-		p := places[keysA[x]]
+		p := occurrences[keysA[x]]
 		if p == nil {
 			p = &seen{}
-			places[keysA[x]] = p
+			occurrences[keysA[x]] = p
 		}
 		p.x, p.inX = i, p.inX+1
 	}
 	for j, y := range ys {
-		if p := places[keysB[y]]; p != nil {
+		if p := occurrences[keysB[y]]; p != nil {
 			p.y, p.inY = j, p.inY+1
 		}
 	}
 	var unique [][2]int
 	for i, x := range xs {
-		if p := places[keysA[x]]; p.inX == 1 && p.inY == 1 {
+		if p := occurrences[keysA[x]]; p.inX == 1 && p.inY == 1 {
 			unique = append(unique, [2]int{i, p.y})
 		}
 	}
-	// The longest increasing sequence of places in ys: ends[k] is the last of the best one of length k+1.
+	// The longest increasing sequence of indices in ys: ends[k] is the last element of the best one of length k+1.
 	var ends []int
 	before := make([]int, len(unique))
 	for i, p := range unique {
@@ -346,14 +344,14 @@ func patience(xs, ys []int, keysA, keysB []uint64) [][2]int {
 	return anchors
 }
 
-// moved finds steps that were removed at one place and added at another, and are equal. Of several the first belong
-// together. What says nothing is not told apart from others of its name, and has not moved.
-func moved(a, b *side, m *matching) map[int]int {
+// moved finds equal steps that were removed at one position and added at another, and pairs the first of several. Steps without content
+// cannot be distinguished from others of their name, and do not move.
+func moved(a, b *runTree, m *matching) map[int]int {
 	m.movedFrom = minusOnes(len(b.steps))
 	gone := map[uint64][]int{}
 	for x := range a.steps {
-		if m.toB[x] < 0 && a.steps[x].says() {
-			gone[a.own[x]] = append(gone[a.own[x]], x)
+		if m.toB[x] < 0 && a.steps[x].hasContent() {
+			gone[a.stepHash[x]] = append(gone[a.stepHash[x]], x)
 		}
 	}
 	to := map[int]int{}
@@ -361,9 +359,9 @@ func moved(a, b *side, m *matching) map[int]int {
 		if m.toA[y] >= 0 {
 			continue
 		}
-		if from := gone[b.own[y]]; len(from) > 0 {
+		if from := gone[b.stepHash[y]]; len(from) > 0 {
 			m.movedFrom[y], to[from[0]] = from[0], y
-			gone[b.own[y]] = from[1:]
+			gone[b.stepHash[y]] = from[1:]
 		}
 	}
 	return to

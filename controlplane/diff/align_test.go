@@ -17,8 +17,8 @@ type node struct {
 
 func n(label string, children ...node) node { return node{label, children} }
 
-// sideOf makes a side whose steps are labels.
-func sideOf(tree node) (*side, []string) {
+// treeOf makes a tree whose steps are labels.
+func treeOf(tree node) (*runTree, []string) {
 	var labels []string
 	var parents []int
 	var plant func(tree node, parent int)
@@ -30,25 +30,25 @@ func sideOf(tree node) (*side, []string) {
 		}
 	}
 	plant(tree, -1)
-	s := &side{
+	s := &runTree{
 		steps: make([]step, len(labels)), top: len(labels), children: make([][]int, len(labels)+1), concurrent: make([]bool, len(labels)),
-		size: make([]int, len(labels)+1), asked: make([]uint64, len(labels)+1), own: make([]uint64, len(labels)+1), whole: make([]uint64, len(labels)+1),
+		size: make([]int, len(labels)+1), callHash: make([]uint64, len(labels)+1), stepHash: make([]uint64, len(labels)+1), subtreeHash: make([]uint64, len(labels)+1),
 	}
-	s.hang(parents)
+	s.attach(parents)
 	for i, label := range labels {
-		s.own[i] = xxhash.Sum64String(label)
-		s.asked[i] = s.own[i]
+		s.stepHash[i] = xxhash.Sum64String(label)
+		s.callHash[i] = s.stepHash[i]
 	}
-	s.sum(s.top)
+	s.hashSubtree(s.top)
 	s.size[s.top]--
 	return s, labels
 }
 
 // unitCost aligns trees at a cost of 1 for each node that is removed, added or relabelled.
 func unitCost(x, y node) (cost float64, m *matching) {
-	a, labelsA := sideOf(x)
-	b, labelsB := sideOf(y)
-	al := &aligner{a: a, b: b, costs: map[[2]int]float64{}, limit: 2, distance: func(_ *side, x, y int) float64 {
+	a, labelsA := treeOf(x)
+	b, labelsB := treeOf(y)
+	al := &aligner{a: a, b: b, costs: map[[2]int]float64{}, limit: 2, distance: func(_ *runTree, x, y int) float64 {
 		if labelsA[x] == labelsB[y] {
 			return 0
 		}
@@ -91,8 +91,8 @@ func TestTreeEditDistances(t *testing.T) {
 	}
 }
 
-// zhangShasha is the edit distance of ordered trees in general (Zhang and Shasha 1989), where a node that goes leaves its
-// children to the one above it. Top down that is not allowed, so that it is the lower bound.
+// zhangShasha is the general edit distance of ordered trees (Zhang and Shasha 1989), where the children of a removed node move to its
+// parent. Top down this is not allowed, so it is a lower bound.
 func zhangShasha(a, b node) float64 {
 	type flat struct {
 		labels []string

@@ -1,4 +1,4 @@
-// Package diff aligns the steps of two runs and says what is different in each. docs/diff.md says by which rules.
+// Package diff aligns the steps of two runs and finds what differs in each. docs/diff.md has the rules.
 package diff
 
 import (
@@ -8,16 +8,15 @@ import (
 // MaxSteps is how many steps of a run are compared, in start order.
 const MaxSteps = 20_000
 
-// Run is one of the two runs. Spans are those of the outline, in its order, with their texts as runs.Service.Texts gives
-// them.
+// Run is one of the two runs. Spans are those of the outline, in its order, with the texts that runs.Service.Texts returns.
 type Run struct {
 	Outline runs.Outline
 	Spans   []runs.Span
-	// TextsMissing tells that some spans have no texts here although they may have in the store.
+	// TextsMissing reports that some spans lack texts that the store may have.
 	TextsMissing bool
 }
 
-// State says what became of a step of the base run in the other.
+// State is what became of a step of the base run in the other run.
 type State string
 
 // States of a step.
@@ -29,44 +28,44 @@ const (
 	Moved   State = "moved"
 )
 
-// Limit names a bound that the comparison ran into.
+// Limit names a limit that the comparison ran into.
 type Limit string
 
 // Limits.
 const (
 	// LimitSteps: a run has more than MaxSteps steps, or more spans than are read.
 	LimitSteps Limit = "steps"
-	// LimitTexts: a run says more than is read of one; steps after that are compared without their texts.
+	// LimitTexts: a run has more text than is read. Its last steps are compared without their texts.
 	LimitTexts Limit = "texts"
-	// LimitAlignment: so many steps differ that the cheapest alignment was not searched for among all.
+	// LimitAlignment: too many steps differ to search all alignments for the cheapest one.
 	LimitAlignment Limit = "alignment"
 )
 
-// Diff says how two runs differ.
+// Diff is how two runs differ.
 type Diff struct {
 	// Steps are those of both runs in the order of the tree, removed ones before added ones.
 	Steps []Step
-	// Distance is how much is different, from 0 to 1: the distances of aligned steps, and 1 for each step that has no
-	// counterpart or has moved, in relation to the number of steps of both runs. It is the same whichever run comes first.
+	// Distance is from 0 to 1: the sum of the distances of aligned steps, and of 1 for each step that has moved or has no counterpart,
+	// divided by the number of steps of both runs. It does not depend on which run comes first.
 	Distance float64
-	// FirstDivergence is the index of the first step that is not the same, -1 where all are.
+	// FirstDivergence is the index of the first step that is not the same, -1 if all are.
 	FirstDivergence int
 	Counts          map[State]int
-	// Limits is empty where nothing was left out.
+	// Limits is empty if nothing was left out.
 	Limits []Limit
 }
 
-// Step is a step of both runs or of one of them.
+// Step is a step of one or both runs.
 type Step struct {
 	State State
-	// Base and Other are indices of the runs' spans, -1 where the run does not have the step.
+	// Base and Other are indices of the runs' spans, -1 if the run does not have the step.
 	Base, Other int
 	Depth       int
-	// Distance is from 0 to 1: 0 for the same, 1 where a run does not have the step.
+	// Distance is from 0 to 1: 0 for the same, 1 for a step of one run.
 	Distance float64
 	Changes  []Change
-	// Above is the index of the step above, -1 for none.
-	Above int
+	// Parent is the index of the parent step, -1 for none.
+	Parent int
 }
 
 // Change is a field in which the two spans of a step differ.
@@ -89,14 +88,14 @@ func Compare(base, other Run) *Diff {
 			d.limit(LimitTexts)
 		}
 	}
-	a, b := newSides(base, other)
+	a, b := newTrees(base, other)
 	m := align(a, b)
 	if m.approximate {
 		d.limit(LimitAlignment)
 	}
-	changes := label(a, b, m)
-	w := &walk{d: d, a: a, b: b, m: m, changes: changes, moved: moved(a, b, m)}
-	w.children(a.top, b.top, 0, -1)
+	changes := compareAligned(a, b, m)
+	w := &merger{d: d, a: a, b: b, m: m, changes: changes, moved: moved(a, b, m)}
+	w.addChildren(a.top, b.top, 0, -1)
 	for i := range d.Steps {
 		s := &d.Steps[i]
 		d.Counts[s.State]++
@@ -132,52 +131,52 @@ func (d *Diff) limit(l Limit) {
 	d.Limits = append(d.Limits, l)
 }
 
-// walk puts the steps of two aligned trees in one order.
-type walk struct {
+// merger merges the steps of two aligned trees into one list.
+type merger struct {
 	d       *Diff
-	a, b    *side
+	a, b    *runTree
 	m       *matching
-	changes map[int]labelled
+	changes map[int]comparison
 	moved   map[int]int // of the base's steps
 }
 
-// children adds what lies below two aligned steps. A step that the other run does not have stands where its run has it;
-// of concurrent ones, which may be aligned across each other, the base has the order.
-func (w *walk) children(x, y, depth, above int) {
+// addChildren adds the steps below two aligned steps. A step of one run keeps its position among that run's steps. Concurrent steps may
+// be aligned across each other; they have the order of the base run.
+func (w *merger) addChildren(x, y, depth, parent int) {
 	xs, ys := w.a.inOrder(x), w.b.inOrder(y)
-	place := make(map[int]int, len(ys))
+	index := make(map[int]int, len(ys))
 	for i, y := range ys {
-		place[y] = i
+		index[y] = i
 	}
 	next := 0
 	addedUpTo := func(to int) {
 		for ; next < to; next++ {
 			if w.m.toA[ys[next]] < 0 {
-				w.one(ys[next], Added, depth, above)
+				w.addUnmatched(ys[next], Added, depth, parent)
 			}
 		}
 	}
 	for _, x := range xs {
 		y := w.m.toB[x]
 		if y < 0 {
-			w.one(x, Removed, depth, above)
+			w.addUnmatched(x, Removed, depth, parent)
 			continue
 		}
-		addedUpTo(place[y])
+		addedUpTo(index[y])
 		found := w.changes[x]
-		step := Step{State: Same, Base: x, Other: y, Depth: depth, Distance: found.distance, Changes: found.changes, Above: above}
+		step := Step{State: Same, Base: x, Other: y, Depth: depth, Distance: found.distance, Changes: found.changes, Parent: parent}
 		if len(found.changes) > 0 {
 			step.State = Changed
 		}
 		w.d.Steps = append(w.d.Steps, step)
-		w.children(x, y, depth+1, len(w.d.Steps)-1)
+		w.addChildren(x, y, depth+1, len(w.d.Steps)-1)
 	}
 	addedUpTo(len(ys))
 }
 
-// one adds a step of one run, and what lies below it. A step that has moved stands where the other run has it.
-func (w *walk) one(i int, state State, depth, above int) {
-	step := Step{State: state, Base: i, Other: -1, Depth: depth, Distance: 1, Above: above}
+// addUnmatched adds a step of one run, and the steps below it. A step that has moved is listed at its position in the other run.
+func (w *merger) addUnmatched(i int, state State, depth, parent int) {
+	step := Step{State: state, Base: i, Other: -1, Depth: depth, Distance: 1, Parent: parent}
 	s := w.a
 	_, gone := w.moved[i]
 	if state == Added {
@@ -188,17 +187,17 @@ func (w *walk) one(i int, state State, depth, above int) {
 			step.State, step.Base, step.Distance = Moved, from, 0
 		}
 	}
-	at := above
+	at := parent
 	if !gone {
 		w.d.Steps = append(w.d.Steps, step)
 		at, depth = len(w.d.Steps)-1, depth+1
 	}
 	for _, child := range s.inOrder(i) {
-		w.one(child, state, depth, at)
+		w.addUnmatched(child, state, depth, at)
 	}
 }
 
-func (w *walk) movedFrom(y int) (int, bool) {
+func (w *merger) movedFrom(y int) (int, bool) {
 	x := w.m.movedFrom[y]
 	return x, x >= 0
 }

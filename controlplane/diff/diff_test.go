@@ -15,7 +15,7 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// planned is a step of a run that is to be written with ids and times of its own.
+// planned is a step of a run that is written with its own ids and times.
 type planned struct {
 	parent     int // -1 for none
 	kind, name string
@@ -26,7 +26,7 @@ type planned struct {
 	failed     bool
 }
 
-// write makes a run of a plan. ID in a text is an id of the run's own, TIME a reading of its clock.
+// write makes a run of a plan. In texts, ID becomes an id of the run's own, and TIME a time of its clock.
 func write(plan []planned, random *rand.Rand, start time.Time) Run {
 	newID := func() string {
 		var id uuid.UUID
@@ -143,7 +143,7 @@ func TestDistanceIsAMeasure(t *testing.T) {
 		require.Equal(t, there.Counts[Added], back.Counts[Removed])
 		require.LessOrEqual(t, there.Distance, 1.)
 		require.InDelta(t, there.Distance, Compare(again, write(changed, random, noon)).Distance, 1e-12, "the distance is that of what was done")
-		// Every step of both runs stands once.
+		// Every step of both runs is listed once.
 		seenA, seenB := map[int]bool{}, map[int]bool{}
 		for _, s := range there.Steps {
 			if s.Base >= 0 {
@@ -223,12 +223,12 @@ func TestCompare(t *testing.T) {
 func TestHunks(t *testing.T) {
 	t.Parallel()
 	change := func(a, b string) Change {
-		r := newReader(Run{}, nil)
+		r := newStepReader(Run{}, nil)
 		return Change{base: r.value("input", a), other: r.value("input", b)}
 	}
 	c := change(`{"city":"Paris","days":[1,2],"id":"550e8400-e29b-41d4-a716-446655440000"}`, `{"days":[1,3],"city":"Paris in spring","id":"650e8400-e29b-41d4-a716-446655440000","x/y":true}`)
-	hunks, whole := c.Hunks()
-	assert.True(t, whole)
+	hunks, complete := c.Hunks()
+	assert.True(t, complete)
 	assert.Equal(t, []Hunk{
 		{Path: "/city", Op: OpSame, Text: "Paris"},
 		{Path: "/city", Op: OpAdded, Text: " in spring"},
@@ -250,13 +250,12 @@ func TestHunks(t *testing.T) {
 	hunks, _ = c.Hunks()
 	assert.Equal(t, []Hunk{{Op: OpRemoved, Text: "claude-sonnet-4-5"}, {Op: OpAdded, Text: "gpt-4o-mini"}}, hunks)
 	c = change("text that was cut"+runs.TextEnd+"0123456789ABCDEF", "text that was cut"+runs.TextEnd+"0123456789ABCDEE")
-	_, whole = c.Hunks()
-	assert.False(t, whole)
-	assert.NotEqual(t, c.base.hash, c.other.hash, "what was cut is told apart by its hash")
+	_, complete = c.Hunks()
+	assert.False(t, complete)
+	assert.NotEqual(t, c.base.hash, c.other.hash, "texts that were cut are compared by their hashes")
 }
 
-// BenchmarkCompare aligns runs of which a tenth of the steps differ, and runs that have nothing in common but the names of
-// their steps.
+// BenchmarkCompare aligns runs in which a tenth of the steps differ, and runs that have only the names of their steps in common.
 func BenchmarkCompare(b *testing.B) {
 	for _, turns := range []int{500, 5000} {
 		random := rand.New(rand.NewPCG(3, 4))

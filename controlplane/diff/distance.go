@@ -10,31 +10,30 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// Shares of a step's distance.
+// Weights in the distance of a step.
 const (
 	statusShare  = .2
 	argsShare    = .5
 	resultsShare = .3
-	// wordingShare is that of what a model says besides the tools that it calls.
+	// wordingShare is that of what a model writes besides its tool calls.
 	wordingShare = .1
 )
 
-// longestCompared is how long a text may be to be compared letter by letter, in bytes; longer ones are compared by their
-// words.
-const longestCompared = 512
+// maxCompared is how many bytes a text may have to be compared by the byte. Longer ones are compared by their words.
+const maxCompared = 512
 
-// alike tells that two steps are of one kind and name.
-func (s *side) alike(b *side, x, y int) bool {
+// sameKind reports whether two steps have the same kind and name.
+func (s *runTree) sameKind(b *runTree, x, y int) bool {
 	return s.steps[x].kind == b.steps[y].kind && s.steps[x].name == b.steps[y].name
 }
 
-// distance of two steps, from 0 to 1: 1 where kind or name differ, else the shares of status, of what they were given and
-// of what came of it. It is 0 for equal ones only.
-func (s *side) distance(b *side, x, y int) float64 {
-	if !s.alike(b, x, y) {
+// distance of two steps, from 0 to 1: 1 if kind or name differ, else the shares of status, arguments and results. It is 0 for equal steps
+// only.
+func (s *runTree) distance(b *runTree, x, y int) float64 {
+	if !s.sameKind(b, x, y) {
 		return 1
 	}
-	if s.own[x] == b.own[y] {
+	if s.stepHash[x] == b.stepHash[y] {
 		return 0
 	}
 	t, u := &s.steps[x], &b.steps[y]
@@ -45,7 +44,7 @@ func (s *side) distance(b *side, x, y int) float64 {
 	return d
 }
 
-// fieldsDistance is the mean over the fields that one of the lists has or both have.
+// fieldsDistance is the mean over the fields that either list has.
 func fieldsDistance(a, b []*field) float64 {
 	calls := has(a, fieldToolCalls) || has(b, fieldToolCalls)
 	sum, weights := 0., 0.
@@ -70,7 +69,7 @@ func has(fields []*field, name string) bool {
 	return slices.ContainsFunc(fields, func(f *field) bool { return f.name == name })
 }
 
-// eachField calls with the fields of either list by their names; one of the two is nil where a list lacks it.
+// eachField calls with the fields of both lists that have the same name. One of the two is nil if a list lacks it.
 func eachField(a, b []*field, call func(f, g *field)) {
 	for _, f := range a {
 		i := slices.IndexFunc(b, func(g *field) bool { return g.name == f.name })
@@ -104,14 +103,14 @@ func fieldDistance(f, g *field) float64 {
 		return treeDistance(f.tree, g.tree)
 	case f.name == fieldModel:
 		return 1
-	// What a model says may be said in many ways.
-	case len(f.masked) <= longestCompared && len(g.masked) <= longestCompared && f.name != fieldOutput:
+	// A model may express the same in many ways.
+	case len(f.masked) <= maxCompared && len(g.masked) <= maxCompared && f.name != fieldOutput:
 		return textDistance(f.masked, g.masked)
 	}
 	return jaccard(f.wordHashes(), g.wordHashes())
 }
 
-// treeDistance of two JSON values: the mean over the members that either has, recursively.
+// treeDistance of two JSON values is the mean over the members that either has, recursively.
 func treeDistance(a, b any) float64 {
 	switch v := a.(type) {
 	case map[string]any:
@@ -150,7 +149,7 @@ func treeDistance(a, b any) float64 {
 		if !ok {
 			return 1
 		}
-		if len(v) <= longestCompared && len(w) <= longestCompared {
+		if len(v) <= maxCompared && len(w) <= maxCompared {
 			return textDistance(v, w)
 		}
 		if v == w {
@@ -182,7 +181,7 @@ func share(sum float64, n int) float64 {
 	return sum / float64(n)
 }
 
-// textDistance is the Levenshtein distance in relation to the longer text, in bytes.
+// textDistance is the Levenshtein distance in bytes, divided by the longer text's length.
 func textDistance(a, b string) float64 {
 	longer := max(len(a), len(b))
 	if longer == 0 || a == b {
@@ -191,8 +190,7 @@ func textDistance(a, b string) float64 {
 	return float64(levenshtein(a, b)) / float64(longer)
 }
 
-// levenshtein counts the bytes to insert, delete or replace to make b of a, 64 rows of the table at a time (Myers 1999,
-// Hyyrö 2003).
+// levenshtein counts the bytes to insert, delete or replace to turn a into b, 64 rows of the table at a time (Myers 1999, Hyyrö 2003).
 func levenshtein(a, b string) int {
 	if len(a) < len(b) {
 		a, b = b, a
@@ -253,7 +251,7 @@ func levenshtein(a, b string) int {
 	return distance
 }
 
-// jaccard is how much of two sets is not in both.
+// jaccard is the Jaccard distance of two sets.
 func jaccard(a, b []uint64) float64 {
 	both := 0
 	for i, j := 0, 0; i < len(a) && j < len(b); {
@@ -268,9 +266,9 @@ func jaccard(a, b []uint64) float64 {
 	}
 	either := len(a) + len(b) - both
 	if either == 0 {
-		return 1 // they differ in what is no word
+		return 1 // they have no words
 	}
-	// Texts that differ in the order of their words alone are not the same.
+	// Texts that differ only in the order of their words are not the same.
 	const order = .01
 	return max(1-float64(both)/float64(either), order)
 }
@@ -282,7 +280,7 @@ func (f *field) wordHashes() []uint64 {
 	return f.words
 }
 
-// wordHashes are the hashes of the words of a text, each once, sorted.
+// wordHashes returns the sorted and distinct hashes of the words of a text.
 func wordHashes(text string) []uint64 {
 	hashes := []uint64{}
 	start := -1

@@ -28,16 +28,16 @@ const (
 // field is one of the values that steps are compared by.
 type field struct {
 	name string
-	raw  string // as it was recorded, for people
-	// masked is the value without ids and times, as canonical JSON where it is JSON.
-	masked string
-	behind []string // what the masks of ids stand for
-	masker *masker  // of its run, nil where nothing is masked
-	tree   any      // where it is JSON
-	isTree bool
-	hash   uint64
-	cut    bool     // the store has more than was read
-	words  []uint64 // sorted hashes of the words of masked, nil until they are needed
+	raw  string // as recorded, for people
+	// masked is the value without ids and times, as canonical JSON if it is JSON.
+	masked    string
+	maskedIDs []string // the ids that were masked
+	masker    *masker  // of its run, nil if nothing is masked
+	tree      any      // the value if it is JSON
+	isTree    bool
+	hash      uint64
+	cut       bool     // the store has more than was read
+	words     []uint64 // sorted hashes of the words of masked, nil until they are needed
 }
 
 type sharedField struct {
@@ -52,16 +52,15 @@ func add(fields []*field, f *field) []*field {
 	return append(fields, f)
 }
 
-func plain(name, text string) *field {
+func plainField(name, text string) *field {
 	if text == "" {
 		return nil
 	}
 	return &field{name: name, raw: text, masked: text, hash: xxhash.Sum64String(text)}
 }
 
-// text is a field for people: Unicode in its composed form, white space collapsed. Of a text that was cut, the hash of the
-// whole stays.
-func (r *reader) text(name, text string) *field {
+// text is a field of text: Unicode in composed form, white space collapsed. A text that was cut is followed by the hash of the whole.
+func (r *stepReader) text(name, text string) *field {
 	if text == "" {
 		return nil
 	}
@@ -70,12 +69,12 @@ func (r *reader) text(name, text string) *field {
 	for {
 		piece, rest, cut := strings.Cut(text, runs.TextEnd)
 		if cut {
-			piece = wholeLetters(piece)
+			piece = trimPartialRune(piece)
 		}
 		raw.WriteString(piece)
-		said, ids := r.masker.mask(strings.Join(strings.Fields(norm.NFC.String(piece)), " "))
-		masked.WriteString(said)
-		f.behind = append(f.behind, ids...)
+		words, ids := r.masker.mask(strings.Join(strings.Fields(norm.NFC.String(piece)), " "))
+		masked.WriteString(words)
+		f.maskedIDs = append(f.maskedIDs, ids...)
 		if !cut {
 			break
 		}
@@ -90,8 +89,8 @@ func (r *reader) text(name, text string) *field {
 	return f
 }
 
-// value is JSON where the text is, else text.
-func (r *reader) value(name, text string) *field {
+// value is a JSON field if the text is JSON, else a text field.
+func (r *stepReader) value(name, text string) *field {
 	trimmed := strings.TrimSpace(text)
 	if trimmed == "" || trimmed[0] != '{' && trimmed[0] != '[' {
 		return r.text(name, text)
@@ -102,9 +101,9 @@ func (r *reader) value(name, text string) *field {
 	return r.text(name, text)
 }
 
-func (r *reader) tree(name string, tree any, raw string) *field {
+func (r *stepReader) tree(name string, tree any, raw string) *field {
 	f := &field{name: name, masker: r.masker, raw: raw, isTree: true}
-	f.tree = r.normal(tree, f)
+	f.tree = r.normalize(tree, f)
 	var b strings.Builder
 	writeCanonical(&b, f.tree)
 	f.masked = b.String()
@@ -112,22 +111,22 @@ func (r *reader) tree(name string, tree any, raw string) *field {
 	return f
 }
 
-// normal masks the strings of a field's JSON value, members in the order of their names, and writes numbers in one way. Of a
-// string that was cut, the hash of the whole stays.
-func (r *reader) normal(tree any, f *field) any {
+// normalize masks the strings of a field's JSON value, in the order of the members' names, and unifies numbers. A string that was cut is
+// followed by the hash of the whole.
+func (r *stepReader) normalize(tree any, f *field) any {
 	switch v := tree.(type) {
 	case map[string]any:
 		for _, key := range sortedKeys(v) {
-			v[key] = r.normal(v[key], f)
+			v[key] = r.normalize(v[key], f)
 		}
 	case []any:
 		for i := range v {
-			v[i] = r.normal(v[i], f)
+			v[i] = r.normalize(v[i], f)
 		}
 	case string:
 		beginning, hash := cutString(v)
 		masked, ids := r.masker.mask(norm.NFC.String(beginning))
-		f.behind = append(f.behind, ids...)
+		f.maskedIDs = append(f.maskedIDs, ids...)
 		if hash != "" {
 			f.cut = true
 			masked += runs.TextEnd + hash
@@ -137,7 +136,7 @@ func (r *reader) normal(tree any, f *field) any {
 		if masked, _ := r.masker.mask(v.String()); masked == timeMask {
 			return timeMask
 		}
-		// Numbers up to 2^53 are what JSON readers agree on (RFC 8785); others are told apart by their digits.
+		// JSON readers agree on numbers up to 2^53 (RFC 8785). Others are compared by their digits.
 		const agreed = 1 << 53
 		if n, err := v.Float64(); err == nil && math.Abs(n) <= agreed {
 			return n
@@ -147,8 +146,8 @@ func (r *reader) normal(tree any, f *field) any {
 	return tree
 }
 
-// content is a field of what many spans name; its id is a hash of it.
-func (r *reader) content(name string, id uint64, elements []json.RawMessage) *field {
+// content is a field of a content that several spans have. Its id is a hash of it.
+func (r *stepReader) content(name string, id uint64, elements []json.RawMessage) *field {
 	if len(elements) == 0 {
 		return nil
 	}

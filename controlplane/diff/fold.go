@@ -1,19 +1,19 @@
 package diff
 
-// around is how many steps that are the same stay unfolded before and after one that is not.
+// around is how many equal steps stay unfolded before and after one that is not.
 const around = 2
 
-// Stretch is a step, or several that are the same and are not near to one that is not.
+// Stretch is a step, or several equal steps that are not near to one that is not.
 type Stretch struct {
 	// First is the index of the first step.
 	First int
-	// Folded is how many steps it is, 0 for a single one that is not folded.
+	// Folded is the number of steps, 0 for a single one that is not folded.
 	Folded int
 }
 
-// Stretches folds the steps from the one at `from` on. Steps above one that is not the same stay.
+// Stretches folds the steps from an index on. The parents of steps that are not the same stay unfolded.
 func (d *Diff) Stretches(from int) []Stretch {
-	keep, shown := make([]bool, len(d.Steps)), make([]bool, len(d.Steps)) // shown: with all above it
+	keep, shown := make([]bool, len(d.Steps)), make([]bool, len(d.Steps)) // shown: with all its parents
 	for i := range d.Steps {
 		if d.Steps[i].State == Same {
 			continue
@@ -21,8 +21,8 @@ func (d *Diff) Stretches(from int) []Stretch {
 		for j := max(0, i-around); j <= min(len(keep)-1, i+around); j++ {
 			keep[j] = true
 		}
-		for above := d.Steps[i].Above; above >= 0 && !shown[above]; above = d.Steps[above].Above {
-			keep[above], shown[above] = true, true
+		for parent := d.Steps[i].Parent; parent >= 0 && !shown[parent]; parent = d.Steps[parent].Parent {
+			keep[parent], shown[parent] = true, true
 		}
 	}
 	var stretches []Stretch

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// Op says what became of a part of a text.
+// Op is what became of a part of a text.
 type Op string
 
 // Ops.
@@ -20,41 +20,41 @@ const (
 
 // Hunk is a part of a changed text.
 type Hunk struct {
-	// Path is where in a JSON value the part stands (RFC 6901), empty for a text or the whole value.
+	// Path is the JSON pointer (RFC 6901) of the part, empty for a text or a whole value.
 	Path string
 	Op   Op
 	Text string
-	// LeftOut is how many bytes of the part are not in Text.
+	// LeftOut is how many bytes of the part are missing in Text.
 	LeftOut int
 }
 
-// Bounds of the hunks of a change.
+// Limits of the hunks of a change.
 const (
-	mostHunks = 60
-	// longestHunk is how much of a part is given, in bytes; of what stayed, a little at both ends.
-	longestHunk = 1200
-	sameAround  = 80
-	// longestName is how long a text without white space is still taken for a name, in bytes.
-	longestName = 64
-	// mostWordPairs bounds the table of words by words.
-	mostWordPairs = 250_000
+	maxHunks = 60
+	// maxHunk is how many bytes of a part are returned, sameAround how many at both ends of what stayed.
+	maxHunk    = 1200
+	sameAround = 80
+	// maxName is how many bytes a text without white space may have to be taken for a name.
+	maxName = 64
+	// maxWordPairs is how large the table of words by words may be.
+	maxWordPairs = 250_000
 )
 
-// Hunks are the parts of the two texts of a change, as they were recorded. whole is false where there are more than are
-// given, or the texts were cut before.
-func (c *Change) Hunks() (hunks []Hunk, whole bool) {
-	h := hunker{}
-	// Ids that each run makes anew are shown where they are what differs.
+// Hunks returns the parts of the two texts of a change as they were recorded. complete is false if there are more, or if the texts were
+// cut before.
+func (c *Change) Hunks() (hunks []Hunk, complete bool) {
+	h := textDiffer{}
+	// If only ids differ, they are shown.
 	if c.base != nil && c.other != nil && c.base.hash != c.other.hash {
-		h = hunker{c.base.masker, c.other.masker}
+		h = textDiffer{c.base.masker, c.other.masker}
 	}
 	if c.base != nil && c.other != nil && c.base.isTree && c.other.isTree {
 		hunks = h.trees(nil, "", c.base.rawTree(), c.other.rawTree())
 	} else {
 		hunks = h.texts("", c.base.rawText(), c.other.rawText())
 	}
-	if len(hunks) > mostHunks {
-		return hunks[:mostHunks], false
+	if len(hunks) > maxHunks {
+		return hunks[:maxHunks], false
 	}
 	return hunks, (c.base == nil || !c.base.cut) && (c.other == nil || !c.other.cut)
 }
@@ -66,12 +66,12 @@ func (f *field) rawText() string {
 	return f.raw
 }
 
-// hunker compares recorded texts with the masks of their runs, or without any.
-type hunker struct{ base, other *masker }
+// textDiffer compares recorded texts under the masks of their runs, or without masks.
+type textDiffer struct{ base, other *masker }
 
-// trees adds what differs within two JSON values.
-func (h hunker) trees(hunks []Hunk, path string, a, b any) []Hunk {
-	if len(hunks) > mostHunks {
+// trees appends the differences of two JSON values.
+func (h textDiffer) trees(hunks []Hunk, path string, a, b any) []Hunk {
+	if len(hunks) > maxHunks {
 		return hunks
 	}
 	switch v := a.(type) {
@@ -139,38 +139,38 @@ func jsonText(tree any) string {
 	return b.String()
 }
 
-// hunk cuts what was removed or added at its end, and what stayed in its middle.
+// hunk cuts the end of what was removed or added, and the middle of what stayed.
 func hunk(path string, op Op, text string) Hunk {
 	h := Hunk{Path: path, Op: op, Text: text}
 	switch {
 	case op == OpSame && len(text) > 2*sameAround+len("…"):
-		head, tail := cutBack(text, sameAround), cutOn(text, len(text)-sameAround)
+		head, tail := runeStartBefore(text, sameAround), runeStartAfter(text, len(text)-sameAround)
 		h.Text = text[:head] + "…" + text[tail:]
 		h.LeftOut = tail - head
-	case op != OpSame && len(text) > longestHunk:
-		head := cutBack(text, longestHunk)
+	case op != OpSame && len(text) > maxHunk:
+		head := runeStartBefore(text, maxHunk)
 		h.Text, h.LeftOut = text[:head]+"…", len(text)-head
 	}
 	return h
 }
 
-// cutBack is the place of the rune that stands at i, cutOn that of the next one.
-func cutBack(text string, i int) int {
+// runeStartBefore returns the start of the rune at i, runeStartAfter that of the next one.
+func runeStartBefore(text string, i int) int {
 	for i > 0 && !utf8.RuneStart(text[i]) {
 		i--
 	}
 	return i
 }
 
-func cutOn(text string, i int) int {
+func runeStartAfter(text string, i int) int {
 	for i < len(text) && !utf8.RuneStart(text[i]) {
 		i++
 	}
 	return i
 }
 
-// masked tells that two texts are the same but for masks.
-func (h hunker) masked(a, b string) bool {
+// masked reports whether two texts are equal under their masks.
+func (h textDiffer) masked(a, b string) bool {
 	if a == b || h.base == nil || h.other == nil {
 		return a == b
 	}
@@ -179,9 +179,9 @@ func (h hunker) masked(a, b string) bool {
 	return x == y
 }
 
-// texts compares two texts by their words, names as a whole: of two models, say, the letters that both have mean nothing.
-// Equal ones have no hunks.
-func (h hunker) texts(path, a, b string) []Hunk {
+// texts compares two texts by their words. Two names are compared as a whole, because letters that two models have in common mean
+// nothing. Equal texts have no hunks.
+func (h textDiffer) texts(path, a, b string) []Hunk {
 	xs, ys := h.base.words(a), h.other.words(b)
 	var hunks []Hunk
 	add := func(op Op, list []word) {
@@ -214,10 +214,10 @@ func (h hunker) texts(path, a, b string) []Hunk {
 }
 
 func isName(text string) bool {
-	return text != "" && len(text) <= longestName && !strings.ContainsFunc(text, unicode.IsSpace)
+	return text != "" && len(text) <= maxName && !strings.ContainsFunc(text, unicode.IsSpace)
 }
 
-// word is a piece of a text, and what it is compared by.
+// word is a piece of a text, and the key that it is compared by.
 type word struct{ text, key string }
 
 func joined(list []word) string {
@@ -233,9 +233,9 @@ type words struct {
 	words []word
 }
 
-// wordDiff is the longest common subsequence of words, written as what was removed, what was added and what stayed.
+// wordDiff returns what was removed, added and kept by the longest common subsequence of words.
 func wordDiff(xs, ys []word) []words {
-	if len(xs)*len(ys) > mostWordPairs || len(xs)*len(ys) == 0 {
+	if len(xs)*len(ys) > maxWordPairs || len(xs)*len(ys) == 0 {
 		return []words{{OpRemoved, xs}, {OpAdded, ys}}
 	}
 	width := len(ys) + 1
@@ -262,7 +262,7 @@ func wordDiff(xs, ys []word) []words {
 			return
 		}
 		if strings.TrimSpace(joined(same)) == "" && len(removed)+len(added) > 0 {
-			// White space between two changes is part of both.
+			// White space between two changes belongs to both.
 			removed, added = append(removed, same...), append(added, same...)
 		} else {
 			changed()
@@ -291,15 +291,14 @@ func wordDiff(xs, ys []word) []words {
 	return parts
 }
 
-// words cuts a text into words, white space and single other characters, which together are the text. What is masked is
-// one word.
+// words splits a text into words, white space and other characters, which together are the text. What is masked is one word.
 func (m *masker) words(text string) []word {
 	if m == nil {
 		return plainWords(nil, text)
 	}
 	var list []word
 	copied := 0
-	m.eachMask(text, func(found mark, mask string) {
+	m.eachMask(text, func(found idOrTime, mask string) {
 		list = plainWords(list, text[copied:found.from])
 		list = append(list, word{text[found.from:found.to], mask})
 		copied = found.to

@@ -10,34 +10,34 @@ import (
 	"github.com/looptrace/looptrace/controlplane/runs"
 )
 
-// cutString parts the beginning of a string of a JSON value from the hash of the whole, "" where the string was not cut. A
-// shorter one with such an end was recorded so.
+// cutString splits a string of a JSON value into its beginning and the hash of the whole, which is empty if the string was not cut. A
+// shorter string with such an end was recorded so.
 func cutString(text string) (beginning, hash string) {
 	at := len(text) - len(runs.TextEnd) - runs.TextHash
 	if at < runs.MaxText || !strings.HasPrefix(text[at:], runs.TextEnd) {
 		return text, ""
 	}
-	return wholeLetters(text[:at]), text[at+len(runs.TextEnd):]
+	return trimPartialRune(text[:at]), text[at+len(runs.TextEnd):]
 }
 
-// wholeLetters leaves out at the end of a text that was cut what is left of a letter.
-func wholeLetters(text string) string {
+// trimPartialRune removes the rest of a rune from the end of a text that was cut.
+func trimPartialRune(text string) string {
 	return strings.TrimRight(strings.ToValidUTF8(text, "\uFFFD"), "\uFFFD")
 }
 
-// shownTree is a JSON value with an ellipsis at the end of strings that were cut.
-func shownTree(tree any) any {
+// withEllipses returns a JSON value with an ellipsis at the end of strings that were cut.
+func withEllipses(tree any) any {
 	switch v := tree.(type) {
 	case map[string]any:
 		shown := make(map[string]any, len(v))
 		for key := range v {
-			shown[key] = shownTree(v[key])
+			shown[key] = withEllipses(v[key])
 		}
 		return shown
 	case []any:
 		shown := make([]any, len(v))
 		for i := range v {
-			shown[i] = shownTree(v[i])
+			shown[i] = withEllipses(v[i])
 		}
 		return shown
 	case string:
@@ -85,7 +85,7 @@ func writeCanonical(b *strings.Builder, tree any) {
 	}
 }
 
-// readJSON reads a text that is one JSON value.
+// readJSON parses a text that is one JSON value.
 func readJSON(text string) (value any, ok bool) {
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.UseNumber()
@@ -93,7 +93,7 @@ func readJSON(text string) (value any, ok bool) {
 	return value, ok
 }
 
-// rawTree reads the field's JSON as it was recorded.
+// rawTree parses the field's JSON as it was recorded.
 func (f *field) rawTree() any {
 	if tree, ok := readJSON(f.raw); ok {
 		return tree

@@ -8,32 +8,32 @@ import (
 	"github.com/looptrace/looptrace/controlplane/runs"
 )
 
-// What stands in a masked text in place of an id, and of a reading of the clock.
+// Masks of an id and of a time.
 const (
 	idMask   = "‹id›"
 	timeMask = "‹time›"
 )
 
-// sameTime is how near to a run's start a time is to be one that the run read from a clock.
-const sameTime = 36 * time.Hour
+// clockRange is how near to the run's start a time must be to be taken for one that the run read from a clock.
+const clockRange = 36 * time.Hour
 
-// mark is an id or a time within a text.
-type mark struct {
+// idOrTime is an id or a time in a text.
+type idOrTime struct {
 	from, to int
 	at       time.Time // zero for an id
 }
 
-// marks finds the ids and times of a text: what another run of the same program may write anew without having done
-// anything else. Ids are UUIDs, hexadecimal digits with letters among them from 16 on, and those that providers of models
-// make. Dates without a time of day, and numbers, are none: they are mostly what a run is about.
-func marks(text string, found func(mark)) {
+// findIDsAndTimes finds the ids and times of a text, which differ in another run that does the same. Ids are UUIDs, hexadecimal strings
+// of 16 or more digits with letters, and those of model providers. Dates without a time of day and numbers are not masked, because they
+// are mostly what a run is about.
+func findIDsAndTimes(text string, found func(idOrTime)) {
 	for i := 0; i < len(text); {
-		if !isWord(text[i]) {
+		if !isTokenByte(text[i]) {
 			i++
 			continue
 		}
 		end, digits, letters, hex := i, 0, 0, true
-		for ; end < len(text) && isWord(text[end]); end++ {
+		for ; end < len(text) && isTokenByte(text[end]); end++ {
 			switch c := text[end]; {
 			case c >= '0' && c <= '9':
 				digits++
@@ -54,15 +54,15 @@ func marks(text string, found func(mark)) {
 		case isTime(text, i, found, &end):
 		case letters == 0 && isEpoch(text, i, end, found, &end):
 		case len(word) >= uuidLength && isUUID(word[len(word)-uuidLength:]):
-			found(mark{from: end - uuidLength, to: end})
+			found(idOrTime{from: end - uuidLength, to: end})
 		case hex && letters > 0 && len(word) >= 16, isProviders(word):
-			found(mark{from: i, to: end})
+			found(idOrTime{from: i, to: end})
 		}
 		i = end
 	}
 }
 
-func isWord(c byte) bool {
+func isTokenByte(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c == '-'
 }
 
@@ -84,7 +84,7 @@ func isUUID(word string) bool {
 	return true
 }
 
-// providersIDs are what ids begin with that providers of models make.
+// providersIDs are prefixes of ids of model providers.
 var providersIDs = []string{
 	"call_", "toolu_", "srvtoolu_", "chatcmpl-", "cmpl-", "msg_", "resp_", "fc_", "rs_", "ws_", "run_", "thread_", "asst_", "req_", "gen-", "batch_", "file-",
 }
@@ -98,8 +98,8 @@ func isProviders(word string) bool {
 	return false
 }
 
-// isTime finds a date with a time of day (RFC 3339, or with a space).
-func isTime(text string, from int, found func(mark), end *int) bool {
+// isTime finds a date with a time of day, in RFC 3339 or with a space.
+func isTime(text string, from int, found func(idOrTime), end *int) bool {
 	const shape, secondShape = "2006-01-02T15:04", ":05"
 	if len(text)-from < len(shape) || text[from+4] != '-' || text[from+7] != '-' || text[from+13] != ':' {
 		return false
@@ -135,13 +135,13 @@ func isTime(text string, from int, found func(mark), end *int) bool {
 			to += 6
 		}
 	}
-	found(mark{from: from, to: to, at: at})
+	found(idOrTime{from: from, to: to, at: at})
 	*end = max(*end, to)
 	return true
 }
 
-// isEpoch finds a number of seconds, or of thousandths and so on, since 1970.
-func isEpoch(text string, from, to int, found func(mark), end *int) bool {
+// isEpoch finds a time in seconds, milliseconds, microseconds or nanoseconds since 1970.
+func isEpoch(text string, from, to int, found func(idOrTime), end *int) bool {
 	var unit time.Duration
 	switch to - from {
 	case 10:
@@ -169,55 +169,55 @@ func isEpoch(text string, from, to int, found func(mark), end *int) bool {
 		for to++; to < len(text) && text[to] >= '0' && text[to] <= '9'; to++ {
 		}
 	}
-	found(mark{from: from, to: to, at: at})
+	found(idOrTime{from: from, to: to, at: at})
 	*end = to
 	return true
 }
 
-// masker writes texts of one run without the ids that are this run's alone, and without its readings of the clock.
+// masker masks the ids that only its run has, and the times that the run read from a clock.
 type masker struct {
 	start time.Time
-	// others are the ids that the other run has: those that both have stay.
+	// others are the ids of the other run. Ids of both runs are not masked.
 	others map[string]struct{}
 }
 
 // eachMask finds what is masked in a text.
-func (m *masker) eachMask(text string, found func(at mark, mask string)) {
-	marks(text, func(at mark) {
+func (m *masker) eachMask(text string, found func(at idOrTime, mask string)) {
+	findIDsAndTimes(text, func(at idOrTime) {
 		if at.at.IsZero() {
 			if _, both := m.others[text[at.from:at.to]]; !both {
 				found(at, idMask)
 			}
-		} else if d := at.at.Sub(m.start); d <= sameTime && d >= -sameTime {
+		} else if d := at.at.Sub(m.start); d <= clockRange && d >= -clockRange {
 			found(at, timeMask)
 		}
 	})
 }
 
-// mask returns the text with masks, and the ids that they stand for in order.
-func (m *masker) mask(text string) (masked string, behind []string) {
+// mask returns the masked text and the ids that were masked, in order.
+func (m *masker) mask(text string) (masked string, maskedIDs []string) {
 	var b strings.Builder
 	copied := 0
-	m.eachMask(text, func(at mark, mask string) {
+	m.eachMask(text, func(at idOrTime, mask string) {
 		b.WriteString(text[copied:at.from])
 		b.WriteString(mask)
 		copied = at.to
 		if mask == idMask {
-			behind = append(behind, text[at.from:at.to])
+			maskedIDs = append(maskedIDs, text[at.from:at.to])
 		}
 	})
 	if copied == 0 {
 		return text, nil
 	}
 	b.WriteString(text[copied:])
-	return b.String(), behind
+	return b.String(), maskedIDs
 }
 
-// idsOf are the ids that a run's texts have.
+// idsOf returns the ids in a run's texts.
 func idsOf(spans []runs.Span) map[string]struct{} {
 	ids := map[string]struct{}{}
 	in := func(text string) {
-		marks(text, func(found mark) {
+		findIDsAndTimes(text, func(found idOrTime) {
 			if found.at.IsZero() {
 				ids[text[found.from:found.to]] = struct{}{}
 			}

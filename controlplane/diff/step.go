@@ -16,23 +16,23 @@ import (
 // step is a span as it is compared.
 type step struct {
 	kind, name, status string
-	took               runmodel.Interval
-	// args are what the step was given, results what came of it, each in the order of their names.
+	interval           runmodel.Interval
+	// args are what the step was given, results what it returned, both in the order of their names.
 	args, results []*field
 }
 
-// reader makes steps of one run's spans.
-type reader struct {
+// stepReader makes steps of a run's spans.
+type stepReader struct {
 	masker *masker
-	// shared are fields of contents that many spans name.
+	// shared are fields of contents that several spans have.
 	shared map[sharedField]*field
 }
 
-func newReader(run Run, others map[string]struct{}) *reader {
-	return &reader{masker: &masker{start: run.Outline.Run.StartTime, others: others}, shared: map[sharedField]*field{}}
+func newStepReader(run Run, others map[string]struct{}) *stepReader {
+	return &stepReader{masker: &masker{start: run.Outline.Run.StartTime, others: others}, shared: map[sharedField]*field{}}
 }
 
-func (r *reader) steps(spans []runs.Span) []step {
+func (r *stepReader) steps(spans []runs.Span) []step {
 	steps := make([]step, len(spans))
 	for i := range spans {
 		steps[i] = r.step(&spans[i])
@@ -40,22 +40,22 @@ func (r *reader) steps(spans []runs.Span) []step {
 	return steps
 }
 
-func (r *reader) step(span *runs.Span) step {
+func (r *stepReader) step(span *runs.Span) step {
 	s := step{
 		kind: span.EffectiveKind(), status: span.EffectiveStatus(), name: r.nameOf(span),
-		took: runmodel.Interval{Start: span.StartTime, End: endOf(&span.Span)},
+		interval: runmodel.Interval{Start: span.StartTime, End: endTime(&span.Span)},
 	}
 	model := span.RequestModel
 	if model == "" {
 		model = span.ResponseModel
 	}
-	s.args = add(s.args, plain(fieldModel, model))
+	s.args = add(s.args, plainField(fieldModel, model))
 	s.args = add(s.args, r.content(fieldInstructions, span.InstructionsID, span.SystemInstructions))
 	s.args = add(s.args, r.content(fieldTools, span.ToolDefinitionsID, span.ToolDefinitions))
 	switch {
 	case len(span.InputMessages) > 0:
 		user, others := runmodel.SinceAssistant(span.InputMessages)
-		s.args = add(s.args, r.text(fieldInput, said(slices.Concat(others, user), true)))
+		s.args = add(s.args, r.text(fieldInput, textOf(slices.Concat(others, user), true)))
 	case span.ToolArguments != "":
 		s.args = add(s.args, r.value(fieldInput, span.ToolArguments))
 	case span.Inputs != nil:
@@ -64,7 +64,7 @@ func (r *reader) step(span *runs.Span) step {
 	switch {
 	case len(span.OutputMessages) > 0:
 		s.results = add(s.results, r.calls(span.OutputMessages))
-		s.results = add(s.results, r.text(fieldOutput, said(span.OutputMessages, false)))
+		s.results = add(s.results, r.text(fieldOutput, textOf(span.OutputMessages, false)))
 	case span.ToolResult != "":
 		s.results = add(s.results, r.value(fieldOutput, span.ToolResult))
 	case span.Outputs != nil:
@@ -76,9 +76,9 @@ func (r *reader) step(span *runs.Span) step {
 	return s
 }
 
-// nameOf leaves out of a name what makes it another one in another run of the same program: ids, and the model, which
-// the conventions put behind the operation.
-func (r *reader) nameOf(span *runs.Span) string {
+// nameOf removes from a name what differs between runs of the same program: ids, and the model, which the conventions append to the
+// operation.
+func (r *stepReader) nameOf(span *runs.Span) string {
 	name := span.Name
 	for _, model := range []string{span.RequestModel, span.ResponseModel} {
 		if model != "" {
@@ -89,9 +89,9 @@ func (r *reader) nameOf(span *runs.Span) string {
 	return name
 }
 
-// said writes what messages say, with who says it where that is not one and the same, without calls of tools where these
-// are compared by themselves.
-func said(messages []json.RawMessage, roles bool) string {
+// textOf returns the text of messages, with the roles of their authors where roles is true. Otherwise it leaves out tool calls, which are
+// compared by themselves.
+func textOf(messages []json.RawMessage, roles bool) string {
 	var lines []string
 	for _, raw := range messages {
 		message, ok := runmodel.ReadMessage(raw)
@@ -113,11 +113,11 @@ func said(messages []json.RawMessage, roles bool) string {
 	return cutInJSON.ReplaceAllString(strings.Join(lines, "\n"), runs.TextEnd+`$1"`)
 }
 
-// cutInJSON is the end of a string that was cut within JSON that is compared as text.
+// cutInJSON is the end of a string that was cut, in JSON that is compared as text.
 var cutInJSON = regexp.MustCompile(`\\u0000([0-9A-F]{16})"`)
 
-// calls is the list of tool calls that messages ask for, without their ids.
-func (r *reader) calls(messages []json.RawMessage) *field {
+// calls is the list of tool calls in messages, without their ids.
+func (r *stepReader) calls(messages []json.RawMessage) *field {
 	var list []any
 	for _, raw := range messages {
 		message, _ := runmodel.ReadMessage(raw)
@@ -145,14 +145,14 @@ func (r *reader) calls(messages []json.RawMessage) *field {
 	var raw strings.Builder
 	encoder := json.NewEncoder(&raw)
 	encoder.SetEscapeHTML(false)
-	if encoder.Encode(shownTree(list)) != nil {
-		return nil // of JSON values: it always encodes
+	if encoder.Encode(withEllipses(list)) != nil {
+		return nil // JSON values always encode
 	}
 	return r.tree(fieldToolCalls, list, strings.TrimSpace(raw.String()))
 }
 
-// hashes are those of what the step was asked, and of that and what came of it.
-func (s *step) hashes() (asked, own uint64) {
+// hashes are those of what the step was given, and of that and its results.
+func (s *step) hashes() (callHash, stepHash uint64) {
 	d := xxhash.New()
 	write := func(texts ...string) {
 		for _, text := range texts {
@@ -168,11 +168,11 @@ func (s *step) hashes() (asked, own uint64) {
 	}
 	write(s.kind, s.name)
 	fields(s.args)
-	asked = d.Sum64()
+	callHash = d.Sum64()
 	write(s.status)
 	fields(s.results)
-	return asked, d.Sum64()
+	return callHash, d.Sum64()
 }
 
-// says tells that the step has something to be known by besides its name.
-func (s *step) says() bool { return len(s.args)+len(s.results) > 0 }
+// hasContent reports whether the step has more than a name to identify it.
+func (s *step) hasContent() bool { return len(s.args)+len(s.results) > 0 }

@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// labelled is what is known of two steps that belong together.
-type labelled struct {
+// comparison is how two aligned steps differ.
+type comparison struct {
 	distance float64
 	changes  []Change
 }
 
-// bindings say which id of one run stands for which of the other: the first time that they stand at the same place.
+// bindings map the ids of one run to those of the other. An id is bound where it first occurs.
 type bindings struct{ toB, toA map[string]string }
 
-// bind tells whether two ids may stand for each other.
+// bind reports whether two ids may stand for each other.
 func (bs *bindings) bind(a, b string) bool {
 	known, bound := bs.toB[a]
 	back, backBound := bs.toA[b]
@@ -25,9 +25,9 @@ func (bs *bindings) bind(a, b string) bool {
 	return bound && backBound && known == b && back == a
 }
 
-// label compares steps that belong together, in an order that does not depend on which run comes first. Texts that are
-// equal but for ids are the same as long as each id of one run stands for one of the other.
-func label(a, b *side, m *matching) map[int]labelled {
+// compareAligned compares aligned steps, in an order that does not depend on which run comes first. Texts that differ only in ids are the
+// same as long as each id of one run stands for one of the other.
+func compareAligned(a, b *runTree, m *matching) map[int]comparison {
 	xs := make([]int, 0, len(m.toB))
 	for x, y := range m.toB {
 		if y >= 0 {
@@ -37,15 +37,15 @@ func label(a, b *side, m *matching) map[int]labelled {
 	slices.SortFunc(xs, func(x, z int) int {
 		return cmp.Or(
 			cmp.Compare(x+m.toB[x], z+m.toB[z]), cmp.Compare(min(x, m.toB[x]), min(z, m.toB[z])),
-			cmp.Compare(a.own[x], a.own[z]),
+			cmp.Compare(a.stepHash[x], a.stepHash[z]),
 		)
 	})
 	bs := &bindings{map[string]string{}, map[string]string{}}
-	found := make(map[int]labelled, len(xs))
+	found := make(map[int]comparison, len(xs))
 	for _, x := range xs {
 		y := m.toB[x]
 		t, u := &a.steps[x], &b.steps[y]
-		l := labelled{distance: a.distance(b, x, y)}
+		l := comparison{distance: a.distance(b, x, y)}
 		if t.kind != u.kind || t.name != u.name {
 			l.changes = append(l.changes, Change{
 				Field: fieldName, Distance: 1, base: &field{raw: t.kind + " " + t.name}, other: &field{raw: u.kind + " " + u.name},
@@ -71,12 +71,12 @@ func label(a, b *side, m *matching) map[int]labelled {
 	return found
 }
 
-// conflict is the share of two equal texts that are ids which stand for others than they did before.
+// conflict is the share of two equal texts that are ids with another binding.
 func (bs *bindings) conflict(f, g *field) float64 {
 	bytes := 0
-	for i := range min(len(f.behind), len(g.behind)) {
-		if !bs.bind(f.behind[i], g.behind[i]) {
-			bytes += max(len(f.behind[i]), len(g.behind[i]))
+	for i := range min(len(f.maskedIDs), len(g.maskedIDs)) {
+		if !bs.bind(f.maskedIDs[i], g.maskedIDs[i]) {
+			bytes += max(len(f.maskedIDs[i]), len(g.maskedIDs[i]))
 		}
 	}
 	if bytes == 0 {
