@@ -1,6 +1,6 @@
-// Package allowedhost says which hosts a request without a key may name. A name of a stranger can be made to lead to this
-// machine (DNS rebinding): the browser then takes what answers here for the stranger's own site, and lets its pages read
-// it. The Host of such a request is that name, which no page can change.
+// Package allowedhost checks the Host of requests that have no key, to prevent DNS rebinding: an attacker can point a
+// name of their own to this machine, so that a browser takes Looptrace for the attacker's site and lets that site's
+// pages read it. The Host of such a request is the attacker's name, which pages cannot change.
 package allowedhost
 
 import (
@@ -12,20 +12,19 @@ import (
 	"strings"
 )
 
-// Setting is the variable with the names that are allowed beside loopback and the addresses of Looptrace itself.
+// Setting is the environment variable that lists allowed names beside loopback and Looptrace's own addresses.
 const Setting = "ALLOWED_HOSTS"
 
-// Code is the stable code of a refusal, whose status is 421 (Misdirected Request).
+// Code is the code of the refusal. Its status is 421 (Misdirected Request).
 const Code = "host_not_allowed"
 
-// maxName is the longest name of DNS.
+// maxName is the maximum length of a DNS name.
 const maxName = 253
 
-// List has the hosts that are allowed. The zero value allows loopback alone.
+// List holds the allowed hosts. The zero value allows loopback alone.
 type List struct{ names map[string]bool }
 
-// FromEnvironment allows the names in ALLOWED_HOSTS, with commas between, and the hosts of the addresses PUBLIC_URL and
-// WEB_URL.
+// FromEnvironment allows the comma-separated names in ALLOWED_HOSTS and the hosts of PUBLIC_URL and WEB_URL.
 func FromEnvironment(getenv func(string) string) (List, error) {
 	l := List{names: map[string]bool{}}
 	var errs []error
@@ -57,7 +56,7 @@ func FromEnvironment(getenv func(string) string) (List, error) {
 	return l, errors.Join(errs...)
 }
 
-// Allows tells whether a Host header names an allowed host, at whatever port.
+// Allows reports whether a Host header names an allowed host. The port does not matter.
 func (l List) Allows(host string) bool {
 	name, ok := Name(host)
 	if !ok {
@@ -70,13 +69,13 @@ func (l List) Allows(host string) bool {
 	return err == nil && addr.IsLoopback()
 }
 
-// AllowsOrigin tells whether an Origin header names an allowed host. One that is opaque ("null") names none.
+// AllowsOrigin reports whether an Origin header names an allowed host. An opaque one ("null") names none.
 func (l List) AllowsOrigin(origin string) bool {
 	address, err := url.Parse(origin)
 	return err == nil && address.Host != "" && l.Allows(address.Host)
 }
 
-// Refusal tells a person what to do who was refused, in one line of text.
+// Refusal returns one line of text that tells the user what to do.
 func Refusal(host string) string {
 	name, ok := Name(host)
 	if !ok {
@@ -87,13 +86,13 @@ func Refusal(host string) string {
 		name, Setting, Setting, name)
 }
 
-// shorten keeps an answer small, whatever the request.
+// shorten limits the size of an answer, whatever the request.
 func shorten(text string) string {
 	return text[:min(len(text), maxName)]
 }
 
-// Name is the host in a Host header or in an authority, without its port, in the one way in which it is compared: names in
-// lower case without the dot of the root, addresses as Go writes them. It is false for what is neither.
+// Name returns the host of a Host header or an authority without its port, normalized: names in lower case without a
+// trailing dot, addresses as Go formats them. It returns false if it is neither.
 func Name(host string) (string, bool) {
 	name, port := host, ""
 	if end := strings.LastIndexByte(host, ':'); end >= 0 && !strings.HasSuffix(host, "]") {
@@ -114,7 +113,7 @@ func Name(host string) (string, bool) {
 	if !isName(name) {
 		return "", false
 	}
-	return strings.ToLower(name), true // of ASCII: other letters fold into it, too
+	return strings.ToLower(name), true // ASCII only: other letters may fold into it
 }
 
 func isPort(text string) bool {
@@ -122,8 +121,8 @@ func isPort(text string) bool {
 	return err == nil
 }
 
-// isName tells whether text may be a name of DNS, or an address of IPv4. Underscores are no part of a host's name, but
-// names inside of networks of containers have them.
+// isName reports whether text may be a DNS name or an IPv4 address. Host names have no underscores, but names in
+// container networks do.
 func isName(text string) bool {
 	if text == "" || len(text) > maxName {
 		return false

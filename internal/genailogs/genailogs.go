@@ -1,7 +1,7 @@
-// Package genailogs turns log records that carry GenAI events into versions of the spans that they name, so that what
-// an instrumentation writes to logs only (messages, bodies of requests) goes the way of spans: one topic, one pipeline,
-// one store. A record becomes an event of a span that has the record's trace id and span id and nothing else;
-// runmodel.Fold lays it under the span itself.
+// Package genailogs converts log records with GenAI events to versions of the spans that they name. Some
+// instrumentations write messages and request bodies only to logs; this way they take the same topic, pipeline and
+// store as spans. A record becomes an event of a span that has only the record's trace id and span id. runmodel.Fold
+// merges it with the span itself.
 package genailogs
 
 import (
@@ -14,26 +14,26 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// Keys of a record's parts on the event that it becomes, where they are not attributes already.
+// Attributes of the event for parts of the record that are not attributes already.
 const (
 	KeyBody     = "body"
 	KeySeverity = "log.severity"
 	keyName     = "event.name"
 )
 
-// Counts says what became of records.
+// Counts says what became of the records.
 type Counts struct {
-	// Joined are GenAI events that name a span, NoSpan those that name none, Other what is no GenAI event.
+	// Joined counts GenAI events that name a span, NoSpan those that name none, Other all other records.
 	Joined, NoSpan, Other int64
 }
 
-// place is a span within a request.
-type place struct {
+// spanKey identifies a span within a request.
+type spanKey struct {
 	trace pcommon.TraceID
 	span  pcommon.SpanID
 }
 
-// ToSpans makes spans of log records. Records of one span that come together become events of one span, in their order.
+// ToSpans converts log records to spans. Records of one span become events of one span, in their order.
 func ToSpans(ld plog.Logs) (ptrace.Traces, Counts) {
 	td := ptrace.NewTraces()
 	var counts Counts
@@ -42,7 +42,7 @@ func ToSpans(ld plog.Logs) (ptrace.Traces, Counts) {
 		hasResource := false
 		for _, sl := range rl.ScopeLogs().All() {
 			var ss ptrace.ScopeSpans
-			spans := map[place]ptrace.Span{}
+			spans := map[spanKey]ptrace.Span{}
 			for _, record := range sl.LogRecords().All() {
 				name, isEvent := eventName(record, sl.Scope().Name())
 				switch {
@@ -64,7 +64,7 @@ func ToSpans(ld plog.Logs) (ptrace.Traces, Counts) {
 					sl.Scope().CopyTo(ss.Scope())
 					ss.SetSchemaUrl(sl.SchemaUrl())
 				}
-				at := place{record.TraceID(), record.SpanID()}
+				at := spanKey{record.TraceID(), record.SpanID()}
 				span, known := spans[at]
 				if !known {
 					span = ss.Spans().AppendEmpty()
@@ -80,7 +80,7 @@ func ToSpans(ld plog.Logs) (ptrace.Traces, Counts) {
 	return td, counts
 }
 
-// addEvent keeps a record, whole, as an event.
+// addEvent adds a whole record as an event.
 func addEvent(span ptrace.Span, record plog.LogRecord, name string) {
 	at := record.Timestamp()
 	if at == 0 {
@@ -93,7 +93,7 @@ func addEvent(span ptrace.Span, record plog.LogRecord, name string) {
 	event.SetName(name)
 	event.SetTimestamp(at)
 	record.Attributes().CopyTo(event.Attributes())
-	switch body := record.Body(); body.Type() { // not by its text: a body may nest deeper than a stack
+	switch body := record.Body(); body.Type() { // not as text: a body may nest deeper than the stack allows
 	case pcommon.ValueTypeEmpty:
 	case pcommon.ValueTypeStr:
 		if body.Str() != "" {
@@ -107,21 +107,21 @@ func addEvent(span ptrace.Span, record plog.LogRecord, name string) {
 	}
 }
 
-// scopes are those whose every record is an event of a GenAI tool.
+// scopes are the instrumentation scopes of GenAI tools: all their records are events.
 var scopes = []string{"com.anthropic.claude_code", "codex_", "gemini-cli", "org.springframework.ai"}
 
-// names are the beginnings of the names of GenAI events.
+// names are the prefixes of the names of GenAI events.
 var names = []string{"gen_ai.", "claude_code.", "codex.", "gemini_cli."}
 
-// springBodies are what Spring AI's records, which have no name, begin with.
+// springBodies are the prefixes of Spring AI's records, which have no name.
 var springBodies = []string{"Chat Model Prompt Content:", "Chat Model Completion:"}
 
-// eventName tells the name of a record that is a GenAI event.
+// eventName returns the name of a record if it is a GenAI event.
 func eventName(record plog.LogRecord, scope string) (string, bool) {
 	name := record.EventName()
 	if name == "" {
 		if v, ok := record.Attributes().Get(keyName); ok {
-			name = v.Str() // another value is no name, and may nest deeper than a stack
+			name = v.Str() // other values are no names, and may nest deeper than the stack allows
 		}
 	}
 	if hasPrefix(name, names) {
@@ -131,7 +131,7 @@ func eventName(record plog.LogRecord, scope string) (string, bool) {
 		return orScope(name, scope), true
 	}
 	switch body := record.Body(); body.Type() {
-	case pcommon.ValueTypeMap: // AWS moves contents into bodies: {input: {messages}, output: {messages}}
+	case pcommon.ValueTypeMap: // AWS puts contents into bodies: {input: {messages}, output: {messages}}
 		_, hasInput := body.Map().Get("input")
 		_, hasOutput := body.Map().Get("output")
 		if hasInput || hasOutput {

@@ -1,4 +1,4 @@
-// Package kafkaconfig is the Collector's configuration of a secured connection to Kafka, under the keys of its kafka
+// Package kafkaconfig is the Collector's configuration of a secured connection to Kafka. It has the keys of the kafka
 // exporter.
 package kafkaconfig
 
@@ -51,7 +51,7 @@ func (s *SASL) login() *kafkaclient.SASL {
 	return &kafkaclient.SASL{Mechanism: s.Mechanism, Username: s.Username, Password: string(s.Password)}
 }
 
-// Options are the options of a client that connects so. It returns an error where a certificate cannot be read.
+// Options returns the options of a client with this security. It returns an error if a certificate cannot be read.
 func (s Security) Options(ctx context.Context) ([]kgo.Opt, error) {
 	var security kafkaclient.Security
 	if s.TLS != nil {

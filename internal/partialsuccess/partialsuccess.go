@@ -1,5 +1,5 @@
-// Package partialsuccess lets what stands behind a stock OTLP receiver, which knows success and failure only, say that a part
-// of a request was not accepted. Who answers the client asks to be told, by the context of the request.
+// Package partialsuccess reports that part of a request was rejected. A stock OTLP receiver knows only success and
+// failure, so a handler in front of it passes a Report through the context, and the consumer behind it fills it.
 package partialsuccess
 
 import (
@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// Report collects what was not accepted of one request. The zero value is empty.
+// Report collects what was rejected of a request. The zero value is empty.
 type Report struct {
 	mu      sync.Mutex
 	count   int64
@@ -21,8 +21,8 @@ func With(ctx context.Context, r *Report) context.Context {
 	return context.WithValue(ctx, reportKey{}, r)
 }
 
-// Reject says that so many items were not accepted, and why the first was not. It is false where nobody would tell the
-// client: then it must be told by an error.
+// Reject reports that count items were rejected, and why the first one was. It returns false if the context has no
+// Report: then the caller must return an error.
 func Reject(ctx context.Context, count int64, message string) bool {
 	r, ok := ctx.Value(reportKey{}).(*Report)
 	if !ok {
@@ -37,7 +37,7 @@ func Reject(ctx context.Context, count int64, message string) bool {
 	return true
 }
 
-// Rejected is how many items were not accepted, and why the first was not.
+// Rejected returns how many items were rejected, and why the first one was.
 func (r *Report) Rejected() (count int64, message string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -42,9 +42,8 @@ var CountFields = map[string]func(*Span) **int64{
 	KeyReasoningTokens:  func(s *Span) **int64 { return &s.ReasoningTokens },
 }
 
-// RestoreAttributes lists the attributes of a span as they were received, without the messages and other
-// payloads that have members of their own in the API. What the span took over from its resource is among
-// them.
+// RestoreAttributes returns the attributes of a span as they were received, with those of its resource. It leaves out
+// messages and other payloads, which the API returns in members of their own.
 func (s *Span) RestoreAttributes() map[string]any {
 	attributes := make(map[string]any, len(s.Attributes)+len(s.AttributesJSON))
 	for key, field := range StringFields {
@@ -78,15 +77,14 @@ func (s *Span) RestoreAttributes() map[string]any {
 	for key, value := range s.AttributesJSON {
 		if json.Valid([]byte(value)) {
 			attributes[key] = json.RawMessage(value)
-		} else { // as earlier versions stored what holds a number that JSON cannot write
+		} else { // stored before such numbers were converted to text
 			attributes[key] = value
 		}
 	}
 	return attributes
 }
 
-// restoredElsewhere are fields that came as members of a native run, and payloads: the API shows both
-// under names of their own.
+// restoredElsewhere are the members of a native run and the payloads: the API returns them under other names.
 var restoredElsewhere = map[string]bool{
 	KeyKind: true, KeyStatus: true, KeyInputs: true, KeyOutputs: true, KeyPromptID: true,
 	KeyToolCallArguments: true, KeyToolCallResult: true, KeyCostSource: true, KeyPriceVersion: true,

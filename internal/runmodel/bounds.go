@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Bounds of what a span may state and of what a run adds up to, so that no sum leaves the numbers that JSON and its readers
-// have: 2^53 tokens, a trillion dollars.
+// Limits of what a span may report and of a run's totals: 2^53 tokens and a trillion dollars. They keep every sum
+// within the numbers that JSON and its readers support.
 const (
 	MaxTokens  = 1 << 53
 	MaxCostUSD = 1e12
@@ -15,14 +15,15 @@ const (
 // MaxTimestamp is the end of 2261, the last whole year that nanoseconds in 64 bits can name.
 const MaxTimestamp = 9_214_646_399_999_999_999
 
-// Bounds of attributes that are counts of tokens or costs by their names, in whatever convention. They are wider: a name says
-// less, and a time in nanoseconds is below both.
+// Limits for attributes of any convention whose name says that they count tokens or cost. They are wider, because a
+// name proves little. A time in nanoseconds is below both.
 const (
 	maxNamedTokens = 1 << 62
 	maxNamedCost   = 1e20
 )
 
-// Bound is the greatest number that an attribute of a span may have; those that are no count of tokens and no cost have none.
+// Bound returns the largest number that a span's attribute may have. It is +Inf for attributes that are neither token
+// counts nor costs.
 func Bound(key string) float64 {
 	switch key {
 	case KeyInputTokens, KeyOutputTokens, KeyCacheReadTokens, KeyCacheWriteTokens, KeyReasoningTokens:
@@ -39,7 +40,7 @@ func Bound(key string) float64 {
 	return math.Inf(1)
 }
 
-// RoundUp is a whole number as one that Bound can be compared with: float64 rounds 2^53 + 1 down.
+// RoundUp converts n for a comparison with Bound. A plain conversion would round 2^53 + 1 down.
 func RoundUp(n int64) float64 {
 	number := float64(n)
 	if n > MaxTokens && int64(number) < n {
@@ -48,5 +49,5 @@ func RoundUp(n int64) float64 {
 	return number
 }
 
-// MayExceed tells whether a number may be over the bound of some attribute.
+// MayExceed reports whether a number can exceed any Bound. It saves looking up the attribute's name.
 func MayExceed(number float64) bool { return number > MaxCostUSD }

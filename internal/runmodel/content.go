@@ -27,9 +27,10 @@ const (
 	ContentResource = "resource"
 )
 
-// IdentifyContent returns the identity of a content: the two halves of the first 128 bits of the SHA-256 of its kind and its
-// JSON text, neither of them 0, which means absent. The id alone tells contents of a run apart; among those of a
-// project, where others choose what is recorded and must not be able to choose another's text, it takes both.
+// IdentifyContent returns the identity of a content: the two halves of the first 128 bits of the SHA-256 of its kind
+// and JSON text. Neither half is 0, which means absent. Within a run the id alone is enough. Across the runs of a
+// project both halves are needed: other people choose what is recorded there, and must not be able to forge a
+// content.
 func IdentifyContent(kind, text string) (id, tail uint64) {
 	digest := sha256.New()
 	_, _ = digest.Write([]byte(kind)) // a hash never returns an error
@@ -41,21 +42,21 @@ func IdentifyContent(kind, text string) (id, tail uint64) {
 	return max(binary.BigEndian.Uint64(sum), 1), max(binary.BigEndian.Uint64(sum[half:]), 1)
 }
 
-// bytesOf shares the memory of text, for those who do not change what they read.
+// bytesOf returns the bytes of text without a copy. Callers must not change them.
 func bytesOf(text string) []byte {
-	return unsafe.Slice(unsafe.StringData(text), len(text)) //nolint:gosec // it is only read
+	return unsafe.Slice(unsafe.StringData(text), len(text)) //nolint:gosec // read only
 }
 
-// maxContentDepth is how deep a content may nest; the doors of ingest let in less.
+// maxContentDepth limits how deep a content may nest. Ingest accepts less.
 const maxContentDepth = 1000
 
-// read makes a reader of JSON text, without a copy of it: a jsonpull.Reader does not change what it reads.
+// read returns a reader of JSON text. It copies nothing: a jsonpull.Reader does not change its input.
 func read(text string) *jsonpull.Reader {
 	return jsonpull.NewReader(bytesOf(text), maxContentDepth, math.MaxInt64)
 }
 
-// SplitContent takes the searchable strings of a message out of its JSON text, in document order, and leaves
-// "" in their places. JoinContent puts them back. Contents of other kinds are not searched and stay whole.
+// SplitContent moves the searchable strings of a message out of its JSON text, in document order, and leaves "" in
+// their stead. JoinContent reverses it. Contents of other kinds are not searched, so they stay whole.
 func SplitContent(kind, text string) (frame string, texts []string, err error) {
 	r := read(text)
 	if kind != ContentMessage {
@@ -85,7 +86,7 @@ func splitMessage(r *jsonpull.Reader, text string) (frame string, texts []string
 	return b.String(), texts
 }
 
-// eachString reads a value and calls found with the place of every string that is a value, with its quotes.
+// eachString reads a value and calls found with the offsets of every string value, quotes included.
 func eachString(r *jsonpull.Reader, searchable bool, found func(from, to int, searchable bool)) {
 	switch r.Kind() {
 	case jsonpull.Object:
@@ -102,7 +103,7 @@ func eachString(r *jsonpull.Reader, searchable bool, found func(from, to int, se
 	}
 }
 
-// isSearchable tells the members of a message under which every string is text that a person or a model wrote or
+// isSearchable reports whether the strings below a member of a message are text that a person or a model wrote or
 // read (gen_ai-input-messages.json and gen_ai-output-messages.json of the GenAI conventions).
 func isSearchable(key []byte) bool {
 	switch string(key) {
@@ -112,7 +113,7 @@ func isSearchable(key []byte) bool {
 	return false
 }
 
-// unquote is the value of a JSON string that was read before.
+// unquote returns the value of a JSON string that is known to be valid.
 func unquote(quoted string) string {
 	if strings.IndexByte(quoted, '\\') < 0 {
 		return quoted[1 : len(quoted)-1]
@@ -165,13 +166,13 @@ func (w trimNewline) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// MessageText returns the role of a message and its text parts, joined by newlines. calls tells that the
-// message asks for a tool call. A message of another shape than the conventions' has none of them.
+// MessageText returns the role of a message and its text parts, joined by newlines. calls reports whether the message
+// asks for a tool call. All are zero for a message that does not follow the conventions.
 func MessageText(text string) (role, joined string, calls bool) {
 	return MessageBeginning(text, math.MaxInt)
 }
 
-// MessageBeginning is MessageText for callers that need no more than the first wanted bytes of the text. It may return more.
+// MessageBeginning is MessageText for callers that need only the first wanted bytes of the text. It may return more.
 func MessageBeginning(text string, wanted int) (role, joined string, calls bool) {
 	r := read(text)
 	if r.Kind() != jsonpull.Object {
@@ -207,7 +208,7 @@ func MessageBeginning(text string, wanted int) (role, joined string, calls bool)
 	return role, joined, calls
 }
 
-// messagePart reads a part of a message and returns its content as it is quoted.
+// messagePart reads a part of a message. The content is still quoted.
 func messagePart(r *jsonpull.Reader) (kind, content string) {
 	if r.Kind() != jsonpull.Object {
 		r.Text()
@@ -226,7 +227,7 @@ func messagePart(r *jsonpull.Reader) (kind, content string) {
 	return kind, content
 }
 
-// plainString reads a string. Where nothing in it is escaped, it is no copy.
+// plainString reads a string. It copies nothing where the string has no escapes.
 func plainString(r *jsonpull.Reader) string {
 	quoted := stringOf(r.Text())
 	if r.Err() != nil {
@@ -235,7 +236,7 @@ func plainString(r *jsonpull.Reader) string {
 	return unquote(quoted)
 }
 
-// beginning is the first bytes of the value of a quoted JSON string, as many as are wanted, and maybe more.
+// beginning returns at least the first wanted bytes of the value of a quoted JSON string.
 func beginning(quoted string, wanted int) string {
 	if value := quoted[1 : len(quoted)-1]; wanted < len(value) && strings.IndexByte(value[:wanted], '\\') < 0 {
 		for wanted < len(value) && !utf8.RuneStart(value[wanted]) {
@@ -243,7 +244,7 @@ func beginning(quoted string, wanted int) string {
 		}
 		return value[:wanted]
 	}
-	const longest = len(`\ud83d\ude00`) // of what stands for one character
+	const longest = len(`\ud83d\ude00`) // the longest escape of one character
 	if len(quoted)-longest <= wanted {
 		return unquote(quoted)
 	}
@@ -254,7 +255,7 @@ func beginning(quoted string, wanted int) string {
 			at++
 		case quoted[at+1] == 'u':
 			at += len(`\u0000`)
-			wanted += len(`\u0000`) - 1 // it is one byte at least
+			wanted += len(`\u0000`) - 1 // one byte at least
 		default:
 			at += len(`\n`)
 			wanted++
@@ -266,7 +267,7 @@ func beginning(quoted string, wanted int) string {
 	return unquote(quoted[:at] + `"`)
 }
 
-// stringOf shares the memory of bytes that nobody changes.
+// stringOf returns b as a string without a copy. Nobody may change b afterwards.
 func stringOf(b []byte) string {
-	return unsafe.String(unsafe.SliceData(b), len(b)) //nolint:gosec // what was read from a string
+	return unsafe.String(unsafe.SliceData(b), len(b)) //nolint:gosec // b was read from a string
 }

@@ -6,8 +6,8 @@ import "strconv"
 const (
 	// KeyCostSource says where the cost comes from: CostSent or CostComputed.
 	KeyCostSource = "looptrace.cost_source"
-	// KeyPriceVersion names the prices that a computed cost was computed by: the day of the price table, or
-	// `project:` and the revision of a project's own price.
+	// KeyPriceVersion names the prices that a cost was computed with: the day of the price table, or `project:` and
+	// the revision of the project's own price.
 	KeyPriceVersion = "looptrace.price_version"
 )
 
@@ -15,21 +15,21 @@ const (
 const (
 	CostSent     = "sent"
 	CostComputed = "computed"
-	// CostWithdrawn stands in a version of a span that takes a computed cost back, since no price is known any more. It
-	// is never what a folded span says.
+	// CostWithdrawn marks a version of a span that revokes a computed cost because no price is known any more. A
+	// folded span never has it.
 	CostWithdrawn = "withdrawn"
 )
 
-// RoundUSD rounds a sum of costs to so many significant digits. Of the 17 with which a float64 is written each addition spoils
-// the last: 24 times 0.00035 would be told as 0.008399999999999996. 15 are all that it holds of any decimal number.
+// RoundUSD rounds a sum of costs to some significant digits. A float64 prints 17, and each addition makes the last
+// ones wrong: 24 times 0.00035 prints as 0.008399999999999996. 15 digits are always exact.
 func RoundUSD(sum float64, digits int) float64 {
-	// It cannot fail: what is parsed was just formatted. Of so few digits the nearest float64 is written with them again.
+	// It cannot fail: the text was just formatted.
 	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(sum, 'e', digits-1, 64), 64)
 	return rounded
 }
 
-// overlayCost lays the cost of a newer version over s. A cost, its source and its prices go together, and a computed
-// cost, or that there is none, never replaces one that the client sent.
+// overlayCost applies the cost of a newer version to s. A cost, its source and its price version stay together. A
+// computed or withdrawn cost never replaces one that the client sent.
 func (s *Span) overlayCost(v *Span) {
 	switch {
 	case s.CostSource == CostSent && v.CostSource != CostSent:
@@ -40,27 +40,28 @@ func (s *Span) overlayCost(v *Span) {
 	}
 }
 
-// dropWithdrawn ends the fold of a cost: that it was taken back is only of interest to what is laid over.
+// dropWithdrawn clears the mark of a revoked cost, which only matters while versions are folded.
 func (s *Span) dropWithdrawn() {
 	if s.CostSource == CostWithdrawn {
 		s.CostUSD, s.CostSource, s.PriceVersion = nil, "", ""
 	}
 }
 
-// CountsCost tells for each folded span of a run whether its cost counts towards the run's, given what CountsUsage says of
-// them. A computed cost is the price of the span's tokens, so it counts where they do. A cost that the client sent may
-// stand on other spans than the tokens, and is counted by the same rule among the spans that carry a cost.
+// CountsCost reports for each folded span of a run whether its cost counts towards the run's. countsUsage is the
+// result of CountsUsage. A computed cost counts where the span's tokens do, since it is their price. A cost that the
+// client sent may be on other spans than the tokens, so the same rule is applied to the spans that have a cost.
 func CountsCost(spans []Span, countsUsage []bool) []bool {
 	return counted(spans, func(i int) bool {
 		return spans[i].CostUSD != nil && (spans[i].CostSource == CostSent || countsUsage[i])
 	})
 }
 
-// Unpriced counts the folded spans of a run whose tokens count and whose cost nothing states, neither they nor what lies
-// above or beneath them: the run's cost leaves them out. The arguments are what CountsUsage and CountsCost say.
+// Unpriced counts the folded spans of a run whose tokens count, but whose cost is not known: neither they nor any
+// span above or below them state one. The run's cost leaves them out. The arguments are the results of CountsUsage
+// and CountsCost.
 func Unpriced(spans []Span, countsUsage, countsCost []bool) (n uint64) {
 	var index map[uint64]int
-	var covers, covered []bool // a counted cost lies beneath, or above
+	var covers, covered []bool // a counted cost is below, or above
 	for i := range spans {
 		if !countsUsage[i] || spans[i].CostUSD != nil || !spans[i].hasTokens() {
 			continue
@@ -76,7 +77,7 @@ func Unpriced(spans []Span, countsUsage, countsCost []bool) (n uint64) {
 	return n
 }
 
-// aboveCosts tells which spans have a counted cost beneath them.
+// aboveCosts reports which spans have a counted cost below them.
 func aboveCosts(spans []Span, index map[uint64]int, countsCost []bool) []bool {
 	above := make([]bool, len(spans))
 	for i := range spans {
@@ -103,7 +104,7 @@ func belowCosts(spans []Span, index map[uint64]int, countsCost []bool) []bool {
 		path = path[:0]
 		found := false
 		for at := i; ; {
-			if known[at] { // in a circle it is one of the path
+			if known[at] { // or part of a cycle
 				found = below[at]
 				break
 			}

@@ -7,9 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// EscapedWords are the words of the span's inputs, outputs, arguments and result, with spaces between, that a search does not find
-// there, since they are JSON and have escapes (RFC 8259, section 7): in "line\nnext" it would find "nnext", in "Z\u00fcrich" "z"
-// and "u00fcrich". Most spans have none.
+// EscapedWords returns words of the span's inputs, outputs, arguments and result that a search for their text would
+// miss, separated by spaces. Those fields hold JSON, whose escapes (RFC 8259, section 7) split or join words: a
+// search of "line\nnext" finds "nnext", and one of "Z\u00fcrich" finds "z" and "u00fcrich". Most spans have no such
+// words.
 func (s *Span) EscapedWords() string {
 	var words []byte
 	for _, text := range []string{s.Inputs, s.Outputs, s.ToolArguments, s.ToolResult} {
@@ -20,15 +21,15 @@ func (s *Span) EscapedWords() string {
 	return string(words)
 }
 
-// isJSON reports whether text is an object, a list or a string, as far as its first character tells.
+// isJSON reports whether text looks like an object, a list or a string by its first character.
 func isJSON(text string) bool {
 	text = strings.TrimLeft(text, " \t\r\n")
 	return text != "" && strings.IndexByte(`{["`, text[0]) >= 0
 }
 
-// appendEscapedWords adds the words in strings of text, each with a space, that are not as they stand there.
+// appendEscapedWords appends the words in strings of text that differ from their JSON form, each followed by a space.
 func appendEscapedWords(words []byte, text string) []byte {
-	start, other := len(words), false // of the word, and whether it is another than in text
+	start, other := len(words), false // of the word, and whether it differs from its JSON form
 	end := func() {
 		if other && len(words) > start {
 			words = append(words, ' ')
@@ -58,7 +59,7 @@ func appendEscapedWords(words []byte, text string) []byte {
 				words, other = utf8.AppendRune(words, r), true
 			default:
 				end()
-				other = length > len(`\n`) || isWordByte(text[i]) // its last character is taken for the next word's first
+				other = length > len(`\n`) || isWordByte(text[i]) // the escape's last character looks like the next word's first
 			}
 		}
 	}
@@ -66,12 +67,13 @@ func appendEscapedWords(words []byte, text string) []byte {
 	return words
 }
 
-// isWordByte reports whether ClickHouse's splitByNonAlpha leaves a byte in its word.
+// isWordByte reports whether a byte is part of a word to ClickHouse's splitByNonAlpha.
 func isWordByte(c byte) bool {
 	return c >= utf8.RuneSelf || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
-// unescape reads the escape that text begins with: what it stands for, a space where that is no word's, and its length.
+// unescape reads the escape at the start of text. It returns the character, or a space if that is not part of a word,
+// and the escape's length.
 func unescape(text string) (r rune, length int) {
 	const short, long = len(`\n`), len(`\u0000`)
 	if len(text) < short {

@@ -9,17 +9,17 @@ import (
 	"strings"
 )
 
-// Failure says how a run failed, and by which fingerprint runs that failed alike are known. It is part of Run.
+// Failure describes how a run failed. Runs with the same fingerprint failed in the same way. It is part of Run.
 type Failure struct {
 	// Fingerprint is empty for a run that did not fail.
 	Fingerprint string `ch:"fingerprint"`
 	Class       string `ch:"failure_class"`
-	// FailingSpanID is the step at which the run failed.
+	// FailingSpanID is the span that failed first.
 	FailingSpanID uint64 `ch:"failing_span_id"`
 	FailingKind   string `ch:"failing_kind"`
 	FailingName   string `ch:"failing_name"`
 	FailingType   string `ch:"failing_type"`
-	// FailingTemplate is the error's message without what tells messages of one kind apart.
+	// FailingTemplate is the error message with its variable parts masked.
 	FailingTemplate string `ch:"failing_template"`
 }
 
@@ -28,18 +28,18 @@ const (
 	FailureError     = "error"
 	FailureTimeout   = "timeout"
 	FailureCancelled = "cancelled"
-	// FailureUnrecovered is a step that failed in a run that ended well, and nothing went well after it.
+	// FailureUnrecovered is a run that ended well although a step failed and nothing succeeded after it.
 	FailureUnrecovered = "unrecovered"
 )
 
-// FingerprintVersion begins fingerprints that are made as failureOf does now. Whoever changes what goes into one makes a
-// new version: what is known by an old one is told from what is known by this one.
+// FingerprintVersion is the prefix of the fingerprints that failureOf makes. Change it with what goes into a
+// fingerprint, so that older ones are recognized.
 const FingerprintVersion = "fp:v2:"
 
 // KeyFingerprint is the attribute by which a client groups failures itself.
 const KeyFingerprint = "fingerprint"
 
-// Bounds of what goes into a fingerprint.
+// Limits of what goes into a fingerprint.
 const (
 	fingerprintTokens = 8 // of the message
 	fingerprintPath   = 3 // steps above the failing one
@@ -47,8 +47,8 @@ const (
 
 var timeoutWords = regexp.MustCompile(`(?i)time[d ]*-?out|deadline.?exceeded`)
 
-// failureOf says how a run failed, of its spans in start order; nothing where it did not. What a model said never enters:
-// only the kinds, names and errors of steps do.
+// failureOf describes how a run failed. Its spans must be in start order. It returns the zero value for a run that
+// did not fail. It reads kinds, names and errors of spans, never what a model wrote.
 func failureOf(run *Run, spans []Span) Failure {
 	endedWell := run.Status != StatusCancelled && run.Status != StatusError
 	if run.Status == StatusRunning || endedWell && run.ErrorCount == 0 {
@@ -67,7 +67,7 @@ func failureOf(run *Run, spans []Span) Failure {
 	case endedWell:
 		return Failure{}
 	default:
-		chain = []int{root} // nobody says where
+		chain = []int{root} // no span says where
 	}
 	origin := &spans[chain[0]]
 	class := FailureError
@@ -109,10 +109,10 @@ func fingerprintOf(parts ...string) string {
 	return FingerprintVersion + hex.EncodeToString(sum[:])[:digits]
 }
 
-// ErrorChain returns the first span that failed by itself, and the spans above it up to the root. A span fails by itself
-// where no span below it failed, or where one that did not fail is between it and those that did, and it names an error. One
-// after which all spans above it failed as well comes before one that somebody caught, and both come before one that was made
-// good: the same was done again, later and beside it, and went well.
+// ErrorChain returns the span at which a run failed, followed by its ancestors up to the root. A span is a candidate
+// if no span below it failed. It is also one if it names an error and a span in between succeeded. Candidates whose
+// ancestors all failed come first, then those whose error an ancestor caught, then those that were retried: a later
+// sibling with the same kind and name succeeded.
 func ErrorChain(spans []Span) []int {
 	errs := errorsOf(spans)
 	origins := errs.origins()
@@ -122,36 +122,36 @@ func ErrorChain(spans []Span) []int {
 	return errs.chain(origins[0])
 }
 
-// spanErrors is what failed among a run's spans, which are in start order.
+// spanErrors describes the failed spans of a run. The spans are in start order.
 type spanErrors struct {
 	spans   []Span
 	parents []int // -1 for none
 	failed  []bool
-	// tops are, of spans that failed, the topmost span above them up to which all failed.
+	// tops holds for each failed span its highest ancestor up to which all failed.
 	tops []int
-	// well are the last spans that went well, by what they did.
-	well map[deed]int
+	// succeeded holds the last span that succeeded of each operation.
+	succeeded map[operation]int
 }
 
-// deed is what a span did, and below which span.
-type deed struct {
+// operation identifies what a span does, to recognize a retry.
+type operation struct {
 	parent     uint64
 	kind, name string
 }
 
-func (e *spanErrors) deed(i int) deed {
-	return deed{e.spans[i].ParentSpanID, e.spans[i].EffectiveKind(), e.spans[i].Name}
+func (e *spanErrors) operation(i int) operation {
+	return operation{e.spans[i].ParentSpanID, e.spans[i].EffectiveKind(), e.spans[i].Name}
 }
 
 // errorsOf returns nil where nothing failed.
 func errorsOf(spans []Span) *spanErrors {
-	e := &spanErrors{spans: spans, parents: make([]int, len(spans)), failed: make([]bool, len(spans)), tops: make([]int, len(spans)), well: map[deed]int{}}
+	e := &spanErrors{spans: spans, parents: make([]int, len(spans)), failed: make([]bool, len(spans)), tops: make([]int, len(spans)), succeeded: map[operation]int{}}
 	for i := range spans {
 		switch spans[i].EffectiveStatus() {
 		case StatusError:
 			e.failed[i] = true
 		case StatusOK:
-			e.well[e.deed(i)] = i
+			e.succeeded[e.operation(i)] = i
 		}
 	}
 	if !slices.Contains(e.failed, true) {
@@ -172,7 +172,7 @@ func errorsOf(spans []Span) *spanErrors {
 		path = path[:0]
 		at := i
 		for e.tops[at] < 0 {
-			e.tops[at] = at // ends the search where parents form a circle, too
+			e.tops[at] = at // also ends the search where parents form a cycle
 			path = append(path, at)
 			if parent := e.parents[at]; parent >= 0 && e.failed[parent] {
 				at = parent
@@ -185,10 +185,10 @@ func errorsOf(spans []Span) *spanErrors {
 	return e
 }
 
-// byThemselves tells which spans failed by themselves.
-func (e *spanErrors) byThemselves() []bool {
+// candidates reports which spans failed on their own: see ErrorChain.
+func (e *spanErrors) candidates() []bool {
 	own := slices.Clone(e.failed)
-	seen := make([]bool, len(e.spans)) // spans that did not fail, below which one did
+	seen := make([]bool, len(e.spans)) // spans that did not fail and have a failed descendant
 	for i := range e.spans {
 		if !e.failed[i] {
 			continue
@@ -208,19 +208,19 @@ func (e *spanErrors) byThemselves() []bool {
 	return own
 }
 
-// origins are the spans that failed by themselves in the order in which ErrorChain takes them. There are none where nothing
-// failed, or all that did is in a circle.
+// origins returns the candidates in the order of ErrorChain. It is empty if nothing failed, or if all failed spans
+// form a cycle.
 func (e *spanErrors) origins() []int {
 	if e == nil {
 		return nil
 	}
 	var raised, caught, madeGood []int
-	for i, own := range e.byThemselves() {
+	for i, own := range e.candidates() {
 		if !own {
 			continue
 		}
 		above := e.parents[e.tops[i]]
-		if last, ok := e.well[e.deed(i)]; ok && last > i {
+		if last, ok := e.succeeded[e.operation(i)]; ok && last > i {
 			madeGood = append(madeGood, i)
 		} else if above >= 0 && !e.failed[above] {
 			caught = append(caught, i)
@@ -231,7 +231,7 @@ func (e *spanErrors) origins() []int {
 	return slices.Concat(raised, caught, madeGood)
 }
 
-// chain is an origin and what is above it.
+// chain returns an origin and its ancestors.
 func (e *spanErrors) chain(origin int) []int {
 	chain := []int{origin}
 	seen := map[int]bool{origin: true}
@@ -242,9 +242,9 @@ func (e *spanErrors) chain(origin int) []int {
 	return chain
 }
 
-// unrecovered are the origins, of a run that ended well, from the first one on after which it did not go on: the topmost step
-// that failed with it has none beside it that began no earlier than it ended, and went well; nor was the same done again and
-// went well.
+// unrecovered returns the origins of a run that ended well, starting with the first one that the run did not recover
+// from. A run recovers from a failure if a sibling of the topmost failed span started after it ended and succeeded,
+// or if a later sibling of the same name succeeded.
 func (e *spanErrors) unrecovered(origins []int) []int {
 	if e == nil {
 		return nil
@@ -277,7 +277,7 @@ func (e *spanErrors) unrecovered(origins []int) []int {
 	return nil
 }
 
-// wentOn tells whether one of the spans beside a failed one, which went well, began no earlier than it ended.
+// wentOn reports whether one of the successful siblings of a failed span started after it ended.
 func (e *spanErrors) wentOn(failed *Span, beside []int) bool {
 	took := Interval{failed.StartTime, failed.StartTime}
 	if !IsAbsent(failed.EndTime) {
@@ -289,11 +289,11 @@ func (e *spanErrors) wentOn(failed *Span, beside []int) bool {
 			return true
 		}
 		if s.StartTime.Before(took.End.Add(-maxRounding)) {
-			break // nor do those before it
+			break // earlier ones did not either
 		}
 	}
 	return false
 }
 
-// maxChain bounds an error chain.
+// maxChain limits the length of an error chain.
 const maxChain = 10_000

@@ -11,15 +11,14 @@ import (
 	"github.com/google/uuid"
 )
 
-// Fold merges the versions of spans, given in any order and with any repeats, into one Span per span id, in start order;
-// of those that start at once, as they do where clocks are coarse, a parent comes before its children. Within a span the
-// versions are laid over each other from the oldest to the newest, field by field: what a version does not carry stays.
-// Maps are merged key by key; lists are replaced. Versions that were made of log records are put behind each other, and
-// then fill what the span itself does not say. A span without a parent hangs below the native run itself, where that is
-// among the versions.
+// Fold merges the versions of spans into one Span per span id, in start order. Versions may come in any order and
+// more than once. Of spans that start at the same time, parents come before their children. Within a span, newer
+// versions override older ones field by field: a field that a version does not carry keeps its value. Maps are merged
+// key by key, lists are replaced. Versions made of log records are concatenated and fill only what the span itself
+// does not say. Spans without a parent become children of the native run, if there is one.
 func Fold(versions []Span) []Span { return foldInto(nil, versions) }
 
-// foldInto is Fold into the memory of folded, which is empty.
+// foldInto is Fold into the memory of folded, which must be empty.
 func foldInto(folded, versions []Span) []Span {
 	order := make([]int, len(versions))
 	for i := range order {
@@ -49,13 +48,13 @@ func foldInto(folded, versions []Span) []Span {
 	for i := range folded {
 		folded[i].dropWithdrawn()
 	}
-	adopt(folded)
+	attachToRun(folded)
 	sortByStart(folded)
 	return folded
 }
 
-// Depths gives each span its distance from the root. A span whose parent has not arrived, or whose parents
-// form a circle, counts as a root.
+// Depths returns each span's distance from the root. A span counts as a root if its parent has not arrived or its
+// ancestors form a cycle.
 func Depths(spans []Span) []int {
 	index := make(map[uint64]int, len(spans))
 	for i := range spans {
@@ -76,7 +75,7 @@ func Depths(spans []Span) []int {
 				break
 			}
 			if depths[at] == underWay {
-				break // a circle
+				break // a cycle
 			}
 			depths[at] = underWay
 			path = append(path, at)
@@ -94,10 +93,10 @@ func Depths(spans []Span) []int {
 	return depths
 }
 
-// sortByStart sorts spans by their starts, those that start at once by their depths and ids. A Span is a kilobyte, which is
-// moved only once: first it is found out where to.
+// sortByStart sorts spans by start, then depth, then id. A Span takes a kilobyte, so it sorts indexes first and then
+// moves each span once.
 func sortByStart(spans []Span) {
-	order := make([]int, len(spans)) // from where the span comes that belongs here
+	order := make([]int, len(spans)) // the index of the span that belongs here
 	for i := range order {
 		order[i] = i
 	}
@@ -132,25 +131,25 @@ func compareBool(a, b bool) int {
 	return 1
 }
 
-// joinLogs fills each span with what was made of its log records, which stands behind it.
+// joinLogs fills each span from the log version that follows it.
 func joinLogs(folded []Span) []Span {
 	joined := folded[:0]
 	for i := range folded {
 		switch n := len(joined); {
 		case n > 0 && joined[n-1].SpanID == folded[i].SpanID:
 			joined[n-1].fill(&folded[i])
-		case n == i: // it stands where it belongs, as all do where there are no logs
+		case n == i: // already in its position, as all are without logs
 			joined = folded[:i+1]
 		default:
 			joined = append(joined, folded[i])
 		}
 	}
-	clear(folded[len(joined):]) // nobody sees it, but what it refers to would stay
+	clear(folded[len(joined):]) // releases what the leftovers refer to
 	return joined
 }
 
-// append puts a later version made of log records behind s. Messages that s has already are not put behind it again: a
-// client that got no answer sends its records twice.
+// append adds a later version made of log records to s. It skips messages that s already has: a client that got no
+// answer sends its records again.
 func (s *Span) append(v *Span) {
 	start, input, output, events := s.StartTime, s.InputMessageIDs, s.OutputMessageIDs, s.Events
 	s.overlay(v)
@@ -171,7 +170,7 @@ func appendNew(list, more []uint64) []uint64 {
 	return slices.Concat(list, more)
 }
 
-// joinEvents puts two JSON lists of events behind each other, without what is the same in both.
+// joinEvents concatenates two JSON lists of events and drops duplicates.
 func joinEvents(a, b string) string {
 	switch {
 	case a == "" || a == b:
@@ -182,8 +181,8 @@ func joinEvents(a, b string) string {
 	return a[:len(a)-1] + "," + b[1:]
 }
 
-// fill takes from v, which was made of log records, what s does not say. Where a log record says the same as the span,
-// it is so not there twice.
+// fill takes from v, which was made of log records, only what s does not say. So nothing is there twice if span and
+// log say the same.
 func (s *Span) fill(v *Span) {
 	own := *s
 	*s = *v
@@ -194,7 +193,7 @@ func (s *Span) fill(v *Span) {
 	s.Events = joinEvents(own.Events, v.Events)
 }
 
-func adopt(spans []Span) {
+func attachToRun(spans []Span) {
 	run := slices.IndexFunc(spans, func(s Span) bool { return s.IsRun })
 	if run < 0 {
 		return
@@ -237,7 +236,7 @@ func overlayMap(old *map[string]string, newer map[string]string) {
 	*old = merged
 }
 
-// overlay lays a newer version over s.
+// overlay applies a newer version to s.
 func (s *Span) overlay(v *Span) {
 	s.Version = v.Version
 	s.IsRun = s.IsRun || v.IsRun
@@ -298,22 +297,22 @@ func (s *Span) overlay(v *Span) {
 	overlay(&s.Links, v.Links)
 }
 
-// foldings is memory for the folded spans of a run, which nobody needs when its totals are made.
-var foldings = sync.Pool{New: func() any { return new([]Span) }}
+// foldBuffers pools the folded spans that Totals needs only while it runs.
+var foldBuffers = sync.Pool{New: func() any { return new([]Span) }}
 
-// Totals derives a run from all versions of all its spans, which must be of one project and run. It depends
-// on the set of versions alone: repeats and order change nothing.
+// Totals derives a run from all versions of all its spans, which must be of one project and run. The order of the
+// versions and duplicates do not matter.
 //
-// The root is the native run itself, else the earliest span without a parent, else the earliest span whose
-// parent has not arrived. The run's name, kind, status, error and identity are the root's; what the root does not carry is taken
-// from the first span that does. Tokens and cost are summed as CountsUsage says.
+// The root is the native run itself, else the earliest span without a parent, else the earliest span whose parent has
+// not arrived. The run takes its name, kind, status, error and identity from the root, and what the root does not
+// carry from the first span that does. Tokens and cost are summed as CountsUsage says.
 func Totals(versions []Span) Run {
-	folding := foldings.Get().(*[]Span)
-	spans := foldInto((*folding)[:0], versions)
+	buffer := foldBuffers.Get().(*[]Span)
+	spans := foldInto((*buffer)[:0], versions)
 	defer func() {
 		clear(spans)
-		*folding = spans
-		foldings.Put(folding)
+		*buffer = spans
+		foldBuffers.Put(buffer)
 	}()
 	root := &spans[rootIndex(spans)]
 	run := Run{
@@ -438,22 +437,22 @@ func rootIndex(spans []Span) int {
 	if parentless >= 0 {
 		return parentless
 	}
-	return max(orphan, 0) // a cycle of parents has neither: its earliest span stands for it
+	return max(orphan, 0) // a cycle has no root: its earliest span stands in
 }
 
-// CountsUsage tells for each folded span of a run whether its tokens count towards the run's. This is the only place
-// where that is decided:
+// CountsUsage reports for each folded span of a run whether its tokens count towards the run's. No other code decides this.
+// The rules:
 //
-//   - Calls of models count. A call that only wraps another (ADK's call_llm around generate_content) does not: one that
-//     has a call with usage beneath it, with no tool and no agent between them. Beneath a tool or an agent the call is
-//     another one, and both count.
-//   - What any other span states is the sum of what lies beneath it, so that it counts only where no descendant and no
-//     ancestor of it counts already: the outermost of those that sum up.
-//   - What is known by the span alone to repeat another's (Counting is CountNothing, or it fetched a response again)
-//     never counts.
+//   - Model calls count. A call that only wraps another one (ADK's call_llm around generate_content) does not: it has a
+//     call with usage below it and no tool or agent in between. Below a tool or an agent it is a call of its own, and
+//     both count.
+//   - Every other span states the sum of what is below it. It counts only if no descendant and no ancestor counts
+//     already, so the outermost of such spans wins.
+//   - A span that is known to repeat another one never counts: its Counting is CountNothing, or it fetched a response
+//     again.
 //
-// It depends on the set of spans alone, so on no order of arrival: a span that arrives later may take the place of one
-// above it.
+// The result depends on the set of spans alone, not on their order of arrival. A span that arrives later may count in the
+// stead of one above it.
 func CountsUsage(spans []Span) []bool {
 	return counted(spans, func(i int) bool { return spans[i].HasUsage() })
 }
@@ -461,11 +460,11 @@ func CountsUsage(spans []Span) []bool {
 func counted(spans []Span, carries func(int) bool) []bool {
 	counts := make([]bool, len(spans))
 	index := indexOf(spans)
-	// below[i]: a counted span lies beneath i.
+	// below[i] is true if a counted span is below i.
 	below := make([]bool, len(spans))
 	mark := func(i int) {
 		counts[i] = true
-		for range len(spans) { // a bound, since parents may form a cycle
+		for range len(spans) { // limits the loop, since parents may form a cycle
 			parent, ok := index[spans[i].ParentSpanID]
 			if !ok || below[parent] {
 				return
@@ -508,19 +507,18 @@ func (s *Span) isCall() bool {
 	return kind == KindLLM || kind == KindEmbedding || kind == KindReranker
 }
 
-// countsAtAll is false for what repeats another span, as is known by the span alone.
+// countsAtAll is false for a span that repeats another one by its own account.
 func (s *Span) countsAtAll() bool {
 	return s.Counting != CountNothing && s.Operation != "fetch_response"
 }
 
-// wrappers tells which of the spans for which is is true have another such span beneath them, with no tool and no
-// agent between them.
+// wrappers reports which spans that satisfy is have another such span below them, with no tool or agent in between.
 func wrappers(spans []Span, index map[uint64]int, is func(int) bool) []bool {
 	wraps := make([]bool, len(spans))
-	passed := make([]bool, len(spans)) // what lies above is known to wrap
+	passed := make([]bool, len(spans)) // ancestors are known to be wrappers
 	var path []int
 	for i := range spans {
-		if !is(i) || wraps[i] { // what lies above a wrapper is known to be one by the span that it wraps
+		if !is(i) || wraps[i] { // ancestors of a wrapper were marked by the span that it wraps
 			continue
 		}
 		path = path[:0]
@@ -529,7 +527,7 @@ func wrappers(spans []Span, index map[uint64]int, is func(int) bool) []bool {
 			if !ok || wraps[parent] || passed[parent] {
 				break
 			}
-			if parent == i { // a circle, in which whoever comes to it from elsewhere has i above
+			if parent == i { // a cycle: whoever enters it elsewhere has i above
 				for _, at := range path {
 					passed[at] = false
 				}
@@ -549,7 +547,7 @@ func wrappers(spans []Span, index map[uint64]int, is func(int) bool) []bool {
 	return wraps
 }
 
-// modelCalls counts the calls of language models: neither what wraps a call, nor what goes on with one.
+// modelCalls counts the calls of language models. It skips spans that wrap a call or continue one.
 func modelCalls(spans []Span) (n uint64) {
 	isCall := func(i int) bool {
 		s := &spans[i]
@@ -564,15 +562,15 @@ func modelCalls(spans []Span) (n uint64) {
 	return n
 }
 
-// countedAbove tells whether what a span sums up is in an ancestor that counts. It is not in a call that lies
-// above a tool or an agent: that counted only its own tokens. It remembers what it found on the way, so that all spans together
-// take it as many steps as there are spans. What it found stays true: where it finds none that counts, the span that asked is
-// made to count, and nothing above that one is from then on.
+// countedAbove reports whether an ancestor that counts includes what a span sums up. A call above a tool or an agent
+// does not include it: that call counts only its own tokens. It caches its answers, so that all spans together take
+// linear time. Cached answers stay valid: after a "no" the span that asked is made to count, and from then on nothing
+// above it is.
 type countedAbove struct {
 	spans  []Span
 	index  map[uint64]int
 	counts []bool
-	// known has two places for each span: seen from outside of tools and agents, and from inside.
+	// known has two entries for each span: seen from below a tool or an agent, and not.
 	known []answer
 	path  []int
 }
@@ -589,13 +587,13 @@ func (c *countedAbove) of(i int) bool {
 	c.path = c.path[:0]
 	found, inside, start := no, 0, i
 	for {
-		place := 2*i + inside
-		if c.known[place] != unasked {
-			found = c.known[place] // in a circle it is one of the path: no
+		key := 2*i + inside
+		if c.known[key] != unasked {
+			found = c.known[key] // "no" if it is part of a cycle
 			break
 		}
-		c.known[place] = no
-		c.path = append(c.path, place)
+		c.known[key] = no
+		c.path = append(c.path, key)
 		if kind := c.spans[i].EffectiveKind(); kind == KindTool || kind == KindAgent {
 			inside = 1
 		}
@@ -607,14 +605,14 @@ func (c *countedAbove) of(i int) bool {
 			found = yes
 			break
 		}
-		if parent == start { // a circle, in which the span itself will count
+		if parent == start { // a cycle, in which the span itself will count
 			found = unasked
 			break
 		}
 		i = parent
 	}
-	for _, place := range c.path {
-		c.known[place] = found
+	for _, key := range c.path {
+		c.known[key] = found
 	}
 	return found == yes
 }
@@ -629,20 +627,20 @@ func (r *Run) addUsage(s *Span) {
 
 func (r *Run) addCost(s *Span) {
 	add(&r.CostUSD, s.CostUSD, MaxCostUSD)
-	// A total of which any part was computed is computed.
+	// A total is computed if any part of it is.
 	if r.CostSource == "" || s.CostSource == CostComputed {
 		r.CostSource = s.CostSource
 	}
 }
 
-// add adds up to most. A value may be more: earlier versions stored what was sent.
-func add[T int64 | float64](total **T, value *T, most T) {
+// add adds a value, up to the limit. Stored values may exceed it: older ones were not checked.
+func add[T int64 | float64](total **T, value *T, limit T) {
 	if value == nil {
 		return
 	}
-	sum := min(*value, most)
+	sum := min(*value, limit)
 	if *total != nil {
-		sum = min(sum+**total, most)
+		sum = min(sum+**total, limit)
 	}
 	*total = &sum
 }
@@ -672,8 +670,7 @@ type RunKey struct {
 	RunID     uuid.UUID
 }
 
-// ByRun tells spans apart by their run. It shares the memory of spans for runs whose spans stand together, as they mostly
-// do.
+// ByRun groups spans by run. It copies nothing for runs whose spans are adjacent, as they usually are.
 func ByRun(spans []Span) map[RunKey][]Span {
 	runs := make(map[RunKey][]Span)
 	for from := 0; from < len(spans); {

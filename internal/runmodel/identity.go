@@ -5,9 +5,9 @@ import (
 	"hash/fnv"
 )
 
-// RootSpanID is the id of the span that stands for a native run: the last 8 bytes of its run id, which
-// UUIDs of every version fill with entropy. An all-zero id is not valid in OTLP; it becomes the FNV-1a
-// hash of the whole run id.
+// RootSpanID returns the id of the span that stands for a native run: the last 8 bytes of its run id, which are
+// random in UUIDs of every version. If they are all zero, which OTLP does not allow, it returns the FNV-1a hash of
+// the whole run id.
 func RootSpanID(runID [16]byte) [8]byte {
 	id := [8]byte(runID[8:])
 	if id == [8]byte{} {

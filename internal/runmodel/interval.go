@@ -5,16 +5,16 @@ import "time"
 // Interval is the time from Start to End.
 type Interval struct{ Start, End time.Time }
 
-// Clients round times: to milliseconds and microseconds, or to what a floating-point number of seconds holds. Of two calls
-// the second of which waited for the first, it then began up to a unit before the first ended. Intervals that share more than a
-// quarter of the shorter one are not of that kind, however short they are.
+// Clients round times: to milliseconds, microseconds or the precision of floating-point seconds. So a call may seem
+// to start slightly before the one that it waited for ended. An overlap of more than a quarter of the shorter
+// interval is no rounding.
 const (
 	maxRounding   = time.Millisecond
 	roundingShare = 4
 )
 
-// Precedes reports whether i was over when other began, as far as clocks can tell: they share no more than a millisecond,
-// and no more than a quarter of the shorter of them.
+// Precedes reports whether i ended before other started, as far as clocks can tell: they overlap by at most a
+// millisecond and at most a quarter of the shorter one.
 func (i Interval) Precedes(other Interval) bool {
 	shared := i.End.Sub(other.Start)
 	if shared <= 0 {

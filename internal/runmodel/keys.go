@@ -1,16 +1,17 @@
-// Package runmodel is the vocabulary that ingest, store and control plane share: the attribute keys that
-// carry a run through pdata, and the identities, kinds and states that are derived from them.
+// Package runmodel is the domain that ingest, store and control plane share: runs, spans, contents and scores as rows
+// of the store, the attribute keys that carry them, and the rules that derive runs from spans.
 package runmodel
 
-// Attributes of Looptrace's own. They carry the fields of native runs that OpenTelemetry has no key for.
+// Looptrace's own attributes. They carry the fields of native runs that OpenTelemetry has no key for.
 const (
-	// KeyProjectID is the resource attribute that names the project. It is stamped at the door, over
-	// whatever the client claimed.
+	// KeyProjectID is the resource attribute that names the project. Ingest sets it and overrides what the client
+	// sent.
 	KeyProjectID = "looptrace.project.id"
-	// KeyReceivedAt is the resource attribute that orders two versions of one span: Unix nanoseconds,
-	// stamped from the queue's record, so that a redelivered record carries the version it had.
+	// KeyReceivedAt is the resource attribute that orders the versions of a span, in Unix nanoseconds. It is derived
+	// from the queue's record, so a redelivered record gets the same version again.
 	KeyReceivedAt = "looptrace.received_at"
-	// KeyRawRequest is the resource attribute, on the queue alone, that holds a whole request as it came (otlpwire.Passthrough).
+	// KeyRawRequest is the resource attribute that holds a whole request in raw form. Only records of the queue have
+	// it: see otlpwire.Passthrough.
 	KeyRawRequest = "looptrace.raw_request"
 	// KeySDK is the resource attribute with the envelope's `sdk`.
 	KeySDK = "looptrace.sdk"
@@ -28,20 +29,21 @@ const (
 	KeyCostUSD        = "looptrace.cost_usd"
 	KeyErrorMessage   = "looptrace.error.message"
 
-	// KeyDialect is the convention that the span was written in, KeyFramework the agent framework or SDK that made it.
+	// KeyDialect is the convention that the span was written in. KeyFramework is the agent framework or SDK that
+	// wrote it.
 	KeyDialect   = "looptrace.dialect"
 	KeyFramework = "looptrace.framework"
-	// KeyUsageCounted is false on a span whose usage repeats what another span states, as is known by the span alone.
+	// KeyUsageCounted is false on a span that by its own account repeats the usage of another span.
 	KeyUsageCounted = "looptrace.usage.counted"
-	// KeyScores lists the results of evaluations that came with the span, each a JSON object {name, value, label,
-	// explanation, response_id, id, source, of} of which only the name is always there. The value is a number, or true or
-	// false; source is ScoreHuman or ScoreProgram, which is taken where none is stated; of is ScoreOfRun or ScoreOfParent
-	// where it is not the span itself that was judged.
+	// KeyScores lists the evaluation results that came with the span. Each is a JSON object {name, value, label,
+	// explanation, response_id, id, source, of}, of which only name is required. The value is a number or a boolean.
+	// source is ScoreHuman or ScoreProgram, the default. of is ScoreOfRun or ScoreOfParent if it is not the span
+	// itself that was judged.
 	KeyScores = "looptrace.scores"
-	// KeyFromLog is true on a span that was made of log records which name a span: it stands for no span of its own.
+	// KeyFromLog is true on a version that was made of log records. It belongs to the span that the records name.
 	KeyFromLog = "looptrace.from_log"
-	// KeyContinuation is true on a span that goes on with a call that another span stands for: its usage counts, and
-	// it is no call of its own.
+	// KeyContinuation is true on a span that continues a call which another span stands for: its usage counts, but it
+	// is no call of its own.
 	KeyContinuation = "looptrace.continuation"
 )
 
@@ -87,7 +89,7 @@ const (
 	KeyExceptionStacktrace = "exception.stacktrace"
 )
 
-// States of a run or span, as the API names them.
+// States of a run or span in the API.
 const (
 	StatusRunning   = "running"
 	StatusOK        = "ok"
@@ -95,7 +97,7 @@ const (
 	StatusCancelled = "cancelled"
 )
 
-// Kinds of spans that the product knows; others of the form [a-z][a-z0-9_.-]{0,63} are kept as given.
+// Kinds of spans that Looptrace knows. Others of the form [a-z][a-z0-9_.-]{0,63} are kept as sent.
 const (
 	KindAgent     = "agent"
 	KindWorkflow  = "workflow"

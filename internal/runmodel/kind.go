@@ -3,7 +3,7 @@ package runmodel
 import "cmp"
 
 // kindOfOperation maps gen_ai.operation.name to a kind (OpenTelemetry GenAI semantic conventions,
-// docs/gen-ai/gen-ai-spans.md and gen-ai-agent-spans.md); empty where it means none.
+// docs/gen-ai/gen-ai-spans.md and gen-ai-agent-spans.md). It returns "" for operations without one.
 func kindOfOperation(name string) string {
 	switch name {
 	case "chat", "generate_content", "text_completion", "fetch_response":
@@ -26,18 +26,18 @@ func kindOfOperation(name string) string {
 	return ""
 }
 
-// EffectiveKind is the kind of a folded span: what the client said, else what its operation means, else
+// EffectiveKind returns the kind of a folded span: what the client said, else what its operation implies, else
 // `agent` for a native run and `span` for any other span.
 func (s *Span) EffectiveKind() string {
-	unsaid := KindSpan
+	fallback := KindSpan
 	if s.IsRun {
-		unsaid = KindAgent
+		fallback = KindAgent
 	}
-	return cmp.Or(s.Kind, kindOfOperation(s.Operation), unsaid)
+	return cmp.Or(s.Kind, kindOfOperation(s.Operation), fallback)
 }
 
-// EffectiveStatus is the state of a folded span. A stated outcome stands. Otherwise an error makes it
-// `error` and an end time `ok`; what has not ended is `running`.
+// EffectiveStatus returns the state of a folded span. A stated outcome wins. Otherwise a span with an error is
+// `error`, one with an end time `ok`, and any other `running`.
 func (s *Span) EffectiveStatus() string {
 	switch s.Status {
 	case StatusOK, StatusError, StatusCancelled:
@@ -53,7 +53,7 @@ func (s *Span) EffectiveStatus() string {
 	}
 }
 
-// HasUsage reports whether the span knows any token count.
+// HasUsage reports whether the span has any token count.
 func (s *Span) HasUsage() bool {
 	return s.InputTokens != nil || s.OutputTokens != nil || s.CacheReadTokens != nil ||
 		s.CacheWriteTokens != nil || s.ReasoningTokens != nil

@@ -11,7 +11,7 @@ type Message struct {
 	Parts []MessagePart `json:"parts"`
 }
 
-// MessagePart is a part of a message; what its type does not have is nil or empty.
+// MessagePart is a part of a message. Members that its type does not have are nil or empty.
 type MessagePart struct {
 	Type      string          `json:"type"`
 	Content   json.RawMessage `json:"content"`
@@ -21,7 +21,7 @@ type MessagePart struct {
 	Result    json.RawMessage `json:"result"`
 }
 
-// ReadMessage reads a message; false where it is of another shape.
+// ReadMessage parses a message. It returns false if the message does not follow the conventions.
 func ReadMessage(raw json.RawMessage) (Message, bool) {
 	var message Message
 	if err := json.Unmarshal(raw, &message); err != nil || len(message.Parts) == 0 {
@@ -30,10 +30,11 @@ func ReadMessage(raw json.RawMessage) (Message, bool) {
 	return message, true
 }
 
-// IsCall tells that the part asks for a tool to be called.
+// IsCall reports whether the part asks for a tool call.
 func (p *MessagePart) IsCall() bool { return p.Type == "tool_call" || p.Type == "server_tool_call" }
 
-// Text is what the part says: its content, a tool call as name(arguments), a tool's response, or else its type.
+// Text returns the text of the part: its content, a tool call as name(arguments), a tool's response, or else its
+// type.
 func (p *MessagePart) Text() string {
 	switch {
 	case p.IsCall():
@@ -47,7 +48,7 @@ func (p *MessagePart) Text() string {
 	return "[" + p.Type + "]"
 }
 
-// PlainJSON is the text of a JSON string, or other JSON as it is.
+// PlainJSON returns the value of a JSON string, and other JSON unchanged.
 func PlainJSON(value json.RawMessage) string {
 	var text string
 	if json.Unmarshal(value, &text) == nil {
@@ -56,8 +57,8 @@ func PlainJSON(value json.RawMessage) string {
 	return string(value)
 }
 
-// SinceAssistant are the messages after the last one that the model wrote, which were new to the call: those of users,
-// and the others.
+// SinceAssistant returns the messages after the last one that the model wrote, those of users apart from the others.
+// They are what is new in a call.
 func SinceAssistant(messages []json.RawMessage) (user, others []json.RawMessage) {
 	for _, message := range slices.Backward(messages) {
 		role, text, _ := MessageText(string(message))

@@ -7,43 +7,43 @@ import (
 	"github.com/google/uuid"
 )
 
-// Score is a judgement of a run or of one of its spans, as a row of the table scores.
+// Score is a judgement of a run or of one of its spans: a row of the table scores.
 type Score struct {
 	ProjectID uuid.UUID `ch:"project_id"`
 	RunID     uuid.UUID `ch:"run_id"`
 	ScoreID   uuid.UUID `ch:"score_id"`
-	// Version is when the score was written, or received with its span, in Unix nanoseconds: the newest counts.
+	// Version is when the score was written, or received with its span, in Unix nanoseconds. The newest wins.
 	Version uint64 `ch:"version"`
 	Deleted uint8  `ch:"deleted"`
-	// SpanID is 0 where the run as a whole is judged.
+	// SpanID is 0 if the score judges the whole run.
 	SpanID uint64 `ch:"span_id"`
 	Name   string `ch:"name"`
-	// ValueKind is ScoreNumber, ScoreBoolean or ScoreCategory; empty for a comment alone.
+	// ValueKind is ScoreNumber, ScoreBoolean or ScoreCategory, or empty for a comment alone.
 	ValueKind string `ch:"value_kind"`
-	// Number is the value of a number; 0 or 1 for a boolean.
+	// Number is the value of a number, or 0 or 1 for a boolean.
 	Number *float64 `ch:"number"`
-	// Label is the value of a category, or what a number was called.
+	// Label is the value of a category, or the label of a number.
 	Label   string `ch:"label"`
 	Comment string `ch:"comment"`
 	// Source is ScoreHuman or ScoreProgram.
 	Source string `ch:"source"`
-	// AuthorKind is ScoreByUser or ScoreByKey; empty where the score came with its span.
+	// AuthorKind is ScoreByUser or ScoreByKey, or empty if the score came with its span.
 	AuthorKind string    `ch:"author_kind"`
 	AuthorID   uuid.UUID `ch:"author_id"`
 	AuthorName string    `ch:"author_name"`
 	CreatedAt  time.Time `ch:"created_at"`
-	// Truncated is not stored: it tells that a list has the beginnings of its texts only.
+	// Truncated is not stored. It reports that a list has shortened the texts.
 	Truncated bool
 }
 
-// The kinds of values of a score.
+// Kinds of score values.
 const (
 	ScoreNumber   = "number"
 	ScoreBoolean  = "boolean"
 	ScoreCategory = "category"
 )
 
-// Where a score comes from, and who wrote it, as the API names them.
+// Sources and authors of scores in the API.
 const (
 	ScoreHuman   = "human"
 	ScoreProgram = "program"
@@ -51,13 +51,13 @@ const (
 	ScoreByKey   = "key"
 )
 
-// What a score that came with a span judges, where it is not that span: the run as a whole, or the span above.
+// What a score that came with a span judges if it is not that span: the whole run, or the parent span.
 const (
 	ScoreOfRun    = "run"
 	ScoreOfParent = "parent"
 )
 
-// Value is the score's value as JSON has it: a float64, a bool, a string, or nil for a comment alone.
+// Value returns the score's value for JSON: a float64, a bool, a string, or nil for a comment alone.
 func (s *Score) Value() any {
 	switch s.ValueKind {
 	case ScoreNumber:
@@ -72,7 +72,7 @@ func (s *Score) Value() any {
 	return nil
 }
 
-// SetValue takes a float64, a bool or a string, or nil for a comment alone. It reports false for another type.
+// SetValue sets a float64, a bool or a string, or nil for a comment alone. It returns false for other types.
 func (s *Score) SetValue(value any) bool {
 	switch v := value.(type) {
 	case nil:

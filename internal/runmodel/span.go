@@ -8,9 +8,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// Span is one received version of a span, as a row of the table spans: the exporter writes it and the
-// control plane reads it. A zero value means that the version does not carry the field, so that Fold keeps
-// what an earlier version said.
+// Span is one received version of a span: a row of the table spans. The exporter writes it and the control plane
+// reads it. A zero value means that the version does not carry the field, so Fold keeps what an earlier version said.
 type Span struct {
 	ProjectID uuid.UUID `ch:"project_id"`
 	RunID     uuid.UUID `ch:"run_id"`
@@ -19,11 +18,11 @@ type Span struct {
 	Version      uint64    `ch:"version"`
 	ParentSpanID uint64    `ch:"parent_span_id"`
 	StartTime    time.Time `ch:"start_time"`
-	// EndTime is the Unix epoch where the span has not ended.
+	// EndTime is the Unix epoch if the span has not ended.
 	EndTime time.Time `ch:"end_time"`
 	// IsRun marks the span that is a native run itself.
 	IsRun bool `ch:"is_run"`
-	// FromLog marks a version that was made of log records: it fills what the span itself does not say.
+	// FromLog marks a version that was made of log records. It fills what the span itself does not say.
 	FromLog bool `ch:"from_log"`
 
 	Name         string `ch:"name"`
@@ -58,7 +57,7 @@ type Span struct {
 	FinishReasons  []string          `ch:"finish_reasons"`
 	Metadata       map[string]string `ch:"metadata"`
 
-	// Tokens: input includes cached, output includes reasoning; nil where unknown.
+	// Tokens are nil if unknown. Input includes cached tokens, output includes reasoning.
 	InputTokens      *int64 `ch:"input_tokens"`
 	OutputTokens     *int64 `ch:"output_tokens"`
 	CacheReadTokens  *int64 `ch:"cache_read_tokens"`
@@ -66,12 +65,11 @@ type Span struct {
 	ReasoningTokens  *int64 `ch:"reasoning_tokens"`
 
 	CostUSD *float64 `ch:"cost_usd"`
-	// CostSource is CostSent or CostComputed, or empty where there is no cost.
+	// CostSource is CostSent or CostComputed, or empty without a cost.
 	CostSource string `ch:"cost_source"`
-	// PriceVersion names the prices of a computed cost, as KeyPriceVersion does.
+	// PriceVersion names the prices of a computed cost: see KeyPriceVersion.
 	PriceVersion string `ch:"price_version"`
-	// Counting says what of the span counts towards its run, where that is not as CountsUsage says: CountNothing or
-	// CountUsage.
+	// Counting overrides the rules of CountsUsage for the span: CountNothing or CountUsage.
 	Counting string `ch:"counting"`
 	// TimeToFirstToken is in seconds.
 	TimeToFirstToken *float64 `ch:"time_to_first_token"`
@@ -83,14 +81,14 @@ type Span struct {
 	ToolArguments string `ch:"tool_arguments"`
 	ToolResult    string `ch:"tool_result"`
 
-	// The ids of contents of the same project, run and hour.
+	// Ids of contents of the same project, run and hour.
 	InputMessageIDs   []uint64 `ch:"input_message_ids"`
 	OutputMessageIDs  []uint64 `ch:"output_message_ids"`
 	InstructionsID    uint64   `ch:"instructions_id"`
 	ToolDefinitionsID uint64   `ch:"tool_definitions_id"`
 	ResourceID        uint64   `ch:"resource_id"`
 
-	// Attributes holds the string attributes that have no field above; AttributesJSON the others, as JSON.
+	// Attributes holds the string attributes without a field above, AttributesJSON all others as JSON.
 	Attributes     map[string]string `ch:"attributes"`
 	AttributesJSON map[string]string `ch:"attributes_json"`
 	// Events and Links are JSON arrays of Event and Link, or empty.
@@ -98,14 +96,14 @@ type Span struct {
 	Links  string `ch:"links"`
 }
 
-// PreviewLength is how many bytes of an input or output a list shows.
+// PreviewLength limits the inputs and outputs in a list, in bytes.
 const PreviewLength = 120
 
 // Values of Span.Counting.
 const (
-	// CountNothing is a span that repeats another: neither its usage counts, nor is it a call.
+	// CountNothing marks a span that repeats another one: it is no call, and its usage does not count.
 	CountNothing = "nothing"
-	// CountUsage is a span that goes on with a call that another span stands for: its usage counts, and it is no call.
+	// CountUsage marks a span that continues another span's call: its usage counts, but it is no call.
 	CountUsage = "usage"
 )
 
@@ -123,27 +121,28 @@ type Link struct {
 	Attributes map[string]any `json:"attributes"`
 }
 
-// Content is a part of a run that its spans share, or the names of such parts that runs have in common, as a row of the table
-// contents.
+// Content is a part of a run that several of its spans have: a row of the table contents. A row may also refer to
+// shared contents.
 type Content struct {
 	ProjectID uuid.UUID `ch:"project_id"`
 	Hour      time.Time `ch:"hour"`
 	RunID     uuid.UUID `ch:"run_id"`
-	// ContentID is that of the content; of a row of names the exclusive or of their ids, so that rows of the same names replace each
-	// other and others do not.
+	// ContentID is the content's id. In a row of references it is the exclusive or of their ids, so that only rows
+	// with the same references replace each other.
 	ContentID uint64 `ch:"content_id"`
 	Kind      string `ch:"kind"`
-	// SharedTail is not 0 in rows that name one SharedContent, of the same project, day, id and tail, as earlier versions wrote them.
+	// SharedTail is not 0 in older rows that refer to one SharedContent, with the same project, day, id and tail.
 	SharedTail uint64   `ch:"shared_tail"`
 	Frame      string   `ch:"frame"`
 	Texts      []string `ch:"texts"`
-	// SharedIDs and SharedTails name contents of the kind, each the SharedContent of the same project and day with that id and tail.
+	// SharedIDs and SharedTails refer to contents of the kind: the SharedContent of the same project and day with
+	// that id and tail.
 	SharedIDs   []uint64 `ch:"shared_ids"`
 	SharedTails []uint64 `ch:"shared_tails"`
 }
 
-// Each is the contents that a row has or names. Of those that it names SharedTail is not 0, and frame and texts stand in their
-// SharedContent.
+// Each iterates over the content of a row, or over those that it refers to. The latter have a SharedTail, and their
+// frame and texts are in the SharedContent.
 func (c *Content) Each() iter.Seq[Content] {
 	return func(yield func(Content) bool) {
 		if len(c.SharedIDs) == 0 {
@@ -160,7 +159,7 @@ func (c *Content) Each() iter.Seq[Content] {
 	}
 }
 
-// SharedContent is what runs of a project and day have in common, as a row of the table shared_contents.
+// SharedContent is a content that several runs of a project and day have: a row of the table shared_contents.
 type SharedContent struct {
 	ProjectID  uuid.UUID `ch:"project_id"`
 	Day        time.Time `ch:"day"`
@@ -170,12 +169,12 @@ type SharedContent struct {
 	Texts      []string  `ch:"texts"`
 }
 
-// Run is a run with its totals, as a row of the table runs.
+// Run is a run with its totals: a row of the table runs.
 type Run struct {
 	ProjectID uuid.UUID `ch:"project_id"`
 	RunID     uuid.UUID `ch:"run_id"`
-	// Version is the number of span versions that the row was derived from; of a run that began anew after it was deleted, that
-	// number and the time of the deletion in Unix nanoseconds.
+	// Version is the number of span versions that the row was derived from. If the run was deleted before and began
+	// anew, the time of the deletion in Unix nanoseconds is added.
 	Version   uint64    `ch:"version"`
 	Deleted   uint8     `ch:"deleted"`
 	StartTime time.Time `ch:"start_time"`
@@ -213,7 +212,7 @@ type Run struct {
 	ReasoningTokens  *int64   `ch:"reasoning_tokens"`
 	CostUSD          *float64 `ch:"cost_usd"`
 	CostSource       string   `ch:"cost_source"`
-	// UnpricedCallCount is how many calls CostUSD leaves out, since their price is not known: Unpriced.
+	// UnpricedCallCount is how many calls CostUSD leaves out because their price is unknown: see Unpriced.
 	UnpricedCallCount uint64 `ch:"unpriced_call_count"`
 
 	SpanCount     uint64 `ch:"span_count"`
@@ -221,12 +220,12 @@ type Run struct {
 	LLMCallCount  uint64 `ch:"llm_call_count"`
 	ToolCallCount uint64 `ch:"tool_call_count"`
 
-	// Tools are the names of the tools that were called, sorted, at most MaxTools.
+	// Tools are the sorted names of the tools that were called, at most MaxTools.
 	Tools []string `ch:"tools"`
 	Failure
 }
 
-// MaxTools bounds Run.Tools.
+// MaxTools limits Run.Tools.
 const MaxTools = 64
 
 // Epoch stands for an absent time in a column that is not nullable.
@@ -235,7 +234,7 @@ var Epoch = time.Unix(0, 0).UTC()
 // IsAbsent reports whether t stands for an absent time.
 func IsAbsent(t time.Time) bool { return t.IsZero() || t.Equal(Epoch) }
 
-// FormatSpanID writes a span id as the API does: 16 lower-case hexadecimal digits.
+// FormatSpanID formats a span id for the API: 16 lower-case hexadecimal digits.
 func FormatSpanID(id uint64) string {
 	const width = 16
 	s := strconv.FormatUint(id, 16)

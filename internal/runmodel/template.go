@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// parameters are what messages of one kind differ in, in the order in which they are looked for at a place of a text; the
-// names of the groups are what stands for them. An HTTP status says what went wrong and stays.
+// parameters matches what varies in messages of one kind. At an offset of a text the alternatives are tried in this
+// order. The name of the matching group replaces the text. An HTTP status says what went wrong, so it is kept.
 var parameters = regexp.MustCompile(strings.Join([]string{
 	`(?P<keep>(?i:\b(?:status|code|http(?:/\d(?:\.\d)?)?)(?:[ _]code)?[:= ]{1,3}[1-5]\d\d\b))`,
 	`(?P<email>[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+)`,
@@ -28,45 +28,45 @@ var parameters = regexp.MustCompile(strings.Join([]string{
 	`(?P<bool>\b(?:true|True|false|False)\b)`,
 }, "|"))
 
-// Bounds of a template.
+// Limits of a template, in bytes.
 const (
-	// maxTemplated is how much of a message is looked at, in bytes, and maxBody how far for the body of an answer.
+	// maxTemplated is how much of a message is read, maxBody how much if it has a response body.
 	maxTemplated = 600
 	maxBody      = 2000
-	// maxTemplate is how long a template is at most, in bytes.
+	// maxTemplate limits the template itself.
 	maxTemplate = 240
-	// maxPhrase is how long quoted words may be to stay, in bytes: what is longer was said by somebody.
+	// maxPhrase limits quoted phrases that are kept. Longer ones are what a user or a model wrote.
 	maxPhrase = 40
 )
 
-// Template is a message without what tells messages of one kind apart: addresses, ids, times, numbers, and what is quoted and
-// looks like a value. Only the beginning of a message counts, and of the body of an answer in it (JSON, or Python's writing of
-// it) what its members code, type and message say.
+// Template masks the parts that vary between messages of one kind: addresses, ids, times, numbers and quoted values.
+// It reads only the beginning of a message. Of a response body in it (JSON or a Python dict) it keeps the members
+// code, type and message.
 func Template(message string) string {
-	message = spaced(message, maxBody)
+	message = collapseSpaces(message, maxBody)
 	var b strings.Builder
-	if from, to, said := bodyOf(message); said != "" {
+	if from, to, summary := bodyOf(message); summary != "" {
 		mask(&b, message[:from], true)
-		b.WriteString("{" + said + "}")
+		b.WriteString("{" + summary + "}")
 		mask(&b, message[to:min(len(message), to+maxTemplated)], true)
 	} else {
 		mask(&b, message[:min(len(message), maxTemplated)], true)
 	}
-	return bounded(b.String())
+	return truncateTemplate(b.String())
 }
 
-// nameTemplate is a name without ids and numbers that stand by themselves.
+// nameTemplate masks the ids and numbers in a name, unless they are part of a word.
 func nameTemplate(name string) string {
 	var b strings.Builder
-	mask(&b, spaced(name, maxTemplated), false)
-	return bounded(b.String())
+	mask(&b, collapseSpaces(name, maxTemplated), false)
+	return truncateTemplate(b.String())
 }
 
-func spaced(text string, longest int) string {
-	return strings.Join(strings.Fields(strings.ToValidUTF8(text[:min(len(text), longest)], "")), " ")
+func collapseSpaces(text string, maxLength int) string {
+	return strings.Join(strings.Fields(strings.ToValidUTF8(text[:min(len(text), maxLength)], "")), " ")
 }
 
-func bounded(template string) string {
+func truncateTemplate(template string) string {
 	template = strings.ToValidUTF8(template, "")
 	if len(template) > maxTemplate {
 		return strings.ToValidUTF8(template[:maxTemplate], "") + "…"
@@ -74,9 +74,9 @@ func bounded(template string) string {
 	return template
 }
 
-// mask writes a text without its parameters; words tells that numbers at the end of words are some, too, as they are in messages
-// and not in names.
-func mask(b *strings.Builder, text string, words bool) {
+// mask writes a text without its parameters. inWords says that numbers at the end of words are masked, too, as in
+// messages but not in names.
+func mask(b *strings.Builder, text string, inWords bool) {
 	names := parameters.SubexpNames()
 	copied := 0
 	for _, match := range parameters.FindAllStringSubmatchIndex(text, -1) {
@@ -89,12 +89,12 @@ func mask(b *strings.Builder, text string, words bool) {
 		b.WriteString(text[copied:from])
 		copied = to
 		switch name := names[group]; {
-		case name == "keep", name == "word" && !words, name == "id" && !strings.ContainsAny(found, "0123456789"):
+		case name == "keep", name == "word" && !inWords, name == "id" && !strings.ContainsAny(found, "0123456789"):
 			b.WriteString(found)
 		case name == "word":
-			b.WriteString(numbered(found))
+			b.WriteString(maskNumbers(found))
 		case name == "quoted":
-			maskQuoted(b, found, words)
+			maskQuoted(b, found, inWords)
 		default:
 			b.WriteString("<" + name + ">")
 		}
@@ -102,13 +102,13 @@ func mask(b *strings.Builder, text string, words bool) {
 	b.WriteString(text[copied:])
 }
 
-// statusLine begins with an HTTP status.
+// statusLine matches an HTTP status at the beginning of a text.
 var statusLine = regexp.MustCompile(`^[1-5]\d\d `)
 
-// maskQuoted writes a quoted text: an HTTP status and a phrase stay, a value does not. What stands in backquotes often is what
-// a model said.
-func maskQuoted(b *strings.Builder, quoted string, words bool) {
-	if quoted[0] == 'b' || quoted[0] == 'u' { // as Python writes them
+// maskQuoted writes a quoted text. It keeps an HTTP status and a phrase, but not a value. Text in backquotes is often
+// what a model wrote.
+func maskQuoted(b *strings.Builder, quoted string, inWords bool) {
+	if quoted[0] == 'b' || quoted[0] == 'u' { // a Python literal
 		b.WriteString("<quoted>")
 		return
 	}
@@ -120,19 +120,19 @@ func maskQuoted(b *strings.Builder, quoted string, words bool) {
 		return
 	}
 	b.WriteString(quoted[:1+status])
-	mask(b, text[status:], words)
+	mask(b, text[status:], inWords)
 	b.WriteByte(quoted[len(quoted)-1])
 }
 
 var (
-	// terms are words that end in a number which is no value.
+	// terms matches words that end in a number which is no value.
 	terms   = regexp.MustCompile(`^(?i:u?int|float|utf|sha|md|base|ipv|http|x|arm|amd)_?\d+`)
 	numbers = regexp.MustCompile(`\d+`)
 )
 
-// numbered masks the numbers that a word ends in, or a part of it that ends with an underscore: order_1001, user42. Capital
-// letters with digits behind them are mostly codes of errors, and stay; so does one letter with one digit.
-func numbered(word string) string {
+// maskNumbers masks numbers at the end of a word or before an underscore: order_1001, user42. It keeps capital
+// letters with digits, which are mostly error codes, and one letter with one digit.
+func maskNumbers(word string) string {
 	if terms.MatchString(word) {
 		return word
 	}
@@ -153,13 +153,14 @@ func numbered(word string) string {
 
 var (
 	bodyStart = regexp.MustCompile(`\{ ?['"]`)
-	// bodyMembers are the members that say what went wrong; a body may have been cut within one.
+	// bodyMembers matches the members that say what went wrong. The body may be cut off within one.
 	bodyMembers = regexp.MustCompile(`['"](code|type|message)['"] ?: ?(?:'((?:[^'\\]|\\.)*)(?:'|$)|"((?:[^"\\]|\\.)*)(?:"|$)|(\d[\w.-]*))`)
 	codeValue   = regexp.MustCompile(`^[A-Za-z_.-]*\d{0,5}[A-Za-z_.-]*$`)
 )
 
-// bodyOf finds the body of an answer in a message, and writes what its code, type and message say, values masked.
-func bodyOf(message string) (from, to int, said string) {
+// bodyOf finds a response body in a message. It returns its offsets and its code, type and message, with their values
+// masked.
+func bodyOf(message string) (from, to int, summary string) {
 	at := bodyStart.FindStringIndex(message)
 	if at == nil || at[0] > maxTemplated {
 		return 0, 0, ""
@@ -188,10 +189,10 @@ func bodyOf(message string) (from, to int, said string) {
 	return from, to, strings.Join(values, " ")
 }
 
-// maxMembers bounds the values of a body that go into a template.
+// maxMembers limits the values of a body that go into a template.
 const maxMembers = 8
 
-// stepName is the name of a step without ids and numbers, and without the model that the conventions put behind it.
+// stepName returns the name of a step without ids, numbers and the model that the conventions append.
 func stepName(s *Span) string {
 	name := s.Name
 	for _, model := range []string{s.RequestModel, s.ResponseModel} {

@@ -13,48 +13,48 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// RunHour is where contents of a run stand in the store. Hour is in seconds since 1970.
+// RunHour identifies the part of the store that holds a run's contents. Hour is in seconds since 1970.
 type RunHour struct {
 	runmodel.RunKey
 	Hour int64
 }
 
-// KnownContents are the ids of contents of one run and hour, by the fast hash of their text.
+// KnownContents are the ids of the contents of a run and hour, by their fingerprints.
 type KnownContents map[uint64]uint64
 
-// SharedKey is the place of a content that runs share in the store. Day is in days since 1970.
+// SharedKey identifies a shared content. Day is in days since 1970.
 type SharedKey struct {
 	ProjectID             uuid.UUID
 	Day                   int64
 	ContentID, SharedTail uint64
 }
 
-// ShareState is how far a content has come from one run to many.
+// ShareState is whether a content is shared between runs yet.
 type ShareState uint8
 
-// A content is stored with the first run that has it, among the shared ones when a second run brings it, and from
-// then on not again.
+// The first run that has a content stores it for itself. The second one stores it among the shared contents. From
+// then on runs only refer to it.
 const (
 	ShareUnseen ShareState = iota
 	ShareSeenOnce
 	ShareStored
 )
 
-// runContents are the contents of one run and hour: those that the store has, and those that Rows adds.
+// runContents are the contents of a run and hour: those that are stored, and those that Rows adds.
 type runContents struct {
 	stored, added KnownContents
 	history       history
-	// names is which row of Rows.Contents takes the names of shared contents of a kind.
-	names map[string]int
+	// references is the index in Rows.Contents of the row that refers to shared contents of a kind.
+	references map[string]int
 }
 
-// setMessages stores each message of a list once and keeps their ids in order. The preview is the text of
-// a first question (one message that is not of the system) or of an answer (text without a tool call): what
-// stands in between says little about the run, and is long.
+// setMessages stores each message of a list once and keeps their ids in order. It takes a preview of a first question
+// (the only message that is not a system message) and of an answer (text without a tool call). Messages in between
+// say little about the run, and are long.
 func (r *Rows) setMessages(s *runmodel.Span, ids *[]uint64, preview *string, value pcommon.Value) bool {
 	text := strings.TrimSpace(rawText(value))
 	contents := r.contentsOf(s)
-	list, elements, ok := contents.history.begins(text)
+	list, elements, ok := contents.history.continuedBy(text)
 	if !ok {
 		text = valid(text)
 		if elements, ok = splitElements(text); !ok {
@@ -75,22 +75,22 @@ func (r *Rows) setMessages(s *runmodel.Span, ids *[]uint64, preview *string, val
 		list = append(list, id)
 	}
 	*ids = list
-	if long { // answers and first questions are not
+	if long { // first questions and answers are short
 		contents.history = history{text, list}
 	}
 	return true
 }
 
-// history is the longer list of messages that a model call of a run sent last. The next call of an agent sends the same again, and
-// what came since: its text begins with that of the history, but for the bracket at the end.
+// history is the longest list of messages that a model call of a run sent last. The agent's next call repeats it and
+// appends to it, so the text of both lists is the same up to the closing bracket.
 type history struct {
 	text string
 	ids  []uint64
 }
 
-// begins cuts the part off a list of messages with which it goes on from the history. ok is false where it does not: there
-// may be no history, the list may be another one, or not valid.
-func (h history) begins(list string) (ids []uint64, elements []string, ok bool) {
+// continuedBy returns the ids of the history and the elements that list appends to it. ok is false if there is no
+// history, the list does not continue it, or it is not valid.
+func (h history) continuedBy(list string) (ids []uint64, elements []string, ok bool) {
 	shared := len(h.text) - len("]")
 	if shared < 0 || len(list) <= shared || list[:shared] != h.text[:shared] {
 		return nil, nil, false
@@ -109,13 +109,13 @@ func (h history) begins(list string) (ids []uint64, elements []string, ok bool) 
 	return slices.Clip(h.ids), elements, true
 }
 
-// addMessage adds a message unless it is there, and takes its text for the preview unless that is nil. What is
-// there already and not wanted for a preview is not parsed.
+// addMessage adds a message unless it is known, and sets the preview unless that is nil. It does not parse a message
+// that is known and needs no preview.
 func (r *Rows) addMessage(s *runmodel.Span, text string, preview *string) (id uint64, ok bool) {
 	id = r.addContent(s, runmodel.ContentMessage, text)
 	if id != 0 && preview != nil {
 		if role, said, calls := runmodel.MessageBeginning(text, runmodel.PreviewLength); role != "system" && !calls {
-			*preview = cut(said)
+			*preview = truncate(said)
 		}
 	}
 	return id, id != 0
@@ -126,7 +126,7 @@ func (r *Rows) setContent(s *runmodel.Span, id *uint64, kind string, value pcomm
 	return *id != 0
 }
 
-// addContent adds a content unless it is there, and returns its id; 0 where the text is not valid JSON.
+// addContent adds a content unless it is known, and returns its id. It returns 0 if the text is not valid JSON.
 func (r *Rows) addContent(s *runmodel.Span, kind, text string) uint64 {
 	known := r.contentsOf(s)
 	key := fingerprint(kind, text)
@@ -144,20 +144,20 @@ func (r *Rows) addContent(s *runmodel.Span, kind, text string) uint64 {
 	if content.SharedTail == 0 {
 		r.Contents = append(r.Contents, content)
 	} else {
-		r.nameContent(known, &content)
+		r.refer(known, &content)
 	}
 	return content.ContentID
 }
 
-// nameContent adds the name of a shared content to the row of such names that the run and hour have in the batch.
-func (r *Rows) nameContent(known *runContents, content *runmodel.Content) {
-	at, ok := known.names[content.Kind]
+// refer adds a shared content to the row of references of its run, hour and kind.
+func (r *Rows) refer(known *runContents, content *runmodel.Content) {
+	at, ok := known.references[content.Kind]
 	if !ok {
-		if known.names == nil {
-			known.names = make(map[string]int)
+		if known.references == nil {
+			known.references = make(map[string]int)
 		}
 		at = len(r.Contents)
-		known.names[content.Kind] = at
+		known.references[content.Kind] = at
 		r.Contents = append(r.Contents, runmodel.Content{ProjectID: content.ProjectID, Hour: content.Hour, RunID: content.RunID, Kind: content.Kind})
 	}
 	row := &r.Contents[at]
@@ -168,7 +168,7 @@ func (r *Rows) nameContent(known *runContents, content *runmodel.Content) {
 
 func hourOf(s *runmodel.Span) time.Time { return s.StartTime.Truncate(time.Hour) }
 
-// contentsOf are the contents of the span's run and hour.
+// contentsOf returns the contents of the span's run and hour.
 func (r *Rows) contentsOf(s *runmodel.Span) *runContents {
 	at := RunHour{runmodel.RunKey{ProjectID: s.ProjectID, RunID: s.RunID}, hourOf(s).Unix()}
 	if r.in != nil && r.at == at {
@@ -189,11 +189,11 @@ func (r *Rows) contentsOf(s *runmodel.Span) *runContents {
 	return c
 }
 
-// sharedFrom is the shortest content, in bytes, for which the name of a shared one costs less than itself.
+// sharedFrom is the size in bytes from which a content is shared. Below, a reference costs more than the content.
 const sharedFrom = 256
 
-// fill gives a content its id, and its text or the name of the shared content that has it. false: the text is not
-// valid JSON.
+// fill sets the content's id, and either its text or its reference to a shared content. It returns false if the text
+// is not valid JSON.
 func (r *Rows) fill(c *runmodel.Content, text string) bool {
 	var tail uint64
 	c.ContentID, tail = runmodel.IdentifyContent(c.Kind, text)
@@ -202,22 +202,22 @@ func (r *Rows) fill(c *runmodel.Content, text string) bool {
 	}
 	const day = 24 * time.Hour
 	key := SharedKey{c.ProjectID, c.Hour.Unix() / int64(day/time.Second), c.ContentID, tail}
-	sharing, ok := r.shared[key]
+	state, ok := r.shared[key]
 	if !ok && r.ShareState != nil {
-		sharing = r.ShareState(key)
+		state = r.ShareState(key)
 	}
-	if sharing == ShareStored {
+	if state == ShareStored {
 		c.SharedTail = tail
 		return true
 	}
 	if !split(c, text) {
 		return false
 	}
-	// What is not a message is the same in most runs from the start.
-	if sharing == ShareUnseen && c.Kind == runmodel.ContentMessage {
-		sharing = ShareSeenOnce
+	// Instructions, tools and resources are the same in most runs, so they are shared at once.
+	if state == ShareUnseen && c.Kind == runmodel.ContentMessage {
+		state = ShareSeenOnce
 	} else {
-		sharing = ShareStored
+		state = ShareStored
 		r.Shared = append(r.Shared, runmodel.SharedContent{
 			ProjectID: c.ProjectID, Day: c.Hour.Truncate(day), ContentID: c.ContentID, SharedTail: tail,
 			Frame: c.Frame, Texts: c.Texts,
@@ -227,7 +227,7 @@ func (r *Rows) fill(c *runmodel.Content, text string) bool {
 	if r.shared == nil {
 		r.shared = make(map[SharedKey]ShareState)
 	}
-	r.shared[key] = sharing
+	r.shared[key] = state
 	return true
 }
 
@@ -237,7 +237,7 @@ func split(c *runmodel.Content, text string) bool {
 	return err == nil
 }
 
-// fingerprint is a fast hash by which the contents of a run are known again.
+// fingerprint is a fast hash to recognize the contents of a run.
 func fingerprint(kind, text string) uint64 {
 	var d xxhash.Digest
 	d.Reset()

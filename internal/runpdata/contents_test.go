@@ -28,6 +28,6 @@ func TestPreviewOfMessage(t *testing.T) {
 		_, whole, _ := runmodel.MessageText(message)
 		role, begun, _ := runmodel.MessageBeginning(message, runmodel.PreviewLength)
 		require.Equal(t, "user", role)
-		require.Equal(t, cut(whole), cut(begun), message)
+		require.Equal(t, truncate(whole), truncate(begun), message)
 	}
 }

@@ -2,9 +2,8 @@ package runpdata
 
 import "strings"
 
-// splitElements cuts the text of a JSON array into the texts of its elements. It looks only at quotes and
-// brackets: whether each element is valid JSON shows when it is parsed. ok is false where the text is not
-// an array.
+// splitElements splits the text of a JSON array into the texts of its elements. It looks only at quotes and brackets:
+// parsing an element later shows whether it is valid. ok is false if the text is no array.
 func splitElements(text string) (elements []string, ok bool) {
 	text = strings.TrimSpace(text)
 	if len(text) < 2 || text[0] != '[' || text[len(text)-1] != ']' {
@@ -13,7 +12,7 @@ func splitElements(text string) (elements []string, ok bool) {
 	return cutElements(text[1 : len(text)-1])
 }
 
-// cutElements is splitElements of what stands between the brackets.
+// cutElements is splitElements for the text between the brackets.
 func cutElements(inner string) (elements []string, ok bool) {
 	depth, start := 0, 0
 	for i := 0; i < len(inner); i++ {
@@ -45,7 +44,7 @@ func cutElements(inner string) (elements []string, ok bool) {
 	return elements, true
 }
 
-// endOfString is the place of the quote that ends a string whose first byte stands at i, -1 where none does.
+// endOfString returns the offset of the quote that ends the string whose first byte is at i, or -1.
 func endOfString(text string, i int) int {
 	quote := i - 1
 	for {

@@ -1,4 +1,4 @@
-// Package runpdata turns pdata into rows of the store.
+// Package runpdata converts pdata to rows of the store.
 package runpdata
 
 import (
@@ -20,33 +20,33 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// ErrNoProject says that a resource carries no valid KeyProjectID: its spans cannot be stored.
+// ErrNoProject is returned for a resource without a valid KeyProjectID: its spans cannot be stored.
 var ErrNoProject = errors.New("resource has no valid attribute " + runmodel.KeyProjectID)
 
-// Rows collects rows of the store out of pdata.
+// Rows collects the rows of spans.
 type Rows struct {
 	Spans    []runmodel.Span
 	Contents []runmodel.Content
 	Shared   []runmodel.SharedContent
-	// Scores are those that spans carry.
+	// Scores are the scores that came with spans.
 	Scores []runmodel.Score
-	// Skipped counts spans without a trace id or a span id, which have no identity to be stored under.
+	// Skipped counts spans without a trace id or span id, which cannot be stored.
 	Skipped int
 
-	// Stored returns the contents that the store has already, so that they are neither parsed nor written again. Nil:
-	// none is known to be stored.
+	// Stored returns the contents that are in the store, so that they are neither parsed nor written again. It may be
+	// nil.
 	Stored func(RunHour) KnownContents
-	// ShareState reports whether runs share a content. Nil: none is known.
+	// ShareState reports whether runs share a content. It may be nil.
 	ShareState func(SharedKey) ShareState
 
 	contents map[RunHour]*runContents
 	shared   map[SharedKey]ShareState
-	// at is where the contents of the last span were put, which lie in here: spans of a run mostly stand together.
+	// at and in cache the contents of the last span: spans of a run are mostly adjacent.
 	at RunHour
 	in *runContents
 }
 
-// Added lists the contents that are to be known as stored once r is.
+// Added returns the contents that count as stored once r is.
 func (r *Rows) Added() (contents iter.Seq2[RunHour, KnownContents], shared iter.Seq2[SharedKey, ShareState]) {
 	return func(yield func(RunHour, KnownContents) bool) {
 		for at, c := range r.contents {
@@ -57,8 +57,8 @@ func (r *Rows) Added() (contents iter.Seq2[RunHour, KnownContents], shared iter.
 	}, maps.All(r.shared)
 }
 
-// Add appends the spans of td. It returns ErrNoProject, and adds nothing of the resource, where a resource
-// does not name its project.
+// Add appends the spans of td. If a resource does not name its project, it returns ErrNoProject and adds nothing of
+// that resource.
 func (r *Rows) Add(td ptrace.Traces) error {
 	r.Spans = slices.Grow(r.Spans, td.SpanCount())
 	for _, rs := range td.ResourceSpans().All() {
@@ -100,7 +100,7 @@ func (r *Rows) addResource(rs ptrace.ResourceSpans) error {
 	return nil
 }
 
-// resourceFields is what a resource says for each of its spans.
+// resourceFields are the fields that spans take from their resource.
 type resourceFields struct {
 	json                                         string
 	service, environment, release, session, user string
@@ -148,11 +148,11 @@ func (r *Rows) addSpan(s *runmodel.Span, span ptrace.Span, resource *resourceFie
 
 func spanIDNumber(id pcommon.SpanID) uint64 { return binary.BigEndian.Uint64(id[:]) }
 
-// lastStorable bounds what toStartOfHour can tell apart: the last second of a 32-bit DateTime.
+// lastStorable is the latest time that toStartOfHour supports: the last second of a 32-bit DateTime.
 const lastStorable = math.MaxUint32 * uint64(time.Second)
 
-// setTimes takes the span's times. A start that is absent or past what the store can sort by is replaced:
-// by the end, or by the time of receipt.
+// setTimes sets the span's times. If the start is absent or too late for the store, it takes the end or the time of
+// receipt.
 func setTimes(s *runmodel.Span, span ptrace.Span) {
 	start, end := uint64(span.StartTimestamp()), uint64(span.EndTimestamp())
 	if end > lastStorable {
@@ -180,8 +180,8 @@ func setStatus(s *runmodel.Span, status ptrace.Status) {
 	}
 }
 
-// setAttributes puts each attribute into its column, and what has none, or has a value that does not fit
-// it, into the maps.
+// setAttributes sets the column of each attribute. Attributes without a column, or with a value that does not fit, go
+// into the maps.
 func (r *Rows) setAttributes(s *runmodel.Span, attributes pcommon.Map) {
 	for key, value := range attributes.All() {
 		if r.setField(s, key, value) {
@@ -193,14 +193,14 @@ func (r *Rows) setAttributes(s *runmodel.Span, attributes pcommon.Map) {
 			setKey(&s.AttributesJSON, key, valueJSON(value))
 		}
 	}
-	takeUnread(s, runmodel.KeyInputMessages, &s.Inputs)
-	takeUnread(s, runmodel.KeyOutputMessages, &s.Outputs)
+	keepInvalidMessages(s, runmodel.KeyInputMessages, &s.Inputs)
+	keepInvalidMessages(s, runmodel.KeyOutputMessages, &s.Outputs)
 	settleCost(s)
 }
 
-// takeUnread makes messages that are no list in valid JSON the span's payload, as they stand, where it has no other: SDKs
-// cut attributes that are longer than their limit. So they are shown and found as what was said; the attribute stays, too.
-func takeUnread(s *runmodel.Span, key string, payload *string) {
+// keepInvalidMessages makes messages that are not valid JSON the span's payload, if it has no other: SDKs truncate
+// attributes at their limit. So such messages can be read and searched as text. The attribute is kept, too.
+func keepInvalidMessages(s *runmodel.Span, key string, payload *string) {
 	if *payload == "" {
 		*payload = s.Attributes[key]
 	}
@@ -265,7 +265,7 @@ func (r *Rows) setField(s *runmodel.Span, key string, value pcommon.Value) bool 
 	return true
 }
 
-// setString takes a string; a tool's arguments and result may be any value, kept as its JSON text.
+// setString sets a string. A tool's arguments and result may be of any type and are kept as JSON.
 func setString(field *string, key string, value pcommon.Value) bool {
 	switch {
 	case value.Type() == pcommon.ValueTypeStr:
@@ -326,7 +326,7 @@ func setStrings(field *[]string, value pcommon.Value) bool {
 	return true
 }
 
-// setEvents keeps the events as JSON and takes the error from an exception event, where the span is in error.
+// setEvents keeps the events as JSON. If the span failed, it takes the error from an exception event.
 func setEvents(s *runmodel.Span, events ptrace.SpanEventSlice) {
 	if events.Len() == 0 {
 		return
@@ -356,17 +356,17 @@ func setLinks(s *runmodel.Span, links ptrace.SpanLinkSlice) {
 	s.Links = anyJSON(list)
 }
 
-// setPreviews gives a span that may be its run's root something to show in a list.
+// setPreviews sets the previews of a span that may be its run's root.
 func setPreviews(s *runmodel.Span) {
 	if s.ParentSpanID != 0 {
 		return
 	}
-	s.InputPreview = cmp.Or(s.InputPreview, cut(s.Inputs))
-	s.OutputPreview = cmp.Or(s.OutputPreview, cut(s.Outputs))
+	s.InputPreview = cmp.Or(s.InputPreview, truncate(s.Inputs))
+	s.OutputPreview = cmp.Or(s.OutputPreview, truncate(s.Outputs))
 }
 
-// cut shortens text to PreviewLength bytes, on a rune boundary.
-func cut(text string) string {
+// truncate shortens text to PreviewLength bytes, on a rune boundary.
+func truncate(text string) string {
 	if len(text) <= runmodel.PreviewLength {
 		return text
 	}
@@ -377,7 +377,7 @@ func cut(text string) string {
 	return text[:end]
 }
 
-// settleCost says of a cost that was not computed that the client sent it, and leaves no source without a cost.
+// settleCost marks a cost that was not computed as sent by the client, and clears a source without a cost.
 func settleCost(s *runmodel.Span) {
 	switch {
 	case s.CostUSD != nil && s.CostSource == runmodel.CostComputed:

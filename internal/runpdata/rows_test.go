@@ -407,7 +407,7 @@ func TestHistory(t *testing.T) {
 			requireSame(t, before, list)
 		}
 	}
-	ids, elements, ok := history{`[1,2,3]`, []uint64{7, 8, 9}}.begins(`[1,2,3,4]`)
+	ids, elements, ok := history{`[1,2,3]`, []uint64{7, 8, 9}}.continuedBy(`[1,2,3,4]`)
 	require.True(t, ok)
 	assert.Equal(t, []uint64{7, 8, 9}, ids, "they are known, and not looked at again")
 	assert.Equal(t, []string{"4"}, elements)

@@ -12,7 +12,7 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// addScores reads the attribute KeyScores of a span. It reports false, and adds nothing, for what does not have its form.
+// addScores reads the attribute KeyScores of a span. If it is malformed, it returns false and adds nothing.
 func (r *Rows) addScores(s *runmodel.Span, value pcommon.Value) bool {
 	if value.Type() != pcommon.ValueTypeSlice {
 		return false
@@ -27,7 +27,7 @@ func (r *Rows) addScores(s *runmodel.Span, value pcommon.Value) bool {
 		Source      string `json:"source"`
 		Of          string `json:"of"`
 	}
-	// A span may be judged by one name several times.
+	// A span may have several scores of one name.
 	type repeated struct{ name, response, id string }
 	seen := map[repeated]int{}
 	scores := make([]runmodel.Score, 0, value.Slice().Len())
@@ -68,7 +68,7 @@ func (r *Rows) addScores(s *runmodel.Span, value pcommon.Value) bool {
 	return true
 }
 
-// spanScoreID is the same whenever the same span is received with the same score.
+// spanScoreID returns the same id whenever the same span is received with the same score.
 func spanScoreID(s *runmodel.Span, name, responseID, id string, repeat int) uuid.UUID {
 	h := sha256.New()
 	// A hash never returns an error.
@@ -77,7 +77,7 @@ func spanScoreID(s *runmodel.Span, name, responseID, id string, repeat int) uuid
 	_, _ = h.Write([]byte(strconv.Quote(name) + strconv.Quote(responseID) + strconv.Itoa(repeat) + id))
 	scoreID := uuid.UUID(h.Sum(nil)[:16])
 	const versionByte, variantByte = 6, 8
-	scoreID[versionByte] = scoreID[versionByte]&0x0f | 0x80 // version 8: a hash of our own (RFC 9562, 5.8)
+	scoreID[versionByte] = scoreID[versionByte]&0x0f | 0x80 // version 8: a custom hash (RFC 9562, 5.8)
 	scoreID[variantByte] = scoreID[variantByte]&0x3f | 0x80
 	return scoreID
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// Unstorable says why a span cannot be stored as it was sent, and is empty for one that can: it needs an identity, a place
-// in time, and counts and costs within bounds.
+// Unstorable returns why a span cannot be stored as it was sent, or "". A span needs an identity, times that the
+// store supports, and counts and costs within their bounds.
 func Unstorable(span ptrace.Span) string {
 	switch {
 	case span.TraceID().IsEmpty():
@@ -39,7 +39,8 @@ func Unstorable(span ptrace.Span) string {
 	return ""
 }
 
-// DropUnstorable removes the spans that cannot be stored, and says how many they were and where the first stood and why.
+// DropUnstorable removes the spans that cannot be stored. It returns their number, and the location of the first one
+// with the reason.
 func DropUnstorable(td ptrace.Traces) (dropped int64, first string) {
 	for i, rs := range td.ResourceSpans().All() {
 		for j, ss := range rs.ScopeSpans().All() {
