@@ -93,7 +93,7 @@ func priceOf(p *pricing.Price) contract.Price {
 	price := contract.Price{
 		Id: p.ID, Source: source, Version: p.Version, Provider: p.Provider, Model: p.Pattern, ValidFrom: present(p.From),
 		Input: p.Input, Output: p.Output, CacheRead: p.CacheRead, CacheWrite: p.CacheWrite, CacheWrite1h: p.CacheWrite1h,
-		Reasoning: p.Reasoning, Tiers: make([]contract.PriceTier, len(p.Tiers)), Url: known(p.Price.Source),
+		Reasoning: p.Reasoning, Tiers: make([]contract.PriceTier, len(p.Tiers)), Url: known(p.Source),
 	}
 	for i, t := range p.Tiers {
 		price.Tiers[i] = contract.PriceTier{

@@ -12,19 +12,19 @@ import (
 )
 
 // Projects are those of [Grant].
-func Projects(t testing.TB, ids ...uuid.UUID) access.Projects {
-	t.Helper()
-	return Grant(t, ids...).Projects
+func Projects(tb testing.TB, ids ...uuid.UUID) access.Projects {
+	tb.Helper()
+	return Grant(tb, ids...).Projects
 }
 
 // Grant is that of a user who may do everything in the projects.
-func Grant(t testing.TB, projects ...uuid.UUID) access.Grant {
-	t.Helper()
+func Grant(tb testing.TB, projects ...uuid.UUID) access.Grant {
+	tb.Helper()
 	p := &access.Principal{User: &access.User{ID: uuid.New(), Email: "user@example.com"}}
 	for _, id := range projects {
 		p.Projects = append(p.Projects, access.Project{ID: id, Scopes: apikey.Scopes()})
 	}
 	grant, err := p.Everywhere()
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return grant
 }

@@ -26,7 +26,7 @@ func bundle(folder, output string) error {
 	}
 	document := &yaml.Node{Kind: yaml.MappingNode}
 	for _, file := range files {
-		text, err := os.ReadFile(file)
+		text, err := os.ReadFile(file) //nolint:gosec // a source file
 		if err != nil {
 			return fmt.Errorf("read a part of the document: %w", err)
 		}
