@@ -92,7 +92,7 @@ func targetOf(c *gin.Context, op *operation) (access.Target, error) {
 	if err := json.Unmarshal(text, &body); err != nil {
 		return access.Target{}, fmt.Errorf("read what the body names: %w", err) // it was validated
 	}
-	return access.Target{Project: cmp.Or(body.ProjectID, body.Filter.ProjectID), Workspace: body.WorkspaceID}, nil
+	return access.Target{Project: cmp.Or(body.Filter.ProjectID, body.ProjectID), Workspace: body.WorkspaceID}, nil
 }
 
 // readAll reads the body, and leaves it to be read once more.
