@@ -1,4 +1,4 @@
-// A person comes back after a restart: still logged in, the runs are there.
+// A user returns after a restart: still logged in, and the runs are there.
 import { scenario, until } from "./scenario.mjs";
 
 await scenario(async (page, { projectId }) => {

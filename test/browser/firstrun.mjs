@@ -1,4 +1,4 @@
-// A person follows the page "Send a run": makes a key there, pastes what it shows into a shell, sees the run arrive.
+// A user follows the page "Send a run": creates a key, pastes the code into a shell and sees the run arrive.
 import { execFile } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { promisify } from "node:util";
@@ -17,35 +17,35 @@ await scenario(async (page, { projectId, python, scratch }) => {
   const arrival = page.getByTestId("arrival");
   await arrival.getByText("Waiting for the first run").waitFor();
   await inspect(page, "start");
-  await page.getByRole("button", { name: "Make an Ingest key" }).click();
-  await page.getByRole("button", { name: "Key made" }).waitFor();
+  await page.getByRole("button", { name: "Create an Ingest key" }).click();
+  await page.getByRole("button", { name: "Key created" }).waitFor();
   const key = await page.getByLabel("Key", { exact: true }).inputValue();
   check(/^lt_\w{16}\.\w{49}$/.test(key), `a whole key: ${key}`);
 
   await execute("bash", ["-c", await snippet(page, "curl", "curl")]);
   await arrival.getByText("Your first run arrived: hello looptrace").waitFor();
   await inspect(page, "start-arrived");
-  await arrival.getByRole("link", { name: "Open the run" }).click();
+  await arrival.getByRole("link", { name: "Open run" }).click();
   await page.waitForURL("**/runs/*");
   await page.getByRole("heading", { level: 1, name: "hello looptrace" }).waitFor();
   await until("the run's two spans", async () => (await page.getByTestId("span-row").count()) === 2);
 
-  // The other ways in, each on a page of its own so that its example has ids of its own.
+  // The other languages. Reload the page for each, so that its example gets new ids.
   await page.goto(`/p/${projectId}/start`);
   await page.getByLabel("Key", { exact: true }).fill(key);
-  await arrival.getByText("waiting for a new one").waitFor();
+  await arrival.getByText("Waiting for a new one").waitFor();
   await execute("bash", ["-c", await snippet(page, "curl, OTLP", "curl-otlp")]);
   await arrival.getByText("A run arrived: chat gpt-4o-mini").waitFor();
 
   await page.goto(`/p/${projectId}/start`);
   await page.getByLabel("Key", { exact: true }).fill(key);
-  await arrival.getByText("waiting for a new one").waitFor();
+  await arrival.getByText("Waiting for a new one").waitFor();
   writeFileSync(`${scratch}/hello.py`, await snippet(page, "Python", "python"));
   await execute(python, [`${scratch}/hello.py`]);
   await arrival.getByText("A run arrived: hello looptrace").waitFor();
 });
 
-/** The code of a tab, as its copy button gives it. */
+/** The code in a tab. */
 async function snippet(page, tab, id) {
   await page.getByRole("tab", { name: tab, exact: true }).click();
   const block = page.getByTestId(`snippet-${id}`).getByLabel("code", { exact: true });

@@ -1,4 +1,4 @@
-// A person opens runs whose every text is hostile: nothing of it runs, nothing of it is fetched.
+// A user opens runs in which every text is hostile: the page runs none of it and fetches none of it.
 import { check, scenario, until } from "./scenario.mjs";
 
 await scenario(async (page, { projectId, runIds }, context) => {

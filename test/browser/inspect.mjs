@@ -1,8 +1,8 @@
-// Looks at a page as it stands: screenshots at three widths and axe at two, both in light and in dark.
+// Inspects the current page: screenshots at three widths and axe at two, in light and dark.
 import axe from "axe-core";
-import { env, find } from "./scenario.mjs";
+import { env, report } from "./scenario.mjs";
 
-// The middle width shows the parts of the widest in less room: axe has nothing new to say there.
+// axe finds nothing new at the middle width.
 const SIZES = [
   { width: 1440, height: 900, examined: true },
   { width: 1024, height: 768, examined: false },
@@ -10,7 +10,7 @@ const SIZES = [
 ];
 const SEVERE = ["serious", "critical"];
 
-/** Takes the page's screenshots and finds what keeps people out. The page is left at the first width, in light. */
+/** Takes screenshots and reports accessibility violations. Leaves the page at the first width, in light. */
 export async function inspect(page, name) {
   for (const colorScheme of ["light", "dark"]) {
     await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
@@ -26,25 +26,25 @@ export async function inspect(page, name) {
   await settle(page);
 }
 
-/** Waits until nothing is loading and two frames have been drawn. */
+/** Waits until nothing is loading and two frames are rendered. */
 async function settle(page) {
   await page.waitForFunction(() => !document.querySelector("[aria-busy=true]"));
   await page.evaluate(async () => {
     await document.fonts.ready;
-    const passing = document.getAnimations().filter(({ effect }) => effect.getComputedTiming().endTime !== Infinity);
-    await Promise.all(passing.map((animation) => animation.finished.catch(() => {})));
+    const finite = document.getAnimations().filter(({ effect }) => effect.getComputedTiming().endTime !== Infinity);
+    await Promise.all(finite.map((animation) => animation.finished.catch(() => {})));
     await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
   });
 }
 
 async function examine(page, where) {
-  // The page's policy keeps scripts of others out; the debugger's door is not subject to it.
+  // The page's content security policy doesn't apply to scripts from the debugger.
   await page.evaluate(axe.source);
   const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
   for (const { id, impact, help, nodes } of violations) {
     if (!SEVERE.includes(impact)) continue;
-    const places = nodes.slice(0, 3).map((node) => `${node.target.join(" ")} ${firstReason(node)}`);
-    find(where, `axe ${id} (${impact}): ${help}; ${nodes.length} places, e.g. ${places.join(" | ")}`);
+    const examples = nodes.slice(0, 3).map((node) => `${node.target.join(" ")} ${firstReason(node)}`);
+    report(where, `axe ${id} (${impact}): ${help}; ${nodes.length} elements, e.g. ${examples.join(" | ")}`);
   }
 }
 

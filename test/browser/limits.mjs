@@ -1,25 +1,25 @@
-// A person gives the project a limit of its own, or takes it away again.
+// A user sets a limit of the project, or removes it.
 import { inspect } from "./inspect.mjs";
 import { scenario } from "./scenario.mjs";
 
 await scenario(async (page, { projectId, rate }) => {
-  await page.goto(`/p/${projectId}/settings`);
-  const perSecond = page.getByLabel("The project: requests, a second");
-  const atOnce = page.getByLabel("The project: requests, at once");
+  await page.goto(`/p/${projectId}/settings/limits`);
+  const perSecond = page.getByLabel("Project: requests, per second");
+  const burst = page.getByLabel("Project: requests, burst");
   const save = page.getByRole("button", { name: "Save limits" });
   if (rate === undefined) {
     await perSecond.fill("");
-    await atOnce.fill("");
+    await burst.fill("");
   } else {
-    await page.getByText("No limits of its own").waitFor();
-    // A burst says nothing without a rate; what is wrong stands at its field.
-    await atOnce.fill("1");
+    await page.getByText("no limits of its own").waitFor();
+    // A burst needs a rate. The error appears at the field.
+    await burst.fill("1");
     await save.click();
     await page.getByText("is required").first().waitFor();
     await inspect(page, "settings-limits-refused");
     await perSecond.fill(rate);
   }
   await save.click();
-  await page.getByText("it counts everywhere within 5 seconds").waitFor();
+  await page.getByText("It takes effect within 5 seconds").waitFor();
   await inspect(page, rate === undefined ? "settings-limits-none" : "settings-limits");
 });

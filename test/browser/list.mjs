@@ -1,4 +1,4 @@
-// A person looks for a run: filters, the address that keeps them, search, the keyboard.
+// A user looks for a run: filters, their address, search, the keyboard.
 import { readFileSync } from "node:fs";
 import { check, same, scenario, until } from "./scenario.mjs";
 
@@ -54,12 +54,12 @@ await scenario(async (page, { projectId, needle, needleName, needleWords }) => {
   await page.waitForURL("**/runs?search=*");
   await search.fill('"search the atlas"');
   await same("the run by the name of its span", [needleName], names);
-  await rows.first().getByText("found deeper in the run").waitFor();
+  await rows.first().getByText("found in a later step").waitFor();
   await search.fill("");
   await search.pressSequentially(needleName, { delay: 260 });
-  check((await search.inputValue()) === needleName, "what is typed while its beginning takes effect stays");
+  check((await search.inputValue()) === needleName, "typing goes on while the search runs");
   await search.fill("no run has these words xyzzy");
-  await page.getByText("No run matches these filters.").waitFor();
+  await page.getByText("No runs match these filters.").waitFor();
   await page.getByRole("button", { name: "Clear filters" }).click();
   await until("all runs again", async () => (await rows.count()) > 10);
 
@@ -72,16 +72,16 @@ await scenario(async (page, { projectId, needle, needleName, needleWords }) => {
   await page.keyboard.press("k");
   await same("k leads back", first, focused);
 
-  // Space peeks, x selects; neither leaves the list.
+  // Space opens the preview, x selects. Both stay on the list.
   await page.keyboard.press(" ");
-  const peek = page.getByTestId("peek");
-  await peek.getByRole("link", { name: "Open" }).waitFor();
+  const preview = page.getByTestId("preview");
+  await preview.getByRole("link", { name: "Open" }).waitFor();
   await page.keyboard.press("j");
-  await same("the peek follows", `/p/${projectId}/runs/${second}`, () =>
-    peek.getByRole("link", { name: "Open" }).getAttribute("href"),
+  await same("the preview follows", `/p/${projectId}/runs/${second}`, () =>
+    preview.getByRole("link", { name: "Open" }).getAttribute("href"),
   );
   await page.keyboard.press(" ");
-  await peek.waitFor({ state: "detached" });
+  await preview.waitFor({ state: "detached" });
   await page.keyboard.press("x");
   await page.keyboard.press("k");
   await page.keyboard.press("x");
@@ -100,12 +100,12 @@ await scenario(async (page, { projectId, needle, needleName, needleWords }) => {
   await page.keyboard.press("Escape");
   await selection.waitFor({ state: "detached" });
 
-  // A view keeps the filters for everybody.
+  // A view saves the filters for everyone.
   const views = page.getByRole("button", { name: /^Views/ });
   const action = (name) => page.getByRole("menuitem", { name, exact: true });
   await choose("Status", "error");
   await views.click();
-  await action("Save as a view…").click();
+  await action("Save view…").click();
   await page.getByRole("dialog").getByLabel("Name").fill("Only failures");
   await page.getByRole("button", { name: "Save view" }).click();
   await page.getByRole("button", { name: "Views: Only failures" }).waitFor();
@@ -118,7 +118,7 @@ await scenario(async (page, { projectId, needle, needleName, needleWords }) => {
   await page.getByRole("button", { name: "Delete view" }).click();
   await page.getByRole("button", { name: "Views", exact: true }).waitFor();
 
-  // A column that is chosen stays.
+  // A chosen column stays.
   await page.goto(`/p/${projectId}/runs`);
   await page.getByRole("button", { name: "Columns" }).click();
   await page.getByRole("menuitemcheckbox", { name: "Environment" }).click();
@@ -134,7 +134,7 @@ await scenario(async (page, { projectId, needle, needleName, needleWords }) => {
   await page.getByTestId("span-tree").waitFor();
   await page.keyboard.press("Escape");
   await page.waitForURL(`**/p/${projectId}/runs`);
-  await same("Escape leads to the row that was left", first, focused);
+  await same("Escape returns to the same row", first, focused);
   await page.keyboard.press("e");
   await same("e shows only failed runs", ["error"], statuses);
   await page.keyboard.press("e");
@@ -149,7 +149,7 @@ await scenario(async (page, { projectId, needle, needleName, needleWords }) => {
   await page.keyboard.press("Escape");
   await palette.waitFor({ state: "detached" });
 
-  // The end of the list comes by scrolling, however long it is.
+  // Scrolling reaches the end of the list.
   const scroller = page.getByTestId("run-list").locator("xpath=..");
   let height = 0;
   for (let ended = false; !ended; ) {
@@ -174,7 +174,7 @@ await scenario(async (page, { projectId, needle, needleName, needleWords }) => {
   check(exported.length === 1, `one run is exported, not ${exported.length}`);
   check(JSON.parse(exported[0]).run_id === needle, "the run of the session is exported");
   await more.click();
-  await action("Delete all that match…").click();
+  await action("Delete all matching runs…").click();
   await dialog.getByRole("button", { name: "Delete 1 run" }).waitFor();
   await dialog.getByRole("button", { name: "Cancel" }).click();
   await dialog.waitFor({ state: "detached" });

@@ -1,4 +1,4 @@
-// How a list of very many runs scrolls and filters: how soon rows stand there, and how long the page's thread is held up.
+// Measures scrolling and filtering of a very long list: the time until rows appear, and how long the main thread is blocked.
 import { setTimeout as pause } from "node:timers/promises";
 import { scenario } from "./scenario.mjs";
 
@@ -17,7 +17,7 @@ await scenario(
     await page.waitForURL("**/p/**");
 
     const figures = [];
-    // What is done, and what then is true of the rows: measured until a frame with them was drawn.
+    // Measures from an action until a frame with the expected rows is rendered.
     const step = async (name, act, shown) => {
       await page.evaluate(() => globalThis.longTasks.splice(0));
       const begin = Date.now();

@@ -1,4 +1,4 @@
-// A person watches: the list tells of runs that come and end, and a run that is looked at is brought up to date.
+// A user watches: the list announces runs that start and end, and an open run stays up to date.
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { check, same, scenario, until } from "./scenario.mjs";
@@ -13,7 +13,7 @@ await scenario(async (page, { base, projectId, key }) => {
       headers: { "Content-Type": "application/json", "X-Api-Key": key },
       body: JSON.stringify(envelope),
     });
-    check(answer.status === 202, `what was sent is taken: ${answer.status} ${await answer.text()}`);
+    check(answer.status === 202, `the request is accepted: ${answer.status} ${await answer.text()}`);
   };
   const begun = (name, second) => ({ run_id: randomUUID(), name, session_id: session, start_time: at(second) });
   const ended = (run, second) => ({ ...run, end_time: at(second) });
@@ -31,7 +31,7 @@ await scenario(async (page, { base, projectId, key }) => {
     return false;
   });
 
-  // It began before the newest, and arrives after it.
+  // It started before the newest run, and arrives after it.
   await send({ runs: [ended(begun("second", -45), -40)] });
   await news.getByText("1 new run").waitFor();
   await news.click();
@@ -42,7 +42,7 @@ await scenario(async (page, { base, projectId, key }) => {
   await same("what is running", ["first"], names);
   await send({ runs: [ended(first, -10)] });
   await until("it has ended, in its place", async () => (await rows.first().getAttribute("data-status")) === "ok");
-  check((await news.count()) === 0, "a run that is none of the filter's is not announced");
+  check((await news.count()) === 0, "a run that doesn't match the filter is not announced");
 
   await page.goto(`${list}&order=duration_ms`);
   await same("the shortest first", ["second", "third", "first"], names);
@@ -51,7 +51,7 @@ await scenario(async (page, { base, projectId, key }) => {
   await same("the new one among them", ["fourth", "second", "third", "first"], names);
   await news.waitFor({ state: "detached" });
   await pause(1_000);
-  check((await news.count()) === 0, "what was shown is not announced again");
+  check((await news.count()) === 0, "runs that are shown are not announced again");
 
   const run = begun("answer", -5);
   const call = { span_id: "00000000000000c1", run_id: run.run_id, name: "ask", kind: "llm", start_time: at(-4) };

@@ -1,4 +1,4 @@
-// A person reads a run of many thousand spans: it opens at its first failure, scrolls to its end, and finds a span.
+// A user reads a run of many thousand spans: it opens at its first failure, scrolls to the end and finds a span.
 import { check, scenario, until } from "./scenario.mjs";
 
 await scenario(async (page, { projectId, runId, spans }) => {
@@ -9,7 +9,7 @@ await scenario(async (page, { projectId, runId, spans }) => {
   await until("it opens at the first failure", async () =>
     (await tree.locator("[aria-selected=true]").getAttribute("data-status")) === "error",
   );
-  check((await rows.count()) < 100, "only what is in view is drawn");
+  check((await rows.count()) < 100, "only rows in view are rendered");
   await tree.focus();
   await page.keyboard.press("End");
   await until("the last span", async () => (await tree.locator("[aria-selected=true]").count()) === 1);
@@ -21,29 +21,29 @@ await scenario(async (page, { projectId, runId, spans }) => {
     .locator("[aria-selected=true]")
     .evaluate((element) => (element.getBoundingClientRect().top - element.parentElement.getBoundingClientRect().top) / element.offsetHeight);
   check(Math.round(row) === 8, `eight quick keys down: row ${row}`);
-  // A jump, and steps that leave rows in the elements of others: what is read aloud is in the order of what is seen.
+  // Jumps and small steps, which reuse elements: screen readers get the rows in visible order.
   const devtools = await page.context().newCDPSession(page);
   for (const share of [0, 0.001, 0.002, 0.5, 0.502, 0.3, 1]) {
     await tree.evaluate((element, at) => {
       element.scrollTop = at * (element.scrollHeight - element.clientHeight);
     }, share);
-    await until(`read in order at ${share}`, async () => {
+    await until(`in order at ${share}`, async () => {
       const seen = await rows.evaluateAll((all) =>
         all.sort((a, b) => a.getBoundingClientRect().top - b.getBoundingClientRect().top).map((row) => row.id),
       );
-      return seen.length > 10 && (await readAloud(devtools)).join() === seen.join();
+      return seen.length > 10 && (await accessibleOrder(devtools)).join() === seen.join();
     });
   }
   await page.keyboard.press("Home");
-  const told = await tree
+  const position = await tree
     .locator("[aria-selected=true]")
     .evaluate((row) => ["aria-level", "aria-posinset", "aria-setsize"].map((name) => row.getAttribute(name)).join());
-  check(told === "1,1,1", `the root is the first of one: ${told}`);
+  check(position === "1,1,1", `the root is the first of one: ${position}`);
   await page.keyboard.press("ArrowLeft");
   await until("closed, one row", async () => (await rows.count()) === 1);
   await page.keyboard.press("ArrowRight");
   await page.getByLabel("Which spans").selectOption("errors");
-  await until("errors alone and what is above them", async () =>
+  await until("errors and their ancestors", async () =>
     /^\d+ of /.test(await page.getByTestId("span-count").textContent()),
   );
   await page.goto(`/p/${projectId}/runs/${runId}?view=graph`);
@@ -53,7 +53,7 @@ await scenario(async (page, { projectId, runId, spans }) => {
 });
 
 /** The ids of the tree's items in the order of Chromium's accessibility tree. */
-async function readAloud(devtools) {
+async function accessibleOrder(devtools) {
   const { nodes } = await devtools.send("Accessibility.getFullAXTree");
   const byId = new Map(nodes.map((node) => [node.nodeId, node]));
   const items = (node) =>

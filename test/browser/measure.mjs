@@ -1,9 +1,9 @@
-// How soon a long run is readable after the click, and how long the page's thread is held up while it is scrolled.
+// Measures the time from the click until a long run is readable, and how long scrolling blocks the main thread.
 import { setTimeout as pause } from "node:timers/promises";
 import { scenario } from "./scenario.mjs";
 
 await scenario(async (page, { projectId, runs, rounds }, context) => {
-  // Tasks over 50 ms, as the browser tells them.
+  // The browser reports tasks over 50 ms.
   await context.addInitScript(() => {
     globalThis.longTasks = [];
     new PerformanceObserver((list) => {
@@ -19,7 +19,7 @@ await scenario(async (page, { projectId, runs, rounds }, context) => {
       await link.waitFor();
       await pause(500);
       await taken();
-      // Readable: the span at which the page opens stands in the tree, and a frame with it was drawn.
+      // Readable: the tree shows the selected span, and a frame with it is rendered.
       const openMs = await link.evaluate(
         (element) =>
           new Promise((resolve) => {
@@ -42,7 +42,7 @@ await scenario(async (page, { projectId, runs, rounds }, context) => {
         await page.mouse.wheel(0, step % 2 === 0 ? 900 : 2400);
         await pause(16);
       }
-      // As by the scroll bar, over all of it.
+      // The whole list, as with the scroll bar.
       await page.getByTestId("span-tree").evaluate(async (element) => {
         for (let step = 0; step <= 60; step++) {
           element.scrollTop = (element.scrollHeight * step) / 60;

@@ -1,4 +1,4 @@
-// Every page as it looks, and whether everyone can use it.
+// Screenshots and accessibility of every page.
 import { inspect } from "./inspect.mjs";
 import { scenario, until } from "./scenario.mjs";
 
@@ -13,7 +13,7 @@ await scenario(async (page, { projectId, needle, trip, largest }) => {
   await page.getByRole("list", { name: "Filters" }).waitFor();
   await inspect(page, "runs-filtered");
   await page.goto(`${project}/runs?search=no+run+has+these+words+xyzzy`);
-  await page.getByText("No run matches these filters.").waitFor();
+  await page.getByText("No runs match these filters.").waitFor();
   await inspect(page, "runs-none-match");
 
   for (const [name, runId] of [
@@ -67,12 +67,12 @@ await scenario(async (page, { projectId, needle, trip, largest }) => {
   await inspect(page, "palette");
   await page.goto(`${project}/failures?range=90d`);
   const failures = page.getByTestId("failure-group");
-  await failures.or(page.getByText("No run failed in this time.")).first().waitFor();
+  await failures.or(page.getByText("No failures in this time range.")).first().waitFor();
   await inspect(page, "failures");
   await page.getByRole("searchbox", { name: "Search runs" }).fill("nosuchwordanywhere");
-  await page.getByText("No failed run matches these filters.").waitFor();
+  await page.getByText("No failures match these filters.").waitFor();
   await page.getByRole("button", { name: "Clear filters" }).click();
-  await failures.or(page.getByText("No run failed in this time.")).first().waitFor();
+  await failures.or(page.getByText("No failures in this time range.")).first().waitFor();
   if ((await failures.count()) > 0) {
     await failures.first().getByRole("link").click();
     await page.getByTestId("failed-run").first().waitFor();
@@ -88,7 +88,7 @@ await scenario(async (page, { projectId, needle, trip, largest }) => {
   await page.getByTestId("chart-cost").locator("canvas").waitFor();
   await inspect(page, "dashboards");
 
-  await page.goto(`${project}/keys`);
+  await page.goto(`${project}/settings/keys`);
   await page.getByTestId("key-row").first().waitFor();
   await inspect(page, "keys");
   await page.getByRole("button", { name: "New key" }).click();

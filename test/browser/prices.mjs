@@ -1,24 +1,24 @@
-// A person gives a model a price of the project's own, changes it and takes it away again.
+// A user sets a project price for a model, changes it and deletes it.
 import { inspect } from "./inspect.mjs";
 import { scenario, until } from "./scenario.mjs";
 
 await scenario(async (page, { projectId, model }) => {
   await page.goto(`/p/${projectId}/settings`);
-  await page.getByRole("link", { name: "Prices of this project" }).click();
+  await page.getByRole("navigation", { name: "Project" }).getByRole("link", { name: "Prices" }).click();
   const unpriced = page.getByTestId("unpriced-models").getByRole("row").filter({ hasText: model });
   await unpriced.waitFor();
   await inspect(page, "prices");
 
-  // The table is searched; what is not there says so.
+  // Search the prices.
   const search = page.getByLabel("Search prices");
   const rows = page.getByTestId("price-row");
   await search.fill("claude-haiku-4-5");
   await until("found prices", async () => (await rows.count()) > 0 && (await rows.count()) < 20);
   await search.fill("no such model xyzzy");
-  await page.getByText("No price of a model or provider").waitFor();
+  await page.getByText("No prices match these filters.").waitFor();
   await search.fill("");
 
-  // A model without a price gets one; what is wrong stands at its field.
+  // Set the price of a model without one. Errors appear at their fields.
   const dialog = page.getByRole("dialog");
   await unpriced.getByRole("button", { name: "Set a price" }).click();
   await dialog.getByLabel("Input").fill("2000000");
@@ -35,13 +35,13 @@ await scenario(async (page, { projectId, model }) => {
   await inspect(page, "prices-own");
 
   await page.getByRole("button", { name: `Actions for ${model}` }).click();
-  await page.getByRole("menuitem", { name: "Edit" }).click();
+  await page.getByRole("menuitem", { name: "Edit…" }).click();
   await dialog.getByLabel("Output").fill("0.25");
   await dialog.getByRole("button", { name: "Save price" }).click();
   await own.getByText("$0.25").waitFor();
 
   await page.getByRole("button", { name: `Actions for ${model}` }).click();
-  await page.getByRole("menuitem", { name: "Delete" }).click();
+  await page.getByRole("menuitem", { name: "Delete…" }).click();
   await inspect(page, "prices-delete");
   await dialog.getByRole("button", { name: "Delete price" }).click();
   await unpriced.waitFor();

@@ -1,4 +1,4 @@
-// A person reads a failed run: it opens at the failure, the tree moves by keys, the messages are those that were sent.
+// A user reads a failed run: it opens at the failure, keys move in the tree, the messages are the ones that were sent.
 import { check, same, scenario, until } from "./scenario.mjs";
 
 await scenario(async (page, { projectId, runId, trip, unpriced }) => {
@@ -16,9 +16,9 @@ await scenario(async (page, { projectId, runId, trip, unpriced }) => {
 
   await page.goto(`/p/${projectId}/runs/${runId}`);
   await page.getByRole("heading", { level: 1, name: trip.name }).waitFor();
-  check((await page.getByTestId("run-status").textContent()).includes("error"), "the run's status is told");
+  check((await page.getByTestId("run-status").textContent()).includes("error"), "the run's status is shown");
   check((await page.getByTestId("run-tokens").textContent()).includes("1,291"), "the run's tokens are told");
-  check((await page.getByTestId("run-cost").textContent()).includes("$0.00016"), "the run's cost is told");
+  check((await page.getByTestId("run-cost").textContent()).includes("$0.00016"), "the run's cost is shown");
 
   await isAt(booking);
   const error = page.getByTestId("span-error");
@@ -28,7 +28,7 @@ await scenario(async (page, { projectId, runId, trip, unpriced }) => {
   const texts = await rows.allTextContents();
   check(texts.length === 3, `three spans in the tree: ${texts}`);
   for (const [index, step] of [trip, chat, booking].entries()) {
-    check(texts[index].includes(step.name), `${step.name} stands in its place: ${texts}`);
+    check(texts[index].includes(step.name), `${step.name} is in its position: ${texts}`);
   }
   await same("the depths", ["1", "2", "2"], () =>
     rows.evaluateAll((all) => all.map((row) => row.getAttribute("aria-level"))),
@@ -75,7 +75,7 @@ await scenario(async (page, { projectId, runId, trip, unpriced }) => {
   await messages.nth(0).getByText("Instructions").click();
   await messages.nth(0).getByText(attributes["gen_ai.system_instructions"][0].content, { exact: true }).waitFor();
   for (const fact of ["1,204", "87", "1,024", "openai", "tool_call"]) {
-    check((await detail.textContent()).includes(fact), `the detail tells ${fact}`);
+    check((await detail.textContent()).includes(fact), `the details show ${fact}`);
   }
 
   await detail.getByRole("tab", { name: "Attributes" }).click();
@@ -89,7 +89,7 @@ await scenario(async (page, { projectId, runId, trip, unpriced }) => {
   }
   await detail.getByLabel("Filter attributes").fill("temperature");
   await same("the attributes that match", 1, () => detail.getByRole("row").count());
-  check(new URL(page.url()).searchParams.get("tab") === "attributes", "the tab stands in the address");
+  check(new URL(page.url()).searchParams.get("tab") === "attributes", "the address contains the tab");
   await page.reload();
   await isAt(chat);
   await detail.getByRole("tab", { name: "Attributes", selected: true }).waitFor();

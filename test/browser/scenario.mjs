@@ -1,13 +1,12 @@
-// What every scenario shares: a Chromium of its own that cannot reach anything but the product, and the watch
-// over what a page must never do.
+// Shared by all scenarios: starts a Chromium that can only reach the product, and reports what a page must never do.
 import { writeFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { chromium } from "playwright-core";
 
-const PATIENCE = 20_000;
+const TIMEOUT = 20_000;
 const TICK = 50;
 
-/** Where things lie; given by the test that plays the scenario. */
+/** Names and paths from the test that runs the scenario. */
 export const env = {
   name: process.env.SCENARIO,
   output: process.env.OUTPUT,
@@ -16,14 +15,14 @@ export const env = {
 
 const findings = [];
 
-/** Tells of something wrong that need not stop the scenario. */
-export function find(where, what) {
+/** Reports a problem without stopping the scenario. */
+export function report(where, what) {
   if (!findings.some((known) => known.where === where && known.what === what)) findings.push({ where, what });
 }
 
 /**
- * Plays a scenario and prints its result. `play` gets a page, the input and the context; session says whether the
- * page starts logged in, watched whether it is one of ours and kept from reaching anything else; args are Chromium's.
+ * Runs a scenario and prints its result. `play` gets a page, the input and the context. `session`: the page starts logged
+ * in. `watched`: the page may only reach the product. `args` are for Chromium.
  */
 export async function scenario(play, { session = true, watched = true, args = [] } = {}) {
   const input = JSON.parse(process.env.INPUT);
@@ -49,7 +48,7 @@ export async function scenario(play, { session = true, watched = true, args = []
       reducedMotion: "reduce",
       storageState: session ? env.state : undefined,
     });
-    context.setDefaultTimeout(PATIENCE);
+    context.setDefaultTimeout(TIMEOUT);
     if (watched) await watch(context, input.base);
     page = await context.newPage();
     const result = (await play(page, input, context)) ?? null;
@@ -57,41 +56,41 @@ export async function scenario(play, { session = true, watched = true, args = []
   } catch (error) {
     await page?.screenshot({ path: `${env.output}/failed-${env.name}.png` }).catch(() => {});
     writeFileSync(`${env.output}/failed-${env.name}.txt`, String(error.stack));
-    const place = page ? ` at ${page.url()}` : "";
-    process.stderr.write(`${error.stack}${place}\n${JSON.stringify(findings, null, 2)}\n`);
+    const location = page ? ` at ${page.url()}` : "";
+    process.stderr.write(`${error.stack}${location}\n${JSON.stringify(findings, null, 2)}\n`);
     process.exitCode = 1;
   } finally {
     await browser.close();
   }
 }
 
-/** Keeps the pages from reaching anything but the product, and finds what must not happen on any page. */
+/** Blocks requests to anything but the product, and reports what must not happen on any page. */
 async function watch(context, base) {
   const origin = new URL(base).origin;
   await context.route(/^/, (route) => {
     const url = new URL(route.request().url());
     if (url.origin === origin || url.protocol === "data:" || url.protocol === "blob:") return route.continue();
-    find(route.request().frame().url(), `it asked for ${url.href}`);
+    report(route.request().frame().url(), `it requested ${url.href}`);
     return route.abort();
   });
   context.on("page", (page) => {
-    page.on("pageerror", (error) => find(page.url(), `an uncaught error: ${error.message}`));
+    page.on("pageerror", (error) => report(page.url(), `an uncaught error: ${error.message}`));
     page.on("dialog", (dialog) => {
-      find(page.url(), `a dialog: ${dialog.message()}`);
+      report(page.url(), `a dialog: ${dialog.message()}`);
       return dialog.dismiss();
     });
     page.on("console", (message) => {
-      // A refused request is logged by the browser; a page that handles it has done its part.
+      // The browser logs every failed request, even if the page handles it.
       if (message.type() === "error" && !message.text().startsWith("Failed to load resource")) {
-        find(page.url(), `the console says: ${message.text()}`);
+        report(page.url(), `console error: ${message.text()}`);
       }
     });
   });
 }
 
-/** Waits for a condition, and returns what it gave. */
+/** Waits until a condition is true, and returns its value. */
 export async function until(what, condition) {
-  const deadline = Date.now() + PATIENCE;
+  const deadline = Date.now() + TIMEOUT;
   for (;;) {
     let seen;
     try {
@@ -100,12 +99,12 @@ export async function until(what, condition) {
     } catch (error) {
       seen = error.message;
     }
-    if (Date.now() > deadline) throw new Error(`${what}: not within ${PATIENCE / 1000} s, last seen: ${seen}`);
+    if (Date.now() > deadline) throw new Error(`${what}: not within ${TIMEOUT / 1000} s, last seen: ${seen}`);
     await pause(TICK);
   }
 }
 
-/** Waits until two values are the same by their JSON. */
+/** Waits until a value equals `want`, compared as JSON. */
 export async function same(what, want, read) {
   let got;
   await until(what, async () => {
@@ -116,12 +115,12 @@ export async function same(what, want, read) {
   });
 }
 
-/** Fails unless the claim holds now. */
+/** Fails unless the claim is true now. */
 export function check(claim, what) {
   if (!claim) throw new Error(what);
 }
 
-/** Fills the login form and sends it. */
+/** Fills in and submits the login form. */
 export async function logIn(page, email, password) {
   await page.getByLabel("Email").fill(email);
   await page.getByLabel("Password", { exact: true }).fill(password);

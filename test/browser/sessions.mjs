@@ -1,4 +1,4 @@
-// A person without a session is led to login and from there to where they wanted to go, and logs out.
+// A user without a session is redirected to login, then to the requested page, and logs out.
 import { inspect } from "./inspect.mjs";
 import { check, logIn, scenario } from "./scenario.mjs";
 

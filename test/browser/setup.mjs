@@ -1,4 +1,4 @@
-// A person opens a new installation: makes the account, then an ingest key.
+// A user opens a new installation: creates the account, then an ingest key.
 import { inspect } from "./inspect.mjs";
 import { check, env, scenario, until } from "./scenario.mjs";
 
@@ -19,7 +19,7 @@ await scenario(
     const projectId = new URL(page.url()).pathname.split("/")[2];
 
     await page.getByRole("navigation", { name: "Project" }).getByRole("link", { name: "Keys" }).click();
-    await page.waitForURL("**/keys");
+    await page.waitForURL("**/settings/keys");
     await page.getByRole("button", { name: "New key" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Name").fill("e2e ingest");

@@ -1,8 +1,7 @@
-// A person opens pages of strangers: one on another port of this machine, and one whose name was made to lead to this
-// machine (DNS rebinding), so that to the browser it is of the same origin as what it asks. Nothing may answer them, but
-// with a refusal.
+// A user opens hostile pages: one on another port of this machine, and one whose name resolves to this machine (DNS
+// rebinding), so that the browser treats its requests as same-origin. Every response must be a refusal.
 import { createServer } from "node:http";
-import { check, find, scenario } from "./scenario.mjs";
+import { check, report, scenario } from "./scenario.mjs";
 
 const REBOUND = "rebound.example";
 
@@ -22,20 +21,20 @@ await scenario(
       for (const host of ["127.0.0.1", "localhost", REBOUND]) {
         const origin = `http://${host}:${port}`;
         await page.goto(origin);
-        // The stores answer nobody; what is asked across origins may answer, but not to the page.
-        for (const reached of await page.evaluate(reach, input.stores)) find(origin, `a store answers: ${reached}`);
-        for (const reached of await page.evaluate(act, input)) find(origin, `it can read ${reached}`);
+        // The stores must not respond. The API may respond across origins, but the page must not be able to read it.
+        for (const reached of await page.evaluate(reach, input.stores)) report(origin, `a store answers: ${reached}`);
+        for (const reached of await page.evaluate(act, input)) report(origin, `it can read ${reached}`);
       }
     } finally {
       stranger.close();
     }
     for (const part of input.doors) {
       const origin = `http://${REBOUND}:${part}`;
-      // What the stranger's own server had sent before the name led here.
+      // The page that the hostile server sent before its name resolved to this machine.
       await context.route(`${origin}/stranger`, (route) => route.fulfill({ contentType: "text/html", body: "<title>A stranger's page</title>" }));
       await page.goto(`${origin}/stranger`);
-      for (const reached of await page.evaluate(reach, input.stores)) find(origin, `a store answers: ${reached}`);
-      for (const reached of await page.evaluate(rebound, input)) find(origin, `it is not refused: ${reached}`);
+      for (const reached of await page.evaluate(reach, input.stores)) report(origin, `a store answers: ${reached}`);
+      for (const reached of await page.evaluate(rebound, input)) report(origin, `it is not refused: ${reached}`);
     }
     const cookies = (await context.cookies(input.base)).map(({ name, value }) => `${name}=${value}`);
     check(cookies.join() === (input.cookie ?? ""), `the cookies are ${cookies}`);
@@ -43,12 +42,12 @@ await scenario(
   {
     session: false,
     watched: false,
-    // Not every browser asks before a page reaches this machine. What we refuse must not depend on it.
+    // Not every browser protects local addresses, so the product must refuse by itself.
     args: [`--host-resolver-rules=MAP ${REBOUND} 127.0.0.1`, "--disable-features=LocalNetworkAccessChecks,BlockInsecurePrivateNetworkRequests"],
   },
 );
 
-/** Asks the stores in every way that a page has, and returns what answered. */
+/** Tries to reach the stores in every way that a page has. Returns what responded. */
 async function reach(ports) {
   const reached = [];
   const attempt = async (what, ask) => {
@@ -91,7 +90,7 @@ async function reach(ports) {
   return reached;
 }
 
-/** Asks the API to do things, across origins, and returns what the page could read. The test looks at what was done. */
+/** Sends cross-origin requests to the API. Returns what the page could read. The test checks their effects. */
 async function act({ base, api, projectId, email, password }) {
   const read = [];
   const requests = [
@@ -120,7 +119,7 @@ async function act({ base, api, projectId, email, password }) {
   return read;
 }
 
-/** Asks what the page takes for its own origin, and returns what was not refused. */
+/** Sends same-origin requests after rebinding. Returns what was not refused. */
 async function rebound({ email, password, web }) {
   const allowed = [];
   const login = { "Content-Type": "application/json" };
@@ -140,7 +139,7 @@ async function rebound({ email, password, web }) {
   ];
   for (const [method, path, headers, content] of requests) {
     const answer = await fetch(path, { method, headers, body: content && JSON.stringify(content) });
-    // 404: a path of the UI at the port of the API.
+    // 404: a path of the UI on the API's port.
     if (![401, 403, 404, 421].includes(answer.status)) allowed.push(`${method} ${path}: ${answer.status}`);
   }
   return allowed;

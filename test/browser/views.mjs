@@ -1,4 +1,4 @@
-// A person looks at a run from all sides: as a conversation, a graph, what an agent reads; scores it, and compares it.
+// A user opens all views of a run, scores it and compares it.
 import { check, same, scenario, until } from "./scenario.mjs";
 
 await scenario(async (page, { projectId, runId, otherRunId, trip }) => {
@@ -12,7 +12,7 @@ await scenario(async (page, { projectId, runId, otherRunId, trip }) => {
   await until("three spans", async () => (await rows.count()) === 3);
 
   await page.getByLabel("Find spans").fill("book_hotel");
-  await same("what is found and what is above it", 2, () => rows.count());
+  await same("the match and its ancestors", 2, () => rows.count());
   await page.getByText("1 of 3 spans").waitFor();
   await page.keyboard.press("Escape");
   await same("all spans again", 3, () => rows.count());
@@ -37,7 +37,7 @@ await scenario(async (page, { projectId, runId, otherRunId, trip }) => {
   await page.keyboard.up("Control");
   await until("the wheel zooms", async () => (await shown()) < whole);
   await page.keyboard.press("0");
-  check((await rows.filter({ hasText: "on the critical path" }).count()) > 0, "the critical path is told in words");
+  check((await rows.filter({ hasText: "on the critical path" }).count()) > 0, "the critical path is named for screen readers");
 
   await tree.focus();
   await page.keyboard.press("Enter");
@@ -54,7 +54,7 @@ await scenario(async (page, { projectId, runId, otherRunId, trip }) => {
   await same("who speaks", said, () => turns.evaluateAll((all) => all.map((turn) => turn.dataset.role)));
   await turns.nth(2).getByText(question.parts[0].content, { exact: true }).waitFor();
   await turns.nth(4).getByText(booking.error.message).waitFor();
-  check(new URL(page.url()).searchParams.get("view") === "transcript", "the view stands in the address");
+  check(new URL(page.url()).searchParams.get("view") === "transcript", "the address contains the view");
   await hasFocus("the transcript", () => document.activeElement?.dataset.testid === "transcript");
   await page.keyboard.press("1");
   await treeHasFocus();
@@ -91,13 +91,13 @@ await scenario(async (page, { projectId, runId, otherRunId, trip }) => {
 
   const compare = page.getByRole("button", { name: "Compare with…" });
   await compare.click();
-  await page.getByLabel("Id or address of the other run").waitFor();
+  await page.getByLabel("Id or URL of the other run").waitFor();
   await page.keyboard.press("Escape");
   await hasFocus("the button", () => document.activeElement?.textContent === "Compare with…");
   await compare.click();
-  await page.getByLabel("Id or address of the other run").fill(runId);
-  await page.getByText("That is this run").waitFor();
-  await page.getByLabel("Id or address of the other run").fill(`http://127.0.0.1/p/x/runs/${otherRunId}`);
+  await page.getByLabel("Id or URL of the other run").fill(runId);
+  await page.getByText("This is the same run").waitFor();
+  await page.getByLabel("Id or URL of the other run").fill(`http://127.0.0.1/p/x/runs/${otherRunId}`);
   await page.getByRole("button", { name: "Compare", exact: true }).click();
   await page.waitForURL(`**/diff/${runId}/${otherRunId}`);
   await page.getByTestId("diff-counts").waitFor();
@@ -105,7 +105,7 @@ await scenario(async (page, { projectId, runId, otherRunId, trip }) => {
   await page.getByRole("button", { name: "Swap sides" }).click();
   await page.waitForURL(`**/diff/${otherRunId}/${runId}`);
 
-  // However the run was looked at, Escape leads to the list as it was.
+  // From any view, Escape returns to the list as it was.
   await page.goto(`/p/${projectId}/runs?${new URLSearchParams({ name: trip.name })}`);
   await page.getByTestId("run-row").first().locator("[data-run]").click();
   await tree.waitFor();

@@ -3,12 +3,12 @@ import { errorFromNetwork, errorFromResponse } from "./problem";
 import { queryText } from "./query";
 import type { paths } from "./schema.gen";
 
-/** The typed client; every operation goes through it, with the session cookie of this origin. */
+/** The typed client for every operation. The browser sends the session cookie. */
 export const client = createClient<paths>({ baseUrl: "/", querySerializer: queryText });
 
 client.use({
   onError({ error }) {
-    // A cancelled request is no failure of the server: the query layer knows it by its name.
+    // TanStack Query recognizes a cancelled request by its name.
     if (error instanceof DOMException && error.name === "AbortError") return error;
     return errorFromNetwork(error);
   },
@@ -20,7 +20,7 @@ interface Answer<T> {
   response: Response;
 }
 
-/** The body of a successful answer; an ApiError is thrown for every other. */
+/** The body of a successful response. Throws an ApiError for any other. */
 export async function unwrap<T>(pending: Promise<Answer<T>>): Promise<T> {
   const { data, error, response } = await pending;
   if (!response.ok) throw errorFromResponse(response, error);

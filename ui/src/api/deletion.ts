@@ -1,43 +1,44 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { client, unwrap } from "./client";
+import { keys } from "./queryKeys";
 import type { RunFilter } from "./runs";
 import type { RunDeletion } from "./types";
 
-/** Which runs to delete: those named, or all that a filter selects. */
-export type Doomed = { run_ids: string[] } | { filter: RunFilter };
+/** Which runs to delete: by id, or all that match a filter. */
+export type DeletionTarget = { run_ids: string[] } | { filter: RunFilter };
 
-/** How many ids one request may name. */
-const IDS_A_REQUEST = 1000;
+/** The API accepts at most this many ids in one request. */
+const MAX_IDS = 1000;
 
 function requestDeletion(
   projectId: string,
-  doomed: Doomed,
+  target: DeletionTarget,
   options: { dry_run: boolean; received_before?: string },
 ): Promise<RunDeletion> {
-  const body = "filter" in doomed ? doomed : { project_id: projectId, ...doomed };
+  const body = "filter" in target ? target : { project_id: projectId, ...target };
   return unwrap(client.POST("/v1/runs/_actions/delete", { body: { ...body, ...options } }));
 }
 
-/** How many runs a filter selects now; `as_of` is the moment of the count. */
-export function useDeletionCount(projectId: string, doomed: Doomed) {
+/** How many runs match the filter now. `as_of` is the time of the count. */
+export function useDeletionCount(projectId: string, target: DeletionTarget) {
   return useQuery({
-    queryKey: ["deletion-count", projectId, doomed],
-    queryFn: () => requestDeletion(projectId, doomed, { dry_run: true }),
-    enabled: "filter" in doomed,
+    queryKey: keys.runs.deletionCount(projectId, target),
+    queryFn: () => requestDeletion(projectId, target, { dry_run: true }),
+    enabled: "filter" in target,
     gcTime: 0,
   });
 }
 
 /**
- * POST /v1/runs/_actions/delete, again until nothing is left of what was counted. `onProgress` is told how many are
- * gone. One that fails in the middle leaves the rest; it can be asked for again.
+ * POST /v1/runs/_actions/delete, repeated until all counted runs are deleted. Reports the number deleted so far to
+ * `onProgress`. A deletion that fails halfway leaves the remaining runs, and can be repeated.
  */
 export function useDeleteRuns(projectId: string, onProgress: (deleted: number) => void) {
   const queryClient = useQueryClient();
   return useMutation({
-    mutationFn: async ({ doomed, asOf }: { doomed: Doomed; asOf?: string }) => {
+    mutationFn: async ({ target, asOf }: { target: DeletionTarget; asOf?: string }) => {
       let deleted = 0;
-      for (const part of parts(doomed)) {
+      for (const part of parts(target)) {
         for (;;) {
           const answer = await requestDeletion(projectId, part, { dry_run: false, received_before: asOf });
           deleted += answer.deleted;
@@ -47,19 +48,19 @@ export function useDeleteRuns(projectId: string, onProgress: (deleted: number) =
       }
       return deleted;
     },
-    // Whatever was read before may name what is gone.
+    // Cached answers may contain deleted runs.
     onSettled: () => {
       queryClient.removeQueries({ type: "inactive" });
-      return queryClient.invalidateQueries({ queryKey: ["run-stats"] });
+      return queryClient.invalidateQueries({ queryKey: keys.runs.allStats });
     },
   });
 }
 
-function parts(doomed: Doomed): Doomed[] {
-  if ("filter" in doomed) return [doomed];
-  const out: Doomed[] = [];
-  for (let at = 0; at < doomed.run_ids.length; at += IDS_A_REQUEST) {
-    out.push({ run_ids: doomed.run_ids.slice(at, at + IDS_A_REQUEST) });
+function parts(target: DeletionTarget): DeletionTarget[] {
+  if ("filter" in target) return [target];
+  const out: DeletionTarget[] = [];
+  for (let start = 0; start < target.run_ids.length; start += MAX_IDS) {
+    out.push({ run_ids: target.run_ids.slice(start, start + MAX_IDS) });
   }
   return out;
 }

@@ -1,13 +1,14 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { client, unwrap } from "./client";
+import { keys } from "./queryKeys";
 
-/** Steps of one page; folded ones count as one. */
+/** Steps per page. A folded group of equal steps counts as one. */
 const STEPS = 1000;
 
-/** GET /v1/runs/{run_id}/diff/{other_run_id}, page after page. */
+/** GET /v1/runs/{run_id}/diff/{other_run_id}, page by page. */
 export function useDiff(projectId: string, runId: string, otherRunId: string) {
   return useInfiniteQuery({
-    queryKey: ["diff", projectId, runId, otherRunId],
+    queryKey: keys.diff(projectId, runId, otherRunId),
     initialPageParam: 0,
     queryFn: ({ pageParam, signal }) =>
       fetchDiff(projectId, runId, otherRunId, pageParam, STEPS, true, signal),
@@ -17,7 +18,7 @@ export function useDiff(projectId: string, runId: string, otherRunId: string) {
   });
 }
 
-/** The steps that a folded one stands for. */
+/** The steps inside a folded group. */
 export async function fetchFolded(
   projectId: string,
   runId: string,

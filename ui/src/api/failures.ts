@@ -1,14 +1,15 @@
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { client, unwrap } from "./client";
+import { keys } from "./queryKeys";
 import type { RunFilter } from "./runs";
 
-/** What failed runs are filtered by: a time back from now, and all else as runs are. */
+/** A run filter whose time range is a window that ends now. */
 export type FailureFilter = Omit<RunFilter, "start_after" | "start_before" | "fingerprint">;
 
-/** GET /v1/agent/failed-runs, page after page: groups of the filter's failed runs, most worth a look first. */
+/** GET /v1/agent/failed-runs, page by page: groups of failed runs, highest rank first. */
 export function useFailedRuns(filter: FailureFilter) {
   return useInfiniteQuery({
-    queryKey: ["failed-runs", filter],
+    queryKey: keys.failures.list(filter),
     initialPageParam: undefined as string | undefined,
     queryFn: ({ pageParam, signal }) =>
       unwrap(
@@ -25,7 +26,7 @@ export function useFailedRuns(filter: FailureFilter) {
 /** GET /v1/agent/failed-runs/{fingerprint}. */
 export function useFailedRunGroup(fingerprint: string, filter: FailureFilter) {
   return useQuery({
-    queryKey: ["failed-run-group", fingerprint, filter],
+    queryKey: keys.failures.group(fingerprint, filter),
     queryFn: ({ signal }) =>
       unwrap(
         client.GET("/v1/agent/failed-runs/{fingerprint}", {

@@ -1,15 +1,14 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { client, unwrap } from "./client";
+import { useInvalidatingMutation } from "./mutation";
 import { ApiError } from "./problem";
-import { meKey } from "./queryClient";
+import { keys } from "./queryKeys";
 import type { Me, ProjectLimits } from "./types";
-
-const setupKey = ["setup"] as const;
 
 /** GET /v1/setup: whether the first user exists. */
 export function useSetupState() {
   return useQuery({
-    queryKey: setupKey,
+    queryKey: keys.session.setup,
     queryFn: ({ signal }) => unwrap(client.GET("/v1/setup", { signal })),
     staleTime: Number.POSITIVE_INFINITY,
   });
@@ -18,7 +17,7 @@ export function useSetupState() {
 /** GET /v1/me: the caller, or null without a session. */
 export function useMe() {
   return useQuery({
-    queryKey: meKey,
+    queryKey: keys.session.me,
     queryFn: async ({ signal }): Promise<Me | null> => {
       try {
         return await unwrap(client.GET("/v1/me", { signal }));
@@ -39,8 +38,8 @@ export function useSetup() {
     mutationFn: (body: { email: string; password: string; org_name: string }) =>
       unwrap(client.POST("/v1/setup", { body })),
     onSuccess: (me) => {
-      queryClient.setQueryData(setupKey, { bootstrapped: true });
-      queryClient.setQueryData(meKey, me);
+      queryClient.setQueryData(keys.session.setup, { bootstrapped: true });
+      queryClient.setQueryData(keys.session.me, me);
     },
   });
 }
@@ -50,23 +49,22 @@ export function useLogin() {
   const queryClient = useQueryClient();
   return useMutation({
     mutationFn: (body: { email: string; password: string }) => unwrap(client.POST("/v1/login", { body })),
-    onSuccess: (me) => queryClient.setQueryData(meKey, me),
+    onSuccess: (me) => queryClient.setQueryData(keys.session.me, me),
   });
 }
 
-/** POST /v1/logout; nothing of the session stays in memory. */
+/** POST /v1/logout. Clears everything cached for the session. */
 export function useLogout() {
   const queryClient = useQueryClient();
   return useMutation({
     mutationFn: () => unwrap(client.POST("/v1/logout")),
     onSuccess: async () => {
-      // An answer that is still on its way would bring the session back.
+      // A response that arrives later would restore the session.
       await queryClient.cancelQueries();
-      // The gate watches this very query: it must be told, not have its query taken away.
-      queryClient.setQueryData(meKey, null);
-      const kept: unknown[] = [setupKey[0], meKey[0]];
-      queryClient.removeQueries({ predicate: (query) => !kept.includes(query.queryKey[0]) });
-      // Passwords and new keys stand in the mutations.
+      // Gate observes this query: update it instead of removing it.
+      queryClient.setQueryData(keys.session.me, null);
+      queryClient.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== keys.session.all[0] });
+      // Mutations contain passwords and new keys.
       queryClient.getMutationCache().clear();
     },
   });
@@ -74,32 +72,22 @@ export function useLogout() {
 
 /** POST /v1/projects. */
 export function useCreateProject() {
-  const queryClient = useQueryClient();
-  return useMutation({
-    mutationFn: (body: { workspace_id: string; name: string }) =>
-      unwrap(client.POST("/v1/projects", { body })),
-    onSuccess: () => queryClient.invalidateQueries({ queryKey: meKey }),
-  });
+  return useInvalidatingMutation(keys.session.me, (body: { workspace_id: string; name: string }) =>
+    unwrap(client.POST("/v1/projects", { body })),
+  );
 }
 
 /** PATCH /v1/projects/{project_id}. */
 export function useUpdateProject(projectId: string) {
-  const queryClient = useQueryClient();
-  return useMutation({
-    mutationFn: (body: { name: string }) =>
-      unwrap(
-        client.PATCH("/v1/projects/{project_id}", { params: { path: { project_id: projectId } }, body }),
-      ),
-    onSuccess: () => queryClient.invalidateQueries({ queryKey: meKey }),
-  });
+  return useInvalidatingMutation(keys.session.me, (body: { name: string }) =>
+    unwrap(client.PATCH("/v1/projects/{project_id}", { params: { path: { project_id: projectId } }, body })),
+  );
 }
 
-const limitsKey = (projectId: string) => ["limits", projectId] as const;
-
-/** GET /v1/projects/{project_id}/limits: the project's own, where they differ from the configuration of ingest. */
+/** GET /v1/projects/{project_id}/limits: the limits that override the configured ones. */
 export function useProjectLimits(projectId: string) {
   return useQuery({
-    queryKey: limitsKey(projectId),
+    queryKey: keys.limits(projectId),
     queryFn: ({ signal }) =>
       unwrap(
         client.GET("/v1/projects/{project_id}/limits", {
@@ -118,6 +106,6 @@ export function useSetProjectLimits(projectId: string) {
       unwrap(
         client.PUT("/v1/projects/{project_id}/limits", { params: { path: { project_id: projectId } }, body }),
       ),
-    onSuccess: (limits) => queryClient.setQueryData(limitsKey(projectId), limits),
+    onSuccess: (limits) => queryClient.setQueryData(keys.limits(projectId), limits),
   });
 }

@@ -1,10 +1,11 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { client, unwrap } from "./client";
+import { keys } from "./queryKeys";
 
-/** GET /v1/agent/instrument-guide: without a framework, the list of them. */
+/** GET /v1/agent/instrument-guide. Without a framework it lists the frameworks. */
 export function useInstrumentGuide(projectId: string, framework: string | null) {
   return useQuery({
-    queryKey: ["instrument-guide", projectId, framework],
+    queryKey: keys.instrumentGuide(projectId, framework),
     queryFn: ({ signal }) =>
       unwrap(
         client.GET("/v1/agent/instrument-guide", {
@@ -13,6 +14,6 @@ export function useInstrumentGuide(projectId: string, framework: string | null) 
         }),
       ),
     placeholderData: keepPreviousData,
-    staleTime: Number.POSITIVE_INFINITY, // it changes with the installation only
+    staleTime: Number.POSITIVE_INFINITY, // It only changes with the installed version.
   });
 }

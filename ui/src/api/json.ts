@@ -1,4 +1,4 @@
-/** A number that JavaScript's numbers would change, as it was written: an id of 19 digits. */
+/** A number that a JavaScript number can't hold exactly, such as a 19-digit id. Keeps the original text. */
 export class LongNumber {
   constructor(readonly text: string) {}
 
@@ -11,11 +11,10 @@ export class LongNumber {
   }
 }
 
-// Stands before such a number where JSON has room for a text only. No text that was recorded can hold it: it is another
-// one each time that the page is loaded.
+// Marks such a number inside a JSON string. It is random, so recorded text can't contain it.
 const MARK = `number ${Math.random()} `;
 
-/** Reads JSON as JSON.parse does, but for the numbers that would not be what was written. */
+/** Like JSON.parse, but returns a LongNumber for each number that would lose digits. */
 export function parseJson(text: string): unknown {
   const value: unknown = JSON.parse(text);
   const marked = MAYBE_LONG.test(text) ? markLong(text) : text;
@@ -25,32 +24,32 @@ export function parseJson(text: string): unknown {
   );
 }
 
-/** Writes JSON as JSON.stringify does, and long numbers as they were. */
+/** Like JSON.stringify, but writes each LongNumber with all its digits. */
 export function writeJson(value: unknown, indent?: number): string {
   return (JSON.stringify(value, null, indent) ?? "").replaceAll(MARKED, "$1");
 }
 
 const MARKED = new RegExp(`"${MARK}([^"]*)"`, "g");
-/** Fewer digits, and exponents of two, always survive. */
+/** Numbers with fewer digits or shorter exponents never lose any. */
 const MAYBE_LONG = /[\d.]{16}|\d[eE][+-]?\d{3}/;
 
-/** The JSON with the numbers that would not survive as marked texts. */
+/** The JSON with every number that would lose digits replaced by a marked string. */
 function markLong(text: string): string {
   const token = /"|-?\d[\d.eE+-]*/g;
   let marked = "";
   let copied = 0;
   for (let match = token.exec(text); match; match = token.exec(text)) {
-    const [word] = match;
-    if (word === '"') token.lastIndex = stringEnd(text, token.lastIndex);
-    else if (!survives(word)) {
-      marked += `${text.slice(copied, match.index)}"${MARK}${word}"`;
+    const [found] = match;
+    if (found === '"') token.lastIndex = stringEnd(text, token.lastIndex);
+    else if (!isExact(found)) {
+      marked += `${text.slice(copied, match.index)}"${MARK}${found}"`;
       copied = token.lastIndex;
     }
   }
   return marked + text.slice(copied);
 }
 
-/** The place behind the quote that ends a string, from a place within it. */
+/** The index after the closing quote of the string that contains `from`. */
 function stringEnd(text: string, from: number): number {
   for (let quote = text.indexOf('"', from); quote >= 0; quote = text.indexOf('"', quote + 1)) {
     let escapes = quote;
@@ -60,12 +59,12 @@ function stringEnd(text: string, from: number): number {
   return text.length;
 }
 
-/** Whether a number is the same after JavaScript has read and written it. */
-function survives(number: string): boolean {
+/** Whether a number keeps its value when JavaScript parses and prints it. */
+function isExact(number: string): boolean {
   return decimal(number) === decimal(String(Number(number)));
 }
 
-/** A number by its digits without zeros at the ends, and where its point stands: 1.50e3 and 1500 are the same. */
+/** A normal form without leading and trailing zeros: 1.50e3 and 1500 are equal. */
 function decimal(number: string): string {
   const [mantissa = "", exponent = "0"] = number.toLowerCase().split("e");
   const [whole = "", fraction = ""] = mantissa.replace("-", "").split(".");

@@ -1,20 +1,15 @@
-import {
-  keepPreviousData,
-  useInfiniteQuery,
-  useMutation,
-  useQuery,
-  useQueryClient,
-} from "@tanstack/react-query";
+import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { client, unwrap } from "./client";
+import { useInvalidatingMutation } from "./mutation";
+import { keys } from "./queryKeys";
 import type { PriceWrite } from "./types";
 
 const PAGE = 100;
-const pricesKey = (projectId: string) => ["prices", projectId] as const;
 
-/** GET /v1/projects/{project_id}/prices, page by page: the project's own first, then the table's. */
+/** GET /v1/projects/{project_id}/prices, page by page: the project's own first, then the built-in ones. */
 export function usePrices(projectId: string, search: string) {
   return useInfiniteQuery({
-    queryKey: [...pricesKey(projectId), "list", search],
+    queryKey: keys.prices.list(projectId, search),
     initialPageParam: 0,
     queryFn: ({ pageParam, signal }) =>
       unwrap(
@@ -28,10 +23,10 @@ export function usePrices(projectId: string, search: string) {
   });
 }
 
-/** GET /v1/projects/{project_id}/prices/_unpriced: models of the last days without a price. */
+/** GET /v1/projects/{project_id}/prices/_unpriced: recently used models without a price. */
 export function useUnpricedModels(projectId: string) {
   return useQuery({
-    queryKey: [...pricesKey(projectId), "unpriced"],
+    queryKey: keys.prices.unpriced(projectId),
     queryFn: ({ signal }) =>
       unwrap(
         client.GET("/v1/projects/{project_id}/prices/_unpriced", {
@@ -42,11 +37,11 @@ export function useUnpricedModels(projectId: string) {
   });
 }
 
-/** POST or PUT of a project's own price: a new one without an id. */
+/** Creates a project price, or replaces the one with the id. */
 export function useSavePrice(projectId: string) {
-  const queryClient = useQueryClient();
-  return useMutation({
-    mutationFn: ({ id, body }: { id: string | null; body: PriceWrite }) =>
+  return useInvalidatingMutation(
+    keys.prices.all(projectId),
+    ({ id, body }: { id: string | null; body: PriceWrite }) =>
       id === null
         ? unwrap(
             client.POST("/v1/projects/{project_id}/prices", {
@@ -60,20 +55,16 @@ export function useSavePrice(projectId: string) {
               body,
             }),
           ),
-    onSuccess: () => queryClient.invalidateQueries({ queryKey: pricesKey(projectId) }),
-  });
+  );
 }
 
 /** DELETE /v1/projects/{project_id}/prices/{price_id}. */
 export function useDeletePrice(projectId: string) {
-  const queryClient = useQueryClient();
-  return useMutation({
-    mutationFn: (id: string) =>
-      unwrap(
-        client.DELETE("/v1/projects/{project_id}/prices/{price_id}", {
-          params: { path: { project_id: projectId, price_id: id } },
-        }),
-      ),
-    onSuccess: () => queryClient.invalidateQueries({ queryKey: pricesKey(projectId) }),
-  });
+  return useInvalidatingMutation(keys.prices.all(projectId), (id: string) =>
+    unwrap(
+      client.DELETE("/v1/projects/{project_id}/prices/{price_id}", {
+        params: { path: { project_id: projectId, price_id: id } },
+      }),
+    ),
+  );
 }

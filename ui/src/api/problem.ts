@@ -1,9 +1,9 @@
 import type { components } from "./schema.gen";
 
-/** An RFC 9457 problem as the API answers it. */
+/** The API's RFC 9457 problem. */
 export type Problem = components["schemas"]["Problem"];
 
-/** A request that was answered with a problem, or not at all (`status` 0). */
+/** A failed request. `status` is 0 when no response arrived. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
 
@@ -16,13 +16,13 @@ export class ApiError extends Error {
     super(message);
   }
 
-  /** The message for one field of the request body, such as `body.email`. */
+  /** The message for one field of the request body, for example `body.email`. */
   fieldMessage(location: string): string | undefined {
     return this.problem?.errors?.find((item) => item.location === location)?.message;
   }
 }
 
-/** Makes an error of an answer outside 2xx; `body` is what the client parsed, of whatever shape. */
+/** The error for a response outside 2xx. `body` is the parsed body, in any shape. */
 export function errorFromResponse(response: Response, body: unknown): ApiError {
   const problem = isProblem(body) ? body : null;
   const seconds = Number(response.headers.get("Retry-After") ?? Number.NaN);
@@ -30,13 +30,13 @@ export function errorFromResponse(response: Response, body: unknown): ApiError {
     response.status,
     problem,
     Number.isFinite(seconds) ? seconds : null,
-    problem?.title ?? `The server answered ${response.status}`,
+    problem?.title ?? `The server responded with ${response.status}`,
   );
 }
 
-/** Makes an error of a request that got no answer. */
+/** The error for a request without a response. */
 export function errorFromNetwork(cause: unknown): ApiError {
-  const error = new ApiError(0, null, null, "The server did not answer");
+  const error = new ApiError(0, null, null, "The server didn't respond");
   error.cause = cause;
   return error;
 }

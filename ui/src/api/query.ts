@@ -1,6 +1,6 @@
 /**
- * A query as the API reads it: lists by repetition, objects as `name[key]`. Keys of metadata are anybody's, so that names are
- * encoded as well as values.
+ * Encodes a query for the API: lists as repeated parameters, objects as `name[key]`. Metadata keys are arbitrary text, so names
+ * are encoded too.
  */
 export function queryText(query: object): string {
   const params = new URLSearchParams();

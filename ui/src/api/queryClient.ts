@@ -1,20 +1,18 @@
 import { MutationCache, QueryCache, QueryClient } from "@tanstack/react-query";
 import { ApiError } from "./problem";
+import { keys } from "./queryKeys";
 
-/** The key of the caller's own description; null stands for "no session". */
-export const meKey = ["me"] as const;
-
-/** Tries once more what may pass by itself: no answer, 5xx. A 4xx says what it says. */
+/** Retries once after a network error or a 5xx. A 4xx would only repeat itself. */
 function shouldRetry(failures: number, error: Error): boolean {
   if (error instanceof ApiError && error.status >= 400 && error.status < 500) return false;
   return failures < 1;
 }
 
-/** Makes the query client; an answer 401 anywhere ends the session here, which leads to the login page. */
+/** Creates the query client. A 401 from any request ends the session, and the login page opens. */
 export function createQueryClient(): QueryClient {
   const endSession = (error: Error) => {
-    if (error instanceof ApiError && error.status === 401 && queryClient.getQueryData(meKey)) {
-      queryClient.setQueryData(meKey, null);
+    if (error instanceof ApiError && error.status === 401 && queryClient.getQueryData(keys.session.me)) {
+      queryClient.setQueryData(keys.session.me, null);
     }
   };
   const queryClient = new QueryClient({
@@ -22,7 +20,8 @@ export function createQueryClient(): QueryClient {
     mutationCache: new MutationCache({ onError: endSession }),
     defaultOptions: {
       queries: { retry: shouldRetry, staleTime: 10_000, refetchOnWindowFocus: false },
-      mutations: { retry: false },
+      // Passwords and new keys must not stay in the mutation cache.
+      mutations: { retry: false, gcTime: 0 },
     },
   });
   return queryClient;

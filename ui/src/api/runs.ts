@@ -9,21 +9,21 @@ import {
 import { useCallback, useEffect, useMemo } from "react";
 import { client, unwrap } from "./client";
 import { parseJson } from "./json";
+import { keys } from "./queryKeys";
 import type { Run, RunQuery, Span, SpanPage } from "./types";
 
-/** Rows of one page of the runs list. */
+/** Rows on the first page of the run list. */
 export const RUN_PAGE = 50;
-/** How often something live is asked for again. Queries pause while the tab is hidden. */
+/** How often live data is refetched. Queries pause while the tab is hidden. */
 export const LIVE_INTERVAL_MS = 3_000;
 
-/** What selects runs: everything of the list's query but its paging. */
+/** The list's query parameters without paging. */
 export type RunFilter = Omit<RunQuery, "limit" | "offset" | "cursor">;
 
-const runsKey = (filter: RunFilter) => ["runs", filter] as const;
-/** Rows of the later pages: fewer requests where much is scrolled. */
-const MORE_RUNS = 200;
-/** How long a list that was left is found again: its pages, and where they begin. */
-const LIST_KEPT_MS = 30 * 60_000;
+/** Rows on later pages: larger pages mean fewer requests while scrolling. */
+const LATER_PAGE = 200;
+/** How long the pages of a list stay cached after the reader leaves it. */
+const LIST_CACHE_MS = 30 * 60_000;
 
 function fetchRuns(query: RunQuery, signal: AbortSignal) {
   return unwrap(client.GET("/v1/runs", { params: { query }, signal }));
@@ -31,23 +31,23 @@ function fetchRuns(query: RunQuery, signal: AbortSignal) {
 
 function runPage(filter: RunFilter, cursor: string | null) {
   return queryOptions({
-    queryKey: [...runsKey(filter), cursor],
+    queryKey: cursor === null ? keys.runs.firstPage(filter) : keys.runs.laterPage(filter, cursor),
     queryFn: ({ signal }) =>
       cursor === null
         ? fetchRuns({ ...filter, limit: RUN_PAGE }, signal)
-        : fetchRuns({ ...filter, limit: MORE_RUNS, cursor }, signal),
-    // What is on the screen moves only when the reader asks: what is new is told beside it.
+        : fetchRuns({ ...filter, limit: LATER_PAGE, cursor }, signal),
+    // The visible rows change only when the reader asks. The page announces new runs beside the list.
     staleTime: Number.POSITIVE_INFINITY,
-    gcTime: LIST_KEPT_MS,
+    gcTime: LIST_CACHE_MS,
   });
 }
 
-/** GET /v1/runs: the first page. While another filter's is awaited, the page before stands in for it. */
+/** GET /v1/runs: the first page. Shows the previous filter's page while the next one loads. */
 export function useFirstRuns(filter: RunFilter) {
   return useQuery({ ...runPage(filter, null), placeholderData: keepPreviousData });
 }
 
-/** Where a page of the list begins. */
+/** The first row of a page, and the cursor that fetches it. */
 interface PageStart {
   cursor: string | null;
   row: number;
@@ -55,37 +55,37 @@ interface PageStart {
 
 const firstPage: PageStart[] = [{ cursor: null, row: 0 }];
 
-/** The rows of a list of any length around what is looked at. */
+/** The rows around the visible part of a list of any length. */
 export interface RunWindow {
-  /** How many rows are known; more come when the last of them is looked at. */
+  /** The number of known rows. It grows when the last of them becomes visible. */
   count: number;
   hasMore: boolean;
-  /** Undefined while the row is on its way. */
+  /** Undefined while the row loads. */
   row: (index: number) => Run | undefined;
-  /** The rows that are here, in their order. */
+  /** The loaded rows, in order. */
   loaded: Run[];
   error: Error | null;
   retry: () => void;
-  /** How far back a search came that took too long; null where all was searched. */
+  /** The oldest time searched when the search stopped early; null when it covered everything. */
   searchedTo: string | null;
-  /** Lets such a search go on from there. */
-  goOn: () => void;
+  /** Continues such a search. */
+  searchFurther: () => void;
 }
 
 /**
- * GET /v1/runs by cursor: the pages that hold the rows from `first` to `last`, and no others, so that a list of
- * millions takes no more memory than what is looked at. Pages that were left are kept for a while.
+ * GET /v1/runs by cursor. Loads only the pages that contain the rows from `first` to `last`, so that a list of millions
+ * needs little memory. Pages out of view stay cached for a while.
  */
 export function useRunWindow(filter: RunFilter, first: number, last: number): RunWindow {
   const queryClient = useQueryClient();
-  const startsKey = useMemo(() => ["run-pages", filter] as const, [filter]);
+  const startsKey = useMemo(() => keys.runs.pageStarts(filter), [filter]);
   const starts =
     useQuery({
       queryKey: startsKey,
       queryFn: () => firstPage,
       initialData: firstPage,
       staleTime: "static",
-      gcTime: LIST_KEPT_MS,
+      gcTime: LIST_CACHE_MS,
     }).data ?? firstPage;
   const from = pageOf(starts, first);
   const until = pageOf(starts, last);
@@ -99,16 +99,16 @@ export function useRunWindow(filter: RunFilter, first: number, last: number): Ru
     const { next_cursor: cursor, data } = newest;
     queryClient.setQueryData<PageStart[]>(startsKey, (known = firstPage) => {
       const end = known.at(-1);
-      // The page may have been taken over by another view of the same list meanwhile.
+      // Another view of the same list may have appended this page already.
       if (!end || known.length !== starts.length) return known;
       return [...known, { cursor, row: end.row + data.length }];
     });
   }, [queryClient, startsKey, starts.length, newest]);
-  // A search that took too long goes on when the reader asks.
-  const mayGoOn = reachesEnd && newest?.partial !== true;
+  // A search that stopped early continues only when the reader asks.
+  const mayContinue = reachesEnd && newest?.partial !== true;
   useEffect(() => {
-    if (mayGoOn) append();
-  }, [mayGoOn, append]);
+    if (mayContinue) append();
+  }, [mayContinue, append]);
 
   const failed = pages.find((page) => page.isError && !page.data);
   const lastStart = starts.at(-1);
@@ -125,11 +125,11 @@ export function useRunWindow(filter: RunFilter, first: number, last: number): Ru
     error: failed?.error ?? null,
     retry: () => void failed?.refetch(),
     searchedTo: (reachesEnd && newest?.partial && newest.searched_to) || null,
-    goOn: append,
+    searchFurther: append,
   };
 }
 
-/** The page that holds a row: the last that begins at or before it. */
+/** The page that contains a row: the last one that starts at or before it. */
 function pageOf(starts: readonly PageStart[], row: number): number {
   let low = 0;
   let high = starts.length - 1;
@@ -141,46 +141,42 @@ function pageOf(starts: readonly PageStart[], row: number): number {
   return low;
 }
 
-/** Starts the list again from its newest page. */
+/** Reloads the list from its first page. */
 export function useReloadRuns(filter: RunFilter): () => Promise<void> {
   const queryClient = useQueryClient();
   return useCallback(async () => {
-    queryClient.setQueryData(["run-pages", filter], firstPage);
-    queryClient.removeQueries({
-      queryKey: runsKey(filter),
-      predicate: ({ queryKey }) => queryKey[2] !== null,
-    });
-    await queryClient.refetchQueries({ queryKey: runPage(filter, null).queryKey });
+    queryClient.setQueryData(keys.runs.pageStarts(filter), firstPage);
+    queryClient.removeQueries({ queryKey: keys.runs.laterPages(filter) });
+    await queryClient.refetchQueries({ queryKey: keys.runs.firstPage(filter) });
   }, [queryClient, filter]);
 }
 
-/** GET /v1/runs: the newest page again and again, while `live`. */
-export function useRunsHead(filter: RunFilter, live: boolean, limit = RUN_PAGE) {
+/** GET /v1/runs: polls the newest runs. */
+export function useNewestRuns(filter: RunFilter, limit: number) {
   return useQuery({
-    queryKey: ["runs-head", filter, limit],
+    queryKey: keys.runs.newest(filter, limit),
     queryFn: ({ signal }) => fetchRuns({ ...filter, limit }, signal),
-    enabled: live,
     refetchInterval: LIVE_INTERVAL_MS,
     staleTime: 0,
     gcTime: 0,
   });
 }
 
-/** GET /v1/runs: the newest ones that a filter selects, once. */
+/** GET /v1/runs: the newest runs of a filter, without polling. */
 export function useRecentRuns(filter: RunFilter) {
   return useQuery({
-    queryKey: ["runs-recent", filter],
+    queryKey: keys.runs.recent(filter),
     queryFn: ({ signal }) => fetchRuns({ ...filter, limit: 15 }, signal),
   });
 }
 
-/** Spans may still come for a while after a run's end. */
+/** Spans may still arrive for a while after the run has ended. */
 const SETTLE_MS = 30_000;
 
-/** GET /v1/runs/{run_id}; asked again while it is running or has just changed. */
+/** GET /v1/runs/{run_id}. Polls while the run is running or has just changed. */
 export function useRun(projectId: string, runId: string) {
   return useQuery({
-    queryKey: ["run", projectId, runId],
+    queryKey: keys.run.detail(projectId, runId),
     queryFn: ({ signal }) =>
       unwrap(
         client.GET("/v1/runs/{run_id}", {
@@ -197,10 +193,10 @@ export function useRun(projectId: string, runId: string) {
   });
 }
 
-/** GET /v1/runs/{run_id}/outline: what all its spans are, without their texts. */
+/** GET /v1/runs/{run_id}/outline: all spans without their texts. */
 export function useOutline(projectId: string, runId: string) {
   return useQuery({
-    queryKey: ["outline", projectId, runId],
+    queryKey: keys.run.outline(projectId, runId),
     queryFn: ({ signal }) =>
       unwrap(
         client.GET("/v1/runs/{run_id}/outline", {
@@ -209,18 +205,18 @@ export function useOutline(projectId: string, runId: string) {
         }),
       ),
     gcTime: 60_000,
-    // Columns of 100,000 items: comparing them with the last ones would cost more than drawing anew.
+    // Comparing columns of 100,000 items costs more than rendering them again.
     structuralSharing: false,
   });
 }
 
-/** Whole spans come in small pages: each may carry a long conversation. */
+/** Small pages, because each span may contain a long conversation. */
 const WHOLE_SPANS = 40;
 
-/** GET /v1/runs/{run_id}/spans with full=true: whole spans in start order, page after page, with every number as it was recorded. */
+/** GET /v1/runs/{run_id}/spans with full=true: spans in start order, page by page. Numbers keep all their digits. */
 export function useWholeSpans(projectId: string, runId: string) {
   return useInfiniteQuery({
-    queryKey: ["whole-spans", projectId, runId],
+    queryKey: keys.run.wholeSpans(projectId, runId),
     initialPageParam: undefined as string | undefined,
     queryFn: async ({ pageParam, signal }) =>
       parseJson(
@@ -242,12 +238,11 @@ export function useWholeSpans(projectId: string, runId: string) {
   });
 }
 
-/** Asks again for what is shown of a run. */
+/** Refetches what the page shows of a run's spans. */
 export function useReloadRun(projectId: string, runId: string): () => void {
   const queryClient = useQueryClient();
   return useCallback(() => {
-    for (const part of ["outline", "span", "whole-spans", "agent-view"])
-      void queryClient.invalidateQueries({ queryKey: [part, projectId, runId] });
+    void queryClient.invalidateQueries({ queryKey: keys.run.content(projectId, runId) });
   }, [queryClient, projectId, runId]);
 }
 
@@ -256,11 +251,11 @@ export type AgentViewFormat = "text" | "json";
 export interface AgentViewOptions {
   budget: number;
   format: AgentViewFormat;
-  /** The id of the span that it is about. */
+  /** The id of the span to focus on. */
   focus?: string;
 }
 
-/** GET /v1/runs/{run_id}/agent-view, as sent. */
+/** GET /v1/runs/{run_id}/agent-view, as text. */
 export function fetchAgentView(
   projectId: string,
   runId: string,
@@ -281,16 +276,16 @@ export function fetchAgentView(
 
 export function useAgentView(projectId: string, runId: string, options: AgentViewOptions) {
   return useQuery({
-    queryKey: ["agent-view", projectId, runId, options],
+    queryKey: keys.run.agentView(projectId, runId, options),
     queryFn: ({ signal }) => fetchAgentView(projectId, runId, options, signal),
     placeholderData: keepPreviousData,
   });
 }
 
-/** GET /v1/runs/{run_id}/spans/{span_id}: one span, whole, with every number as it was recorded. */
+/** GET /v1/runs/{run_id}/spans/{span_id}: one whole span. Numbers keep all their digits. */
 export function useSpan(projectId: string, runId: string, spanId: string | undefined, running: boolean) {
   return useQuery({
-    queryKey: ["span", projectId, runId, spanId],
+    queryKey: keys.run.span(projectId, runId, spanId),
     queryFn: async ({ signal }) =>
       parseJson(
         await unwrap(

@@ -1,13 +1,13 @@
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { client, unwrap } from "./client";
+import { useInvalidatingMutation } from "./mutation";
+import { keys } from "./queryKeys";
 import type { ScoreWrite } from "./types";
 
-const scoresKey = (projectId: string, runId: string) => ["scores", projectId, runId] as const;
-
-/** GET /v1/runs/{run_id}/scores: those of the run and of its spans. */
+/** GET /v1/runs/{run_id}/scores: the scores of the run and its spans. */
 export function useScores(projectId: string, runId: string) {
   return useQuery({
-    queryKey: scoresKey(projectId, runId),
+    queryKey: keys.run.scores(projectId, runId),
     queryFn: ({ signal }) =>
       unwrap(
         client.GET("/v1/runs/{run_id}/scores", {
@@ -18,31 +18,25 @@ export function useScores(projectId: string, runId: string) {
   });
 }
 
-/** POST /v1/runs/{run_id}/scores */
+/** POST /v1/runs/{run_id}/scores. */
 export function usePutScore(projectId: string, runId: string) {
-  const queryClient = useQueryClient();
-  return useMutation({
-    mutationFn: (body: ScoreWrite) =>
-      unwrap(
-        client.POST("/v1/runs/{run_id}/scores", {
-          params: { path: { run_id: runId }, query: { project_id: projectId } },
-          body,
-        }),
-      ),
-    onSuccess: () => queryClient.invalidateQueries({ queryKey: scoresKey(projectId, runId) }),
-  });
+  return useInvalidatingMutation(keys.run.scores(projectId, runId), (body: ScoreWrite) =>
+    unwrap(
+      client.POST("/v1/runs/{run_id}/scores", {
+        params: { path: { run_id: runId }, query: { project_id: projectId } },
+        body,
+      }),
+    ),
+  );
 }
 
-/** DELETE /v1/runs/{run_id}/scores/{score_id} */
+/** DELETE /v1/runs/{run_id}/scores/{score_id}. */
 export function useDeleteScore(projectId: string, runId: string) {
-  const queryClient = useQueryClient();
-  return useMutation({
-    mutationFn: (id: string) =>
-      unwrap(
-        client.DELETE("/v1/runs/{run_id}/scores/{score_id}", {
-          params: { path: { run_id: runId, score_id: id }, query: { project_id: projectId } },
-        }),
-      ),
-    onSuccess: () => queryClient.invalidateQueries({ queryKey: scoresKey(projectId, runId) }),
-  });
+  return useInvalidatingMutation(keys.run.scores(projectId, runId), (id: string) =>
+    unwrap(
+      client.DELETE("/v1/runs/{run_id}/scores/{score_id}", {
+        params: { path: { run_id: runId, score_id: id }, query: { project_id: projectId } },
+      }),
+    ),
+  );
 }

@@ -1,15 +1,16 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { client, unwrap } from "./client";
+import { keys } from "./queryKeys";
 import type { RunFilter } from "./runs";
 import type { RunGroupBy } from "./types";
 
-/** What is relative to now is asked for again this often while it is looked at. */
+/** How often statistics of a range that ends now are refetched while visible. */
 const REFRESH_MS = 30_000;
 
-/** GET /v1/runs/stats: what the filter's runs add up to, over time and, where asked for, by group. */
+/** GET /v1/runs/stats: totals of the filter's runs, over time and optionally by group. */
 export function useRunStats(filter: RunFilter, groupBy?: RunGroupBy, groups?: number) {
   return useQuery({
-    queryKey: ["run-stats", filter, groupBy, groups],
+    queryKey: keys.runs.stats(filter, groupBy, groups),
     queryFn: ({ signal }) =>
       unwrap(
         client.GET("/v1/runs/stats", { params: { query: { ...filter, group_by: groupBy, groups } }, signal }),
@@ -19,10 +20,10 @@ export function useRunStats(filter: RunFilter, groupBy?: RunGroupBy, groups?: nu
   });
 }
 
-/** GET /v1/runs/fields: what runs can be filtered by, keys of metadata included. */
+/** GET /v1/runs/fields: the fields to filter by, including metadata keys. */
 export function useRunFields(filter: RunFilter, enabled: boolean) {
   return useQuery({
-    queryKey: ["run-fields", filter],
+    queryKey: keys.runs.fields(filter),
     queryFn: ({ signal }) => unwrap(client.GET("/v1/runs/fields", { params: { query: filter }, signal })),
     enabled,
     staleTime: 60_000,
@@ -30,10 +31,10 @@ export function useRunFields(filter: RunFilter, enabled: boolean) {
   });
 }
 
-/** GET /v1/runs/fields/{field}/values: the values that begin with `prefix`, the most used first. */
+/** GET /v1/runs/fields/{field}/values: the values that start with `prefix`, most used first. */
 export function useRunFieldValues(filter: RunFilter, field: string | null, prefix: string) {
   return useQuery({
-    queryKey: ["run-field-values", filter, field, prefix],
+    queryKey: keys.runs.fieldValues(filter, field, prefix),
     queryFn: ({ signal }) =>
       unwrap(
         client.GET("/v1/runs/fields/{field}/values", {

@@ -4,21 +4,21 @@ import { queryText } from "./query";
 import { RUN_PAGE, type RunFilter } from "./runs";
 import type { Run } from "./types";
 
-/** What came within it is told at once. */
-const TOGETHER_MS = 400;
-/** How soon a stream that was refused or has ended is asked for again. */
-const AGAIN_MS = 15_000;
+/** Runs that arrive within this time are reported together. */
+const BATCH_MS = 400;
+/** How long to wait before reconnecting after a refusal or the end of the stream. */
+const RECONNECT_MS = 15_000;
 
 interface Listener {
   /** Runs that appeared or changed. */
   onRuns: (runs: Run[]) => void;
-  /** More came than can be told: the list has to be loaded anew. */
+  /** Too many runs changed: reload the list. */
   onReset: () => void;
 }
 
 /**
- * GET /v1/runs/stream while `live`: the filter's runs as they appear or change, at first those of the newest page.
- * A tab that is not seen holds no stream: browsers have few connections to a server, for all tabs together.
+ * GET /v1/runs/stream while `live`: the filter's runs as they appear or change, starting with the newest page.
+ * A hidden tab closes its stream, because a browser allows few connections to one server across all tabs.
  */
 export function useRunStream(filter: RunFilter, live: boolean, listener: Listener): void {
   const latest = useRef(listener);
@@ -29,47 +29,47 @@ export function useRunStream(filter: RunFilter, live: boolean, listener: Listene
     if (!live) return;
     const abort = new AbortController();
     let source: EventSource | undefined;
-    let again: ReturnType<typeof setTimeout> | undefined;
+    let reconnect: ReturnType<typeof setTimeout> | undefined;
     let flush: ReturnType<typeof setTimeout> | undefined;
-    let waiting: Run[] = [];
+    let pending: Run[] = [];
 
-    const tell = (runs: Run[]) => {
-      waiting.push(...runs);
+    const report = (runs: Run[]) => {
+      pending.push(...runs);
       flush ??= setTimeout(() => {
         flush = undefined;
-        const told = waiting;
-        waiting = [];
-        latest.current.onRuns(told);
-      }, TOGETHER_MS);
+        const runs = pending;
+        pending = [];
+        latest.current.onRuns(runs);
+      }, BATCH_MS);
     };
     const close = () => {
       source?.close();
       source = undefined;
-      clearTimeout(again);
+      clearTimeout(reconnect);
     };
-    const later = () => {
+    const reopenLater = () => {
       close();
-      again = setTimeout(open, AGAIN_MS);
+      reconnect = setTimeout(open, RECONNECT_MS);
     };
     function open() {
       close();
       if (document.hidden) return;
       source = new EventSource(`/v1/runs/stream?${queryText(filter)}`);
-      // What came between the list and the stream.
+      // Runs that arrived after the list was loaded and before the stream opened.
       source.addEventListener("ready", () => {
         unwrap(
           client.GET("/v1/runs", { params: { query: { ...filter, limit: RUN_PAGE } }, signal: abort.signal }),
         ).then(
-          (page) => tell(page.data),
-          () => {}, // the stream goes on, and the list says by itself what is wrong
+          (page) => report(page.data),
+          () => {}, // The list reports its own errors.
         );
       });
-      source.addEventListener("run", (event) => tell([JSON.parse(event.data) as Run]));
+      source.addEventListener("run", (event) => report([JSON.parse(event.data) as Run]));
       source.addEventListener("reset", () => latest.current.onReset());
-      source.addEventListener("end", later);
+      source.addEventListener("end", reopenLater);
       source.onerror = () => {
-        // A lost connection is taken up again by the browser; a refused one is not.
-        if (source?.readyState === EventSource.CLOSED) later();
+        // The browser reconnects after a lost connection, but not after a refused one.
+        if (source?.readyState === EventSource.CLOSED) reopenLater();
       };
     }
     const onVisibility = () => (document.hidden ? close() : open());

@@ -1,11 +1,12 @@
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { client, unwrap } from "./client";
+import { keys } from "./queryKeys";
 import { LIVE_INTERVAL_MS, type RunFilter } from "./runs";
 
-/** GET /v1/threads, page after page: last activity first. */
+/** GET /v1/threads, page by page, most recent activity first. */
 export function useThreads(filter: RunFilter) {
   return useInfiniteQuery({
-    queryKey: ["threads", filter],
+    queryKey: keys.threads.list(filter),
     initialPageParam: undefined as string | undefined,
     queryFn: ({ pageParam, signal }) =>
       unwrap(
@@ -16,10 +17,10 @@ export function useThreads(filter: RunFilter) {
   });
 }
 
-/** GET /v1/threads/{session_id}: the thread and its runs, page after page, the first run first. */
+/** GET /v1/threads/{session_id}: the thread and its runs, page by page, oldest run first. */
 export function useThread(projectId: string, sessionId: string) {
   return useInfiniteQuery({
-    queryKey: ["thread", projectId, sessionId],
+    queryKey: keys.threads.detail(projectId, sessionId),
     initialPageParam: undefined as string | undefined,
     queryFn: ({ pageParam, signal }) =>
       unwrap(

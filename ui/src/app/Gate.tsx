@@ -2,27 +2,28 @@ import { Center, Loader } from "@mantine/core";
 import { Navigate, Outlet, useLocation } from "react-router";
 import { useMe, useSetupState } from "@/api/identity";
 import { Delayed } from "@/components/Delayed";
+import { PageMessage } from "@/components/PageMessage";
 import { ProblemPanel } from "@/components/ProblemPanel";
 
-/** Lets in who has a session; others go to login, or to setup where nobody exists yet. */
+/** Shows its routes to users with a session. Others go to login, or to setup if there are no users yet. */
 export function Gate() {
   const me = useMe();
-  if (me.isPending) return <Waiting />;
+  if (me.isPending) return <Loading />;
   if (me.isError && !me.data) return <Failed error={me.error} retry={() => me.refetch()} />;
-  return me.data ? <Outlet /> : <ToEntrance />;
+  return me.data ? <Outlet /> : <Redirect />;
 }
 
-function ToEntrance() {
+function Redirect() {
   const setup = useSetupState();
   const location = useLocation();
-  if (setup.isPending) return <Waiting />;
+  if (setup.isPending) return <Loading />;
   if (setup.isError) return <Failed error={setup.error} retry={() => setup.refetch()} />;
   if (!setup.data.bootstrapped) return <Navigate to="/setup" replace />;
   const here = location.pathname + location.search;
   return <Navigate to={here === "/" ? "/login" : `/login?next=${encodeURIComponent(here)}`} replace />;
 }
 
-function Waiting() {
+function Loading() {
   return (
     <Center h="100%">
       <Delayed>
@@ -34,8 +35,8 @@ function Waiting() {
 
 function Failed({ error, retry }: { error: Error; retry: () => void }) {
   return (
-    <Center h="100%" p="md">
+    <PageMessage>
       <ProblemPanel error={error} onRetry={retry} />
-    </Center>
+    </PageMessage>
   );
 }

@@ -1,20 +1,17 @@
-import { Button, Center, Stack, Text, Title } from "@mantine/core";
+import { Button } from "@mantine/core";
 import { Link } from "react-router";
+import { PageHint, PageMessage } from "@/components/PageMessage";
 
-/** An address that leads nowhere. */
+/** The page for an unknown address. */
 export function NotFound() {
   return (
-    <Center h="100%" p="md">
+    <PageMessage>
       <title>Not found · Looptrace</title>
-      <Stack align="center" gap="xs">
-        <Title order={1} size="h3">
-          Nothing here
-        </Title>
-        <Text c="dimmed">The address is wrong, or what it showed is not in a project of yours.</Text>
-        <Button component={Link} to="/" variant="default" mt="xs">
-          Back to the runs
-        </Button>
-      </Stack>
-    </Center>
+      <h1>Page not found</h1>
+      <PageHint>This page doesn't exist, or it's in a project that you can't access.</PageHint>
+      <Button component={Link} to="/" variant="default">
+        Back to the runs
+      </Button>
+    </PageMessage>
   );
 }

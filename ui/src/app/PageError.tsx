@@ -1,16 +1,16 @@
-import { Center } from "@mantine/core";
 import { useRouteError } from "react-router";
+import { PageMessage } from "@/components/PageMessage";
 import { ProblemPanel } from "@/components/ProblemPanel";
 
-/** A page that failed to load or to render. */
+/** Replaces a page that failed to load or render. */
 export function PageError() {
   const error = useRouteError();
   return (
-    <Center h="100%" p="md">
+    <PageMessage>
       <ProblemPanel
         error={error instanceof Error ? error : new Error("This page failed")}
         onRetry={() => window.location.reload()}
       />
-    </Center>
+    </PageMessage>
   );
 }

@@ -12,8 +12,8 @@ import { Dialog } from "@/components/Dialog";
 import { firstWords, formatAge } from "@/components/format";
 import { StatusMark } from "@/components/StatusMark";
 import { isMatch, runIdIn } from "./goto";
-import { entries } from "./Navigation";
 import classes from "./Palette.module.css";
+import { pages } from "./pages";
 
 interface Props {
   project: ProjectAccess;
@@ -21,22 +21,22 @@ interface Props {
 }
 
 interface Item {
-  /** The address to go to. */
+  /** The address that it opens. */
   to: string;
   icon: React.ReactNode;
   label: string;
   hint?: string;
 }
 
-/** Shown of runs and threads each: a few to choose from, and a way to all. */
-const FOUND = 6;
+/** At most this many results per group. */
+const MAX_RESULTS = 6;
 
-/** Goes anywhere: pages, saved views, projects, a run by its id, runs and threads by their words. */
+/** Opens anything by name: pages, saved views, projects, runs and threads. */
 export function Palette({ project, onClose }: Props) {
   const [text, setText] = useState("");
   const [search] = useDebouncedValue(text.trim(), 200);
   const navigate = useNavigate();
-  // Escape is the options' to take; here it ends all of it.
+  // Escape closes the options, and here also the dialog.
   const combobox = useCombobox({ opened: true, onDropdownClose: onClose });
   const base = `/p/${project.id}`;
 
@@ -64,10 +64,10 @@ export function Palette({ project, onClose }: Props) {
     },
     {
       label: "Pages",
-      items: entries
+      items: pages
         .filter(({ label }) => isMatch(label, text.trim()))
-        .map(({ to, label, Icon }) => ({
-          to: `${base}/${to}`,
+        .map(({ path, label, Icon }) => ({
+          to: `${base}/${path}`,
           icon: <Icon size={15} stroke={1.6} />,
           label,
         })),
@@ -76,7 +76,7 @@ export function Palette({ project, onClose }: Props) {
       label: "Saved views",
       items: (views.data ?? [])
         .filter(({ name }) => isMatch(name, text.trim()))
-        .slice(0, FOUND)
+        .slice(0, MAX_RESULTS)
         .map(({ page, query, name }) => ({
           to: `${base}/${page}?${query}`,
           icon: <IconBookmark size={15} />,
@@ -90,7 +90,7 @@ export function Palette({ project, onClose }: Props) {
         search === "" || runId
           ? []
           : [
-              ...(runs.isPlaceholderData ? [] : (runs.data?.data ?? [])).slice(0, FOUND).map((run) => ({
+              ...(runs.isPlaceholderData ? [] : (runs.data?.data ?? [])).slice(0, MAX_RESULTS).map((run) => ({
                 to: `${base}/runs/${run.run_id}?${new URLSearchParams({ find: search })}`,
                 icon: <StatusMark status={run.status} />,
                 label: `${run.name || "unnamed"}${run.inputs ? ` — ${firstWords(run.inputs, 80)}` : ""}`,
@@ -99,7 +99,7 @@ export function Palette({ project, onClose }: Props) {
               {
                 to: `${base}/runs?${new URLSearchParams({ search })}`,
                 icon: <IconSearch size={15} />,
-                label: `All runs with “${search}”`,
+                label: `Show all runs with “${search}”`,
               },
             ],
     },
@@ -108,7 +108,7 @@ export function Palette({ project, onClose }: Props) {
       items:
         search === "" || threads.isPlaceholderData
           ? []
-          : (threads.data?.pages[0]?.data ?? []).slice(0, FOUND).map((thread) => ({
+          : (threads.data?.pages[0]?.data ?? []).slice(0, MAX_RESULTS).map((thread) => ({
               to: `${base}/threads/${encodeURIComponent(thread.session_id)}`,
               icon: <IconMessages size={15} />,
               label: thread.session_id,
@@ -118,7 +118,7 @@ export function Palette({ project, onClose }: Props) {
       label: "Projects",
       items: projects
         .filter(({ id, name }) => id !== project.id && isMatch(name, text.trim()))
-        .slice(0, FOUND)
+        .slice(0, MAX_RESULTS)
         .map(({ id, name, organization_name }) => ({
           to: `/p/${id}/runs`,
           icon: <IconFolder size={15} />,
@@ -128,12 +128,12 @@ export function Palette({ project, onClose }: Props) {
     },
   ].filter(({ items }) => items.length > 0);
 
-  // Whatever is found, Enter goes to the first of it.
-  const found = groups.map(({ items }) => items.map(({ to }) => to).join()).join();
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the store is new with every render
+  // Enter opens the first result.
+  const results = groups.map(({ items }) => items.map(({ to }) => to).join()).join();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the store changes with every render
   useEffect(() => {
     combobox.selectFirstOption();
-  }, [found]);
+  }, [results]);
 
   return (
     <Dialog
@@ -160,7 +160,7 @@ export function Palette({ project, onClose }: Props) {
             variant="unstyled"
             size="md"
             aria-label="Go to"
-            placeholder="Go to a page, view, project, run id, session, or search runs"
+            placeholder="Search pages, views, projects, sessions, runs or a run id"
             data-autofocus
             maxLength={500}
             leftSection={<IconSearch size={16} aria-hidden="true" />}
@@ -169,9 +169,9 @@ export function Palette({ project, onClose }: Props) {
             onChange={(event) => setText(event.currentTarget.value)}
           />
         </Combobox.EventsTarget>
-        <Combobox.Options className={classes.options} aria-label="Found">
+        <Combobox.Options className={classes.options} aria-label="Results">
           {groups.length === 0 ? (
-            <Combobox.Empty>Nothing found</Combobox.Empty>
+            <Combobox.Empty>No results</Combobox.Empty>
           ) : (
             groups.map(({ label, items }) => (
               <Combobox.Group key={label} label={label}>

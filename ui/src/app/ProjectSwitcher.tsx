@@ -4,11 +4,12 @@ import { Link, useLocation } from "react-router";
 import { useMe } from "@/api/identity";
 import type { ProjectAccess } from "@/api/types";
 import classes from "./ProjectSwitcher.module.css";
+import { pageOf } from "./pages";
 
-/** Changes the project and stays on the same kind of page. */
+/** Switches to the same page of another project. */
 export function ProjectSwitcher({ project }: { project: ProjectAccess }) {
   const projects = useMe().data?.projects ?? [];
-  const page = useLocation().pathname.split("/")[3] ?? "runs";
+  const page = pageOf(useLocation().pathname)?.path ?? "runs";
   return (
     <Menu width={260} position="bottom-start">
       <Menu.Target>

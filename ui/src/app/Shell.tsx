@@ -13,14 +13,14 @@ import classes from "./Shell.module.css";
 import { Shortcuts } from "./Shortcuts";
 import { UserMenu } from "./UserMenu";
 
-/** The frame of every page of a project. */
+/** The frame around every page of a project. */
 export function Shell() {
   const project = useProject();
   const [menuOpen, menu] = useDisclosure(false);
   const [helpOpen, help] = useDisclosure(false);
   const [paletteOpen, palette] = useDisclosure(false);
   useKeys({ "?": help.open });
-  // From anywhere, also while something is typed.
+  // Also works while typing.
   useHotkeys([["mod+K", palette.toggle]], []);
 
   const projectId = project?.id;
@@ -38,7 +38,7 @@ export function Shell() {
         <Burger opened={menuOpen} onClick={menu.toggle} size="xs" aria-label="Navigation" />
         <ProjectSwitcher project={project} />
         <Group gap={4} wrap="nowrap">
-          <ActionIcon variant="subtle" color="gray" onClick={palette.open} aria-label="Search anything">
+          <ActionIcon variant="subtle" color="gray" onClick={palette.open} aria-label="Search">
             <IconSearch size={17} stroke={1.6} />
           </ActionIcon>
           <UserMenu onShortcuts={help.open} compact />
@@ -46,9 +46,9 @@ export function Shell() {
       </header>
       <aside className={classes.side}>
         <ProjectSwitcher project={project} />
-        <UnstyledButton className={classes.search} onClick={palette.open} title="Search anything">
+        <UnstyledButton className={classes.search} onClick={palette.open} title="Search">
           <IconSearch size={15} stroke={1.6} aria-hidden="true" />
-          <span>Search anything</span>
+          <span>Search</span>
           <Kbd size="xs" aria-hidden="true">
             ⌘K
           </Kbd>

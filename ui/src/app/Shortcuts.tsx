@@ -1,84 +1,78 @@
-import { Kbd, Modal, SimpleGrid, Text } from "@mantine/core";
+import { Kbd, Modal, Text } from "@mantine/core";
+import { type Shortcuts as Keys, pages } from "./pages";
 import classes from "./Shortcuts.module.css";
 
-const groups = [
+const groups: { label: string; shortcuts?: Keys }[] = [
   {
-    title: "Everywhere",
-    keys: [
-      ["⌘K  Ctrl K", "go to anything"],
-      ["/", "search, where there is a search"],
-      ["?", "this overview"],
+    label: "Everywhere",
+    shortcuts: [
+      ["⌘K  Ctrl K", "search and go to anything"],
+      ["?", "show these shortcuts"],
     ],
   },
+  ...pages,
   {
-    title: "Runs",
-    keys: [
-      ["j  k", "next, previous run"],
-      ["Enter", "open the run"],
-      ["Space", "peek at the run, or close it"],
-      ["x", "select the run"],
-      ["e", "only errors, or all again"],
-      ["r", "show what is new"],
-    ],
-  },
-  {
-    title: "Run",
-    keys: [
+    label: "Run",
+    shortcuts: [
       ["↑  ↓", "previous, next span"],
-      ["←  →", "close, open"],
+      ["←  →", "collapse, expand"],
       ["n  p", "next, previous error"],
       ["Home  End", "first, last span"],
       ["/", "find spans"],
       ["1  2  3  4", "tree, transcript, graph, agent view"],
-      ["+  -  0", "closer, wider, the whole run"],
+      ["+  -  0", "zoom in, zoom out, whole run"],
       ["z", "zoom to the span"],
       ["⇧ ←  ⇧ →", "earlier, later"],
-      ["c", "mark the critical path"],
-      ["Enter", "read the span"],
-      ["Esc", "back to the tree, to the list"],
+      ["c", "show the critical path"],
+      ["Enter", "go to the span's details"],
+      ["Esc", "back to the tree, then to the list"],
     ],
   },
   {
-    title: "Comparison",
-    keys: [
+    label: "Comparison",
+    shortcuts: [
       ["n  p", "next, previous difference"],
       ["x", "swap sides"],
+      ["Esc", "back to the first run"],
     ],
   },
-] as const;
+];
 
 interface Props {
   opened: boolean;
   onClose: () => void;
 }
 
-/** The overlay of the ? key. */
+/** The help that the ? key opens. */
 export function Shortcuts({ opened, onClose }: Props) {
   return (
-    <Modal opened={opened} onClose={onClose} title="Keyboard shortcuts" size="lg">
-      <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="xl">
-        {groups.map((group) => (
-          <section key={group.title}>
-            <Text fw={600} mb="xs">
-              {group.title}
-            </Text>
-            <dl className={classes.list}>
-              {group.keys.map(([keys, what]) => (
-                <div key={keys} className={classes.line}>
-                  <dt>
-                    {keys.split("  ").map((key) => (
-                      <Kbd key={key} size="xs" mr={4}>
-                        {key}
-                      </Kbd>
-                    ))}
-                  </dt>
-                  <dd>{what}</dd>
-                </div>
-              ))}
-            </dl>
-          </section>
-        ))}
-      </SimpleGrid>
+    <Modal opened={opened} onClose={onClose} title="Keyboard shortcuts" size="xl">
+      <div className={classes.columns}>
+        {groups.map(
+          ({ label, shortcuts }) =>
+            shortcuts && (
+              <section key={label} className={classes.group}>
+                <Text fw={600} mb={4}>
+                  {label}
+                </Text>
+                <dl className={classes.list}>
+                  {shortcuts.map(([keys, action]) => (
+                    <div key={keys} className={classes.line}>
+                      <dt>
+                        {keys.split("  ").map((key) => (
+                          <Kbd key={key} size="xs" mr={4}>
+                            {key}
+                          </Kbd>
+                        ))}
+                      </dt>
+                      <dd>{action}</dd>
+                    </div>
+                  ))}
+                </dl>
+              </section>
+            ),
+        )}
+      </div>
     </Modal>
   );
 }

@@ -13,18 +13,18 @@ import { useLogout, useMe } from "@/api/identity";
 import classes from "./UserMenu.module.css";
 
 const schemes = [
-  { value: "auto", label: "As the system", Icon: IconDeviceDesktop },
+  { value: "auto", label: "System", Icon: IconDeviceDesktop },
   { value: "light", label: "Light", Icon: IconSun },
   { value: "dark", label: "Dark", Icon: IconMoon },
 ] as const;
 
 interface Props {
   onShortcuts: () => void;
-  /** The icon alone. */
+  /** Shows only the icon. */
   compact?: boolean;
 }
 
-/** Who is here, the theme, help and logout. */
+/** The account: theme, help and logout. */
 export function UserMenu({ onShortcuts, compact = false }: Props) {
   const email = useMe().data?.user?.email ?? "key";
   const logout = useLogout();
@@ -47,7 +47,7 @@ export function UserMenu({ onShortcuts, compact = false }: Props) {
           <Menu.Item
             key={value}
             leftSection={<Icon size={15} stroke={1.6} />}
-            rightSection={colorScheme === value ? <IconCheck size={14} aria-label="chosen" /> : null}
+            rightSection={colorScheme === value ? <IconCheck size={14} aria-label="current" /> : null}
             onClick={() => setColorScheme(value)}
           >
             {label}

@@ -5,20 +5,22 @@ import { NotFound } from "./NotFound";
 import { PageError } from "./PageError";
 import { Shell } from "./Shell";
 
-/** Every page and its address; each feature is a file of its own in the bundle. */
+/** A route whose module is loaded when it is first opened: each feature is a bundle file of its own. */
+function page<Name extends string>(
+  path: string,
+  name: Name,
+  load: () => Promise<Record<Name, React.ComponentType>>,
+) {
+  return { path, lazy: async () => ({ Component: (await load())[name] }) };
+}
+
 export const router = createBrowserRouter([
   {
     errorElement: <PageError />,
     HydrateFallback: () => null,
     children: [
-      {
-        path: "/setup",
-        lazy: async () => ({ Component: (await import("@/features/setup/SetupPage")).SetupPage }),
-      },
-      {
-        path: "/login",
-        lazy: async () => ({ Component: (await import("@/features/login/LoginPage")).LoginPage }),
-      },
+      page("/setup", "SetupPage", () => import("@/features/setup/SetupPage")),
+      page("/login", "LoginPage", () => import("@/features/login/LoginPage")),
       {
         element: <Gate />,
         children: [
@@ -31,74 +33,25 @@ export const router = createBrowserRouter([
               {
                 errorElement: <PageError />,
                 children: [
-                  {
-                    path: "runs",
-                    lazy: async () => ({ Component: (await import("@/features/runs/RunsPage")).RunsPage }),
-                  },
-                  {
-                    path: "runs/:runId",
-                    lazy: async () => ({ Component: (await import("@/features/run/RunPage")).RunPage }),
-                  },
-                  {
-                    path: "failures",
-                    lazy: async () => ({
-                      Component: (await import("@/features/failures/FailuresPage")).FailuresPage,
-                    }),
-                  },
-                  {
-                    path: "failures/:fingerprint",
-                    lazy: async () => ({
-                      Component: (await import("@/features/failures/FailurePage")).FailurePage,
-                    }),
-                  },
-                  {
-                    path: "threads",
-                    lazy: async () => ({
-                      Component: (await import("@/features/threads/ThreadsPage")).ThreadsPage,
-                    }),
-                  },
-                  {
-                    path: "threads/:sessionId",
-                    lazy: async () => ({
-                      Component: (await import("@/features/threads/ThreadPage")).ThreadPage,
-                    }),
-                  },
-                  {
-                    path: "dashboards",
-                    lazy: async () => ({
-                      Component: (await import("@/features/dashboards/DashboardsPage")).DashboardsPage,
-                    }),
-                  },
-                  {
-                    path: "diff/:runId/:otherRunId",
-                    lazy: async () => ({ Component: (await import("@/features/diff/DiffPage")).DiffPage }),
-                  },
-                  {
-                    path: "keys",
-                    lazy: async () => ({ Component: (await import("@/features/keys/KeysPage")).KeysPage }),
-                  },
-                  {
-                    path: "start",
-                    lazy: async () => ({ Component: (await import("@/features/start/StartPage")).StartPage }),
-                  },
-                  {
-                    path: "connect",
-                    lazy: async () => ({
-                      Component: (await import("@/features/connect/ConnectPage")).ConnectPage,
-                    }),
-                  },
-                  {
-                    path: "settings",
-                    lazy: async () => ({
-                      Component: (await import("@/features/settings/SettingsPage")).SettingsPage,
-                    }),
-                  },
-                  {
-                    path: "settings/prices",
-                    lazy: async () => ({
-                      Component: (await import("@/features/settings/PricesPage")).PricesPage,
-                    }),
-                  },
+                  page("runs", "RunsPage", () => import("@/features/runs/RunsPage")),
+                  page("runs/:runId", "RunPage", () => import("@/features/run/RunPage")),
+                  page("failures", "FailuresPage", () => import("@/features/failures/FailuresPage")),
+                  page(
+                    "failures/:fingerprint",
+                    "FailurePage",
+                    () => import("@/features/failures/FailurePage"),
+                  ),
+                  page("threads", "ThreadsPage", () => import("@/features/threads/ThreadsPage")),
+                  page("threads/:sessionId", "ThreadPage", () => import("@/features/threads/ThreadPage")),
+                  page("dashboards", "DashboardsPage", () => import("@/features/dashboards/DashboardsPage")),
+                  page("diff/:runId/:otherRunId", "DiffPage", () => import("@/features/diff/DiffPage")),
+                  page("connect", "ConnectPage", () => import("@/features/connect/ConnectPage")),
+                  page("start", "StartPage", () => import("@/features/start/StartPage")),
+                  page("settings", "SettingsPage", () => import("@/features/settings/SettingsPage")),
+                  page("settings/keys", "KeysPage", () => import("@/features/keys/KeysPage")),
+                  { path: "keys", element: <Navigate to="../settings/keys" replace /> },
+                  page("settings/limits", "LimitsPage", () => import("@/features/settings/LimitsPage")),
+                  page("settings/prices", "PricesPage", () => import("@/features/settings/PricesPage")),
                   { path: "*", element: <NotFound /> },
                 ],
               },

@@ -1,6 +1,6 @@
 import { createTheme, type MantineColorsTuple } from "@mantine/core";
 
-// The one accent.
+// The accent color.
 const iris: MantineColorsTuple = [
   "#eef0ff",
   "#dde0fb",
@@ -14,7 +14,7 @@ const iris: MantineColorsTuple = [
   "#2d337d",
 ];
 
-// The greys of the dark scheme: text, dimmed, …, borders, inputs, page.
+// The grays of the dark scheme: text, dimmed, …, borders, inputs, page.
 const dark: MantineColorsTuple = [
   "#e3e4e9",
   "#b9bbc6",

@@ -3,20 +3,19 @@ import { CopyButton } from "./CopyButton";
 
 interface Props {
   code: string;
-  /** What it is, for the copy button and screen readers. */
+  /** Names the code for the copy button and screen readers. */
   what: string;
   maxHeight?: number;
 }
 
-/** Code as it is, to be copied whole. */
+/** Code with a copy button. */
 export function CodeBlock({ code, what, maxHeight }: Props) {
   return (
     <div className={classes.root}>
-      {/* It scrolls, so it must be reachable by keyboard. */}
       <section
         className={classes.scroll}
         style={{ maxHeight }}
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls takes the focus
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
         tabIndex={0}
         aria-label={what}
       >

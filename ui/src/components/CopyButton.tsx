@@ -4,15 +4,15 @@ import { useEffect, useState } from "react";
 import { copyText } from "./clipboard";
 
 interface Props {
-  /** The text, or what makes it when it is costly. */
+  /** The text, or a function that builds it on demand. */
   value: string | (() => string);
-  /** What is copied, for the name: "Copy run id". */
+  /** Names the text: "run id" gives "Copy run id". */
   what: string;
-  /** A button with words instead of an icon. */
+  /** Shows a label instead of an icon. */
   labelled?: boolean;
 }
 
-/** Copies and says so for two seconds. */
+/** Copies a text and confirms it for two seconds. */
 export function CopyButton({ value, what, labelled = false }: Props) {
   const [state, setState] = useState<"idle" | "copied" | "failed">("idle");
   useEffect(() => {
@@ -21,7 +21,7 @@ export function CopyButton({ value, what, labelled = false }: Props) {
     return () => clearTimeout(timer);
   }, [state]);
 
-  const label = state === "copied" ? "Copied" : state === "failed" ? "Copying was refused" : `Copy ${what}`;
+  const label = state === "copied" ? "Copied" : state === "failed" ? "Couldn't copy" : `Copy ${what}`;
   const Shape = state === "copied" ? IconCheck : state === "failed" ? IconX : IconCopy;
   const copy = async (event: React.MouseEvent) => {
     event.stopPropagation();

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "react";
 
-/** Shows its children after 200 ms, so that what is fast does not flash. */
+/** Shows its children after 200 ms, so that a fast response doesn't flash a skeleton. */
 export function Delayed({ children }: { children: React.ReactNode }) {
   const [due, setDue] = useState(false);
   useEffect(() => {

@@ -1,18 +1,18 @@
 import { Modal, type ModalProps } from "@mantine/core";
 import { useEffect, useState } from "react";
 
-/** A dialog that is open for as long as it is mounted; closed, it gives the focus back. */
+/** A dialog that is open while it is mounted. It returns the focus when it closes. */
 export function Dialog(props: Omit<ModalProps, "opened">) {
   useReturnFocus();
   return <Modal opened {...props} />;
 }
 
-/** Modal does so only where it stays mounted: without this, the keyboard would begin again at the top of the page. */
+/** Modal only returns the focus if it stays mounted. */
 function useReturnFocus() {
-  // While it is drawn: a menu closes as the dialog opens.
+  // Read while rendering: a menu closes when the dialog opens.
   const [opener] = useState(() => openerOf(document.activeElement));
   useEffect(() => {
-    // Where it takes the place of another dialog, that one has just given the focus back.
+    // A dialog that replaces another one: the first has just returned the focus.
     const target = opener?.isConnected ? opener : document.activeElement;
     return () => {
       if (target instanceof HTMLElement && target.isConnected) target.focus({ preventScroll: true });
@@ -20,7 +20,7 @@ function useReturnFocus() {
   }, [opener]);
 }
 
-/** What opens a dialog: of an item of a menu, which goes, the menu's button; null where nothing has the focus. */
+/** The element that opened the dialog. For a menu item it is the menu's button, because the item disappears. */
 function openerOf(active: Element | null): Element | null {
   if (active === document.body) return null;
   const menu = active?.closest("[role=menu]");

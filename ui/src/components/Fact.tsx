@@ -1,27 +1,31 @@
 import classes from "./Fact.module.css";
-import { UNKNOWN } from "./format";
+import { isMissing, UNKNOWN } from "./format";
 
 interface Props {
   label: string;
-  /** Null and undefined read "unknown". */
+  /** Null and undefined show "unknown". */
   value: React.ReactNode;
   title?: string;
+  testId?: string;
 }
 
-/** A named value; put several into a FactList. */
-export function Fact({ label, value, title }: Props) {
-  const known = value !== null && value !== undefined && value !== "" && value !== UNKNOWN;
+/** A labelled value inside a FactList. */
+export function Fact({ label, value, title, testId }: Props) {
   return (
-    <div className={classes.fact} title={title}>
+    <div className={classes.fact} title={title} data-testid={testId}>
       <dt className={classes.label}>{label}</dt>
-      <dd className={classes.value} data-unknown={!known || undefined}>
-        {known ? value : UNKNOWN}
+      <dd className={classes.value} data-missing={isMissing(value) || undefined}>
+        {value || UNKNOWN}
       </dd>
     </div>
   );
 }
 
-/** A grid of facts. */
-export function FactList({ children }: { children: React.ReactNode }) {
-  return <dl className={classes.list}>{children}</dl>;
+/** Facts in a grid, or one after the other in the lines of a header. */
+export function FactList({ inline, children }: { inline?: boolean; children: React.ReactNode }) {
+  return (
+    <dl className={classes.list} data-inline={inline || undefined}>
+      {children}
+    </dl>
+  );
 }

@@ -1,23 +1,23 @@
 import { use, useState } from "react";
 import { writeJson } from "@/api/json";
 import { CopyButton } from "./CopyButton";
+import { Highlight, SearchWords } from "./Highlight";
 import classes from "./JsonTree.module.css";
 import { isBranch, type Json, type JsonBranch, summarize } from "./json";
-import { Marked, SearchWords } from "./Marked";
 
 interface Props {
   value: Json;
-  /** The text that it was read from, which then is what is copied. */
+  /** The original text, for the copy button. */
   text?: string;
-  /** What it is, for the copy button. */
+  /** Names the value for the copy button. */
   what: string;
-  /** Levels that are open at first. */
+  /** How many levels start expanded. */
   open?: number;
-  /** With a frame of its own. */
+  /** Draws a frame around the tree. */
   framed?: boolean;
 }
 
-/** A JSON value as a tree that opens and closes; big levels come in parts. */
+/** A JSON value as a collapsible tree. Large levels load in parts. */
 export function JsonTree({ value, text, what, open = 2, framed = true }: Props) {
   return (
     <div className={classes.root} data-framed={framed || undefined}>
@@ -30,7 +30,7 @@ export function JsonTree({ value, text, what, open = 2, framed = true }: Props) 
 }
 
 const PART = 100;
-const LONG = 600;
+const MAX_CHARACTERS = 600;
 
 function Node({ name, value, open }: { name: string | null; value: Json; open: number }) {
   const size = isBranch(value) ? Object.keys(value).length : 0;
@@ -93,19 +93,19 @@ function Scalar({ value }: { value: Json }) {
   if (typeof value !== "string") {
     return (
       <span className={classes.scalar}>
-        <Marked text={Array.isArray(value) ? "[]" : writeJson(value)} words={words} />
+        <Highlight text={Array.isArray(value) ? "[]" : writeJson(value)} words={words} />
       </span>
     );
   }
-  const cut = !whole && value.length > LONG;
+  const cut = !whole && value.length > MAX_CHARACTERS;
   return (
     <span className={classes.string}>
       <span className={classes.quote}>"</span>
-      <Marked text={cut ? value.slice(0, LONG) : value} words={words} />
+      <Highlight text={cut ? value.slice(0, MAX_CHARACTERS) : value} words={words} />
       {!cut && <span className={classes.quote}>"</span>}
       {cut && (
         <button type="button" className={classes.more} onClick={() => setWhole(true)}>
-          … {value.length - LONG} more characters
+          … {value.length - MAX_CHARACTERS} more characters
         </button>
       )}
     </span>

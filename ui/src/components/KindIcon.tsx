@@ -28,10 +28,10 @@ const icons: Record<string, Icon> = {
   span: IconCircleDashed,
 };
 
-/** The kinds that the API names; others may occur. */
+/** The kinds that the API names. Spans may have others. */
 export const KINDS = Object.keys(icons);
 
-/** A kind by its icon, named for screen readers and on hover. */
+/** The icon of a kind, with its name for screen readers and on hover. */
 export function KindIcon({ kind, size = 16 }: { kind: string; size?: number }) {
   const Shape = icons[kind] ?? IconSquareDashed;
   return (

@@ -1,8 +1,8 @@
 import { use } from "react";
 import ReactMarkdown, { type Components } from "react-markdown";
 import remarkGfm from "remark-gfm";
+import { SearchWords } from "./Highlight";
 import classes from "./Markdown.module.css";
-import { SearchWords } from "./Marked";
 import { markWords } from "./words";
 
 const components: Components = {
@@ -11,7 +11,7 @@ const components: Components = {
       {children}
     </a>
   ),
-  // An image is a request to somewhere else: it is named, never loaded.
+  // Loading an image would send a request elsewhere, so only its description is shown.
   img: ({ src, alt }) => (
     <span className={classes.image}>
       image not loaded: {alt || "no description"}
@@ -22,7 +22,7 @@ const components: Components = {
 
 const plugins = [remarkGfm];
 
-/** A node of the tree that Markdown is read into. */
+/** A node of the parsed Markdown. */
 interface Node {
   type: string;
   value?: string;
@@ -31,7 +31,7 @@ interface Node {
   children?: Node[];
 }
 
-/** Marks words in the texts of a tree. */
+/** Highlights words in the text nodes of a tree. */
 function marking(words: readonly string[]) {
   return function mark(node: Node) {
     node.children = node.children?.flatMap((child) => {
@@ -45,7 +45,7 @@ function marking(words: readonly string[]) {
   };
 }
 
-/** Untrusted Markdown: HTML in it stays text, addresses other than http(s) and mail are dropped, nothing is fetched. */
+/** Untrusted Markdown: HTML stays text, links other than http(s) and mail are dropped, nothing is fetched. */
 export default function Markdown({ text }: { text: string }) {
   const words = use(SearchWords);
   return (

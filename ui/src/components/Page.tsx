@@ -1,34 +1,17 @@
-import { Group, Text, Title } from "@mantine/core";
 import classes from "./Page.module.css";
+import { PageHeader } from "./PageHeader";
 
-interface Props {
-  title: string;
-  /** One line of context under the title. */
-  context?: React.ReactNode;
-  actions?: React.ReactNode;
+interface Props extends Omit<React.ComponentProps<typeof PageHeader>, "children"> {
   children: React.ReactNode;
 }
 
-/** A page with a title, a line of context, actions at the right and a column of content. */
-export function Page({ title, context, actions, children }: Props) {
+/** A page with one column of content that scrolls below its header. */
+export function Page({ children, ...header }: Props) {
   return (
-    <div className={classes.scroll}>
-      <title>{`${title} · Looptrace`}</title>
-      <div className={classes.column}>
-        <Group justify="space-between" align="flex-start" mb="lg" gap="sm">
-          <div>
-            <Title order={1} size="h4">
-              {title}
-            </Title>
-            {context && (
-              <Text size="sm" c="dimmed">
-                {context}
-              </Text>
-            )}
-          </div>
-          {actions}
-        </Group>
-        {children}
+    <div className={classes.page}>
+      <PageHeader {...header} />
+      <div className={classes.scroll}>
+        <div className={classes.column}>{children}</div>
       </div>
     </div>
   );

@@ -8,7 +8,7 @@ interface Props {
   onRetry?: () => void;
 }
 
-/** A failed request: what, why, what to do, and the id that finds it in the log. */
+/** A failed request: what happened, what to do, and the request id for the log. */
 export function ProblemPanel({ error, onRetry }: Props) {
   const problem = error instanceof ApiError ? error.problem : null;
   return (
@@ -48,9 +48,10 @@ export function ProblemPanel({ error, onRetry }: Props) {
 }
 
 function advice(error: Error): string {
-  if (!(error instanceof ApiError)) return "This page failed. Reload it to go on.";
-  if (error.status === 0) return "Is Looptrace still running? `looptrace doctor` says what is wrong.";
-  if (error.status === 403) return "Your role in this project does not allow it. Ask one of its owners.";
-  if (error.status === 404) return "It does not exist, or not in a project of yours.";
-  return "Try again; if it stays, the server's log says more.";
+  if (!(error instanceof ApiError)) return "Reload the page to continue.";
+  if (error.status === 0)
+    return "Check that Looptrace is running. `looptrace doctor` finds out what is wrong.";
+  if (error.status === 403) return "Your role doesn't allow this. Ask an owner of the project.";
+  if (error.status === 404) return "It doesn't exist or was deleted.";
+  return "Try again. If it keeps failing, look in the server's log.";
 }

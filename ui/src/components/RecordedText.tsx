@@ -2,48 +2,51 @@ import { Button } from "@mantine/core";
 import { lazy, Suspense, use, useMemo, useState } from "react";
 import { CopyButton } from "./CopyButton";
 import { formatBytes } from "./format";
+import { Highlight, SearchWords } from "./Highlight";
 import { JsonTree } from "./JsonTree";
 import { parseStructured } from "./json";
-import { Marked, SearchWords } from "./Marked";
 import classes from "./RecordedText.module.css";
 import { hasHit } from "./words";
 
-// Markdown is the heaviest part of the page and not always needed.
+// Markdown is large and not always needed.
 const Markdown = lazy(() => import("./Markdown"));
 
-const FOLD = 4_000;
-const HEAD = 2_000;
-/** Beyond it, a text stays plain: laying it out as Markdown would hold up the page. */
-const MARKDOWN_LIMIT = 60_000;
+/** Longer texts are cut to their first characters. */
+const MAX_CHARACTERS = 4_000;
+const CUT_CHARACTERS = 2_000;
+/** Longer texts stay plain: rendering them as Markdown would block the page. */
+const MAX_MARKDOWN = 60_000;
 
 interface Props {
   text: string;
-  /** What it is, for the copy button. */
+  /** Names the text for the copy button. */
   what: string;
-  /** Plain text, no Markdown. */
+  /** Never renders Markdown. */
   plain?: boolean;
-  /** JSON gets a frame of its own; false where it stands in one. */
+  /** Draws a frame around JSON. */
   framed?: boolean;
 }
 
-/** Text that was recorded, untrusted: a tree where it is JSON, else Markdown; long text folds and says its size. */
+/** Untrusted recorded text: JSON as a tree, anything else as Markdown. Long text is cut. */
 export function RecordedText({ text, what, plain = false, framed = true }: Props) {
   const words = use(SearchWords);
-  // What was searched for is not folded away.
+  // Show everything if only the cut part contains the words of the search.
   const [whole, setWhole] = useState(
     () =>
-      text.length <= MARKDOWN_LIMIT && hasHit(text.slice(HEAD), words) && !hasHit(text.slice(0, HEAD), words),
+      text.length <= MAX_MARKDOWN &&
+      hasHit(text.slice(CUT_CHARACTERS), words) &&
+      !hasHit(text.slice(0, CUT_CHARACTERS), words),
   );
   const structured = useMemo(() => parseStructured(text), [text]);
   if (structured !== undefined)
     return <JsonTree value={structured} text={text} what={what} framed={framed} />;
 
-  const cut = !whole && text.length > FOLD;
-  const shown = cut ? text.slice(0, HEAD) : text;
-  const asPlain = plain || shown.length > MARKDOWN_LIMIT;
+  const cut = !whole && text.length > MAX_CHARACTERS;
+  const shown = cut ? text.slice(0, CUT_CHARACTERS) : text;
+  const asPlain = plain || shown.length > MAX_MARKDOWN;
   const plainText = (
     <div className={classes.plain}>
-      <Marked text={shown} words={words} />
+      <Highlight text={shown} words={words} />
     </div>
   );
   return (
@@ -58,7 +61,7 @@ export function RecordedText({ text, what, plain = false, framed = true }: Props
           <Markdown text={shown} />
         </Suspense>
       )}
-      {text.length > FOLD && (
+      {text.length > MAX_CHARACTERS && (
         <Button
           size="compact-xs"
           variant="default"
@@ -66,7 +69,7 @@ export function RecordedText({ text, what, plain = false, framed = true }: Props
           onClick={() => setWhole(!whole)}
           aria-expanded={whole}
         >
-          {whole ? "Fold" : `Show all (${formatBytes(new Blob([text]).size)})`}
+          {whole ? "Show less" : `Show all (${formatBytes(new Blob([text]).size)})`}
         </Button>
       )}
     </div>

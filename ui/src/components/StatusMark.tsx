@@ -4,18 +4,22 @@ import classes from "./StatusMark.module.css";
 
 interface Props {
   status: Status;
-  /** The word stands beside the mark; otherwise screen readers alone get it. */
-  withWord?: boolean;
+  /** Shows the name beside the shape. Otherwise only screen readers get it. */
+  withLabel?: boolean;
 }
 
-/** A status by shape, colour and word: disc ok, diamond error, ring running, square cancelled. */
-export function StatusMark({ status, withWord = false }: Props) {
+/** A status by shape, color and name: disc for ok, diamond for error, ring for running, square for cancelled. */
+export function StatusMark({ status, withLabel = false }: Props) {
   return (
-    <span className={classes.root} data-status={status} title={withWord ? undefined : status}>
+    <span className={classes.root} data-status={status} title={withLabel ? undefined : status}>
       <svg className={classes.shape} viewBox="0 0 12 12" width="12" height="12" aria-hidden="true">
         {shapes[status]}
       </svg>
-      {withWord ? <span className={classes.word}>{status}</span> : <VisuallyHidden>{status}</VisuallyHidden>}
+      {withLabel ? (
+        <span className={classes.label}>{status}</span>
+      ) : (
+        <VisuallyHidden>{status}</VisuallyHidden>
+      )}
     </span>
   );
 }

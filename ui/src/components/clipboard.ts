@@ -1,4 +1,4 @@
-/** Puts text on the clipboard; also where the page is not served from a secure origin. */
+/** Copies text to the clipboard, also on an insecure origin. */
 export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
@@ -13,7 +13,7 @@ function copyBySelection(text: string): boolean {
   area.value = text;
   area.style.position = "fixed";
   area.style.opacity = "0";
-  // Inside an open dialog the focus may not leave it.
+  // A dialog keeps the focus inside.
   const host = document.activeElement?.closest("[role=dialog]") ?? document.body;
   host.append(area);
   area.select();

@@ -6,6 +6,7 @@ import {
   formatCost,
   formatDuration,
   formatRunCost,
+  formatRunTokens,
   formatTokens,
   parseTime,
   unpricedNote,
@@ -34,14 +35,21 @@ describe("formatDuration", () => {
 
 describe("formatRunCost", () => {
   it.each([
-    [null, 0, "unknown", undefined],
+    [null, 0, "—", undefined],
     [null, 2, "unknown", undefined],
     [0.5, 0, "$0.500", undefined],
-    [0.5, 1, "$0.500 +", "Without 1 model call whose price is not known"],
-    [0, 2, "$0 +", "Without 2 model calls whose prices are not known"],
+    [0.5, 1, "$0.500 +", "Excludes 1 model call without a known price"],
+    [0, 2, "$0 +", "Excludes 2 model calls without a known price"],
   ])("%s without %s calls → %s", (cost_usd, unpriced_call_count, want, note) => {
-    expect(formatRunCost({ cost_usd, unpriced_call_count })).toBe(want);
-    expect(unpricedNote({ cost_usd, unpriced_call_count })).toBe(note);
+    const run = { cost_usd, unpriced_call_count, llm_call_count: 0, usage: null };
+    expect(formatRunCost(run)).toBe(want);
+    expect(unpricedNote(run)).toBe(note);
+  });
+  it("is unknown for model calls, and nothing without them", () => {
+    const run = { cost_usd: null, unpriced_call_count: 0, usage: null };
+    expect(formatRunCost({ ...run, llm_call_count: 1 })).toBe("unknown");
+    expect(formatRunTokens({ ...run, llm_call_count: 1 })).toBe("unknown");
+    expect(formatRunTokens({ ...run, llm_call_count: 0 })).toBe("—");
   });
 });
 

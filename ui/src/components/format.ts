@@ -1,5 +1,15 @@
-/** What stands where a value is not known; never 0. */
+import type { Run } from "@/api/types";
+
+/** Shown for a missing value that should be there. */
 export const UNKNOWN = "unknown";
+
+/** Shown where there is nothing to know: the tokens of a run without model calls. */
+export const NONE = "—";
+
+/** Whether a formatted value is missing: it is shown dimmed. */
+export function isMissing(text: React.ReactNode): boolean {
+  return text === null || text === undefined || text === "" || text === UNKNOWN || text === NONE;
+}
 
 const integer = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
 
@@ -8,7 +18,7 @@ export function formatCount(value: number): string {
   return integer.format(value);
 }
 
-/** A duration in the unit that reads best, three digits at most: 412 µs, 31.5 ms, 12.4 s, 3 m 04 s. */
+/** A duration with at most three digits: 412 µs, 31.5 ms, 12.4 s, 3 m 04 s. */
 export function formatDuration(ms: number | null | undefined): string {
   if (ms === null || ms === undefined) return UNKNOWN;
   if (ms <= 0) return "0 ms";
@@ -23,13 +33,13 @@ export function formatDuration(ms: number | null | undefined): string {
   return `${Math.floor(hours / 24)} d ${pad(hours % 24)} h`;
 }
 
-/** Tokens: exact up to 999,999, then millions with two decimals. */
+/** Tokens: exact up to 999,999, above that millions with two decimals. */
 export function formatTokens(value: number | null | undefined): string {
   if (value === null || value === undefined) return UNKNOWN;
   return value < 1_000_000 ? formatCount(value) : `${(value / 1_000_000).toFixed(2)} M`;
 }
 
-/** Dollars: cents from $1 up, three significant digits below, two below a cent. */
+/** Dollars: two decimals from $1, three significant digits below, two below one cent. */
 export function formatCost(usd: number | null | undefined): string {
   if (usd === null || usd === undefined) return UNKNOWN;
   if (usd === 0) return "$0";
@@ -37,27 +47,42 @@ export function formatCost(usd: number | null | undefined): string {
     return `$${usd.toLocaleString("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
   if (usd < 0.000001) return "<$0.000001";
   const digits = usd >= 0.01 ? 3 : 2;
-  const places = Math.min(8, digits - 1 - Math.floor(Math.log10(usd)));
-  return `$${usd.toFixed(places)}`;
+  const decimals = Math.min(8, digits - 1 - Math.floor(Math.log10(usd)));
+  return `$${usd.toFixed(decimals)}`;
 }
 
-/** What is known of a run's cost. */
-interface RunCost {
-  cost_usd: number | null;
-  unpriced_call_count: number;
+type ModelUse = Pick<Run, "usage" | "cost_usd" | "llm_call_count" | "unpriced_call_count">;
+
+function hasModelCalls(run: ModelUse): boolean {
+  return run.llm_call_count > 0 || run.unpriced_call_count > 0;
 }
 
-/** A run's cost, with a plus where it leaves calls out. */
-export function formatRunCost(run: RunCost): string {
-  const known = formatCost(run.cost_usd);
-  return run.cost_usd !== null && run.unpriced_call_count > 0 ? `${known} +` : known;
+/** A run's tokens. */
+export function formatRunTokens(run: ModelUse): string {
+  return run.usage || hasModelCalls(run) ? formatTokens(run.usage?.total_tokens) : NONE;
 }
 
-/** What a run's cost leaves out, in words; undefined where it is whole, or where nothing is known of it. */
-export function unpricedNote(run: RunCost): string | undefined {
+/** A run's cost. A plus says that some calls have no price. */
+export function formatRunCost(run: ModelUse): string {
+  if (run.cost_usd === null) return hasModelCalls(run) ? UNKNOWN : NONE;
+  return formatCost(run.cost_usd) + (run.unpriced_call_count > 0 ? " +" : "");
+}
+
+/** Explains the plus of a run's cost. */
+export function unpricedNote(run: ModelUse): string | undefined {
   if (run.cost_usd === null || run.unpriced_call_count === 0) return undefined;
   const calls = run.unpriced_call_count;
-  return `Without ${calls} model ${calls === 1 ? "call whose price is" : "calls whose prices are"} not known`;
+  return `Excludes ${calls} model ${calls === 1 ? "call" : "calls"} without a known price`;
+}
+
+/** A share of a whole: 0.4 %, 12 %. */
+export function formatPercent(share: number): string {
+  return `${(share * 100).toFixed(share > 0 && share < 0.0995 ? 1 : 0)}\u00a0%`;
+}
+
+/** 1 run, 2,000 runs. */
+export function formatRuns(count: number): string {
+  return `${formatCount(count)} ${count === 1 ? "run" : "runs"}`;
 }
 
 /** A size in bytes: 812 B, 18.2 kB, 3.41 MB. */
@@ -67,7 +92,7 @@ export function formatBytes(bytes: number): string {
   return `${threeDigits(bytes / 1_000_000)} MB`;
 }
 
-/** How long ago, in one unit: 12 s, 4 min, 3 h, 2 d, then weeks and years. */
+/** An age in one unit: 12 s, 4 min, 3 h, 2 d, then weeks and years. */
 export function formatAge(time: string, now: number): string {
   const seconds = Math.max(0, Math.floor((now - Date.parse(time)) / 1000));
   if (Number.isNaN(seconds)) return UNKNOWN;
@@ -91,7 +116,7 @@ export function formatTime(time: string | null | undefined): string {
   return Number.isNaN(ms) ? time : absolute.format(ms);
 }
 
-/** Milliseconds since the epoch with the fraction that the API gives (up to nanoseconds). */
+/** Milliseconds since the epoch, including the fraction below a millisecond. */
 export function parseTime(time: string): number {
   const fraction = /\.(\d+)/.exec(time)?.[1];
   const ms = Date.parse(time);
@@ -99,7 +124,7 @@ export function parseTime(time: string): number {
   return ms + Number(`0.${fraction.slice(3)}`);
 }
 
-/** The first words of a recorded text, on one line. */
+/** The start of a recorded text, on one line. */
 export function firstWords(text: string, length = 200): string {
   return text
     .slice(0, length * 2)
@@ -109,8 +134,8 @@ export function firstWords(text: string, length = 200): string {
 }
 
 function threeDigits(value: number): string {
-  const places = value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
-  return String(Number(value.toFixed(places)));
+  const decimals = value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
+  return String(Number(value.toFixed(decimals)));
 }
 
 function pad(value: number): string {

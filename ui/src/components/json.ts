@@ -1,15 +1,15 @@
 import { LongNumber, parseJson } from "@/api/json";
 
-/** A JSON value that came from outside. */
+/** A JSON value from outside. */
 export type Json = null | boolean | number | LongNumber | string | JsonBranch;
 export type JsonBranch = Json[] | { [key: string]: Json };
 
-/** A longer text stays text: reading it would hold up the page. */
-const PARSE_LIMIT = 2_000_000;
+/** Longer text is not parsed: it would block the page. */
+const MAX_PARSED = 2_000_000;
 
-/** The object or array that a text holds; undefined where it is no JSON or only a bare scalar. */
+/** The JSON object or array in a text; undefined for anything else. */
 export function parseStructured(text: string): JsonBranch | undefined {
-  if (text.length > PARSE_LIMIT) return undefined;
+  if (text.length > MAX_PARSED) return undefined;
   const first = text.trimStart()[0];
   if (first !== "{" && first !== "[") return undefined;
   try {
@@ -19,12 +19,12 @@ export function parseStructured(text: string): JsonBranch | undefined {
   }
 }
 
-/** Whether a value holds others. */
+/** Whether a value is an object or an array. */
 export function isBranch(value: Json): value is JsonBranch {
   return typeof value === "object" && value !== null && !(value instanceof LongNumber);
 }
 
-/** One line that says what a value holds: {4 keys}, [12 items], "first words". */
+/** A value in one line: {4 keys}, [12 items], "first words". */
 export function summarize(value: Json): string {
   if (Array.isArray(value)) return value.length === 1 ? "[1 item]" : `[${value.length} items]`;
   if (isBranch(value)) {

@@ -2,27 +2,31 @@ import type { Scope } from "@/api/types";
 
 export interface KeyPreset {
   name: string;
-  what: string;
+  description: string;
   scopes: Scope[];
 }
 
 /** The usual sets of scopes. */
 export const keyPresets: KeyPreset[] = [
-  { name: "Ingest", what: "Records runs. For the application that is traced.", scopes: ["ingest:write"] },
+  {
+    name: "Ingest",
+    description: "Record runs. For the application that you trace.",
+    scopes: ["ingest:write"],
+  },
   {
     name: "Agent",
-    what: "Reads runs, makes replays. For a coding agent.",
+    description: "Read runs and create replays. For a coding agent.",
     scopes: ["runs:read", "replays:read", "replays:write"],
   },
   {
     name: "CI",
-    what: "Reads runs, works with datasets and evaluations.",
+    description: "Read runs, use datasets and evaluations.",
     scopes: ["runs:read", "datasets:read", "datasets:write", "evals:read", "evals:write"],
   },
-  { name: "Admin", what: "Everything in the project, keys included.", scopes: ["admin"] },
+  { name: "Admin", description: "Full access to the project, including its keys.", scopes: ["admin"] },
 ];
 
-/** Every scope, in the order of the API. */
+/** All scopes, in the API's order. */
 export const allScopes: Scope[] = [
   "ingest:write",
   "runs:read",

@@ -1,9 +1,9 @@
 import { useEffect, useRef } from "react";
 
-/** What each key does; by the `key` of the keyboard event: "j", "Enter", "?". */
+/** Actions by the `key` of the keyboard event: "j", "Enter", "?". */
 export type KeyMap = Record<string, (event: KeyboardEvent) => void>;
 
-/** Single keys for the whole page; silent while someone types, in dialogs and menus, and with modifiers. */
+/** Shortcuts of single keys for the whole page. Ignored while typing, in dialogs and menus, and with modifiers. */
 export function useKeys(map: KeyMap): void {
   const current = useRef(map);
   useEffect(() => {
@@ -11,9 +11,9 @@ export function useKeys(map: KeyMap): void {
   });
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
-      if (event.defaultPrevented || event.metaKey || event.ctrlKey || event.altKey || isBusy(event.target))
+      if (event.defaultPrevented || event.metaKey || event.ctrlKey || event.altKey || isTaken(event.target))
         return;
-      // What these keys do to what has the focus goes first.
+      // The focused element handles these keys itself.
       if (event.target instanceof Element) {
         if (event.key === "Enter" && event.target.closest("a,button")) return;
         if (event.key === " " && event.target.closest("button,input,summary")) return;
@@ -28,10 +28,10 @@ export function useKeys(map: KeyMap): void {
   }, []);
 }
 
-function isBusy(target: EventTarget | null): boolean {
+function isTaken(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
   if (target.isContentEditable) return true;
-  // Nobody types into a checkbox or a choice.
+  // Checkboxes and radio buttons take no text.
   const isTicked = target instanceof HTMLInputElement && /^(checkbox|radio)$/.test(target.type);
   if (/^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) && !isTicked) return true;
   return target.closest("[role=dialog],[role=menu],[role=listbox]") !== null;

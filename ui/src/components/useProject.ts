@@ -4,7 +4,7 @@ import type { ProjectAccess, Scope } from "@/api/types";
 
 const storageKey = "looptrace.project";
 
-/** The project of the address, with what the caller may do in it; undefined where it is none of theirs. */
+/** The project in the address, with the user's scopes. Undefined if the user has no access. */
 export function useProject(): ProjectAccess | undefined {
   const { projectId } = useParams();
   return useMe().data?.projects.find((project) => project.id === projectId);
@@ -13,16 +13,16 @@ export function useProject(): ProjectAccess | undefined {
 /** The id of the project in the address. */
 export function useProjectId(): string {
   const { projectId } = useParams();
-  if (!projectId) throw new Error("this page belongs to no project");
+  if (!projectId) throw new Error("this page has no project");
   return projectId;
 }
 
-/** Whether the caller may do what a scope allows. */
+/** Whether the user has a scope in the project. */
 export function allows(project: ProjectAccess | undefined, scope: Scope): boolean {
   return project !== undefined && (project.scopes.includes(scope) || project.scopes.includes("admin"));
 }
 
-/** The project that was open last in this browser. */
+/** The project that was last open in this browser. */
 export function recallProject(): string | null {
   try {
     return localStorage.getItem(storageKey);
@@ -31,11 +31,11 @@ export function recallProject(): string | null {
   }
 }
 
-/** Keeps the project for the next visit. */
+/** Remembers the project for the next visit. */
 export function rememberProject(id: string): void {
   try {
     localStorage.setItem(storageKey, id);
   } catch {
-    // A browser that stores nothing opens the first project next time.
+    // Without storage the first project opens next time.
   }
 }

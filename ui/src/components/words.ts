@@ -5,8 +5,8 @@ function wordsOf(text: string): string[] {
 }
 
 /**
- * What a search looks for, as the API splits it: words, and phrases in double quotes as words with one space between. The
- * last phrase may lack its closing quote.
+ * The terms of a search, split as the API does: words, and phrases in double quotes. The last phrase may lack its closing
+ * quote.
  */
 export function searchWords(search: string): string[] {
   const terms = search
@@ -20,7 +20,7 @@ interface Part {
   isHit: boolean;
 }
 
-/** Cuts a text where words and phrases of a search stand in it, whole and in either case. */
+/** Splits a text into parts that match a term and parts that don't. Whole words, case-insensitive. */
 export function markWords(text: string, words: readonly string[]): Part[] {
   const found = [...text.matchAll(WORD)].map((match) => ({
     word: match[0].toLowerCase(),
@@ -48,17 +48,17 @@ export function markWords(text: string, words: readonly string[]): Part[] {
   return parts;
 }
 
-/** Whether a word or phrase of a search stands in a text. */
+/** Whether a text contains a term of the search. */
 export function hasHit(text: string, words: readonly string[]): boolean {
   return words.length > 0 && markWords(text, words).some((part) => part.isHit);
 }
 
-/** How many letters may stand before the first hit in a narrow column. */
-const LEAD = 10;
+/** How many characters may precede the first hit in a narrow column. */
+const MAX_LEAD = 10;
 
-/** A text for a narrow column, from its first hit on where that comes late: a column cuts what is behind its width. */
+/** A text for a narrow column, which cuts its end: starts at the first hit if that comes late. */
 export function fromFirstHit(text: string, words: readonly string[]): string {
   const [lead, hit] = markWords(text, words);
-  if (!lead || lead.isHit || !hit || lead.text.length <= LEAD) return text;
+  if (!lead || lead.isHit || !hit || lead.text.length <= MAX_LEAD) return text;
   return `… ${text.slice(lead.text.length)}`;
 }

@@ -8,28 +8,28 @@ import { type ChartSeries, stack, touchedBuckets } from "./series";
 import classes from "./TimeChart.module.css";
 
 interface Props {
-  /** What the chart shows, with its outcome: for those who do not see it. */
+  /** Describes the chart and its result for screen readers. */
   label: string;
-  /** The beginnings of the buckets, in seconds since 1970. */
+  /** The start of each bucket, in seconds since 1970. */
   times: number[];
   bucketSeconds: number;
-  /** The first stands at the bottom where they are stacked. */
+  /** Stacked bars start with the first series at the bottom. */
   series: ChartSeries[];
-  /** Bars are stacked, lines are not. */
+  /** Bars are stacked, lines aren't. */
   shape: "bars" | "lines";
   height: number;
   format: (value: number) => string;
-  /** Those that the axis of the values may take, the shortest first; without them, decimal ones. */
+  /** The steps that the value axis may use, shortest first. Decimal steps by default. */
   steps?: readonly number[];
-  /** A click on a bucket, by its place; and the series that was nearest, where lines are. */
+  /** Called with the index of a clicked bucket. */
   onPick?: (index: number) => void;
-  /** A stretch of whole buckets that was drawn over, in seconds. */
+  /** Called with a selected range of whole buckets, in seconds. */
   onBrush?: (from: number, until: number) => void;
-  /** Without axes: for a narrow strip. */
+  /** Hides the value axis. */
   bare?: boolean;
 }
 
-/** Buckets of time on a canvas, with what the pointer is over told beside it. */
+/** A chart over time buckets, with a tooltip. */
 export default function TimeChart(props: Props) {
   const { label, times, bucketSeconds, series, shape, height, format, onPick, onBrush } = props;
   const { steps, bare = false } = props;
@@ -37,7 +37,7 @@ export default function TimeChart(props: Props) {
   const scheme = useComputedColorScheme("light");
   const target = useRef<HTMLDivElement>(null);
   const [hover, setHover] = useState<{ index: number; left: number } | null>(null);
-  // The chart is made anew when its look changes; its callbacks are always the latest.
+  // Creating the chart is expensive: new callbacks must not recreate it.
   const latest = useRef({ format, onPick, onBrush });
   useEffect(() => {
     latest.current = { format, onPick, onBrush };
@@ -46,14 +46,14 @@ export default function TimeChart(props: Props) {
   const data = useMemo((): uPlot.AlignedData => {
     const centres = times.map((time) => time + bucketSeconds / 2);
     const values = series.map((one) => one.values);
-    // The highest sum is drawn first, the lower ones over it.
+    // Draw the highest sum first and the lower ones on top.
     return [centres, ...(shape === "bars" ? stack(values).reverse() : values)];
   }, [times, bucketSeconds, series, shape]);
 
   const colors = series.map((one) => one.color).join();
   const brushes = onBrush !== undefined;
   const picks = onPick !== undefined;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another scheme has other colours
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the color scheme changes the colors
   useEffect(() => {
     const element = target.current;
     if (!element || width === 0) return;
@@ -88,7 +88,7 @@ export default function TimeChart(props: Props) {
             space: 72,
             values: (u, splits, _axis, _space, step) =>
               splits.map((split) => {
-                if (!Number.isInteger(split)) return ""; // the second is named already
+                if (!Number.isInteger(split)) return ""; // The full second has a label already.
                 const text = tickLabel(split, step);
                 const x = u.bbox.left / uPlot.pxRatio + u.valToPos(split, "x");
                 return labelFits(text, x, width) ? text : "";

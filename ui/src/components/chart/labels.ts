@@ -13,8 +13,8 @@ const daySecondFormat = new Intl.DateTimeFormat(undefined, { ...day, ...second }
 
 const DAY = 86_400;
 
-/** What an axis says at a time, both in seconds: years, months or days where the step is so long, seconds where it is less
- * than a minute, else minutes; midnight names its day. */
+/** The axis label of a time, for steps in seconds: year, month, day, minute or second, as the step requires. Midnight shows
+ * the day. */
 export function tickLabel(time: number, step: number): string {
   const date = new Date(time * 1000);
   if (step >= 365 * DAY) return yearFormat.format(date);
@@ -24,15 +24,15 @@ export function tickLabel(time: number, step: number): string {
   return (step < 60 ? secondFormat : minuteFormat).format(date);
 }
 
-const LETTER_WIDTH = 6.4; // px of the axes' font, at most on average
+const LETTER_WIDTH = 6.4; // pixels, the widest average of the axis font
 
-/** Whether a label around x, in px from the left edge of a chart, is not cut off at one of its edges. */
+/** Whether a label centered at x fits into the chart's width, both in pixels. */
 export function labelFits(label: string, x: number, width: number): boolean {
   const half = (label.length * LETTER_WIDTH) / 2;
   return x >= half && x <= width - half;
 }
 
-/** From when until when a bucket is. */
+/** The time range of a bucket. */
 export function bucketLabel(start: number, seconds: number): string {
   const from = new Date(start * 1000);
   if (seconds >= DAY) return yearMinuteFormat.format(from);

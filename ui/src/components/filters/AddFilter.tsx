@@ -24,20 +24,20 @@ interface Props {
   onChange: (params: URLSearchParams) => void;
 }
 
-/** Something to filter by. */
+/** A field to filter by. */
 interface Field {
-  /** As the API lists its values; null for one whose values are not listed. */
+  /** The field's name when asking the API for its values; null if the API doesn't list them. */
   name: string | null;
   parameter: string;
   label: string;
-  /** Of a number, which has a least value. */
+  /** Set for a number, which has a lower bound. */
   unit?: string;
-  /** All the values there are. */
+  /** All possible values. */
   choices?: readonly { value: string; label: string }[];
   count?: number | null;
 }
 
-// What a failure's fingerprint means is shown on its page, which leads to its runs.
+// A failure's page leads to its runs; its fingerprint is not for typing.
 const texts: Field[] = TEXT_FIELDS.filter(({ name }) => name !== "fingerprint").map(({ name, label }) => ({
   name,
   parameter: name,
@@ -56,11 +56,11 @@ const scores: Field = {
   label: "Has scores",
   choices: [
     { value: "true", label: "yes" },
-    { value: "false", label: "none" },
+    { value: "false", label: "no" },
   ],
 };
 
-/** Any other filter: a field, and then one of its values or a bound. */
+/** Adds any other filter: choose a field, then a value or a bound. */
 export function AddFilter({ filters, params, onChange }: Props) {
   const [opened, setOpened] = useState(false);
   const [field, setField] = useState<Field | null>(null);
@@ -134,7 +134,7 @@ function Fields({ filters, onChoose }: { filters: Filters; onChoose: (field: Fie
         const chosen = all.find((one) => one.parameter === parameter);
         if (chosen) onChoose(chosen);
       }}
-      empty="No such field"
+      empty="No matching field"
     >
       {groups.map((group) => (
         <Combobox.Group key={group.label} label={group.label}>
@@ -167,7 +167,7 @@ function Choices({ field, choices, onBack, onSubmit }: ChoicesProps) {
       onText={setText}
       onSubmit={onSubmit}
       onBack={onBack}
-      empty="No such choice"
+      empty="No matching value"
     >
       {choices
         .filter(({ label }) => label.startsWith(text.trim().toLowerCase()))
@@ -207,13 +207,13 @@ function Values({ filters, field, name, onBack, onSubmit }: ValuesProps) {
       onBack={onBack}
       empty={
         query.isPending
-          ? "Looking for values…"
+          ? "Loading values…"
           : query.isError
-            ? "The values could not be listed. Type one."
-            : "No run has a value. Type one."
+            ? "Couldn't load values. Type one."
+            : "No values recorded. Type one."
       }
       busy={query.isFetching}
-      note={query.data?.partial ? `Of runs since ${formatTime(query.data.start)}` : undefined}
+      note={query.data?.partial ? `From runs since ${formatTime(query.data.start)}` : undefined}
     >
       {values.map(({ value, count }) => (
         <Combobox.Option key={value} value={value} className={classes.option} title={value}>
@@ -252,7 +252,7 @@ interface PickerProps {
   children: React.ReactNode;
 }
 
-/** A text to narrow down with, and what it leaves: arrows and Enter choose, Backspace leads back. */
+/** A text field that narrows a list. Arrows and Enter choose, Backspace goes back. */
 function Picker({
   label,
   placeholder,
@@ -291,7 +291,7 @@ function Picker({
           }}
           onKeyDown={(event) => {
             if (event.key === "Backspace" && text === "") onBack?.();
-            // The only thing that is left is what Enter means.
+            // Without a selection, Enter takes the first option.
             if (event.key === "Enter" && combobox.getSelectedOptionIndex() < 0) combobox.selectFirstOption();
           }}
         />
@@ -346,7 +346,7 @@ function Bound({
   );
 }
 
-/** The steps follow each other in one place, and each begins with its field. */
+/** Focuses the field of each step when it appears. */
 function useFocus() {
   const input = useRef<HTMLInputElement>(null);
   useEffect(() => input.current?.focus(), []);

@@ -1,12 +1,22 @@
-import { Button, CloseButton, Menu, TextInput } from "@mantine/core";
-import { IconChevronDown, IconSearch, IconX } from "@tabler/icons-react";
+import { Button, CloseButton, Menu } from "@mantine/core";
+import { IconChevronDown, IconX } from "@tabler/icons-react";
 import { useCallback, useEffect, useRef, useState } from "react";
 import type { ViewPage } from "@/api/types";
 import { KINDS, KindIcon } from "@/components/KindIcon";
+import { SearchBox } from "@/components/SearchBox";
 import { StatusMark } from "@/components/StatusMark";
+import { useKeys } from "@/components/useKeys";
 import { AddFilter } from "./AddFilter";
 import classes from "./FilterBar.module.css";
-import { chips, type Filters, STATUSES, toggleParam, withoutParams, withParam } from "./filters";
+import {
+  chips,
+  type Filters,
+  STATUSES,
+  toggleOnlyErrors,
+  toggleParam,
+  withoutParams,
+  withParam,
+} from "./filters";
 import { SavedViews } from "./SavedViews";
 import { TimeRange } from "./TimeRange";
 
@@ -15,16 +25,16 @@ interface Props {
   filters: Filters;
   params: URLSearchParams;
   onChange: (params: URLSearchParams, options?: { replace: boolean }) => void;
-  searchBox: React.RefObject<HTMLInputElement | null>;
-  /** The page's own choice of a time, in place of the one of runs. */
+  /** Replaces the usual choice of a time range. */
   timeRange?: React.ReactNode;
-  /** What stands after the filters: choices of the page's own. */
+  /** More controls, after the filters. */
   children?: React.ReactNode;
 }
 
-/** Search, the filters to choose from, and a chip for each that is set. */
-export function FilterBar({ page, filters, params, onChange, searchBox, timeRange, children }: Props) {
+/** Search, filters, and a chip for each active filter. The e key shows only errors. */
+export function FilterBar({ page, filters, params, onChange, timeRange, children }: Props) {
   const active = chips(filters);
+  useKeys(page === "failures" ? {} : { e: () => onChange(toggleOnlyErrors(params)) });
   const drop = (param: string, value?: string) =>
     onChange(value === undefined ? withParam(params, param, null) : toggleParam(params, param, value));
   return (
@@ -33,7 +43,6 @@ export function FilterBar({ page, filters, params, onChange, searchBox, timeRang
         <Search
           value={filters.search}
           onChange={(search) => onChange(withParam(params, "search", search), { replace: true })}
-          box={searchBox}
         />
         <Choice
           label="Status"
@@ -86,14 +95,14 @@ export function FilterBar({ page, filters, params, onChange, searchBox, timeRang
 interface SearchProps {
   value: string;
   onChange: (value: string) => void;
-  box: React.RefObject<HTMLInputElement | null>;
 }
 
-function Search({ value, onChange, box }: SearchProps) {
+/** Searches when typing pauses. */
+function Search({ value, onChange }: SearchProps) {
   const [text, setText] = useState(value);
   const sent = useRef(value);
   useEffect(() => {
-    // What was sent comes back while more is typed already. Anything else is a change by other means: back, a cleared filter.
+    // The address catches up while more is typed. Any other value comes from elsewhere, such as the back button.
     if (value === sent.current) return;
     sent.current = value;
     setText(value);
@@ -111,22 +120,13 @@ function Search({ value, onChange, box }: SearchProps) {
     return () => clearTimeout(timer);
   }, [text, value, send]);
   return (
-    <TextInput
-      ref={box}
-      className={classes.search}
-      size="xs"
-      type="search"
-      aria-label="Search runs"
+    <SearchBox
+      label="Search runs"
       placeholder="Search names, inputs, outputs, errors"
-      title={'Runs that have all the words in one step. "In quotes" they stand one after the other.'}
-      leftSection={<IconSearch size={14} aria-hidden="true" />}
-      maxLength={1000}
+      title={'Finds runs with all words in one step. Use "quotes" for a phrase.'}
       value={text}
-      onChange={(event) => setText(event.currentTarget.value)}
-      onKeyDown={(event) => {
-        if (event.key === "Escape") event.currentTarget.blur();
-        if (event.key === "Enter") send(text);
-      }}
+      onChange={setText}
+      onEnter={() => send(text)}
     />
   );
 }

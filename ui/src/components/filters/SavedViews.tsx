@@ -1,4 +1,4 @@
-import { Button, Group, Menu, Stack, Text, TextInput } from "@mantine/core";
+import { Button, Menu, Text, TextInput } from "@mantine/core";
 import {
   IconBookmark,
   IconBookmarkFilled,
@@ -13,8 +13,11 @@ import { useState } from "react";
 import { ApiError } from "@/api/problem";
 import type { View, ViewPage } from "@/api/types";
 import { useCreateView, useDeleteView, useUpdateView, useViews } from "@/api/views";
+import { ConfirmDialog } from "@/components/ConfirmDialog";
 import { Dialog } from "@/components/Dialog";
+import { FormDialog } from "@/components/FormDialog";
 import { ProblemPanel } from "@/components/ProblemPanel";
+import { DangerItem } from "@/components/RowMenu";
 import { allows, useProject, useProjectId } from "@/components/useProject";
 import classes from "./FilterBar.module.css";
 import { isSameQuery, viewQuery } from "./filters";
@@ -25,19 +28,19 @@ interface Props {
   onChange: (params: URLSearchParams) => void;
 }
 
-type Question = { kind: "save" } | { kind: "rename" | "delete"; view: View };
+type OpenDialog = { kind: "save" } | { kind: "rename" | "delete"; view: View };
 
-/** The saved views of a page: one to go to, and what may be done with the one that is open. */
+/** The saved views of a page: open, save, rename and delete them. */
 export function SavedViews({ page, params, onChange }: Props) {
   const projectId = useProjectId();
   const mayWrite = allows(useProject(), "runs:write");
   const query = useViews(projectId);
   const update = useUpdateView(projectId);
-  const [dialog, setDialog] = useState<Question | null>(null);
+  const [dialog, setDialog] = useState<OpenDialog | null>(null);
   const [openedId, setOpenedId] = useState<string>();
   const views = query.data?.filter((view) => view.page === page) ?? [];
   const current = views.find((view) => isSameQuery(view.query, params));
-  // A view that was opened and then changed can take the change over.
+  // After changing the filters of an opened view, the reader can save them to it.
   const changed = current ? undefined : views.find((view) => view.id === openedId);
   const isEmpty = viewQuery(params) === "";
   const open = (view: View) => {
@@ -66,14 +69,14 @@ export function SavedViews({ page, params, onChange }: Props) {
           </Button>
         </Menu.Target>
         <Menu.Dropdown className={classes.viewMenu}>
-          <Menu.Label>Saved views of the project</Menu.Label>
+          <Menu.Label>Saved views</Menu.Label>
           {query.isError && !query.data ? (
             <Menu.Item onClick={() => query.refetch()} closeMenuOnClick={false}>
-              They could not be loaded. Retry
+              Couldn't load the views. Retry
             </Menu.Item>
           ) : views.length === 0 ? (
             <Text size="xs" c="dimmed" px="sm" pb="xs">
-              None yet. A view keeps the filters under a name, for everybody here.
+              No saved views yet. A view saves the filters under a name, for everyone in the project.
             </Text>
           ) : (
             views.map((view) => (
@@ -103,7 +106,7 @@ export function SavedViews({ page, params, onChange }: Props) {
                 disabled={isEmpty || current !== undefined}
                 onClick={() => setDialog({ kind: "save" })}
               >
-                Save as a view…
+                Save view…
               </Menu.Item>
               {current && (
                 <>
@@ -113,14 +116,9 @@ export function SavedViews({ page, params, onChange }: Props) {
                   >
                     Rename…
                   </Menu.Item>
-                  <Menu.Item
-                    leftSection={<IconTrash size={15} />}
-                    color="red"
-                    c="var(--lt-error-text)"
-                    onClick={() => setDialog({ kind: "delete", view: current })}
-                  >
+                  <DangerItem icon={IconTrash} onClick={() => setDialog({ kind: "delete", view: current })}>
                     Delete…
-                  </Menu.Item>
+                  </DangerItem>
                 </>
               )}
             </>
@@ -128,7 +126,7 @@ export function SavedViews({ page, params, onChange }: Props) {
         </Menu.Dropdown>
       </Menu>
       {update.isError && (
-        <Dialog onClose={() => update.reset()} title="The view was not saved">
+        <Dialog onClose={() => update.reset()} title="Couldn't save the view">
           <ProblemPanel error={update.error} />
         </Dialog>
       )}
@@ -137,9 +135,9 @@ export function SavedViews({ page, params, onChange }: Props) {
           projectId={projectId}
           page={page}
           query={viewQuery(params)}
-          onClose={(made) => {
+          onClose={(saved) => {
             setDialog(null);
-            if (made) setOpenedId(made.id);
+            if (saved) setOpenedId(saved.id);
           }}
         />
       )}
@@ -160,16 +158,16 @@ export function SavedViews({ page, params, onChange }: Props) {
 }
 
 function author(view: View): string {
-  return view.created_by ? `by ${view.created_by}` : "by a key, or by somebody who is gone";
+  return view.created_by ? `created by ${view.created_by}` : "created with a key or by a deleted user";
 }
 
 interface NameProps {
   projectId: string;
   page: ViewPage;
   query: string;
-  /** The view that gets another name; without it a new one is made. */
+  /** The view to rename. Without it, a new view is saved. */
   view?: View;
-  onClose: (made?: View) => void;
+  onClose: (saved?: View) => void;
 }
 
 function NameDialog({ projectId, page, query, view, onClose }: NameProps) {
@@ -177,71 +175,52 @@ function NameDialog({ projectId, page, query, view, onClose }: NameProps) {
   const update = useUpdateView(projectId);
   const [name, setName] = useState(view?.name ?? "");
   const mutation = view ? update : create;
-  const error = mutation.error;
-  const taken = error instanceof ApiError && error.status === 409;
-  const message = taken
-    ? "A view of this page has this name."
-    : error instanceof ApiError && error.fieldMessage("body.name");
-  const submit = (event: React.FormEvent) => {
-    event.preventDefault();
+  const error = mutation.error instanceof ApiError ? mutation.error : null;
+  const message =
+    error?.status === 409 ? "This page already has a view with this name." : error?.fieldMessage("body.name");
+  const submit = () => {
     if (view) update.mutate({ id: view.id, body: { name } }, { onSuccess: onClose });
     else create.mutate({ page, name, query }, { onSuccess: onClose });
   };
   return (
-    <Dialog onClose={() => onClose()} title={view ? `Rename “${view.name}”` : "Save as a view"}>
-      <form onSubmit={submit}>
-        <Stack gap="md">
-          <TextInput
-            label="Name"
-            description={view ? undefined : "Everybody in the project sees it."}
-            required
-            withAsterisk={false}
-            data-autofocus
-            maxLength={100}
-            value={name}
-            onChange={(event) => {
-              mutation.reset();
-              setName(event.currentTarget.value);
-            }}
-            error={message || undefined}
-          />
-          {error && !message && <ProblemPanel error={error} />}
-          <Group justify="flex-end">
-            <Button variant="default" onClick={() => onClose()}>
-              Cancel
-            </Button>
-            <Button type="submit" loading={mutation.isPending} disabled={name.trim() === ""}>
-              {view ? "Rename" : "Save view"}
-            </Button>
-          </Group>
-        </Stack>
-      </form>
-    </Dialog>
+    <FormDialog
+      title={view ? `Rename “${view.name}”` : "Save view"}
+      action={view ? "Rename" : "Save view"}
+      mutation={mutation}
+      onSubmit={submit}
+      onClose={() => onClose()}
+      disabled={name.trim() === ""}
+      hideError={message !== undefined}
+    >
+      <TextInput
+        label="Name"
+        description={view ? undefined : "Everyone in the project sees this view."}
+        required
+        withAsterisk={false}
+        data-autofocus
+        maxLength={100}
+        value={name}
+        onChange={(event) => {
+          mutation.reset();
+          setName(event.currentTarget.value);
+        }}
+        error={message}
+      />
+    </FormDialog>
   );
 }
 
 function DeleteDialog({ projectId, view, onClose }: { projectId: string; view: View; onClose: () => void }) {
   const remove = useDeleteView(projectId);
   return (
-    <Dialog onClose={onClose} title={`Delete the view “${view.name}”?`}>
-      <Stack gap="md">
-        <Text size="sm">
-          It goes for everybody in the project, {author(view)}. The runs stay, and so do links to the filters.
-        </Text>
-        {remove.isError && <ProblemPanel error={remove.error} />}
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onClose} data-autofocus>
-            Cancel
-          </Button>
-          <Button
-            color="red.9"
-            loading={remove.isPending}
-            onClick={() => remove.mutate(view.id, { onSuccess: onClose })}
-          >
-            Delete view
-          </Button>
-        </Group>
-      </Stack>
-    </Dialog>
+    <ConfirmDialog
+      title={`Delete the view “${view.name}”?`}
+      action="Delete view"
+      mutation={remove}
+      onConfirm={() => remove.mutate(view.id, { onSuccess: onClose })}
+      onClose={onClose}
+    >
+      The view, {author(view)}, is deleted for everyone in the project. The runs stay.
+    </ConfirmDialog>
   );
 }

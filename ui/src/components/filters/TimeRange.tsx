@@ -11,7 +11,7 @@ interface Props {
   onChange: (params: URLSearchParams) => void;
 }
 
-/** Presets, all time, or two moments in the reader's zone. */
+/** Chooses a preset, all time, or a range in the reader's time zone. */
 export function TimeRange({ filters, params, onChange }: Props) {
   const [opened, { toggle, close }] = useDisclosure(false);
   const isCustom = filters.start_after !== null || filters.start_before !== null;
@@ -101,7 +101,7 @@ function Custom({ after, before, onApply }: CustomProps) {
         label="Until"
         value={until}
         onChange={(event) => setUntil(event.currentTarget.value)}
-        error={isReversed ? "ends before it begins" : undefined}
+        error={isReversed ? "must be after From" : undefined}
       />
       <Button type="submit" variant="default" disabled={isReversed || (from === "" && until === "")}>
         Apply

@@ -60,7 +60,7 @@ describe("chips", () => {
       { param: "kind", value: "llm", label: "kind: llm" },
       { param: "range", label: "last 7d" },
       { param: "model", label: "model: gpt-4o" },
-      { param: "has_score", label: "has scores: none" },
+      { param: "has_score", label: "has scores: no" },
       { param: "metadata[tier]", label: "tier: pro" },
       { param: "min_duration_ms", label: "duration ≥ 500 ms" },
     ]);

@@ -8,7 +8,7 @@ export const STATUSES: Status[] = ["running", "ok", "error", "cancelled"];
 export const RANGES = { "1h": 3_600, "24h": 86_400, "7d": 604_800, "30d": 2_592_000 } as const;
 export type Range = keyof typeof RANGES;
 
-/** Filters that compare one text; the address uses the API's names. */
+/** Filters that compare text. The address uses the API's names. */
 export const TEXT_FIELDS = [
   { name: "name", label: "Name" },
   { name: "agent_name", label: "Agent" },
@@ -34,7 +34,7 @@ export const NUMBER_FIELDS = [
 ] as const;
 export type NumberField = (typeof NUMBER_FIELDS)[number]["name"];
 
-/** What an address selects. */
+/** The filters in an address. */
 export interface Filters {
   status: Status[];
   kind: string[];
@@ -44,21 +44,21 @@ export interface Filters {
   start_before: string | null;
   text: Partial<Record<TextField, string>>;
   number: Partial<Record<NumberField, number>>;
-  /** Only runs that have scores, or only those that have none. */
+  /** Only runs with scores, or only runs without. */
   has_score: boolean | null;
-  /** By key; the address has them as `metadata[KEY]`. */
+  /** By key. The address has `metadata[KEY]`. */
   metadata: Record<string, string>;
 }
 
-/** One filter that is set, as a chip shows it. */
+/** An active filter. */
 export interface Chip {
   param: string;
-  /** The one value to drop where the parameter may stand several times. */
+  /** The value to remove if the parameter can be repeated. */
   value?: string;
   label: string;
 }
 
-/** Reads the filters of an address; what makes no sense is left out. */
+/** Reads the filters of an address. Ignores invalid ones. */
 export function readFilters(params: URLSearchParams): Filters {
   const range = params.get("range");
   const filters: Filters = {
@@ -88,17 +88,17 @@ export function readFilters(params: URLSearchParams): Filters {
   return filters;
 }
 
-/** The parameter of a key of the metadata. */
+/** The parameter of a metadata key. */
 export function metadataParam(key: string): string {
   return `metadata[${key}]`;
 }
 
-/** The key that a parameter of the metadata names; null for every other parameter. */
+/** The metadata key of a parameter; null for other parameters. */
 export function metadataKey(param: string): string | null {
   return /^metadata\[(.+)\]$/.exec(param)?.[1] ?? null;
 }
 
-/** How a list may be ordered, beside by start: by a value, with "-" the largest first. */
+/** The orders of a list. "-" means largest first. */
 export const ORDERS = [
   "start_time",
   "-duration_ms",
@@ -110,12 +110,12 @@ export const ORDERS = [
 ] as const;
 export type Order = (typeof ORDERS)[number];
 
-/** The order of an address; null: the newest first. */
+/** The order in an address. Null means newest first. */
 export function readOrder(params: URLSearchParams): Order | null {
   return ORDERS.find((order) => order === params.get("order")) ?? null;
 }
 
-/** The order after a click on a column that is ordered by `key`: the largest first, then the smallest, then neither. */
+/** The next order after a click on a column: largest first, then smallest first, then the default. */
 export function nextOrder(order: Order | null, key: string): Order | null {
   const [largest, smallest] = [`-${key}`, key];
   const next = order === largest ? smallest : order === smallest ? null : largest;
@@ -124,7 +124,7 @@ export function nextOrder(order: Order | null, key: string): Order | null {
   );
 }
 
-/** The API's parameters for the filters. */
+/** The filters as API parameters. */
 export function toQuery(projectId: string, filters: Filters): RunFilter {
   const query: RunFilter = { project_id: projectId, ...filters.text, ...filters.number };
   if (filters.status.length > 0) query.status = filters.status;
@@ -138,7 +138,7 @@ export function toQuery(projectId: string, filters: Filters): RunFilter {
   return query;
 }
 
-/** The chips for what is set, the search box apart. */
+/** The active filters, without the search. */
 export function chips(filters: Filters): Chip[] {
   const out: Chip[] = [];
   for (const status of filters.status)
@@ -154,7 +154,7 @@ export function chips(filters: Filters): Chip[] {
     if (value !== undefined) out.push({ param: name, label: `${label.toLowerCase()}: ${value}` });
   }
   if (filters.has_score !== null)
-    out.push({ param: "has_score", label: `has scores: ${filters.has_score ? "yes" : "none"}` });
+    out.push({ param: "has_score", label: `has scores: ${filters.has_score ? "yes" : "no"}` });
   for (const [key, value] of Object.entries(filters.metadata))
     out.push({ param: metadataParam(key), label: `${key}: ${value}` });
   for (const { name, label } of NUMBER_FIELDS) {
@@ -165,12 +165,12 @@ export function chips(filters: Filters): Chip[] {
   return out;
 }
 
-/** Whether any filter is set, or something is searched for. */
+/** Whether a filter or a search is active. */
 export function areFiltering(filters: Filters): boolean {
   return chips(filters).length > 0 || filters.search.trim() !== "";
 }
 
-/** The address with a parameter set; null removes it. */
+/** Sets a parameter; null removes it. */
 export function withParam(params: URLSearchParams, name: string, value: string | null): URLSearchParams {
   const next = new URLSearchParams(params);
   if (value === null || value === "") next.delete(name);
@@ -178,14 +178,14 @@ export function withParam(params: URLSearchParams, name: string, value: string |
   return next;
 }
 
-/** The address without the parameters of some chips. */
+/** Removes the parameters of some filters. */
 export function withoutParams(params: URLSearchParams, dropped: Chip[]): URLSearchParams {
   const next = new URLSearchParams(params);
   for (const { param } of dropped) next.delete(param);
   return next;
 }
 
-/** The address with one value of a repeatable parameter switched. */
+/** Adds or removes one value of a repeatable parameter. */
 export function toggleParam(params: URLSearchParams, name: string, value: string): URLSearchParams {
   const values = params.getAll(name);
   const next = new URLSearchParams(params);
@@ -195,7 +195,7 @@ export function toggleParam(params: URLSearchParams, name: string, value: string
   return next;
 }
 
-/** The address with another time range; a preset and a custom range exclude each other. */
+/** Sets a preset or a custom time range. */
 export function withTimeRange(
   params: URLSearchParams,
   range: { preset: Range | null; after?: string | null; before?: string | null },
@@ -205,7 +205,16 @@ export function withTimeRange(
   return withParam(next, "start_before", range.before ?? null);
 }
 
-/** The address when only failed runs are asked for, or all again. */
+/** A custom time range between two times in seconds since 1970. */
+export function betweenSeconds(from: number, until: number) {
+  return {
+    preset: null,
+    after: new Date(from * 1000).toISOString(),
+    before: new Date(until * 1000).toISOString(),
+  };
+}
+
+/** Shows only failed runs, or all runs again. */
 export function toggleOnlyErrors(params: URLSearchParams): URLSearchParams {
   const status = params.getAll("status");
   const next = withParam(params, "status", null);
@@ -232,14 +241,14 @@ function shortTime(time: string): string {
   return new Date(time).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
 }
 
-/** What a saved view keeps of an address: its parameters in the order of their names. */
+/** The query of a saved view: the address's parameters sorted by name. */
 export function viewQuery(params: URLSearchParams): string {
   const sorted = new URLSearchParams(params);
   sorted.sort();
   return sorted.toString();
 }
 
-/** Whether a saved view's query is that of the address. */
+/** Whether a saved view has the address's filters. */
 export function isSameQuery(query: string, params: URLSearchParams): boolean {
   return viewQuery(new URLSearchParams(query)) === viewQuery(params);
 }

@@ -5,7 +5,7 @@ import { useProjectId } from "@/components/useProject";
 import classes from "./ConnectPage.module.css";
 import { mcpClients } from "./mcpClients";
 
-/** The MCP server, for each client. */
+/** How to add the MCP server to each client. */
 export function Agents() {
   const projectId = useProjectId();
   const clients = mcpClients(window.location.origin);
@@ -15,11 +15,11 @@ export function Agents() {
         Let an agent read runs
       </h2>
       <Text size="sm" c="dimmed" mb="sm">
-        The MCP server has tools to search runs and to read one within a budget of tokens. It needs a{" "}
-        <Anchor component={Link} to={`/p/${projectId}/keys`} underline="always">
+        The MCP server lets agents search runs and read a run within a token budget. It needs a{" "}
+        <Anchor component={Link} to={`/p/${projectId}/settings/keys`} underline="always">
           key
         </Anchor>{" "}
-        with the preset Agent.
+        with the Agent preset.
       </Text>
       <Tabs defaultValue={clients[0]?.id} keepMounted={false}>
         <Tabs.List aria-label="MCP clients">
@@ -31,7 +31,7 @@ export function Agents() {
         </Tabs.List>
         {clients.map((client) => (
           <Tabs.Panel key={client.id} value={client.id} data-testid={`mcp-${client.id}`}>
-            <p className={classes.label}>{client.place}</p>
+            <p className={classes.label}>{client.location}</p>
             <CodeBlock code={client.code} what={`configuration for ${client.label}`} />
             <Text size="sm" c="dimmed" mt="xs">
               {client.note}

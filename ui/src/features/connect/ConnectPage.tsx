@@ -3,7 +3,7 @@ import { Page } from "@/components/Page";
 import { Agents } from "./Agents";
 import { Instrument } from "./Instrument";
 
-/** How programs are recorded here, and how agents read what was recorded. */
+/** How to record programs, and how to let agents read the runs. */
 export function ConnectPage() {
   return (
     <Page title="Connect" context="Record your program, and let your coding agent read its runs.">

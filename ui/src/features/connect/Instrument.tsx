@@ -9,13 +9,13 @@ import classes from "./ConnectPage.module.css";
 
 const Markdown = lazy(() => import("@/components/Markdown"));
 
-const FIRST = "openai";
+const DEFAULT_FRAMEWORK = "openai";
 
 /** The instrument guide, one framework at a time. */
 export function Instrument() {
   const projectId = useProjectId();
   const [search, setSearch] = useSearchParams();
-  const framework = search.get("framework") ?? FIRST;
+  const framework = search.get("framework") ?? DEFAULT_FRAMEWORK;
   const guide = useInstrumentGuide(projectId, framework);
   const choose = (id: string | null) => id && setSearch({ framework: id }, { replace: true });
   const recipe = guide.data?.recipe;
@@ -25,7 +25,7 @@ export function Instrument() {
         Record a program
       </h2>
       <Text size="sm" c="dimmed" mb="sm">
-        The same for agents:{" "}
+        For agents:{" "}
         <Anchor href="/llms.txt" underline="always">
           llms.txt
         </Anchor>
@@ -34,7 +34,7 @@ export function Instrument() {
       {guide.isError && (
         <ProblemPanel
           error={guide.error}
-          onRetry={() => (framework === FIRST ? guide.refetch() : choose(FIRST))}
+          onRetry={() => (framework === DEFAULT_FRAMEWORK ? guide.refetch() : choose(DEFAULT_FRAMEWORK))}
         />
       )}
       {guide.isPending && <Loader size={16} aria-label="Loading the guide" />}
@@ -52,7 +52,7 @@ export function Instrument() {
               label: title.toLowerCase().includes(language) ? title : `${title} (${language})`,
             }))}
           />
-          <p className={classes.label}>Environment; the key is one with the preset Ingest</p>
+          <p className={classes.label}>Environment, with a key that has the Ingest preset</p>
           <CodeBlock
             code={guide.data.environment.map(({ name, value }) => `export ${name}=${value}\n`).join("")}
             what="environment"
@@ -61,7 +61,7 @@ export function Instrument() {
             <div data-testid={`recipe-${recipe.id}`}>
               <p className={classes.label}>Install</p>
               <CodeBlock code={recipe.install} what="install command" />
-              <p className={classes.label}>Shortest program that is recorded</p>
+              <p className={classes.label}>Minimal example</p>
               <CodeBlock code={recipe.code} what="program" maxHeight={420} />
               {recipe.notes && (
                 <div className={classes.notes}>
@@ -74,7 +74,7 @@ export function Instrument() {
           )}
           <p className={classes.label}>Self-test: send a run</p>
           <CodeBlock code={guide.data.self_test.send} what="command that sends a run" />
-          <p className={classes.label}>Self-test: read it back, with a key that may read runs</p>
+          <p className={classes.label}>Self-test: read it back, with a key that can read runs</p>
           <CodeBlock code={guide.data.self_test.check} what="command that reads the run" />
         </>
       )}

@@ -7,7 +7,7 @@ describe("mcpClients", () => {
     (_, client) => {
       expect(client.code).toContain("https://trace.example");
       expect(client.code.replaceAll("lt_YOUR_KEY", "")).not.toMatch(/lt_\w/);
-      if (client.place.endsWith(".json")) expect(() => JSON.parse(client.code)).not.toThrow();
+      if (client.location.endsWith(".json")) expect(() => JSON.parse(client.code)).not.toThrow();
     },
   );
 });

@@ -1,161 +1,129 @@
-import { Button, Select, Skeleton, Switch, Table, Title } from "@mantine/core";
-import { lazy, Suspense, useMemo, useRef, useState } from "react";
-import { Link, useNavigate, useSearchParams } from "react-router";
+import { Button, Select, Skeleton, Switch } from "@mantine/core";
+import { lazy, Suspense, useMemo, useState } from "react";
+import { Link, useNavigate } from "react-router";
 import { useRunStats } from "@/api/stats";
 import type { RunGroupBy, RunStats, RunTotals } from "@/api/types";
-import { Delayed } from "@/components/Delayed";
+import { DataTable } from "@/components/DataTable";
 import { FilterBar } from "@/components/filters/FilterBar";
-import {
-  areFiltering,
-  readFilters,
-  toggleOnlyErrors,
-  toQuery,
-  withParam,
-  withTimeRange,
-} from "@/components/filters/filters";
+import { betweenSeconds, withParam, withTimeRange } from "@/components/filters/filters";
+import { useFilters } from "@/components/filters/useFilters";
 import {
   formatCost,
   formatCount,
   formatDuration,
+  formatPercent,
+  formatRuns,
   formatTime,
   formatTokens,
+  isMissing,
   UNKNOWN,
 } from "@/components/format";
-import { ProblemPanel } from "@/components/ProblemPanel";
-import { useKeys } from "@/components/useKeys";
+import { PageHeader } from "@/components/PageHeader";
+import { PageHint, PageMessage } from "@/components/PageMessage";
+import { QueryState } from "@/components/QueryState";
 import { useProjectId } from "@/components/useProject";
-import { type Chart, chartsOf, formatPercent, GROUPINGS, groupsOf, readGrouping } from "./charts";
+import { type Chart, chartsOf, GROUPINGS, groupsOf, readGrouping } from "./charts";
 import classes from "./DashboardsPage.module.css";
 
 const TimeChart = lazy(() => import("@/components/chart/TimeChart"));
 
 const HEIGHT = 190;
-/** Groups that are told apart: as many as there are colours. */
-const GROUPS = 8;
+/** At most this many groups get a color of their own. */
+const MAX_GROUPS = 8;
 
-/** What the filter's runs add up to over time; the address holds the filters and the grouping. */
+/** Charts of the filtered runs. The address contains the filters and the grouping. */
 export function DashboardsPage() {
-  const projectId = useProjectId();
-  const [params, setParams] = useSearchParams();
-  const filters = useMemo(() => readFilters(params), [params]);
-  const filter = useMemo(() => toQuery(projectId, filters), [projectId, filters]);
+  const { projectId, params, setParams, filters, filter, isFiltered } = useFilters();
   const grouping = readGrouping(params);
-  const query = useRunStats(filter, grouping ?? undefined, grouping ? GROUPS : undefined);
+  const query = useRunStats(filter, grouping ?? undefined, grouping ? MAX_GROUPS : undefined);
   const [asTables, setAsTables] = useState(false);
-  const searchBox = useRef<HTMLInputElement>(null);
-  useKeys({
-    "/": () => searchBox.current?.focus(),
-    e: () => setParams(toggleOnlyErrors(params)),
-  });
-  const stats = query.data;
-  const isFiltered = areFiltering(filters);
-
   return (
     <div className={classes.page}>
-      <title>Dashboards · Looptrace</title>
-      <div className={classes.top}>
-        <Title order={1} size="h4">
-          Dashboards
-        </Title>
-        <FilterBar
-          page="dashboards"
-          filters={filters}
-          params={params}
-          onChange={setParams}
-          searchBox={searchBox}
-        >
-          <Select
-            className={classes.grouping}
+      <PageHeader
+        title="Dashboards"
+        tools={
+          <FilterBar page="dashboards" filters={filters} params={params} onChange={setParams}>
+            <Select
+              className={classes.grouping}
+              size="xs"
+              aria-label="Group by"
+              placeholder="Group by"
+              clearable
+              data={GROUPINGS}
+              value={grouping}
+              onChange={(value) => setParams(withParam(params, "group_by", value))}
+            />
+          </FilterBar>
+        }
+        actions={
+          <Switch
             size="xs"
-            aria-label="Group by"
-            placeholder="Group by"
-            clearable
-            data={GROUPINGS}
-            value={grouping}
-            onChange={(value) => setParams(withParam(params, "group_by", value))}
+            label="Tables"
+            checked={asTables}
+            onChange={(event) => setAsTables(event.currentTarget.checked)}
           />
-        </FilterBar>
-        <Switch
-          className={classes.tables}
-          size="xs"
-          label="Tables"
-          checked={asTables}
-          onChange={(event) => setAsTables(event.currentTarget.checked)}
-        />
-      </div>
+        }
+      />
       <section
         className={classes.body}
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls takes the focus
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
         tabIndex={0}
         aria-label="Charts"
-        aria-busy={query.isFetching && !stats}
       >
-        {query.isPending ? (
-          <Waiting />
-        ) : query.isError && !stats ? (
-          <ProblemPanel error={query.error} onRetry={() => query.refetch()} />
-        ) : stats && stats.total.count === 0 ? (
-          <div className={classes.message}>
-            {isFiltered ? (
-              <>
-                <p className={classes.lead}>No run matches these filters.</p>
+        <QueryState query={query} page skeleton={<ChartsSkeleton />}>
+          {(stats) =>
+            stats.total.count > 0 ? (
+              <div data-stale={query.isPlaceholderData || undefined} className={classes.content}>
+                {stats.partial && (
+                  <p className={classes.partial} role="status">
+                    Only includes runs since {formatTime(stats.start)}: counting earlier runs would take too
+                    long. Choose a shorter time range to see them.
+                  </p>
+                )}
+                <Totals totals={stats.total} />
+                <Charts
+                  stats={stats}
+                  params={params}
+                  projectId={projectId}
+                  asTables={asTables}
+                  onParams={setParams}
+                />
+                {stats.group_by !== null && <Groups stats={stats} groupBy={stats.group_by} params={params} />}
+              </div>
+            ) : isFiltered ? (
+              <PageMessage title="No runs match these filters.">
                 <Button
                   variant="default"
                   onClick={() => setParams(withParam(new URLSearchParams(), "group_by", grouping))}
                 >
                   Clear filters
                 </Button>
-              </>
+              </PageMessage>
             ) : (
-              <>
-                <p className={classes.lead}>No runs yet.</p>
-                <p className={classes.dim}>
-                  Their numbers, errors, durations, tokens and cost over time stand here.
-                </p>
+              <PageMessage title="No runs yet.">
+                <PageHint>Charts of runs, errors, durations, tokens and cost appear here.</PageHint>
                 <Button component={Link} to={`/p/${projectId}/start`}>
                   Send your first run
                 </Button>
-              </>
-            )}
-          </div>
-        ) : (
-          stats && (
-            <div data-stale={query.isPlaceholderData || undefined} className={classes.content}>
-              {stats.partial && (
-                <p className={classes.partial} role="status">
-                  Counted since {formatTime(stats.start)}: the runs before would take too long. A shorter time
-                  range leads there.
-                </p>
-              )}
-              <Totals totals={stats.total} />
-              <Charts
-                stats={stats}
-                params={params}
-                projectId={projectId}
-                asTables={asTables}
-                onParams={setParams}
-              />
-              {stats.group_by !== null && <Groups stats={stats} groupBy={stats.group_by} params={params} />}
-            </div>
-          )
-        )}
+              </PageMessage>
+            )
+          }
+        </QueryState>
       </section>
     </div>
   );
 }
 
-function Waiting() {
+function ChartsSkeleton() {
   return (
-    <Delayed>
-      <div className={classes.content}>
-        <Skeleton h={58} />
-        <div className={classes.charts}>
-          {[0, 1, 2, 3].map((chart) => (
-            <Skeleton key={chart} h={HEIGHT + 42} />
-          ))}
-        </div>
+    <div className={classes.content}>
+      <Skeleton h={58} />
+      <div className={classes.charts}>
+        {[0, 1, 2, 3].map((chart) => (
+          <Skeleton key={chart} h={HEIGHT + 42} />
+        ))}
       </div>
-    </Delayed>
+    </div>
   );
 }
 
@@ -178,7 +146,7 @@ function Totals({ totals }: { totals: RunTotals }) {
       {facts.map(([label, value]) => (
         <div key={label}>
           <dt>{label}</dt>
-          <dd data-unknown={value === UNKNOWN || undefined}>{value}</dd>
+          <dd data-missing={isMissing(value) || undefined}>{value}</dd>
         </div>
       ))}
     </dl>
@@ -197,8 +165,11 @@ function Charts({ stats, params, projectId, asTables, onParams }: ChartsProps) {
   const navigate = useNavigate();
   const charts = useMemo(() => chartsOf(stats), [stats]);
   const times = useMemo(() => stats.series.map((point) => Date.parse(point.start) / 1000), [stats]);
-  const behind = (index: number) =>
-    `/p/${projectId}/runs?${bucketParams(params, times[index] ?? 0, stats.bucket_seconds)}`;
+  const runsAt = (index: number) => {
+    const start = times[index] ?? 0;
+    const range = withTimeRange(params, betweenSeconds(start, start + stats.bucket_seconds));
+    return `/p/${projectId}/runs?${withParam(range, "group_by", null)}`;
+  };
   return (
     <div className={classes.charts}>
       {charts.map((chart) => (
@@ -214,12 +185,12 @@ function Charts({ stats, params, projectId, asTables, onParams }: ChartsProps) {
           </h2>
           {chart.series.length > 1 && <Legend chart={chart} />}
           {asTables ? (
-            <DataTable chart={chart} times={times} bucketSeconds={stats.bucket_seconds} behind={behind} />
+            <ChartTable chart={chart} times={times} bucketSeconds={stats.bucket_seconds} runsAt={runsAt} />
           ) : (
             <div style={{ height: HEIGHT }}>
               <Suspense>
                 <TimeChart
-                  label={`${chart.title} over time. “Tables” shows the figures.`}
+                  label={`${chart.title} over time. Turn on “Tables” for the numbers.`}
                   times={times}
                   bucketSeconds={stats.bucket_seconds}
                   series={chart.series}
@@ -227,10 +198,8 @@ function Charts({ stats, params, projectId, asTables, onParams }: ChartsProps) {
                   height={HEIGHT}
                   format={chart.format}
                   steps={chart.steps}
-                  onPick={(index) => navigate(behind(index))}
-                  onBrush={(from, until) =>
-                    onParams(withTimeRange(params, { preset: null, ...between(from, until) }))
-                  }
+                  onPick={(index) => navigate(runsAt(index))}
+                  onBrush={(from, until) => onParams(withTimeRange(params, betweenSeconds(from, until)))}
                 />
               </Suspense>
             </div>
@@ -238,19 +207,6 @@ function Charts({ stats, params, projectId, asTables, onParams }: ChartsProps) {
         </section>
       ))}
     </div>
-  );
-}
-
-function between(from: number, until: number) {
-  return { after: new Date(from * 1000).toISOString(), before: new Date(until * 1000).toISOString() };
-}
-
-/** The filters of the runs in one bucket. */
-function bucketParams(params: URLSearchParams, start: number, seconds: number): URLSearchParams {
-  return withParam(
-    withTimeRange(params, { preset: null, ...between(start, start + seconds) }),
-    "group_by",
-    null,
   );
 }
 
@@ -267,126 +223,94 @@ function Legend({ chart }: { chart: Chart }) {
   );
 }
 
-interface DataProps {
+interface ChartTableProps {
   chart: Chart;
   times: number[];
   bucketSeconds: number;
-  behind: (index: number) => string;
+  runsAt: (index: number) => string;
 }
 
-/** The chart's figures, newest first; each time leads to the runs behind it. */
-function DataTable({ chart, times, bucketSeconds, behind }: DataProps) {
+/** The chart's numbers, newest first. Each time links to its runs. */
+function ChartTable({ chart, times, bucketSeconds, runsAt }: ChartTableProps) {
+  const isDays = bucketSeconds >= 86_400;
   const rows = times.map((time, index) => ({ time, index })).reverse();
   return (
-    <section
-      className={classes.data}
-      style={{ maxHeight: HEIGHT }}
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls takes the focus
-      tabIndex={0}
-      aria-label={`${chart.title}, figures`}
-    >
-      <Table verticalSpacing={3} fz="xs" stickyHeader>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>{isDays(bucketSeconds) ? "Day (UTC)" : "From"}</Table.Th>
-            {chart.series.map(({ label }) => (
-              <Table.Th key={label} ta="right">
-                {label}
-              </Table.Th>
-            ))}
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {rows.map(({ time, index }) => (
-            <Table.Tr key={time}>
-              <Table.Td>
-                <Link to={behind(index)}>{moment(time, bucketSeconds)}</Link>
-              </Table.Td>
-              {chart.series.map(({ label, values }) => {
-                const value = values[index];
-                return (
-                  <Table.Td key={label} ta="right">
-                    {value === null || value === undefined ? UNKNOWN : chart.format(value)}
-                  </Table.Td>
-                );
-              })}
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </section>
+    <DataTable
+      label={`${chart.title}, numbers`}
+      maxHeight={HEIGHT}
+      columns={[
+        {
+          header: isDays ? "Day (UTC)" : "From",
+          cell: ({ time, index }) => (
+            <Link to={runsAt(index)}>{(isDays ? dayFormat : timeFormat).format(time * 1000)}</Link>
+          ),
+        },
+        ...chart.series.map(({ label, values }) => ({
+          header: label,
+          number: true,
+          cell: ({ index }: { index: number }) => {
+            const value = values[index];
+            return value === null || value === undefined ? UNKNOWN : chart.format(value);
+          },
+        })),
+      ]}
+      rows={rows}
+      rowKey={({ time }) => String(time)}
+    />
   );
 }
 
-// Days begin and end as UTC's do: in the reader's zone, most would bear the name of another day.
+// Buckets of days are UTC days: the reader's time zone could show the previous day.
 const dayFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeZone: "UTC" });
 const timeFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 
-function isDays(bucketSeconds: number): boolean {
-  return bucketSeconds >= 86_400;
-}
-
-function moment(seconds: number, bucketSeconds: number): string {
-  return (isDays(bucketSeconds) ? dayFormat : timeFormat).format(seconds * 1000);
-}
-
-/** The groups with their totals; each leads to its runs. */
-function Groups({
-  stats,
-  groupBy,
-  params,
-}: {
+interface GroupsProps {
   stats: RunStats;
   groupBy: RunGroupBy;
   params: URLSearchParams;
-}) {
+}
+
+/** The totals of each group, with a link to its runs. */
+function Groups({ stats, groupBy, params }: GroupsProps) {
   const projectId = useProjectId();
   const name = GROUPINGS.find(({ value }) => value === groupBy)?.label ?? groupBy;
-  const runs = (value: string) =>
+  const runsOf = (value: string) =>
     `/p/${projectId}/runs?${withParam(withParam(params, "group_by", null), groupBy, value)}`;
   return (
-    <section className={classes.groups} aria-label={`By ${name.toLowerCase()}`}>
-      <Table verticalSpacing={6} highlightOnHover>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>{name}</Table.Th>
-            <Table.Th ta="right">Runs</Table.Th>
-            <Table.Th ta="right">Error rate</Table.Th>
-            <Table.Th ta="right">p50</Table.Th>
-            <Table.Th ta="right">p95</Table.Th>
-            <Table.Th ta="right">Tokens</Table.Th>
-            <Table.Th ta="right">Cost</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {groupsOf(stats).map(({ value, label, color, totals }) => (
-            <Table.Tr key={label}>
-              <Table.Td className={classes.group}>
-                <span className={classes.swatch} style={{ background: `var(${color})` }} />
-                {value ? <Link to={runs(value)}>{label}</Link> : label}
-              </Table.Td>
-              <Table.Td ta="right">{formatCount(totals.count)}</Table.Td>
-              <Table.Td ta="right">
-                {totals.error_rate === null ? UNKNOWN : formatPercent(totals.error_rate)}
-              </Table.Td>
-              <Table.Td ta="right">{formatDuration(totals.duration_ms?.p50)}</Table.Td>
-              <Table.Td ta="right">{formatDuration(totals.duration_ms?.p95)}</Table.Td>
-              <Table.Td ta="right">{formatTokens(totals.usage?.total_tokens)}</Table.Td>
-              <Table.Td
-                ta="right"
-                title={
-                  totals.no_cost_count > 0
-                    ? `${formatCount(totals.no_cost_count)} runs of unknown cost`
-                    : undefined
-                }
-              >
-                {formatCost(totals.cost_usd)}
-                {totals.cost_usd !== null && totals.no_cost_count > 0 && " +"}
-              </Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </section>
+    <DataTable
+      label={`By ${name.toLowerCase()}`}
+      columns={[
+        {
+          header: name,
+          cell: ({ value, label, color }) => (
+            <span className={classes.group}>
+              <span className={classes.swatch} style={{ background: `var(${color})` }} />
+              {value ? <Link to={runsOf(value)}>{label}</Link> : label}
+            </span>
+          ),
+        },
+        { header: "Runs", number: true, cell: ({ totals }) => formatCount(totals.count) },
+        {
+          header: "Error rate",
+          number: true,
+          cell: ({ totals }) => (totals.error_rate === null ? UNKNOWN : formatPercent(totals.error_rate)),
+        },
+        { header: "p50", number: true, cell: ({ totals }) => formatDuration(totals.duration_ms?.p50) },
+        { header: "p95", number: true, cell: ({ totals }) => formatDuration(totals.duration_ms?.p95) },
+        { header: "Tokens", number: true, cell: ({ totals }) => formatTokens(totals.usage?.total_tokens) },
+        {
+          header: "Cost",
+          number: true,
+          title: ({ totals }) =>
+            totals.no_cost_count > 0
+              ? `Excludes ${formatRuns(totals.no_cost_count)} of unknown cost`
+              : undefined,
+          cell: ({ totals }) =>
+            formatCost(totals.cost_usd) + (totals.cost_usd !== null && totals.no_cost_count > 0 ? " +" : ""),
+        },
+      ]}
+      rows={groupsOf(stats)}
+      rowKey={({ label }) => label}
+    />
   );
 }

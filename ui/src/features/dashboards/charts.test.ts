@@ -40,7 +40,7 @@ describe("chartsOf", () => {
     expect(chart(stats({}), "tokens")?.series[0]?.values).toEqual([null]);
     expect(chart(stats({}), "cost")?.note).toBe("unknown for all 3 runs");
     expect(chart(stats({ total: totals(3, { no_cost_count: 1 }) }), "cost")?.note).toBe(
-      "1 run of unknown cost",
+      "excludes 1 run of unknown cost",
     );
     expect(chart(stats({ total: totals(3, { no_cost_count: 0 }) }), "cost")?.note).toBeUndefined();
   });

@@ -1,8 +1,15 @@
 import type { RunGroupBy, RunStats, RunTotals } from "@/api/types";
 import { type ChartSeries, DURATION_STEPS, seriesColor, WHOLE_STEPS } from "@/components/chart/series";
-import { formatCost, formatCount, formatDuration, formatTokens } from "@/components/format";
+import {
+  formatCost,
+  formatCount,
+  formatDuration,
+  formatPercent,
+  formatRuns,
+  formatTokens,
+} from "@/components/format";
 
-/** What the charts can be told apart by. */
+/** What the charts can be grouped by. */
 export const GROUPINGS: { value: RunGroupBy; label: string }[] = [
   { value: "model", label: "Model" },
   { value: "agent_name", label: "Agent" },
@@ -13,7 +20,7 @@ export const GROUPINGS: { value: RunGroupBy; label: string }[] = [
   { value: "error_type", label: "Error type" },
 ];
 
-/** The grouping of an address; null: none. */
+/** The grouping in an address; null for none. */
 export function readGrouping(params: URLSearchParams): RunGroupBy | null {
   return GROUPINGS.find(({ value }) => value === params.get("group_by"))?.value ?? null;
 }
@@ -23,17 +30,14 @@ export interface Chart {
   title: string;
   shape: "bars" | "lines";
   format: (value: number) => string;
-  /** The steps that its axis may take; without them, decimal ones. */
+  /** The steps that its axis may use. Decimal steps by default. */
   steps?: readonly number[];
   series: ChartSeries[];
-  /** What the figures leave out. */
+  /** What the numbers exclude. */
   note?: string;
 }
 
-export const formatPercent = (share: number) =>
-  `${(share * 100).toFixed(share > 0 && share < 0.0995 ? 1 : 0)} %`;
-
-/** The charts of an answer: by group where it has groups. Unknown stays unknown: null, never 0. */
+/** The charts of a response, by group if it has groups. Unknown values stay null. */
 export function chartsOf(stats: RunStats): Chart[] {
   const { total } = stats;
   const grouped = stats.group_by !== null;
@@ -117,25 +121,24 @@ export function chartsOf(stats: RunStats): Chart[] {
   ];
 }
 
-/** The groups that are told apart, with their colours; the others together come last. */
+/** The groups with their colors. The remaining groups come last, as one. */
 export function groupsOf(stats: RunStats) {
-  const told = stats.groups.map((group, at) => ({
+  const shown = stats.groups.map((group, index) => ({
     value: group.value as string | null,
     label: group.value || "none",
-    color: seriesColor(at),
+    color: seriesColor(index),
     totals: group.totals,
     series: group.series,
   }));
-  if (!stats.other) return told;
+  if (!stats.other) return shown;
   const { groups, totals, series } = stats.other;
   const label = `${formatCount(groups)} others`;
-  return [...told, { value: null, label, color: "--lt-series-other", totals, series }];
+  return [...shown, { value: null, label, color: "--lt-series-other", totals, series }];
 }
 
 function missing(without: number, count: number, what: string): string | undefined {
   if (without === 0) return undefined;
-  const runs = without === 1 ? "run" : "runs";
   return without === count
-    ? `unknown for all ${formatCount(count)} runs`
-    : `${formatCount(without)} ${runs} of unknown ${what}`;
+    ? `unknown for all ${formatRuns(count)}`
+    : `excludes ${formatRuns(without)} of unknown ${what}`;
 }

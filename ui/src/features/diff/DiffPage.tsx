@@ -1,4 +1,4 @@
-import { Alert, Button, Group, Skeleton, Stack, Text } from "@mantine/core";
+import { Alert, Button, Skeleton, Stack, Text } from "@mantine/core";
 import { IconArrowsExchange, IconChevronDown, IconChevronUp } from "@tabler/icons-react";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useMemo, useRef, useState } from "react";
@@ -7,16 +7,18 @@ import { fetchFolded, useDiff } from "@/api/diff";
 import type { RunDiff, RunDiffStep } from "@/api/types";
 import { Delayed } from "@/components/Delayed";
 import { formatCount, formatTime } from "@/components/format";
+import { PageHeader } from "@/components/PageHeader";
+import { PageMessage } from "@/components/PageMessage";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import { StatusMark } from "@/components/StatusMark";
 import { useKeys } from "@/components/useKeys";
 import { useProjectId } from "@/components/useProject";
 import classes from "./DiffPage.module.css";
-import { nextDifference, rowsOf, SIGNS } from "./rows";
+import { nextDifference, rowsOf, SIGNS, verdict } from "./rows";
 import { Step } from "./Step";
 import { Totals } from "./Totals";
 
-/** Two runs beside each other, step by step. */
+/** Two runs side by side, step by step. */
 export function DiffPage() {
   const projectId = useProjectId();
   const { runId = "", otherRunId = "" } = useParams();
@@ -34,7 +36,7 @@ function Diff({ projectId, runId, otherRunId }: Props) {
   const navigate = useNavigate();
   const [opened, setOpened] = useState<ReadonlyMap<number, readonly RunDiffStep[]>>(new Map());
   const [failure, setFailure] = useState<Error>();
-  // By the step: the lines above it may become more.
+  // By key, because lines may be added above it.
   const [current, setCurrent] = useState<string>();
   const { fetchNextPage } = diff;
   const mayLoadMore = diff.hasNextPage && !diff.isFetching && !diff.isFetchNextPageError;
@@ -84,12 +86,12 @@ function Diff({ projectId, runId, otherRunId }: Props) {
 
   if (diff.isError && !first) {
     return (
-      <div className={classes.message}>
+      <PageMessage>
         <ProblemPanel error={diff.error} onRetry={() => diff.refetch()} />
         <Button variant="default" component={Link} to={`/p/${projectId}/runs`}>
           Back to the runs
         </Button>
-      </div>
+      </PageMessage>
     );
   }
   if (!first) {
@@ -106,11 +108,10 @@ function Diff({ projectId, runId, otherRunId }: Props) {
   const differences = first.counts.changed + first.counts.added + first.counts.removed + first.counts.moved;
   return (
     <div className={classes.page}>
-      <title>Comparison · Looptrace</title>
-      <header className={classes.head}>
-        <Group gap="sm" justify="space-between">
-          <h1 className={classes.title}>{sentence(first, differences)}</h1>
-          <Group gap="xs">
+      <PageHeader
+        title={verdict(first, differences)}
+        actions={
+          <>
             <Button
               variant="default"
               leftSection={<IconChevronUp size={14} />}
@@ -130,8 +131,9 @@ function Diff({ projectId, runId, otherRunId }: Props) {
             <Button variant="default" leftSection={<IconArrowsExchange size={14} />} onClick={swap}>
               Swap sides
             </Button>
-          </Group>
-        </Group>
+          </>
+        }
+      >
         <ul className={classes.counts} aria-label="Steps by state" data-testid="diff-counts">
           {(["same", "changed", "added", "removed", "moved"] as const).map((state) => (
             <li key={state} data-state={state} data-none={first.counts[state] === 0 || undefined}>
@@ -140,12 +142,12 @@ function Diff({ projectId, runId, otherRunId }: Props) {
           ))}
         </ul>
         {first.partial && (
-          <Alert variant="outline" color="yellow" p="xs" title="Not everything was compared">
+          <Alert variant="outline" color="yellow" p="xs" title="The comparison is incomplete">
             {first.partial_because.map((why) => REASONS[why]).join(" ")}
           </Alert>
         )}
         {failure && <ProblemPanel error={failure} />}
-      </header>
+      </PageHeader>
       <div className={classes.sides}>
         <Side projectId={projectId} run={first.base} label="First" />
         <Side projectId={projectId} run={first.other} label="Second" />
@@ -154,7 +156,7 @@ function Diff({ projectId, runId, otherRunId }: Props) {
       <section
         ref={scroller}
         className={classes.scroller}
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls takes the focus
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
         tabIndex={0}
         aria-label="Steps"
         data-testid="diff-steps"
@@ -196,17 +198,10 @@ function Diff({ projectId, runId, otherRunId }: Props) {
 }
 
 const REASONS: Record<RunDiff["partial_because"][number], string> = {
-  steps: "A run has more than 20,000 steps: the first were compared.",
-  texts: "A run says more than 48 MB: the steps after that were compared without their texts.",
-  alignment: "So much is different that the best alignment was not searched for everywhere.",
+  steps: "A run has more than 20,000 steps. Only the first ones were compared.",
+  texts: "A run has more than 48 MB of text. The steps after that were compared without their texts.",
+  alignment: "The runs differ so much that some steps may not be aligned in the best way.",
 };
-
-function sentence(diff: RunDiff, differences: number): string {
-  if (differences === 0) return "The runs are the same, step for step";
-  const share = diff.distance < 0.005 ? "less than 1\u00a0%" : `${Math.round(diff.distance * 100)}\u00a0%`;
-  const at = diff.first_divergence;
-  return `${formatCount(differences)} of ${formatCount(diff.step_count)} steps differ, by ${share} in all${at ? `, first at step ${at.n + 1}` : ""}`;
-}
 
 function Side({ projectId, run, label }: { projectId: string; run: RunDiff["base"]; label: string }) {
   return (
@@ -217,7 +212,7 @@ function Side({ projectId, run, label }: { projectId: string; run: RunDiff["base
       <Link to={`/p/${projectId}/runs/${run.run_id}`} className={classes.run}>
         {run.name || "unnamed"}
       </Link>
-      <StatusMark status={run.status} withWord />
+      <StatusMark status={run.status} withLabel />
       <Text size="xs" c="dimmed" title={run.run_id}>
         {formatTime(run.start_time)}
         {run.release && ` · ${run.release}`}

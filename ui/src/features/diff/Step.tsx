@@ -11,13 +11,13 @@ interface Props {
   runIds: [string, string];
   step: RunDiffStep;
   isCurrent: boolean;
-  /** Here the runs part. */
+  /** Whether this is the first difference. */
   isFirst: boolean;
 }
 
 const MAX_DEPTH = 12;
 
-/** One step of both runs, and below it what changed in it. */
+/** One step of both runs, and its changes. */
 export function Step({ projectId, runIds, step, isCurrent, isFirst }: Props) {
   return (
     <article
@@ -32,7 +32,7 @@ export function Step({ projectId, runIds, step, isCurrent, isFirst }: Props) {
         <Half projectId={projectId} runId={runIds[0]} span={step.base} step={step} />
         <span className={classes.sign} title={step.state}>
           <span aria-hidden="true">{SIGNS[step.state]}</span>
-          <span className={classes.word}>{step.state}</span>
+          <span className={classes.state}>{step.state}</span>
         </span>
         <Half projectId={projectId} runId={runIds[1]} span={step.other} step={step} />
       </div>
@@ -88,7 +88,7 @@ function Change({ change }: { change: RunDiffChange }) {
         {change.hunks.map((hunk, index) => {
           const Shape = hunk.op === "removed" ? "del" : hunk.op === "added" ? "ins" : "span";
           return (
-            // biome-ignore lint/suspicious/noArrayIndexKey: hunks have no id, and their order is what they are
+            // biome-ignore lint/suspicious/noArrayIndexKey: hunks have no id, and their order is fixed
             <span key={index}>
               {hunk.path !== null && hunk.path !== change.hunks[index - 1]?.path && (
                 <code className={classes.path}>{hunk.path || "/"}</code>
@@ -105,7 +105,7 @@ function Change({ change }: { change: RunDiffChange }) {
             </span>
           );
         })}
-        {!change.whole && <p className={classes.note}>Not all of it: the spans have the whole texts.</p>}
+        {!change.whole && <p className={classes.note}>Shortened. Open the spans for the whole texts.</p>}
       </div>
     </section>
   );

@@ -12,7 +12,7 @@ const ROWS: { key: keyof RunDiff["totals"]; label: string; format: (value: numbe
   { key: "tool_calls", label: "Tool calls", format: formatCount },
 ];
 
-/** The totals of both runs and how far they are apart. */
+/** The totals of both runs and their difference. */
 export function Totals({ totals }: { totals: RunDiff["totals"] }) {
   return (
     <dl className={classes.totals} aria-label="Totals">
@@ -36,11 +36,11 @@ function known(value: number | null, format: (value: number) => string): string 
   return value === null ? UNKNOWN : format(value);
 }
 
-/** With its sign, and in parts of the first where that is not 0. */
+/** The difference with its sign, and as a percentage of the first run. */
 function difference({ base, difference }: RunDiffTotal, format: (value: number) => string): string {
   if (difference === null) return "";
   if (difference === 0) return "=";
   const sign = difference > 0 ? "+" : "−";
-  const share = base ? ` (${sign}${Math.round((Math.abs(difference) / base) * 100)} %)` : "";
+  const share = base ? ` (${sign}${Math.round((Math.abs(difference) / base) * 100)}\u00a0%)` : "";
   return `${sign}${format(Math.abs(difference))}${share}`;
 }

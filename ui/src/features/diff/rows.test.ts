@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { RunDiffStep } from "@/api/types";
-import { nextDifference, rowsOf } from "./rows";
+import type { RunDiff, RunDiffStep } from "@/api/types";
+import { nextDifference, rowsOf, verdict } from "./rows";
 
 const step = (n: number, state: RunDiffStep["state"], folded = 0): RunDiffStep => ({
   n,
@@ -39,4 +39,17 @@ describe("nextDifference", () => {
   ] as const)("from %i by %i to %i", (from, by, want) => expect(nextDifference(rows, from, by)).toBe(want));
   it("finds none in equal runs", () =>
     expect(nextDifference(rowsOf([step(0, "same", 9)], new Map()), -1, 1)).toBe(-1));
+});
+
+describe("verdict", () => {
+  const diff = { step_count: 6, distance: 0.37, first_divergence: { n: 0 } } as RunDiff;
+  it.each([
+    [diff, 0, "The runs have no differences"],
+    [diff, 6, "All 6 steps differ, starting at step 1 (37\u00a0% different)"],
+    [
+      { ...diff, distance: 0.001 },
+      1,
+      "1 of 6 steps differ, starting at step 1 (less than 1\u00a0% different)",
+    ],
+  ])("%#", (diff, differences, want) => expect(verdict(diff, differences)).toBe(want));
 });

@@ -1,11 +1,12 @@
-import type { RunDiffStep } from "@/api/types";
+import type { RunDiff, RunDiffStep } from "@/api/types";
+import { formatCount } from "@/components/format";
 
-/** What stands in one line of the comparison. */
+/** A line of the comparison: a step, or a folded group of equal steps. */
 export type Row =
   | { kind: "step"; key: string; step: RunDiffStep }
   | { kind: "fold"; key: string; step: RunDiffStep };
 
-/** The lines of the steps, with folded ones that were opened in their place. */
+/** The lines of the comparison. Opened groups are replaced with their steps. */
 export function rowsOf(
   steps: readonly RunDiffStep[],
   opened: ReadonlyMap<number, readonly RunDiffStep[]>,
@@ -19,7 +20,7 @@ export function rowsOf(
   });
 }
 
-/** The line of the next (step 1) or last (step -1) difference from a line, around the end; -1 for none. */
+/** The index of the next (step 1) or previous (step -1) difference, wrapping around; -1 if there is none. */
 export function nextDifference(rows: readonly Row[], from: number, step: 1 | -1): number {
   for (let count = 1; count <= rows.length; count++) {
     const at = (((from + step * count) % rows.length) + rows.length) % rows.length;
@@ -29,7 +30,7 @@ export function nextDifference(rows: readonly Row[], from: number, step: 1 | -1)
   return -1;
 }
 
-/** The signs of the states: a difference is told by more than its colour. */
+/** A sign for each state, so that color isn't the only difference. */
 export const SIGNS: Record<RunDiffStep["state"], string> = {
   same: "=",
   changed: "±",
@@ -37,3 +38,16 @@ export const SIGNS: Record<RunDiffStep["state"], string> = {
   removed: "−",
   moved: "↕",
 };
+
+/** The result of a comparison in one sentence. */
+export function verdict(diff: RunDiff, differences: number): string {
+  if (differences === 0) return "The runs have no differences";
+  const count = formatCount(differences);
+  const steps =
+    differences >= diff.step_count
+      ? `All ${count} steps`
+      : `${count} of ${formatCount(diff.step_count)} steps`;
+  const start = diff.first_divergence ? `, starting at step ${diff.first_divergence.n + 1}` : "";
+  const share = diff.distance < 0.005 ? "less than 1" : Math.round(diff.distance * 100);
+  return `${steps} differ${start} (${share}\u00a0% different)`;
+}

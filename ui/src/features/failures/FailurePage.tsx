@@ -1,104 +1,93 @@
-import { ActionIcon, Button, Skeleton, Table, Tooltip } from "@mantine/core";
-import { IconArrowLeft } from "@tabler/icons-react";
+import { Button, Skeleton, Stack } from "@mantine/core";
+import { IconAlertTriangle } from "@tabler/icons-react";
 import { useMemo } from "react";
-import { Link, useLocation, useNavigate, useParams, useSearchParams } from "react-router";
+import { Link, useParams, useSearchParams } from "react-router";
 import { useFailedRunGroup } from "@/api/failures";
 import type { FailedRun } from "@/api/types";
-import { Delayed } from "@/components/Delayed";
+import { Ago } from "@/components/Ago";
+import { DataTable } from "@/components/DataTable";
 import { Fact, FactList } from "@/components/Fact";
 import { chips, withoutParams, withParam, withTimeRange } from "@/components/filters/filters";
-import { formatAge, formatCost, formatCount, formatDuration, formatTime } from "@/components/format";
+import { formatCost, formatCount, formatDuration, formatPercent } from "@/components/format";
 import { KindIcon } from "@/components/KindIcon";
-import { ProblemPanel } from "@/components/ProblemPanel";
-import { useKeys } from "@/components/useKeys";
+import { Page } from "@/components/Page";
+import { QueryState } from "@/components/QueryState";
+import { useBack } from "@/components/useBack";
 import { useNow } from "@/components/useNow";
 import { useProjectId } from "@/components/useProject";
 import classes from "./FailurePage.module.css";
-import { failureQuery, readFailureFilters, readWindow, whatFailed } from "./failures";
-import { Parts } from "./Rank";
+import { exampleMessage, failureQuery, readFailureFilters, readWindow, whatFailed } from "./failures";
+import { RankParts } from "./Rank";
 import { Sparkline } from "./Sparkline";
 
-/** One way in which runs fail: what it is, what its runs have in common, and the runs. */
+/** One group of failures: what failed, what its runs have in common, and the runs. */
 export function FailurePage() {
   const projectId = useProjectId();
   const { fingerprint = "" } = useParams();
   const [params] = useSearchParams();
-  const range = readWindow(params);
   const filter = useMemo(() => failureQuery(projectId, params), [projectId, params]);
   const query = useFailedRunGroup(fingerprint, filter);
   const filters = useMemo(() => readFailureFilters(params), [params]);
+  const search = filters.search.trim();
   const active = [
     ...chips(filters),
-    ...(filters.search.trim() === "" ? [] : [{ param: "search", label: `search: ${filters.search.trim()}` }]),
+    ...(search === "" ? [] : [{ param: "search", label: `search: ${search}` }]),
   ];
-  const navigate = useNavigate();
-  const location = useLocation();
   const now = useNow(10_000);
-  const back = () => (location.key === "default" ? navigate("..", { relative: "path" }) : navigate(-1));
-  useKeys({ Escape: back });
+  const back = useBack();
   const group = query.data?.group;
   return (
-    <div className={classes.scroll} aria-busy={query.isPending}>
-      <title>{group ? `${whatFailed(group)} · Looptrace` : "Failure · Looptrace"}</title>
-      <div className={classes.column}>
-        <header className={classes.head}>
-          <Tooltip label="Back to the failures">
-            <ActionIcon variant="subtle" color="gray" onClick={back} aria-label="Back to the failures">
-              <IconArrowLeft size={17} stroke={1.7} />
-            </ActionIcon>
-          </Tooltip>
-          <h1 className={classes.name}>{group ? whatFailed(group) : "Failure"}</h1>
-          {group && (
-            <Button
-              component={Link}
-              variant="default"
-              to={`/p/${projectId}/runs?${runsOf(params, fingerprint)}`}
-            >
-              All its runs
-            </Button>
-          )}
-        </header>
-        {active.length > 0 && (
-          <p className={classes.dim}>
+    <Page
+      title={group ? whatFailed(group) : "Failure"}
+      back={{ label: "Back to the failures", onClick: back }}
+      icon={<IconAlertTriangle size={18} stroke={1.7} color="var(--lt-error)" aria-hidden="true" />}
+      context={
+        active.length > 0 && (
+          <>
             Only runs with {active.map(({ label }) => label).join(", ")}.{" "}
             <Link to={{ search: withoutParams(params, active).toString() }} replace>
-              All of them
+              Show all runs
             </Link>
-          </p>
-        )}
-        {query.isError && !group ? (
-          <ProblemPanel error={query.error} onRetry={() => query.refetch()} />
-        ) : !group || !query.data ? (
-          <Delayed>
+          </>
+        )
+      }
+      actions={
+        <Button component={Link} variant="default" to={`/p/${projectId}/runs?${runsOf(params, fingerprint)}`}>
+          View all runs
+        </Button>
+      }
+    >
+      <QueryState
+        query={query}
+        page
+        skeleton={
+          <Stack>
             <Skeleton h={70} />
-            <Skeleton h={160} mt="md" />
-          </Delayed>
-        ) : (
+            <Skeleton h={160} />
+          </Stack>
+        }
+      >
+        {({ group, weights }) => (
           <>
-            <p className={classes.template}>{group.message_template || "no message"}</p>
+            <p className={classes.message}>{exampleMessage(group)}</p>
             <p className={classes.where}>
               <KindIcon kind={group.step.kind} size={14} /> {group.step.name || "unnamed"}
               {group.agent_name && ` in ${group.agent_name}`}
             </p>
             <FactList>
-              <Fact label={`Runs, ${range.label.toLowerCase()}`} value={formatCount(group.count)} />
-              <Fact label="Of all failed runs" value={percent(group.share)} />
+              <Fact
+                label={`Runs, ${readWindow(params).label.toLowerCase()}`}
+                value={formatCount(group.count)}
+              />
+              <Fact label="Of all failed runs" value={formatPercent(group.share)} />
               <Fact
                 label="Of the agent's runs"
-                value={`${percent(group.agent_share)} of ${formatCount(group.agent_run_count)}`}
+                value={`${formatPercent(group.agent_share)} of ${formatCount(group.agent_run_count)}`}
               />
               <Fact label="Users" value={group.user_count === null ? null : formatCount(group.user_count)} />
-              <Fact label="Cost of its runs" value={formatCost(group.cost_usd)} />
-              <Fact
-                label="First seen"
-                value={`${formatAge(group.first_seen, now)} ago`}
-                title={formatTime(group.first_seen)}
-              />
-              <Fact
-                label="Last seen"
-                value={`${formatAge(group.last_seen, now)} ago`}
-                title={formatTime(group.last_seen)}
-              />
+              <Fact label="Cost of these runs" value={formatCost(group.cost_usd)} />
+              <Fact label="First seen" value={<Ago time={group.first_seen} now={now} />} />
+              <Fact label="Last seen" value={<Ago time={group.last_seen} now={now} />} />
             </FactList>
             <section className={classes.section}>
               <h2>Over time</h2>
@@ -106,38 +95,41 @@ export function FailurePage() {
             </section>
             <div className={classes.pair}>
               <section className={classes.section}>
-                <h2>What its runs have in common</h2>
+                <h2>What these runs have in common</h2>
                 {group.contrasts.length === 0 ? (
-                  <p className={classes.dim}>Nothing that other runs of the agent lack.</p>
+                  <p className={classes.dim}>Nothing sets these runs apart.</p>
                 ) : (
-                  <Table verticalSpacing={4} fz="sm" className={classes.table}>
-                    <Table.Thead>
-                      <Table.Tr>
-                        <Table.Th>What</Table.Th>
-                        <Table.Th ta="right">Failing runs</Table.Th>
-                        <Table.Th ta="right">Other runs</Table.Th>
-                      </Table.Tr>
-                    </Table.Thead>
-                    <Table.Tbody>
-                      {group.contrasts.map((contrast) => (
-                        <Table.Tr key={`${contrast.attribute} ${contrast.value}`}>
-                          <Table.Td>
-                            <span className={classes.dim}>
-                              {contrast.attribute.replace(/^metadata\./, "")}
-                            </span>{" "}
-                            {contrast.value}
-                          </Table.Td>
-                          <Table.Td ta="right">{share(contrast.with, contrast.runs)}</Table.Td>
-                          <Table.Td ta="right">{share(contrast.others_with, contrast.others_runs)}</Table.Td>
-                        </Table.Tr>
-                      ))}
-                    </Table.Tbody>
-                  </Table>
+                  <DataTable
+                    label="What these runs have in common"
+                    columns={[
+                      {
+                        header: "Attribute",
+                        cell: ({ attribute, value }) => (
+                          <>
+                            <span className={classes.dim}>{attribute.replace(/^metadata\./, "")}</span>{" "}
+                            {value}
+                          </>
+                        ),
+                      },
+                      {
+                        header: "Failed runs",
+                        number: true,
+                        cell: (contrast) => share(contrast.with, contrast.runs),
+                      },
+                      {
+                        header: "Other runs",
+                        number: true,
+                        cell: (contrast) => share(contrast.others_with, contrast.others_runs),
+                      },
+                    ]}
+                    rows={group.contrasts}
+                    rowKey={({ attribute, value }) => `${attribute} ${value}`}
+                  />
                 )}
               </section>
               <section className={classes.section}>
-                <h2>Why it stands where it does</h2>
-                <Parts group={group} weights={query.data.weights} />
+                <h2>Why it ranks here</h2>
+                <RankParts group={group} weights={weights} />
               </section>
             </div>
             <section className={classes.section}>
@@ -153,12 +145,12 @@ export function FailurePage() {
             </section>
           </>
         )}
-      </div>
-    </div>
+      </QueryState>
+    </Page>
   );
 }
 
-/** The address of the list of runs with the group's runs: of the same time, where the list knows it, and filters. */
+/** The run list's filters for the group. The list has no range of 90 days, and shows all times instead. */
 function runsOf(params: URLSearchParams, fingerprint: string): URLSearchParams {
   const { value } = readWindow(params);
   const preset = value === "90d" ? null : value;
@@ -181,8 +173,8 @@ function RunLine({ run, projectId, now, isRepresentative = false }: RunLineProps
         <span className={classes.dim}>
           failed at {run.step.name || "unnamed"} · {formatDuration(run.duration_ms)}
         </span>
-        <span className={classes.age} title={formatTime(run.start_time)}>
-          {formatAge(run.start_time, now)} ago
+        <span className={classes.age}>
+          <Ago time={run.start_time} now={now} />
         </span>
       </div>
       {run.error && (
@@ -192,11 +184,7 @@ function RunLine({ run, projectId, now, isRepresentative = false }: RunLineProps
   );
 }
 
-function percent(part: number): string {
-  return `${(part * 100).toFixed(part > 0 && part < 0.0995 ? 1 : 0)}\u00a0%`;
-}
-
 function share(part: number, whole: number): string {
   if (whole === 0) return "none";
-  return `${formatCount(part)} of ${formatCount(whole)} (${percent(part / whole)})`;
+  return `${formatCount(part)} of ${formatCount(whole)} (${formatPercent(part / whole)})`;
 }

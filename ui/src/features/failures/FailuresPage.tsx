@@ -1,145 +1,104 @@
-import { Button, SegmentedControl, Skeleton, Title } from "@mantine/core";
-import { useMemo, useRef } from "react";
+import { SegmentedControl } from "@mantine/core";
+import { useMemo } from "react";
 import { Link, useSearchParams } from "react-router";
 import { useFailedRuns } from "@/api/failures";
 import type { FailedRunGroup, FailureWeights } from "@/api/types";
-import { Delayed } from "@/components/Delayed";
+import { Ago } from "@/components/Ago";
 import { FilterBar } from "@/components/filters/FilterBar";
-import { chips, withoutParams, withParam } from "@/components/filters/filters";
-import { formatAge, formatCount, formatTime } from "@/components/format";
+import { areFiltering, chips, withoutParams, withParam } from "@/components/filters/filters";
+import { formatCount, formatRuns, isMissing, UNKNOWN } from "@/components/format";
 import { KindIcon } from "@/components/KindIcon";
-import { ProblemPanel } from "@/components/ProblemPanel";
-import { useKeys } from "@/components/useKeys";
+import { ListPage } from "@/components/ListPage";
+import { PageHint } from "@/components/PageMessage";
 import { useNow } from "@/components/useNow";
 import { useProjectId } from "@/components/useProject";
 import classes from "./FailuresPage.module.css";
-import { contrastText, failureQuery, readFailureFilters, readWindow, WINDOWS, whatFailed } from "./failures";
+import {
+  contrastText,
+  exampleMessage,
+  failureQuery,
+  readFailureFilters,
+  readWindow,
+  WINDOWS,
+  whatFailed,
+} from "./failures";
 import { Rank } from "./Rank";
 import { Sparkline } from "./Sparkline";
 
-/** Failed runs by what failed: what, since when, how often, for whom; most worth a look first. */
+/** Failed runs grouped by what failed, highest rank first. */
 export function FailuresPage() {
   const projectId = useProjectId();
   const [params, setParams] = useSearchParams();
-  const range = readWindow(params);
   const filters = useMemo(() => readFailureFilters(params), [params]);
   const filter = useMemo(() => failureQuery(projectId, params), [projectId, params]);
   const query = useFailedRuns(filter);
-  const searchBox = useRef<HTMLInputElement>(null);
-  const list = useRef<HTMLUListElement>(null);
   const now = useNow(10_000);
   const first = query.data?.pages[0];
-  const groups = query.data?.pages.flatMap((page) => page.data) ?? [];
-  const move = (by: number) => {
-    const links = [...(list.current?.querySelectorAll<HTMLElement>("a[data-group]") ?? [])];
-    const at = links.indexOf(document.activeElement as HTMLElement);
-    links[at < 0 ? 0 : Math.min(links.length - 1, Math.max(0, at + by))]?.focus();
-  };
-  useKeys({ "/": () => searchBox.current?.focus(), j: () => move(1), k: () => move(-1) });
-  const active = chips(filters);
-  const isFiltered = active.length > 0 || filters.search.trim() !== "";
-
+  const clear = () => setParams(withParam(withoutParams(params, chips(filters)), "search", null));
   return (
-    <div className={classes.page}>
-      <title>Failures · Looptrace</title>
-      <div className={classes.top}>
-        <div>
-          <Title order={1} size="h4">
-            Failures
-          </Title>
-          <p className={classes.context}>
-            {first
-              ? `${formatCount(first.failed_run_count)} of ${formatCount(first.run_count)} runs failed, in ${formatCount(first.group_count)} ${first.group_count === 1 ? "way" : "ways"}`
-              : "\u00a0"}
-          </p>
-        </div>
+    <ListPage
+      title="Failures"
+      context={first ? summary(first) : "\u00a0"}
+      tools={
         <FilterBar
           page="failures"
           filters={filters}
           params={params}
           onChange={setParams}
-          searchBox={searchBox}
           timeRange={
             <SegmentedControl
               size="xs"
               aria-label="Time range"
               data={WINDOWS.map(({ value, label }) => ({ value, label }))}
-              value={range.value}
+              value={readWindow(params).value}
               onChange={(value) => setParams(withParam(params, "range", value))}
             />
           }
         />
-      </div>
-      <div className={classes.body} aria-busy={query.isFetching && !query.data}>
-        {first && (first.unknown_run_count > 0 || first.partial) && (
+      }
+      query={query}
+      what="failures"
+      rowHeight={64}
+      emptyTitle="No failures in this time range."
+      emptyHint={<PageHint>Similar failures are grouped here, with what they have in common.</PageHint>}
+      onClearFilters={areFiltering(filters) ? clear : undefined}
+      banner={
+        first &&
+        (first.partial || first.unknown_run_count > 0) && (
           <p className={classes.note} role="status">
-            {first.partial && "Only the groups that rank best are listed. "}
+            {first.partial && "Only the highest ranked groups are shown. "}
             {first.unknown_run_count > 0 && (
               <>
-                {formatCount(first.unknown_run_count)} failed runs are in no group yet: they were stored by an
-                older version. <code>looptrace derive</code> puts them into theirs.
+                {formatRuns(first.unknown_run_count)} stored by an older version can't be grouped yet. Run{" "}
+                <code>looptrace derive</code> to group them.
               </>
             )}
           </p>
-        )}
-        {query.isPending ? (
-          <Delayed>
-            <div className={classes.waiting}>
-              {[0, 1, 2, 3, 4].map((row) => (
-                <Skeleton key={row} h={64} />
-              ))}
-            </div>
-          </Delayed>
-        ) : query.isError && !query.data ? (
-          <div className={classes.message}>
-            <ProblemPanel error={query.error} onRetry={() => query.refetch()} />
-          </div>
-        ) : groups.length === 0 ? (
-          <div className={classes.message}>
-            <p className={classes.lead}>
-              {isFiltered ? "No failed run matches these filters." : "No run failed in this time."}
-            </p>
-            {isFiltered ? (
-              <Button
-                variant="default"
-                onClick={() => setParams(withParam(withoutParams(params, active), "search", null))}
-              >
-                Clear filters
-              </Button>
-            ) : (
-              <p className={classes.dim}>
-                Runs that fail alike stand here as one, with what they have in common.
-              </p>
-            )}
-          </div>
-        ) : (
-          <ul ref={list} className={classes.list} data-stale={query.isPlaceholderData || undefined}>
-            {first &&
-              groups.map((group) => (
-                <Row
-                  key={group.fingerprint}
-                  group={group}
-                  weights={first.weights}
-                  to={`/p/${projectId}/failures/${encodeURIComponent(group.fingerprint)}?${params}`}
-                  now={now}
-                />
-              ))}
-          </ul>
-        )}
-        {query.hasNextPage && (
-          <div className={classes.foot}>
-            <Button
-              variant="default"
-              loading={query.isFetchingNextPage}
-              onClick={() => query.fetchNextPage()}
-            >
-              {query.isFetchNextPageError ? "More groups could not be loaded. Retry" : "More groups"}
-            </Button>
-          </div>
-        )}
-      </div>
-    </div>
+        )
+      }
+    >
+      {(groups) => (
+        <ul>
+          {first &&
+            groups.map((group) => (
+              <Row
+                key={group.fingerprint}
+                group={group}
+                weights={first.weights}
+                to={`/p/${projectId}/failures/${encodeURIComponent(group.fingerprint)}?${params}`}
+                now={now}
+              />
+            ))}
+        </ul>
+      )}
+    </ListPage>
   );
+}
+
+function summary(page: { failed_run_count: number; run_count: number; group_count: number }): string {
+  if (page.failed_run_count === 0) return "No failures";
+  const groups = `${formatCount(page.group_count)} ${page.group_count === 1 ? "group" : "groups"}`;
+  return `${formatCount(page.failed_run_count)} of ${formatRuns(page.run_count)} failed, in ${groups}`;
 }
 
 interface RowProps {
@@ -151,13 +110,16 @@ interface RowProps {
 
 function Row({ group, weights, to, now }: RowProps) {
   const why = group.contrasts[0];
+  const message = exampleMessage(group);
   return (
     <li className={classes.row} data-testid="failure-group">
       <div className={classes.what}>
-        <Link to={to} className={classes.link} data-group={group.fingerprint}>
+        <Link to={to} className={classes.link} data-row-focus>
           {whatFailed(group)}
         </Link>
-        <p className={classes.template}>{group.message_template || "no message"}</p>
+        <p className={classes.message} title={message}>
+          {message}
+        </p>
         <p className={classes.where}>
           <KindIcon kind={group.step.kind} size={13} />
           <span>{group.step.name || "unnamed"}</span>
@@ -175,12 +137,12 @@ function Row({ group, weights, to, now }: RowProps) {
       <Figure label={group.count === 1 ? "run" : "runs"} text={formatCount(group.count)} />
       <Figure
         label={group.user_count === 1 ? "user" : "users"}
-        text={group.user_count === null ? "unknown" : formatCount(group.user_count)}
+        text={group.user_count === null ? UNKNOWN : formatCount(group.user_count)}
       />
       <div className={classes.ages}>
-        <span title={formatTime(group.last_seen)}>{formatAge(group.last_seen, now)} ago</span>
-        <span className={classes.dim} title={formatTime(group.first_seen)}>
-          since {formatAge(group.first_seen, now)}
+        <Ago time={group.last_seen} now={now} />
+        <span className={classes.dim}>
+          First seen <Ago time={group.first_seen} now={now} />
         </span>
       </div>
       <Rank group={group} weights={weights} />
@@ -191,7 +153,7 @@ function Row({ group, weights, to, now }: RowProps) {
 function Figure({ label, text }: { label: string; text: string }) {
   return (
     <div className={classes.figure}>
-      <span data-unknown={text === "unknown" || undefined}>{text}</span>
+      <span data-missing={isMissing(text) || undefined}>{text}</span>
       <span className={classes.dim}>{label}</span>
     </div>
   );

@@ -1,13 +1,18 @@
 import { Popover, UnstyledButton } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import type { FailedRunGroup, FailureWeights } from "@/api/types";
-import { partsOf } from "./failures";
+import { UNKNOWN } from "@/components/format";
+import { partsOf, rankOf } from "./failures";
 import classes from "./Rank.module.css";
 
-/** How much a group is worth a look, 0 to 100; what the figure is made of opens on hover or click. */
-export function Rank({ group, weights }: { group: FailedRunGroup; weights: FailureWeights }) {
+interface Props {
+  group: FailedRunGroup;
+  weights: FailureWeights;
+}
+
+/** The rank of a group. Hovering or clicking shows how it is calculated. */
+export function Rank({ group, weights }: Props) {
   const [opened, { open, close, toggle }] = useDisclosure(false);
-  const rank = Math.round(group.rank * 100);
   return (
     <Popover
       opened={opened}
@@ -22,23 +27,23 @@ export function Rank({ group, weights }: { group: FailedRunGroup; weights: Failu
           onMouseEnter={open}
           onMouseLeave={close}
           onClick={toggle}
-          aria-label={`Rank ${rank} of 100: show its parts`}
+          aria-label={`Rank ${rankOf(group)} of 100: show how it is calculated`}
         >
-          {rank}
+          {rankOf(group)}
         </UnstyledButton>
       </Popover.Target>
       <Popover.Dropdown>
-        <Parts group={group} weights={weights} />
+        <RankParts group={group} weights={weights} />
       </Popover.Dropdown>
     </Popover>
   );
 }
 
-/** The parts of a rank, each with what it adds. */
-export function Parts({ group, weights }: { group: FailedRunGroup; weights: FailureWeights }) {
+/** The parts of a rank and what each adds. */
+export function RankParts({ group, weights }: Props) {
   return (
     <table className={classes.parts}>
-      <caption>Rank {Math.round(group.rank * 100)} of 100</caption>
+      <caption>Rank {rankOf(group)} of 100</caption>
       <thead>
         <tr>
           <th scope="col">Part</th>
@@ -50,7 +55,7 @@ export function Parts({ group, weights }: { group: FailedRunGroup; weights: Fail
         {partsOf(group.parts, weights).map(({ name, label, value, adds }) => (
           <tr key={name}>
             <th scope="row">{label}</th>
-            <td>{value === null ? "unknown" : value.toFixed(2)}</td>
+            <td>{value === null ? UNKNOWN : value.toFixed(2)}</td>
             <td>{adds === null ? "–" : `+${Math.round(adds * 100)}`}</td>
           </tr>
         ))}

@@ -1,9 +1,9 @@
 import { formatCount } from "@/components/format";
 import classes from "./Sparkline.module.css";
 
-/** Counts over equal parts of a window, the oldest first. */
+/** Counts over equal time intervals, oldest first. */
 export function Sparkline({ counts, wide = false }: { counts: readonly number[]; wide?: boolean }) {
-  const most = Math.max(1, ...counts);
+  const max = Math.max(1, ...counts);
   const [width, height] = wide ? [8, 64] : [4, 22];
   return (
     <svg
@@ -13,18 +13,18 @@ export function Sparkline({ counts, wide = false }: { counts: readonly number[];
       viewBox={`0 0 ${counts.length * width} ${height}`}
       preserveAspectRatio="none"
       role="img"
-      aria-label={`Over time, the oldest first: ${counts.map(formatCount).join(", ")}`}
+      aria-label={`Over time, oldest first: ${counts.map(formatCount).join(", ")}`}
     >
-      {counts.map((count, at) => {
-        const tall = count === 0 ? 1 : Math.max(2, (count / most) * height);
+      {counts.map((count, index) => {
+        const barHeight = count === 0 ? 1 : Math.max(2, (count / max) * height);
         return (
           <rect
-            // biome-ignore lint/suspicious/noArrayIndexKey: a bar is its place in time
-            key={at}
-            x={at * width}
-            y={height - tall}
+            // biome-ignore lint/suspicious/noArrayIndexKey: a bar is identified by its interval
+            key={index}
+            x={index * width}
+            y={height - barHeight}
             width={width - 1}
-            height={tall}
+            height={barHeight}
             data-none={count === 0 || undefined}
           />
         );

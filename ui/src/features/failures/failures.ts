@@ -3,7 +3,7 @@ import type { FailedRunGroup, FailureParts, FailureWeights } from "@/api/types";
 import { type Filters, readFilters, toQuery } from "@/components/filters/filters";
 import { formatCount } from "@/components/format";
 
-/** The windows to choose from, in seconds. */
+/** The time ranges to choose from, in seconds. */
 export const WINDOWS = [
   { value: "24h", label: "Last 24 h", seconds: 86_400 },
   { value: "7d", label: "Last 7 d", seconds: 604_800 },
@@ -11,43 +11,48 @@ export const WINDOWS = [
   { value: "90d", label: "Last 90 d", seconds: 7_776_000 },
 ] as const;
 
-/** The window of an address; a week without one. */
+/** The time range in an address. A week by default. */
 export function readWindow(params: URLSearchParams): (typeof WINDOWS)[number] {
   return WINDOWS.find(({ value }) => value === params.get("range")) ?? WINDOWS[1];
 }
 
-/** The filters of an address but for the time, which is the window, and for the fingerprint: each group has its own. */
+/** The filters in an address, without the time range and without the fingerprint that every group sets itself. */
 export function readFailureFilters(params: URLSearchParams): Filters {
   const filters = readFilters(params);
   const { fingerprint: _, ...text } = filters.text;
   return { ...filters, range: null, start_after: null, start_before: null, text };
 }
 
-/** The API's parameters for an address. */
+/** The API parameters for an address. */
 export function failureQuery(projectId: string, params: URLSearchParams): FailureFilter {
   return { ...toQuery(projectId, readFailureFilters(params)), window_seconds: readWindow(params).seconds };
 }
 
 const PART_LABELS: Record<keyof FailureParts, string> = {
-  recency: "how recent",
-  spike: "sudden rise",
-  impact: "users and share of runs",
+  recency: "recency",
+  spike: "sudden increase",
+  impact: "affected users and runs",
   severity: "severity",
-  novelty: "how new",
-  lift: "something in common",
-  waste: "money spent",
+  novelty: "novelty",
+  lift: "common attributes",
+  waste: "cost",
 };
 
 export interface Part {
   name: keyof FailureParts;
   label: string;
-  /** From 0 to 1; null where it is not known. */
+  /** From 0 to 1; null if unknown. */
   value: number | null;
-  /** What it adds to the rank: the known parts share the weight of all. */
+  /** What it adds to the rank. The known parts share the total weight. */
   adds: number | null;
 }
 
-/** The parts of a rank, those that add most first, the unknown last. */
+/** A group's rank from 0 to 100: how much it deserves attention. */
+export function rankOf(group: FailedRunGroup): number {
+  return Math.round(group.rank * 100);
+}
+
+/** The parts of a rank, largest first, unknown ones last. */
 export function partsOf(parts: FailureParts, weights: FailureWeights): Part[] {
   const names = Object.keys(PART_LABELS) as (keyof FailureParts)[];
   const known = names.reduce((sum, name) => sum + (parts[name] === null ? 0 : weights[name]), 0);
@@ -60,20 +65,25 @@ export function partsOf(parts: FailureParts, weights: FailureWeights): Part[] {
     .sort((a, b) => (b.adds ?? -1) - (a.adds ?? -1));
 }
 
-/** What failed, in a line: the error's type, or what kind of failure it is. */
+/** What failed: the error's type, or the kind of failure. */
 export function whatFailed(group: FailedRunGroup): string {
   if (group.step.error_type) return group.step.error_type;
   return {
     error: "Error",
     timeout: "Timeout",
     cancelled: "Cancelled",
-    unrecovered: "Step failed, never recovered",
+    unrecovered: "Step failed without recovery",
   }[group.class];
 }
 
-/** A contrast as a sentence: "release 2026.11.4: 12 of 13 failing runs, 40 of 210 others". */
+/** The message of a typical run of the group. */
+export function exampleMessage(group: FailedRunGroup): string {
+  return group.representative.error?.message || "no message";
+}
+
+/** Describes a contrast: "release 2026.11.4: 12 of 13 failed runs, 40 of 210 others". */
 export function contrastText(contrast: FailedRunGroup["contrasts"][number]): string {
   const { attribute, value, with: having, runs, others_with: othersHaving, others_runs: others } = contrast;
   const name = attribute.replace(/^metadata\./, "").replace(/_/g, " ");
-  return `${name} ${value}: ${formatCount(having)} of ${formatCount(runs)} failing runs, ${formatCount(othersHaving)} of ${formatCount(others)} others`;
+  return `${name} ${value}: ${formatCount(having)} of ${formatCount(runs)} failed runs, ${formatCount(othersHaving)} of ${formatCount(others)} others`;
 }

@@ -3,11 +3,11 @@ import { useState } from "react";
 import { Navigate, useSearchParams } from "react-router";
 import { useLogin, useMe } from "@/api/identity";
 import { ApiError } from "@/api/problem";
-import { Entrance } from "@/components/Entrance";
 import { ProblemPanel } from "@/components/ProblemPanel";
+import { SignInCard } from "@/components/SignInCard";
 import { safeNext } from "./next";
 
-/** Opens a session and leads back to where one was. */
+/** Logs in and returns to the requested page. */
 export function LoginPage() {
   const [params] = useSearchParams();
   const me = useMe();
@@ -22,11 +22,9 @@ export function LoginPage() {
     login.mutate({ email: email.trim(), password });
   };
   return (
-    <Entrance
+    <SignInCard
       title="Log in"
-      context={
-        params.has("next") ? "Log in to go on where you were." : "Runs of your agents are a step away."
-      }
+      context={params.has("next") ? "Log in to continue." : "Log in to see your agents' runs."}
     >
       <form onSubmit={submit}>
         <Stack gap="sm">
@@ -55,11 +53,11 @@ export function LoginPage() {
           </Button>
         </Stack>
       </form>
-    </Entrance>
+    </SignInCard>
   );
 }
 
-/** Says how long to wait where the server throttles. */
+/** Says how long to wait if the server throttles logins. */
 function explain(error: Error): Error {
   if (!(error instanceof ApiError) || error.status !== 429 || error.retryAfterSeconds === null) return error;
   const seconds = error.retryAfterSeconds;
@@ -67,6 +65,6 @@ function explain(error: Error): Error {
     429,
     error.problem,
     seconds,
-    `Too many attempts: try again in ${seconds === 1 ? "a second" : `${seconds} seconds`}`,
+    `Too many attempts. Try again in ${seconds === 1 ? "a second" : `${seconds} seconds`}`,
   );
 }

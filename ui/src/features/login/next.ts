@@ -1,4 +1,4 @@
-/** The page to return to after login; only addresses of this origin count. */
+/** The page to return to after login. Ignores addresses of other origins. */
 export function safeNext(next: string | null): string {
   if (!next?.startsWith("/") || /^\/[/\\]/.test(next)) return "/";
   return next;

@@ -7,27 +7,27 @@ import { Delayed } from "@/components/Delayed";
 import { formatBytes, formatCount } from "@/components/format";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import classes from "./AgentViewPane.module.css";
-import { useTakeFocus } from "./useTakeFocus";
+import { useInitialFocus } from "./useInitialFocus";
 
 const BUDGETS = [1000, 2000, 4000, 8000, 16000, 32000];
-const STANDARD_BUDGET = 4000;
+const DEFAULT_BUDGET = 4000;
 
 interface Props {
   projectId: string;
   runId: string;
-  /** The span that is looked at, which the view may be about. */
+  /** The selected span, for the focus. */
   spanId: string | undefined;
 }
 
-/** What an agent gets of this run at a budget of tokens, to be copied, and the calls that fetch it. */
+/** The text that an agent gets for this run within a token budget, and the calls that fetch it. */
 export function AgentViewPane({ projectId, runId, spanId }: Props) {
-  const [budget, setBudget] = useState(STANDARD_BUDGET);
+  const [budget, setBudget] = useState(DEFAULT_BUDGET);
   const [format, setFormat] = useState<AgentViewFormat>("text");
   const [focused, setFocused] = useState(false);
   const focus = focused ? spanId : undefined;
   const view = useAgentView(projectId, runId, { budget, format, focus });
   const text = useRef<HTMLPreElement>(null);
-  useTakeFocus(text, view.data !== undefined);
+  useInitialFocus(text, view.data !== undefined);
   const query = new URLSearchParams({ token_budget: String(budget), format });
   if (focus) query.set("focus", focus);
   const call = `curl -H "Authorization: Bearer $LOOPTRACE_API_KEY" '${window.location.origin}/v1/runs/${runId}/agent-view?${query}'`;
@@ -62,7 +62,7 @@ export function AgentViewPane({ projectId, runId, spanId }: Props) {
             aria-pressed={focused}
             onClick={() => setFocused(!focused)}
           >
-            About the selected span
+            Focus on the selected span
           </Button>
         )}
         <Group gap="xs" ml="auto">
@@ -73,8 +73,8 @@ export function AgentViewPane({ projectId, runId, spanId }: Props) {
       </Group>
       <Text size="xs" c="dimmed" role="status">
         {view.data === undefined
-          ? "What an agent reads of this run, most telling first."
-          : `${formatBytes(new Blob([view.data]).size)}, at most ${formatCount(budget)} tokens. What does not fit is counted in it, with the call that shows more.`}
+          ? "What an agent reads about this run, most important first."
+          : `${formatBytes(new Blob([view.data]).size)}, at most ${formatCount(budget)} tokens. It lists what was left out and how to read it.`}
       </Text>
       {view.isError ? (
         <ProblemPanel error={view.error} onRetry={() => view.refetch()} />
@@ -86,7 +86,7 @@ export function AgentViewPane({ projectId, runId, spanId }: Props) {
         <pre
           ref={text}
           className={classes.text}
-          // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls takes the focus
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
           tabIndex={0}
           data-stale={view.isPlaceholderData || undefined}
         >
@@ -97,23 +97,23 @@ export function AgentViewPane({ projectId, runId, spanId }: Props) {
   );
 }
 
-/** Copies the view of a run without opening it. */
+/** Copies a run's agent view without opening it. */
 export function CopyAgentView({ projectId, runId }: { projectId: string; runId: string }) {
   const [state, setState] = useState<"idle" | "busy" | "copied" | "failed">("idle");
   const copy = async () => {
     setState("busy");
     try {
-      const text = await fetchAgentView(projectId, runId, { budget: STANDARD_BUDGET, format: "text" });
+      const text = await fetchAgentView(projectId, runId, { budget: DEFAULT_BUDGET, format: "text" });
       setState((await copyText(text)) ? "copied" : "failed");
     } catch {
       setState("failed");
     }
     setTimeout(() => setState("idle"), 2_500);
   };
-  const words = { idle: "Copy as agent view", busy: "Copying…", copied: "Copied", failed: "Not copied" };
+  const labels = { idle: "Copy as agent view", busy: "Copying…", copied: "Copied", failed: "Couldn't copy" };
   return (
     <Button size="compact-sm" variant="default" onClick={copy} aria-live="polite">
-      {words[state]}
+      {labels[state]}
     </Button>
   );
 }

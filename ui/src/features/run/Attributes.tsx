@@ -7,7 +7,7 @@ import { formatBytes } from "@/components/format";
 import { attributeRows } from "./attributeRows";
 import classes from "./SpanDetail.module.css";
 
-/** What was recorded, word for word: the span's attributes, then its resource's. */
+/** The recorded attributes of the span and its resource. */
 export function Attributes({ span }: { span: Span }) {
   const [filter, setFilter] = useState("");
   const scope = [span.scope_name, span.scope_version].filter(Boolean).join(" ");
@@ -65,14 +65,14 @@ function List({ title, attributes, filter }: ListProps) {
   );
 }
 
-const LONG = 400;
+const MAX_CHARACTERS = 400;
 
 function Value({ text }: { text: string }) {
   const [whole, setWhole] = useState(false);
-  if (whole || text.length <= LONG) return text;
+  if (whole || text.length <= MAX_CHARACTERS) return text;
   return (
     <>
-      {text.slice(0, LONG)}…{" "}
+      {text.slice(0, MAX_CHARACTERS)}…{" "}
       <button type="button" className={classes.more} onClick={() => setWhole(true)}>
         show all ({formatBytes(new Blob([text]).size)})
       </button>

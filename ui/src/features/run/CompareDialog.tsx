@@ -3,8 +3,9 @@ import { useState } from "react";
 import { Link, useNavigate } from "react-router";
 import { useRecentRuns } from "@/api/runs";
 import type { Run } from "@/api/types";
+import { Ago } from "@/components/Ago";
 import { Dialog } from "@/components/Dialog";
-import { formatAge, formatDuration } from "@/components/format";
+import { formatDuration } from "@/components/format";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import { StatusMark } from "@/components/StatusMark";
 import { useNow } from "@/components/useNow";
@@ -17,14 +18,14 @@ interface Props {
   onClose: () => void;
 }
 
-/** Chooses the run to compare with: a recent one of the same name, or any by its id. */
+/** Chooses the run to compare with: a recent run with the same name, or any run by its id. */
 export function CompareDialog({ run, onClose }: Props) {
   const recent = useRecentRuns({ project_id: run.project_id, name: run.name });
   const [text, setText] = useState("");
   const navigate = useNavigate();
   const now = useNow(60_000);
   const address = (other: string) => `/p/${run.project_id}/diff/${run.run_id}/${other}`;
-  // An id, or an address of a run that ends with one.
+  // An id, or a run's address that ends with one.
   const typed = UUID.exec(text.replace(/^.*\/runs\//, ""))?.[0].toLowerCase();
   const isSame = typed === run.run_id;
   const others = recent.data?.data.filter((other) => other.run_id !== run.run_id);
@@ -40,16 +41,16 @@ export function CompareDialog({ run, onClose }: Props) {
           <Group gap="xs" align="flex-end">
             <TextInput
               flex={1}
-              label="Id or address of the other run"
+              label="Id or URL of the other run"
               placeholder="00000000-0000-4000-8000-000000000000"
               data-autofocus
               value={text}
               onChange={(event) => setText(event.currentTarget.value)}
               error={
                 isSame
-                  ? "That is this run"
+                  ? "This is the same run"
                   : text.trim() !== "" && !typed
-                    ? "No run id in it: 32 digits with dashes"
+                    ? "Enter a run id or URL"
                     : undefined
               }
             />
@@ -58,7 +59,7 @@ export function CompareDialog({ run, onClose }: Props) {
             </Button>
           </Group>
         </form>
-        <section aria-label="Recent runs of this name">
+        <section aria-label="Recent runs with this name">
           <Text fw={600} size="sm" mb={4}>
             Recent runs named {run.name || "unnamed"}
           </Text>
@@ -66,15 +67,15 @@ export function CompareDialog({ run, onClose }: Props) {
           {recent.isError && <ProblemPanel error={recent.error} onRetry={() => recent.refetch()} />}
           {others?.length === 0 && (
             <Text size="sm" c="dimmed">
-              There is no other run of this name.
+              No other runs have this name.
             </Text>
           )}
           <ul className={classes.list}>
             {others?.map((other) => (
               <li key={other.run_id}>
                 <Link to={address(other.run_id)} className={classes.run}>
-                  <StatusMark status={other.status} withWord />
-                  <span>{formatAge(other.start_time, now)} ago</span>
+                  <StatusMark status={other.status} withLabel />
+                  <Ago time={other.start_time} now={now} />
                   <span>{formatDuration(other.duration_ms)}</span>
                   <span>{other.release ?? ""}</span>
                   <code>{other.run_id}</code>

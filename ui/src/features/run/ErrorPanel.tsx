@@ -3,10 +3,10 @@ import type { SpanError } from "@/api/types";
 import { CodeBlock } from "@/components/CodeBlock";
 import { CopyButton } from "@/components/CopyButton";
 import { formatBytes } from "@/components/format";
-import { Marked, SearchWords } from "@/components/Marked";
+import { Highlight, SearchWords } from "@/components/Highlight";
 import classes from "./SpanDetail.module.css";
 
-/** Why a span failed: type, message and stack as recorded. */
+/** The recorded error of a span: type, message and stack. */
 export function ErrorPanel({ error }: { error: SpanError }) {
   const words = use(SearchWords);
   const whole = [[error.type, error.message].filter(Boolean).join(": "), error.stack]
@@ -20,7 +20,7 @@ export function ErrorPanel({ error }: { error: SpanError }) {
       </div>
       {error.message && (
         <p className={classes.errorMessage}>
-          <Marked text={error.message} words={words} />
+          <Highlight text={error.message} words={words} />
         </p>
       )}
       {error.stack && (

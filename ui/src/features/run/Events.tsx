@@ -6,7 +6,7 @@ import type { Json } from "@/components/json";
 import { useProjectId } from "@/components/useProject";
 import classes from "./SpanDetail.module.css";
 
-/** What happened during the span, and what it points to. */
+/** The events and links of the span. */
 export function Events({ span }: { span: Span }) {
   const projectId = useProjectId();
   const start = parseTime(span.start_time);

@@ -1,13 +1,14 @@
-import { Table, Text } from "@mantine/core";
+import { Text } from "@mantine/core";
 import { useMemo, useRef } from "react";
-import { formatCount, formatDuration, formatTokens } from "@/components/format";
+import { DataTable } from "@/components/DataTable";
+import { formatCount, formatDuration, formatTokens, NONE, UNKNOWN } from "@/components/format";
 import { KindIcon } from "@/components/KindIcon";
 import classes from "./GraphView.module.css";
-import { type GraphEdge, graphOf, type Layout, layOut, type PlacedNode } from "./graph";
+import { type GraphEdge, type GraphNode, graphOf, type Layout, type LayoutNode, layOut } from "./graph";
 import type { RunTree } from "./outline";
-import { useTakeFocus } from "./useTakeFocus";
+import { useInitialFocus } from "./useInitialFocus";
 
-/** Kinds that use tokens themselves. */
+/** Kinds that use tokens. */
 const MODELS = new Set(["llm", "embedding", "reranker"]);
 
 const BOX = { width: 190, height: 54, gapX: 90, gapY: 18, margin: 16 };
@@ -18,73 +19,72 @@ interface Props {
   onOpen: (spanId: string) => void;
 }
 
-/** Agents, models and tools of a run, and who called whom: drawn, and as a table. */
+/** The agents, models and tools of a run and their calls, as a drawing and a table. */
 export function GraphView({ tree, onOpen }: Props) {
   const graph = useMemo(() => graphOf(tree), [tree]);
   const layout = useMemo(() => layOut(graph), [graph]);
   const rows = useMemo(() => [...graph.nodes].sort((a, b) => b.ms - a.ms), [graph]);
   const drawing = useRef<HTMLElement>(null);
-  useTakeFocus(drawing);
+  useInitialFocus(drawing);
   return (
     <section className={classes.root} aria-label="Graph" data-testid="run-graph">
       <section
         ref={drawing}
         className={classes.drawing}
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls takes the focus
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
         tabIndex={0}
-        aria-label="Drawing; the table below says the same"
+        aria-label="Drawing. The table below has the same content."
       >
-        <Drawing layout={layout} edges={graph.edges} onOpen={(place) => onOpen(tree.ids[place] as string)} />
+        <Drawing layout={layout} edges={graph.edges} onOpen={(index) => onOpen(tree.ids[index] as string)} />
       </section>
       {layout.leftOut > 0 && (
         <Text size="xs" c="dimmed" px="md">
-          {formatCount(layout.leftOut)} more stand in the table.
+          {formatCount(layout.leftOut)} more in the table below.
         </Text>
       )}
       <div className={classes.table}>
-        <Table aria-label="What the run used" verticalSpacing={4} fz="sm">
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th>Name</Table.Th>
-              <Table.Th>Called by</Table.Th>
-              <Table.Th ta="right">Calls</Table.Th>
-              <Table.Th ta="right">Errors</Table.Th>
-              <Table.Th ta="right">Time</Table.Th>
-              <Table.Th ta="right">Tokens</Table.Th>
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {rows.map((node) => (
-              <Table.Tr key={node.id}>
-                <Table.Td>
-                  <button
-                    type="button"
-                    className={classes.name}
-                    onClick={() => onOpen(tree.ids[node.first] as string)}
-                    title="Show its first span"
-                  >
-                    <KindIcon kind={node.kind} size={15} />
-                    {node.name}
-                  </button>
-                </Table.Td>
-                <Table.Td c="dimmed">{callersOf(node.id, graph.edges)}</Table.Td>
-                <Table.Td ta="right">{formatCount(node.calls)}</Table.Td>
-                <Table.Td ta="right" c={node.errors > 0 ? "red" : "dimmed"}>
+        <DataTable
+          label="What the run used"
+          columns={[
+            {
+              header: "Name",
+              cell: (node) => (
+                <button
+                  type="button"
+                  className={classes.name}
+                  onClick={() => onOpen(tree.ids[node.first] as string)}
+                  title="Show the first span"
+                >
+                  <KindIcon kind={node.kind} size={15} />
+                  {node.name}
+                </button>
+              ),
+            },
+            { header: "Called by", cell: (node) => callersOf(node.id, graph.edges) },
+            { header: "Calls", number: true, cell: (node) => formatCount(node.calls) },
+            {
+              header: "Errors",
+              number: true,
+              cell: (node) => (
+                <Text span inherit c={node.errors > 0 ? "red" : "dimmed"}>
                   {formatCount(node.errors)}
-                </Table.Td>
-                <Table.Td ta="right">{formatDuration(node.ms)}</Table.Td>
-                <Table.Td ta="right" c={node.tokens < 0 ? "dimmed" : undefined}>
-                  {node.tokens < 0 && !MODELS.has(node.kind)
-                    ? ""
-                    : formatTokens(node.tokens < 0 ? null : node.tokens)}
-                </Table.Td>
-              </Table.Tr>
-            ))}
-          </Table.Tbody>
-        </Table>
+                </Text>
+              ),
+            },
+            { header: "Time", number: true, cell: (node) => formatDuration(node.ms) },
+            { header: "Tokens", number: true, cell: tokensOf },
+          ]}
+          rows={rows}
+          rowKey={({ id }) => id}
+        />
       </div>
     </section>
   );
+}
+
+function tokensOf({ kind, tokens }: GraphNode): string {
+  if (tokens >= 0) return formatTokens(tokens);
+  return MODELS.has(kind) ? UNKNOWN : NONE;
 }
 
 function callersOf(id: string, edges: readonly GraphEdge[]): string {
@@ -97,7 +97,7 @@ function callersOf(id: string, edges: readonly GraphEdge[]): string {
 interface DrawingProps {
   layout: Layout;
   edges: readonly GraphEdge[];
-  onOpen: (place: number) => void;
+  onOpen: (index: number) => void;
 }
 
 function Drawing({ layout, edges, onOpen }: DrawingProps) {
@@ -106,7 +106,7 @@ function Drawing({ layout, edges, onOpen }: DrawingProps) {
   const fullHeight = layout.rows * (height + gapY) - gapY + 2 * margin;
   const inLayer = new Map<number, number>();
   for (const node of layout.nodes) inLayer.set(node.layer, (inLayer.get(node.layer) ?? 0) + 1);
-  const at = (node: PlacedNode) => {
+  const at = (node: LayoutNode) => {
     const used = (inLayer.get(node.layer) ?? 1) * (height + gapY) - gapY;
     return {
       x: margin + node.layer * (width + gapX),
@@ -114,7 +114,7 @@ function Drawing({ layout, edges, onOpen }: DrawingProps) {
     };
   };
   const byId = new Map(layout.nodes.map((node) => [node.id, node]));
-  const most = Math.max(1, ...edges.map((edge) => edge.calls));
+  const maxCalls = Math.max(1, ...edges.map((edge) => edge.calls));
   return (
     <div className={classes.canvas} style={{ width: fullWidth, height: fullHeight }}>
       <svg width={fullWidth} height={fullHeight} className={classes.edges} aria-hidden="true">
@@ -140,7 +140,7 @@ function Drawing({ layout, edges, onOpen }: DrawingProps) {
             <g key={`${edge.from} → ${edge.to}`} data-failed={edge.errors > 0 || undefined}>
               <path
                 d={line.path}
-                strokeWidth={1.25 + 2 * Math.sqrt(edge.calls / most)}
+                strokeWidth={1.25 + 2 * Math.sqrt(edge.calls / maxCalls)}
                 markerEnd="url(#arrow)"
               />
               <text x={line.labelX} y={line.labelY}>
@@ -161,7 +161,7 @@ function Drawing({ layout, edges, onOpen }: DrawingProps) {
             data-failed={node.errors > 0 || undefined}
             style={{ left: x, top: y, width, height }}
             onClick={() => onOpen(node.first)}
-            title={`${node.kind} ${node.name}: show its first span`}
+            title={`${node.kind} ${node.name}: show the first span`}
           >
             <span className={classes.nodeName}>
               <KindIcon kind={node.kind} size={15} />
@@ -203,7 +203,7 @@ function edgeLine(from: Point, to: Point, toItself: boolean) {
       labelY: (start.y + end.y) / 2 - 4,
     };
   }
-  // Back to an earlier layer: around below.
+  // Back to an earlier layer: below the boxes.
   const below = Math.max(from.y, to.y) + height + gapY;
   return {
     path: `M${from.x + width / 2} ${from.y + height}C${from.x + width / 2} ${below} ${to.x + width / 2} ${below} ${to.x + width / 2} ${to.y + height}`,

@@ -10,15 +10,15 @@ import { OnDemandImage } from "./OnDemandImage";
 import { asText, type ShownPart, showPart } from "./parts";
 import classes from "./SpanDetail.module.css";
 
-/** More than so many messages of input show their end first. */
-const SHOWN = 20;
+/** Of more input messages, only the last ones are shown at first. */
+const MAX_SHOWN = 20;
 
-/** The conversation of a model call: instructions, what went in, what came out. */
+/** The conversation of a model call: instructions, input and output. */
 export function Messages({ span }: { span: Span }) {
   const [all, setAll] = useState(false);
   const input = span.input_messages ?? [];
   const output = span.output_messages ?? [];
-  const hidden = all ? 0 : Math.max(0, input.length - SHOWN);
+  const hidden = all ? 0 : Math.max(0, input.length - MAX_SHOWN);
   return (
     <div data-testid="messages">
       {span.system_instructions && span.system_instructions.length > 0 && (
@@ -30,12 +30,12 @@ export function Messages({ span }: { span: Span }) {
         </Button>
       )}
       {input.slice(hidden).map((message, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: messages have no id, and their order is what they are
+        // biome-ignore lint/suspicious/noArrayIndexKey: messages have no id, and their order is fixed
         <MessageTurn key={`in-${index + hidden}`} message={message} />
       ))}
       {output.length > 0 && <p className={classes.divider}>output</p>}
       {output.map((message, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: messages have no id, and their order is what they are
+        // biome-ignore lint/suspicious/noArrayIndexKey: messages have no id, and their order is fixed
         <MessageTurn key={`out-${index}`} message={message} />
       ))}
       {span.tool_definitions && span.tool_definitions.length > 0 && (
@@ -86,13 +86,13 @@ function Turn({
   );
 }
 
-/** What a message says. */
+/** The content of a message. */
 export function Parts({ parts }: { parts: readonly MessagePart[] }) {
   const shown = useMemo(() => parts.map(showPart), [parts]);
   return (
     <div className={classes.parts}>
       {shown.map((part, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: parts have no id, and their order is what they are
+        // biome-ignore lint/suspicious/noArrayIndexKey: parts have no id, and their order is fixed
         <Part key={index} part={part} />
       ))}
     </div>
@@ -171,7 +171,7 @@ function Boxed({ icon, title, id, children }: BoxedProps) {
   );
 }
 
-/** An address elsewhere: opened by a click, never fetched by this page. */
+/** An external address. The page never fetches it. */
 function Address({ address }: { address: string }) {
   if (!/^https?:\/\//i.test(address)) return <code>{address}</code>;
   return (

@@ -8,7 +8,7 @@ interface Props {
   label: string;
 }
 
-/** Bytes that are here already, decoded and drawn when asked for, off the page's thread. */
+/** An image from recorded bytes. A click decodes it in a worker and shows it. */
 export function OnDemandImage({ base64, mime, label }: Props) {
   const [isWanted, setWanted] = useState(false);
   const [source, setSource] = useState<string>();

@@ -1,4 +1,4 @@
-import { formatBytes, UNKNOWN } from "@/components/format";
+import { formatBytes } from "@/components/format";
 import { RecordedText } from "@/components/RecordedText";
 import classes from "./SpanDetail.module.css";
 
@@ -8,7 +8,7 @@ interface Props {
   plain?: boolean;
 }
 
-/** A recorded text under its title, with its size. */
+/** A recorded text with its title and size. */
 export function Payload({ title, text, plain = false }: Props) {
   return (
     <section aria-label={title} className={classes.payload}>
@@ -17,9 +17,9 @@ export function Payload({ title, text, plain = false }: Props) {
         {text !== null && text.length > 1000 && <span>{formatBytes(new Blob([text]).size)}</span>}
       </h3>
       {text === null ? (
-        <p className={classes.none}>{UNKNOWN}</p>
+        <p className={classes.none}>Not recorded</p>
       ) : text === "" ? (
-        <p className={classes.none}>empty</p>
+        <p className={classes.none}>Empty</p>
       ) : (
         <div className={classes.box}>
           <RecordedText text={text} what={title.toLowerCase()} plain={plain} framed={false} />

@@ -1,19 +1,17 @@
-import { ActionIcon, Tooltip } from "@mantine/core";
-import { IconArrowLeft } from "@tabler/icons-react";
 import { Link } from "react-router";
 import type { Run } from "@/api/types";
+import { Ago } from "@/components/Ago";
 import { CopyButton } from "@/components/CopyButton";
+import { Fact, FactList } from "@/components/Fact";
 import {
-  formatAge,
   formatCount,
   formatDuration,
   formatRunCost,
-  formatTime,
-  formatTokens,
-  UNKNOWN,
+  formatRunTokens,
   unpricedNote,
 } from "@/components/format";
 import { KindIcon } from "@/components/KindIcon";
+import { PageHeader } from "@/components/PageHeader";
 import { StatusMark } from "@/components/StatusMark";
 import { useNow } from "@/components/useNow";
 import classes from "./RunHeader.module.css";
@@ -21,129 +19,104 @@ import classes from "./RunHeader.module.css";
 interface Props {
   run: Run;
   onBack: () => void;
-  /** What can be done with the run. */
-  children: React.ReactNode;
+  actions: React.ReactNode;
 }
 
-// A run may have a million tags, which no page can show.
-const SHOWN_TAGS = 100;
+/** A run may have a million tags. */
+const MAX_TAGS = 100;
 
-/** What the run is, in two lines. */
-export function RunHeader({ run, onBack, children }: Props) {
+/** The run's name, status and facts. */
+export function RunHeader({ run, onBack, actions }: Props) {
   const now = useNow(run.status === "running" ? 1_000 : 30_000);
   const duration =
     run.status === "running"
       ? `${formatDuration(Math.max(0, Math.floor((now - Date.parse(run.start_time)) / 1000) * 1000))}…`
       : formatDuration(run.duration_ms);
-  const list = (filter: string, value: string) =>
+  const models = run.models.join(", ");
+  const runsWith = (filter: string, value: string) =>
     `/p/${run.project_id}/runs?${new URLSearchParams({ [filter]: value }).toString()}`;
-
   return (
-    <header className={classes.root}>
-      <div className={classes.first}>
-        <Tooltip label="Back to the runs">
-          <ActionIcon variant="subtle" color="gray" onClick={onBack} aria-label="Back to the runs">
-            <IconArrowLeft size={17} stroke={1.7} />
-          </ActionIcon>
-        </Tooltip>
-        <span className={classes.kind}>
-          <KindIcon kind={run.kind} size={18} />
-        </span>
-        <h1 className={classes.name} title={run.name}>
-          {run.name || "unnamed"}
-        </h1>
-        <span className={classes.status} data-testid="run-status">
-          <StatusMark status={run.status} withWord />
-        </span>
-        <span className={classes.id}>
-          <code title="Run id">{run.run_id}</code>
-          <CopyButton value={run.run_id} what="run id" />
-        </span>
-        <span className={classes.actions}>{children}</span>
-      </div>
-      <dl className={classes.facts}>
-        <Figure label="Duration" text={duration} />
-        <Figure label="Tokens" text={formatTokens(run.usage?.total_tokens)} testId="run-tokens" />
-        <Figure label="Cost" text={formatRunCost(run)} title={costTitle(run)} testId="run-cost" />
-        <Figure label="Spans" text={formatCount(run.span_count)} />
-        {run.error_count > 0 && <Figure label="Errors" text={formatCount(run.error_count)} />}
-        <Figure
-          label="Started"
-          text={`${formatAge(run.start_time, now)} ago`}
-          title={formatTime(run.start_time)}
-        />
-        {run.models.length > 0 && <Figure label="Models" text={run.models.join(", ")} />}
+    <PageHeader
+      title={run.name || "unnamed"}
+      back={{ label: "Back to the runs", onClick: onBack }}
+      icon={<KindIcon kind={run.kind} size={18} />}
+      badges={
+        <>
+          <span data-testid="run-status">
+            <StatusMark status={run.status} withLabel />
+          </span>
+          <span className={classes.id}>
+            <code title="Run id">{run.run_id}</code>
+            <CopyButton value={run.run_id} what="run id" />
+          </span>
+        </>
+      }
+      actions={actions}
+    >
+      <FactList inline>
+        <Fact label="Duration" value={duration} />
+        <Fact label="Tokens" value={formatRunTokens(run)} testId="run-tokens" />
+        <Fact label="Cost" value={formatRunCost(run)} title={costTitle(run)} testId="run-cost" />
+        <Fact label="Spans" value={formatCount(run.span_count)} />
+        {run.error_count > 0 && <Fact label="Errors" value={formatCount(run.error_count)} />}
+        <Fact label="Started" value={<Ago time={run.start_time} now={now} />} />
+        {models !== "" && <Fact label="Models" value={models} title={models} />}
         {run.session_id && (
-          <Fact label="Session">
-            <Link to={list("session_id", run.session_id)}>{run.session_id}</Link>
-            <CopyButton value={run.session_id} what="session id" />
-          </Fact>
+          <Fact
+            label="Session"
+            value={
+              <>
+                <Link to={runsWith("session_id", run.session_id)}>{run.session_id}</Link>
+                <CopyButton value={run.session_id} what="session id" />
+              </>
+            }
+          />
         )}
         {run.session_id === null && run.conversation_id && (
-          <Fact label="Conversation">
-            <span className={classes.text}>{run.conversation_id}</span>
-            <CopyButton value={run.conversation_id} what="conversation id" />
-          </Fact>
+          <Fact
+            label="Conversation"
+            value={
+              <>
+                {run.conversation_id}
+                <CopyButton value={run.conversation_id} what="conversation id" />
+              </>
+            }
+          />
         )}
         {run.user_id && (
-          <Fact label="User">
-            <Link to={list("user_id", run.user_id)}>{run.user_id}</Link>
-          </Fact>
+          <Fact label="User" value={<Link to={runsWith("user_id", run.user_id)}>{run.user_id}</Link>} />
         )}
-        {run.environment && <Figure label="Environment" text={run.environment} />}
-        {run.release && <Figure label="Release" text={run.release} />}
+        {run.environment && <Fact label="Environment" value={run.environment} />}
+        {run.release && <Fact label="Version" value={run.release} />}
         {run.tags.length > 0 && (
-          <Fact label="Tags">
-            {run.tags.slice(0, SHOWN_TAGS).map((tag, index) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: a tag may stand there twice, and none moves
-              <Link key={index} to={list("tag", tag)}>
-                {tag}
-              </Link>
-            ))}
-            {run.tags.length > SHOWN_TAGS && (
-              <span>and {formatCount(run.tags.length - SHOWN_TAGS)} more</span>
-            )}
-          </Fact>
+          <Fact
+            label="Tags"
+            value={
+              <>
+                {run.tags.slice(0, MAX_TAGS).map((tag, index) => (
+                  // biome-ignore lint/suspicious/noArrayIndexKey: a tag may occur twice, and the order is fixed
+                  <Link key={index} to={runsWith("tag", tag)} className={classes.tag}>
+                    {tag}
+                  </Link>
+                ))}
+                {run.tags.length > MAX_TAGS && `and ${formatCount(run.tags.length - MAX_TAGS)} more`}
+              </>
+            }
+          />
         )}
-      </dl>
-    </header>
-  );
-}
-
-function Fact({ label, children }: { label: string; children: React.ReactNode }) {
-  return (
-    <div className={classes.fact}>
-      <dt>{label}</dt>
-      <dd>{children}</dd>
-    </div>
-  );
-}
-
-function Figure({
-  label,
-  text,
-  title,
-  testId,
-}: {
-  label: string;
-  text: string;
-  title?: string;
-  testId?: string;
-}) {
-  return (
-    <div className={classes.fact} title={title} data-testid={testId}>
-      <dt>{label}</dt>
-      <dd data-unknown={text === UNKNOWN || undefined}>{text}</dd>
-    </div>
+      </FactList>
+    </PageHeader>
   );
 }
 
 function costTitle(run: Run): string | undefined {
-  if (run.cost_usd === null) return "No span says its cost, and no price is known";
+  if (run.cost_usd === null) {
+    return run.llm_call_count > 0 ? "No call reports its cost or has a known price" : undefined;
+  }
   const source =
     run.cost_source === "sent"
-      ? "As sent by the application"
-      : "Computed from prices; each call says from which";
+      ? "Reported by the application"
+      : "Calculated from prices. Each call shows which price applied";
   const note = unpricedNote(run);
   return note === undefined ? source : `${source}. ${note}`;
 }

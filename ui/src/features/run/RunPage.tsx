@@ -6,7 +6,8 @@ import { useLocation, useNavigate, useParams, useSearchParams } from "react-rout
 import { useOutline, useReloadRun, useRun } from "@/api/runs";
 import { useScores } from "@/api/scores";
 import { DeleteRunsDialog } from "@/components/DeleteRunsDialog";
-import { SearchWords } from "@/components/Marked";
+import { SearchWords } from "@/components/Highlight";
+import { PageMessage } from "@/components/PageMessage";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import { useKeys } from "@/components/useKeys";
 import { useNow } from "@/components/useNow";
@@ -14,6 +15,7 @@ import { allows, useProject, useProjectId } from "@/components/useProject";
 import { searchWords } from "@/components/words";
 import { AgentViewPane, CopyAgentView } from "./AgentViewPane";
 import { CompareDialog } from "./CompareDialog";
+import { type HistoryState, nextEntry, stepsToList } from "./historyState";
 import { headOf, lengthOf, neighbourError, readOutline, reveal } from "./outline";
 import { RunHeader } from "./RunHeader";
 import classes from "./RunPage.module.css";
@@ -22,17 +24,16 @@ import { Scores } from "./Scores";
 import { SpanDetail } from "./SpanDetail";
 import { SpanTree } from "./SpanTree";
 import { VIEWS, viewOf } from "./views";
-import { further, stepsToList, type Way } from "./way";
 
 const TranscriptView = lazy(async () => ({ default: (await import("./TranscriptView")).TranscriptView }));
 const GraphView = lazy(async () => ({ default: (await import("./GraphView")).GraphView }));
 
-/** One run: its steps as a tree with times, and the step that is looked at. */
+/** One run: its spans as a tree with times, and the selected span. */
 export function RunPage() {
   const projectId = useProjectId();
   const { runId = "" } = useParams();
   const [params] = useSearchParams();
-  // Of the search that found the run.
+  // The search that found the run.
   const find = params.get("find") ?? "";
   const words = useMemo(() => searchWords(find), [find]);
   return (
@@ -59,7 +60,7 @@ function RunView({ projectId, runId }: { projectId: string; runId: string }) {
   const isRunning = run.data?.status === "running";
   const now = useNow(isRunning ? 1_000 : 3_600_000);
 
-  // Spans are asked for again when the run has changed, and only then.
+  // Refetch the spans only when the run has changed.
   const reload = useReloadRun(projectId, runId);
   const version = run.data && `${run.data.status} ${run.data.span_count} ${run.data.received_at}`;
   const shownVersion = useRef<string | undefined>(undefined);
@@ -72,15 +73,15 @@ function RunView({ projectId, runId }: { projectId: string; runId: string }) {
   const tree = useMemo(() => outline.data && readOutline(outline.data), [outline.data]);
   const runEnd = useMemo(() => (tree ? lengthOf(tree, isRunning, now) : 1), [tree, isRunning, now]);
 
-  // What the page opened at stays, whatever else comes: the first failure, else the root.
+  // The page opens at the first failed span, or at the root. New spans don't change that.
   const [opened, setOpened] = useState<string>();
-  // The address follows later than the next key comes, which must act on what the last one selected.
+  // The address changes with a delay, but the next key must act on the current selection.
   const [picked, setPicked] = useState<string>();
   const addressed = params.get("span") ?? undefined;
   if (picked !== undefined && picked === addressed) setPicked(undefined);
   const selectedId = picked ?? addressed ?? opened ?? tree?.ids[tree.errorChain[0] ?? 0];
   if (opened === undefined && selectedId !== undefined) setOpened(selectedId);
-  const selectedPlace = selectedId === undefined ? undefined : tree?.places.get(selectedId);
+  const selectedIndex = selectedId === undefined ? undefined : tree?.indexById.get(selectedId);
 
   const setParam = useCallback(
     (name: string, value: string) => {
@@ -102,20 +103,20 @@ function RunView({ projectId, runId }: { projectId: string; runId: string }) {
     [setParam],
   );
   const jump = (step: 1 | -1) => {
-    const place = tree && neighbourError(tree, selectedPlace, step);
-    if (!tree || place === undefined) return;
-    setClosed(reveal(tree, place, closed));
-    select(tree.ids[place] as string);
+    const index = tree && neighbourError(tree, selectedIndex, step);
+    if (!tree || index === undefined) return;
+    setClosed(reveal(tree, index, closed));
+    select(tree.ids[index] as string);
   };
   const back = () => {
-    // Going back in history finds the list where it was left.
-    const steps = stepsToList(location.state as Way | null);
+    // Going back in the history restores the list's position.
+    const steps = stepsToList(location.state as HistoryState | null);
     if (steps === null) navigate(`/p/${projectId}/runs`);
     else navigate(steps);
   };
   const enter = () => detailElement.current?.focus();
   const leave = () => {
-    // A dialog whose button was just used up has lost the focus. Else from the detail to the tree, from there to the list.
+    // From a dialog without focus to the page, from the details to the tree, from the tree to the list.
     if (dialog) setDialog(undefined);
     else if (detailElement.current?.contains(document.activeElement)) treeElement.current?.focus();
     else back();
@@ -129,19 +130,19 @@ function RunView({ projectId, runId }: { projectId: string; runId: string }) {
           current.delete("view");
           return current;
         },
-        { state: further(location.state as Way | null) },
+        { state: nextEntry(location.state as HistoryState | null) },
       );
       if (!tree) return;
-      const place = tree.places.get(id);
-      if (place !== undefined) setClosed((known) => reveal(tree, place, known));
+      const index = tree.indexById.get(id);
+      if (index !== undefined) setClosed((known) => reveal(tree, index, known));
     },
     [setParams, location.state, tree],
   );
   const showView = (value: string) => setParam("view", value);
-  // Who points at a view goes on in it: its keys work, and do not choose the next view. Who chooses by keys stays there.
+  // Clicking a view moves the focus into it, so that its keys work. Choosing by keyboard keeps the focus.
   const onViewClick = (event: React.MouseEvent) => {
     if (event.detail === 0) return;
-    // The click gives the focus to the choice after this. A view that comes up takes it where nothing has it.
+    // The click focuses the control after this handler. A new view takes the focus if nothing has it.
     setTimeout(() => {
       if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
       treeElement.current?.focus({ preventScroll: true });
@@ -157,12 +158,12 @@ function RunView({ projectId, runId }: { projectId: string; runId: string }) {
   if (run.isPending) return <RunSkeleton />;
   if (run.isError && !run.data) {
     return (
-      <div className={classes.message}>
+      <PageMessage>
         <ProblemPanel error={run.error} onRetry={() => run.refetch()} />
         <Button variant="default" onClick={back}>
           Back to the runs
         </Button>
-      </div>
+      </PageMessage>
     );
   }
 
@@ -188,7 +189,7 @@ function RunView({ projectId, runId }: { projectId: string; runId: string }) {
       projectId={projectId}
       runId={runId}
       spanId={selectedId}
-      head={tree && selectedPlace !== undefined ? headOf(tree, selectedPlace) : undefined}
+      head={tree && selectedIndex !== undefined ? headOf(tree, selectedIndex) : undefined}
       isRunning={isRunning}
       tab={params.get("tab")}
       onTab={(tab) => setParam("tab", tab)}
@@ -197,28 +198,33 @@ function RunView({ projectId, runId }: { projectId: string; runId: string }) {
 
   return (
     <div className={classes.page}>
-      <title>{`${run.data.name || "Run"} · Looptrace`}</title>
-      <RunHeader run={run.data} onBack={back}>
-        <Button size="compact-sm" variant="default" onClick={() => setDialog("scores")}>
-          Scores{scores.data && scores.data.data.length > 0 && ` ${scores.data.data.length}`}
-        </Button>
-        <Button size="compact-sm" variant="default" onClick={() => setDialog("compare")}>
-          Compare with…
-        </Button>
-        <CopyAgentView projectId={projectId} runId={runId} />
-        {mayDelete && (
-          <Tooltip label="Delete this run">
-            <ActionIcon
-              variant="default"
-              size={26}
-              aria-label="Delete this run"
-              onClick={() => setDialog("delete")}
-            >
-              <IconTrash size={14} />
-            </ActionIcon>
-          </Tooltip>
-        )}
-      </RunHeader>
+      <RunHeader
+        run={run.data}
+        onBack={back}
+        actions={
+          <>
+            <Button size="compact-sm" variant="default" onClick={() => setDialog("scores")}>
+              Scores{scores.data && scores.data.data.length > 0 && ` ${scores.data.data.length}`}
+            </Button>
+            <Button size="compact-sm" variant="default" onClick={() => setDialog("compare")}>
+              Compare with…
+            </Button>
+            <CopyAgentView projectId={projectId} runId={runId} />
+            {mayDelete && (
+              <Tooltip label="Delete this run">
+                <ActionIcon
+                  variant="default"
+                  size={26}
+                  aria-label="Delete this run"
+                  onClick={() => setDialog("delete")}
+                >
+                  <IconTrash size={14} />
+                </ActionIcon>
+              </Tooltip>
+            )}
+          </>
+        }
+      />
       <div className={classes.views}>
         <SegmentedControl
           size="xs"
@@ -232,7 +238,7 @@ function RunView({ projectId, runId }: { projectId: string; runId: string }) {
       <Drawer
         opened={dialog === "scores"}
         onClose={() => setDialog(undefined)}
-        // The page's own Escape closes it too, when the focus is nowhere.
+        // The page's Escape shortcut also closes it.
         closeOnEscape={false}
         onKeyDown={(event) => event.key === "Escape" && setDialog(undefined)}
         position="right"
@@ -243,8 +249,8 @@ function RunView({ projectId, runId }: { projectId: string; runId: string }) {
       {dialog === "delete" && (
         <DeleteRunsDialog
           projectId={projectId}
-          doomed={{ run_ids: [runId] }}
-          what={`“${run.data.name || "this run"}”`}
+          target={{ run_ids: [runId] }}
+          name={`“${run.data.name || "this run"}”`}
           onClose={() => setDialog(undefined)}
           onDeleted={() => navigate(`/p/${projectId}/runs`, { replace: true })}
         />
@@ -297,7 +303,7 @@ function RunView({ projectId, runId }: { projectId: string; runId: string }) {
   );
 }
 
-/** The place of the spans until they are there. */
+/** Replaces the spans while they load. */
 function OutlineState({ outline }: { outline: ReturnType<typeof useOutline> }) {
   if (outline.isError) return <ProblemPanel error={outline.error} onRetry={() => outline.refetch()} />;
   return <SpansSkeleton />;

@@ -3,7 +3,7 @@ import { Delayed } from "@/components/Delayed";
 
 const lines = Array.from({ length: 12 }, (_, index) => index);
 
-/** The frame of the page while the run is fetched. */
+/** Placeholder of the page while the run loads. */
 export function RunSkeleton() {
   return (
     <Delayed>
@@ -22,7 +22,7 @@ export function RunSkeleton() {
   );
 }
 
-/** The tree while the spans are fetched. */
+/** Placeholder of the tree while the spans load. */
 export function SpansSkeleton() {
   return (
     <Delayed>

@@ -11,12 +11,12 @@ import { readValue } from "./scoreValue";
 interface Props {
   projectId: string;
   runId: string;
-  /** The span that is judged; null for the run as a whole, which shows those of its spans too. */
+  /** The scored span. Null for the run, which also shows the scores of its spans. */
   spanId: string | null;
   onOpen?: (spanId: string) => void;
 }
 
-/** What people and programs thought of a run or a span, and room for one's own judgement. */
+/** The scores of a run or a span, and a form to add one. */
 export function Scores({ projectId, runId, spanId, onOpen }: Props) {
   const scores = useScores(projectId, runId);
   const mayWrite = allows(useProject(), "runs:write");
@@ -41,7 +41,7 @@ export function Scores({ projectId, runId, spanId, onOpen }: Props) {
       ))}
       {scores.data?.has_more && (
         <Text size="xs" c="dimmed">
-          The newest {scores.data.limit} are shown.
+          Showing the newest {scores.data.limit} scores.
         </Text>
       )}
       {mayWrite && <AddScore projectId={projectId} runId={runId} spanId={spanId} />}
@@ -60,7 +60,7 @@ interface RowProps {
 function ScoreRow({ projectId, score, mayDelete, withSpan, onOpen }: RowProps) {
   const remove = useDeleteScore(projectId, score.run_id);
   const [isSure, setSure] = useState(false);
-  const who = score.author?.name ?? "came with the span";
+  const who = score.author?.name ?? "sent with the span";
   const { span_id: spanId } = score;
   return (
     <div data-testid="score">
@@ -86,7 +86,7 @@ function ScoreRow({ projectId, score, mayDelete, withSpan, onOpen }: RowProps) {
                 Delete score
               </Button>
             )}
-            {/* One button, which keeps the focus. */}
+            {/* The same button, so that it keeps the focus. */}
             <Tooltip label="Delete this score" disabled={isSure}>
               <Button
                 size="compact-xs"
@@ -160,7 +160,7 @@ function AddScore({ projectId, runId, spanId }: { projectId: string; runId: stri
             maxLength={200}
             value={name}
             onChange={(event) => setName(event.currentTarget.value)}
-            error={needsName && value !== "" ? "Say what is scored" : undefined}
+            error={needsName && value !== "" ? "Enter a name" : undefined}
           />
           <TextInput
             size="xs"

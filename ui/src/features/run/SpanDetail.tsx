@@ -3,11 +3,10 @@ import { useEffect, useState } from "react";
 import { useSpan } from "@/api/runs";
 import type { Span } from "@/api/types";
 import { CopyButton } from "@/components/CopyButton";
-import { Delayed } from "@/components/Delayed";
 import { JsonTree } from "@/components/JsonTree";
 import type { Json } from "@/components/json";
 import { KindIcon } from "@/components/KindIcon";
-import { ProblemPanel } from "@/components/ProblemPanel";
+import { QueryState } from "@/components/QueryState";
 import { StatusMark } from "@/components/StatusMark";
 import { Attributes } from "./Attributes";
 import { ErrorPanel } from "./ErrorPanel";
@@ -25,14 +24,14 @@ interface Props {
   projectId: string;
   runId: string;
   spanId: string;
-  /** What the tree knows of it, to show while the rest is on its way. */
+  /** What the tree knows about the span, shown while the rest loads. */
   head: SpanHead | undefined;
   isRunning: boolean;
   tab: string | null;
   onTab: (tab: Tab) => void;
 }
 
-/** Everything about one span. */
+/** The details of one span. */
 export function SpanDetail({ projectId, runId, spanId, head, isRunning, tab, onTab }: Props) {
   const isSettled = useSettled();
   const query = useSpan(projectId, runId, isSettled ? spanId : undefined, isRunning);
@@ -43,30 +42,29 @@ export function SpanDetail({ projectId, runId, spanId, head, isRunning, tab, onT
       {shown && <Head span={shown} />}
       {span?.error && <ErrorPanel error={span.error} />}
       {span && <SpanFacts span={span} />}
-      {span ? (
-        <Body span={span} projectId={projectId} tab={tab} onTab={onTab} />
-      ) : query.isError ? (
-        <ProblemPanel error={query.error} onRetry={() => query.refetch()} />
-      ) : (
-        <Delayed>
-          <Stack gap="sm" aria-busy="true">
+      <QueryState
+        query={query}
+        skeleton={
+          <Stack gap="sm">
             <Skeleton h={14} w="40%" />
             <Skeleton h={90} />
             <Skeleton h={60} />
           </Stack>
-        </Delayed>
-      )}
+        }
+      >
+        {(span) => <Body span={span} projectId={projectId} tab={tab} onTab={onTab} />}
+      </QueryState>
     </div>
   );
 }
 
-/** Who runs through the spans with a key held down asks for none of those between. */
-const REST_MS = 80;
+/** Holding a key down moves through many spans. Only the last one is fetched. */
+const SETTLE_MS = 80;
 
 function useSettled(): boolean {
   const [isSettled, setSettled] = useState(false);
   useEffect(() => {
-    const timer = setTimeout(() => setSettled(true), REST_MS);
+    const timer = setTimeout(() => setSettled(true), SETTLE_MS);
     return () => clearTimeout(timer);
   }, []);
   return isSettled;
@@ -79,7 +77,7 @@ function Head({ span }: { span: SpanHead }) {
         <KindIcon kind={span.kind} size={18} />
       </span>
       <h2 className={classes.name}>{span.name || "unnamed"}</h2>
-      <StatusMark status={span.status} withWord />
+      <StatusMark status={span.status} withLabel />
       <span className={classes.id}>
         <code title="Span id">{span.span_id}</code>
         <CopyButton value={span.span_id} what="span id" />

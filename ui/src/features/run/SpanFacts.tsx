@@ -2,7 +2,7 @@ import type { Span } from "@/api/types";
 import { Fact, FactList } from "@/components/Fact";
 import { formatCost, formatDuration, formatTime, formatTokens } from "@/components/format";
 
-/** Time, model, tokens and cost of a span; what is unknown of an LLM call says so. */
+/** Time, model, tokens and cost of a span. Unknown values of a model call show "unknown". */
 export function SpanFacts({ span }: { span: Span }) {
   const isModelCall =
     span.usage !== null || span.request_model !== null || ["llm", "embedding"].includes(span.kind);
@@ -26,9 +26,9 @@ export function SpanFacts({ span }: { span: Span }) {
           <Fact
             label="Input tokens"
             value={formatTokens(usage?.input_tokens)}
-            title="Cached tokens included"
+            title="Includes cached tokens"
           />
-          <Fact label="Output tokens" value={formatTokens(usage?.output_tokens)} title="Reasoning included" />
+          <Fact label="Output tokens" value={formatTokens(usage?.output_tokens)} title="Includes reasoning" />
           {part("Cache read", usage?.cache_read_input_tokens)}
           {part("Cache written", usage?.cache_write_input_tokens)}
           {part("Reasoning", usage?.reasoning_output_tokens)}
@@ -38,17 +38,19 @@ export function SpanFacts({ span }: { span: Span }) {
             title={
               span.usage_counted
                 ? undefined
-                : "Repeats what other spans carry: it does not count in the run's total"
+                : "Other spans report the same tokens, so the run's total excludes these"
             }
           />
           <Fact label={costLabel(span)} value={formatCost(span.cost_usd)} />
         </>
       )}
-      {span.finish_reasons.length > 0 && <Fact label="Finish" value={span.finish_reasons.join(", ")} />}
+      {span.finish_reasons.length > 0 && (
+        <Fact label="Finish reason" value={span.finish_reasons.join(", ")} />
+      )}
       {span.agent_name && <Fact label="Agent" value={span.agent_name} title={span.agent_name} />}
       {span.service_name && <Fact label="Service" value={span.service_name} title={span.service_name} />}
       {span.framework && <Fact label="Framework" value={span.framework} />}
-      {span.dialect && <Fact label="Dialect" value={span.dialect} />}
+      {span.dialect && <Fact label="Format" value={span.dialect} />}
       {span.prompt && (
         <Fact
           label="Prompt"
@@ -71,6 +73,6 @@ function modelText(span: Span): string | null {
 function costLabel(span: Span): string {
   if (span.cost_source === "sent") return "Cost, as sent";
   if (span.cost_source !== "computed") return "Cost";
-  if (span.price_version?.startsWith("project:")) return "Cost, by the project's own price";
-  return span.price_version ? `Cost, by prices of ${span.price_version}` : "Cost, from prices";
+  if (span.price_version?.startsWith("project:")) return "Cost, project price";
+  return span.price_version ? `Cost, prices of ${span.price_version}` : "Cost, calculated";
 }

@@ -4,49 +4,49 @@ import type { Status } from "@/api/types";
 import { formatDuration, formatTime, formatTokens, UNKNOWN } from "@/components/format";
 import { KindIcon } from "@/components/KindIcon";
 import { StatusMark } from "@/components/StatusMark";
-import type { RunTree, Stretch } from "./outline";
+import type { Interval, RunTree } from "./outline";
 import classes from "./SpanTree.module.css";
 import { bar, pathLine } from "./timing";
 
 interface Props {
   tree: RunTree;
-  place: number;
+  index: number;
   top: number;
   height: number;
-  /** Its number among its visible siblings, from 1 on, and how many they are. */
+  /** Its position among its visible siblings, from 1, and their number. */
   position: number;
   siblings: number;
-  shown: Stretch;
+  shown: Interval;
   runEnd: number;
   withPath: boolean;
   isOpen: boolean;
   isSelected: boolean;
-  /** It is here for what stands below it. */
-  isAside: boolean;
+  /** Shown only because a descendant matches the filter. */
+  isContext: boolean;
   onSelect: (spanId: string) => void;
-  onToggle: (place: number, open: boolean) => void;
+  onToggle: (index: number, open: boolean) => void;
 }
 
 const INDENT = 14;
 const MAX_INDENT = 18;
-const LEAST_BAR = "2px";
+const MIN_BAR = "2px";
 
-/** One span: its place in the tree, its name, its time. */
+/** A span as a row of the tree and the waterfall. */
 export const SpanRow = memo(function SpanRow(props: Props) {
-  const { tree, place, top, height, shown, runEnd, isOpen, isSelected, onSelect, onToggle } = props;
-  const id = tree.ids[place] as string;
-  const status = tree.status[place] as Status;
-  const depth = tree.depth[place] as number;
-  const start = tree.start[place] as number;
-  const children = tree.children[place] as number;
-  const errorsBelow = tree.errorsBelow[place] as number;
-  const tokens = tree.tokens[place] as number;
-  const ms = tree.duration[place] as number;
+  const { tree, index, top, height, shown, runEnd, isOpen, isSelected, onSelect, onToggle } = props;
+  const id = tree.ids[index] as string;
+  const status = tree.status[index] as Status;
+  const depth = tree.depth[index] as number;
+  const start = tree.start[index] as number;
+  const children = tree.children[index] as number;
+  const errorsBelow = tree.errorsBelow[index] as number;
+  const tokens = tree.tokens[index] as number;
+  const ms = tree.duration[index] as number;
   const duration = ms >= 0 ? formatDuration(ms) : status === "running" ? "running" : UNKNOWN;
   const at = bar(start, ms, shown, runEnd);
-  const stretches = props.withPath ? tree.path.get(place) : undefined;
-  const model = tree.word.model(place);
-  const name = tree.word.name(place) || "unnamed";
+  const intervals = props.withPath ? tree.path.get(index) : undefined;
+  const model = tree.text.model(index);
+  const name = tree.text.name(index) || "unnamed";
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the tree has the focus and handles the keys
     // biome-ignore lint/a11y/useFocusableInteractive: the tree has the focus, aria-activedescendant points here
@@ -59,7 +59,7 @@ export const SpanRow = memo(function SpanRow(props: Props) {
       aria-expanded={children > 0 ? isOpen : undefined}
       aria-selected={isSelected}
       data-status={status}
-      data-aside={props.isAside || undefined}
+      data-context={props.isContext || undefined}
       data-testid="span-row"
       className={classes.row}
       style={{ transform: `translateY(${top}px)`, height }}
@@ -75,7 +75,7 @@ export const SpanRow = memo(function SpanRow(props: Props) {
             data-testid="span-toggle"
             onClick={(event) => {
               event.stopPropagation();
-              onToggle(place, !isOpen);
+              onToggle(index, !isOpen);
             }}
           >
             {isOpen ? "▾" : "▸"}
@@ -85,15 +85,15 @@ export const SpanRow = memo(function SpanRow(props: Props) {
         )}
         {status === "ok" ? <VisuallyHidden>ok</VisuallyHidden> : <StatusMark status={status} />}
         <span className={classes.kind}>
-          <KindIcon kind={tree.word.kind(place)} size={15} />
+          <KindIcon kind={tree.text.kind(index)} size={15} />
         </span>
         <span className={classes.label} title={model && !name.includes(model) ? `${name} · ${model}` : name}>
           {name}
         </span>
-        {stretches && <VisuallyHidden>on the critical path</VisuallyHidden>}
+        {intervals && <VisuallyHidden>on the critical path</VisuallyHidden>}
         {!isOpen && children > 0 && (
           <span className={classes.count}>
-            {(tree.end[place] as number) - place - 1}
+            {(tree.end[index] as number) - index - 1}
             {errorsBelow > 0 && <span className={classes.hiddenErrors}> · {errorsBelow} failed</span>}
           </span>
         )}
@@ -118,15 +118,15 @@ export const SpanRow = memo(function SpanRow(props: Props) {
             data-status={status}
             data-open={at.open || undefined}
             style={{
-              // What is short at the very end is seen too: the lane cuts what is behind it.
-              left: `min(${at.left * 100}%, 100% - ${LEAST_BAR})`,
-              width: `max(${LEAST_BAR}, ${at.width * 100}%)`,
+              // Keeps short bars at the end visible: the lane cuts what overflows.
+              left: `min(${at.left * 100}%, 100% - ${MIN_BAR})`,
+              width: `max(${MIN_BAR}, ${at.width * 100}%)`,
             }}
           />
         )}
-        {stretches && (
+        {intervals && (
           <svg className={classes.path} viewBox="0 0 2000 1" preserveAspectRatio="none" aria-hidden="true">
-            <path d={pathLine(stretches, shown)} vectorEffect="non-scaling-stroke" />
+            <path d={pathLine(intervals, shown)} vectorEffect="non-scaling-stroke" />
           </svg>
         )}
       </span>

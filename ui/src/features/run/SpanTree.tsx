@@ -21,33 +21,33 @@ import {
   rowsPushed,
   type SpanFilter,
   siblingsOf,
-  visiblePlaces,
+  visibleIndices,
 } from "./outline";
 import { SpanRow } from "./SpanRow";
 import classes from "./SpanTree.module.css";
 import { around, pan, ticks, zoom } from "./timing";
+import { useInitialFocus } from "./useInitialFocus";
 import { useRowWindow } from "./useRowWindow";
-import { useTakeFocus } from "./useTakeFocus";
 import { useTimeWindow } from "./useTimeWindow";
 
 const ROW = 28;
 
 interface Props {
   tree: RunTree;
-  /** How long the run is, in milliseconds. */
+  /** The run's length in milliseconds. */
   runEnd: number;
   closed: ReadonlySet<string>;
   onClosedChange: (closed: ReadonlySet<string>) => void;
   selectedId: string | undefined;
   onSelect: (spanId: string) => void;
-  /** The reader goes on to what is selected. */
+  /** Moves to the details of the selected span. */
   onEnter: () => void;
   onJump: (step: 1 | -1) => void;
   errorCount: number;
   scroller: React.RefObject<HTMLDivElement | null>;
 }
 
-/** The spans as a tree with a waterfall; what is not in view is not drawn, so that 100,000 are no more than thirty. */
+/** The spans as a tree with a waterfall. Renders only the rows in view, however many there are. */
 export function SpanTree(props: Props) {
   const { tree, runEnd, closed, onClosedChange, selectedId, onSelect, scroller } = props;
   const axis = useRef<HTMLDivElement>(null);
@@ -59,15 +59,15 @@ export function SpanTree(props: Props) {
   const { shown, show, showAll } = time;
 
   const found = useMemo(() => findSpans(tree, filter), [tree, filter]);
-  const visible = useMemo(() => visiblePlaces(tree, closed, found), [tree, closed, found]);
+  const visible = useMemo(() => visibleIndices(tree, closed, found), [tree, closed, found]);
   const siblings = useMemo(() => siblingsOf(tree, visible), [tree, visible]);
   const matches = useMemo(() => found?.reduce((sum, flag) => sum + flag, 0), [found]);
   const kinds = useMemo(() => kindsOf(tree), [tree]);
   const marks = useMemo(() => ticks(shown, 4), [shown]);
   const rows = useRowWindow(scroller, visible.length, ROW);
 
-  const selectedPlace = selectedId === undefined ? undefined : tree.places.get(selectedId);
-  const selectedRow = rowOf(visible, selectedPlace);
+  const selectedIndex = selectedId === undefined ? undefined : tree.indexById.get(selectedId);
+  const selectedRow = rowOf(visible, selectedIndex);
   const scrollToRow = useCallback(
     (row: number) => {
       const element = scroller.current;
@@ -80,7 +80,7 @@ export function SpanTree(props: Props) {
     },
     [scroller],
   );
-  // Scrolls to the selection when it changes, not when more spans come.
+  // Scroll to the selection when it changes, not when more spans arrive.
   const shownId = useRef<string | undefined>(undefined);
   useEffect(() => {
     if (selectedRow < 0 || shownId.current === selectedId) return;
@@ -88,7 +88,7 @@ export function SpanTree(props: Props) {
     scrollToRow(selectedRow);
   }, [selectedRow, selectedId, scrollToRow]);
 
-  // Spans that come later push none of the rows away that are being read.
+  // Keep the rows on the screen in place when more spans arrive.
   const before = useRef({ tree, visible });
   useLayoutEffect(() => {
     const last = before.current;
@@ -105,25 +105,25 @@ export function SpanTree(props: Props) {
     if (by !== 0) element.scrollTop += by * ROW;
   }, [tree, visible, selectedId, scroller]);
 
-  useTakeFocus(scroller);
+  useInitialFocus(scroller);
 
   const setOpen = useCallback(
-    (place: number, open: boolean) => {
+    (index: number, open: boolean) => {
       const next = new Set(closed);
-      if (open) next.delete(tree.ids[place] as string);
-      else next.add(tree.ids[place] as string);
+      if (open) next.delete(tree.ids[index] as string);
+      else next.add(tree.ids[index] as string);
       onClosedChange(next);
     },
     [tree, closed, onClosedChange],
   );
-  const isOpen = (place: number) => found !== undefined || !closed.has(tree.ids[place] as string);
+  const isOpen = (index: number) => found !== undefined || !closed.has(tree.ids[index] as string);
 
   const middle = (shown.from + shown.to) / 2;
   const zoomBy = (factor: number) => show(zoom(shown, factor, middle, runEnd));
   const zoomToSelected = () => {
-    if (selectedPlace === undefined) return;
-    const duration = tree.duration[selectedPlace] as number;
-    const start = tree.start[selectedPlace] as number;
+    if (selectedIndex === undefined) return;
+    const duration = tree.duration[selectedIndex] as number;
+    const start = tree.start[selectedIndex] as number;
     show(around(start, duration >= 0 ? duration : runEnd - start, runEnd));
   };
   useKeys({
@@ -152,7 +152,7 @@ export function SpanTree(props: Props) {
     if (target === undefined) return;
     event.preventDefault();
     if (target === "open" || target === "close") {
-      if (selectedPlace !== undefined && !found) setOpen(selectedPlace, target === "open");
+      if (selectedIndex !== undefined && !found) setOpen(selectedIndex, target === "open");
     } else if (target !== null) onSelect(tree.ids[target] as string);
   };
   const stopFiltering = () => {
@@ -160,29 +160,29 @@ export function SpanTree(props: Props) {
     scroller.current?.focus();
   };
 
-  // In the order of their slots, which never changes: a jump then sets texts and places, and makes and moves no elements.
-  // Assistive technology reads them in the order of their rows, which the tree names.
-  const drawn: React.ReactNode[] = [];
+  // In the order of the slots, so that a jump changes texts and positions but creates and moves no elements.
+  // aria-owns gives assistive technology the order of the rows.
+  const rendered: React.ReactNode[] = [];
   for (let slot = 0; slot < rows.slots; slot++) {
     const row = rows.first + ((((slot - rows.first) % rows.slots) + rows.slots) % rows.slots);
     if (row >= rows.last) continue;
-    const place = visible[row] as number;
-    const id = tree.ids[place] as string;
-    drawn.push(
+    const index = visible[row] as number;
+    const id = tree.ids[index] as string;
+    rendered.push(
       <SpanRow
         key={slot}
         tree={tree}
-        place={place}
+        index={index}
         top={row * ROW}
         height={ROW}
-        position={siblings.position(place)}
-        siblings={siblings.count(place)}
+        position={siblings.position(index)}
+        siblings={siblings.count(index)}
         shown={shown}
         runEnd={runEnd}
         withPath={withPath}
-        isOpen={isOpen(place)}
+        isOpen={isOpen(index)}
         isSelected={id === selectedId}
-        isAside={found !== undefined && !found[place]}
+        isContext={found !== undefined && !found[index]}
         onSelect={onSelect}
         onToggle={setOpen}
       />,
@@ -191,7 +191,7 @@ export function SpanTree(props: Props) {
 
   const inOrder = Array.from(
     visible.subarray(rows.first, rows.last),
-    (place) => `span-${tree.ids[place]}`,
+    (index) => `span-${tree.ids[index]}`,
   ).join(" ");
 
   const someClosed = closed.size > 0;
@@ -246,7 +246,7 @@ export function SpanTree(props: Props) {
         )}
         <Group gap={2} wrap="nowrap" ml="auto">
           <Tool
-            label="Mark the critical path (c)"
+            label="Show the critical path (c)"
             onClick={() => setWithPath(!withPath)}
             icon={IconRoute}
             pressed={withPath}
@@ -262,7 +262,7 @@ export function SpanTree(props: Props) {
             {matches === undefined
               ? `${formatCount(tree.size)} ${tree.size === 1 ? "span" : "spans"}`
               : `${formatCount(matches)} of ${formatCount(tree.size)} spans`}
-            {tree.partial && ", the first ones of the run"}
+            {tree.partial && " (only the first ones)"}
           </Text>
           {tree.size > 1 && !found && (
             <Button
@@ -271,7 +271,7 @@ export function SpanTree(props: Props) {
               color="gray"
               onClick={() => onClosedChange(someClosed ? new Set() : allClosed(tree))}
             >
-              {someClosed ? "Open all" : "Close all"}
+              {someClosed ? "Expand all" : "Collapse all"}
             </Button>
           )}
           {found && (
@@ -302,10 +302,10 @@ export function SpanTree(props: Props) {
       </div>
       {visible.length === 0 && (
         <Text c="dimmed" size="sm" p="md">
-          {tree.size === 0 ? "This run has no spans yet." : "No span matches."}
+          {tree.size === 0 ? "This run has no spans yet." : "No spans match."}
         </Text>
       )}
-      {/* The scroll bar takes of the rows what the axis leaves free. */}
+      {/* The axis leaves room for the scroll bar of the rows. */}
       <div
         ref={scroller}
         className={classes.scroller}
@@ -322,7 +322,7 @@ export function SpanTree(props: Props) {
         data-to={shown.to}
       >
         <div className={classes.rows} style={{ height: visible.length * ROW }} role="presentation">
-          {drawn}
+          {rendered}
         </div>
       </div>
     </div>
@@ -363,22 +363,22 @@ function part(ms: number, shown: { from: number; to: number }): string {
 
 function kindsOf(tree: RunTree): string[] {
   const kinds = new Set<string>();
-  for (let place = 0; place < tree.size; place++) kinds.add(tree.word.kind(place));
+  for (let index = 0; index < tree.size; index++) kinds.add(tree.text.kind(index));
   return [...kinds].sort();
 }
 
-/** What a key means in the tree: another span, opening or closing this one; undefined for a key of no meaning. */
+/** What a key does: select another span, open or close the current one. Undefined for other keys. */
 function keyTarget(
   key: string,
   tree: RunTree,
   visible: Int32Array,
   row: number,
-  isOpen: (place: number) => boolean,
+  isOpen: (index: number) => boolean,
   page: number,
 ): number | "open" | "close" | null | undefined {
   const at = (wanted: number) => visible[Math.max(0, Math.min(visible.length - 1, wanted))] ?? null;
-  const place = visible[row];
-  const hasChildren = place !== undefined && (tree.children[place] as number) > 0;
+  const index = visible[row];
+  const hasChildren = index !== undefined && (tree.children[index] as number) > 0;
   switch (key) {
     case "ArrowDown":
     case "j":
@@ -396,10 +396,10 @@ function keyTarget(
       return at(visible.length - 1);
     case "ArrowRight":
       if (!hasChildren) return null;
-      return isOpen(place) ? at(row + 1) : "open";
+      return isOpen(index) ? at(row + 1) : "open";
     case "ArrowLeft": {
-      if (hasChildren && isOpen(place)) return "close";
-      const parent = place === undefined ? -1 : (tree.parent[place] as number);
+      if (hasChildren && isOpen(index)) return "close";
+      const parent = index === undefined ? -1 : (tree.parent[index] as number);
       return parent >= 0 ? parent : null;
     }
     default:

@@ -3,7 +3,7 @@ import { CopyButton } from "@/components/CopyButton";
 import { Payload } from "./Payload";
 import classes from "./SpanDetail.module.css";
 
-/** A tool's call: its name, what it was given, what it gave. */
+/** A tool call: name, arguments and result. */
 export function Tool({ tool }: { tool: NonNullable<Span["tool"]> }) {
   return (
     <>

@@ -9,18 +9,18 @@ import { ProblemPanel } from "@/components/ProblemPanel";
 import { Parts } from "./Messages";
 import classes from "./TranscriptView.module.css";
 import { type Turn, transcriber } from "./transcript";
-import { useTakeFocus } from "./useTakeFocus";
+import { useInitialFocus } from "./useInitialFocus";
 
 interface Props {
   projectId: string;
   runId: string;
-  /** When the run began, in milliseconds since the epoch. */
+  /** When the run started, in milliseconds since the epoch. */
   startedAt: number;
   isRunning: boolean;
   onOpen: (spanId: string) => void;
 }
 
-/** The run as a conversation, in time order; more comes as the reader goes on. */
+/** The run as a conversation, in time order. Loads more while scrolling. */
 export function TranscriptView({ projectId, runId, startedAt, isRunning, onOpen }: Props) {
   const spans = useWholeSpans(projectId, runId);
   const [transcript] = useState(transcriber);
@@ -28,11 +28,11 @@ export function TranscriptView({ projectId, runId, startedAt, isRunning, onOpen 
     () => transcript(spans.data?.pages.map((page) => page.data) ?? [], startedAt),
     [transcript, spans.data, startedAt],
   );
-  const read = spans.data?.pages.reduce((sum, page) => sum + page.data.length, 0) ?? 0;
+  const loaded = spans.data?.pages.reduce((sum, page) => sum + page.data.length, 0) ?? 0;
   const total = spans.data?.pages.at(-1)?.span_count ?? 0;
 
   const scroller = useRef<HTMLElement>(null);
-  useTakeFocus(scroller, spans.data !== undefined);
+  useInitialFocus(scroller, spans.data !== undefined);
   const virtual = useVirtualizer({
     count: turns.length,
     getScrollElement: () => scroller.current,
@@ -65,14 +65,14 @@ export function TranscriptView({ projectId, runId, startedAt, isRunning, onOpen 
     <section
       ref={scroller}
       className={classes.root}
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls takes the focus
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
       tabIndex={0}
       aria-label="Transcript"
       data-testid="transcript"
     >
       {turns.length === 0 && !hasNextPage && (
         <Text c="dimmed" p="md" size="sm">
-          No span of this run recorded what was said.
+          This run has no recorded messages.
         </Text>
       )}
       <div className={classes.turns} style={{ height: virtual.getTotalSize() }}>
@@ -84,7 +84,7 @@ export function TranscriptView({ projectId, runId, startedAt, isRunning, onOpen 
                 key={item.key}
                 ref={virtual.measureElement}
                 data-index={item.index}
-                className={classes.place}
+                className={classes.row}
                 style={{ transform: `translateY(${item.start}px)` }}
               >
                 <TurnRow turn={turn} onOpen={onOpen} />
@@ -97,7 +97,7 @@ export function TranscriptView({ projectId, runId, startedAt, isRunning, onOpen 
         {spans.isFetchNextPageError && <ProblemPanel error={spans.error} onRetry={() => fetchNextPage()} />}
         {hasNextPage ? (
           <Text size="xs" c="dimmed">
-            <Loader size={12} mr={6} /> {formatCount(read)} of {formatCount(total)} spans read
+            <Loader size={12} mr={6} /> {formatCount(loaded)} of {formatCount(total)} spans loaded
           </Text>
         ) : (
           <Text size="xs" c="dimmed">

@@ -5,7 +5,7 @@ export interface AttributeRow {
   text: string;
 }
 
-/** Attributes by key, as text; those whose key or value holds the filter. */
+/** The attributes whose key or value contains the filter, sorted by key. */
 export function attributeRows(attributes: Record<string, unknown>, filter: string): AttributeRow[] {
   const wanted = filter.trim().toLowerCase();
   return Object.entries(attributes)

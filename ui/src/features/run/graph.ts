@@ -1,17 +1,17 @@
 import type { RunTree } from "./outline";
 
-/** An agent, a tool, a model or another thing that a run uses. */
+/** An agent, tool, model or anything else that a run uses. */
 export interface GraphNode {
   id: string;
   kind: string;
   name: string;
   calls: number;
   errors: number;
-  /** The sum of its spans' durations, in milliseconds; what lies below them included. */
+  /** The sum of its spans' durations in milliseconds, including their descendants. */
   ms: number;
-  /** Input and output tokens of its spans and of what is passed through to it; -1 where unknown. */
+  /** Input and output tokens of its spans and of the spans merged into it; -1 if unknown. */
   tokens: number;
-  /** The place of its first span. */
+  /** The index of its first span. */
   first: number;
 }
 
@@ -27,36 +27,36 @@ export interface RunGraph {
   edges: GraphEdge[];
 }
 
-/** Kinds that only hold others together: what is below them belongs to what is above. */
-const PASSED = new Set(["span", "task"]);
+/** Kinds that only group other spans: their children belong to their parent. */
+const GROUPING_KINDS = new Set(["span", "task"]);
 
-/** Who called whom: spans of the same kind and name are one node, an edge counts the calls from one to another. */
+/** The call graph: spans of the same kind and name are one node, and an edge counts the calls between two nodes. */
 export function graphOf(tree: RunTree): RunGraph {
   const nodes = new Map<string, GraphNode>();
   const edges = new Map<string, GraphEdge>();
   const nodeOf: (GraphNode | undefined)[] = new Array(tree.size);
-  for (let place = 0; place < tree.size; place++) {
-    const parent = tree.parent[place] as number;
+  for (let index = 0; index < tree.size; index++) {
+    const parent = tree.parent[index] as number;
     const above = parent >= 0 ? nodeOf[parent] : undefined;
-    const kind = tree.word.kind(place);
-    if (PASSED.has(kind) && (above || (tree.children[place] as number) > 0)) {
-      nodeOf[place] = above;
+    const kind = tree.text.kind(index);
+    if (GROUPING_KINDS.has(kind) && (above || (tree.children[index] as number) > 0)) {
+      nodeOf[index] = above;
       continue;
     }
-    const name = nameOf(tree, place, kind);
+    const name = nameOf(tree, index, kind);
     const id = `${kind} ${name}`;
     let node = nodes.get(id);
     if (!node) {
-      node = { id, kind, name, calls: 0, errors: 0, ms: 0, tokens: -1, first: place };
+      node = { id, kind, name, calls: 0, errors: 0, ms: 0, tokens: -1, first: index };
       nodes.set(id, node);
     }
-    const failed = tree.status[place] === "error" ? 1 : 0;
+    const failed = tree.status[index] === "error" ? 1 : 0;
     node.calls++;
     node.errors += failed;
-    node.ms += Math.max(0, tree.duration[place] as number);
-    const tokens = tree.tokens[place] as number;
+    node.ms += Math.max(0, tree.duration[index] as number);
+    const tokens = tree.tokens[index] as number;
     if (tokens >= 0) node.tokens = Math.max(0, node.tokens) + tokens;
-    nodeOf[place] = node;
+    nodeOf[index] = node;
     if (!above) continue;
     const key = `${above.id} → ${id}`;
     const edge = edges.get(key);
@@ -68,45 +68,45 @@ export function graphOf(tree: RunTree): RunGraph {
   return { nodes: [...nodes.values()], edges: [...edges.values()] };
 }
 
-function nameOf(tree: RunTree, place: number, kind: string): string {
-  const name = tree.word.name(place);
-  if (kind === "agent" || kind === "workflow") return tree.word.agent(place) || name || "unnamed";
-  if (kind === "tool") return tree.word.tool(place) || name || "unnamed";
+function nameOf(tree: RunTree, index: number, kind: string): string {
+  const name = tree.text.name(index);
+  if (kind === "agent" || kind === "workflow") return tree.text.agent(index) || name || "unnamed";
+  if (kind === "tool") return tree.text.tool(index) || name || "unnamed";
   if (kind === "llm" || kind === "embedding" || kind === "reranker") {
-    return tree.word.model(place) || name || "unknown model";
+    return tree.text.model(index) || name || "unknown model";
   }
   return name || "unnamed";
 }
 
-export interface PlacedNode extends GraphNode {
+export interface LayoutNode extends GraphNode {
   layer: number;
   row: number;
 }
 
 export interface Layout {
-  nodes: PlacedNode[];
+  nodes: LayoutNode[];
   layers: number;
   rows: number;
-  /** Nodes that are in the table alone. */
+  /** How many nodes only the table shows. */
   leftOut: number;
 }
 
-/** More than so many boxes tell nobody anything. */
-const MOST_NODES = 60;
+/** More boxes are unreadable. */
+const MAX_NODES = 60;
 
 /**
- * Puts each node one layer behind the last of those that call it, and within a layer near its callers (Sugiyama's
- * layers and barycenters, one pass). The nodes with the most calls are kept.
+ * Puts each node one layer after its last caller, and within a layer near its callers (Sugiyama's layers and barycenters,
+ * one pass). Keeps the nodes with the most calls.
  */
-export function layOut(graph: RunGraph, most = MOST_NODES): Layout {
+export function layOut(graph: RunGraph, maxNodes = MAX_NODES): Layout {
   const kept = new Set(
     [...graph.nodes]
       .sort((a, b) => b.calls - a.calls || a.first - b.first)
-      .slice(0, most)
+      .slice(0, maxNodes)
       .map((node) => node.id),
   );
   const nodes = graph.nodes.filter((node) => kept.has(node.id));
-  const callers = forward(
+  const callers = acyclicCallers(
     nodes,
     graph.edges.filter((edge) => kept.has(edge.from) && kept.has(edge.to)),
   );
@@ -123,8 +123,8 @@ export function layOut(graph: RunGraph, most = MOST_NODES): Layout {
   const layers = Math.max(0, ...layerOf.values()) + 1;
   const rowOf = new Map<string, number>();
   let rows = 0;
-  const placed: PlacedNode[] = [];
-  for (let at = 0; at < layers; at++) {
+  const positioned: LayoutNode[] = [];
+  for (let current = 0; current < layers; current++) {
     const weight = (node: GraphNode) => {
       const known = (callers.get(node.id) ?? [])
         .map((id) => rowOf.get(id))
@@ -132,19 +132,19 @@ export function layOut(graph: RunGraph, most = MOST_NODES): Layout {
       return known.length === 0 ? 0 : known.reduce((sum, row) => sum + row, 0) / known.length;
     };
     const members = nodes
-      .filter((node) => layerOf.get(node.id) === at)
+      .filter((node) => layerOf.get(node.id) === current)
       .sort((a, b) => weight(a) - weight(b) || a.first - b.first);
     rows = Math.max(rows, members.length);
     members.forEach((node, row) => {
       rowOf.set(node.id, row);
-      placed.push({ ...node, layer: at, row });
+      positioned.push({ ...node, layer: current, row });
     });
   }
-  return { nodes: placed, layers, rows, leftOut: graph.nodes.length - nodes.length };
+  return { nodes: positioned, layers, rows, leftOut: graph.nodes.length - nodes.length };
 }
 
-/** The callers of each node, without the calls that close a circle: those back to a node that the call came through. */
-function forward(nodes: readonly GraphNode[], edges: readonly GraphEdge[]): Map<string, string[]> {
+/** The callers of each node, without the calls that close a cycle. */
+function acyclicCallers(nodes: readonly GraphNode[], edges: readonly GraphEdge[]): Map<string, string[]> {
   const calls = new Map<string, string[]>();
   for (const { from, to } of edges) calls.set(from, [...(calls.get(from) ?? []), to]);
   const callers = new Map<string, string[]>();

@@ -1,4 +1,4 @@
-/** Decodes an image beside the page: megabytes of base64 must not hold it up. */
+/** Decodes an image in a worker: megabytes of base64 would block the page. */
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
 self.onmessage = (event: MessageEvent<{ base64: string; mime: string }>) => {

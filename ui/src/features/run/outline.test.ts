@@ -14,7 +14,7 @@ import {
   rowOf,
   rowsPushed,
   siblingsOf,
-  visiblePlaces,
+  visibleIndices,
 } from "./outline";
 
 type Row = [
@@ -27,10 +27,10 @@ type Row = [
 ];
 
 function outlineOf(rows: Row[], path: [span: number, from: number, to: number][] = []): Outline {
-  const words = [""];
-  const word = (text: string) => {
-    if (!words.includes(text)) words.push(text);
-    return words.indexOf(text);
+  const strings = [""];
+  const stringIndex = (text: string) => {
+    if (!strings.includes(text)) strings.push(text);
+    return strings.indexOf(text);
   };
   return {
     run_id: "00000000-0000-4000-8000-000000000000",
@@ -42,15 +42,15 @@ function outlineOf(rows: Row[], path: [span: number, from: number, to: number][]
       status: rows.map(([, , status]) => status ?? "ok"),
       start_ms: rows.map(([, , , start]) => start ?? 0),
       duration_ms: rows.map(([, , , , duration]) => duration ?? 1),
-      name: rows.map(([id, , , , , name]) => word(name ?? id)),
-      kind: rows.map(([id]) => word(id === "tool" ? "tool" : "agent")),
+      name: rows.map(([id, , , , , name]) => stringIndex(name ?? id)),
+      kind: rows.map(([id]) => stringIndex(id === "tool" ? "tool" : "agent")),
       model: rows.map(() => 0),
-      tool: rows.map(([id]) => word(id === "tool" ? "Search" : "")),
+      tool: rows.map(([id]) => stringIndex(id === "tool" ? "Search" : "")),
       agent: rows.map(() => 0),
       error: rows.map(() => 0),
       tokens: rows.map(() => -1),
     },
-    words,
+    words: strings,
     error_chain: [],
     critical_path: {
       span: path.map(([span]) => span),
@@ -77,7 +77,7 @@ const tree = readOutline(
     ],
   ),
 );
-const names = (places: Int32Array, of: RunTree = tree) => [...places].map((place) => of.ids[place]);
+const names = (indices: Int32Array, of: RunTree = tree) => [...indices].map((index) => of.ids[index]);
 
 describe("readOutline", () => {
   it("derives depth, ends, children and errors below", () => {
@@ -109,13 +109,15 @@ describe("readOutline", () => {
   });
 });
 
-describe("visiblePlaces", () => {
+describe("visibleIndices", () => {
   it.each([
     ["everything", [], ["root", "plan", "act", "tool", "late"]],
     ["not what is under a closed span", ["act"], ["root", "plan", "act", "late"]],
     ["a closed span under a closed one", ["root", "act"], ["root"]],
     ["closed spans that are gone", ["gone"], ["root", "plan", "act", "tool", "late"]],
-  ])("%s", (_, closed, want) => expect(names(visiblePlaces(tree, new Set(closed), undefined))).toEqual(want));
+  ])("%s", (_, closed, want) =>
+    expect(names(visibleIndices(tree, new Set(closed), undefined))).toEqual(want),
+  );
 
   it.each([
     ["text in names", { text: "EXECUTE", only: "" }, ["root", "act", "tool"]],
@@ -127,7 +129,7 @@ describe("visiblePlaces", () => {
     ["both", { text: "late", only: ERRORS }, ["root", "late"]],
     ["nothing", { text: "xyzzy", only: "" }, []],
   ])("of a filter: %s", (_, filter, want) => {
-    expect(names(visiblePlaces(tree, new Set(["root"]), findSpans(tree, filter)))).toEqual(want);
+    expect(names(visibleIndices(tree, new Set(["root"]), findSpans(tree, filter)))).toEqual(want);
   });
   it("lets all through without a filter", () =>
     expect(findSpans(tree, { text: " ", only: "" })).toBeUndefined());
@@ -136,26 +138,26 @@ describe("visiblePlaces", () => {
 describe("siblingsOf", () => {
   const among = (visible: Int32Array) => {
     const siblings = siblingsOf(tree, visible);
-    return [...visible].map((place) => `${siblings.position(place)}/${siblings.count(place)}`);
+    return [...visible].map((index) => `${siblings.position(index)}/${siblings.count(index)}`);
   };
   it("counts the children of one parent", () =>
-    expect(among(visiblePlaces(tree, new Set(), undefined))).toEqual(["1/1", "1/3", "2/3", "1/1", "3/3"]));
+    expect(among(visibleIndices(tree, new Set(), undefined))).toEqual(["1/1", "1/3", "2/3", "1/1", "3/3"]));
   it("counts what a filter leaves", () =>
-    expect(among(visiblePlaces(tree, new Set(), findSpans(tree, { text: "late", only: "" })))).toEqual([
+    expect(among(visibleIndices(tree, new Set(), findSpans(tree, { text: "late", only: "" })))).toEqual([
       "1/1",
       "1/1",
     ]));
 });
 
 describe("rows", () => {
-  const visible = visiblePlaces(tree, new Set(["act"]), undefined);
+  const visible = visibleIndices(tree, new Set(["act"]), undefined);
   it.each([
     [0, 0],
     [2, 2],
     [3, -1],
     [4, 3],
     [undefined, -1],
-  ])("place %s is in row %i", (place, row) => expect(rowOf(visible, place)).toBe(row));
+  ])("span %s is in row %i", (index, row) => expect(rowOf(visible, index)).toBe(row));
 
   it("closes all but the roots", () => expect([...allClosed(tree)]).toEqual(["act"]));
   it("opens what hides a span and nothing else", () => {
@@ -183,7 +185,7 @@ describe("neighbourError", () => {
 describe("rowsPushed", () => {
   const open = (rows: Row[]) => {
     const of = readOutline(outlineOf(rows));
-    return { tree: of, visible: visiblePlaces(of, new Set(), undefined) };
+    return { tree: of, visible: visibleIndices(of, new Set(), undefined) };
   };
   const before = open([
     ["a", -1],

@@ -1,7 +1,7 @@
 import { writeJson } from "@/api/json";
 import type { MessagePart } from "@/api/types";
 
-/** A message part in the form that the page shows. */
+/** A message part as the page shows it. */
 export type ShownPart =
   | { kind: "text"; text: string }
   | { kind: "reasoning"; text: string }
@@ -12,10 +12,10 @@ export type ShownPart =
   | { kind: "binary"; mime: string; bytes: number }
   | { kind: "other"; part: MessagePart };
 
-/** Images that may be shown from their bytes: no SVG, which is a document. */
+/** Image types to show. SVG is excluded, because it is a document. */
 const IMAGES = /^image\/(png|jpe?g|gif|webp)$/;
 
-/** Reads a part; one of an unknown or unexpected shape is kept as it is. */
+/** Reads a part. One with an unknown or unexpected shape stays as it is. */
 export function showPart(part: MessagePart): ShownPart {
   const text = typeof part.content === "string" ? part.content : null;
   switch (part.type) {
@@ -43,7 +43,7 @@ export function showPart(part: MessagePart): ShownPart {
   }
 }
 
-/** Text where it is text, else JSON as text. */
+/** A string as it is, anything else as JSON. */
 export function asText(value: unknown): string {
   if (typeof value === "string") return value;
   return value === undefined || value === null ? "" : writeJson(value);
@@ -54,7 +54,7 @@ function showAddress(address: string, what: string): ShownPart {
   return data ? showBlob(address.slice(data[0].length), data[1] ?? "") : { kind: "link", address, what };
 }
 
-/** The bytes stay as they are: they may be many, and are decoded only when the image is asked for. */
+/** The bytes stay encoded until the reader asks for the image: there may be many. */
 function showBlob(base64: string, mime: string): ShownPart {
   const padding = base64.endsWith("==") ? 2 : base64.endsWith("=") ? 1 : 0;
   const bytes = Math.floor(((base64.length - padding) * 3) / 4);

@@ -1,4 +1,4 @@
-/** What a typed score is: a number, true or false, else the name of a category; undefined for nothing. */
+/** Parses a typed score: a number, true or false, or a category. Undefined if empty. */
 export function readValue(text: string): number | boolean | string | undefined {
   const trimmed = text.trim();
   if (trimmed === "") return undefined;

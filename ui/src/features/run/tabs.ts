@@ -3,7 +3,7 @@ import type { Span } from "@/api/types";
 export const TABS = ["messages", "tool", "io", "attributes", "events", "scores", "raw"] as const;
 export type Tab = (typeof TABS)[number];
 
-/** The tabs that have something to show for a span, the most telling first. */
+/** The tabs with content for a span, most useful first. */
 export function availableTabs(span: Span): Tab[] {
   const hasMessages = [span.input_messages, span.output_messages, span.system_instructions].some(
     (list) => list?.length,
@@ -16,7 +16,7 @@ export function availableTabs(span: Span): Tab[] {
   });
 }
 
-/** The tab to show: the one asked for where the span has it, else the span's first. */
+/** The requested tab if the span has it, else the first one. */
 export function chooseTab(span: Span, wanted: string | null): Tab {
   const tabs = availableTabs(span);
   return tabs.find((tab) => tab === wanted) ?? tabs[0] ?? "io";

@@ -18,7 +18,7 @@ describe("bar", () => {
       { left: 0, width: 1, open: false, outside: null },
     ],
     ["before", 0, 100, { from: 500, to: 1500 }, { left: 0, width: 0, open: false, outside: "before" }],
-    ["behind", 1800, 100, { from: 500, to: 1500 }, { left: 1, width: 0, open: false, outside: "behind" }],
+    ["after", 1800, 100, { from: 500, to: 1500 }, { left: 1, width: 0, open: false, outside: "after" }],
   ] as const)("%s", (_, start, duration, shown, want) =>
     expect(bar(start, duration, shown, run)).toEqual(want),
   );
@@ -70,7 +70,7 @@ describe("pathLine", () => {
   it.each([
     ["nothing", [], ""],
     [
-      "stretches",
+      "intervals",
       [
         { from: 0, to: 100 },
         { from: 200, to: 300 },
@@ -86,7 +86,7 @@ describe("pathLine", () => {
       "M0 0H100H300",
     ],
     ["a moment can be seen", [{ from: 100, to: 100.01 }], "M100 0H101"],
-  ])("%s", (_, stretches, want) => expect(pathLine(stretches, whole)).toBe(want));
+  ])("%s", (_, intervals, want) => expect(pathLine(intervals, whole)).toBe(want));
   it("leaves out what is not shown", () =>
     expect(
       pathLine(
@@ -97,7 +97,7 @@ describe("pathLine", () => {
         { from: 500, to: 1000 },
       ),
     ).toBe("M1600 0H2000"));
-  it("is short however many stretches there are", () => {
+  it("is short however many intervals there are", () => {
     const many = Array.from({ length: 50_000 }, (_, i) => ({ from: i / 25, to: i / 25 + 0.01 }));
     expect(pathLine(many, whole).length).toBeLessThan(30_000);
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Message, Span } from "@/api/types";
-import { nothingHeard, type Turn, transcribe, transcriber } from "./transcript";
+import { nothingShown, type Turn, transcribe, transcriber } from "./transcript";
 
 const message = (role: string, content: string): Message => ({ role, parts: [{ type: "text", content }] });
 const result = (id: string, response: string): Message => ({
@@ -28,8 +28,8 @@ function span(id: string, kind: string, more: Partial<Span> = {}): Span {
 }
 
 const startedAt = Date.parse("2026-03-01T00:00:00Z");
-const tell = (spans: Span[], heard = nothingHeard()) =>
-  transcribe(spans, heard, startedAt).map((turn) => {
+const tell = (spans: Span[], shown = nothingShown()) =>
+  transcribe(spans, shown, startedAt).map((turn) => {
     const words = turn.parts.map((part) => part.content ?? part.response ?? part.arguments ?? part.name);
     return `${turn.role}: ${words.join(" | ")}${turn.error ? ` ! ${turn.error}` : ""}`;
   });
@@ -103,9 +103,9 @@ describe("transcribe", () => {
   });
 
   it("goes on over pages", () => {
-    const heard = nothingHeard();
-    tell([span("a", "llm", { input_messages: [hi], output_messages: [hello] })], heard);
-    expect(tell([span("b", "llm", { input_messages: [hi, hello, more] })], heard)).toEqual(["user: more"]);
+    const shown = nothingShown();
+    tell([span("a", "llm", { input_messages: [hi], output_messages: [hello] })], shown);
+    expect(tell([span("b", "llm", { input_messages: [hi, hello, more] })], shown)).toEqual(["user: more"]);
   });
 
   it("tells instructions once, agents, errors, and spans without messages", () => {

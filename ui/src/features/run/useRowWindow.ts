@@ -1,29 +1,29 @@
 import { type RefObject, useEffect, useState } from "react";
 
-/** Rows are drawn in blocks, so that most steps of a scroll draw nothing anew. */
+/** Rows are rendered in blocks, so that most scroll events render nothing. */
 const BLOCK = 5;
 
 /**
- * Which rows of equal height to draw: those in view and a block at each end. No more than `slots` are drawn at once: a row
- * that keeps to the slot of its number, modulo slots, takes over the elements of one that has left.
+ * The rows of equal height to render: those in view and a block at each end. At most `slots` rows are rendered at once. A row
+ * uses the slot of its number modulo `slots`, and so the elements of a row that scrolled out of view.
  */
 export function useRowWindow(scroller: RefObject<HTMLElement | null>, count: number, rowHeight: number) {
   const [view, setView] = useState({ first: 0, rows: 40 });
   useEffect(() => {
     const element = scroller.current;
     if (!element) return;
-    const look = () => {
+    const update = () => {
       const first = Math.floor(element.scrollTop / rowHeight / BLOCK) * BLOCK;
       const rows = Math.ceil(element.clientHeight / rowHeight / BLOCK) * BLOCK;
       setView((known) => (known.first === first && known.rows === rows ? known : { first, rows }));
     };
-    look();
-    const resize = new ResizeObserver(look);
+    update();
+    const resize = new ResizeObserver(update);
     resize.observe(element);
-    element.addEventListener("scroll", look, { passive: true });
+    element.addEventListener("scroll", update, { passive: true });
     return () => {
       resize.disconnect();
-      element.removeEventListener("scroll", look);
+      element.removeEventListener("scroll", update);
     };
   }, [scroller, rowHeight]);
   return {

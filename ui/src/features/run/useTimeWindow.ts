@@ -1,14 +1,13 @@
 import { type RefObject, useCallback, useEffect, useRef, useState } from "react";
-import type { Stretch } from "./outline";
+import type { Interval } from "./outline";
 import { pan, zoom } from "./timing";
 
-/** How far a pointer may move in a click. */
-const SLACK = 4;
+/** How many pixels a pointer may move during a click. */
+const CLICK_TOLERANCE = 4;
 
 /**
- * The stretch of time that the waterfall shows, and the mouse and trackpad on it: pinch or Ctrl with the wheel zooms at
- * the pointer, a sideways wheel or Shift with it pans, dragging the axis zooms to what was dragged over, dragging the
- * lanes pans. `lane` is an element as wide as the lanes.
+ * The visible interval of the waterfall. Pinching or Ctrl with the wheel zooms at the pointer; a horizontal wheel or Shift
+ * with the wheel pans; dragging the axis zooms to the selection; dragging the lanes pans. `lane` is as wide as the lanes.
  */
 export function useTimeWindow(
   scroller: RefObject<HTMLElement | null>,
@@ -16,15 +15,15 @@ export function useTimeWindow(
   lane: RefObject<HTMLElement | null>,
   runEnd: number,
 ) {
-  const [chosen, setChosen] = useState<Stretch>();
-  const [dragged, setDragged] = useState<Stretch>();
+  const [chosen, setChosen] = useState<Interval>();
+  const [dragged, setDragged] = useState<Interval>();
   const shown = chosen ?? { from: 0, to: runEnd };
   const latest = useRef({ shown, runEnd });
   useEffect(() => {
     latest.current = { shown, runEnd };
   });
-  const show = useCallback((next: Stretch) => {
-    // The next event may come before the next drawing.
+  const show = useCallback((next: Interval) => {
+    // The next event may come before the next render.
     latest.current = { ...latest.current, shown: next };
     setChosen(next.from <= 0 && next.to >= latest.current.runEnd ? undefined : next);
   }, []);
@@ -59,17 +58,17 @@ export function useTimeWindow(
       if (down.button !== 0) return;
       down.preventDefault();
       const begin = momentAt(down.clientX);
-      let stretch: Stretch | undefined;
+      let interval: Interval | undefined;
       follow(down, marks, (move) => {
         const now = momentAt(move.clientX);
-        stretch =
-          Math.abs(move.clientX - down.clientX) > SLACK
+        interval =
+          Math.abs(move.clientX - down.clientX) > CLICK_TOLERANCE
             ? { from: Math.min(begin, now), to: Math.max(begin, now) }
             : undefined;
-        setDragged(stretch);
+        setDragged(interval);
       }).then(() => {
         setDragged(undefined);
-        if (stretch) show(stretch);
+        if (interval) show(interval);
       });
     };
     const onLaneDown = (down: PointerEvent) => {
@@ -79,10 +78,10 @@ export function useTimeWindow(
       if (down.button !== 0 || down.pointerType === "touch" || isWhole || !(share >= 0 && share <= 1)) return;
       let moved = false;
       follow(down, lanes, (move) => {
-        moved ||= Math.abs(move.clientX - down.clientX) > SLACK;
+        moved ||= Math.abs(move.clientX - down.clientX) > CLICK_TOLERANCE;
         if (moved) show(pan(shown, share - shareAt(move.clientX), runEnd));
       }).then(() => {
-        // A drag is no click on the row below it.
+        // A drag must not click the row below it.
         if (moved)
           lanes.addEventListener("click", (event) => event.stopPropagation(), { capture: true, once: true });
       });
@@ -108,7 +107,7 @@ export function useTimeWindow(
   };
 }
 
-/** Follows a pointer until it is let go. */
+/** Follows a pointer until it is released. */
 function follow(
   down: PointerEvent,
   element: HTMLElement,

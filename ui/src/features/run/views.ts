@@ -7,7 +7,7 @@ export const VIEWS = [
 
 export type View = (typeof VIEWS)[number]["value"];
 
-/** The view that the address names, else the tree. */
+/** The view in the address. The tree by default. */
 export function viewOf(name: string | null): View {
   return VIEWS.find((view) => view.value === name)?.value ?? "tree";
 }

@@ -7,7 +7,7 @@ interface Props {
   onChange: (columns: ColumnId[]) => void;
 }
 
-/** Which columns the list has. */
+/** Chooses the columns of the list. */
 export function ColumnChooser({ columns, onChange }: Props) {
   const toggle = (id: ColumnId) =>
     onChange(COLUMNS.map((column) => column.id).filter((item) => (item === id) !== columns.includes(item)));
@@ -28,7 +28,7 @@ export function ColumnChooser({ columns, onChange }: Props) {
         ))}
         <Menu.Divider />
         <Menu.Item disabled={isDefault(columns)} onClick={() => onChange(readColumns(null))}>
-          As they were
+          Reset columns
         </Menu.Item>
       </Menu.Dropdown>
     </Menu>

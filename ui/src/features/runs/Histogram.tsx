@@ -2,10 +2,10 @@ import { Button } from "@mantine/core";
 import { lazy, Suspense, useMemo } from "react";
 import type { RunFilter } from "@/api/runs";
 import { useRunStats } from "@/api/stats";
-import { formatCount, formatDuration, formatTime } from "@/components/format";
+import { formatCount, formatDuration, formatPercent, formatRuns, formatTime } from "@/components/format";
 import classes from "./Histogram.module.css";
 
-// The chart is the heaviest part of the page: the list does not wait for it.
+// The chart is large: the list doesn't wait for it.
 const TimeChart = lazy(() => import("@/components/chart/TimeChart"));
 
 const HEIGHT = 64;
@@ -17,7 +17,7 @@ interface Props {
   onRange: (from: number, until: number) => void;
 }
 
-/** How many runs there were when, and how many of them failed; drawing over it narrows the time range. */
+/** Runs and failures over time. Dragging selects a time range. */
 export function Histogram({ filter, isFiltered, onRange }: Props) {
   const query = useRunStats(filter);
   const stats = query.data;
@@ -44,7 +44,7 @@ export function Histogram({ filter, isFiltered, onRange }: Props) {
     return (
       <div className={classes.root}>
         <p className={classes.problem} role="alert">
-          {query.error.message}: the runs over time are not shown.
+          Couldn't load the chart: {query.error.message}.
           <Button size="compact-xs" variant="default" onClick={() => query.refetch()}>
             Retry
           </Button>
@@ -52,13 +52,13 @@ export function Histogram({ filter, isFiltered, onRange }: Props) {
       </div>
     );
   }
-  // The first run of all has the page to itself.
+  // The empty page explains how to send the first run.
   if (stats?.total.count === 0 && !isFiltered) return null;
   const total = stats?.total;
   const summary = total
     ? [
-        `${formatCount(total.count)} ${total.count === 1 ? "run" : "runs"}`,
-        `${formatCount(total.error_count)} failed${total.error_rate === null ? "" : ` (${percent(total.error_rate)})`}`,
+        formatRuns(total.count),
+        `${formatCount(total.error_count)} failed${total.error_rate === null ? "" : ` (${formatPercent(total.error_rate)})`}`,
         ...(total.duration_ms
           ? [`p50 ${formatDuration(total.duration_ms.p50)}`, `p95 ${formatDuration(total.duration_ms.p95)}`]
           : []),
@@ -78,9 +78,9 @@ export function Histogram({ filter, isFiltered, onRange }: Props) {
         {stats?.partial && (
           <span
             className={classes.partial}
-            title="Counting the runs before would take too long. A shorter time range or another filter leads there."
+            title="Counting earlier runs would take too long. Choose a shorter time range or another filter to see them."
           >
-            counted since {formatTime(stats.start)}
+            since {formatTime(stats.start)}
           </span>
         )}
       </p>
@@ -108,8 +108,4 @@ export function Histogram({ filter, isFiltered, onRange }: Props) {
       </div>
     </section>
   );
-}
-
-function percent(share: number): string {
-  return `${(share * 100).toFixed(share < 0.0995 && share > 0 ? 1 : 0)} %`;
 }

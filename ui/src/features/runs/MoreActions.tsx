@@ -1,22 +1,23 @@
 import { ActionIcon, Menu, Tooltip } from "@mantine/core";
 import { IconDots, IconDownload, IconTrash } from "@tabler/icons-react";
-import { type ExportFormat, exportAddress } from "@/api/export";
+import { type ExportFormat, exportUrl } from "@/api/export";
 import type { RunFilter } from "@/api/runs";
+import { DangerItem } from "@/components/RowMenu";
 
 interface Props {
   filter: RunFilter;
-  /** Absent where the caller may not. */
+  /** Missing if the user may not delete runs. */
   onDelete?: () => void;
 }
 
 const EXPORTS: { label: string; format: ExportFormat; withSpans: boolean }[] = [
   { label: "NDJSON: runs", format: "ndjson", withSpans: false },
-  { label: "NDJSON: runs and their spans", format: "ndjson", withSpans: true },
+  { label: "NDJSON: runs with spans", format: "ndjson", withSpans: true },
   { label: "Parquet: runs", format: "parquet", withSpans: false },
-  { label: "Parquet: their spans", format: "parquet", withSpans: true },
+  { label: "Parquet: spans", format: "parquet", withSpans: true },
 ];
 
-/** What can be done with all runs that the filters select. */
+/** Actions on all runs that match the filters. */
 export function MoreActions({ filter, onDelete }: Props) {
   return (
     <Menu position="bottom-end" width={240}>
@@ -28,12 +29,12 @@ export function MoreActions({ filter, onDelete }: Props) {
         </Menu.Target>
       </Tooltip>
       <Menu.Dropdown>
-        <Menu.Label>Export all that match</Menu.Label>
+        <Menu.Label>Export all matching runs</Menu.Label>
         {EXPORTS.map(({ label, format, withSpans }) => (
           <Menu.Item
             key={label}
             component="a"
-            href={exportAddress(filter, format, withSpans)}
+            href={exportUrl(filter, format, withSpans)}
             download
             leftSection={<IconDownload size={15} />}
           >
@@ -43,14 +44,9 @@ export function MoreActions({ filter, onDelete }: Props) {
         {onDelete && (
           <>
             <Menu.Divider />
-            <Menu.Item
-              leftSection={<IconTrash size={15} />}
-              color="red"
-              c="var(--lt-error-text)"
-              onClick={onDelete}
-            >
-              Delete all that match…
-            </Menu.Item>
+            <DangerItem icon={IconTrash} onClick={onDelete}>
+              Delete all matching runs…
+            </DangerItem>
           </>
         )}
       </Menu.Dropdown>

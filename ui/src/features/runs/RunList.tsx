@@ -6,32 +6,32 @@ import { useLocation, useNavigate } from "react-router";
 import { RUN_PAGE, type RunFilter, useRunWindow } from "@/api/runs";
 import type { Run } from "@/api/types";
 import { nextOrder, type Order } from "@/components/filters/filters";
-import { formatCount, formatTime } from "@/components/format";
+import { formatCount, formatRuns, formatTime } from "@/components/format";
 import { useKeys } from "@/components/useKeys";
 import { useNow } from "@/components/useNow";
-import { type ColumnId, leastWidth, shownColumns } from "./columns";
+import { type ColumnId, shownColumns, totalMinWidth } from "./columns";
 import classes from "./RunList.module.css";
 import { RunRow } from "./RunRow";
 
 interface Props {
   filter: RunFilter;
   projectId: string;
-  /** Rows of the filters before, which stand in until there are others. */
+  /** Rows of the previous filter, shown until the new ones load. */
   stale: Run[] | null;
-  /** Runs as they are now, by id, where that is newer than the list. */
+  /** Current runs by id, where newer than the list. */
   changed: ReadonlyMap<string, Run>;
-  /** Counts how often the reader asked for what is new; each time leads to the top. */
+  /** How often the reader loaded new runs. Each time scrolls to the top. */
   reloads: number;
   columns: readonly ColumnId[];
   order: Order | null;
   onOrder: (order: Order | null) => void;
   words: readonly string[];
-  /** What a run's address says of the search that found it. */
+  /** The search, as the query of a run's address. */
   find: string;
   selected: ReadonlyMap<string, Run>;
   onSelect: (runs: Run[], select: boolean) => void;
-  peeked: string | null;
-  onPeek: (runId: string | null) => void;
+  previewed: string | null;
+  onPreview: (runId: string | null) => void;
 }
 
 interface Position {
@@ -39,23 +39,23 @@ interface Position {
   runId: string | undefined;
 }
 
-// Where each entry of the browser's history stood, so that "back" leads to the same rows.
+// The position of each history entry, so that "back" shows the same rows.
 const positions = new Map<string, Position>();
 
-// Browsers end an element at about 33 million pixels.
-const TALLEST = 30_000_000;
-// The next rows are asked for before they are looked at.
-const AHEAD = 40;
+// Browsers limit an element's height to about 33 million pixels.
+const MAX_HEIGHT = 30_000_000;
+// Rows to load before they become visible.
+const PREFETCH = 40;
 
 const ARROWS = { ascending: " ↑", descending: " ↓", none: "" } as const;
 
-/** How a column is ordered: without a choice the newest run comes first, and so the least age. */
+/** The sort direction of a column. By default the newest run, and so the lowest age, comes first. */
 function sortOf(order: Order | null, key: string): keyof typeof ARROWS {
   if (key === "start_time") return order === null ? "ascending" : order === key ? "descending" : "none";
   return order === key ? "ascending" : order === `-${key}` ? "descending" : "none";
 }
 
-/** The rows, virtual: j and k move, Enter opens, x selects, Space peeks; more come when the end is near. */
+/** The virtual list: j and k move, Enter opens, x selects, Space shows the preview. Loads more rows near the end. */
 export function RunList({
   filter,
   projectId,
@@ -69,8 +69,8 @@ export function RunList({
   find,
   selected,
   onSelect,
-  peeked,
-  onPeek,
+  previewed,
+  onPreview,
 }: Props) {
   const scroller = useRef<HTMLDivElement>(null);
   const { ref: sized, width } = useElementSize();
@@ -82,10 +82,10 @@ export function RunList({
   const rowHeight = isNarrow ? 58 : 36;
   const start = Math.floor((positions.get(historyKey)?.offset ?? 0) / rowHeight);
   const [range, setRange] = useState({ first: start, last: start + RUN_PAGE });
-  const runs = useRunWindow(filter, range.first, range.last + AHEAD);
+  const runs = useRunWindow(filter, range.first, range.last + PREFETCH);
   const isStale = stale !== null;
-  const most = Math.floor(TALLEST / rowHeight);
-  const count = isStale ? stale.length : Math.min(most, runs.count);
+  const maxRows = Math.floor(MAX_HEIGHT / rowHeight);
+  const count = isStale ? stale.length : Math.min(maxRows, runs.count);
   const rowAt = (index: number): Run | undefined => {
     const run = isStale ? stale[index] : runs.row(index);
     return run && (changed.get(run.run_id) ?? run);
@@ -97,19 +97,19 @@ export function RunList({
     overscan: 12,
     initialOffset: positions.get(historyKey)?.offset ?? 0,
   });
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the sizes change with the row's height only
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only the row height changes the sizes
   useEffect(() => virtual.measure(), [rowHeight]);
 
   const items = virtual.getVirtualItems();
   const first = items[0]?.index ?? 0;
   const last = items.at(-1)?.index ?? 0;
-  // A row more or less changes no page: the range moves in steps.
+  // Move the range in steps: one row rarely changes the pages.
   const step = { first: Math.max(0, first - (first % 10)), last: last + 10 - (last % 10) };
   useEffect(() => {
     if (items.length > 0) setRange({ first: step.first, last: step.last });
   }, [items.length, step.first, step.last]);
 
-  // The row that has, or last had, the focus; and the one that gets it once it is on the page.
+  // The row with the focus, or the last one; and the row to focus once it is rendered.
   const cursor = useRef<string | undefined>(positions.get(historyKey)?.runId);
   const cursorIndex = useRef(-1);
   const wanted = useRef<string | undefined>(cursor.current);
@@ -121,11 +121,11 @@ export function RunList({
   useLayoutEffect(() => {
     if (wanted.current && focusRow(wanted.current)) wanted.current = undefined;
   });
-  /** Where the cursor is: rows may have come above it. */
+  /** The cursor's index. New rows above may have moved it. */
   const findCursor = () => {
     if (cursor.current === undefined) return -1;
     if (rowAt(cursorIndex.current)?.run_id === cursor.current) return cursorIndex.current;
-    for (let index = range.first; index <= range.last + AHEAD; index++)
+    for (let index = range.first; index <= range.last + PREFETCH; index++)
       if (rowAt(index)?.run_id === cursor.current) return index;
     return -1;
   };
@@ -138,7 +138,7 @@ export function RunList({
     cursorIndex.current = next;
     virtual.scrollToIndex(next);
     wanted.current = focusRow(run.run_id) ? undefined : run.run_id;
-    if (peeked !== null) onPeek(run.run_id);
+    if (previewed !== null) onPreview(run.run_id);
   };
   const current = () => rowAt(findCursor());
   useKeys({
@@ -153,7 +153,7 @@ export function RunList({
     },
     " ": () => {
       const run = current() ?? rowAt(first);
-      if (run) onPeek(peeked === run.run_id ? null : run.run_id);
+      if (run) onPreview(previewed === run.run_id ? null : run.run_id);
     },
   });
 
@@ -165,7 +165,7 @@ export function RunList({
     scroller.current?.scrollTo({ top: 0 });
   }, [reloads]);
 
-  // Before the list leaves the page: after it, there is no offset to read.
+  // A layout effect, because the offset is lost once the list is removed.
   useLayoutEffect(() => {
     const element = scroller.current;
     return () => {
@@ -179,7 +179,7 @@ export function RunList({
     cursorIndex.current = -1;
   }, []);
 
-  // From the row that was chosen last to this one, where Shift is held.
+  // Shift selects all rows between the last selected one and this one.
   const anchor = useRef<string | undefined>(undefined);
   const latest = useRef({ loaded: runs.loaded, selected, onSelect });
   useEffect(() => {
@@ -197,7 +197,7 @@ export function RunList({
   }, []);
 
   const tracks = ["minmax(190px, 1fr)", ...shown.map((column) => column.width)].join(" ");
-  const isCut = runs.count > most;
+  const isCut = runs.count > maxRows;
   return (
     <div ref={scroller} className={classes.scroller} data-stale={isStale || undefined}>
       <div
@@ -210,8 +210,10 @@ export function RunList({
         style={
           {
             "--tracks": tracks,
-            "--least":
-              shown.length > 0 && !isNarrow && width < leastWidth(shown) ? `${leastWidth(shown)}px` : "0",
+            "--min-width":
+              shown.length > 0 && !isNarrow && width < totalMinWidth(shown)
+                ? `${totalMinWidth(shown)}px`
+                : "0",
           } as React.CSSProperties
         }
       >
@@ -255,7 +257,7 @@ export function RunList({
                 columns={shown}
                 words={words}
                 selected={selected.has(run.run_id)}
-                peeked={peeked === run.run_id}
+                previewed={previewed === run.run_id}
                 now={now}
                 onFocus={setCursor}
                 onSelect={select}
@@ -279,23 +281,23 @@ export function RunList({
       <div className={classes.foot} role="status">
         {runs.error ? (
           <Button size="compact-sm" variant="default" onClick={runs.retry}>
-            More runs could not be loaded. Retry
+            Couldn't load more runs. Retry
           </Button>
         ) : runs.searchedTo !== null ? (
           <span>
-            Searched back to {formatTime(runs.searchedTo)}; what was before would have taken too long.{" "}
+            Searched back to {formatTime(runs.searchedTo)}. Searching earlier runs would take too long.{" "}
             {runs.hasMore && (
-              <Button size="compact-xs" variant="default" onClick={runs.goOn}>
+              <Button size="compact-xs" variant="default" onClick={runs.searchFurther}>
                 Search further back
               </Button>
             )}
           </span>
         ) : isCut ? (
-          `The first ${formatCount(most)} runs. A shorter time range or another filter leads to the rest.`
+          `Showing the first ${formatCount(maxRows)} runs. Choose a shorter time range or another filter to see the others.`
         ) : runs.hasMore ? (
           "Loading more runs…"
         ) : (
-          `${formatCount(count)} ${count === 1 ? "run" : "runs"}`
+          formatRuns(count)
         )}
       </div>
     </div>

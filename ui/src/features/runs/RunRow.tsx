@@ -2,8 +2,8 @@ import { memo } from "react";
 import { Link } from "react-router";
 import type { Run } from "@/api/types";
 import { formatAge, formatTime } from "@/components/format";
+import { Highlight } from "@/components/Highlight";
 import { KindIcon } from "@/components/KindIcon";
-import { Marked } from "@/components/Marked";
 import { StatusMark } from "@/components/StatusMark";
 import type { Column } from "./columns";
 import classes from "./RunList.module.css";
@@ -17,13 +17,13 @@ interface Props {
   columns: readonly Column[];
   words: readonly string[];
   selected: boolean;
-  peeked: boolean;
+  previewed: boolean;
   now: number;
   onFocus: (runId: string) => void;
   onSelect: (run: Run, extend: boolean) => void;
 }
 
-/** One line a run; the whole line is the link. */
+/** A run in one line. The whole line is a link. */
 export const RunRow = memo(function RunRow({
   run,
   to,
@@ -33,7 +33,7 @@ export const RunRow = memo(function RunRow({
   columns,
   words,
   selected,
-  peeked,
+  previewed,
   now,
   onFocus,
   onSelect,
@@ -46,11 +46,11 @@ export const RunRow = memo(function RunRow({
       aria-selected={selected}
       data-testid="run-row"
       data-status={run.status}
-      data-peeked={peeked || undefined}
+      data-previewed={previewed || undefined}
       style={{ transform: `translateY(${top}px)`, height }}
     >
       <span role="cell" className={classes.name}>
-        {/* By keyboard it is x: one stop a row is enough. The browser's own: a list that is scrolled makes many. */}
+        {/* No tab stop: the x key selects. A native checkbox, because scrolling creates many. */}
         <input
           type="checkbox"
           className={classes.check}
@@ -70,7 +70,7 @@ export const RunRow = memo(function RunRow({
           data-run={run.run_id}
           onFocus={() => onFocus(run.run_id)}
         >
-          <Marked text={run.name || "unnamed"} words={words} />
+          <Highlight text={run.name || "unnamed"} words={words} />
         </Link>
       </span>
       {columns.map((column) => (
@@ -85,7 +85,7 @@ export const RunRow = memo(function RunRow({
           {column.cell(run, { now, words })}
         </span>
       ))}
-      {/* On a narrow screen every run says its age, whatever the columns. */}
+      {/* Narrow screens always show the age. */}
       <span role="cell" className={classes.narrowAge} title={formatTime(run.start_time)}>
         {formatAge(run.start_time, now)}
       </span>

@@ -1,33 +1,33 @@
-import { Button, Switch, Title } from "@mantine/core";
-import { useCallback, useEffect, useMemo, useRef, useState } from "react";
-import { Link, NavigationType, useLocation, useNavigationType, useSearchParams } from "react-router";
-import type { Doomed } from "@/api/deletion";
+import { Button, Switch } from "@mantine/core";
+import { useCallback, useEffect, useMemo, useState } from "react";
+import { Link, NavigationType, useLocation, useNavigationType } from "react-router";
+import type { DeletionTarget } from "@/api/deletion";
 import { type RunFilter, useFirstRuns, useReloadRuns } from "@/api/runs";
 import { useRunStream } from "@/api/stream";
 import type { Run } from "@/api/types";
 import { DeleteRunsDialog } from "@/components/DeleteRunsDialog";
 import { FilterBar } from "@/components/filters/FilterBar";
 import {
-  areFiltering,
+  betweenSeconds,
   type Order,
-  readFilters,
   readOrder,
-  toggleOnlyErrors,
-  toQuery,
   withParam,
   withTimeRange,
 } from "@/components/filters/filters";
+import { useFilters } from "@/components/filters/useFilters";
 import { formatCount } from "@/components/format";
-import { SearchWords } from "@/components/Marked";
-import { ProblemPanel } from "@/components/ProblemPanel";
+import { SearchWords } from "@/components/Highlight";
+import { PageHeader } from "@/components/PageHeader";
+import { PageHint, PageMessage } from "@/components/PageMessage";
+import { QueryState } from "@/components/QueryState";
 import { useKeys } from "@/components/useKeys";
-import { allows, useProject, useProjectId } from "@/components/useProject";
+import { allows, useProject } from "@/components/useProject";
 import { searchWords } from "@/components/words";
 import { ColumnChooser } from "./ColumnChooser";
 import { Histogram } from "./Histogram";
-import { absorb, NOTHING } from "./live";
+import { mergeArrivals, NO_CHANGES } from "./live";
 import { MoreActions } from "./MoreActions";
-import { Peek } from "./Peek";
+import { Preview } from "./Preview";
 import { RunList } from "./RunList";
 import { RunListSkeleton } from "./RunListSkeleton";
 import classes from "./RunsPage.module.css";
@@ -35,47 +35,36 @@ import { SelectionBar } from "./SelectionBar";
 import { useColumns } from "./useColumns";
 import { useStoredFlag } from "./useStoredFlag";
 
-/** The runs of the project, newest first; the address holds the filters. */
+/** The runs of the project, newest first. The address contains the filters. */
 export function RunsPage() {
-  const projectId = useProjectId();
-  const [params, setParams] = useSearchParams();
-  const filters = useMemo(() => readFilters(params), [params]);
-  const filter = useMemo(() => toQuery(projectId, filters), [projectId, filters]);
-  const order = readOrder(params);
+  const { projectId, params, setParams, filters, filter, isFiltered } = useFilters();
   const [live, setLive] = useStoredFlag("looptrace.live", true);
   const [columns, setColumns] = useColumns();
   const mayDelete = allows(useProject(), "runs:write");
-  const [doomed, setDoomed] = useState<Doomed | null>(null);
-  const searchBox = useRef<HTMLInputElement>(null);
-  useKeys({
-    "/": () => searchBox.current?.focus(),
-    e: () => setParams(toggleOnlyErrors(params)),
-  });
-
-  const isFiltered = areFiltering(filters);
+  const [deletion, setDeletion] = useState<DeletionTarget | null>(null);
   return (
     <div className={classes.page}>
-      <title>Runs · Looptrace</title>
-      <div className={classes.top}>
-        <Title order={1} size="h4">
-          Runs
-        </Title>
-        <FilterBar page="runs" filters={filters} params={params} onChange={setParams} searchBox={searchBox}>
-          <ColumnChooser columns={columns} onChange={setColumns} />
-          <MoreActions filter={filter} onDelete={mayDelete ? () => setDoomed({ filter }) : undefined} />
-        </FilterBar>
-        <Switch
-          className={classes.live}
-          size="xs"
-          label="Live"
-          checked={live}
-          onChange={(event) => setLive(event.currentTarget.checked)}
-        />
-      </div>
+      <PageHeader
+        title="Runs"
+        tools={
+          <FilterBar page="runs" filters={filters} params={params} onChange={setParams}>
+            <ColumnChooser columns={columns} onChange={setColumns} />
+            <MoreActions filter={filter} onDelete={mayDelete ? () => setDeletion({ filter }) : undefined} />
+          </FilterBar>
+        }
+        actions={
+          <Switch
+            size="xs"
+            label="Live"
+            checked={live}
+            onChange={(event) => setLive(event.currentTarget.checked)}
+          />
+        }
+      />
       <Histogram
         filter={filter}
         isFiltered={isFiltered}
-        onRange={(from, until) => setParams(withTimeRange(params, { preset: null, ...between(from, until) }))}
+        onRange={(from, until) => setParams(withTimeRange(params, betweenSeconds(from, until)))}
       />
       <Results
         projectId={projectId}
@@ -83,19 +72,15 @@ export function RunsPage() {
         search={filters.search}
         live={live}
         columns={columns}
-        order={order}
+        order={readOrder(params)}
         onOrder={(next) => setParams(withParam(params, "order", next))}
         isFiltered={isFiltered}
         onClear={() => setParams(new URLSearchParams())}
-        doomed={doomed}
-        onDoom={mayDelete ? setDoomed : undefined}
+        deletion={deletion}
+        onDelete={mayDelete ? setDeletion : undefined}
       />
     </div>
   );
-}
-
-function between(from: number, until: number) {
-  return { after: new Date(from * 1000).toISOString(), before: new Date(until * 1000).toISOString() };
 }
 
 interface ResultsProps {
@@ -108,10 +93,10 @@ interface ResultsProps {
   onOrder: (order: Order | null) => void;
   isFiltered: boolean;
   onClear: () => void;
-  /** What is about to be deleted. */
-  doomed: Doomed | null;
-  /** Absent where the caller may not delete. */
-  onDoom?: (doomed: Doomed | null) => void;
+  /** The runs that the user is asked to delete. */
+  deletion: DeletionTarget | null;
+  /** Missing if the user may not delete runs. */
+  onDelete?: (target: DeletionTarget | null) => void;
 }
 
 const NO_RUNS: ReadonlyMap<string, Run> = new Map();
@@ -127,8 +112,8 @@ function Results({
   onOrder,
   isFiltered,
   onClear,
-  doomed,
-  onDoom,
+  deletion,
+  onDelete,
 }: ResultsProps) {
   const location = useLocation();
   const listed = useMemo(() => (order ? { ...filter, order } : filter), [filter, order]);
@@ -138,30 +123,30 @@ function Results({
   const words = useMemo(() => searchWords(search), [search]);
   const find = words.length > 0 ? `?${new URLSearchParams({ find: search })}` : "";
 
-  // Without the stream nobody tells that the list is old: only who goes back finds it as it was left.
+  // Without the stream the list may be outdated. Going back keeps it; any other navigation reloads it.
   const isReturn = useNavigationType() === NavigationType.Pop;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: once each time that the reader comes here
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once per navigation
   useEffect(() => {
     if (!live && !isReturn) void reload();
   }, [location.key]);
 
-  // What came since the first page was loaded: loaded again, even with the same runs, it begins anew.
+  // Changes since the first page was loaded. Loading it again clears them.
   const page = isCurrent ? runs.data : undefined;
   const loadedAt = runs.dataUpdatedAt;
-  const [since, setSince] = useState({ listed, loadedAt, news: NOTHING, overrun: false });
+  const [since, setSince] = useState({ listed, loadedAt, news: NO_CHANGES, overrun: false });
   const current = (known: typeof since) =>
     known.listed === listed && known.loadedAt === loadedAt
       ? known
-      : { listed, loadedAt, news: NOTHING, overrun: false };
+      : { listed, loadedAt, news: NO_CHANGES, overrun: false };
   const { news, overrun } = current(since);
-  // Of any state: else nobody would tell of a run that is none of the filter's any more.
+  // Any status, to notice runs that no longer match the filter.
   const streamed = useMemo(() => ({ ...filter, status: undefined }), [filter]);
   useRunStream(streamed, live && page !== undefined, {
     onRuns: (arrived) =>
       page &&
       setSince((before) => {
         const known = current(before);
-        const next = absorb(known.news, arrived, {
+        const next = mergeArrivals(known.news, arrived, {
           first: page,
           isNewestFirst: order === null,
           status: filter.status,
@@ -172,7 +157,7 @@ function Results({
   });
   const fresh = news.fresh.size;
 
-  // Nothing is being read in an empty list: the first runs come in by themselves.
+  // An empty list shows the first runs without asking.
   const isEmpty = isCurrent && runs.data.data.length === 0;
   useEffect(() => {
     if (isEmpty && fresh > 0) void reload();
@@ -185,11 +170,11 @@ function Results({
   }, [reload]);
   useKeys({ r: () => void showFresh() });
 
-  // Both belong to what is listed: another filter begins anew.
-  const [choice, setChoice] = useState({ filter, selected: NO_RUNS, peeked: null as string | null });
-  const { selected, peeked } = choice.filter === filter ? choice : { selected: NO_RUNS, peeked: null };
-  const change = (changed: { selected?: ReadonlyMap<string, Run>; peeked?: string | null }) =>
-    setChoice({ filter, selected, peeked, ...changed });
+  // Another filter clears the selection and the preview.
+  const [choice, setChoice] = useState({ filter, selected: NO_RUNS, previewed: null as string | null });
+  const { selected, previewed } = choice.filter === filter ? choice : { selected: NO_RUNS, previewed: null };
+  const change = (changed: { selected?: ReadonlyMap<string, Run>; previewed?: string | null }) =>
+    setChoice({ filter, selected, previewed, ...changed });
   const select = (chosen: Run[], isOn: boolean) => {
     const next = new Map(selected);
     for (const run of chosen) {
@@ -212,81 +197,80 @@ function Results({
           {overrun ? "Many new runs" : fresh === 1 ? "1 new run" : `${formatCount(fresh)} new runs`}
         </Button>
       )}
-      {runs.isPending ? (
-        <RunListSkeleton />
-      ) : runs.isError && !runs.data ? (
-        <div className={classes.message}>
-          <ProblemPanel error={runs.error} onRetry={() => runs.refetch()} />
-        </div>
-      ) : runs.data && (runs.data.data.length > 0 || runs.data.partial) ? (
-        <RunList
-          key={location.key}
-          filter={listed}
-          order={order}
-          onOrder={onOrder}
-          projectId={projectId}
-          stale={runs.isPlaceholderData ? runs.data.data : null}
-          changed={news.changed}
-          reloads={reloads}
-          columns={columns}
-          // The rows that stand in were found by other words.
-          words={runs.isPlaceholderData ? NO_WORDS : words}
-          find={find}
-          selected={selected}
-          onSelect={select}
-          peeked={peeked}
-          onPeek={(runId) => change({ peeked: runId })}
-        />
-      ) : isFiltered ? (
-        <div className={classes.message}>
-          <p className={classes.lead}>No run matches these filters.</p>
-          <Button variant="default" onClick={onClear}>
-            Clear filters
-          </Button>
-        </div>
-      ) : (
-        <div className={classes.message}>
-          <p className={classes.lead}>No runs yet.</p>
-          <p className={classes.dim}>
-            A key and a few lines of code bring the first one; it shows up here by itself.
-          </p>
-          <Button component={Link} to={`/p/${projectId}/start`}>
-            Send your first run
-          </Button>
-        </div>
-      )}
+      <QueryState query={runs} page skeleton={<RunListSkeleton />}>
+        {(first) =>
+          first.data.length > 0 || first.partial ? (
+            <RunList
+              key={location.key}
+              filter={listed}
+              order={order}
+              onOrder={onOrder}
+              projectId={projectId}
+              stale={runs.isPlaceholderData ? first.data : null}
+              changed={news.changed}
+              reloads={reloads}
+              columns={columns}
+              // The previous filter's rows match other words.
+              words={runs.isPlaceholderData ? NO_WORDS : words}
+              find={find}
+              selected={selected}
+              onSelect={select}
+              previewed={previewed}
+              onPreview={(runId) => change({ previewed: runId })}
+            />
+          ) : isFiltered ? (
+            <PageMessage title="No runs match these filters.">
+              <Button variant="default" onClick={onClear}>
+                Clear filters
+              </Button>
+            </PageMessage>
+          ) : (
+            <PageMessage title="No runs yet.">
+              <PageHint>Create a key and add a few lines of code. Your first run appears here.</PageHint>
+              <Button component={Link} to={`/p/${projectId}/start`}>
+                Send your first run
+              </Button>
+            </PageMessage>
+          )
+        }
+      </QueryState>
       {selected.size > 0 && (
         <SelectionBar
           projectId={projectId}
           selected={selected}
           onClear={() => change({ selected: NO_RUNS })}
-          onDelete={onDoom && (() => onDoom({ run_ids: [...selected.keys()] }))}
+          onDelete={onDelete && (() => onDelete({ run_ids: [...selected.keys()] }))}
         />
       )}
-      {doomed && onDoom && (
+      {deletion && onDelete && (
         <DeleteRunsDialog
           projectId={projectId}
-          doomed={doomed}
-          what={
-            "filter" in doomed
+          target={deletion}
+          name={
+            "filter" in deletion
               ? isFiltered
-                ? "all runs that match"
+                ? "all matching runs"
                 : "all runs"
-              : doomed.run_ids.length === 1
+              : deletion.run_ids.length === 1
                 ? "the selected run"
                 : "the selected runs"
           }
-          onClose={() => onDoom(null)}
+          onClose={() => onDelete(null)}
           onDeleted={() => {
-            onDoom(null);
-            change({ selected: NO_RUNS, peeked: null });
+            onDelete(null);
+            change({ selected: NO_RUNS, previewed: null });
             void showFresh();
           }}
         />
       )}
-      {peeked !== null && (
+      {previewed !== null && (
         <SearchWords value={words}>
-          <Peek projectId={projectId} runId={peeked} find={find} onClose={() => change({ peeked: null })} />
+          <Preview
+            projectId={projectId}
+            runId={previewed}
+            find={find}
+            onClose={() => change({ previewed: null })}
+          />
         </SearchWords>
       )}
     </div>

@@ -10,11 +10,11 @@ interface Props {
   projectId: string;
   selected: ReadonlyMap<string, Run>;
   onClear: () => void;
-  /** Absent where the caller may not. */
+  /** Missing if the user may not delete runs. */
   onDelete?: () => void;
 }
 
-/** What can be done with the selected runs. */
+/** Actions on the selected runs. */
 export function SelectionBar({ projectId, selected, onClear, onDelete }: Props) {
   useKeys({ Escape: onClear });
   const runs = [...selected.values()].sort((a, b) => a.start_time.localeCompare(b.start_time));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { leastWidth, readColumns, shownColumns } from "./columns";
+import { readColumns, shownColumns, totalMinWidth } from "./columns";
 
 const ids = (stored: string | null, width: number) =>
   shownColumns(readColumns(stored), width).map(({ id }) => id);
@@ -8,7 +8,7 @@ describe("columns", () => {
   it("are the default without a choice, and those that fit of it", () => {
     expect(ids(null, 2000)).toEqual(["words", "duration", "tokens", "cost", "models", "session", "age"]);
     expect(ids(null, 800)).toEqual(["words", "duration", "tokens", "cost", "age"]);
-    expect(leastWidth(shownColumns(readColumns(null), 800))).toBeLessThanOrEqual(800);
+    expect(totalMinWidth(shownColumns(readColumns(null), 800))).toBeLessThanOrEqual(800);
   });
   it("are all that were chosen, in their order, however little room there is", () => {
     expect(ids("age,user,words,nonsense", 300)).toEqual(["words", "user", "age"]);

@@ -5,51 +5,51 @@ import {
   formatCount,
   formatDuration,
   formatRunCost,
+  formatRunTokens,
   formatTime,
-  formatTokens,
-  UNKNOWN,
+  isMissing,
   unpricedNote,
 } from "@/components/format";
-import { Marked } from "@/components/Marked";
+import { Highlight } from "@/components/Highlight";
 import { fromFirstHit, hasHit } from "@/components/words";
 import { durationShare } from "./durationScale";
 import classes from "./RunList.module.css";
 
-/** What a cell may draw on beside its run. */
+/** What a cell may use besides its run. */
 export interface CellContext {
   now: number;
-  /** Words of the search, to be marked. */
+  /** The words of the search, to highlight. */
   words: readonly string[];
 }
 
 interface ColumnOf {
   id: string;
   label: string;
-  /** A track of the grid. */
+  /** The width of its grid track. */
   width: string;
-  /** The least pixels of it, the gap included. */
-  least: number;
+  /** Its minimum width in pixels, including the gap. */
+  minWidth: number;
   number?: boolean;
-  /** What the API orders by. */
+  /** The API's order parameter. */
   order?: string;
   title?: (run: Run) => string | undefined;
   cell: (run: Run, context: CellContext) => React.ReactNode;
 }
 
-/** Every column but the run's name, which always stands first; in the order in which they stand. */
+/** All columns in order, except the name, which is always first. */
 export const COLUMNS = [
   {
     id: "words",
     label: "Input → output",
     width: "minmax(140px, 2.6fr)",
-    least: 154,
+    minWidth: 154,
     cell: (run, { words }) => <Words run={run} words={words} />,
   },
   {
     id: "duration",
     label: "Duration",
     width: "minmax(76px, 150px)",
-    least: 90,
+    minWidth: 90,
     number: true,
     order: "duration_ms",
     cell: (run, { now }) => <Duration run={run} now={now} />,
@@ -58,16 +58,16 @@ export const COLUMNS = [
     id: "tokens",
     label: "Tokens",
     width: "74px",
-    least: 88,
+    minWidth: 88,
     number: true,
     order: "total_tokens",
-    cell: (run) => <Value text={formatTokens(run.usage?.total_tokens)} />,
+    cell: (run) => <Value text={formatRunTokens(run)} />,
   },
   {
     id: "cost",
     label: "Cost",
     width: "74px",
-    least: 88,
+    minWidth: 88,
     number: true,
     order: "cost_usd",
     title: unpricedNote,
@@ -77,7 +77,7 @@ export const COLUMNS = [
     id: "models",
     label: "Models",
     width: "minmax(80px, 130px)",
-    least: 94,
+    minWidth: 94,
     title: (run) => run.models.join(", "),
     cell: (run) => run.models.join(", "),
   },
@@ -85,7 +85,7 @@ export const COLUMNS = [
     id: "session",
     label: "Session",
     width: "minmax(70px, 110px)",
-    least: 84,
+    minWidth: 84,
     title: sessionTitle,
     cell: (run) => run.session_id ?? run.conversation_id,
   },
@@ -93,7 +93,7 @@ export const COLUMNS = [
     id: "user",
     label: "User",
     width: "minmax(70px, 110px)",
-    least: 84,
+    minWidth: 84,
     title: (run) => run.user_id ?? undefined,
     cell: (run) => run.user_id,
   },
@@ -101,7 +101,7 @@ export const COLUMNS = [
     id: "agent",
     label: "Agent",
     width: "minmax(80px, 130px)",
-    least: 94,
+    minWidth: 94,
     title: (run) => run.agent_name ?? undefined,
     cell: (run) => run.agent_name,
   },
@@ -109,7 +109,7 @@ export const COLUMNS = [
     id: "environment",
     label: "Environment",
     width: "minmax(70px, 100px)",
-    least: 84,
+    minWidth: 84,
     title: (run) => run.environment ?? undefined,
     cell: (run) => run.environment,
   },
@@ -117,7 +117,7 @@ export const COLUMNS = [
     id: "release",
     label: "Version",
     width: "minmax(70px, 100px)",
-    least: 84,
+    minWidth: 84,
     title: (run) => run.release ?? undefined,
     cell: (run) => run.release,
   },
@@ -125,7 +125,7 @@ export const COLUMNS = [
     id: "tags",
     label: "Tags",
     width: "minmax(80px, 130px)",
-    least: 94,
+    minWidth: 94,
     title: (run) => run.tags.join(", "),
     cell: (run) => run.tags.join(", "),
   },
@@ -133,7 +133,7 @@ export const COLUMNS = [
     id: "spans",
     label: "Spans",
     width: "60px",
-    least: 74,
+    minWidth: 74,
     number: true,
     cell: (run) => formatCount(run.span_count),
   },
@@ -141,7 +141,7 @@ export const COLUMNS = [
     id: "errors",
     label: "Errors",
     width: "54px",
-    least: 68,
+    minWidth: 68,
     number: true,
     cell: (run) => formatCount(run.error_count),
   },
@@ -149,7 +149,7 @@ export const COLUMNS = [
     id: "started",
     label: "Started",
     width: "140px",
-    least: 154,
+    minWidth: 154,
     title: (run) => formatTime(run.start_time),
     cell: (run) => shortTime(run.start_time),
   },
@@ -157,7 +157,7 @@ export const COLUMNS = [
     id: "age",
     label: "Age",
     width: "52px",
-    least: 66,
+    minWidth: 66,
     number: true,
     order: "start_time",
     title: (run) => formatTime(run.start_time),
@@ -169,43 +169,43 @@ export type ColumnId = (typeof COLUMNS)[number]["id"];
 export type Column = ColumnOf & { id: ColumnId };
 
 const DEFAULT: readonly ColumnId[] = ["words", "duration", "tokens", "cost", "models", "session", "age"];
-/** Which of the columns go first where there is no room for all. */
-const DROPPED_FIRST: readonly ColumnId[] = ["session", "models", "cost", "tokens"];
-const NAME_LEAST = 226;
+/** The columns to drop first on narrow screens. */
+const DROP_ORDER: readonly ColumnId[] = ["session", "models", "cost", "tokens"];
+const NAME_MIN_WIDTH = 226;
 
-/** The columns that are kept, in their order; the default where nothing that makes sense is. */
+/** The stored columns, in order, or the default. */
 export function readColumns(stored: string | null): ColumnId[] {
   if (stored === null) return [...DEFAULT];
   const ids = stored.split(",");
   return COLUMNS.map(({ id }) => id).filter((id) => ids.includes(id));
 }
 
-/** Whether a choice of columns is that of who never chose. */
+/** Whether these are the default columns. */
 export function isDefault(columns: readonly ColumnId[]): boolean {
   return columns.join() === DEFAULT.join();
 }
 
 /**
- * The columns that are shown in a list of `width` pixels: all that were chosen, which then may scroll sideways; of the
- * default those that fit.
+ * The columns to show in `width` pixels. Chosen columns are always shown and may scroll sideways; default columns are
+ * dropped until they fit.
  */
 export function shownColumns(chosen: readonly ColumnId[], width: number): Column[] {
   const all: readonly Column[] = COLUMNS;
   let shown = all.filter(({ id }) => chosen.includes(id));
   if (!isDefault(chosen) || width === 0) return shown;
-  for (const dropped of DROPPED_FIRST) {
-    if (leastWidth(shown) <= width) break;
+  for (const dropped of DROP_ORDER) {
+    if (totalMinWidth(shown) <= width) break;
     shown = shown.filter(({ id }) => id !== dropped);
   }
   return shown;
 }
 
-/** The least pixels that the columns take, the name's included. */
-export function leastWidth(columns: readonly Column[]): number {
-  return columns.reduce((sum, { least }) => sum + least, NAME_LEAST);
+/** The minimum width of the columns and the name, in pixels. */
+export function totalMinWidth(columns: readonly Column[]): number {
+  return columns.reduce((sum, { minWidth }) => sum + minWidth, NAME_MIN_WIDTH);
 }
 
-/** Says which of the two the column shows. */
+/** Says whether the column shows a session or a conversation. */
 function sessionTitle(run: Run): string | undefined {
   if (run.session_id !== null) return `Session ${run.session_id}`;
   return run.conversation_id === null ? undefined : `Conversation ${run.conversation_id}`;
@@ -253,22 +253,22 @@ function Words({ run, words }: { run: Run; words: readonly string[] }) {
     <>
       {input !== null && (
         <span className={classes.input}>
-          <Marked text={fromFirstHit(input, words)} words={words} />
+          <Highlight text={fromFirstHit(input, words)} words={words} />
         </span>
       )}
       {output !== null && (
         <>
           <span className={classes.dim}>→</span>
           <span className={failure ? classes.error : classes.output}>
-            <Marked text={fromFirstHit(output, words)} words={words} />
+            <Highlight text={fromFirstHit(output, words)} words={words} />
           </span>
         </>
       )}
-      {words.length > 0 && !isShown && <span className={classes.deeper}>found deeper in the run</span>}
+      {words.length > 0 && !isShown && <span className={classes.deeper}>found in a later step</span>}
     </>
   );
 }
 
 function Value({ text }: { text: string }) {
-  return <span data-unknown={text === UNKNOWN || undefined}>{text}</span>;
+  return <span data-missing={isMissing(text) || undefined}>{text}</span>;
 }

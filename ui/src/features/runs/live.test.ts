@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Run } from "@/api/types";
-import { absorb, type Listed, NOTHING } from "./live";
+import { type Listed, mergeArrivals, NO_CHANGES } from "./live";
 
 const run = (run_id: string, start: number, status: Run["status"] = "ok") =>
   ({ run_id, status, start_time: `2026-01-01T00:00:0${start}Z`, received_at: `${start} ${status}` }) as Run;
@@ -12,21 +12,21 @@ const list = (data: Run[], more: Partial<Listed> = {}, next_cursor: string | nul
   ...more,
 });
 
-describe("absorb", () => {
+describe("mergeArrivals", () => {
   const listed = list(rows);
-  const fresh = (arrived: Run[], on: Listed) => [...absorb(NOTHING, arrived, on).fresh];
+  const fresh = (arrived: Run[], on: Listed) => [...mergeArrivals(NO_CHANGES, arrived, on).fresh];
 
   it("renews what is shown and counts what began since", () => {
-    const live = absorb(NOTHING, [run("f", 6), run("e", 5, "error")], listed);
+    const live = mergeArrivals(NO_CHANGES, [run("f", 6), run("e", 5, "error")], listed);
     expect([...live.fresh]).toEqual(["f"]);
     expect(live.changed.get("e")?.status).toBe("error");
-    const later = absorb(live, [run("f", 6, "error"), run("g", 7)], listed);
+    const later = mergeArrivals(live, [run("f", 6, "error"), run("g", 7)], listed);
     expect([...later.fresh]).toEqual(["f", "g"]);
     expect(live.fresh.size).toBe(1);
   });
   it("stays the same where nothing changed", () => {
-    expect(absorb(NOTHING, [run("e", 5, "running"), run("c", 3)], listed)).toBe(NOTHING);
-    expect(absorb(NOTHING, [], listed)).toBe(NOTHING);
+    expect(mergeArrivals(NO_CHANGES, [run("e", 5, "running"), run("c", 3)], listed)).toBe(NO_CHANGES);
+    expect(mergeArrivals(NO_CHANGES, [], listed)).toBe(NO_CHANGES);
   });
   it("counts what arrived late, down to the oldest run of the page", () =>
     expect(fresh([run("d", 4), run("b", 3), run("a", 1)], listed)).toEqual(["d"]));
@@ -40,15 +40,23 @@ describe("absorb", () => {
     expect(fresh([half], listed)).toEqual(["d"]);
   });
   it("counts nothing in another order, whose pages may hold it already, and renews what is shown", () => {
-    const live = absorb(NOTHING, [run("f", 6), run("e", 5, "error")], list(rows, { isNewestFirst: false }));
+    const live = mergeArrivals(
+      NO_CHANGES,
+      [run("f", 6), run("e", 5, "error")],
+      list(rows, { isNewestFirst: false }),
+    );
     expect(live.fresh.size).toBe(0);
     expect(live.changed.get("e")?.status).toBe("error");
   });
   it("renews a run that leaves the state that is listed, and counts none of another", () => {
     const running = list([run("e", 5, "running")], { status: ["running"] });
-    const live = absorb(NOTHING, [run("e", 5, "ok"), run("f", 6, "running"), run("g", 7, "ok")], running);
+    const live = mergeArrivals(
+      NO_CHANGES,
+      [run("e", 5, "ok"), run("f", 6, "running"), run("g", 7, "ok")],
+      running,
+    );
     expect(live.changed.get("e")?.status).toBe("ok");
     expect([...live.fresh]).toEqual(["f"]);
-    expect(absorb(live, [run("f", 6, "ok")], running).fresh.size).toBe(0);
+    expect(mergeArrivals(live, [run("f", 6, "ok")], running).fresh.size).toBe(0);
   });
 });

@@ -1,29 +1,29 @@
 import type { Run, RunPage, Status } from "@/api/types";
 import { parseTime } from "@/components/format";
 
-/** What came since the list was loaded. */
+/** Changes since the list was loaded. */
 export interface Live {
-  /** Runs as they are now, by id. */
+  /** The current state of changed runs, by id. */
   changed: ReadonlyMap<string, Run>;
-  /** Runs that the list would show by now, and does not yet. */
+  /** Ids of new runs that the list doesn't show yet. */
   fresh: ReadonlySet<string>;
 }
 
-export const NOTHING: Live = { changed: new Map(), fresh: new Set() };
+export const NO_CHANGES: Live = { changed: new Map(), fresh: new Set() };
 
-/** The list as it was loaded, which nothing may move. */
+/** The list as it was loaded. New runs don't change it. */
 export interface Listed {
   first: Pick<RunPage, "data" | "next_cursor" | "partial">;
   isNewestFirst: boolean;
-  /** The states that are listed; without them all. What arrives is of any state. */
+  /** The statuses that the list shows; all if missing. Arriving runs may have any status. */
   status?: readonly Status[];
 }
 
-// Far more than what is looked at: the oldest are forgotten.
-const MOST_CHANGED = 2_000;
+// More than any screen shows. The oldest changes are dropped.
+const MAX_CHANGED = 2_000;
 
-/** Takes in runs that appeared or changed. */
-export function absorb(live: Live, arrived: readonly Run[], listed: Listed): Live {
+/** Adds runs that appeared or changed. */
+export function mergeArrivals(live: Live, arrived: readonly Run[], listed: Listed): Live {
   const changed = new Map(live.changed);
   const fresh = new Set(live.fresh);
   const shown = new Map(listed.first.data.map((run) => [run.run_id, run]));
@@ -41,17 +41,17 @@ export function absorb(live: Live, arrived: readonly Run[], listed: Listed): Liv
   }
   if (!isNew) return live;
   for (const id of changed.keys()) {
-    if (changed.size <= MOST_CHANGED) break;
+    if (changed.size <= MAX_CHANGED) break;
     changed.delete(id);
   }
   return { changed, fresh };
 }
 
-/** The start from which on a run that the first page does not show is no run of the list: another page may hold those before. */
+/** A run that started later and isn't on the first page is new. Earlier runs may be on another page. */
 function completeSince({ first, isNewestFirst }: Listed): number {
   const isWhole = first.next_cursor === null && !first.partial;
   if (isWhole || first.data.length === 0) return Number.NEGATIVE_INFINITY;
-  // By any other order it may stand on any page.
+  // In any other order it may be on any page.
   if (!isNewestFirst) return Number.POSITIVE_INFINITY;
   return Math.min(...first.data.map((run) => parseTime(run.start_time)));
 }

@@ -3,7 +3,7 @@ import { type ColumnId, isDefault, readColumns } from "./columns";
 
 const storageKey = "looptrace.run-columns";
 
-/** The columns of the list, as this browser remembers them. */
+/** The columns of the list, stored in this browser. */
 export function useColumns(): [ColumnId[], (columns: ColumnId[]) => void] {
   const [columns, setColumns] = useState(() => readColumns(recall()));
   const store = useCallback((next: ColumnId[]) => {
@@ -12,7 +12,7 @@ export function useColumns(): [ColumnId[], (columns: ColumnId[]) => void] {
       if (isDefault(next)) localStorage.removeItem(storageKey);
       else localStorage.setItem(storageKey, next.join());
     } catch {
-      // A browser that stores nothing starts with the default next time.
+      // Without storage the default applies next time.
     }
   }, []);
   return [columns, store];

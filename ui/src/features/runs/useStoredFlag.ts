@@ -1,6 +1,6 @@
 import { useCallback, useState } from "react";
 
-/** A switch that this browser remembers. */
+/** A switch stored in this browser. */
 export function useStoredFlag(key: string, initial: boolean): [boolean, (value: boolean) => void] {
   const [value, setValue] = useState(() => read(key) ?? initial);
   const store = useCallback(
@@ -9,7 +9,7 @@ export function useStoredFlag(key: string, initial: boolean): [boolean, (value: 
       try {
         localStorage.setItem(key, String(next));
       } catch {
-        // A browser that stores nothing starts with the default next time.
+        // Without storage the default applies next time.
       }
     },
     [key],

@@ -6,47 +6,38 @@ import {
   Stack,
   Text,
   TextInput,
+  Title,
   useMantineColorScheme,
 } from "@mantine/core";
 import { useState } from "react";
-import { Link, useNavigate } from "react-router";
+import { useNavigate } from "react-router";
 import { useCreateProject, useUpdateProject } from "@/api/identity";
 import type { ProjectAccess } from "@/api/types";
 import { CopyButton } from "@/components/CopyButton";
 import { Page } from "@/components/Page";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import { allows, useProject } from "@/components/useProject";
-import { Limits } from "./Limits";
-import { Section } from "./Section";
 import classes from "./SettingsPage.module.css";
 
-/** The project's name and limits, new projects, the API and the theme. */
+/** The project's name, new projects, the API and the theme. */
 export function SettingsPage() {
   const project = useProject();
   if (!project) return null;
   return (
     <Page title="Settings" context={`${project.organization_name} · ${project.workspace_name}`}>
-      <div className={classes.sections}>
-        <Rename key={project.id} project={project} />
-        <Limits key={`limits-${project.id}`} project={project} />
-        <Section title="Prices" what="What tokens of models cost. It makes the cost of a call.">
-          <Anchor component={Link} to={`/p/${project.id}/settings/prices`} size="sm">
-            Prices of this project
+      <Rename project={project} />
+      <Create project={project} />
+      <Section title="API" description="Programs can do everything you can do here.">
+        <Stack gap={4} align="flex-start">
+          <Anchor href="/v1/docs" target="_blank" size="sm">
+            API reference
           </Anchor>
-        </Section>
-        <Create project={project} />
-        <Section title="API" what="Everything this page does, a program can do.">
-          <Stack gap={4} align="flex-start">
-            <Anchor href="/v1/docs" target="_blank" size="sm">
-              API reference
-            </Anchor>
-            <Anchor href="/v1/openapi.json" target="_blank" size="sm">
-              OpenAPI document
-            </Anchor>
-          </Stack>
-        </Section>
-        <Theme />
-      </div>
+          <Anchor href="/v1/openapi.json" target="_blank" size="sm">
+            OpenAPI document
+          </Anchor>
+        </Stack>
+      </Section>
+      <Theme />
     </Page>
   );
 }
@@ -60,7 +51,7 @@ function Rename({ project }: { project: ProjectAccess }) {
     update.mutate({ name: name.trim() });
   };
   return (
-    <Section title="Project" what="Its name is for people; programs use its id.">
+    <Section title="Project" description="People see the name, programs use the id.">
       <form onSubmit={submit}>
         <Stack gap="sm" align="flex-start">
           <TextInput
@@ -105,22 +96,22 @@ function Create({ project }: { project: ProjectAccess }) {
   const [name, setName] = useState("");
   const submit = async (event: React.FormEvent) => {
     event.preventDefault();
-    // The list of projects is fresh when mutateAsync returns: the new project's page knows its project.
-    const made = await create
+    // mutateAsync waits for the list of projects, so that the next page finds the new one.
+    const created = await create
       .mutateAsync({ workspace_id: project.workspace_id, name: name.trim() })
       .catch(() => null);
-    if (made) navigate(`/p/${made.id}/start`);
+    if (created) navigate(`/p/${created.id}/start`);
   };
   return (
     <Section
       id="create"
       title="New project"
-      what={`Keeps runs and keys apart. In the workspace ${project.workspace_name}.`}
+      description={`Has its own runs and keys. Belongs to the workspace ${project.workspace_name}.`}
     >
       <form onSubmit={submit}>
         <Stack gap="sm" align="flex-start">
           <TextInput
-            label="Name of the new project"
+            label="New project name"
             value={name}
             onChange={(event) => setName(event.currentTarget.value)}
             maxLength={100}
@@ -142,17 +133,40 @@ function Create({ project }: { project: ProjectAccess }) {
 function Theme() {
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   return (
-    <Section title="Theme" what="Of this browser.">
+    <Section title="Theme" description="Applies to this browser.">
       <SegmentedControl
         aria-label="Theme"
         value={colorScheme}
         onChange={(value) => setColorScheme(value as typeof colorScheme)}
         data={[
-          { value: "auto", label: "As the system" },
+          { value: "auto", label: "System" },
           { value: "light", label: "Light" },
           { value: "dark", label: "Dark" },
         ]}
       />
     </Section>
+  );
+}
+
+interface SectionProps {
+  id?: string;
+  title: string;
+  description: string;
+  children: React.ReactNode;
+}
+
+function Section({ id, title, description, children }: SectionProps) {
+  return (
+    <section id={id} className={classes.section}>
+      <div>
+        <Title order={2} size="h5">
+          {title}
+        </Title>
+        <Text size="sm" c="dimmed">
+          {description}
+        </Text>
+      </div>
+      <div>{children}</div>
+    </section>
   );
 }

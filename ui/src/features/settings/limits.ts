@@ -8,13 +8,13 @@ export type Subject = (typeof subjects)[number];
 export type Measure = (typeof measures)[number];
 export type Part = (typeof parts)[number];
 
-/** The path of a value in the limits, which is also its field in the form: `project.spans.rate`. */
+/** The path of a value in the limits, and the name of its form field: `project.spans.rate`. */
 export type Field = `${Subject}.${Measure}.${Part}`;
 
-/** What stands in the fields, as typed; one that is empty is not among them. */
+/** The form's fields, as typed. Empty fields are missing. */
 export type Fields = Partial<Record<Field, string>>;
 
-/** The fields of a form that shows the limits. */
+/** The form's fields for the limits. */
 export function fieldsOf(limits: ProjectLimits): Fields {
   const fields: Fields = {};
   for (const subject of subjects) {
@@ -28,7 +28,7 @@ export function fieldsOf(limits: ProjectLimits): Fields {
   return fields;
 }
 
-/** The limits that the fields say. A burst without a rate goes as it is: the server says what is missing. */
+/** The limits that the fields describe. The server rejects a burst without a rate. */
 export function limitsOf(fields: Fields): ProjectLimits {
   const limits: Record<string, Record<string, Record<string, number>>> = {};
   for (const [field, value] of Object.entries(fields)) {
@@ -40,7 +40,7 @@ export function limitsOf(fields: Fields): ProjectLimits {
   return limits as ProjectLimits;
 }
 
-/** Whether two forms say the same. */
+/** Whether two forms have the same values. */
 export function sameFields(a: Fields, b: Fields): boolean {
   const names = new Set([...Object.keys(a), ...Object.keys(b)]) as Set<Field>;
   return [...names].every(

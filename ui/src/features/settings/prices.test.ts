@@ -65,6 +65,6 @@ describe("prices", () => {
 
   it("says where a price is from", () => {
     expect(sourceText(price)).toBe("this project");
-    expect(sourceText({ ...price, source: "table", version: "2026-08-22" })).toBe("table of 2026-08-22");
+    expect(sourceText({ ...price, source: "table", version: "2026-08-22" })).toBe("built-in, 2026-08-22");
   });
 });

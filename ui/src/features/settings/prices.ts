@@ -1,6 +1,6 @@
 import type { Price, PriceWrite } from "@/api/types";
 
-/** The rates of a price, in the order in which they stand in the table and the form. */
+/** The rates of a price, in the order of the table and the form. */
 export const rates = ["input", "output", "cache_read", "cache_write", "cache_write_1h", "reasoning"] as const;
 
 export type Rate = (typeof rates)[number];
@@ -10,28 +10,28 @@ export const rateLabels: Record<Rate, string> = {
   output: "Output",
   cache_read: "Cache read",
   cache_write: "Cache write",
-  cache_write_1h: "Write, 1 h",
+  cache_write_1h: "Cache write (1 h)",
   reasoning: "Reasoning",
 };
 
-/** What an empty field of a rate stands for; input and output have none. */
+/** What an empty rate defaults to. Input and output are required. */
 export const rateDefaults: Partial<Record<Rate, string>> = {
-  cache_read: "as input",
-  cache_write: "as input",
-  cache_write_1h: "as cache write",
-  reasoning: "as output",
+  cache_read: "same as input",
+  cache_write: "same as input",
+  cache_write_1h: "same as cache write",
+  reasoning: "same as output",
 };
 
-/** What stands in the fields of the form, as typed. */
+/** The form's fields, as typed. */
 export interface PriceFields {
   provider: string;
   model: string;
-  /** A day, YYYY-MM-DD, in UTC; empty: from the beginning. */
+  /** A day in UTC, YYYY-MM-DD. Empty means always. */
   validFrom: string;
   rates: Partial<Record<Rate, string>>;
 }
 
-/** The fields that show a price, or those of a new one for a model that has none. */
+/** The form's fields for a price, or for a new price of a model. */
 export function fieldsOf(price: Partial<Price>): PriceFields {
   const shown: Partial<Record<Rate, string>> = {};
   for (const rate of rates) {
@@ -46,7 +46,7 @@ export function fieldsOf(price: Partial<Price>): PriceFields {
   };
 }
 
-/** The price that the fields say. */
+/** The price that the fields describe. */
 export function priceOf(fields: PriceFields): PriceWrite {
   const number = (rate: Rate) => {
     const text = fields.rates[rate];
@@ -65,19 +65,34 @@ export function priceOf(fields: PriceFields): PriceWrite {
   };
 }
 
-/** Whether the form can be sent: a model, and both rates that every price has. A free model has zeros. */
+/** Whether the form has a model and both required rates. A free model has zeros. */
 export function isComplete(fields: PriceFields): boolean {
   const known = (rate: Rate) => fields.rates[rate] !== undefined && fields.rates[rate] !== "";
   return fields.model.trim() !== "" && known("input") && known("output");
 }
 
-/** Dollars for a million tokens, all digits: a price is exact. */
+/** Dollars per million tokens, with all digits. */
 export function formatRate(rate: number | null): string {
   if (rate === null) return "";
   return `$${rate.toLocaleString("en-US", { maximumFractionDigits: 10 })}`;
 }
 
-/** Where a price is from, in words. */
+/** Where a price comes from. */
 export function sourceText(price: Price): string {
-  return price.source === "project" ? "this project" : `table of ${price.version}`;
+  return price.source === "project" ? "this project" : `built-in, ${price.version}`;
+}
+
+/** A row of the table: a price, or one of its tiers for calls with longer input. */
+export interface PriceRow {
+  key: string;
+  price: Price;
+  tier?: Price["tiers"][number];
+}
+
+/** Each price, followed by its tiers. */
+export function priceRows(prices: readonly Price[]): PriceRow[] {
+  return prices.flatMap((price) => {
+    const key = price.id ?? `${price.provider} ${price.model} ${price.valid_from}`;
+    return [{ key, price }, ...price.tiers.map((tier) => ({ key: `${key} ${tier.above}`, price, tier }))];
+  });
 }

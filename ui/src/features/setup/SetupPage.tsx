@@ -3,13 +3,13 @@ import { useState } from "react";
 import { Navigate } from "react-router";
 import { useMe, useSetup, useSetupState } from "@/api/identity";
 import { ApiError } from "@/api/problem";
-import { Entrance } from "@/components/Entrance";
 import { ProblemPanel } from "@/components/ProblemPanel";
+import { SignInCard } from "@/components/SignInCard";
 import { MIN_LENGTH, passwordStrength } from "./strength";
 
 const colors = ["gray", "yellow", "iris", "teal"] as const;
 
-/** Creates the first user; shown once in the life of an installation. */
+/** Creates the first user. An installation shows it once. */
 export function SetupPage() {
   const me = useMe();
   const state = useSetupState();
@@ -31,7 +31,7 @@ export function SetupPage() {
   };
 
   return (
-    <Entrance title="Set up Looptrace" context="You are the first here: this account owns the installation.">
+    <SignInCard title="Set up Looptrace" context="Create the first account. It owns this installation.">
       <form onSubmit={submit}>
         <Stack gap="sm">
           <TextInput
@@ -89,6 +89,6 @@ export function SetupPage() {
           </Button>
         </Stack>
       </form>
-    </Entrance>
+    </SignInCard>
   );
 }

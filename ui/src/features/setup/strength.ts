@@ -1,4 +1,4 @@
-/** The shortest password that the API accepts. */
+/** The minimum password length of the API. */
 export const MIN_LENGTH = 12;
 
 export interface Strength {
@@ -7,7 +7,7 @@ export interface Strength {
   hint: string;
 }
 
-/** A hint, not a rule: length counts most, repetition and the obvious count against. */
+/** A hint, not a rule. Length counts most; repetition and common words count against. */
 export function passwordStrength(password: string, email: string): Strength {
   const missing = MIN_LENGTH - [...password].length;
   if (missing > 0) {

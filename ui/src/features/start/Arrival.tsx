@@ -2,21 +2,21 @@ import { Button, Loader, Text } from "@mantine/core";
 import { IconCircleCheck } from "@tabler/icons-react";
 import { useMemo, useState } from "react";
 import { Link } from "react-router";
-import { useRunsHead } from "@/api/runs";
+import { useNewestRuns } from "@/api/runs";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import { arrivedRun } from "./arrival";
 import classes from "./StartPage.module.css";
 
-/** Waits for a run that was not there before, and shows it. */
+/** Waits for a new run and links to it. */
 export function Arrival({ projectId }: { projectId: string }) {
   const filter = useMemo(() => ({ project_id: projectId }), [projectId]);
-  const head = useRunsHead(filter, true, 20);
+  const newest = useNewestRuns(filter, 20);
   const [before, setBefore] = useState<ReadonlySet<string> | null>(null);
-  const runs = head.data?.data;
+  const runs = newest.data?.data;
   if (runs && before === null) setBefore(new Set(runs.map((run) => run.run_id)));
   const arrived = runs && before ? arrivedRun(before, runs) : undefined;
 
-  if (head.isError && !runs) return <ProblemPanel error={head.error} onRetry={() => head.refetch()} />;
+  if (newest.isError && !runs) return <ProblemPanel error={newest.error} onRetry={() => newest.refetch()} />;
   const isFirst = before?.size === 0;
   return (
     <div
@@ -33,7 +33,7 @@ export function Arrival({ projectId }: { projectId: string }) {
             <strong>{arrived.name}</strong>
           </Text>
           <Button component={Link} to={`/p/${projectId}/runs/${arrived.run_id}`} className={classes.open}>
-            Open the run
+            Open run
           </Button>
         </>
       ) : (
@@ -42,11 +42,11 @@ export function Arrival({ projectId }: { projectId: string }) {
           <Text size="sm" c="dimmed">
             {isFirst || !runs
               ? "Waiting for the first run…"
-              : "This project has runs; waiting for a new one…"}
+              : "This project has runs. Waiting for a new one…"}
           </Text>
           {runs && !isFirst && (
             <Button component={Link} to={`/p/${projectId}/runs`} variant="default" className={classes.open}>
-              See the runs
+              Show runs
             </Button>
           )}
         </>

@@ -1,6 +1,6 @@
 import { Button, Group, Stack, Text, TextInput } from "@mantine/core";
 import { useState } from "react";
-import { useCreateKey } from "@/api/keys";
+import { useCreateKey } from "@/api/apiKeys";
 import { CopyButton } from "@/components/CopyButton";
 import { keyPresets } from "@/components/keyPresets";
 import { ProblemPanel } from "@/components/ProblemPanel";
@@ -12,19 +12,19 @@ interface Props {
   onChange: (key: string) => void;
 }
 
-/** Makes an Ingest key in place, or takes one that the reader has. */
+/** Creates an Ingest key, or accepts an existing key. */
 export function ChooseKey({ projectId, value, onChange }: Props) {
   const mayManage = allows(useProject(), "admin");
   const create = useCreateKey(projectId);
-  const [made, setMade] = useState(false);
+  const [created, setCreated] = useState(false);
   const scopes = keyPresets[0]?.scopes ?? [];
-  const make = () =>
+  const createKey = () =>
     create.mutate(
       { name: "First run", scopes },
       {
         onSuccess: (key) => {
           onChange(key.key);
-          setMade(true);
+          setCreated(true);
         },
       },
     );
@@ -34,10 +34,10 @@ export function ChooseKey({ projectId, value, onChange }: Props) {
       <Group gap="sm" align="flex-end">
         {mayManage && (
           <>
-            <Button onClick={make} loading={create.isPending} disabled={made} size="sm">
-              {made ? "Key made" : "Make an Ingest key"}
+            <Button onClick={createKey} loading={create.isPending} disabled={created} size="sm">
+              {created ? "Key created" : "Create an Ingest key"}
             </Button>
-            {!made && (
+            {!created && (
               <Text size="sm" c="dimmed" lh="36px">
                 or
               </Text>
@@ -48,7 +48,7 @@ export function ChooseKey({ projectId, value, onChange }: Props) {
           aria-label="Key"
           placeholder="paste a key: lt_…"
           value={value}
-          readOnly={made}
+          readOnly={created}
           onChange={(event) => onChange(event.currentTarget.value.trim())}
           flex="1 1 260px"
           ff="monospace"
@@ -57,13 +57,12 @@ export function ChooseKey({ projectId, value, onChange }: Props) {
           rightSection={value ? <CopyButton value={value} what="key" /> : null}
         />
       </Group>
-      {made && (
+      {created && (
         <Text size="sm">
-          <strong>Copy it now if you need it later:</strong> it stands in the code below and is shown only on
-          this page, this once.
+          <strong>Copy it now if you need it later.</strong> It's in the code below and won't be shown again.
         </Text>
       )}
-      {create.isError && <ProblemPanel error={create.error} onRetry={make} />}
+      {create.isError && <ProblemPanel error={create.error} onRetry={createKey} />}
     </Stack>
   );
 }

@@ -5,15 +5,15 @@ import type { Snippet } from "./snippets";
 
 interface Props {
   snippets: Snippet[];
-  /** The key is filled in. */
+  /** Whether the snippets contain the key. */
   ready: boolean;
 }
 
-/** The ways in, each complete to paste. */
+/** One snippet per language, complete to paste. */
 export function Code({ snippets, ready }: Props) {
   return (
     <Tabs defaultValue={snippets[0]?.id} keepMounted={false}>
-      <Tabs.List aria-label="Ways to send a run">
+      <Tabs.List aria-label="Languages">
         {snippets.map((snippet) => (
           <Tabs.Tab key={snippet.id} value={snippet.id}>
             {snippet.label}
@@ -43,7 +43,7 @@ export function Code({ snippets, ready }: Props) {
           )}
           {!ready && (
             <Text size="sm" c="dimmed" mt="xs">
-              <code>lt_YOUR_KEY</code> is replaced when a key is chosen above.
+              Choose a key above to replace <code>lt_YOUR_KEY</code>.
             </Text>
           )}
         </Tabs.Panel>

@@ -10,22 +10,22 @@ import { snippets } from "./snippets";
 
 const PLACEHOLDER = "lt_YOUR_KEY";
 
-/** From nothing to the first run: a key, the code to paste, the run's arrival. */
+/** Guides to the first run: a key, code to paste, the run's arrival. */
 export function StartPage() {
   const projectId = useProjectId();
   const [key, setKey] = useState("");
-  const [example] = useState(makeExample);
+  const [example] = useState(exampleIds);
   const codes = useMemo(
     () => snippets({ ...example, origin: window.location.origin, key: key || PLACEHOLDER }),
     [example, key],
   );
   return (
-    <Page title="Send a run" context="Three steps: a key, a few lines of code, and the run on this page.">
+    <Page title="Send a run" context="Create a key, run a few lines of code, and see the run here.">
       <Stack component="ol" gap="xl" className={classes.steps}>
-        <Step title="Take a key">
+        <Step title="Create a key">
           <ChooseKey projectId={projectId} value={key} onChange={setKey} />
         </Step>
-        <Step title="Send something">
+        <Step title="Run the code">
           <Code snippets={codes} ready={key !== ""} />
         </Step>
         <Step title="See it arrive">
@@ -45,7 +45,7 @@ function Step({ title, children }: { title: string; children: React.ReactNode })
   );
 }
 
-function makeExample() {
+function exampleIds() {
   return { runId: uuid(), spanId: hex(8), traceId: hex(16), now: new Date() };
 }
 
@@ -55,7 +55,7 @@ function hex(bytes: number): string {
   ).join("");
 }
 
-// crypto.randomUUID exists on secure origins only.
+// crypto.randomUUID only exists on secure origins.
 function uuid(): string {
   const digits = hex(16);
   return [

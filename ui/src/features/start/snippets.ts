@@ -1,9 +1,9 @@
 export interface Snippet {
   id: string;
   label: string;
-  /** What must be there first. */
+  /** Commands to run first. */
   install?: string;
-  /** Name of the file that the code belongs in; absent for a shell. */
+  /** The file that the code belongs in. Missing for shell commands. */
   file?: string;
   code: string;
   /** How to run it. */
@@ -23,7 +23,7 @@ export interface SnippetInput {
   now: Date;
 }
 
-/** The code that records a first run, complete to paste, for each way in. */
+/** The code that records a first run, complete to paste, for each language. */
 export function snippets(input: SnippetInput): Snippet[] {
   return [
     nativeJSON(input),
@@ -147,7 +147,7 @@ print(answer("What is the capital of France?"))
     run: `export LOOPTRACE_ENDPOINT=${origin}
 export LOOPTRACE_API_KEY=${key}
 python hello.py`,
-    note: "The package is in the folder sdk/python of Looptrace. Connect has the lines for each framework.",
+    note: "The package is in Looptrace's folder sdk/python. The Connect page has the code for each framework.",
   };
 }
 
@@ -171,7 +171,7 @@ with tracer.start_as_current_span("hello looptrace") as run:
         span.set_attribute("gen_ai.usage.input_tokens", 14)
         span.set_attribute("gen_ai.usage.output_tokens", 3)
 
-provider.shutdown()  # sends what is still waiting
+provider.shutdown()  # sends pending spans
 `;
 
 function pythonHTTP({ origin, key }: SnippetInput): Snippet {
@@ -219,7 +219,7 @@ exporter = OTLPSpanExporter(
 )
 ${pythonBody}`,
     run: "python hello.py",
-    note: "4317 is the usual port of OTLP over gRPC; it is another one where Looptrace was started with a port offset.",
+    note: "4317 is the default port for OTLP over gRPC. A port offset changes it.",
   };
 }
 
@@ -273,7 +273,7 @@ func main() {
 	span.End()
 	run.End()
 
-	// Shutdown sends what is still waiting.
+	// Shutdown sends pending spans.
 	if err := provider.Shutdown(context.Background()); err != nil {
 		log.Fatal(err)
 	}
@@ -292,7 +292,7 @@ function node({ origin, key }: SnippetInput): Snippet {
     code: `import { trace } from "@opentelemetry/api";
 import { NodeSDK } from "@opentelemetry/sdk-node";
 
-const sdk = new NodeSDK(); // takes address and key from the environment
+const sdk = new NodeSDK(); // reads the address and the key from the environment
 sdk.start();
 const tracer = trace.getTracer("hello");
 
@@ -311,13 +311,13 @@ tracer.startActiveSpan("hello looptrace", (run) => {
   run.end();
 });
 
-await sdk.shutdown(); // sends what is still waiting
+await sdk.shutdown(); // sends pending spans
 `,
     run: `export OTEL_SERVICE_NAME=hello-looptrace
 export OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf
 export OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=${origin}/v1/traces
 export OTEL_EXPORTER_OTLP_HEADERS="authorization=Bearer%20${key}"
 node hello.mjs`,
-    note: "The same variables point any OpenTelemetry SDK at Looptrace, without a change of code.",
+    note: "The same variables work for any OpenTelemetry SDK, without code changes.",
   };
 }

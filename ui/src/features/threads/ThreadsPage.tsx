@@ -1,117 +1,52 @@
-import { Button, Skeleton, Title } from "@mantine/core";
-import { useMemo, useRef } from "react";
-import { Link, useSearchParams } from "react-router";
+import { Link } from "react-router";
 import { useThreads } from "@/api/threads";
 import type { Thread } from "@/api/types";
-import { Delayed } from "@/components/Delayed";
 import { FilterBar } from "@/components/filters/FilterBar";
-import { areFiltering, readFilters, toggleOnlyErrors, toQuery } from "@/components/filters/filters";
+import { useFilters } from "@/components/filters/useFilters";
 import {
   firstWords,
   formatAge,
   formatCost,
   formatCount,
+  formatRuns,
   formatTime,
   formatTokens,
-  UNKNOWN,
+  isMissing,
 } from "@/components/format";
-import { ProblemPanel } from "@/components/ProblemPanel";
+import { ListPage } from "@/components/ListPage";
+import { PageHint } from "@/components/PageMessage";
 import { StatusMark } from "@/components/StatusMark";
-import { useKeys } from "@/components/useKeys";
 import { useNow } from "@/components/useNow";
-import { useProjectId } from "@/components/useProject";
 import classes from "./ThreadsPage.module.css";
 
 /** The conversations of the project: runs that share a session. */
 export function ThreadsPage() {
-  const projectId = useProjectId();
-  const [params, setParams] = useSearchParams();
-  const filters = useMemo(() => readFilters(params), [params]);
-  const filter = useMemo(() => toQuery(projectId, filters), [projectId, filters]);
+  const { projectId, params, setParams, filters, filter, isFiltered } = useFilters();
   const query = useThreads(filter);
-  const searchBox = useRef<HTMLInputElement>(null);
-  const list = useRef<HTMLUListElement>(null);
   const now = useNow(10_000);
-  const threads = query.data?.pages.flatMap((page) => page.data) ?? [];
-  const isFiltered = areFiltering(filters);
-
-  const move = (by: number) => {
-    const links = [...(list.current?.querySelectorAll<HTMLElement>("a[data-thread]") ?? [])];
-    const at = links.indexOf(document.activeElement as HTMLElement);
-    links[at < 0 ? 0 : Math.min(links.length - 1, Math.max(0, at + by))]?.focus();
-  };
-  useKeys({
-    "/": () => searchBox.current?.focus(),
-    e: () => setParams(toggleOnlyErrors(params)),
-    j: () => move(1),
-    k: () => move(-1),
-  });
-
   return (
-    <div className={classes.page}>
-      <title>Threads · Looptrace</title>
-      <div className={classes.top}>
-        <Title order={1} size="h4">
-          Threads
-        </Title>
-        <FilterBar
-          page="threads"
-          filters={filters}
-          params={params}
-          onChange={setParams}
-          searchBox={searchBox}
-        />
-      </div>
-      <div className={classes.body} aria-busy={query.isFetching && !query.data}>
-        {query.isPending ? (
-          <Delayed>
-            <div className={classes.waiting}>
-              {[0, 1, 2, 3, 4, 5, 6, 7].map((row) => (
-                <Skeleton key={row} h={34} />
-              ))}
-            </div>
-          </Delayed>
-        ) : query.isError && !query.data ? (
-          <div className={classes.message}>
-            <ProblemPanel error={query.error} onRetry={() => query.refetch()} />
-          </div>
-        ) : threads.length === 0 ? (
-          <div className={classes.message}>
-            <p className={classes.lead}>
-              {isFiltered ? "No thread matches these filters." : "No threads yet."}
-            </p>
-            {isFiltered ? (
-              <Button variant="default" onClick={() => setParams(new URLSearchParams())}>
-                Clear filters
-              </Button>
-            ) : (
-              <p className={classes.dim}>
-                Runs that are sent with the same <code>session_id</code> stand here as one conversation.
-              </p>
-            )}
-          </div>
-        ) : (
-          <>
-            <ul ref={list} className={classes.list} data-stale={query.isPlaceholderData || undefined}>
-              {threads.map((thread) => (
-                <Row key={thread.session_id} thread={thread} projectId={projectId} now={now} />
-              ))}
-            </ul>
-            {query.hasNextPage && (
-              <div className={classes.foot}>
-                <Button
-                  variant="default"
-                  loading={query.isFetchingNextPage}
-                  onClick={() => query.fetchNextPage()}
-                >
-                  {query.isFetchNextPageError ? "More threads could not be loaded. Retry" : "More threads"}
-                </Button>
-              </div>
-            )}
-          </>
-        )}
-      </div>
-    </div>
+    <ListPage
+      title="Threads"
+      tools={<FilterBar page="threads" filters={filters} params={params} onChange={setParams} />}
+      query={query}
+      what="threads"
+      rowHeight={34}
+      emptyTitle="No threads yet."
+      emptyHint={
+        <PageHint>
+          Send runs with the same <code>session_id</code> to see them here as one conversation.
+        </PageHint>
+      }
+      onClearFilters={isFiltered ? () => setParams(new URLSearchParams()) : undefined}
+    >
+      {(threads) => (
+        <ul>
+          {threads.map((thread) => (
+            <Row key={thread.session_id} thread={thread} projectId={projectId} now={now} />
+          ))}
+        </ul>
+      )}
+    </ListPage>
   );
 }
 
@@ -124,13 +59,13 @@ function Row({ thread, projectId, now }: { thread: Thread; projectId: string; no
         <Link
           to={`/p/${projectId}/threads/${encodeURIComponent(thread.session_id)}`}
           className={classes.link}
-          data-thread={thread.session_id}
+          data-row-focus
           title={`${thread.identified_by === "session_id" ? "Session" : "Conversation"} ${thread.session_id}`}
         >
           {thread.session_id}
         </Link>
       </div>
-      <div className={classes.words}>
+      <div className={classes.text}>
         {thread.first_input !== null && (
           <span className={classes.input}>{firstWords(thread.first_input)}</span>
         )}
@@ -142,13 +77,11 @@ function Row({ thread, projectId, now }: { thread: Thread; projectId: string; no
         )}
       </div>
       <div className={classes.who} title={[...thread.agents, ...thread.users].join(", ")}>
-        {[few(thread.agents, thread.agent_count), few(thread.users, thread.user_count)]
+        {[firstOf(thread.agents, thread.agent_count), firstOf(thread.users, thread.user_count)]
           .filter(Boolean)
           .join(" · ")}
       </div>
-      <div className={classes.number}>
-        {formatCount(thread.run_count)} {thread.run_count === 1 ? "run" : "runs"}
-      </div>
+      <div className={classes.number}>{formatRuns(thread.run_count)}</div>
       <div className={classes.number} data-error={thread.error_count > 0 || undefined}>
         {thread.error_count > 0 ? `${formatCount(thread.error_count)} failed` : ""}
       </div>
@@ -166,11 +99,12 @@ function Row({ thread, projectId, now }: { thread: Thread; projectId: string; no
 }
 
 function Value({ text, unit = "" }: { text: string; unit?: string }) {
-  const isKnown = text !== UNKNOWN;
-  return <span data-unknown={!isKnown || undefined}>{isKnown && unit ? `${text} ${unit}` : text}</span>;
+  const missing = isMissing(text);
+  return <span data-missing={missing || undefined}>{missing ? text : `${text} ${unit}`}</span>;
 }
 
-function few(names: readonly string[], count: number): string {
+/** The first name and the number of others: "planner +2". */
+function firstOf(names: readonly string[], count: number): string {
   const [first] = names;
   if (first === undefined) return "";
   return count > 1 ? `${first} +${formatCount(count - 1)}` : first;

@@ -1,52 +1,40 @@
-import { Button, Group, NumberInput, Skeleton, Stack, Table, Text, VisuallyHidden } from "@mantine/core";
+import { Button, Group, NumberInput, Stack, Table, Text, VisuallyHidden } from "@mantine/core";
 import { useState } from "react";
 import { useProjectLimits, useSetProjectLimits } from "@/api/identity";
 import { ApiError } from "@/api/problem";
-import type { ProjectAccess, ProjectLimits } from "@/api/types";
-import { Delayed } from "@/components/Delayed";
+import type { ProjectLimits } from "@/api/types";
+import { Page } from "@/components/Page";
 import { ProblemPanel } from "@/components/ProblemPanel";
-import { allows } from "@/components/useProject";
+import { QueryState, SkeletonRows } from "@/components/QueryState";
+import { allows, useProject, useProjectId } from "@/components/useProject";
+import classes from "./LimitsPage.module.css";
 import { type Field, type Fields, fieldsOf, limitsOf, measures, parts, sameFields, subjects } from "./limits";
-import { Section } from "./Section";
-import classes from "./SettingsPage.module.css";
 
-const subjectLabels = { project: "The project", key: "Each key" };
+const subjectLabels = { project: "Project", key: "Each key" };
 const measureLabels = { requests: "Requests", spans: "Spans", bytes: "Bytes" };
-const partLabels = { rate: "A second", burst: "At once" };
+const partLabels = { rate: "Per second", burst: "Burst" };
 
-/** What the project may send, where it differs from how ingest is configured. */
-export function Limits({ project }: { project: ProjectAccess }) {
-  const query = useProjectLimits(project.id);
+/** How much may be sent to the project. */
+export function LimitsPage() {
+  const projectId = useProjectId();
+  const query = useProjectLimits(projectId);
   return (
-    <Section
-      id="limits"
+    <Page
       title="Limits"
-      what="What may be sent to this project. More is refused with 429, and clients send it again later."
+      context="How much may be sent to this project. Requests above a limit get status 429, and clients retry them."
     >
-      {query.data ? (
-        <Form project={project} saved={query.data} />
-      ) : query.isError ? (
-        <ProblemPanel error={query.error} onRetry={() => query.refetch()} />
-      ) : (
-        <Delayed>
-          <Stack gap={6} maw={480} aria-busy="true">
-            {[0, 1, 2, 3, 4, 5].map((row) => (
-              <Skeleton key={row} h={30} />
-            ))}
-          </Stack>
-        </Delayed>
-      )}
-    </Section>
+      <QueryState query={query} skeleton={<SkeletonRows count={6} height={30} />}>
+        {(limits) => <Form projectId={projectId} saved={limits} />}
+      </QueryState>
+    </Page>
   );
 }
 
-function Form({ project, saved }: { project: ProjectAccess; saved: ProjectLimits }) {
-  const save = useSetProjectLimits(project.id);
+function Form({ projectId, saved }: { projectId: string; saved: ProjectLimits }) {
+  const save = useSetProjectLimits(projectId);
   const [fields, setFields] = useState(() => fieldsOf(saved));
-  const mayManage = allows(project, "admin");
+  const mayManage = allows(useProject(), "admin");
   const unchanged = sameFields(fields, fieldsOf(saved));
-  const none = Object.keys(fields).length === 0;
-  // Errors of fields stand at the fields.
   const problem = save.error instanceof ApiError ? save.error : null;
   const message = (field: Field) => problem?.fieldMessage(`body.${field}`);
 
@@ -66,15 +54,16 @@ function Form({ project, saved }: { project: ProjectAccess; saved: ProjectLimits
   return (
     <form onSubmit={submit}>
       <Stack gap="sm" align="flex-start">
-        <Text size="sm" c="dimmed">
-          {none ? "No limits of its own. " : ""}An empty field is as this installation is configured; 0 a
-          second is no limit. “At once” is after a rest; empty, it is as much as in a second.
+        <Text size="sm" c="dimmed" maw={560}>
+          {Object.keys(fields).length === 0 && "This project has no limits of its own. "}
+          Empty fields use the installation's configuration; 0 per second means no limit. Burst: the most
+          allowed at once. Defaults to the per-second limit.
         </Text>
         <Table className={classes.limits} withRowBorders={false} verticalSpacing={3} horizontalSpacing={6}>
           <Table.Thead>
             <Table.Tr>
               <Table.Th>
-                <VisuallyHidden>What</VisuallyHidden>
+                <VisuallyHidden>Limit</VisuallyHidden>
               </Table.Th>
               {parts.map((part) => (
                 <Table.Th key={part}>{partLabels[part]}</Table.Th>
@@ -104,8 +93,8 @@ function Form({ project, saved }: { project: ProjectAccess; saved: ProjectLimits
                           readOnly={!mayManage}
                           placeholder={
                             part === "burst" && fields[`${subject}.${measure}.rate`]
-                              ? "as a second"
-                              : "as configured"
+                              ? "per second"
+                              : "configured"
                           }
                           thousandSeparator=" "
                           allowNegative={false}
@@ -127,12 +116,12 @@ function Form({ project, saved }: { project: ProjectAccess; saved: ProjectLimits
               Save limits
             </Button>
             <Text size="sm" c="dimmed" role="status">
-              {save.isSuccess && unchanged ? "Saved; it counts everywhere within 5 seconds" : ""}
+              {save.isSuccess && unchanged ? "Saved. It takes effect within 5 seconds." : ""}
             </Text>
           </Group>
         ) : (
           <Text size="sm" c="dimmed">
-            Owners and admins may change them.
+            Only owners and admins can change limits.
           </Text>
         )}
       </Stack>

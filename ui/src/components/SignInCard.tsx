@@ -1,5 +1,5 @@
 import { Group, Paper, Text, Title } from "@mantine/core";
-import classes from "./Entrance.module.css";
+import classes from "./SignInCard.module.css";
 
 interface Props {
   title: string;
@@ -7,8 +7,8 @@ interface Props {
   children: React.ReactNode;
 }
 
-/** The card of the pages before the session: setup and login. */
-export function Entrance({ title, context, children }: Props) {
+/** The page of setup and login: a card without navigation. */
+export function SignInCard({ title, context, children }: Props) {
   return (
     <main className={classes.root}>
       <title>{`${title} · Looptrace`}</title>

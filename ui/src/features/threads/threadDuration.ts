@@ -2,10 +2,10 @@ import type { Run, Thread } from "@/api/types";
 import { formatDuration, parseTime } from "@/components/format";
 
 /**
- * How long a conversation went on: to the end of the run that ended last, on to now while one runs. Where not all runs are
- * here, at least to the start of the last one, which the thread tells.
+ * How long a conversation took: until its last run ended, or until now while it is running. If not all runs are loaded, at
+ * least until the last run started.
  */
-export function lasted(
+export function threadDuration(
   thread: Pick<Thread, "first_time" | "last_time" | "running">,
   runs: readonly Pick<Run, "start_time" | "duration_ms">[],
   areAll: boolean,

@@ -1,7 +1,7 @@
 import { type RefObject, useEffect } from "react";
 
-/** Keys work at once in what has come up, unless the reader is somewhere else on the page already. */
-export function useTakeFocus(element: RefObject<HTMLElement | null>, isThere = true): void {
+/** Focuses a new view, so that its keys work, unless something else on the page has the focus. */
+export function useInitialFocus(element: RefObject<HTMLElement | null>, isThere = true): void {
   useEffect(() => {
     if (!isThere || document.activeElement?.closest("main,[role=dialog],[role=menu]")) return;
     element.current?.focus({ preventScroll: true });

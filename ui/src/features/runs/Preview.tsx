@@ -1,42 +1,35 @@
-import { ActionIcon, Button, Skeleton } from "@mantine/core";
+import { ActionIcon, Button } from "@mantine/core";
 import { IconX } from "@tabler/icons-react";
 import { Link } from "react-router";
 import { useRun } from "@/api/runs";
 import type { Run } from "@/api/types";
+import { Ago } from "@/components/Ago";
 import { CopyButton } from "@/components/CopyButton";
-import { Delayed } from "@/components/Delayed";
 import { Fact, FactList } from "@/components/Fact";
-import {
-  formatAge,
-  formatCount,
-  formatDuration,
-  formatRunCost,
-  formatTime,
-  formatTokens,
-} from "@/components/format";
+import { formatCount, formatDuration, formatRunCost, formatRunTokens } from "@/components/format";
 import { KindIcon } from "@/components/KindIcon";
-import { ProblemPanel } from "@/components/ProblemPanel";
+import { QueryState, SkeletonRows } from "@/components/QueryState";
 import { RecordedText } from "@/components/RecordedText";
 import { StatusMark } from "@/components/StatusMark";
 import { useKeys } from "@/components/useKeys";
 import { useNow } from "@/components/useNow";
-import classes from "./Peek.module.css";
+import classes from "./Preview.module.css";
 
 interface Props {
   projectId: string;
   runId: string;
-  /** What the run's address says of the search that found it. */
+  /** The search, as the query of the run's address. */
   find: string;
   onClose: () => void;
 }
 
-/** A run beside the list: what was asked, what came of it, what it took. */
-export function Peek({ projectId, runId, find, onClose }: Props) {
+/** A preview of a run beside the list. */
+export function Preview({ projectId, runId, find, onClose }: Props) {
   const query = useRun(projectId, runId);
   useKeys({ Escape: onClose });
   const run = query.data;
   return (
-    <aside className={classes.root} aria-label="Peek" data-testid="peek">
+    <aside className={classes.root} aria-label="Preview" data-testid="preview">
       <header className={classes.head}>
         {run && (
           <>
@@ -54,28 +47,19 @@ export function Peek({ projectId, runId, find, onClose }: Props) {
         >
           Open
         </Button>
-        <ActionIcon variant="subtle" color="gray" size="sm" onClick={onClose} aria-label="Close the peek">
+        <ActionIcon variant="subtle" color="gray" size="sm" onClick={onClose} aria-label="Close preview">
           <IconX size={15} />
         </ActionIcon>
       </header>
-      {/* It scrolls, so it must be reachable by keyboard. */}
       <section
         className={classes.body}
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls takes the focus
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
         tabIndex={0}
-        aria-label="What the run holds"
-        aria-busy={query.isPending}
+        aria-label="Run summary"
       >
-        {run ? (
-          <Content run={run} />
-        ) : query.isError ? (
-          <ProblemPanel error={query.error} onRetry={() => query.refetch()} />
-        ) : (
-          <Delayed>
-            <Skeleton h={90} />
-            <Skeleton h={160} />
-          </Delayed>
-        )}
+        <QueryState query={query} skeleton={<SkeletonRows count={2} height={120} />}>
+          {(run) => <Content run={run} />}
+        </QueryState>
       </section>
     </aside>
   );
@@ -90,16 +74,12 @@ function Content({ run }: { run: Run }) {
           label="Duration"
           value={run.status === "running" ? "running" : formatDuration(run.duration_ms)}
         />
-        <Fact label="Tokens" value={formatTokens(run.usage?.total_tokens)} />
+        <Fact label="Tokens" value={formatRunTokens(run)} />
         <Fact label="Cost" value={formatRunCost(run)} />
         <Fact label="Spans" value={formatCount(run.span_count)} />
         <Fact label="Model calls" value={formatCount(run.llm_call_count)} />
         <Fact label="Tool calls" value={formatCount(run.tool_call_count)} />
-        <Fact
-          label="Started"
-          value={`${formatAge(run.start_time, now)} ago`}
-          title={formatTime(run.start_time)}
-        />
+        <Fact label="Started" value={<Ago time={run.start_time} now={now} />} />
         {run.models.length > 0 && (
           <Fact label="Models" value={run.models.join(", ")} title={run.models.join(", ")} />
         )}
@@ -129,7 +109,7 @@ function Text({ title, text }: { title: string; text: string | null }) {
     <section>
       <h3 className={classes.title}>{title}</h3>
       {text === null ? (
-        <p className={classes.none}>none recorded</p>
+        <p className={classes.none}>Not recorded</p>
       ) : (
         <RecordedText text={text} what={title.toLowerCase()} />
       )}

@@ -1,0 +1,71 @@
+import type { FailureFilter } from "./failures";
+import type { AgentViewOptions, RunFilter } from "./runs";
+import type { RunGroupBy } from "./types";
+
+const session = ["session"] as const;
+const prices = (projectId: string) => ["prices", projectId] as const;
+const runList = (filter: RunFilter) => ["runs", "list", filter] as const;
+const runStats = ["runs", "stats"] as const;
+const runContent = (projectId: string, runId: string) => ["run", projectId, runId, "content"] as const;
+
+/**
+ * Every query key. A key starts with the key of what it belongs to, so that invalidating `prices.all` also covers
+ * `prices.list`.
+ */
+export const keys = {
+  session: {
+    all: session,
+    me: [...session, "me"] as const,
+    setup: [...session, "setup"] as const,
+  },
+  apiKeys: (projectId: string) => ["api-keys", projectId] as const,
+  limits: (projectId: string) => ["limits", projectId] as const,
+  views: (projectId: string) => ["views", projectId] as const,
+  instrumentGuide: (projectId: string, framework: string | null) =>
+    ["instrument-guide", projectId, framework] as const,
+  prices: {
+    all: prices,
+    list: (projectId: string, search: string) => [...prices(projectId), "list", search] as const,
+    unpriced: (projectId: string) => [...prices(projectId), "unpriced"] as const,
+  },
+  runs: {
+    firstPage: (filter: RunFilter) => [...runList(filter), "first"] as const,
+    laterPages: (filter: RunFilter) => [...runList(filter), "later"] as const,
+    laterPage: (filter: RunFilter, cursor: string) => [...runList(filter), "later", cursor] as const,
+    pageStarts: (filter: RunFilter) => ["runs", "page-starts", filter] as const,
+    newest: (filter: RunFilter, limit: number) => ["runs", "newest", filter, limit] as const,
+    recent: (filter: RunFilter) => ["runs", "recent", filter] as const,
+    allStats: runStats,
+    stats: (filter: RunFilter, groupBy?: RunGroupBy, groups?: number) =>
+      [...runStats, filter, groupBy, groups] as const,
+    fields: (filter: RunFilter) => ["runs", "fields", filter] as const,
+    fieldValues: (filter: RunFilter, field: string | null, prefix: string) =>
+      ["runs", "field-values", field, filter, prefix] as const,
+    deletionCount: (projectId: string, target: unknown) =>
+      ["runs", "deletion-count", projectId, target] as const,
+  },
+  run: {
+    detail: (projectId: string, runId: string) => ["run", projectId, runId, "detail"] as const,
+    scores: (projectId: string, runId: string) => ["run", projectId, runId, "scores"] as const,
+    /** What the run's spans say: everything that changes when spans arrive. */
+    content: runContent,
+    outline: (projectId: string, runId: string) => [...runContent(projectId, runId), "outline"] as const,
+    wholeSpans: (projectId: string, runId: string) =>
+      [...runContent(projectId, runId), "whole-spans"] as const,
+    span: (projectId: string, runId: string, spanId: string | undefined) =>
+      [...runContent(projectId, runId), "span", spanId] as const,
+    agentView: (projectId: string, runId: string, options: AgentViewOptions) =>
+      [...runContent(projectId, runId), "agent-view", options] as const,
+  },
+  diff: (projectId: string, runId: string, otherRunId: string) =>
+    ["diff", projectId, runId, otherRunId] as const,
+  failures: {
+    list: (filter: FailureFilter) => ["failures", "list", filter] as const,
+    group: (fingerprint: string, filter: FailureFilter) =>
+      ["failures", "group", fingerprint, filter] as const,
+  },
+  threads: {
+    list: (filter: RunFilter) => ["threads", "list", filter] as const,
+    detail: (projectId: string, sessionId: string) => ["threads", "detail", projectId, sessionId] as const,
+  },
+};

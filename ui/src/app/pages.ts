@@ -1,0 +1,84 @@
+import {
+  type Icon,
+  IconAlertTriangle,
+  IconChartHistogram,
+  IconCoin,
+  IconGauge,
+  IconKey,
+  IconListDetails,
+  IconMessages,
+  IconPlugConnected,
+  IconSend,
+  IconSettings,
+} from "@tabler/icons-react";
+
+/** Keys and what they do. Two spaces separate keys. */
+export type Shortcuts = readonly (readonly [keys: string, action: string])[];
+
+interface Page {
+  /** The address below the project's. */
+  path: string;
+  label: string;
+  Icon: Icon;
+  shortcuts?: Shortcuts;
+}
+
+interface PageGroup {
+  label: string;
+  pages: readonly Page[];
+}
+
+const search = ["/", "search"] as const;
+const onlyErrors = ["e", "show only errors, or everything"] as const;
+const nextRow = ["j  k", "next, previous row"] as const;
+
+/** The pages of a project. Navigation, palette and shortcut help are made from this table. */
+export const pageGroups: readonly PageGroup[] = [
+  {
+    label: "Observe",
+    pages: [
+      {
+        path: "runs",
+        label: "Runs",
+        Icon: IconListDetails,
+        shortcuts: [
+          search,
+          nextRow,
+          ["Enter", "open the run"],
+          ["Space", "open or close the preview"],
+          ["x", "select the run"],
+          onlyErrors,
+          ["r", "show new runs"],
+        ],
+      },
+      { path: "failures", label: "Failures", Icon: IconAlertTriangle, shortcuts: [search, nextRow] },
+      { path: "threads", label: "Threads", Icon: IconMessages, shortcuts: [search, nextRow, onlyErrors] },
+      { path: "dashboards", label: "Dashboards", Icon: IconChartHistogram, shortcuts: [search, onlyErrors] },
+    ],
+  },
+  {
+    label: "Connect",
+    pages: [
+      { path: "connect", label: "Connect", Icon: IconPlugConnected },
+      { path: "start", label: "Send a run", Icon: IconSend },
+    ],
+  },
+  {
+    label: "Settings",
+    pages: [
+      { path: "settings", label: "Settings", Icon: IconSettings },
+      { path: "settings/keys", label: "Keys", Icon: IconKey, shortcuts: [nextRow] },
+      { path: "settings/limits", label: "Limits", Icon: IconGauge },
+      { path: "settings/prices", label: "Prices", Icon: IconCoin, shortcuts: [search, nextRow] },
+    ],
+  },
+];
+
+/** All pages, in the order of the navigation. */
+export const pages = pageGroups.flatMap((group) => group.pages);
+
+/** The page that an address belongs to: /p/:projectId/settings/keys belongs to Keys, not to Settings. */
+export function pageOf(pathname: string): Page | undefined {
+  const path = pathname.split("/").slice(3).join("/");
+  return pages.findLast((page) => path === page.path || path.startsWith(`${page.path}/`));
+}

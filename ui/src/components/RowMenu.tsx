@@ -1,0 +1,39 @@
+import { ActionIcon, Menu, Tooltip } from "@mantine/core";
+import { type Icon, IconDots } from "@tabler/icons-react";
+
+/** The actions of one row of a list. `name` names the row. */
+export function RowMenu({ name, children }: { name: string; children: React.ReactNode }) {
+  return (
+    <Menu position="bottom-end">
+      <Tooltip label="Actions">
+        <Menu.Target>
+          <ActionIcon
+            variant="subtle"
+            color="gray"
+            size="sm"
+            aria-label={`Actions for ${name}`}
+            data-row-focus
+          >
+            <IconDots size={16} />
+          </ActionIcon>
+        </Menu.Target>
+      </Tooltip>
+      <Menu.Dropdown>{children}</Menu.Dropdown>
+    </Menu>
+  );
+}
+
+interface DangerItemProps {
+  icon: Icon;
+  onClick: () => void;
+  children: React.ReactNode;
+}
+
+/** A menu item that deletes or revokes something, after a ConfirmDialog. */
+export function DangerItem({ icon: Shape, onClick, children }: DangerItemProps) {
+  return (
+    <Menu.Item leftSection={<Shape size={15} />} color="red" c="var(--lt-error-text)" onClick={onClick}>
+      {children}
+    </Menu.Item>
+  );
+}
