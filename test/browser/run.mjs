@@ -1,7 +1,7 @@
 // A user reads a failed run: it opens at the failure, keys move in the tree, the messages are the ones that were sent.
 import { check, same, scenario, until } from "./scenario.mjs";
 
-await scenario(async (page, { projectId, runId, trip, unpriced }) => {
+await scenario(async (page, { projectId, runId, trip, unpriced, withoutModel }) => {
   const [chat, booking] = trip.steps;
   const tree = page.getByTestId("span-tree");
   const rows = page.getByTestId("span-row");
@@ -13,6 +13,8 @@ await scenario(async (page, { projectId, runId, trip, unpriced }) => {
 
   await page.goto(`/p/${projectId}/runs/${unpriced}`);
   check((await page.getByTestId("run-cost").textContent()).includes("unknown"), "an unknown cost is unknown");
+  await page.goto(`/p/${projectId}/runs/${withoutModel}`);
+  check((await page.getByTestId("run-cost").textContent()).includes("—"), "a run without model calls has no cost");
 
   await page.goto(`/p/${projectId}/runs/${runId}`);
   await page.getByRole("heading", { level: 1, name: trip.name }).waitFor();

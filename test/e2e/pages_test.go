@@ -63,14 +63,19 @@ func (s *story) runInBrowser(t *testing.T) {
 	if len(s.trips) == 0 {
 		t.Skip("no SDK has sent a trip")
 	}
-	unpriced := ""
+	unpriced, withoutModel := "", ""
 	for id, listed := range s.listed(t) {
-		if listed.CostUSD == nil {
+		switch {
+		case listed.CostUSD != nil:
+		case listed.LLMCallCount > 0:
 			unpriced = id
+		default:
+			withoutModel = id
 		}
 	}
 	s.browser.Play(t, "run", map[string]any{
-		"base": s.web(), "projectId": s.projectID, "runId": s.trips[0], "trip": readTrip(t), "unpriced": unpriced,
+		"base": s.web(), "projectId": s.projectID, "runId": s.trips[0], "trip": readTrip(t),
+		"unpriced": unpriced, "withoutModel": withoutModel,
 	}, nil)
 }
 

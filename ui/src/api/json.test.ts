@@ -25,7 +25,7 @@ describe("parseJson", () => {
     "1.7976931348623157e308",
     "1700000000000000000",
   ])("reads %s as a number", (number) => expect(parseJson(number)).toBe(Number(number)));
-  it("leaves texts alone, whatever they say", () => {
+  it("doesn't change strings", () => {
     const value = {
       "1234567890123456789": 'a "1234567890123456789" \\',
       b: "\\",
@@ -34,7 +34,7 @@ describe("parseJson", () => {
     };
     expect(parseJson(JSON.stringify(value))).toEqual(value);
   });
-  it("refuses what is no JSON", () => {
+  it("rejects invalid JSON", () => {
     for (const text of [
       "01234567890123456789",
       "[1234567890123456789",
@@ -44,14 +44,14 @@ describe("parseJson", () => {
     ])
       expect(() => parseJson(text)).toThrow(SyntaxError);
   });
-  it("reads a long text in a line, with every quote escaped", () => {
+  it("parses a long string of escaped quotes in linear time", () => {
     const value = ['\\"'.repeat(200_000), "1234567890123456789"];
     expect(parseJson(JSON.stringify(value))).toEqual(value);
   });
 });
 
 describe("writeJson", () => {
-  it("writes long numbers in their places", () =>
+  it("writes long numbers", () =>
     expect(writeJson(parseJson('{"id":1234567890123456789,"of":[1,"2"]}'), 2)).toBe(
       '{\n  "id": 1234567890123456789,\n  "of": [\n    1,\n    "2"\n  ]\n}',
     ));

@@ -23,7 +23,7 @@ describe("errorFromResponse", () => {
     expect(error.fieldMessage("body.password")).toBeUndefined();
   });
 
-  it("says the status where the body is no problem", () => {
+  it("shows the status if the body is no problem", () => {
     const error = errorFromResponse(new Response(null, { status: 502 }), "<html>");
     expect(error.problem).toBeNull();
     expect(error.message).toContain("502");

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { queryText } from "./query";
 
-it("repeats lists, leaves out what is not set, and names the members of objects", () => {
+it("repeats lists, omits missing values and names the members of objects", () => {
   const query = {
     status: ["ok", "error"],
     search: undefined,
@@ -12,7 +12,7 @@ it("repeats lists, leaves out what is not set, and names the members of objects"
   expect(queryText(query)).toBe("status=ok&status=error&limit=50&metadata%5Btier%5D=free");
 });
 
-it("keeps any key of metadata whole", () => {
+it("encodes any metadata key", () => {
   const metadata = { "a[0]": "x", "a&b=c": "1 + 1", "#%": "ü" };
   const read = new URLSearchParams(queryText({ metadata }));
   expect([...read]).toEqual([

@@ -10,8 +10,8 @@ interface Props {
   mutation: { isPending: boolean; error: Error | null };
   onConfirm: () => void;
   onClose: () => void;
-  /** The action can be undone or repeated: its button is not red. */
-  harmless?: boolean;
+  /** Makes the button red. True by default. */
+  destructive?: boolean;
   disabled?: boolean;
   closeLabel?: string;
   /** The consequences. */
@@ -21,7 +21,7 @@ interface Props {
 /** Asks once before something is deleted or replaced. It stays open until the action has ended. */
 export function ConfirmDialog(props: Props) {
   const { title, action, mutation, onConfirm, onClose, children } = props;
-  const { harmless = false, disabled = false, closeLabel = "Cancel" } = props;
+  const { destructive = true, disabled = false, closeLabel = "Cancel" } = props;
   return (
     <Dialog
       onClose={mutation.isPending ? () => undefined : onClose}
@@ -38,7 +38,7 @@ export function ConfirmDialog(props: Props) {
             {closeLabel}
           </Button>
           <Button
-            color={harmless ? undefined : "red.9"}
+            color={destructive ? "red.9" : undefined}
             loading={mutation.isPending}
             disabled={disabled}
             onClick={onConfirm}

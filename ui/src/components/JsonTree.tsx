@@ -88,7 +88,7 @@ function Name({ name }: { name: string | null }) {
 }
 
 function Scalar({ value }: { value: Json }) {
-  const [whole, setWhole] = useState(false);
+  const [isExpanded, setExpanded] = useState(false);
   const words = use(SearchWords);
   if (typeof value !== "string") {
     return (
@@ -97,14 +97,14 @@ function Scalar({ value }: { value: Json }) {
       </span>
     );
   }
-  const cut = !whole && value.length > MAX_CHARACTERS;
+  const cut = !isExpanded && value.length > MAX_CHARACTERS;
   return (
     <span className={classes.string}>
       <span className={classes.quote}>"</span>
       <Highlight text={cut ? value.slice(0, MAX_CHARACTERS) : value} words={words} />
       {!cut && <span className={classes.quote}>"</span>}
       {cut && (
-        <button type="button" className={classes.more} onClick={() => setWhole(true)}>
+        <button type="button" className={classes.more} onClick={() => setExpanded(true)}>
           … {value.length - MAX_CHARACTERS} more characters
         </button>
       )}

@@ -19,7 +19,7 @@ interface Props<Row> extends Omit<React.ComponentProps<typeof PageHeader>, "chil
   emptyHint?: React.ReactNode;
   /** Set while a filter or search is active. */
   onClearFilters?: () => void;
-  /** Stands above the list. */
+  /** Above the list. */
   banner?: React.ReactNode;
   children: (rows: Row[]) => React.ReactNode;
 }

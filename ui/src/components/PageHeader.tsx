@@ -4,11 +4,11 @@ import classes from "./PageHeader.module.css";
 
 interface Props {
   title: string;
-  /** Leads back to the page above; `label` names it. */
+  /** A button back to the page above, named by `label`. */
   back?: { label: string; onClick: () => void };
-  /** Stands before the title. */
+  /** Before the title. */
   icon?: React.ReactNode;
-  /** Stands after the title: status, id. */
+  /** After the title: status, id. */
   badges?: React.ReactNode;
   /** One line below the title. */
   context?: React.ReactNode;
@@ -24,24 +24,22 @@ export function PageHeader({ title, back, icon, badges, context, tools, actions,
   return (
     <header className={classes.root} data-back={back ? true : undefined}>
       <title>{`${title} · Looptrace`}</title>
-      <div className={classes.line}>
-        <div className={classes.main}>
-          {back && (
-            <Tooltip label={back.label}>
-              <ActionIcon variant="subtle" color="gray" onClick={back.onClick} aria-label={back.label}>
-                <IconArrowLeft size={17} stroke={1.7} />
-              </ActionIcon>
-            </Tooltip>
-          )}
-          {icon}
-          <h1 className={classes.title} title={title}>
-            {title}
-          </h1>
-          {badges}
-        </div>
-        {tools && <div className={classes.tools}>{tools}</div>}
-        {actions && <div className={classes.actions}>{actions}</div>}
+      <div className={classes.main}>
+        {back && (
+          <Tooltip label={back.label}>
+            <ActionIcon variant="subtle" color="gray" onClick={back.onClick} aria-label={back.label}>
+              <IconArrowLeft size={17} stroke={1.7} />
+            </ActionIcon>
+          </Tooltip>
+        )}
+        {icon}
+        <h1 className={classes.title} title={title}>
+          {title}
+        </h1>
+        {badges}
       </div>
+      {tools && <div className={classes.tools}>{tools}</div>}
+      {actions && <div className={classes.actions}>{actions}</div>}
       {context && <div className={classes.context}>{context}</div>}
       {children && <div className={classes.more}>{children}</div>}
     </header>

@@ -31,7 +31,7 @@ interface Props {
 export function RecordedText({ text, what, plain = false, framed = true }: Props) {
   const words = use(SearchWords);
   // Show everything if only the cut part contains the words of the search.
-  const [whole, setWhole] = useState(
+  const [isExpanded, setExpanded] = useState(
     () =>
       text.length <= MAX_MARKDOWN &&
       hasHit(text.slice(CUT_CHARACTERS), words) &&
@@ -41,7 +41,7 @@ export function RecordedText({ text, what, plain = false, framed = true }: Props
   if (structured !== undefined)
     return <JsonTree value={structured} text={text} what={what} framed={framed} />;
 
-  const cut = !whole && text.length > MAX_CHARACTERS;
+  const cut = !isExpanded && text.length > MAX_CHARACTERS;
   const shown = cut ? text.slice(0, CUT_CHARACTERS) : text;
   const asPlain = plain || shown.length > MAX_MARKDOWN;
   const plainText = (
@@ -66,10 +66,10 @@ export function RecordedText({ text, what, plain = false, framed = true }: Props
           size="compact-xs"
           variant="default"
           mt="xs"
-          onClick={() => setWhole(!whole)}
-          aria-expanded={whole}
+          onClick={() => setExpanded(!isExpanded)}
+          aria-expanded={isExpanded}
         >
-          {whole ? "Show less" : `Show all (${formatBytes(new Blob([text]).size)})`}
+          {isExpanded ? "Show less" : `Show all (${formatBytes(new Blob([text]).size)})`}
         </Button>
       )}
     </div>

@@ -45,7 +45,7 @@ describe("formatRunCost", () => {
     expect(formatRunCost(run)).toBe(want);
     expect(unpricedNote(run)).toBe(note);
   });
-  it("is unknown for model calls, and nothing without them", () => {
+  it("is unknown with model calls, and a dash without", () => {
     const run = { cost_usd: null, unpriced_call_count: 0, usage: null };
     expect(formatRunCost({ ...run, llm_call_count: 1 })).toBe("unknown");
     expect(formatRunTokens({ ...run, llm_call_count: 1 })).toBe("unknown");
@@ -98,7 +98,7 @@ describe("formatAge", () => {
 });
 
 describe("parseTime", () => {
-  it("keeps what lies below a millisecond", () => {
+  it("keeps fractions of a millisecond", () => {
     const base = Date.parse("2026-03-01T12:00:00.123Z");
     expect(parseTime("2026-03-01T12:00:00.123Z")).toBe(base);
     expect(parseTime("2026-03-01T12:00:00.123456789Z") - base).toBeCloseTo(0.456789, 3);
@@ -107,7 +107,7 @@ describe("parseTime", () => {
 });
 
 describe("firstWords", () => {
-  it("is one line of limited length", () => {
+  it("returns one line of limited length", () => {
     expect(firstWords("  a\n\n b\tc ")).toBe("a b c");
     expect(firstWords("x".repeat(1000), 10)).toHaveLength(10);
   });

@@ -47,6 +47,6 @@ describe("fromFirstHit", () => {
     [late, "refunded customer", late],
     [late, "refunded", "… refunded"],
     [late, '"order refunded"', "… order refunded"],
-    ["x".repeat(40) + "/hit", "hit", "… hit"],
+    [`${"x".repeat(40)}/hit`, "hit", "… hit"],
   ])("%s, %s", (text, search, want) => expect(fromFirstHit(text, searchWords(search))).toBe(want));
 });

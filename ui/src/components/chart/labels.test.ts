@@ -27,7 +27,7 @@ describe("labelFits", () => {
 });
 
 describe("bucketLabel", () => {
-  it("names seconds where a bucket is shorter than a minute", () => {
+  it("shows seconds for buckets shorter than a minute", () => {
     expect(bucketLabel(at(14, 3, 20), 5)).toMatch(/14:03:20 – 14:03:25$/);
     expect(bucketLabel(at(14, 3, 0), 60)).toMatch(/14:03 – 14:04$/);
     expect(bucketLabel(at(0, 0, 0), 86_400)).not.toMatch(/–/);

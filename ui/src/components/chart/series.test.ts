@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { DURATION_STEPS, stack, touchedBuckets, WHOLE_STEPS } from "./series";
 
 describe("stack", () => {
-  it("adds layers up, and keeps a gap where nothing is known", () => {
+  it("adds up layers, and keeps gaps of unknown values", () => {
     expect(
       stack([
         [1, null, null],
@@ -20,7 +20,7 @@ it("has whole steps for counts, up to more than a year's tokens", () => {
   expect(WHOLE_STEPS.every(Number.isSafeInteger)).toBe(true);
 });
 
-it("has steps for durations, ever longer", () => {
+it("has increasing steps for durations", () => {
   expect(DURATION_STEPS).toEqual([...new Set(DURATION_STEPS)].sort((a, b) => a - b));
   expect(DURATION_STEPS).toContain(15 * 60_000);
   expect(DURATION_STEPS).not.toContain(1_000_000);

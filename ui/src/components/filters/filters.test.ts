@@ -48,7 +48,7 @@ describe("readFilters and toQuery", () => {
 });
 
 describe("chips", () => {
-  it("names each filter and how to drop it", () => {
+  it("names each filter and its parameter", () => {
     expect(
       chips(
         read(
@@ -87,7 +87,7 @@ describe("nextOrder", () => {
   ] as const)("%s, %s", (order, key, want) => expect(nextOrder(order, key)).toBe(want));
 });
 
-describe("changes of the address", () => {
+describe("address changes", () => {
   const params = new URLSearchParams("status=ok&search=x");
   it.each([
     ["set", withParam(params, "model", "m"), "status=ok&search=x&model=m"],
@@ -106,7 +106,7 @@ describe("changes of the address", () => {
 });
 
 describe("withoutParams", () => {
-  it("drops what the chips stand for, and nothing else", () => {
+  it("removes only the parameters of the filters", () => {
     const params = new URLSearchParams(
       "status=error&status=ok&range=7d&metadata[a]=b&group_by=model&search=seat",
     );

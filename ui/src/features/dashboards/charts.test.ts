@@ -30,13 +30,13 @@ const stats = (more: Partial<RunStats>): RunStats => ({
 const chart = (of: RunStats, id: string) => chartsOf(of).find((one) => one.id === id);
 
 describe("chartsOf", () => {
-  it("parts runs into failed and others", () => {
+  it("splits runs into failed and others", () => {
     expect(chart(stats({}), "runs")?.series.map(({ label, values }) => [label, ...values])).toEqual([
       ["failed", 1],
       ["others", 2],
     ]);
   });
-  it("leaves the unknown a gap, and says how much is unknown", () => {
+  it("leaves gaps for unknown values, and counts them", () => {
     expect(chart(stats({}), "tokens")?.series[0]?.values).toEqual([null]);
     expect(chart(stats({}), "cost")?.note).toBe("unknown for all 3 runs");
     expect(chart(stats({ total: totals(3, { no_cost_count: 1 }) }), "cost")?.note).toBe(
@@ -44,7 +44,7 @@ describe("chartsOf", () => {
     );
     expect(chart(stats({ total: totals(3, { no_cost_count: 0 }) }), "cost")?.note).toBeUndefined();
   });
-  it("tells groups apart, those without a value and the others too", () => {
+  it("includes groups without a value and the remaining groups", () => {
     const grouped = stats({
       group_by: "model",
       groups: [

@@ -16,9 +16,9 @@ const steps = [step(0, "same", 3), step(3, "changed"), step(4, "same", 1), step(
 const names = (opened = new Map<number, RunDiffStep[]>()) => rowsOf(steps, opened).map((row) => row.key);
 
 describe("rowsOf", () => {
-  it("folds what is the same, but not one alone", () =>
+  it("folds equal steps, but not a single one", () =>
     expect(names()).toEqual(["fold 0", "step 3", "step 4", "step 5"]));
-  it("puts opened steps in the place of the folded one", () =>
+  it("replaces an opened group with its steps", () =>
     expect(names(new Map([[0, [step(0, "same"), step(1, "same"), step(2, "same")]]]))).toEqual([
       "step 0",
       "step 1",

@@ -4,7 +4,7 @@ import { contrastText, failureQuery, partsOf, readWindow } from "./failures";
 const weights = { recency: 0.2, spike: 0.2, impact: 0.2, severity: 0.1, novelty: 0.1, lift: 0.1, waste: 0.1 };
 
 describe("partsOf", () => {
-  it("shares the weight of what is not known among the known parts", () => {
+  it("distributes the weight of unknown parts among the known ones", () => {
     const parts = partsOf(
       { recency: 1, spike: 0, impact: null, severity: 1, novelty: null, lift: null, waste: null },
       weights,
@@ -18,7 +18,7 @@ describe("partsOf", () => {
 });
 
 describe("contrastText", () => {
-  it("says both sides", () => {
+  it("describes both sides", () => {
     const text = contrastText({
       attribute: "metadata.tier",
       value: "free",
@@ -41,7 +41,7 @@ describe("readWindow", () => {
 });
 
 describe("failureQuery", () => {
-  it("has the window, and the filters of runs but for their time and the fingerprint", () => {
+  it("has the time range and all filters except time and fingerprint", () => {
     const params = new URLSearchParams(
       "range=30d&start_after=2026-01-01&fingerprint=fp:v1:0&environment=production&status=error&search=+seat+&metadata[tenant]=a",
     );

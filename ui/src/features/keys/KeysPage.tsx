@@ -138,7 +138,7 @@ export function KeysPage() {
           mutation={rotate}
           onConfirm={() => rotate.mutate(dialog.key.id, { onSuccess: showSecret })}
           onClose={close}
-          harmless
+          destructive={false}
         >
           Creates a new key with the same name, scopes and expiry, and revokes{" "}
           <code>lt_{dialog.key.public_id}</code>. Programs that use the old key lose access within 5 seconds.

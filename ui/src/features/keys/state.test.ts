@@ -36,7 +36,7 @@ describe("sortKeys", () => {
 });
 
 describe("expiryAfter", () => {
-  it("counts days and knows never", () => {
+  it("adds days, and returns null for never", () => {
     expect(expiryAfter(null, now)).toBeNull();
     expect(expiryAfter(30, now)).toBe("2026-03-31T00:00:00.000Z");
   });

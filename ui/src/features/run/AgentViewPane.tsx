@@ -3,9 +3,8 @@ import { useRef, useState } from "react";
 import { type AgentViewFormat, fetchAgentView, useAgentView } from "@/api/runs";
 import { CopyButton } from "@/components/CopyButton";
 import { copyText } from "@/components/clipboard";
-import { Delayed } from "@/components/Delayed";
 import { formatBytes, formatCount } from "@/components/format";
-import { ProblemPanel } from "@/components/ProblemPanel";
+import { QueryState } from "@/components/QueryState";
 import classes from "./AgentViewPane.module.css";
 import { useInitialFocus } from "./useInitialFocus";
 
@@ -15,7 +14,7 @@ const DEFAULT_BUDGET = 4000;
 interface Props {
   projectId: string;
   runId: string;
-  /** The selected span, for the focus. */
+  /** The selected span. The view can focus on it. */
   spanId: string | undefined;
 }
 
@@ -76,23 +75,19 @@ export function AgentViewPane({ projectId, runId, spanId }: Props) {
           ? "What an agent reads about this run, most important first."
           : `${formatBytes(new Blob([view.data]).size)}, at most ${formatCount(budget)} tokens. It lists what was left out and how to read it.`}
       </Text>
-      {view.isError ? (
-        <ProblemPanel error={view.error} onRetry={() => view.refetch()} />
-      ) : view.data === undefined ? (
-        <Delayed>
-          <Skeleton h={240} aria-busy="true" />
-        </Delayed>
-      ) : (
-        <pre
-          ref={text}
-          className={classes.text}
-          // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
-          tabIndex={0}
-          data-stale={view.isPlaceholderData || undefined}
-        >
-          {view.data}
-        </pre>
-      )}
+      <QueryState query={view} skeleton={<Skeleton h={240} />}>
+        {(content) => (
+          <pre
+            ref={text}
+            className={classes.text}
+            // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
+            tabIndex={0}
+            data-stale={view.isPlaceholderData || undefined}
+          >
+            {content}
+          </pre>
+        )}
+      </QueryState>
     </section>
   );
 }

@@ -68,12 +68,12 @@ function List({ title, attributes, filter }: ListProps) {
 const MAX_CHARACTERS = 400;
 
 function Value({ text }: { text: string }) {
-  const [whole, setWhole] = useState(false);
-  if (whole || text.length <= MAX_CHARACTERS) return text;
+  const [isExpanded, setExpanded] = useState(false);
+  if (isExpanded || text.length <= MAX_CHARACTERS) return text;
   return (
     <>
       {text.slice(0, MAX_CHARACTERS)}…{" "}
-      <button type="button" className={classes.more} onClick={() => setWhole(true)}>
+      <button type="button" className={classes.more} onClick={() => setExpanded(true)}>
         show all ({formatBytes(new Blob([text]).size)})
       </button>
     </>

@@ -6,7 +6,7 @@ import type { Run } from "@/api/types";
 import { Ago } from "@/components/Ago";
 import { Dialog } from "@/components/Dialog";
 import { formatDuration } from "@/components/format";
-import { ProblemPanel } from "@/components/ProblemPanel";
+import { QueryState } from "@/components/QueryState";
 import { StatusMark } from "@/components/StatusMark";
 import { useNow } from "@/components/useNow";
 import classes from "./CompareDialog.module.css";
@@ -23,12 +23,10 @@ export function CompareDialog({ run, onClose }: Props) {
   const recent = useRecentRuns({ project_id: run.project_id, name: run.name });
   const [text, setText] = useState("");
   const navigate = useNavigate();
-  const now = useNow(60_000);
   const address = (other: string) => `/p/${run.project_id}/diff/${run.run_id}/${other}`;
   // An id, or a run's address that ends with one.
   const typed = UUID.exec(text.replace(/^.*\/runs\//, ""))?.[0].toLowerCase();
   const isSame = typed === run.run_id;
-  const others = recent.data?.data.filter((other) => other.run_id !== run.run_id);
   return (
     <Dialog onClose={onClose} title="Compare with…" size="lg">
       <Stack gap="md">
@@ -63,28 +61,39 @@ export function CompareDialog({ run, onClose }: Props) {
           <Text fw={600} size="sm" mb={4}>
             Recent runs named {run.name || "unnamed"}
           </Text>
-          {recent.isPending && <Skeleton h={90} aria-busy="true" />}
-          {recent.isError && <ProblemPanel error={recent.error} onRetry={() => recent.refetch()} />}
-          {others?.length === 0 && (
-            <Text size="sm" c="dimmed">
-              No other runs have this name.
-            </Text>
-          )}
-          <ul className={classes.list}>
-            {others?.map((other) => (
-              <li key={other.run_id}>
-                <Link to={address(other.run_id)} className={classes.run}>
-                  <StatusMark status={other.status} withLabel />
-                  <Ago time={other.start_time} now={now} />
-                  <span>{formatDuration(other.duration_ms)}</span>
-                  <span>{other.release ?? ""}</span>
-                  <code>{other.run_id}</code>
-                </Link>
-              </li>
-            ))}
-          </ul>
+          <QueryState query={recent} skeleton={<Skeleton h={90} />}>
+            {({ data }) => (
+              <Runs runs={data.filter(({ run_id }) => run_id !== run.run_id)} address={address} />
+            )}
+          </QueryState>
         </section>
       </Stack>
     </Dialog>
+  );
+}
+
+function Runs({ runs, address }: { runs: readonly Run[]; address: (runId: string) => string }) {
+  const now = useNow(60_000);
+  if (runs.length === 0) {
+    return (
+      <Text size="sm" c="dimmed">
+        No other runs have this name.
+      </Text>
+    );
+  }
+  return (
+    <ul className={classes.list}>
+      {runs.map((run) => (
+        <li key={run.run_id}>
+          <Link to={address(run.run_id)} className={classes.run}>
+            <StatusMark status={run.status} withLabel />
+            <Ago time={run.start_time} now={now} />
+            <span>{formatDuration(run.duration_ms)}</span>
+            <span>{run.release ?? ""}</span>
+            <code>{run.run_id}</code>
+          </Link>
+        </li>
+      ))}
+    </ul>
   );
 }

@@ -238,9 +238,11 @@ function RunView({ projectId, runId }: { projectId: string; runId: string }) {
       <Drawer
         opened={dialog === "scores"}
         onClose={() => setDialog(undefined)}
-        // The page's Escape shortcut also closes it.
+        // Escape also reaches the drawer from a dialog above it, and must not close both.
         closeOnEscape={false}
-        onKeyDown={(event) => event.key === "Escape" && setDialog(undefined)}
+        onKeyDown={(event) =>
+          event.key === "Escape" && event.currentTarget.contains(event.target as Node) && setDialog(undefined)
+        }
         position="right"
         title="Scores of this run"
       >

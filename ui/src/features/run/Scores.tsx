@@ -1,8 +1,9 @@
-import { Badge, Button, Group, Stack, Text, Textarea, TextInput, Tooltip } from "@mantine/core";
+import { ActionIcon, Badge, Button, Group, Stack, Text, Textarea, TextInput, Tooltip } from "@mantine/core";
 import { IconTrash } from "@tabler/icons-react";
 import { useState } from "react";
 import { useDeleteScore, usePutScore, useScores } from "@/api/scores";
 import type { Score } from "@/api/types";
+import { ConfirmDialog } from "@/components/ConfirmDialog";
 import { formatTime } from "@/components/format";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import { allows, useProject } from "@/components/useProject";
@@ -13,13 +14,20 @@ interface Props {
   runId: string;
   /** The scored span. Null for the run, which also shows the scores of its spans. */
   spanId: string | null;
+  /** Opens a span. Missing where only one span is shown. */
   onOpen?: (spanId: string) => void;
 }
 
 /** The scores of a run or a span, and a form to add one. */
 export function Scores({ projectId, runId, spanId, onOpen }: Props) {
   const scores = useScores(projectId, runId);
+  const remove = useDeleteScore(projectId, runId);
   const mayWrite = allows(useProject(), "runs:write");
+  const [deleting, setDeleting] = useState<Score | null>(null);
+  const close = () => {
+    remove.reset();
+    setDeleting(null);
+  };
   const shown = scores.data?.data.filter((score) => spanId === null || score.span_id === spanId) ?? [];
   return (
     <Stack gap="sm" data-testid="scores">
@@ -32,10 +40,8 @@ export function Scores({ projectId, runId, spanId, onOpen }: Props) {
       {shown.map((score) => (
         <ScoreRow
           key={score.id}
-          projectId={projectId}
           score={score}
-          mayDelete={mayWrite}
-          withSpan={spanId === null}
+          onDelete={mayWrite ? () => setDeleting(score) : undefined}
           onOpen={onOpen}
         />
       ))}
@@ -45,22 +51,29 @@ export function Scores({ projectId, runId, spanId, onOpen }: Props) {
         </Text>
       )}
       {mayWrite && <AddScore projectId={projectId} runId={runId} spanId={spanId} />}
+      {deleting && (
+        <ConfirmDialog
+          title={`Delete the score “${deleting.name}”?`}
+          action="Delete score"
+          mutation={remove}
+          onConfirm={() => remove.mutate(deleting.id, { onSuccess: close })}
+          onClose={close}
+        >
+          You can't undo this.
+        </ConfirmDialog>
+      )}
     </Stack>
   );
 }
 
 interface RowProps {
-  projectId: string;
   score: Score;
-  mayDelete: boolean;
-  withSpan: boolean;
+  /** Missing if the user may not delete scores. */
+  onDelete?: () => void;
   onOpen?: (spanId: string) => void;
 }
 
-function ScoreRow({ projectId, score, mayDelete, withSpan, onOpen }: RowProps) {
-  const remove = useDeleteScore(projectId, score.run_id);
-  const [isSure, setSure] = useState(false);
-  const who = score.author?.name ?? "sent with the span";
+function ScoreRow({ score, onDelete, onOpen }: RowProps) {
   const { span_id: spanId } = score;
   return (
     <div data-testid="score">
@@ -73,32 +86,19 @@ function ScoreRow({ projectId, score, mayDelete, withSpan, onOpen }: RowProps) {
             {score.label ? `${score.label} (${String(score.value)})` : String(score.value)}
           </Badge>
         )}
-        {mayDelete && (
-          <Group gap={4} ml="auto" wrap="nowrap">
-            {isSure && (
-              <Button
-                size="compact-xs"
-                color="red"
-                variant="light"
-                loading={remove.isPending}
-                onClick={() => remove.mutate(score.id)}
-              >
-                Delete score
-              </Button>
-            )}
-            {/* The same button, so that it keeps the focus. */}
-            <Tooltip label="Delete this score" disabled={isSure}>
-              <Button
-                size="compact-xs"
-                variant={isSure ? "default" : "subtle"}
-                color="gray"
-                aria-label={isSure ? undefined : `Delete the score ${score.name}`}
-                onClick={() => setSure(!isSure)}
-              >
-                {isSure ? "Keep" : <IconTrash size={14} aria-hidden="true" />}
-              </Button>
-            </Tooltip>
-          </Group>
+        {onDelete && (
+          <Tooltip label="Delete this score">
+            <ActionIcon
+              variant="subtle"
+              color="gray"
+              size="sm"
+              ml="auto"
+              aria-label={`Delete the score ${score.name}`}
+              onClick={onDelete}
+            >
+              <IconTrash size={14} aria-hidden="true" />
+            </ActionIcon>
+          </Tooltip>
         )}
       </Group>
       {score.comment && (
@@ -107,8 +107,8 @@ function ScoreRow({ projectId, score, mayDelete, withSpan, onOpen }: RowProps) {
         </Text>
       )}
       <Text size="xs" c="dimmed">
-        {score.source} · {who} · {formatTime(score.updated_at)}
-        {withSpan && spanId && onOpen && (
+        {score.source} · {score.author?.name ?? "sent with the span"} · {formatTime(score.updated_at)}
+        {spanId && onOpen && (
           <>
             {" · "}
             <Button size="compact-xs" variant="subtle" onClick={() => onOpen(spanId)}>
@@ -117,7 +117,6 @@ function ScoreRow({ projectId, score, mayDelete, withSpan, onOpen }: RowProps) {
           </>
         )}
       </Text>
-      {remove.isError && <ProblemPanel error={remove.error} />}
     </div>
   );
 }

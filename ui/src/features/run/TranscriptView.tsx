@@ -1,11 +1,11 @@
-import { Button, Loader, Skeleton, Stack, Text } from "@mantine/core";
+import { Button, Loader, Text } from "@mantine/core";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { useWholeSpans } from "@/api/runs";
-import { Delayed } from "@/components/Delayed";
 import { formatBytes, formatCount, formatDuration } from "@/components/format";
 import { KindIcon } from "@/components/KindIcon";
 import { ProblemPanel } from "@/components/ProblemPanel";
+import { QueryState, SkeletonRows } from "@/components/QueryState";
 import { Parts } from "./Messages";
 import classes from "./TranscriptView.module.css";
 import { type Turn, transcriber } from "./transcript";
@@ -48,64 +48,58 @@ export function TranscriptView({ projectId, runId, startedAt, isRunning, onOpen 
     if (wantsMore) void fetchNextPage();
   }, [wantsMore, fetchNextPage]);
 
-  if (spans.isPending) {
-    return (
-      <Delayed>
-        <Stack p="md" aria-busy="true">
-          <Skeleton h={60} />
-          <Skeleton h={90} />
-          <Skeleton h={60} />
-        </Stack>
-      </Delayed>
-    );
-  }
-  if (spans.isError && !spans.data)
-    return <ProblemPanel error={spans.error} onRetry={() => spans.refetch()} />;
   return (
-    <section
-      ref={scroller}
-      className={classes.root}
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
-      tabIndex={0}
-      aria-label="Transcript"
-      data-testid="transcript"
-    >
-      {turns.length === 0 && !hasNextPage && (
-        <Text c="dimmed" p="md" size="sm">
-          This run has no recorded messages.
-        </Text>
+    <QueryState query={spans} skeleton={<SkeletonRows count={3} height={70} />}>
+      {() => (
+        <section
+          ref={scroller}
+          className={classes.root}
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard
+          tabIndex={0}
+          aria-label="Transcript"
+          data-testid="transcript"
+        >
+          {turns.length === 0 && !hasNextPage && (
+            <Text c="dimmed" p="md" size="sm">
+              This run has no recorded messages.
+            </Text>
+          )}
+          <div className={classes.turns} style={{ height: virtual.getTotalSize() }}>
+            {items.map((item) => {
+              const turn = turns[item.index];
+              return (
+                turn && (
+                  <div
+                    key={item.key}
+                    ref={virtual.measureElement}
+                    data-index={item.index}
+                    className={classes.row}
+                    style={{ transform: `translateY(${item.start}px)` }}
+                  >
+                    <TurnRow turn={turn} onOpen={onOpen} />
+                  </div>
+                )
+              );
+            })}
+          </div>
+          <div className={classes.end} role="status">
+            {spans.isFetchNextPageError && (
+              <ProblemPanel error={spans.error} onRetry={() => fetchNextPage()} />
+            )}
+            {hasNextPage ? (
+              <Text size="xs" c="dimmed">
+                <Loader size={12} mr={6} /> {formatCount(loaded)} of {formatCount(total)} spans loaded
+              </Text>
+            ) : (
+              <Text size="xs" c="dimmed">
+                {isRunning ? "So far" : "End of the run"}, {formatCount(total)}{" "}
+                {total === 1 ? "span" : "spans"}
+              </Text>
+            )}
+          </div>
+        </section>
       )}
-      <div className={classes.turns} style={{ height: virtual.getTotalSize() }}>
-        {items.map((item) => {
-          const turn = turns[item.index];
-          return (
-            turn && (
-              <div
-                key={item.key}
-                ref={virtual.measureElement}
-                data-index={item.index}
-                className={classes.row}
-                style={{ transform: `translateY(${item.start}px)` }}
-              >
-                <TurnRow turn={turn} onOpen={onOpen} />
-              </div>
-            )
-          );
-        })}
-      </div>
-      <div className={classes.end} role="status">
-        {spans.isFetchNextPageError && <ProblemPanel error={spans.error} onRetry={() => fetchNextPage()} />}
-        {hasNextPage ? (
-          <Text size="xs" c="dimmed">
-            <Loader size={12} mr={6} /> {formatCount(loaded)} of {formatCount(total)} spans loaded
-          </Text>
-        ) : (
-          <Text size="xs" c="dimmed">
-            {isRunning ? "So far" : "End of the run"}, {formatCount(total)} {total === 1 ? "span" : "spans"}
-          </Text>
-        )}
-      </div>
-    </section>
+    </QueryState>
   );
 }
 

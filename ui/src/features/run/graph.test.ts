@@ -46,7 +46,7 @@ const graph = graphOf(
 );
 
 describe("graphOf", () => {
-  it("adds up spans of the same kind and name", () =>
+  it("merges spans of the same kind and name", () =>
     expect(graph.nodes).toEqual([
       {
         id: "agent planner",
@@ -71,7 +71,7 @@ describe("graphOf", () => {
         first: 5,
       },
     ]));
-  it("counts calls, through what only holds others together", () =>
+  it("counts calls through grouping spans", () =>
     expect(graph.edges).toEqual([
       { from: "agent planner", to: "llm gpt", calls: 1, errors: 0 },
       { from: "agent planner", to: "tool search", calls: 2, errors: 1 },
@@ -82,7 +82,7 @@ describe("graphOf", () => {
 });
 
 describe("layOut", () => {
-  it("puts what is called behind what calls it, circles too", () => {
+  it("puts callees after their callers, also in cycles", () => {
     const { nodes, layers, rows, leftOut } = layOut(graph);
     expect(nodes.map((node) => [node.name, node.layer, node.row])).toEqual([
       ["planner", 0, 0],
@@ -92,7 +92,7 @@ describe("layOut", () => {
     ]);
     expect([layers, rows, leftOut]).toEqual([3, 2, 0]);
   });
-  it("keeps what is called most", () => {
+  it("keeps the nodes with the most calls", () => {
     const node = (name: string, calls: number): GraphNode => ({
       id: name,
       kind: "tool",

@@ -80,7 +80,7 @@ const tree = readOutline(
 const names = (indices: Int32Array, of: RunTree = tree) => [...indices].map((index) => of.ids[index]);
 
 describe("readOutline", () => {
-  it("derives depth, ends, children and errors below", () => {
+  it("calculates depth, ends, children and errors below", () => {
     expect([...tree.depth]).toEqual([0, 1, 1, 2, 1]);
     expect([...tree.end]).toEqual([5, 2, 4, 4, 5]);
     expect([...tree.children]).toEqual([3, 0, 1, 0, 0]);
@@ -93,14 +93,14 @@ describe("readOutline", () => {
     ]);
     expect(tree.path.has(1)).toBe(false);
   });
-  it("names a span", () =>
+  it("describes a span", () =>
     expect(headOf(tree, 3)).toEqual({
       span_id: "tool",
       name: "execute_tool",
       kind: "tool",
       status: "error",
     }));
-  it("takes a chain of 100,000 spans", () => {
+  it("handles a chain of 100,000 spans", () => {
     const chain = readOutline(
       outlineOf(Array.from({ length: 100_000 }, (_, i) => [`${i}`, i - 1, "ok", i, 1, "step"])),
     );
@@ -112,7 +112,7 @@ describe("readOutline", () => {
 describe("visibleIndices", () => {
   it.each([
     ["everything", [], ["root", "plan", "act", "tool", "late"]],
-    ["not what is under a closed span", ["act"], ["root", "plan", "act", "late"]],
+    ["no descendants of a closed span", ["act"], ["root", "plan", "act", "late"]],
     ["a closed span under a closed one", ["root", "act"], ["root"]],
     ["closed spans that are gone", ["gone"], ["root", "plan", "act", "tool", "late"]],
   ])("%s", (_, closed, want) =>
@@ -131,7 +131,7 @@ describe("visibleIndices", () => {
   ])("of a filter: %s", (_, filter, want) => {
     expect(names(visibleIndices(tree, new Set(["root"]), findSpans(tree, filter)))).toEqual(want);
   });
-  it("lets all through without a filter", () =>
+  it("matches everything without a filter", () =>
     expect(findSpans(tree, { text: " ", only: "" })).toBeUndefined());
 });
 
@@ -142,7 +142,7 @@ describe("siblingsOf", () => {
   };
   it("counts the children of one parent", () =>
     expect(among(visibleIndices(tree, new Set(), undefined))).toEqual(["1/1", "1/3", "2/3", "1/1", "3/3"]));
-  it("counts what a filter leaves", () =>
+  it("counts the matches of a filter", () =>
     expect(among(visibleIndices(tree, new Set(), findSpans(tree, { text: "late", only: "" })))).toEqual([
       "1/1",
       "1/1",
@@ -159,8 +159,8 @@ describe("rows", () => {
     [undefined, -1],
   ])("span %s is in row %i", (index, row) => expect(rowOf(visible, index)).toBe(row));
 
-  it("closes all but the roots", () => expect([...allClosed(tree)]).toEqual(["act"]));
-  it("opens what hides a span and nothing else", () => {
+  it("closes all except the roots", () => expect([...allClosed(tree)]).toEqual(["act"]));
+  it("opens only the ancestors of a span", () => {
     expect([...reveal(tree, 3, new Set(["root", "act", "plan"]))]).toEqual(["plan"]);
     const untouched = new Set(["plan"]);
     expect(reveal(tree, 3, untouched)).toBe(untouched);
@@ -178,7 +178,7 @@ describe("neighbourError", () => {
   ] as const)("from %s by %i to %i", (from, step, want) =>
     expect(neighbourError(tree, from, step)).toBe(want),
   );
-  it("finds none in a good run", () =>
+  it("finds none in a successful run", () =>
     expect(neighbourError(readOutline(outlineOf([["a", -1]])), 0, 1)).toBeUndefined());
 });
 
@@ -202,7 +202,7 @@ describe("rowsPushed", () => {
   it.each([
     ["the selected row, in view", "c", 0, 3, 2],
     ["the first row, when the selected one is out of view", "a", 1, 1, 2],
-    ["at the very top nothing is held", "gone", 0, 3, 0],
+    ["nothing at the very top", "gone", 0, 3, 0],
     ["an empty screen", "a", 9, 3, 0],
   ])("%s", (_, selected, top, height, want) =>
     expect(rowsPushed(before, after, selected, top, height)).toBe(want),
@@ -210,7 +210,7 @@ describe("rowsPushed", () => {
 });
 
 describe("lengthOf", () => {
-  it("ends at the last end", () => expect(lengthOf(tree, false, 0)).toBe(100));
-  it("goes on until now while running", () =>
+  it("ends when the last span ends", () => expect(lengthOf(tree, false, 0)).toBe(100));
+  it("lasts until now while running", () =>
     expect(lengthOf(tree, true, Date.parse("2026-03-01T00:00:02Z"))).toBe(2000));
 });

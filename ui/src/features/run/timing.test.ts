@@ -34,13 +34,13 @@ describe("ticks", () => {
 });
 
 describe("zoom", () => {
-  it("keeps the moment under the pointer where it is", () =>
+  it("keeps the time under the pointer in place", () =>
     expect(zoom(whole, 0.5, 500, run)).toEqual({ from: 250, to: 1250 }));
   it("stays inside the run", () => {
     expect(zoom({ from: 0, to: 100 }, 4, 0, run)).toEqual({ from: 0, to: 400 });
     expect(zoom({ from: 1500, to: 2000 }, 100, 2000, run)).toEqual(whole);
   });
-  it("ends somewhere", () => {
+  it("has a limit", () => {
     const closest = zoom({ from: 10, to: 10.002 }, 0.0001, 10, run);
     expect(closest.to - closest.from).toBeCloseTo(0.002);
   });
@@ -87,7 +87,7 @@ describe("pathLine", () => {
     ],
     ["a moment can be seen", [{ from: 100, to: 100.01 }], "M100 0H101"],
   ])("%s", (_, intervals, want) => expect(pathLine(intervals, whole)).toBe(want));
-  it("leaves out what is not shown", () =>
+  it("omits intervals out of view", () =>
     expect(
       pathLine(
         [

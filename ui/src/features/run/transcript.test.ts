@@ -40,7 +40,7 @@ const more = message("user", "more");
 const done = message("assistant", "done");
 
 describe("transcribe", () => {
-  it("says each message once", () =>
+  it("shows each message once", () =>
     expect(
       tell([
         span("a", "llm", { input_messages: [hi], output_messages: [hello] }),
@@ -48,7 +48,7 @@ describe("transcribe", () => {
       ]),
     ).toEqual(["user: hi", "assistant: hello", "user: more", "assistant: done"]));
 
-  it("says again what was said again", () =>
+  it("shows repeated messages again", () =>
     expect(
       tell([
         span("a", "llm", { input_messages: [hi], output_messages: [hello] }),
@@ -56,7 +56,7 @@ describe("transcribe", () => {
       ]),
     ).toEqual(["user: hi", "assistant: hello", "user: hi", "assistant: hello"]));
 
-  it("keeps conversations apart that go on side by side", () => {
+  it("separates parallel conversations", () => {
     const other = message("user", "other");
     expect(
       tell([
@@ -102,13 +102,13 @@ describe("transcribe", () => {
     ]);
   });
 
-  it("goes on over pages", () => {
+  it("continues across pages", () => {
     const shown = nothingShown();
     tell([span("a", "llm", { input_messages: [hi], output_messages: [hello] })], shown);
     expect(tell([span("b", "llm", { input_messages: [hi, hello, more] })], shown)).toEqual(["user: more"]);
   });
 
-  it("tells instructions once, agents, errors, and spans without messages", () => {
+  it("shows instructions once, agents, errors and spans without messages", () => {
     const system_instructions = [{ type: "text", content: "be brief" }];
     expect(
       tell([
@@ -142,7 +142,7 @@ describe("transcriber", () => {
   const whole = ["hi", "hello", "more", "done"];
   const said = (turns: Turn[]) => turns.flatMap(({ parts }) => parts.map(({ content }) => content));
 
-  it("goes on where it was, and tells what was said once", () => {
+  it("continues with the next page, and shows each message once", () => {
     const transcript = transcriber();
     const [begin] = transcript([first], startedAt);
     const turns = transcript([first, second], startedAt);
@@ -150,7 +150,7 @@ describe("transcriber", () => {
     expect(turns[0]).toBe(begin);
     expect(said(transcript([first, second], startedAt))).toEqual(whole);
   });
-  it("begins anew where a page was read again, or the start is another", () => {
+  it("starts over if a page or the start time changes", () => {
     const transcript = transcriber();
     transcript([first, second], startedAt);
     expect(said(transcript([[...first], second], startedAt))).toEqual(whole);

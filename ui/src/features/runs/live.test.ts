@@ -16,7 +16,7 @@ describe("mergeArrivals", () => {
   const listed = list(rows);
   const fresh = (arrived: Run[], on: Listed) => [...mergeArrivals(NO_CHANGES, arrived, on).fresh];
 
-  it("renews what is shown and counts what began since", () => {
+  it("updates shown runs and counts new ones", () => {
     const live = mergeArrivals(NO_CHANGES, [run("f", 6), run("e", 5, "error")], listed);
     expect([...live.fresh]).toEqual(["f"]);
     expect(live.changed.get("e")?.status).toBe("error");
@@ -24,22 +24,22 @@ describe("mergeArrivals", () => {
     expect([...later.fresh]).toEqual(["f", "g"]);
     expect(live.fresh.size).toBe(1);
   });
-  it("stays the same where nothing changed", () => {
+  it("returns the same object if nothing changed", () => {
     expect(mergeArrivals(NO_CHANGES, [run("e", 5, "running"), run("c", 3)], listed)).toBe(NO_CHANGES);
     expect(mergeArrivals(NO_CHANGES, [], listed)).toBe(NO_CHANGES);
   });
-  it("counts what arrived late, down to the oldest run of the page", () =>
+  it("counts late arrivals, down to the oldest run of the page", () =>
     expect(fresh([run("d", 4), run("b", 3), run("a", 1)], listed)).toEqual(["d"]));
-  it("counts whatever a whole list does not show", () => {
+  it("counts all other runs if the list is complete", () => {
     expect(fresh([run("a", 1)], list(rows, {}, null))).toEqual(["a"]);
     expect(fresh([run("a", 1)], list([], {}, null))).toEqual(["a"]);
     expect(fresh([run("f", 6)], list(rows, { isNewestFirst: false }, null))).toEqual(["f"]);
   });
-  it("compares times, not their letters", () => {
+  it("compares times, not strings", () => {
     const half = { ...run("d", 3), start_time: "2026-01-01T00:00:03.5Z" };
     expect(fresh([half], listed)).toEqual(["d"]);
   });
-  it("counts nothing in another order, whose pages may hold it already, and renews what is shown", () => {
+  it("counts nothing in another order, and updates shown runs", () => {
     const live = mergeArrivals(
       NO_CHANGES,
       [run("f", 6), run("e", 5, "error")],
@@ -48,7 +48,7 @@ describe("mergeArrivals", () => {
     expect(live.fresh.size).toBe(0);
     expect(live.changed.get("e")?.status).toBe("error");
   });
-  it("renews a run that leaves the state that is listed, and counts none of another", () => {
+  it("updates a run that leaves the filtered status, and counts none of other statuses", () => {
     const running = list([run("e", 5, "running")], { status: ["running"] });
     const live = mergeArrivals(
       NO_CHANGES,

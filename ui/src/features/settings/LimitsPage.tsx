@@ -56,8 +56,8 @@ function Form({ projectId, saved }: { projectId: string; saved: ProjectLimits })
       <Stack gap="sm" align="flex-start">
         <Text size="sm" c="dimmed" maw={560}>
           {Object.keys(fields).length === 0 && "This project has no limits of its own. "}
-          Empty fields use the installation's configuration; 0 per second means no limit. Burst: the most
-          allowed at once. Defaults to the per-second limit.
+          Empty fields use the installation's defaults; 0 per second means no limit. Burst: the most allowed
+          at once. Defaults to the per-second limit.
         </Text>
         <Table className={classes.limits} withRowBorders={false} verticalSpacing={3} horizontalSpacing={6}>
           <Table.Thead>

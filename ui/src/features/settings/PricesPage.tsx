@@ -146,7 +146,7 @@ export function PricesPage() {
 function Source({ price }: { price: Price }) {
   if (!price.url) return sourceText(price);
   return (
-    <Anchor href={price.url} target="_blank" rel="noreferrer" size="sm" c="inherit" underline="always">
+    <Anchor href={price.url} target="_blank" rel="noreferrer" inherit c="inherit" underline="always">
       {sourceText(price)}
     </Anchor>
   );

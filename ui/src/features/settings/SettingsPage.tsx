@@ -111,7 +111,7 @@ function Create({ project }: { project: ProjectAccess }) {
       <form onSubmit={submit}>
         <Stack gap="sm" align="flex-start">
           <TextInput
-            label="New project name"
+            label="Name of the new project"
             value={name}
             onChange={(event) => setName(event.currentTarget.value)}
             maxLength={100}

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { fieldsOf, limitsOf, sameFields } from "./limits";
 
 describe("limits", () => {
-  it("shows what is set, zeros included, and sends it back unchanged", () => {
+  it("round-trips values, including zeros", () => {
     const limits = {
       key: { requests: { rate: 0 } },
       project: { bytes: { rate: 0.5, burst: 10 }, spans: { rate: 100 } },
@@ -23,7 +23,7 @@ describe("limits", () => {
     expect(limitsOf({ "key.spans.burst": "5" })).toEqual({ key: { spans: { burst: 5 } } });
   });
 
-  it("tells whether anything was changed", () => {
+  it("detects changes", () => {
     expect(sameFields({}, {})).toBe(true);
     expect(sameFields({ "key.spans.rate": "1" }, { "key.spans.rate": "1.0" })).toBe(true);
     expect(sameFields({ "key.spans.rate": "1" }, {})).toBe(false);

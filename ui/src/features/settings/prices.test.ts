@@ -20,7 +20,7 @@ const price: Price = {
 };
 
 describe("prices", () => {
-  it("shows what is set, zeros included, and sends it back unchanged", () => {
+  it("round-trips values, including zeros", () => {
     const fields = fieldsOf(price);
     expect(fields).toEqual({
       provider: "openai",
@@ -41,13 +41,13 @@ describe("prices", () => {
     });
   });
 
-  it("begins with the names of a model that has no price", () => {
+  it("starts with the names of a model without a price", () => {
     const fields = fieldsOf({ provider: "acme", model: "acme-1" });
     expect(fields).toEqual({ provider: "acme", model: "acme-1", validFrom: "", rates: {} });
     expect(priceOf(fields).valid_from).toBeNull();
   });
 
-  it("asks for a model, an input and an output, and takes 0", () => {
+  it("requires a model, an input and an output rate, and accepts 0", () => {
     const fields = fieldsOf({ model: "m" });
     expect(isComplete(fields)).toBe(false);
     expect(isComplete({ ...fields, rates: { input: "0", output: "" } })).toBe(false);
@@ -55,7 +55,7 @@ describe("prices", () => {
     expect(isComplete({ ...fields, model: "  ", rates: { input: "0", output: "0" } })).toBe(false);
   });
 
-  it("writes rates exactly, and nothing where there is none", () => {
+  it("formats rates with all digits", () => {
     expect(formatRate(2.5)).toBe("$2.5");
     expect(formatRate(0.003625)).toBe("$0.003625");
     expect(formatRate(1200)).toBe("$1,200");
@@ -63,7 +63,7 @@ describe("prices", () => {
     expect(formatRate(null)).toBe("");
   });
 
-  it("says where a price is from", () => {
+  it("names the source of a price", () => {
     expect(sourceText(price)).toBe("this project");
     expect(sourceText({ ...price, source: "table", version: "2026-08-22" })).toBe("built-in, 2026-08-22");
   });

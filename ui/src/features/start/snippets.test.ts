@@ -24,14 +24,14 @@ describe("snippets", () => {
     expect(text).not.toContain("undefined");
   });
 
-  it("sends a run with the schema's required members", () => {
+  it("sends a run with all required members", () => {
     expect(bodyOf(all.find((snippet) => snippet.id === "curl"))).toMatchObject({
       runs: [{ run_id: input.runId, start_time: "2026-03-01T11:59:58.000Z" }],
       spans: [{ run_id: input.runId, span_id: input.spanId }],
     });
   });
 
-  it("writes OTLP JSON with hexadecimal ids and nanoseconds as text", () => {
+  it("writes OTLP JSON with hexadecimal ids and nanoseconds as strings", () => {
     expect(bodyOf(all.find((snippet) => snippet.id === "curl-otlp"))).toMatchObject({
       resourceSpans: [
         {
