@@ -1,4 +1,4 @@
-import { Button } from "@mantine/core";
+import { Button, Title } from "@mantine/core";
 import { Link } from "react-router";
 import { PageHint, PageMessage } from "@/components/PageMessage";
 
@@ -7,7 +7,9 @@ export function NotFound() {
   return (
     <PageMessage>
       <title>Not found · Looptrace</title>
-      <h1>Page not found</h1>
+      <Title order={1} size="h3">
+        Page not found
+      </Title>
       <PageHint>This page doesn't exist, or it's in a project that you can't access.</PageHint>
       <Button component={Link} to="/" variant="default">
         Back to the runs

@@ -19,6 +19,7 @@ export function ProblemPanel({ error, onRetry }: Props) {
       icon={<IconAlertTriangle size={18} />}
       title={error.message}
       data-testid="problem"
+      ta="left"
     >
       <Stack gap="xs">
         <Text size="sm">{problem?.detail ?? advice(error)}</Text>

@@ -42,6 +42,7 @@ export function KeysPage() {
     { header: "Name", cell: (key) => <Name of={key} now={now} /> },
     {
       header: "Key",
+      ownLine: true,
       cell: (key) => (
         <Group gap={4} wrap="nowrap">
           <code>lt_{key.public_id}</code>

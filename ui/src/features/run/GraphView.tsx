@@ -45,6 +45,7 @@ export function GraphView({ tree, onOpen }: Props) {
       <div className={classes.table}>
         <DataTable
           label="What the run used"
+          stacks
           columns={[
             {
               header: "Name",
