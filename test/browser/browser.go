@@ -1,5 +1,5 @@
-// Package browser plays scenarios in Chromium, which is looked for as LOOPTRACE_CHROMIUM, then /usr/bin/chromium. The
-// scenarios are the programs of this folder; they need Node.js.
+// Package browser runs scenarios in Chromium: LOOPTRACE_CHROMIUM, or else /usr/bin/chromium. The scenarios are the programs in
+// this folder. They need Node.js.
 package browser
 
 import (
@@ -20,14 +20,12 @@ import (
 //go:embed *.mjs package.json package-lock.json .npmrc
 var scenarios embed.FS
 
-// Browser plays scenarios, each a program of its own in a fresh Chromium that remembers no more than the session's
-// cookie.
+// Browser runs scenarios. Each is a program with a new Chromium, which keeps only the session cookie.
 type Browser struct {
 	chromium, scripts, output, state string
 }
 
-// New installs what the scenarios need. Their screenshots, and what is left of one that failed, go to output, a folder
-// that is emptied.
+// New installs what the scenarios need. It empties the folder output, which gets their screenshots and the traces of failures.
 func New(t *testing.T, output string) *Browser {
 	t.Helper()
 	chromium := os.Getenv("LOOPTRACE_CHROMIUM")
@@ -35,7 +33,7 @@ func New(t *testing.T, output string) *Browser {
 		chromium = "/usr/bin/chromium"
 	}
 	_, err := os.Stat(chromium)
-	require.NoError(t, err, "Chromium is needed: scripts/prerequisites installs it, LOOPTRACE_CHROMIUM names another")
+	require.NoError(t, err, "Chromium is required: install it with scripts/prerequisites, or set LOOPTRACE_CHROMIUM")
 	output, err = filepath.Abs(output)
 	require.NoError(t, err)
 	require.NoError(t, os.RemoveAll(output))
@@ -46,41 +44,40 @@ func New(t *testing.T, output string) *Browser {
 	}
 }
 
-// scenarioTime bounds a scenario as a whole; what it waits for has bounds of its own.
-const scenarioTime = 3 * time.Minute
+// scenarioTimeout bounds a whole scenario. Each wait in it has its own timeout.
+const scenarioTimeout = 3 * time.Minute
 
-// finding is something that a scenario saw and that did not stop it.
+// finding is a problem that did not stop the scenario.
 type finding struct {
-	// What is the rule broken and Where the place, in words.
 	What  string `json:"what"`
 	Where string `json:"where"`
 }
 
-// Play runs one scenario with its input and reads its result, if one is asked for. A scenario fails by its exit code; each of its
-// findings fails the test too, all of them told.
+// Play runs one scenario with its input, and decodes its output into result unless that is nil. A non-zero exit code fails the
+// test, and so does each finding.
 func (b *Browser) Play(t *testing.T, scenario string, input map[string]any, result any) {
 	t.Helper()
 	text, err := json.Marshal(input)
 	require.NoError(t, err)
-	ctx, cancel := context.WithTimeout(t.Context(), scenarioTime)
+	ctx, cancel := context.WithTimeout(t.Context(), scenarioTimeout)
 	defer cancel()
 	cmd := programs.Command(ctx, "node", filepath.Join(b.scripts, scenario+".mjs"))
 	cmd.Env = append(cmd.Env,
 		"SCENARIO="+scenario, "INPUT="+string(text), "CHROMIUM="+b.chromium, "OUTPUT="+b.output, "STATE="+b.state)
-	output := programs.Output(t, cmd)
-	var told struct {
+	stdout := programs.Output(t, cmd)
+	var output struct {
 		Findings []finding       `json:"findings"`
 		Result   json.RawMessage `json:"result"`
 	}
-	require.NoError(t, json.Unmarshal(output, &told), "%s", output)
-	places := map[string][]string{}
-	for _, f := range told.Findings {
-		places[f.What] = append(places[f.What], f.Where)
+	require.NoError(t, json.Unmarshal(stdout, &output), "%s", stdout)
+	locations := map[string][]string{}
+	for _, f := range output.Findings {
+		locations[f.What] = append(locations[f.What], f.Where)
 	}
-	for what, where := range places {
+	for what, where := range locations {
 		t.Errorf("%s: %s", strings.Join(where, "; "), what)
 	}
 	if result != nil {
-		require.NoError(t, json.Unmarshal(told.Result, result))
+		require.NoError(t, json.Unmarshal(output.Result, result))
 	}
 }
