@@ -35,7 +35,7 @@ await scenario(async (page, { projectId, needle, needleName, needleWords }) => {
   await page.keyboard.press("/");
   check(
     await page.evaluate(() => document.activeElement?.getAttribute("type") === "search"),
-    "/ leads to the search",
+    "/ focuses the search",
   );
   await page.keyboard.type(needleName);
   await same("the run of that name", [needleName], names);
@@ -66,11 +66,11 @@ await scenario(async (page, { projectId, needle, needleName, needleWords }) => {
   const first = await rows.first().locator("[data-run]").getAttribute("data-run");
   const second = await rows.nth(1).locator("[data-run]").getAttribute("data-run");
   await page.keyboard.press("j");
-  await same("j leads to the first run", first, focused);
+  await same("j focuses the first run", first, focused);
   await page.keyboard.press("j");
-  await same("j leads to the next run", second, focused);
+  await same("j focuses the next run", second, focused);
   await page.keyboard.press("k");
-  await same("k leads back", first, focused);
+  await same("k goes back", first, focused);
 
   // Space opens the preview, x selects. Both stay on the list.
   await page.keyboard.press(" ");

@@ -35,13 +35,13 @@ await scenario(async (page, { base, projectId, key }) => {
   await send({ runs: [ended(begun("second", -45), -40)] });
   await news.getByText("1 new run").waitFor();
   await news.click();
-  await same("the late run in its place", ["third", "second", "first"], names);
+  await same("the late run in order", ["third", "second", "first"], names);
   await news.waitFor({ state: "detached" });
 
   await page.goto(`${list}&status=running`);
   await same("what is running", ["first"], names);
   await send({ runs: [ended(first, -10)] });
-  await until("it has ended, in its place", async () => (await rows.first().getAttribute("data-status")) === "ok");
+  await until("the run has ended", async () => (await rows.first().getAttribute("data-status")) === "ok");
   check((await news.count()) === 0, "a run that doesn't match the filter is not announced");
 
   await page.goto(`${list}&order=duration_ms`);

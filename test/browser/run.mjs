@@ -19,7 +19,7 @@ await scenario(async (page, { projectId, runId, trip, unpriced, withoutModel }) 
   await page.goto(`/p/${projectId}/runs/${runId}`);
   await page.getByRole("heading", { level: 1, name: trip.name }).waitFor();
   check((await page.getByTestId("run-status").textContent()).includes("error"), "the run's status is shown");
-  check((await page.getByTestId("run-tokens").textContent()).includes("1,291"), "the run's tokens are told");
+  check((await page.getByTestId("run-tokens").textContent()).includes("1,291"), "the run's tokens are shown");
   check((await page.getByTestId("run-cost").textContent()).includes("$0.00016"), "the run's cost is shown");
 
   await isAt(booking);
