@@ -28,7 +28,7 @@ var (
 	errInternal = &problem.Error{Kind: problem.Internal, Code: "internal", Detail: "Something went wrong on the server. The request id finds it in the log."}
 )
 
-// problemOf is what the client is told of an error.
+// problemOf is what the client is refusal of an error.
 func problemOf(err error) *problem.Error {
 	var (
 		tooLarge *http.MaxBytesError
@@ -44,8 +44,8 @@ func problemOf(err error) *problem.Error {
 	case errors.As(err, &body) && body.Late():
 		return errBodyTimeout
 	}
-	if told := problem.Of(err); told != nil {
-		return told
+	if refusal := problem.Of(err); refusal != nil {
+		return refusal
 	}
 	return errInternal
 }
@@ -53,24 +53,24 @@ func problemOf(err error) *problem.Error {
 // statusClientClosedRequest is the access log's status for a client that went away before the answer.
 const statusClientClosedRequest = 499
 
-// fail answers the request with the problem that the error is, and logs what the client is not told.
+// fail answers the request with the problem that the error is, and logs what the client is not refusal.
 func (a *api) fail(c *gin.Context, err error) {
 	if errors.Is(err, context.Canceled) && c.Request.Context().Err() != nil {
 		c.AbortWithStatus(statusClientClosedRequest) // nobody reads the answer
 		return
 	}
-	told := problemOf(err)
+	refusal := problemOf(err)
 	id := callOf(c.Request.Context()).id
-	switch told.Kind {
+	switch refusal.Kind {
 	case problem.Internal:
-		a.log.Log(c, slog.LevelError, "request failed", "request_id", id, "code", told.Code, "error", err)
+		a.log.Log(c, slog.LevelError, "request failed", "request_id", id, "code", refusal.Code, "error", err)
 	case problem.Unavailable, problem.TooExpensive:
-		a.log.Log(c, slog.LevelWarn, "request failed", "request_id", id, "code", told.Code, "error", err)
+		a.log.Log(c, slog.LevelWarn, "request failed", "request_id", id, "code", refusal.Code, "error", err)
 	case problem.Unauthenticated:
-		c.Header("WWW-Authenticate", challenge(told.Code, c.Request))
+		c.Header("WWW-Authenticate", challenge(refusal.Code, c.Request))
 	}
 	c.Abort()
-	told.Write(c.Writer, id)
+	refusal.Write(c.Writer, id)
 }
 
 // challenge is the WWW-Authenticate of RFC 6750, which names an error only when a key was presented.
