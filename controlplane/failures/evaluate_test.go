@@ -15,7 +15,7 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// mode is a way to fail that is planted in generated traffic.
+// mode is a failure mode that is planted in generated traffic.
 type mode struct {
 	agent, tool, errorType string
 	message                func(r *rand.Rand) string
@@ -23,8 +23,8 @@ type mode struct {
 	path []string
 }
 
-// modes have messages with ids, numbers, addresses and quoted values of their own in each run; some differ in one thing
-// only: the tool, the type, the status, the agent, the path.
+// modes have messages with ids, numbers, addresses and quoted values that differ in each run. Some modes differ only in the tool, the
+// type, the status, the agent or the path.
 var modes = []mode{
 	{"support", "lookup_order", "KeyError", func(r *rand.Rand) string { return fmt.Sprintf("'order_%d'", r.IntN(1e6)) }, nil},
 	{"support", "refund", "KeyError", func(r *rand.Rand) string { return fmt.Sprintf("'order_%d'", r.IntN(1e6)) }, nil},
@@ -58,7 +58,7 @@ var modes = []mode{
 	}, []string{"edit"}},
 }
 
-// failedRun is a run that failed in a mode; everything that a run makes anew comes from random.
+// failedRun is a run that failed in a mode. Everything that differs between runs comes from random.
 func failedRun(m mode, random *rand.Rand, start time.Time) []runmodel.Span {
 	var id uuid.UUID
 	for i := range id {
@@ -81,7 +81,7 @@ func failedRun(m mode, random *rand.Rand, start time.Time) []runmodel.Span {
 	return spans
 }
 
-// TestGroupingOfPlantedFailures prints how well fingerprints find planted failure modes again.
+// TestGroupingOfPlantedFailures prints how well fingerprints recover planted failure modes.
 // docs/measurements/failed-runs.md has the figures.
 func TestGroupingOfPlantedFailures(t *testing.T) {
 	t.Parallel()
@@ -98,7 +98,7 @@ func TestGroupingOfPlantedFailures(t *testing.T) {
 	assert.GreaterOrEqual(t, f1, .95)
 	assert.GreaterOrEqual(t, ari, .95)
 
-	// The same runs with other ids, times and numbers: each mode has the fingerprint that it had.
+	// The same runs with other ids, times and numbers keep the fingerprint of their mode.
 	stable := 0
 	for m := range modes {
 		seen := map[string]bool{}
@@ -139,8 +139,8 @@ func agreement(truth []int, found []string) (f1, ari float64, groups int) {
 	return 2 * together / (a + b), (together - expected) / ((a+b)/2 - expected), len(inFound)
 }
 
-// TestRankingOfPlantedImpact prints how well the rank orders groups of which it is known how much each matters: runs and
-// users touched in the last day, and whether they end the run.
+// TestRankingOfPlantedImpact prints how well ranks order groups of known impact: the runs and users of the last day, and whether the
+// failures end the run.
 func TestRankingOfPlantedImpact(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 8, 0, 0, 0, 0, time.UTC)
@@ -174,7 +174,7 @@ func TestRankingOfPlantedImpact(t *testing.T) {
 			f := facts{group: &g, now: now, firstSeen: g.First, agentRuns: 20_000, namesUsers: true}
 			parts := f.parts()
 			groups = append(groups, Group{FailureGroup: g, Parts: parts, Rank: rankOf(parts)})
-			// What it costs to leave it alone: the users that it touches a day if it is still going on.
+			// The impact of leaving it alone: the users that it affects a day if it continues.
 			stillOn := math.Exp2(-age)
 			gains[g.Fingerprint] = math.Log2(1 + stillOn*perDay*severities[g.Class])
 			counted[g.Fingerprint] = float64(g.Runs)

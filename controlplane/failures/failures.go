@@ -1,5 +1,4 @@
-// Package failures groups a project's failed runs by their fingerprints and ranks the groups. docs/failed-runs.md says by
-// which rules.
+// Package failures groups a project's failed runs by their fingerprints and ranks the groups. docs/failed-runs.md has the rules.
 package failures
 
 import (
@@ -17,7 +16,7 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// Store reads failed runs for the projects of a projects.
+// Store reads failed runs.
 type Store interface {
 	FailureGroups(ctx context.Context, projects access.Projects, f runs.FailureWindow, fingerprint string) ([]runs.FailureGroup, error)
 	FailureTotals(ctx context.Context, projects access.Projects, f runs.FailureWindow) ([]runs.FailureTotals, error)
@@ -25,28 +24,28 @@ type Store interface {
 	ReleasesFirstSeen(ctx context.Context, projects access.Projects, f runs.FailureWindow) ([]runs.FirstSeen, error)
 	FailureCounts(ctx context.Context, projects access.Projects, f runs.FailureWindow, fingerprints []string, parts int) ([]runs.FailureCount, error)
 	FailureAttributes(ctx context.Context, projects access.Projects, f runs.FailureWindow, fingerprints []string) (groups, agents []runs.AttributeCount, cut map[string]bool, err error)
-	FailureSample(ctx context.Context, projects access.Projects, f runs.FailureWindow, fingerprints []string, each, mostSpans int) ([]runs.Outline, error)
+	FailureSample(ctx context.Context, projects access.Projects, f runs.FailureWindow, fingerprints []string, each, maxSpans int) ([]runs.Outline, error)
 }
 
 const (
 	// Parts is how many counts over time a group has.
 	Parts = 24
-	// mostRanked bounds the groups that are ranked with all parts, those that rank best without lift.
-	mostRanked = 200
-	// sampleRuns bounds the runs of all samples of an answer, sampleEach those of one group, which always has one.
+	// maxRanked is how many groups are ranked with all parts: those that rank best without lift.
+	maxRanked = 200
+	// sampleRuns is how many runs the samples of an answer have, sampleEach how many that of a group has. A group has at least one.
 	sampleRuns, sampleEach = 120, 6
-	// sampleSpans is how many spans a run may have to be compared with others of its group.
-	sampleSpans = 300
-	// listedContrasts and detailedContrasts are how many attributes a group shows in a list and by itself.
-	listedContrasts, detailedContrasts = 5, 20
+	// maxSampleSpans is how many spans a run may have to be compared with others of its group.
+	maxSampleSpans = 300
+	// maxListedContrasts and maxContrasts are how many attributes a group shows in a list and by itself.
+	maxListedContrasts, maxContrasts = 5, 20
 )
 
-// mostWindow is how far back groups are looked for.
-const mostWindow = 90 * 24 * time.Hour
+// maxWindow is how far back groups may be looked for.
+const maxWindow = 90 * 24 * time.Hour
 
 // Query selects a page of groups.
 type Query struct {
-	// Filter selects among the runs of Window, back from now; its own time does not count.
+	// Filter selects runs of Window, which ends now. Its own time does not count.
 	Filter runs.Filter
 	Window time.Duration
 	Limit  int
@@ -56,27 +55,27 @@ type Query struct {
 // Page is a page of groups, the best first.
 type Page struct {
 	Groups []Group
-	// Now is the moment that the whole list is about.
+	// Now is the end of the window that the whole list is about, From its start.
 	Now, From time.Time
-	// GroupCount counts all groups of the window; Partial tells that there are more than are ranked.
+	// GroupCount counts all groups of the window. Partial reports that some of them are not ranked.
 	GroupCount int
 	Partial    bool
-	// Runs, Failed and Unknown count the window's runs: all, those that have a fingerprint, and those that failed and have
-	// none since they were stored before there were any.
+	// Runs, Failed and Unknown count the window's runs: all, those with a fingerprint, and those that failed and have none because their
+	// rows were written before fingerprints existed.
 	Runs, Failed, Unknown uint64
 	NextCursor            string
 }
 
-// Group is a group of runs that failed alike.
+// Group is a group of runs that failed in the same way.
 type Group struct {
 	runs.FailureGroup
-	// Rank is from 0 to 1, 1 for what is most worth a look.
+	// Rank is from 0 to 1. The group with the highest rank is the first to look at.
 	Rank float64
-	// Parts of the rank; those that nothing is known of are missing.
+	// Parts of the rank. Unknown ones are missing.
 	Parts     map[Part]float64
 	FirstSeen time.Time
 	AgentRuns uint64
-	// NamesUsers tells that the project's runs name users; else it is not known how many are touched.
+	// NamesUsers reports that the project's runs name users. Otherwise the number of affected users is unknown.
 	NamesUsers bool
 	Counts     [Parts]uint64
 	Contrasts  []Contrast
@@ -84,7 +83,7 @@ type Group struct {
 	Sample []Run
 }
 
-// Run is a run of a group and the step at which it failed, as far as it was read.
+// Run is a run of a group, with the step at which it failed if that was read.
 type Run struct {
 	runmodel.Run
 	Step *runmodel.Span
@@ -99,19 +98,19 @@ type Service struct {
 // New returns a service that reads from store.
 func New(store Store) *Service { return &Service{store: store, now: time.Now} }
 
-// cursor is a place in a ranked list. Its text is opaque to clients.
+// cursor is a position in a ranked list. Its text is opaque to clients.
 type cursor struct {
 	List   string `json:"l"`
 	Now    int64  `json:"n"` // Unix nanoseconds
 	Window int64  `json:"w"` // nanoseconds
 	Offset int    `json:"o"`
-	Filter string `json:"f"` // its digest
+	Filter string `json:"f"` // digest of the filter
 }
 
 const listFailedRuns = "failed-runs"
 
 func (c cursor) String() string {
-	text, _ := json.Marshal(c) // strings and integers always encode
+	text, _ := json.Marshal(c) // these types always encode
 	return base64.RawURLEncoding.EncodeToString(text)
 }
 
@@ -124,14 +123,14 @@ func parseCursor(text string, filter runs.Filter, now time.Time) (cursor, error)
 	if json.Unmarshal(raw, &c) != nil || c.List != listFailedRuns || c.Filter != filter.Digest() {
 		return cursor{}, runs.ErrInvalidCursor
 	}
-	if c.Offset < 0 || c.Offset > mostRanked || c.Window <= 0 || c.Window > int64(mostWindow) || c.Now < 0 || c.Now > now.UnixNano() {
-		return cursor{}, runs.ErrInvalidCursor // none of ours
+	if c.Offset < 0 || c.Offset > maxRanked || c.Window <= 0 || c.Window > int64(maxWindow) || c.Now < 0 || c.Now > now.UnixNano() {
+		return cursor{}, runs.ErrInvalidCursor // this service makes no such cursor
 	}
 	return c, nil
 }
 
-// List ranks the groups of a project's failed runs. The same stored runs and the same moment give the same list; a cursor
-// carries the moment.
+// List ranks the groups of a project's failed runs. The same stored runs and the same time give the same list, and a cursor carries the
+// time.
 func (s *Service) List(ctx context.Context, projects access.Projects, q Query) (Page, error) {
 	at := cursor{List: listFailedRuns, Now: s.now().Truncate(time.Second).UnixNano(), Window: int64(q.Window), Filter: q.Filter.Digest()}
 	if q.Cursor != "" {
@@ -153,7 +152,7 @@ func (s *Service) List(ctx context.Context, projects access.Projects, q Query) (
 	}
 	page.Groups = page.Groups[from:to]
 	for i := range page.Groups {
-		page.Groups[i].Contrasts = page.Groups[i].Contrasts[:min(listedContrasts, len(page.Groups[i].Contrasts))]
+		page.Groups[i].Contrasts = page.Groups[i].Contrasts[:min(maxListedContrasts, len(page.Groups[i].Contrasts))]
 	}
 	return page, s.describe(ctx, projects, w, page.Groups)
 }
@@ -170,11 +169,11 @@ func (s *Service) Get(ctx context.Context, projects access.Projects, filter runs
 		return Page{}, runs.ErrNotFound
 	}
 	g := &page.Groups[0]
-	g.Contrasts = g.Contrasts[:min(detailedContrasts, len(g.Contrasts))]
+	g.Contrasts = g.Contrasts[:min(maxContrasts, len(g.Contrasts))]
 	return page, s.describe(ctx, projects, w, page.Groups)
 }
 
-// groups reads what the ranks are made of, and ranks the groups.
+// groups reads the groups and their parts, and ranks them.
 func (s *Service) groups(ctx context.Context, projects access.Projects, w runs.FailureWindow, fingerprint string) (Page, error) {
 	page := Page{Now: w.Now, From: w.From, Groups: []Group{}}
 	rows, err := s.store.FailureGroups(ctx, projects, w, fingerprint)
@@ -223,8 +222,8 @@ func (s *Service) groups(ctx context.Context, projects access.Projects, w runs.F
 		})
 	}
 	sortGroups(page.Groups)
-	page.Partial = page.GroupCount > mostRanked
-	page.Groups = page.Groups[:min(mostRanked, len(page.Groups))]
+	page.Partial = page.GroupCount > maxRanked
+	page.Groups = page.Groups[:min(maxRanked, len(page.Groups))]
 	if err := s.lift(ctx, projects, w, page.Groups); err != nil {
 		return Page{}, err
 	}
@@ -232,7 +231,7 @@ func (s *Service) groups(ctx context.Context, projects access.Projects, w runs.F
 	return page, nil
 }
 
-// history says when groups were first seen, and which of several releases is the newest, since when.
+// history returns when groups were first seen, and the newest of several releases with the time since when it exists.
 func (s *Service) history(ctx context.Context, projects access.Projects, w runs.FailureWindow) (firstSeen map[string]time.Time, newest string, since time.Time, err error) {
 	seen, err := s.store.FailuresFirstSeen(ctx, projects, w)
 	if err != nil {
@@ -249,7 +248,7 @@ func (s *Service) history(ctx context.Context, projects access.Projects, w runs.
 	return firstSeen, releases[0].Value, releases[0].First, nil
 }
 
-// lift adds the contrasts of groups, and the part of the rank that is made of the best one.
+// lift adds the contrasts of groups, and the part of the rank that comes from the best contrast.
 func (s *Service) lift(ctx context.Context, projects access.Projects, w runs.FailureWindow, groups []Group) error {
 	own, agents, cut, err := s.store.FailureAttributes(ctx, projects, w, fingerprintsOf(groups))
 	if err != nil {
@@ -291,14 +290,14 @@ func sortGroups(groups []Group) {
 	})
 }
 
-// describe adds to groups what is shown of them: counts over time, and some runs.
+// describe adds the counts over time and the samples of groups.
 func (s *Service) describe(ctx context.Context, projects access.Projects, w runs.FailureWindow, groups []Group) error {
 	if len(groups) == 0 {
 		return nil
 	}
-	place := make(map[string]*Group, len(groups))
+	byFingerprint := make(map[string]*Group, len(groups))
 	for i := range groups {
-		place[groups[i].Fingerprint] = &groups[i]
+		byFingerprint[groups[i].Fingerprint] = &groups[i]
 	}
 	counts, err := s.store.FailureCounts(ctx, projects, w, fingerprintsOf(groups), Parts)
 	if err != nil {
@@ -306,11 +305,11 @@ func (s *Service) describe(ctx context.Context, projects access.Projects, w runs
 	}
 	for _, c := range counts {
 		if c.Part >= 0 && c.Part < Parts {
-			place[c.Fingerprint].Counts[c.Part] = c.Runs
+			byFingerprint[c.Fingerprint].Counts[c.Part] = c.Runs
 		}
 	}
 	each := min(sampleEach, max(1, sampleRuns/len(groups)))
-	outlines, err := s.store.FailureSample(ctx, projects, w, fingerprintsOf(groups), each, sampleSpans)
+	outlines, err := s.store.FailureSample(ctx, projects, w, fingerprintsOf(groups), each, maxSampleSpans)
 	if err != nil {
 		return err
 	}
@@ -319,15 +318,15 @@ func (s *Service) describe(ctx context.Context, projects access.Projects, w runs
 		byGroup[o.Run.Fingerprint] = append(byGroup[o.Run.Fingerprint], o)
 	}
 	for fingerprint, list := range byGroup {
-		if g := place[fingerprint]; g != nil {
+		if g := byFingerprint[fingerprint]; g != nil {
 			g.Sample = sampleOf(list)
 		}
 	}
 	return nil
 }
 
-// sampleOf puts the run first that is nearest to all others by its steps, without their texts; the newest of several. The
-// others stay in their order, newest first.
+// sampleOf moves the run to the front that is nearest to all others by its steps, without their texts. The others stay in order, newest
+// first.
 func sampleOf(list []runs.Outline) []Run {
 	best, least := 0, -1.
 	for i := range list {
@@ -337,7 +336,7 @@ func sampleOf(list []runs.Outline) []Run {
 		sum := 0.
 		for j := range list {
 			if i != j && len(list[j].Spans) > 0 {
-				sum += diff.Compare(bare(list[i]), bare(list[j])).Distance
+				sum += diff.Compare(withoutTexts(list[i]), withoutTexts(list[j])).Distance
 			}
 		}
 		if least < 0 || sum < least-1e-12 {
@@ -358,8 +357,8 @@ func sampleOf(list []runs.Outline) []Run {
 	return slices.Insert(slices.Delete(sample, best, best+1), 0, representative)
 }
 
-// bare is a run whose texts were not read.
-func bare(o runs.Outline) diff.Run {
+// withoutTexts is a run whose texts were not read.
+func withoutTexts(o runs.Outline) diff.Run {
 	spans := make([]runs.Span, len(o.Spans))
 	for i := range o.Spans {
 		spans[i] = runs.Span{Span: o.Spans[i]}

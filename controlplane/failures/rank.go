@@ -12,7 +12,7 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// Part is one of the figures that a rank is made of, from 0 to 1.
+// Part is one of the figures, from 0 to 1, that make up a rank.
 type Part string
 
 // Parts of a rank.
@@ -26,12 +26,12 @@ const (
 	Waste    Part = "waste"
 )
 
-// Weights of the parts in a rank. Where a part is not known, the others make up for it in proportion.
+// Weights of the parts in a rank. If a part is unknown, the others weigh more in proportion.
 var Weights = map[Part]float64{
 	Recency: .22, Spike: .18, Impact: .18, Severity: .15, Novelty: .12, Lift: .10, Waste: .05,
 }
 
-// Half-lives of what has been seen last, and first.
+// Half-lives of recency and novelty.
 const (
 	recencyHalf = 24 * time.Hour
 	noveltyHalf = 72 * time.Hour
@@ -42,25 +42,25 @@ var severities = map[string]float64{
 	runmodel.FailureError: 1, runmodel.FailureTimeout: 1, runmodel.FailureCancelled: .75, runmodel.FailureUnrecovered: .75,
 }
 
-// manyUsers is how many users are as many as can be.
-const manyUsers = 1000
+// maxUsers is the number of affected users from which on there cannot be a larger impact.
+const maxUsers = 1000
 
-// facts are what a window says of a group.
+// facts are what a window shows about a group.
 type facts struct {
 	group     *runs.FailureGroup
 	now       time.Time
 	firstSeen time.Time
-	// isNew: it was first seen in the newest of several releases.
+	// isNew reports that it was first seen in the newest of several releases.
 	isNew bool
-	// agentRuns are the runs of the group's agent in the window.
+	// agentRuns counts the runs of the group's agent in the window.
 	agentRuns uint64
-	// namesUsers tells that the project's runs name users.
+	// namesUsers reports that the project's runs name users.
 	namesUsers bool
-	// projectCost is what all runs of the window cost, nil where unknown.
+	// projectCost is the cost of all runs of the window, nil if unknown.
 	projectCost *float64
 }
 
-// parts are the figures of a group, all but lift; those that nothing is known of are missing.
+// parts returns the parts of a group except lift. Unknown ones are missing.
 func (f *facts) parts() map[Part]float64 {
 	g := f.group
 	parts := map[Part]float64{
@@ -75,7 +75,7 @@ func (f *facts) parts() map[Part]float64 {
 	rate := wilsonLower(float64(g.Runs), float64(f.agentRuns))
 	parts[Impact] = rate
 	if f.namesUsers {
-		parts[Impact] = .5*min(1, math.Log1p(float64(g.Users))/math.Log1p(manyUsers)) + .5*rate
+		parts[Impact] = .5*min(1, math.Log1p(float64(g.Users))/math.Log1p(maxUsers)) + .5*rate
 	}
 	if g.CostUSD != nil && f.projectCost != nil && *f.projectCost > 0 {
 		parts[Waste] = min(1, math.Log1p(*g.CostUSD)/math.Log1p(*f.projectCost))
@@ -83,7 +83,7 @@ func (f *facts) parts() map[Part]float64 {
 	return parts
 }
 
-// rankOf is the weighted mean of the parts that are known.
+// rankOf is the weighted mean of the known parts.
 func rankOf(parts map[Part]float64) float64 {
 	sum, weights := 0., 0.
 	for _, part := range order {
@@ -98,26 +98,25 @@ func rankOf(parts map[Part]float64) float64 {
 	return sum / weights
 }
 
-// order in which parts are added up, so that a sum is the same to the last bit.
+// order is that in which parts are added up, so that a sum is the same to the last bit.
 var order = []Part{Recency, Spike, Impact, Severity, Novelty, Lift, Waste}
 
 func half(age, halfLife time.Duration) float64 {
 	return math.Exp2(-max(0, float64(age)) / float64(halfLife))
 }
 
-// spike is how likely fewer than `now` runs are in six hours, by the rate of the seven days before, which are 28 times six
-// hours: the tail of a Gamma-Poisson prediction, negative binomial with r = before + 1/2 and p = 28/29. Under three
-// runs are no spike.
+// spike is the probability of fewer than now runs in six hours, by the rate of the seven days before, which are 28 times six hours: the
+// tail of a Gamma-Poisson prediction, negative binomial with r = before + 1/2 and p = 28/29. Fewer than three runs are no spike.
 func spike(now, before uint64) float64 {
-	const fewest, windows = 3, float64(runs.SpikeBefore / runs.SpikeNow)
-	if now < fewest {
+	const minRuns, windows = 3, float64(runs.SpikeBefore / runs.SpikeNow)
+	if now < minRuns {
 		return 0
 	}
 	// P(X <= k) of a negative binomial is the regularised incomplete beta function I_p(r, k+1).
 	return mathext.RegIncBeta(float64(before)+.5, float64(now), windows/(windows+1))
 }
 
-// wilsonLower is the lower end of the Wilson interval of a share at 95% (Wilson 1927).
+// wilsonLower is the lower end of the Wilson interval of a proportion at 95% (Wilson 1927).
 func wilsonLower(k, n float64) float64 {
 	const z = 1.959963984540054
 	if n <= 0 {
@@ -128,17 +127,17 @@ func wilsonLower(k, n float64) float64 {
 	return max(0, (p+z*z/(2*n)-z*math.Sqrt(p*(1-p)/n+z*z/(4*n*n)))/(1+z*z/n))
 }
 
-// Contrast is an attribute that failing runs of a group have more often than other runs of their agent.
+// Contrast is an attribute that the runs of a group have more often than other runs of their agent.
 type Contrast struct {
 	Name, Value string
-	// Of the group's runs, and of the agent's other runs, those that have it.
+	// With and OthersWith are how many of the group's runs, and of the agent's other runs, have it.
 	With, Runs             uint64
 	OthersWith, OthersRuns uint64
-	// Ochiai is With / sqrt(Runs * (With + OthersWith)): 1 where all runs of the group have it and no other does.
+	// Ochiai is With / sqrt(Runs * (With + OthersWith)). It is 1 if all runs of the group have the attribute and no other does.
 	Ochiai float64
 }
 
-// contrasts are the attributes in which a group differs from its agent's other runs, the most telling first.
+// contrasts returns the attributes in which a group differs from its agent's other runs, the strongest first.
 func contrasts(g *runs.FailureGroup, agentRuns uint64, own []runs.AttributeCount, agents map[runs.AttributeCount]uint64) []Contrast {
 	others := agentRuns - min(agentRuns, g.Runs)
 	var list []Contrast
@@ -147,7 +146,7 @@ func contrasts(g *runs.FailureGroup, agentRuns uint64, own []runs.AttributeCount
 		c := Contrast{Name: a.Name, Value: a.Value, With: min(a.Runs, g.Runs), Runs: g.Runs, OthersRuns: others}
 		c.OthersWith = min(all-min(all, a.Runs), others)
 		if others == 0 || float64(c.With)*float64(others) <= float64(c.OthersWith)*float64(c.Runs) {
-			continue // others have it as often
+			continue // other runs have it as often
 		}
 		c.Ochiai = float64(c.With) / math.Sqrt(float64(c.Runs)*float64(c.With+c.OthersWith))
 		list = append(list, c)
