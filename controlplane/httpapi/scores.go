@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -12,7 +11,6 @@ import (
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/controlplane/runs"
-	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
@@ -22,7 +20,7 @@ type scoreHandlers struct {
 
 type scoreStore interface {
 	Scores(ctx context.Context, in access.Projects, runID uuid.UUID, q runs.ScoresQuery) (scores []runmodel.Score, more bool, err error)
-	PutScore(ctx context.Context, in access.Projects, score runmodel.Score) (stored runmodel.Score, created bool, err error)
+	PutScore(ctx context.Context, by access.Grant, w runs.ScoreWrite) (stored runmodel.Score, created bool, err error)
 	DeleteScore(ctx context.Context, in access.Projects, runID, scoreID uuid.UUID) error
 }
 
@@ -43,12 +41,14 @@ func (h scoreHandlers) ListScores(ctx context.Context, req contract.ListScoresRe
 
 // PutScore writes a score, or replaces the one of its id.
 func (h scoreHandlers) PutScore(ctx context.Context, req contract.PutScoreRequestObject) (contract.PutScoreResponseObject, error) {
-	score, err := scoreFrom(req.Body, grantOf(ctx).Principal)
+	spanID, err := spanIDOf(req.Body.SpanId)
 	if err != nil {
 		return nil, err
 	}
-	score.RunID = req.RunId
-	stored, created, err := h.runs.PutScore(ctx, grantOf(ctx).Projects, score)
+	stored, created, err := h.runs.PutScore(ctx, grantOf(ctx), runs.ScoreWrite{
+		RunID: req.RunId, SpanID: spanID, ID: valueOf(req.Body.Id, uuid.Nil), Name: valueOf(req.Body.Name, ""), Value: req.Body.Value,
+		Comment: valueOf(req.Body.Comment, ""), Source: string(valueOf(req.Body.Source, "")),
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -65,47 +65,6 @@ func (h scoreHandlers) DeleteScore(ctx context.Context, req contract.DeleteScore
 		return nil, err
 	}
 	return contract.DeleteScore204Response{}, nil
-}
-
-// scoreFrom reads what a principal says of a run.
-func scoreFrom(body *contract.ScoreWrite, by *access.Principal) (runmodel.Score, error) {
-	score := runmodel.Score{Name: valueOf(body.Name, ""), Comment: strings.TrimSpace(valueOf(body.Comment, ""))}
-	var err error
-	if score.SpanID, err = spanIDOf(body.SpanId); err != nil {
-		return score, err
-	}
-	var wrong []problem.Field
-	if text, ok := body.Value.(string); ok && strings.TrimSpace(text) == "" {
-		wrong = append(wrong, problem.Field{Location: "body.value", Message: "must not be empty"})
-	}
-	if !score.SetValue(body.Value) {
-		return score, fmt.Errorf("value of a score is a %T", body.Value) // the document lets no such value through
-	}
-	switch {
-	case body.Value == nil && score.Comment == "":
-		wrong = append(wrong, problem.Field{Location: "body.value", Message: "is required where there is no comment"})
-	case body.Value != nil && body.Name == nil:
-		wrong = append(wrong, problem.Field{Location: "body.name", Message: "is required with a value"})
-	case body.Name == nil:
-		score.Name = "comment"
-	}
-	if len(wrong) > 0 {
-		return score, problem.InvalidFields(wrong...)
-	}
-	if body.Id != nil {
-		score.ScoreID = *body.Id
-	} else if score.ScoreID, err = uuid.NewV7(); err != nil {
-		return score, fmt.Errorf("make an id: %w", err)
-	}
-	if by.User != nil {
-		score.AuthorKind, score.AuthorID, score.AuthorName, score.Source = runmodel.ScoreByUser, by.User.ID, by.User.Email, runmodel.ScoreHuman
-	} else {
-		score.AuthorKind, score.AuthorID, score.AuthorName, score.Source = runmodel.ScoreByKey, by.Key.ID, by.Key.Name, runmodel.ScoreProgram
-	}
-	if body.Source != nil {
-		score.Source = string(*body.Source)
-	}
-	return score, nil
 }
 
 // spanIDOf is 0 for none.

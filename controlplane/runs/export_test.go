@@ -115,17 +115,15 @@ func TestExportDuringDeletion(t *testing.T) {
 	t.Run("a run that ready anew lacks the scores of before", func(t *testing.T) {
 		t.Parallel()
 		project, id := uuid.New(), uuid.New()
-		projects := accesstest.Projects(t, project)
+		grant := accesstest.Grant(t, project)
+		projects := grant.Projects
 		store(t, project, id, 0, 2, 1)
-		score := runmodel.Score{RunID: id, ScoreID: uuid.New(), SpanID: 1, Name: "before"}
-		require.True(t, score.SetValue(true))
-		stored, _, err := service.PutScore(t.Context(), projects, score)
+		stored, _, err := service.PutScore(t.Context(), grant, ScoreWrite{RunID: id, SpanID: 1, Name: "before", Value: true})
 		require.NoError(t, err)
 		remove(t, project, id)
 		require.NoError(t, clickhouse.InsertScores(t.Context(), conn, []runmodel.Score{stored})) // as if ClickHouse had not masked it yet
 		store(t, project, id, 0, 2, uint64(time.Now().UnixNano()))
-		score.ScoreID, score.SpanID, score.Name = uuid.New(), 1, "after"
-		_, _, err = service.PutScore(t.Context(), projects, score)
+		_, _, err = service.PutScore(t.Context(), grant, ScoreWrite{RunID: id, SpanID: 1, Name: "after", Value: true})
 		require.NoError(t, err)
 		read, err := service.Get(t.Context(), projects, id)
 		require.NoError(t, err)

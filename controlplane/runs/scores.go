@@ -1,13 +1,16 @@
 package runs
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/google/uuid"
 
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/internal/clickhouse"
+	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
@@ -43,10 +46,63 @@ type ScoresQuery struct {
 	Limit, Offset int
 }
 
-// PutScore writes a score of a run in one of the projects. It replaces a score of the same run and id, and keeps its time of creation;
-// created is true if there was none. It fills in project, version and time.
-func (s *Service) PutScore(ctx context.Context, projects access.Projects, score runmodel.Score) (stored runmodel.Score, created bool, err error) {
-	loc, err := s.find(ctx, projects, score.RunID)
+// ScoreWrite is a score as its author sends it.
+type ScoreWrite struct {
+	RunID uuid.UUID
+	// SpanID is a span of the run; 0 scores the run as a whole.
+	SpanID uint64
+	// ID is that of a score to replace; [uuid.Nil] writes a new one.
+	ID   uuid.UUID
+	Name string
+	// Value is a float64, a bool or a string, or nil for a comment alone.
+	Value   any
+	Comment string
+	// Source is runmodel.ScoreHuman or runmodel.ScoreProgram; empty follows from who the author is.
+	Source string
+}
+
+// score checks what was sent, and makes a score by its author of it.
+func (w *ScoreWrite) score(by *access.Principal) (runmodel.Score, error) {
+	score := runmodel.Score{RunID: w.RunID, SpanID: w.SpanID, ScoreID: w.ID, Name: cmp.Or(w.Name, "comment"), Comment: strings.TrimSpace(w.Comment)}
+	var wrong []problem.Field
+	if text, ok := w.Value.(string); ok && strings.TrimSpace(text) == "" {
+		wrong = append(wrong, problem.Field{Location: "body.value", Message: "must not be empty"})
+	}
+	if !score.SetValue(w.Value) {
+		return score, fmt.Errorf("value of a score is a %T", w.Value)
+	}
+	switch {
+	case w.Value == nil && score.Comment == "":
+		wrong = append(wrong, problem.Field{Location: "body.value", Message: "is required without a comment"})
+	case w.Value != nil && w.Name == "":
+		wrong = append(wrong, problem.Field{Location: "body.name", Message: "is required with a value"})
+	}
+	if len(wrong) > 0 {
+		return score, problem.InvalidFields(wrong...)
+	}
+	if score.ScoreID == uuid.Nil {
+		var err error
+		if score.ScoreID, err = uuid.NewV7(); err != nil {
+			return score, fmt.Errorf("make an id: %w", err)
+		}
+	}
+	if by.User != nil {
+		score.AuthorKind, score.AuthorID, score.AuthorName, score.Source = runmodel.ScoreByUser, by.User.ID, by.User.Email, runmodel.ScoreHuman
+	} else {
+		score.AuthorKind, score.AuthorID, score.AuthorName, score.Source = runmodel.ScoreByKey, by.Key.ID, by.Key.Name, runmodel.ScoreProgram
+	}
+	score.Source = cmp.Or(w.Source, score.Source)
+	return score, nil
+}
+
+// PutScore writes a score of a run in one of the grant's projects, with the grant's principal as its author. It replaces a score of the
+// same run and id, and keeps its time of creation; created is true if there was none.
+func (s *Service) PutScore(ctx context.Context, grant access.Grant, w ScoreWrite) (stored runmodel.Score, created bool, err error) {
+	score, err := w.score(grant.Principal)
+	if err != nil {
+		return score, false, err
+	}
+	loc, err := s.find(ctx, grant.Projects, score.RunID)
 	if err != nil {
 		return score, false, err
 	}
