@@ -1,5 +1,5 @@
-// Package agentview writes a run for a reader that has so many tokens and no more: a language model, or the agent
-// around it. It needs no model itself. docs/agent-view.md says what is shown in which order, and why.
+// Package agentview writes a run within a budget of tokens, for a language model or an agent to read. It uses no model itself.
+// docs/agent-view.md has the order in which things are shown, and its reasons.
 package agentview
 
 import (
@@ -21,32 +21,32 @@ const (
 	FormatText = "text" // Markdown
 )
 
-// Bounds of a budget, in tokens.
+// Limits of a budget in tokens.
 const (
 	MinBudget = 256
 	MaxBudget = 100_000
 )
 
-// ErrNoSuchSpan says that the run does not have the span that was asked for.
+// ErrNoSuchSpan means that the run does not have the focused span.
 var ErrNoSuchSpan = problem.Missing()
 
-// Options say how a view is written.
+// Options are how a view is written.
 type Options struct {
-	// Budget is how many tokens the view may have, MinBudget to MaxBudget.
+	// Budget is how many tokens the view may have, from MinBudget to MaxBudget.
 	Budget int
 	// Encoding is EncodingO200k or EncodingCL100k.
 	Encoding string
-	// Focus is the span to show first and at most length, nil for none.
+	// Focus is the span to show first and in most detail, nil for none.
 	Focus *uint64
 	// Format is FormatJSON or FormatText.
 	Format string
-	// Calls name what a reader may ask for next.
+	// Calls are what a reader may call next.
 	Calls Calls
-	// Key decides the marks around recorded text: who wrote the text does not know it.
+	// Key determines the marks around recorded text. The author of the text must not know it.
 	Key []byte
 }
 
-// Excerpts reads what spans say; it is asked for those only that the budget has room for.
+// Excerpts reads the texts of spans. It is called only for spans that the budget may have room for.
 type Excerpts func(spanIDs []uint64) ([]runs.Span, error)
 
 // View is a run as it is sent.
@@ -55,14 +55,13 @@ type View struct {
 	TokensUsed int
 }
 
-// batchSize is how many spans' texts are read at a time.
+// batchSize is how many spans have their texts read at a time.
 const batchSize = 128
 
-// Build writes a run. The same run and options give the same bytes. Of two views that differ in budget, the larger
-// shows every step and every part of a text that the smaller one shows.
+// Build writes a run. The same run and options give the same bytes. Of two views that differ in budget, the larger shows every step and
+// every part of a text that the smaller one shows.
 //
-// The order in which things are added does not depend on the budget; the view is the longest beginning of that order
-// which fits.
+// The order in which things are added does not depend on the budget. The view is the longest prefix of that order that fits.
 func Build(outline runs.Outline, read Excerpts, options Options) (View, error) {
 	tokens, err := newCounter(options.Encoding)
 	if err != nil {
@@ -80,7 +79,7 @@ func Build(outline runs.Outline, read Excerpts, options Options) (View, error) {
 	}
 	v := &view{
 		outline: outline, options: options, tokens: tokens, steps: steps, shown: map[int]string{},
-		chain: runmodel.ErrorChain(outline.Spans), path: longest(runs.CriticalPath(outline.Spans, outline.Root())), last: -1, read: read,
+		chain: runmodel.ErrorChain(outline.Spans), path: longestFirst(runs.CriticalPath(outline.Spans, outline.Root())), last: -1, read: read,
 	}
 	v.render = jsonRenderer{v}
 	if options.Format == FormatText {
@@ -92,7 +91,7 @@ func Build(outline runs.Outline, read Excerpts, options Options) (View, error) {
 	return v.finish(), nil
 }
 
-// view is a view that is being written. All that it holds fits the budget.
+// view is a view while it is written. Everything in it fits the budget.
 type view struct {
 	outline runs.Outline
 	options Options
@@ -101,26 +100,26 @@ type view struct {
 	read    Excerpts
 
 	steps []step
-	chain []int     // steps, from the first failure up to the root
+	chain []int     // steps from the first failure up to the root
 	path  []section // longest first
 
 	// What is shown so far.
 	withAbout, withChain, withPath bool
 
-	shown      map[int]string // the line of each step that is shown
-	cut        int            // how many of them are cut
-	last       int            // the last step that is shown, -1 for none
-	stepTokens int            // of all shown lines, each with what separates it from a next one
+	shown      map[int]string // line of each step that is shown
+	cut        int            // number of shown steps that are cut
+	last       int            // last step that is shown, -1 for none
+	stepTokens int            // of all shown lines with their separators
 }
 
-// section is how long the critical path is with a step itself.
+// section is how long the critical path is in a step itself.
 type section struct {
 	step int
 	self time.Duration
 }
 
-// longest sums a path up by step, the longest first.
-func longest(path []runs.Section) []section {
+// longestFirst adds up a path by step, the longest first.
+func longestFirst(path []runs.Section) []section {
 	self := map[int]time.Duration{}
 	for _, s := range path {
 		self[s.Span] += s.To.Sub(s.From)
@@ -152,11 +151,11 @@ const (
 // fill applies operations until one does not fit.
 func (v *view) fill(plan iter.Seq[operation]) error {
 	if !v.fits() {
-		return fmt.Errorf("frame of the view takes %d tokens of %d", v.total(), v.options.Budget)
+		return fmt.Errorf("frame of the view has %d tokens, which exceeds the budget of %d", v.total(), v.options.Budget)
 	}
 	pull, stop := iter.Pull(plan)
 	defer stop()
-	queue := &reader{v: v, pull: pull, has: map[int]bool{}}
+	queue := &prefetcher{v: v, pull: pull, has: map[int]bool{}}
 	for {
 		op, ok, err := queue.next()
 		if err != nil {
@@ -168,7 +167,7 @@ func (v *view) fill(plan iter.Seq[operation]) error {
 	}
 }
 
-// apply adds what the operation says and returns true, or leaves the view as it is where that does not fit.
+// apply applies an operation and returns true. If that does not fit, it leaves the view as it is and returns false.
 func (v *view) apply(op operation) bool {
 	if with := map[operationKind]*bool{addAbout: &v.withAbout, addChain: &v.withChain, addPath: &v.withPath}[op.kind]; with != nil {
 		*with = true
@@ -179,7 +178,7 @@ func (v *view) apply(op operation) bool {
 	before, beforeLast, beforeTokens := *s, v.last, v.stepTokens
 	line, had := v.shown[op.step]
 	if s.level >= op.level || (had && !s.isCut()) {
-		return true // an earlier operation said more, or everything
+		return true // an earlier operation has shown this much
 	}
 	wasCut := had && s.isCut()
 	s.raise(op.level, v.tokens)
@@ -211,18 +210,17 @@ func one(b bool) int {
 	return 0
 }
 
-// fits tells whether the view is within its budget. From 1,000 on the budget takes a token more to write, and so does what is used of
-// it: of 999 one stays free, so that 1,000 shows no less.
+// fits reports whether the view is within its budget. From 1,000 on, both the budget and tokens_used take another token to write. A
+// budget of 999 leaves one token free, so that one of 1,000 does not show less.
 func (v *view) fits() bool {
-	most := v.options.Budget
-	if most == 999 {
-		most--
+	limit := v.options.Budget
+	if limit == 999 {
+		limit--
 	}
-	return v.total() <= most
+	return v.total() <= limit
 }
 
-// total is how many tokens the view has as it is: to the token, because no token reaches over the end of a piece
-// (see counter).
+// total is the exact number of tokens of the view, because no token extends over the end of a piece (see counter).
 func (v *view) total() int {
 	n := v.stepTokens
 	if v.last >= 0 {
@@ -232,14 +230,14 @@ func (v *view) total() int {
 	for _, piece := range v.frame(0) {
 		n += v.tokens.count(piece)
 	}
-	// The frame says 0 where n goes: one token, as each three digits from the left are.
+	// The frame has 0 in place of n. That is one token, as are each three digits from the left.
 	if n >= 1000 {
 		n++
 	}
 	return n
 }
 
-// frame is all but the steps.
+// frame is everything except the steps.
 func (v *view) frame(used int) []string {
 	pieces := []string{v.render.head(used), v.render.run()}
 	if v.withAbout {
@@ -254,7 +252,7 @@ func (v *view) frame(used int) []string {
 	return append(pieces, v.render.beforeSteps(), v.render.afterSteps())
 }
 
-// finish puts the pieces together.
+// finish joins the pieces.
 func (v *view) finish() View {
 	used := v.total()
 	frame := v.frame(used)
@@ -271,7 +269,7 @@ func (v *view) finish() View {
 	return View{Body: []byte(b.String()), TokensUsed: used}
 }
 
-// leftOut are the first and the last step that are not shown.
+// leftOut returns the first and the last step that are not shown.
 func (v *view) leftOut() (first, last, count int) {
 	count = len(v.steps) - len(v.shown)
 	if count == 0 {
@@ -290,15 +288,15 @@ func (v *view) focusCall(i int) string {
 	return v.options.Calls.Focus(v.outline.Run.RunID, runmodel.FormatSpanID(v.steps[i].span.SpanID))
 }
 
-// reader reads the texts of steps ahead of the operations that show them.
-type reader struct {
+// prefetcher reads the texts of steps ahead of the operations that show them.
+type prefetcher struct {
 	v       *view
 	pull    func() (operation, bool)
 	pending []operation
 	has     map[int]bool
 }
 
-func (r *reader) next() (operation, bool, error) {
+func (r *prefetcher) next() (operation, bool, error) {
 	if len(r.pending) == 0 {
 		if err := r.ahead(); err != nil {
 			return operation{}, false, err
@@ -312,9 +310,9 @@ func (r *reader) next() (operation, bool, error) {
 	return op, true, nil
 }
 
-// ahead takes the next operations and reads the texts of the steps that they are the first to name. How many it takes
-// at a time does not show in the view.
-func (r *reader) ahead() error {
+// ahead takes the next operations and reads the texts of the steps that they are the first to name. How many it takes at a time does not
+// affect the view.
+func (r *prefetcher) ahead() error {
 	const tokensOfAStep = 48
 	limit := min(batchSize, max(16, r.v.options.Budget/tokensOfAStep))
 	var ids []uint64
@@ -341,7 +339,7 @@ func (r *reader) ahead() error {
 	}
 	for i := range spans {
 		if step, ok := at[spans[i].SpanID]; ok {
-			r.v.steps[step].say(&spans[i], r.v.options.Key)
+			r.v.steps[step].setTexts(&spans[i], r.v.options.Key)
 		}
 	}
 	return nil

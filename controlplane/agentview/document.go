@@ -2,32 +2,32 @@ package agentview
 
 import "github.com/google/uuid"
 
-// Calls are how a reader asks for more, in the terms of the face that it reads through.
+// Calls are how a reader asks for more over its interface, REST or MCP.
 type Calls interface {
 	// Focus is the call that shows the run around a span.
 	Focus(runID uuid.UUID, spanID string) string
-	// Span is the call that shows a span at length; the reader puts its id in place of {span_id}.
+	// Span is the call that shows a span in full. The reader replaces {span_id} by its id.
 	Span(runID uuid.UUID) string
 }
 
 // Document is a view in JSON.
 type Document struct {
-	Notice            string  `json:"notice"`
-	TokenBudget       int     `json:"token_budget"`
-	TokensUsed        int     `json:"tokens_used"`
-	Encoding          string  `json:"encoding"`
-	Run               Summary `json:"run"`
-	About             *Totals `json:"about,omitempty"`
-	ErrorChain        []Place `json:"error_chain,omitempty"`
-	ErrorChainLeftOut int     `json:"error_chain_left_out,omitempty"`
-	CriticalPath      []Place `json:"critical_path,omitempty"`
-	CriticalPathSteps int     `json:"critical_path_steps,omitempty"`
-	Steps             []Step  `json:"steps"`
-	LeftOut           *Rest   `json:"left_out,omitempty"`
-	Cut               *Rest   `json:"cut,omitempty"`
+	Notice            string    `json:"notice"`
+	TokenBudget       int       `json:"token_budget"`
+	TokensUsed        int       `json:"tokens_used"`
+	Encoding          string    `json:"encoding"`
+	Run               Summary   `json:"run"`
+	About             *Totals   `json:"about,omitempty"`
+	ErrorChain        []StepRef `json:"error_chain,omitempty"`
+	ErrorChainLeftOut int       `json:"error_chain_left_out,omitempty"`
+	CriticalPath      []StepRef `json:"critical_path,omitempty"`
+	CriticalPathSteps int       `json:"critical_path_steps,omitempty"`
+	Steps             []Step    `json:"steps"`
+	LeftOut           *Rest     `json:"left_out,omitempty"`
+	Cut               *Rest     `json:"cut,omitempty"`
 }
 
-// Summary is what a view of any budget says of its run.
+// Summary is what every view has of its run.
 type Summary struct {
 	RunID      string   `json:"run_id"`
 	Name       string   `json:"name"`
@@ -48,19 +48,19 @@ type Totals struct {
 	InputTokens  *int64   `json:"input_tokens,omitempty"`
 	OutputTokens *int64   `json:"output_tokens,omitempty"`
 	CostUSD      *float64 `json:"cost_usd,omitempty"`
-	// UnpricedCalls is how many calls CostUSD leaves out, since their price is not known.
+	// UnpricedCalls is how many calls of unknown price CostUSD leaves out.
 	UnpricedCalls uint64 `json:"unpriced_calls,omitempty"`
 }
 
-// Place names a step; N is its place in start order, from 1.
-type Place struct {
+// StepRef refers to a step. N is its number in start order, from 1.
+type StepRef struct {
 	N      int      `json:"n"`
 	SpanID string   `json:"span_id"`
 	Name   string   `json:"name"`
 	SelfMS *float64 `json:"self_ms,omitempty"`
 }
 
-// Step is a step that is shown. Recorded is what it says, between marks.
+// Step is a step that is shown. Recorded has its texts between marks.
 type Step struct {
 	N        int    `json:"n"`
 	SpanID   string `json:"span_id"`

@@ -16,14 +16,14 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// Text is a recorded text. More tells that there is more of it than Text has.
+// Text is a recorded text. More reports that Text is only its beginning.
 type Text struct {
 	Name string
 	Text string
 	More bool
 }
 
-// Recorded writes texts of a run as a step of a view shows its own: between marks, each cut to about so many tokens.
+// Recorded writes texts of a run as a view does: between marks, each cut to about the given number of tokens.
 func Recorded(runID uuid.UUID, texts []Text, tokens int, options Options) (string, error) {
 	counter, err := newCounter(options.Encoding)
 	if err != nil {
@@ -36,14 +36,14 @@ func Recorded(runID uuid.UUID, texts []Text, tokens int, options Options) (strin
 			continue
 		}
 		more := t.More || len(text) > maxPart
-		text = text[:boundary(text, min(len(text), maxPart))]
+		text = text[:runeStartBefore(text, min(len(text), maxPart))]
 		s.parts = append(s.parts, part{name: t.Name, text: text, head: counter.head(text, tokens), more: more})
 	}
 	s.mark = markOf(options.Key, s.span, s.parts)
 	return s.recorded(func(text string) string { return text }), nil
 }
 
-// Count is how many tokens a text has.
+// Count returns how many tokens a text has.
 func Count(encoding, text string) (int, error) {
 	counter, err := newCounter(encoding)
 	if err != nil {
@@ -52,19 +52,19 @@ func Count(encoding, text string) (int, error) {
 	return counter.count(text), nil
 }
 
-// maxPart bounds one text of a step, in bytes. A step has at most seven: together they have fewer numbers of six digits
-// than there are, so that there always is a mark.
+// maxPart is how many bytes of a text of a step are used. A step has at most seven texts. Together they contain fewer numbers of six
+// digits than exist, so a mark can always be found.
 const maxPart = 64 << 10
 
-// markOf returns six digits that occur in none of the texts, nor would if format characters were dropped and other
-// scripts' digits written as ours. Which digits they are nobody can tell without the key.
+// markOf returns six digits that occur in none of the texts, even if format characters are dropped and other digits are written as ASCII.
+// They cannot be predicted without the key.
 func markOf(key []byte, span *runmodel.Span, parts []part) string {
 	mac := hmac.New(sha256.New, key)
 	_, _ = mac.Write(span.RunID[:]) // a hash never returns an error
 	_, _ = mac.Write(binary.BigEndian.AppendUint64(nil, span.SpanID))
 	plain := make([]string, len(parts))
 	for i := range parts {
-		plain[i] = strings.Map(plainDigit, parts[i].text)
+		plain[i] = strings.Map(normalizeDigit, parts[i].text)
 	}
 	const numbers, coprime = 1_000_000, 618_033
 	for n := binary.BigEndian.Uint64(mac.Sum(nil)) % numbers; ; n = (n + coprime) % numbers {
@@ -75,8 +75,8 @@ func markOf(key []byte, span *runmodel.Span, parts []part) string {
 	}
 }
 
-// plainDigit drops characters that are not seen and writes every decimal digit as an ASCII one.
-func plainDigit(r rune) rune {
+// normalizeDigit drops invisible characters and writes every decimal digit as an ASCII one.
+func normalizeDigit(r rune) rune {
 	switch {
 	case r <= unicode.MaxASCII:
 		return r
@@ -85,7 +85,7 @@ func plainDigit(r rune) rune {
 	case !unicode.IsDigit(r):
 		return r
 	}
-	// Decimal digits come in tens, from 0 to 9.
+	// Decimal digits are in ranges of ten, from 0 to 9.
 	for _, digits := range unicode.Nd.R16 {
 		if lo := rune(digits.Lo); lo <= r && r <= rune(digits.Hi) {
 			return '0' + (r-lo)%10
@@ -99,21 +99,21 @@ func plainDigit(r rune) rune {
 	return r
 }
 
-// unseen are characters that make a reader see something else than a model reads: those that turn the direction of what
-// follows, tags, and the variation selectors of no emoji, in which whole texts can be hidden.
-var unseen = &unicode.RangeTable{
+// invisible are characters that make people see something else than a model reads: those that change the direction of text, tags, and the
+// variation selectors outside emoji, which can hide whole texts.
+var invisible = &unicode.RangeTable{
 	R16: []unicode.Range16{{Lo: 0x202a, Hi: 0x202e, Stride: 1}, {Lo: 0x2066, Hi: 0x2069, Stride: 1}},
 	R32: []unicode.Range32{{Lo: 0xe0000, Hi: 0xe007f, Stride: 1}, {Lo: 0xe0100, Hi: 0xe01ef, Stride: 1}},
 }
 
-// visible writes what cannot be seen as its number: \u202e, \U000e0041.
+// visible escapes invisible characters: \u202e, \U000e0041.
 func visible(text string) string {
-	if !strings.ContainsFunc(text, func(r rune) bool { return unicode.Is(unseen, r) }) {
+	if !strings.ContainsFunc(text, func(r rune) bool { return unicode.Is(invisible, r) }) {
 		return text
 	}
 	var b strings.Builder
 	for _, r := range text {
-		if unicode.Is(unseen, r) {
+		if unicode.Is(invisible, r) {
 			b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
 		} else {
 			b.WriteRune(r)
@@ -122,14 +122,14 @@ func visible(text string) string {
 	return b.String()
 }
 
-// maxWord bounds a recorded name, in bytes.
-const maxWord = 40
+// maxName is how many bytes a recorded name may have.
+const maxName = 40
 
-// Word makes a recorded name safe to stand among the reader's own words: no spaces, quotes, brackets or marks.
-func Word(name string) string {
+// SafeName makes a recorded name safe outside of marks. It has no spaces, quotes, brackets or marks.
+func SafeName(name string) string {
 	var b strings.Builder
 	for _, r := range strings.ToValidUTF8(name, "_") {
-		if b.Len()+utf8.RuneLen(r) > maxWord {
+		if b.Len()+utf8.RuneLen(r) > maxName {
 			break
 		}
 		if unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("._-:", r) {

@@ -6,15 +6,15 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// earlySteps is how many acting steps are shown before the critical path is.
+// earlySteps is how many acting steps are shown before the critical path.
 const earlySteps = 12
 
-// nearAt is the level of a focused step after which the steps around it are shown.
+// nearAt is the level of a focused step after which its neighbors are shown.
 const nearAt = 2
 
-// plan is the order in which a view grows. What an agent did wrong mostly stands in what its model said and called,
-// seldom where an error is reported, and more often late than early. So after the first failure come the steps in
-// which a model acted, the newest first, then what tools and others did; then all of them at more and more length.
+// plan is the order in which a view grows. The mistakes of an agent are mostly in what its model wrote and called, seldom where an error
+// is reported, and more often late than early. So the first failure is followed by the steps in which a model acted, newest first, then
+// by those of tools and others, and then by all of them in more and more detail.
 func (v *view) plan(focus int) iter.Seq[operation] {
 	acting, others := v.byRole()
 	return func(yield func(operation) bool) {
@@ -28,7 +28,7 @@ func (v *view) plan(focus int) iter.Seq[operation] {
 		}
 		if focus >= 0 {
 			for level := range len(levels) {
-				if !show(level+1, focus) || (level == nearAt && !show(1, v.around(focus)...)) {
+				if !show(level+1, focus) || (level == nearAt && !show(1, v.neighbors(focus)...)) {
 					return
 				}
 			}
@@ -51,7 +51,7 @@ func (v *view) plan(focus int) iter.Seq[operation] {
 	}
 }
 
-// byRole lists the steps in which a model acts and the others, the newest first; the root is the first of the others.
+// byRole lists the steps in which a model acts and the others, both newest first. The root is the first of the others.
 func (v *view) byRole() (acting, others []int) {
 	root := -1
 	if len(v.steps) > 0 {
@@ -67,13 +67,13 @@ func (v *view) byRole() (acting, others []int) {
 		}
 	}
 	if len(acting) > 0 && acting[0] == root || len(acting)+len(others) > len(v.steps) {
-		others = others[1:] // the root is a model's call itself
+		others = others[1:] // the root is itself a model call
 	}
 	return acting, others
 }
 
-// around are the steps that say where a step stands: those above it, those below it, and those before and after.
-func (v *view) around(focus int) []int {
+// neighbors returns the steps around a step: its ancestors, its children, and those before and after it.
+func (v *view) neighbors(focus int) []int {
 	const near, above, below = 2, 3, 8
 	span := v.steps[focus].span
 	var found []int

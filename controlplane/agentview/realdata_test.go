@@ -23,7 +23,7 @@ type recorded struct {
 	spans   map[uint64]runs.Span
 }
 
-// read gives texts as runs.Service.Excerpts does.
+// read returns texts as runs.Service.Excerpts does.
 func (r *recorded) read(ids []uint64) ([]runs.Span, error) {
 	var spans []runs.Span
 	for _, id := range ids {
@@ -43,7 +43,7 @@ func realData(tb testing.TB) string {
 	return folder
 }
 
-// realRuns takes a file of OTLP/JSON through the mapping and the run model.
+// realRuns maps a file of OTLP/JSON to runs.
 func realRuns(tb testing.TB, file string) []*recorded {
 	tb.Helper()
 	text, err := os.ReadFile(file)

@@ -10,7 +10,7 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// step is a span of the run and how much of it is shown.
+// step is a span of the run, and how much of it is shown.
 type step struct {
 	span  *runmodel.Span
 	level int // 0: not shown
@@ -22,12 +22,12 @@ type step struct {
 type part struct {
 	name string
 	text string
-	// weight is the share of a level's tokens that the part gets, and from which level on.
+	// weight is the share of a level's tokens that the part gets, from the level from on.
 	weight float64
 	from   int
-	// What is shown: so many bytes at the beginning and at the end.
+	// head and tail are how many bytes are shown at the beginning and at the end.
 	head, tail int
-	// more tells that the store has more of the text than was read.
+	// more reports that the store has more of the text than was read.
 	more bool
 }
 
@@ -39,68 +39,67 @@ func stepsOf(outline runs.Outline) []step {
 	return steps
 }
 
-// levels are the tokens that a step gets, one after the other. The first lets 64 tokens of a text be seen, wherever
-// the cut falls.
+// levels are the tokens that a step gets, one level after the other. The first shows 64 tokens of a text wherever it is cut.
 var levels = []int{72, 144, 288, 576, 1152, 2304, 1 << 20}
 
-// say gives a step its texts. What a step did comes before what it was given.
-func (s *step) say(span *runs.Span, key []byte) {
-	say := func(name, text string, more bool, weight float64, from int) {
+// setTexts gives a step its texts. Those of its actions come before those of its inputs.
+func (s *step) setTexts(span *runs.Span, key []byte) {
+	add := func(name, text string, more bool, weight float64, from int) {
 		text = visible(strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD")))
 		if text == "" || slices.ContainsFunc(s.parts, func(p part) bool { return p.text == text }) {
 			return
 		}
 		more = more || len(text) > maxPart
-		text = text[:boundary(text, min(len(text), maxPart))]
+		text = text[:runeStartBefore(text, min(len(text), maxPart))]
 		s.parts = append(s.parts, part{name: name, text: text, weight: weight, from: from, more: more})
 	}
-	add := func(name, text string, weight float64, from int) {
+	addExcerpt := func(name, text string, weight float64, from int) {
 		text, more := excerpt(text)
-		say(name, text, more, weight, from)
+		add(name, text, more, weight, from)
 	}
 	messages := func(name string, list []json.RawMessage, weight float64, from int) {
 		text, more := messagesText(list)
-		say(name, text, more, weight, from)
+		add(name, text, more, weight, from)
 	}
 	if span.ErrorType != "" || span.ErrorMessage != "" {
 		message, more := excerpt(span.ErrorMessage)
-		say("error", strings.Trim(span.ErrorType+": "+message, ": "), more, 1, 0)
+		add("error", strings.Trim(span.ErrorType+": "+message, ": "), more, 1, 0)
 	}
 	switch {
 	case len(span.OutputMessages) > 0:
 		messages("output", span.OutputMessages, 1, 0)
 	case span.Outputs != nil && span.ToolResult == "":
-		add("output", *span.Outputs, 1, 0)
+		addExcerpt("output", *span.Outputs, 1, 0)
 	}
-	add("arguments", span.ToolArguments, .5, 0)
-	add("result", span.ToolResult, .5, 0)
+	addExcerpt("arguments", span.ToolArguments, .5, 0)
+	addExcerpt("result", span.ToolResult, .5, 0)
 	if len(span.InputMessages) > 0 {
 		user, others := runmodel.SinceAssistant(span.InputMessages)
 		messages("user", user, 1, 0)
 		messages("input", others, .5, 1)
 	} else if span.Inputs != nil {
-		add("input", *span.Inputs, .5, 1)
+		addExcerpt("input", *span.Inputs, .5, 1)
 	}
-	add("stack", span.ErrorStack, .25, 1)
+	addExcerpt("stack", span.ErrorStack, .25, 1)
 	s.mark = markOf(key, s.span, s.parts)
 }
 
-// excerpt cuts what was read of one text to what is shown; more tells that there is more of it in the store.
+// excerpt cuts a text that was read to what is shown. more reports that the store has more of it.
 func excerpt(text string) (shown string, more bool) {
 	if len(text) <= runs.MaxExcerpt {
 		return text, false
 	}
-	return text[:boundary(text, runs.MaxExcerpt)], true
+	return text[:runeStartBefore(text, runs.MaxExcerpt)], true
 }
 
-// excerptOf cuts what was read of the texts of a message.
+// excerptOf cuts the texts of a message that was read.
 func excerptOf(raw json.RawMessage) (shown json.RawMessage, more bool) {
 	if len(raw) <= runs.MaxExcerpt {
 		return raw, false
 	}
 	frame, texts, err := runmodel.SplitContent(runmodel.ContentMessage, string(raw))
 	if err != nil {
-		return raw, false // of another shape
+		return raw, false // not a message of the conventions
 	}
 	for i := range texts {
 		var cut bool
@@ -116,44 +115,44 @@ func excerptOf(raw json.RawMessage) (shown json.RawMessage, more bool) {
 	return shown, true
 }
 
-// messagesText writes messages of the GenAI conventions as text: what is said, and tool calls as name(arguments). more tells
-// that the store has more of one of them.
+// messagesText returns messages of the GenAI conventions as text, with tool calls as name(arguments). more reports that the store has
+// more of one of them.
 func messagesText(messages []json.RawMessage) (text string, more bool) {
-	var said []string
+	var lines []string
 	for _, raw := range messages {
 		raw, cut := excerptOf(raw)
 		more = more || cut
 		message, ok := runmodel.ReadMessage(raw)
 		if !ok {
-			said = append(said, runmodel.PlainJSON(raw)) // of another shape: as it is
+			lines = append(lines, runmodel.PlainJSON(raw)) // not a message of the conventions
 			continue
 		}
 		for i := range message.Parts {
-			said = append(said, message.Parts[i].Text())
+			lines = append(lines, message.Parts[i].Text())
 		}
 	}
-	return strings.Join(said, "\n"), more
+	return strings.Join(lines, "\n"), more
 }
 
 // raise shows more of the step's texts, never less.
 func (s *step) raise(level int, tokens *counter) {
 	s.level = level
-	s.parts = slices.Clone(s.parts) // an operation that does not fit is undone
+	s.parts = slices.Clone(s.parts) // so that an operation that does not fit can be undone
 	for i := range s.parts {
 		p := &s.parts[i]
 		if level <= p.from {
 			continue
 		}
 		n := int(float64(levels[level-1]) * p.weight)
-		if s.alone() {
+		if s.hasOneText() {
 			n = levels[level-1]
 		}
 		if n >= len(p.text) {
 			p.head, p.tail = len(p.text), 0
 			continue
 		}
-		// Beginning and end, because reasons stand at one and conclusions at the other; what was not read to its end
-		// has none to show.
+		// Show the beginning and the end, because reasons are at one and conclusions at the other. A text that was not read to its end
+		// has no end to show.
 		headShare := 2. / 3
 		if p.more {
 			headShare = 1
@@ -169,8 +168,8 @@ func (s *step) raise(level int, tokens *counter) {
 	}
 }
 
-// alone tells that the step has no more than one text at the first level.
-func (s *step) alone() bool {
+// hasOneText reports whether the step has at most one text at the first level.
+func (s *step) hasOneText() bool {
 	n := 0
 	for i := range s.parts {
 		if s.parts[i].from == 0 {
@@ -185,7 +184,7 @@ func (s *step) isCut() bool {
 	return slices.ContainsFunc(s.parts, func(p part) bool { return p.more || p.head+p.tail < len(p.text) })
 }
 
-// recorded is what is shown of the step's texts, between marks. clean makes a text fit the format.
+// recorded returns what is shown of the step's texts, between marks. clean makes a text fit the format.
 func (s *step) recorded(clean func(string) string) string {
 	var b strings.Builder
 	for _, p := range s.parts {

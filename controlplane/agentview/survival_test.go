@@ -17,7 +17,7 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// An annotated run: its messages in order, each with its text and the span that recorded it, and which are faulty.
+// annotated is a run with its messages in order, each with its text and the span that recorded it, and those that are faulty.
 type annotated struct {
 	run    *recorded
 	steps  []transcriptStep
@@ -116,13 +116,13 @@ func annotatedRuns(t *testing.T) []annotated {
 	return list
 }
 
-// enough is how many tokens of a step must be seen for it to count as shown.
+// enough is how many tokens of a step must be visible for it to count as shown.
 const enough = 64
 
-// header is what a transcript spends on each step for its number and role, in tokens.
+// header is how many tokens a transcript takes for the number and role of each step.
 const header = 8
 
-// A strategy returns how many tokens of each step's text fit a budget.
+// strategy returns how many tokens of the text of each step fit a budget.
 type strategy func(lengths []int, steps []transcriptStep, budget int) []int
 
 func takeInOrder(order []int) strategy {
@@ -164,7 +164,7 @@ func headAndTail(lengths []int, steps []transcriptStep, budget int) []int {
 	return shown
 }
 
-// evenSplit gives every step the same, and what short ones leave over to the others.
+// evenSplit gives every step the same number of tokens, and divides what short ones leave among the others.
 func evenSplit(lengths []int, _ []transcriptStep, budget int) []int {
 	left := budget - header*len(lengths)
 	shown := make([]int, len(lengths))
@@ -195,7 +195,7 @@ func errorsOnly(lengths []int, steps []transcriptStep, budget int) []int {
 	return takeInOrder(order)(lengths, steps, budget)
 }
 
-// survives counts the faulty steps of which enough is seen, and those of which anything is.
+// survives counts the faulty steps of which enough is visible, and those of which anything is.
 func survives(t *testing.T, a *annotated, tokens *counter, shown []int) (n int) {
 	t.Helper()
 	for _, fault := range a.faults {
@@ -206,10 +206,10 @@ func survives(t *testing.T, a *annotated, tokens *counter, shown []int) (n int) 
 	return n
 }
 
-// partsOfRole are where a view shows a message.
+// partsOfRole are the parts in which a view shows a message.
 var partsOfRole = map[string][]string{"assistant": {"output"}, "user": {"user"}, "tool": {"result"}}
 
-// inView is how many tokens of each step's own text are seen in the body of a view, read as its reader would.
+// inView returns how many tokens of the text of each step are visible in the body of a view.
 func inView(t *testing.T, a *annotated, tokens *counter, body []byte) []int {
 	t.Helper()
 	shown := make([]int, len(a.steps))
@@ -231,7 +231,7 @@ func inView(t *testing.T, a *annotated, tokens *counter, body []byte) []int {
 
 var opening = regexp.MustCompile(`^<(\d{6}) (\w+)>`)
 
-// partsOf reads a view in JSON: for each span id the parts by name, each as its fragments.
+// partsOf parses a view in JSON. For each span id it returns the parts by name, each as its fragments.
 func partsOf(tb testing.TB, body []byte) map[string]map[string][]string {
 	tb.Helper()
 	var decoded struct {
@@ -269,7 +269,7 @@ func fragmentsOf(tb testing.TB, text string) map[string][]string {
 	return parts
 }
 
-// TestSurvival checks and prints the share of faulty steps that are seen. docs/measurements/agent-view.md has the figures.
+// TestSurvival prints the share of faulty steps that are visible, and checks it against the threshold in docs/agent-view.md.
 func TestSurvival(t *testing.T) {
 	t.Parallel()
 	all := annotatedRuns(t)

@@ -18,16 +18,16 @@ var codecs = map[string]func() (tokenizer.Codec, error){
 	EncodingCL100k: sync.OnceValues(func() (tokenizer.Codec, error) { return tokenizer.Get(tokenizer.Cl100kBase) }),
 }
 
-// counter counts tokens. Both encodings cut text before they look for tokens, and they cut after a newline that is
-// followed by neither whitespace nor a slash. So the tokens of a text are the sum of the tokens of its pieces, where
-// each ends with a newline and begins with neither. Every piece of a view is such a piece.
+// counter counts tokens. Both encodings split text before they look for tokens, and they split after a newline that is followed by
+// neither whitespace nor a slash. So the tokens of a text are the sum of the tokens of its pieces, if each ends with a newline and begins
+// with neither. Every piece of a view does.
 type counter struct {
 	codec  tokenizer.Codec
-	counts map[string]int // of what was counted already
+	counts map[string]int // cache by text
 }
 
-// maxRemembered bounds counter.counts.
-const maxRemembered = 20_000
+// maxCachedCounts is the maximum size of counter.counts.
+const maxCachedCounts = 20_000
 
 func newCounter(encoding string) (*counter, error) {
 	codec, ok := codecs[encoding]
@@ -47,22 +47,21 @@ func (c *counter) count(text string) int {
 	}
 	n, err := c.codec.Count(text)
 	if err != nil {
-		// The expression that cuts text has no time limit, so that there is none to run into. Were there an error,
-		// a token for each byte is more than there can be.
+		// The pattern that splits text has no time limit, so this does not happen. A text has at most a token for each byte.
 		n = len(text)
 	}
-	if len(c.counts) < maxRemembered {
+	if len(c.counts) < maxCachedCounts {
 		c.counts[text] = n
 	}
 	return n
 }
 
-// widest is how many bytes of ordinary text n tokens take at most; rarer text is cut shorter.
-const widest = 12
+// maxTokenBytes is how many bytes a token of ordinary text has at most. Rarer text is cut shorter.
+const maxTokenBytes = 12
 
-// head is how many bytes at the beginning of text about n tokens take; text is valid UTF-8.
+// head returns how many bytes about n tokens at the beginning of text take. text is valid UTF-8.
 func (c *counter) head(text string, n int) int {
-	part := text[:boundary(text, min(len(text), n*widest))]
+	part := text[:runeStartBefore(text, min(len(text), n*maxTokenBytes))]
 	_, pieces, err := c.codec.Encode(part)
 	if err != nil || len(pieces) <= n {
 		return len(part)
@@ -71,12 +70,12 @@ func (c *counter) head(text string, n int) int {
 	for _, piece := range pieces[:n] {
 		length += len(piece)
 	}
-	return boundary(text, length)
+	return runeStartBefore(text, length)
 }
 
-// tail is how many bytes at the end of text about n tokens take.
+// tail returns how many bytes about n tokens at the end of text take.
 func (c *counter) tail(text string, n int) int {
-	from := boundary(text, max(0, len(text)-n*widest))
+	from := runeStartBefore(text, max(0, len(text)-n*maxTokenBytes))
 	part := text[from:]
 	_, pieces, err := c.codec.Encode(part)
 	if err != nil || len(pieces) <= n {
@@ -86,19 +85,19 @@ func (c *counter) tail(text string, n int) int {
 	for _, piece := range pieces[len(pieces)-n:] {
 		length += len(piece)
 	}
-	return len(text) - forward(text, len(text)-length)
+	return len(text) - runeStartAfter(text, len(text)-length)
 }
 
-// boundary is the last place at or before i where a character begins.
-func boundary(text string, i int) int {
+// runeStartBefore returns the last index up to i at which a rune starts.
+func runeStartBefore(text string, i int) int {
 	for i > 0 && i < len(text) && text[i]&0xC0 == 0x80 {
 		i--
 	}
 	return i
 }
 
-// forward is the first place at or after i where a character begins.
-func forward(text string, i int) int {
+// runeStartAfter returns the first index from i on at which a rune starts.
+func runeStartAfter(text string, i int) int {
 	for i < len(text) && text[i]&0xC0 == 0x80 {
 		i++
 	}

@@ -201,7 +201,7 @@ func oneProject(grant access.Grant) (uuid.UUID, error) {
 	var names []string
 	for _, project := range grant.Principal.Projects {
 		if len(names) < maxNamed && slices.Contains(grant.IDs(), project.ID) {
-			names = append(names, project.ID.String()+" ("+agentview.Word(project.Name)+")")
+			names = append(names, project.ID.String()+" ("+agentview.SafeName(project.Name)+")")
 		}
 	}
 	return uuid.Nil, remedyError("Say which project: project_id must be one of " + strings.Join(names, ", ") + ".")
@@ -235,8 +235,8 @@ const shownModels = 3
 
 func (t *tools) found(run *runs.Run, preview int, encoding string) (runFound, error) {
 	found := runFound{
-		RunID: run.RunID.String(), Name: agentview.Word(run.Name), Status: agentview.Word(run.Status),
-		StartTime: run.StartTime.UTC().Format(time.RFC3339), Agent: agentview.Word(run.AgentName),
+		RunID: run.RunID.String(), Name: agentview.SafeName(run.Name), Status: agentview.SafeName(run.Status),
+		StartTime: run.StartTime.UTC().Format(time.RFC3339), Agent: agentview.SafeName(run.AgentName),
 		Steps: run.SpanCount, Errors: run.ErrorCount, CostUSD: run.CostUSD, UnpricedCalls: run.UnpricedCallCount,
 	}
 	if !runmodel.IsAbsent(run.EndTime) {
@@ -244,7 +244,7 @@ func (t *tools) found(run *runs.Run, preview int, encoding string) (runFound, er
 		found.DurationMS = &ms
 	}
 	for _, model := range run.Models[:min(len(run.Models), shownModels)] {
-		found.Models = append(found.Models, agentview.Word(model))
+		found.Models = append(found.Models, agentview.SafeName(model))
 	}
 	if run.InputTokens != nil || run.OutputTokens != nil {
 		var sum int64
