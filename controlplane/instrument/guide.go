@@ -1,5 +1,5 @@
-// Package instrument says how programs are recorded, per language and framework: to agents, in the UI and as llms.txt. The
-// recipes are those of docs/recipes, which are run against a real installation.
+// Package instrument explains how to record programs, per language and framework, for agents, the UI and llms.txt. The recipes are those
+// of docs/recipes, which are tested against a real installation.
 package instrument
 
 import (
@@ -12,13 +12,13 @@ import (
 	"github.com/google/uuid"
 )
 
-// KeyPlaceholder stands where a key goes. A guide never holds one.
+// KeyPlaceholder is written in place of a key. A guide never contains one.
 const KeyPlaceholder = "lt_YOUR_KEY"
 
-// ErrUnknownFramework is a framework that no recipe and no package of one is called.
+// ErrUnknownFramework means that no recipe, and no package of one, has the name.
 var ErrUnknownFramework = errors.New("unknown framework")
 
-// Variable is one of a program's environment.
+// Variable is a variable of a program's environment.
 type Variable struct {
 	Name  string
 	Value string
@@ -30,24 +30,24 @@ type SelfTest struct {
 	// Send needs the scope ingest:write, Check runs:read.
 	Send  string
 	Check string
-	// Tool is the call of the MCP server that shows the same.
+	// Tool is the MCP call that shows the same run.
 	Tool string
 }
 
 // Guide is how to record programs in an installation.
 type Guide struct {
 	Endpoint string
-	// Environment is what the SDK and the recipes read, OTLP what any OpenTelemetry SDK reads instead.
+	// Environment is for the SDK and the recipes. Any OpenTelemetry SDK reads OTLP instead.
 	Environment []Variable
 	OTLP        []Variable
-	// Frameworks are all that have a recipe in the language.
+	// Frameworks are the recipes for the language.
 	Frameworks []Recipe
-	// Recipe is the one that was asked for, the language's general one where no framework was named, else nil.
+	// Recipe is the one for the framework. If none was named, it is the language's default one, or nil without a language.
 	Recipe *Recipe
 	Test   SelfTest
 }
 
-// Step is one thing to do. Command, for a shell, may be empty.
+// Step is something to do. Command is for a shell and may be empty.
 type Step struct {
 	ID          string
 	Instruction string
@@ -57,23 +57,23 @@ type Step struct {
 // Steps are what to do, in order.
 func (g *Guide) Steps() []Step {
 	steps := []Step{
-		{"key", "Have a person make a key on the page Keys of " + g.Endpoint + ", with the presets Ingest and Agent for recording and for the self-test. " +
-			"Put it in the environment in place of " + KeyPlaceholder + ", never in code.", ""},
-		{"environment", "Set where runs go.", exports(g.Environment)},
+		{"key", "Ask a person to create a key on the page Keys of " + g.Endpoint + ", with the presets Ingest and Agent for recording and for the self-test. " +
+			"Put it into the environment in place of " + KeyPlaceholder + ", never into code.", ""},
+		{"environment", "Set the address and the key.", exports(g.Environment)},
 	}
 	if g.Recipe == nil {
 		steps = append(steps, Step{
-			"detect", "Find the program's framework: look for the packages of frameworks in its dependencies. " +
-				"Then ask for this guide again with framework= the id, or with language= alone where none is found.", "",
+			"detect", "Find the program's framework by the packages in its dependencies. " +
+				"Then request this guide again with framework= its id, or with language= if there is none.", "",
 		})
 	} else {
 		steps = append(steps,
-			Step{"install", "Install what records.", g.Recipe.Install},
-			Step{"code", "Add to the program what recipe.code has besides the framework's own calls. Read recipe.notes.", ""})
+			Step{"install", "Install the packages that record.", g.Recipe.Install},
+			Step{"code", "Add the lines of recipe.code that are not the framework's own calls to the program. Read recipe.notes.", ""})
 	}
 	return append(steps,
-		Step{"send", "Send the run of the self-test: it is answered 202.", g.Test.Send},
-		Step{"check", "Read it back: 200 within seconds shows that address and key are good. Then run the program and look for its run.", g.Test.Check})
+		Step{"send", "Send the run of the self-test. The answer is 202.", g.Test.Send},
+		Step{"check", "Read it back. 200 within seconds means that address and key are correct. Then run the program and look for its run.", g.Test.Check})
 }
 
 // Guides writes guides.
@@ -90,8 +90,8 @@ func New() (*Guides, error) {
 	return &Guides{recipes: list}, nil
 }
 
-// Guide is the guide for an installation's address. Language and framework may be empty; a framework is a recipe's id or
-// the name of a package.
+// Guide returns the guide for an installation's address. Language and framework may be empty. A framework is a recipe's id or the name of
+// a package.
 func (g *Guides) Guide(endpoint, language, framework string, testRun uuid.UUID) (Guide, error) {
 	guide := Guide{
 		Endpoint: endpoint,
@@ -107,13 +107,13 @@ func (g *Guides) Guide(endpoint, language, framework string, testRun uuid.UUID) 
 		Test: selfTest(endpoint, testRun),
 	}
 	for i := range g.recipes {
-		if r := &g.recipes[i]; language == "" || speaks(language, r.Language) {
+		if r := &g.recipes[i]; language == "" || canUse(language, r.Language) {
 			guide.Frameworks = append(guide.Frameworks, *r)
 		}
 	}
 	wanted := framework
 	if wanted == "" {
-		wanted = general[language]
+		wanted = defaultRecipe[language]
 	}
 	if wanted == "" {
 		return guide, nil
@@ -131,8 +131,8 @@ func (g *Guides) Guide(endpoint, language, framework string, testRun uuid.UUID) 
 	return guide, nil
 }
 
-// speaks tells whether a program in one language can use a recipe in another: TypeScript and JavaScript are one.
-func speaks(language, recipe string) bool {
+// canUse reports whether a program in a language can use a recipe in another. TypeScript and JavaScript share theirs.
+func canUse(language, recipe string) bool {
 	script := []string{TypeScript, JavaScript}
 	return language == recipe || (slices.Contains(script, language) && slices.Contains(script, recipe))
 }
@@ -154,16 +154,16 @@ func selfTest(endpoint string, run uuid.UUID) SelfTest {
 	}
 }
 
-// ValidEndpoint returns an address as guides write it into commands, or false for one that is none.
+// ValidEndpoint returns an address as guides write it into commands, or false if it is not safe there.
 func ValidEndpoint(address string) (string, bool) {
 	u, err := url.Parse(strings.TrimSuffix(address, "/"))
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 		return "", false
 	}
-	odd := func(r rune) bool {
+	unsafe := func(r rune) bool {
 		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-:[]", r)
 	}
-	if u.Host == "" || strings.ContainsFunc(u.Host, odd) || strings.ContainsFunc(strings.ReplaceAll(u.Path, "/", ""), odd) {
+	if u.Host == "" || strings.ContainsFunc(u.Host, unsafe) || strings.ContainsFunc(strings.ReplaceAll(u.Path, "/", ""), unsafe) {
 		return "", false
 	}
 	return u.Scheme + "://" + u.Host + u.Path, true

@@ -13,7 +13,7 @@ func TestRecipes(t *testing.T) {
 	t.Parallel()
 	list, err := readRecipes()
 	require.NoError(t, err)
-	assert.Len(t, list, len(detected), "every package that is named belongs to a page")
+	assert.Len(t, list, len(packagesOf), "every named package belongs to a page")
 	for _, r := range list {
 		assert.Contains(t, []string{Python, TypeScript, JavaScript, Go}, r.Language, r.ID)
 		assert.NotContains(t, r.Notes, "```", r.ID)
@@ -41,7 +41,7 @@ func TestGuide(t *testing.T) {
 		require.NoError(t, err)
 		if c.recipe == "" {
 			assert.Nil(t, guide.Recipe)
-			assert.Len(t, guide.Frameworks, len(detected))
+			assert.Len(t, guide.Frameworks, len(packagesOf))
 			continue
 		}
 		require.NotNil(t, guide.Recipe)
@@ -60,11 +60,11 @@ func TestText(t *testing.T) {
 	text, err := guides.Text("https://trace.example.com", uuid.New())
 	require.NoError(t, err)
 	assert.True(t, strings.HasPrefix(text, "# Looptrace\n\n> "))
-	for id := range detected {
+	for id := range packagesOf {
 		assert.Contains(t, text, "\n"+id+": ")
 	}
 	assert.Contains(t, text, "export LOOPTRACE_ENDPOINT=https://trace.example.com\n")
-	assert.Equal(t, strings.Count(text, "lt_"), strings.Count(text, KeyPlaceholder), "no key but the placeholder")
+	assert.Equal(t, strings.Count(text, "lt_"), strings.Count(text, KeyPlaceholder), "no key except the placeholder")
 	assert.Zero(t, strings.Count(text, "```")%2)
 	assert.NotContains(t, text, "%!")
 }

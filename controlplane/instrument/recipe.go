@@ -20,28 +20,28 @@ const (
 	Go         = "go"
 )
 
-// Package is a library by which a program can be told to use a framework.
+// Package is a library that identifies the framework of a program.
 type Package struct {
 	// Registry is pypi, npm or go.
 	Registry string
 	Name     string
 }
 
-// Recipe is how programs on one framework are recorded.
+// Recipe is how to record programs on a framework.
 type Recipe struct {
 	ID       string
 	Title    string
 	Language string
-	// Packages are those by which the framework is found in a program's dependencies.
+	// Packages are those that identify the framework in a program's dependencies.
 	Packages []Package
 	Install  string
 	Code     string
-	// Notes are what to know besides, in Markdown.
+	// Notes are further remarks in Markdown.
 	Notes string
 }
 
-// detected are the libraries by which each recipe's framework is found.
-var detected = map[string][]Package{
+// packagesOf are the packages that identify the framework of each recipe.
+var packagesOf = map[string][]Package{
 	"agno":                 {{"pypi", "agno"}},
 	"anthropic":            {{"pypi", "anthropic"}},
 	"crewai":               {{"pypi", "crewai"}},
@@ -65,14 +65,14 @@ var detected = map[string][]Package{
 	"vercel-ai":            {{"npm", "ai"}},
 }
 
-// general are the recipes for programs whose framework has none.
-var general = map[string]string{
+// defaultRecipe is the recipe for programs whose framework has none, by language.
+var defaultRecipe = map[string]string{
 	Python: "opentelemetry-python", TypeScript: "opentelemetry-node", JavaScript: "opentelemetry-node", Go: "opentelemetry-go",
 }
 
 var block = regexp.MustCompile("(?ms)^```(\\w+)\n(.*?)^```\n?")
 
-// readRecipes reads the pages: a heading, notes, how to install, the program, more notes.
+// readRecipes parses the pages. Each has a heading, notes, a command to install, the program, and more notes.
 func readRecipes() ([]Recipe, error) {
 	pages, err := fs.Glob(recipes.Pages, "*.md")
 	if err != nil {
@@ -90,10 +90,10 @@ func readRecipes() ([]Recipe, error) {
 		r := Recipe{ID: strings.TrimSuffix(page, path.Ext(page))}
 		heading, rest, _ := strings.Cut(string(text), "\n")
 		blocks := block.FindAllStringSubmatch(rest, -1)
-		if !strings.HasPrefix(heading, "# ") || len(blocks) < 2 || blocks[0][1] != "sh" || len(detected[r.ID]) == 0 {
-			return nil, fmt.Errorf("recipe %s has no heading, no command to install, no program or no package to be found by", page)
+		if !strings.HasPrefix(heading, "# ") || len(blocks) < 2 || blocks[0][1] != "sh" || len(packagesOf[r.ID]) == 0 {
+			return nil, fmt.Errorf("recipe %s lacks a heading, a command to install, a program or a package", page)
 		}
-		r.Title, r.Packages = strings.TrimPrefix(heading, "# "), detected[r.ID]
+		r.Title, r.Packages = strings.TrimPrefix(heading, "# "), packagesOf[r.ID]
 		r.Install, r.Language, r.Code = blocks[0][2], blocks[1][1], blocks[1][2]
 		notes := strings.Replace(strings.Replace(rest, blocks[0][0], "", 1), blocks[1][0], "", 1)
 		r.Notes = strings.TrimSpace(regexp.MustCompile(`\n{3,}`).ReplaceAllString(notes, "\n\n"))

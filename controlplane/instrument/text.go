@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Text is the whole guide as Markdown, for /llms.txt (llmstxt.org). It names no project and holds no key.
+// Text is the whole guide as Markdown, for /llms.txt (llmstxt.org). It contains neither a project nor a key.
 func (g *Guides) Text(endpoint string, testRun uuid.UUID) (string, error) {
 	guide, err := g.Guide(endpoint, "", "", testRun)
 	if err != nil {
@@ -16,40 +16,40 @@ func (g *Guides) Text(endpoint string, testRun uuid.UUID) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, `# Looptrace
 
-> Records runs of AI agents: what their models were told and answered, which tools they called, what failed. This page says
-> how to record a program at %[1]s and how to read what was recorded.
+> Records runs of AI agents: the prompts and answers of models, tool calls, and failures. This page explains how to record a
+> program at %[1]s and how to read its runs.
 
 ## Key
 
-A person makes one at %[1]s, on the page Keys: preset Ingest to record, preset Agent to read. It stands nowhere here: put it
-in the environment, never in code.
+A person creates one at %[1]s, on the page Keys: preset Ingest to record, preset Agent to read. Put it into the environment,
+never into code.
 
 ## Environment
 
 The Python SDK and the recipes read:
 
 %[2]s
-Any OpenTelemetry SDK reads these instead, without a change of code:
+Any OpenTelemetry SDK reads these instead, without changes to code:
 
 %[3]s
 ## Self-test
 
-Sends a run (scope ingest:write; answers 202):
+This sends a run (scope ingest:write). The answer is 202:
 
 %[4]s
-Reads it back (scope runs:read; answers 200 within seconds):
+This reads it back (scope runs:read). The answer is 200 within seconds:
 
 %[5]s
 ## Reading
 
 - [API](%[1]s/v1/docs): the REST API; [OpenAPI](%[1]s/v1/openapi.json)
 - %[1]s/mcp: the same for agents, over the Model Context Protocol (streamable HTTP, the key as bearer). Tools: runs.search,
-  runs.read. %[1]s/mcp?tool_names=underscore is for clients that refuse dots in names.
+  runs.read. Use %[1]s/mcp?tool_names=underscore for clients that do not accept dots in names.
 - GET %[1]s/v1/agent/instrument-guide?project_id=…&framework=…: this page as JSON, one recipe at a time
 
 ## Recipes
 
-Find the framework by the packages that the program depends on.
+Find the framework by the packages in the program's dependencies.
 `, endpoint, shell(exports(guide.Environment)), shell(exports(guide.OTLP)), shell(guide.Test.Send), shell(guide.Test.Check))
 	for _, r := range guide.Frameworks {
 		names := make([]string, len(r.Packages))
