@@ -25,7 +25,7 @@ type rateLimit struct {
 	limiter   *ratelimit.Limiter
 	defaults  policy
 	// jitter spreads out the clients that were refused at the same time.
-	jitter func(most int64) int64
+	jitter func(limit int64) int64
 
 	stop       context.CancelFunc
 	loops      sync.WaitGroup

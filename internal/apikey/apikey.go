@@ -43,12 +43,11 @@ const (
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// ErrMalformed is Parse's error for text that no key can be. It does not repeat
-// the text, which may be most of a key.
+// ErrMalformed is returned by Parse for text that cannot be a key. It does not contain the text, which may be most of
+// a key.
 var ErrMalformed = errors.New("malformed key")
 
-// Key is an API key. However it is printed, logged or encoded, its secret is
-// left out: only [Key.Reveal] gives it.
+// Key is an API key. Printing, logging or encoding it leaves out the secret: only [Key.Reveal] returns it.
 type Key struct {
 	text string
 }
@@ -58,7 +57,7 @@ func Mint() Key {
 	var text strings.Builder
 	text.Grow(length)
 	text.WriteString(prefix)
-	// 62^16 is below 2^96: reducing 256 bits to it leaves no bias to speak of.
+	// 62^16 is below 2^96, so reducing 256 bits to it leaves no relevant bias.
 	text.WriteString(encode(randomInt(), publicIDLength))
 	text.WriteByte('.')
 	text.WriteString(encode(randomInt(), secretLength))
@@ -72,8 +71,8 @@ func randomInt() *big.Int {
 	return new(big.Int).SetBytes(random)
 }
 
-// Parse reads a key. Its error is [ErrMalformed] where the form or the checksum
-// is wrong; no stored key can match such text.
+// Parse parses a key. It returns [ErrMalformed] if the form or the checksum is wrong: no stored key can match such
+// text.
 func Parse(text string) (Key, error) {
 	if len(text) != length || text[:len(prefix)] != prefix || text[publicIDEnd] != '.' ||
 		!isBase62(text[len(prefix):publicIDEnd]) || !isBase62(text[secretStart:]) ||
@@ -83,7 +82,7 @@ func Parse(text string) (Key, error) {
 	return Key{text: text}, nil
 }
 
-// PublicID is the part that names the key and is no secret.
+// PublicID returns the part of the key that identifies it and is not secret.
 func (k Key) PublicID() string {
 	if k.text == "" {
 		return ""
@@ -91,11 +90,11 @@ func (k Key) PublicID() string {
 	return k.text[len(prefix):publicIDEnd]
 }
 
-// Reveal returns the full key, for the one answer that shows it to its owner.
+// Reveal returns the whole key. It is for the one response that shows it to its owner.
 func (k Key) Reveal() string { return k.text }
 
-// Hash returns what is stored in place of the secret. A plain SHA-256 is enough
-// for 256 random bits: there is nothing to guess that a slow hash would protect.
+// Hash returns what is stored instead of the secret. A plain SHA-256 is enough for 256 random bits, which cannot be
+// guessed.
 func (k Key) Hash() [sha256.Size]byte {
 	if k.text == "" {
 		return [sha256.Size]byte{}
@@ -103,9 +102,8 @@ func (k Key) Hash() [sha256.Size]byte {
 	return sha256.Sum256([]byte(k.text[secretStart:]))
 }
 
-// Matches tells whether stored is the key's hash, in a time that does not
-// depend on where they differ. For a key that is not stored call it with nil:
-// the answer is false and takes as long as for one that is.
+// Matches reports in constant time whether stored is the key's hash. Call it with nil for a key that is not stored:
+// it returns false and takes the same time.
 func (k Key) Matches(stored []byte) bool {
 	hash := k.Hash()
 	if known := len(stored) == len(hash) && k.text != ""; !known {
@@ -128,13 +126,13 @@ func (k Key) Format(state fmt.State, _ rune) {
 	_, _ = io.WriteString(state, k.String())
 }
 
-// LogValue is the key without its secret.
+// LogValue returns the key without its secret.
 func (k Key) LogValue() slog.Value { return slog.StringValue(k.String()) }
 
 // MarshalText encodes the key without its secret.
 func (k Key) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
-// checksum is the CRC32 of text in base62.
+// checksum returns the CRC32 of text in base62.
 func checksum(text string) string {
 	sum := crc32.ChecksumIEEE([]byte(text))
 	var digits [checksumLength]byte

@@ -2,8 +2,7 @@ package apikey
 
 import "slices"
 
-// Scopes of keys. A key does what its scopes name and nothing else; admin names
-// everything.
+// Scopes of keys. A key may do only what its scopes name. admin includes all others.
 const (
 	ScopeIngestWrite   = "ingest:write"
 	ScopeRunsRead      = "runs:read"
@@ -29,14 +28,13 @@ var scopes = []string{
 	ScopeAdmin,
 }
 
-// Scopes returns every scope, in the order in which they are shown.
+// Scopes returns all scopes in their display order.
 func Scopes() []string { return slices.Clone(scopes) }
 
-// ValidScope tells whether scope is one that a key can have.
+// ValidScope reports whether a key may have the scope.
 func ValidScope(scope string) bool { return slices.Contains(scopes, scope) }
 
-// Allows tells whether a key that was granted these scopes may do what scope
-// names.
+// Allows reports whether a key with the granted scopes has the scope.
 func Allows(granted []string, scope string) bool {
 	return slices.Contains(granted, scope) || slices.Contains(granted, ScopeAdmin)
 }

@@ -2,8 +2,9 @@ package clickhouse
 
 import "github.com/looptrace/looptrace/internal/runmodel"
 
-// absentable are columns of spans that many runs leave empty in all of their spans. The place of each is stored: a new
-// one goes to the end. What is written later than a batch, such as a cost by another price table, must not be among them.
+// absentable are columns that many runs leave empty in all of their spans. The index of each is stored, so append new
+// ones at the end. Columns that are written later than their batch, such as a cost by another price table, must not
+// be among them.
 var absentable = []struct {
 	name  string
 	empty func(*runmodel.Span) bool
@@ -37,7 +38,7 @@ var absentable = []struct {
 	{"counting", func(s *runmodel.Span) bool { return s.Counting == "" }},
 }
 
-// Absent tells which columns are empty in all of the spans, as Bounds keeps it.
+// Absent returns which columns are empty in all of the spans, in the form of Bounds.Absent.
 func Absent(spans []runmodel.Span) uint64 {
 	absent := uint64(1)<<len(absentable) - 1
 	for i := range spans {
@@ -50,7 +51,7 @@ func Absent(spans []runmodel.Span) uint64 {
 	return absent
 }
 
-// IsAbsent tells whether a column of spans is empty in all spans of a run, by what its bounds say.
+// IsAbsent reports whether a column is empty in all spans of a run, given Bounds.Absent.
 func IsAbsent(absent uint64, column string) bool {
 	for index := range absentable {
 		if absentable[index].name == column {

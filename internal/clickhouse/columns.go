@@ -9,7 +9,7 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// Bounds says where in time a run's spans lie, as a row of the table run_bounds.
+// Bounds is the time range of a run's spans: a row of the table run_bounds.
 type Bounds struct {
 	ProjectID  uuid.UUID `ch:"project_id"`
 	RunID      uuid.UUID `ch:"run_id"`
@@ -17,14 +17,15 @@ type Bounds struct {
 	LastStart  time.Time `ch:"last_start"`
 	FirstBatch uint64    `ch:"first_batch"`
 	LastBatch  uint64    `ch:"last_batch"`
-	// DeletedAt is up to when what was received of the run is deleted, in Unix nanoseconds; 0 where nothing is.
+	// DeletedAt is the time in Unix nanoseconds up to which everything received of the run is deleted. It is 0 if
+	// nothing is.
 	DeletedAt uint64 `ch:"deleted_at"`
-	// Absent is which columns all of its spans leave empty: a bit for each, as the function Absent sets them. It is for who reads
-	// the run's spans; ReadBounds leaves it out.
+	// Absent has a bit for each column that is empty in all of the run's spans: see the function Absent. It is for
+	// readers of spans; ReadBounds leaves it out.
 	Absent uint64 `ch:"absent"`
 }
 
-// column buffers one column of rows of type R in ClickHouse's own layout.
+// column buffers a column of rows of type R in ClickHouse's native layout.
 type column[R any] struct {
 	name   string
 	data   proto.ColInput
@@ -41,7 +42,7 @@ func str[R any](name string, value func(*R) string) column[R] {
 	return column[R]{name, values, func(row *R) { values.append(value(row)) }, values.reset}
 }
 
-// lowCardinality is a string of which a column has few different ones.
+// lowCardinality is a string column with few distinct values.
 func lowCardinality[R any](name string, value func(*R) string) column[R] {
 	lowCardinalityList := newStringTable()
 	return column[R]{name, lowCardinalityList, func(row *R) { lowCardinalityList.append(value(row)) }, lowCardinalityList.reset}
@@ -90,7 +91,7 @@ func nullable[V any](value *V) proto.Nullable[V] {
 }
 
 func instant[R any](name string, value func(*R) time.Time) column[R] {
-	// Without the method by which it would take over the table's own type: it does not understand that of an
+	// The wrapper hides a method that would take over the table's own type, and that fails for the type of an
 	// aggregate.
 	plain := struct{ proto.ColumnOf[time.Time] }{new(proto.ColDateTime64).WithPrecision(proto.PrecisionNano)}
 	return col(name, plain, value)

@@ -1,5 +1,5 @@
-// Package clickhouse owns the schema of the run store and its one row layout: what the exporter writes is
-// what the control plane reads.
+// Package clickhouse owns the schema of the run store and the layout of its rows, which the exporter writes and the
+// control plane reads.
 package clickhouse
 
 import (
@@ -14,8 +14,8 @@ import (
 	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 )
 
-// Open prepares connections to the database at url (clickhouse://host:port/database). It does not dial: an
-// absent server shows at the first query.
+// Open prepares connections to the database at url (clickhouse://host:port/database). It does not dial: the first
+// query fails if the server is away.
 func Open(url string) (driver.Conn, error) { return open(url, statementSilence) }
 
 func open(url string, silence time.Duration) (driver.Conn, error) {
@@ -40,14 +40,14 @@ func options(url string) (*ch.Options, error) {
 	if opts.Compression == nil {
 		opts.Compression = &ch.Compression{Method: ch.CompressionLZ4}
 		if !slices.ContainsFunc(opts.Addr, isRemote) {
-			// Within one machine compression saves nothing, and is a quarter of what writing spans costs.
+			// Within one machine compression has no use, and takes a quarter of the time of writing spans.
 			opts.Compression.Method = ch.CompressionNone
 		}
 	}
 	return opts, nil
 }
 
-// isRemote tells whether an address may be another machine's.
+// isRemote reports whether an address may be on another machine.
 func isRemote(addr string) bool {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {

@@ -14,16 +14,16 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// MaxDeleted is how many runs DeleteRuns takes at a time: their ids stand in its statements.
+// MaxDeleted is how many runs DeleteRuns takes at a time, since its statements contain their ids.
 const MaxDeleted = 5000
 
-// DeleteRuns deletes what was received of a project's runs up to a time (docs/adr/0012-scores-and-deletion.md). When it
-// returns nil the runs are in no list and cannot be read by their ids; ClickHouse has noted durably to delete all of
-// their rows, and does so soon after. It may be repeated after a failure: until the last step the runs are still listed.
+// DeleteRuns deletes what was received of a project's runs up to a time (docs/adr/0012-scores-and-deletion.md). When
+// it returns nil, the runs are in no list and cannot be read by id. ClickHouse has durably noted to delete their
+// rows, and does so soon after. It may be repeated after a failure: the runs stay listed until the last step.
 func DeleteRuns(ctx context.Context, conn driver.Conn, project uuid.UUID, runIDs []uuid.UUID, upTo time.Time) error {
 	version := uint64(upTo.UnixNano())
 	batch := rand.Uint64() //nolint:gosec // tells batches apart, guards nothing
-	// The bounds keep the time. A writer that has a batch of such a run at hand sees that they have changed.
+	// The bounds keep the time of deletion. A writer that has a batch of such a run sees that they have changed.
 	if err := execute(ctx, conn, "mark runs as deleted", `
 		INSERT INTO run_bounds (project_id, run_id, first_start, last_start, first_batch, last_batch, deleted_at)
 		SELECT project_id, run_id, min(first_start), max(last_start), ?, ?, ?
@@ -46,7 +46,7 @@ func DeleteRuns(ctx context.Context, conn driver.Conn, project uuid.UUID, runIDs
 	if err := deleteContents(ctx, conn, project, runIDs, first, last); err != nil {
 		return err
 	}
-	// Rows that a writer derived from what it had read before lose against these.
+	// These rows win over rows that a writer derives from what it read before.
 	if err := execute(ctx, conn, "hide runs", `
 		INSERT INTO runs (project_id, run_id, version, deleted, start_time)
 		SELECT project_id, run_id, ?, 1, start_time FROM runs FINAL
@@ -64,7 +64,8 @@ func deleteContents(ctx context.Context, conn driver.Conn, project uuid.UUID, ru
 		AND hour BETWEEN fromUnixTimestamp(?) AND fromUnixTimestamp(?)`, project, runIDs, hour(first), hour(last))
 }
 
-// deleteLate deletes what a writer has written again of deleted runs; of those that have nothing else the contents too.
+// deleteLate deletes what a writer wrote again of deleted runs. It also deletes their contents if they have nothing
+// else.
 func deleteLate(ctx context.Context, conn driver.Conn, late []Bounds, living map[runmodel.RunKey]bool) error {
 	type deletion struct {
 		project uuid.UUID
@@ -99,7 +100,7 @@ func deleteLate(ctx context.Context, conn driver.Conn, late []Bounds, living map
 	return nil
 }
 
-// deleteVersions deletes the spans and scores that were received up to a time.
+// deleteVersions deletes the spans and scores received up to a time.
 func deleteVersions(
 	ctx context.Context, conn driver.Conn, project uuid.UUID, runIDs []uuid.UUID, version uint64, first, last time.Time,
 ) error {
@@ -112,7 +113,7 @@ func deleteVersions(
 		project, runIDs, version)
 }
 
-// execute runs a statement whose mutation, where it makes one, is noted and not waited for.
+// execute runs a statement. It does not wait for a mutation to complete.
 func execute(ctx context.Context, conn driver.Conn, what, statement string, args ...any) error {
 	ctx = ch.Context(ctx, ch.WithSettings(ch.Settings{
 		"lightweight_deletes_sync": 0,
@@ -125,7 +126,7 @@ func execute(ctx context.Context, conn driver.Conn, what, statement string, args
 	return nil
 }
 
-// extent is the time in which the spans of runs lie.
+// extent returns the time range of runs.
 func extent(bounds []Bounds) (first, last time.Time) {
 	first, last = bounds[0].FirstStart, bounds[0].LastStart
 	for _, b := range bounds {

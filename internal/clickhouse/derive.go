@@ -13,13 +13,14 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// Derived counts the rows of runs that were written, and those of them for which the run's spans were read.
+// Derived counts the rows of runs that were written, and those for which spans were read.
 type Derived struct{ Runs, Reread int }
 
-// DeriveRuns writes the rows of runs anew from all their spans. Whoever wrote spans has widened the bounds of their runs
-// before, with a batch of its own; spans are those of the batch by run, none for a run whose spans are to be read. A run
-// whose bounds have changed when its row is written was touched by another batch meanwhile, which may not have seen that
-// row: it is derived again. One that touches it later finds the row.
+// DeriveRuns derives runs from all their spans and writes their rows. The caller must have written the spans and then
+// widened the bounds of their runs, with a batch of its own. spans holds those of the batch by run, or none for runs
+// whose spans are to be read. If the bounds of a run have changed by the time its row is written, another batch
+// touched it and may not have seen that row, so the run is derived again. A batch that touches it later finds the
+// row.
 func DeriveRuns(
 	ctx context.Context, conn driver.Conn, writer *Writer, spans map[runmodel.RunKey][]runmodel.Span, batch uint64,
 ) (Derived, error) {
@@ -53,7 +54,7 @@ func (b Bounds) equal(other Bounds) bool {
 		b.FirstStart.Equal(other.FirstStart) && b.LastStart.Equal(other.LastStart)
 }
 
-// writeRuns writes the rows of runs. A run that no other batch has touched has all its spans in this one.
+// writeRuns writes the rows of runs. If no other batch has touched a run, this batch has all its spans.
 func writeRuns(
 	ctx context.Context, conn driver.Conn, writer *Writer,
 	spans map[runmodel.RunKey][]runmodel.Span, known []Bounds, batch uint64, derived *Derived,
@@ -82,8 +83,8 @@ func writeRuns(
 	return removeMoved(ctx, conn, writer, shared)
 }
 
-// removeDeleted takes back what was written of runs that are deleted: a batch that was delivered again, or one that was
-// under way when they were. What was received after the deletion stays, as a run that begins anew.
+// removeDeleted deletes what was written of deleted runs: by a redelivered batch, or by one that was under way during
+// the deletion. What was received after the deletion stays and begins a new run.
 func removeDeleted(
 	ctx context.Context, conn driver.Conn, writer *Writer, known, late []Bounds, totals []runmodel.Run,
 ) error {
@@ -116,24 +117,24 @@ func removeDeleted(
 	return deleteLate(ctx, conn, late, living)
 }
 
-// What is read back together is bounded by the number of runs, by that of their versions, which take a kilobyte each, and by the
-// time between their starts, since all of the project's hours between them are looked through. A run's spans are read whole,
-// since its totals are derived from all of them: one that has more versions is read alone, up to maxVersionsPerRun.
+// Limits of what is read back at a time: the number of runs, the number of their versions, which take a kilobyte
+// each, and the time between their starts, since all hours of the project in between are searched. Totals need all
+// spans of a run, so a run with more versions is read alone, up to maxVersionsPerRun.
 const (
 	maxRunsAtOnce     = 500
 	maxVersionsAtOnce = 50_000
 	maxTimeAtOnce     = 24 * time.Hour
-	// maxVersionsPerRun bounds what totals are derived from. A client whose trace never ends would otherwise take more memory
-	// and time with every batch, until nothing is stored any more, of nobody.
+	// maxVersionsPerRun limits what totals are derived from. Otherwise a client whose trace never ends would take
+	// more memory and time with every batch, until nothing is stored any more for anybody.
 	maxVersionsPerRun = 100_000
 )
 
-// KeyTotalsOf is the key in the metadata of a run that has more versions of spans than its totals are derived from. Its value is
-// how many that are: the first ones, by their starts.
+// KeyTotalsOf is the metadata key of a run with more span versions than its totals are derived from. Its value is how
+// many that are: the first ones by start.
 const KeyTotalsOf = "looptrace.totals_of_first"
 
-// readTotals derives runs from all their spans, those of deleted runs from what came later. late are the runs that have
-// spans which are deleted.
+// readTotals derives runs from all their spans; deleted runs from what came later. late are the runs that have
+// deleted spans.
 func readTotals(ctx context.Context, conn driver.Conn, shared []Bounds) (totals []runmodel.Run, late []Bounds, err error) {
 	totals = make([]runmodel.Run, 0, len(shared))
 	for _, some := range together(shared) {
@@ -152,7 +153,7 @@ func readTotals(ctx context.Context, conn driver.Conn, shared []Bounds) (totals 
 			return nil, nil, err
 		}
 		for _, fewer := range pack(some, counts) {
-			cut := counts[fewer[0].key()] > maxVersionsPerRun // it is alone
+			cut := counts[fewer[0].key()] > maxVersionsPerRun // then it is alone
 			if cut {
 				versions, err = readFirstVersions(ctx, conn, fewer[0], maxVersionsPerRun)
 			} else {
@@ -173,16 +174,16 @@ func readTotals(ctx context.Context, conn driver.Conn, shared []Bounds) (totals 
 	return totals, late, nil
 }
 
-// markTotals says in a run's row that its totals are those of its first spans.
+// markTotals notes in a run's row that its totals cover only its first spans.
 func markTotals(run *runmodel.Run) {
 	metadata := make(map[string]string, len(run.Metadata)+1)
-	maps.Copy(metadata, run.Metadata) // which is a span's
+	maps.Copy(metadata, run.Metadata) // the metadata belongs to a span
 	metadata[KeyTotalsOf] = strconv.Itoa(maxVersionsPerRun)
 	run.Metadata = metadata
 }
 
-// together divides runs into such as are read together. One whose own spans are far apart in time is so with others of its kind:
-// beside the others, it would have hours looked through for them that they have nothing in.
+// together groups runs that are read together. A run whose own spans are far apart in time is grouped with others of
+// its kind: together with other runs, all hours in between would be searched for those as well.
 func together(runs []Bounds) [][]Bounds {
 	isWide := func(b Bounds) bool { return b.LastStart.Sub(b.FirstStart) > maxTimeAtOnce }
 	runs = slices.SortedFunc(slices.Values(runs), func(a, b Bounds) int {
@@ -208,7 +209,7 @@ func together(runs []Bounds) [][]Bounds {
 	return all
 }
 
-// pack divides runs into such as have no more than maxVersionsAtOnce versions together.
+// pack groups runs so that each group has at most maxVersionsAtOnce versions.
 func pack(runs []Bounds, counts map[runmodel.RunKey]uint64) [][]Bounds {
 	var packs [][]Bounds
 	var held uint64
@@ -246,7 +247,7 @@ func addTotals(
 		}
 		byRun[b.key()] = living
 		run := runmodel.Totals(living)
-		run.Version += b.DeletedAt // more than any row from before the deletion has
+		run.Version += b.DeletedAt // greater than in any row from before the deletion
 		if run.Fingerprint != "" {
 			b.LastStart = slices.MaxFunc(living, func(x, y runmodel.Span) int { return x.StartTime.Compare(y.StartTime) }).StartTime
 			failed = append(failed, b)
@@ -256,8 +257,8 @@ func addTotals(
 	return totals, late, nameFailures(ctx, conn, failed, byRun, totals)
 }
 
-// nameFailures derives those of the failed runs anew whose spans carry a fingerprint of the client's own: it stands among
-// the attributes, which are not read for others.
+// nameFailures derives failed runs again whose spans have a fingerprint of the client's own. It is an attribute, and
+// attributes are not read for other runs.
 func nameFailures(
 	ctx context.Context, conn driver.Conn, failed []Bounds, byRun map[runmodel.RunKey][]runmodel.Span, totals []runmodel.Run,
 ) error {
@@ -287,11 +288,11 @@ func nameFailures(
 	return nil
 }
 
-// removeMoved deletes the rows that runs have left behind under another hour when an earlier start arrived.
+// removeMoved deletes the rows that runs left in another hour when an earlier start arrived.
 func removeMoved(ctx context.Context, conn driver.Conn, writer *Writer, shared []Bounds) error {
 	var moved []Bounds
 	for _, b := range shared {
-		// Every start that a run ever had lies within its bounds, so within one hour it cannot have moved.
+		// All starts that a run ever had are within its bounds. If those are in one hour, it has not moved.
 		if !b.FirstStart.Truncate(time.Hour).Equal(b.LastStart.Truncate(time.Hour)) {
 			moved = append(moved, b)
 		}
@@ -311,7 +312,7 @@ func removeMoved(ctx context.Context, conn driver.Conn, writer *Writer, shared [
 	return writer.InsertRuns(ctx, leftBehind(locations))
 }
 
-// leftBehind returns deletions of all rows of each run but the one that was derived from most versions.
+// leftBehind returns deletions of all rows of each run except the one that was derived from most versions.
 func leftBehind(locations []RunLocation) []runmodel.Run {
 	newest := make(map[runmodel.RunKey]RunLocation, len(locations))
 	for _, p := range locations {
@@ -330,7 +331,7 @@ func leftBehind(locations []RunLocation) []runmodel.Run {
 	return deletions
 }
 
-// deletion is the row that takes the place of the one at p.
+// deletion returns the row that replaces the one at p.
 func (p RunLocation) deletion(version uint64) runmodel.Run {
 	return runmodel.Run{
 		ProjectID: p.ProjectID, RunID: p.RunID, Version: version, Deleted: 1,

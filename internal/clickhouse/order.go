@@ -10,7 +10,7 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// The orders of the tables' rows, as their ORDER BY has them.
+// Comparisons in the ORDER BY of each table.
 
 func compareSpans(a, b *runmodel.Span) int {
 	if c := compareIDs(a.ProjectID, b.ProjectID); c != 0 {
@@ -55,7 +55,7 @@ func compareRuns(a, b *runmodel.Run) int {
 	)
 }
 
-// compareIDs orders UUIDs as ClickHouse does: by their second half, then by their first.
+// compareIDs compares UUIDs like ClickHouse: by their second half, then by their first.
 func compareIDs(a, b uuid.UUID) int {
 	const half = len(a) / 2
 	if c := bytes.Compare(a[half:], b[half:]); c != 0 {

@@ -12,11 +12,11 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// hasPrice selects the versions that make a span have a cost, or could.
+// hasPrice selects the versions that give a span a cost, or could.
 const hasPrice = `(input_tokens IS NOT NULL OR output_tokens IS NOT NULL OR cache_read_tokens IS NOT NULL
 	OR cache_write_tokens IS NOT NULL OR reasoning_tokens IS NOT NULL OR cost_usd IS NOT NULL)`
 
-// ReadPricedProjects returns the projects that have spans with tokens or a cost that start from `from` to before `to`.
+// ReadPricedProjects returns the projects with spans that have tokens or a cost and start in [from, to).
 func ReadPricedProjects(ctx context.Context, conn driver.Conn, from, to time.Time) ([]uuid.UUID, error) {
 	return readIDs(ctx, conn, "read projects", `SELECT DISTINCT project_id AS id FROM spans
 		WHERE toYYYYMMDD(start_time) BETWEEN ? AND ? AND start_time >= fromUnixTimestamp64Nano(?) AND start_time < fromUnixTimestamp64Nano(?)
@@ -24,7 +24,7 @@ func ReadPricedProjects(ctx context.Context, conn driver.Conn, from, to time.Tim
 		day(from), day(to), from.UnixNano(), to.UnixNano())
 }
 
-// ReadPricedRuns returns a project's runs that have spans with tokens or a cost that start from `from` to before `to`.
+// ReadPricedRuns returns a project's runs with spans that have tokens or a cost and start in [from, to).
 func ReadPricedRuns(ctx context.Context, conn driver.Conn, project uuid.UUID, from, to time.Time) ([]uuid.UUID, error) {
 	return readIDs(ctx, conn, "read runs", `SELECT DISTINCT run_id AS id FROM spans
 		WHERE project_id = ? AND toYYYYMMDD(start_time) BETWEEN ? AND ?
@@ -48,15 +48,15 @@ func readIDs(ctx context.Context, conn driver.Conn, what, statement string, args
 	return ids, nil
 }
 
-// pricedColumns are the columns from which a span's cost follows.
+// pricedColumns are the columns that determine a span's cost.
 var pricedColumns = strings.Join([]string{
 	"project_id", "run_id", "span_id", "version", "from_log", "start_time", "provider", "request_model", "response_model",
 	"input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens",
 	"cost_usd", "cost_source", "price_version", "counting",
 }, ", ")
 
-// ReadPricedVersions returns every version of the spans of runs of one project, with what a cost follows from: of the
-// attributes only the ones that are named.
+// ReadPricedVersions returns all versions of the spans of runs of one project, with the columns that determine a
+// cost. It reads only the named attributes.
 func ReadPricedVersions(ctx context.Context, conn driver.Conn, runs []Bounds, attributes ...string) ([]runmodel.Span, error) {
 	runIDs := make([]uuid.UUID, len(runs))
 	first, last := runs[0].FirstStart, runs[0].LastStart

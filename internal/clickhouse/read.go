@@ -13,11 +13,11 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// keysAtOnce bounds the runs that one statement names. Each takes 40 bytes of it, and its project as many: ClickHouse takes
+// keysAtOnce limits the runs in one statement. Each takes 80 bytes with its project, and ClickHouse accepts
 // statements of up to 256 KiB (max_query_size).
 const keysAtOnce = 2000
 
-// ReadBounds returns the bounds of those of the runs that the store knows.
+// ReadBounds returns the bounds of those runs that are in the store.
 func ReadBounds(ctx context.Context, conn driver.Conn, keys []runmodel.RunKey) ([]Bounds, error) {
 	all := make([]Bounds, 0, len(keys))
 	for some := range slices.Chunk(keys, keysAtOnce) {
@@ -38,7 +38,7 @@ func ReadBounds(ctx context.Context, conn driver.Conn, keys []runmodel.RunKey) (
 			asked[key] = struct{}{}
 		}
 		for _, row := range rows {
-			if _, ok := asked[row.key()]; ok { // and is not a run of the same id in another project
+			if _, ok := asked[row.key()]; ok { // not a run of the same id in another project
 				all = append(all, row)
 			}
 		}
@@ -46,7 +46,7 @@ func ReadBounds(ctx context.Context, conn driver.Conn, keys []runmodel.RunKey) (
 	return all, nil
 }
 
-// totalsColumns are the columns that runmodel.Totals looks at: none of the payloads.
+// totalsColumns are the columns that runmodel.Totals needs. No payload is among them.
 var totalsColumns = strings.Join([]string{
 	"project_id", "run_id", "span_id", "version", "parent_span_id", "start_time", "end_time", "is_run", "from_log",
 	"name", "kind", "operation", "status", "error_type", "error_message", "request_model", "response_model", "tool_name",
@@ -56,7 +56,7 @@ var totalsColumns = strings.Join([]string{
 	"cost_usd", "cost_source", "counting", "input_preview", "output_preview",
 }, ", ")
 
-// ofRuns selects the spans of runs, with what spansOf returns.
+// ofRuns selects the spans of runs. Its arguments are those of spansOf.
 const ofRuns = ` FROM spans
 	WHERE project_id IN (?) AND run_id IN (?)
 		AND toStartOfHour(start_time) BETWEEN fromUnixTimestamp(?) AND fromUnixTimestamp(?)
@@ -72,15 +72,15 @@ func spansOf(runs []Bounds) []any {
 	return []any{projects, runIDs, hour(first), hour(last), day(first), day(last)}
 }
 
-// readVersions returns every version of the spans of runs, with what runmodel.Totals needs, or any `most` of them.
-func readVersions(ctx context.Context, conn driver.Conn, runs []Bounds, most int64) ([]runmodel.Span, error) {
-	return selectVersions(ctx, conn, ` LIMIT ?`, append(spansOf(runs), most)...)
+// readVersions returns all versions of the spans of runs with what runmodel.Totals needs, but no more than limit.
+func readVersions(ctx context.Context, conn driver.Conn, runs []Bounds, limit int64) ([]runmodel.Span, error) {
+	return selectVersions(ctx, conn, ` LIMIT ?`, append(spansOf(runs), limit)...)
 }
 
-// readFirstVersions returns the first `most` versions of the spans of a run, by their starts.
-func readFirstVersions(ctx context.Context, conn driver.Conn, run Bounds, most int64) ([]runmodel.Span, error) {
+// readFirstVersions returns the first versions of the spans of a run by start, up to limit.
+func readFirstVersions(ctx context.Context, conn driver.Conn, run Bounds, limit int64) ([]runmodel.Span, error) {
 	return selectVersions(ctx, conn, ` ORDER BY project_id, toStartOfHour(start_time), run_id, start_time, span_id, version LIMIT ?`,
-		append(spansOf([]Bounds{run}), most)...)
+		append(spansOf([]Bounds{run}), limit)...)
 }
 
 func selectVersions(ctx context.Context, conn driver.Conn, order string, args ...any) ([]runmodel.Span, error) {
@@ -91,7 +91,7 @@ func selectVersions(ctx context.Context, conn driver.Conn, order string, args ..
 	return rows, nil
 }
 
-// countVersions returns how many versions of spans each of the runs has.
+// countVersions counts the span versions of each run.
 func countVersions(ctx context.Context, conn driver.Conn, runs []Bounds) (map[runmodel.RunKey]uint64, error) {
 	var rows []struct {
 		ProjectID uuid.UUID `ch:"project_id"`
@@ -113,7 +113,7 @@ type spanVersion struct {
 	span, version uint64
 }
 
-// readOwnFingerprints returns the fingerprints that clients gave spans of runs.
+// readOwnFingerprints returns the fingerprints that clients gave to spans of runs.
 func readOwnFingerprints(ctx context.Context, conn driver.Conn, runs []Bounds) (map[spanVersion]string, error) {
 	var rows []struct {
 		ProjectID   uuid.UUID `ch:"project_id"`
@@ -134,7 +134,7 @@ func readOwnFingerprints(ctx context.Context, conn driver.Conn, runs []Bounds) (
 	return own, nil
 }
 
-// RunLocation is where a row of a run stands in the table runs.
+// RunLocation locates a row of a run in the table runs.
 type RunLocation struct {
 	ProjectID uuid.UUID `ch:"project_id"`
 	RunID     uuid.UUID `ch:"run_id"`
@@ -142,8 +142,8 @@ type RunLocation struct {
 	Version   uint64    `ch:"version"`
 }
 
-// ReadRunLocations returns the rows of runs that stand between first and last, more than one for a run whose
-// start has moved to another hour.
+// ReadRunLocations returns the rows of runs between first and last. A run has several if its start has moved to
+// another hour.
 func ReadRunLocations(ctx context.Context, conn driver.Conn, keys []runmodel.RunKey, first, last time.Time) ([]RunLocation, error) {
 	var all []RunLocation
 	for some := range slices.Chunk(keys, keysAtOnce) {
@@ -156,7 +156,7 @@ func ReadRunLocations(ctx context.Context, conn driver.Conn, keys []runmodel.Run
 				AND toYYYYMMDD(start_time) BETWEEN ? AND ?`,
 			projects, runIDs, hour(first), hour(last), day(first), day(last))
 		if err != nil {
-			return nil, fmt.Errorf("read run places: %w", err)
+			return nil, fmt.Errorf("read run locations: %w", err)
 		}
 		all = append(all, rows...)
 	}
@@ -178,7 +178,7 @@ func split(keys []runmodel.RunKey) (projects, runIDs []uuid.UUID) {
 
 func hour(t time.Time) int64 { return t.Truncate(time.Hour).Unix() }
 
-// day writes t as toYYYYMMDD does.
+// day formats t like toYYYYMMDD.
 func day(t time.Time) int {
 	year, month, dayOfMonth := t.UTC().Date()
 	const hundred = 100

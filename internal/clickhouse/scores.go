@@ -14,7 +14,7 @@ import (
 const ScoreColumns = `project_id, run_id, score_id, version, deleted, span_id, name, value_kind, number, label, comment, source,
 	author_kind, author_id, author_name, created_at`
 
-// InsertScores writes scores. When it returns nil, ClickHouse has them on disk.
+// InsertScores inserts scores. When it returns nil, ClickHouse has them on disk.
 func InsertScores(ctx context.Context, conn driver.Conn, rows []runmodel.Score) error {
 	if len(rows) == 0 {
 		return nil
@@ -24,7 +24,7 @@ func InsertScores(ctx context.Context, conn driver.Conn, rows []runmodel.Score) 
 	if err != nil {
 		return fmt.Errorf("insert into scores: %w", err)
 	}
-	defer func() { _ = batch.Close() }() // after Send it has nothing more to do
+	defer func() { _ = batch.Close() }() // nothing is left to do after Send
 	for i := range rows {
 		if err := batch.AppendStruct(&rows[i]); err != nil {
 			return fmt.Errorf("insert into scores: %w", err)

@@ -13,25 +13,26 @@ import (
 	ch "github.com/ClickHouse/clickhouse-go/v2"
 )
 
-// Neither driver gives up a server that halts in the middle of a statement, and a deadline for the whole of a statement would have to be as
-// long as the longest one takes. A server that works on a statement says so many times a second (interactive_delay): a connection on
-// which nothing has come for a while is given up.
+// Neither driver gives up a server that hangs in the middle of a statement. A deadline for whole statements would
+// have to allow for the longest one. A server that works on a statement sends progress many times a second
+// (interactive_delay), so a connection that was silent for a while is given up.
 const (
-	// statementSilence bounds it for reads and small writes, for which somebody waits.
+	// statementSilence is for reads and small writes, for which somebody waits.
 	statementSilence = 7 * time.Second
-	// insertSilence bounds it for batches, of which ClickHouse says nothing until it has all of them on disk: tens of megabytes, on
-	// a slow network.
+	// insertSilence is for batches: ClickHouse sends nothing until all of a batch is on disk, which may be tens of
+	// megabytes over a slow network.
 	insertSilence = time.Minute
-	// acquireTimeout bounds the wait for a free connection, or for a new one that the server has greeted, where the URL does not say.
+	// acquireTimeout limits the wait for a free connection, or for a new one that the server has greeted, unless the
+	// URL has a limit.
 	acquireTimeout = 8 * time.Second
-	// dialTimeout bounds the wait for one address.
+	// dialTimeout limits the wait for one address.
 	dialTimeout = 5 * time.Second
 )
 
-// errSilent is no timeout in the sense of [net.Error]: after one of those ch-go reads on.
+// errSilent is no timeout in the sense of [net.Error]: ch-go goes on reading after such an error.
 var errSilent = errors.New("ClickHouse says nothing")
 
-// dialer dials the database's addresses.
+// dialer dials the addresses of the database.
 type dialer struct {
 	opts    *ch.Options
 	silence time.Duration
@@ -76,22 +77,22 @@ func (d dialer) dial(ctx context.Context, addr string) (net.Conn, error) {
 	return secure, nil
 }
 
-// impatient is a connection that gives a silent server up.
+// impatient is a connection that gives up a silent server.
 type impatient struct {
 	*net.TCPConn
 
 	silence time.Duration
 
 	mu sync.Mutex
-	// read and write are the deadlines that the driver has set.
+	// read and write are the deadlines that the driver set.
 	read, write time.Time
-	// greeted is when the server must have greeted; the driver lifts it with its own deadline for that.
+	// greeted is when the server must have sent its greeting. The driver clears it with its own deadline.
 	greeted time.Time
-	// asked is since when the server has been waited for; zero where it has said something.
+	// asked is since when the connection waits for the server. It is zero once the server has sent something.
 	asked time.Time
 }
 
-// Read waits for what the server says, for no longer than the silence in all, however often the driver's own deadline ends one wait.
+// Read waits for the server at most for the silence in total, even if the driver's own deadline ends a single wait.
 func (c *impatient) Read(p []byte) (int, error) {
 	limit, err := c.wait()
 	if err != nil {
@@ -110,7 +111,7 @@ func (c *impatient) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// wait sets the deadline of a read and returns when the server is given up.
+// wait sets the deadline of a read and returns when the server will be given up.
 func (c *impatient) wait() (limit time.Time, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -121,12 +122,12 @@ func (c *impatient) wait() (limit time.Time, err error) {
 	return limit, c.TCPConn.SetReadDeadline(earlier(limit, c.read))
 }
 
-// Write sends what the server must take within the silence. A batch is written past this, with one system call for all of its columns
-// ([net.Buffers]): while it is, the answer is waited for.
+// Write fails if the server does not take the data within the silence. A batch bypasses it, since all of its columns
+// are written with one system call ([net.Buffers]): in that case the wait for the answer is limited.
 func (c *impatient) Write(p []byte) (int, error) {
 	limit := time.Now().Add(c.silence)
 	c.mu.Lock()
-	c.asked = time.Time{} // what is sent now is not answered yet
+	c.asked = time.Time{} // the data that is sent now is not answered yet
 	err := c.TCPConn.SetWriteDeadline(earlier(limit, c.write))
 	c.mu.Unlock()
 	if err != nil {
@@ -134,7 +135,7 @@ func (c *impatient) Write(p []byte) (int, error) {
 	}
 	n, err := c.TCPConn.Write(p)
 	if errors.Is(err, os.ErrDeadlineExceeded) && !time.Now().Before(limit) {
-		err = fmt.Errorf("%w: it does not take what is sent", errSilent)
+		err = fmt.Errorf("%w: it does not accept data", errSilent)
 	}
 	return n, err
 }
@@ -162,7 +163,7 @@ func (c *impatient) SetWriteDeadline(t time.Time) error {
 	return c.TCPConn.SetWriteDeadline(t)
 }
 
-// earlier is the first of two times; a zero one is none.
+// earlier returns the earlier of two times. A zero time means none.
 func earlier(a, b time.Time) time.Time {
 	if b.IsZero() || a.Before(b) {
 		return a

@@ -16,7 +16,7 @@ import (
 // staleRuns selects the rows of runs whose fingerprint an earlier version made.
 const staleRuns = `fingerprint != '' AND NOT startsWith(fingerprint, '` + runmodel.FingerprintVersion + `')`
 
-// runsAtOnce bounds the runs that are derived together.
+// runsAtOnce is how many runs are derived together.
 const runsAtOnce = 200
 
 // DeriveStale derives runs again whose fingerprint an earlier version made, hour by hour, and returns how many rows it wrote. It may be
@@ -68,7 +68,7 @@ func deriveAgain(ctx context.Context, conn driver.Conn, writer *Writer, keys []r
 	for _, key := range keys {
 		wanted[key] = nil
 	}
-	batch := rand.Uint64() //nolint:gosec // tells batches apart, guards nothing
+	batch := rand.Uint64() //nolint:gosec // only distinguishes batches
 	for i := range bounds {
 		bounds[i].FirstBatch, bounds[i].LastBatch = batch, batch
 	}

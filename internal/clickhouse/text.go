@@ -8,32 +8,32 @@ import (
 	"github.com/ClickHouse/ch-go/proto"
 )
 
-// text is a column of strings. It refers to them until they are sent; ch-go's own copies them, and once more when it
-// writes them.
+// text is a column of strings. It refers to the strings until they are sent. ch-go's own column copies them, and
+// copies them again when it writes them.
 type text struct{ values []string }
 
 // Type is String.
 func (*text) Type() proto.ColumnType { return proto.ColumnTypeString }
 
-// Rows is how many values the column has.
+// Rows returns the number of values.
 func (t *text) Rows() int { return len(t.values) }
 
 func (t *text) append(value string) { t.values = append(t.values, value) }
 
 func (t *text) reset() {
-	clear(t.values) // what they refer to is a batch
+	clear(t.values) // releases the batch that they refer to
 	t.values = t.values[:0]
 }
 
-// EncodeColumn writes the values into memory, where they are compressed.
+// EncodeColumn writes the values to memory, where they are compressed.
 func (t *text) EncodeColumn(b *proto.Buffer) {
 	for _, value := range t.values {
 		b.PutString(value)
 	}
 }
 
-// sentInPlace is from how many bytes on a value is sent from where it is. The system call takes longer for many pieces
-// than copying shorter ones.
+// sentInPlace is the size in bytes from which a value is sent without a copy. For smaller ones a system call with
+// many pieces takes longer than the copies.
 const sentInPlace = 1 << 10
 
 // WriteColumn sends the values.
@@ -53,17 +53,17 @@ func (t *text) WriteColumn(w *proto.Writer) {
 			rest = nil
 		})
 		if len(rest) > 0 {
-			w.ChainWrite(unsafe.Slice(unsafe.StringData(rest[0]), len(rest[0]))) //nolint:gosec // it is only read
+			w.ChainWrite(unsafe.Slice(unsafe.StringData(rest[0]), len(rest[0]))) //nolint:gosec // read only
 			rest = rest[1:]
 		}
 	}
 }
 
-// reserve makes room for what is copied of the values. A buffer that grows value by value is copied again and again.
+// reserve makes room for the values that are copied. A buffer that grows value by value is copied again and again.
 func (t *text) reserve(b *proto.Buffer) {
 	size := 0
 	for _, value := range t.values {
-		size += 2 // of a length below 1 << 14
+		size += 2 // the length below 1 << 14
 		if len(value) < sentInPlace {
 			size += len(value)
 		}
@@ -71,44 +71,44 @@ func (t *text) reserve(b *proto.Buffer) {
 	b.Buf = slices.Grow(b.Buf, size)
 }
 
-// stringTable is a column LowCardinality(String). Most values are those of a row or two before; ch-go's own looks all of
-// them up.
+// stringTable is a LowCardinality(String) column. Most values repeat one of the last two distinct ones, so it
+// compares with those first. ch-go's own column looks up every value.
 type stringTable struct {
 	proto.ColLowCardinalityRaw
 
-	index *proto.ColStr
-	words []string
-	place map[string]uint32
-	// keys are the places of the rows' words; last and before are the two newest different ones.
+	index   *proto.ColStr
+	values  []string
+	indexes map[string]uint32
+	// keys are the indexes of the rows' values. last and before are the indexes of the two latest distinct values.
 	keys         []uint32
 	last, before uint32
 }
 
 func newStringTable() *stringTable {
 	index := new(proto.ColStr)
-	return &stringTable{ColLowCardinalityRaw: proto.ColLowCardinalityRaw{Index: index}, index: index, place: map[string]uint32{}}
+	return &stringTable{ColLowCardinalityRaw: proto.ColLowCardinalityRaw{Index: index}, index: index, indexes: map[string]uint32{}}
 }
 
-// Rows is how many values the column has.
+// Rows returns the number of values.
 func (d *stringTable) Rows() int { return len(d.keys) }
 
 func (d *stringTable) append(value string) {
-	if len(d.words) > 0 {
+	if len(d.values) > 0 {
 		switch value {
-		case d.words[d.last]:
+		case d.values[d.last]:
 			d.keys = append(d.keys, d.last)
 			return
-		case d.words[d.before]:
+		case d.values[d.before]:
 			d.last, d.before = d.before, d.last
 			d.keys = append(d.keys, d.last)
 			return
 		}
 	}
-	key, ok := d.place[value]
+	key, ok := d.indexes[value]
 	if !ok {
-		key = uint32(len(d.words)) // an insert has fewer rows
-		d.place[value] = key
-		d.words = append(d.words, value)
+		key = uint32(len(d.values)) // an insert has fewer rows
+		d.indexes[value] = key
+		d.values = append(d.values, value)
 		d.index.Append(value)
 	}
 	d.last, d.before = key, d.last
@@ -117,14 +117,14 @@ func (d *stringTable) append(value string) {
 
 func (d *stringTable) reset() {
 	d.Reset()
-	clear(d.place)
-	clear(d.words)
-	d.words, d.keys, d.last, d.before = d.words[:0], d.keys[:0], 0, 0
+	clear(d.indexes)
+	clear(d.values)
+	d.values, d.keys, d.last, d.before = d.values[:0], d.keys[:0], 0, 0
 }
 
 // Prepare makes the keys as wide as they must be.
 func (d *stringTable) Prepare() error {
-	switch n := len(d.words); {
+	switch n := len(d.values); {
 	case n <= math.MaxUint8+1:
 		d.Key, d.Keys8 = proto.KeyUInt8, narrowed(d.Keys8, d.keys)
 	case n <= math.MaxUint16+1:
@@ -143,17 +143,17 @@ func narrowed[K ~[]N, N uint8 | uint16 | uint32](to K, keys []uint32) K {
 	return to
 }
 
-// stringColumn is a column of strings: text or dictionary.
+// stringColumn is a column of strings: text or stringTable.
 type stringColumn interface {
 	proto.ColInput
 	append(value string)
 	reset()
 }
 
-// lists is a column of lists of strings. Unlike those of ch-go it lets go of what it held when it is reset: a string may be
-// part of a record of the queue, of which all would stay.
+// lists is a column of lists of strings. Unlike ch-go's, it releases its strings on reset: a string may be part of a
+// record of the queue and keep all of it in memory.
 type lists[C stringColumn] struct {
-	// ends is, for each list, how many strings it and those before it have.
+	// ends holds for each list the number of strings up to its end.
 	ends    proto.ColUInt64
 	strings C
 }
@@ -161,7 +161,7 @@ type lists[C stringColumn] struct {
 // Type is Array(String) or Array(LowCardinality(String)).
 func (l *lists[C]) Type() proto.ColumnType { return proto.ColumnTypeArray.Sub(l.strings.Type()) }
 
-// Rows is how many lists the column has.
+// Rows returns the number of lists.
 func (l *lists[C]) Rows() int { return len(l.ends) }
 
 func (l *lists[C]) append(list []string) {
@@ -171,7 +171,7 @@ func (l *lists[C]) append(list []string) {
 	l.end()
 }
 
-// end ends the list of what was appended to strings.
+// end ends the list of the strings that were appended.
 func (l *lists[C]) end() { l.ends = append(l.ends, uint64(l.strings.Rows())) }
 
 func (l *lists[C]) reset() {
@@ -179,7 +179,7 @@ func (l *lists[C]) reset() {
 	l.ends = l.ends[:0]
 }
 
-// EncodeState writes what stands before the column.
+// EncodeState writes what precedes the column.
 func (l *lists[C]) EncodeState(b *proto.Buffer) {
 	if state, ok := any(l.strings).(proto.StateEncoder); ok {
 		state.EncodeState(b)
@@ -194,7 +194,7 @@ func (l *lists[C]) Prepare() error {
 	return nil
 }
 
-// EncodeColumn writes the lists into memory, where they are compressed.
+// EncodeColumn writes the lists to memory, where they are compressed.
 func (l *lists[C]) EncodeColumn(b *proto.Buffer) {
 	l.ends.EncodeColumn(b)
 	l.strings.EncodeColumn(b)
@@ -206,7 +206,7 @@ func (l *lists[C]) WriteColumn(w *proto.Writer) {
 	l.strings.WriteColumn(w)
 }
 
-// textMaps is a column of maps from words to strings: a list of keys and one of values.
+// textMaps is a column of maps: a list of low-cardinality keys and one of values.
 type textMaps struct {
 	lists[*stringTable]
 
@@ -233,7 +233,7 @@ func (m *textMaps) reset() {
 	m.values.reset()
 }
 
-// EncodeColumn writes the maps into memory, where they are compressed.
+// EncodeColumn writes the maps to memory, where they are compressed.
 func (m *textMaps) EncodeColumn(b *proto.Buffer) {
 	m.lists.EncodeColumn(b)
 	m.values.EncodeColumn(b)

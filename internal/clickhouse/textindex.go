@@ -8,25 +8,25 @@ import (
 	ch "github.com/ClickHouse/clickhouse-go/v2"
 )
 
-// What is searched, in the table spans and in contents and shared_contents. The text indexes stand on these expressions, and a query uses
-// an index only where it has the same expression.
+// The searched texts of the tables spans, contents and shared_contents. The text indexes are on these expressions,
+// and a query uses an index only if it has the same expression.
 const (
 	SpansText    = `lowerUTF8(concat(name, ' ', inputs, ' ', outputs, ' ', tool_arguments, ' ', tool_result, ' ', error_message, ' ', escaped_words))`
 	ContentsText = `lowerUTF8(arrayStringConcat(texts, ' '))`
 )
 
-// TextIndex says what becomes of the text indexes, which make a search over much data fast and cost disk and work
-// when spans are stored. A search finds the same with and without them.
+// TextIndex says whether the text indexes exist. They make a search over much data fast, at the cost of disk and of
+// work when spans are stored. A search finds the same with and without them.
 type TextIndex string
 
-// A database has text indexes from the start.
+// A new database has text indexes.
 const (
 	TextIndexAsIs TextIndex = ""
 	TextIndexOn   TextIndex = "on"
 	TextIndexOff  TextIndex = "off"
 )
 
-// Set takes on or off: a TextIndex is a command's flag.
+// Set implements the value of a command's flag: on or off.
 func (t *TextIndex) Set(value string) error {
 	if value != string(TextIndexOn) && value != string(TextIndexOff) {
 		return errors.New("must be on or off")
@@ -35,13 +35,13 @@ func (t *TextIndex) Set(value string) error {
 	return nil
 }
 
-// String is the value as it was given.
+// String returns the value as it was given.
 func (t *TextIndex) String() string { return string(*t) }
 
-// Type is what a command's help calls the value.
+// Type names the value in a command's help.
 func (*TextIndex) Type() string { return "on|off" }
 
-// textIndex is an index of one table on what is searched in it.
+// textIndex is an index on the searched text of a table.
 type textIndex struct{ table, name, text string }
 
 var textIndexes = []textIndex{
@@ -50,8 +50,8 @@ var textIndexes = []textIndex{
 	{"shared_contents", "shared_contents_text", ContentsText},
 }
 
-// SetTextIndex brings the text indexes of the database at url to what is wanted. What is stored already is indexed in
-// the background, part by part.
+// SetTextIndex creates or drops the text indexes of the database at url. Stored data is indexed in the background,
+// part by part.
 func SetTextIndex(ctx context.Context, url string, wanted TextIndex) error {
 	var statements []string
 	for _, index := range textIndexes {

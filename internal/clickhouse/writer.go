@@ -14,12 +14,12 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// insertsAtOnce is how many inserts a Writer makes into one table at once: as many as batches that the store worker has
-// under way. Each table has connections of its own, since each keeps a buffer of what its largest insert took.
+// insertsAtOnce is how many inserts a Writer makes into one table at a time: as many as the store worker has batches
+// in flight. Each table has its own connections, since each keeps a buffer as large as its largest insert.
 const insertsAtOnce = 2
 
-// Writer inserts rows. It has connections of its own, of ch-go: the driver that reads goes through an interface
-// value for each cell, which costs more than anything else on the way of a span.
+// Writer inserts rows. It has its own connections, through ch-go: the driver for reads uses an interface value for
+// each cell, which would be the largest cost of storing a span.
 type Writer struct {
 	spans    *table[runmodel.Span]
 	contents *table[runmodel.Content]
@@ -28,8 +28,8 @@ type Writer struct {
 	runs     *table[runmodel.Run]
 }
 
-// NewWriter prepares a writer to the database at url (clickhouse://host:port/database). It does not dial: an
-// absent server shows at the first insert. ctx does not bound the writer's life; Close ends it.
+// NewWriter prepares a writer to the database at url (clickhouse://host:port/database). It does not dial: the first
+// insert fails if the server is away. ctx does not limit the writer's life; Close ends it.
 func NewWriter(ctx context.Context, url string) (*Writer, error) {
 	return newWriter(ctx, url, insertSilence)
 }
@@ -62,7 +62,7 @@ func newWriter(ctx context.Context, url string, silence time.Duration) (*Writer,
 				ClientName:  "looptrace",
 				Compression: compression,
 				Dialer:      dialer{opts, silence},
-				// Of a server that halts before it has greeted.
+				// For a server that hangs before its greeting.
 				HandshakeTimeout: opts.DialTimeout,
 			},
 			MaxConns: insertsAtOnce,
@@ -87,17 +87,17 @@ func (w *Writer) Close() {
 	}
 }
 
-// InsertSpans writes versions of spans. Writing one again changes nothing.
+// InsertSpans inserts span versions. Inserting one again changes nothing.
 func (w *Writer) InsertSpans(ctx context.Context, rows []runmodel.Span) error {
 	return w.spans.insert(ctx, rows)
 }
 
-// InsertContents writes contents. Writing one again changes nothing.
+// InsertContents inserts contents. Inserting one again changes nothing.
 func (w *Writer) InsertContents(ctx context.Context, rows []runmodel.Content) error {
 	return w.contents.insert(ctx, rows)
 }
 
-// InsertSharedContents writes contents that runs share. Writing one again changes nothing.
+// InsertSharedContents inserts shared contents. Inserting one again changes nothing.
 func (w *Writer) InsertSharedContents(ctx context.Context, rows []runmodel.SharedContent) error {
 	return w.shared.insert(ctx, rows)
 }
@@ -107,38 +107,37 @@ func (w *Writer) InsertBounds(ctx context.Context, rows []Bounds) error {
 	return w.bounds.insert(ctx, rows)
 }
 
-// InsertRuns writes runs with their totals. Of two rows of a run the one with the higher version wins.
+// InsertRuns inserts runs with their totals. Of several rows of a run the one with the highest version wins.
 func (w *Writer) InsertRuns(ctx context.Context, rows []runmodel.Run) error {
 	return w.runs.insert(ctx, rows)
 }
 
 var insertSettings = []ch.Setting{
-	// Batches are formed by the caller; the server's own buffer would acknowledge what is not written.
+	// The caller forms batches. The server's own buffer would acknowledge rows that are not written.
 	ch.SettingInt("async_insert", 0),
-	// Late spans of many days may come in one batch; a part a day is what they cost.
+	// Late spans of many days may come in one batch. They cost a part for each day.
 	ch.SettingInt("throw_on_max_partitions_per_insert_block", 0),
-	// Rows that merge into one do so in merges, and readers do not rely on it. Merging every insert as well would cost
-	// a copy of all its columns.
+	// Background merges merge duplicate rows, and readers do not rely on that. Merging every insert as well would
+	// cost a copy of all its columns.
 	ch.SettingInt("optimize_on_insert", 0),
-	// A part gets its text index when it is merged for the first time. Until then a search reads its texts: it is
-	// small, and there are few.
+	// A part gets its text index in its first merge. Until then a search reads its texts, which are small and few.
 	ch.SettingInt("materialize_skip_indexes_on_insert", 0),
 }
 
-// table is a table of the schema and how rows of type R are written to it.
+// table is a table of the schema, and how rows of type R are written to it.
 type table[R any] struct {
 	name string
 	pool *chpool.Pool
-	// compare is the table's order. ClickHouse would have to copy every column of rows that come in another.
+	// compare is the table's order. ClickHouse would copy every column of rows in another order.
 	compare func(a, b *R) int
-	// columns makes what a block consists of.
+	// columns returns the columns of a block.
 	columns func() []column[R]
-	// blocks are column buffers to use again, for as many inserts as are made at once. A sync.Pool would lose them to the
-	// garbage collector between two batches.
+	// blocks are column buffers to reuse, one for each concurrent insert. A sync.Pool would lose them to the garbage
+	// collector between two batches.
 	blocks chan *block[R]
 }
 
-// block holds rows of one insert as columns: ClickHouse's native format.
+// block holds the rows of one insert as columns: ClickHouse's native format.
 type block[R any] struct {
 	columns []column[R]
 	input   proto.Input
@@ -148,7 +147,7 @@ func newTable[R any](name string, columns func() []column[R], compare func(a, b 
 	return &table[R]{name: name, compare: compare, columns: columns, blocks: make(chan *block[R], insertsAtOnce)}
 }
 
-// takeBlock returns a block that nobody else uses; giveBack makes it another's.
+// takeBlock returns a block for exclusive use. Return it with giveBack.
 func (t *table[R]) takeBlock() *block[R] {
 	select {
 	case b := <-t.blocks:
@@ -173,10 +172,11 @@ func (t *table[R]) giveBack(b *block[R]) {
 	}
 }
 
-// rowsAtOnce is how many rows are put into all columns before the next ones are: these stay in the processor's cache.
+// rowsAtOnce is how many rows are added to all columns before the next ones, so that they stay in the processor's
+// cache.
 const rowsAtOnce = 256
 
-// insert writes rows in one synchronous insert: when it returns nil, ClickHouse has them on disk.
+// insert inserts rows synchronously. When it returns nil, ClickHouse has them on disk.
 func (t *table[R]) insert(ctx context.Context, rows []R) error {
 	if len(rows) == 0 {
 		return nil
@@ -200,14 +200,14 @@ func (t *table[R]) insert(ctx context.Context, rows []R) error {
 		return fmt.Errorf("insert into %s: %w", t.name, err)
 	}
 	if err := conn.Do(ctx, ch.Query{Body: b.input.Into(t.name), Input: b.input, Settings: insertSettings}); err != nil {
-		_ = conn.Close() // a block may have been sent in part; the error that matters is the one at hand
+		_ = conn.Close() // part of a block may have been sent; the first error matters
 		return fmt.Errorf("insert into %s: %w", t.name, err)
 	}
 	conn.Release()
 	return nil
 }
 
-// connection takes a connection that answers: the idle ones of a server that was restarted do not.
+// connection returns a connection that answers. After a restart of the server the idle ones do not.
 func connection(ctx context.Context, pool *chpool.Pool) (*chpool.Client, error) {
 	for {
 		conn, err := pool.Acquire(ctx)
@@ -217,7 +217,7 @@ func connection(ctx context.Context, pool *chpool.Pool) (*chpool.Client, error) 
 		if conn.Ping(ctx) == nil {
 			return conn, nil
 		}
-		_ = conn.Close() // it leaves the pool; what is wrong with the server shows at a new one
+		_ = conn.Close() // removes it from the pool; a new one shows whether the server is well
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("connect: %w", ctx.Err())
 		}

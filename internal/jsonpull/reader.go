@@ -1,8 +1,8 @@
-// Package jsonpull reads JSON strictly, front to back, without building a tree: the caller walks objects and
-// arrays by callbacks and takes each value as text, as a string or as the bytes that were sent.
+// Package jsonpull reads JSON strictly, front to back, without building a tree: the caller walks objects and arrays
+// with callbacks and takes each value as text, as a string or as the original bytes.
 //
-// It exists beside encoding/json because ingest must tell where a value stood, keep numbers as they were
-// written, and refuse a body that is too deep or too dense before it has cost memory.
+// Ingest cannot use encoding/json: it must report where a value is, keep numbers as they were written, and reject a
+// body that nests too deep or is too dense before it takes memory.
 package jsonpull
 
 import (
@@ -17,20 +17,20 @@ import (
 	"unicode/utf8"
 )
 
-// ErrDepth is the error of a Reader whose input nests deeper than it may.
+// ErrDepth is the error of a Reader whose input nests deeper than allowed.
 var ErrDepth = errors.New("JSON nests too deep")
 
-// ErrWeight is the error of a Reader whose input would take more memory, decoded, than it may.
+// ErrWeight is the error of a Reader whose decoded input would take more memory than allowed.
 var ErrWeight = errors.New("JSON holds too many values")
 
-// What a decoded value takes beside its bytes, about: a string header or number in an interface, and what a
-// container adds to it.
+// Approximate memory of a decoded value besides its bytes: a string header or number in an interface, and the
+// overhead of a container.
 const (
 	valueWeight     = 16
 	containerWeight = 112
 )
 
-// SyntaxError tells what is wrong with the JSON, and at which byte.
+// SyntaxError describes an error in the JSON and its byte offset.
 type SyntaxError struct {
 	Offset  int
 	Message string
@@ -40,10 +40,10 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("invalid JSON at byte %d: %s", e.Offset, e.Message)
 }
 
-// Kind is what a value is.
+// Kind is the kind of a JSON value.
 type Kind int
 
-// The kinds of JSON values. Invalid stands for the end of the input and for what starts no value.
+// Kinds of JSON values. Invalid stands for the end of the input and for a byte that starts no value.
 const (
 	Invalid Kind = iota
 	Null
@@ -54,9 +54,9 @@ const (
 	Object
 )
 
-// Reader reads one JSON text. Its first error sticks: from then on every method returns a zero value, and Err
-// tells the error. The methods that read a value expect its kind, which Kind tells; they are otherwise an error
-// of syntax.
+// Reader reads one JSON text. After its first error every method returns a zero value, and Err returns the error.
+// Methods that read a value of some kind fail with a syntax error if the next value is of another kind; Kind tells
+// which it is.
 type Reader struct {
 	data      []byte
 	pos       int
@@ -68,35 +68,34 @@ type Reader struct {
 	err       error
 }
 
-// NewReader makes a Reader of data, which it neither copies nor changes. Containers may nest maxDepth deep, and
-// all may weigh maxWeight.
+// NewReader returns a Reader of data, which it neither copies nor changes. Containers may nest up to maxDepth, and
+// all values together may weigh up to maxWeight.
 func NewReader(data []byte, maxDepth int, maxWeight int64) *Reader {
 	r := &Reader{data: data, maxDepth: maxDepth, weight: int64(len(data)), maxWeight: maxWeight}
 	r.check()
 	return r
 }
 
-// check is apart from NewReader so that the compiler puts a Reader on its caller's stack.
+// check is separate from NewReader so that NewReader is inlined and the Reader stays on the caller's stack.
 func (r *Reader) check() {
 	if !utf8.Valid(r.data) {
 		r.fail("not UTF-8")
 	}
 }
 
-// Err is the first error.
+// Err returns the first error.
 func (r *Reader) Err() error { return r.err }
 
-// Weight estimates the memory that the input takes when it is decoded: its bytes, and something for every value
-// read so far.
+// Weight estimates the memory that the decoded input takes: its bytes and the overhead of the values read so far.
 func (r *Reader) Weight() int64 { return r.weight }
 
-// Offset is the place of the next byte. White space before a value is skipped by Kind.
+// Offset returns the offset of the next byte. Kind skips white space before a value.
 func (r *Reader) Offset() int { return r.pos }
 
-// Since is the input from an Offset to here.
+// Since returns the input from an earlier Offset up to here.
 func (r *Reader) Since(offset int) []byte { return r.data[offset:r.pos] }
 
-// Kind tells what value comes next.
+// Kind returns the kind of the next value.
 func (r *Reader) Kind() Kind {
 	r.space()
 	if r.err != nil || r.pos == len(r.data) {
@@ -121,8 +120,7 @@ func (r *Reader) Kind() Kind {
 	}
 }
 
-// Object reads an object. It calls member with every key; member must read the value, whole. A key that occurs
-// twice is given twice.
+// Object reads an object. It calls member with every key, duplicates included. member must read the whole value.
 func (r *Reader) Object(member func(key []byte)) {
 	r.Open('{')
 	for first := true; r.More('}', first); first = false {
@@ -132,7 +130,7 @@ func (r *Reader) Object(member func(key []byte)) {
 	}
 }
 
-// Array reads an array. It calls element for every element, which it must read, whole.
+// Array reads an array. It calls element for every element, which must read the whole value.
 func (r *Reader) Array(element func(index int)) {
 	r.Open('[')
 	for i := 0; r.More(']', i == 0); i++ {
@@ -140,8 +138,8 @@ func (r *Reader) Array(element func(index int)) {
 	}
 }
 
-// Open reads the bracket, [ or {, that begins a container, for those who walk it without callbacks: by More before each
-// element or member, and Key before the value of a member.
+// Open reads the bracket, [ or {, that begins a container. It is for callers without callbacks, which then call More
+// before each element or member, and Key before the value of a member.
 func (r *Reader) Open(bracket byte) {
 	r.weigh(valueWeight + containerWeight)
 	r.space()
@@ -153,8 +151,8 @@ func (r *Reader) Open(bracket byte) {
 	}
 }
 
-// More tells whether the container that bracket closes, ] or }, has another element, and reads what stands before it, or
-// the bracket.
+// More reports whether the container that ends with bracket, ] or }, has another element. It reads the comma before
+// it, or the bracket.
 func (r *Reader) More(bracket byte, first bool) bool {
 	r.space()
 	if r.err != nil {
@@ -175,7 +173,7 @@ func (r *Reader) More(bracket byte, first bool) bool {
 	return true
 }
 
-// Key reads the key of a member, and the colon behind it.
+// Key reads the key of a member and the colon after it.
 func (r *Reader) Key() []byte {
 	r.space()
 	key, escaped := r.quoted()
@@ -187,7 +185,7 @@ func (r *Reader) Key() []byte {
 	return key
 }
 
-// String reads a string. A surrogate without its pair becomes U+FFFD.
+// String reads a string. It replaces unpaired surrogates by U+FFFD.
 func (r *Reader) String() string {
 	r.weigh(valueWeight)
 	r.space()
@@ -198,7 +196,7 @@ func (r *Reader) String() string {
 	return string(unescape(raw))
 }
 
-// Text reads any value and returns the bytes that were sent, without white space around them.
+// Text reads any value and returns its original bytes without surrounding white space.
 func (r *Reader) Text() []byte {
 	r.space()
 	from := r.pos
@@ -247,7 +245,7 @@ func (r *Reader) skip() {
 	}
 }
 
-// CompactText is Text without the white space between tokens. Numbers and strings stay as they were written.
+// CompactText is Text without white space between tokens. It does not change numbers and strings.
 func (r *Reader) CompactText() string {
 	r.space()
 	spaces := r.spaces
@@ -279,7 +277,7 @@ func (r *Reader) CompactText() string {
 	return out.String()
 }
 
-// End makes anything but white space an error.
+// End fails if anything but white space is left.
 func (r *Reader) End() {
 	r.space()
 	if r.err == nil && r.pos != len(r.data) {
@@ -293,7 +291,7 @@ func (r *Reader) fail(message string) {
 	}
 }
 
-// Weigh adds what the caller makes of the input beside the values that the Reader weighs.
+// Weigh adds the memory that the caller derives from the input.
 func (r *Reader) Weigh(n int64) { r.weigh(n) }
 
 func (r *Reader) weigh(n int64) {
@@ -310,7 +308,7 @@ func (r *Reader) space() {
 	r.spaceThere()
 }
 
-// spaceThere is apart from space so that the compiler puts space into its callers.
+// spaceThere is separate from space so that space is inlined.
 func (r *Reader) spaceThere() {
 	for r.pos < len(r.data) {
 		switch r.data[r.pos] {
@@ -334,7 +332,7 @@ func (r *Reader) expect(c byte) {
 	r.pos++
 }
 
-// quoted reads a string and returns what stands between its quotes.
+// quoted reads a string and returns the bytes between its quotes.
 func (r *Reader) quoted() (raw []byte, escaped bool) {
 	r.expect('"')
 	if r.err != nil {
@@ -368,7 +366,7 @@ func (r *Reader) quoted() (raw []byte, escaped bool) {
 	}
 }
 
-// simpleEscapes are the bytes that make an escape with the backslash before them, but for u.
+// simpleEscapes are the bytes that form an escape with the backslash before them, except u.
 var simpleEscapes = func() (table [256]bool) {
 	for _, c := range []byte(`"\/bfnrt`) {
 		table[c] = true
@@ -376,8 +374,8 @@ var simpleEscapes = func() (table [256]bool) {
 	return table
 }()
 
-// plain is the place of the first byte from at on that is a quote, a backslash or a control character, or the end. It
-// looks at eight bytes at once (Warren, Hacker's Delight, 6-1: the lowest of the bits that it sets is a byte looked for).
+// plain returns the offset of the first quote, backslash or control character from at on, or the end. It checks eight
+// bytes at once (Warren, Hacker's Delight, 6-1: the lowest bit that it sets marks such a byte).
 func plain(data []byte, at int) int {
 	const (
 		each = 0x0101010101010101
@@ -500,7 +498,7 @@ func unescape(raw []byte) []byte {
 	return out
 }
 
-// hex4 is the value of four hexadecimal digits, -1 where they are not.
+// hex4 returns the value of four hexadecimal digits, or -1.
 func hex4(b []byte) rune {
 	if len(b) < 4 {
 		return -1

@@ -9,23 +9,23 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 )
 
-// Bounds of what decodeInPlace decodes. By pdata's methods a key is looked for among all those before it, and a value is filled
-// by calls that stand in each other; its own decoder, to which the rest is left, does neither.
+// Limits of what decodeInPlace decodes. pdata's methods search all earlier keys for each new one, and decode nested
+// values by recursion. Requests beyond these limits are left to pdata's own decoder, which does neither.
 const (
 	maxAttributes = 128
 	maxNested     = 32
 )
 
-// roomForMapped is how many attributes more than it came with a span has room for: what its mapping and its price add to one
-// in the newest conventions.
-const roomForMapped = 8
+// spareAttributes is how many more attributes a span gets room for: the number that mapping and pricing add to a span
+// of the newest conventions.
+const spareAttributes = 8
 
-// decodeInPlace decodes an ExportTraceServiceRequest as pdata's decoder does, but leaves its texts where they are: request must
-// not change for as long as they are in use. ok is false for what is malformed, and for what hardly anybody writes: that may be
-// decodable all the same.
+// decodeInPlace decodes an ExportTraceServiceRequest like pdata's decoder, but its strings refer to request, which
+// must not change while they are in use. ok is false for malformed requests and for unusual ones, which pdata may
+// still decode.
 //
-// pdata's decoder allocates each key and each text by itself and makes lists by doubling them: more bytes than the request has,
-// most of them garbage soon.
+// pdata's decoder allocates every key and string separately and grows lists by doubling. That takes more memory than
+// the request itself, and most of it is garbage soon.
 func decodeInPlace(request []byte) (traces ptrace.Traces, ok bool) {
 	traces = ptrace.NewTraces()
 	r := newReader(request, &otlp.traces)
@@ -37,24 +37,24 @@ func decodeInPlace(request []byte) (traces ptrace.Traces, ok bool) {
 	return traces, !r.odd
 }
 
-// fieldReader reads the fields of a message, one after the other.
+// fieldReader iterates over the fields of a message.
 type fieldReader struct {
 	of   *message
 	body []byte
-	// from is where the field that was read last begins, at where the next one does.
+	// from is the offset of the last field that was read, at that of the next one.
 	from, at int
-	// number is that of the field that was read last; what it holds is in bytes or, of a number, in value.
+	// number is the number of the last field that was read. Its content is in bytes, or in value if it is a number.
 	number uint64
 	bytes  []byte
 	value  uint64
-	// odd says that the message is not as it should be, and ends the reading.
+	// odd is true if the message is malformed or unusual. It ends the iteration.
 	odd bool
 }
 
 func newReader(body []byte, of *message) fieldReader { return fieldReader{body: body, of: of} }
 
-// next reads a field. It returns false behind the last one, and where the message is odd: bytes are missing, a field that has a
-// meaning is not of its type, or one that has none is of a type that pdata does not pass over.
+// next reads a field. It returns false after the last one and if the message is odd: bytes are missing, a known field
+// has the wrong type, or an unknown one has a type that pdata does not skip.
 func (r *fieldReader) next() bool {
 	if r.at >= len(r.body) || r.odd {
 		return false
@@ -89,7 +89,7 @@ func (r *fieldReader) next() bool {
 }
 
 func (r *fieldReader) varint() uint64 {
-	if at := r.at; at < len(r.body) && r.body[at] < 0x80 { // as most are
+	if at := r.at; at < len(r.body) && r.body[at] < 0x80 { // the usual case
 		r.at = at + 1
 		return uint64(r.body[at])
 	}
@@ -102,7 +102,7 @@ func (r *fieldReader) varint() uint64 {
 	return v
 }
 
-// take returns the next n bytes, nil where they are not there.
+// take returns the next n bytes, or nil if there are fewer.
 func (r *fieldReader) take(n uint64) []byte {
 	if n > uint64(len(r.body)-r.at) {
 		r.odd = true
@@ -112,7 +112,7 @@ func (r *fieldReader) take(n uint64) []byte {
 	return r.body[r.at-int(n) : r.at]
 }
 
-// count is how many fields of this number are to come.
+// count returns how many fields of this number follow.
 func (r fieldReader) count(number uint64) int {
 	n := 0
 	for r.next() {
@@ -123,12 +123,12 @@ func (r fieldReader) count(number uint64) int {
 	return n
 }
 
-// raw is all of the field, with its tag.
+// raw returns the whole field with its tag.
 func (r *fieldReader) raw() []byte { return r.body[r.from:r.at] }
 
-// text is the field's bytes where they are.
+// text returns the field's bytes without a copy.
 func (r *fieldReader) text() string {
-	return unsafe.String(unsafe.SliceData(r.bytes), len(r.bytes)) //nolint:gosec // decodeInPlace asks that they stay
+	return unsafe.String(unsafe.SliceData(r.bytes), len(r.bytes)) //nolint:gosec // decodeInPlace requires that request does not change
 }
 
 func readResourceSpans(to ptrace.ResourceSpans, body []byte) bool {
@@ -155,7 +155,7 @@ func readResource(to pcommon.Resource, body []byte) bool {
 		case 2:
 			to.SetDroppedAttributesCount(uint32(r.value))
 		case 3:
-			r.odd = true // an entity, for which pdata has no method
+			r.odd = true // an entity: pdata has no method to set it
 		}
 	}
 	return !r.odd
@@ -196,7 +196,7 @@ func readScope(to pcommon.InstrumentationScope, body []byte) bool {
 
 func readSpan(to ptrace.Span, body []byte) bool {
 	r := newReader(body, &otlp.span)
-	to.Attributes().EnsureCapacity(min(r.count(9), maxAttributes) + roomForMapped)
+	to.Attributes().EnsureCapacity(min(r.count(9), maxAttributes) + spareAttributes)
 	for r.next() {
 		switch r.number {
 		case spanTraceID:
@@ -297,7 +297,7 @@ func readSpanID(r *fieldReader) (id pcommon.SpanID) {
 	return id
 }
 
-// readAttribute puts a KeyValue into a map. A key that stands there already is odd: pdata's decoder keeps both.
+// readAttribute adds a KeyValue to a map. A duplicate key is odd: pdata's decoder keeps both.
 func readAttribute(to pcommon.Map, body []byte, nested int) bool {
 	r := newReader(body, &otlp.keyValue)
 	var key string
@@ -310,7 +310,7 @@ func readAttribute(to pcommon.Map, body []byte, nested int) bool {
 			r.odd = value != nil
 			value = r.bytes
 		case 3:
-			r.odd = true // a reference, for which pdata has no method
+			r.odd = true // a reference: pdata has no method to set it
 		}
 	}
 	if r.odd || to.Len() == maxAttributes {
@@ -320,7 +320,7 @@ func readAttribute(to pcommon.Map, body []byte, nested int) bool {
 	return !there && readValue(attribute, value, nested)
 }
 
-// readValue sets a value to an AnyValue, of whose fields the last one holds.
+// readValue sets a value to an AnyValue. The last of its fields wins.
 func readValue(to pcommon.Value, body []byte, nested int) bool {
 	r := newReader(body, &otlp.anyValue)
 	for r.next() {
@@ -340,7 +340,7 @@ func readValue(to pcommon.Value, body []byte, nested int) bool {
 		case 7:
 			to.SetEmptyBytes().FromRaw(r.bytes)
 		case 8:
-			r.odd = true // a reference, for which pdata has no method
+			r.odd = true // a reference: pdata has no method to set it
 		}
 	}
 	return !r.odd

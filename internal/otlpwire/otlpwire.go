@@ -1,6 +1,6 @@
-// Package otlpwire looks at OTLP protobuf before it is decoded. The decoders of pdata recurse without a limit
-// of their own: a body of 17 MB that nests 1.8 million lists ends the process (stack overflow, which nothing
-// recovers), and one that is on the queue would end every process that reads it.
+// Package otlpwire inspects OTLP protobuf before it is decoded. pdata's decoders recurse without a limit: a body of
+// 17 MB that nests 1.8 million lists overflows the stack, which ends the process. On the queue, it would end every
+// process that reads it.
 package otlpwire
 
 import (
@@ -13,29 +13,29 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// What is wrong with a request that is well-formed.
+// Errors for well-formed requests that must not be decoded.
 var (
 	ErrDepth = errors.New("nests too deep")
 	ErrDense = errors.New("holds more values than may be decoded at once")
 )
 
-// message is a message of OTLP: what it takes in memory, decoded and apart from its bytes, and its fields by their
-// numbers.
+// message describes a message of OTLP: the memory that it takes when decoded, without its bytes, and its fields by
+// number.
 type message struct {
 	weight int64
 	fields []field
-	// deprecated is the message in field 1000, which holds the spans or records of a client from before OTLP 0.15.
+	// deprecated is the message in field 1000, where clients from before OTLP 0.15 put spans or records.
 	deprecated *message
 }
 
-// field is how one field of a message is written. The zero value is a field that has no meaning here.
+// field describes a field of a message. The zero value is a field that is not known here.
 type field struct {
-	// wire is the type it must have; child is what it holds, where that is a message again.
+	// wire is the type of the field. child is its message type, if it holds a message.
 	wire  wireType
 	child *message
 }
 
-// wireType is protowire's with a zero that means nothing.
+// wireType is protowire's type with a zero value for "unknown".
 type wireType int8
 
 const (
@@ -45,7 +45,7 @@ const (
 	bytes   = wireType(protowire.BytesType + 1)
 )
 
-// Numbers of the fields of a Span that are looked into.
+// Numbers of the fields of a Span that are inspected.
 const (
 	spanTraceID   = 1
 	spanSpanID    = 2
@@ -106,37 +106,37 @@ func newSchema() *schema {
 	return s
 }
 
-// Summary is what can be known of an ExportTraceServiceRequest without decoding it.
+// Summary is what is known of an ExportTraceServiceRequest without decoding it.
 type Summary struct {
-	// Weight estimates the bytes of memory that it takes when decoded, with its own.
+	// Weight estimates the memory in bytes that the request takes when decoded, including its own bytes.
 	Weight int64
-	// Spans is how many spans it has.
+	// Spans is the number of spans.
 	Spans int
-	// Regular says that pdata decodes it for sure: every field that is known has its own wire type, every id its length or
-	// none. What is not regular may be decoded all the same.
+	// Regular reports that pdata is sure to decode the request: every known field has its wire type, every id its
+	// length or none. pdata may decode other requests as well.
 	Regular bool
-	// Identified says that every span has a trace id and a span id that are not all zeros. It means nothing where the
-	// request is not regular.
+	// Identified reports that every span has a trace id and a span id that are not all zeros. It is only valid for
+	// regular requests.
 	Identified bool
-	// LastTime is the greatest start or end time of a span, Unix nanoseconds.
+	// LastTime is the latest start or end time of a span in Unix nanoseconds.
 	LastTime uint64
-	// Exceeds says that some attribute has a number beyond its bound ([runmodel.Bound]).
+	// Exceeds reports that an attribute has a number above its [runmodel.Bound].
 	Exceeds bool
 }
 
-// Scan walks an ExportTraceServiceRequest. It returns ErrDepth where more than maxDepth messages stand in each
-// other, ErrDense where it weighs more than limit, and protowire's errors for what is malformed.
+// Scan summarizes an ExportTraceServiceRequest. It returns ErrDepth if messages nest deeper than maxDepth, ErrDense
+// if the request weighs more than limit, and protowire's errors if it is malformed.
 func Scan(body []byte, maxDepth int, limit int64) (Summary, error) {
-	return look(body, &otlp.traces, maxDepth, limit)
+	return scan(body, &otlp.traces, maxDepth, limit)
 }
 
-// WeighLogs is the weight of an ExportLogsServiceRequest; it returns the errors of Scan.
+// WeighLogs returns the weight of an ExportLogsServiceRequest. It returns the errors of Scan.
 func WeighLogs(body []byte, maxDepth int, limit int64) (int64, error) {
-	seen, err := look(body, &otlp.logs, maxDepth, limit)
+	seen, err := scan(body, &otlp.logs, maxDepth, limit)
 	return seen.Weight, err
 }
 
-func look(body []byte, request *message, maxDepth int, limit int64) (Summary, error) {
+func scan(body []byte, request *message, maxDepth int, limit int64) (Summary, error) {
 	w := walker{left: limit - int64(len(body)), seen: Summary{Regular: true, Identified: true}}
 	if err := w.walk(body, request, maxDepth); err != nil {
 		return Summary{}, err
@@ -148,7 +148,7 @@ func look(body []byte, request *message, maxDepth int, limit int64) (Summary, er
 type walker struct {
 	left int64
 	seen Summary
-	// number is the greatest of the attribute that is walked, where it may be beyond a bound.
+	// number is the largest number of the current attribute that may exceed a bound.
 	number float64
 }
 
@@ -182,7 +182,7 @@ func (w *walker) walk(b []byte, m *message, depth int) error {
 				w.seen.LastTime = max(w.seen.LastTime, binary.LittleEndian.Uint64(b))
 			}
 			if m == &otlp.anyValue {
-				w.look(num, typ, b[:n])
+				w.noteNumber(num, typ, b[:n])
 			}
 			b = b[n:]
 			continue
@@ -223,8 +223,8 @@ func (w *walker) walk(b []byte, m *message, depth int) error {
 	return nil
 }
 
-// look keeps a number that may be beyond a bound.
-func (w *walker) look(num protowire.Number, typ protowire.Type, b []byte) {
+// noteNumber keeps a number that may exceed a bound.
+func (w *walker) noteNumber(num protowire.Number, typ protowire.Type, b []byte) {
 	var number float64
 	switch {
 	case num == anyInt && typ == protowire.VarintType:
@@ -238,15 +238,15 @@ func (w *walker) look(num protowire.Number, typ protowire.Type, b []byte) {
 	}
 }
 
-// deprecated is the number of the field that message.deprecated is about.
+// deprecated is the number of the field of message.deprecated.
 const deprecated = 1000
 
-// plain says that pdata passes over a field of this type in the way that protowire does.
+// plain reports whether pdata skips a field of this type like protowire.
 func plain(typ protowire.Type) bool {
 	return typ == protowire.VarintType || typ == protowire.Fixed64Type || typ == protowire.BytesType || typ == protowire.Fixed32Type
 }
 
-// id looks at an identifier and says whether it is one.
+// id checks an identifier. It returns false if it is empty or all zeros.
 func (w *walker) id(value []byte, length int) bool {
 	if len(value) != length && len(value) != 0 {
 		w.seen.Regular = false

@@ -12,9 +12,10 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// Passthrough makes one resource of a request that is regular, whose spans are identified: its attribute
-// runmodel.KeyRawRequest is the request as it came, and it has as many spans as the request, empty ones, so that whoever
-// counts counts right. What is stamped on the resource on its way holds for all that is in it. It copies body.
+// Passthrough returns a resource that holds a whole request in its attribute runmodel.KeyRawRequest, so that the
+// request need not be decoded and encoded again. The request must be regular and identified. The resource has as many
+// empty spans as the request, so that counts stay right. Attributes that are stamped on it apply to everything in the
+// request. Passthrough copies body.
 func Passthrough(body []byte, spans int) ptrace.Traces {
 	raw := ptrace.NewTraces()
 	resource := raw.ResourceSpans().AppendEmpty()
@@ -27,11 +28,11 @@ func Passthrough(body []byte, spans int) ptrace.Traces {
 	return raw
 }
 
-// maxRecordDepth is how deep a record of the queue may nest. What the doors let in nests less; a deeper one ends the
-// process that decodes it, and the one that is started in its place.
+// maxRecordDepth limits how deep a record of the queue may nest. Ingest accepts less. Decoding a deeper one would end
+// the process, and the one that replaces it.
 const maxRecordDepth = 1000
 
-// CountSpans is how many spans a record of the queue says it has, 0 where it cannot be decoded.
+// CountSpans returns how many spans a record of the queue declares, or 0 if it cannot be decoded.
 func CountSpans(record []byte) int {
 	seen, err := Scan(record, maxRecordDepth, math.MaxInt64)
 	if err != nil {
@@ -40,9 +41,8 @@ func CountSpans(record []byte) int {
 	return seen.Spans
 }
 
-// Decode returns the spans of a record of the queue: an ExportTraceServiceRequest in protobuf, in which resources may be
-// raw. Their texts may lie in record, which must not change for as long as they are in use. An error means that it is no
-// such thing and never will be.
+// Decode decodes a record of the queue: an ExportTraceServiceRequest in protobuf that may contain raw requests.
+// Strings may refer to record, which must not change while they are in use. An error is permanent.
 func Decode(record []byte) (ptrace.Traces, error) {
 	r := newReader(record, &otlp.traces)
 	for r.next() {
@@ -56,7 +56,7 @@ func Decode(record []byte) (ptrace.Traces, error) {
 	return decode(record)
 }
 
-// Numbers of the fields on the way from a record to what is sealed in it.
+// Field numbers on the path from a record to the raw request in it.
 const (
 	fieldResourceSpans = 1 // of ExportTraceServiceRequest
 	fieldResource      = 1 // of ResourceSpans
@@ -66,8 +66,8 @@ const (
 	fieldBytesValue    = 7 // of AnyValue
 )
 
-// rawRequest returns what is sealed in a resource of a record. It looks for it in protobuf, since pdata would copy it, which is
-// nearly all of a record, twice.
+// rawRequest returns the raw request in a resource of a record, if it has one. It reads protobuf, since pdata would
+// copy the request twice.
 func rawRequest(resourceSpans []byte) (raw []byte, ok bool) {
 	spans := newReader(resourceSpans, &otlp.resourceSpans)
 	for spans.next() {
@@ -84,7 +84,7 @@ func rawRequest(resourceSpans []byte) (raw []byte, ok bool) {
 	return nil, false
 }
 
-// stampedAttributes are the attributes of a sealed resource but the seal, as a request that has no more than them.
+// stampedAttributes returns the other attributes of a resource with a raw request, as a request of their own.
 func stampedAttributes(resourceSpans []byte) []byte {
 	var stampedAttributes []byte
 	spans := newReader(resourceSpans, &otlp.resourceSpans)
@@ -146,7 +146,7 @@ func decode(request []byte) (ptrace.Traces, error) {
 	return traces, nil
 }
 
-// check returns an error for what is malformed, and for what pdata's decoder must not see.
+// check returns an error if the request is malformed or must not be passed to pdata's decoder.
 func check(request []byte) error {
 	if _, err := Scan(request, maxRecordDepth, math.MaxInt64); err != nil {
 		return fmt.Errorf("decode OTLP protobuf: %w", err)
@@ -154,10 +154,11 @@ func check(request []byte) error {
 	return nil
 }
 
-// errSurroundings tells that what stands beside what is sealed cannot be read, so that it is not known whether there is more.
+// errSurroundings is returned if the record around a raw request cannot be read, so that there may be more requests
+// in it.
 var errSurroundings = errors.New("raw request: the record around it is not OTLP as ingest writes it")
 
-// unwrap decodes a record, with what is sealed in the place of its seal.
+// unwrap decodes a record and replaces raw requests by what is in them.
 func unwrap(record []byte) (ptrace.Traces, error) {
 	if err := check(record); err != nil {
 		return ptrace.Traces{}, err
@@ -181,7 +182,7 @@ func unwrap(record []byte) (ptrace.Traces, error) {
 		if err != nil {
 			return ptrace.Traces{}, fmt.Errorf("raw request: %w", err)
 		}
-		// What was counted, and charged, at the door is what is in it: a client cannot hide spans in a seal of its own.
+		// Ingest counts and charges the declared spans. A client must not hide more in a raw request of its own.
 		if counted, got := CountSpans(r.raw()), inner.SpanCount(); counted != got {
 			return ptrace.Traces{}, fmt.Errorf("raw request: it has %d spans and declares %d", got, counted)
 		}
@@ -200,8 +201,8 @@ func unwrap(record []byte) (ptrace.Traces, error) {
 	return opened, nil
 }
 
-// stamp sets attributes. Every entry of their keys goes before: OTLP lets a key stand twice, and a reader may take
-// either.
+// stamp sets attributes. It first removes all attributes with the same keys: OTLP allows duplicates, and readers may
+// take either.
 func stamp(attributes, stampedAttributes pcommon.Map) {
 	attributes.RemoveIf(func(key string, _ pcommon.Value) bool {
 		_, stamped := stampedAttributes.Get(key)

@@ -8,30 +8,30 @@ import (
 	"time"
 )
 
-// Matcher finds the price of a model by what a span calls it. It is safe for concurrent use.
+// Matcher finds the price of a model by the names in a span. It is safe for concurrent use.
 type Matcher struct {
 	table     *Table
 	overrides *index // nil: none
 
 	mu    sync.RWMutex
-	found map[spoken]history
+	found map[spanModel]history
 }
 
-// spoken is how a span names a model.
-type spoken struct{ provider, model string }
+// spanModel is how a span names a model.
+type spanModel struct{ provider, model string }
 
-// maxRemembered bounds the names whose prices are remembered. A client may send a new one with every span; when there
-// are too many all are forgotten, and the ones in use are found again.
+// maxRemembered limits the cached names. A client may send a new name with every span. When the cache is full it is
+// emptied, and names in use are found again.
 const maxRemembered = 4096
 
 func newMatcher(table *Table, overrides *index) *Matcher {
-	return &Matcher{table: table, overrides: overrides, found: map[spoken]history{}}
+	return &Matcher{table: table, overrides: overrides, found: map[spanModel]history{}}
 }
 
-// Matcher returns the matcher of the table alone.
+// Matcher returns a matcher of the table alone.
 func (t *Table) Matcher() *Matcher { return t.matcher }
 
-// WithOverrides returns a matcher in which any of a project's overrides that matches wins over the table.
+// WithOverrides returns a matcher in which a project's overrides win over the table.
 func (t *Table) WithOverrides(overrides []Override) *Matcher {
 	if len(overrides) == 0 {
 		return t.matcher
@@ -43,19 +43,19 @@ func (t *Table) WithOverrides(overrides []Override) *Matcher {
 	return newMatcher(t, newIndex(list))
 }
 
-// Find returns the price of a model at a moment, or nil where none is known. A repeated name costs no allocation.
+// Find returns the price of a model at a time, or nil if none is known. A cached name costs no allocation.
 //
-// The name is tried as it stands and then shortened: what leads to it goes (a path, a provider before a colon, an ARN, a
-// region of Bedrock), and what tells its edition (a date, a version, `-latest`). A name as it stands wins over a shortened
-// one, and a name over a pattern; of patterns the one with most text wins. A provider that the table knows has only its
-// own prices, and those of the providers that it sells `also`. Where the span names no provider or a gateway, or one whose
-// protocol others speak, the model's name decides.
+// It tries the name as it is, and then shorter forms without a prefix (a path, a provider before a colon, an ARN, a
+// Bedrock region) and without an edition (a date, a version, `-latest`). The full name wins over shorter ones, and a
+// name over a pattern; of patterns, the one with most text wins. A provider in the table has its own prices and those
+// of the providers that it sells `also`. If the span names no provider, a gateway, or one whose protocol others use,
+// the model's name alone decides.
 func (m *Matcher) Find(provider, model string, at time.Time) *Price {
 	if model == "" || len(model) > MaxPattern || len(provider) > MaxPattern {
 		return nil
 	}
 	m.mu.RLock()
-	known, ok := m.found[spoken{provider, model}]
+	known, ok := m.found[spanModel{provider, model}]
 	m.mu.RUnlock()
 	if !ok {
 		known = m.look(provider, model)
@@ -63,7 +63,7 @@ func (m *Matcher) Find(provider, model string, at time.Time) *Price {
 		if len(m.found) >= maxRemembered {
 			clear(m.found)
 		}
-		m.found[spoken{strings.Clone(provider), strings.Clone(model)}] = known
+		m.found[spanModel{strings.Clone(provider), strings.Clone(model)}] = known
 		m.mu.Unlock()
 	}
 	return known.at(at)
@@ -73,7 +73,7 @@ func (m *Matcher) look(provider, model string) history {
 	candidates := m.table.candidates(normal(provider), normal(model))
 	if m.overrides != nil {
 		for i := range candidates {
-			// An override may name a provider by any of its names, or name none.
+			// An override may use any name of a provider, or none.
 			candidates[i].overridden = append(slices.Clone(candidates[i].providers), normal(provider), "")
 		}
 		if found := m.overrides.find(candidates, func(c *candidate) []string { return c.overridden }); found != nil {
@@ -83,17 +83,17 @@ func (m *Matcher) look(provider, model string) history {
 	return m.table.index.find(candidates, func(c *candidate) []string { return c.providers })
 }
 
-// candidate is a name under which a model may be listed, and the providers that may list it, the likeliest first.
+// candidate is a name that may be in the table, and the providers that may list it, most likely first.
 type candidate struct {
 	name       string
 	providers  []string
 	overridden []string
 }
 
-// maxPathParts bounds the parts of a path that lead to a model's name.
+// maxPathParts limits the path before a model's name.
 const maxPathParts = 16
 
-// candidates lists the names to try for a model, the most exact first.
+// candidates returns the names to try for a model, most exact first.
 func (t *Table) candidates(provider, model string) []candidate {
 	id, known := t.names[provider]
 	open := t.gateways[provider]
@@ -119,8 +119,9 @@ func (t *Table) candidates(provider, model string) []candidate {
 	return list
 }
 
-// sellers returns the providers whose prices a model may have. id is the provider that the span names, where the table
-// knows it; hint the one that the model's name begins with. open tells that the span's provider says little.
+// sellers returns the providers whose prices may apply to a model. id is the provider that the span names, if the
+// table has it. hint is the provider that the model's name begins with. open is true if the span's provider is not
+// conclusive.
 func (t *Table) sellers(id, hint string, open bool, model string) []string {
 	var ids []string
 	add := func(id string) {
@@ -147,8 +148,8 @@ var (
 	regionOfBedrock = regexp.MustCompile(`^(us|us-gov|eu|apac|ap|jp|au|ca|sa|me|af|global)\.`)
 )
 
-// cutLead takes away the first part of what leads to a model's name, such as `models/`, `azure/`, `openai:`, an ARN up to
-// its resource, or a region of Bedrock.
+// cutLead removes the first part of a model's prefix, such as `models/`, `azure/`, `openai:`, an ARN up to its
+// resource, or a Bedrock region.
 func (t *Table) cutLead(model string) (lead, rest string, ok bool) {
 	if lead, rest, ok = strings.Cut(model, "/"); ok && rest != "" {
 		return lead, rest, true
@@ -164,15 +165,15 @@ func (t *Table) cutLead(model string) (lead, rest string, ok bool) {
 	return "", "", false
 }
 
-// edition is what tells the edition of a model at the end of its name.
+// edition matches the edition at the end of a model's name.
 var edition = regexp.MustCompile(
 	`(-\d{8}|-\d{4}-\d{2}-\d{2}|-latest|-00\d|-v\d+(:\d+)?(:\d+k)?|:\d+k?|@[0-9a-z-]+)$`)
 
-// maxEditions bounds the names that editions returns.
+// maxEditions limits the names that editions returns.
 const maxEditions = 8
 
-// editions returns a model's name and the shorter ones that leave its edition out, the longest first. Of a fine-tuned
-// model, `ft:BASE:ORGANIZATION:NAME:ID`, the base is part of the name, and what follows its edition.
+// editions returns a model's name followed by shorter ones without its edition, longest first. In a fine-tuned model,
+// `ft:BASE:ORGANIZATION:NAME:ID`, the base belongs to the name and the rest to the edition.
 func editions(model string) []string {
 	list := []string{model}
 	if base, tuned := strings.CutPrefix(model, "ft:"); tuned {
@@ -183,7 +184,7 @@ func editions(model string) []string {
 	for i := len(list) - 1; i < len(list) && len(list) < maxEditions; i++ {
 		name := list[i]
 		if at := edition.FindStringIndex(name); at != nil && at[0] > 0 {
-			// `-v1:0` may go whole or up to its version.
+			// `-v1:0` may be removed whole or up to its version.
 			if colon := strings.LastIndexByte(name, ':'); colon > at[0] {
 				list = append(list, name[:colon])
 			}
@@ -196,15 +197,15 @@ func editions(model string) []string {
 // index finds prices by name.
 type index struct {
 	exact    map[listed]history
-	patterns []pattern // the one with most text first
+	patterns []pattern // most text first
 }
 
-// listed is how a price is listed: the provider and the model's name.
+// listed is the provider and the model's name of a price.
 type listed struct{ provider, name string }
 
 type pattern struct {
 	listed
-	parts   []string // what stands between the wildcards
+	parts   []string // the texts between the wildcards
 	history history
 }
 
@@ -226,13 +227,13 @@ func newIndex(prices []*Price) *index {
 		if byText := (len(b.name) - strings.Count(b.name, "*")) - (len(a.name) - strings.Count(a.name, "*")); byText != 0 {
 			return byText
 		}
-		// A pattern of a named provider is the more specific one.
+		// A pattern of a specific provider comes first.
 		return strings.Compare(b.provider+" "+b.name, a.provider+" "+a.name)
 	})
 	return x
 }
 
-// find returns the prices of the first candidate that is listed, or nil.
+// find returns the prices of the first candidate in the index, or nil.
 func (x *index) find(candidates []candidate, providers func(*candidate) []string) history {
 	for i := range candidates {
 		for _, provider := range providers(&candidates[i]) {

@@ -1,5 +1,5 @@
-// Package prices knows what tokens of models cost: a table that is part of the program, the entries by which a project
-// overrides it, how a model's name finds its entry, and how a cost is computed. docs/prices.md describes all four.
+// Package prices knows what model tokens cost. It holds the price table of the program, applies a project's overrides
+// to it, finds the entry of a model by its name, and computes costs. docs/prices.md describes all of this.
 package prices
 
 import (
@@ -19,9 +19,9 @@ import (
 //go:embed table.yaml
 var tableYAML []byte
 
-// Rates are prices of tokens in US dollars for a million. CacheRead, CacheWrite, CacheWrite1h and Reasoning are nil where
-// the provider lists none of their own: a token read from or written to a cache then costs what it costs uncached, one
-// written for an hour what one for five minutes does, and one of reasoning what other output does.
+// Rates are token prices in US dollars per million. CacheRead, CacheWrite, CacheWrite1h and Reasoning are nil if the
+// provider lists no price for them: cached tokens then cost as much as uncached ones, tokens cached for an hour as
+// much as those cached for five minutes, and reasoning as much as other output.
 type Rates struct {
 	Input        float64  `yaml:"input" json:"input"`
 	Output       float64  `yaml:"output" json:"output"`
@@ -31,39 +31,39 @@ type Rates struct {
 	Reasoning    *float64 `yaml:"reasoning" json:"reasoning,omitempty"`
 }
 
-// Tier holds the rates of a whole call whose input, cached included, is longer than Above tokens.
+// Tier holds the rates of a call whose input, including cached tokens, exceeds Above tokens.
 type Tier struct {
 	Above int64 `yaml:"above" json:"above"`
 	Rates `yaml:",inline"`
 }
 
-// Price is what a model's tokens cost from a day on.
+// Price is the price of a model's tokens from a day on.
 type Price struct {
-	// Provider is the id of a provider of the table; of an override also any other name, or empty for every provider.
+	// Provider is the id of a provider in the table. An override may have any other name, or none for every provider.
 	Provider string
-	// Pattern is the name in lower case by which the model was found; * in it stands for any text.
+	// Pattern is the name in lower case that matched the model. * stands for any text.
 	Pattern string
-	// From is the first moment at which the price holds; zero: from the beginning.
+	// From is when the price begins to apply. Zero means always.
 	From time.Time
 	Rates
 	Tiers []Tier
-	// Version says where the price is from: the table's version, or `project:` and the override's revision.
+	// Version identifies the price: the table's version, or `project:` and the override's revision.
 	Version string
-	// Source is the address of the provider's price list; empty for an override.
+	// Source is the URL of the provider's price list. It is empty for an override.
 	Source string
 }
 
-// Table is the price table of the program.
+// Table is the price table.
 type Table struct {
-	// Version is the day on which the figures were last checked.
+	// Version is the day of the last review.
 	Version string
-	// Prices are all its entries, one for each name of a model and day from which a price holds.
+	// Prices holds an entry for each model name and day from which a price applies.
 	Prices []*Price
 
 	providers map[string]*provider // by id
-	names     map[string]string    // a name that spans use → the provider's id
+	names     map[string]string    // a name in spans → the provider's id
 	gateways  map[string]bool
-	byName    []string // ids of the providers whose models are recognised where a span names none
+	byName    []string // ids of the providers whose models are recognized if a span names none
 	index     *index
 	matcher   *Matcher
 }
@@ -86,11 +86,11 @@ type provider struct {
 // perTokens is the number of tokens that every rate is for.
 const perTokens = 1_000_000
 
-// Default returns the table that the program carries.
+// Default returns the built-in table.
 var Default = sync.OnceValue(func() *Table {
 	table, err := parse(tableYAML)
 	if err != nil {
-		panic(err) // the file is part of the program, and a test reads it
+		panic(err) // the file is embedded, and a test reads it
 	}
 	return table
 })
@@ -147,10 +147,10 @@ func parse(text []byte) (*Table, error) {
 	return t, errors.Join(errs...)
 }
 
-// MaxRate bounds a rate, in US dollars for a million tokens.
+// MaxRate limits a rate, in US dollars per million tokens.
 const MaxRate = 1_000_000
 
-// InvalidError says what is wrong with a field of a price, by its JSON name.
+// InvalidError describes an invalid field of a price, by its JSON name.
 type InvalidError struct {
 	Field   string
 	Message string
@@ -159,13 +159,13 @@ type InvalidError struct {
 func (e *InvalidError) Error() string { return e.Field + " " + e.Message }
 
 const (
-	// MaxPattern bounds a pattern, and a model's name that is looked up, in bytes.
+	// MaxPattern limits a pattern, and the name of a model to find, in bytes.
 	MaxPattern = 256
-	// maxWildcards bounds the wildcards of a pattern.
+	// maxWildcards limits the wildcards of a pattern.
 	maxWildcards = 4
 )
 
-// validate returns an [InvalidError] for each field that cannot be used, joined.
+// validate returns the joined [InvalidError]s of all invalid fields.
 func (p *Price) validate() error {
 	var errs []error
 	invalid := func(field, message string) { errs = append(errs, &InvalidError{Field: field, Message: message}) }
@@ -216,10 +216,10 @@ func (r *Rates) validate(prefix string, invalid func(field, message string)) {
 
 func normal(name string) string { return strings.ToLower(strings.TrimSpace(name)) }
 
-// history holds the prices of one pattern, the earliest first.
+// history holds the prices of a pattern, earliest first.
 type history []*Price
 
-// at returns the price that holds at a moment, or nil.
+// at returns the price that applies at a time, or nil.
 func (h history) at(moment time.Time) *Price {
 	for _, price := range slices.Backward(h) {
 		if !price.From.After(moment) {

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// mode is how much a replica knows of the others.
+// mode is what a replica knows of the others.
 type mode struct {
 	// replicas is N, this one included.
 	replicas float64
-	// freshUntil ends the time for which the shared view may be relied on.
+	// freshUntil is when the shared view becomes stale.
 	freshUntil time.Duration
 }
 
@@ -18,53 +18,53 @@ func (m *mode) stale(now time.Duration) bool { return now > m.freshUntil }
 
 const (
 	guardSlot  = Staleness / 5
-	guardSlots = int(Staleness/guardSlot) + 1 // any window of Staleness lies within them
+	guardSlots = int(Staleness/guardSlot) + 1 // every window of Staleness fits into them
 )
 
-// meter is a bucket's one measure.
+// meter is the state of a bucket for one measure.
 type meter struct {
 	limit Limit
-	// tokens is the shared view: what is left after everything that this replica knows of. Below zero it is debt.
+	// tokens is the shared view: what is left after all that this replica knows of. Below zero it is debt.
 	tokens float64
-	// share bounds this replica alone while the view is stale.
+	// share limits this replica alone while the view is stale.
 	share float64
-	// presumed is what the others were taken to have spent while the view was stale, and have not reported yet.
+	// presumed is what the others are assumed to have spent while the view was stale, and have not reported yet.
 	presumed float64
-	// own counts what this replica admitted, for ever.
+	// own counts what this replica has ever admitted.
 	own uint64
-	// recent is what it admitted lately, by slot of time.
+	// recent counts what it admitted lately, by time slot.
 	recent [guardSlots]uint64
 }
 
-// bucket is a subject's.
+// bucket is the state of a subject.
 type bucket struct {
 	subject Subject
 
 	mu      sync.Mutex
 	meters  [measures]meter
-	last    time.Duration // what the meters stand at
-	episode time.Duration // the stale time, by when it began, that the shares were dealt for
-	// incarnation tells the counters from those that the subject had before it was forgotten; 0 while this replica
-	// has admitted nothing.
+	last    time.Duration // when the meters were last refilled
+	episode time.Duration // when the stale time began that the shares were assigned for
+	// incarnation distinguishes the counters from those before the subject was forgotten. It is 0 until this replica
+	// admits something.
 	incarnation uint64
 	used        time.Duration // last by this replica
 	mentioned   time.Duration // last by another
 	seen        []sight
-	dirty       bool // has counters that were not published
+	dirty       bool // has counters that are not published yet
 	evicted     bool
 }
 
-// sight is what was seen last of another replica's counters.
+// sight is what was last seen of another replica's counters.
 type sight struct {
 	peer        *peer
 	incarnation uint64
 	counters    [measures]uint64
 }
 
-// touched is when this replica or another used the bucket last.
+// touched returns when any replica last used the bucket.
 func (b *bucket) touched() time.Duration { return max(b.used, b.mentioned) }
 
-// limitTo sets the limits, which may have changed. A new meter is full.
+// limitTo sets the limits, which may have changed. New meters are full.
 func (b *bucket) limitTo(limits *Limits) {
 	for i := range b.meters {
 		m := &b.meters[i]
@@ -80,9 +80,9 @@ func (b *bucket) limitTo(limits *Limits) {
 	}
 }
 
-// advance refills up to now.
+// advance refills the meters up to now.
 func (b *bucket) advance(now time.Duration, md *mode) {
-	now = max(now, b.last) // taken before the lock was
+	now = max(now, b.last) // now was read before the lock was taken
 	stale := md.stale(now)
 	staleFrom := min(max(b.last, md.freshUntil), now)
 	fresh, blind := (now - b.last).Seconds(), 0.0
@@ -115,7 +115,7 @@ func (b *bucket) advance(now time.Duration, md *mode) {
 	b.last = now
 }
 
-// forgetRecent clears the slots that the time since the last look has come round to.
+// forgetRecent clears the slots that have expired since the last call.
 func (b *bucket) forgetRecent(m *meter, now time.Duration) {
 	from, to := int64(b.last/guardSlot), int64(now/guardSlot)
 	if to-from >= int64(guardSlots) {
@@ -127,7 +127,7 @@ func (b *bucket) forgetRecent(m *meter, now time.Duration) {
 	}
 }
 
-// wait is how long the meter refuses, 0 where it admits.
+// wait returns how long the meter refuses requests, or 0 if it admits them.
 func (m *meter) wait(now time.Duration, md *mode) time.Duration {
 	var wait time.Duration
 	if m.tokens <= 0 {
@@ -148,7 +148,7 @@ func (m *meter) wait(now time.Duration, md *mode) time.Duration {
 	return wait
 }
 
-// guard is the most that one of n replicas admits within any time of Staleness.
+// guard returns the most that one of n replicas admits within any time of Staleness.
 func (l Limit) guard(n float64) float64 {
 	return l.Burst/n + l.Rate*Staleness.Seconds()
 }
@@ -162,7 +162,7 @@ func refillTime(debt, rate float64) time.Duration {
 	return max(time.Duration(seconds*1e9), time.Nanosecond)
 }
 
-// spend takes a cost that was admitted.
+// spend takes the cost of an admitted request.
 func (b *bucket) spend(cost *Cost) {
 	slot := int64(b.last/guardSlot) % int64(guardSlots)
 	for i, n := range cost {
@@ -178,7 +178,7 @@ func (b *bucket) spend(cost *Cost) {
 	b.used = b.last
 }
 
-// full is whether the bucket stands as a new one would.
+// full reports whether the bucket is in the state of a new one.
 func (b *bucket) full() bool {
 	for i := range b.meters {
 		if m := &b.meters[i]; m.tokens < m.limit.Burst {
@@ -188,7 +188,7 @@ func (b *bucket) full() bool {
 	return true
 }
 
-// sightOf finds what was seen of a peer.
+// sightOf returns what was seen of a peer.
 func (b *bucket) sightOf(p *peer) *sight {
 	for i := range b.seen {
 		if b.seen[i].peer == p {
@@ -198,7 +198,7 @@ func (b *bucket) sightOf(p *peer) *sight {
 	return nil
 }
 
-// adopt takes another replica's limits where this one has admitted nothing and so may know none.
+// adopt takes over another replica's limits if this replica has admitted nothing and may not know them.
 func (b *bucket) adopt(limits *Limits) {
 	if b.incarnation != 0 {
 		return
@@ -212,20 +212,20 @@ func (b *bucket) adopt(limits *Limits) {
 	b.limitTo(&merged)
 }
 
-// knowledge is what a counter that was not seen before means.
+// knowledge is how to interpret a counter that is seen for the first time.
 type knowledge uint8
 
 const (
 	// knownFromBirth: all of it is new.
 	knownFromBirth knowledge = iota
-	// knownFromNow: how much of it is new cannot be told.
+	// knownFromNow: it is unknown how much of it is new.
 	knownFromNow
-	// knownByOthers: this replica is starting, and takes over what the last to speak of the bucket saw.
+	// knownByOthers: this replica is starting, and takes over the view of the last replica that reported the bucket.
 	knownByOthers
 )
 
-// observe takes in what another replica says of the bucket. Values only grow, so that records that are lost,
-// repeated or out of order do no harm.
+// observe applies another replica's report of the bucket. Counters only grow, so lost, repeated or reordered records
+// do no harm.
 func (b *bucket) observe(p *peer, e *entry, known knowledge) {
 	s := b.sightOf(p)
 	first := s == nil

@@ -9,8 +9,8 @@ func WithSpans(ctx context.Context, charge func(spans int)) context.Context {
 	return context.WithValue(ctx, spansKey{}, charge)
 }
 
-// ChargeSpans tells the limiter that stands before a request how many spans were in it, as soon as they are
-// decoded. Where there is none it does nothing.
+// ChargeSpans reports the number of spans in a request to the rate limiter in front of it, once they are decoded. It
+// does nothing without one.
 func ChargeSpans(ctx context.Context, spans int) {
 	if charge, ok := ctx.Value(spansKey{}).(func(int)); ok {
 		charge(spans)

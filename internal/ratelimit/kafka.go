@@ -14,32 +14,32 @@ import (
 const (
 	// maxUnsent records wait for a broker: what is older than the newest snapshot is worth nothing.
 	maxUnsent = 64
-	// sendTimeout is when a record is given up; a later one says more.
+	// sendTimeout is when a record is dropped. A later one replaces it.
 	sendTimeout = 2 * time.Second
-	// catchUpTimeout bounds how long a start waits to learn what the other replicas have admitted. Without Kafka it
-	// starts with what it has.
+	// catchUpTimeout limits how long a start waits for what the other replicas have admitted. If Kafka is away, it
+	// starts without.
 	catchUpTimeout = 3 * time.Second
-	// farewell bounds the wait for the last record at the end.
-	farewell = time.Second
+	// closeTimeout limits the wait for the last record on Close.
+	closeTimeout = time.Second
 )
 
-// Topics that `looptrace migrate` makes: one for the replicas of ingest, one for those of the API, whose limits are
-// others.
+// Topics that `looptrace migrate` creates: one for the replicas of ingest and one for those of the API, whose limits
+// differ.
 const (
 	UsageTopic    = "looptrace.usage"
 	APIUsageTopic = "looptrace.usage.api"
 )
 
-// Membership is a limiter's part in what replicas share over Kafka.
+// Membership is a limiter's membership in a group of replicas.
 type Membership struct {
 	log   *KafkaLog
 	stop  context.CancelFunc
 	share sync.WaitGroup
 }
 
-// ShareOverKafka makes the limiter one of the replicas on a topic until Close is called. replica is its name, which
-// must differ in every process; empty is a random one. It waits for what the others have admitted, but not for long:
-// caughtUp is false where that is not known yet, as while Kafka is away, and the limiter keeps to its share.
+// ShareOverKafka shares the limiter's counters on a topic until Close is called. replica must be unique; if empty, it
+// is random. It waits a short time for what the others have admitted. caughtUp is false if that is not known yet, as
+// while Kafka is away: the limiter then admits only its share.
 func (l *Limiter) ShareOverKafka(ctx context.Context, brokers []string, topic, clientID, replica string, opts ...kgo.Opt) (m *Membership, caughtUp bool, err error) {
 	log, err := NewKafkaLog(brokers, topic, clientID, opts...)
 	if err != nil {
@@ -49,7 +49,7 @@ func (l *Limiter) ShareOverKafka(ctx context.Context, brokers []string, topic, c
 		replica = rand.Text()
 	}
 	m = &Membership{log: log}
-	// What runs from here on ends with Close, not with ctx.
+	// What is started here ends with Close, not with ctx.
 	var running context.Context
 	running, m.stop = context.WithCancel(context.WithoutCancel(ctx))
 	joined := l.Join(replica)
@@ -66,15 +66,15 @@ func (l *Limiter) ShareOverKafka(ctx context.Context, brokers []string, topic, c
 	return m, caughtUp, nil
 }
 
-// Close tells the other replicas what was admitted last.
+// Close publishes what was admitted last.
 func (m *Membership) Close(ctx context.Context) {
 	m.stop()
 	m.share.Wait()
 	m.log.Close(ctx)
 }
 
-// KafkaLog is the log as a Kafka topic of one partition, which is kept for some minutes and never compacted:
-// compaction would keep the last record of a replica and drop the snapshot before it.
+// KafkaLog is a Log on a Kafka topic of one partition. The topic keeps records for some minutes and must not be
+// compacted: compaction would keep a replica's last record and drop the snapshot before it.
 type KafkaLog struct {
 	client *kgo.Client
 	topic  string
@@ -82,23 +82,23 @@ type KafkaLog struct {
 
 var _ Log = (*KafkaLog)(nil)
 
-// NewKafkaLog makes the log. It does not wait for Kafka, and creates no topic.
+// NewKafkaLog returns the log. It does not wait for Kafka, and creates no topic.
 func NewKafkaLog(brokers []string, topic, clientID string, opts ...kgo.Opt) (*KafkaLog, error) {
 	client, err := kgo.NewClient(append([]kgo.Opt{
 		kgo.SeedBrokers(brokers...),
 		kgo.ClientID(clientID),
 		kgo.DisableClientMetrics(),
 
-		// The whole topic without a group, by every replica for itself.
+		// Each replica reads the whole topic, without a consumer group.
 		kgo.ConsumeTopics(topic),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AfterMilli(time.Now().Add(-ReadBack).UnixMilli())),
 		kgo.FetchMaxWait(Staleness / 2),
-		// A broker that comes back, and a topic that is created, is found within a second.
+		// Finds a broker or topic that comes up within a second.
 		kgo.MetadataMinAge(Staleness / 2),
 		kgo.MetadataMaxAge(time.Minute),
 		kgo.RetryBackoffFn(func(int) time.Duration { return PublishEvery }),
 
-		// Records may be lost or repeated, but not late.
+		// Records may be lost or repeated, but must not be late.
 		kgo.RecordPartitioner(kgo.ManualPartitioner()),
 		kgo.RequiredAcks(kgo.LeaderAck()),
 		kgo.DisableIdempotentWrite(),
@@ -112,7 +112,7 @@ func NewKafkaLog(brokers []string, topic, clientID string, opts ...kgo.Opt) (*Ka
 	return &KafkaLog{client: client, topic: topic}, nil
 }
 
-// Publish hands a record to the client.
+// Publish passes a record to the client.
 func (k *KafkaLog) Publish(record []byte) {
 	k.client.TryProduce(context.Background(), &kgo.Record{Topic: k.topic, Value: record}, nil)
 }
@@ -130,9 +130,9 @@ func (k *KafkaLog) Read(ctx context.Context) ([][]byte, error) {
 	return records, nil
 }
 
-// Close sends what was published last, within a second, and ends the client.
+// Close sends the records that are left, within a second, and closes the client.
 func (k *KafkaLog) Close(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, farewell)
+	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
 	defer cancel()
 	_ = k.client.Flush(ctx) // the others notice by themselves
 	k.client.Close()

@@ -18,10 +18,10 @@ func (m Measure) String() string {
 	return [measures]string{"requests", "bytes", "spans"}[m]
 }
 
-// Kind is whose bucket it is.
+// Kind is the kind of a subject.
 type Kind uint8
 
-// The kinds of subjects.
+// Kinds of subjects.
 const (
 	Key Kind = iota
 	Project
@@ -34,27 +34,27 @@ func (k Kind) String() string {
 	return [kinds]string{"key", "project", "user"}[k]
 }
 
-// Subject is who spends.
+// Subject is who a bucket belongs to.
 type Subject struct {
 	Kind Kind
 	ID   string
 }
 
-// Limit bounds one measure of a subject. A rate of 0 is no limit.
+// Limit is the limit of one measure. A rate of 0 means no limit.
 type Limit struct {
-	// Rate is in units a second.
+	// Rate is in units per second.
 	Rate float64
-	// Burst is how much may be spent at once after a rest.
+	// Burst is how much may be spent at once after a pause.
 	Burst float64
 }
 
-// Limits are a subject's, by measure.
+// Limits are a subject's limits by measure.
 type Limits [measures]Limit
 
-// Cost is what a request takes, by measure.
+// Cost is the cost of a request by measure.
 type Cost [measures]uint64
 
-// Claim is one subject that a request is charged to.
+// Claim is a subject that pays for a request.
 type Claim struct {
 	Subject Subject
 	Limits  Limits
@@ -62,21 +62,21 @@ type Claim struct {
 
 func (c *Claim) unlimited() bool { return c.Limits == Limits{} }
 
-// Decision is the answer to a request.
+// Decision is the result of Admit.
 type Decision struct {
 	Allowed bool
-	// Limited is whether any limit applies. The fields below tell of the bucket that refuses for longest, or else
-	// of the one that is nearest to empty.
+	// Limited reports whether any limit applies. The fields below describe the bucket that refuses for the longest
+	// time, or else the one that is closest to empty.
 	Limited bool
 	Kind    Kind
 	Measure Measure
 	Limit   Limit
-	// Remaining is what can be spent now; nothing where the request is refused.
+	// Remaining is what can be spent now. It is 0 if the request is refused.
 	Remaining float64
-	// Reset is when the bucket is full again if nothing is spent.
+	// Reset is how long the bucket takes to fill if nothing is spent.
 	Reset time.Duration
-	// RetryAfter is how long a refused request should wait.
+	// RetryAfter is how long a refused client should wait.
 	RetryAfter time.Duration
 
-	level, left float64 // of that bucket's tokens, without the request and with it
+	level, left float64 // that bucket's tokens without and with the request
 }

@@ -8,13 +8,13 @@ import (
 )
 
 const (
-	// maxBuckets bounds the memory, at some 500 B a bucket.
+	// maxBuckets limits the memory, at about 500 B per bucket.
 	maxBuckets = 100_000
 	// idleAfter is when a full bucket is forgotten.
 	idleAfter = time.Minute
-	// evictionSample is how many buckets are looked at to make room for another.
+	// evictionSample is how many buckets are compared to evict one.
 	evictionSample = 8
-	// maxClaims bounds the subjects of one request.
+	// maxClaims limits the subjects of a request.
 	maxClaims = int(kinds)
 )
 
@@ -23,7 +23,7 @@ type Limiter struct {
 	start time.Time
 	mode  atomic.Pointer[mode]
 
-	// mu is taken by who holds buckets: whoever holds it for writing does not wait for one.
+	// mu is read-locked while buckets are locked. Whoever holds it for writing does not wait for a bucket.
 	mu      sync.RWMutex
 	buckets map[Subject]*bucket
 	swept   time.Duration
@@ -32,26 +32,26 @@ type Limiter struct {
 
 	dirtyMu sync.Mutex
 	dirty   []*bucket
-	shared  atomic.Bool // somebody takes what is dirty
-	// crowded is whether buckets had to be thrown out: what was not seen of a counter may then have been forgotten.
+	shared  atomic.Bool // dirty buckets are published
+	// crowded reports whether buckets had to be evicted: a counter that was not seen may then have been forgotten.
 	crowded atomic.Bool
 
 	sharing
 }
 
-// New makes a limiter that stands alone, and is exact, until Share is called.
+// New returns a limiter that is on its own, and exact, until Share is called.
 func New() *Limiter {
 	l := &Limiter{start: time.Now(), buckets: make(map[Subject]*bucket)}
 	l.mode.Store(&mode{replicas: 1, freshUntil: math.MaxInt64})
 	return l
 }
 
-// now is the monotonic clock.
+// now reads the monotonic clock.
 func (l *Limiter) now() time.Duration { return time.Since(l.start) }
 
-// Admit lets a request pass while every bucket of its subjects has something left, and takes its cost from them:
-// from all, or where one refuses from none. Claims are of different kinds, in the order of the kinds; costs that
-// are known only later are taken by Charge.
+// Admit admits a request if every bucket of its subjects has tokens left, and takes the cost from all of them.
+// Otherwise it takes nothing. Claims must be of different kinds and in the order of the kinds. Charge takes costs
+// that become known later.
 func (l *Limiter) Admit(cost Cost, claims ...Claim) Decision {
 	now, md := l.now(), l.mode.Load()
 	var held [maxClaims]*bucket
@@ -75,7 +75,7 @@ func (l *Limiter) Admit(cost Cost, claims ...Claim) Decision {
 	return decision
 }
 
-// Charge takes a cost of a request that was admitted, into debt where there is not enough left.
+// Charge takes a later cost of an admitted request, into debt if need be.
 func (l *Limiter) Charge(cost Cost, claims ...Claim) {
 	now, md := l.now(), l.mode.Load()
 	for i := range claims {
@@ -88,14 +88,14 @@ func (l *Limiter) Charge(cost Cost, claims ...Claim) {
 	}
 }
 
-// Len is the number of buckets in memory.
+// Len returns the number of buckets in memory.
 func (l *Limiter) Len() int {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	return len(l.buckets)
 }
 
-// hold locks the claim's bucket, refilled up to now.
+// hold locks the claim's bucket and refills it.
 func (l *Limiter) hold(c *Claim, now time.Duration, md *mode) *bucket {
 	b := l.lock(c.Subject, now)
 	b.limitTo(&c.Limits)
@@ -103,7 +103,7 @@ func (l *Limiter) hold(c *Claim, now time.Duration, md *mode) *bucket {
 	return b
 }
 
-// lock finds or makes a bucket and locks it.
+// lock finds or creates a bucket and locks it.
 func (l *Limiter) lock(s Subject, now time.Duration) *bucket {
 	for {
 		l.mu.RLock()
@@ -137,8 +137,8 @@ func (l *Limiter) add(s Subject, now time.Duration) *bucket {
 	return b
 }
 
-// sweep forgets the buckets that stand as new ones would. One that another replica still publishes is kept: it
-// would else be taken for one that was spent all at once. The caller holds mu; a bucket that somebody holds is in use.
+// sweep forgets buckets that are in the state of new ones. It keeps a bucket that another replica still publishes:
+// once forgotten, its counters would count as spent at once. The caller holds mu. A locked bucket is in use.
 func (l *Limiter) sweep(now time.Duration) {
 	if now-l.swept < idleAfter/10 {
 		return
@@ -161,7 +161,7 @@ func (l *Limiter) sweep(now time.Duration) {
 	}
 }
 
-// retire ends the publishing of a bucket.
+// retire stops publishing a bucket.
 func (b *bucket) retire() {
 	b.incarnation = 0
 	for i := range b.meters {
@@ -169,8 +169,8 @@ func (b *bucket) retire() {
 	}
 }
 
-// evictOne makes room: of a few buckets that nobody holds, in the map's random order, the one that rests longest. The
-// caller holds mu.
+// evictOne evicts the bucket that was unused for the longest time, of a random few that are not locked. The caller
+// holds mu.
 func (l *Limiter) evictOne() {
 	l.crowded.Store(true)
 	var victim *bucket // held
@@ -200,7 +200,7 @@ func (l *Limiter) evictOne() {
 	delete(l.buckets, victim.subject)
 }
 
-// spend takes a cost from a locked bucket and notes that others have to learn of it.
+// spend takes a cost from a locked bucket and marks it to be published.
 func (l *Limiter) spend(b *bucket, cost *Cost) {
 	b.spend(cost)
 	if b.incarnation == 0 {
@@ -215,7 +215,7 @@ func (l *Limiter) spend(b *bucket, cost *Cost) {
 	l.dirtyMu.Unlock()
 }
 
-// consider adds a locked bucket to the decision.
+// consider includes a locked bucket in the decision.
 func (d *Decision) consider(b *bucket, cost *Cost, md *mode) {
 	for i := range b.meters {
 		m := &b.meters[i]
@@ -237,7 +237,7 @@ func (d *Decision) consider(b *bucket, cost *Cost, md *mode) {
 	}
 }
 
-// settle tells what the decision leaves, once every bucket was considered.
+// settle completes the decision after all buckets were considered.
 func (d *Decision) settle() {
 	switch {
 	case !d.Limited:

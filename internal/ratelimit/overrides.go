@@ -2,16 +2,16 @@ package ratelimit
 
 import "math"
 
-// MaxRate bounds rates and bursts, so that the counters hold a year of use.
+// MaxRate limits rates and bursts, so that counters hold a year of use.
 const MaxRate = 1e12
 
-// Overrides are single limits that go over those of a configuration, by [RateName] and [BurstName]. A rate of 0 is
-// no limit; a rate without a burst has a burst of one second.
+// Overrides replace configured limits, by [RateName] and [BurstName]. A rate of 0 means no limit. A rate without a
+// burst has a burst of one second.
 type Overrides = map[string]float64
 
 type overrideNames struct{ rate, burst string }
 
-// names of the overrides, made once: they are looked up for every request.
+// names of the overrides. They are looked up for every request, so they are built once.
 var names = func() (names [kinds][measures]overrideNames) {
 	for kind := range names {
 		for measure := range names[kind] {
@@ -22,14 +22,13 @@ var names = func() (names [kinds][measures]overrideNames) {
 	return names
 }()
 
-// RateName is the name of an override of a rate, such as project_spans_per_second.
+// RateName returns the name of an override of a rate, such as project_spans_per_second.
 func RateName(k Kind, m Measure) string { return names[k][m].rate }
 
-// BurstName is the name of an override of a burst, such as project_spans_burst.
+// BurstName returns the name of an override of a burst, such as project_spans_burst.
 func BurstName(k Kind, m Measure) string { return names[k][m].burst }
 
-// Override replaces the limits that are given for the kind. A value that no bucket can have is passed over: the
-// limit stands as it was.
+// Override replaces the limits that are given for the kind. It ignores values that are out of range.
 func (l *Limits) Override(k Kind, given Overrides) {
 	for i := range l {
 		rate, hasRate := given[names[k][i].rate]

@@ -9,28 +9,28 @@ import (
 	"github.com/google/uuid"
 )
 
-// record is what replicas tell each other: the cumulative counters of one replica.
+// record is what replicas send each other: the cumulative counters of one replica.
 type record struct {
 	replica string
-	// epoch tells a replica's process from the ones before it.
+	// epoch distinguishes the processes of a replica.
 	epoch uint64
 	// seq counts the records of an epoch from 1.
 	seq uint64
-	// snapshotFrom is, in the last record of a snapshot of all counters, the seq of its first, else 0.
+	// snapshotFrom is the seq of the first record of a snapshot, in its last record. It is 0 in all others.
 	snapshotFrom uint64
-	// leaving says that no more will come.
+	// leaving reports that this is the last record.
 	leaving bool
 	entries []entry
 }
 
-// entry is a bucket as one replica has it.
+// entry is a bucket as one replica sees it.
 type entry struct {
 	subject     Subject
 	incarnation uint64
 	// limits let replicas that have not met the subject yet keep its bucket.
 	limits   Limits
 	counters [measures]uint64
-	// levels are the tokens that the replica sees. They serve those that start.
+	// levels are the tokens that the replica sees, for replicas that start.
 	levels [measures]float64
 }
 
@@ -39,10 +39,10 @@ const (
 
 	flagLeaving = 1
 
-	// uuidFlag marks, beside the kind, an id that is written in 16 bytes.
+	// uuidFlag is set beside the kind if the id is written in 16 bytes.
 	uuidFlag = 0x80
 
-	// maxEntries of a record keep it below 300 kB.
+	// maxEntries keeps a record below 300 kB.
 	maxEntries = 4_000
 	maxIDSize  = 256
 
@@ -94,7 +94,7 @@ func (e *entry) append(b []byte) []byte {
 
 var errCutOff = errors.New("record is cut off")
 
-// reader takes a record apart; after an error it gives zeros.
+// reader parses a record. After an error it returns zero values.
 type reader struct {
 	rest []byte
 	err  error

@@ -7,34 +7,35 @@ import (
 )
 
 const (
-	// Staleness is L: what a replica admitted longer ago is known to the others, or those give up the shared view.
+	// Staleness is L: if a replica does not know what others admitted longer ago than this, it stops using the shared
+	// view.
 	Staleness = time.Second
-	// PublishEvery is D, how often a replica tells what it admitted.
+	// PublishEvery is D, how often a replica publishes what it admitted.
 	PublishEvery = 200 * time.Millisecond
 
-	// linkLimit is how old the newest record of its own may be that a replica has read back. Twice this is
-	// Staleness: one half for the way to the log, the other for the way back, which may be another replica's.
+	// linkLimit is the maximum age of the newest record of its own that a replica has read back. It is half of
+	// Staleness: one half is for the way to the log, the other for the way back, which may be another replica's.
 	linkLimit = Staleness / 2
-	// snapshotEvery is how often all counters are told, changed or not.
+	// snapshotEvery is how often all counters are published, changed or not.
 	snapshotEvery = 5 * time.Second
-	// goneAfter is the silence after which a replica no longer counts.
+	// goneAfter is the silence after which a replica does not count any more.
 	goneAfter = 3 * Staleness
-	// forgottenAfter is the silence after which nothing is remembered of a replica.
+	// forgottenAfter is the silence after which a replica is forgotten.
 	forgottenAfter = 10 * time.Minute
-	// sentMemory is how many records wait to be read back.
-	sentMemory = 256
-	// retryRead is the pause after the log could not be read.
+	// maxUnconfirmed is how many published records are remembered until they are read back.
+	maxUnconfirmed = 256
+	// retryRead is the pause after a failed read of the log.
 	retryRead = 100 * time.Millisecond
 )
 
-// ReadBack is how far back in the log a starter reads: two snapshots.
+// ReadBack is how much of the log a starting replica reads: two snapshots.
 const ReadBack = 2 * snapshotEvery
 
-// Log is what replicas share: records in one order for all. Records may be lost, repeated, late or out of order.
+// Log is what replicas share: records in the same order for all. Records may be lost, repeated, late or out of order.
 type Log interface {
-	// Publish hands a record over and waits for nothing. A record that was lost is noticed by not being read.
+	// Publish publishes a record without waiting. The limiter notices a lost record because it does not read it back.
 	Publish(record []byte)
-	// Read waits for the next records, from ReadBack before the start on, whoever published them.
+	// Read waits for the next records of any replica, beginning ReadBack before the start.
 	Read(ctx context.Context) ([][]byte, error)
 }
 
@@ -43,36 +44,36 @@ type sharing struct {
 	shareMu sync.Mutex
 	replica string
 	epoch   uint64
-	caught  chan struct{} // closed when everything from before the start is read
+	caught  chan struct{} // closed when everything from before the start was read
 	peers   map[string]*peer
-	past    peer // this replica's earlier processes: what they knew still counts, but they are nobody
+	past    peer // earlier processes of this replica: their counters still count
 
 	seq    uint64
-	sentAt [sentMemory]time.Duration
+	sentAt [maxUnconfirmed]time.Duration
 
 	echoed          uint64        // newest own record that was read back
-	unbroken        uint64        // first of those read back with none missing between it and echoed
-	missing         bool          // a record was lost, and no snapshot has made up for it
+	unbroken        uint64        // first record that was read back without a gap up to echoed
+	missing         bool          // a record was lost, and no snapshot has followed yet
 	confirmed       time.Duration // when the newest record was sent up to which the others can know everything
-	linkSince       time.Duration // since when records come back in time
+	linkSince       time.Duration // since when records are read back in time
 	snapshotAt      time.Duration
 	snapshotWaiting bool
 }
 
-// peer is another replica's process.
+// peer is the process of another replica.
 type peer struct {
 	epoch uint64
 	heard time.Duration
 	gone  bool
-	// synced is whether a counter of it that was not seen yet is new.
+	// synced reports whether a counter that is seen for the first time is new.
 	synced bool
-	// forgotten is whether its sights can go.
+	// forgotten reports whether its sights can be removed.
 	forgotten bool
 }
 
-// Join makes the limiter one of the replicas on a log, by a name of its own: a process that takes the name of one
-// that ended replaces it at once. Share must follow. The channel is closed when the limiter knows what the others
-// know; until then, and whenever it does not hear of them in time, it keeps to its share.
+// Join makes the limiter one of the replicas on a log. The name must be unique; a process with the name of an ended
+// one replaces it at once. Share must follow. The channel is closed once the limiter knows what the others know.
+// Until then, and whenever it does not hear from them in time, it admits only its share.
 func (l *Limiter) Join(replica string) (caughtUp <-chan struct{}) {
 	now := l.now()
 	l.shareMu.Lock()
@@ -90,7 +91,7 @@ func (l *Limiter) Join(replica string) (caughtUp <-chan struct{}) {
 	return l.caught
 }
 
-// Share reads and publishes until ctx ends, and returns when it has said what was admitted last.
+// Share reads and publishes until ctx ends. It returns after publishing what was admitted last.
 func (l *Limiter) Share(ctx context.Context, log Log) {
 	var reading sync.WaitGroup
 	reading.Go(func() { l.read(ctx, log) })
@@ -99,7 +100,7 @@ func (l *Limiter) Share(ctx context.Context, log Log) {
 	l.publish(log, l.now(), true)
 }
 
-// Replicas is how many share the buckets, and whether their counters are known in time.
+// Replicas returns how many replicas share the buckets, and whether their counters are up to date.
 func (l *Limiter) Replicas() (n int, fresh bool) {
 	md := l.mode.Load()
 	return int(md.replicas), !md.stale(l.now())
@@ -112,7 +113,7 @@ func (l *Limiter) read(ctx context.Context, log Log) {
 			l.receive(b, l.now())
 		}
 		if err != nil {
-			// The limiter goes on with its share until the log is back.
+			// The limiter admits its share until the log is back.
 			select {
 			case <-ctx.Done():
 			case <-time.After(retryRead):
@@ -134,7 +135,7 @@ func (l *Limiter) publishLoop(ctx context.Context, log Log) {
 	}
 }
 
-// publish tells what changed, or at times everything. A record without entries is a sign of life.
+// publish publishes what has changed, or at times everything. A record without entries is a heartbeat.
 func (l *Limiter) publish(log Log, now time.Duration, leaving bool) {
 	l.shareMu.Lock()
 	defer l.shareMu.Unlock()
@@ -146,7 +147,7 @@ func (l *Limiter) publish(log Log, now time.Duration, leaving bool) {
 		l.sweep(now)
 		l.mu.Unlock()
 	} else if now-l.snapshotAt >= linkLimit {
-		l.snapshotWaiting = false // lost, too
+		l.snapshotWaiting = false // lost as well
 	}
 	entries := l.entries(now, snapshot)
 	first := l.seq + 1
@@ -161,7 +162,7 @@ func (l *Limiter) publish(log Log, now time.Duration, leaving bool) {
 				r.snapshotFrom = first
 			}
 		}
-		l.sentAt[l.seq%sentMemory] = now
+		l.sentAt[l.seq%maxUnconfirmed] = now
 		log.Publish(r.encode())
 		if len(entries) == 0 {
 			break
@@ -170,7 +171,7 @@ func (l *Limiter) publish(log Log, now time.Duration, leaving bool) {
 	l.judge(now)
 }
 
-// entries are the buckets to publish.
+// entries returns the buckets to publish.
 func (l *Limiter) entries(now time.Duration, all bool) []entry {
 	l.dirtyMu.Lock()
 	changed := l.dirty
@@ -217,7 +218,7 @@ func (b *bucket) forgetPeers() {
 	b.seen = kept
 }
 
-// receive takes in a record of the log. One that cannot be read is not for this version.
+// receive applies a record of the log. It ignores records of other versions.
 func (l *Limiter) receive(b []byte, now time.Duration) {
 	r, err := decode(b)
 	if err != nil {
@@ -258,11 +259,11 @@ func (l *Limiter) receive(b []byte, now time.Duration) {
 	l.judge(now)
 }
 
-// peerOf finds the process that a record is of, or nil where it is of one that was replaced.
+// peerOf returns the process that sent a record, or nil if it was replaced.
 func (l *Limiter) peerOf(r *record, now time.Duration) *peer {
 	if r.replica == l.replica {
 		if l.echoed == 0 && r.epoch > l.epoch {
-			l.epoch = r.epoch + 1 // the clock was set back since
+			l.epoch = r.epoch + 1 // the clock was set back
 		}
 		if r.epoch < l.epoch {
 			return &l.past
@@ -285,8 +286,8 @@ func (l *Limiter) peerOf(r *record, now time.Duration) *peer {
 	return p
 }
 
-// confirm notes that a record of this replica's own has come back: the others can know what stands in it, and
-// this replica knows what stood before it.
+// confirm handles a record of this replica that was read back: the others can know its content, and this replica
+// knows all records before it.
 func (l *Limiter) confirm(r *record, now time.Duration) {
 	starting := l.echoed == 0
 	if starting {
@@ -305,7 +306,7 @@ func (l *Limiter) confirm(r *record, now time.Duration) {
 			l.missing = false
 		}
 	}
-	if l.missing || l.seq-r.seq >= sentMemory {
+	if l.missing || l.seq-r.seq >= maxUnconfirmed {
 		return
 	}
 	away := now - l.confirmed
@@ -313,15 +314,15 @@ func (l *Limiter) confirm(r *record, now time.Duration) {
 		l.linkSince = now
 	}
 	if away > goneAfter && !starting {
-		// Buckets may have been forgotten that nobody could mention, and others begun.
+		// Buckets may have been forgotten that nobody could mention, and others created.
 		for _, p := range l.peers {
 			p.synced = false
 		}
 	}
-	l.confirmed = l.sentAt[r.seq%sentMemory]
+	l.confirmed = l.sentAt[r.seq%maxUnconfirmed]
 }
 
-// judge sets how much is known of the others.
+// judge updates how much is known of the others.
 func (l *Limiter) judge(now time.Duration) {
 	linked := now-l.confirmed <= linkLimit
 	md := &mode{replicas: 1, freshUntil: l.confirmed + linkLimit}
@@ -329,7 +330,7 @@ func (l *Limiter) judge(now time.Duration) {
 		silent := now - p.heard
 		switch {
 		case linked && now-max(p.heard, l.linkSince) >= goneAfter:
-			// Without a link of its own a replica cannot tell who else has gone.
+			// Without its own link a replica cannot know who else has gone.
 			p.gone = true
 			if silent >= forgottenAfter {
 				p.forgotten = true
@@ -342,7 +343,7 @@ func (l *Limiter) judge(now time.Duration) {
 	}
 	if old := l.mode.Load(); md.replicas != old.replicas || md.freshUntil != old.freshUntil {
 		if md.stale(now) && old.stale(now) {
-			md.freshUntil = old.freshUntil // still the same stale time: shares are not dealt again
+			md.freshUntil = old.freshUntil // the same stale time: shares are not assigned again
 		}
 		l.mode.Store(md)
 	}

@@ -1,5 +1,5 @@
-// Package requestbody bounds the time that the body of a request may take. A server that reads bodies without a bound keeps
-// a connection, for nothing, for as long as anybody likes.
+// Package requestbody limits the time in which a request's body must arrive. Without a limit, a client can keep a
+// connection busy for ever at no cost.
 package requestbody
 
 import (
@@ -13,25 +13,25 @@ import (
 	"time"
 )
 
-// Limits of a body.
+// Limits of the time that a body takes to arrive.
 type Limits struct {
-	// Idle is how long the next byte may take.
+	// Idle limits the wait for the next byte.
 	Idle time.Duration
-	// Total is how long all of it may take.
+	// Total limits the time for the whole body.
 	Total time.Duration
 }
 
-// lingerTime is how long a client that has its answer is let finish sending: most never read an answer that came before they
-// had sent all, on a connection that was closed meanwhile.
+// lingerTime is how long a client that already has its answer may go on sending. Most clients do not read an early
+// answer if the connection is closed while they send.
 const lingerTime = 2 * time.Second
 
-// stopTime is how long bodies may go on to arrive when their server stops.
+// stopTime is how long bodies may go on to arrive after the server begins to stop.
 const stopTime = time.Second
 
-// longAgo is a deadline that is over.
+// longAgo is a deadline in the past.
 var longAgo = time.Unix(1, 0)
 
-// Error is what reading a body ends with that the client did not send as it should.
+// Error is the error of reading a body that the client did not send properly.
 type Error struct {
 	cause   error
 	stopped bool
@@ -40,15 +40,16 @@ type Error struct {
 func (e *Error) Error() string { return "read the request's body: " + e.cause.Error() }
 func (e *Error) Unwrap() error { return e.cause }
 
-// Stopped tells whether the body would have been waited for if the server went on.
+// Stopped reports whether the server stopped before the body arrived.
 func (e *Error) Stopped() bool { return e.stopped }
 
-// Late tells whether the body did not come in time, rather than not as it should.
+// Late reports whether the body arrived too late, as opposed to malformed.
 func (e *Error) Late() bool { return errors.Is(e.cause, os.ErrDeadlineExceeded) }
 
-// Bound holds bodies to limits. Reading one that does not keep them ends with an [Error], and the connection is closed
-// after the answer. An answer may begin before the body's end, and may take any time. When stopping ends, bodies that have
-// not arrived a second later are given up: nothing was promised to their clients. It must be the outermost handler of its server.
+// Bound returns a handler that limits the time for bodies. Reading a body beyond its limits returns an [Error], and
+// the connection is closed after the answer. The answer may begin before the body ends and may take any time. A
+// second after stopping ends, bodies that have not arrived are given up: their clients have no answer yet. It must be
+// the outermost handler of its server.
 func Bound(stopping context.Context, next http.Handler, limits Limits) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Body == nil || r.Body == http.NoBody {
@@ -59,9 +60,10 @@ func Bound(stopping context.Context, next http.Handler, limits Limits) http.Hand
 			client: r.Body, connection: http.NewResponseController(w),
 			idle: limits.Idle, until: time.Now().Add(limits.Total), expects: r.Header.Get("Expect") != "",
 		}
-		// Without it the server looks for the body's end where the answer begins, and reads what others may be reading.
+		// Otherwise the server reads the rest of the body when the answer begins, while the handler may still read
+		// it.
 		if err := b.connection.EnableFullDuplex(); err != nil && !errors.Is(err, http.ErrNotSupported) {
-			panic(err) // as a server of HTTP/1 has it
+			panic(err) // as net/http reports it
 		}
 		defer context.AfterFunc(stopping, b.giveUp)()
 		r = r.WithContext(context.WithValue(r.Context(), bodyKey{}, b)) //nolint:contextcheck // the request outlives what stops the server
@@ -73,8 +75,8 @@ func Bound(stopping context.Context, next http.Handler, limits Limits) http.Hand
 
 type bodyKey struct{}
 
-// Failure waits for whoever reads the body of the request of a context, and returns what that ended with, nil where nothing was
-// wrong. A server ends the context of a request whose body it cannot read, which others may see first.
+// Failure waits until the body of the context's request is not being read any more, and returns the error, if any. A
+// server cancels the context of a request whose body it cannot read, which other goroutines may notice first.
 func Failure(ctx context.Context) *Error {
 	b, bounded := ctx.Value(bodyKey{}).(*body)
 	if !bounded {
@@ -85,20 +87,20 @@ func Failure(ctx context.Context) *Error {
 	return b.failed
 }
 
-// body is what a client sends, for one reader at a time.
+// body is a request's body. One goroutine may read it at a time.
 type body struct {
 	client     io.ReadCloser
 	connection *http.ResponseController
 	idle       time.Duration
-	expects    bool // the client sends it only if it is asked to
+	expects    bool // the client sends it only on request (Expect: 100-continue)
 
-	reading sync.Mutex // held while the client is waited for
-	ended   bool       // all was read
+	reading sync.Mutex // held while waiting for the client
+	ended   bool       // it was read to its end
 	failed  *Error
 	closed  bool
 
-	deadlines   sync.Mutex // guards following, and the order of what is set
-	until       time.Time  // when nobody waits any longer
+	deadlines   sync.Mutex // guards the fields below, and the order in which deadlines are set
+	until       time.Time  // when reading must end
 	waiting     bool
 	gaveUp      bool
 	interrupted bool // by Close
@@ -118,8 +120,8 @@ func (b *body) Read(p []byte) (int, error) {
 	return b.read(p, b.idle)
 }
 
-// read waits for the client for so long. The server lifts the deadline at the end of the body, as it goes on to wait for the
-// client's going.
+// read waits for the client at most this long. The server removes the deadline at the end of the body, because it
+// then waits for the client to disconnect.
 func (b *body) read(p []byte, wait time.Duration) (int, error) {
 	b.wait(wait)
 	n, err := b.client.Read(p)
@@ -154,10 +156,10 @@ func (b *body) wait(d time.Duration) {
 }
 
 func (b *body) setDeadline(deadline time.Time) {
-	_ = b.connection.SetReadDeadline(deadline) // fails where there is no connection, as in a test
+	_ = b.connection.SetReadDeadline(deadline) // fails without a connection, as in tests
 }
 
-// giveUp lets nobody wait for the client for long. What has been read, and answers, go on.
+// giveUp ends the wait for the client soon. What was read, and the answer, are not affected.
 func (b *body) giveUp() {
 	b.deadlines.Lock()
 	defer b.deadlines.Unlock()
@@ -179,7 +181,7 @@ func (b *body) interrupt() {
 	}
 }
 
-// Close ends reading, be it another's. The rest is read at the end of the request.
+// Close ends the reading, even in another goroutine. The rest is read at the end of the request.
 func (b *body) Close() error {
 	if !b.reading.TryLock() {
 		b.interrupt()
@@ -193,8 +195,8 @@ func (b *body) Close() error {
 	return nil
 }
 
-// end lets the client finish, or has the connection closed. A server of HTTP/1 would else wait for the rest itself, without
-// a bound, or take it for the next request.
+// end lets the client finish, or has the connection closed. Otherwise a server of HTTP/1 would wait for the rest
+// without a limit, or take it for the next request.
 func (b *body) end(w http.ResponseWriter) {
 	_ = b.Close() // always nil
 	if b.ended {
@@ -204,18 +206,18 @@ func (b *body) end(w http.ResponseWriter) {
 		b.linger()
 		buffer := make([]byte, 32<<10)
 		for !b.ended && b.failed == nil {
-			_, _ = b.read(buffer, lingerTime) // how it ends is kept
+			_, _ = b.read(buffer, lingerTime) // the error is kept
 		}
 		if b.ended {
 			return
 		}
 	}
-	b.setDeadline(longAgo) // it waits for nothing in Close
-	_ = b.client.Close()   // nobody asks for the rest
+	b.setDeadline(longAgo) // Close does not wait
+	_ = b.client.Close()   // the rest is not needed
 	closeAfterAnswer(w)
 }
 
-// linger waits for the rest, unless the server stops.
+// linger waits for the rest of the body unless the server stops.
 func (b *body) linger() {
 	b.deadlines.Lock()
 	defer b.deadlines.Unlock()
@@ -224,8 +226,8 @@ func (b *body) linger() {
 	}
 }
 
-// closeAfterAnswer has the server close the connection as after a body that was too large: the one way to tell it once the
-// answer has begun.
+// closeAfterAnswer makes the server close the connection, as it does after a body that is too large. There is no
+// other way once the answer has begun.
 func closeAfterAnswer(w http.ResponseWriter) {
 	_, _ = http.MaxBytesReader(w, io.NopCloser(strings.NewReader("x")), 0).Read(make([]byte, 1))
 }
