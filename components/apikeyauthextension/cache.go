@@ -8,18 +8,18 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
-// entry is what is remembered of one public id.
+// entry is what is cached for a public id.
 type entry struct {
 	record *record // nil: not stored
-	// checkedAt is when PostgreSQL was last asked, before its answer.
+	// checkedAt is when PostgreSQL was last asked, before it answered.
 	checkedAt time.Time
 	// usedAt is the last use, in nanoseconds since the cache was made.
 	usedAt atomic.Int64
-	// notedAt is the last use that was noted for last_used_at, likewise.
+	// notedAt is the last use that was noted for last_used_at, in the same unit.
 	notedAt atomic.Int64
 }
 
-// cache remembers stored keys and, apart from them, refused ones, so that made-up keys drive no good one out.
+// cache holds stored keys and, separately, refused ones, so that a flood of made-up keys cannot evict good ones.
 type cache struct {
 	made time.Time
 
@@ -40,7 +40,7 @@ func newCache(maxEntries int) (*cache, error) {
 	return &cache{made: time.Now(), known: known, refused: refused}, nil
 }
 
-// get returns what is remembered of the public id, or nil.
+// get returns the entry of the public id, or nil.
 func (c *cache) get(publicID string) *entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -51,14 +51,14 @@ func (c *cache) get(publicID string) *entry {
 	return e
 }
 
-// put remembers an answer of PostgreSQL that was asked for at checkedAt, and returns what is now remembered.
+// put caches an answer that PostgreSQL was asked for at checkedAt. It returns the entry that is cached now.
 func (c *cache) put(publicID string, r *record, checkedAt time.Time) *entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	fresh := &entry{record: r, checkedAt: checkedAt}
 	old, known := c.known.Peek(publicID)
 	if known && old.checkedAt.After(checkedAt) {
-		return old // an answer that overtook this one
+		return old // a newer answer arrived first
 	}
 	if r.refused() {
 		c.known.Remove(publicID)
@@ -76,7 +76,7 @@ func (c *cache) put(publicID string, r *record, checkedAt time.Time) *entry {
 	return fresh
 }
 
-// forget drops what is remembered of the public id: it has changed.
+// forget removes the entry of a public id that has changed.
 func (c *cache) forget(publicID string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -84,14 +84,14 @@ func (c *cache) forget(publicID string) {
 	c.refused.Remove(publicID)
 }
 
-// forgetRefused drops all refusals: any may have become wrong unheard.
+// forgetRefused removes all refusals. Any of them may be outdated.
 func (c *cache) forgetRefused() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.refused.Purge()
 }
 
-// usedSince lists the stored keys that were used within the time before now.
+// usedSince lists the stored keys that were used within d before now.
 func (c *cache) usedSince(now time.Time, within time.Duration) []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -111,5 +111,5 @@ func (c *cache) size() (known, refused int) {
 	return c.known.Len(), c.refused.Len()
 }
 
-// since is a time as the entries keep it: an atomic integer.
+// since converts a time to the integer form of the entries.
 func (c *cache) since(t time.Time) int64 { return t.Sub(c.made).Nanoseconds() }

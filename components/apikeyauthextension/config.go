@@ -14,26 +14,26 @@ import (
 
 // Config configures the extension.
 type Config struct {
-	// DatabaseURL is the address of the PostgreSQL that holds the keys.
+	// DatabaseURL is the address of the PostgreSQL database with the keys.
 	DatabaseURL configopaque.String `mapstructure:"database_url"`
-	// RequiredScope is the scope without which a key is refused with 403.
+	// RequiredScope is the scope that a key needs. Others are refused with 403.
 	RequiredScope string `mapstructure:"required_scope"`
-	// Cache bounds what is remembered of keys.
+	// Cache configures the cache of keys.
 	Cache CacheConfig `mapstructure:"cache"`
 
 	// prevent unkeyed literal initialization
 	_ struct{}
 }
 
-// CacheConfig bounds what is remembered of keys.
+// CacheConfig configures the cache of keys.
 type CacheConfig struct {
-	// MaxEntries bounds the stored keys that are remembered and, apart from them, the ones that are refused,
-	// so that a flood of made-up keys drives no good one out.
+	// MaxEntries limits the cached keys. It applies separately to stored and to refused keys, so that a flood of
+	// made-up keys cannot evict good ones.
 	MaxEntries int `mapstructure:"max_entries"`
-	// TTL is how long after its last use a key is kept fresh in the background, so that its next use waits
-	// for nothing. It is no bound on how long a revoked key works: see revalidateEvery.
+	// TTL is how long after its last use a key is kept fresh in the background, so that its next use does not wait.
+	// It does not limit how long a revoked key works: see revalidateEvery.
 	TTL time.Duration `mapstructure:"ttl"`
-	// NegativeTTL is how long a key that is not stored, or is revoked, is refused without another look-up.
+	// NegativeTTL is how long a key that is not stored or revoked is refused without another look-up.
 	NegativeTTL time.Duration `mapstructure:"negative_ttl"`
 
 	// prevent unkeyed literal initialization
@@ -73,5 +73,5 @@ func (c *Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// maxNegativeTTL bounds how long a key that was restored may go on being refused.
+// maxNegativeTTL limits how long a restored key may still be refused.
 const maxNegativeTTL = time.Minute

@@ -4,8 +4,8 @@ import (
 	"go.opentelemetry.io/otel/metric"
 )
 
-// refusal is an error of Authenticate. Clients read its text; it says nothing of a key that its sender has not
-// shown.
+// refusal is an error of Authenticate. Clients see its text. It reveals nothing about a key whose secret was not
+// presented.
 type refusal struct {
 	text   string
 	result metric.MeasurementOption
@@ -20,6 +20,6 @@ var (
 	errRevokedKey   = &refusal{text: "revoked key", result: attributes("result", "revoked")}
 	errExpiredKey   = &refusal{text: "expired key", result: attributes("result", "expired")}
 
-	// errUnguarded stands for the answer of a middleware that no receiver has listed.
+	// errUnguarded replaces the middleware's answer if no receiver has listed the middleware.
 	errUnguarded = &refusal{text: "the key cannot be accepted: the receiver lacks the middleware apikeyauth"}
 )

@@ -28,7 +28,7 @@ type apiKeyAuth struct {
 	telemetry *metadata.TelemetryBuilder
 
 	keeper *keeper
-	// guarding is whether a receiver has asked for the middleware.
+	// guarding reports whether a receiver uses the middleware.
 	guarding atomic.Bool
 
 	stop  context.CancelFunc
@@ -50,9 +50,9 @@ func newExtension(set extension.Settings, cfg *Config) (*apiKeyAuth, error) {
 	return &apiKeyAuth{cfg: cfg, settings: set, telemetry: telemetry}, nil
 }
 
-// Start succeeds while PostgreSQL is away.
+// Start succeeds even if PostgreSQL is away.
 func (a *apiKeyAuth) Start(ctx context.Context, host component.Host) error {
-	// What runs from here on ends with Shutdown, not with Start's context.
+	// What is started here ends with Shutdown, not with Start's context.
 	ctx, a.stop = context.WithCancel(context.WithoutCancel(ctx))
 	pool, err := postgres.Open(ctx, string(a.cfg.DatabaseURL))
 	if err != nil {
@@ -80,11 +80,11 @@ func (a *apiKeyAuth) Start(ctx context.Context, host component.Host) error {
 	return nil
 }
 
-// attributeReady is a boolean attribute of an error that is told as a component's status: whether the component does
-// its work all the same.
+// attributeReady is a boolean attribute of an error in a component's status. It reports whether the component still
+// works.
 const attributeReady = "looptrace.ready"
 
-// reportStatus tells whether keys can be checked. While some can be, other replicas would serve no client better.
+// reportStatus reports whether keys can be checked. If some can, other replicas would serve clients no better.
 func reportStatus(host component.Host, away error, ready bool) {
 	if away == nil {
 		componentstatus.ReportStatus(host, componentstatus.NewEvent(componentstatus.StatusOK))
@@ -117,8 +117,8 @@ func (a *apiKeyAuth) observeCache(_ context.Context, observer metric.Int64Observ
 	return nil
 }
 
-// Authenticate refuses a request whose key is missing or bad. A request whose key cannot be checked now, or lacks
-// the scope, passes with auth data that says so: the middleware answers it.
+// Authenticate refuses a request with a missing or bad key. A request whose key cannot be checked now, or lacks the
+// scope, passes with auth data that says so: the middleware answers it.
 func (a *apiKeyAuth) Authenticate(ctx context.Context, headers map[string][]string) (context.Context, error) {
 	auth, refused := a.authenticate(ctx, headers)
 	result := resultOK
@@ -160,7 +160,7 @@ func (a *apiKeyAuth) authenticate(ctx context.Context, headers map[string][]stri
 	return e.record.auth, nil
 }
 
-// unlessGuarded refuses what is the middleware's to answer where no receiver has listed it.
+// unlessGuarded refuses what the middleware should answer if no receiver has listed it.
 func (a *apiKeyAuth) unlessGuarded() *refusal {
 	if a.guarding.Load() {
 		return nil
@@ -168,7 +168,7 @@ func (a *apiKeyAuth) unlessGuarded() *refusal {
 	return errUnguarded
 }
 
-// credential is the text that stands where a key should, from either of the two headers.
+// credential returns the text of the key from either of the two headers.
 func credential(headers map[string][]string) string {
 	for _, value := range header(headers, "Authorization") {
 		scheme, text, _ := strings.Cut(strings.TrimSpace(value), " ")
@@ -182,8 +182,7 @@ func credential(headers map[string][]string) string {
 	return ""
 }
 
-// header finds a header in either of the spellings that servers hand over, HTTP's canonical and gRPC's
-// lower-case one, or else in any.
+// header returns a header, whose name may be in HTTP's canonical form, in lower case as in gRPC, or in any other.
 func header(headers map[string][]string, name string) []string {
 	if values, ok := headers[name]; ok {
 		return values

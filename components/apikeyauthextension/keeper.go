@@ -13,28 +13,27 @@ import (
 	"github.com/looptrace/looptrace/components/apikeyauthextension/internal/metadata"
 )
 
-// A revoked key is to stop working within 5 seconds even where no notification comes. The keys in use are
-// asked for every 2 s; a key whose last answer is older than 4 s is not accepted before it was asked for once
-// more, unless PostgreSQL is away. A key is thus accepted at most 4 s after the moment of which PostgreSQL last
-// spoke well of it.
+// A revoked key must stop working within 5 seconds, even if no notification arrives. Keys in use are checked every 2
+// s. A key whose last answer is older than 4 s is checked again before it is accepted, unless PostgreSQL is away. So
+// a key is accepted for at most 4 s after PostgreSQL last confirmed it.
 const (
 	revalidateEvery = 2 * time.Second
 	maxAge          = 4 * time.Second
 )
 
 const (
-	// probeEvery is how often PostgreSQL is tried while it is away.
+	// probeEvery is how often PostgreSQL is probed while it is away.
 	probeEvery = 500 * time.Millisecond
-	// askIdleEvery is how often PostgreSQL is asked while no key is in use: that it is away should be known before
-	// the first request finds out.
+	// askIdleEvery is how often PostgreSQL is probed while no key is in use, to notice that it is away before a
+	// request does.
 	askIdleEvery = 10 * time.Second
-	// noteEvery is how often the uses of keys are written.
+	// noteEvery is how often uses of keys are written.
 	noteEvery = 5 * time.Second
 	// noteOncePer is the precision of last_used_at.
 	noteOncePer = time.Minute
 )
 
-// keeper knows keys: from the cache, kept fresh in the background, or else from the store.
+// keeper finds keys: in the cache, which it keeps fresh in the background, or else in the store.
 type keeper struct {
 	ttl, negativeTTL time.Duration
 
@@ -44,17 +43,17 @@ type keeper struct {
 	logger    *zap.Logger
 	telemetry *metadata.TelemetryBuilder
 
-	// report tells the collector's status: nil when PostgreSQL answers, else the error, and whether there are keys
-	// that go on working.
+	// report reports to the collector's status: nil while PostgreSQL answers, else the error and whether some keys
+	// still work.
 	report func(away error, ready bool)
 
-	// askedAt is when the revalidation last asked; it alone uses it.
+	// askedAt is when the revalidation last asked. Only the revalidation uses it.
 	askedAt time.Time
-	// away is whether the last thing heard of PostgreSQL was an error. No request waits for it then.
+	// away reports whether the last result of PostgreSQL was an error. Then no request waits for it.
 	away atomic.Bool
-	// telling keeps what is told of away in its order.
-	telling sync.Mutex
-	// kick wakes the revalidation before its time.
+	// reporting keeps the reports in order.
+	reporting sync.Mutex
+	// kick starts the revalidation early.
 	kick chan struct{}
 
 	mu   sync.Mutex
@@ -83,7 +82,7 @@ func newKeeper(
 	return k, nil
 }
 
-// find returns what is known of the key, or errUnavailable where that cannot be told.
+// find returns what is known of the key, or errUnavailable.
 func (k *keeper) find(ctx context.Context, publicID string, now time.Time) (*entry, error) {
 	e := k.cache.get(publicID)
 	if e != nil && k.fresh(e, now) {
@@ -97,8 +96,8 @@ func (k *keeper) find(ctx context.Context, publicID string, now time.Time) (*ent
 			return loaded, nil
 		}
 	}
-	// A stored key goes on working for as long as nobody can be asked. That the look-ups are too many is no such
-	// reason: it would let a flood of made-up keys keep a revoked one alive.
+	// A stored key keeps working while PostgreSQL is away. It does not if there are merely too many look-ups: then a
+	// flood of made-up keys would keep a revoked one alive.
 	if e != nil && !e.record.refused() && k.away.Load() {
 		e.usedAt.Store(k.cache.since(now))
 		return e, nil
@@ -106,7 +105,7 @@ func (k *keeper) find(ctx context.Context, publicID string, now time.Time) (*ent
 	return nil, errUnavailable
 }
 
-// fresh tells whether the entry may be answered from without asking.
+// fresh reports whether the entry is new enough to answer without asking.
 func (k *keeper) fresh(e *entry, now time.Time) bool {
 	age := now.Sub(e.checkedAt)
 	if e.record.refused() {
@@ -115,7 +114,7 @@ func (k *keeper) fresh(e *entry, now time.Time) bool {
 	return age < maxAge
 }
 
-// noteUse notes that the key was used, at most once a minute.
+// noteUse notes a use of the key, at most once a minute.
 func (k *keeper) noteUse(e *entry, now time.Time) {
 	noted, at := e.notedAt.Load(), k.cache.since(now)
 	if noted > at-noteOncePer.Nanoseconds() || !e.notedAt.CompareAndSwap(noted, at) {
@@ -144,12 +143,12 @@ func (k *keeper) lookUp(ctx context.Context, publicIDs []string) (map[string]*en
 	return entries, nil
 }
 
-// ask asks the store, and remembers the answers and whether there are any.
+// ask asks the store and caches its answers, including that there is none.
 func (k *keeper) ask(ctx context.Context, publicIDs []string) (map[string]*entry, error) {
 	asked := time.Now()
 	found, err := k.store.find(ctx, publicIDs)
 	if errors.Is(ctx.Err(), context.Canceled) {
-		return nil, ctx.Err() // this extension ends, which says nothing of PostgreSQL
+		return nil, ctx.Err() // the extension shuts down, which says nothing about PostgreSQL
 	}
 	k.heard(err, asked)
 	if err != nil {
@@ -162,10 +161,10 @@ func (k *keeper) ask(ctx context.Context, publicIDs []string) (map[string]*entry
 	return entries, nil
 }
 
-// heard notes whether PostgreSQL has answered, and tells when that changes.
+// heard notes whether PostgreSQL has answered, and reports changes.
 func (k *keeper) heard(err error, asked time.Time) {
-	k.telling.Lock()
-	defer k.telling.Unlock()
+	k.reporting.Lock()
+	defer k.reporting.Unlock()
 	switch wasAway := k.away.Swap(err != nil); {
 	case err != nil && !wasAway:
 		k.logger.Warn("The key store is away: keys that were in use go on working, others wait", zap.Error(err))
@@ -179,7 +178,7 @@ func (k *keeper) heard(err error, asked time.Time) {
 	}
 }
 
-// wakeUp makes the next revalidation come at once.
+// wakeUp starts the next revalidation at once.
 func (k *keeper) wakeUp() {
 	select {
 	case k.kick <- struct{}{}:
@@ -187,7 +186,7 @@ func (k *keeper) wakeUp() {
 	}
 }
 
-// revalidateLoop keeps what is in use fresh, and finds out when PostgreSQL is back, until the context ends.
+// revalidateLoop keeps keys in use fresh, and notices when PostgreSQL is back, until the context ends.
 func (k *keeper) revalidateLoop(ctx context.Context) {
 	timer := time.NewTimer(revalidateEvery)
 	defer timer.Stop()
@@ -217,7 +216,7 @@ func (k *keeper) revalidate(ctx context.Context) {
 		batch := publicIDs[:min(maxBatch, len(publicIDs))]
 		publicIDs = publicIDs[len(batch):]
 		ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
-		_, err := k.ask(ctx, batch) // an empty batch asks whether PostgreSQL is there
+		_, err := k.ask(ctx, batch) // an empty batch probes PostgreSQL
 		cancel()
 		if err != nil {
 			k.telemetry.ApikeyauthRevalidations.Add(ctx, int64(len(batch)+len(publicIDs)), revalidationFailedOption)
@@ -227,7 +226,7 @@ func (k *keeper) revalidate(ctx context.Context) {
 	}
 }
 
-// noteLoop writes the uses of keys until the context ends, and then once more.
+// noteLoop writes the uses of keys until the context ends, and once more at the end.
 func (k *keeper) noteLoop(ctx context.Context) {
 	ticker := time.NewTicker(noteEvery)
 	defer ticker.Stop()

@@ -10,17 +10,17 @@ import (
 	"go.uber.org/zap"
 )
 
-// channel is where PostgreSQL tells the public id of every key that changes.
+// channel is where PostgreSQL notifies of the public id of every key that changes.
 const channel = "looptrace_api_keys"
 
-// Bounds of the wait before the channel is opened again.
+// Limits of the wait before the channel is opened again.
 const (
 	minReconnectWait = 100 * time.Millisecond
 	maxReconnectWait = 5 * time.Second
 )
 
-// listenLoop forgets keys as they change, until the context ends. It makes revocation quick and restored keys
-// usable at once; that no revoked key works for long does not depend on it.
+// listenLoop removes changed keys from the cache until the context ends. It makes revocation fast and restored keys
+// usable at once. The limit for revoked keys does not depend on it.
 func (k *keeper) listenLoop(ctx context.Context) {
 	wait := minReconnectWait
 	for {
@@ -41,14 +41,14 @@ func (k *keeper) listenLoop(ctx context.Context) {
 	}
 }
 
-// listen opens the channel and follows it until an error; heard tells whether it was opened.
+// listen opens the channel and follows it until an error. heard reports whether it was opened.
 func (k *keeper) listen(ctx context.Context) (heard bool, err error) {
 	conn, err := pgx.ConnectConfig(ctx, k.store.pool.Config().ConnConfig)
 	if err != nil {
 		return false, fmt.Errorf("connect: %w", err)
 	}
 	defer func() {
-		// Ends the session in PostgreSQL even where ctx has ended.
+		// Ends the session in PostgreSQL even if ctx has ended.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookupTimeout)
 		defer cancel()
 		_ = conn.Close(ctx)
@@ -56,7 +56,7 @@ func (k *keeper) listen(ctx context.Context) (heard bool, err error) {
 	if _, err := conn.Exec(ctx, "LISTEN "+channel); err != nil {
 		return false, fmt.Errorf("listen: %w", err)
 	}
-	// What changed while nobody listened was not heard.
+	// Changes before the channel was opened were missed.
 	k.cache.forgetRefused()
 	k.wakeUp()
 	for {
@@ -64,7 +64,7 @@ func (k *keeper) listen(ctx context.Context) (heard bool, err error) {
 		if err != nil {
 			return true, fmt.Errorf("wait for a notification: %w", err)
 		}
-		// An answer that is on its way may bring the old key back for as long as revalidation allows.
+		// An answer in flight may bring the old key back, until the next revalidation.
 		k.cache.forget(notification.Payload)
 	}
 }

@@ -9,26 +9,26 @@ import (
 )
 
 const (
-	// lookupTimeout bounds a query.
+	// lookupTimeout limits a query.
 	lookupTimeout = 2 * time.Second
-	// maxWait bounds how long a request waits: for the query that runs, which fails what waits where it fails, and
+	// maxWait limits how long a request waits: for the running query, whose failure fails all waiting look-ups, and
 	// for its own.
 	maxWait = lookupTimeout + lookupTimeout/2
-	// maxBatch bounds the keys of one query.
+	// maxBatch limits the keys of one query.
 	maxBatch = 1000
-	// maxWaiting bounds the keys that wait for a query. Beyond it look-ups are given up at once: PostgreSQL is
-	// slower than a flood of made-up keys.
+	// maxWaiting limits the keys that wait for a query. Beyond it, look-ups fail at once: PostgreSQL is slower than a
+	// flood of made-up keys.
 	maxWaiting = 10_000
 )
 
-// errUnavailable is the loader's error when a key could not be looked up.
+// errUnavailable is returned if a key could not be looked up.
 var errUnavailable = errors.New("the key store is unavailable")
 
-// loader looks keys up for requests, one query at a time. While a query runs, the keys that are asked for
-// gather for the next one, each once however many requests wait for it. So neither many requests with one key
-// nor a flood of made-up keys costs PostgreSQL more than one connection.
+// loader looks up keys for requests, one query at a time. Keys that are requested while a query runs are collected
+// for the next one, each once. So neither many requests with one key nor a flood of made-up keys takes more than one
+// connection to PostgreSQL.
 type loader struct {
-	// find looks the keys up and remembers the answers; each key has one.
+	// find looks up the keys and caches the answers. It returns an entry for each key.
 	find func(ctx context.Context, publicIDs []string) (map[string]*entry, error)
 
 	wake chan struct{}
@@ -38,7 +38,7 @@ type loader struct {
 	running map[string]*load
 }
 
-// load is one key's look-up; its result may be read once done is closed.
+// load is the look-up of a key. Its result may be read once done is closed.
 type load struct {
 	done  chan struct{}
 	entry *entry
@@ -49,7 +49,7 @@ func newLoader(find func(context.Context, []string) (map[string]*entry, error)) 
 	return &loader{find: find, wake: make(chan struct{}, 1), waiting: map[string]*load{}}
 }
 
-// load returns what is now remembered of the key, or errUnavailable.
+// load returns the cached entry of the key, or errUnavailable.
 func (l *loader) load(ctx context.Context, publicID string) (*entry, error) {
 	pending := l.join(publicID)
 	if pending == nil {
@@ -66,8 +66,7 @@ func (l *loader) load(ctx context.Context, publicID string) (*entry, error) {
 	return nil, errUnavailable
 }
 
-// join returns the look-up of the key that waits or runs, a new one where there is none, or nil where too many
-// wait.
+// join returns the waiting or running look-up of the key, or a new one. It returns nil if too many wait.
 func (l *loader) join(publicID string) *load {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -102,7 +101,7 @@ func (l *loader) run(ctx context.Context) {
 	}
 }
 
-// step runs one query for what waits and tells whether there was anything.
+// step runs one query for the waiting look-ups. It reports whether there were any.
 func (l *loader) step(ctx context.Context) bool {
 	publicIDs := l.take()
 	if len(publicIDs) == 0 {
@@ -115,7 +114,7 @@ func (l *loader) step(ctx context.Context) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err != nil {
-		// What gathered meanwhile would fail as well, only later.
+		// Look-ups that waited meanwhile would fail as well, only later.
 		maps.Copy(l.running, l.waiting)
 		clear(l.waiting)
 	}
@@ -130,7 +129,7 @@ func (l *loader) step(ctx context.Context) bool {
 	return true
 }
 
-// take moves what waits, up to a batch, to what runs.
+// take moves waiting look-ups to the running ones, up to a batch.
 func (l *loader) take() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -22,10 +22,10 @@ import (
 	"github.com/looptrace/looptrace/internal/apikey"
 )
 
-// retryAfter is when a client whose key could not be checked should try again: PostgreSQL is probed more often.
+// retryAfter is when a client whose key could not be checked should retry. PostgreSQL is probed more often.
 const retryAfter = 2 * time.Second
 
-// answer is what the middleware answers in place of the receiver.
+// answer is what the middleware answers instead of the receiver.
 type answer struct {
 	httpStatus int
 	grpcCode   codes.Code
@@ -39,7 +39,7 @@ func (a *apiKeyAuth) refusal(ctx context.Context) *answer {
 	auth, ok := client.FromContext(ctx).Auth.(*authData)
 	switch {
 	case !ok:
-		// The receiver lists the middleware without the authenticator: no request may pass.
+		// The receiver lists the middleware without the authenticator, so no request may pass.
 		return &answer{
 			httpStatus: http.StatusUnauthorized, grpcCode: codes.Unauthenticated, code: "unauthenticated",
 			detail: "No key was asked for: apikeyauth is missing from auth of the receiver.",
@@ -59,7 +59,7 @@ func (a *apiKeyAuth) refusal(ctx context.Context) *answer {
 	}
 }
 
-// GetHTTPHandler returns the middleware of HTTP servers.
+// GetHTTPHandler returns the middleware for HTTP servers.
 func (a *apiKeyAuth) GetHTTPHandler(context.Context) (extensionmiddleware.WrapHTTPHandlerFunc, error) {
 	a.guarding.Store(true)
 	return func(_ context.Context, next http.Handler) (http.Handler, error) {
@@ -73,7 +73,7 @@ func (a *apiKeyAuth) GetHTTPHandler(context.Context) (extensionmiddleware.WrapHT
 	}, nil
 }
 
-// GetGRPCServerOptions returns the middleware of gRPC servers.
+// GetGRPCServerOptions returns the middleware for gRPC servers.
 func (a *apiKeyAuth) GetGRPCServerOptions(context.Context) ([]grpc.ServerOption, error) {
 	a.guarding.Store(true)
 	return []grpc.ServerOption{
@@ -110,8 +110,8 @@ const (
 	typeProblem  = "application/problem+json"
 )
 
-// write answers in the form that the path promises: problem details on native paths, and on OTLP paths a
-// google.rpc.Status in the encoding of the request.
+// write answers in the form of the path: problem details on native paths, and a google.rpc.Status in the request's
+// encoding on OTLP paths.
 func (a *answer) write(w http.ResponseWriter, r *http.Request) {
 	contentType, body := typeJSON, []byte(nil)
 	mediaType, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
@@ -130,7 +130,7 @@ func (a *answer) write(w http.ResponseWriter, r *http.Request) {
 		contentType = typeProtobuf
 		body, _ = proto.Marshal(&spb.Status{Code: int32(a.grpcCode), Message: a.detail})
 	default:
-		// Not protojson, which varies its white space.
+		// Not protojson, whose white space varies.
 		body, _ = json.Marshal(rpcStatus{Code: uint32(a.grpcCode), Message: a.detail})
 	}
 	h := w.Header()
@@ -140,7 +140,7 @@ func (a *answer) write(w http.ResponseWriter, r *http.Request) {
 		h.Set("Retry-After", strconv.Itoa(int(retryAfter.Seconds())))
 	}
 	w.WriteHeader(a.httpStatus)
-	_, _ = w.Write(body) // the client is gone: nobody is left to tell
+	_, _ = w.Write(body) // the client is gone
 }
 
 type problem struct {
@@ -149,7 +149,7 @@ type problem struct {
 	Status int    `json:"status"`
 	Detail string `json:"detail"`
 	Code   string `json:"code"`
-	// RequestID is the id that the receiver has given the request, where it gives ids.
+	// RequestID is the id that the receiver has given to the request, if any.
 	RequestID string `json:"request_id,omitempty"`
 }
 

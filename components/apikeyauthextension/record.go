@@ -9,7 +9,7 @@ import (
 	"github.com/looptrace/looptrace/internal/apikey"
 )
 
-// Names of the attributes of the auth data.
+// Attributes of the auth data.
 const (
 	attributeProjectID = "project_id"
 	attributeKeyID     = "key_id"
@@ -24,7 +24,7 @@ const (
 	stateUnavailable = "unavailable"
 )
 
-// record is what PostgreSQL holds of a key. It never changes once read.
+// record is a key in PostgreSQL. It does not change once read.
 type record struct {
 	id         string
 	projectID  string
@@ -36,12 +36,11 @@ type record struct {
 	auth       *authData
 }
 
-// refused tells whether the record refuses the key for good. A key that has expired is no such: its expiry can
-// still be moved.
+// refused reports whether the key is refused for good. An expired key is not: its expiry can still be moved.
 func (r *record) refused() bool { return r == nil || r.revoked }
 
-// judge decides about a presented key by its record, nil where there is none. That a key is revoked or has
-// expired is told only to who has shown its secret.
+// judge decides about a presented key by its record, which may be nil. Only a client that presents the right secret
+// learns that its key is revoked or expired.
 func (r *record) judge(key apikey.Key, now time.Time) *refusal {
 	if r == nil {
 		key.Matches(nil) // takes as long as for a stored key
@@ -59,13 +58,13 @@ func (r *record) judge(key apikey.Key, now time.Time) *refusal {
 	}
 }
 
-// authData is what receivers and processors learn of a request's key.
+// authData tells receivers and processors about the key of a request.
 type authData struct {
 	state     string
 	projectID string
 	keyID     string
 	scopes    []string
-	// limits are the project's own, by the names of internal/ratelimit.
+	// limits are the project's own limits, by the names of internal/ratelimit.
 	limits map[string]float64
 }
 
@@ -74,8 +73,8 @@ var _ client.AuthData = (*authData)(nil)
 // unavailable is the auth data of a request whose key cannot be checked now.
 var unavailable = &authData{state: stateUnavailable}
 
-// GetAttribute returns an attribute's value, or nil where it has none. The limits are for every request of the key:
-// nobody may change them.
+// GetAttribute returns the value of an attribute, or nil. All requests of the key share its limits: do not change
+// them.
 func (d *authData) GetAttribute(name string) any {
 	if name == attributeState {
 		return d.state

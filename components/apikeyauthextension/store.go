@@ -21,7 +21,7 @@ type store struct {
 	pool *pgxpool.Pool
 }
 
-// find returns the records of those public ids that are stored.
+// find returns the records of the public ids that are stored.
 func (s *store) find(ctx context.Context, publicIDs []string) (map[string]*record, error) {
 	rows, err := s.pool.Query(ctx, findKeysSQL, pgx.NamedArgs{"public_ids": publicIDs})
 	if err != nil {
@@ -44,7 +44,7 @@ func (s *store) find(ctx context.Context, publicIDs []string) (map[string]*recor
 		}
 		one.auth = &authData{state: stateOK, projectID: one.projectID, keyID: one.id, scopes: one.scopes, limits: limits}
 		found[publicID] = &one
-		// The next row gets slices and a map of its own.
+		// The next row must get slices and a map of its own.
 		r.hash, r.scopes, limits = nil, nil, nil
 		return nil
 	})
@@ -54,7 +54,7 @@ func (s *store) find(ctx context.Context, publicIDs []string) (map[string]*recor
 	return found, nil
 }
 
-// noteUse stores when keys were last used, unless a later or much the same time is stored already.
+// noteUse stores when keys were last used, unless a later or almost equal time is stored already.
 func (s *store) noteUse(ctx context.Context, usedAt map[string]time.Time) error {
 	ids := make([]string, 0, len(usedAt))
 	times := make([]time.Time, 0, len(usedAt))
@@ -63,7 +63,7 @@ func (s *store) noteUse(ctx context.Context, usedAt map[string]time.Time) error 
 		times = append(times, at)
 	}
 	if _, err := s.pool.Exec(ctx, noteUseSQL, pgx.NamedArgs{"ids": ids, "times": times}); err != nil {
-		return fmt.Errorf("note the use of keys: %w", err)
+		return fmt.Errorf("store the last use of keys: %w", err)
 	}
 	return nil
 }

@@ -5,7 +5,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 )
 
-// Attribute sets of the metrics, made once: they are used on every request.
+// Attribute sets of the metrics. They are used on every request, so they are built once.
 var (
 	hitOption  = attributes("outcome", "hit")
 	missOption = attributes("outcome", "miss")

@@ -8,18 +8,19 @@ import (
 	"github.com/looptrace/looptrace/internal/runpdata"
 )
 
-// contentCache remembers contents of runs. It holds a bounded number of them: the runs that were not heard of for longest are
-// forgotten, each with all of its contents.
+// contentCache remembers the contents of runs that are stored. If it is full, it drops the least recently used runs
+// with all of their contents.
 type contentCache struct {
 	capacity int
 
 	mu      sync.Mutex
 	runs    map[runpdata.RunHour]*list.Element
-	recency *list.List // of remembered, the newest first
+	recency *list.List // least recently used last
 	held    int
 }
 
-// cachedContents are the contents of one run and hour. They are replaced and never changed, since they are read unlocked.
+// cachedContents are the contents of a run and hour. They are read without a lock, so they are replaced and never
+// changed.
 type cachedContents struct {
 	at       runpdata.RunHour
 	contents runpdata.KnownContents
@@ -31,7 +32,7 @@ func newContentCache(capacity int) *contentCache {
 	return m
 }
 
-// get returns what is known of a run and hour, which must not be changed.
+// get returns the known contents of a run and hour. Callers must not change them.
 func (m *contentCache) get(at runpdata.RunHour) runpdata.KnownContents {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -43,7 +44,7 @@ func (m *contentCache) get(at runpdata.RunHour) runpdata.KnownContents {
 	return element.Value.(*cachedContents).contents
 }
 
-// add takes over contents of a run and hour.
+// add adds contents of a run and hour.
 func (m *contentCache) add(at runpdata.RunHour, contents runpdata.KnownContents) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -70,20 +71,20 @@ func (m *contentCache) add(at runpdata.RunHour, contents runpdata.KnownContents)
 	}
 }
 
-// clear forgets everything.
+// clear removes everything.
 func (m *contentCache) clear() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.runs, m.recency, m.held = map[runpdata.RunHour]*list.Element{}, list.New(), 0
 }
 
-// sharedContentCache remember how contents are shared: half as many as it may hold at least, those that were asked for or added last.
-// Nothing in it is a pointer, which spares the garbage collector a walk through all of it.
+// sharedContentCache remembers which contents are shared: at least the capacity/2 that were used last. It contains no
+// pointers, so the garbage collector need not scan it.
 type sharedContentCache struct {
 	capacity int
 
 	mu sync.Mutex
-	// newer takes what is added. When it is full, it becomes older, in which what is asked for is still found.
+	// newer gets what is added. When it is full it becomes older, which is still searched.
 	newer, older map[runpdata.SharedKey]runpdata.ShareState
 }
 
@@ -93,7 +94,7 @@ func newSharedContentCache(capacity int) *sharedContentCache {
 	return s
 }
 
-// get returns what is known of a content, runpdata.ShareUnseen where nothing is.
+// get returns the state of a content, or runpdata.ShareUnseen.
 func (s *sharedContentCache) get(key runpdata.SharedKey) runpdata.ShareState {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -121,7 +122,7 @@ func (s *sharedContentCache) put(key runpdata.SharedKey, state runpdata.ShareSta
 	s.newer[key] = state
 }
 
-// clear forgets everything.
+// clear removes everything.
 func (s *sharedContentCache) clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,17 +11,17 @@ import (
 
 // Config is the exporter's configuration.
 type Config struct {
-	// URL of the database: clickhouse://[user:password@]host:port/database. The schema is made by
-	// `looptrace migrate`; the exporter runs no DDL.
+	// URL of the database: clickhouse://[user:password@]host:port/database. `looptrace migrate` creates the schema;
+	// the exporter runs no DDL.
 	URL configopaque.String `mapstructure:"url"`
-	// Timeout of one batch, all its inserts and reads together.
+	// Timeout limits a batch, with all its inserts and reads.
 	Timeout time.Duration `mapstructure:"timeout"`
-	// ContentCacheSize is how many contents are remembered as stored, so that a history that is sent again at
-	// every step is written once. An entry takes about 40 bytes, and a run 300 more.
+	// ContentCacheSize limits the contents that are remembered as stored, so that a history which is sent again at
+	// every step is stored once. An entry takes about 40 bytes, and a run 300 more.
 	ContentCacheSize int `mapstructure:"content_cache_size"`
 }
 
-// Validate reports every problem of the configuration.
+// Validate reports all problems of the configuration.
 func (c *Config) Validate() error {
 	var errs []error
 	if c.URL == "" {

@@ -59,18 +59,18 @@ func (e *runsExporter) shutdown(context.Context) error {
 	return e.conn.Close()
 }
 
-// consume stores a batch. When it returns nil the batch is on disk and its runs' totals are up to date;
-// storing any part of it again changes nothing.
+// consume stores a batch. When it returns nil, the batch is on disk and its runs' totals are up to date. Storing any
+// part of it again changes nothing.
 func (e *runsExporter) consume(ctx context.Context, td ptrace.Traces) error {
 	rows := runpdata.Rows{Stored: e.contents.get, ShareState: e.shared.get}
 	if err := rows.Add(td); err != nil {
 		return consumererror.NewPermanent(err)
 	}
-	// The rows refer to the strings. All else that a batch was decoded into need not stay until it is stored.
+	// The rows refer to the strings. Everything else that was decoded can be freed before the batch is stored.
 	td.ResourceSpans().RemoveIf(func(ptrace.ResourceSpans) bool { return true })
 	if len(rows.Spans) > 0 {
 		if err := e.store(ctx, &rows); err != nil {
-			// The store may come back with less than it had: what it has is learnt anew.
+			// The store may come back with less than it had, for example from a backup.
 			e.contents.clear()
 			e.shared.clear()
 			return classify(err)
@@ -89,7 +89,7 @@ func (e *runsExporter) consume(ctx context.Context, td ptrace.Traces) error {
 	return nil
 }
 
-// classify tells bad data, which no retry mends, from a store that is away or overloaded.
+// classify marks bad data, which no retry can fix, as permanent. A store that is away or overloaded is not.
 func classify(err error) error {
 	if ch.IsErr(err, dataErrors...) {
 		return consumererror.NewPermanent(err)
@@ -97,7 +97,7 @@ func classify(err error) error {
 	return err
 }
 
-// dataErrors are ClickHouse's error codes for data that it will never take.
+// dataErrors are ClickHouse's error codes for data that it will never accept.
 var dataErrors = []proto.Error{
 	proto.ErrCannotParseText,
 	proto.ErrCannotParseInputAssertionFailed,
@@ -109,11 +109,11 @@ var dataErrors = []proto.Error{
 
 func (e *runsExporter) store(ctx context.Context, rows *runpdata.Rows) error {
 	byRun := runmodel.ByRun(rows.Spans)
-	batch := rand.Uint64() //nolint:gosec // tells batches apart, guards nothing
+	batch := rand.Uint64() //nolint:gosec // only distinguishes batches
 	touched := boundsOf(byRun, batch)
 
-	// In any order, but all before the bounds are read back: then of two writers that touch one run at the
-	// same time at least the later reader sees the other, and totals both.
+	// In any order, but all before the bounds are read back. Then, of two writers that touch a run at the same time,
+	// at least the one that reads later sees the other, and derives the totals of both.
 	group, groupContext := errgroup.WithContext(ctx)
 	group.Go(func() error { return e.writer.InsertContents(groupContext, rows.Contents) })
 	group.Go(func() error { return e.writer.InsertSharedContents(groupContext, rows.Shared) })

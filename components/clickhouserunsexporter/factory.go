@@ -28,7 +28,7 @@ func createTraces(ctx context.Context, set exporter.Settings, cfg component.Conf
 	if err != nil {
 		return nil, err
 	}
-	// Neither queue nor retry: the receiver before it holds the batch in Kafka until it is stored, and tries again.
+	// No queue and no retry: the receiver keeps the batch in Kafka until it is stored, and retries.
 	return exporterhelper.NewTraces(ctx, set, cfg, e.consume,
 		exporterhelper.WithStart(e.start),
 		exporterhelper.WithShutdown(e.shutdown),

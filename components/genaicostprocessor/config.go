@@ -9,13 +9,13 @@ import (
 	"go.opentelemetry.io/collector/config/configopaque"
 )
 
-// Config is what an operator sets.
+// Config is the processor's configuration.
 type Config struct {
-	// DatabaseURL is the address of the PostgreSQL that holds the prices of projects' own. Without it the table's prices
-	// hold for everybody.
+	// DatabaseURL is the address of the PostgreSQL database with projects' own prices. Without it, the price table
+	// applies to all projects.
 	DatabaseURL configopaque.String `mapstructure:"database_url"`
 
-	// RefreshInterval is how often they are read again, besides whenever PostgreSQL tells that they have changed.
+	// RefreshInterval is how often prices are read again, in addition to PostgreSQL's notifications of changes.
 	RefreshInterval time.Duration `mapstructure:"refresh_interval"`
 
 	// prevent unkeyed literal initialization
@@ -26,7 +26,7 @@ func createDefaultConfig() component.Config {
 	return &Config{RefreshInterval: 30 * time.Second}
 }
 
-// Validate reports everything that is wrong at once.
+// Validate reports all problems of the configuration.
 func (c *Config) Validate() error {
 	var errs []error
 	url := string(c.DatabaseURL)

@@ -17,20 +17,20 @@ import (
 	"github.com/looptrace/looptrace/internal/prices"
 )
 
-// channel is where PostgreSQL tells the id of every project whose prices change.
+// channel is where PostgreSQL notifies of the id of every project whose prices change.
 const channel = "looptrace_price_overrides"
 
 const (
-	// readTimeout bounds a connection attempt, and a read.
+	// readTimeout limits a connection attempt, and a read.
 	readTimeout = 5 * time.Second
-	// startTimeout is how long Start waits for the first read, so that the first spans have their prices.
+	// startTimeout is how long Start waits for the first read, so that the first spans are priced.
 	startTimeout = 2 * time.Second
-	// Bounds of the wait before PostgreSQL is tried again.
+	// Limits of the wait before PostgreSQL is tried again.
 	minReconnectWait = 100 * time.Millisecond
 	maxReconnectWait = 5 * time.Second
 )
 
-// known is what was last read: the prices of each project that has any of its own, by its id.
+// known holds what was last read: the prices of each project with prices of its own, by project id.
 type known struct {
 	projects map[string]*projectPrices
 	count    int
@@ -41,22 +41,22 @@ type projectPrices struct {
 	matcher   *prices.Matcher
 }
 
-// overrides keeps the prices of projects' own in memory and up to date. While PostgreSQL is away what was read last
-// holds; before anything was read nothing is known.
+// overrides keeps projects' own prices up to date in memory. While PostgreSQL is away the last ones apply. Before the
+// first read nothing is known.
 type overrides struct {
 	connection *pgx.ConnConfig
 	refresh    time.Duration
 	logger     *zap.Logger
 	telemetry  *metadata.TelemetryBuilder
-	// report tells the collector's status: nil once the prices are known, else why not.
+	// report reports to the collector's status: nil once the prices are known, else the reason.
 	report func(unread error)
 
 	known atomic.Pointer[known]
-	// read is closed by the first read.
+	// read is closed after the first read.
 	read chan struct{}
 }
 
-// matcher returns the prices that hold for a project, and whether they are known.
+// matcher returns the prices of a project, and whether they are known.
 func (o *overrides) matcher(projectID string) (*prices.Matcher, bool) {
 	k := o.known.Load()
 	if k == nil {
@@ -96,8 +96,8 @@ func (o *overrides) run(ctx context.Context) {
 	}
 }
 
-// follow reads the prices now, whenever they change, and every refresh interval, until an error; read tells whether it
-// has read them at all.
+// follow reads the prices now, after each change and every refresh interval, until an error. read reports whether it
+// succeeded at least once.
 func (o *overrides) follow(ctx context.Context) (read bool, err error) {
 	connecting, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
@@ -106,12 +106,12 @@ func (o *overrides) follow(ctx context.Context) (read bool, err error) {
 		return false, fmt.Errorf("connect: %w", err)
 	}
 	defer func() {
-		// Ends the session in PostgreSQL even where ctx has ended.
+		// Ends the session in PostgreSQL even if ctx has ended.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readTimeout)
 		defer cancel()
 		_ = conn.Close(ctx)
 	}()
-	// Before the first read: a change between the two would not be heard otherwise.
+	// Before the first read: otherwise a change between the two would be missed.
 	if _, err := conn.Exec(connecting, "LISTEN "+channel); err != nil {
 		return false, fmt.Errorf("listen: %w", err)
 	}
@@ -158,8 +158,8 @@ func (o *overrides) load(ctx context.Context, conn *pgx.Conn) error {
 	return nil
 }
 
-// matched returns the matcher of a project's prices: the last one where they have not changed, since it remembers what it
-// has found.
+// matched returns the matcher of a project's prices. If they have not changed, it returns the last one, which has
+// cached its results.
 func (k *known) matched(projectID string, list []prices.Override) *projectPrices {
 	revisions := make([]int64, len(list))
 	for i := range list {

@@ -28,7 +28,7 @@ type costProcessor struct {
 	telemetry *metadata.TelemetryBuilder
 	unpriced  modelNames
 
-	overrides *overrides // nil where no database is configured
+	overrides *overrides // nil without a database
 	stop      context.CancelFunc
 	loop      sync.WaitGroup
 }
@@ -41,19 +41,19 @@ func newProcessor(set processor.Settings, cfg *Config, next consumer.Traces) (*c
 	return &costProcessor{cfg: cfg, settings: set, next: next, telemetry: telemetry}, nil
 }
 
-// Capabilities says that spans are changed.
+// Capabilities reports that the processor changes spans.
 func (p *costProcessor) Capabilities() consumer.Capabilities {
 	return consumer.Capabilities{MutatesData: true}
 }
 
-// Start reads the prices of projects' own, and succeeds while PostgreSQL is away.
+// Start reads projects' own prices. It succeeds even if PostgreSQL is away.
 func (p *costProcessor) Start(ctx context.Context, host component.Host) error {
 	if p.cfg.DatabaseURL == "" {
 		return nil
 	}
 	connection, err := pgx.ParseConfig(string(p.cfg.DatabaseURL))
 	if err != nil {
-		// pgx's message carries the address, its password masked.
+		// pgx's message contains the address with its password masked.
 		return fmt.Errorf("parse the PostgreSQL address: %w", err)
 	}
 	connection.RuntimeParams["application_name"] = "looptrace"
@@ -64,7 +64,7 @@ func (p *costProcessor) Start(ctx context.Context, host component.Host) error {
 	if err := p.telemetry.RegisterGenaicostOverridesCallback(p.observeOverrides); err != nil {
 		return err
 	}
-	// What runs from here on ends with Shutdown, not with Start's context.
+	// What is started here ends with Shutdown, not with Start's context.
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	p.stop = stop
 	p.loop.Go(func() { p.overrides.run(running) })
@@ -76,11 +76,11 @@ func (p *costProcessor) Start(ctx context.Context, host component.Host) error {
 	return nil
 }
 
-// attributeReady is a boolean attribute of an error that is told as a component's status: whether the component does
-// its work all the same.
+// attributeReady is a boolean attribute of an error in a component's status. It reports whether the component still
+// works.
 const attributeReady = "looptrace.ready"
 
-// reportStatus tells whether the prices are known. Where they are not, spans are stored all the same.
+// reportStatus reports whether the prices are known. If not, spans are stored without a cost.
 func reportStatus(host component.Host, unread error) {
 	if unread == nil {
 		componentstatus.ReportStatus(host, componentstatus.NewEvent(componentstatus.StatusOK))
@@ -109,7 +109,7 @@ func (p *costProcessor) Shutdown(context.Context) error {
 	return nil
 }
 
-// ConsumeTraces prices spans and hands them on.
+// ConsumeTraces prices spans and passes them on.
 func (p *costProcessor) ConsumeTraces(ctx context.Context, traces ptrace.Traces) error {
 	var count outcomes
 	for _, rs := range traces.ResourceSpans().All() {
@@ -128,8 +128,8 @@ func (p *costProcessor) ConsumeTraces(ctx context.Context, traces ptrace.Traces)
 	return p.next.ConsumeTraces(ctx, traces)
 }
 
-// matcherFor returns the prices that hold for a resource's project, or nil where they are not known: a project may have
-// prices of its own that have never been read, and a cost by the table would then be wrong.
+// matcherFor returns the prices for a resource's project. It returns nil if they are not known: the project may have
+// prices of its own that were never read, and the table's would be wrong.
 func (p *costProcessor) matcherFor(resource pcommon.Resource) *prices.Matcher {
 	project, ok := resource.Attributes().Get(runmodel.KeyProjectID)
 	if p.overrides == nil || !ok || project.Type() != pcommon.ValueTypeStr {
@@ -142,10 +142,10 @@ func (p *costProcessor) matcherFor(resource pcommon.Resource) *prices.Matcher {
 	return matcher
 }
 
-// keyCacheWrite1h are the names for tokens that were written to a cache for an hour; the conventions have none.
+// keyCacheWrite1h are names for tokens that were cached for an hour. The conventions have none.
 const keyCacheWrite1h = "gen_ai.usage.cache_creation.ephemeral_1h_input_tokens"
 
-// price sets a span's cost and where it is from.
+// price sets a span's cost and its source.
 func price(span ptrace.Span, matcher *prices.Matcher) outcome {
 	attributes := span.Attributes()
 	var call prices.Call
@@ -183,7 +183,7 @@ func price(span ptrace.Span, matcher *prices.Matcher) outcome {
 	}
 	switch {
 	case hasCost && computed:
-		return outcomeComputed // by an instance of this processor before this one
+		return outcomeComputed // an earlier instance of this processor computed it
 	case hasCost:
 		attributes.PutStr(runmodel.KeyCostSource, runmodel.CostSent)
 		return outcomeSent
@@ -211,7 +211,7 @@ func price(span ptrace.Span, matcher *prices.Matcher) outcome {
 	return outcomeComputed
 }
 
-// startOf returns when a call began, else when it ended, else now.
+// startOf returns the start of a call, else its end, else now.
 func startOf(span ptrace.Span) time.Time {
 	switch {
 	case span.StartTimestamp() != 0:
@@ -229,7 +229,7 @@ func text(value pcommon.Value) string {
 	return value.Str()
 }
 
-// setCount takes a count as the store does: a whole number that is not negative, up to [runmodel.MaxTokens].
+// setCount sets a count like the store does: a whole number between 0 and [runmodel.MaxTokens].
 func setCount(count *int64, value pcommon.Value) bool {
 	var n int64
 	switch value.Type() {
@@ -249,7 +249,7 @@ func setCount(count *int64, value pcommon.Value) bool {
 	return true
 }
 
-// isAmount tells whether the store will take the value as a cost.
+// isAmount reports whether the store accepts the value as a cost.
 func isAmount(value pcommon.Value) bool {
 	switch value.Type() {
 	case pcommon.ValueTypeInt:

@@ -15,7 +15,7 @@ var (
 	reloadFailed = option("outcome", "failed")
 )
 
-// outcome is where a span's cost is from, or why it has none.
+// outcome is the source of a span's cost, or why it has none.
 type outcome int
 
 const (
@@ -48,22 +48,22 @@ func (o *outcomes) add(ctx context.Context, telemetry *metadata.TelemetryBuilder
 }
 
 const (
-	// maxModels bounds the models that a metric tells apart: clients choose the names.
+	// maxModels limits the models in the attributes of a metric, since clients choose their names.
 	maxModels = 100
-	// longestModel bounds a model's name in a metric, in bytes.
-	longestModel = 100
+	// maxModelLength limits a model's name in a metric, in bytes.
+	maxModelLength = 100
 )
 
 var otherModel = option("model", "other")
 
-// modelNames are the models without a price that have been met, each with the attributes of its metric.
+// modelNames holds the models without a price that were seen, each with the attributes of its metric.
 type modelNames struct {
 	mu      sync.RWMutex
 	options map[string]metric.MeasurementOption
 }
 
 func (m *modelNames) option(model string) metric.MeasurementOption {
-	if len(model) > longestModel {
+	if len(model) > maxModelLength {
 		return otherModel
 	}
 	m.mu.RLock()
@@ -83,7 +83,7 @@ func (m *modelNames) option(model string) metric.MeasurementOption {
 	if m.options == nil {
 		m.options = map[string]metric.MeasurementOption{}
 	}
-	model = strings.Clone(model) // it is part of all that was read from the queue at once
+	model = strings.Clone(model) // otherwise it would keep a whole fetch of the queue in memory
 	added := option("model", strings.ToValidUTF8(model, "�"))
 	m.options[model] = added
 	return added

@@ -20,7 +20,7 @@ type logsConnector struct {
 	telemetry *metadata.TelemetryBuilder
 }
 
-// Capabilities says that logs are not changed.
+// Capabilities reports that logs are not changed.
 func (c *logsConnector) Capabilities() consumer.Capabilities {
 	return consumer.Capabilities{MutatesData: false}
 }
@@ -31,11 +31,11 @@ func (c *logsConnector) Shutdown(context.Context) error {
 	return nil
 }
 
-// ConsumeLogs hands on what the records say of spans, and answers as the consumer of the spans does. Records that are
-// no GenAI events are counted and dropped.
+// ConsumeLogs converts GenAI events to spans, passes those on, and returns the result of their consumer. It counts
+// and drops other records.
 func (c *logsConnector) ConsumeLogs(ctx context.Context, ld plog.Logs) error {
 	td, counts := genailogs.ToSpans(ld)
-	ratelimit.ChargeSpans(ctx, td.SpanCount()) // of records that are dropped too: or their bytes are taken for spans
+	ratelimit.ChargeSpans(ctx, td.SpanCount()) // even if all records were dropped: otherwise their bytes are charged as spans
 	if td.SpanCount() > 0 {
 		if err := c.next.ConsumeTraces(ctx, td); err != nil {
 			return err

@@ -10,7 +10,7 @@ import (
 	"github.com/looptrace/looptrace/components/genailogsconnector/internal/metadata"
 )
 
-// Config has nothing to set.
+// Config has no options.
 type Config struct{}
 
 // NewFactory returns the factory of the connector.

@@ -11,8 +11,8 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// batch is what is handed on and committed together. Its records are decoded when that begins: decoded, they take several
-// times the memory, and a batch that is full waits for one of those in flight to end.
+// batch holds records that are handed on and committed together. They are decoded as late as possible: decoded they
+// take several times the memory, and a full batch waits for one in flight to end.
 type batch struct {
 	entries []entry
 
@@ -32,7 +32,7 @@ func (b *batch) add(e entry) {
 	b.spans += otlpwire.CountSpans(e.record.Value)
 }
 
-// merge decodes records. It returns their spans, the records that these are of, and those that can never be decoded.
+// merge decodes records. It returns their spans, the records that were decoded, and those that can never be.
 func merge(entries []entry) (merged ptrace.Traces, decoded []entry, undecodable []deadLetter) {
 	merged, decoded = ptrace.NewTraces(), make([]entry, 0, len(entries))
 	for _, e := range entries {
@@ -47,7 +47,7 @@ func merge(entries []entry) (merged ptrace.Traces, decoded []entry, undecodable 
 	return merged, decoded, undecodable
 }
 
-// decode returns the spans of a record, with their version.
+// decode returns the spans of a record with their version.
 func decode(record *kgo.Record) (ptrace.Traces, error) {
 	traces, err := otlpwire.Decode(record.Value)
 	if err != nil {
@@ -57,19 +57,19 @@ func decode(record *kgo.Record) (ptrace.Traces, error) {
 	return traces, nil
 }
 
-// A record's time is in milliseconds, of which each has a million versions: a hundred for each of ten thousand records, which are
-// told apart by their offsets. Those at the same offset of other partitions are partitionStep apart, which is no divisor of
-// anything: of two versions of one span that are the same, one is lost.
+// A record's time is in milliseconds. Each millisecond has a million versions: a hundred for each of ten thousand
+// records, by offset. Records at the same offset of other partitions are partitionStep apart, a number that shares no
+// factor with anything here: of two equal versions of a span, one is lost.
 const (
 	recordsAMillisecond = 10_000
 	versionsARecord     = int64(time.Millisecond) / recordsAMillisecond
 	partitionStep       = 6_181
 )
 
-// stampVersion writes looptrace.received_at, which decides between two versions of one span. It is made of the
-// record's own time and place and of the place within the record, and of nothing else, so that a record that is
-// read again, in whatever batch, carries the version it had. Whatever a client put there is replaced: every
-// entry of that key, since OTLP lets a key stand twice and a reader may take either.
+// stampVersion sets looptrace.received_at, which orders the versions of a span. It depends only on the record's time,
+// partition and offset and on the index within the record, so that a record gets the same version when it is read
+// again in another batch. It replaces what a client put there, duplicates included: OTLP allows duplicate keys, and
+// readers may take either.
 func stampVersion(record *kgo.Record, traces ptrace.Traces) {
 	place := (record.Offset%recordsAMillisecond + int64(record.Partition)*partitionStep) % recordsAMillisecond
 	version := record.Timestamp.UnixMilli()*int64(time.Millisecond) + place*versionsARecord

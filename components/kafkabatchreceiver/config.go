@@ -11,51 +11,51 @@ import (
 	"github.com/looptrace/looptrace/internal/kafkaconfig"
 )
 
-// Config is what an operator sets.
+// Config is the receiver's configuration.
 type Config struct {
-	// Brokers are the addresses to start from, as host:port.
+	// Brokers are the bootstrap addresses, as host:port.
 	Brokers []string `mapstructure:"brokers"`
 
-	// Security is what the brokers ask for: `tls` and `auth`, as in the kafka exporter.
+	// Security holds `tls` and `auth`, as in the kafka exporter.
 	kafkaconfig.Security `mapstructure:",squash"`
 
-	// Topic holds OTLP protobuf ExportTraceServiceRequest records, one a request.
+	// Topic holds ExportTraceServiceRequests in OTLP protobuf, one per record.
 	Topic string `mapstructure:"topic"`
 
 	// GroupID is the consumer group that shares the topic's partitions and owns the committed offsets.
 	GroupID string `mapstructure:"group_id"`
 
-	// GroupInstanceID makes this member static: one that is killed and started again with the same id takes
-	// its partitions back at once, instead of after the session timeout. It must be unique in the group.
+	// GroupInstanceID makes this member static: after a kill, a new process with the same id takes its partitions
+	// back at once instead of after the session timeout. It must be unique in the group.
 	GroupInstanceID string `mapstructure:"group_instance_id"`
 
-	// DeadLetterTopic takes the records that can never be handed on.
+	// DeadLetterTopic takes records that can never be handed on.
 	DeadLetterTopic string `mapstructure:"dead_letter_topic"`
 
-	// MaxBatchSpans closes a batch. A record is not split, so the last one may exceed it.
+	// MaxBatchSpans closes a batch. Records are not split, so the last one may exceed it.
 	MaxBatchSpans int `mapstructure:"max_batch_spans"`
 
-	// MaxBatchBytes closes a batch as well, counted over the encoded records.
+	// MaxBatchBytes closes a batch, too. It counts encoded records.
 	MaxBatchBytes int `mapstructure:"max_batch_bytes"`
 
-	// MaxBatchDelay is how long the first record of a batch waits for more; ten times as long where ten records
-	// and more already make a tenth of what closes it.
+	// MaxBatchDelay is how long the first record of a batch waits for more. It is ten times as long if at least ten
+	// records already make up a tenth of a full batch.
 	MaxBatchDelay time.Duration `mapstructure:"max_batch_delay"`
 
-	// Retry is applied when the next consumer returns an error that is not permanent, when an offset cannot
-	// be committed, and when a dead letter cannot be written.
+	// Retry applies if the next consumer returns an error that is not permanent, an offset cannot be committed, or a
+	// dead letter cannot be written.
 	Retry configretry.BackOffConfig `mapstructure:"retry"`
 
 	// prevent unkeyed literal initialization
 	_ struct{}
 }
 
-// maxBatchBytesLimit bounds what a batch may take in memory: decoded, and twice in flight, it is several times as much.
+// maxBatchBytesLimit limits the memory of a batch: decoded, and with two in flight, it takes several times as much.
 const maxBatchBytesLimit = 96 << 20
 
 func createDefaultConfig() component.Config {
 	retry := configretry.NewDefaultBackOffConfig()
-	// A store that comes back should be found within a second or two, and a batch is never given up.
+	// Notices a store that comes back within a second or two. A batch is never given up.
 	retry.InitialInterval = 100 * time.Millisecond
 	retry.MaxInterval = 2 * time.Second
 	retry.MaxElapsedTime = 0
@@ -67,7 +67,7 @@ func createDefaultConfig() component.Config {
 	}
 }
 
-// Validate reports everything that is wrong at once.
+// Validate reports all problems of the configuration.
 func (c *Config) Validate() error {
 	var errs []error
 	if len(c.Brokers) == 0 {

@@ -14,32 +14,31 @@ import (
 	"github.com/looptrace/looptrace/internal/otlpwire"
 )
 
-// Headers of a dead letter. Its key and value are those of the record that could not be handed on, and the
-// record's own headers come first.
+// Headers of a dead letter. Key and value are those of the original record, whose own headers come first.
 const (
 	HeaderReason = "dead_letter.reason"
-	// HeaderError is the error's text, cut at maxErrorText.
+	// HeaderError is the text of the error, truncated to maxErrorText.
 	HeaderError     = "dead_letter.error"
 	HeaderTopic     = "dead_letter.topic"
 	HeaderPartition = "dead_letter.partition"
 	HeaderOffset    = "dead_letter.offset"
-	// HeaderTimestamp is the time of the original record, RFC 3339 in UTC.
+	// HeaderTimestamp is the time of the original record in RFC 3339 and UTC.
 	HeaderTimestamp = "dead_letter.timestamp"
 )
 
-// maxErrorText bounds what a dead letter is larger than its record, so that it fits where the record did.
+// maxErrorText limits how much larger a dead letter is than its record, so that it fits into the topic.
 const maxErrorText = 8 << 10
 
-// reason says why a record is a dead letter; it is a header's value and a metric's attribute.
+// reason is why a record became a dead letter. It is the value of a header and of a metric's attribute.
 type reason string
 
 const (
-	reasonUndecodable      reason = "undecodable"       // It is no OTLP protobuf.
-	reasonRejected         reason = "rejected"          // The next consumer refused it for good.
-	reasonRetriesExhausted reason = "retries_exhausted" // It was not taken within retry.max_elapsed_time.
+	reasonUndecodable      reason = "undecodable"       // not OTLP protobuf
+	reasonRejected         reason = "rejected"          // the next consumer returned a permanent error
+	reasonRetriesExhausted reason = "retries_exhausted" // not accepted within retry.max_elapsed_time
 )
 
-// deadLetter is a record that can never be handed on, and why.
+// deadLetter is a record that can never be handed on, with the reason.
 type deadLetter struct {
 	entry
 	reason reason
@@ -65,9 +64,9 @@ func (d deadLetter) message(topic string) *kgo.Record {
 	}
 }
 
-// writeDeadLetters writes dead letters, acknowledged by all in-sync replicas, until all are written. It comes after the
-// healthy records of the batch were handed on, which therefore do not wait for it, and before the commit, so
-// that no record is passed over unwritten.
+// writeDeadLetters writes dead letters until all are acknowledged by all in-sync replicas. It runs after the healthy
+// records of the batch were handed on, so that those need not wait, and before the commit, so that no record is
+// skipped unwritten.
 func (r *tracesReceiver) writeDeadLetters(ctx context.Context, letters []deadLetter) error {
 	if len(letters) == 0 {
 		return nil
@@ -78,7 +77,7 @@ func (r *tracesReceiver) writeDeadLetters(ctx context.Context, letters []deadLet
 		for _, letter := range letters {
 			messages = append(messages, letter.message(r.cfg.DeadLetterTopic))
 		}
-		// ProduceSync's results come in the order of acknowledgement.
+		// The results come in the order of acknowledgement.
 		failed := map[*kgo.Record]error{}
 		for _, result := range r.client.ProduceSync(ctx, messages...) {
 			if result.Err != nil {

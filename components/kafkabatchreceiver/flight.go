@@ -5,11 +5,11 @@ import (
 	"sync"
 )
 
-// flight counts the batches that are being handled.
+// flight counts the batches in flight.
 type flight struct {
 	mu      sync.Mutex
 	batches int
-	// onEmpty is called when the last one ends, and forgotten.
+	// onEmpty is called once, when the last batch ends.
 	onEmpty func()
 }
 

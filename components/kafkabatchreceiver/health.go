@@ -17,7 +17,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// problem is a step that can fail and be tried again.
+// problem is a step that can fail and be retried.
 type problem string
 
 const (
@@ -29,18 +29,18 @@ const (
 	problemCommit      problem = "commit offsets"
 )
 
-// notReadyAfter is how long a step may fail, or offsets stand still while records wait, until the receiver says that
-// it does not do its work. A rebalance, a broker that is started again and a slow insert take seconds; the
-// store's exporter gives up an attempt that hangs after as long.
+// notReadyAfter is how long a step may fail, or offsets may stand still while records wait, until the receiver
+// reports that it does not work. A rebalance, a restart of a broker or a slow insert take seconds. The exporter gives
+// up a hanging attempt after the same time.
 const notReadyAfter = time.Minute
 
-// AttributeReady is a boolean attribute of an error that is told as a component's status: whether the component does
-// its work all the same.
+// AttributeReady is a boolean attribute of an error in a component's status. It reports whether the component still
+// works.
 const AttributeReady = "looptrace.ready"
 
-// health says how the receiver is, to the log and to the collector's status, when that changes and not at every
-// attempt. It is well when no problem is open and nothing stands still. A problem is told at once, and for the
-// length of notReadyAfter as one during which the receiver does its work all the same.
+// health reports changes of the receiver's health to the log and to the collector's status. The receiver is well if
+// no step is failing and nothing stands still. A failing step is reported at once, but counts as working until
+// notReadyAfter has passed.
 type health struct {
 	logger        *zap.Logger
 	host          component.Host
@@ -53,15 +53,15 @@ type health struct {
 	reported    state
 }
 
-// trouble is a problem and when it began.
+// trouble is an open problem and its beginning.
 type trouble struct {
 	since time.Time
 	err   error
 }
 
-// state is what the collector was told.
+// state is what is reported to the collector.
 type state struct {
-	text  string // empty when all is well
+	text  string // empty if all is well
 	ready bool
 }
 
@@ -88,7 +88,7 @@ func (h *health) problem(p problem, err error) {
 // solved notes that a step works again.
 func (h *health) solved(p problem) { h.end(p, "Can "+string(p)+" again") }
 
-// dropped notes that a step is not tried any more.
+// dropped notes that a step is not retried any more.
 func (h *health) dropped(p problem) { h.end(p, "No longer trying to "+string(p)) }
 
 func (h *health) end(p problem, message string) {
@@ -103,7 +103,7 @@ func (h *health) end(p problem, message string) {
 	h.report()
 }
 
-// judge looks at how long problems are open, and takes what has stood still for longer than notReadyAfter.
+// judge checks how long problems have been open and what has stood still for longer than notReadyAfter.
 func (h *health) judge(still standstill) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -111,7 +111,7 @@ func (h *health) judge(still standstill) {
 	h.report()
 }
 
-// report reports what has changed.
+// report reports changes.
 func (h *health) report() {
 	now := h.state()
 	if now == h.reported {
@@ -154,7 +154,7 @@ func (h *health) state() state {
 
 func stamped(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// OnBrokerConnect notes that a broker was reached, or that none is.
+// OnBrokerConnect notes whether a broker could be reached.
 func (h *health) OnBrokerConnect(_ kgo.BrokerMetadata, _ time.Duration, _ net.Conn, err error) {
 	if err == nil {
 		h.connected(1)

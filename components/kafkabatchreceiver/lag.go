@@ -11,36 +11,35 @@ import (
 	"go.opentelemetry.io/otel/metric"
 )
 
-// watchInterval is how often the ends of the partitions are asked for, and whether offsets move is looked at. The
-// ends are asked for rather than taken from fetches alone, since those stop exactly when the lag grows: while a
-// batch is not taken.
+// watchInterval is how often the end offsets of the partitions are read and progress is checked. Fetches also return
+// end offsets, but stop exactly when the lag grows: while a batch is not accepted.
 const watchInterval = 10 * time.Second
 
-// backlog is what waits in the partitions that this member owns. The reading goroutine says what it fetched and
-// committed, the watching one what the broker holds; its lock is held for moments only, so that metrics answer
-// while either of them is stuck.
+// backlog is what waits in the partitions of this member. The reading goroutine reports what it fetched and
+// committed, the watching one what the broker has. The lock is held only briefly, so metrics work while either
+// goroutine is stuck.
 type backlog struct {
 	mu          sync.Mutex
 	byPartition map[int32]*waiting
-	// moved is when an offset of any partition was last committed, or nothing waited in any.
+	// moved is when an offset of any partition was last committed, or no partition had anything waiting.
 	moved time.Time
-	// polling is whether the reading goroutine waits for records now.
+	// polling reports whether the reading goroutine is waiting for records.
 	polling bool
 }
 
-// waiting is what waits in one partition.
+// waiting is the backlog of a partition.
 type waiting struct {
-	// fetched are the records that were fetched and are not committed, in their order.
+	// fetched are the fetched and uncommitted records, in order.
 	fetched []stamp
-	// done is the offset behind the last committed record, end the one behind the last known record; -1 until known.
+	// done is the offset after the last committed record, end the one after the last known record. -1 means unknown.
 	done, end int64
-	// noticed is when records were found to wait none of which was fetched, zero while there are no such.
+	// noticed is when records were found waiting of which none was fetched, or zero.
 	noticed time.Time
-	// unread is whether none came although the reading goroutine waited for them.
+	// unread reports that none arrived although the reading goroutine was waiting for them.
 	unread bool
 }
 
-// stamp is a record's place and when the queue took it.
+// stamp is a record's offset and time.
 type stamp struct {
 	offset int64
 	at     time.Time
@@ -74,7 +73,7 @@ func (b *backlog) owned() []int32 {
 	return partitions
 }
 
-// fetched notes records that came from a partition, and the end that came with them.
+// fetched notes records that were fetched from a partition, and its end offset.
 func (b *backlog) fetched(partition int32, records []*kgo.Record, end int64) {
 	b.update(partition, func(w *waiting) {
 		for _, record := range records {
@@ -98,7 +97,7 @@ func (b *backlog) committed(last []*kgo.Record) {
 	}
 }
 
-// measured notes what the broker says.
+// measured notes the offsets that the broker returned.
 func (b *backlog) measured(partition int32, done, end int64) {
 	b.update(partition, func(w *waiting) { w.done, w.end = max(w.done, done), max(w.end, end) })
 }
@@ -108,7 +107,7 @@ func (b *backlog) update(partition int32, change func(*waiting)) {
 	defer b.mu.Unlock()
 	w, ok := b.byPartition[partition]
 	if !ok {
-		return // it was lost meanwhile
+		return // the partition was lost meanwhile
 	}
 	change(w)
 	switch {
@@ -119,15 +118,15 @@ func (b *backlog) update(partition int32, change func(*waiting)) {
 	}
 }
 
-// records is how many records wait.
+// records returns how many records wait.
 func (w *waiting) records() int64 {
 	if w.done < 0 {
-		return int64(len(w.fetched)) // nothing committed, nothing asked: what was fetched is what is known
+		return int64(len(w.fetched)) // without any offsets, only the fetched records are known
 	}
 	return max(0, w.end-w.done)
 }
 
-// age is how long the oldest of them has waited.
+// age returns how long the oldest record has waited.
 func (w *waiting) age() time.Duration {
 	switch {
 	case w.records() == 0:
@@ -148,14 +147,14 @@ func (b *backlog) setPolling(polling bool) {
 
 // standstill is what does not move although records wait.
 type standstill struct {
-	// since is when an offset was last committed, zero where that is not too long ago.
+	// since is when an offset was last committed, or zero if that is recent.
 	since time.Time
-	// unread are the partitions from which none comes, and since when. A partition that merely waits for its turn
-	// while batches of others are stored is none of them.
+	// unread are the partitions from which no record arrives, and since when. A partition that merely waits while
+	// batches of others are stored is not among them.
 	unread map[int32]time.Time
 }
 
-// judge tells what has stood still since before the time given.
+// judge returns what has stood still since before the given time.
 func (b *backlog) judge(before time.Time) standstill {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -201,8 +200,8 @@ func (b *backlog) observeAge(_ context.Context, observer metric.Float64Observer)
 	return nil
 }
 
-// watch measures the lag and judges whether the reading goroutine does its work, which that one cannot say of
-// itself while it is stuck.
+// watch measures the lag and checks the progress of the reading goroutine, which cannot report on itself while it is
+// stuck.
 func (r *tracesReceiver) watch(ctx context.Context) {
 	ticker := time.NewTicker(r.watchEvery)
 	defer ticker.Stop()
@@ -217,7 +216,7 @@ func (r *tracesReceiver) watch(ctx context.Context) {
 	}
 }
 
-// measureLag leaves what is known as it is where the broker does not answer: a problem of its own.
+// measureLag changes nothing if the broker does not answer: that is a problem of its own.
 func (r *tracesReceiver) measureLag(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, r.watchEvery)
 	defer cancel()

@@ -11,16 +11,16 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// handOverTimeout is how long a partition that is taken away waits for the batches in flight, so that their
-// offsets are committed before another member goes on. After it the batches lose the partition.
+// handOverTimeout is how long a revoked partition waits for the batches in flight, so that their offsets are
+// committed before another member continues. Afterwards those batches lose the partition.
 const handOverTimeout = 10 * time.Second
 
-// ownership is one stay of a partition with this member. A partition that goes and comes back has two, so
-// that a record fetched during the first is never committed during the second.
+// ownership is one period during which this member owns a partition. A partition that is revoked and assigned again
+// has two, so that a record fetched in the first one is never committed in the second.
 type ownership struct {
 	gone atomic.Bool
-	// next is the offset that is due, -1 until something was fetched. It and fetchError belong to the
-	// reading goroutine.
+	// next is the next offset, or -1 until something was fetched. Only the reading goroutine uses next and
+	// fetchError.
 	next       int64
 	fetchError error
 }
@@ -43,14 +43,14 @@ func stillOwned(entries []entry) []entry {
 	return kept
 }
 
-// ownerships is what this member owns now. The Kafka client's rebalancing and the reading goroutine meet here.
+// ownerships is what this member owns now. The Kafka client's rebalances and the reading goroutine share it.
 type ownerships struct {
-	// handling is held in part by every batch that is with the next consumer or being committed, and not while it
-	// waits for a retry or for its turn; and whole by a rebalance that takes partitions away.
+	// handling is acquired in part by every batch that is with the next consumer or being committed, but not while it
+	// waits for a retry or its turn. A rebalance that revokes partitions acquires all of it.
 	handling *semaphore.Weighted
 
-	// mu is held over a commit, so that no partition is given away between the look at who owns it and the
-	// broker's answer.
+	// mu is held during a commit, so that no partition is revoked between the check of its ownership and the broker's
+	// answer.
 	mu          sync.Mutex
 	byPartition map[int32]*ownership
 }
@@ -67,7 +67,7 @@ func (o *ownerships) assign(partitions []int32) {
 	}
 }
 
-// of returns the present ownership of a partition from which something was just fetched.
+// of returns the current ownership of a partition from which something was just fetched.
 func (o *ownerships) of(partition int32) *ownership {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -79,15 +79,16 @@ func (o *ownerships) of(partition int32) *ownership {
 	return owner
 }
 
-// letGo lets a rebalance pass while wait lasts. The caller holds its part of handling, and has it again after.
+// letGo allows a rebalance while wait runs. The caller must have acquired its part of handling, and has it again
+// afterwards.
 func (o *ownerships) letGo(ctx context.Context, wait func() error) error {
 	o.handling.Release(1)
 	err := wait()
-	// Also when ctx has ended, for the caller's release. A rebalance holds it for a moment only.
+	// Even if ctx has ended, since the caller will release it. A rebalance holds it only briefly.
 	return errors.Join(err, o.handling.Acquire(context.WithoutCancel(ctx), 1))
 }
 
-// revoke gives partitions away, after the batches in flight if those end soon.
+// revoke gives up partitions. It waits a short time for the batches in flight.
 func (o *ownerships) revoke(ctx context.Context, partitions []int32) {
 	if len(partitions) == 0 {
 		return
@@ -100,7 +101,7 @@ func (o *ownerships) revoke(ctx context.Context, partitions []int32) {
 	o.lose(partitions)
 }
 
-// lose marks partitions as gone: what was fetched from them is neither handed on again nor committed.
+// lose marks partitions as lost: their records are neither handed on again nor committed.
 func (o *ownerships) lose(partitions []int32) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -112,8 +113,8 @@ func (o *ownerships) lose(partitions []int32) {
 	}
 }
 
-// commit calls do with the last record of each partition that is still owned, and keeps them owned until it
-// returns. It returns how many of the entries are of those.
+// commit calls do with the last record of each partition that is still owned, and keeps them owned until it returns.
+// It returns how many entries belong to those partitions.
 func (o *ownerships) commit(entries []entry, do func(last []*kgo.Record) error) (committed int, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -25,39 +25,41 @@ import (
 )
 
 const (
-	// maxInFlight is how many batches are handed on at once: while one is being inserted, another is decoded.
+	// maxInFlight limits the batches in flight: while one is inserted, another is decoded.
 	maxInFlight = 2
-	// sessionTimeout is how long the partitions of a killed member stay unread, unless it has an instance id.
+	// sessionTimeout is how long a killed member's partitions stay unread, unless it has an instance id.
 	sessionTimeout    = 10 * time.Second
 	heartbeatInterval = 3 * time.Second
-	// fetchMaxBytes bounds one fetch, but for a record that is larger. One is buffered for each broker while a batch is in
-	// flight, and the embedded broker holds what it answers twice: a batch is made of many. What it answers for a partition
-	// it grows as it reads, by a quarter at a time: with a quarter of this for each it copies little of it.
+	// fetchMaxBytes limits a fetch, unless a single record is larger. A batch is made of many fetches: one is
+	// buffered for each broker while a batch is in flight, and the embedded broker holds each answer twice. That
+	// broker grows a partition's answer by a quarter at a time, so with a quarter of this limit per partition it
+	// copies little.
 	fetchMaxBytes = 2 << 20
-	// fetchMaxWait bounds how long an idle fetch keeps a newly assigned partition of that broker waiting.
+	// fetchMaxWait limits how long an idle fetch delays a newly assigned partition of the same broker.
 	fetchMaxWait = 500 * time.Millisecond
-	// commitTimeout bounds one attempt to commit. It is below the rebalance timeout (60 s), together with
-	// handOverTimeout, since a rebalance waits for both.
+	// commitTimeout limits an attempt to commit. Together with handOverTimeout it is below the rebalance timeout (60
+	// s), since a rebalance waits for both.
 	commitTimeout = 10 * time.Second
-	// maxLetterBytes is what the dead-letter topic takes at once (its max.message.bytes): one letter, or several that are
-	// shorter. More of them are written one after the other.
+	// maxLetterBytes is the max.message.bytes of the dead-letter topic: one letter, or several short ones. More are
+	// written one after the other.
 	maxLetterBytes = 64 << 20
-	// deliveryTimeout bounds one attempt to write dead letters, but for an answer under way: the client waits 20 s for one.
+	// deliveryTimeout limits an attempt to write dead letters, unless an answer is pending: the client waits 20 s for
+	// it.
 	deliveryTimeout = 10 * time.Second
-	// leaveTimeout bounds saying goodbye to a group whose broker may be away.
+	// leaveTimeout limits the attempt to leave the group, whose broker may be away.
 	leaveTimeout = 5 * time.Second
-	// retryBackoff and metadataMinAge bound how long records stay unread after a broker came back: the client
-	// grows its own pauses to several seconds. A broker that is away costs two small requests a second.
+	// retryBackoff and metadataMinAge limit how long records stay unread after a broker came back: by default the
+	// client waits up to several seconds. A broker that is away costs two small requests per second.
 	retryBackoff   = 500 * time.Millisecond
 	metadataMinAge = time.Second
 )
 
-// errStopping ends a batch that is being retried when the receiver is told to stop. Its offsets are not
-// committed, so it is read again after the next start.
+// errStopping ends the retries of a batch when the receiver stops. Its offsets are not committed, so it is read again
+// after the next start.
 var errStopping = errors.New("receiver is stopping")
 
-// tracesReceiver reads the topic. One goroutine polls and decodes, others hand batches on and commit them, and one
-// watches over them. The Kafka client keeps the group membership alive on its own.
+// tracesReceiver reads the topic. One goroutine polls and decodes, others hand on batches and commit them, and one
+// watches their progress. The Kafka client itself keeps the group membership alive.
 type tracesReceiver struct {
 	cfg       *Config
 	set       receiver.Settings
@@ -69,10 +71,10 @@ type tracesReceiver struct {
 	owned   *ownerships
 	health  *health
 	backlog *backlog
-	// watchEvery and notReadyAfter are the constants, but in tests.
+	// watchEvery and notReadyAfter are constants except in tests.
 	watchEvery, notReadyAfter time.Duration
 	flight                    flight
-	// pending are records that were fetched and are not in a batch yet. Only the reading goroutine uses it.
+	// pending are fetched records that are not in a batch yet. Only the reading goroutine uses it.
 	pending []entry
 
 	stopping <-chan struct{}
@@ -100,8 +102,7 @@ func newReceiver(set receiver.Settings, cfg *Config, next consumer.Traces) (*tra
 	}, nil
 }
 
-// Start begins to read in the background. It does not wait for Kafka: a broker that is away is a recoverable
-// state that ends when it comes back.
+// Start begins to read in the background. It does not wait for Kafka: a broker that is away is a recoverable state.
 func (r *tracesReceiver) Start(ctx context.Context, host component.Host) error {
 	r.health = newHealth(r.set.Logger, host, r.notReadyAfter)
 	r.owned = newOwnerships()
@@ -122,8 +123,8 @@ func (r *tracesReceiver) Start(ctx context.Context, host component.Host) error {
 		return fmt.Errorf("register lag metrics: %w", err)
 	}
 
-	// Two steps of ending: first no new batch is begun, then the one in flight is given up. Neither comes with
-	// the end of Start's own context.
+	// Stopping has two steps: first no new batch is begun, then the one in flight is given up. Neither depends on
+	// Start's own context.
 	work, abandon := context.WithCancel(context.WithoutCancel(ctx))
 	reading, stop := context.WithCancel(work)
 	r.stopping, r.stop, r.abandon = reading.Done(), stop, abandon
@@ -133,7 +134,7 @@ func (r *tracesReceiver) Start(ctx context.Context, host component.Host) error {
 }
 
 func (r *tracesReceiver) clientOptions() []kgo.Opt {
-	// What franz-go would say at every attempt while a broker is away is said once, by health.
+	// health reports once what franz-go would log at every attempt while a broker is away.
 	level := kgo.LogLevelNone
 	if r.set.Logger.Core().Enabled(zap.DebugLevel) {
 		level = kgo.LogLevelDebug
@@ -150,11 +151,11 @@ func (r *tracesReceiver) clientOptions() []kgo.Opt {
 		kgo.SessionTimeout(sessionTimeout),
 		kgo.HeartbeatInterval(heartbeatInterval),
 		kgo.DisableAutoCommit(),
-		// Without a committed offset, and where the committed one is gone, from the oldest record on: what is
-		// read twice does no harm, what is skipped is lost.
+		// Without a valid committed offset, begin with the oldest record: reading a record twice does no harm,
+		// skipping one loses it.
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
-		// A poll and the note of who owns what it returned must not be torn apart by a rebalance. It is
-		// allowed again right after, not only when the batch is through.
+		// No rebalance between a poll and the note of who owns what it returned. It is allowed right after, not only
+		// when the batch is done.
 		kgo.BlockRebalanceOnPoll(),
 		kgo.OnPartitionsAssigned(func(_ context.Context, _ *kgo.Client, partitions map[string][]int32) {
 			r.owned.assign(partitions[r.cfg.Topic])
@@ -178,7 +179,8 @@ func (r *tracesReceiver) clientOptions() []kgo.Opt {
 
 		kgo.ProducerBatchMaxBytes(maxLetterBytes),
 		kgo.RecordDeliveryTimeout(deliveryTimeout),
-		// Or a letter whose answer does not come is waited for without end, also by a stop. One that is written twice is read twice.
+		// Otherwise a letter without an answer is waited for without end, even when the receiver stops. A letter that
+		// is written twice is read twice.
 		kgo.AllowIdempotentProduceCancellation(),
 	}
 	if r.cfg.GroupInstanceID != "" {
@@ -187,7 +189,7 @@ func (r *tracesReceiver) clientOptions() []kgo.Opt {
 	return opts
 }
 
-// Shutdown stops polling, lets the batch in flight finish and commit until ctx ends, and leaves the group.
+// Shutdown stops polling, waits until ctx ends for the batch in flight to be committed, and leaves the group.
 func (r *tracesReceiver) Shutdown(ctx context.Context) error {
 	defer r.telemetry.Shutdown()
 	if r.client == nil {
@@ -201,7 +203,7 @@ func (r *tracesReceiver) Shutdown(ctx context.Context) error {
 	leaveCtx, cancel := context.WithTimeout(ctx, leaveTimeout)
 	defer cancel()
 	if err := r.client.LeaveGroupContext(leaveCtx); err != nil {
-		// No failure of stopping: the group notices by itself.
+		// Not an error: the group notices by itself.
 		r.set.Logger.Info("Could not leave the consumer group; its partitions are free after the session timeout",
 			zap.Duration("session_timeout", sessionTimeout), zap.Error(err))
 	}
@@ -209,8 +211,8 @@ func (r *tracesReceiver) Shutdown(ctx context.Context) error {
 	return nil
 }
 
-// read is the loop: a batch is collected, and handled while the next ones are collected. Batches are committed in
-// their order; the first that is given up ends all.
+// read is the main loop. It handles a batch while it collects the next ones. Batches are committed in order. The
+// first one that is given up ends the loop.
 func (r *tracesReceiver) read(reading, work context.Context) {
 	handlers, work := errgroup.WithContext(work)
 	handlers.SetLimit(maxInFlight)
@@ -236,8 +238,8 @@ func (r *tracesReceiver) read(reading, work context.Context) {
 	_ = handlers.Wait() // a batch that was given up is read again after the next start
 }
 
-// collect polls until a batch is full, or until its first record has waited for as long as patience says and no batch is
-// in flight: as long as one is, a larger batch costs no time. An empty batch means that ctx ended.
+// collect polls until a batch is full. It stops earlier if the first record has waited for patience and no batch is
+// in flight: while one is, a larger batch costs no time. An empty batch means that ctx ended.
 func (r *tracesReceiver) collect(ctx context.Context) *batch {
 	b := &batch{}
 	for {
@@ -263,15 +265,16 @@ func (r *tracesReceiver) collect(ctx context.Context) *batch {
 	}
 }
 
-// floodPatience is how many times longer a batch waits that fills fast: that holds so many records within that part of
-// a full batch.
+// floodPatience is how many times longer a batch waits if it fills fast: if it has this many records in that fraction
+// of a full batch.
 const floodPatience = 10
 
-// patience is how long the first record of a batch waits for more. What an insert costs hardly depends on its size, so that
-// in a flood, which fills a good part of a batch within MaxBatchDelay, large batches are worth more than a fast view.
+// patience returns how long the first record of a batch waits for more. The cost of an insert hardly depends on its
+// size. So during a flood, which fills a good part of a batch within MaxBatchDelay, large batches matter more than
+// low latency.
 func (r *tracesReceiver) patience(b *batch) time.Duration {
 	large := b.spans*floodPatience >= r.cfg.MaxBatchSpans || b.bytes*floodPatience >= r.cfg.MaxBatchBytes
-	if large && len(b.entries) >= floodPatience { // and is not a few large requests
+	if large && len(b.entries) >= floodPatience { // not just a few large requests
 		return floodPatience * r.cfg.MaxBatchDelay
 	}
 	return r.cfg.MaxBatchDelay
@@ -294,8 +297,8 @@ func (r *tracesReceiver) full(b *batch) bool {
 	return b.spans >= r.cfg.MaxBatchSpans || b.bytes >= r.cfg.MaxBatchBytes
 }
 
-// poll waits for records and puts what it gets behind the pending ones. An error of one partition is noted
-// and changes nothing for what the same poll brought from others.
+// poll waits for records and appends them to the pending ones. The error of one partition is noted and does not
+// affect records of others.
 func (r *tracesReceiver) poll(ctx context.Context) {
 	r.backlog.setPolling(true)
 	fetches := r.client.PollFetches(ctx)
@@ -319,7 +322,7 @@ func (r *tracesReceiver) poll(ctx context.Context) {
 
 func (r *tracesReceiver) noteFetchError(ctx context.Context, p kgo.FetchTopicPartition) {
 	if ctx.Err() != nil && errors.Is(p.Err, ctx.Err()) {
-		return // Our own end of waiting comes back as an error of no partition.
+		return // our own timeout is returned as an error without a partition
 	}
 	if p.Partition < 0 {
 		r.health.problem(problemTopic, p.Err)
@@ -337,7 +340,7 @@ func (r *tracesReceiver) noteFetchError(ctx context.Context, p kgo.FetchTopicPar
 	}
 }
 
-// noteProgress finds records that were due and that the broker no longer held.
+// noteProgress detects records that the broker deleted before they were read.
 func (r *tracesReceiver) noteProgress(ctx context.Context, owner *ownership, p kgo.FetchTopicPartition) {
 	owner.fetchError = nil
 	due := owner.next
@@ -355,9 +358,8 @@ func (r *tracesReceiver) noteProgress(ctx context.Context, owner *ownership, p k
 	owner.next = p.Records[len(p.Records)-1].Offset + 1
 }
 
-// handle brings a batch to its end: every record is taken by the next consumer or is a dead letter, and then, when
-// the batch before it is committed, the offsets are. An error means that the receiver is stopping and the batch
-// was given up.
+// handle completes a batch: every record is accepted by the next consumer or becomes a dead letter. When the batch
+// before it is committed, so are its offsets. An error means that the receiver is stopping and gave up the batch.
 func (r *tracesReceiver) handle(ctx context.Context, b *batch, before <-chan struct{}) error {
 	if err := r.owned.handling.Acquire(ctx, 1); err != nil {
 		return err
@@ -377,7 +379,7 @@ func (r *tracesReceiver) handle(ctx context.Context, b *batch, before <-chan str
 	return r.commit(ctx, b.entries)
 }
 
-// inTurn waits until the batch before is committed. A rebalance does not wait for that.
+// inTurn waits until the previous batch is committed. A rebalance does not wait for that.
 func (r *tracesReceiver) inTurn(ctx context.Context, before <-chan struct{}) error {
 	select {
 	case <-before:
@@ -394,16 +396,16 @@ func (r *tracesReceiver) inTurn(ctx context.Context, before <-chan struct{}) err
 	})
 }
 
-// deliver hands records on until they are taken, and returns those that can never be. Partitions that are lost while it
-// waits are left to their new owner.
+// deliver hands on records until they are accepted, and returns those that can never be. Partitions that are lost
+// while it waits are left to their new owner.
 //
-// After a failure one record is tried alone until it is taken, and then the others: a store that is away for long costs
-// neither the memory nor the time of batches that are decoded for each attempt.
+// After a failure it retries one record until it is accepted, and then the others. So a store that is away for long
+// does not cost the memory and time of decoding whole batches for each attempt.
 func (r *tracesReceiver) deliver(ctx context.Context, entries []entry) ([]deadLetter, error) {
 	var letters []deadLetter
 	attempts := r.newAttempts(problemDelivery)
 	for some := entries; len(entries) > 0; {
-		// The consumer may change what it is given, so that each attempt decodes anew.
+		// The consumer may change its data, so each attempt decodes again.
 		traces, decoded, undecodable := merge(some)
 		spans, err := r.handOn(ctx, traces, decoded)
 		switch {
@@ -446,7 +448,7 @@ func (r *tracesReceiver) deliver(ctx context.Context, entries []entry) ([]deadLe
 	return letters, nil
 }
 
-// handOn offers the spans of records to the next consumer. It returns how many there were to offer.
+// handOn passes the spans of records to the next consumer. It returns how many there were.
 func (r *tracesReceiver) handOn(ctx context.Context, traces ptrace.Traces, records []entry) (spans int, err error) {
 	spans = traces.SpanCount()
 	if spans == 0 {
@@ -462,7 +464,7 @@ func (r *tracesReceiver) handOn(ctx context.Context, traces ptrace.Traces, recor
 	return spans, err
 }
 
-// separate takes records that were refused together for good: they are halved until those that spoil them stand alone.
+// separate halves records that were rejected together until the bad ones are on their own.
 func (r *tracesReceiver) separate(ctx context.Context, records []entry, refusal error) ([]deadLetter, error) {
 	if len(records) == 1 {
 		return []deadLetter{{entry: records[0], reason: reasonRejected, err: refusal}}, nil
@@ -478,8 +480,8 @@ func (r *tracesReceiver) separate(ctx context.Context, records []entry, refusal 
 	return letters, nil
 }
 
-// noteDelivered measures how long ago the queue took the records that were just handed on. A record's time is that
-// of the machine that put it there, whose clock may be ahead.
+// noteDelivered records the time between queueing and delivery. A record's time is from the clock of the machine that
+// queued it, which may be ahead.
 func (r *tracesReceiver) noteDelivered(ctx context.Context, entries []entry) {
 	now := time.Now()
 	for _, e := range entries {
@@ -487,7 +489,7 @@ func (r *tracesReceiver) noteDelivered(ctx context.Context, entries []entry) {
 	}
 }
 
-// commit commits the offsets behind the entries of partitions that are still owned.
+// commit commits the offsets after the entries of partitions that are still owned.
 func (r *tracesReceiver) commit(ctx context.Context, entries []entry) error {
 	attempts := r.newAttempts(problemCommit)
 	for {
@@ -512,7 +514,7 @@ func (r *tracesReceiver) commit(ctx context.Context, entries []entry) error {
 	}
 }
 
-// attempts spaces the tries of one step.
+// attempts spaces the attempts of a step.
 type attempts struct {
 	r       *tracesReceiver
 	problem problem
@@ -539,7 +541,7 @@ func (a *attempts) exhausted() bool {
 	return !a.r.cfg.Retry.Enabled || limit > 0 && time.Since(a.begun) >= limit
 }
 
-// wait lets time pass before the next attempt, and a rebalance as well: partitions may be gone after it.
+// wait waits before the next attempt. It allows a rebalance, so partitions may be lost afterwards.
 func (a *attempts) wait(ctx context.Context, cause error) error {
 	a.r.health.problem(a.problem, cause)
 	timer := time.NewTimer(a.backoff.NextBackOff())

@@ -7,12 +7,12 @@ import (
 	"go.opentelemetry.io/collector/component"
 )
 
-// Config is what an operator sets.
+// Config is the processor's configuration.
 type Config struct {
 	// Timeout is how long a request waits for the queue.
 	Timeout time.Duration `mapstructure:"timeout"`
 
-	// RetryAfter is when a client that was not served is told to come again.
+	// RetryAfter is when a client should retry a request that was not accepted.
 	RetryAfter time.Duration `mapstructure:"retry_after"`
 
 	// prevent unkeyed literal initialization
@@ -23,7 +23,7 @@ func createDefaultConfig() component.Config {
 	return &Config{Timeout: 10 * time.Second, RetryAfter: 5 * time.Second}
 }
 
-// Validate reports everything that is wrong at once.
+// Validate reports all problems of the configuration.
 func (c *Config) Validate() error {
 	var errs []error
 	if c.Timeout <= 0 {

@@ -22,11 +22,11 @@ import (
 	"github.com/looptrace/looptrace/internal/runpdata"
 )
 
-// errLate is the cause of an answer that did not wait for the queue's.
+// errLate is the cause of an answer that did not wait for the queue.
 var errLate = errors.New("the queue has not answered in time")
 
-// refusal is an error that says what the client is told. The OTLP receivers, HTTP and gRPC, take a status that an
-// error carries as it is; without one they answer 503 with no Retry-After, or 500, which clients do not retry.
+// refusal is an error with the status for the client. The OTLP receivers, HTTP and gRPC, use the status of an error.
+// Without one they answer 503 without Retry-After, or 500, which clients do not retry.
 type refusal struct {
 	status *status.Status
 	cause  error
@@ -65,27 +65,27 @@ func newProcessor(set processor.Settings, cfg *Config, next consumer.Traces) (*a
 	}, nil
 }
 
-// Capabilities says that spans are taken out.
+// Capabilities reports that the processor changes spans.
 func (p *answerProcessor) Capabilities() consumer.Capabilities {
 	return consumer.Capabilities{MutatesData: true}
 }
 
-// Shutdown does not wait for produces whose clients have been answered: with the queue away they end only when
-// the exporter, which is shut down next, closes its connection.
+// Shutdown does not wait for produces whose clients have been answered. If the queue is away, they end only when the
+// exporter, which is shut down next, closes its connection.
 func (p *answerProcessor) Shutdown(context.Context) error {
 	p.telemetry.Shutdown()
 	return nil
 }
 
-// ConsumeTraces hands spans on and waits for the outcome for no longer than the timeout. A produce that has begun
-// cannot be taken back, and goes on by itself: the client, which is told that nothing was accepted, may send
-// again, as the same spans may come any number of times.
+// ConsumeTraces passes spans on and waits for the result up to the timeout. A produce that has begun cannot be
+// cancelled and continues: the client, which is told that nothing was accepted, may send again, because the same
+// spans may arrive any number of times.
 func (p *answerProcessor) ConsumeTraces(ctx context.Context, traces ptrace.Traces) error {
-	// The stock receiver has decoded them and tells nobody how many there are.
+	// The stock receiver has decoded them, but does not report their number.
 	ratelimit.ChargeSpans(ctx, traces.SpanCount())
 	if dropped, first := runpdata.DropUnstorable(traces); dropped > 0 {
 		p.count(ctx, "invalid")
-		// The stock receiver has no way to tell the client of a part of its request.
+		// The stock receiver cannot report a partial success.
 		if !partialsuccess.Reject(ctx, dropped, first) {
 			return status.Errorf(codes.InvalidArgument, "%s. Nothing of the request was accepted.", first)
 		}
@@ -93,8 +93,8 @@ func (p *answerProcessor) ConsumeTraces(ctx context.Context, traces ptrace.Trace
 			return nil
 		}
 	}
-	// Not ended by a client that goes: Kafka's client fails all records of a partition with one whose context has ended
-	// before it was sent.
+	// Clients that disconnect do not end it: if the context of one record ends before it was sent, the Kafka client
+	// fails all records of its partition.
 	producing, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.cfg.Timeout)
 	outcome := make(chan error, 1)
 	go func() {
@@ -107,7 +107,7 @@ func (p *answerProcessor) ConsumeTraces(ctx context.Context, traces ptrace.Trace
 	case <-ctx.Done():
 	case <-producing.Done():
 	}
-	// The outcome and the end of the context come together when the call returned in time.
+	// If the call returned in time, both may be ready.
 	select {
 	case err := <-outcome:
 		return p.answer(ctx, err)
@@ -116,8 +116,8 @@ func (p *answerProcessor) ConsumeTraces(ctx context.Context, traces ptrace.Trace
 	}
 }
 
-// answer is the table of what can come from the queue. That it cannot be written to is never the client's fault,
-// whatever the broker calls permanent; a record that is too large is.
+// answer maps the queue's errors to statuses. It is never the client's fault that the queue cannot be written to,
+// even if the broker calls the error permanent. A record that is too large is.
 func (p *answerProcessor) answer(ctx context.Context, err error) error {
 	switch {
 	case err == nil:

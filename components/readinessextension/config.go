@@ -9,23 +9,23 @@ import (
 	"github.com/looptrace/looptrace/internal/kafkaconfig"
 )
 
-// Config is what an operator sets.
+// Config is the extension's configuration.
 type Config struct {
 	confighttp.ServerConfig `mapstructure:",squash"`
 
-	// Queue is asked whether it can be written to; without brokers nothing is asked.
+	// Queue is checked for whether it can be written to, if it has brokers.
 	Queue QueueConfig `mapstructure:"queue"`
 
 	// prevent unkeyed literal initialization
 	_ struct{}
 }
 
-// QueueConfig says where the queue is.
+// QueueConfig locates the queue.
 type QueueConfig struct {
-	// Brokers are the addresses to start from, as host:port.
+	// Brokers are the bootstrap addresses, as host:port.
 	Brokers []string `mapstructure:"brokers"`
 
-	// Security is what the brokers ask for: `tls` and `auth`, as in the kafka exporter.
+	// Security holds `tls` and `auth`, as in the kafka exporter.
 	kafkaconfig.Security `mapstructure:",squash"`
 
 	// Topic is what is written to.
@@ -37,11 +37,11 @@ type QueueConfig struct {
 
 func createDefaultConfig() component.Config {
 	server := confighttp.NewDefaultServerConfig()
-	server.KeepAlivesEnabled = false // who asks comes anew each time
+	server.KeepAlivesEnabled = false // each check uses a new connection
 	return &Config{ServerConfig: server}
 }
 
-// Validate reports everything that is wrong at once.
+// Validate reports all problems of the configuration.
 func (c *Config) Validate() error {
 	var errs []error
 	if c.NetAddr.Endpoint == "" {

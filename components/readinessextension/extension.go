@@ -21,21 +21,21 @@ import (
 )
 
 const (
-	// queueTimeout bounds how long an answer waits for the queue. Who asks waits some seconds.
+	// queueTimeout limits the wait for the queue. Callers wait some seconds.
 	queueTimeout = 2 * time.Second
-	// openAge is how old an answer may be that is open to anybody, who may ask as often as they like.
+	// openAge is the maximum age of the answer for callers without a key, who may ask as often as they like.
 	openAge = time.Second
-	// maxReason bounds what is told of one check: errors may quote much.
+	// maxReason limits the text of a check: errors may quote much.
 	maxReason = 500
 
-	// attributeReady is the attribute by which a component says that it does its work although its status is an error.
+	// attributeReady is the attribute with which a component reports that it works although its status is an error.
 	attributeReady = "looptrace.ready"
 
 	checkCollector = "collector"
 	checkQueue     = "queue"
 )
 
-// phase is where the collector stands between its start and its end.
+// phase is a stage of the collector's life.
 type phase string
 
 const (
@@ -48,19 +48,19 @@ type readiness struct {
 	cfg      *Config
 	settings extension.Settings
 
-	queue   *kgo.Client // nil where no queue is configured
+	queue   *kgo.Client // nil without a configured queue
 	server  *http.Server
-	addr    net.Addr // where it listens, which port 0 does not tell
+	addr    net.Addr // the address it listens on, with the actual port
 	serving sync.WaitGroup
 
 	mu     sync.Mutex
 	phase  phase
-	status map[*componentstatus.InstanceID]*componentstatus.Event // of those that report errors
+	status map[*componentstatus.InstanceID]*componentstatus.Event // of the components that report errors
 
 	open openAnswer
 }
 
-// openAnswer is what was last told to whoever may ask.
+// openAnswer is the last answer for callers without a key.
 type openAnswer struct {
 	mu     sync.Mutex
 	asked  time.Time
@@ -81,7 +81,7 @@ func newReadiness(set extension.Settings, cfg *Config) *readiness {
 	}
 }
 
-// Start opens the server. It does not wait for the queue.
+// Start starts the server. It does not wait for the queue.
 func (r *readiness) Start(ctx context.Context, host component.Host) error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", answerHealth)
@@ -113,7 +113,7 @@ func (r *readiness) Start(ctx context.Context, host component.Host) error {
 	return nil
 }
 
-// Shutdown closes the server, also on those who wait for the queue's answer.
+// Shutdown closes the server, even if callers wait for an answer.
 func (r *readiness) Shutdown(context.Context) error {
 	var err error
 	if r.server != nil {
@@ -126,7 +126,7 @@ func (r *readiness) Shutdown(context.Context) error {
 	return err
 }
 
-// Ready is called when every component has started.
+// Ready is called when all components have started.
 func (r *readiness) Ready() error {
 	r.enter(phaseRunning)
 	return nil
@@ -144,7 +144,7 @@ func (r *readiness) enter(p phase) {
 	r.phase = p
 }
 
-// ComponentStatusChanged notes what a component says of itself.
+// ComponentStatusChanged notes the status of a component.
 func (r *readiness) ComponentStatusChanged(source *componentstatus.InstanceID, event *componentstatus.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -155,11 +155,11 @@ func (r *readiness) ComponentStatusChanged(source *componentstatus.InstanceID, e
 	r.status[source] = event
 }
 
-// answer is what is answered: the shape of the API's.
+// answer is the body of an answer, in the form of the API's.
 type answer struct {
 	// Status is "ok" or "unavailable".
 	Status string `json:"status"`
-	// Checks has "ok", or "unavailable: " or "degraded: " and the reason in one line. A component is named while it
+	// Checks has "ok", or "unavailable: " or "degraded: " and the reason in one line. A component is listed while it
 	// reports an error.
 	Checks map[string]string `json:"checks,omitempty"`
 }
@@ -177,7 +177,7 @@ func (a *answer) add(check, state, why string) {
 	a.Checks[check] = state + ": " + oneLine(why)
 }
 
-// oneLine is a text without line breaks and of a bounded length.
+// oneLine removes line breaks and limits the length.
 func oneLine(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if len(text) > maxReason {
@@ -192,16 +192,16 @@ func (r *readiness) answerReadiness(w http.ResponseWriter, req *http.Request) {
 	write(w, r.check(req.Context()))
 }
 
-// CheckReadiness is for receivers that pass the answer on at a port that is open to their clients: the state of each check
-// without reasons, which quote addresses and errors of stores.
+// CheckReadiness is for receivers that publish the result on a port open to their clients. It returns the state of
+// each check without the reason, since reasons quote addresses and errors of stores.
 func (r *readiness) CheckReadiness(ctx context.Context) (ready bool, checks map[string]string) {
 	r.open.mu.Lock()
 	defer r.open.mu.Unlock()
 	if time.Since(r.open.asked) >= openAge {
-		// Not the asker's own time: what is found out is told to the next one too.
-		told := r.check(context.WithoutCancel(ctx))
-		r.open.ready, r.open.checks = told.Status == ok, make(map[string]string, len(told.Checks))
-		for name, state := range told.Checks {
+		// Without the caller's deadline: the result is cached for others, too.
+		result := r.check(context.WithoutCancel(ctx))
+		r.open.ready, r.open.checks = result.Status == ok, make(map[string]string, len(result.Checks))
+		for name, state := range result.Checks {
 			r.open.checks[name], _, _ = strings.Cut(state, ":")
 		}
 		r.open.asked = time.Now()
@@ -209,19 +209,19 @@ func (r *readiness) CheckReadiness(ctx context.Context) (ready bool, checks map[
 	return r.open.ready, r.open.checks
 }
 
-// check asks the queue now, and takes of the components what they last said.
+// check asks the queue now, and uses the last status of the components.
 func (r *readiness) check(ctx context.Context) answer {
-	told := answer{Status: ok, Checks: map[string]string{}}
+	result := answer{Status: ok, Checks: map[string]string{}}
 	if r.queue != nil {
-		told.Checks[checkQueue] = ok
+		result.Checks[checkQueue] = ok
 		if err := r.askQueue(ctx); err != nil {
-			told.add(checkQueue, unavailable, err.Error())
+			result.add(checkQueue, unavailable, err.Error())
 		}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.phase != phaseRunning {
-		told.add(checkCollector, unavailable, string(r.phase))
+		result.add(checkCollector, unavailable, string(r.phase))
 	}
 	for source, event := range r.status {
 		state := unavailable
@@ -229,12 +229,12 @@ func (r *readiness) check(ctx context.Context) answer {
 			state = degraded
 		}
 		name := strings.ToLower(source.Kind().String()) + " " + source.ComponentID().String()
-		told.add(name, state, event.Err().Error())
+		result.add(name, state, event.Err().Error())
 	}
-	return told
+	return result
 }
 
-// askQueue proves that a broker answers and that the topic has a partition that can be written to.
+// askQueue checks that a broker answers and that the topic has a partition that can be written to.
 func (r *readiness) askQueue(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, queueTimeout)
 	defer cancel()
@@ -242,7 +242,7 @@ func (r *readiness) askQueue(ctx context.Context) error {
 	topic := kmsg.NewMetadataRequestTopic()
 	topic.Topic = &r.cfg.Queue.Topic
 	request.Topics = append(request.Topics, topic)
-	metadata, err := request.RequestWith(ctx, r.queue) // by the broker, where kadm may answer from what it knows
+	metadata, err := request.RequestWith(ctx, r.queue) // from the broker: kadm may answer from its cache
 	if err != nil {
 		return fmt.Errorf("no broker answers: %w", err)
 	}
@@ -266,6 +266,6 @@ func write(w http.ResponseWriter, a answer) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}
 	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false) // for people at a terminal
-	_ = encoder.Encode(a)        // who asked may be gone
+	encoder.SetEscapeHTML(false) // readable at a terminal
+	_ = encoder.Encode(a)        // the caller may be gone
 }

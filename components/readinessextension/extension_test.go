@@ -31,15 +31,15 @@ func start(t *testing.T, queue QueueConfig) *readiness {
 	return r
 }
 
-func ask(t *testing.T, r *readiness, path string) (status int, told answer) {
+func ask(t *testing.T, r *readiness, path string) (status int, result answer) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+r.addr.String()+path, http.NoBody)
 	require.NoError(t, err)
 	response, err := http.DefaultClient.Do(request)
 	require.NoError(t, err)
 	defer response.Body.Close()
-	require.NoError(t, json.NewDecoder(response.Body).Decode(&told))
-	return response.StatusCode, told
+	require.NoError(t, json.NewDecoder(response.Body).Decode(&result))
+	return response.StatusCode, result
 }
 
 func TestPhases(t *testing.T) {
@@ -54,8 +54,8 @@ func TestPhases(t *testing.T) {
 		{enter: r.NotReady, want: "unavailable: stopping"},
 	} {
 		require.NoError(t, step.enter())
-		status, told := ask(t, r, "/readyz")
-		assert.Equal(t, step.want, told.Checks[checkCollector])
+		status, result := ask(t, r, "/readyz")
+		assert.Equal(t, step.want, result.Checks[checkCollector])
 		assert.Equal(t, step.want == "", status == http.StatusOK)
 		alive, _ := ask(t, r, "/healthz")
 		assert.Equal(t, http.StatusOK, alive, "up from the start to the end")
@@ -76,10 +76,10 @@ func TestComponents(t *testing.T) {
 	}
 	assertTold := func(status int, want map[string]string) {
 		t.Helper()
-		got, told := ask(t, r, "/readyz")
+		got, result := ask(t, r, "/readyz")
 		assert.Equal(t, status, got)
-		assert.Equal(t, map[bool]string{true: ok, false: unavailable}[status == http.StatusOK], told.Status)
-		assert.Equal(t, want, told.Checks)
+		assert.Equal(t, map[bool]string{true: ok, false: unavailable}[status == http.StatusOK], result.Status)
+		assert.Equal(t, want, result.Checks)
 	}
 	assertTold(http.StatusOK, nil)
 
@@ -97,8 +97,8 @@ func TestComponents(t *testing.T) {
 	assertTold(http.StatusOK, nil)
 
 	r.ComponentStatusChanged(worker, failing(false, strings.Repeat("é", maxReason)))
-	_, told := ask(t, r, "/readyz")
-	assert.LessOrEqual(t, len(told.Checks["receiver kafkabatch"]), len("unavailable: ")+maxReason+len(" …"))
+	_, result := ask(t, r, "/readyz")
+	assert.LessOrEqual(t, len(result.Checks["receiver kafkabatch"]), len("unavailable: ")+maxReason+len(" …"))
 }
 
 // Clients are told what does not work, and not why. Anybody may ask, as often as they like: the queue is not.
@@ -136,20 +136,20 @@ func TestQueue(t *testing.T) {
 
 	r := start(t, QueueConfig{Brokers: cluster.ListenAddrs(), Topic: "looptrace.spans"})
 	require.NoError(t, r.Ready())
-	status, told := ask(t, r, "/readyz")
-	assert.Equal(t, http.StatusOK, status, told)
-	assert.Equal(t, map[string]string{checkQueue: ok}, told.Checks)
+	status, result := ask(t, r, "/readyz")
+	assert.Equal(t, http.StatusOK, status, result)
+	assert.Equal(t, map[string]string{checkQueue: ok}, result.Checks)
 
 	lacks := start(t, QueueConfig{Brokers: cluster.ListenAddrs(), Topic: "looptrace.other"})
 	require.NoError(t, lacks.Ready())
-	status, told = ask(t, lacks, "/readyz")
+	status, result = ask(t, lacks, "/readyz")
 	assert.Equal(t, http.StatusServiceUnavailable, status)
-	assert.Contains(t, told.Checks[checkQueue], "unavailable: topic looptrace.other: UNKNOWN_TOPIC_OR_PARTITION")
+	assert.Contains(t, result.Checks[checkQueue], "unavailable: topic looptrace.other: UNKNOWN_TOPIC_OR_PARTITION")
 
 	cluster.Close()
 	begun := time.Now()
-	status, told = ask(t, r, "/readyz")
+	status, result = ask(t, r, "/readyz")
 	assert.Equal(t, http.StatusServiceUnavailable, status)
-	assert.Contains(t, told.Checks[checkQueue], "unavailable: no broker answers: ")
+	assert.Contains(t, result.Checks[checkQueue], "unavailable: no broker answers: ")
 	assert.Less(t, time.Since(begun), 3*queueTimeout)
 }
