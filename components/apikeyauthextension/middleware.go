@@ -20,6 +20,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/looptrace/looptrace/internal/apikey"
+	"github.com/looptrace/looptrace/internal/problem"
 )
 
 // retryAfter is when a client whose key could not be checked should retry. PostgreSQL is probed more often.
@@ -107,7 +108,6 @@ func (a *answer) status() *status.Status {
 const (
 	typeJSON     = "application/json"
 	typeProtobuf = "application/x-protobuf"
-	typeProblem  = "application/problem+json"
 )
 
 // write answers in the form of the path: problem details on native paths, and a google.rpc.Status in the request's
@@ -117,15 +117,8 @@ func (a *answer) write(w http.ResponseWriter, r *http.Request) {
 	mediaType, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	switch {
 	case r.URL.Path == "/v1/runs" || strings.HasPrefix(r.URL.Path, "/v1/runs/"):
-		contentType = typeProblem
-		body, _ = json.Marshal(problem{ // strings and a number always marshal
-			Type:      "about:blank",
-			Title:     http.StatusText(a.httpStatus),
-			Status:    a.httpStatus,
-			Detail:    a.detail,
-			Code:      a.code,
-			RequestID: w.Header().Get("X-Request-Id"),
-		})
+		contentType = problem.ContentType
+		body, _ = json.Marshal(problem.NewDocument(a.httpStatus, a.code, a.detail, w.Header().Get("X-Request-Id"))) // always marshals
 	case mediaType == typeProtobuf:
 		contentType = typeProtobuf
 		body, _ = proto.Marshal(&spb.Status{Code: int32(a.grpcCode), Message: a.detail})
@@ -141,16 +134,6 @@ func (a *answer) write(w http.ResponseWriter, r *http.Request) {
 	}
 	w.WriteHeader(a.httpStatus)
 	_, _ = w.Write(body) // the client is gone
-}
-
-type problem struct {
-	Type   string `json:"type"`
-	Title  string `json:"title"`
-	Status int    `json:"status"`
-	Detail string `json:"detail"`
-	Code   string `json:"code"`
-	// RequestID is the id that the receiver has given to the request, if any.
-	RequestID string `json:"request_id,omitempty"`
 }
 
 type rpcStatus struct {

@@ -19,13 +19,13 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/ratelimit"
 )
 
 const (
 	typeJSON     = "application/json"
 	typeProtobuf = "application/x-protobuf"
-	typeProblem  = "application/problem+json"
 
 	codeRateLimited = "rate_limited"
 
@@ -53,15 +53,8 @@ func (l *rateLimit) refuseHTTP(w http.ResponseWriter, r *http.Request, d *rateli
 	mediaType, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	switch {
 	case r.URL.Path == "/v1/runs" || strings.HasPrefix(r.URL.Path, "/v1/runs/"):
-		httpStatus, contentType = http.StatusTooManyRequests, typeProblem
-		body, _ = json.Marshal(problem{ // strings and a number always marshal
-			Type:      "about:blank",
-			Title:     http.StatusText(httpStatus),
-			Status:    httpStatus,
-			Detail:    d.Detail(),
-			Code:      codeRateLimited,
-			RequestID: w.Header().Get("X-Request-Id"),
-		})
+		httpStatus, contentType = http.StatusTooManyRequests, problem.ContentType
+		body, _ = json.Marshal(problem.NewDocument(httpStatus, codeRateLimited, d.Detail(), w.Header().Get("X-Request-Id"))) // always marshals
 	case mediaType == typeProtobuf:
 		contentType = typeProtobuf
 		body, _ = proto.MarshalOptions{Deterministic: true}.Marshal(statusOf(d, delay))
@@ -78,16 +71,6 @@ func (l *rateLimit) refuseHTTP(w http.ResponseWriter, r *http.Request, d *rateli
 	h.Set("Retry-After", strconv.FormatInt(ratelimit.Seconds(delay), 10))
 	w.WriteHeader(httpStatus)
 	_, _ = w.Write(body) // the client is gone: nobody is left to tell
-}
-
-type problem struct {
-	Type   string `json:"type"`
-	Title  string `json:"title"`
-	Status int    `json:"status"`
-	Detail string `json:"detail"`
-	Code   string `json:"code"`
-	// RequestID is the id that the receiver has given the request, where it gives ids.
-	RequestID string `json:"request_id,omitempty"`
 }
 
 type rpcStatus struct {

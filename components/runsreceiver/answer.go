@@ -16,12 +16,13 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/looptrace/looptrace/internal/problem"
 )
 
 const (
 	typeJSON     = "application/json"
 	typeProtobuf = "application/x-protobuf"
-	typeProblem  = "application/problem+json"
 
 	headerRequestID = "X-Request-Id"
 
@@ -131,20 +132,20 @@ func (x *exchange) finish() {
 	contentType, _, _ := mime.ParseMediaType(x.Header().Get("Content-Type"))
 	switch contentType {
 	// What is written in a promised form is written for the client: its words stay.
-	case typeProblem:
-		told := problemDetails{Code: r.code, Detail: r.detail}
-		if json.Unmarshal(x.foreign, &told) == nil {
-			r.code, r.detail = told.Code, told.Detail
+	case problem.ContentType:
+		sent := problem.Document{Code: r.code, Detail: r.detail}
+		if json.Unmarshal(x.foreign, &sent) == nil {
+			r.code, r.detail = sent.Code, sent.Detail
 		}
 	case typeJSON:
-		told := rpcStatus{Message: r.detail}
-		if json.Unmarshal(x.foreign, &told) == nil {
-			r.detail = told.Message
+		sent := rpcStatus{Message: r.detail}
+		if json.Unmarshal(x.foreign, &sent) == nil {
+			r.detail = sent.Message
 		}
 	case typeProtobuf:
-		var told spb.Status
-		if proto.Unmarshal(x.foreign, &told) == nil && told.GetMessage() != "" {
-			r.detail = told.GetMessage()
+		var sent spb.Status
+		if proto.Unmarshal(x.foreign, &sent) == nil && sent.GetMessage() != "" {
+			r.detail = sent.GetMessage()
 		}
 	case "text/plain":
 		if text := strings.TrimSpace(string(x.foreign)); text != "" && r.status < http.StatusInternalServerError {
@@ -170,34 +171,28 @@ func (x *exchange) refuse(w http.ResponseWriter, r *refusalError) {
 	x.outcome = r.code
 	switch {
 	case !x.otlp:
-		x.write(w, r.status, typeProblem, marshalJSON(problemDetails{
-			Type:      "about:blank",
-			Title:     http.StatusText(r.status),
-			Status:    r.status,
-			Detail:    r.detail,
-			Code:      r.code,
-			RequestID: x.requestID,
-			Errors:    r.problems,
-		}))
+		document := problem.NewDocument(r.status, r.code, r.detail, x.requestID)
+		document.Errors = r.fields
+		x.write(w, r.status, problem.ContentType, marshalJSON(document))
 	case x.mediaType == typeProtobuf:
-		told := &spb.Status{Code: int32(r.rpc), Message: strings.ToValidUTF8(r.detail, "\uFFFD")}
+		answer := &spb.Status{Code: int32(r.rpc), Message: strings.ToValidUTF8(r.detail, "\uFFFD")}
 		if delay, ok := retryDelay(h); ok {
 			if info, err := anypb.New(&errdetails.RetryInfo{RetryDelay: durationpb.New(delay)}); err == nil { // always
-				told.Details = append(told.Details, info)
+				answer.Details = append(answer.Details, info)
 			}
 		}
-		body, err := proto.Marshal(told)
+		body, err := proto.Marshal(answer)
 		if err != nil {
 			body = nil // plain fields always marshal
 		}
 		x.write(w, r.status, typeProtobuf, body)
 	default:
 		// protojson varies its white space on purpose, so the fields are written plainly.
-		told := rpcStatus{Code: uint32(r.rpc), Message: r.detail}
+		answer := rpcStatus{Code: uint32(r.rpc), Message: r.detail}
 		if delay, ok := retryDelay(h); ok {
-			told.Details = []retryInfo{{Type: typeURLRetryInfo, RetryDelay: fmt.Sprintf("%.0fs", delay.Seconds())}}
+			answer.Details = []retryInfo{{Type: typeURLRetryInfo, RetryDelay: fmt.Sprintf("%.0fs", delay.Seconds())}}
 		}
-		x.write(w, r.status, typeJSON, marshalJSON(told))
+		x.write(w, r.status, typeJSON, marshalJSON(answer))
 	}
 }
 
@@ -216,16 +211,6 @@ func (x *exchange) write(w http.ResponseWriter, status int, contentType string, 
 	w.WriteHeader(status)
 	// A write fails when the client is gone: nobody is left to tell.
 	_, _ = w.Write(body) //nolint:gosec // JSON, protobuf or plain text, never HTML, and never sniffed
-}
-
-type problemDetails struct {
-	Type      string    `json:"type"`
-	Title     string    `json:"title"`
-	Status    int       `json:"status"`
-	Detail    string    `json:"detail"`
-	Code      string    `json:"code"`
-	RequestID string    `json:"request_id"`
-	Errors    []problem `json:"errors,omitempty"`
 }
 
 type rpcStatus struct {

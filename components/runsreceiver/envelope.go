@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/looptrace/looptrace/internal/jsonpull"
+	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
@@ -70,7 +71,7 @@ type decoder struct {
 
 	list     string // "runs" or "spans", where the decoder stands
 	index    int
-	problems []problem
+	problems []problem.Field
 	more     bool // there are more problems than are told
 
 	items       []item
@@ -92,7 +93,7 @@ func (d *decoder) envelope() (ptrace.Traces, error) {
 	switch {
 	case d.Err() == jsonpull.ErrDepth: //nolint:errorlint // the reader's own error, as it is
 		return ptrace.Traces{}, d.refuse(fmt.Sprintf("The body nests deeper than %d levels.", maxDepth),
-			problem{Location: d.location(""), Message: fmt.Sprintf("nests deeper than %d levels", maxDepth)})
+			problem.Field{Location: d.location(""), Message: fmt.Sprintf("nests deeper than %d levels", maxDepth)})
 	case d.Err() != nil:
 		return ptrace.Traces{}, d.Err()
 	case d.more:
@@ -103,9 +104,9 @@ func (d *decoder) envelope() (ptrace.Traces, error) {
 	return d.traces(), nil
 }
 
-func (d *decoder) refuse(detail string, problems ...problem) error {
+func (d *decoder) refuse(detail string, problems ...problem.Field) error {
 	r := invalid.because(detail)
-	r.problems = problems
+	r.fields = problems
 	return r
 }
 
@@ -510,7 +511,7 @@ func (d *decoder) problem(name field, message string, raw []byte) {
 		d.more = true
 		return
 	}
-	p := problem{Location: d.location(name), Message: message}
+	p := problem.Field{Location: d.location(name), Message: message}
 	if len(raw) > 0 && len(raw) <= maxEcho {
 		p.Value = json.RawMessage(bytes.Clone(raw)) // the body's memory is used again
 	}

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/looptrace/looptrace/internal/jsonpull"
+	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/requestbody"
 )
 
@@ -23,17 +24,9 @@ type refusalError struct {
 	code       string
 	rpc        codes.Code
 	detail     string
-	retryAfter int // seconds; only where a retry can help
-
-	problems []problem // what fails validation, and where
-	allow    string    // the methods that would do
-}
-
-// problem is one value that fails validation.
-type problem struct {
-	Location string `json:"location"`
-	Message  string `json:"message"`
-	Value    any    `json:"value,omitempty"`
+	retryAfter int             // in seconds, if a retry can help
+	fields     []problem.Field // values that fail validation
+	allow      string          // the methods that are allowed
 }
 
 var (
@@ -119,9 +112,9 @@ func (r *refusalError) Error() string { return r.code + ": " + r.detail }
 
 // because is the refusal with a detail of its own.
 func (r *refusalError) because(detail string) *refusalError {
-	told := *r
-	told.detail = detail
-	return &told
+	with := *r
+	with.detail = detail
+	return &with
 }
 
 // signals are those of OTLP that are not served, by the path at which SDKs send them.

@@ -42,6 +42,7 @@ import (
 
 	"github.com/looptrace/looptrace/components/runsreceiver/internal/metadata"
 	"github.com/looptrace/looptrace/components/runsreceiver/internal/metadatatest"
+	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/ratelimit"
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
@@ -80,7 +81,7 @@ func (door) GetHTTPHandler(context.Context) (extensionmiddleware.WrapHTTPHandler
 				http.Error(w, "The key lacks the scope ingest:write.", http.StatusForbidden)
 			case "no-scope-formatted":
 				// In the form of the route, as the key extension answers.
-				contentType, body := typeProblem, []byte(`{"status":403,"code":"scope_missing","detail":"Formatted: no scope."}`)
+				contentType, body := problem.ContentType, []byte(`{"status":403,"code":"scope_missing","detail":"Formatted: no scope."}`)
 				switch {
 				case req.URL.Path != "/v1/traces":
 				case req.Header.Get("Content-Type") == typeJSON:
