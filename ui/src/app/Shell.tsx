@@ -74,7 +74,7 @@ export function Shell() {
         <Outlet key={project.id} />
       </main>
       {paletteOpen && <Palette project={project} onClose={palette.close} />}
-      <Shortcuts opened={helpOpen} onClose={help.close} />
+      {helpOpen && <Shortcuts onClose={help.close} />}
     </div>
   );
 }

@@ -1,4 +1,5 @@
-import { Kbd, Modal, Text } from "@mantine/core";
+import { Kbd, Text } from "@mantine/core";
+import { Dialog } from "@/components/Dialog";
 import { type Shortcuts as Keys, pages } from "./pages";
 import classes from "./Shortcuts.module.css";
 
@@ -38,15 +39,10 @@ const groups: { label: string; shortcuts?: Keys }[] = [
   },
 ];
 
-interface Props {
-  opened: boolean;
-  onClose: () => void;
-}
-
 /** The help that the ? key opens. */
-export function Shortcuts({ opened, onClose }: Props) {
+export function Shortcuts({ onClose }: { onClose: () => void }) {
   return (
-    <Modal opened={opened} onClose={onClose} title="Keyboard shortcuts" size="xl">
+    <Dialog onClose={onClose} title="Keyboard shortcuts" size="xl">
       <div className={classes.columns}>
         {groups.map(
           ({ label, shortcuts }) =>
@@ -73,6 +69,6 @@ export function Shortcuts({ opened, onClose }: Props) {
             ),
         )}
       </div>
-    </Modal>
+    </Dialog>
   );
 }

@@ -232,7 +232,7 @@ export function SpanTree(props: Props) {
         />
         {props.errorCount > 0 && (
           <Group gap={0} wrap="nowrap">
-            <Text size="xs" c="red" fw={550} className={classes.errors}>
+            <Text size="xs" c="red" fw={550}>
               {formatCount(props.errorCount)} {props.errorCount === 1 ? "error" : "errors"}
             </Text>
             <Tool

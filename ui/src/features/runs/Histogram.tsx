@@ -84,7 +84,7 @@ export function Histogram({ filter, isFiltered, onRange }: Props) {
           </span>
         )}
       </p>
-      <div className={classes.chart} style={{ height: HEIGHT }}>
+      <div style={{ height: HEIGHT }}>
         {stats && chart && stats.total.count > 0 && (
           <Suspense>
             <TimeChart
