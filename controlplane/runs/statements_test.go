@@ -64,10 +64,10 @@ func TestStatements(t *testing.T) {
 		return cursor{List: listRuns, Order: order, Filter: f.Digest(), Time: now.Add(-time.Minute).UnixNano(), ID: run.String(), Value: value}.String()
 	}
 	for name, send := range map[string]func(context.Context, *Service, access.Projects) error{
-		"list":         listRunsOf(ListQuery{Filter: Filter{ProjectID: project, Window: 2 * time.Hour}}),
-		"list_oldest":  listRunsOf(ListQuery{Filter: recent, Order: OldestFirst, Cursor: cursorOf(OldestFirst, recent, nil)}),
-		"list_offset":  listRunsOf(ListQuery{Filter: recent, Offset: 100}),
-		"list_search":  listRunsOf(ListQuery{Filter: with(func(f *Filter) { f.Search = `refund "not found` })}),
+		"list":          listRunsOf(ListQuery{Filter: Filter{ProjectID: project, Window: 2 * time.Hour}}),
+		"list_oldest":   listRunsOf(ListQuery{Filter: recent, Order: OldestFirst, Cursor: cursorOf(OldestFirst, recent, nil)}),
+		"list_offset":   listRunsOf(ListQuery{Filter: recent, Offset: 100}),
+		"list_search":   listRunsOf(ListQuery{Filter: with(func(f *Filter) { f.Search = `refund "not found` })}),
 		"list_no_token": listRunsOf(ListQuery{Filter: with(func(f *Filter) { f.Search = "--" })}),
 		"list_filters": listRunsOf(ListQuery{Filter: with(func(f *Filter) {
 			*f = Filter{
