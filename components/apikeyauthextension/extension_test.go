@@ -441,10 +441,10 @@ func TestStatus(t *testing.T) {
 	server.Stop(t)
 	for host, ready := range map[*statusHost]bool{used: true, fresh: false} {
 		require.Eventually(t, func() bool { return host.last() != nil }, time.Minute, 10*time.Millisecond)
-		told := host.last()
-		assert.Equal(t, componentstatus.StatusRecoverableError, told.Status())
-		require.ErrorContains(t, told.Err(), "PostgreSQL has not answered since ")
-		value, ok := told.Attributes().Get(attributeReady)
+		reported := host.last()
+		assert.Equal(t, componentstatus.StatusRecoverableError, reported.Status())
+		require.ErrorContains(t, reported.Err(), "PostgreSQL has not answered since ")
+		value, ok := reported.Attributes().Get(attributeReady)
 		assert.True(t, ok)
 		assert.Equal(t, ready, value.Bool())
 	}

@@ -36,7 +36,7 @@ func (l *rateLimit) refuseGRPC(d *ratelimit.Decision) error {
 	return status.ErrorProto(statusOf(d, d.Delay(l.jitter)))
 }
 
-// statusOf is the refusal in the words of OTLP.
+// statusOf returns the refusal as a google.rpc.Status.
 func statusOf(d *ratelimit.Decision, delay time.Duration) *spb.Status {
 	s := &spb.Status{Code: int32(codes.ResourceExhausted), Message: d.Detail()}
 	if info, err := anypb.New(&errdetails.RetryInfo{RetryDelay: durationpb.New(delay)}); err == nil { // always
@@ -45,7 +45,7 @@ func statusOf(d *ratelimit.Decision, delay time.Duration) *spb.Status {
 	return s
 }
 
-// refuseHTTP answers in the form that the path promises: problem details on native paths, and on OTLP paths a
+// refuseHTTP answers in the form of the path: problem details on native paths, and on OTLP paths a
 // google.rpc.Status in the encoding of the request.
 func (l *rateLimit) refuseHTTP(w http.ResponseWriter, r *http.Request, d *ratelimit.Decision) {
 	delay := d.Delay(l.jitter)
@@ -59,7 +59,7 @@ func (l *rateLimit) refuseHTTP(w http.ResponseWriter, r *http.Request, d *rateli
 		contentType = typeProtobuf
 		body, _ = proto.MarshalOptions{Deterministic: true}.Marshal(statusOf(d, delay))
 	default:
-		// Not protojson, which varies its white space.
+		// Not protojson, whose white space varies.
 		body, _ = json.Marshal(rpcStatus{
 			Code: uint32(codes.ResourceExhausted), Message: d.Detail(),
 			Details: []retryInfo{{Type: typeURLRetryInfo, RetryDelay: strconv.FormatInt(ratelimit.Seconds(delay), 10) + "s"}},
@@ -70,7 +70,7 @@ func (l *rateLimit) refuseHTTP(w http.ResponseWriter, r *http.Request, d *rateli
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Retry-After", strconv.FormatInt(ratelimit.Seconds(delay), 10))
 	w.WriteHeader(httpStatus)
-	_, _ = w.Write(body) // the client is gone: nobody is left to tell
+	_, _ = w.Write(body) // the client may be gone
 }
 
 type rpcStatus struct {
@@ -84,7 +84,7 @@ type retryInfo struct {
 	RetryDelay string `json:"retryDelay"`
 }
 
-// Attribute sets of the metrics, made once: they are used on every request.
+// Attribute sets of the metrics. They are used on every request, so they are built once.
 var (
 	admittedSet    = attribute.NewSet(attribute.String("outcome", "admitted"))
 	refusedSet     = attribute.NewSet(attribute.String("outcome", "refused"))

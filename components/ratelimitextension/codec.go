@@ -14,31 +14,31 @@ import (
 )
 
 const (
-	// maxDepth is how many messages may stand in each other: as many as the doors over HTTP take.
+	// maxDepth limits how deep messages may nest, as over HTTP.
 	maxDepth = 200
-	// maxDecoded is how many bytes of memory a message may take when it is decoded. 8 MiB of spans as SDKs send them take 20 to 50.
+	// maxDecoded limits the memory in bytes of a decoded message. 8 MiB of spans from SDKs take 20 to 50 MiB.
 	maxDecoded = 64 << 20
 )
 
-// looking is the codec of gRPC, which decodes before any interceptor is asked, whoever has sent the message: 4 kB of gzip can
-// hold four million empty spans, which take 0.9 GB. What takes too much or nests too deep is refused undecoded, with Internal,
-// which OTLP's clients do not send again: gRPC gives a codec no other.
-type looking struct{ encoding.CodecV2 }
+// checkingCodec is the codec of gRPC. It decodes messages of any sender before interceptors run: 4 kB of gzip can
+// hold four million empty spans, which take 0.9 GB. It refuses messages that take too much memory or nest too deep
+// without decoding them. gRPC gives a codec no other status than Internal, after which OTLP clients do not retry.
+type checkingCodec struct{ encoding.CodecV2 }
 
-func (c looking) Unmarshal(data mem.BufferSlice, v any) error {
+func (c checkingCodec) Unmarshal(data mem.BufferSlice, v any) error {
 	body := data.MaterializeToBuffer(mem.DefaultBufferPool())
 	defer body.Free()
-	if err := look(body.ReadOnlyData(), v); err != nil {
+	if err := check(body.ReadOnlyData(), v); err != nil {
 		return err
 	}
 	return c.CodecV2.Unmarshal(mem.BufferSlice{body}, v)
 }
 
-// encoded is a message as it is on the wire.
+// encoded is a message in its wire format.
 type encoded []byte
 
-// Marshal writes no empty partial_success: OTLP wants it unset where all was accepted, and pdata sets it.
-func (c looking) Marshal(v any) (mem.BufferSlice, error) {
+// Marshal leaves out an empty partial_success: OTLP wants it unset if everything was accepted, but pdata sets it.
+func (c checkingCodec) Marshal(v any) (mem.BufferSlice, error) {
 	if message, ok := v.(encoded); ok {
 		return mem.BufferSlice{mem.SliceBuffer(message)}, nil
 	}
@@ -50,10 +50,10 @@ func (c looking) Marshal(v any) (mem.BufferSlice, error) {
 	return out, err
 }
 
-// emptyPartialSuccess is what pdata makes of a response without anything in it: field 1, of length 0.
+// emptyPartialSuccess is how pdata encodes a response without content: field 1, of length 0.
 var emptyPartialSuccess = []byte{0x0a, 0}
 
-// partialSuccess is the response to a request of which a part was not accepted; those of traces, logs and metrics are alike.
+// partialSuccess is the response to a partly accepted request. It is the same for traces, logs and metrics.
 func partialSuccess(rejected int64, why string) encoded {
 	var message []byte
 	message = protowire.AppendTag(message, 1, protowire.VarintType)
@@ -63,10 +63,10 @@ func partialSuccess(rejected int64, why string) encoded {
 	return protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), message)
 }
 
-// look returns an error for what must not be decoded. What is malformed is the decoder's to tell.
-func look(body []byte, into any) error {
+// check returns an error if a message must not be decoded. Malformed ones are left to the decoder.
+func check(body []byte, into any) error {
 	var err error
-	if reflect.Indirect(reflect.ValueOf(into)).Type().Name() == "ExportLogsServiceRequest" { // of a package that is pdata's own
+	if reflect.Indirect(reflect.ValueOf(into)).Type().Name() == "ExportLogsServiceRequest" { // internal to pdata
 		_, err = otlpwire.WeighLogs(body, maxDepth, maxDecoded)
 	} else {
 		_, err = otlpwire.Scan(body, maxDepth, maxDecoded)

@@ -12,13 +12,13 @@ import (
 	"github.com/looptrace/looptrace/internal/ratelimit"
 )
 
-// Config configures the extension.
+// Config is the extension's configuration.
 type Config struct {
-	// Key bounds each key.
+	// Key limits each key.
 	Key LimitsConfig `mapstructure:"key"`
-	// Project bounds each project, whatever its keys.
+	// Project limits each project across its keys.
 	Project LimitsConfig `mapstructure:"project"`
-	// OTLPStatus is the HTTP status of a refusal on OTLP paths: 429, or 503 for clients that drop their data on 429.
+	// OTLPStatus is the HTTP status of refusals on OTLP paths: 429, or 503 for clients that drop their data on 429.
 	OTLPStatus int `mapstructure:"otlp_status"`
 	// Usage is where replicas share their counters.
 	Usage UsageConfig `mapstructure:"usage"`
@@ -27,10 +27,10 @@ type Config struct {
 	_ struct{}
 }
 
-// LimitsConfig bounds a key or a project.
+// LimitsConfig limits a key or a project.
 type LimitsConfig struct {
 	Requests LimitConfig `mapstructure:"requests"`
-	// Bytes are those of bodies: as the receiver reads them over HTTP, decompressed over gRPC.
+	// Bytes are the bytes of bodies: as received over HTTP, decompressed over gRPC.
 	Bytes LimitConfig `mapstructure:"bytes"`
 	Spans LimitConfig `mapstructure:"spans"`
 
@@ -40,9 +40,9 @@ type LimitsConfig struct {
 
 // LimitConfig is one token bucket.
 type LimitConfig struct {
-	// Rate is how much may be sent a second; 0 is no limit.
+	// Rate is how much may be sent per second. 0 means no limit.
 	Rate float64 `mapstructure:"rate"`
-	// Burst is how much may be sent at once after a rest.
+	// Burst is how much may be sent at once after a pause.
 	Burst float64 `mapstructure:"burst"`
 
 	// prevent unkeyed literal initialization
@@ -51,15 +51,15 @@ type LimitConfig struct {
 
 // UsageConfig is where replicas share their counters.
 type UsageConfig struct {
-	// Brokers are Kafka's addresses, as host:port. Without any this process limits by itself, which is exact where
-	// it is the only one.
+	// Brokers are Kafka's addresses, as host:port. Without any, this process limits on its own, which is exact if it
+	// is the only one.
 	Brokers []string `mapstructure:"brokers"`
-	// Security is what the brokers ask for: `tls` and `auth`, as in the kafka exporter.
+	// Security holds `tls` and `auth`, as in the kafka exporter.
 	kafkaconfig.Security `mapstructure:",squash"`
 	// Topic has one partition, and keeps records for some minutes without compaction.
 	Topic string `mapstructure:"topic"`
-	// ReplicaID tells the replicas apart. One that is started again under the same id replaces itself at once,
-	// rather than after 3 s. It must differ in every process; empty is a random one.
+	// ReplicaID identifies the replica. A restarted one with the same id replaces itself at once instead of after 3
+	// s. It must be unique. Empty means random.
 	ReplicaID string `mapstructure:"replica_id"`
 
 	// prevent unkeyed literal initialization
@@ -73,7 +73,7 @@ func createDefaultConfig() component.Config {
 	}
 }
 
-// Validate reports everything that is wrong at once.
+// Validate reports all problems of the configuration.
 func (c *Config) Validate() error {
 	var errs []error
 	if c.OTLPStatus != http.StatusTooManyRequests && c.OTLPStatus != http.StatusServiceUnavailable {
@@ -85,7 +85,7 @@ func (c *Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Validate reports a bucket that cannot be.
+// Validate reports an invalid bucket.
 func (c *LimitConfig) Validate() error {
 	switch {
 	case !(c.Rate >= 0 && c.Rate <= ratelimit.MaxRate):

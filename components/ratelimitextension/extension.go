@@ -15,7 +15,7 @@ import (
 	"github.com/looptrace/looptrace/internal/ratelimit"
 )
 
-// watchEvery is how often a change of the view is looked for, for the log.
+// watchEvery is how often the view of the other replicas is checked for changes to log.
 const watchEvery = time.Second
 
 type rateLimit struct {
@@ -24,7 +24,7 @@ type rateLimit struct {
 	telemetry *metadata.TelemetryBuilder
 	limiter   *ratelimit.Limiter
 	defaults  policy
-	// jitter spreads out the clients that were refused at the same time.
+	// jitter spreads the retries of clients that are refused at the same time.
 	jitter func(limit int64) int64
 
 	stop       context.CancelFunc
@@ -53,7 +53,7 @@ func newExtension(set extension.Settings, cfg *Config) (*rateLimit, error) {
 	}, nil
 }
 
-// Start learns what the other replicas have admitted. It succeeds while Kafka is away.
+// Start learns what the other replicas have admitted. It succeeds even if Kafka is away.
 func (l *rateLimit) Start(ctx context.Context, _ component.Host) error {
 	if err := l.register(); err != nil {
 		return err
@@ -75,14 +75,14 @@ func (l *rateLimit) Start(ctx context.Context, _ component.Host) error {
 		l.settings.Logger.Warn("The usage of other replicas could not be read yet; limiting by this replica's share",
 			zap.String("topic", usage.Topic))
 	}
-	// What runs from here on ends with Shutdown, not with Start's context.
+	// What is started here ends with Shutdown, not with Start's context.
 	var running context.Context
 	running, l.stop = context.WithCancel(context.WithoutCancel(ctx))
 	l.loops.Go(func() { l.watch(running) })
 	return nil
 }
 
-// Shutdown tells the other replicas what was admitted last.
+// Shutdown publishes what was admitted last.
 func (l *rateLimit) Shutdown(ctx context.Context) error {
 	l.telemetry.Shutdown()
 	if l.stop != nil {
@@ -119,7 +119,7 @@ func (l *rateLimit) register() error {
 	})
 }
 
-// watch logs when the view of the other replicas is lost and found.
+// watch logs when the view of the other replicas is lost or restored.
 func (l *rateLimit) watch(ctx context.Context) {
 	ticker := time.NewTicker(watchEvery)
 	defer ticker.Stop()

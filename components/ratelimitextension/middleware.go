@@ -17,24 +17,25 @@ import (
 )
 
 const (
-	// estimatedSpanBytes is what a span is taken for where nobody says how many there were: less than most take, so
-	// that the estimate errs on the side of the limit.
+	// estimatedSpanBytes is the estimated size of a span if nobody reports the number of spans. Most spans are
+	// larger, so the estimate is on the safe side.
 	estimatedSpanBytes = 512
-	// chargeEvery is how many bytes are read before they are charged, and how many at most are taken on trust from the
-	// length that a request declares: what is never sent must not be charged, and no more is read than may be accepted.
+	// chargeEvery is how many bytes are read before they are charged. It is also how many bytes of the declared
+	// length are charged in advance: bytes that are never sent must not be charged, and no more is read than may be
+	// accepted.
 	chargeEvery = 64 << 10
 )
 
-// request is one that was admitted.
+// request is an admitted request.
 type request struct {
 	limit  *rateLimit
 	caller caller
 	bytes  atomic.Int64
-	// told is whether somebody has said how many spans there were.
-	told atomic.Bool
+	// reported is set once the number of spans was reported.
+	reported atomic.Bool
 }
 
-// admit decides about a request whose size may be known. A request that may not pass has no request.
+// admit decides about a request, whose size may be known. It returns no request if it refuses.
 func (l *rateLimit) admit(ctx context.Context, size uint64) (*request, ratelimit.Decision) {
 	r := &request{limit: l, caller: l.callerOf(ctx)}
 	decision := l.limiter.Admit(ratelimit.Cost{ratelimit.Requests: 1, ratelimit.Bytes: size}, r.caller.all()...)
@@ -48,20 +49,20 @@ func (r *request) chargeBytes(n int64) {
 	r.limit.limiter.Charge(ratelimit.Cost{ratelimit.Bytes: uint64(n)}, r.caller.all()...)
 }
 
-// chargeSpans counts once for a request, whoever tells first.
+// chargeSpans charges the spans of a request. Only the first call counts.
 func (r *request) chargeSpans(n int) {
-	if r.told.Swap(true) || n <= 0 {
+	if r.reported.Swap(true) || n <= 0 {
 		return
 	}
 	r.limit.limiter.Charge(ratelimit.Cost{ratelimit.Spans: uint64(n)}, r.caller.all()...)
 }
 
-// estimateSpans is for accepted requests of which nobody told the spans.
+// estimateSpans is for accepted requests whose number of spans was not reported.
 func (r *request) estimateSpans() {
 	r.chargeSpans(int(r.bytes.Load() / estimatedSpanBytes))
 }
 
-// GetHTTPHandler returns the middleware of HTTP servers.
+// GetHTTPHandler returns the middleware for HTTP servers.
 func (l *rateLimit) GetHTTPHandler(context.Context) (extensionmiddleware.WrapHTTPHandlerFunc, error) {
 	return func(_ context.Context, next http.Handler) (http.Handler, error) {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -74,7 +75,7 @@ func (l *rateLimit) serveHTTP(w http.ResponseWriter, r *http.Request, next http.
 	declared := min(max(0, r.ContentLength), chargeEvery)
 	admitted, decision := l.admit(r.Context(), uint64(declared))
 	if decision.Limited {
-		// On every answer, whoever writes it: before the handler does.
+		// On every answer, so before the handler writes one.
 		h := w.Header()
 		for _, field := range decision.Fields() {
 			h.Set(field.Name, field.Value)
@@ -103,7 +104,7 @@ func (l *rateLimit) serveHTTP(w http.ResponseWriter, r *http.Request, next http.
 type countedBody struct {
 	io.ReadCloser
 	request *request
-	pending int64 // read and not charged; below zero, charged and not read
+	pending int64 // read and not charged, or, if negative, charged and not read
 }
 
 func (b *countedBody) Read(p []byte) (int, error) {
@@ -135,17 +136,17 @@ func (a *watchedAnswer) WriteHeader(status int) {
 // Unwrap lets http.ResponseController reach the connection.
 func (a *watchedAnswer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
-// GetGRPCServerOptions returns the middleware of gRPC servers. gRPC decodes a message before it asks anybody: what
-// is saved by a refusal is all that follows, and what would take too much is not decoded (looking). The stock receiver has no
-// answer for a request of which a part was not accepted: it is given here.
+// GetGRPCServerOptions returns the middleware for gRPC servers. gRPC decodes a message before interceptors run, so a
+// refusal saves only the work after that. checkingCodec refuses messages that would take too much memory. The stock
+// receiver cannot report a partial success, so the middleware does.
 func (l *rateLimit) GetGRPCServerOptions(context.Context) ([]grpc.ServerOption, error) {
 	return []grpc.ServerOption{
-		grpc.ForceServerCodecV2(looking{encoding.GetCodecV2("proto")}),
+		grpc.ForceServerCodecV2(checkingCodec{encoding.GetCodecV2("proto")}),
 		grpc.StatsHandler(weigher{}),
 		grpc.ChainUnaryInterceptor(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 			admitted, decision := l.admit(ctx, uint64(max(0, received(ctx).Load())))
 			if decision.Limited {
-				_ = grpc.SetHeader(ctx, pairs(&decision)) // fails only where the answer is on its way
+				_ = grpc.SetHeader(ctx, pairs(&decision)) // fails only if the answer is already under way
 			}
 			if !decision.Allowed {
 				return nil, l.refuseGRPC(&decision)
@@ -163,7 +164,7 @@ func (l *rateLimit) GetGRPCServerOptions(context.Context) ([]grpc.ServerOption, 
 		grpc.ChainStreamInterceptor(func(srv any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) error { //nolint:contextcheck // the stream carries it
 			admitted, decision := l.admit(stream.Context(), 0)
 			if decision.Limited {
-				_ = stream.SetHeader(pairs(&decision)) // fails only where the answer is on its way
+				_ = stream.SetHeader(pairs(&decision)) // fails only if the answer is already under way
 			}
 			if !decision.Allowed {
 				return l.refuseGRPC(&decision)
@@ -175,12 +176,12 @@ func (l *rateLimit) GetGRPCServerOptions(context.Context) ([]grpc.ServerOption, 
 	}, nil
 }
 
-// weigher notes the size of the messages of a call.
+// weigher notes the size of a call's messages.
 type weigher struct{}
 
 type receivedKey struct{}
 
-// received is the size of the messages that a call has received, decompressed.
+// received is the decompressed size of the messages that a call has received.
 func received(ctx context.Context) *atomic.Int64 {
 	if n, ok := ctx.Value(receivedKey{}).(*atomic.Int64); ok {
 		return n

@@ -8,20 +8,20 @@ import (
 	"github.com/looptrace/looptrace/internal/ratelimit"
 )
 
-// Names of the attributes of the auth data.
+// Attributes of the auth data.
 const (
 	attributeProjectID = "project_id"
 	attributeKeyID     = "key_id"
-	// attributeLimits is a ratelimit.Overrides over the limits of the configuration.
+	// attributeLimits is a ratelimit.Overrides that replaces configured limits.
 	attributeLimits = "limits"
 )
 
-// policy is what bounds a caller.
+// policy holds the limits of a caller.
 type policy struct {
 	key, project ratelimit.Limits
 }
 
-// caller is whom a request is charged to.
+// caller is who is charged for a request.
 type caller struct {
 	claims [2]ratelimit.Claim
 	n      int
@@ -29,7 +29,7 @@ type caller struct {
 
 func (c *caller) all() []ratelimit.Claim { return c.claims[:c.n] }
 
-// callerOf is whom the request's auth data names; nobody where there is none.
+// callerOf returns the caller in the request's auth data, if any.
 func (l *rateLimit) callerOf(ctx context.Context) caller {
 	var c caller
 	auth := client.FromContext(ctx).Auth

@@ -36,20 +36,20 @@ const (
 	maxForeignBody = 4 << 10
 )
 
-// exchange is one request's answer in the making. It wraps the connection below everything that the HTTP
-// server puts around the handlers, so that errors of those layers (no key, no scope, key store away) leave in
-// the shape that this API promises, with the request's id.
+// exchange is the answer to one request. It wraps the connection below everything that the HTTP server puts around
+// the handlers. So errors of those layers (no key, no scope, key store away) are sent in the form of this API, with
+// the request's id.
 type exchange struct {
 	http.ResponseWriter
 
 	requestID string
 	route     string
-	otlp      bool   // the path is one of OTLP's, served or not: errors are a google.rpc.Status
-	mediaType string // the request's, without parameters
+	otlp      bool   // an OTLP path, served or not: errors are a google.rpc.Status
+	mediaType string // the request's media type, without parameters
 	outcome   string
 
 	own     bool // this package writes the answer
-	held    int  // the status of an answer by somebody else, held back to be written anew
+	held    int  // the status of another layer's error, which is rewritten
 	foreign []byte
 }
 
@@ -62,13 +62,13 @@ func newExchange(w http.ResponseWriter, req *http.Request) (*exchange, *http.Req
 		route:          routeOf(req.URL.Path),
 	}
 	x.otlp = x.route == routeTraces || x.route == routeLogs || signals[req.URL.Path] != ""
-	// A header that does not parse is as unknown as a type that is not supported.
+	// A malformed header is treated like an unsupported type.
 	x.mediaType, _, _ = mime.ParseMediaType(req.Header.Get("Content-Type"))
 	w.Header().Set(headerRequestID, x.requestID)
 	return x, req.WithContext(context.WithValue(req.Context(), exchangeKey{}, x))
 }
 
-// exchangeOf is the exchange that a request belongs to; there always is one.
+// exchangeOf returns the exchange of a request, which always has one.
 func exchangeOf(req *http.Request) *exchange {
 	return req.Context().Value(exchangeKey{}).(*exchange)
 }
@@ -86,7 +86,7 @@ func routeOf(path string) string {
 	}
 }
 
-// requestID is the client's own id where it is fit for logs and headers, else a new one.
+// requestID returns the client's own id if it is fit for logs and headers, else a new one.
 func requestID(sent string) string {
 	fit := len(sent) > 0 && len(sent) <= 128 && strings.IndexFunc(sent, func(c rune) bool {
 		return ('a' > c || c > 'z') && ('A' > c || c > 'Z') && ('0' > c || c > '9') && !strings.ContainsRune("-_.:/+=", c)
@@ -97,7 +97,7 @@ func requestID(sent string) string {
 	return uuid.Must(uuid.NewV7()).String()
 }
 
-// WriteHeader holds back an error that something else than this package answers with.
+// WriteHeader holds back errors from other packages.
 func (x *exchange) WriteHeader(status int) {
 	if x.held != 0 {
 		return
@@ -109,7 +109,7 @@ func (x *exchange) WriteHeader(status int) {
 	x.ResponseWriter.WriteHeader(status)
 }
 
-// Write keeps the beginning of what belongs to a held answer.
+// Write keeps the beginning of a held answer.
 func (x *exchange) Write(b []byte) (int, error) {
 	if x.held == 0 {
 		return x.ResponseWriter.Write(b)
@@ -122,7 +122,7 @@ func (x *exchange) Write(b []byte) (int, error) {
 // Unwrap lets http.ResponseController reach the connection.
 func (x *exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
 
-// finish writes a held answer anew.
+// finish rewrites a held answer.
 func (x *exchange) finish() {
 	if x.held == 0 {
 		return
@@ -131,7 +131,7 @@ func (x *exchange) finish() {
 	x.held = 0
 	contentType, _, _ := mime.ParseMediaType(x.Header().Get("Content-Type"))
 	switch contentType {
-	// What is written in a promised form is written for the client: its words stay.
+	// Problem details and statuses are written for the client, so their text is kept.
 	case problem.ContentType:
 		sent := problem.Document{Code: r.code, Detail: r.detail}
 		if json.Unmarshal(x.foreign, &sent) == nil {
@@ -155,8 +155,8 @@ func (x *exchange) finish() {
 	x.refuse(x, &r)
 }
 
-// refuse answers with an error: problem details, or a google.rpc.Status on OTLP's paths. It writes through
-// w, which may carry the layers of the server that watch the answer pass.
+// refuse answers with an error: problem details, or a google.rpc.Status on OTLP paths. It writes through w, which may
+// contain layers of the server that observe the answer.
 func (x *exchange) refuse(w http.ResponseWriter, r *refusalError) {
 	h := w.Header()
 	if r.retryAfter > 0 && h.Get("Retry-After") == "" {
@@ -187,7 +187,7 @@ func (x *exchange) refuse(w http.ResponseWriter, r *refusalError) {
 		}
 		x.write(w, r.status, typeProtobuf, body)
 	default:
-		// protojson varies its white space on purpose, so the fields are written plainly.
+		// protojson varies its white space on purpose.
 		answer := rpcStatus{Code: uint32(r.rpc), Message: r.detail}
 		if delay, ok := retryDelay(h); ok {
 			answer.Details = []retryInfo{{Type: typeURLRetryInfo, RetryDelay: fmt.Sprintf("%.0fs", delay.Seconds())}}
@@ -209,7 +209,7 @@ func (x *exchange) write(w http.ResponseWriter, status int, contentType string, 
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	h.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	// A write fails when the client is gone: nobody is left to tell.
+	// A write fails if the client is gone.
 	_, _ = w.Write(body) //nolint:gosec // JSON, protobuf or plain text, never HTML, and never sniffed
 }
 
@@ -219,7 +219,7 @@ type rpcStatus struct {
 	Details []retryInfo `json:"details,omitempty"`
 }
 
-// retryInfo is a google.rpc.RetryInfo: what Retry-After says, in OTLP's own words.
+// retryInfo is a google.rpc.RetryInfo, OTLP's equivalent of Retry-After.
 type retryInfo struct {
 	Type       string `json:"@type"`
 	RetryDelay string `json:"retryDelay"`
@@ -227,13 +227,13 @@ type retryInfo struct {
 
 const typeURLRetryInfo = "type.googleapis.com/google.rpc.RetryInfo"
 
-// retryDelay is when the answer, whoever wrote its header, asks the client to come again.
+// retryDelay returns the value of the answer's Retry-After header, whoever set it.
 func retryDelay(h http.Header) (time.Duration, bool) {
 	seconds, err := strconv.Atoi(h.Get("Retry-After"))
 	return time.Duration(seconds) * time.Second, err == nil
 }
 
-// marshalJSON writes one of this package's own answers, whose types always marshal.
+// marshalJSON marshals an answer of this package, which cannot fail.
 func marshalJSON(v any) []byte {
 	b, err := json.Marshal(v)
 	if err != nil {

@@ -17,35 +17,34 @@ import (
 )
 
 const (
-	// firstRead is what a body is charged before it has sent a byte; a slow or idle sender costs no more. growth is how
-	// many times as much it gets when that is full.
+	// firstRead is the size of a body's first buffer, and so what a slow or idle sender is charged. Each further
+	// buffer is growth times as large.
 	firstRead = 4 << 10
 	growth    = 4
 
-	// pooledSizes is how many sizes of buffers are kept for the next body: the largest has 1 MiB.
+	// pooledSizes is how many sizes of buffers are pooled. The largest is 1 MiB.
 	pooledSizes = 5
 
-	// maxZstdWindow is the largest window of the zstd content coding (RFC 9659). A decoder takes that much
-	// memory outside any limit of the body's size.
+	// maxZstdWindow is the largest window of the zstd content coding (RFC 9659). A decoder takes this memory in
+	// addition to the body.
 	maxZstdWindow = 8 << 20
 )
 
-// intake bounds the memory that requests take. Bodies are read whole as they come on the wire, each charged to
-// one budget as it grows, and only then decompressed and decoded, by as many at a time as there are processors:
-// however slowly a client sends, it never holds a decompressor, and whatever a body inflates to, only so many
-// inflate at once.
+// intake limits the memory of requests. It reads bodies whole in their wire format and charges each to one budget as
+// it grows. Then it decompresses and decodes only as many at a time as there are processors. So a slow client never
+// holds a decompressor, and only a few bodies are inflated at a time, however large they become.
 type intake struct {
 	maxBody       int64
 	budget        int64
 	used          atomic.Int64
-	places        chan struct{}
-	decompressors sync.Pool // of *bench
-	// buffers are what bodies were read into, *[]byte of firstRead and of growth times those before.
+	slots         chan struct{}
+	decompressors sync.Pool // of *decompressor
+	// buffers hold *[]byte of firstRead bytes and of growth times the previous size.
 	buffers [pooledSizes]sync.Pool
 }
 
-// decompressor is what one decompression works with. Decompressors are pooled, so that what bombs made large is used again
-// by the next and given back to the system when there is no next.
+// decompressor is the state of one decompression. It is pooled, so that memory which a decompression bomb took is
+// reused by the next body, or freed if there is none.
 type decompressor struct {
 	gzip *gzip.Reader
 	zlib io.ReadCloser // also a zlib.Resetter
@@ -57,7 +56,7 @@ func newIntake(maxBody, budget int64) *intake {
 	return &intake{
 		maxBody:       maxBody,
 		budget:        budget,
-		places:        make(chan struct{}, runtime.GOMAXPROCS(0)),
+		slots:         make(chan struct{}, runtime.GOMAXPROCS(0)),
 		decompressors: sync.Pool{New: func() any { return &decompressor{} }},
 	}
 }
@@ -68,7 +67,7 @@ type charge struct {
 	n  int64
 }
 
-// grow takes n bytes more.
+// grow charges n more bytes.
 func (c *charge) grow(n int64) error {
 	if n > c.in.budget {
 		return &bodyTooDense
@@ -81,10 +80,10 @@ func (c *charge) grow(n int64) error {
 	return nil
 }
 
-// release gives everything back. It may be called once.
+// release returns the charge. It must be called once.
 func (c *charge) release() { c.in.used.Add(-c.n) }
 
-// read reads a request's body as it is on the wire, charged to c.
+// read reads a request's body in its wire format and charges it to c.
 func (in *intake) read(req *http.Request, c *charge) ([]byte, error) {
 	if req.ContentLength > in.maxBody {
 		return nil, &bodyTooLarge
@@ -112,7 +111,7 @@ func (in *intake) read(req *http.Request, c *charge) ([]byte, error) {
 		if in.pool(size) == nil {
 			size = int(min(int64(size), in.maxBody+1))
 			if known := req.ContentLength + 1; known > int64(len(buf)) && known < int64(size) {
-				size = int(known) // one more byte than the body, to meet its end without growing again
+				size = int(known) // one byte more, to detect the end without another buffer
 			}
 		}
 		if err := c.grow(int64(size - cap(buf))); err != nil {
@@ -124,7 +123,7 @@ func (in *intake) read(req *http.Request, c *charge) ([]byte, error) {
 	}
 }
 
-// pool has the buffers of one capacity; nil where such are not kept.
+// pool returns the pool for buffers of this capacity, or nil.
 func (in *intake) pool(size int) *sync.Pool {
 	for i, kept := 0, firstRead; i < pooledSizes; i, kept = i+1, kept*growth {
 		if kept == size {
@@ -134,7 +133,7 @@ func (in *intake) pool(size int) *sync.Pool {
 	return nil
 }
 
-// buffer is an empty one with this capacity.
+// buffer returns an empty buffer with this capacity.
 func (in *intake) buffer(size int) []byte {
 	if pool := in.pool(size); pool != nil {
 		if kept, ok := pool.Get().(*[]byte); ok {
@@ -144,18 +143,18 @@ func (in *intake) buffer(size int) []byte {
 	return make([]byte, 0, size)
 }
 
-// recycle takes back a buffer that nobody looks at any more.
+// recycle returns a buffer to its pool. It must not be used any more.
 func (in *intake) recycle(buf []byte) {
 	if pool := in.pool(cap(buf)); pool != nil {
 		pool.Put(&buf)
 	}
 }
 
-// decode waits for a processor, decompresses a body and hands it to fn, which must not keep it.
+// decode waits for a processor, decompresses the body and passes it to fn, which must not keep it.
 func (in *intake) decode(ctx context.Context, encoding string, wire []byte, fn func(body []byte) error) error {
 	select {
-	case in.places <- struct{}{}:
-		defer func() { <-in.places }()
+	case in.slots <- struct{}{}:
+		defer func() { <-in.slots }()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -193,7 +192,7 @@ func (b *decompressor) decompress(encoding string, wire []byte, limit int64) ([]
 	case "zstd":
 		if b.zstd == nil {
 			b.zstd, err = zstd.NewReader(nil,
-				zstd.WithDecoderConcurrency(1), // in the caller's goroutine: nothing to close
+				zstd.WithDecoderConcurrency(1), // in the caller's goroutine, so there is nothing to close
 				zstd.WithDecoderLowmem(true),
 				zstd.WithDecoderMaxWindow(maxZstdWindow))
 			if err != nil {
@@ -208,7 +207,7 @@ func (b *decompressor) decompress(encoding string, wire []byte, limit int64) ([]
 	if err == nil {
 		b.out.Reset()
 		if encoding == "gzip" {
-			b.out.Grow(int(gzipSize(wire, limit+1)) + bytes.MinRead) // and the room that ReadFrom wants to meet the end
+			b.out.Grow(int(gzipSize(wire, limit+1)) + bytes.MinRead) // and the room that ReadFrom needs to detect the end
 		}
 		_, err = b.out.ReadFrom(io.LimitReader(from, limit+1))
 	}
@@ -221,14 +220,14 @@ func (b *decompressor) decompress(encoding string, wire []byte, limit int64) ([]
 	return b.out.Bytes(), nil
 }
 
-// gzipSize is how large a body says it is when decompressed (RFC 1952, ISIZE), and no more than most. It saves growing by
-// doubling, which takes two and a half times the memory; what the body really is shows when it is read.
-func gzipSize(wire []byte, most int64) int64 {
+// gzipSize is the size that a body declares to have when decompressed (RFC 1952, ISIZE), up to limit. It saves growing by
+// doubling, which takes two and a half times the memory. Reading the body shows its real size.
+func gzipSize(wire []byte, limit int64) int64 {
 	const trailer = 4
 	if len(wire) < trailer {
 		return 0
 	}
-	return min(int64(binary.LittleEndian.Uint32(wire[len(wire)-trailer:])), most)
+	return min(int64(binary.LittleEndian.Uint32(wire[len(wire)-trailer:])), limit)
 }
 
 // contentEncoding is the request's content coding, "" for none.

@@ -14,24 +14,24 @@ import (
 type Config struct {
 	confighttp.ServerConfig `mapstructure:",squash"`
 
-	// MaxInFlightBytes bounds the memory that request bodies and the spans decoded from them take together.
-	// A request that finds no room is answered 503 with Retry-After.
+	// MaxInFlightBytes limits the memory of all request bodies and the spans decoded from them. Requests beyond it
+	// are answered 503 with Retry-After.
 	MaxInFlightBytes int64 `mapstructure:"max_in_flight_bytes"`
 
-	// QueueTimeout bounds the time from a body read to its answer. When it is over and the next consumer has
-	// not taken the spans, the answer is 503 with Retry-After.
+	// QueueTimeout limits the time from the end of a body to its answer. If the next consumer has not accepted the
+	// spans by then, the answer is 503 with Retry-After.
 	QueueTimeout time.Duration `mapstructure:"queue_timeout"`
 
-	// TracesStatus is the status of success on /v1/traces and /v1/logs: 202, which says what happens, or 200, which
-	// OTLP/HTTP names.
+	// TracesStatus is the status of success on /v1/traces and /v1/logs: 202, which is what happens, or 200, which
+	// OTLP/HTTP specifies.
 	TracesStatus int `mapstructure:"traces_status"`
 
 	// RawPassthrough hands on OTLP in protobuf as it came, in a resource that holds the whole request, unless something in it must be
 	// dropped. Readers of the queue decode it.
 	RawPassthrough bool `mapstructure:"raw_passthrough"`
 
-	// Readiness is an extension that knows whether the collector does its work, which GET /readyz then tells. GET /healthz
-	// answers without one. Neither asks for a key.
+	// Readiness is an extension that knows whether the collector works. GET /readyz returns its answer. GET /healthz
+	// needs no extension. Neither asks for a key.
 	Readiness *component.ID `mapstructure:"readiness"`
 }
 
@@ -52,7 +52,7 @@ func createDefaultConfig() component.Config {
 	}
 }
 
-// Validate reports everything that is wrong with the configuration.
+// Validate reports all problems of the configuration.
 func (c *Config) Validate() error {
 	var errs []error
 	if c.NetAddr.Endpoint == "" {
@@ -77,7 +77,8 @@ func (c *Config) Validate() error {
 	if c.TracesStatus != http.StatusOK && c.TracesStatus != http.StatusAccepted {
 		errs = append(errs, errors.New("traces_status must be 200 or 202"))
 	}
-	// The server's write deadline runs from the end of the header, so it must cover the body and the queue.
+	// The server's write deadline begins at the end of the header, so it must include the time for the body and the
+	// queue.
 	if c.WriteTimeout > 0 && c.WriteTimeout <= c.ReadTimeout+c.QueueTimeout {
 		errs = append(errs, fmt.Errorf("write_timeout (%s) must be longer than read_timeout and queue_timeout together (%s)",
 			c.WriteTimeout, c.ReadTimeout+c.QueueTimeout))

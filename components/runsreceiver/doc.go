@@ -1,5 +1,5 @@
 //go:generate go tool mdatagen metadata.yaml
 
-// Package runsreceiver is the door of ingest: native runs, OTLP traces and the GenAI events of OTLP logs over HTTP, each
-// answered only once the next consumer has taken what was sent.
+// Package runsreceiver takes native runs, OTLP traces and the GenAI events of OTLP logs over HTTP. It answers once
+// the next consumer has accepted them.
 package runsreceiver

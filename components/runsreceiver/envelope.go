@@ -20,14 +20,14 @@ import (
 )
 
 const (
-	// maxProblems is how many problems of an envelope are told.
+	// maxProblems is how many problems of an envelope are reported.
 	maxProblems = 20
-	// usualFields is how many fields of an item there is room for from the start.
+	// usualFields is the initial capacity for an item's fields.
 	usualFields = 12
-	// memberWeight is about what a member of an object takes beside its value and its bytes: places in a list, in an index and in
-	// the map that pdata is filled from, and pdata's own.
+	// memberWeight estimates the overhead of an object's member in a list, an index, the map that pdata is filled
+	// from, and pdata itself.
 	memberWeight = 176
-	// maxEcho is the length up to which a value that fails validation is sent back, as JSON.
+	// maxEcho is the maximum length of an invalid value that is returned as JSON.
 	maxEcho = 200
 )
 
@@ -40,8 +40,8 @@ func (f *nativeFormat) name() string { return "runs_json" }
 
 func (f *nativeFormat) decode(body []byte, held *charge) (ptrace.Traces, error) {
 	d := decoder{
-		Reader: jsonpull.NewReader(body, maxDepth, held.in.budget),
-		places: make(map[identity]int),
+		Reader:  jsonpull.NewReader(body, maxDepth, held.in.budget),
+		indexes: make(map[identity]int),
 	}
 	td, err := d.envelope()
 	if err != nil {
@@ -65,7 +65,7 @@ func (f *nativeFormat) accepted(requestID string) (string, []byte) {
 
 func (f *nativeFormat) rejected() int64 { return 0 }
 
-// decoder reads one envelope. It goes on after a problem, to tell all of them, but keeps nothing from then on.
+// decoder reads one envelope. After a problem it continues, to report all of them, but keeps no more items.
 type decoder struct {
 	*jsonpull.Reader
 
@@ -75,7 +75,7 @@ type decoder struct {
 	more     bool // there are more problems than are told
 
 	items       []item
-	places      map[identity]int
+	indexes     map[identity]int
 	resource    attributes
 	runs, spans int
 }
@@ -169,11 +169,11 @@ func (d *decoder) item() {
 	if len(d.problems) > 0 {
 		return
 	}
-	if place, again := d.places[it.identity()]; again {
-		d.items[place].update(&it)
+	if index, again := d.indexes[it.identity()]; again {
+		d.items[index].update(&it)
 		return
 	}
-	d.places[it.identity()] = len(d.items)
+	d.indexes[it.identity()] = len(d.items)
 	d.items = append(d.items, it)
 }
 
@@ -182,7 +182,7 @@ type itemReader struct {
 	*decoder
 	item *item
 
-	hasRunID, hasSpanID, hasName, hasStart bool // given, be it wrongly
+	hasRunID, hasSpanID, hasName, hasStart bool // given, even if invalid
 }
 
 func (r *itemReader) member(key []byte) {
@@ -226,7 +226,7 @@ func (r *itemReader) member(key []byte) {
 	}
 }
 
-// runMember reads what only runs have.
+// runMember reads members that only runs have.
 func (r *itemReader) runMember(key []byte) {
 	switch string(key) {
 	case "session_id":
@@ -246,7 +246,7 @@ func (r *itemReader) runMember(key []byte) {
 	}
 }
 
-// spanMember reads what only spans have.
+// spanMember reads members that only spans have.
 func (r *itemReader) spanMember(key []byte) {
 	it := r.item
 	switch string(key) {
@@ -271,7 +271,7 @@ func (r *itemReader) spanMember(key []byte) {
 	}
 }
 
-// check looks at the item as a whole, once its members are read.
+// check validates the item as a whole after its members were read.
 func (r *itemReader) check() {
 	it := r.item
 	required := func(given bool, name field) {
@@ -464,15 +464,15 @@ func (r *itemReader) string(name field, attr string) {
 	}
 }
 
-// checkedString is string for a member whose value must be ok.
+// checkedString is string for a member that must satisfy ok.
 func (r *itemReader) checkedString(name field, message string, ok func(string) bool, attr string) {
 	if s, valid := r.checked(name, message, ok); valid {
 		r.item.fields.set(attr, s)
 	}
 }
 
-// payload reads a member that may be any JSON value: a string is kept as it reads, another as its JSON text,
-// whose numbers stay as they were written.
+// payload reads a member that may be any JSON value. It keeps a string's value, and the JSON text of other values
+// with their numbers unchanged.
 func (r *itemReader) payload(attr string) {
 	if r.null() {
 		return
@@ -480,7 +480,7 @@ func (r *itemReader) payload(attr string) {
 	r.item.fields.set(attr, r.jsonText())
 }
 
-// id reads an identifier and tells whether one was given, be it wrong.
+// id reads an identifier and reports whether there was one, even if invalid.
 func (r *itemReader) id(name field, message string, parse func(string) bool) bool {
 	if r.null() {
 		return false
@@ -489,7 +489,7 @@ func (r *itemReader) id(name field, message string, parse func(string) bool) boo
 	return true
 }
 
-// field names a member below the place where the decoder stands.
+// field is the path of a member below the current item.
 type field string
 
 func (d *decoder) location(name field) string {
@@ -513,12 +513,12 @@ func (d *decoder) problem(name field, message string, raw []byte) {
 	}
 	p := problem.Field{Location: d.location(name), Message: message}
 	if len(raw) > 0 && len(raw) <= maxEcho {
-		p.Value = json.RawMessage(bytes.Clone(raw)) // the body's memory is used again
+		p.Value = json.RawMessage(bytes.Clone(raw)) // the body's memory is reused
 	}
 	d.problems = append(d.problems, p)
 }
 
-// mismatch reads a value that is not what it must be.
+// mismatch reads a value of the wrong kind.
 func (d *decoder) mismatch(name field, message string) {
 	d.problem(name, message, d.Text())
 }
@@ -532,7 +532,7 @@ func (d *decoder) null() bool {
 	return true
 }
 
-// is tells whether a value of this kind follows. Null and what does not fit is read.
+// is reports whether a value of this kind follows. It reads a null, or a value of another kind.
 func (d *decoder) is(kind jsonpull.Kind, name field, message string) bool {
 	if d.null() {
 		return false
@@ -560,19 +560,19 @@ func (d *decoder) text(name field) (string, bool) {
 	return d.String(), true
 }
 
-// given is text that tells whether there was a value, be it no string.
+// given is text that reports whether there was a value, even one that is no string.
 func (d *decoder) given(name field) (string, bool) {
 	if d.null() {
 		return "", false
 	}
 	s, ok := d.text(name)
 	if !ok {
-		s = "?" // told already
+		s = "?" // reported already
 	}
 	return s, true
 }
 
-// checked reads a string that must be ok.
+// checked reads a string that must satisfy ok.
 func (d *decoder) checked(name field, message string, ok func(string) bool) (string, bool) {
 	if !d.is(jsonpull.String, name, message) {
 		return "", false
@@ -586,7 +586,7 @@ func (d *decoder) checked(name field, message string, ok func(string) bool) (str
 	return s, true
 }
 
-// time reads a time and tells whether one was given, be it wrong.
+// time reads a time and reports whether there was one, even if invalid.
 func (d *decoder) time(name field) (pcommon.Timestamp, bool) {
 	if d.null() {
 		return 0, false
@@ -600,7 +600,7 @@ func (d *decoder) time(name field) (pcommon.Timestamp, bool) {
 	return at, true
 }
 
-// keep reads any value into metadata: a string as it reads, another as its JSON text.
+// keep reads any value into metadata: a string's value, or the JSON text of other values.
 func (d *decoder) keep(into *attributes, key string) {
 	if !d.null() {
 		d.Weigh(memberWeight)
@@ -615,7 +615,7 @@ func (d *decoder) jsonText() string {
 	return d.CompactText()
 }
 
-// attribute reads a value of `attributes`. Those that ingest alone may set are read and left out.
+// attribute reads a value of `attributes`. It skips those that only ingest may set.
 func (d *decoder) attribute(into *attributes, key string) {
 	if d.null() {
 		return
@@ -629,7 +629,7 @@ func (d *decoder) attribute(into *attributes, key string) {
 	}
 }
 
-// spanAttribute reads an attribute of the item, whose number may have a bound.
+// spanAttribute reads an attribute of the item. Its number may have a limit.
 func (r *itemReader) spanAttribute(key string) {
 	number := r.Kind() == jsonpull.Number
 	from := r.Offset()
@@ -648,8 +648,8 @@ func (r *itemReader) spanAttribute(key string) {
 	}
 }
 
-// value reads any value into the Go types that pdata takes. A number that neither int64 nor float64 can hold
-// stays the text that was sent.
+// value reads any value into a Go type that pdata accepts. A number that fits neither int64 nor float64 is kept as
+// text.
 func (d *decoder) value() any {
 	switch d.Kind() {
 	case jsonpull.String:
@@ -698,8 +698,8 @@ func parseSpanID(s string, id *pcommon.SpanID) bool {
 	return true
 }
 
-// parseUUID reads a UUID in its canonical form, in either case, other than the nil UUID, which OTLP takes for
-// no trace at all.
+// parseUUID parses a UUID in its canonical form, in either case. It rejects the nil UUID, which means "no trace" in
+// OTLP.
 func parseUUID(s string, id *pcommon.TraceID) bool {
 	if len(s) != 36 || s[8] != '-' || s[13] != '-' || s[18] != '-' || s[23] != '-' {
 		return false
@@ -716,8 +716,8 @@ func parseUUID(s string, id *pcommon.TraceID) bool {
 	return true
 }
 
-// parseTime reads a time by RFC 3339. The standard library also takes what that does not allow: an hour of one
-// digit, a comma before the fraction, offsets of a day and more, digits beyond nanoseconds.
+// parseTime parses an RFC 3339 time. It is stricter than the standard library, which also accepts an hour of one
+// digit, a comma before the fraction, offsets of a day and more, and digits beyond nanoseconds.
 func parseTime(s string) (pcommon.Timestamp, bool) {
 	const (
 		seconds     = len("2006-01-02T15:04:05")
@@ -738,7 +738,7 @@ func parseTime(s string) (pcommon.Timestamp, bool) {
 	if strings.HasPrefix(fraction, ",") || len(fraction) > nanoseconds {
 		return 0, false
 	}
-	// OTLP takes the first moment of 1970 for no time at all.
+	// In OTLP the first moment of 1970 means "no time".
 	if year := t.UTC().Year(); year < 1970 || year > 2261 || t.UnixNano() == 0 {
 		return 0, false
 	}

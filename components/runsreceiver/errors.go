@@ -17,8 +17,8 @@ import (
 	"github.com/looptrace/looptrace/internal/requestbody"
 )
 
-// refusalError is a reason not to take a request. Every one that a client can meet stands below: its status, its
-// stable code (which is also the metric's outcome), its code in gRPC's words for OTLP, and what to tell.
+// refusalError is a reason to refuse a request. All that a client can get are listed below: the HTTP status, a stable
+// code (also the outcome in the metric), the gRPC code for OTLP, and the detail.
 type refusalError struct {
 	status     int
 	code       string
@@ -100,7 +100,7 @@ var (
 	}
 	clientGone = refusalError{
 		status: 499, code: "client_gone", rpc: codes.Canceled,
-		detail: "The client went away.", // counted, and seen by nobody
+		detail: "The client went away.", // only counted: nobody receives it
 	}
 	internal = refusalError{
 		status: http.StatusInternalServerError, code: "internal", rpc: codes.Internal,
@@ -110,17 +110,17 @@ var (
 
 func (r *refusalError) Error() string { return r.code + ": " + r.detail }
 
-// because is the refusal with a detail of its own.
+// because returns the refusal with another detail.
 func (r *refusalError) because(detail string) *refusalError {
 	with := *r
 	with.detail = detail
 	return &with
 }
 
-// signals are those of OTLP that are not served, by the path at which SDKs send them.
+// signals are the OTLP signals that are not served, by the path that SDKs use.
 var signals = map[string]string{"/v1/metrics": "metrics"}
 
-// refusalOfPath is what to tell about a path that is not served.
+// refusalOfPath returns the refusal of a path that is not served.
 func refusalOfPath(path string) *refusalError {
 	signal, known := signals[path]
 	if !known {
@@ -130,7 +130,7 @@ func refusalOfPath(path string) *refusalError {
 		"OTEL_%s_EXPORTER=none stops an SDK from sending them.", signal, strings.ToUpper(signal)))
 }
 
-// refusalOfBody is why a body could not be read, decompressed or parsed.
+// refusalOfBody returns the refusal of a body that could not be read, decompressed or parsed.
 func refusalOfBody(err error) *refusalError {
 	var (
 		known  *refusalError
@@ -166,10 +166,10 @@ func refusalOfBody(err error) *refusalError {
 	}
 }
 
-// refusalOfConsumer is why the spans were not taken. All but one reason can pass, even those that the Collector
-// calls permanent (a topic that is missing, a right that is not granted): nothing was accepted, so the client
-// is asked to come again rather than to throw away what it holds. ctx is the request's own: a cancellation that comes
-// from the queue may be another's, whose record went into the same batch.
+// refusalOfConsumer returns the refusal if the spans were not accepted. All reasons but one are temporary, even some
+// that the Collector calls permanent (a missing topic or permission). Nothing was accepted, so the client should
+// retry rather than drop its data. ctx is the request's own: a cancellation from the queue may come from another
+// request whose record was in the same batch.
 func refusalOfConsumer(ctx context.Context, err error) *refusalError {
 	switch {
 	case errors.Is(err, kerr.MessageTooLarge), errors.Is(err, kerr.RecordListTooLarge):
@@ -181,8 +181,8 @@ func refusalOfConsumer(ctx context.Context, err error) *refusalError {
 	}
 }
 
-// refusalOfStatus is the entry for a status that something else than this package answered with: the
-// Collector's HTTP server, or a middleware extension.
+// refusalOfStatus returns the refusal for a status from another package: the Collector's HTTP server, or a middleware
+// extension.
 func refusalOfStatus(status int) refusalError {
 	switch status {
 	case http.StatusBadRequest:

@@ -10,7 +10,7 @@ import (
 	"github.com/looptrace/looptrace/components/runsreceiver/internal/metadata"
 )
 
-// NewFactory creates the factory of the runs receiver.
+// NewFactory returns the factory of the receiver.
 func NewFactory() receiver.Factory {
 	return receiver.NewFactory(
 		metadata.Type,

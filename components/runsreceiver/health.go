@@ -8,16 +8,15 @@ import (
 	"go.opentelemetry.io/collector/component"
 )
 
-// readinessChecker is an extension that knows whether the collector does its work: whether it is ready, and the state of each
-// thing that it looks at.
+// readinessChecker is an extension that knows whether the collector is ready, and the state of each check.
 type readinessChecker interface {
 	CheckReadiness(ctx context.Context) (ready bool, checks map[string]string)
 }
 
-// findReadiness returns the extension that is configured, nil where none is.
+// findReadiness returns the configured extension, or nil if there is none.
 func (c *Config) findReadiness(host component.Host) (readinessChecker, error) {
 	if c.Readiness == nil {
-		return nil, nil // none is asked for
+		return nil, nil // none is configured
 	}
 	checker, ok := host.GetExtensions()[*c.Readiness].(readinessChecker)
 	if !ok {
@@ -26,8 +25,7 @@ func (c *Config) findReadiness(host component.Host) (readinessChecker, error) {
 	return checker, nil
 }
 
-// healthOver answers for the health of the process to whoever asks, before keys are looked at: load balancers and
-// orchestrators have none.
+// healthOver answers health checks before keys are checked: load balancers and orchestrators have none.
 func healthOver(next http.Handler, checker readinessChecker) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		switch {
@@ -44,7 +42,7 @@ func healthOver(next http.Handler, checker readinessChecker) http.Handler {
 	})
 }
 
-// answerHealth answers as the other services do.
+// answerHealth answers in the same form as the other services.
 func answerHealth(w http.ResponseWriter, ok bool, checks map[string]string) {
 	status, text := http.StatusOK, "ok"
 	if !ok {
@@ -54,7 +52,7 @@ func answerHealth(w http.ResponseWriter, ok bool, checks map[string]string) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(marshalJSON(struct { // who asked may be gone
+	_, _ = w.Write(append(marshalJSON(struct { // the caller may be gone
 		Status string            `json:"status"`
 		Checks map[string]string `json:"checks,omitempty"`
 	}{text, checks}), '\n'))

@@ -30,10 +30,10 @@ var checkerID = component.MustNewID("checker")
 // Whether the process is up, and does its work, is told without a key, and nothing else is.
 func TestHealth(t *testing.T) {
 	t.Parallel()
-	told := &checker{ready: true, checks: map[string]string{"queue": "ok"}}
+	answer := &checker{ready: true, checks: map[string]string{"queue": "ok"}}
 	keyless := map[string]string{"Authorization": ""}
 	for name, tt := range map[string]struct {
-		told   *checker
+		answer *checker
 		method string
 		path   string
 		status int
@@ -42,20 +42,20 @@ func TestHealth(t *testing.T) {
 		"up":             {nil, http.MethodGet, "/healthz", http.StatusOK, `{"status":"ok"}` + "\n"},
 		"up, by HEAD":    {nil, http.MethodHead, "/healthz", http.StatusOK, ""},
 		"up, not ready":  {&checker{}, http.MethodGet, "/healthz", http.StatusOK, `{"status":"ok"}` + "\n"},
-		"ready":          {told, http.MethodGet, "/readyz", http.StatusOK, `{"status":"ok","checks":{"queue":"ok"}}` + "\n"},
+		"ready":          {answer, http.MethodGet, "/readyz", http.StatusOK, `{"status":"ok","checks":{"queue":"ok"}}` + "\n"},
 		"not ready":      {&checker{checks: map[string]string{"queue": "unavailable"}}, http.MethodGet, "/readyz", http.StatusServiceUnavailable, `{"status":"unavailable","checks":{"queue":"unavailable"}}` + "\n"},
 		"nobody knows":   {nil, http.MethodGet, "/readyz", http.StatusUnauthorized, ""},
-		"another method": {told, http.MethodPost, "/readyz", http.StatusUnauthorized, ""},
-		"another path":   {told, http.MethodGet, "/v1/runs", http.StatusUnauthorized, ""},
-		"below":          {told, http.MethodGet, "/readyz/x", http.StatusUnauthorized, ""},
+		"another method": {answer, http.MethodPost, "/readyz", http.StatusUnauthorized, ""},
+		"another path":   {answer, http.MethodGet, "/v1/runs", http.StatusUnauthorized, ""},
+		"below":          {answer, http.MethodGet, "/readyz/x", http.StatusUnauthorized, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cfg := createDefaultConfig().(*Config)
 			extensions := host{componenttest.NewNopHost()}.GetExtensions()
-			if tt.told != nil {
+			if tt.answer != nil {
 				cfg.Readiness = &checkerID
-				extensions[checkerID] = tt.told
+				extensions[checkerID] = tt.answer
 			}
 			r := startWith(t, cfg, consumertest.NewNop(), extended{componenttest.NewNopHost(), extensions})
 			resp, body := send(t, r, sent{method: tt.method, path: tt.path, header: keyless})

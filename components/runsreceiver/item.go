@@ -7,8 +7,8 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// item is a run or a span of an envelope. What the client left out is absent here and in the span made of it:
-// absence means that what is stored stays.
+// item is a run or a span of an envelope. What the client left out is absent here and in the resulting span, so that
+// stored values are kept.
 type item struct {
 	isRun   bool
 	traceID pcommon.TraceID
@@ -19,13 +19,13 @@ type item struct {
 	end     pcommon.Timestamp
 	status  string
 	failure *failure
-	events  []event // nil where not given
+	events  []event // nil if not given
 
 	attributes attributes // the client's own
-	fields     attributes // those that stand for fields; they win
+	fields     attributes // fields as attributes; they win
 }
 
-// failure is the error of a run or span. An empty field was not given.
+// failure is the error of a run or span. Fields may be empty.
 type failure struct {
 	kind, message, stack string
 }
@@ -43,9 +43,9 @@ type identity struct {
 
 func (it *item) identity() identity { return identity{it.traceID, it.spanID} }
 
-// update lays a later posting of the same item over this one, field by field.
+// update overrides the item with a later one of the same identity, field by field.
 func (it *item) update(later *item) {
-	it.name, it.start = later.name, later.start // required in every posting
+	it.name, it.start = later.name, later.start // required in every item
 	if !later.parent.IsEmpty() {
 		it.parent = later.parent
 	}
@@ -65,15 +65,15 @@ func (it *item) update(later *item) {
 	it.fields.update(&later.fields)
 }
 
-// writeTo makes the span that carries the item.
+// writeTo writes the item to a span.
 func (it *item) writeTo(span ptrace.Span) {
 	span.SetTraceID(it.traceID)
 	span.SetSpanID(it.spanID)
 	span.SetName(it.name)
 	span.SetStartTimestamp(it.start)
 	span.SetEndTimestamp(it.end)
-	// Without a parent a span hangs below its run, which readers see to: a parent that was stated when the span
-	// was sent first must not be overwritten by its absence when it is sent again.
+	// Readers put a span without a parent below its run. A parent that was given when the span was first sent must
+	// not be overwritten when it is sent again without one.
 	span.SetParentSpanID(it.parent)
 	if it.isRun {
 		it.fields.set(runmodel.KeyRun, true)
@@ -129,14 +129,14 @@ func (f *failure) writeTo(ev ptrace.SpanEvent, at pcommon.Timestamp) {
 	}
 }
 
-// scanned is up to how many attributes are looked through one by one; above, there is an index, as pdata's own
-// maps cost the square of their length to fill.
+// scanned is the number of attributes that are searched one by one. Beyond it there is an index: filling pdata's own
+// maps takes quadratic time.
 const scanned = 32
 
-// attributes is an ordered map from key to string, int64, float64, bool, nil, []any or map[string]any.
+// attributes is an ordered map. Its values are string, int64, float64, bool, nil, []any or map[string]any.
 type attributes struct {
 	entries []entry
-	index   map[string]int // of entries, once there are more than scanned
+	index   map[string]int // of entries, if there are more than scanned
 }
 
 type entry struct {
@@ -176,7 +176,7 @@ func (a *attributes) find(key string) int {
 	return -1
 }
 
-// update sets everything that later holds, which may not be used again.
+// update sets everything in later, which must not be used any more.
 func (a *attributes) update(later *attributes) {
 	if len(a.entries) == 0 {
 		*a = *later
@@ -187,7 +187,7 @@ func (a *attributes) update(later *attributes) {
 	}
 }
 
-// writeTo fills an empty map. The values are of types that pdata takes, so nothing can fail.
+// writeTo fills an empty map. pdata accepts all types of values, so it cannot fail.
 func (a *attributes) writeTo(m pcommon.Map) {
 	if a.index != nil {
 		raw := make(map[string]any, len(a.entries))

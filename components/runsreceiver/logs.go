@@ -13,8 +13,8 @@ import (
 	"github.com/looptrace/looptrace/internal/otlpwire"
 )
 
-// logsFormat is OTLP's logs in one of its two encodings. Records that carry GenAI events become versions of the spans
-// that they name, and go the way of spans; others are not kept.
+// logsFormat is OTLP logs in one of two encodings. Records with GenAI events become versions of the spans that they
+// name, and are handled like spans. Other records are dropped.
 type logsFormat struct {
 	mediaType string
 	weigh     func(body []byte, limit int64) (int64, error)
@@ -51,7 +51,7 @@ func (f *logsFormat) decode(body []byte, held *charge) (ptrace.Traces, error) {
 	return td, nil
 }
 
-// accepted tells of the events that can never be joined: a client that sends them is set up in a way that loses them.
+// accepted reports events that can never be joined to a span: the client is set up in a way that loses them.
 func (f *logsFormat) accepted(string) (string, []byte) {
 	resp := plogotlp.NewExportResponse()
 	switch {
@@ -73,7 +73,7 @@ func (f *logsFormat) accepted(string) (string, []byte) {
 
 func (f *logsFormat) rejected() int64 { return f.dropped.spans }
 
-// countRecords counts what became of log records.
+// countRecords counts log records by what became of them.
 func (r *runsReceiver) countRecords(ctx context.Context, counts genailogs.Counts) {
 	for outcome, n := range map[string]int64{"joined": counts.Joined, "no_span": counts.NoSpan, "other": counts.Other} {
 		if n > 0 {

@@ -49,14 +49,14 @@ func TestLogs(t *testing.T) {
 		r := start(t, sink, func(c *Config) { c.TracesStatus = http.StatusOK })
 		resp, answer := send(t, r, sent{path: "/v1/logs", header: map[string]string{"Content-Type": mediaType}, body: string(body)})
 		assert.Equal(t, http.StatusOK, resp.StatusCode)
-		told := plogotlp.NewExportResponse()
+		response := plogotlp.NewExportResponse()
 		if mediaType == typeJSON {
-			require.NoError(t, told.UnmarshalJSON([]byte(answer)))
+			require.NoError(t, response.UnmarshalJSON([]byte(answer)))
 		} else {
-			require.NoError(t, told.UnmarshalProto([]byte(answer)))
+			require.NoError(t, response.UnmarshalProto([]byte(answer)))
 		}
-		assert.EqualValues(t, 1, told.PartialSuccess().RejectedLogRecords())
-		assert.Contains(t, told.PartialSuccess().ErrorMessage(), "belong to no span")
+		assert.EqualValues(t, 1, response.PartialSuccess().RejectedLogRecords())
+		assert.Contains(t, response.PartialSuccess().ErrorMessage(), "belong to no span")
 		require.Equal(t, 1, sink.SpanCount(), mediaType)
 		span := sink.AllTraces()[0].ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0)
 		assert.Equal(t, pcommon.SpanID{2}, span.SpanID())

@@ -2,8 +2,8 @@ package runsreceiver
 
 import "bytes"
 
-// dropNulls removes the members of objects that are null, which mean the same as absent ones in the JSON of protobuf; the
-// decoders of pdata refuse some. The body is JSON, as weighJSON has seen, and is written over.
+// dropNulls removes members that are null. In the JSON form of protobuf they are the same as absent ones, but pdata's
+// decoders refuse some. The body must be valid JSON, and is overwritten.
 func dropNulls(body []byte) []byte {
 	if !bytes.Contains(body, []byte("null")) {
 		return body
@@ -13,7 +13,7 @@ func dropNulls(body []byte) []byte {
 	return d.out
 }
 
-// nullDropper copies JSON: out never gets longer than what was read of in, which may be the same memory.
+// nullDropper copies JSON. out and in may share memory, since out never becomes longer than what was read of in.
 type nullDropper struct{ in, out []byte }
 
 func (d *nullDropper) value() {
@@ -60,7 +60,7 @@ func (d *nullDropper) array() {
 	d.copy()
 }
 
-// scalar takes a string, a number or a name.
+// scalar copies a string, a number or a name.
 func (d *nullDropper) scalar() []byte {
 	n := 1
 	if d.in[0] == '"' {
@@ -78,14 +78,14 @@ func (d *nullDropper) scalar() []byte {
 	return scalar
 }
 
-// copy takes a bracket or a comma, and the space behind it.
+// copy copies a bracket or a comma, and the space after it.
 func (d *nullDropper) copy() {
 	d.out = append(d.out, d.in[0])
 	d.in = d.in[1:]
 	d.space()
 }
 
-// skip passes over a mark, if it is there, and the space around it.
+// skip skips a mark, if it is there, and the space around it.
 func (d *nullDropper) skip(mark byte) {
 	d.space()
 	if d.in[0] == mark {

@@ -26,8 +26,8 @@ import (
 	"github.com/looptrace/looptrace/internal/requestbody"
 )
 
-// stopGrace is how long a stop lets requests wait for the next consumer. One that answers does so in milliseconds;
-// one that does not would hold up the stop of this receiver and then of the next for the queue timeout each.
+// stopGrace is how long Shutdown lets requests wait for the next consumer. One that works answers within
+// milliseconds. One that does not would delay the stop of each receiver by the queue timeout.
 const stopGrace = 2 * time.Second
 
 var errStopping = errors.New("receiver is stopping")
@@ -41,13 +41,13 @@ type runsReceiver struct {
 	intake    *intake
 
 	server  *http.Server
-	addr    net.Addr // where it listens, which port 0 does not tell
+	addr    net.Addr // the address it listens on, with the actual port
 	serving sync.WaitGroup
 	pushing sync.WaitGroup // calls of the next consumer, some of which outlive their request
 
-	stopping context.Context // ends where Shutdown begins
+	stopping context.Context // ends when Shutdown begins
 	stop     context.CancelFunc
-	givenUp  chan struct{} // closed by giveUp, when a stop waits for the next consumer no longer
+	givenUp  chan struct{} // closed when Shutdown stops waiting for the next consumer
 	giveUp   func()
 }
 
@@ -80,7 +80,7 @@ func newRunsReceiver(cfg *Config, set receiver.Settings, next consumer.Traces) (
 	}, nil
 }
 
-// Start opens the server. Its context ends with this call.
+// Start starts the server. Its context ends with this call.
 func (r *runsReceiver) Start(ctx context.Context, host component.Host) error {
 	err := r.telemetry.RegisterReceiverRunsInFlightBytesCallback(func(_ context.Context, o metric.Int64Observer) error {
 		o.Observe(r.intake.used.Load())
@@ -91,8 +91,7 @@ func (r *runsReceiver) Start(ctx context.Context, host component.Host) error {
 	}
 
 	cfg := r.cfg.ServerConfig
-	// Bodies are decompressed by the intake: the server's decompression would hold a decoder, and its window,
-	// for as long as a client takes to send.
+	// The intake decompresses bodies. The server would hold a decoder and its window for as long as the client sends.
 	cfg.CompressionAlgorithms = []string{}
 	server, err := cfg.ToServer(ctx, host.GetExtensions(), r.settings.TelemetrySettings,
 		http.HandlerFunc(r.route), confighttp.WithErrorHandler(refuseUnauthenticated))
@@ -119,8 +118,8 @@ func (r *runsReceiver) Start(ctx context.Context, host component.Host) error {
 	return nil
 }
 
-// Shutdown stops taking requests and lets those that have begun end. Those that wait for the next consumer are told
-// after stopGrace that nothing was accepted; those that still send their body, which were promised nothing, before.
+// Shutdown stops taking requests and waits for those that have begun. Requests that wait for the next consumer are
+// refused after stopGrace. Requests that still send their body are refused earlier: they have no answer yet.
 func (r *runsReceiver) Shutdown(ctx context.Context) error {
 	defer r.telemetry.Shutdown()
 	r.stop()
@@ -144,13 +143,13 @@ func (r *runsReceiver) Shutdown(ctx context.Context) error {
 	select {
 	case <-pushed:
 	case <-r.givenUp:
-		// Their clients have been told that nothing was accepted. They end when the consumer shuts down.
+		// Their clients were told that nothing was accepted. These calls end when the consumer shuts down.
 		r.settings.Logger.Warn("Spans are still with the next consumer at shutdown")
 	}
 	return err
 }
 
-// observe is the outermost layer: it gives each request its id, its answer's shape and its count.
+// observe is the outermost layer. It gives each request its id, the form of its answer, and its count.
 func (r *runsReceiver) observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		x, req := newExchange(w, req)
@@ -161,13 +160,13 @@ func (r *runsReceiver) observe(next http.Handler) http.Handler {
 	})
 }
 
-// refuseUnauthenticated is called by the server for the one error it meets itself: no valid credential. The
-// message is the authenticator's, written for the client.
+// refuseUnauthenticated is called by the server if there is no valid credential. The authenticator's message is
+// written for the client.
 func refuseUnauthenticated(w http.ResponseWriter, req *http.Request, message string, _ int) {
 	exchangeOf(req).refuse(w, unauthenticated.because(message))
 }
 
-// route is the innermost layer, behind authentication and middlewares.
+// route is the innermost layer, after authentication and middlewares.
 func (r *runsReceiver) route(w http.ResponseWriter, req *http.Request) {
 	x := exchangeOf(req)
 	contentType, body, err := r.serve(x, req)
@@ -182,7 +181,7 @@ func (r *runsReceiver) route(w http.ResponseWriter, req *http.Request) {
 	x.accept(w, status, contentType, body)
 }
 
-// serve handles a request up to the answer of success.
+// serve handles a request up to its answer.
 func (r *runsReceiver) serve(x *exchange, req *http.Request) (contentType string, body []byte, err error) {
 	if x.route == routeOther {
 		return "", nil, refusalOfPath(req.URL.Path)
@@ -238,11 +237,11 @@ func (r *runsReceiver) serve(x *exchange, req *http.Request) (contentType string
 	return contentType, body, nil
 }
 
-// push hands spans to the next consumer and waits for it as long as ctx allows. A consumer may take longer: a
-// produce that has begun cannot be taken back. Its outcome is then nobody's to tell, and the client, which is
-// told that nothing was accepted, may send again, as the same spans may come any number of times. done is
-// called when the consumer is done with the spans. To it, the request does not end when its client goes: Kafka's client
-// fails all records of a partition with one whose context has ended before it was sent.
+// push passes spans to the next consumer and waits for it until ctx ends. The consumer may take longer: a produce
+// that has begun cannot be cancelled. Then nobody learns its result. The client, which was told that nothing was
+// accepted, may send again, since the same spans may arrive any number of times. done is called when the consumer is
+// done with the spans. A client that disconnects does not cancel the consumer's context: if the context of one record
+// ends before it was sent, the Kafka client fails all records of its partition.
 func (r *runsReceiver) push(ctx context.Context, td ptrace.Traces, format string, done func()) error {
 	spans := td.SpanCount()
 	if spans == 0 {
@@ -250,7 +249,7 @@ func (r *runsReceiver) push(ctx context.Context, td ptrace.Traces, format string
 		return nil
 	}
 	select {
-	case <-r.givenUp: // the consumer may be shut down
+	case <-r.givenUp: // the consumer may be shut down already
 		done()
 		return errStopping
 	default:
@@ -275,19 +274,19 @@ func (r *runsReceiver) push(ctx context.Context, td ptrace.Traces, format string
 	}
 }
 
-// format is one way to write runs and spans, for one request.
+// format is an encoding of runs and spans, for one request.
 type format interface {
-	// name is the format in the Collector's metrics.
+	// name is the name of the format in the Collector's metrics.
 	name() string
-	// decode reads a body, which it does not keep, and charges what the spans take.
+	// decode decodes a body, which it does not keep, and charges the memory of the spans.
 	decode(body []byte, held *charge) (ptrace.Traces, error)
-	// accepted is the answer to the request that decode has read.
+	// accepted returns the answer to the decoded request.
 	accepted(requestID string) (contentType string, body []byte)
-	// rejected is how many of the request's spans are not among those decoded.
+	// rejected is how many spans of the request were not decoded.
 	rejected() int64
 }
 
-// formatOf is the format of a request by its route and media type.
+// formatOf returns the format of a request by its route and media type.
 func (r *runsReceiver) formatOf(x *exchange) (format, error) {
 	switch {
 	case x.route == routeRuns && x.mediaType == typeJSON:

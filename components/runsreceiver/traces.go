@@ -81,7 +81,7 @@ func (f *otlpFormat) accepted(string) (string, []byte) {
 	return f.mediaType, body
 }
 
-// allAccepted is an answer without partial_success, which OTLP wants unset then. The encoders of pdata write it, empty.
+// allAccepted returns an answer without partial_success, as OTLP wants it. pdata's encoders write it empty.
 func allAccepted(mediaType string) []byte {
 	if mediaType == typeJSON {
 		return []byte("{}")
@@ -110,7 +110,7 @@ func marshalResponseJSON(resp ptraceotlp.ExportResponse) ([]byte, error) { retur
 // dropped counts spans that cannot be stored.
 type dropped struct {
 	spans int64
-	first string // where the first stood, and why
+	first string // the location of the first one, and why
 }
 
 func dropUnstorable(td ptrace.Traces) (d dropped) {
@@ -144,7 +144,7 @@ func look(body []byte, limit int64) (otlpwire.Summary, error) {
 	return seen, refusalOfShape(err)
 }
 
-// refusalOfShape is what a client is told of an error of otlpwire.
+// refusalOfShape converts an error of otlpwire for the client.
 func refusalOfShape(err error) error {
 	switch {
 	case errors.Is(err, otlpwire.ErrDepth):
