@@ -355,7 +355,7 @@ func TestMark(t *testing.T) {
 	span := &runmodel.Span{RunID: uuid.New(), SpanID: 7}
 	key := []byte("key")
 	mark := markOf(key, span, nil)
-	assert.NotEqual(t, mark, markOf([]byte("other"), span, nil), "without the key it cannot be told")
+	assert.NotEqual(t, mark, markOf([]byte("other"), span, nil), "it cannot be guessed without the key")
 	spread := strings.Join(strings.Split(mark, ""), "\u200b\u202e\U000E0041")
 	written := func(zero rune) string {
 		return strings.Map(func(r rune) rune { return zero + r - '0' }, mark)
