@@ -15,13 +15,12 @@ import (
 
 // Errors before a service is asked. What a service finds wrong is in its own package.
 var (
-	errNoRoute              = problem.Missing()
-	errMethodNotAllowed     = &problem.Error{Kind: problem.MethodNotAllowed, Code: "method_not_allowed", Detail: "The resource does not have this method; see Allow."}
-	errCrossOrigin          = &problem.Error{Kind: problem.Forbidden, Code: "cross_origin", Detail: "A browser may change things only from Looptrace's own pages."}
-	errUnsupportedMediaType = &problem.Error{Kind: problem.UnsupportedMediaType, Code: "unsupported_media_type", Detail: "The body must be application/json without content encoding."}
-	errMalformedBody        = &problem.Error{Kind: problem.Malformed, Code: "malformed_body", Detail: "The body is not one JSON value in UTF-8."}
-	errBodyTimeout          = &problem.Error{Kind: problem.Timeout, Code: "body_timeout", Detail: "The body did not arrive in time."}
-	errStopping             = &problem.Error{
+	errNoRoute          = problem.Missing()
+	errMethodNotAllowed = &problem.Error{Kind: problem.MethodNotAllowed, Code: "method_not_allowed", Detail: "The resource does not have this method; see Allow."}
+	errCrossOrigin      = &problem.Error{Kind: problem.Forbidden, Code: "cross_origin", Detail: "A browser may change things only from Looptrace's own pages."}
+	errMalformedBody    = &problem.Error{Kind: problem.Malformed, Code: "malformed_body", Detail: "The body is not one JSON value in UTF-8."}
+	errBodyTimeout      = &problem.Error{Kind: problem.Timeout, Code: "body_timeout", Detail: "The body did not arrive in time."}
+	errStopping         = &problem.Error{
 		Kind: problem.Unavailable, Code: problem.CodeDependency, RetryAfter: problem.DependencyDown().RetryAfter,
 		Detail: "The service is stopping, and the request had not arrived. Nothing was changed.",
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"mime"
 	"net/http"
 	"net/url"
@@ -183,9 +184,13 @@ const typeJSON = "application/json"
 // readBody checks that the body is of a media type that the operation takes and, where that is JSON, that it is. It leaves the body to
 // be read once more.
 func readBody(c *gin.Context, op *operation) error {
+	taken := op.route.Operation.RequestBody.Value.Content
 	media, _, err := mime.ParseMediaType(c.GetHeader("Content-Type"))
-	if err != nil || op.route.Operation.RequestBody.Value.Content.Get(media) == nil || c.GetHeader("Content-Encoding") != "" {
-		return errUnsupportedMediaType
+	if err != nil || taken.Get(media) == nil || c.GetHeader("Content-Encoding") != "" {
+		return &problem.Error{
+			Kind: problem.UnsupportedMediaType, Code: "unsupported_media_type",
+			Detail: "The body must be " + strings.Join(slices.Sorted(maps.Keys(taken)), " or ") + " without content encoding.",
+		}
 	}
 	body, err := readAll(c, op.maxBody)
 	if err == nil && media == typeJSON && (!json.Valid(body) || !utf8.Valid(body)) {
