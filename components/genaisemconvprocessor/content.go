@@ -62,7 +62,7 @@ const (
 	stateAbsent    = "not captured"
 )
 
-// contentState recognises what instrumentations write in the place of a content.
+// contentState recognizes what instrumentations write instead of a content.
 func contentState(text string) string {
 	const longest = 64
 	trimmed := strings.TrimSpace(text)

@@ -179,7 +179,7 @@ type knownKey struct {
 
 // detect tells the dialects of a span from its scope, the beginnings of its attributes' keys and the names of its
 // events. Nothing is parsed and nothing allocated: most spans are not GenAI, and end here. What keys tell is kept for the
-// next span, which mostly has the same at the same place.
+// next span, which mostly has the same keys in the same order.
 func (x *span) detect(span ptrace.Span, scope *scopeInfo) dialectSet {
 	found := scope.dialects
 	i := 0

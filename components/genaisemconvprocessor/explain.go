@@ -23,7 +23,7 @@ type Explanation struct {
 // ExplainedField is an attribute and where its value comes from.
 type ExplainedField struct {
 	Key, Value string
-	// From is the key that the value was read from, or what else it was told by. It is the field's own key where the
+	// From is the key that the value was read from, or what else determined it. It is the field's own key where the
 	// attribute came as it is.
 	From string
 }

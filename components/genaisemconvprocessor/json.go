@@ -210,7 +210,7 @@ func pythonJSON(text string) (string, bool) {
 	return string(b), isJSON(string(b))
 }
 
-// endOfPythonString is the place of the quote that ends the string which begins at i, -1 where none does. A string
+// endOfPythonString returns the offset of the quote that ends the string which begins at i, or -1. A string
 // with an escape is none that is read here.
 func endOfPythonString(text string, i int) int {
 	for end := i + 1; end < len(text); end++ {

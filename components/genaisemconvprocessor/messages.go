@@ -881,7 +881,7 @@ func (w *writer) image(o object, raw string) {
 	}
 }
 
-// untyped writes the blocks that are told apart by their only member: Gemini's, Bedrock's and Genkit's.
+// untyped writes the blocks that are recognized by their only member: Gemini's, Bedrock's and Genkit's.
 func (w *writer) untyped(o object, raw string) {
 	if call := o.at("functionCall", "function_call"); call != nil {
 		w.toolCall(call.str("id"), call.str("name"), call.get("args", "arguments"))

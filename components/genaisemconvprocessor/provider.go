@@ -35,8 +35,8 @@ var notProviders = map[string]string{
 	"agno": "agno", "pydantic-ai": "pydantic-ai", "litellm": "litellm", "unknown": "", "_other": "", "spring_ai": "spring-ai",
 }
 
-// applyProvider writes the provider in the conventions' name. A framework is none: it is put in its own place, and the
-// provider is told by the model.
+// applyProvider writes the provider in the conventions' name. A framework is none: it has a field of its own, and the
+// model determines the provider.
 func (x *span) applyProvider() {
 	c := &x.best[toProvider]
 	sent := c.plain()

@@ -63,7 +63,7 @@ func (s *scanner) str() string {
 	return s.text[from:end]
 }
 
-// endOfString is the place of the quote that ends the JSON string whose text begins at from, -1 where none does.
+// endOfString returns the offset of the quote that ends the JSON string whose text begins at from, or -1.
 func endOfString(text string, from int) int {
 	if from+wordSize <= len(text) { // names and the like
 		if i := from + bits.TrailingZeros64(zeroBytes(wordAt(text, from)^everyByte*'"'))/byteSize; i < from+wordSize && (i == from || text[i-1] != '\\') {

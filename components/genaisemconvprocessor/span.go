@@ -61,7 +61,7 @@ type span struct {
 	history string
 	// free is the rest of a block of memory, in which JSON is put together and stays: see room and keep.
 	free []byte
-	// trace is told what each target was filled from, where somebody asked.
+	// trace, if set, is called with the source of each target.
 	trace func(target, source string)
 }
 
@@ -85,12 +85,12 @@ func (x *span) release() {
 	}
 }
 
-// blockSize is the memory that is asked for at once. Strings of a batch that stand in one block cost less than each in a
-// indexedKey of its own, and one that outlives the others holds no more than this.
+// blockSize is the memory that is asked for at once. Strings of a batch that stand in one block cost less than separate
+// allocations, and one that outlives the others keeps no more than this in memory.
 const blockSize = 1 << 16
 
 // room is an empty buffer for about n bytes. Only one is used at a time; what is put together in it is lost with the next
-// unless keep is told.
+// unless keep is called.
 func (x *span) room(n int) []byte {
 	if cap(x.free) < n {
 		var block strings.Builder // it does not clear what it asks for

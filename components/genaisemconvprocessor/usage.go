@@ -7,7 +7,7 @@ import "go.opentelemetry.io/collector/pdata/pcommon"
 const keyUsageConvention = "looptrace.usage.convention"
 
 // applyUsage makes the input tokens include those that were cached, and the output tokens those of reasoning, as the
-// conventions have them. How they were sent is told by the total, where there is one; else by cached tokens that are
+// conventions have them. The total, if there is one, shows how they were sent; else by cached tokens that are
 // more than the input; else by the dialect.
 func (x *span) applyUsage() {
 	input, hasInput := x.count(toInputTokens)

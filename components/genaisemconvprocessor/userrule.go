@@ -67,7 +67,7 @@ func (r *userRule) apply(s ptrace.Span, scope *scopeInfo, trace func(target, sou
 
 // putAs writes a value under any key.
 func (x *span) putAs(key string, c *candidate) bool {
-	const slot = toTotalTokens // any target: it lends its place to the candidate
+	const slot = toTotalTokens // any target: the candidate uses its slot
 	x.best[slot] = *c
 	switch c.as {
 	case asCount:

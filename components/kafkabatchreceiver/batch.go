@@ -58,8 +58,8 @@ func decode(record *kgo.Record) (ptrace.Traces, error) {
 }
 
 // A record's time is in milliseconds. Each millisecond has a million versions: a hundred for each of ten thousand
-// records, by offset. Records at the same offset of other partitions are partitionStep apart, a number that shares no
-// factor with anything here: of two equal versions of a span, one is lost.
+// records, by offset. Records at the same offset of other partitions are partitionStep apart, which is coprime to
+// recordsAMillisecond: of two equal versions of a span, one is lost.
 const (
 	recordsAMillisecond = 10_000
 	versionsARecord     = int64(time.Millisecond) / recordsAMillisecond
@@ -71,8 +71,8 @@ const (
 // again in another batch. It replaces what a client put there, duplicates included: OTLP allows duplicate keys, and
 // readers may take either.
 func stampVersion(record *kgo.Record, traces ptrace.Traces) {
-	place := (record.Offset%recordsAMillisecond + int64(record.Partition)*partitionStep) % recordsAMillisecond
-	version := record.Timestamp.UnixMilli()*int64(time.Millisecond) + place*versionsARecord
+	slot := (record.Offset%recordsAMillisecond + int64(record.Partition)*partitionStep) % recordsAMillisecond
+	version := record.Timestamp.UnixMilli()*int64(time.Millisecond) + slot*versionsARecord
 	spans := 0
 	for _, resourceSpans := range traces.ResourceSpans().All() {
 		attributes := resourceSpans.Resource().Attributes()

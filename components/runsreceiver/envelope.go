@@ -72,7 +72,7 @@ type decoder struct {
 	list     string // "runs" or "spans", where the decoder stands
 	index    int
 	problems []problem.Field
-	more     bool // there are more problems than are told
+	more     bool // there are more problems than are reported
 
 	items       []item
 	indexes     map[identity]int
@@ -97,7 +97,7 @@ func (d *decoder) envelope() (ptrace.Traces, error) {
 	case d.Err() != nil:
 		return ptrace.Traces{}, d.Err()
 	case d.more:
-		return ptrace.Traces{}, d.refuse(fmt.Sprintf("The body fails validation. The first %d problems are told.", maxProblems), d.problems...)
+		return ptrace.Traces{}, d.refuse(fmt.Sprintf("The body fails validation. The first %d problems are listed.", maxProblems), d.problems...)
 	case len(d.problems) > 0:
 		return ptrace.Traces{}, d.refuse(invalid.detail, d.problems...)
 	}

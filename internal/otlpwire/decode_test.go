@@ -190,7 +190,7 @@ func TestTextsAreNotCopied(t *testing.T) {
 	assert.Equal(t, "other", value.Str())
 }
 
-// What follows something odd behind a seal is not passed over.
+// What follows something odd behind a raw request is not skipped.
 func TestOddBehindRawRequest(t *testing.T) {
 	t.Parallel()
 	record := marshal(t, Passthrough(request(t), 3))

@@ -170,7 +170,7 @@ func TestPassthrough(t *testing.T) {
 	assert.Equal(t, marshal(t, want), marshal(t, opened))
 }
 
-// A key may stand twice in OTLP, and a resource may be sealed by a client.
+// A key may stand twice in OTLP, and a client may send a raw request of its own.
 func TestClaimsInARawRequest(t *testing.T) {
 	t.Parallel()
 	claim := []byte{0x0a, 22}
@@ -198,7 +198,7 @@ func TestClaimsInARawRequest(t *testing.T) {
 	_, err = Decode(marshal(t, Passthrough(nested(100_000), 1)))
 	require.ErrorIs(t, err, ErrDepth)
 
-	// What is not sealed beside what is stays as it is, and a seal within a seal is nothing.
+	// Resources beside a raw request stay as they are, and a raw request within a raw request is ignored.
 	within := Passthrough(marshal(t, Passthrough(request(t), 3)), 3)
 	opened, err = Decode(marshal(t, within))
 	require.NoError(t, err)

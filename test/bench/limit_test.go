@@ -25,9 +25,9 @@ const (
 	// readySpans is what a batch of the store worker holds where there is more to store: max_batch_spans of
 	// deploy/store.yaml.
 	readySpans = 20_000
-	// mostInserters insert at once, as many as batches that the store worker has with the store.
-	mostInserters = 2
-	// readyBatches differ in their text, a multiple of mostInserters; they are inserted in turn, each time as other runs.
+	// maxInserters insert at once, as many as batches that the store worker has with the store.
+	maxInserters = 2
+	// readyBatches differ in their text, a multiple of maxInserters; they are inserted in turn, each time as other runs.
 	readyBatches = 4
 )
 
@@ -118,7 +118,7 @@ func (b *ingestBench) limit(t *testing.T) {
 	b.tables = append(b.tables, table)
 	for round := range b.rounds {
 		t.Run(fmt.Sprintf("%d/two at once", round+1), func(t *testing.T) {
-			table.Add("two at once", b.measureInserting(t, load, mostInserters)...)
+			table.Add("two at once", b.measureInserting(t, load, maxInserters)...)
 		})
 		t.Run(fmt.Sprintf("%d/one", round+1), func(t *testing.T) {
 			table.Add("one", b.measureInserting(t, load, 1)...)

@@ -18,8 +18,8 @@ import (
 const (
 	// bombs are sent at once.
 	bombs = 60
-	// mostMemory is what the collector may hold meanwhile, in bytes.
-	mostMemory = 300e6
+	// maxMemory is what the collector may hold meanwhile, in bytes.
+	maxMemory = 300e6
 )
 
 // TestBombs sends bodies that are too large, or that inflate to be, all at once.
@@ -77,7 +77,7 @@ func (s *site) bombard(t *testing.T, r *row, port int, contentType, encoding str
 	r.Note("port %d: one alone is answered after %.0f ms, of all at once p50 %.0f, max %.0f; collector at most %.0f MB, %.0f before",
 		port, alone.Seconds()*1e3, milliseconds(times, 0.5), milliseconds(times, 1), float64(peak)/1e6, float64(before)/1e6)
 	s.awaitBack(t, r, time.Now())
-	require.Less(t, float64(peak), mostMemory, "the collector's memory")
+	require.Less(t, float64(peak), maxMemory, "the collector's memory")
 	require.Equal(t, collector, s.collector(t), "it was started again")
 }
 

@@ -187,12 +187,12 @@ func (s *site) poisonQueue(t *testing.T, r *row) {
 	s.awaitRun(t, largeID)
 	s.awaitRun(t, badID)
 
-	// A letter whose cause is mended is stored when it is redriven, the others come back.
-	mendedID, mended := s.poisonRun(sound)
-	produce(letterTopic, mended, kgo.RecordHeader{Key: "dead_letter.reason", Value: []byte("rejected")})
+	// A letter whose cause is fixed is stored when it is redriven, the others come back.
+	fixedID, fixed := s.poisonRun(sound)
+	produce(letterTopic, fixed, kgo.RecordHeader{Key: "dead_letter.reason", Value: []byte("rejected")})
 	awaitLetters(len(unstorable) + 1)
 	s.deadletters(t.Context(), t, "redrive", "--all", "--yes")
-	s.awaitRun(t, mendedID)
+	s.awaitRun(t, fixedID)
 	awaitLetters(2*len(unstorable) + 1)
 	r.Note("%d dead letters, redriven", len(unstorable))
 }

@@ -238,12 +238,12 @@ func (s *site) send(ctx context.Context, i int, key apikey.Key) (product.Answer,
 }
 
 // testRevocation revokes a key that is in use everywhere.
-func (s *site) testRevocation(t *testing.T, untold bool) {
+func (s *site) testRevocation(t *testing.T, unannounced bool) {
 	key := s.mint(t, s.other)
 	for i := range replicas {
 		s.wait(t, patience, s.answers(i, key, http.StatusAccepted))
 	}
-	if untold {
+	if unannounced {
 		s.exec(t, "ALTER TABLE api_keys DISABLE TRIGGER USER")
 		defer s.exec(t, "ALTER TABLE api_keys ENABLE TRIGGER USER")
 	}

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// permanent is an error that waiting does not mend.
+// permanent is an error that waiting does not fix.
 type permanent struct{ error }
 
 func (p permanent) Unwrap() error { return p.error }
 
-// Permanent marks an error that waiting does not mend.
+// Permanent marks an error that waiting does not fix.
 func Permanent(err error) error { return permanent{err} }
 
 // Wait asks for a condition every Tick until it answers nil or a permanent error, or ctx ends; then its

@@ -3,7 +3,7 @@
 // than fill the disk.
 //
 // The protocol, the groups and the writing are kfake's; that nobody hears of what a power cut could take back
-// is the work of syncer, and mend makes of what a crash left what kfake expects.
+// is the work of syncer, and recoverFiles turns what a crash left into what kfake expects.
 package broker
 
 import (

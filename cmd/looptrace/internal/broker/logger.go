@@ -16,7 +16,7 @@ type logger struct {
 	fail func(error)
 }
 
-// fatal are the warnings after which what is on the disk is no longer what clients would be told. A batch that
+// fatal are the warnings after which what is on the disk no longer matches what clients get as answers. A batch that
 // could not be written is counted as seen: the producer's next attempt would be acknowledged as a duplicate of
 // something that is nowhere. Entries behind a torn one of a group are not found at the next start. A topic
 // that could not be written would be gone with it.

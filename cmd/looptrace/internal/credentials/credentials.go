@@ -88,7 +88,7 @@ func Check(dir string) error {
 			problems = append(problems, err)
 		}
 	}
-	// The others are told to their stores at each start; PostgreSQL has had its own since its folder was made.
+	// The others are passed to their stores at each start; PostgreSQL has had its own since its folder was made.
 	_, absent := os.Lstat(filepath.Join(dir, postgresPassword))
 	if _, err := os.Lstat(filepath.Join(dir, "postgres")); err == nil && errors.Is(absent, fs.ErrNotExist) {
 		problems = append(problems, fmt.Errorf("%s is gone, and PostgreSQL's data with it: restore the file from the backup of the folder",

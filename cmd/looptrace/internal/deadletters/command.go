@@ -176,9 +176,9 @@ func newRedrive(with runner) *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use:   "redrive PARTITION:OFFSET... | --all | --reason REASON",
-		Short: "Put dead letters back into the queue, once their cause is mended",
+		Short: "Put dead letters back into the queue, once their cause is fixed",
 		Long: "Put dead letters back into the queue, as they were and with the time at which they first came, once their\n" +
-			"cause is mended. They stay in the topic of dead letters. --all and --reason leave out what was redriven\n" +
+			"cause is fixed. They stay in the topic of dead letters. --all and --reason leave out what was redriven\n" +
 			"before; to redrive a letter again, name it. A span that comes twice is stored once.",
 		PreRunE: func(_ *cobra.Command, args []string) error {
 			for _, text := range args {

@@ -189,9 +189,9 @@ func until(t *testing.T, what string, condition func() bool) {
 	require.Eventually(t, condition, patience, 20*time.Millisecond, what)
 }
 
-// store takes spans, and refuses those named "late" for good until it is mended.
+// store takes spans, and refuses those named "late" for good until it is fixed.
 type store struct {
-	mended atomic.Bool
+	fixed atomic.Bool
 
 	mu       sync.Mutex
 	versions map[string][]int64
@@ -205,7 +205,7 @@ func (s *store) ConsumeTraces(_ context.Context, traces ptrace.Traces) error {
 		version, _ := resource.Resource().Attributes().Get(runmodel.KeyReceivedAt)
 		for _, scope := range resource.ScopeSpans().All() {
 			for _, span := range scope.Spans().All() {
-				if span.Name() == "late" && !s.mended.Load() {
+				if span.Name() == "late" && !s.fixed.Load() {
 					return consumererror.NewPermanent(errors.New("no such \x1b[31mday"))
 				}
 				taken[strings.Clone(span.Name())] = version.Int()
@@ -245,7 +245,7 @@ func startReceiver(t *testing.T, address string, s *store) {
 	})
 }
 
-// What the receiver could not hand on is listed, shown, and redriven once the cause is mended.
+// What the receiver could not hand on is listed, shown, and redriven once the cause is fixed.
 func TestRedriveAfterRepair(t *testing.T) {
 	t.Run("embedded", func(t *testing.T) { // not in parallel: the login is in the environment
 		testRedriveAfterRepair(t, startEmbedded(t))
@@ -304,7 +304,7 @@ func testRedriveAfterRepair(t *testing.T, address string) {
 	assert.Contains(t, mustRun(t, address, "redrive", "--reason", "rejected", "--dry-run"), "1 dead letter,")
 	assert.Empty(t, s.of("late"))
 
-	s.mended.Store(true)
+	s.fixed.Store(true)
 	mustRun(t, address, "redrive", "--reason", "rejected", "--yes")
 	until(t, "it is taken", func() bool { return len(s.of("late")) == 1 })
 	assert.Equal(t, written.UnixMilli(), s.of("late")[0]/int64(time.Millisecond), "it keeps the version that it had")

@@ -181,7 +181,7 @@ func (q *queue) find(ctx context.Context, at location) (letter, error) {
 	return *found, nil
 }
 
-// within tells why there can be no letter at a place.
+// within tells why there can be no letter at a location.
 func within(at location, bounds map[int32]span) error {
 	b, ok := bounds[at.partition]
 	switch {

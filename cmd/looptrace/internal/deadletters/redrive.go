@@ -19,7 +19,7 @@ const (
 	chunkRecords = 200
 )
 
-// selection says which letters to redrive: the named places, else those of a reason, else all.
+// selection says which letters to redrive: the named locations, else those of a reason, else all.
 type selection struct {
 	locations []location
 	reason    string
@@ -81,7 +81,7 @@ func (q *queue) plan(ctx context.Context, s selection) (*plan, error) {
 	return p, nil
 }
 
-// covering is the least range of each partition that holds the places.
+// covering is the least range of each partition that holds the locations.
 func covering(locations []location) map[int32]span {
 	ranges := map[int32]span{}
 	for _, at := range locations {
@@ -95,7 +95,7 @@ func covering(locations []location) map[int32]span {
 }
 
 // redrive produces the planned letters to the topic of spans, acknowledged by all in-sync replicas, and records
-// it after each chunk. It returns how many were redriven, also with an error; progress is told as it grows.
+// it after each chunk. It returns how many were redriven, also with an error; progress is reported as it grows.
 func (q *queue) redrive(ctx context.Context, p *plan, progress func(redriven int)) (int, error) {
 	redriven, size := 0, 0
 	var chunk []letter

@@ -89,12 +89,12 @@ func readConfig(file string) (*genaisemconvprocessor.Config, error) {
 	default:
 		return nil, fmt.Errorf("%s has several: %s: leave the one to be tried", file, strings.Join(found, ", "))
 	}
-	place := file + ": processors." + found[0]
+	path := file + ": processors." + found[0]
 	if err := confmap.NewFromStringMap(parsed.Processors[found[0]]).Unmarshal(cfg); err != nil {
-		return nil, fmt.Errorf("%s: %w", place, err)
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if err := cfg.Validate(); err != nil {
-		return nil, fmt.Errorf("%s: %w", place, err)
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return cfg, nil
 }

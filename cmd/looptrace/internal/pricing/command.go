@@ -246,7 +246,7 @@ func row(table io.Writer, provider, model, from string, r *prices.Rates) {
 
 func amount(rate float64) string { return strconv.FormatFloat(rate, 'f', -1, 64) }
 
-// progressEvery is how often progress is told.
+// progressEvery is how often progress is reported.
 const progressEvery = 2 * time.Second
 
 func progress(out io.Writer) func(uuid.UUID, time.Time, *pricing.Summary) {

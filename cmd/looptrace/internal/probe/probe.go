@@ -171,7 +171,7 @@ func (p *Probe) do(ctx context.Context, method, url string, body []byte) (status
 	if err != nil {
 		return 0, nil, fmt.Errorf("send a request: %w", err)
 	}
-	defer func() { _ = response.Body.Close() }() // it was read, or its error told
+	defer func() { _ = response.Body.Close() }() // it was read, or its error is returned
 	if answer, err = io.ReadAll(io.LimitReader(response.Body, maxBody)); err != nil {
 		return 0, nil, fmt.Errorf("read the answer: %w", err)
 	}

@@ -48,17 +48,17 @@ func (p Part) Ask(ctx context.Context) (degraded []string, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("ask %s: %w", p.Name, err)
 	}
-	defer func() { _ = response.Body.Close() }() // it was read, or its error told
-	var told struct {
+	defer func() { _ = response.Body.Close() }() // it was read, or its error is returned
+	var answer struct {
 		Checks map[string]string `json:"checks"`
 	}
-	if err := json.NewDecoder(io.LimitReader(response.Body, maxBody)).Decode(&told); err != nil {
+	if err := json.NewDecoder(io.LimitReader(response.Body, maxBody)).Decode(&answer); err != nil {
 		return nil, fmt.Errorf("ask %s: it answers %s: %w", p.Name, response.Status, err)
 	}
 	var wrong []string
-	for _, check := range slices.Sorted(maps.Keys(told.Checks)) {
-		if told.Checks[check] != "ok" {
-			wrong = append(wrong, check+": "+told.Checks[check])
+	for _, check := range slices.Sorted(maps.Keys(answer.Checks)) {
+		if answer.Checks[check] != "ok" {
+			wrong = append(wrong, check+": "+answer.Checks[check])
 		}
 	}
 	if response.StatusCode == http.StatusOK {

@@ -146,7 +146,7 @@ func (p *plan) collectorProcess() supervisor.Process {
 			"KAFKA_INSTANCE_ID=looptrace-up",
 			"CLICKHOUSE_URL="+p.stores.ClickHouseURL,
 			"DATABASE_URL="+p.stores.DatabaseURL,
-			// A flood takes this much. GOGC=200 within 400 MiB spared nothing that could be told, for 50 MB more.
+			// A flood takes this much. GOGC=200 within 400 MiB spared no measurable time, for 50 MB more.
 			"GOMEMLIMIT=350MiB",
 		),
 		Ready:       answers("http://" + p.ports.CollectorHealth.Addr() + "/readyz"),

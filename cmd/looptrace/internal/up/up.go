@@ -28,7 +28,7 @@ const (
 	// prepareAttempts is how often to try to prepare the stores, a second apart.
 	prepareAttempts = 6
 	// readinessInterval is how often the parts are asked whether they do their work. What ended is started again
-	// meanwhile, so that only the second failure in a row is told.
+	// meanwhile, so that only the second failure in a row is reported.
 	readinessInterval = 10 * time.Second
 	tellAfter         = 2
 	// releaseTime is how long ports may stay taken after a launcher was killed: its children die with it,
@@ -129,11 +129,11 @@ func check(ctx context.Context, o *Options) (*preflight.Lock, error) {
 		return nil, errors.Join(append(problems, err)...)
 	}
 	// PostgreSQL tells where it works by the real path.
-	place, err := filepath.EvalSymlinks(o.DataDir)
+	resolved, err := filepath.EvalSymlinks(o.DataDir)
 	if err != nil {
 		return nil, fmt.Errorf("find the data folder: %w", err)
 	}
-	o.DataDir = place
+	o.DataDir = resolved
 	if err := preflight.Space(o.DataDir); err != nil { // the lock could not be written
 		return nil, errors.Join(append(problems, err)...)
 	}

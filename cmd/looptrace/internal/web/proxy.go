@@ -13,7 +13,7 @@ import (
 	"github.com/looptrace/looptrace/internal/requestbody"
 )
 
-// retryAfter is what a client is told to wait for while a backend is away; it is back within seconds.
+// retryAfter is how long a client should wait while a backend is away; it is back within seconds.
 const retryAfter = "2"
 
 // statusClientGone is what ingest and the API have too, for what nobody reads.

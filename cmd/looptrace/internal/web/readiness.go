@@ -61,7 +61,7 @@ func (h *health) check(ctx context.Context) map[string]string {
 	if time.Since(h.asked) < answerAge {
 		return h.checks
 	}
-	// Not the asker's own time: what is found out is told to the next one too.
+	// Without the caller's deadline: the result is cached for others, too.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTime)
 	defer cancel()
 	states := make([]string, len(h.parts))
