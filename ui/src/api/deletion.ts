@@ -1,8 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { client, unwrap } from "./client";
 import { keys } from "./queryKeys";
-import type { RunFilter } from "./runs";
-import type { RunDeletion } from "./types";
+import type { RunDeletion, RunFilter } from "./types";
 
 /** Which runs to delete: by id, or all that match a filter. */
 export type DeletionTarget = { run_ids: string[] } | { filter: RunFilter };

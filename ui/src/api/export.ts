@@ -1,5 +1,5 @@
 import { queryText } from "./query";
-import type { RunFilter } from "./runs";
+import type { RunFilter } from "./types";
 
 export type ExportFormat = "ndjson" | "parquet";
 

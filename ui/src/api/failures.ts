@@ -1,10 +1,7 @@
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { client, unwrap } from "./client";
 import { keys } from "./queryKeys";
-import type { RunFilter } from "./runs";
-
-/** A run filter whose time range is a window that ends now. */
-export type FailureFilter = Omit<RunFilter, "start_after" | "start_before" | "fingerprint">;
+import type { FailureFilter } from "./types";
 
 /** GET /v1/agent/failed-runs, page by page: groups of failed runs, highest rank first. */
 export function useFailedRuns(filter: FailureFilter) {

@@ -1,6 +1,4 @@
-import type { FailureFilter } from "./failures";
-import type { AgentViewOptions, RunFilter } from "./runs";
-import type { RunGroupBy } from "./types";
+import type { AgentViewOptions, FailureFilter, RunFilter, RunGroupBy } from "./types";
 
 const session = ["session"] as const;
 const prices = (projectId: string) => ["prices", projectId] as const;

@@ -10,15 +10,12 @@ import { useCallback, useEffect, useMemo } from "react";
 import { client, unwrap } from "./client";
 import { parseJson } from "./json";
 import { keys } from "./queryKeys";
-import type { Run, RunQuery, Span, SpanPage } from "./types";
+import type { AgentViewOptions, Run, RunFilter, RunQuery, Span, SpanPage } from "./types";
 
 /** Rows on the first page of the run list. */
 export const RUN_PAGE = 50;
 /** How often live data is refetched. Queries pause while the tab is hidden. */
 export const LIVE_INTERVAL_MS = 3_000;
-
-/** The list's query parameters without paging. */
-export type RunFilter = Omit<RunQuery, "limit" | "offset" | "cursor">;
 
 /** Rows on later pages: larger pages mean fewer requests while scrolling. */
 const LATER_PAGE = 200;
@@ -244,15 +241,6 @@ export function useReloadRun(projectId: string, runId: string): () => void {
   return useCallback(() => {
     void queryClient.invalidateQueries({ queryKey: keys.run.content(projectId, runId) });
   }, [queryClient, projectId, runId]);
-}
-
-export type AgentViewFormat = "text" | "json";
-
-export interface AgentViewOptions {
-  budget: number;
-  format: AgentViewFormat;
-  /** The id of the span to focus on. */
-  focus?: string;
 }
 
 /** GET /v1/runs/{run_id}/agent-view, as text. */

@@ -1,8 +1,7 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { client, unwrap } from "./client";
 import { keys } from "./queryKeys";
-import type { RunFilter } from "./runs";
-import type { RunGroupBy } from "./types";
+import type { RunFilter, RunGroupBy } from "./types";
 
 /** How often statistics of a range that ends now are refetched while visible. */
 const REFRESH_MS = 30_000;

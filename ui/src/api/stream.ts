@@ -1,8 +1,8 @@
 import { useEffect, useRef } from "react";
 import { client, unwrap } from "./client";
 import { queryText } from "./query";
-import { RUN_PAGE, type RunFilter } from "./runs";
-import type { Run } from "./types";
+import { RUN_PAGE } from "./runs";
+import type { Run, RunFilter } from "./types";
 
 /** Runs that arrive within this time are reported together. */
 const BATCH_MS = 400;

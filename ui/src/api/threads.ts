@@ -1,7 +1,8 @@
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { client, unwrap } from "./client";
 import { keys } from "./queryKeys";
-import { LIVE_INTERVAL_MS, type RunFilter } from "./runs";
+import { LIVE_INTERVAL_MS } from "./runs";
+import type { RunFilter } from "./types";
 
 /** GET /v1/threads, page by page, most recent activity first. */
 export function useThreads(filter: RunFilter) {

@@ -44,3 +44,18 @@ export type FailedRunGroup = Schemas["FailedRunGroup"];
 export type FailedRun = Schemas["FailedRun"];
 export type FailureParts = Schemas["FailureParts"];
 export type FailureWeights = Schemas["FailureWeights"];
+
+/** The list's query parameters without paging. */
+export type RunFilter = Omit<RunQuery, "limit" | "offset" | "cursor">;
+
+/** A run filter whose time range is a window that ends now. */
+export type FailureFilter = Omit<RunFilter, "start_after" | "start_before" | "fingerprint">;
+
+export type AgentViewFormat = "text" | "json";
+
+export interface AgentViewOptions {
+  budget: number;
+  format: AgentViewFormat;
+  /** The id of the span to focus on. */
+  focus?: string;
+}

@@ -1,5 +1,4 @@
-import type { RunFilter } from "@/api/runs";
-import type { Status } from "@/api/types";
+import type { RunFilter, Status } from "@/api/types";
 import { formatCost, formatDuration, formatTokens } from "@/components/format";
 
 export const STATUSES: Status[] = ["running", "ok", "error", "cancelled"];

@@ -1,5 +1,4 @@
-import type { FailureFilter } from "@/api/failures";
-import type { FailedRunGroup, FailureParts, FailureWeights } from "@/api/types";
+import type { FailedRunGroup, FailureFilter, FailureParts, FailureWeights } from "@/api/types";
 import { type Filters, readFilters, toQuery } from "@/components/filters/filters";
 import { formatCount } from "@/components/format";
 

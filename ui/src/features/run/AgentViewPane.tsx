@@ -1,6 +1,7 @@
 import { Button, Group, NativeSelect, SegmentedControl, Skeleton, Text } from "@mantine/core";
 import { useRef, useState } from "react";
-import { type AgentViewFormat, fetchAgentView, useAgentView } from "@/api/runs";
+import { fetchAgentView, useAgentView } from "@/api/runs";
+import type { AgentViewFormat } from "@/api/types";
 import { CopyButton } from "@/components/CopyButton";
 import { copyText } from "@/components/clipboard";
 import { formatBytes, formatCount } from "@/components/format";

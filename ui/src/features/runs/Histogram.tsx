@@ -1,7 +1,7 @@
 import { Button } from "@mantine/core";
 import { lazy, Suspense, useMemo } from "react";
-import type { RunFilter } from "@/api/runs";
 import { useRunStats } from "@/api/stats";
+import type { RunFilter } from "@/api/types";
 import { formatCount, formatDuration, formatPercent, formatRuns, formatTime } from "@/components/format";
 import classes from "./Histogram.module.css";
 

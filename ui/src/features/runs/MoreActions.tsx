@@ -1,7 +1,7 @@
 import { ActionIcon, Menu, Tooltip } from "@mantine/core";
 import { IconDots, IconDownload, IconTrash } from "@tabler/icons-react";
 import { type ExportFormat, exportUrl } from "@/api/export";
-import type { RunFilter } from "@/api/runs";
+import type { RunFilter } from "@/api/types";
 import { DangerItem } from "@/components/RowMenu";
 
 interface Props {

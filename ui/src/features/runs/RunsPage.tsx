@@ -2,9 +2,9 @@ import { Button, Switch } from "@mantine/core";
 import { useCallback, useEffect, useMemo, useState } from "react";
 import { Link, NavigationType, useLocation, useNavigationType } from "react-router";
 import type { DeletionTarget } from "@/api/deletion";
-import { type RunFilter, useFirstRuns, useReloadRuns } from "@/api/runs";
+import { useFirstRuns, useReloadRuns } from "@/api/runs";
 import { useRunStream } from "@/api/stream";
-import type { Run } from "@/api/types";
+import type { Run, RunFilter } from "@/api/types";
 import { DeleteRunsDialog } from "@/components/DeleteRunsDialog";
 import { FilterBar } from "@/components/filters/FilterBar";
 import {
