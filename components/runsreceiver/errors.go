@@ -40,7 +40,7 @@ var (
 	}
 	forbidden = refusalError{
 		status: http.StatusForbidden, code: "forbidden", rpc: codes.PermissionDenied,
-		detail: "The key may not do this.",
+		detail: "This key lacks the scope ingest:write.",
 	}
 	notFound = refusalError{
 		status: http.StatusNotFound, code: "not_found", rpc: codes.NotFound,

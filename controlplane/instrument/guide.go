@@ -57,7 +57,7 @@ type Step struct {
 // Steps are what to do, in order.
 func (g *Guide) Steps() []Step {
 	steps := []Step{
-		{"key", "Ask a person to create a key on the page Keys of " + g.Endpoint + ", with the presets Ingest and Agent for recording and for the self-test. " +
+		{"key", "Ask a person to create a key at " + g.Endpoint + ", under Settings > Keys, with the presets Ingest and Agent for recording and for the self-test. " +
 			"Put it into the environment in place of " + KeyPlaceholder + ", never into code.", ""},
 		{"environment", "Set the address and the key.", exports(g.Environment)},
 	}

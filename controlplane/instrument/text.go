@@ -21,7 +21,7 @@ func (g *Guides) Text(endpoint string, testRun uuid.UUID) (string, error) {
 
 ## Key
 
-A person creates one at %[1]s, on the page Keys: preset Ingest to record, preset Agent to read. Put it into the environment,
+A person creates one at %[1]s, under Settings > Keys: preset Ingest to record, preset Agent to read. Put it into the environment,
 never into code.
 
 ## Environment

@@ -220,7 +220,7 @@ func (t *tools) remedy(ctx context.Context, tool string, err error) string {
 	case errors.Is(err, runs.ErrTooExpensive):
 		return "The query exceeded its time or memory limit. Narrow it: a shorter window_seconds, more filters, fewer words in search."
 	case problem.Is(err, problem.Forbidden):
-		return problem.Of(err).Detail + " Ask for a key made with the preset Agent, on the page Keys of Looptrace."
+		return problem.Of(err).Detail + " Ask for a key made with the preset Agent, in Looptrace under Settings > Keys."
 	case problem.Is(err, problem.NotFound):
 		return "This key has no such project. Leave project_id out."
 	}

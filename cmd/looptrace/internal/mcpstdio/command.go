@@ -26,7 +26,7 @@ func NewCommand() *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error {
 			key := os.Getenv("LOOPTRACE_API_KEY")
 			if key == "" {
-				return errors.New("set LOOPTRACE_API_KEY to a key with the scope runs:read; the page Keys of Looptrace makes one (preset Agent)")
+				return errors.New("set LOOPTRACE_API_KEY to a key with the scope runs:read; create one in Looptrace under Settings > Keys (preset Agent)")
 			}
 			base, err := url.Parse(strings.TrimSuffix(address, "/"))
 			if err != nil || base.Host == "" || (base.Scheme != "http" && base.Scheme != "https") {
