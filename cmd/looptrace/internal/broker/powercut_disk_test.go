@@ -18,7 +18,7 @@ import (
 
 // traced are the system calls that change files, and those that answer clients.
 const traced = "openat,write,pwrite64,fsync,fdatasync,?rename,?renameat,renameat2,?unlink,unlinkat,?link,linkat," +
-	"?mkdir,mkdirat,truncate,ftruncate,fchmod,fchmodat" // not every processor has the first of each kind
+	"?mkdir,mkdirat,truncate,ftruncate,fchmod,fchmodat,close" // not every processor has the first of each kind
 
 // event is a change of files within a root, in the order in which they happened.
 type event struct {
@@ -39,9 +39,20 @@ type trace struct {
 	answers map[answer]int
 	files   int
 	// ambiguous tells that a file was opened or linked by a name while another thread gave that name to another
-	// file. Of calls that overlap strace tells the order in which they were seen to end, which need not be the
-	// order in which they were done: which of the two files it was cannot be told.
+	// file, and that nothing tells which of the two files it was. Of calls that overlap strace tells the order in
+	// which they were seen to end, which need not be the order in which they were done.
 	ambiguous bool
+	// overlaps are the opens whose order is not known yet.
+	overlaps []*overlap
+}
+
+// overlap is an open and a rename to the same name that were under way at one moment. The descriptor decides which
+// came first: once the rename is done, strace shows that of the file which had the name before as deleted.
+type overlap struct {
+	thread, name string
+	fd           int // -1 until the open has ended
+	// opened and renamed are the indexes of the events, -1 until the call has ended.
+	opened, renamed int
 }
 
 // read reads one output of strace -f -yy -xx.
@@ -50,6 +61,7 @@ func (t *trace) read(path, root string) error {
 		t.answers = map[answer]int{}
 	}
 	t.files++
+	t.overlaps = nil
 	file, err := os.Open(path)
 	if err != nil {
 		return err
@@ -70,18 +82,105 @@ func (t *trace) read(path, root string) error {
 			t.begin(before, root)
 			continue
 		}
+		concurrent := maps.Clone(unfinished)
+		delete(concurrent, thread)
 		if _, after, isEnd := strings.Cut(rest, " resumed>"); isEnd && strings.HasPrefix(rest, "<... ") {
 			rest, begun = unfinished[thread]+after, false
 			delete(unfinished, thread)
-		}
-		for _, other := range unfinished {
-			t.ambiguous = t.ambiguous || races(rest, other) || races(other, rest)
 		}
 		if begun {
 			t.begin(rest, root)
 		}
 		if err := t.end(rest, root); err != nil {
 			return fmt.Errorf("%w: %.300s", err, line)
+		}
+		t.order(thread, rest, concurrent)
+	}
+}
+
+// order takes note of the calls that were under way when one ended, and finds out which came first.
+func (t *trace) order(thread, ended string, concurrent map[string]string) {
+	for other, call := range concurrent {
+		switch {
+		case races(ended, call):
+			t.overlap(thread, ended, call)
+		case races(call, ended):
+			t.overlap(other, call, ended)
+		}
+	}
+	last := len(t.events) - 1 // the event of this call
+	switch {
+	case strings.HasPrefix(ended, "renameat"):
+		for _, o := range t.overlaps {
+			if strings.Contains(ended, o.name) {
+				t.ambiguous = t.ambiguous || o.renamed >= 0 // a descriptor tells of one rename
+				o.renamed = last
+			}
+		}
+	case strings.HasPrefix(ended, "openat("):
+		i := slices.IndexFunc(t.overlaps, func(o *overlap) bool { return o.thread == thread && o.opened < 0 })
+		if i < 0 {
+			return
+		}
+		o := t.overlaps[i]
+		result := ended[strings.LastIndex(ended, " = ")+len(" = "):]
+		o.fd, _ = descriptor(result)
+		o.opened = last
+		if o.fd >= 0 && o.renamed >= 0 && isDeleted(result) {
+			t.move(o.opened, o.renamed)
+		}
+		if o.fd < 0 || o.renamed >= 0 || isDeleted(result) {
+			t.overlaps = slices.Delete(t.overlaps, i, i+1)
+		}
+	}
+}
+
+// overlap takes note of an open during a rename; of other calls nothing tells which came first.
+func (t *trace) overlap(thread, finds, gives string) {
+	if !strings.HasPrefix(finds, "openat(") || !strings.HasPrefix(gives, "renameat") {
+		t.ambiguous = true
+		return
+	}
+	if !slices.ContainsFunc(t.overlaps, func(o *overlap) bool { return o.thread == thread && o.opened < 0 }) {
+		t.overlaps = append(t.overlaps, &overlap{thread: thread, name: firstName(finds), fd: -1, opened: -1, renamed: -1})
+	}
+}
+
+// used finds out of which file a descriptor is. What is closed unused may be of either.
+func (t *trace) used(call string, fd int, args string) {
+	i := slices.IndexFunc(t.overlaps, func(o *overlap) bool { return fd >= 0 && o.fd == fd })
+	if i < 0 {
+		return
+	}
+	o := t.overlaps[i]
+	t.overlaps = slices.Delete(t.overlaps, i, i+1)
+	switch {
+	case call == "close" || isDeleted(args): // the open came first, as it was seen
+	case o.renamed < 0:
+		t.ambiguous = true
+	default:
+		t.move(o.renamed, o.opened)
+	}
+}
+
+// move puts an event before an earlier one, and what was answered between them after it.
+func (t *trace) move(from, to int) {
+	moved := t.events[from]
+	copy(t.events[to+1:from+1], t.events[to:from])
+	t.events[to] = moved
+	for a, at := range t.answers {
+		if at > to && at <= from {
+			t.answers[a] = at + 1
+		}
+	}
+	for _, o := range t.overlaps {
+		for _, index := range []*int{&o.opened, &o.renamed} {
+			switch {
+			case *index == from:
+				*index = to
+			case *index >= to && *index < from:
+				*index++
+			}
 		}
 	}
 }
@@ -92,9 +191,20 @@ func races(finds, gives string) bool {
 		!strings.HasPrefix(gives, "renameat") && !strings.HasPrefix(gives, "unlinkat(") {
 		return false
 	}
-	_, name, _ := strings.Cut(finds, `"`)
+	return strings.Contains(gives, firstName(finds))
+}
+
+// firstName is the first name among the arguments, in its quotes.
+func firstName(call string) string {
+	_, name, _ := strings.Cut(call, `"`)
 	name, _, _ = strings.Cut(name, `"`)
-	return strings.Contains(gives, `"`+name+`"`)
+	return `"` + name + `"`
+}
+
+// isDeleted tells whether strace says of a descriptor that its file has lost its name.
+func isDeleted(descriptor string) bool {
+	_, after, _ := strings.Cut(strings.ReplaceAll(descriptor, "->", ""), ">")
+	return strings.HasPrefix(after, "(deleted)")
 }
 
 // begin takes note of what counts from the start of a call: what is written, what a sync covers, and that a client is
@@ -103,6 +213,7 @@ func races(finds, gives string) bool {
 func (t *trace) begin(call, root string) {
 	name, args, _ := strings.Cut(call, "(")
 	fd, target := descriptor(args)
+	t.used(name, fd, args)
 	switch name {
 	case "fsync", "fdatasync":
 		if strings.HasPrefix(target, root) {
@@ -158,6 +269,8 @@ func (t *trace) end(call, root string) error {
 		if written, err := strconv.Atoi(result); !outside && (err != nil || written != len(paths[0])) {
 			return fmt.Errorf("a write of %d bytes ended with %s", len(paths[0]), result)
 		}
+		return nil
+	case "close":
 		return nil
 	case "fsync", "fdatasync":
 		e.fd = fd
