@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -36,8 +37,8 @@ type Options struct {
 	Budget int
 	// Encoding is EncodingO200k or EncodingCL100k.
 	Encoding string
-	// Focus is the span to show first and in most detail, nil for none.
-	Focus *uint64
+	// Focus is the step to show first and in most detail, by its span id in 16 digits or by its number. Empty is none.
+	Focus string
 	// Format is FormatJSON or FormatText.
 	Format string
 	// Calls are what a reader may call next.
@@ -68,28 +69,47 @@ func Build(outline runs.Outline, read Excerpts, options Options) (View, error) {
 		return View{}, err
 	}
 	steps := stepsOf(outline)
-	focus := -1
-	for i := range steps {
-		if options.Focus != nil && steps[i].span.SpanID == *options.Focus {
-			focus = i
-		}
-	}
-	if options.Focus != nil && focus < 0 {
-		return View{}, ErrNoSuchSpan
+	focus, err := focused(steps, options.Focus)
+	if err != nil {
+		return View{}, err
 	}
 	v := &view{
 		outline: outline, options: options, tokens: tokens, steps: steps, shown: map[int]string{},
-		chain: runmodel.ErrorChain(outline.Spans), path: longestFirst(runs.CriticalPath(outline.Spans, outline.Root())), last: -1, read: read,
+		chain: runmodel.ErrorChain(outline.Spans, outline.Run.FailingSpanID), path: longestFirst(runs.CriticalPath(outline.Spans, outline.Root())), last: -1, read: read,
 	}
 	v.render = jsonRenderer{v}
 	if options.Format == FormatText {
 		v.render = textRenderer{v}
 	}
-	if err := v.fill(v.plan(focus)); err != nil {
+	acting, others, err := v.rank()
+	if err != nil {
+		return View{}, err
+	}
+	if err := v.fill(v.plan(focus, acting, others)); err != nil {
 		return View{}, err
 	}
 	return v.finish(), nil
 }
+
+// focused returns the index of the step that is to be shown first, -1 for none.
+func focused(steps []step, focus string) (int, error) {
+	if focus == "" {
+		return -1, nil
+	}
+	if n, err := strconv.Atoi(focus); err == nil && len(focus) < spanIDDigits {
+		if n < 1 || n > len(steps) {
+			return -1, ErrNoSuchSpan
+		}
+		return n - 1, nil
+	}
+	i := slices.IndexFunc(steps, func(s step) bool { return runmodel.FormatSpanID(s.span.SpanID) == focus })
+	if i < 0 {
+		return -1, ErrNoSuchSpan
+	}
+	return i, nil
+}
+
+const spanIDDigits = 16
 
 // view is a view while it is written. Everything in it fits the budget.
 type view struct {
@@ -155,7 +175,7 @@ func (v *view) fill(plan iter.Seq[operation]) error {
 	}
 	pull, stop := iter.Pull(plan)
 	defer stop()
-	queue := &prefetcher{v: v, pull: pull, has: map[int]bool{}}
+	queue := &prefetcher{v: v, pull: pull}
 	for {
 		op, ok, err := queue.next()
 		if err != nil {
@@ -293,7 +313,6 @@ type prefetcher struct {
 	v       *view
 	pull    func() (operation, bool)
 	pending []operation
-	has     map[int]bool
 }
 
 func (r *prefetcher) next() (operation, bool, error) {
@@ -315,31 +334,43 @@ func (r *prefetcher) next() (operation, bool, error) {
 func (r *prefetcher) ahead() error {
 	const tokensOfAStep = 48
 	limit := min(batchSize, max(16, r.v.options.Budget/tokensOfAStep))
-	var ids []uint64
-	at := map[uint64]int{}
-	for len(ids) < limit && len(r.pending) < 4*batchSize {
+	var steps []int
+	for len(steps) < limit && len(r.pending) < 4*batchSize {
 		op, ok := r.pull()
 		if !ok {
 			break
 		}
 		r.pending = append(r.pending, op)
-		if op.kind == addStep && !r.has[op.step] {
-			r.has[op.step] = true
-			id := r.v.steps[op.step].span.SpanID
-			ids = append(ids, id)
-			at[id] = op.step
+		if op.kind == addStep && !r.v.steps[op.step].hasTexts && !slices.Contains(steps, op.step) {
+			steps = append(steps, op.step)
 		}
+	}
+	return r.v.readTexts(steps)
+}
+
+// readTexts reads the texts of steps that do not have theirs.
+func (v *view) readTexts(steps []int) error {
+	var ids []uint64
+	at := map[uint64]int{}
+	for _, i := range steps {
+		if v.steps[i].hasTexts {
+			continue
+		}
+		v.steps[i].hasTexts = true
+		id := v.steps[i].span.SpanID
+		ids = append(ids, id)
+		at[id] = i
 	}
 	if len(ids) == 0 {
 		return nil
 	}
-	spans, err := r.v.read(ids)
+	spans, err := v.read(ids)
 	if err != nil {
 		return err
 	}
 	for i := range spans {
 		if step, ok := at[spans[i].SpanID]; ok {
-			r.v.steps[step].setTexts(&spans[i], r.v.options.Key)
+			v.steps[step].setTexts(&spans[i], v.options.Key)
 		}
 	}
 	return nil

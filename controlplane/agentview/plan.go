@@ -1,7 +1,10 @@
 package agentview
 
 import (
+	"cmp"
 	"iter"
+	"math"
+	"slices"
 
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
@@ -13,10 +16,9 @@ const earlySteps = 12
 const nearAt = 2
 
 // plan is the order in which a view grows. The mistakes of an agent are mostly in what its model wrote and called, seldom where an error
-// is reported, and more often late than early. So the first failure is followed by the steps in which a model acted, newest first, then
-// by those of tools and others, and then by all of them in more and more detail.
-func (v *view) plan(focus int) iter.Seq[operation] {
-	acting, others := v.byRole()
+// is reported. So the first failure is followed by the steps in which a model acted, then by those of tools and others, and then by all
+// of them in more and more detail. rank has the order of steps.
+func (v *view) plan(focus int, acting, others []int) iter.Seq[operation] {
 	return func(yield func(operation) bool) {
 		show := func(level int, steps ...int) bool {
 			for _, i := range steps {
@@ -40,37 +42,88 @@ func (v *view) plan(focus int) iter.Seq[operation] {
 			return
 		}
 		early := min(len(acting), earlySteps)
-		if !show(1, acting[:early]...) || (len(v.path) > 0 && !yield(operation{kind: addPath})) || !show(1, acting[early:]...) {
+		if !show(1, acting[:early]...) || (len(v.path) > 0 && !yield(operation{kind: addPath})) {
 			return
 		}
 		for level := range len(levels) {
-			if !show(level+1, others...) || (level+2 <= len(levels) && !show(level+2, acting...)) {
+			if !show(level+1, acting...) || !show(level+1, others...) {
 				return
 			}
 		}
 	}
 }
 
-// byRole lists the steps in which a model acts and the others, both newest first. The root is the first of the others.
+// byRole lists the steps in which a model acts and the others, both newest first. An agent acts if no model call below it is recorded.
 func (v *view) byRole() (acting, others []int) {
-	root := -1
-	if len(v.steps) > 0 {
-		root = v.outline.Root()
-		others = append(others, root)
+	above := map[uint64]bool{} // spans with a model call below them
+	parents := make(map[uint64]uint64, len(v.steps))
+	for i := range v.steps {
+		parents[v.steps[i].span.SpanID] = v.steps[i].span.ParentSpanID
+	}
+	for i := range v.steps {
+		if v.steps[i].span.EffectiveKind() == runmodel.KindLLM {
+			for id := v.steps[i].span.ParentSpanID; id != 0 && !above[id]; id = parents[id] {
+				above[id] = true
+			}
+		}
 	}
 	for i := len(v.steps) - 1; i >= 0; i-- {
-		switch {
-		case v.steps[i].span.EffectiveKind() == runmodel.KindLLM:
+		span := v.steps[i].span
+		switch kind := span.EffectiveKind(); {
+		case kind == runmodel.KindLLM, kind == runmodel.KindAgent && !above[span.SpanID]:
 			acting = append(acting, i)
-		case i != root:
+		default:
 			others = append(others, i)
 		}
 	}
-	if len(acting) > 0 && acting[0] == root || len(acting)+len(others) > len(v.steps) {
-		others = others[1:] // the root is itself a model call
-	}
 	return acting, others
 }
+
+// maxRanked is how many steps are ranked by their texts, which must be read for it.
+const maxRanked = 512
+
+// rank orders acting and other steps by what they are worth: a step says more the longer its text is, and less the more often a step of
+// the same kind came before; and it costs what it takes in the view at the first level. Steps are of one kind if they have the same name
+// and begin with the same word. Of equals the older comes first. The root is the first of the others. In a run with more steps than can
+// be ranked, the newest are, and the rest follows, newest first.
+func (v *view) rank() (acting, others []int, err error) {
+	acting, others = v.byRole()
+	ranked := [][]int{acting[:min(len(acting), maxRanked)], others[:min(len(others), max(0, maxRanked-len(acting)))]}
+	for _, steps := range ranked {
+		for chunk := range slices.Chunk(steps, batchSize) {
+			if err := v.readTexts(chunk); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+	type stepKind struct{ name, word string }
+	seen := map[stepKind]int{}
+	worth := map[int]float64{}
+	for _, i := range slices.Sorted(slices.Values(slices.Concat(ranked...))) {
+		s := &v.steps[i]
+		kind := stepKind{v.nameOf(i), s.firstWord()}
+		tokens := s.estimate()
+		worth[i] = math.Pow(tokens, lengthExponent) / float64(1+seen[kind]) / (headerTokens + min(tokens, float64(levels[0])))
+		seen[kind]++
+	}
+	for _, steps := range ranked {
+		slices.SortFunc(steps, func(a, b int) int { return cmp.Or(cmp.Compare(worth[b], worth[a]), cmp.Compare(a, b)) })
+	}
+	if root := v.outline.Root(); len(v.steps) > 0 {
+		if at := slices.Index(others, root); at > 0 {
+			copy(others[1:at+1], others[:at])
+			others[0] = root
+		}
+	}
+	return acting, others, nil
+}
+
+const (
+	// lengthExponent says how much less each further token of a text is worth.
+	lengthExponent = .7
+	// headerTokens is about what a step costs besides its text.
+	headerTokens = 24
+)
 
 // neighbors returns the steps around a step: its ancestors, its children, and those before and after it.
 func (v *view) neighbors(focus int) []int {

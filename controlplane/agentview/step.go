@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/internal/runmodel"
@@ -16,6 +17,8 @@ type step struct {
 	level int // 0: not shown
 	parts []part
 	mark  string
+	// hasTexts reports that the texts were read, of which there may be none.
+	hasTexts bool
 }
 
 // part is one recorded text of a step.
@@ -178,6 +181,38 @@ func (s *step) hasOneText() bool {
 	}
 	return n <= 1
 }
+
+// bytesOfToken is about how many bytes of text a token takes.
+const bytesOfToken = 4
+
+// estimate returns about how many tokens the texts of the first level have.
+func (s *step) estimate() float64 {
+	n := 0
+	for i := range s.parts {
+		if s.parts[i].from == 0 {
+			n += len(s.parts[i].text)
+		}
+	}
+	return float64(n) / bytesOfToken
+}
+
+// firstWord returns the first word of the step's first text in lower case, with digits as 0.
+func (s *step) firstWord() string {
+	if len(s.parts) == 0 {
+		return ""
+	}
+	word, _, _ := strings.Cut(s.parts[0].text[:min(len(s.parts[0].text), maxWord)], " ")
+	word, _, _ = strings.Cut(word, "\n")
+	return strings.Map(func(r rune) rune {
+		if unicode.IsDigit(r) {
+			return '0'
+		}
+		return unicode.ToLower(r)
+	}, word)
+}
+
+// maxWord limits a first word, in bytes.
+const maxWord = 40
 
 // isCut reports whether the step has text that is not shown.
 func (s *step) isCut() bool {

@@ -2,9 +2,7 @@ package httpapi
 
 import (
 	"context"
-	"fmt"
 	"net/http"
-	"strconv"
 
 	"github.com/google/uuid"
 
@@ -33,15 +31,9 @@ func (h agentViewHandlers) GetAgentView(ctx context.Context, req contract.GetAge
 		Budget:   valueOf(req.Params.TokenBudget, defaultTokenBudget),
 		Encoding: string(valueOf(req.Params.Encoding, agentview.EncodingO200k)),
 		Format:   string(valueOf(req.Params.Format, agentview.FormatJSON)),
+		Focus:    valueOf(req.Params.Focus, ""),
 	}
 	options.Calls, options.Key = calls{options.Format}, h.fenceKey
-	if req.Params.Focus != nil {
-		focus, err := strconv.ParseUint(*req.Params.Focus, 16, 64)
-		if err != nil {
-			return nil, fmt.Errorf("parse focus: %w", err) // the document's pattern lets hexadecimal digits only through
-		}
-		options.Focus = &focus
-	}
 	outline, err := h.runs.Outline(ctx, grantOf(ctx).Projects, req.RunId)
 	if err != nil {
 		return nil, err

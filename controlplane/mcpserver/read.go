@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strconv"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/google/uuid"
@@ -20,7 +19,7 @@ const readTool = "runs.read"
 type readInput struct {
 	RunID     string `json:"run_id"               jsonschema:"The run: its UUID, or a trace id as its 32 digits."`
 	ProjectID string `json:"project_id,omitempty" jsonschema:"Its project; needed only where several that the key reads have a run of this id."`
-	Focus     string `json:"focus,omitempty"      jsonschema:"The span_id of a step to show first and at most length, with the steps around it."`
+	Focus     string `json:"focus,omitempty"      jsonschema:"The span_id or n of a step to show first and at most length, with the steps around it."`
 	budget
 }
 
@@ -28,7 +27,7 @@ func (in readInput) project() string { return in.ProjectID }
 
 func (t *tools) addRead(server *mcp.Server) error {
 	input, err := inputSchema[readInput](map[string]func(*jsonschema.Schema){
-		"run_id": pattern(uuidPattern), "project_id": pattern(uuidPattern), "focus": pattern(spanIDPattern),
+		"run_id": pattern(uuidPattern), "project_id": pattern(uuidPattern), "focus": pattern(stepPattern),
 	})
 	if err != nil {
 		return err
@@ -49,15 +48,8 @@ func (t *tools) read(ctx context.Context, grant access.Grant, in readInput) ([]b
 		return nil, runs.ErrNotFound // the pattern lets ids only through
 	}
 	options := agentview.Options{
-		Budget: in.TokenBudget / forms, Encoding: in.Encoding, Format: agentview.FormatJSON,
+		Budget: in.TokenBudget / forms, Encoding: in.Encoding, Format: agentview.FormatJSON, Focus: in.Focus,
 		Calls: calls{t, in.ProjectID}, Key: t.FenceKey,
-	}
-	if in.Focus != "" {
-		focus, err := strconv.ParseUint(in.Focus, 16, 64)
-		if err != nil {
-			return nil, agentview.ErrNoSuchSpan // the pattern lets ids only through
-		}
-		options.Focus = &focus
 	}
 	outline, err := t.Runs.Outline(ctx, grant.Projects, runID)
 	if err != nil {

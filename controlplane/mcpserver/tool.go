@@ -82,8 +82,8 @@ func pattern(text string) func(*jsonschema.Schema) {
 
 const (
 	// A run is also named by its trace id, which SDKs print without dashes.
-	uuidPattern   = "^([0-9a-fA-F]{32}|[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12})$"
-	spanIDPattern = "^[0-9a-f]{16}$"
+	uuidPattern = "^([0-9a-fA-F]{32}|[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12})$"
+	stepPattern = "^([0-9a-f]{16}|[1-9][0-9]{0,5})$" // span id or number of a step
 )
 
 // arguments are those of a tool. project is empty where they name none.
