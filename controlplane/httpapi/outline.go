@@ -80,7 +80,7 @@ func outlineOf(outline runs.Outline) contract.Outline {
 	}
 	answer.Words = w.list
 	answer.ErrorChain = []int{}
-	for _, i := range runmodel.ErrorChain(spans) {
+	for _, i := range runmodel.ErrorChain(spans, outline.Run.FailingSpanID) {
 		answer.ErrorChain = append(answer.ErrorChain, placeOf[i])
 	}
 	path := &answer.CriticalPath

@@ -63,7 +63,7 @@ func cutColumns(columns []string, expressions ...map[string]string) []string {
 
 // treeColumns show where a span is in the tree of its run, and whether its usage counts.
 var treeColumns = []string{
-	"span_id", "version", "parent_span_id", "start_time", "is_run", "from_log", "kind", "operation", "counting",
+	"span_id", "version", "parent_span_id", "start_time", "is_run", "from_log", "kind", "operation", "counting", "response_hash",
 	"input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens",
 }
 
@@ -82,7 +82,7 @@ var (
 		"dialect", "framework", "provider", "request_model", "response_model", "tool_name", "tool_call_id", "agent_name",
 		"session_id", "conversation_id", "user_id", "prompt_id", "prompt_name", "prompt_version", "finish_reasons",
 		"input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens",
-		"cost_usd", "cost_source", "price_version", "counting", "time_to_first_token", "input_preview", "output_preview",
+		"cost_usd", "cost_source", "price_version", "counting", "response_hash", "time_to_first_token", "input_preview", "output_preview",
 		"inputs", "outputs", "tool_arguments", "tool_result",
 	}
 )
@@ -94,7 +94,7 @@ const (
 	substring(name, 1, 200) AS name, kind, operation, status, substring(error_type, 1, 200) AS error_type,
 	substring(request_model, 1, 200) AS request_model, substring(response_model, 1, 200) AS response_model,
 	substring(tool_name, 1, 200) AS tool_name, substring(agent_name, 1, 200) AS agent_name,
-	counting, input_tokens, output_tokens`
+	counting, response_hash, input_tokens, output_tokens`
 	outlineColumns = namingColumns + `, substring(error_message, 1, 200) AS error_message`
 )
 

@@ -36,6 +36,7 @@ var absentable = []struct {
 	{"outputs", func(s *runmodel.Span) bool { return s.Outputs == "" }},
 	{"from_log", func(s *runmodel.Span) bool { return !s.FromLog }},
 	{"counting", func(s *runmodel.Span) bool { return s.Counting == "" }},
+	{"response_hash", func(s *runmodel.Span) bool { return s.ResponseHash == 0 }},
 }
 
 // Absent returns which columns are empty in all of the spans, in the form of Bounds.Absent.

@@ -123,6 +123,7 @@ func spanColumns() []column[runmodel.Span] {
 		lowCardinality("provider", func(s *runmodel.Span) string { return s.Provider }),
 		lowCardinality("request_model", func(s *runmodel.Span) string { return s.RequestModel }),
 		lowCardinality("response_model", func(s *runmodel.Span) string { return s.ResponseModel }),
+		col("response_hash", new(proto.ColUInt32), func(s *runmodel.Span) uint32 { return s.ResponseHash }),
 		lowCardinality("tool_name", func(s *runmodel.Span) string { return s.ToolName }),
 		str("tool_call_id", func(s *runmodel.Span) string { return s.ToolCallID }),
 		lowCardinality("agent_name", func(s *runmodel.Span) string { return s.AgentName }),

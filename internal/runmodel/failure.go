@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -34,7 +35,7 @@ const (
 
 // FingerprintVersion is the prefix of the fingerprints that failureOf makes. Change it with what goes into a
 // fingerprint, so that older ones are recognized.
-const FingerprintVersion = "fp:v2:"
+const FingerprintVersion = "fp:v3:"
 
 // KeyFingerprint is the attribute by which a client groups failures itself.
 const KeyFingerprint = "fingerprint"
@@ -81,7 +82,7 @@ func failureOf(run *Run, spans []Span) Failure {
 	}
 	f := Failure{
 		Class: class, FailingSpanID: origin.SpanID, FailingKind: origin.EffectiveKind(), FailingName: stepName(origin),
-		FailingType: nameTemplate(origin.ErrorType), FailingTemplate: Template(origin.ErrorMessage),
+		FailingType: nameTemplate(origin.ErrorType), FailingTemplate: Template(errorText(origin)),
 	}
 	own := ""
 	for _, i := range append(chain, root) {
@@ -110,11 +111,15 @@ func fingerprintOf(parts ...string) string {
 }
 
 // ErrorChain returns the span at which a run failed, followed by its ancestors up to the root. A span is a candidate
-// if no span below it failed. It is also one if it names an error and a span in between succeeded. Candidates whose
-// ancestors all failed come first, then those whose error an ancestor caught, then those that were retried: a later
-// sibling with the same kind and name succeeded.
-func ErrorChain(spans []Span) []int {
+// if no span below it failed with the same error. Candidates come in this order: those whose error reached the root or
+// an ancestor, those whose ancestors all failed, those whose error an ancestor caught, and those that the run made
+// good. If failing is one of the spans, it comes first in any case: Run.FailingSpanID, which is found with the whole
+// messages. It is nil if nothing failed.
+func ErrorChain(spans []Span, failing uint64) []int {
 	errs := errorsOf(spans)
+	if at := slices.IndexFunc(spans, func(s Span) bool { return failing != 0 && s.SpanID == failing }); at >= 0 && errs != nil {
+		return errs.chain(at)
+	}
 	origins := errs.origins()
 	if len(origins) == 0 {
 		return nil
@@ -129,43 +134,136 @@ type spanErrors struct {
 	failed  []bool
 	// tops holds for each failed span its highest ancestor up to which all failed.
 	tops []int
+	// nearest caches failedAbove.
+	nearest []int
+	// requests are those below calls that did not fail themselves, by call.
+	requests map[int]int
 	// succeeded holds the last span that succeeded of each operation.
 	succeeded map[operation]int
+	// operations holds the operation of each span.
+	operations []operation
 }
 
-// operation identifies what a span does, to recognize a retry.
+// operation identifies what a span does, to recognize that it was done again: the kind and name of the step, and the
+// agent that took it. Rounds, nodes and turns of an agent stand between the two, so they do not matter.
 type operation struct {
-	parent     uint64
-	kind, name string
-}
-
-func (e *spanErrors) operation(i int) operation {
-	return operation{e.spans[i].ParentSpanID, e.spans[i].EffectiveKind(), e.spans[i].Name}
+	agent, kind, name string
 }
 
 // errorsOf returns nil where nothing failed.
 func errorsOf(spans []Span) *spanErrors {
-	e := &spanErrors{spans: spans, parents: make([]int, len(spans)), failed: make([]bool, len(spans)), tops: make([]int, len(spans)), succeeded: map[operation]int{}}
+	e := &spanErrors{spans: spans, failed: make([]bool, len(spans)), requests: map[int]int{}}
 	for i := range spans {
-		switch spans[i].EffectiveStatus() {
-		case StatusError:
-			e.failed[i] = true
-		case StatusOK:
-			e.succeeded[e.operation(i)] = i
-		}
+		e.failed[i] = spans[i].EffectiveStatus() == StatusError
 	}
 	if !slices.Contains(e.failed, true) {
 		return nil
 	}
+	e.parents = parentsOf(spans)
+	e.dropRequests()
+	e.findOperations()
+	e.findTops()
+	return e
+}
+
+// parentsOf returns the index of each span's parent, -1 for none.
+func parentsOf(spans []Span) []int {
 	index := indexOf(spans)
+	parents := make([]int, len(spans))
 	for i := range spans {
-		e.parents[i], e.tops[i] = -1, -1
+		parents[i] = -1
 		if parent, ok := index[spans[i].ParentSpanID]; ok && parent != i {
-			e.parents[i] = parent
+			parents[i] = parent
 		}
 	}
+	return parents
+}
+
+// requestName matches the names of HTTP client spans: OpenTelemetry semantic conventions, docs/http/http-spans.md.
+var requestName = regexp.MustCompile(`^(?:HTTP )?(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS)\b`)
+
+// statusType matches error.type of an HTTP client span that got an answer.
+var statusType = regexp.MustCompile(`^[1-5]\d\d$`)
+
+// dropRequests leaves out the failed requests below calls of models and tools. They are how the call failed, not what
+// failed: if the call is retried or handles the answer, its own status says so.
+func (e *spanErrors) dropRequests() {
+	for i := range e.spans {
+		if !e.failed[i] || e.spans[i].EffectiveKind() != KindSpan {
+			continue
+		}
+		call := e.parents[i]
+		for range maxRequestDepth {
+			if call < 0 || e.spans[call].EffectiveKind() != KindSpan {
+				break
+			}
+			call = e.parents[call]
+		}
+		if call < 0 {
+			continue
+		}
+		isRequest := requestName.MatchString(e.spans[i].Name) || statusType.MatchString(e.spans[i].ErrorType)
+		if kind := e.spans[call].EffectiveKind(); !e.spans[call].isCall() && (kind != KindTool && kind != KindRetriever || !isRequest) {
+			continue
+		}
+		e.failed[i] = false
+		if _, ok := e.requests[call]; !ok && !e.failed[call] {
+			e.requests[call] = i
+		}
+	}
+}
+
+// maxRequestDepth limits how many plain spans may stand between a request and its call.
+const maxRequestDepth = 8
+
+// findOperations finds the operation of each span, and the last success of each.
+func (e *spanErrors) findOperations() {
+	e.operations = make([]operation, len(e.spans))
+	e.succeeded = map[operation]int{}
+	agents := e.agents()
+	for i := range e.spans {
+		s := &e.spans[i]
+		e.operations[i] = operation{agents[i], s.EffectiveKind(), cmp.Or(s.ToolName, stepName(s))}
+		if s.EffectiveStatus() == StatusOK {
+			e.succeeded[e.operations[i]] = i
+		}
+	}
+}
+
+// agents returns the name of the nearest agent above each span, "" for none.
+func (e *spanErrors) agents() []string {
+	names := make([]string, len(e.spans))
+	known := make([]bool, len(e.spans))
 	var path []int
-	for i := range spans {
+	for i := range e.spans {
+		path = path[:0]
+		at, name := i, ""
+		for at >= 0 {
+			if known[at] {
+				name = names[at]
+				break
+			}
+			known[at] = true // also ends the search where parents form a cycle
+			path = append(path, at)
+			parent := e.parents[at]
+			if parent >= 0 && e.spans[parent].EffectiveKind() == KindAgent {
+				name = cmp.Or(e.spans[parent].AgentName, stepName(&e.spans[parent]))
+				break
+			}
+			at = parent
+		}
+		for _, below := range path {
+			names[below] = name
+		}
+	}
+	return names
+}
+
+// findTops finds the top of each failed span.
+func (e *spanErrors) findTops() {
+	e.tops = slices.Repeat([]int{-1}, len(e.spans))
+	var path []int
+	for i := range e.spans {
 		if !e.failed[i] {
 			continue
 		}
@@ -182,26 +280,87 @@ func errorsOf(spans []Span) *spanErrors {
 			e.tops[below] = e.tops[at]
 		}
 	}
-	return e
+}
+
+// failedAbove returns the nearest failed ancestor of a span, -1 for none. The span itself may have failed.
+func (e *spanErrors) failedAbove(i int) int {
+	const unknown, none = 0, -1 // else the index plus one
+	if e.nearest == nil {
+		e.nearest = make([]int, len(e.spans))
+	}
+	var path []int
+	at := e.parents[i]
+	for at >= 0 && !e.failed[at] && e.nearest[at] == unknown {
+		e.nearest[at] = none // also ends the search where parents form a cycle
+		path = append(path, at)
+		at = e.parents[at]
+	}
+	if at >= 0 && !e.failed[at] {
+		at = max(e.nearest[at]-1, -1)
+	}
+	for _, passed := range path {
+		e.nearest[passed] = cmp.Or(at+1, none)
+	}
+	return at
+}
+
+// sameError reports whether two failed spans tell of the same error: one has the message of the other, or one has no
+// message and both have the same type.
+func (e *spanErrors) sameError(a, b int) bool {
+	x, y := &e.spans[a], &e.spans[b]
+	shorter, longer := errorText(x), errorText(y)
+	if len(shorter) > len(longer) {
+		shorter, longer = longer, shorter
+	}
+	if shorter == "" {
+		return x.ErrorType != "" && shortType(x.ErrorType) == shortType(y.ErrorType)
+	}
+	return shorter == longer || len(shorter) >= minShared && strings.Contains(longer, shorter)
+}
+
+// minShared is how many bytes a message must have to be recognized within a longer one.
+const minShared = 8
+
+// errorText returns the beginning of an error's message, without the type that clients write before it.
+func errorText(s *Span) string {
+	message := strings.TrimSpace(s.ErrorMessage[:min(len(s.ErrorMessage), maxBody)])
+	for range 2 { // some write it twice
+		name, rest, ok := strings.Cut(message, ": ")
+		if !ok || s.ErrorType == "" || shortType(name) != shortType(s.ErrorType) {
+			break
+		}
+		message = strings.TrimSpace(rest)
+	}
+	return message
+}
+
+// shortType returns a type without its package.
+func shortType(name string) string { return name[strings.LastIndexAny(name, ".:")+1:] }
+
+// namesError reports whether a span says how it failed.
+func (s *Span) namesError() bool { return s.ErrorType != "" || s.ErrorMessage != "" }
+
+// explains reports whether a failed span says no more of an error than the span below it that failed as well: nothing,
+// or the same.
+func (e *spanErrors) explains(below, above int) bool {
+	return !e.spans[above].namesError() || e.sameError(above, below)
 }
 
 // candidates reports which spans failed on their own: see ErrorChain.
 func (e *spanErrors) candidates() []bool {
 	own := slices.Clone(e.failed)
-	seen := make([]bool, len(e.spans)) // spans that did not fail and have a failed descendant
 	for i := range e.spans {
 		if !e.failed[i] {
 			continue
 		}
-		at := e.parents[i]
-		for at >= 0 && !e.failed[at] && !seen[at] {
-			seen[at] = true
-			at = e.parents[at]
+		if parent := e.parents[i]; parent >= 0 && e.failed[parent] {
+			own[parent] = false
+		} else if at := e.failedAbove(e.tops[i]); at >= 0 && at != e.tops[i] && e.explains(i, at) {
+			own[at] = false
 		}
-		if at < 0 || at == i || !e.failed[at] {
-			continue
-		}
-		if namesError := e.spans[at].ErrorType != "" || e.spans[at].ErrorMessage != ""; at == e.parents[i] || !namesError {
+	}
+	for call, request := range e.requests {
+		if at := e.failedAbove(call); at >= 0 && e.explains(request, at) {
 			own[at] = false
 		}
 	}
@@ -214,21 +373,42 @@ func (e *spanErrors) origins() []int {
 	if e == nil {
 		return nil
 	}
-	var raised, caught, madeGood []int
+	var reached, raised, caught, madeGood []int
 	for i, own := range e.candidates() {
 		if !own {
 			continue
 		}
-		above := e.parents[e.tops[i]]
-		if last, ok := e.succeeded[e.operation(i)]; ok && last > i {
+		end := e.tops[i] // the span in which the error ended up
+		if at := e.failedAbove(end); at >= 0 && e.spans[at].namesError() && e.sameError(at, i) {
+			end = e.tops[at]
+		}
+		switch parent := e.parents[end]; {
+		case e.doneAgain(i):
 			madeGood = append(madeGood, i)
-		} else if above >= 0 && !e.failed[above] {
-			caught = append(caught, i)
-		} else {
+		case end != i && e.spans[end].namesError() && e.sameError(end, i):
+			reached = append(reached, i)
+		case parent < 0 || e.failed[parent]:
 			raised = append(raised, i)
+		default:
+			caught = append(caught, i)
 		}
 	}
-	return slices.Concat(raised, caught, madeGood)
+	return slices.Concat(reached, raised, caught, madeGood, slices.Sorted(maps.Keys(e.requests)))
+}
+
+// doneAgain reports whether what failed was done again and succeeded.
+func (e *spanErrors) doneAgain(i int) bool {
+	last, ok := e.succeeded[e.operations[i]]
+	return ok && last > i && e.precedes(i, last)
+}
+
+// precedes reports whether a failed span ended before another one started.
+func (e *spanErrors) precedes(failed, other int) bool {
+	took := Interval{e.spans[failed].StartTime, e.spans[failed].StartTime}
+	if !IsAbsent(e.spans[failed].EndTime) {
+		took.End = e.spans[failed].EndTime
+	}
+	return took.Precedes(Interval{e.spans[other].StartTime, e.spans[other].EndTime})
 }
 
 // chain returns an origin and its ancestors.
@@ -243,57 +423,54 @@ func (e *spanErrors) chain(origin int) []int {
 }
 
 // unrecovered returns the origins of a run that ended well, starting with the first one that the run did not recover
-// from. A run recovers from a failure if a sibling of the topmost failed span started after it ended and succeeded,
-// or if a later sibling of the same name succeeded.
+// from. A run recovers from a failure if the step, or the topmost failed step above it, was done again and succeeded,
+// or if the agent went on: after the topmost failed step, or after a step above that, a sibling started and succeeded.
 func (e *spanErrors) unrecovered(origins []int) []int {
 	if e == nil {
 		return nil
 	}
-	type named struct {
-		parent uint64
-		name   string
-	}
-	beside := map[uint64][]int{}
-	again := map[named]int{}
+	beside := map[int][]int{}
 	for i := range e.spans {
-		if s := &e.spans[i]; s.EffectiveStatus() == StatusOK {
-			beside[s.ParentSpanID] = append(beside[s.ParentSpanID], i)
-			again[named{s.ParentSpanID, s.Name}] = i
+		if e.spans[i].EffectiveStatus() == StatusOK {
+			beside[e.parents[i]] = append(beside[e.parents[i]], i)
 		}
 	}
 	recovered := map[int]bool{} // tops
-	for at, origin := range origins {
+	for at, origin := range origins[:len(origins)-len(e.requests)] {
 		top := e.tops[origin]
-		if recovered[top] {
-			continue
-		}
-		failed := &e.spans[top]
-		last, ok := again[named{failed.ParentSpanID, failed.Name}]
-		recovered[top] = ok && e.spans[last].StartTime.After(failed.StartTime) || e.wentOn(failed, beside[failed.ParentSpanID])
 		if !recovered[top] {
+			recovered[top] = e.doneAgain(top) || e.wentOn(top, beside)
+		}
+		if !recovered[top] && !e.doneAgain(origin) {
 			return origins[at:]
 		}
 	}
 	return nil
 }
 
-// wentOn reports whether one of the successful siblings of a failed span started after it ended.
-func (e *spanErrors) wentOn(failed *Span, beside []int) bool {
-	took := Interval{failed.StartTime, failed.StartTime}
-	if !IsAbsent(failed.EndTime) {
-		took.End = failed.EndTime
-	}
-	for _, i := range slices.Backward(beside) {
-		s := &e.spans[i]
-		if took.Precedes(Interval{s.StartTime, s.EndTime}) {
-			return true
+// wentOn reports whether one of the successful siblings of a failed span started after it ended, or one of the siblings
+// of a span above, up to the agent: its rounds and nodes are spans of their own in some frameworks.
+func (e *spanErrors) wentOn(top int, beside map[int][]int) bool {
+	at := top
+	for range maxRounds {
+		for _, i := range slices.Backward(beside[e.parents[at]]) {
+			if i != at && e.precedes(at, i) {
+				return true
+			}
+			if e.spans[i].StartTime.Before(e.spans[at].EndTime.Add(-maxRounding)) {
+				break // earlier ones did not either
+			}
 		}
-		if s.StartTime.Before(took.End.Add(-maxRounding)) {
-			break // earlier ones did not either
+		at = e.parents[at]
+		if at < 0 || at == top || e.failed[at] || e.spans[at].EffectiveKind() == KindAgent {
+			return false
 		}
 	}
 	return false
 }
+
+// maxRounds limits how many spans may stand between a step and its agent.
+const maxRounds = 16
 
 // maxChain limits the length of an error chain.
 const maxChain = 10_000

@@ -39,20 +39,23 @@ func TestErrorChain(t *testing.T) {
 		spans []timed
 		want  []int
 	}{
-		"nothing failed":                  {[]timed{{id: 1, to: 9, status: "ok"}}, nil},
-		"up to the root":                  {[]timed{{id: 1, to: 9, status: "error"}, {id: 2, parent: 1, from: 1, to: 8, status: "error"}, {id: 3, parent: 2, from: 2, to: 3, status: "error"}}, []int{2, 1, 0}},
-		"the first of two":                {[]timed{{id: 1, to: 9, status: "error"}, {id: 2, parent: 1, from: 1, to: 2, status: "error", name: "a"}, {id: 3, parent: 1, from: 3, to: 4, status: "error", name: "b"}}, []int{1, 0}},
-		"not the one made good":           {[]timed{{id: 1, to: 9, status: "error"}, {id: 2, parent: 1, from: 1, to: 2, status: "error", name: "a"}, {id: 3, parent: 1, from: 3, to: 4, status: "ok", name: "a"}, {id: 4, parent: 1, from: 5, to: 6, status: "error", name: "b"}}, []int{3, 0}},
-		"made good, and the only one":     {[]timed{{id: 1, to: 9, status: "ok"}, {id: 2, parent: 1, from: 1, to: 2, status: "error", name: "a"}, {id: 3, parent: 1, from: 3, to: 4, status: "ok", name: "a"}}, []int{1, 0}},
-		"not the one that was caught":     {[]timed{{id: 1, to: 9, status: "error"}, {id: 2, parent: 1, from: 1, to: 3, status: "ok"}, {id: 3, parent: 2, from: 1, to: 2, status: "error", name: "a"}, {id: 4, parent: 1, from: 5, to: 6, status: "error", name: "b"}}, []int{3, 0}},
-		"through one that did not fail":   {[]timed{{id: 1, to: 9, status: "error"}, {id: 2, parent: 1, from: 1, to: 8, status: "ok"}, {id: 3, parent: 2, from: 2, to: 3, status: "error", message: "429"}}, []int{2, 1, 0}},
-		"through two that did not fail":   {[]timed{{id: 1, to: 9, status: "error"}, {id: 2, parent: 1, to: 8, status: "ok"}, {id: 3, parent: 2, to: 8, status: "ok"}, {id: 4, parent: 3, from: 2, to: 3, status: "error"}, {id: 5, parent: 3, from: 3, to: 4, status: "error"}}, []int{3, 2, 1, 0}},
-		"one of its own after one caught": {[]timed{{id: 1, to: 9, status: "error", message: "too many turns"}, {id: 2, parent: 1, from: 1, to: 8, status: "ok"}, {id: 3, parent: 2, from: 2, to: 3, status: "error", message: "404"}}, []int{0}},
-		"a circle":                        {[]timed{{id: 1, parent: 2, to: 9, status: "error"}, {id: 2, parent: 1, from: 1, to: 2, status: "ok"}}, []int{0, 1}},
+		"nothing failed":                             {[]timed{{id: 1, to: 9, status: "ok"}}, nil},
+		"up to the root":                             {[]timed{{id: 1, to: 9, status: "error"}, {id: 2, parent: 1, from: 1, to: 8, status: "error"}, {id: 3, parent: 2, from: 2, to: 3, status: "error"}}, []int{2, 1, 0}},
+		"the first of two":                           {[]timed{{id: 1, to: 9, status: "error"}, {id: 2, parent: 1, from: 1, to: 2, status: "error", name: "a"}, {id: 3, parent: 1, from: 3, to: 4, status: "error", name: "b"}}, []int{1, 0}},
+		"not the one made good":                      {[]timed{{id: 1, to: 9, status: "error"}, {id: 2, parent: 1, from: 1, to: 2, status: "error", name: "a"}, {id: 3, parent: 1, from: 3, to: 4, status: "ok", name: "a"}, {id: 4, parent: 1, from: 5, to: 6, status: "error", name: "b"}}, []int{3, 0}},
+		"made good, and the only one":                {[]timed{{id: 1, to: 9, status: "ok"}, {id: 2, parent: 1, from: 1, to: 2, status: "error", name: "a"}, {id: 3, parent: 1, from: 3, to: 4, status: "ok", name: "a"}}, []int{1, 0}},
+		"not the one that was caught":                {[]timed{{id: 1, to: 9, status: "error"}, {id: 2, parent: 1, from: 1, to: 3, status: "ok"}, {id: 3, parent: 2, from: 1, to: 2, status: "error", name: "a"}, {id: 4, parent: 1, from: 5, to: 6, status: "error", name: "b"}}, []int{3, 0}},
+		"through one that did not fail":              {[]timed{{id: 1, to: 9, status: "error"}, {id: 2, parent: 1, from: 1, to: 8, status: "ok"}, {id: 3, parent: 2, from: 2, to: 3, status: "error", message: "429"}}, []int{2, 1, 0}},
+		"through two that did not fail":              {[]timed{{id: 1, to: 9, status: "error"}, {id: 2, parent: 1, to: 8, status: "ok"}, {id: 3, parent: 2, to: 8, status: "ok"}, {id: 4, parent: 3, from: 2, to: 3, status: "error"}, {id: 5, parent: 3, from: 3, to: 4, status: "error"}}, []int{3, 2, 1, 0}},
+		"one of its own after one caught":            {[]timed{{id: 1, to: 9, status: "error", message: "too many turns"}, {id: 2, parent: 1, from: 1, to: 8, status: "ok"}, {id: 3, parent: 2, from: 2, to: 3, status: "error", message: "404"}}, []int{0}},
+		"the same error below one that did not fail": {[]timed{{id: 1, to: 9, status: "error", message: "ValueError: no such city"}, {id: 2, parent: 1, from: 1, to: 8, status: "ok"}, {id: 3, parent: 2, from: 2, to: 3, status: "error", message: "no such city"}}, []int{2, 1, 0}},
+		"the error of the run after one handled":     {[]timed{{id: 1, to: 9, status: "error", message: "no such city"}, {id: 2, parent: 1, from: 1, to: 2, status: "error", name: "a", message: "try again"}, {id: 3, parent: 1, from: 3, to: 4, status: "error", name: "b", message: "no such city"}}, []int{2, 0}},
+		"not the one done again in another round":    {[]timed{{id: 1, to: 9, status: "error"}, {id: 2, parent: 1, from: 1, to: 3, status: "ok"}, {id: 3, parent: 2, from: 1, to: 2, status: "error", name: "a"}, {id: 4, parent: 1, from: 3, to: 6, status: "ok"}, {id: 5, parent: 4, from: 4, to: 5, status: "ok", name: "a"}, {id: 6, parent: 1, from: 7, to: 8, status: "error", name: "b"}}, []int{5, 0}},
+		"a circle": {[]timed{{id: 1, parent: 2, to: 9, status: "error"}, {id: 2, parent: 1, from: 1, to: 2, status: "ok"}}, []int{0, 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			assert.Equal(t, test.want, ErrorChain(spansOf(test.spans)))
+			assert.Equal(t, test.want, ErrorChain(spansOf(test.spans), 0))
 		})
 	}
 }
@@ -64,23 +67,89 @@ func TestFailure(t *testing.T) {
 		class string
 		span  uint64
 	}{
-		"none":                {[]timed{{id: 1, to: 9, status: "ok"}}, "", 0},
-		"running":             {[]timed{{id: 1, to: 9, status: "running"}, {id: 2, parent: 1, from: 1, to: 2, status: "error"}}, "", 0},
-		"error":               {[]timed{{id: 1, to: 9, status: "error"}, {id: 2, parent: 1, from: 1, to: 2, status: "error"}}, FailureError, 2},
-		"timeout":             {[]timed{{id: 1, to: 9, status: "error"}, {id: 2, parent: 1, from: 1, to: 2, status: "error", message: "request timed out"}}, FailureTimeout, 2},
-		"cancelled":           {[]timed{{id: 1, to: 9, status: "cancelled"}, {id: 2, parent: 1, from: 1, to: 2, status: "ok"}}, FailureCancelled, 1},
-		"nobody cared":        {[]timed{{id: 1, to: 9, status: "ok"}, {id: 2, parent: 1, from: 1, to: 2, status: "ok"}, {id: 3, parent: 1, from: 3, to: 4, status: "error"}}, FailureUnrecovered, 3},
-		"the agent went on":   {[]timed{{id: 1, to: 9, status: "ok"}, {id: 3, parent: 1, from: 3, to: 4, status: "error"}, {id: 2, parent: 1, from: 5, to: 6, status: "ok"}}, "", 0},
-		"went on above":       {[]timed{{id: 1, to: 9, status: "ok"}, {id: 2, parent: 1, from: 1, to: 4, status: "error"}, {id: 3, parent: 2, from: 3, to: 4, status: "error"}, {id: 4, parent: 1, from: 5, to: 6, status: "ok"}}, "", 0},
-		"the second one":      {[]timed{{id: 1, to: 9, status: "ok"}, {id: 2, parent: 1, from: 1, to: 2, status: "error", name: "a"}, {id: 3, parent: 1, from: 3, to: 4, status: "ok", name: "chat"}, {id: 4, parent: 1, from: 5, to: 6, status: "error", name: "b"}}, FailureUnrecovered, 4},
-		"below one made good": {[]timed{{id: 1, to: 9, status: "ok"}, {id: 2, parent: 1, from: 1, to: 4, status: "error", name: "a"}, {id: 3, parent: 2, from: 1, to: 2, status: "error", name: "b"}, {id: 4, parent: 2, from: 2, to: 3, status: "ok", name: "b"}, {id: 5, parent: 1, from: 5, to: 6, status: "ok", name: "a"}}, "", 0},
-		"retried and went on": {[]timed{{id: 1, to: 9, status: "ok"}, {id: 2, parent: 1, from: 1, to: 2, status: "error", name: "a"}, {id: 3, parent: 1, from: 3, to: 4, status: "ok", name: "a"}}, "", 0},
+		"none":                  {[]timed{{id: 1, to: 9, status: "ok"}}, "", 0},
+		"running":               {[]timed{{id: 1, to: 9, status: "running"}, {id: 2, parent: 1, from: 1, to: 2, status: "error"}}, "", 0},
+		"error":                 {[]timed{{id: 1, to: 9, status: "error"}, {id: 2, parent: 1, from: 1, to: 2, status: "error"}}, FailureError, 2},
+		"timeout":               {[]timed{{id: 1, to: 9, status: "error"}, {id: 2, parent: 1, from: 1, to: 2, status: "error", message: "request timed out"}}, FailureTimeout, 2},
+		"cancelled":             {[]timed{{id: 1, to: 9, status: "cancelled"}, {id: 2, parent: 1, from: 1, to: 2, status: "ok"}}, FailureCancelled, 1},
+		"nobody cared":          {[]timed{{id: 1, to: 9, status: "ok"}, {id: 2, parent: 1, from: 1, to: 2, status: "ok"}, {id: 3, parent: 1, from: 3, to: 4, status: "error"}}, FailureUnrecovered, 3},
+		"the agent went on":     {[]timed{{id: 1, to: 9, status: "ok"}, {id: 3, parent: 1, from: 3, to: 4, status: "error"}, {id: 2, parent: 1, from: 5, to: 6, status: "ok"}}, "", 0},
+		"went on above":         {[]timed{{id: 1, to: 9, status: "ok"}, {id: 2, parent: 1, from: 1, to: 4, status: "error"}, {id: 3, parent: 2, from: 3, to: 4, status: "error"}, {id: 4, parent: 1, from: 5, to: 6, status: "ok"}}, "", 0},
+		"the second one":        {[]timed{{id: 1, to: 9, status: "ok"}, {id: 2, parent: 1, from: 1, to: 2, status: "error", name: "a"}, {id: 3, parent: 1, from: 3, to: 4, status: "ok", name: "chat"}, {id: 4, parent: 1, from: 5, to: 6, status: "error", name: "b"}}, FailureUnrecovered, 4},
+		"below one made good":   {[]timed{{id: 1, to: 9, status: "ok"}, {id: 2, parent: 1, from: 1, to: 4, status: "error", name: "a"}, {id: 3, parent: 2, from: 1, to: 2, status: "error", name: "b"}, {id: 4, parent: 2, from: 2, to: 3, status: "ok", name: "b"}, {id: 5, parent: 1, from: 5, to: 6, status: "ok", name: "a"}}, "", 0},
+		"another round went on": {[]timed{{id: 1, to: 9, status: "ok"}, {id: 2, parent: 1, from: 1, to: 3, status: "ok"}, {id: 3, parent: 2, from: 2, to: 3, status: "error", name: "a"}, {id: 4, parent: 1, from: 4, to: 6, status: "ok"}}, "", 0},
+		"the only branch":       {[]timed{{id: 1, to: 9, status: "ok"}, {id: 2, parent: 1, from: 1, to: 8, status: "ok"}, {id: 3, parent: 2, from: 2, to: 3, status: "error", name: "a"}}, FailureUnrecovered, 3},
+		"retried and went on":   {[]timed{{id: 1, to: 9, status: "ok"}, {id: 2, parent: 1, from: 1, to: 2, status: "error", name: "a"}, {id: 3, parent: 1, from: 3, to: 4, status: "ok", name: "a"}}, "", 0},
 	} {
 		run := Totals(spansOf(test.spans))
 		assert.Equal(t, test.class, run.Class, name)
 		assert.Equal(t, test.span, run.FailingSpanID, name)
 		assert.Equal(t, test.class != "", run.Fingerprint != "", name)
 	}
+}
+
+// TestRequestBelowCall: a request is how a call of a model or a tool failed, and never the failing step.
+func TestRequestBelowCall(t *testing.T) {
+	t.Parallel()
+	run := func(callKind, callStatus, requestName string) Run {
+		spans := spansOf([]timed{{id: 1, to: 9, status: "error"}, {id: 2, parent: 1, from: 1, to: 8, status: callStatus}, {id: 3, parent: 2, from: 2, to: 3, status: "error", name: requestName}})
+		spans[1].Kind, spans[2].ErrorType = callKind, "429"
+		return Totals(spans)
+	}
+	for name, test := range map[string]struct {
+		kind, status, request string
+		span                  uint64
+	}{
+		"model":                  {KindLLM, StatusError, "POST", 2},
+		"model, any plain span":  {KindLLM, StatusError, "send", 2},
+		"tool":                   {KindTool, StatusError, "GET /orders", 2},
+		"tool that says nothing": {KindTool, StatusOK, "GET /orders", 2},
+		"agent":                  {KindAgent, StatusError, "GET /orders", 3},
+	} {
+		assert.Equal(t, test.span, run(test.kind, test.status, test.request).FailingSpanID, name)
+	}
+	well := spansOf([]timed{{id: 1, to: 9, status: "ok"}, {id: 2, parent: 1, from: 1, to: 8, status: "ok"}, {id: 3, parent: 2, from: 2, to: 3, status: "error", name: "POST"}})
+	well[1].Kind = KindLLM
+	assert.Empty(t, Totals(well).Class, "the client tried again")
+	twoAgents := spansOf([]timed{
+		{id: 1, to: 9, status: "ok"},
+		{id: 2, parent: 1, from: 1, to: 3, status: "ok", name: "one"},
+		{id: 3, parent: 2, from: 2, to: 3, status: "error", name: "look up"},
+		{id: 4, parent: 1, from: 4, to: 6, status: "ok", name: "two"},
+		{id: 5, parent: 4, from: 5, to: 6, status: "ok", name: "look up"},
+	})
+	twoAgents[1].Kind, twoAgents[3].Kind = KindAgent, KindAgent
+	assert.Equal(t, uint64(3), Totals(twoAgents).FailingSpanID, "a tool of another agent is no second try")
+	twoAgents[3].Name = "one"
+	assert.Empty(t, Totals(twoAgents).Class, "the agent's second turn")
+}
+
+func TestSettleError(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		message, exceptionType, exception string
+		wantType, want                    string
+	}{
+		{"ValueError: no such city", "ValueError", "no such city", "ValueError", "no such city"},
+		{"TimeoutError: TimeoutError: late", "TimeoutError", "late", "TimeoutError", "late"},
+		{"ValueError('no such city')Traceback (most recent call last):\n\n  File", "ValueError", "no such city", "ValueError", "no such city"},
+		{"cannot plan: no such city", "ValueError", "no such city", "ValueError", "cannot plan: no such city"},
+		{"", "Exception", "KeyError(\"no 'id'\")Traceback (most recent call last):\n  File", "KeyError", "no 'id'"},
+		{"", "Exception", "something", "Exception", "something"},
+		{"f(x)", "", "", "", "f(x)"},
+	} {
+		s := Span{Status: StatusError, ErrorMessage: test.message}
+		s.SetException(test.exceptionType, test.exception, "")
+		s.SettleError()
+		assert.Equal(t, test.wantType, s.ErrorType, test.message)
+		assert.Equal(t, test.want, s.ErrorMessage, test.message)
+		assert.Equal(t, StatusError, s.Status)
+	}
+	interrupted := Span{Status: StatusError, ErrorMessage: "GraphInterrupt((Interrupt(value='ok?'),))"}
+	interrupted.SetException("Exception", interrupted.ErrorMessage, "")
+	interrupted.SettleError()
+	assert.Equal(t, StatusOK, interrupted.EffectiveStatus())
+	assert.Empty(t, interrupted.ErrorType)
 }
 
 // TestRecoveredByRoundedTimes: the step that went on began a millisecond before the failed one ended, which clocks make of none.
@@ -98,9 +167,9 @@ func TestRecoveredByRoundedTimes(t *testing.T) {
 func TestFingerprintStands(t *testing.T) {
 	t.Parallel()
 	spans := failing(1, "connect to 10.0.0.7:5432: no route to host after 31ms (request 8841)")
-	assert.Equal(t, "fp:v2:aa08244565ef19fd", Totals(spans).Fingerprint)
+	assert.Equal(t, "fp:v3:aa08244565ef19fd", Totals(spans).Fingerprint)
 	spans[2].Attributes = map[string]string{KeyFingerprint: "ours"}
-	assert.Equal(t, "fp:v2:e1ac3a1115563349", Totals(spans).Fingerprint)
+	assert.Equal(t, "fp:v3:e1ac3a1115563349", Totals(spans).Fingerprint)
 }
 
 // failing is a run whose model call's tool fails, with ids and times of its own.
@@ -124,7 +193,7 @@ func failing(seed int, message string) []Span {
 func TestFingerprint(t *testing.T) {
 	t.Parallel()
 	want := Totals(failing(1, "connect to 10.0.0.7:5432: no route to host after 31ms (request 8841)")).Fingerprint
-	assert.Regexp(t, `^fp:v2:[0-9a-f]{16}$`, want)
+	assert.Regexp(t, `^fp:v3:[0-9a-f]{16}$`, want)
 	for seed, message := range map[int]string{
 		2: "connect to 10.9.0.1:5433: no route to host after 5.2s (request 12)",
 		3: "connect to 192.168.1.1:80: no route to host after 12 seconds, and all that comes later does not matter",
@@ -222,7 +291,7 @@ func TestErrorChainOfDeepRun(t *testing.T) {
 		list = append(list, timed{id: spine + leaves + 1, parent: 1, from: 10, to: 11, status: StatusOK})
 		spans := spansOf(list)
 		began := time.Now()
-		chain := ErrorChain(spans)
+		chain := ErrorChain(spans, 0)
 		assert.Equal(t, spine, chain[0])
 		run := &Run{Status: rootStatus, ErrorCount: 1}
 		assert.Equal(t, map[string]string{StatusError: FailureError, StatusOK: ""}[rootStatus], failureOf(run, spans).Class)

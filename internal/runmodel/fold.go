@@ -258,6 +258,7 @@ func (s *Span) overlay(v *Span) {
 	overlay(&s.Provider, v.Provider)
 	overlay(&s.RequestModel, v.RequestModel)
 	overlay(&s.ResponseModel, v.ResponseModel)
+	overlay(&s.ResponseHash, v.ResponseHash)
 	overlay(&s.ToolName, v.ToolName)
 	overlay(&s.ToolCallID, v.ToolCallID)
 	overlay(&s.AgentName, v.AgentName)
@@ -319,7 +320,7 @@ func Totals(versions []Span) Run {
 		ProjectID: root.ProjectID, RunID: root.RunID,
 		Version:    CountVersions(versions),
 		RootSpanID: root.SpanID,
-		Name:       root.Name, Kind: root.EffectiveKind(), Status: root.EffectiveStatus(),
+		Name:       root.Name, Kind: runKind(root, spans), Status: root.EffectiveStatus(),
 		ErrorType: root.ErrorType, ErrorMessage: root.ErrorMessage,
 		Tags: root.Tags, Metadata: root.Metadata,
 		PromptID: root.PromptID, PromptName: root.PromptName, PromptVersion: root.PromptVersion,
@@ -328,6 +329,7 @@ func Totals(versions []Span) Run {
 		AgentName: root.AgentName, Environment: root.Environment, Release: root.Release,
 		SpanCount:     uint64(len(spans)),
 		LLMCallCount:  modelCalls(spans),
+		ToolCallCount: toolCalls(spans),
 		FirstReceived: firstReceived(versions),
 	}
 	countsUsage := CountsUsage(spans)
@@ -352,9 +354,6 @@ func Totals(versions []Span) Run {
 		}
 		if s.EffectiveStatus() == StatusError {
 			run.ErrorCount++
-		}
-		if s.EffectiveKind() == KindTool {
-			run.ToolCallCount++
 		}
 		if model := cmp.Or(s.ResponseModel, s.RequestModel); model != "" && !slices.Contains(run.Models, model) {
 			run.Models = append(run.Models, model)
@@ -384,6 +383,21 @@ func Totals(versions []Span) Run {
 	}
 	run.Failure = failureOf(&run, spans)
 	return run
+}
+
+// runKind returns the kind of a run: that of its root. If that is a plain span, such as the request that an agent
+// answers, it is the kind of the first step that has another one.
+func runKind(root *Span, spans []Span) string {
+	kind := root.EffectiveKind()
+	if kind != KindSpan {
+		return kind
+	}
+	for i := range spans {
+		if k := spans[i].EffectiveKind(); k != KindSpan {
+			return k
+		}
+	}
+	return kind
 }
 
 func toolsOf(spans []Span) []string {
@@ -450,6 +464,9 @@ func rootIndex(spans []Span) int {
 //     already, so the outermost of such spans wins.
 //   - A span that is known to repeat another one never counts: its Counting is CountNothing, or it fetched a response
 //     again.
+//   - Of the calls below one parent that got the same response, one counts: two libraries recorded it.
+//   - A step that is neither an agent nor a tool repeats a call if one started before it below the same parent and has
+//     the same usage: it handles what the call returned.
 //
 // The result depends on the set of spans alone, not on their order of arrival. A span that arrives later may count in the
 // stead of one above it.
@@ -473,11 +490,16 @@ func counted(spans []Span, carries func(int) bool) []bool {
 			i = parent
 		}
 	}
-	isCall := func(i int) bool { return spans[i].isCall() && spans[i].countsAtAll() && carries(i) }
+	again := sameResponses(spans)
+	isCall := func(i int) bool { return spans[i].isCall() && spans[i].countsAtAll() && !again[i] && carries(i) }
 	wraps := wrappers(spans, index, isCall)
+	usages := map[usageBelow]int{}
 	for i := range spans {
 		if isCall(i) && !wraps[i] {
 			mark(i)
+			if below := spans[i].usageBelow(); spans[i].HasUsage() && usages[below] == 0 {
+				usages[below] = i + 1
+			}
 		}
 	}
 	above := countedAbove{spans: spans, index: index, counts: counts, known: make([]answer, 2*len(spans))}
@@ -487,11 +509,66 @@ func counted(spans []Span, carries func(int) bool) []bool {
 		if counts[i] || below[i] || s.isCall() || !s.countsAtAll() || !carries(i) {
 			continue
 		}
+		if kind := s.EffectiveKind(); kind != KindAgent && kind != KindTool {
+			if call := usages[s.usageBelow()]; call > 0 && call <= i && s.HasUsage() {
+				continue
+			}
+		}
 		if !above.of(i) {
 			mark(i)
 		}
 	}
 	return counts
+}
+
+// usageBelow is what a call and a step that repeats its usage have in common.
+type usageBelow struct {
+	parent        uint64
+	input, output int64 // -1 for absent
+}
+
+func (s *Span) usageBelow() usageBelow {
+	u := usageBelow{s.ParentSpanID, -1, -1}
+	if s.InputTokens != nil {
+		u.input = *s.InputTokens
+	}
+	if s.OutputTokens != nil {
+		u.output = *s.OutputTokens
+	}
+	return u
+}
+
+// sameResponses reports which calls got a response that another call below the same parent stands for: the first that
+// has usage, else the first. Two calls with different numbers of output tokens got different responses, whatever their
+// ids: mocks give one id to all.
+func sameResponses(spans []Span) map[int]bool {
+	type response struct {
+		parent uint64
+		hash   uint32
+	}
+	var first map[response]int
+	var again map[int]bool
+	for i := range spans {
+		s := &spans[i]
+		if s.ResponseHash == 0 || !s.isCall() || !s.countsAtAll() {
+			continue
+		}
+		if first == nil {
+			first, again = map[response]int{}, map[int]bool{}
+		}
+		key := response{s.ParentSpanID, s.ResponseHash}
+		other, ok := first[key]
+		switch {
+		case !ok:
+			first[key] = i
+		case !spans[other].HasUsage() && s.HasUsage():
+			again[other] = true
+			first[key] = i
+		case !s.HasUsage() || s.usageBelow().output == spans[other].usageBelow().output:
+			again[i] = true
+		}
+	}
+	return again
 }
 
 func indexOf(spans []Span) map[uint64]int {
@@ -547,11 +624,43 @@ func wrappers(spans []Span, index map[uint64]int, is func(int) bool) []bool {
 	return wraps
 }
 
-// modelCalls counts the calls of language models. It skips spans that wrap a call or continue one.
+// toolCalls counts the calls of tools. Client, transport and server may each record a span for one call: below a span of
+// the same tool, or of one that is not named, with no model call or agent in between, a span is no call of its own.
+func toolCalls(spans []Span) (n uint64) {
+	index := indexOf(spans)
+	for i := range spans {
+		if spans[i].EffectiveKind() != KindTool {
+			continue
+		}
+		n++
+		name, at := spans[i].ToolName, i
+		for range maxRelayed {
+			parent, ok := index[spans[at].ParentSpanID]
+			if !ok || spans[parent].isCall() || spans[parent].EffectiveKind() == KindAgent {
+				break
+			}
+			if spans[parent].EffectiveKind() == KindTool {
+				if above := spans[parent].ToolName; above == name || above == "" || name == "" {
+					n--
+				}
+				break
+			}
+			at = parent
+		}
+	}
+	return n
+}
+
+// maxRelayed limits how many spans may stand between two of one tool call.
+const maxRelayed = 8
+
+// modelCalls counts the calls of language models. It skips spans that wrap a call or continue one, and all but one of
+// those that got the same response.
 func modelCalls(spans []Span) (n uint64) {
+	again := sameResponses(spans)
 	isCall := func(i int) bool {
 		s := &spans[i]
-		return s.EffectiveKind() == KindLLM && s.countsAtAll() && s.Counting != CountUsage
+		return s.EffectiveKind() == KindLLM && s.countsAtAll() && s.Counting != CountUsage && !again[i]
 	}
 	wraps := wrappers(spans, indexOf(spans), isCall)
 	for i := range spans {

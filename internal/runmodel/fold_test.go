@@ -36,7 +36,7 @@ func TestOverlayCoversEveryField(t *testing.T) {
 		switch field.Type.Kind() {
 		case reflect.String:
 			value.SetString("x")
-		case reflect.Uint64:
+		case reflect.Uint64, reflect.Uint32:
 			value.SetUint(7)
 		case reflect.Bool:
 			value.SetBool(true)
@@ -241,9 +241,9 @@ func TestDeepRun(t *testing.T) {
 	for i := range depth + leaves {
 		s := Span{SpanID: uint64(i + 1), ParentSpanID: uint64(min(i, depth)), Version: 1, StartTime: time.Unix(int64(i), 0), Kind: KindTask}
 		if i >= depth {
-			s.InputTokens = number[int64](1)
+			s.InputTokens = number[int64](2)
 			if i%2 == 0 {
-				s.Kind = KindLLM
+				s.Kind, s.InputTokens = KindLLM, number[int64](1)
 			}
 			if i%10 == 0 {
 				s.CostUSD, s.CostSource = usd(1), CostComputed
@@ -252,7 +252,7 @@ func TestDeepRun(t *testing.T) {
 		spans = append(spans, s)
 	}
 	run := Totals(spans)
-	assert.EqualValues(t, leaves, *run.InputTokens)
+	assert.EqualValues(t, leaves/2*3, *run.InputTokens)
 	assert.EqualValues(t, leaves/2, run.LLMCallCount)
 	assert.InDelta(t, leaves/10, *run.CostUSD, 0)
 	assert.EqualValues(t, leaves-leaves/10, run.UnpricedCallCount)
@@ -261,7 +261,7 @@ func TestDeepRun(t *testing.T) {
 		spans[i].Kind = KindLLM
 	}
 	spans[0].ParentSpanID = depth
-	assert.EqualValues(t, leaves, *Totals(spans).InputTokens)
+	assert.EqualValues(t, leaves/2*3, *Totals(spans).InputTokens)
 }
 
 // What log records say of a span is joined to it, whichever comes first and however often.

@@ -54,6 +54,7 @@ const (
 	KeyProviderName       = "gen_ai.provider.name"
 	KeyRequestModel       = "gen_ai.request.model"
 	KeyResponseModel      = "gen_ai.response.model"
+	KeyResponseID         = "gen_ai.response.id"
 	KeyFinishReasons      = "gen_ai.response.finish_reasons"
 	KeyTimeToFirstChunk   = "gen_ai.response.time_to_first_chunk"
 	KeyInputTokens        = "gen_ai.usage.input_tokens"

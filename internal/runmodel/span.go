@@ -41,9 +41,11 @@ type Span struct {
 	Provider      string `ch:"provider"`
 	RequestModel  string `ch:"request_model"`
 	ResponseModel string `ch:"response_model"`
-	ToolName      string `ch:"tool_name"`
-	ToolCallID    string `ch:"tool_call_id"`
-	AgentName     string `ch:"agent_name"`
+	// ResponseHash is a hash of the provider's id of the response, 0 for none: see CountsUsage.
+	ResponseHash uint32 `ch:"response_hash"`
+	ToolName     string `ch:"tool_name"`
+	ToolCallID   string `ch:"tool_call_id"`
+	AgentName    string `ch:"agent_name"`
 
 	SessionID      string            `ch:"session_id"`
 	ConversationID string            `ch:"conversation_id"`

@@ -48,14 +48,14 @@ type runContents struct {
 	references map[string]int
 }
 
-// setMessages stores each message of a list once and keeps their ids in order. It takes a preview of a first question
-// (the only message that is not a system message) and of an answer (text without a tool call). Messages in between
-// say little about the run, and are long.
+// setMessages stores each message of a list once and keeps their ids in order. It takes a preview of the last question
+// of the user and of an answer (text without a tool call). Messages in between say little about the run, and are long.
 func (r *Rows) setMessages(s *runmodel.Span, ids *[]uint64, preview *string, value pcommon.Value) bool {
 	text := strings.TrimSpace(rawText(value))
 	contents := r.contentsOf(s)
-	list, elements, ok := contents.history.continuedBy(text)
-	if !ok {
+	list, elements, continued := contents.history.continuedBy(text)
+	if !continued {
+		var ok bool
 		text = valid(text)
 		if elements, ok = splitElements(text); !ok {
 			return false
@@ -63,7 +63,14 @@ func (r *Rows) setMessages(s *runmodel.Span, ids *[]uint64, preview *string, val
 	}
 	const maxForPreview = 2 // a system message and a question
 	long := len(list)+len(elements) > maxForPreview
+	question := ""
 	if long {
+		if preview == &s.InputPreview {
+			if question = lastQuestion(elements); question == "" && continued {
+				question = contents.history.question
+			}
+			*preview = question
+		}
 		preview = nil
 	}
 	list = slices.Grow(list, len(elements))
@@ -76,9 +83,23 @@ func (r *Rows) setMessages(s *runmodel.Span, ids *[]uint64, preview *string, val
 	}
 	*ids = list
 	if long { // first questions and answers are short
-		contents.history = history{text, list}
+		contents.history = history{text, list, question}
 	}
 	return true
+}
+
+// lastQuestion returns the preview of the last of a list's messages that is by the user, "" if none is.
+func lastQuestion(elements []string) string {
+	const roleWithin = 64 // the role comes first
+	for _, element := range slices.Backward(elements) {
+		if !strings.Contains(element[:min(len(element), roleWithin)], `"user"`) {
+			continue
+		}
+		if role, said, calls := runmodel.MessageBeginning(element, runmodel.PreviewLength); role == "user" && said != "" && !calls {
+			return truncate(said)
+		}
+	}
+	return ""
 }
 
 // history is the longest list of messages that a model call of a run sent last. The agent's next call repeats it and
@@ -86,6 +107,8 @@ func (r *Rows) setMessages(s *runmodel.Span, ids *[]uint64, preview *string, val
 type history struct {
 	text string
 	ids  []uint64
+	// question is the preview of the last message by the user.
+	question string
 }
 
 // continuedBy returns the ids of the history and the elements that list appends to it. ok is false if there is no
@@ -114,7 +137,9 @@ func (h history) continuedBy(list string) (ids []uint64, elements []string, ok b
 func (r *Rows) addMessage(s *runmodel.Span, text string, preview *string) (id uint64, ok bool) {
 	id = r.addContent(s, runmodel.ContentMessage, text)
 	if id != 0 && preview != nil {
-		if role, said, calls := runmodel.MessageBeginning(text, runmodel.PreviewLength); role != "system" && !calls {
+		role, said, calls := runmodel.MessageBeginning(text, runmodel.PreviewLength)
+		isAnswer := role == "assistant" && preview == &s.InputPreview
+		if role != "system" && !calls && !isAnswer {
 			*preview = truncate(said)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/cespare/xxhash/v2"
 	"github.com/google/uuid"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/ptrace"
@@ -142,6 +143,7 @@ func (r *Rows) addSpan(s *runmodel.Span, span ptrace.Span, resource *resourceFie
 	s.SessionID = cmp.Or(s.SessionID, resource.session)
 	s.UserID = cmp.Or(s.UserID, resource.user)
 	setEvents(s, span.Events())
+	s.SettleError()
 	setLinks(s, span.Links())
 	setPreviews(s)
 }
@@ -239,6 +241,9 @@ func (r *Rows) setField(s *runmodel.Span, key string, value pcommon.Value) bool 
 		s.Counting = runmodel.CountUsage
 	case runmodel.KeyScores:
 		return r.addScores(s, value)
+	case runmodel.KeyResponseID:
+		s.ResponseHash = uint32(xxhash.Sum64String(value.AsString()))
+		return false // the id itself is an attribute as any other
 	case runmodel.KeyTags:
 		return setStrings(&s.Tags, value)
 	case runmodel.KeyFinishReasons:
@@ -335,9 +340,8 @@ func setEvents(s *runmodel.Span, events ptrace.SpanEventSlice) {
 	for _, event := range events.All() {
 		list = append(list, runmodel.Event{Name: event.Name(), Time: event.Timestamp().AsTime(), Attributes: rawMap(event.Attributes())})
 		if event.Name() == runmodel.EventException && s.Status == runmodel.StatusError {
-			s.ErrorType = cmp.Or(s.ErrorType, stringAt(event.Attributes(), runmodel.KeyExceptionType))
-			s.ErrorMessage = cmp.Or(s.ErrorMessage, stringAt(event.Attributes(), runmodel.KeyExceptionMessage))
-			s.ErrorStack = cmp.Or(s.ErrorStack, stringAt(event.Attributes(), runmodel.KeyExceptionStacktrace))
+			s.SetException(stringAt(event.Attributes(), runmodel.KeyExceptionType),
+				stringAt(event.Attributes(), runmodel.KeyExceptionMessage), stringAt(event.Attributes(), runmodel.KeyExceptionStacktrace))
 		}
 	}
 	s.Events = anyJSON(list)
@@ -361,8 +365,8 @@ func setPreviews(s *runmodel.Span) {
 	if s.ParentSpanID != 0 {
 		return
 	}
-	s.InputPreview = cmp.Or(s.InputPreview, truncate(s.Inputs))
-	s.OutputPreview = cmp.Or(s.OutputPreview, truncate(s.Outputs))
+	s.InputPreview = cmp.Or(s.InputPreview, truncate(cmp.Or(lastSaid(s.Inputs, isQuestion), s.Inputs, s.ToolArguments)))
+	s.OutputPreview = cmp.Or(s.OutputPreview, truncate(cmp.Or(lastSaid(s.Outputs, isAnswer), s.Outputs, s.ToolResult)))
 }
 
 // truncate shortens text to PreviewLength bytes, on a rune boundary.

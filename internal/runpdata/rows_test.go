@@ -248,10 +248,13 @@ func TestPreviews(t *testing.T) {
 	assert.True(t, utf8.ValidString(span.InputPreview))
 	assert.Equal(t, "done", span.OutputPreview)
 
+	again := `{"role":"user","parts":[{"type":"text","content":"and now?"}]}`
+	result := `{"role":"tool","parts":[{"type":"tool_call_response","response":"7"}]}`
 	span = rowsOf(t, nil, attributes(t, map[string]any{
-		runmodel.KeyInputMessages: "[" + user + "," + answer + "," + user + "]", runmodel.KeyOutputMessages: "[" + call + "]",
+		runmodel.KeyInputMessages:  "[" + strings.Join([]string{user, answer, again, call, result}, ",") + "]",
+		runmodel.KeyOutputMessages: "[" + call + "]",
 	})).Spans[0]
-	assert.Empty(t, span.InputPreview, "a long history does not begin the run")
+	assert.Equal(t, "and now?", span.InputPreview, "the last question")
 	assert.Empty(t, span.OutputPreview, "a tool call does not end it")
 }
 
@@ -407,7 +410,7 @@ func TestHistory(t *testing.T) {
 			requireSame(t, before, list)
 		}
 	}
-	ids, elements, ok := history{`[1,2,3]`, []uint64{7, 8, 9}}.continuedBy(`[1,2,3,4]`)
+	ids, elements, ok := history{`[1,2,3]`, []uint64{7, 8, 9}, ""}.continuedBy(`[1,2,3,4]`)
 	require.True(t, ok)
 	assert.Equal(t, []uint64{7, 8, 9}, ids, "they are known, and not looked at again")
 	assert.Equal(t, []string{"4"}, elements)

@@ -803,7 +803,7 @@ type Failure struct {
 	// one of its steps failed after which nothing went well.
 	Class FailureClass `json:"class"`
 
-	// Fingerprint `fp:v2:…`; runs that failed alike have the same.
+	// Fingerprint `fp:v3:…`; runs that failed alike have the same.
 	Fingerprint string `json:"fingerprint"`
 
 	// MessageTemplate The error's message without addresses, ids, times, numbers and what is quoted.
@@ -2702,7 +2702,7 @@ type GetAgentViewParams struct {
 	// Encoding What tokens are counted in.
 	Encoding *GetAgentViewParamsEncoding `form:"encoding,omitempty" json:"encoding,omitempty"`
 
-	// Focus The id of a span to show first and at most length, with what is around it. 404 where the run does not have it.
+	// Focus The step to show first and at most length, with the steps around it, by span id or by number. 404 if the run does not have it.
 	Focus *string `form:"focus,omitempty" json:"focus,omitempty"`
 
 	// Format JSON, or Markdown.

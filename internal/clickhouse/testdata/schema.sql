@@ -156,6 +156,7 @@ CREATE TABLE spans
     `provider` LowCardinality(String) CODEC(ZSTD(1)),
     `request_model` LowCardinality(String) CODEC(ZSTD(1)),
     `response_model` LowCardinality(String) CODEC(ZSTD(1)),
+    `response_hash` UInt32 CODEC(ZSTD(1)),
     `tool_name` LowCardinality(String) CODEC(ZSTD(1)),
     `tool_call_id` String CODEC(ZSTD(1)),
     `agent_name` LowCardinality(String) CODEC(ZSTD(1)),

@@ -1190,7 +1190,7 @@ export interface components {
         FailureClass: "error" | "timeout" | "cancelled" | "unrecovered";
         /** @description How a run failed. */
         Failure: {
-            /** @description `fp:v2:…`; runs that failed alike have the same. */
+            /** @description `fp:v3:…`; runs that failed alike have the same. */
             fingerprint: string;
             class: components["schemas"]["FailureClass"];
             /** @description The step at which the run failed. */
@@ -2605,7 +2605,7 @@ export interface operations {
                 token_budget?: number;
                 /** @description What tokens are counted in. */
                 encoding?: "o200k_base" | "cl100k_base";
-                /** @description The id of a span to show first and at most length, with what is around it. 404 where the run does not have it. */
+                /** @description The step to show first and at most length, with the steps around it, by span id or by number. 404 if the run does not have it. */
                 focus?: string;
                 /** @description JSON, or Markdown. */
                 format?: "json" | "text";
