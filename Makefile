@@ -121,7 +121,7 @@ e2e: build ## Run the built product against stock SDKs and a real browser; its c
 	$(GO) test -count=1 -p 1 -timeout 25m -v ./test/e2e/... ./test/operations/... ./test/security
 
 # What is about the payloads of others, in the folder that LOOPTRACE_REALDATA names: no other test needs them.
-realdata_tests := ^(TestRealTraces|TestRealSpans|TestHostileSpans|TestRealRuns|TestSurvival|TestConformance)$$
+realdata_tests := ^(TestRealTraces|TestRealSpans|TestHostileSpans|TestRealRuns|TestSurvival|TestConformance|TestFromUse)$$
 
 .PHONY: test-realdata
 test-realdata: build ## Run the tests that are about the payloads of others (LOOPTRACE_REALDATA=folder)

@@ -28,6 +28,8 @@ const (
 	agentFramework
 	semanticKernel
 	autoGen
+	ag2
+	haystack
 	liveKit
 	genkit
 	springAI
@@ -104,6 +106,7 @@ var scopePrefixes = []struct {
 	{"Microsoft.SemanticKernel", semanticKernel},
 	{"semantic_kernel", semanticKernel},
 	{"autogen", autoGen},
+	{"opentelemetry.instrumentation.ag2", ag2},
 	{"livekit-agents", liveKit},
 	{"genkit-", genkit},
 	{"litellm", liteLLM},
@@ -208,7 +211,7 @@ func (x *span) detect(span ptrace.Span, scope *scopeInfo) dialectSet {
 
 // sentinelBytes are the first bytes of the keys that sentinel knows.
 var sentinelBytes = func() (table [256]bool) {
-	for _, c := range []byte("abcefgiklmoprstvw") {
+	for _, c := range []byte("abcefghiklmoprstvw") {
 		table[c] = true
 	}
 	return table
@@ -225,6 +228,8 @@ func sentinel(key string) dialectSet {
 			return setOf(agentOps)
 		case strings.HasPrefix(key, "ag.type."), strings.HasPrefix(key, "ag.data."), strings.HasPrefix(key, "ag.metrics."):
 			return setOf(agenta)
+		case strings.HasPrefix(key, "ag2."):
+			return setOf(ag2)
 		case strings.HasPrefix(key, "anthropic.request.id"):
 			return setOf(anthropicSDK)
 		}
@@ -250,6 +255,10 @@ func sentinel(key string) dialectSet {
 			return setOf(googleADK)
 		case strings.HasPrefix(key, "github.copilot."):
 			return setOf(copilot)
+		}
+	case 'h':
+		if strings.HasPrefix(key, "haystack.") {
+			return setOf(haystack)
 		}
 	case 'i', 'o':
 		switch {

@@ -92,6 +92,24 @@ var autoGenDialect = dialect{
 	},
 }
 
+// ag2Dialect is AG2 from 1.0 on (autogen/opentelemetry). It states the usage of each model call again in a span of its
+// own beside the call.
+var ag2Dialect = dialect{
+	name:      "ag2",
+	framework: "ag2",
+	kind:      ag2Kinds.by("ag2.span.type"),
+	derive: func(x *span) {
+		if x.str("ag2.span.type") == "usage" {
+			x.attrs.PutBool(runmodel.KeyUsageCounted, false)
+		}
+	},
+}
+
+var ag2Kinds = kinds{
+	"agent": isAgent, "llm": isLLM, "tool": isTool, "conversation": isWorkflow, "multi_conversation": isWorkflow,
+	"speaker_selection": isTask, "code_execution": isTask, "human_input": isTask, "usage": isSpan,
+}
+
 // liveKitDialect is LiveKit Agents (livekit-agents/livekit/agents/telemetry/trace_types.py), before and after contents
 // were renamed to lk.pii.
 var liveKitDialect = dialect{

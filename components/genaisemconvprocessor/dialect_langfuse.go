@@ -15,7 +15,7 @@ var langfuseDialect = dialect{
 		{to: toRequestModel, from: []string{"langfuse.observation.model.name", "langfuse.observation.model"}},
 		{to: toSessionID, from: []string{"langfuse.session.id"}, wins: true},
 		{to: toUserID, from: []string{"langfuse.user.id"}},
-		{to: toTags, from: []string{"langfuse.trace.tags"}},
+		{to: toTags, from: []string{"langfuse.trace.tags", "langfuse.tags"}},
 		{to: toPromptName, from: []string{"langfuse.observation.prompt.name", "langfuse.prompt.name"}},
 		{to: toPromptVersion, from: []string{"langfuse.observation.prompt.version", "langfuse.prompt.version"}},
 		{to: toEnvironment, from: []string{"langfuse.environment"}},
@@ -28,8 +28,9 @@ var langfuseDialect = dialect{
 	kind: func(x *span) (string, string) {
 		kind := strings.ToLower(x.plainStr("langfuse.observation.type"))
 		if kind == "span" || kind == "" {
-			// Python SDKs up to 3.3.0 send generations as spans.
-			if x.has(toRequestModel) || x.str("langfuse.observation.usage_details") != "" {
+			// Python SDKs up to 3.3.0 send generations as spans. A span of others, with keys of Langfuse for tags or a
+			// session, is what they say.
+			if x.str("langfuse.observation.model.name") != "" || x.str("langfuse.observation.model") != "" || x.str("langfuse.observation.usage_details") != "" {
 				return isLLM.kind, isLLM.operation
 			}
 			return "", ""

@@ -42,6 +42,10 @@ var openInferenceDialect = dialect{
 	kind: openInferenceKinds.by("openinference.span.kind"),
 	derive: func(x *span) {
 		x.openInferenceProvider()
+		if metadata, ok := parseObject(x.str("metadata")); ok { // of LangChain's configuration
+			x.offer(toUserID, openInference, fromJSON, metadata.get("user_id"), "metadata")
+			x.offer(toAgentName, openInference, fromJSON, metadata.get("lc_agent_name"), "metadata")
+		}
 		if parameters, ok := parseObject(x.str("llm.invocation_parameters")); ok {
 			x.offer(toRequestModel, openInference, fromJSON, parameters.get("model", "model_name", "model_id"), "llm.invocation_parameters")
 			x.offerParameters(openInference, parameters, "llm.invocation_parameters")

@@ -33,7 +33,7 @@ var otelGenAIDialect = dialect{
 		{to: toReasoningTokens, from: []string{
 			"gen_ai.usage.reasoning_tokens", "gen_ai.usage.details.reasoning_tokens", "gen_ai.usage.output_tokens.reasoning",
 			"gen_ai.usage.completion_tokens_details.reasoning_tokens", "gen_ai.usage.experimental.reasoning_tokens",
-			"gen_ai.usage.reasoning_output_tokens", "gen_ai.usage.details.thoughts_tokens",
+			"gen_ai.usage.reasoning_output_tokens", "gen_ai.usage.details.thoughts_tokens", "gen_ai.usage.thinking_tokens",
 		}},
 		{to: toTotalTokens, from: []string{"gen_ai.usage.total_tokens", "llm.usage.total_tokens", "gen_ai.client.token.usage.total"}},
 		{to: toFinishReasons, from: []string{"gen_ai.response.finish_reason"}},
@@ -101,5 +101,8 @@ func toolNameOf(name string) string {
 			return tool
 		}
 	}
-	return strings.TrimSuffix(name, ".tool")
+	if _, tool, ok := strings.Cut(name, "tools/call "); ok { // MCP, docs/gen-ai/mcp.md
+		return tool
+	}
+	return strings.TrimSuffix(strings.TrimSuffix(name, ".tool"), ".__call__")
 }

@@ -3,6 +3,8 @@ package genaisemconvprocessor
 import (
 	"strings"
 
+	"go.opentelemetry.io/collector/pdata/ptrace"
+
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
@@ -89,11 +91,26 @@ var langSmithDialect = dialect{
 			x.offer(toToolDefinitions, langSmith, fromJSON, input.get("tools"), "gen_ai.prompt")
 		}
 		x.metadataUnder("langsmith.metadata.")
+		x.langSmithStatus()
 	},
 }
 
 var langSmithKinds = kinds{
 	"llm": isLLM, "chain": isWorkflow, "tool": isTool, "retriever": isRetriever, "embedding": isEmbedding, "prompt": isSpan, "parser": isSpan,
+}
+
+// langSmithStatus marks a run that failed. The exporter sets OK when a run begins, and the SDK keeps it whatever comes
+// later: only the exception tells.
+func (x *span) langSmithStatus() {
+	if x.Status().Code() != ptrace.StatusCodeOk {
+		return
+	}
+	for _, event := range x.Events().All() {
+		if event.Name() == runmodel.EventException {
+			x.attrs.PutStr(runmodel.KeyStatus, runmodel.StatusError)
+			return
+		}
+	}
 }
 
 // langSmithTool takes a tool's arguments out of {input: …} and its result out of a list of texts.
@@ -196,6 +213,8 @@ var openLITDialect = dialect{
 			x.best[toCost] = candidate{} // it writes 0 where it has no price
 		}
 	},
+	// It writes the usage of Anthropic as received, where cached tokens stand beside the input.
+	exclusive: func(x *span) bool { return strings.EqualFold(x.text(toProvider), "anthropic") },
 }
 
 var openLITKinds = kinds{

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
@@ -84,13 +85,25 @@ func (x *span) eventList(key string, answerTo target) {
 		return
 	}
 	input, output := writer{b: []byte{'['}}, writer{b: []byte{'['}}
-	for _, element := range elements {
+	roles := make([]string, len(elements))
+	answerFrom, hasChoice := len(elements), false
+	for i, element := range elements {
+		o, _ := parseObject(element)
+		roles[i] = strings.TrimSuffix(strings.TrimPrefix(o.str("event.name"), eventPrefix), eventMessage)
+		hasChoice = hasChoice || roles[i] == "choice" || o.str("event.name") == eventChoice
+		if o.str("role") != "assistant" && roles[i] != "assistant" {
+			answerFrom = i + 1
+		}
+	}
+	for i, element := range elements {
 		o, isObject := parseObject(element)
 		if !isObject {
 			continue
 		}
-		role := strings.TrimSuffix(strings.TrimPrefix(o.str("event.name"), eventPrefix), eventMessage)
+		role := roles[i]
 		switch {
+		case i >= answerFrom && !hasChoice && answerTo == toOutputMessages:
+			output.message(o, "assistant")
 		case role == "choice" || o.str("event.name") == eventChoice:
 			if message := o.at("message"); message != nil {
 				output.choice(message, o)
@@ -139,6 +152,10 @@ var logfireDialect = dialect{
 		return "", ""
 	},
 	derive: func(x *span) {
+		if msg := x.str("logfire.msg"); msg != "" && strings.Contains(x.Name(), "{") {
+			x.SetName(msg) // the template stays in logfire.msg_template
+		}
+		x.logfireError()
 		x.eventList("events", toOutputMessages)
 		if x.kind == runmodel.KindAgent && !x.has(toAgentName) {
 			x.offer(toAgentName, logfire, fromText, x.str("name"), "name")
@@ -215,6 +232,19 @@ func (x *span) logfireResponse() {
 		x.offer(toInputTokens, logfire, fromJSON, usage.get("input_tokens", "prompt_tokens"), source)
 		x.offer(toOutputTokens, logfire, fromJSON, usage.get("output_tokens", "completion_tokens"), source)
 		x.offerTokenDetails(logfire, usage, source)
+	}
+}
+
+// logfireError reads the level of a span that was logged as an error although its status does not say so.
+func (x *span) logfireError() {
+	const levelError = 17 // logfire/_internal/constants.py
+	if level, ok := x.get("logfire.level_num"); !ok || level.Type() != pcommon.ValueTypeInt || level.Int() < levelError ||
+		x.Status().Code() != ptrace.StatusCodeUnset {
+		return
+	}
+	x.fail("logfire.level_num")
+	if o, ok := parseObject(x.jsonAt("error")); ok {
+		x.offer(toErrorMessage, logfire, fromJSON, o.get("message"), "error")
 	}
 }
 

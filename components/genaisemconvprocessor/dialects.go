@@ -15,6 +15,8 @@ var dialects = [dialectCount]dialect{
 	agentFramework: agentFrameworkDialect,
 	semanticKernel: semanticKernelDialect,
 	autoGen:        autoGenDialect,
+	ag2:            ag2Dialect,
+	haystack:       haystackDialect,
 	liveKit:        liveKitDialect,
 	genkit:         genkitDialect,
 	springAI:       springAIDialect,

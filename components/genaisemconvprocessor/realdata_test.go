@@ -22,8 +22,6 @@ import (
 var exceptions = map[string]string{
 	"langfuse-framework-traces/vertex-ai-2025-08-01/125abcbf5c41f4df usage": "the total has 1,173 tokens more than input and output " +
 		"together: the source says nowhere what they were, and the product's total is input and output",
-	"langwatch-tests/otlp/strands-python-1.14.json 4152d1fb2c48ff87d75abb96470b13d3: tool_calls": "two instrumentations record the " +
-		"same call, each in a span of its own, and nothing in the spans says so",
 	"strands-evals-fixtures/otlp/openai_agents_openinference_live.otlp.json c60958e12a31f7bd1b19cc94b0a96dbe: llm_calls": "the file " +
 		"has five model calls, and their usage is the total that is expected",
 }
