@@ -53,7 +53,7 @@ func (a *apiKeyAuth) refusal(ctx context.Context) *answer {
 	case !apikey.Allows(auth.scopes, a.cfg.RequiredScope):
 		return &answer{
 			httpStatus: http.StatusForbidden, grpcCode: codes.PermissionDenied, code: "scope_missing",
-			detail: "The key lacks the scope " + a.cfg.RequiredScope + ".",
+			detail: "This key lacks the scope " + a.cfg.RequiredScope + ".",
 		}
 	default:
 		return nil

@@ -218,7 +218,7 @@ func TestGRPCDoor(t *testing.T) {
 		{name: "typo", client: open, key: "typo", code: codes.Unauthenticated, message: "malformed key"},
 		{name: "unknown", client: open, key: "unknown", code: codes.Unauthenticated, message: "unknown key"},
 		{name: "revoked", client: open, key: "revoked", code: codes.Unauthenticated, message: "revoked key"},
-		{name: "no scope", client: open, key: "no scope", code: codes.PermissionDenied, message: "The key lacks the scope ingest:write."},
+		{name: "no scope", client: open, key: "no scope", code: codes.PermissionDenied, message: "This key lacks the scope ingest:write."},
 		{name: "away, cached", client: away, key: "cached", code: codes.OK},
 		{
 			name: "away, unknown", client: away, key: "unknown", code: codes.Unavailable,

@@ -78,7 +78,7 @@ func (door) GetHTTPHandler(context.Context) (extensionmiddleware.WrapHTTPHandler
 		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 			switch req.Context().Value(keyState{}) {
 			case "no-scope":
-				http.Error(w, "The key lacks the scope ingest:write.", http.StatusForbidden)
+				http.Error(w, "This key lacks the scope ingest:write.", http.StatusForbidden)
 			case "no-scope-formatted":
 				// In the form of the route, as the key extension answers.
 				contentType, body := problem.ContentType, []byte(`{"status":403,"code":"scope_missing","detail":"Formatted: no scope."}`)
