@@ -15,16 +15,15 @@ import (
 )
 
 const (
-	benchTurns = 1000 // of decoding and mapping
-	benchSpans = 100  // spans of a batch
-	benchHeld  = 40   // batches that are kept, as a pipeline keeps those under way: the collector has them to mark
+	benchRounds = 1000 // rounds of decoding and mapping
+	benchSpans  = 100  // spans per batch
+	benchLive   = 40   // live batches, as in a pipeline: they add to the work of the garbage collector
 )
 
-// BenchmarkMap relates the mapping of spans to decoding the same spans from protobuf: ×decode is 1 where both take the
-// same time. Both take turns, batch by batch, on one processor; their time is the processor time of the process, so that
-// what runs beside does not count, in the least disturbed tenth of the turns. The collector of garbage runs by itself,
-// whenever as much was asked for as is held, as it would of its own accord; its time is shared out by the bytes that each
-// has asked for.
+// BenchmarkMap relates the time to map spans to the time to decode them from protobuf: ×decode is 1 if both take the
+// same time. Both alternate batch by batch on one processor. Their time is the processor time of the process, in the
+// least disturbed tenth of the rounds. The garbage collector runs separately, whenever the allocations since its last
+// run equal the live heap, as it would by default. Its time is divided by the bytes that each has allocated.
 func BenchmarkMap(b *testing.B) {
 	for _, c := range benchCases {
 		b.Run(c.name, func(b *testing.B) {
@@ -34,8 +33,7 @@ func BenchmarkMap(b *testing.B) {
 	}
 }
 
-// BenchmarkScan is the least that reading of JSON can take: one look at every byte of the attributes that are JSON, as
-// BenchmarkMap measures it.
+// BenchmarkScan is the lower bound of reading JSON: it reads every byte of the attributes that are JSON once.
 func BenchmarkScan(b *testing.B) {
 	for _, c := range benchCases {
 		b.Run(c.name, func(b *testing.B) {
@@ -56,7 +54,7 @@ func benchAgainstDecoding(b *testing.B, proto []byte, work func(ptrace.Traces)) 
 	b.Helper()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
-	var held [benchHeld]ptrace.Traces
+	var held [benchLive]ptrace.Traces
 	decode := func() ptrace.Traces {
 		td, err := (&ptrace.ProtoUnmarshaler{}).UnmarshalTraces(proto)
 		require.NoError(b, err)
@@ -64,15 +62,15 @@ func benchAgainstDecoding(b *testing.B, proto []byte, work func(ptrace.Traces)) 
 	}
 	var decoding, working, collecting []float64
 	for b.Loop() {
-		for i := range benchTurns {
+		for i := range benchRounds {
 			begin := processorTime(b)
 			fresh := decode()
 			decoded := processorTime(b)
 			work(fresh)
 			working = append(working, processorTime(b)-decoded)
 			decoding = append(decoding, decoded-begin)
-			held[i%benchHeld] = fresh
-			if i%benchHeld == 0 {
+			held[i%benchLive] = fresh
+			if i%benchLive == 0 {
 				begin = processorTime(b)
 				runtime.GC()
 				collecting = append(collecting, processorTime(b)-begin)
@@ -81,7 +79,7 @@ func benchAgainstDecoding(b *testing.B, proto []byte, work func(ptrace.Traces)) 
 	}
 	_, toDecode := allocated(func() { held[0] = decode() })
 	objects, toWork := allocated(func() { work(held[0]) })
-	perByte := undisturbed(collecting) / benchHeld / (toDecode + toWork)
+	perByte := undisturbed(collecting) / benchLive / (toDecode + toWork)
 	decodingTakes := undisturbed(decoding) + toDecode*perByte
 	workTakes := undisturbed(working) + toWork*perByte
 	b.ReportMetric(workTakes/decodingTakes, "×decode")
@@ -92,13 +90,13 @@ func benchAgainstDecoding(b *testing.B, proto []byte, work func(ptrace.Traces)) 
 	b.ReportMetric(0, "ns/op")
 }
 
-// undisturbed is the bound of the lowest tenth.
+// undisturbed returns the upper bound of the lowest tenth.
 func undisturbed(times []float64) float64 {
 	slices.Sort(times)
 	return times[len(times)/10]
 }
 
-// allocated is what f asks for, in objects and bytes.
+// allocated returns the number of objects and bytes that f allocates.
 func allocated(f func()) (objects, bytes float64) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -107,7 +105,7 @@ func allocated(f func()) (objects, bytes float64) {
 	return float64(after.Mallocs - before.Mallocs), float64(after.TotalAlloc - before.TotalAlloc)
 }
 
-// benchBatch is a batch of spans in protobuf.
+// benchBatch returns a batch of spans in protobuf.
 func benchBatch(b *testing.B, scope string, fill func(s ptrace.Span, lines int)) []byte {
 	b.Helper()
 	td := ptrace.NewTraces()
@@ -126,7 +124,7 @@ func benchBatch(b *testing.B, scope string, fill func(s ptrace.Span, lines int))
 	return proto
 }
 
-// processorTime is how long the process has run on processors, in nanoseconds.
+// processorTime returns the processor time of the process in nanoseconds.
 func processorTime(b *testing.B) float64 {
 	b.Helper()
 	var t unix.Timespec
@@ -136,7 +134,7 @@ func processorTime(b *testing.B) float64 {
 	return float64(t.Nano())
 }
 
-// benchCases are what is measured.
+// benchCases are the kinds of spans to measure.
 var benchCases = []struct {
 	name  string
 	scope string
@@ -165,8 +163,8 @@ func httpSpan(s ptrace.Span, _ int) {
 	a.PutInt("thread.id", 11)
 }
 
-// said is a message of the length that agents' messages have: some hundred bytes, with quotes and line ends.
-func said(i, lines int) string {
+// messageText returns a message of a length typical for agents: some hundred bytes, with quotes and newlines.
+func messageText(i, lines int) string {
 	return fmt.Sprintf("Message %d: ", i) + strings.Repeat("the order has a \"status\" of its own, and the customer asks for it.\n", lines)
 }
 
@@ -191,22 +189,22 @@ func newestCall(s ptrace.Span, lines int) {
 		switch i % 4 {
 		case 0:
 			b = append(b, `{"role":"user","parts":[{"type":"text","content":`...)
-			b = append(appendString(b, said(i, lines)), `}]}`...)
+			b = append(appendString(b, messageText(i, lines)), `}]}`...)
 		case 1:
 			b = append(b, `{"role":"assistant","parts":[{"type":"tool_call","id":"call_1","name":"find_order","arguments":{"id":"A-7","limit":3}}]}`...)
 		case 2:
 			b = append(b, `{"role":"tool","parts":[{"type":"tool_call_response","id":"call_1","response":`...)
-			b = append(appendString(b, said(i, lines)), `}]}`...)
+			b = append(appendString(b, messageText(i, lines)), `}]}`...)
 		default:
 			b = append(b, `{"role":"assistant","parts":[{"type":"text","content":`...)
-			b = append(appendString(b, said(i, lines)), `}]}`...)
+			b = append(appendString(b, messageText(i, lines)), `}]}`...)
 		}
 	}
 	a.PutStr("gen_ai.input.messages", string(append(b, ']')))
 	a.PutStr("gen_ai.output.messages", `[{"role":"assistant","parts":[{"type":"text","content":"It is on its way."}],"finish_reason":"stop"}]`)
 }
 
-// spacedCall is newestCall as Python writes JSON, and OpenLLMetry with it: with spaces.
+// spacedCall is newestCall with spaces in its JSON, as Python and so OpenLLMetry write it.
 func spacedCall(s ptrace.Span, lines int) {
 	newestCall(s, lines)
 	for _, value := range s.Attributes().All() {
@@ -231,7 +229,7 @@ func openInferenceCall(s ptrace.Span, lines int) {
 		switch i % 4 {
 		case 0:
 			a.PutStr(message+"role", "user")
-			a.PutStr(message+"content", said(i, lines))
+			a.PutStr(message+"content", messageText(i, lines))
 		case 1:
 			a.PutStr(message+"role", "assistant")
 			a.PutStr(message+"tool_calls.0.tool_call.id", "call_1")
@@ -239,18 +237,18 @@ func openInferenceCall(s ptrace.Span, lines int) {
 			a.PutStr(message+"tool_calls.0.tool_call.function.arguments", `{"id":"A-7","limit":3}`)
 		case 2:
 			a.PutStr(message+"role", "tool")
-			a.PutStr(message+"content", said(i, lines))
+			a.PutStr(message+"content", messageText(i, lines))
 			a.PutStr(message+"tool_call_id", "call_1")
 		default:
 			a.PutStr(message+"role", "assistant")
-			a.PutStr(message+"content", said(i, lines))
+			a.PutStr(message+"content", messageText(i, lines))
 		}
 	}
 	a.PutStr("llm.output_messages.0.message.role", "assistant")
 	a.PutStr("llm.output_messages.0.message.content", "It is on its way.")
 }
 
-// openLLMetryCall is the call in the keys that OpenLLMetry had until it took up the conventions' messages.
+// openLLMetryCall is the call in OpenLLMetry's own keys, before it adopted the conventions' messages.
 func openLLMetryCall(s ptrace.Span, lines int) {
 	a := s.Attributes()
 	a.PutStr("llm.request.type", "chat")
@@ -265,7 +263,7 @@ func openLLMetryCall(s ptrace.Span, lines int) {
 		switch i % 4 {
 		case 0:
 			a.PutStr(message+"role", "user")
-			a.PutStr(message+"content", said(i, lines))
+			a.PutStr(message+"content", messageText(i, lines))
 		case 1:
 			a.PutStr(message+"role", "assistant")
 			a.PutStr(message+"tool_calls.0.id", "call_1")
@@ -273,11 +271,11 @@ func openLLMetryCall(s ptrace.Span, lines int) {
 			a.PutStr(message+"tool_calls.0.arguments", `{"id":"A-7","limit":3}`)
 		case 2:
 			a.PutStr(message+"role", "tool")
-			a.PutStr(message+"content", said(i, lines))
+			a.PutStr(message+"content", messageText(i, lines))
 			a.PutStr(message+"tool_call_id", "call_1")
 		default:
 			a.PutStr(message+"role", "assistant")
-			a.PutStr(message+"content", said(i, lines))
+			a.PutStr(message+"content", messageText(i, lines))
 		}
 	}
 	a.PutStr("gen_ai.completion.0.role", "assistant")
@@ -285,7 +283,7 @@ func openLLMetryCall(s ptrace.Span, lines int) {
 	a.PutStr("gen_ai.completion.0.finish_reason", "stop")
 }
 
-// vercelCall is the call as the AI SDK to 6 sends it: the messages are JSON text of its own shape, in one attribute.
+// vercelCall is the call of the AI SDK up to 6: the messages are JSON of its own format in one attribute.
 func vercelCall(s ptrace.Span, lines int) {
 	a := s.Attributes()
 	a.PutStr("operation.name", "ai.generateText.doGenerate")
@@ -306,15 +304,15 @@ func vercelCall(s ptrace.Span, lines int) {
 		switch i % 4 {
 		case 0:
 			b = append(b, `{"role":"user","content":[{"type":"text","text":`...)
-			b = append(appendString(b, said(i, lines)), `}]}`...)
+			b = append(appendString(b, messageText(i, lines)), `}]}`...)
 		case 1:
 			b = append(b, `{"role":"assistant","content":[{"type":"tool-call","toolCallId":"call_1","toolName":"find_order","input":{"id":"A-7","limit":3}}]}`...)
 		case 2:
 			b = append(b, `{"role":"tool","content":[{"type":"tool-result","toolCallId":"call_1","toolName":"find_order","output":{"type":"text","value":`...)
-			b = append(appendString(b, said(i, lines)), `}}]}`...)
+			b = append(appendString(b, messageText(i, lines)), `}}]}`...)
 		default:
 			b = append(b, `{"role":"assistant","content":[{"type":"text","text":`...)
-			b = append(appendString(b, said(i, lines)), `}]}`...)
+			b = append(appendString(b, messageText(i, lines)), `}]}`...)
 		}
 	}
 	a.PutStr("ai.prompt.messages", string(append(b, ']')))

@@ -6,8 +6,8 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// offerAnswer offers what the body of a provider's answer says of the call: OpenAI's chat completions and Anthropic's
-// messages, as they went over the wire, and the result that LangChain makes of either.
+// offerAnswer offers the fields of a provider's response body: OpenAI's chat completions, Anthropic's messages, and
+// the result that LangChain builds from either.
 func (x *span) offerAnswer(id dialectID, body object, source string) {
 	x.offer(toResponseModel, id, fromJSON, body.get("model"), source)
 	x.offer(toResponseModel, id, fromJSON, body.at("llm_output").get("model_name"), source)
@@ -27,14 +27,14 @@ func (x *span) offerAnswer(id dialectID, body object, source string) {
 	x.offerTokenDetails(id, body.at("usage"), source)
 }
 
-// offerTokenDetails offers what OpenAI's usage says beside input and output, which it includes in them.
+// offerTokenDetails offers OpenAI's cached and reasoning tokens, which its input and output include.
 func (x *span) offerTokenDetails(id dialectID, usage object, source string) {
 	x.offer(toCacheReadTokens, id, fromJSON, usage.at("prompt_tokens_details", "input_tokens_details").get("cached_tokens"), source)
 	x.offer(toReasoningTokens, id, fromJSON, usage.at("completion_tokens_details", "output_tokens_details").get("reasoning_tokens"), source)
 }
 
-// offerFinish takes why the model stopped from the messages that it answered with, where nothing else says it: the
-// conventions had it there before.
+// offerFinish takes the finish reason from the output messages if no attribute states it. Older conventions had it
+// there.
 func (x *span) offerFinish() {
 	if x.has(toFinishReasons) || !x.has(toOutputMessages) || !x.isCall() {
 		return
@@ -52,8 +52,8 @@ func (x *span) offerFinish() {
 	}
 }
 
-// mentionsFinish tells whether a text has the key finish_reason. It goes from one underscore to the next, which is several times
-// faster than looking for the whole key: what people and models write has few.
+// mentionsFinish reports whether a text has the key finish_reason. It jumps from underscore to underscore, which is
+// several times faster than searching for the whole key: messages have few of them.
 func mentionsFinish(text string) bool {
 	const before, after = `"finish`, `_reason"`
 	for {
@@ -68,19 +68,19 @@ func mentionsFinish(text string) bool {
 	}
 }
 
-// unwrapTool takes a tool's arguments and result out of what frameworks put around them: {args, kwargs} of Python's
-// decorators, the event of LangChain's callback with the message that came of it, which also knows the call that it
-// answers, and LlamaIndex's output of a tool.
+// unwrapTool takes a tool's arguments and result out of the wrappers of frameworks: {args, kwargs} of Python
+// decorators, LangChain's callback event with the message of the tool, which also has the call's id, and LlamaIndex's
+// tool output.
 func (x *span) unwrapTool() {
 	if plain, ok := pythonJSON(x.text(toToolCallArguments)); ok {
-		x.insist(toToolCallArguments, generic, plain, x.best[toToolCallArguments].source)
+		x.override(toToolCallArguments, generic, plain, x.best[toToolCallArguments].source)
 	}
 	if o, ok := parseObject(x.text(toToolCallArguments)); ok {
 		switch positional := o.get("args"); {
 		case o.get("input_str") != "" && o.at("inputs") != nil:
-			x.insist(toToolCallArguments, generic, o.get("inputs"), x.best[toToolCallArguments].source)
+			x.override(toToolCallArguments, generic, o.get("inputs"), x.best[toToolCallArguments].source)
 		case o.at("kwargs") != nil && (positional == "" || positional == "[]"):
-			x.insist(toToolCallArguments, generic, o.get("kwargs"), x.best[toToolCallArguments].source)
+			x.override(toToolCallArguments, generic, o.get("kwargs"), x.best[toToolCallArguments].source)
 		}
 	}
 	o, ok := parseObject(x.text(toToolCallResult))
@@ -89,15 +89,15 @@ func (x *span) unwrapTool() {
 	}
 	source := x.best[toToolCallResult].source
 	if message := toolMessage(o); message != nil {
-		x.insist(toToolCallResult, generic, unquoted(contentValue(message.get("content"))), source)
+		x.override(toToolCallResult, generic, unquoted(contentValue(message.get("content"))), source)
 		x.offer(toToolCallID, generic, fromJSON, message.get("tool_call_id"), source)
 	} else if o.get("raw_output") != "" && o.get("raw_input") != "" {
-		x.insist(toToolCallResult, generic, unquoted(o.get("raw_output")), source)
+		x.override(toToolCallResult, generic, unquoted(o.get("raw_output")), source)
 	}
 }
 
-// toolMessage is the message of a tool as LangChain writes it: {type: tool, data}, {lc, kwargs}, or either as the
-// output of a run. Nil for anything else.
+// toolMessage returns LangChain's message of a tool: {type: tool, data}, {lc, kwargs}, or either as the output of a
+// run. It returns nil for anything else.
 func toolMessage(o object) object {
 	if inner := o.at("output"); inner != nil {
 		o = inner

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestCommonMessages holds that the one pass over messages of the usual shape writes what the general way writes.
+// TestCommonMessages checks that the single pass over common messages writes the same as the general path.
 func TestCommonMessages(t *testing.T) {
 	t.Parallel()
 	for text, isCommon := range map[string]bool{

@@ -34,8 +34,8 @@ func TestConfig(t *testing.T) {
 	_, err = load("genaisemconv/wrong")
 	for _, problem := range []string{
 		"rules[0].to is missing", "rules[0].from has an empty key", `rules[0].as is "number": use one of any, string`,
-		"rules[0].when.value stands without when.attribute", `rules[0].when.scope is "a*b"`,
-		"rules[1].to: looptrace.project.id is set by the service alone", "rules[1].from is empty",
+		"rules[0].when.value has no when.attribute", `rules[0].when.scope is "a*b"`,
+		"rules[1].to: looptrace.project.id is set by the service only", "rules[1].from is empty",
 	} {
 		require.ErrorContains(t, err, problem)
 	}

@@ -6,12 +6,12 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 )
 
-// keyContentState says why a content that was sent is not read: it was cut off or taken out before it was sent.
+// keyContentState says why received content was not mapped: it was truncated or removed before it was sent.
 const keyContentState = "looptrace.content.state"
 
-// applyMessages writes messages in the newest shape; those that have it already stay untouched.
+// applyMessages writes messages in the newest format. Messages that have it already stay unchanged.
 func (x *span) applyMessages(to target, c *candidate) {
-	if c.kind == isDone {
+	if c.kind == fromCanonical {
 		x.putString(to, c.text)
 		return
 	}
@@ -35,13 +35,13 @@ func (x *span) applyMessages(to target, c *candidate) {
 	if to == toOutputMessages {
 		role = "assistant"
 	}
-	if w, ok := messagesOf(x.room(roomFor(len(text))), text, role); ok {
+	if w, ok := messagesOf(x.buffer(encodedLen(len(text))), text, role); ok {
 		x.putString(to, x.keep(w.b))
 	}
 }
 
-// isCanonical tells whether messages have the newest shape already. A call of an agent sends what the one before it sent, and
-// what came since: the part that has been seen is not looked through again.
+// isCanonical reports whether messages have the newest format already. Each call of an agent repeats the messages of
+// the call before it: that prefix is not checked again.
 func (x *span) isCanonical(to target, text string) bool {
 	seen := len(x.history) - len("]")
 	if seen < 0 || len(text) <= seen || text[:seen] != x.history[:seen] {
@@ -62,11 +62,11 @@ const (
 	stateAbsent    = "not captured"
 )
 
-// contentState recognizes what instrumentations write instead of a content.
+// contentState recognizes the placeholders that instrumentations write instead of content.
 func contentState(text string) string {
-	const longest = 64
+	const maxMarker = 64
 	trimmed := strings.TrimSpace(text)
-	if len(trimmed) <= longest {
+	if len(trimmed) <= maxMarker {
 		switch unquoted(trimmed) {
 		case "<REDACTED>", "__REDACTED__", "[REDACTED]":
 			return stateRedacted
@@ -77,7 +77,7 @@ func contentState(text string) string {
 			return stateRedacted
 		}
 	}
-	tail := trimmed[max(0, len(trimmed)-longest):]
+	tail := trimmed[max(0, len(trimmed)-maxMarker):]
 	if strings.Contains(tail, "[TRUNCATED") || strings.HasSuffix(tail, "...[truncated]") {
 		return stateTruncated
 	}
@@ -100,7 +100,7 @@ func (x *span) applyInstructions(c *candidate) {
 		x.attrs.PutStr(keyContentState, stateRedacted)
 		return
 	}
-	w := writer{b: append(x.room(roomFor(len(text))), '[')}
+	w := writer{b: append(x.buffer(encodedLen(len(text))), '[')}
 	w.instructions(text, c.kind == fromText)
 	w.b = append(w.b, ']')
 	if w.parts > 0 {
@@ -108,7 +108,7 @@ func (x *span) applyInstructions(c *candidate) {
 	}
 }
 
-// instructions writes parts out of a string, a list of strings or parts, a message, or an object that has parts.
+// instructions writes the parts of a string, a list of strings or parts, a message, or an object that has parts.
 func (w *writer) instructions(text string, plain bool) {
 	trimmed := strings.TrimSpace(text)
 	if !plain {
@@ -144,9 +144,9 @@ func (w *writer) instruction(element string) {
 	}
 }
 
-// applyDocuments writes retrieved documents, taken out of what wraps each of them.
+// applyDocuments writes retrieved documents without the object that wraps each of them.
 func (x *span) applyDocuments(c *candidate) {
-	if c.kind == isDone {
+	if c.kind == fromCanonical {
 		x.putString(toRetrievalDocuments, c.text)
 		return
 	}
@@ -156,7 +156,7 @@ func (x *span) applyDocuments(c *candidate) {
 		x.applyAny(toRetrievalDocuments, c)
 		return
 	}
-	b := append(x.room(len(text)), '[')
+	b := append(x.buffer(len(text)), '[')
 	for i, element := range elements {
 		if i > 0 {
 			b = append(b, ',')
@@ -174,14 +174,14 @@ func (x *span) applyDocuments(c *candidate) {
 
 // applyTools writes tool definitions as a list of {type, name, description, parameters}.
 func (x *span) applyTools(c *candidate) {
-	if c.kind == isDone {
+	if c.kind == fromCanonical {
 		x.putString(toToolDefinitions, c.text)
 		return
 	}
 	text := c.text
 	if c.kind == fromAttribute {
 		text = valueText(c.value)
-		if c.value.Type() == pcommon.ValueTypeSlice { // a list of JSON texts
+		if c.value.Type() == pcommon.ValueTypeSlice { // a list of strings of JSON
 			text = sliceJSON(c.value.Slice())
 		}
 	}
@@ -191,13 +191,13 @@ func (x *span) applyTools(c *candidate) {
 		}
 		return
 	}
-	b, n := appendTools(append(x.room(roomFor(len(text))), '['), text, 0)
+	b, n := appendTools(append(x.buffer(encodedLen(len(text))), '['), text, 0)
 	if n > 0 {
 		x.putString(toToolDefinitions, x.keep(append(b, ']')))
 	}
 }
 
-// sliceJSON is a list of strings that are JSON texts as one JSON list.
+// sliceJSON joins a list of strings of JSON into one JSON array.
 func sliceJSON(slice pcommon.Slice) string {
 	b := []byte{'['}
 	for i, element := range slice.All() {
@@ -209,7 +209,7 @@ func sliceJSON(slice pcommon.Slice) string {
 	return string(append(b, ']'))
 }
 
-// appendTools appends the tools of a list, or of an object that wraps one.
+// appendTools appends the tools of a list, or of an object that wraps a list, and returns their new number.
 func appendTools(b []byte, text string, n int) ([]byte, int) {
 	elements, ok := parseArray(text)
 	if !ok {
@@ -239,8 +239,8 @@ func appendTools(b []byte, text string, n int) ([]byte, int) {
 	return b, n
 }
 
-// appendTool appends a tool's definition of any shape: OpenAI's {type, function}, Anthropic's {name, input_schema},
-// Bedrock's {toolSpec}, Gemini's declarations, the AI SDK's, and those that are a name only.
+// appendTool appends a tool's definition in any format: OpenAI's {type, function}, Anthropic's {name, input_schema},
+// Bedrock's {toolSpec}, Gemini's declarations, the AI SDK's, or a bare name.
 func appendTool(b []byte, text string, more bool) ([]byte, bool) {
 	o, ok := parseObject(text)
 	if !ok {
@@ -266,7 +266,7 @@ func appendTool(b []byte, text string, more bool) ([]byte, bool) {
 		if more {
 			b = append(b, ',')
 		}
-		return append(b, text...), true // a tool of the provider's own: {type: web_search}
+		return append(b, text...), true // a built-in tool of the provider: {type: web_search}
 	}
 	return appendFlatTool(b, o, more), true
 }

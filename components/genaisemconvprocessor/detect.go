@@ -10,8 +10,8 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// dialectID numbers the dialects in the order of detection. The first that a span matches names its dialect; fields
-// are merged from all that match.
+// dialectID numbers the dialects in the order of detection. A span is named after the first dialect that it matches.
+// Its fields are merged from all that match.
 type dialectID uint8
 
 const (
@@ -74,15 +74,15 @@ func (s dialectSet) has(id dialectID) bool { return s&(1<<id) != 0 }
 
 func (s dialectSet) first() dialectID { return dialectID(bits.TrailingZeros64(uint64(s))) }
 
-// scopeInfo is what the name of an instrumentation scope tells of all its spans.
+// scopeInfo is what the name of an instrumentation scope implies for all its spans.
 type scopeInfo struct {
 	name, version string
 	dialects      dialectSet
-	// framework is the agent framework or SDK whose calls the scope records, empty where it names none.
+	// framework is the agent framework or SDK that the scope instruments, or empty.
 	framework string
 }
 
-// scopePrefixes are scopes by which a dialect is known, the longest of those that share a beginning first.
+// scopePrefixes map scope names to dialects. Of prefixes that overlap, the longest comes first.
 var scopePrefixes = []struct {
 	prefix  string
 	dialect dialectID
@@ -131,9 +131,9 @@ var scopePrefixes = []struct {
 	{"openrouter", openRouter},
 }
 
-// traceloopLibraries are the libraries that OpenLLMetry instruments under the scope opentelemetry.instrumentation.NAME.
-// Those of OpenTelemetry itself are named otherwise (openai_v2, google_genai), or have the same name and are told
-// apart by their attributes.
+// traceloopLibraries are the libraries that OpenLLMetry instruments under the scope
+// opentelemetry.instrumentation.NAME. OpenTelemetry's own instrumentations have other names (openai_v2,
+// google_genai), or the same name and other attributes.
 var traceloopLibraries = map[string]bool{
 	"agno": true, "alephalpha": true, "anthropic": true, "bedrock": true, "chromadb": true, "cohere": true, "crewai": true,
 	"google_generativeai": true, "groq": true, "haystack": true, "lancedb": true, "langchain": true, "llamaindex": true,
@@ -144,7 +144,7 @@ var traceloopLibraries = map[string]bool{
 
 const contribScope = "opentelemetry.instrumentation."
 
-// scopeOf judges a scope once for all its spans.
+// scopeOf classifies a scope once for all its spans.
 func scopeOf(scope pcommon.InstrumentationScope) scopeInfo {
 	info := scopeInfo{name: scope.Name(), version: scope.Version()}
 	if info.name == "" {
@@ -170,19 +170,19 @@ func scopeOf(scope pcommon.InstrumentationScope) scopeInfo {
 	return info
 }
 
-// knownKey is what a key tells by itself.
+// knownKey caches what an attribute key implies.
 type knownKey struct {
 	key   string
 	signs dialectSet
-	// isRead is true when what follows is known: it is of no use for spans that are not GenAI.
+	// isRead is set once the fields below are filled in. They are not needed for spans that are not GenAI.
 	isRead     bool
 	uses       []use
 	indexedKey indexedKey
 }
 
-// detect tells the dialects of a span from its scope, the beginnings of its attributes' keys and the names of its
-// events. Nothing is parsed and nothing allocated: most spans are not GenAI, and end here. What keys tell is kept for the
-// next span, which mostly has the same keys in the same order.
+// detect finds the dialects of a span from its scope, the prefixes of its attribute keys and the names of its events.
+// It parses nothing and allocates nothing: most spans are not GenAI and end here. It caches the result for each key,
+// because the next span mostly has the same keys in the same order.
 func (x *span) detect(span ptrace.Span, scope *scopeInfo) dialectSet {
 	found := scope.dialects
 	i := 0
@@ -217,7 +217,7 @@ var sentinelBytes = func() (table [256]bool) {
 	return table
 }()
 
-// sentinel tells which dialects the key of an attribute is a sign of.
+// sentinel returns the dialects that the key of an attribute indicates.
 func sentinel(key string) dialectSet {
 	switch key[0] {
 	case 'a':
@@ -349,7 +349,7 @@ func lSentinel(key string) dialectSet {
 	return 0
 }
 
-// genAISentinel judges a key by what follows "gen_ai.".
+// genAISentinel classifies a key by what follows "gen_ai.".
 func genAISentinel(key string) dialectSet {
 	switch {
 	case strings.HasPrefix(key, "prompt."):

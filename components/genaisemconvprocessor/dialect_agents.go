@@ -6,7 +6,7 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// strandsDialect is Strands Agents (strands-agents/sdk-python, src/strands/telemetry/tracer.py): messages in span
+// strandsDialect is Strands Agents (strands-agents/sdk-python, src/strands/telemetry/tracer.py). Messages are in span
 // events, in Bedrock's blocks or, newer, in the conventions' details events, of which there may be several.
 var strandsDialect = dialect{
 	name:      "strands",
@@ -28,12 +28,12 @@ var strandsDialect = dialect{
 			}
 		}
 	},
-	// Bedrock's numbers, as they are.
+	// Bedrock's counts, which exclude cached tokens.
 	exclusive: func(*span) bool { return true },
 }
 
 // agentFrameworkDialect is Microsoft's Agent Framework (python/packages/core/agent_framework/observability.py): the
-// conventions, with spans of workflows that are known by their names.
+// conventions, plus workflow spans that are recognized by name.
 var agentFrameworkDialect = dialect{
 	name:      "microsoft-agent-framework",
 	framework: "microsoft.agent_framework",
@@ -48,12 +48,12 @@ var agentFrameworkDialect = dialect{
 		return "", ""
 	},
 	derive: func(x *span) {
-		// What an agent states as its model is "unknown" where the agent does not know.
+		// An agent that does not know its model states "unknown".
 		if x.text(toRequestModel) == "unknown" {
 			x.best[toRequestModel] = candidate{}
 		}
 		if result, ok := parseObject(x.jsonAt(runmodel.KeyToolCallResult)); ok && result.str("type") == "function_result" {
-			x.insist(toToolCallResult, agentFramework, result.get("result"), runmodel.KeyToolCallResult)
+			x.override(toToolCallResult, agentFramework, result.get("result"), runmodel.KeyToolCallResult)
 		}
 	},
 }
@@ -66,9 +66,9 @@ var semanticKernelDialect = dialect{
 		{to: toToolDefinitions, from: []string{"sk.available_functions"}},
 	},
 	derive: func(x *span) {
-		// Python's name of an enum's member.
+		// Python's name of an enum member.
 		if reason, ok := strings.CutPrefix(x.text(toFinishReasons), "FinishReason."); ok {
-			x.insist(toFinishReasons, semanticKernel, string(appendString(nil, strings.ToLower(reason))), x.best[toFinishReasons].source)
+			x.override(toFinishReasons, semanticKernel, string(appendString(nil, strings.ToLower(reason))), x.best[toFinishReasons].source)
 		}
 	},
 }
@@ -92,8 +92,7 @@ var autoGenDialect = dialect{
 	},
 }
 
-// ag2Dialect is AG2 from 1.0 on (autogen/opentelemetry). It states the usage of each model call again in a span of its
-// own beside the call.
+// ag2Dialect is AG2 from 1.0 on (autogen/opentelemetry). It repeats the usage of each model call in a separate span.
 var ag2Dialect = dialect{
 	name:      "ag2",
 	framework: "ag2",
@@ -110,8 +109,8 @@ var ag2Kinds = kinds{
 	"speaker_selection": isTask, "code_execution": isTask, "human_input": isTask, "usage": isSpan,
 }
 
-// liveKitDialect is LiveKit Agents (livekit-agents/livekit/agents/telemetry/trace_types.py), before and after contents
-// were renamed to lk.pii.
+// liveKitDialect is LiveKit Agents (livekit-agents/livekit/agents/telemetry/trace_types.py), before and after content
+// attributes were renamed to lk.pii.
 var liveKitDialect = dialect{
 	name:      "livekit",
 	framework: "livekit-agents",
@@ -130,7 +129,7 @@ var liveKitDialect = dialect{
 		{to: toToolCallArguments, from: []string{"lk.pii.function_tool.arguments", "lk.function_tool.arguments"}},
 		{to: toToolCallResult, from: []string{"lk.pii.function_tool.output", "lk.function_tool.output"}},
 	},
-	// Names of spans mean something within the scope only (trap 33).
+	// Span names have a meaning within the scope only.
 	kind: func(x *span) (string, string) {
 		if x.scope.name != "livekit-agents" {
 			return "", ""
@@ -177,7 +176,7 @@ func (x *span) liveKitAnswer() {
 	}
 	w := writer{b: []byte{'['}}
 	w.message(o, "assistant")
-	x.offer(toOutputMessages, liveKit, isDone, string(append(w.b, ']')), "lk.response")
+	x.offer(toOutputMessages, liveKit, fromCanonical, string(append(w.b, ']')), "lk.response")
 }
 
 // voltAgentDialect is VoltAgent.
@@ -244,7 +243,7 @@ var flueDialect = dialect{
 	},
 }
 
-// koogDialect is Koog (JetBrains), which writes calls of tools into the content of a message of the tool's.
+// koogDialect is Koog (JetBrains), which writes tool calls into the content of a tool message.
 var koogDialect = dialect{
 	name:      "koog",
 	framework: "koog",
@@ -293,8 +292,8 @@ var mastraKinds = kinds{
 	"llm_step": isTask, "llm_chunk": isTask, "generic": isSpan,
 }
 
-// springAIDialect is Spring AI (spring-ai-commons AiObservationAttributes.java). Numbers are strings, and contents are
-// written to logs only.
+// springAIDialect is Spring AI (spring-ai-commons AiObservationAttributes.java). Numbers are strings, and content is
+// in logs only.
 var springAIDialect = dialect{
 	name:      "spring-ai",
 	framework: "spring-ai",
@@ -310,7 +309,7 @@ var springAIDialect = dialect{
 	},
 	kind: springAIKinds.by("spring.ai.kind"),
 	derive: func(x *span) {
-		if x.text(toErrorType) == "none" { // micrometer writes a tag for each key
+		if x.text(toErrorType) == "none" { // Micrometer writes a tag for each key
 			x.best[toErrorType] = candidate{}
 		}
 	},

@@ -6,8 +6,8 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// claudeCodeDialect is Claude Code, the command and its SDK (code.claude.com, monitoring usage). Keys are bare; cached
-// tokens are counted beside the input.
+// claudeCodeDialect is Claude Code, the command and its SDK (code.claude.com, monitoring usage). Keys have no prefix.
+// Input tokens exclude cached ones.
 var claudeCodeDialect = dialect{
 	name:      "claude-code",
 	framework: "claude-code",
@@ -61,7 +61,7 @@ var claudeCodeSpans = map[string]kindAndOperation{
 	"hook": isSpan,
 }
 
-// anthropicSDKDialect is the spans of Anthropic's own SDKs and platform: the conventions.
+// anthropicSDKDialect is Anthropic's own SDKs and platform, which follow the conventions.
 var anthropicSDKDialect = dialect{
 	name: "anthropic-sdk",
 	rules: []rule{
@@ -80,7 +80,8 @@ var anthropicSDKDialect = dialect{
 	},
 }
 
-// codexDialect is OpenAI's Codex (codex-rs/otel). A turn sums up the responses beneath it, which state the same usage.
+// codexDialect is OpenAI's Codex (codex-rs/otel). The usage of a turn is the sum of its responses, which state it
+// too.
 var codexDialect = dialect{
 	name:      "codex",
 	framework: "codex",
@@ -116,13 +117,13 @@ var codexDialect = dialect{
 		if x.isCall() || x.kind == runmodel.KindAgent {
 			x.offer(toProvider, codex, fromText, "openai", "scope")
 		} else {
-			// Threads of the runtime have an id too.
+			// The id is that of a runtime thread.
 			x.best[toConversationID] = candidate{}
 		}
 	},
 }
 
-// copilotDialect is GitHub Copilot. What it calls cost are premium requests, and no dollars.
+// copilotDialect is GitHub Copilot. Its cost counts premium requests, not dollars.
 var copilotDialect = dialect{
 	name:      "copilot",
 	framework: "copilot",

@@ -7,7 +7,7 @@ import (
 )
 
 // googleADKDialect is Google's Agent Development Kit (google/adk-python, src/google/adk/telemetry). Requests and
-// responses are JSON in attributes; a call_llm span repeats the usage of the generate_content span beneath it.
+// responses are JSON in attributes. A call_llm span repeats the usage of its generate_content child.
 var googleADKDialect = dialect{
 	name:      "google-adk",
 	framework: "google-adk",
@@ -87,8 +87,8 @@ func (x *span) adkResponse() {
 	x.offer(toReasoningTokens, googleADK, fromJSON, usage.get("thoughts_token_count"), source)
 }
 
-// geminiCLIDialect is Gemini CLI (google-gemini/gemini-cli, packages/core/src/telemetry): messages in Gemini's shape, and
-// a number of the turn where the conventions have the name of a prompt.
+// geminiCLIDialect is Gemini CLI (google-gemini/gemini-cli, packages/core/src/telemetry): messages in Gemini's
+// format, and the number of the turn where the conventions have the name of a prompt.
 var geminiCLIDialect = dialect{
 	name:      "gemini-cli",
 	framework: "gemini-cli",

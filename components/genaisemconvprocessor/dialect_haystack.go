@@ -7,7 +7,7 @@ import (
 )
 
 // haystackDialect is Haystack's own tracing (haystack/tracing, haystack/core/pipeline, haystack/components/agents).
-// Contents are recorded where HAYSTACK_CONTENT_TRACING_ENABLED is set.
+// Content is recorded if HAYSTACK_CONTENT_TRACING_ENABLED is set.
 var haystackDialect = dialect{
 	name:      "haystack",
 	framework: "haystack",
@@ -26,7 +26,7 @@ var haystackDialect = dialect{
 		}
 		component := x.str("haystack.component.type")
 		if _, recorded := x.get("haystack.component.output"); !recorded {
-			component = "" // nothing says whether it made a call or only stands around one
+			component = "" // unknown whether it made a call or wraps one
 		}
 		for _, known := range haystackComponents {
 			if strings.HasSuffix(component, known.suffix) {
@@ -52,7 +52,7 @@ var haystackDialect = dialect{
 	},
 }
 
-// haystackAnswer reads the replies of a generator. Their meta is of the first reply, or stands beside the replies.
+// haystackAnswer reads the replies of a generator. Their metadata is in the first reply, or next to the replies.
 func (x *span) haystackAnswer(o object, source string) {
 	replies := o.get("replies")
 	x.offer(toOutputMessages, haystack, fromJSON, replies, source)
@@ -81,7 +81,7 @@ var haystackSpans = kinds{
 	"haystack.agent.step.llm": isLLM, "haystack.agent.step.tool": isTool, "haystack.tool": isTool,
 }
 
-// haystackComponents are what the types of components end with.
+// haystackComponents map suffixes of component types to kinds.
 var haystackComponents = []struct {
 	suffix string
 	kindAndOperation

@@ -7,8 +7,8 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// langfuseDialect is what Langfuse's SDKs write (langfuse-python langfuse/_client/attributes.py, langfuse-js
-// packages/core). Inputs, outputs and usage are JSON in strings.
+// langfuseDialect is Langfuse's SDKs (langfuse-python langfuse/_client/attributes.py, langfuse-js packages/core).
+// Inputs, outputs and usage are JSON in strings.
 var langfuseDialect = dialect{
 	name: "langfuse",
 	rules: []rule{
@@ -28,8 +28,8 @@ var langfuseDialect = dialect{
 	kind: func(x *span) (string, string) {
 		kind := strings.ToLower(x.plainStr("langfuse.observation.type"))
 		if kind == "span" || kind == "" {
-			// Python SDKs up to 3.3.0 send generations as spans. A span of others, with keys of Langfuse for tags or a
-			// session, is what they say.
+			// Python SDKs up to 3.3.0 send generations as spans. Spans of other instrumentations with Langfuse's keys for tags or
+			// sessions keep their kind.
 			if x.str("langfuse.observation.model.name") != "" || x.str("langfuse.observation.model") != "" || x.str("langfuse.observation.usage_details") != "" {
 				return isLLM.kind, isLLM.operation
 			}
@@ -52,7 +52,7 @@ var langfuseDialect = dialect{
 		if x.isCall() {
 			x.offer(toInputMessages, langfuse, fromText, x.str("langfuse.observation.input"), "langfuse.observation.input")
 			x.offer(toOutputMessages, langfuse, fromText, x.str("langfuse.observation.output"), "langfuse.observation.output")
-			if x.has(toOutputMessages) && x.has(toRequestModel) { // it has one name, of the model that answered where one did
+			if x.has(toOutputMessages) && x.has(toRequestModel) { // its one model name is the response model if there is a response
 				x.offer(toResponseModel, langfuse, fromText, x.text(toRequestModel), x.best[toRequestModel].source)
 			}
 			if input, ok := parseObject(x.str("langfuse.observation.input")); ok {
@@ -77,11 +77,11 @@ var langfuseKinds = kinds{
 	"retriever": isRetriever, "guardrail": isGuardrail, "evaluator": isEvaluator, "event": isSpan,
 }
 
-// langfuseUsage reads usage_details, in which input and output may be split into buckets that do not overlap, or which
-// may be the usage as OpenAI sends it.
+// langfuseUsage reads usage_details: buckets of input and output that do not overlap, or the usage as OpenAI sends
+// it.
 func (x *span) langfuseUsage(usage object, source string) {
-	x.insist(toInputTokens, langfuse, usage.get("input", "input_tokens", "prompt_tokens", "promptTokens"), source)
-	x.insist(toOutputTokens, langfuse, usage.get("output", "output_tokens", "completion_tokens", "completionTokens"), source)
+	x.override(toInputTokens, langfuse, usage.get("input", "input_tokens", "prompt_tokens", "promptTokens"), source)
+	x.override(toOutputTokens, langfuse, usage.get("output", "output_tokens", "completion_tokens", "completionTokens"), source)
 	x.offer(toTotalTokens, langfuse, fromJSON, usage.get("total", "total_tokens", "totalTokens"), source)
 	x.offer(toCacheReadTokens, langfuse, fromJSON, usage.get("input_cached_tokens", "cache_read_input_tokens", "input_cache_read"), source)
 	x.offer(toCacheWriteTokens, langfuse, fromJSON, usage.get("input_cache_creation", "cache_creation_input_tokens"), source)
@@ -97,7 +97,7 @@ func (x *span) offerStart(id dialectID, at time.Time, source string) {
 	}
 }
 
-// fail states that the span failed, where its status does not say so.
+// fail marks the span as failed if its status does not.
 func (x *span) fail(source string) {
 	if _, ok := x.attrs.Get(runmodel.KeyStatus); !ok {
 		x.attrs.PutStr(runmodel.KeyStatus, runmodel.StatusError)
@@ -107,7 +107,7 @@ func (x *span) fail(source string) {
 	}
 }
 
-// metadataUnder makes metadata of the attributes under a prefix, where there is none of the name.
+// metadataUnder turns the attributes under a prefix into metadata. It does not replace existing metadata.
 func (x *span) metadataUnder(prefix string) {
 	type pair struct{ key, value string }
 	var found []pair
@@ -123,7 +123,7 @@ func (x *span) metadataUnder(prefix string) {
 	}
 }
 
-// offerParameters offers the parameters of a request out of a JSON object.
+// offerParameters offers the request parameters in a JSON object.
 func (x *span) offerParameters(id dialectID, o object, source string) {
 	for _, p := range []struct {
 		to   target

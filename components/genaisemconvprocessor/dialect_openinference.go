@@ -8,13 +8,13 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// openInferenceDialect is OpenInference (Arize-ai/openinference, spec/semantic_conventions.md). Messages stand under
-// keys with indices.
+// openInferenceDialect is OpenInference (Arize-ai/openinference, spec/semantic_conventions.md). Messages have keys
+// with indices.
 var openInferenceDialect = dialect{
 	name: "openinference",
 	rules: []rule{
 		{to: toRequestModel, from: []string{"llm.request.model_name", "reranker.model_name"}},
-		// The model that answered where it is known, else the one that was asked.
+		// The response model if it is known, else the request model.
 		{to: toResponseModel, from: []string{"llm.response.model_name", "llm.model_name"}},
 		{to: toInputTokens, from: []string{"llm.token_count.prompt"}},
 		{to: toOutputTokens, from: []string{"llm.token_count.completion"}},
@@ -42,7 +42,7 @@ var openInferenceDialect = dialect{
 	kind: openInferenceKinds.by("openinference.span.kind"),
 	derive: func(x *span) {
 		x.openInferenceProvider()
-		if metadata, ok := parseObject(x.str("metadata")); ok { // of LangChain's configuration
+		if metadata, ok := parseObject(x.str("metadata")); ok { // LangChain's configuration
 			x.offer(toUserID, openInference, fromJSON, metadata.get("user_id"), "metadata")
 			x.offer(toAgentName, openInference, fromJSON, metadata.get("lc_agent_name"), "metadata")
 		}
@@ -67,7 +67,7 @@ var openInferenceDialect = dialect{
 		if x.kind == runmodel.KindAgent && !x.has(toAgentName) {
 			x.offer(toAgentName, openInference, fromText, x.plainStr("graph.node.id"), "graph.node.id")
 			switch x.scope.framework {
-			case "langchain", "smolagents": // their agents' spans have the agent's name, and some the method's
+			case "langchain", "smolagents": // the spans of their agents are named after the agent, some with its method
 				x.offer(toAgentName, openInference, fromText, strings.TrimSuffix(x.Name(), ".run"), "name of the span")
 			}
 		}
@@ -75,7 +75,7 @@ var openInferenceDialect = dialect{
 			x.offer(toRetrievalQuery, openInference, fromText, x.str("input.value"), "input.value")
 		}
 	},
-	// Its instrumentation of the Claude Agent SDK counts cached tokens beside the input.
+	// Its instrumentation of the Claude Agent SDK excludes cached tokens from the input.
 	exclusive: func(x *span) bool { return strings.HasSuffix(x.scope.name, "claude_agent_sdk") },
 }
 
@@ -84,8 +84,8 @@ var openInferenceKinds = kinds{
 	"agent": isAgent, "guardrail": isGuardrail, "evaluator": isEvaluator, "prompt": isSpan,
 }
 
-// openInferenceAnswer reads the body of the answer, where the keys do not say why the model stopped. It knows the model
-// that answered better than a name that is the one asked for.
+// openInferenceAnswer reads the response body if no key has the finish reason. The model in the body replaces a
+// response model that equals the request model.
 func (x *span) openInferenceAnswer() {
 	if x.has(toFinishReasons) {
 		return
@@ -94,33 +94,33 @@ func (x *span) openInferenceAnswer() {
 	if !ok {
 		return
 	}
-	named := x.best[toResponseModel]
-	if named.source == "llm.model_name" && x.text(toResponseModel) == x.text(toRequestModel) {
+	model := x.best[toResponseModel]
+	if model.source == "llm.model_name" && x.text(toResponseModel) == x.text(toRequestModel) {
 		x.best[toResponseModel] = candidate{}
 	}
 	x.offerAnswer(openInference, answer, "output.value")
 	if !x.has(toResponseModel) {
-		x.best[toResponseModel] = named
+		x.best[toResponseModel] = model
 	}
 }
 
-// openInferenceModels tells the model that was asked from the one that answered, where a key holds either.
+// openInferenceModels decides whether a key that may hold either model holds the request or the response model.
 func (x *span) openInferenceModels() {
 	const embedding, parameters = "embedding.model_name", "embedding.invocation_parameters"
-	if asked, ok := parseObject(x.str(parameters)); ok && asked.get("model") != "" {
-		x.offer(toRequestModel, openInference, fromJSON, asked.get("model"), parameters)
+	if body, ok := parseObject(x.str(parameters)); ok && body.get("model") != "" {
+		x.offer(toRequestModel, openInference, fromJSON, body.get("model"), parameters)
 		x.offer(toResponseModel, openInference, fromText, x.plainStr(embedding), embedding)
 	}
 	x.offer(toRequestModel, openInference, fromText, x.plainStr(embedding), embedding)
-	if named := &x.best[toResponseModel]; named.source == "llm.model_name" && !x.has(toRequestModel) && x.Status().Code() == ptrace.StatusCodeError &&
+	if model := &x.best[toResponseModel]; model.source == "llm.model_name" && !x.has(toRequestModel) && x.Status().Code() == ptrace.StatusCodeError &&
 		x.str("output.value") == "" && len(x.flat.output) == 0 {
-		// Nothing answered: it is the model that was asked.
-		x.best[toRequestModel] = *named
-		*named = candidate{}
+		// Without a response, it is the request model.
+		x.best[toRequestModel] = *model
+		*model = candidate{}
 	}
 }
 
-// openInferenceProvider reads the host (llm.provider) and the vendor of the API (llm.system) together.
+// openInferenceProvider combines the host (llm.provider) and the API's vendor (llm.system).
 func (x *span) openInferenceProvider() {
 	host, system := strings.ToLower(x.plainStr("llm.provider")), strings.ToLower(x.plainStr("llm.system"))
 	provider, source := host, "llm.provider"
@@ -135,7 +135,7 @@ func (x *span) openInferenceProvider() {
 	x.offer(toProvider, openInference, fromText, provider, source)
 }
 
-// openInferenceValues reads messages out of input.value and output.value, where no indexed keys hold them.
+// openInferenceValues reads messages from input.value and output.value if there are no indexed keys.
 func (x *span) openInferenceValues() {
 	if input := x.str("input.value"); isContainer(strings.TrimSpace(input)) || x.has(toOutputMessages) || x.found.has(openInference) {
 		x.offerLast(toInputMessages, input, "input.value")
@@ -143,8 +143,8 @@ func (x *span) openInferenceValues() {
 	x.offerLast(toOutputMessages, x.str("output.value"), "output.value")
 }
 
-// openInferenceBodies reads the messages out of the bodies of the request and the answer, where the indexed keys leave
-// out the ids of tool calls, or all of a message but its role.
+// openInferenceBodies reads messages from the request and response bodies if the indexed keys lack the ids of tool
+// calls, or all of a message but its role.
 func (x *span) openInferenceBodies() {
 	if x.flat.inputLossy {
 		x.replaceByBody(toInputMessages, "input.value", "user", "messages", "contents")
@@ -154,7 +154,7 @@ func (x *span) openInferenceBodies() {
 	}
 }
 
-// replaceByBody replaces messages by those of a body, which has them under one of the names, unless it has fewer.
+// replaceByBody replaces messages by those that a body has under one of the names, unless the body has fewer.
 func (x *span) replaceByBody(to target, key, role string, names ...string) {
 	body, ok := parseObject(x.str(key))
 	if !ok {
@@ -162,16 +162,16 @@ func (x *span) replaceByBody(to target, key, role string, names ...string) {
 	}
 	elements, _ := parseArray(body.get(names...))
 	if len(elements) == 0 || !isContainer(elements[0]) {
-		return // not messages, but what is printed of them
+		return // not messages, but their printed form
 	}
 	text := x.str(key)
-	w, ok := messagesOf(x.room(roomFor(len(text))), text, role)
+	w, ok := messagesOf(x.buffer(encodedLen(len(text))), text, role)
 	if old, _ := parseArray(x.text(to)); ok && w.messages >= len(old) {
-		x.best[to] = candidate{text: x.keep(w.b), source: key, as: fields[to].form, kind: isDone, rank: x.best[to].rank}
+		x.best[to] = candidate{text: x.keep(w.b), source: key, as: fields[to].form, kind: fromCanonical, rank: x.best[to].rank}
 	}
 }
 
-// offerLast offers what is taken only where no dialect has anything better.
+// offerLast offers a value that ranks behind those of all dialects.
 func (x *span) offerLast(to target, text, source string) {
 	if text != "" && !x.has(to) {
 		x.best[to] = candidate{text: text, source: source, as: fields[to].form, kind: fromText, rank: rankDialect + dialectCountRank}
@@ -180,7 +180,7 @@ func (x *span) offerLast(to target, text, source string) {
 
 const dialectCountRank = uint16(dialectCount) * rankStep
 
-// openInferenceTool reads a tool's arguments: tool.parameters, unless that is the schema of the parameters.
+// openInferenceTool reads a tool's arguments from tool.parameters, unless that holds their schema.
 func (x *span) openInferenceTool() {
 	parameters := x.str("tool.parameters")
 	if input, ok := parseObject(x.str("input.value")); ok && x.scope.framework == "smolagents" {
@@ -198,7 +198,7 @@ func (x *span) openInferenceTool() {
 	x.offer(toToolCallResult, openInference, fromText, x.str("output.value"), "output.value")
 }
 
-// isSchema tells the description of parameters from arguments: each member is an object with a type.
+// isSchema reports whether an object is a schema of parameters: each member is an object with a type.
 func isSchema(o object) bool {
 	if len(o) == 0 {
 		return false

@@ -8,7 +8,7 @@ import (
 )
 
 // openLLMetryDialect is OpenLLMetry (traceloop/openllmetry, packages/opentelemetry-semantic-conventions-ai), old and
-// new: what it writes in the newest conventions needs no table.
+// new. What it writes in the newest conventions needs no rule.
 var openLLMetryDialect = dialect{
 	name: "openllmetry",
 	rules: []rule{
@@ -32,14 +32,14 @@ var openLLMetryDialect = dialect{
 	},
 	kind: func(x *span) (string, string) {
 		if x.plainStr("traceloop.span.kind") == "task" && strings.HasPrefix(x.str("traceloop.entity.name"), "FunctionTool.") {
-			return isTool.kind, isTool.operation // LlamaIndex's tools are tasks to it
+			return isTool.kind, isTool.operation // it records LlamaIndex's tools as tasks
 		}
 		if kind, operation := openLLMetryKinds.by("traceloop.span.kind")(x); kind != "" {
 			return kind, operation
 		}
 		kind, operation := openLLMetryCalls.by("llm.request.type")(x)
 		if operation == "text_completion" && strings.HasSuffix(x.Name(), ".chat") {
-			operation = isLLM.operation // its older instrumentation of Anthropic calls every call a completion
+			operation = isLLM.operation // its older Anthropic instrumentation records every call as a completion
 		}
 		return kind, operation
 	},
@@ -67,8 +67,8 @@ var openLLMetryCalls = kinds{
 	"chat": isLLM, "completion": {runmodel.KindLLM, "text_completion"}, "embedding": isEmbedding, "rerank": isReranker,
 }
 
-// unwrapEntity takes inputs or outputs of a chain out of {inputs, tags, metadata, kwargs}. Where the inputs are empty,
-// as LangChain's are in a runnable that is given its question by another, the outputs' kwargs have them.
+// unwrapEntity takes a chain's inputs or outputs out of {inputs, tags, metadata, kwargs}. A LangChain runnable that
+// gets its question from another runnable has empty inputs: they are in the kwargs of the outputs.
 func (x *span) unwrapEntity(to target, key, name string) {
 	o, ok := parseObject(x.str(key))
 	if !ok || o.get(name) == "" || o.get("kwargs", "tags", "metadata") == "" {
@@ -95,7 +95,7 @@ func isEmptyObject(o object) bool {
 	return true
 }
 
-// firstChunk takes the time to the first token from the first of the events that streaming adds.
+// firstChunk takes the time to the first token from the first streaming event.
 func (x *span) firstChunk(names ...string) {
 	for _, event := range x.Events().All() {
 		if slices.Contains(names, event.Name()) {

@@ -14,8 +14,8 @@ var nativeDialect = dialect{
 	kind: func(x *span) (string, string) { return x.str(runmodel.KeyKind), "" },
 }
 
-// otelGenAIDialect is the newest conventions themselves: their attributes are taken as they are. The keys below were
-// never of the conventions, or are so no more, and stand beside them in spans of many instrumentations.
+// otelGenAIDialect is the newest conventions, whose attributes are taken as they are. The keys below are not part of
+// them, or no longer, but many instrumentations write both.
 var otelGenAIDialect = dialect{
 	name: "otel-genai",
 	rules: []rule{
@@ -24,7 +24,7 @@ var otelGenAIDialect = dialect{
 			"gen_ai.usage.input_tokens.cached", "gen_ai.usage.details.cache_read_tokens", "gen_ai.usage.details.cached_tokens",
 			"gen_ai.usage.prompt_tokens_details.cached_tokens", "gen_ai.usage.cache_read_tokens",
 		}},
-		// The spellings of cache writes (trap 2).
+		// Different keys of cache writes.
 		{to: toCacheWriteTokens, from: []string{
 			"gen_ai.usage.cache_creation.input_tokens", "gen_ai.usage.cache_creation_input_tokens", "gen_ai.usage.cache_write_input_tokens",
 			"gen_ai.usage.input_tokens.cache_write", "gen_ai.usage.details.cache_write_tokens", "gen_ai.usage.cache_write_tokens",
@@ -58,7 +58,7 @@ var otelGenAIDialect = dialect{
 	},
 }
 
-// otelGenAIOldDialect is what the conventions were before v1.37 (model/gen-ai/deprecated of the core repository).
+// otelGenAIOldDialect is the conventions before v1.37 (model/gen-ai/deprecated of the core repository).
 var otelGenAIOldDialect = dialect{
 	name: "otel-genai-old",
 	rules: []rule{
@@ -73,7 +73,7 @@ var otelGenAIOldDialect = dialect{
 	},
 }
 
-// genericDialect is what is left: keys that belong to nobody.
+// genericDialect is for keys that belong to no particular instrumentation.
 var genericDialect = dialect{
 	name: "generic",
 	rules: []rule{
@@ -82,7 +82,7 @@ var genericDialect = dialect{
 	},
 }
 
-// mcpDialect is the spans of the Model Context Protocol (docs/gen-ai/mcp.md of the conventions).
+// mcpDialect is the Model Context Protocol (docs/gen-ai/mcp.md of the conventions).
 var mcpDialect = dialect{
 	name:      "mcp",
 	framework: "mcp",
@@ -94,7 +94,7 @@ var mcpDialect = dialect{
 	},
 }
 
-// toolNameOf is the tool's name out of the span's.
+// toolNameOf returns the tool's name in a span name.
 func toolNameOf(name string) string {
 	for _, prefix := range []string{"execute_tool ", "running tool: ", "tool:", "mcp.tools.call "} {
 		if tool, ok := strings.CutPrefix(name, prefix); ok {

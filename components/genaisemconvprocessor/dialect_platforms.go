@@ -8,8 +8,8 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// liteLLMDialect is LiteLLM (litellm/integrations/opentelemetry.py). Beneath each call stands a second span with the
-// provider's raw request and response, which is no call of its own.
+// liteLLMDialect is LiteLLM (litellm/integrations/opentelemetry.py). Each call has a child span with the provider's
+// raw request and response, which is not a call of its own.
 var liteLLMDialect = dialect{
 	name:      "litellm",
 	framework: "litellm",
@@ -46,15 +46,15 @@ var liteLLMDialect = dialect{
 			x.offer(toCacheWriteTokens, liteLLM, fromJSON, usage.get("cache_creation_input_tokens"), usageKey)
 		}
 		if answer := x.text(toOutputMessages); len(x.flat.output) > 0 && strings.Contains(answer, `"parts": []`) {
-			x.best[toOutputMessages] = candidate{} // what it leaves out there stands under the older, indexed keys
-			x.offer(toOutputMessages, liteLLM, isDone, x.flatMessages(x.flat.output, "assistant"), "indexed keys")
+			x.best[toOutputMessages] = candidate{} // what it omits there is under the older, indexed keys
+			x.offer(toOutputMessages, liteLLM, fromCanonical, x.flatMessages(x.flat.output, "assistant"), "indexed keys")
 		}
 		x.metadataUnder("metadata.")
 	},
 }
 
-// langSmithDialect is LangSmith's export to OpenTelemetry (langsmith/_internal/otel/_otel_exporter.py). The inputs and
-// outputs of a run are JSON; the operation is wrong for retrievers and prompts, so that its own kind comes first.
+// langSmithDialect is LangSmith's export to OpenTelemetry (langsmith/_internal/otel/_otel_exporter.py). A run's
+// inputs and outputs are JSON. Its own kind wins over the operation, which is wrong for retrievers and prompts.
 var langSmithDialect = dialect{
 	name:      "langsmith",
 	framework: "langchain",
@@ -70,7 +70,7 @@ var langSmithDialect = dialect{
 	kind: langSmithKinds.by("langsmith.span.kind"),
 	derive: func(x *span) {
 		if !x.isCall() {
-			// They are the run's inputs and outputs, of whatever shape, and no messages.
+			// They are the run's inputs and outputs in any format, not messages.
 			x.best[toInputMessages], x.best[toOutputMessages] = candidate{}, candidate{}
 			x.langSmithTool()
 		}
@@ -81,7 +81,7 @@ var langSmithDialect = dialect{
 		if details, ok := parseObject(x.jsonAt("gen_ai.usage.output_token_details")); ok {
 			x.offer(toReasoningTokens, langSmith, fromJSON, details.get("reasoning"), "gen_ai.usage.output_token_details")
 		}
-		const usageKey = "langsmith.metadata.usage_metadata" // in newer versions, the details above are Python's repr
+		const usageKey = "langsmith.metadata.usage_metadata" // in newer versions, the details above are a Python repr
 		if usage, ok := parseObject(x.str(usageKey)); ok {
 			x.offer(toCacheReadTokens, langSmith, fromJSON, usage.at("input_token_details").get("cache_read"), usageKey)
 			x.offer(toCacheWriteTokens, langSmith, fromJSON, usage.at("input_token_details").get("cache_creation"), usageKey)
@@ -99,8 +99,8 @@ var langSmithKinds = kinds{
 	"llm": isLLM, "chain": isWorkflow, "tool": isTool, "retriever": isRetriever, "embedding": isEmbedding, "prompt": isSpan, "parser": isSpan,
 }
 
-// langSmithStatus marks a run that failed. The exporter sets OK when a run begins, and the SDK keeps it whatever comes
-// later: only the exception tells.
+// langSmithStatus marks a run that failed. The exporter sets the status OK when a run begins, and the SDK never changes
+// it, so only an exception event shows the failure.
 func (x *span) langSmithStatus() {
 	if x.Status().Code() != ptrace.StatusCodeOk {
 		return
@@ -113,7 +113,7 @@ func (x *span) langSmithStatus() {
 	}
 }
 
-// langSmithTool takes a tool's arguments out of {input: …} and its result out of a list of texts.
+// langSmithTool takes a tool's arguments from {input: …} and its result from a list of texts.
 func (x *span) langSmithTool() {
 	if input, ok := parseObject(x.str("gen_ai.prompt")); ok && x.kind == runmodel.KindTool && len(input) == 1 && input.get("input") != "" {
 		x.offer(toToolCallArguments, langSmith, fromJSON, input.get("input"), "gen_ai.prompt")
@@ -151,9 +151,9 @@ var mlflowDialect = dialect{
 	derive: func(x *span) {
 		const usageKey = "mlflow.chat.tokenUsage"
 		if usage, ok := parseObject(x.plainStr(usageKey)); ok {
-			x.insist(toInputTokens, mlflow, usage.get("input_tokens"), usageKey)
-			x.insist(toOutputTokens, mlflow, usage.get("output_tokens"), usageKey)
-			x.insist(toTotalTokens, mlflow, usage.get("total_tokens"), usageKey)
+			x.override(toInputTokens, mlflow, usage.get("input_tokens"), usageKey)
+			x.override(toOutputTokens, mlflow, usage.get("output_tokens"), usageKey)
+			x.override(toTotalTokens, mlflow, usage.get("total_tokens"), usageKey)
 			x.offer(toCacheReadTokens, mlflow, fromJSON, usage.get("cache_read_input_tokens"), usageKey)
 			x.offer(toCacheWriteTokens, mlflow, fromJSON, usage.get("cache_creation_input_tokens"), usageKey)
 		}
@@ -200,7 +200,7 @@ func (x *span) mlflowCall() {
 	x.firstChunk("mlflow.chunk.item.0")
 }
 
-// openLITDialect is OpenLIT (sdk/python/src/openlit/semcov). Its older versions put contents into events.
+// openLITDialect is OpenLIT (sdk/python/src/openlit/semcov). Its older versions write content into events.
 var openLITDialect = dialect{
 	name: "openlit",
 	rules: []rule{
@@ -210,10 +210,10 @@ var openLITDialect = dialect{
 	kind: openLITKinds.by("gen_ai.operation.type"),
 	derive: func(x *span) {
 		if cost, ok := x.number(toCost); ok && cost == 0 {
-			x.best[toCost] = candidate{} // it writes 0 where it has no price
+			x.best[toCost] = candidate{} // it writes 0 if it has no price
 		}
 	},
-	// It writes the usage of Anthropic as received, where cached tokens stand beside the input.
+	// It writes Anthropic's usage as received, whose input excludes cached tokens.
 	exclusive: func(x *span) bool { return strings.EqualFold(x.text(toProvider), "anthropic") },
 }
 
@@ -296,7 +296,7 @@ var sentryDialect = dialect{
 		w := writer{b: []byte{'['}}
 		w.message(o, "assistant")
 		x.best[toOutputMessages] = candidate{}
-		x.offer(toOutputMessages, sentry, isDone, string(append(w.b, ']')), "gen_ai.response.tool_calls")
+		x.offer(toOutputMessages, sentry, fromCanonical, string(append(w.b, ']')), "gen_ai.response.tool_calls")
 	},
 }
 
@@ -395,7 +395,7 @@ var openRouterDialect = dialect{
 	derive: func(x *span) {
 		x.setFramework("openrouter")
 		if o, ok := parseObject(x.str("gen_ai.completion")); ok && o.get("rawRequest") != "" && o.get("completion") == "" {
-			x.best[toOutputMessages] = candidate{} // a request that failed: there is no answer
+			x.best[toOutputMessages] = candidate{} // a failed request has no output
 			x.offer(toOutputs, openRouter, fromText, x.str("gen_ai.completion"), "gen_ai.completion")
 		}
 	},

@@ -10,7 +10,7 @@ import (
 )
 
 // pydanticAIDialect is Pydantic AI (pydantic_ai_slim/pydantic_ai/models/instrumented.py), versions 1 (events in an
-// attribute) to 6 (the conventions). What an agent's run sums up stands under gen_ai.aggregated_usage, and is left there.
+// attribute) to 6 (the conventions). An agent run's total is under gen_ai.aggregated_usage and is not mapped.
 var pydanticAIDialect = dialect{
 	name:      "pydantic-ai",
 	framework: "pydantic-ai",
@@ -51,7 +51,7 @@ var pydanticAIDialect = dialect{
 	},
 }
 
-// pydanticInstructions takes the instructions of a call that was refused, which states them among its parameters only.
+// pydanticInstructions takes the instructions of a rejected call, which has them in its parameters only.
 func (x *span) pydanticInstructions() {
 	const key = "model_request_parameters"
 	parameters, ok := parseObject(x.jsonAt(key))
@@ -68,7 +68,7 @@ func (x *span) pydanticInstructions() {
 	x.offer(toSystemInstructions, pydanticAI, fromText, strings.Join(texts, "\n\n"), key)
 }
 
-// jsonAt is an attribute that is JSON, as text or as a structure.
+// jsonAt returns an attribute that is JSON, as text or as a structure.
 func (x *span) jsonAt(key string) string {
 	if v, ok := x.attrs.Get(key); ok && v.Type() != pcommon.ValueTypeEmpty {
 		return valueText(v)
@@ -77,8 +77,7 @@ func (x *span) jsonAt(key string) string {
 }
 
 // eventList reads a JSON list of the events that the conventions had before v1.37: {event.name, role, content, …}. A
-// choice is the answer; what comes after the last question is it too where there is no choice and the answer is among
-// the messages.
+// choice is output. Without a choice, so are the messages after the last question.
 func (x *span) eventList(key string, answerTo target) {
 	elements, ok := parseArray(x.jsonAt(key))
 	if !ok {
@@ -126,7 +125,7 @@ func (x *span) eventList(key string, answerTo target) {
 
 func (x *span) offerList(to target, w *writer, source string) {
 	if w.messages > 0 {
-		x.offer(to, pydanticAI, isDone, string(append(w.b, ']')), source)
+		x.offer(to, pydanticAI, fromCanonical, string(append(w.b, ']')), source)
 	}
 }
 
@@ -170,7 +169,7 @@ var logfireDialect = dialect{
 			x.offerTokenDetails(logfire, usage, "gen_ai.usage.raw")
 		}
 		if x.str("logfire.span_type") == "log" && strings.HasPrefix(x.Name(), "streaming response from") {
-			// It states what the request's span could not know yet, and is no second call.
+			// It adds the result of a streaming request to the request's span. It is not a second call.
 			x.attrs.PutBool(runmodel.KeyContinuation, true)
 		}
 	},
@@ -200,7 +199,7 @@ var logfireTemplates = []struct {
 
 func (x *span) logfireRequest() {
 	if input := x.jsonAt("input"); x.isCall() && input != "" {
-		// The request's messages end with the answer where the SDK has added it to them; the input does not.
+		// The SDK may have appended the answer to the request's messages. The input has only what was sent.
 		x.offer(toInputMessages, logfire, fromText, input, "input")
 		x.offer(toOutputMessages, logfire, fromText, x.jsonAt("output"), "output")
 	}
@@ -235,7 +234,7 @@ func (x *span) logfireResponse() {
 	}
 }
 
-// logfireError reads the level of a span that was logged as an error although its status does not say so.
+// logfireError marks a span as failed if its level is error and its status is unset.
 func (x *span) logfireError() {
 	const levelError = 17 // logfire/_internal/constants.py
 	if level, ok := x.get("logfire.level_num"); !ok || level.Type() != pcommon.ValueTypeInt || level.Int() < levelError ||
@@ -248,8 +247,8 @@ func (x *span) logfireError() {
 	}
 }
 
-// resolvePending makes of the span that Logfire sends when a span starts an early version of that span: the
-// placeholder has an id of its own, and the span as its parent.
+// resolvePending turns the placeholder that Logfire sends when a span starts into an early version of that span. The
+// placeholder has its own id and is a child of the span.
 func (x *span) resolvePending() {
 	if x.str("logfire.span_type") != "pending_span" || x.ParentSpanID().IsEmpty() {
 		return

@@ -68,7 +68,7 @@ var vercelDialect = dialect{
 	},
 }
 
-// The functions that an application calls wrap the calls of models, and repeat what these used.
+// The functions that an application calls wrap the calls of models, and repeat their usage.
 var vercelKinds = map[string]kindAndOperation{
 	"ai.generateText": isWorkflow, "ai.streamText": isWorkflow, "ai.generateObject": isWorkflow, "ai.streamObject": isWorkflow,
 	"ai.generateText.doGenerate": isLLM, "ai.streamText.doStream": isLLM,
@@ -86,8 +86,8 @@ func (x *span) vercelPrompt() {
 		return
 	}
 	x.offer(toInputMessages, vercel, fromText, text, "ai.prompt")
-	if said := o.get("prompt"); said != "" && said[0] == '"' && o.get("messages") == "" {
-		x.offer(toInputs, vercel, fromJSON, said, "ai.prompt")
+	if question := o.get("prompt"); question != "" && question[0] == '"' && o.get("messages") == "" {
+		x.offer(toInputs, vercel, fromJSON, question, "ai.prompt")
 	} else {
 		x.offer(toInputs, vercel, fromText, text, "ai.prompt")
 	}
@@ -96,19 +96,19 @@ func (x *span) vercelPrompt() {
 	}
 }
 
-// vercelAnswer puts the answer together: reasoning, text, an object, calls of tools.
+// vercelAnswer assembles the output message: reasoning, text or an object, tool calls.
 func (x *span) vercelAnswer() {
 	text := firstOf(x.str("ai.response.text"), x.str("ai.result.text"))
 	object := firstOf(x.str("ai.response.object"), x.str("ai.result.object"))
 	calls := firstOf(x.str("ai.response.toolCalls"), x.str("ai.result.toolCalls"))
 	reasoning := x.str("ai.response.reasoning")
-	if said := firstOf(text, object); said != "" {
-		x.offer(toOutputs, vercel, fromText, said, "ai.response")
+	if answer := firstOf(text, object); answer != "" {
+		x.offer(toOutputs, vercel, fromText, answer, "ai.response")
 	}
 	if text == "" && object == "" && calls == "" && reasoning == "" {
 		return
 	}
-	w := writer{b: append(x.room(roomFor(len(reasoning)+len(text)+len(object)+len(calls))), '[')}
+	w := writer{b: append(x.buffer(encodedLen(len(reasoning)+len(text)+len(object)+len(calls))), '[')}
 	w.begin("assistant", "")
 	if reasoning != "" {
 		w.reasoning(reasoning)
@@ -126,7 +126,7 @@ func (x *span) vercelAnswer() {
 	}
 	w.end(firstOf(x.plainStr("ai.response.finishReason"), x.plainStr("ai.finishReason")))
 	w.b = append(w.b, ']')
-	x.offer(toOutputMessages, vercel, isDone, x.keep(w.b), "ai.response")
+	x.offer(toOutputMessages, vercel, fromCanonical, x.keep(w.b), "ai.response")
 }
 
 func firstOf(texts ...string) string {
@@ -138,17 +138,17 @@ func firstOf(texts ...string) string {
 	return ""
 }
 
-// vercelMetadata reads the numbers of the provider's own, which stand in the answer's metadata. Anthropic's and
-// Bedrock's input is without the cached tokens: where the SDK's input is the same number, so is that.
+// vercelMetadata reads the counts in the provider's metadata. Anthropic's and Bedrock's input there excludes cached
+// tokens: if it equals the SDK's input, that excludes them too.
 func (x *span) vercelMetadata() {
 	const key = "ai.response.providerMetadata"
 	metadata, ok := parseObject(x.str(key))
 	if !ok {
 		return
 	}
-	if own := metadata.at("openai"); own != nil { // of version 4, which has no keys for them
-		x.offer(toCacheReadTokens, vercel, fromJSON, own.get("cachedPromptTokens"), key)
-		x.offer(toReasoningTokens, vercel, fromJSON, own.get("reasoningTokens"), key)
+	if openAI := metadata.at("openai"); openAI != nil { // of version 4, which has no keys for them
+		x.offer(toCacheReadTokens, vercel, fromJSON, openAI.get("cachedPromptTokens"), key)
+		x.offer(toReasoningTokens, vercel, fromJSON, openAI.get("reasoningTokens"), key)
 	}
 	usage := metadata.at("anthropic").at("usage")
 	if usage == nil {
@@ -165,13 +165,13 @@ func (x *span) vercelMetadata() {
 }
 
 // vercel7Dialect is the AI SDK from version 7 on (packages/otel/src/open-telemetry.ts): the conventions, with an
-// operation of its own for the steps of an agent.
+// extra operation for the steps of an agent.
 var vercel7Dialect = dialect{
 	name:      "vercel-ai-7",
 	framework: "vercel-ai",
 	derive: func(x *span) {
 		if !x.isCall() {
-			return // a step of an agent repeats what the call beneath it used
+			return // a step of an agent repeats the usage of the calls below it
 		}
 		const key = "ai.usage.outputTokenDetails.reasoningTokens"
 		x.offer(toReasoningTokens, vercel7, fromText, x.jsonAt(key), key)

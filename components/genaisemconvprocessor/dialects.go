@@ -1,6 +1,6 @@
 package genaisemconvprocessor
 
-// dialects are the tables, by the number of the dialect. They are put together here, in the order of detection.
+// dialects are the tables by dialect id, in the order of detection.
 var dialects = [dialectCount]dialect{
 	native:         nativeDialect,
 	langfuse:       langfuseDialect,

@@ -9,7 +9,7 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// Events that carry contents (docs/gen-ai/gen-ai-events.md of the conventions, and those before v1.37).
+// Events that carry content (docs/gen-ai/gen-ai-events.md of the conventions, and those before v1.37).
 const (
 	eventPrefix      = "gen_ai."
 	eventDetails     = "gen_ai.client.inference.operation.details"
@@ -23,7 +23,7 @@ const (
 	inputMessagesKey = runmodel.KeyInputMessages
 )
 
-// readEvents offers what the span's events say.
+// readEvents offers the content of the span's events.
 func (x *span) readEvents() {
 	if x.Events().Len() == 0 {
 		return
@@ -66,11 +66,11 @@ func (x *span) readEvents() {
 
 func (x *span) offerEvents(to target, w *writer) {
 	if w.messages > 0 {
-		x.offer(to, otelGenAIOld, isDone, string(append(w.b, ']')), "events")
+		x.offer(to, otelGenAIOld, fromCanonical, string(append(w.b, ']')), "events")
 	}
 }
 
-// gatherRecord reads the attributes of a log record as those of a span, and finds its body.
+// gatherRecord reads the attributes of a log record like those of a span, and finds its body.
 func (x *span) gatherRecord(e *eventReader) {
 	if body, ok := e.attrs.Get(genailogs.KeyBody); ok {
 		switch body.Type() {
@@ -83,7 +83,7 @@ func (x *span) gatherRecord(e *eventReader) {
 	apply := x.found | setOf(otelGenAI, otelGenAIOld)
 	for key, value := range e.attrs.All() {
 		for _, u := range shared.uses[key] {
-			if u.dialect != own && !apply.has(u.dialect) {
+			if u.dialect != standard && !apply.has(u.dialect) {
 				continue
 			}
 			if best := &x.best[u.to]; u.to != toInputMessages && u.to != toOutputMessages && best.kind == none && usable(value, u.as) {
@@ -93,8 +93,8 @@ func (x *span) gatherRecord(e *eventReader) {
 	}
 }
 
-// readBody reads contents out of a record's body: AWS's {input: {messages}, output: {messages}}, Spring AI's text, and
-// the bodies of Claude Code's requests and responses.
+// readBody reads content from a record's body: AWS's {input: {messages}, output: {messages}}, Spring AI's text, and
+// the request and response bodies of Claude Code.
 func (x *span) readBody(e *eventReader, input, output *writer) bool {
 	if e.hasBody {
 		in, hasInput := e.body.Get("input")
@@ -131,13 +131,13 @@ func (x *span) readBody(e *eventReader, input, output *writer) bool {
 	return false
 }
 
-// eventReader reads an event's attributes, and its body where it was a log record.
+// eventReader reads the attributes of an event, and the body of a log record.
 type eventReader struct {
 	name    string
 	attrs   pcommon.Map
 	body    pcommon.Map // of a log record
 	hasBody bool
-	// text is a body that is a string.
+	// text is the body if it is a string.
 	text string
 }
 
@@ -151,7 +151,7 @@ func (e *eventReader) value(key string) (pcommon.Value, bool) {
 	return pcommon.Value{}, false
 }
 
-// plain is a value as text: a string as it is, another value as JSON.
+// plain returns a value as text: a string unchanged, any other value as JSON.
 func (e *eventReader) plain(keys ...string) string {
 	for _, key := range keys {
 		if v, ok := e.value(key); ok {
@@ -163,8 +163,8 @@ func (e *eventReader) plain(keys ...string) string {
 	return ""
 }
 
-// readDetails takes the attributes of an event that carries what a span may carry. Of several, as Strands sends them,
-// the messages are put behind each other.
+// readDetails takes the attributes of an event that carries span attributes. Strands sends several: their messages
+// are concatenated.
 func (x *span) readDetails(e *eventReader, input, output *writer) {
 	for key, value := range e.attrs.All() {
 		switch key {
@@ -175,7 +175,7 @@ func (x *span) readDetails(e *eventReader, input, output *writer) {
 		default:
 			for _, u := range shared.uses[key] {
 				best := &x.best[u.to]
-				if u.dialect == own && best.kind == none && usable(value, u.as) {
+				if u.dialect == standard && best.kind == none && usable(value, u.as) {
 					*best = candidate{value: value, source: "event " + key, as: u.as, kind: fromAttribute, rank: rankDialect - 1}
 				}
 			}
@@ -183,7 +183,7 @@ func (x *span) readDetails(e *eventReader, input, output *writer) {
 	}
 }
 
-// readChoice takes an answer: {index, finish_reason, message} with the message as a structure or as JSON text, or the
+// readChoice reads an output: {index, finish_reason, message} with the message as a structure or as JSON, or the
 // content alone.
 func (x *span) readChoice(e *eventReader, output *writer) {
 	finish := e.plain("finish_reason")
@@ -207,7 +207,7 @@ func (x *span) readChoice(e *eventReader, output *writer) {
 	}
 }
 
-// unwrapResult is a tool's result out of its blocks.
+// unwrapResult takes a tool's result out of its content blocks.
 func unwrapResult(text string) string {
 	if blocksOf(text) == nil {
 		return text
@@ -219,7 +219,7 @@ func unwrapResult(text string) string {
 	return value
 }
 
-// readMessage takes one message of the input; its role is in the event's name.
+// readMessage reads one input message. Its role is in the event's name.
 func (x *span) readMessage(e *eventReader, input *writer) {
 	role := strings.TrimSuffix(strings.TrimPrefix(e.name, eventPrefix), eventMessage)
 	if text := firstOf(e.plain(eventContent), e.text); text != "" {
@@ -233,14 +233,13 @@ func (x *span) readMessage(e *eventReader, input *writer) {
 		x.offer(toToolCallArguments, otelGenAIOld, fromText, text, e.name)
 		return
 	}
-	if said := e.plain("role"); said != "" {
-		role = said
+	if sent := e.plain("role"); sent != "" {
+		role = sent
 	}
 	x.eventMessage(e, input, role, text, "")
 }
 
-// eventMessage writes the message of an event. Its content is text; in the dialects that write blocks, or JSON
-// strings, into it, it is those.
+// eventMessage writes the message of an event. Its content is text or, in some dialects, blocks or JSON strings.
 func (x *span) eventMessage(e *eventReader, w *writer, role, text, finish string) {
 	if x.found.has(liveKit) {
 		text = unquoted(text)
@@ -279,22 +278,22 @@ func (x *span) promptLines(w *writer, text string) {
 		w.value(trimmed, "user")
 		return
 	}
-	role, said := "user", ""
+	role, lines := "user", ""
 	flush := func() {
-		if said != "" {
-			w.plainMessage(said, role)
+		if lines != "" {
+			w.plainMessage(lines, role)
 		}
 	}
 	for line := range strings.SplitSeq(text, "\n") {
 		if before, after, found := strings.Cut(line, ": "); found && isRole(before) {
 			flush()
-			role, said = before, after
+			role, lines = before, after
 			continue
 		}
-		if said != "" {
-			said += "\n"
+		if lines != "" {
+			lines += "\n"
 		}
-		said += line
+		lines += line
 	}
 	flush()
 }

@@ -8,27 +8,27 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 )
 
-// Explanation tells what was made of one span.
+// Explanation says how one span was mapped.
 type Explanation struct {
-	// Span is the span, mapped.
+	// Span is the mapped span.
 	Span  ptrace.Span
 	Scope string
-	// Dialects are those that the span matched, the first of which named it. A span without any is not GenAI; only
-	// rules of the configuration touched it.
+	// Dialects are those that the span matched. The first gives the span its dialect. A span that matches none is not
+	// GenAI: only configured rules apply to it.
 	Dialects []string
-	// Fields are the attributes that were written or taken as they were, by their keys.
+	// Fields are the attributes that were written or kept, sorted by key.
 	Fields []ExplainedField
 }
 
-// ExplainedField is an attribute and where its value comes from.
+// ExplainedField is an attribute and the source of its value.
 type ExplainedField struct {
 	Key, Value string
-	// From is the key that the value was read from, or what else determined it. It is the field's own key where the
-	// attribute came as it is.
+	// From is the key that the value was read from, or a description of the source. It is the field's own key if the
+	// attribute was received with that key.
 	From string
 }
 
-// Explain maps spans as Map does, and tells of each what it was made from.
+// Explain maps spans like Map and returns how it mapped each of them.
 func (m *Mapper) Explain(td ptrace.Traces) []Explanation {
 	var explanations []Explanation
 	x := new(span)
@@ -62,9 +62,9 @@ func (m *Mapper) explain(x *span, s ptrace.Span, scope *scopeInfo, resource pcom
 		}
 	}
 	for key, value := range s.Attributes().All() {
-		source, isTold := sources[key]
+		source, isWritten := sources[key]
 		switch {
-		case isTold:
+		case isWritten:
 		case before[key] && isTarget(key):
 			source = key
 		case before[key], strings.HasPrefix(key, keyOriginalPrefix):

@@ -9,21 +9,21 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 )
 
-// maxSlots bounds the indices in keys: what stands beyond is kept as the attribute that it is.
+// maxSlots limits the indices in keys. An attribute with a higher index is not mapped.
 const maxSlots = 10_001
 
 // flattened holds the attributes whose keys have an index: llm.input_messages.0.message.role.
 type flattened struct {
 	input, output, tools, functions, documents, scores []entry
-	// lossy is true when a message that was read lacks what it must have had: its content, or the id of a call.
-	// inputLossy and outputLossy keep it of each list.
+	// lossy is true when a message lacks required data: its content, or the id of a call. inputLossy and outputLossy
+	// keep it for each list.
 	lossy, inputLossy, outputLossy bool
-	// parts and calls are those of the message that is being written.
+	// parts and calls belong to the message that is being written.
 	parts []flatPart
 	calls []flatCall
 }
 
-// entry is one such attribute: rest is what follows the index.
+// entry is one such attribute. rest is the part of its key after the index.
 type entry struct {
 	index int
 	rest  string
@@ -48,7 +48,7 @@ func (f *flattened) reset() {
 	f.lossy, f.inputLossy, f.outputLossy = false, false, false
 }
 
-// release lets go of the values of a batch.
+// release drops references to the values of a batch.
 func (f *flattened) release() {
 	for _, list := range [...][]entry{f.input, f.output, f.tools, f.functions, f.documents, f.scores} {
 		clear(list[:cap(list)])
@@ -58,7 +58,7 @@ func (f *flattened) release() {
 	f.reset()
 }
 
-// indexedKey is where an attribute whose key has an index belongs: rest is what follows the index.
+// indexedKey is a parsed key with an index. rest is the part after the index.
 type indexedKey struct {
 	list  flatList
 	index int
@@ -95,7 +95,7 @@ func (f *flattened) list(of flatList) *[]entry {
 	}
 }
 
-// indexedKeyOf reads a key.
+// indexedKeyOf parses a key.
 func indexedKeyOf(key string) indexedKey {
 	list, rest := notFlat, ""
 	switch {
@@ -140,8 +140,7 @@ func indexedKeyOf(key string) indexedKey {
 	return indexedKey{list, index, rest}
 }
 
-// add writes an entry where it is to stand: there are many, and a copy of a whole one is dear while memory is being
-// collected.
+// add writes an entry in its final location. Copies of whole entries are expensive during garbage collection.
 func (f *flattened) add(p *indexedKey, value pcommon.Value) {
 	list := f.list(p.list)
 	n := len(*list)
@@ -199,12 +198,12 @@ func groups(list []entry, each func(group []entry)) {
 	}
 }
 
-// flatMessages writes the messages of entries, "" where they hold none.
+// flatMessages returns the messages of entries as JSON, or "" if there are none.
 func (x *span) flatMessages(list []entry, role string) string {
 	if len(list) == 0 {
 		return ""
 	}
-	w := writer{b: append(x.room(roomForMessages(list)), '[')}
+	w := writer{b: append(x.buffer(messagesLen(list)), '[')}
 	groups(list, func(group []entry) { x.flat.message(&w, group, role) })
 	w.b = append(w.b, ']')
 	if w.messages == 0 {
@@ -213,8 +212,8 @@ func (x *span) flatMessages(list []entry, role string) string {
 	return x.keep(w.b)
 }
 
-// roomForMessages is a guess of how long messages become, so that they can be written where they stay.
-func roomForMessages(list []entry) int {
+// messagesLen estimates the encoded length of messages, so that they are written without a copy.
+func messagesLen(list []entry) int {
 	const frame = 32 // what is written around a value
 	n := 0
 	for i := range list {
@@ -223,10 +222,10 @@ func roomForMessages(list []entry) int {
 			n += len(v.Str())
 		}
 	}
-	return roomFor(n)
+	return encodedLen(n)
 }
 
-// flatMessage is what the entries of one message say.
+// flatMessage is one message, read from its entries.
 type flatMessage struct {
 	role, name, callID, finish, reasoning string
 	content                               string
@@ -258,7 +257,7 @@ func (m *flatMessage) write(w *writer, f *flattened, blocks []string) {
 		f.lossy = f.lossy || f.calls[i].id == ""
 	}
 	if isCalls(blocks) {
-		role = "assistant" // Koog says tool
+		role = "assistant" // Koog writes tool
 	}
 	w.begin(role, m.name)
 	if m.reasoning != "" {
@@ -266,7 +265,7 @@ func (m *flatMessage) write(w *writer, f *flattened, blocks []string) {
 	}
 	switch {
 	case role != "tool" && blocks == nil && f.repeats(m.content):
-		// The content stands in its parts, too.
+		// The content is repeated in its parts.
 	case role == "tool" && blocks == nil:
 		response := m.content
 		if !m.hasContent {
@@ -282,7 +281,7 @@ func (m *flatMessage) write(w *writer, f *flattened, blocks []string) {
 	case blocks != nil:
 		for _, block := range blocks {
 			if o, ok := parseObject(block); ok {
-				w.partOf2(o, block)
+				w.blockOrCall(o, block)
 			}
 		}
 	case m.content != "":
@@ -294,7 +293,7 @@ func (m *flatMessage) write(w *writer, f *flattened, blocks []string) {
 	}
 	slices.SortStableFunc(f.calls, func(a, b flatCall) int { return cmp.Compare(a.index, b.index) })
 	for _, call := range f.calls {
-		if blocks == nil && len(f.parts) == 0 || call.id == "" || !w.hasID(call.id) { // what stands in the blocks is not written again
+		if blocks == nil && len(f.parts) == 0 || call.id == "" || !w.hasID(call.id) { // do not repeat a call that is in the blocks
 			w.toolCall(call.id, call.name, argumentsOf(call.arguments))
 		}
 	}
@@ -304,7 +303,7 @@ func (m *flatMessage) write(w *writer, f *flattened, blocks []string) {
 	w.end(m.finish)
 }
 
-// repeats tells whether the parts that are text say the same as a content.
+// repeats reports whether the text parts together equal the content.
 func (f *flattened) repeats(content string) bool {
 	if len(f.parts) == 0 || content == "" {
 		return false
@@ -318,8 +317,8 @@ func (f *flattened) repeats(content string) bool {
 	return rest == ""
 }
 
-// partOf2 writes a block that may be a call in OpenAI's shape.
-func (w *writer) partOf2(o object, raw string) {
+// blockOrCall writes a block that may be a call in OpenAI's format.
+func (w *writer) blockOrCall(o object, raw string) {
 	if o.at("function") != nil {
 		w.call(o, o.str("id"))
 		return
@@ -327,7 +326,7 @@ func (w *writer) partOf2(o object, raw string) {
 	w.partOf(o, raw)
 }
 
-// argumentsOf is arguments that were sent as text: JSON where they are, else a JSON string.
+// argumentsOf returns arguments that were sent as text: unchanged if they are JSON, else as a JSON string.
 func argumentsOf(text string) string {
 	if text == "" {
 		return ""
@@ -354,13 +353,13 @@ func (p *flatPart) write(w *writer) {
 	}
 }
 
-// field takes what one entry says of its message. What it does not know stays the attribute that it is.
+// field adds one entry to its message. An entry with an unknown key is not mapped.
 func (f *flattened) field(m *flatMessage, rest string, value pcommon.Value) {
 	cut(&rest, "message.")
 	switch rest {
 	case "role":
-		if said := unquoted(value.AsString()); said != "" {
-			m.role = said
+		if sent := unquoted(value.AsString()); sent != "" {
+			m.role = sent
 		}
 	case "content", "text", "prompt.text", "completion.text":
 		m.content, m.hasContent = valueText(value), true
@@ -441,7 +440,7 @@ func (f *flattened) part(index int, field string, value pcommon.Value) {
 	}
 }
 
-// blocksOf is the blocks of a content that is a JSON list of blocks, nil for any other text.
+// blocksOf returns the blocks of content that is a JSON list of blocks, nil for any other text.
 func blocksOf(content string) []string {
 	if content == "" || content[0] > ' ' && content[0] != '[' && content[0] < utf8.RuneSelf {
 		return nil
@@ -464,7 +463,7 @@ func blocksOf(content string) []string {
 	return elements
 }
 
-// isBlock tells a block of a message's content from other objects that have a type.
+// isBlock reports whether an object is a content block. Other objects may have a type too.
 func isBlock(o object) bool {
 	kind := o.str("type")
 	switch kind {
@@ -489,12 +488,12 @@ func isCalls(blocks []string) bool {
 	return len(blocks) > 0
 }
 
-// flatTools writes tool definitions out of indexed keys: whole JSON schemas, or their members.
+// flatTools returns the tool definitions in indexed keys: whole JSON schemas, or their members.
 func (x *span) flatTools() string {
 	if len(x.flat.tools) == 0 && len(x.flat.functions) == 0 {
 		return ""
 	}
-	b := append(x.room(0), '[')
+	b := append(x.buffer(0), '[')
 	n := 0
 	groups(x.flat.tools, func(group []entry) {
 		for _, e := range group {
@@ -525,12 +524,12 @@ func (x *span) flatTools() string {
 	return x.keep(append(b, ']'))
 }
 
-// flatDocuments writes retrieved documents out of indexed keys, as gen-ai-retrieval-documents.json has them.
+// flatDocuments returns the retrieved documents in indexed keys, in the format of gen-ai-retrieval-documents.json.
 func (x *span) flatDocuments() string {
 	if len(x.flat.documents) == 0 {
 		return ""
 	}
-	b := append(x.room(0), '[')
+	b := append(x.buffer(0), '[')
 	n := 0
 	groups(x.flat.documents, func(group []entry) {
 		if n > 0 {
@@ -556,7 +555,7 @@ func (x *span) flatDocuments() string {
 	return x.keep(append(b, ']'))
 }
 
-// jsonOrString is text that is any JSON value as it is, and other text as a JSON string.
+// jsonOrString returns text that is valid JSON unchanged, and other text as a JSON string.
 func jsonOrString(text string) string {
 	if isJSON(text) {
 		return strings.TrimSpace(text)

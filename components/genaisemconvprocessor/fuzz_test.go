@@ -15,8 +15,8 @@ import (
 	"github.com/looptrace/looptrace/internal/runpdata"
 )
 
-// FuzzMap holds the mapping of any span to three things: it ends, it takes nothing away, and what it writes as
-// messages is JSON of the newest shape.
+// FuzzMap checks that the mapping of any span ends, removes no attribute, and writes messages as JSON of the newest
+// format.
 func FuzzMap(f *testing.F) {
 	f.Add("openinference.instrumentation.openai", "llm.input_messages.0.message.content", "Hi", "llm.input_messages.0.message.role", "user")
 	f.Add("", "gen_ai.prompt.999999999999999999999.content", "x", "gen_ai.prompt.__proto__.x", "y")
@@ -39,7 +39,7 @@ func FuzzMap(f *testing.F) {
 		})
 		for key, value := range sent {
 			if key == "gen_ai.prompt.name" || key == "gen_ai.provider.name" {
-				continue // is taken away where it is something else, and kept as the original
+				continue // may be replaced by another value; the original is kept
 			}
 			got, ok := s.Attributes().Get(key)
 			require.True(t, ok, key)
@@ -51,7 +51,7 @@ func FuzzMap(f *testing.F) {
 		}
 		for _, key := range []string{runmodel.KeyInputMessages, runmodel.KeyOutputMessages} {
 			if _, kept := s.Attributes().Get(keyOriginalPrefix + key); !kept && sent[key] != nil {
-				continue // it was left as it came
+				continue // unchanged
 			}
 			text := attr(s, key)
 			if text == "" || !utf8.ValidString(text) {
@@ -66,7 +66,7 @@ func FuzzMap(f *testing.F) {
 	})
 }
 
-// TestHostileSpans maps what clients have sent, cut off at every place and with its values mixed up.
+// TestHostileSpans maps recorded spans, truncated at every byte and with exchanged values.
 func TestHostileSpans(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join(realdata(t), "*", "otlp", "*.json"))
@@ -74,7 +74,7 @@ func TestHostileSpans(t *testing.T) {
 	m := NewMapper(&Config{})
 	for _, file := range files {
 		if strings.Contains(file, "tau-") {
-			continue // thousands of the same
+			continue // thousands are alike
 		}
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)

@@ -12,22 +12,22 @@ import (
 	"github.com/looptrace/looptrace/internal/jsonpull"
 )
 
-// maxDepth is how deep JSON in an attribute may nest; what nests deeper is kept as the text that it is.
+// maxDepth limits the nesting of JSON in an attribute. Deeper JSON is kept as text.
 const maxDepth = 200
 
-// bytesOf are the bytes of a text, for a jsonpull.Reader, which does not change what it reads. (A Reader is made where it
-// is used, so that it needs no memory of its own.)
+// bytesOf returns the bytes of a text without a copy, for a jsonpull.Reader, which does not modify its input. Callers
+// create the Reader on their stack, so that it is not allocated.
 func bytesOf(text string) []byte {
 	return unsafe.Slice(unsafe.StringData(text), len(text)) //nolint:gosec // it is only read
 }
 
-// member is a member of a JSON object: its value is the text that was sent.
+// member is a member of a JSON object. Its value is the JSON text that was sent.
 type member struct{ key, value string }
 
-// object is one level of a JSON object. Its members are cut out and not looked into: most are passed on as they are.
+// object is one level of a JSON object. Values are not parsed: most are copied unchanged.
 type object []member
 
-// get is the text of a member, "" where there is none.
+// get returns the JSON text of the first member that exists, or "".
 func (o object) get(keys ...string) string {
 	for _, key := range keys {
 		for i := range o {
@@ -39,13 +39,13 @@ func (o object) get(keys ...string) string {
 	return ""
 }
 
-// str is a member that is a string, and what it holds.
+// str returns the content of a member that is a string.
 func (o object) str(keys ...string) string {
 	plain, _ := jsonString(o.get(keys...))
 	return plain
 }
 
-// plain is a member as text: what a string holds, and the JSON text of another value.
+// plain returns a member as text: the content of a string, or the JSON text of any other value.
 func (o object) plain(keys ...string) string {
 	value := o.get(keys...)
 	if plain, ok := jsonString(value); ok {
@@ -54,20 +54,20 @@ func (o object) plain(keys ...string) string {
 	return value
 }
 
-// at is a member that is an object.
+// at returns a member that is an object.
 func (o object) at(keys ...string) object {
 	inner, _ := cutObject(o.get(keys...))
 	return inner
 }
 
-// cutObject is parseObject for what is known to be JSON, as the members of an object are: it checks nothing again.
+// cutObject is parseObject for text that is known to be JSON, such as an object's members. It does not validate.
 func cutObject(text string) (object, bool) {
 	if text == "" || text[0] != '{' {
 		return nil, false
 	}
 	s := scanner{text: text, pos: 1, ok: true}
-	const most = 4 // most have no more members
-	o := make(object, 0, most)
+	const typical = 4
+	o := make(object, 0, typical)
 	for first := true; s.more('}', first); first = false {
 		key := s.key()
 		s.next()
@@ -84,7 +84,7 @@ func cutObject(text string) (object, bool) {
 	return o, s.ok
 }
 
-// cutArray is parseArray for what is known to be JSON.
+// cutArray is parseArray for text that is known to be JSON.
 func cutArray(text string) ([]string, bool) {
 	if text == "" || text[0] != '[' {
 		return nil, false
@@ -103,14 +103,14 @@ func cutArray(text string) ([]string, bool) {
 	return elements, s.ok
 }
 
-// parseObject cuts a JSON object into its members, which are parts of the text.
+// parseObject splits a JSON object into its members, which are substrings of the text.
 func parseObject(text string) (object, bool) {
 	if text = strings.TrimLeft(text, " \t\r\n"); text == "" || text[0] != '{' {
 		return nil, false
 	}
 	r := jsonpull.NewReader(bytesOf(text), maxDepth, math.MaxInt64)
-	const most = 8 // objects have fewer members than that
-	o := make(object, 0, most)
+	const typical = 8
+	o := make(object, 0, typical)
 	r.Object(func(key []byte) {
 		if value := r.Text(); value != nil {
 			o = append(o, member{aliasOf(key), aliasOf(value)})
@@ -120,31 +120,32 @@ func parseObject(text string) (object, bool) {
 	return o, r.Err() == nil
 }
 
-// parseArray cuts a JSON array into its elements, which are parts of the text.
+// parseArray splits a JSON array into its elements, which are substrings of the text.
 func parseArray(text string) ([]string, bool) {
 	if text = strings.TrimLeft(text, " \t\r\n"); text == "" || text[0] != '[' {
 		return nil, false
 	}
 	r := jsonpull.NewReader(bytesOf(text), maxDepth, math.MaxInt64)
-	const some = 16 // messages, tools
-	elements := make([]string, 0, some)
+	const typical = 16
+	elements := make([]string, 0, typical)
 	r.Array(func(int) { elements = append(elements, aliasOf(r.Text())) })
 	r.End()
 	return elements, r.Err() == nil
 }
 
-// aliasOf is what a Reader of a string has given: a part of that string, or bytes that are nobody else's.
+// aliasOf returns bytes as a string without a copy. They are part of a Reader's input string, or nothing else refers
+// to them.
 func aliasOf(b []byte) string {
 	return unsafe.String(unsafe.SliceData(b), len(b)) //nolint:gosec // nobody writes into it
 }
 
-// jsonString is what a JSON string holds.
+// jsonString returns the content of a JSON string.
 func jsonString(text string) (string, bool) {
 	if len(text) < 2 || text[0] != '"' {
 		return "", false
 	}
-	const short = 64
-	if inner := text[1 : len(text)-1]; len(inner) <= short && text[len(text)-1] == '"' && isPlain(inner) {
+	const maxShort = 64
+	if inner := text[1 : len(text)-1]; len(inner) <= maxShort && text[len(text)-1] == '"' && isPlain(inner) {
 		return inner, true
 	}
 	r := jsonpull.NewReader(bytesOf(text), maxDepth, math.MaxInt64)
@@ -161,8 +162,8 @@ func isJSON(text string) bool {
 	return r.Err() == nil
 }
 
-// parsePython cuts an object into its members that was printed as Python prints a dict of strings, numbers, lists and
-// dicts. ok is false where the text is anything else.
+// parsePython splits a dict that Python has printed into its members. It knows strings, numbers, lists and dicts, and
+// returns false for anything else.
 func parsePython(text string) (object, bool) {
 	plain, ok := pythonJSON(text)
 	if !ok {
@@ -171,7 +172,7 @@ func parsePython(text string) (object, bool) {
 	return parseObject(plain)
 }
 
-// pythonJSON is the JSON text of a dict that Python has printed.
+// pythonJSON converts a dict that Python has printed to JSON.
 func pythonJSON(text string) (string, bool) {
 	if !strings.HasPrefix(text, "{'") {
 		return "", false
@@ -210,8 +211,8 @@ func pythonJSON(text string) (string, bool) {
 	return string(b), isJSON(string(b))
 }
 
-// endOfPythonString returns the offset of the quote that ends the string which begins at i, or -1. A string
-// with an escape is none that is read here.
+// endOfPythonString returns the offset of the quote that ends the string beginning at i, or -1. Strings with escapes
+// are not supported.
 func endOfPythonString(text string, i int) int {
 	for end := i + 1; end < len(text); end++ {
 		switch text[end] {
@@ -226,19 +227,19 @@ func endOfPythonString(text string, i int) int {
 
 const hexDigits = "0123456789abcdef"
 
-// appendString appends a JSON string. What is not UTF-8 becomes U+FFFD. It copies eight bytes at a time, up to the
-// first that needs an escape.
+// appendString appends a JSON string. Invalid UTF-8 becomes U+FFFD. It copies eight bytes at a time up to the first
+// that needs an escape.
 func appendString(b []byte, s string) []byte {
-	const short = 24
-	if len(s) < short && isPlain(s) {
+	const minLen = 24
+	if len(s) < minLen && isPlain(s) {
 		return append(append(append(b, '"'), s...), '"')
 	}
-	b = append(slices.Grow(b, roomFor(len(s))), '"')
+	b = append(slices.Grow(b, encodedLen(len(s))), '"')
 	from, i := bytesOf(s), 0
-	// What is not ASCII is looked at, until it is known that all that follows is UTF-8.
+	// Bytes above ASCII need a check until all that follows is known to be UTF-8.
 	highs, checked := uint64(highBits), false
 	for i+wordSize <= len(from) {
-		b = slices.Grow(b, roomFor(len(from)-i))
+		b = slices.Grow(b, encodedLen(len(from)-i))
 		to, n := b[:cap(b)], len(b)
 		for i <= len(from)-wordSize && n <= len(to)-wordSize-longestEscape {
 			w := binary.LittleEndian.Uint64(from[i : i+wordSize])
@@ -287,7 +288,7 @@ func appendString(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-// isPlain tells whether a string is ASCII without a byte that needs an escape.
+// isPlain reports whether a string is ASCII without a byte that needs an escape.
 func isPlain(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; shortEscapes[c] != 0 || c >= utf8.RuneSelf {
@@ -297,8 +298,8 @@ func isPlain(s string) bool {
 	return true
 }
 
-// roomFor is a guess of how long a string of n bytes becomes: few bytes are escaped.
-func roomFor(n int) int {
+// encodedLen estimates the encoded length of a string of n bytes. Few bytes are escaped.
+func encodedLen(n int) int {
 	const oneIn = 8
 	return n + n/oneIn + wordSize + longestEscape
 }
@@ -311,19 +312,19 @@ const (
 	longestEscape      = len(`\u0000`)
 )
 
-// escapes marks the bytes of a word that need an escape in a JSON string, and those that have one of the high bits. The
-// lowest bit that is set is the high bit of the first such byte; those above it may be set for no reason.
+// escapes marks the bytes of a word that need an escape in a JSON string, and those that have one of the high bits.
+// Only the lowest mark is exact. Higher ones may be false.
 func escapes(w, highs uint64) uint64 {
 	quote, slash := w^(everyByte*'"'), w^(everyByte*'\\')
 	return ((quote-everyByte)&^quote|(slash-everyByte)&^slash|(w-everyByte*' ')&^w)&highBits | w&highs
 }
 
-// isPlainWord tells whether all bytes of a word are ASCII and none needs an escape.
+// isPlainWord reports whether all bytes of a word are ASCII and none needs an escape.
 func isPlainWord(w uint64) bool {
 	return ((w^(everyByte*'"')-everyByte)|(w^(everyByte*'\\')-everyByte)|(w-everyByte*' ')|w)&highBits == 0
 }
 
-// shortEscapes are what follows the backslash in the escape of a byte, 0 for a byte that has none.
+// shortEscapes map a byte to what follows the backslash in its escape, 0 if it has no short escape.
 var shortEscapes = func() (table [256]byte) {
 	for c := range byte(' ') {
 		table[c] = 'u'

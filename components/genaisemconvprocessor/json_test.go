@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// strangeStrings hold what is special in JSON strings, at every place of the words in which they are read.
+// strangeStrings have special characters at every offset within an eight-byte word.
 func strangeStrings() []string {
 	parts := []string{
 		"", "a", "\"", "\\", "\\\\", "\\\"", "\n", "\x00", "\x1f", " ", "#", "!", "[", "]", "\x7f", "é", "語", "😀", "\xff", "\xe8\xaa", "plain text ",
@@ -36,7 +36,7 @@ func TestAppendString(t *testing.T) {
 			require.Equal(t, "head", string(b[:len("head")]))
 			want, err := json.Marshal(s)
 			require.NoError(t, err)
-			var same string // encoding/json puts U+FFFD in the place of the same bytes
+			var same string // encoding/json replaces the same bytes by U+FFFD
 			require.NoError(t, json.Unmarshal(want, &same))
 			require.Equal(t, same, back, "%q", s)
 		}

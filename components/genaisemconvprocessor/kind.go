@@ -6,7 +6,7 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// kinds maps the values by which dialects name a kind, in lower case, to the kind and the operation.
+// kinds maps a dialect's names of kinds, in lower case, to the kind and the operation.
 type kinds map[string]kindAndOperation
 
 type kindAndOperation struct{ kind, operation string }
@@ -27,12 +27,12 @@ var (
 	isSpan      = kindAndOperation{runmodel.KindSpan, ""}
 )
 
-// by makes the kind function of a dialect that names the kind in an attribute.
+// by returns the kind function of a dialect that states the kind in an attribute.
 func (k kinds) by(keys ...string) func(*span) (string, string) {
 	return func(x *span) (string, string) {
 		for _, key := range keys {
-			if said := x.plainStr(key); said != "" {
-				if found, ok := k[strings.ToLower(said)]; ok {
+			if name := x.plainStr(key); name != "" {
+				if found, ok := k[strings.ToLower(name)]; ok {
 					return found.kind, found.operation
 				}
 			}
@@ -41,7 +41,7 @@ func (k kinds) by(keys ...string) func(*span) (string, string) {
 	}
 }
 
-// operations are the values of gen_ai.operation.name, those of the conventions and those that are written instead.
+// operations are the values of gen_ai.operation.name: those of the conventions and those written instead.
 var operations = map[string]kindAndOperation{
 	"chat":                {runmodel.KindLLM, "chat"},
 	"generate_content":    {runmodel.KindLLM, "generate_content"},
@@ -113,11 +113,11 @@ var operations = map[string]kindAndOperation{
 	"multi_agent_orchestration": isWorkflow,
 }
 
-// named are the operations of the conventions by which a span may be named where it says nothing else.
-var named = []string{"invoke_agent", "create_agent", "execute_tool", "invoke_workflow", "generate_content", "text_completion", "embeddings", "chat"}
+// operationNames are the conventions' operations that a span name may begin with if no attribute states one.
+var operationNames = []string{"invoke_agent", "create_agent", "execute_tool", "invoke_workflow", "generate_content", "text_completion", "embeddings", "chat"}
 
-// decideKind takes the kind from the first dialect that says one, else from the operation, else from what the span
-// carries. Dialects that say it of themselves come before the operation: LangSmith calls a retriever embeddings.
+// decideKind takes the kind from the first dialect that states one, else from the operation, else from the span's
+// attributes. Dialects come before the operation because LangSmith records a retriever as embeddings.
 func (x *span) decideKind() {
 	if x.fromLog {
 		return
@@ -146,7 +146,7 @@ func (x *span) decideKind() {
 	x.writeKind(sent, known, isKnown, operation)
 }
 
-// writeKind writes the operation in its newest name, and the kind where the operation does not tell it.
+// writeKind writes the operation under its newest name, and the kind if the operation does not imply it.
 func (x *span) writeKind(sent string, known kindAndOperation, isKnown bool, operation string) {
 	switch {
 	case sent == "" && operation != "":
@@ -172,10 +172,10 @@ func (x *span) writeKind(sent string, known kindAndOperation, isKnown bool, oper
 	}
 }
 
-// guessKind judges a span of which no dialect says what it is.
+// guessKind derives the kind of a span that no dialect and no operation classifies.
 func (x *span) guessKind() (kind, operation string) {
 	name := x.Name()
-	for _, op := range named {
+	for _, op := range operationNames {
 		if strings.HasPrefix(name, op+" ") || name == op {
 			return operations[op].kind, op
 		}
@@ -193,8 +193,8 @@ func (x *span) guessKind() (kind, operation string) {
 	return "", ""
 }
 
-// kindOrder is the order in which dialects are asked for the kind: that of detection, with MLflow's own type, which
-// its translations leave beside other dialects' keys, put to the front.
+// kindOrder is the order in which dialects are asked for the kind: that of detection, with MLflow first, which keeps
+// its own type next to other dialects' keys that it writes.
 var kindOrder = func() []dialectID {
 	order := []dialectID{native, mlflow}
 	for id := range dialectCount {
@@ -205,10 +205,10 @@ var kindOrder = func() []dialectID {
 	return order
 }()
 
-// calls tells whether the span is a call of a model, by its kind.
+// isCall reports whether the span's kind is a model call.
 func (x *span) isCall() bool {
 	return x.kind == runmodel.KindLLM || x.kind == runmodel.KindEmbedding || x.kind == runmodel.KindReranker
 }
 
-// dialect is the value of looptrace.dialect.
+// dialect returns the value of looptrace.dialect.
 func (x *span) dialect() string { return dialects[x.found.first()].name }

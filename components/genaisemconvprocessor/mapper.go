@@ -9,29 +9,29 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// Mapper maps spans. It may be used by many goroutines at once.
+// Mapper maps spans. It is safe for concurrent use.
 type Mapper struct {
 	rules []userRule
 	spans sync.Pool
 }
 
-// shared is what all mappers have in common: the tables, compiled.
+// shared is the compiled tables that all mappers use.
 var shared struct{ uses map[string][]use }
 
 func init() { shared.uses = compile() }
 
-// Counts says how many spans were mapped, by the dialect that was detected first.
+// Counts are the numbers of mapped spans, by the first dialect that each matched.
 type Counts [dialectCount]int64
 
-// NewMapper makes a Mapper with the rules of a valid configuration.
+// NewMapper returns a Mapper with the rules of a valid configuration.
 func NewMapper(cfg *Config) *Mapper {
 	m := &Mapper{rules: compileRules(cfg.Rules)}
 	m.spans.New = func() any { return new(span) }
 	return m
 }
 
-// Map maps spans where they stand: it adds attributes in the newest GenAI conventions and Looptrace's own, and removes
-// none. A span that is not GenAI stays as it is.
+// Map maps spans in place: it adds attributes of the newest GenAI conventions and Looptrace's own, and removes none.
+// A span that is not GenAI stays unchanged, apart from configured rules.
 func (m *Mapper) Map(td ptrace.Traces) (counts Counts) {
 	x := m.spans.Get().(*span)
 	defer m.spans.Put(x)
@@ -52,7 +52,7 @@ func (m *Mapper) Map(td ptrace.Traces) (counts Counts) {
 	return counts
 }
 
-// detectResource tells the dialects that name themselves on the resource only.
+// detectResource returns the dialects that only the resource identifies.
 func detectResource(resource pcommon.Map) dialectSet {
 	if sdk, ok := resource.Get("telemetry.sdk.name"); ok && sdk.Type() == pcommon.ValueTypeStr && sdk.Str() == "openlit" {
 		return setOf(openLIT)
@@ -77,12 +77,12 @@ func (m *Mapper) mapSpan(x *span, s ptrace.Span, scope *scopeInfo, resource pcom
 	return x.found.first(), true
 }
 
-// refine settles what takes more than a key to tell.
+// refine decides between dialects that one key cannot distinguish.
 func (x *span) refine() {
 	if x.found.has(vercel) {
 		_, isOld := x.attrs.Get("ai.operationId")
-		_, named := x.attrs.Get("operation.name")
-		if _, isNew := x.attrs.Get(runmodel.KeyOperationName); isNew && !isOld && !named {
+		_, hasName := x.attrs.Get("operation.name")
+		if _, isNew := x.attrs.Get(runmodel.KeyOperationName); isNew && !isOld && !hasName {
 			x.found = x.found&^setOf(vercel) | setOf(vercel7)
 		}
 	}
@@ -107,19 +107,19 @@ func (x *span) mapOne() {
 	x.readEvents()
 	x.offerFinish()
 	x.toolFields()
-	x.keys = allKeys // from here on there are more
+	x.keys = allKeys // from here on attributes are added
 	x.apply()
-	x.mark()
+	x.writeOwn()
 }
 
-// readFlattened offers what stands under keys with an index.
+// readFlattened offers the values of keys with an index.
 func (x *span) readFlattened() {
-	x.offer(toInputMessages, openInference, isDone, x.flatMessages(x.flat.input, "user"), "indexed keys")
+	x.offer(toInputMessages, openInference, fromCanonical, x.flatMessages(x.flat.input, "user"), "indexed keys")
 	x.flat.inputLossy, x.flat.lossy = x.flat.lossy, false
-	x.offer(toOutputMessages, openInference, isDone, x.flatMessages(x.flat.output, "assistant"), "indexed keys")
+	x.offer(toOutputMessages, openInference, fromCanonical, x.flatMessages(x.flat.output, "assistant"), "indexed keys")
 	x.flat.outputLossy = x.flat.lossy
-	x.offer(toToolDefinitions, openInference, isDone, x.flatTools(), "indexed keys")
-	x.offer(toRetrievalDocuments, openInference, isDone, x.flatDocuments(), "indexed keys")
+	x.offer(toToolDefinitions, openInference, fromCanonical, x.flatTools(), "indexed keys")
+	x.offer(toRetrievalDocuments, openInference, fromCanonical, x.flatDocuments(), "indexed keys")
 	for _, e := range x.flat.output {
 		if e.rest == "finish_reason" || e.rest == "message.finish_reason" {
 			x.offer(toFinishReasons, openInference, fromText, e.value.AsString(), "indexed keys")
@@ -128,8 +128,8 @@ func (x *span) readFlattened() {
 	}
 }
 
-// toolFields gives a tool its arguments and result out of the span's inputs and outputs, where nothing else states
-// them; its name out of the span's.
+// toolFields falls back to the span's inputs and outputs for a tool's arguments and result, and to the span's name
+// for the tool's name.
 func (x *span) toolFields() {
 	if x.kind != runmodel.KindTool {
 		return
@@ -148,8 +148,8 @@ func (x *span) toolFields() {
 	}
 }
 
-// mark writes what Looptrace says of the span itself.
-func (x *span) mark() {
+// writeOwn writes Looptrace's own attributes.
+func (x *span) writeOwn() {
 	if _, ok := x.attrs.Get(runmodel.KeyDialect); !ok {
 		x.attrs.PutStr(runmodel.KeyDialect, x.dialect())
 	}
@@ -160,7 +160,7 @@ func (x *span) mark() {
 		x.setFramework(framework)
 	}
 	if x.str(runmodel.KeyOperationName) == "fetch_response" {
-		// It reads a response again whose creation has stated the usage.
+		// It fetches a response that another span created and counted.
 		x.attrs.PutBool(runmodel.KeyUsageCounted, false)
 	}
 }

@@ -36,7 +36,7 @@ func TestNotGenAIStaysAsItIs(t *testing.T) {
 	assert.Equal(t, attrs, s.Attributes().AsRaw())
 }
 
-// The newest conventions pass untouched but for what is derived from them.
+// Spans of the newest conventions stay unchanged, apart from derived attributes.
 func TestNewestStaysAsItIs(t *testing.T) {
 	t.Parallel()
 	attrs := map[string]any{
@@ -54,7 +54,7 @@ func TestNewestStaysAsItIs(t *testing.T) {
 	assert.Equal(t, attrs, got)
 }
 
-// The conventions once had the finish reason in the messages that a model answered with.
+// Older conventions had the finish reason in the output messages.
 func TestFinishReasonInMessages(t *testing.T) {
 	t.Parallel()
 	for messages, want := range map[string]any{

@@ -8,14 +8,14 @@ import (
 	"github.com/looptrace/looptrace/internal/jsonpull"
 )
 
-// writer puts messages together in the newest shape (gen-ai-input-messages.json and gen-ai-output-messages.json of the
-// conventions). Values that it takes as JSON are passed on as they were sent.
+// writer writes messages in the newest format (gen-ai-input-messages.json and gen-ai-output-messages.json of the
+// conventions). It copies JSON values unchanged.
 type writer struct {
 	b []byte
-	// messages and parts count what was written at the level that is open.
+	// messages and parts count the elements written at the current level.
 	messages, parts int
 	inMessage       bool
-	// roleAt is where the open message's role stands, so that a message of tool results becomes the tool's.
+	// roleAt and roleEnd are the offsets of the open message's role, which becomes "tool" if it has tool results only.
 	roleAt, roleEnd int
 	// lossy is true when something that was read is not written.
 	lossy bool
@@ -43,7 +43,7 @@ func (w *writer) begin(role, name string) {
 	w.parts, w.results, w.others, w.inMessage = 0, 0, 0, true
 }
 
-// end closes a message. What a user sends back from tools, in dialects that have no role for it, is the tool's.
+// end closes a message. A user message that consists of tool results becomes a tool message.
 func (w *writer) end(finish string) {
 	w.b = append(w.b, ']')
 	if finish != "" {
@@ -64,11 +64,11 @@ func (w *writer) part() {
 	w.parts++
 }
 
-func (w *writer) text(s string) { w.said(`{"type":"text","content":`, s) }
+func (w *writer) text(s string) { w.textPart(`{"type":"text","content":`, s) }
 
-func (w *writer) reasoning(s string) { w.said(`{"type":"reasoning","content":`, s) }
+func (w *writer) reasoning(s string) { w.textPart(`{"type":"reasoning","content":`, s) }
 
-func (w *writer) said(head, s string) {
+func (w *writer) textPart(head, s string) {
 	w.part()
 	w.others++
 	b := w.b
@@ -78,7 +78,7 @@ func (w *writer) said(head, s string) {
 	w.b = b
 }
 
-// jsonText writes a value that is text: what a JSON string holds, and other JSON as it is.
+// jsonText writes a value as text: the content of a JSON string, or other JSON unchanged.
 func (w *writer) jsonText(value string) {
 	if value != "" && value[0] == '"' {
 		w.part()
@@ -91,7 +91,7 @@ func (w *writer) jsonText(value string) {
 	w.text(value)
 }
 
-// toolCall writes a call; arguments are JSON, and where they are a string that holds an object, that object.
+// toolCall writes a call. arguments are JSON; a string that holds a JSON object is decoded.
 func (w *writer) toolCall(id, name, arguments string) {
 	w.part()
 	w.others++
@@ -118,7 +118,7 @@ func (w *writer) toolText(id, text string) {
 	w.b = append(w.b, '}')
 }
 
-// toolResponse writes a result, which is JSON.
+// toolResponse writes a result that is JSON.
 func (w *writer) toolResponse(id, name, response string) {
 	if response == "" {
 		response = "null"
@@ -145,7 +145,7 @@ func (w *writer) beginResponse(id, name string) {
 	w.b = b
 }
 
-// media writes a part that is not text, by address or by content.
+// media writes a part that is not text, by URI or by content.
 func (w *writer) media(modality, mimeType, uri, content string) {
 	w.part()
 	w.others++
@@ -193,7 +193,7 @@ func (w *writer) verbatim(part string) {
 	w.b = append(w.b, part...)
 }
 
-// decoded is the JSON that a JSON string holds, where that is an object or array; otherwise the value itself.
+// decoded returns the JSON object or array in a JSON string, otherwise the value itself.
 func decoded(value string) string {
 	if plain, ok := jsonString(value); ok {
 		if t := strings.TrimSpace(plain); (strings.HasPrefix(t, "{") || strings.HasPrefix(t, "[")) && isJSON(t) {
@@ -206,7 +206,7 @@ func decoded(value string) string {
 	return value
 }
 
-// jsonOf is text as JSON: itself where it is an object or array, else a JSON string.
+// jsonOf returns text as JSON: unchanged if it is an object or array, else a JSON string.
 func jsonOf(text string) string {
 	if t := strings.TrimSpace(text); (strings.HasPrefix(t, "{") || strings.HasPrefix(t, "[")) && isJSON(t) {
 		return t
@@ -234,7 +234,7 @@ func canonicalRoleOf(role string) string {
 	return role
 }
 
-// aliasParts are types of parts that say in another way what a part of the conventions says.
+// aliasParts are other names for the conventions' part types.
 var aliasParts = map[string]bool{
 	"thinking": true, "redacted_thinking": true, "tool_use": true, "tool_result": true, "tool-call": true, "tool-result": true,
 	"image": true, "image_url": true, "image-url": true, "input_image": true, "binary": true, "file_data": true,
@@ -243,17 +243,17 @@ var aliasParts = map[string]bool{
 	"function_result": true, "function_approval_request": false,
 }
 
-// messagesOf writes messages of any known shape in the newest one. role is whose they are where they do not say. ok is
-// false for what holds no message.
-func messagesOf(room []byte, text, role string) (w writer, ok bool) {
-	w.b = room
+// messagesOf writes messages of any known format in the newest one. role is for messages that have none. ok is false
+// if there is no message.
+func messagesOf(buffer []byte, text, role string) (w writer, ok bool) {
+	w.b = buffer
 	w.b = append(w.b, '[')
 	w.value(text, role)
 	w.b = append(w.b, ']')
 	return w, w.messages > 0
 }
 
-// most is how deep messages may be wrapped.
+// maxWrapped limits the nesting of objects that wrap messages.
 const maxWrapped = 6
 
 // value writes the messages of a JSON value, or of text that is not JSON.
@@ -291,8 +291,8 @@ func (w *writer) value(text, role string) {
 	w.plainMessage(text, role)
 }
 
-// common writes messages of the shape that most have, in one pass: {role, content}, the content text or blocks, with
-// OpenAI's calls beside it. It reports false, and writes nothing, for any other.
+// common writes messages of the most common format in one pass: {role, content} with text or blocks, and OpenAI's
+// tool calls. It writes nothing and returns false for any other format.
 func (w *writer) common(text string) bool {
 	r := jsonpull.NewReader(bytesOf(text), maxDepth, math.MaxInt64)
 	before, good := *w, true
@@ -371,11 +371,11 @@ func isCommonRole(role string) bool {
 	return false
 }
 
-// commonBlocks writes a list of blocks, those of a tool's message only where all are results.
+// commonBlocks writes a list of blocks. It fails for a tool's message with a block that is not a result.
 func (w *writer) commonBlocks(r *jsonpull.Reader, results bool) bool {
 	n := 0
-	const most = 8 // most have no more members
-	members := make(object, 0, most)
+	const typical = 8
+	members := make(object, 0, typical)
 	r.Open('[')
 	for first := true; r.More(']', first); first = false {
 		if r.Kind() != jsonpull.Object {
@@ -441,7 +441,7 @@ func (w *writer) list(elements []string, role string) {
 	}
 }
 
-// isPart tells a part, or a block of content, from a message.
+// isPart reports whether an object is a part or content block rather than a message.
 func isPart(o object) bool {
 	if o.get("role", "lc", "kwargs", "messages", "message") != "" {
 		return false
@@ -453,16 +453,16 @@ func isPart(o object) bool {
 			o.get("finish_reason", "content") == ""
 	case "message", "human", "ai", "system", "tool", "function", "function_call", "function_call_output", "reasoning",
 		"HumanMessage", "AIMessage", "SystemMessage", "ToolMessage", "generic":
-		// Items of the Responses API and LangChain's messages are not parts; a reasoning part has a content or text.
+		// Items of the Responses API and LangChain's messages are not parts. A reasoning part has a content or text.
 		return o.str("type") == "reasoning" && o.get("content", "text") != "" && o.get("summary") == ""
 	}
 	return true
 }
 
-// wrappers are members by which inputs and outputs of frameworks wrap their messages, in order.
+// wrappers are the members in which frameworks wrap messages, in order of preference.
 var wrappers = []string{"messages", "contents", "input", "prompt", "output", "outputs", "inputs", "generations", "choices", "candidates", "response", "completion"}
 
-// object writes the messages of an object: a message, or something that holds messages.
+// object writes the messages of an object: a message, or an object that contains messages.
 func (w *writer) object(o object, text, role string) {
 	if kwargs := o.at("kwargs"); kwargs != nil && o.get("lc", "id") != "" {
 		w.langChain(kwargs, o.get("id"), role)
@@ -496,14 +496,14 @@ func (w *writer) object(o object, text, role string) {
 		return
 	}
 	if inner := o.at("message"); inner != nil { // a choice
-		if inner.at("kwargs") != nil { // a generation of LangChain's
+		if inner.at("kwargs") != nil { // a generation of LangChain
 			w.object(inner, text, role)
 			return
 		}
 		w.choice(inner, o)
 		return
 	}
-	if inner := o.at("content"); inner.get("parts") != "" { // a candidate of Gemini's
+	if inner := o.at("content"); inner.get("parts") != "" { // a candidate of Gemini
 		w.choice(inner, o)
 		return
 	}
@@ -528,16 +528,16 @@ func (w *writer) object(o object, text, role string) {
 		w.end(o.str("finish_reason"))
 		return
 	}
-	if said := o.str("text", "output_text", "answer", "question", "query"); said != "" {
+	if text := o.str("text", "output_text", "answer", "question", "query"); text != "" {
 		w.begin(role, "")
-		w.text(said)
+		w.text(text)
 		w.end(o.str("finish_reason"))
 		return
 	}
 	w.plainMessage(text, role)
 }
 
-// isMessage tells whether an object without a role is a message nevertheless.
+// isMessage reports whether an object without a role is a message.
 func isMessage(o object) bool {
 	return o.get("parts") != "" || o.get("tool_calls") != "" || o.get("content") != "" && o.get("messages") == ""
 }
@@ -553,7 +553,7 @@ func summaryOf(o object) string {
 	return strings.Join(texts, "\n")
 }
 
-// choice writes the message of a choice, with the reason why it ended.
+// choice writes the message of a choice, with its finish reason.
 func (w *writer) choice(message, outer object) {
 	if message.get("finish_reason") == "" {
 		if finish := outer.get("finish_reason", "finishReason"); finish != "" {
@@ -563,7 +563,7 @@ func (w *writer) choice(message, outer object) {
 	w.message(message, "assistant")
 }
 
-// langChain writes a message that LangChain has serialised: {lc, type, id: [..., "AIMessage"], kwargs}.
+// langChain writes a message in LangChain's serialization: {lc, type, id: [..., "AIMessage"], kwargs}.
 func (w *writer) langChain(kwargs object, id, role string) {
 	if path, ok := cutArray(id); ok && len(path) > 0 {
 		if class, ok := jsonString(path[len(path)-1]); ok {
@@ -576,10 +576,10 @@ func (w *writer) langChain(kwargs object, id, role string) {
 	w.message(kwargs, strings.ToLower(role))
 }
 
-// message writes one message of any shape.
+// message writes one message of any format.
 func (w *writer) message(o object, role string) {
-	if said := o.str("role"); said != "" {
-		role = said
+	if sent := o.str("role"); sent != "" {
+		role = sent
 	}
 	canonical := canonicalRoleOf(role)
 	w.begin(canonical, o.str("name"))
@@ -605,7 +605,7 @@ func (w *writer) message(o object, role string) {
 
 func isContainer(s string) bool { return s != "" && (s[0] == '{' || s[0] == '[') }
 
-// toolContent writes the content of a tool's message where its blocks are results in themselves.
+// toolContent writes the content of a tool's message if its blocks are results themselves.
 func (w *writer) toolContent(content string) bool {
 	elements, ok := cutArray(content)
 	if !ok {
@@ -650,7 +650,7 @@ func (w *writer) content(content string) {
 	w.jsonText(content)
 }
 
-// calls writes the calls that stand beside the content, unless they stand in it too.
+// calls writes the calls beside the content, unless the content has them too.
 func (w *writer) calls(o object, _ int) {
 	calls := o.get("tool_calls", "toolCalls")
 	if calls == "" || calls == "[]" {
@@ -683,12 +683,12 @@ func (w *writer) call(call object, id string) {
 	w.toolCall(id, call.str("name", "toolName"), call.get("arguments", "args", "input", "parameters"))
 }
 
-// hasID tells whether a part of the open message has the id.
+// hasID reports whether a part of the open message has the id.
 func (w *writer) hasID(id string) bool {
 	return bytes.Contains(w.b[w.roleAt:], appendString([]byte(`"id":`), id))
 }
 
-// contentValue is a tool's result as JSON: a list of one text is that text.
+// contentValue returns a tool's result as JSON. A list of one text becomes that text.
 func contentValue(content string) string {
 	elements, ok := cutArray(content)
 	if !ok {
@@ -718,7 +718,7 @@ func contentValue(content string) string {
 	return string(appendString(nil, strings.Join(texts, "\n")))
 }
 
-// typedValue is the value of the AI SDK's {type: json | text, value}, "" for anything else.
+// typedValue returns the value of the AI SDK's {type: json | text, value}, "" for anything else.
 func typedValue(content string) string {
 	if content == "" || content[0] != '{' {
 		return ""
@@ -742,14 +742,14 @@ func typedValue(content string) string {
 		}
 		n++
 	}
-	const most = 3
-	if !s.ok || !isTyped || n > most {
+	const maxMembers = 3
+	if !s.ok || !isTyped || n > maxMembers {
 		return ""
 	}
 	return value
 }
 
-// partOf writes a part or block of any shape.
+// partOf writes a part or block of any format.
 func (w *writer) partOf(o object, raw string) {
 	switch kind := o.str("type"); kind {
 	case "text", "input_text", "output_text":
@@ -800,7 +800,7 @@ func (w *writer) partOf(o object, raw string) {
 		audio := o.at("input_audio")
 		w.media("audio", mimeOf("audio", audio.str("format")), "", audio.str("data"))
 	case "file":
-		if o.get("data", "url") != "" && o.get("file_id") == "" { // the AI SDK's
+		if o.get("data", "url") != "" && o.get("file_id") == "" { // AI SDK
 			w.file(o)
 			return
 		}
@@ -881,7 +881,7 @@ func (w *writer) image(o object, raw string) {
 	}
 }
 
-// untyped writes the blocks that are recognized by their only member: Gemini's, Bedrock's and Genkit's.
+// untyped writes the blocks that have no type but a characteristic member: Gemini's, Bedrock's and Genkit's.
 func (w *writer) untyped(o object, raw string) {
 	if call := o.at("functionCall", "function_call"); call != nil {
 		w.toolCall(call.str("id"), call.str("name"), call.get("args", "arguments"))
@@ -927,16 +927,16 @@ func (w *writer) untyped(o object, raw string) {
 		w.media("", media.str("contentType"), media.str("url"), "")
 		return
 	}
-	if said := o.get("text"); said != "" {
+	if text := o.get("text"); text != "" {
 		if o.get("thought") == "true" {
 			w.reasoning(o.plain("text"))
 			return
 		}
-		w.jsonText(said)
+		w.jsonText(text)
 		return
 	}
-	if said := o.get("content"); said != "" && said[0] == '"' {
-		w.jsonText(said)
+	if text := o.get("content"); text != "" && text[0] == '"' {
+		w.jsonText(text)
 		return
 	}
 	w.verbatim(raw)

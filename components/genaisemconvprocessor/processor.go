@@ -18,7 +18,7 @@ type mappingProcessor struct {
 	next      consumer.Traces
 	mapper    *Mapper
 	telemetry *metadata.TelemetryBuilder
-	// counted holds the option that names each dialect, so that none is made for each batch.
+	// counted holds the metric option of each dialect, so that no batch allocates it.
 	counted [dialectCount]metric.MeasurementOption
 }
 
@@ -34,18 +34,18 @@ func newProcessor(set processor.Settings, cfg *Config, next consumer.Traces) (*m
 	return p, nil
 }
 
-// Capabilities says that attributes are added.
+// Capabilities says that the processor changes its input.
 func (p *mappingProcessor) Capabilities() consumer.Capabilities {
 	return consumer.Capabilities{MutatesData: true}
 }
 
-// Shutdown ends the processor's telemetry.
+// Shutdown stops the processor's telemetry.
 func (p *mappingProcessor) Shutdown(context.Context) error {
 	p.telemetry.Shutdown()
 	return nil
 }
 
-// ConsumeTraces maps spans where they stand and hands them on.
+// ConsumeTraces maps spans in place and passes them on.
 func (p *mappingProcessor) ConsumeTraces(ctx context.Context, traces ptrace.Traces) error {
 	counts := p.mapper.Map(traces)
 	for id, n := range counts {

@@ -6,7 +6,7 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// providers maps what instrumentations write as the provider, in lower case, to the conventions' values
+// providers maps the provider names that instrumentations write, in lower case, to the conventions' values
 // (gen_ai.provider.name in model/gen-ai/registry.yaml).
 var providers = map[string]string{
 	"openai": "openai", "azure": "azure.ai.openai", "azure-openai": "azure.ai.openai", "az.ai.openai": "azure.ai.openai",
@@ -26,8 +26,8 @@ var providers = map[string]string{
 	"moonshot": "moonshot_ai", "moonshotai": "moonshot_ai", "moonshot_ai": "moonshot_ai",
 }
 
-// notProviders are frameworks and gateways that instrumentations write as the provider: whose model it was, they do
-// not say. The value is the framework.
+// notProviders are frameworks and gateways that instrumentations write as the provider. They do not identify the
+// model's provider. The value is the framework.
 var notProviders = map[string]string{
 	"strands-agents": "strands-agents", "microsoft.agent_framework": "microsoft.agent_framework", "autogen": "autogen",
 	"gcp.vertex.agent": "google-adk", "langchain": "langchain", "langgraph": "langgraph", "llamaindex": "llamaindex",
@@ -35,8 +35,8 @@ var notProviders = map[string]string{
 	"agno": "agno", "pydantic-ai": "pydantic-ai", "litellm": "litellm", "unknown": "", "_other": "", "spring_ai": "spring-ai",
 }
 
-// applyProvider writes the provider in the conventions' name. A framework is none: it has a field of its own, and the
-// model determines the provider.
+// applyProvider writes the conventions' name of the provider. A framework is written to its own field, and the
+// provider is then derived from the model.
 func (x *span) applyProvider() {
 	c := &x.best[toProvider]
 	sent := c.plain()
@@ -65,8 +65,8 @@ func (x *span) applyProvider() {
 	}
 }
 
-// canonicalProvider reads openai.responses, google.generative-ai.chat and Azure as what they are. What is not known
-// stays as it was sent.
+// canonicalProvider maps names like openai.responses, google.generative-ai.chat and Azure. Unknown names stay
+// unchanged.
 func canonicalProvider(sent string) string {
 	name := strings.ToLower(sent)
 	for {
@@ -81,7 +81,7 @@ func canonicalProvider(sent string) string {
 	}
 }
 
-// modelPrefixes tell a provider by the beginning of a model's name.
+// modelPrefixes map prefixes of model names to providers.
 var modelPrefixes = []struct{ prefix, provider string }{
 	{"arn:aws:bedrock", "aws.bedrock"},
 	{"anthropic.claude", "aws.bedrock"},
@@ -110,7 +110,7 @@ var modelPrefixes = []struct{ prefix, provider string }{
 	{"sonar", "perplexity"},
 }
 
-// providerOfModel tells the provider by a model's name, "" where it does not tell.
+// providerOfModel returns the provider for a model name, or "" if it is unknown.
 func providerOfModel(models ...string) string {
 	for _, model := range models {
 		model = strings.ToLower(strings.TrimPrefix(model, "models/"))
@@ -138,7 +138,7 @@ func (x *span) setFramework(framework string) {
 	}
 }
 
-// frameworkOfScope tells the framework by the name of the scope: that of OpenInference and OpenLLMetry ends with it.
+// frameworkOfScope returns the framework that a scope name of OpenInference or OpenLLMetry ends with.
 func frameworkOfScope(scope string) string {
 	for _, prefix := range []string{"openinference.instrumentation.", "@arizeai/openinference-instrumentation-", "@traceloop/instrumentation-", contribScope, "openlit.otel.", "logfire."} {
 		if name, ok := strings.CutPrefix(scope, prefix); ok {
@@ -149,7 +149,7 @@ func frameworkOfScope(scope string) string {
 	return ""
 }
 
-// frameworks are the agent frameworks and SDKs that are instrumented; providers' own clients are none.
+// frameworks are the instrumented agent frameworks and SDKs, without the providers' own clients.
 var frameworks = map[string]string{
 	"langchain": "langchain", "langgraph": "langgraph", "llama_index": "llamaindex", "llamaindex": "llamaindex", "crewai": "crewai",
 	"openai_agents": "openai-agents", "haystack": "haystack", "smolagents": "smolagents", "agno": "agno", "autogen": "autogen",

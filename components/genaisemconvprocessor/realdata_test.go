@@ -18,7 +18,7 @@ import (
 	"github.com/looptrace/looptrace/internal/runpdata"
 )
 
-// exceptions are expectations that are not met, with why.
+// exceptions are unmet expectations and their reasons.
 var exceptions = map[string]string{
 	"langfuse-framework-traces/vertex-ai-2025-08-01/125abcbf5c41f4df usage": "the total has 1,173 tokens more than input and output " +
 		"together: the source says nowhere what they were, and the product's total is input and output",
@@ -44,7 +44,7 @@ func realdata(tb testing.TB) string {
 	return folder
 }
 
-// TestRealSpans holds what is made of every recorded span to what is expected of it.
+// TestRealSpans compares the mapping of every recorded span with its expected fields.
 func TestRealSpans(t *testing.T) {
 	t.Parallel()
 	folder := realdata(t)
@@ -258,7 +258,7 @@ func contains(got string, want any) string {
 	return fmt.Sprintf("%.300q does not contain %.300q", got, text)
 }
 
-// decodeAll reads the concatenated JSON texts of a string.
+// decodeAll decodes concatenated JSON values.
 func decodeAll(text string) []any {
 	var all []any
 	decoder := json.NewDecoder(strings.NewReader(text))
@@ -350,7 +350,7 @@ func checkMessages(s ptrace.Span, key string, want any) string {
 	return sameMessages(list, want.([]any))
 }
 
-// sameMessages compares roles and parts, without system messages: they may stand in the list or beside it.
+// sameMessages compares roles and parts. It ignores system messages: they may be in the list or separate.
 func sameMessages(got, want []any) string {
 	g, w := simple(got), simple(want)
 	if mustJSON(g) != mustJSON(w) {
@@ -386,7 +386,7 @@ func simple(list []any) []any {
 	return out
 }
 
-// decodedValue reads arguments and results that are JSON in a string.
+// decodedValue decodes arguments and results that are JSON in a string.
 func decodedValue(v any) any {
 	text, ok := v.(string)
 	if !ok {
@@ -459,7 +459,7 @@ type realTrace struct {
 	Expect   map[string]any `json:"expect"`
 }
 
-// TestRealTraces holds the totals of recorded runs to what is expected of them, to the token.
+// TestRealTraces compares the totals of recorded runs with expected ones, exactly.
 func TestRealTraces(t *testing.T) {
 	t.Parallel()
 	folder := realdata(t)
@@ -482,7 +482,7 @@ func TestRealTraces(t *testing.T) {
 			}
 			path := filepath.Join(filepath.Dir(file), trace.File)
 			if strings.Contains(trace.File, "base64ids") {
-				continue // it is not OTLP/JSON on purpose, and no decoder of the Collector's takes it
+				continue // it is deliberately not OTLP/JSON, and no decoder of the Collector accepts it
 			}
 			if runs[path] == nil {
 				runs[path] = totalsOf(t, path)
@@ -557,7 +557,7 @@ func checkTrace(t *testing.T, name string, run *runmodel.Run, expect map[string]
 		case "models":
 			for _, model := range want.([]any) {
 				checked++
-				// A run lists the models that answered, by the names that they gave.
+				// A run lists response models by the names in the responses.
 				if !slices.ContainsFunc(run.Models, func(m string) bool { return strings.HasPrefix(m, model.(string)) }) {
 					t.Errorf("%s: models are %v, want %v", name, run.Models, want)
 				}

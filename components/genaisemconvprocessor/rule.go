@@ -67,24 +67,24 @@ const (
 	targetCount
 )
 
-// form says how the value of a target is read and written.
+// form is how the value of a target is read and written.
 type form uint8
 
 const (
 	asString    form = iota
-	asWord           // a string that is a name or an enum value: quotes of a JSON string are taken off
+	asName           // a name or an enum value; quotes of a JSON string are removed
 	asCount          // a number of things, not negative
 	asNumber         // a number
 	asSeconds        // a duration in seconds
 	asMillis         // a duration in milliseconds, written in seconds
 	asStrings        // a list of strings, or the JSON text of one, or one string
-	asCommas         // a list of strings between commas in one string
+	asCommas         // one string of comma-separated values
 	asBool           // a bool, or the text of one
-	asMessages       // messages in any shape, of whoever says so in them
-	asAnswer         // messages in any shape, of the assistant where they say nothing
+	asMessages       // messages in any format, from the user unless they have a role
+	asAnswer         // messages in any format, from the assistant unless they have a role
 	asParts          // system instructions
 	asTools          // tool definitions
-	asAny            // any value, kept as it is
+	asAny            // any value, unchanged
 	asText           // any value, as text
 	asMetadata       // the JSON text of an object, whose members become metadata
 	asJSON           // any value; a string is JSON text where it is valid
@@ -92,16 +92,16 @@ const (
 	asOperation      // the name of an operation in any spelling
 )
 
-// fields are the keys and forms of the targets. A key that is empty is Looptrace's own bookkeeping.
+// fields are the keys and forms of the targets. A target with an empty key is internal.
 var fields = [targetCount]struct {
 	key  string
 	form form
 }{
 	toOperation:          {runmodel.KeyOperationName, asOperation},
 	toProvider:           {runmodel.KeyProviderName, asProvider},
-	toRequestModel:       {runmodel.KeyRequestModel, asWord},
-	toResponseModel:      {runmodel.KeyResponseModel, asWord},
-	toResponseID:         {"gen_ai.response.id", asWord},
+	toRequestModel:       {runmodel.KeyRequestModel, asName},
+	toResponseModel:      {runmodel.KeyResponseModel, asName},
+	toResponseID:         {"gen_ai.response.id", asName},
 	toFinishReasons:      {runmodel.KeyFinishReasons, asStrings},
 	toTimeToFirstChunk:   {runmodel.KeyTimeToFirstChunk, asSeconds},
 	toInputTokens:        {runmodel.KeyInputTokens, asCount},
@@ -114,26 +114,26 @@ var fields = [targetCount]struct {
 	toOutputMessages:     {runmodel.KeyOutputMessages, asAnswer},
 	toSystemInstructions: {runmodel.KeySystemInstructions, asParts},
 	toToolDefinitions:    {runmodel.KeyToolDefinitions, asTools},
-	toToolName:           {runmodel.KeyToolName, asWord},
+	toToolName:           {runmodel.KeyToolName, asName},
 	toToolDescription:    {"gen_ai.tool.description", asString},
-	toToolCallID:         {runmodel.KeyToolCallID, asWord},
+	toToolCallID:         {runmodel.KeyToolCallID, asName},
 	toToolCallArguments:  {runmodel.KeyToolCallArguments, asAny},
 	toToolCallResult:     {runmodel.KeyToolCallResult, asAny},
-	toAgentName:          {runmodel.KeyAgentName, asWord},
-	toAgentID:            {"gen_ai.agent.id", asWord},
+	toAgentName:          {runmodel.KeyAgentName, asName},
+	toAgentID:            {"gen_ai.agent.id", asName},
 	toAgentDescription:   {"gen_ai.agent.description", asString},
-	toAgentVersion:       {"gen_ai.agent.version", asWord},
-	toWorkflowName:       {"gen_ai.workflow.name", asWord},
-	toConversationID:     {runmodel.KeyConversationID, asWord},
-	toSessionID:          {runmodel.KeySessionID, asWord},
-	toUserID:             {runmodel.KeyUserID, asWord},
-	toPromptName:         {runmodel.KeyPromptName, asWord},
-	toPromptVersion:      {runmodel.KeyPromptVersion, asWord},
+	toAgentVersion:       {"gen_ai.agent.version", asName},
+	toWorkflowName:       {"gen_ai.workflow.name", asName},
+	toConversationID:     {runmodel.KeyConversationID, asName},
+	toSessionID:          {runmodel.KeySessionID, asName},
+	toUserID:             {runmodel.KeyUserID, asName},
+	toPromptName:         {runmodel.KeyPromptName, asName},
+	toPromptVersion:      {runmodel.KeyPromptVersion, asName},
 	toTags:               {runmodel.KeyTags, asStrings},
 	toMetadata:           {"", asMetadata},
-	toEnvironment:        {runmodel.KeyEnvironment, asWord},
-	toRelease:            {runmodel.KeyServiceVersion, asWord},
-	toErrorType:          {runmodel.KeyErrorType, asWord},
+	toEnvironment:        {runmodel.KeyEnvironment, asName},
+	toRelease:            {runmodel.KeyServiceVersion, asName},
+	toErrorType:          {runmodel.KeyErrorType, asName},
 	toErrorMessage:       {runmodel.KeyErrorMessage, asText},
 	toCost:               {runmodel.KeyCostUSD, asNumber},
 	toInputs:             {runmodel.KeyInputs, asText},
@@ -148,9 +148,9 @@ var fields = [targetCount]struct {
 	toChoiceCount:        {"gen_ai.request.choice.count", asCount},
 	toStopSequences:      {"gen_ai.request.stop_sequences", asStrings},
 	toStream:             {"gen_ai.request.stream", asBool},
-	toReasoningLevel:     {"gen_ai.request.reasoning.level", asWord},
-	toOutputType:         {"gen_ai.output.type", asWord},
-	toServiceTier:        {"openai.request.service_tier", asWord},
+	toReasoningLevel:     {"gen_ai.request.reasoning.level", asName},
+	toOutputType:         {"gen_ai.output.type", asName},
+	toServiceTier:        {"openai.request.service_tier", asName},
 	toRetrievalQuery:     {"gen_ai.retrieval.query.text", asString},
 	toRetrievalDocuments: {"gen_ai.retrieval.documents", asJSON},
 }
@@ -159,54 +159,54 @@ var fields = [targetCount]struct {
 type rule struct {
 	to   target
 	from []string
-	// as is how the values are read, the target's own form where it is asString.
+	// as is how the values are read. The zero value means the target's own form.
 	as form
-	// wins puts the rule before the target's own attribute: a dialect that writes something else into it.
+	// wins ranks the rule before the attribute that has the target's own key, for dialects that misuse that key.
 	wins bool
 }
 
-// dialect is the table of one source.
+// dialect is the table of one source of spans.
 type dialect struct {
 	// name is the value of looptrace.dialect.
 	name string
-	// framework is the value of looptrace.framework where the scope does not name one.
+	// framework is the value of looptrace.framework if the scope does not name one.
 	framework string
 	rules     []rule
-	// kind tells the kind of a span of the dialect, and the operation where it is one of the conventions'. Both are
-	// empty where the dialect says nothing.
+	// kind returns the kind of a span of the dialect, and the operation if the conventions define one. Both are empty
+	// if the dialect does not determine the kind.
 	kind func(*span) (kind, operation string)
-	// derive offers what takes more than a rule: JSON in attributes, indexed keys, events.
+	// derive offers values that a rule cannot express: JSON in attributes, indexed keys, events.
 	derive func(*span)
-	// exclusive is true where the dialect's input tokens do not include those that were cached.
+	// exclusive reports whether the dialect's input tokens exclude cached ones.
 	exclusive func(*span) bool
 }
 
-// use is one key's part in filling one target.
+// use is the use of one key as a source of one target.
 type use struct {
 	to      target
 	as      form
 	dialect dialectID
-	// rank orders the candidates of a target, the lowest first.
+	// rank orders the candidates of a target, lowest first.
 	rank uint16
 }
 
-// own marks the attribute that has the target's own name: it is valid in every dialect.
-const own = dialectCount
+// standard stands for the attribute that has the target's own key, which is valid in every dialect.
+const standard = dialectCount
 
-// Ranks, in steps that leave room for the keys of a rule: what wins over the target's own attribute, that itself,
-// each dialect in turn.
+// Ranks: rules that win over the target's own key, then that key, then each dialect in turn. Steps leave space for
+// the keys of a rule.
 const (
-	rankWins    = 0
-	rankOwn     = 1000
-	rankDialect = 2000
-	rankStep    = 100
+	rankWins     = 0
+	rankStandard = 1000
+	rankDialect  = 2000
+	rankStep     = 100
 )
 
 func compile() map[string][]use {
 	uses := make(map[string][]use)
 	for to := range targetCount {
 		if key := fields[to].key; key != "" {
-			uses[key] = append(uses[key], use{to: to, as: fields[to].form, dialect: own, rank: rankOwn})
+			uses[key] = append(uses[key], use{to: to, as: fields[to].form, dialect: standard, rank: rankStandard})
 		}
 	}
 	for id := range dialects {

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// scanner goes over JSON text without checking it: it looks only at quotes and brackets, and skips strings by the
-// quote that ends them. That is many times faster than parsing, and enough to see which keys stand where.
+// scanner walks JSON text without validating it: it looks only at quotes and brackets. That is many times faster than
+// parsing, and enough to find keys.
 type scanner struct {
 	text string
 	pos  int
 	ok   bool
 }
 
-// next is the next byte that is not white space, 0 at the end.
+// next returns the next byte that is not white space, 0 at the end.
 func (s *scanner) next() byte {
 	if s.pos < len(s.text) {
 		if c := s.text[s.pos]; c > ' ' {
@@ -37,7 +37,7 @@ func (s *scanner) nextAfterSpace() byte {
 	return 0
 }
 
-// take takes a byte if it is the next.
+// take consumes a byte if it is the next.
 func (s *scanner) take(c byte) bool {
 	if s.next() != c {
 		return false
@@ -46,7 +46,7 @@ func (s *scanner) take(c byte) bool {
 	return true
 }
 
-// str takes a string and returns what stands between its quotes.
+// str consumes a string and returns the text between its quotes.
 func (s *scanner) str() string {
 	if s.next() != '"' {
 		s.ok = false
@@ -85,17 +85,17 @@ func endOfString(text string, from int) int {
 			return i
 		}
 		i++
-		const some, dense = 8, 24 // bytes from one to the next
-		if escapes > some && i-from < escapes*dense {
+		const minEscapes, maxGap = 8, 24 // bytes between escapes
+		if escapes > minEscapes && i-from < escapes*maxGap {
 			return endOfDense(text, i)
 		}
 	}
 }
 
-// endOfDense is endOfString for text that is full of escaped quotes, as the JSON in JSON that tools give back: it
-// looks at eight bytes at a time and does not branch on them.
+// endOfDense is endOfString for text that is full of escaped quotes, such as JSON in JSON from tools: it reads eight
+// bytes at a time without branches.
 func endOfDense(text string, i int) int {
-	next := uint64(0) // marks the first byte of a word where it is escaped
+	next := uint64(0) // marks the first byte of a word if it is escaped
 	for ; i+wordSize <= len(text); i += wordSize {
 		w := wordAt(text, i)
 		slashes := zeroBytes(w ^ everyByte*'\\')
@@ -121,22 +121,22 @@ func endOfDense(text string, i int) int {
 	return -1
 }
 
-// wordAt is the eight bytes at i, the first in the lowest bits.
+// wordAt returns the eight bytes at i as a little-endian word.
 func wordAt(text string, i int) uint64 {
 	return binary.LittleEndian.Uint64(bytesOf(text)[i:])
 }
 
-// zeroBytes marks the bytes of a word that are zero by their high bit.
+// zeroBytes marks the zero bytes of a word by their high bit.
 func zeroBytes(w uint64) uint64 {
 	return ^((w&lowBits + lowBits) | w | lowBits)
 }
 
-// escapedBytes marks the bytes behind backslashes that are not escaped themselves. Of what is marked already, only the
-// first byte counts.
+// escapedBytes marks the bytes that a backslash escapes. Only the first byte of escaped is used, which carries over
+// from the previous word.
 func escapedBytes(slashes, escaped uint64) (all, next uint64) {
-	const first = 1<<byteSize - 1
-	all = escaped & first
-	for mark := uint64(highBits & first); mark != 0; mark <<= byteSize {
+	const firstByte = 1<<byteSize - 1
+	all = escaped & firstByte
+	for mark := uint64(highBits & firstByte); mark != 0; mark <<= byteSize {
 		if slashes&mark&^all != 0 {
 			all |= mark << byteSize
 			next = mark >> (wordSize*byteSize - byteSize)
@@ -163,7 +163,7 @@ func (s *scanner) skip() {
 			s.pos++
 			continue
 		default:
-			s.skipWord()
+			s.skipLiteral()
 		}
 		if depth <= 0 {
 			s.ok = s.ok && depth == 0
@@ -172,8 +172,8 @@ func (s *scanner) skip() {
 	}
 }
 
-// skipWord skips a number or another value without quotes.
-func (s *scanner) skipWord() {
+// skipLiteral skips a number or another value without quotes.
+func (s *scanner) skipLiteral() {
 	for ; s.pos < len(s.text); s.pos++ {
 		switch s.text[s.pos] {
 		case ',', ']', '}', ' ', '\t', '\r', '\n':
@@ -182,15 +182,15 @@ func (s *scanner) skipWord() {
 	}
 }
 
-// open takes the bracket that begins a list or an object.
+// open consumes the bracket that begins a list or an object.
 func (s *scanner) open(bracket byte) {
 	if !s.take(bracket) {
 		s.ok = false
 	}
 }
 
-// more tells whether the list or object that is open has another element, and takes the comma before it, or the bracket
-// that ends all.
+// more consumes the comma before the next element of the open list or object and returns true, or consumes its
+// closing bracket and returns false.
 func (s *scanner) more(bracket byte, first bool) bool {
 	if !s.ok {
 		return false
@@ -210,7 +210,7 @@ func (s *scanner) more(bracket byte, first bool) bool {
 	return s.ok
 }
 
-// key takes the key of a member and the colon behind it.
+// key consumes the key of a member and its colon.
 func (s *scanner) key() string {
 	if from := s.pos + 1; from+2*wordSize <= len(s.text) && s.text[s.pos] == '"' { // most are short
 		end := from + bits.TrailingZeros64(zeroBytes(wordAt(s.text, from)^everyByte*'"'))/byteSize
@@ -228,9 +228,8 @@ func (s *scanner) key() string {
 	return key
 }
 
-// isCanonicalFrom tells whether messages have the newest shape already, so that nothing is to be done. Types of parts that
-// are not of the conventions are valid there, unless they are another spelling of one that is. It begins behind the last of
-// those messages that are known to have it, or at 0.
+// isCanonicalFrom reports whether messages have the newest format. Part types that the conventions do not define are
+// valid, except other names for defined ones. from is 0, or the offset after the last message known to be valid.
 func isCanonicalFrom(text string, from int) bool {
 	s := scanner{text: text, pos: from, ok: true}
 	if from == 0 {
@@ -284,7 +283,7 @@ func canonicalRole(role string) bool {
 	return role[0] >= 'a' && role[0] <= 'z'
 }
 
-// canonicalParts goes through a list of parts. onlyResults tells that there are some, and all are results of tools.
+// canonicalParts checks a list of parts. onlyResults is true if the list has elements and all are tool results.
 func (s *scanner) canonicalParts() (good, onlyResults bool) {
 	if s.next() != '[' {
 		return false, false
@@ -336,7 +335,7 @@ func (s *scanner) canonicalPart() (kind string, good bool) {
 	return kind, kind != "" && !aliasParts[kind]
 }
 
-// canonicalTools tells whether tool definitions have the newest shape: a list of objects with a type and a name.
+// canonicalTools reports whether tool definitions have the newest format: a list of objects with a type and a name.
 func canonicalTools(text string) bool {
 	s := scanner{text: text, ok: true}
 	s.open('[')
@@ -360,7 +359,7 @@ func canonicalTools(text string) bool {
 	return s.ok && s.atEnd()
 }
 
-// canonicalInstructions tells whether system instructions are a list of parts with a content.
+// canonicalInstructions reports whether system instructions are a list of parts with a content.
 func canonicalInstructions(text string) bool {
 	s := scanner{text: text, ok: true}
 	good, _ := s.canonicalParts()

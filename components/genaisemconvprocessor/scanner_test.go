@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// requireSeen holds that messages have the newest shape or not, whatever was sent before.
+// requireSeen checks that the result does not depend on the message list that was checked before.
 func requireSeen(t *testing.T, before, list string) {
 	t.Helper()
 	x := new(span)

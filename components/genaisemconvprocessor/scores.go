@@ -16,11 +16,11 @@ type score struct {
 	value              string
 	label, explanation string
 	responseID, id     string
-	// source is runmodel.ScoreHuman where a person has judged; of is what was judged, where it is not the span.
+	// source is runmodel.ScoreHuman for a person's judgment. of is the judged span if it is not this one.
 	source, of string
 }
 
-// addScore adds a score to those of the span, unless it says nothing or stands there already.
+// addScore adds a score to the span, unless it is empty or a duplicate.
 func (x *span) addScore(s score) {
 	if s.name == "" || s.value == "" && s.label == "" && s.explanation == "" {
 		return
@@ -53,7 +53,7 @@ func (x *span) addScore(s score) {
 	scores.Slice().AppendEmpty().SetStr(string(b))
 }
 
-// scoreValue is the value of a score as JSON, "" where it is no number and no truth value.
+// scoreValue returns the value of a score as JSON, "" if it is neither a number nor a Boolean.
 func scoreValue(text string) string {
 	if text == "true" || text == "false" {
 		return text
@@ -95,8 +95,8 @@ func (x *span) langWatchEvent(e *eventReader) {
 	x.addScore(s)
 }
 
-// The forms of OpenInference's annotations, which are the same as its evaluations (spec/annotations.md). Those of a
-// session are left as attributes: no run is judged by them.
+// Prefixes of OpenInference's annotations, which are the same as its evaluations (spec/annotations.md). Annotations
+// of a session are not mapped: they do not belong to one run.
 const (
 	formOfSpan = iota
 	formOfTrace
@@ -112,7 +112,7 @@ var scoreForms = [...]struct {
 	{"trace.evaluations.", "evaluation.", formOfTrace},
 }
 
-// indexedKeyOfScore reads the key of an annotation. Each form has indices of its own.
+// indexedKeyOfScore parses the key of an annotation. Each prefix has its own indices.
 func indexedKeyOfScore(key string) indexedKey {
 	if key == "" || key[0] != 'a' && key[0] != 'e' && key[0] != 't' {
 		return indexedKey{}
@@ -130,8 +130,8 @@ func indexedKeyOfScore(key string) indexedKey {
 	return indexedKey{}
 }
 
-// openInferenceScores reads annotations and evaluations, and the results of Phoenix's evaluators, which are the output
-// of a span of their own (phoenix/evals/evaluators.py).
+// openInferenceScores reads annotations and evaluations, and the results of Phoenix's evaluators, which are the
+// output of a span of their own (phoenix/evals/evaluators.py).
 func (x *span) openInferenceScores() {
 	groups(x.flat.scores, func(group []entry) {
 		var s score
@@ -174,7 +174,7 @@ func (x *span) openInferenceScores() {
 	}
 }
 
-// logfireScores reads Logfire's feedback, which is a span below the one that it judges (logfire/experimental/
+// logfireScores reads Logfire's feedback, which is a child of the span that it judges (logfire/experimental/
 // annotations.py), and the results of Pydantic Evals (pydantic_evals/dataset.py), {NAME: {value, reason}}.
 func (x *span) logfireScores() {
 	if name := x.str("logfire.feedback.name"); name != "" {

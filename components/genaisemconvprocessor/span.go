@@ -11,13 +11,12 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// keyOriginalPrefix is put before the key of an attribute whose value was replaced, where the new value does not hold
-// all of the old one.
+// keyOriginalPrefix prefixes the key of an attribute whose value was replaced by one that does not contain all of it.
 const keyOriginalPrefix = "looptrace.original."
 
-// candidate is a value that a target may take.
+// candidate is a possible value of a target.
 type candidate struct {
-	// value is the attribute that was received. Where it is absent, text is the value as JSON or plain text.
+	// value is the received attribute. If it is unset, text is the value as JSON or plain text.
 	value pcommon.Value
 	text  string
 	// source is the key of the attribute or event that the value comes from.
@@ -32,13 +31,12 @@ type candidateKind uint8
 const (
 	none candidateKind = iota
 	fromAttribute
-	fromJSON // text is JSON
-	fromText // text is plain
-	isDone   // text is written as it is
+	fromJSON      // text is JSON
+	fromText      // text is plain
+	fromCanonical // text has the target's format already
 )
 
-// span is one span under way through the tables. It is used again for the next span, so that nothing is allocated for
-// a span but what is written into it.
+// span is the state of one span during the mapping. It is reused for the next span to avoid allocations.
 type span struct {
 	ptrace.Span
 	attrs    pcommon.Map
@@ -46,20 +44,19 @@ type span struct {
 	resource pcommon.Map
 	found    dialectSet
 	kind     string
-	// fromLog is true for a span that stands for log records: what it is, the span itself says.
+	// fromLog is true for a span that was made from log records. The actual span states its kind.
 	fromLog bool
-	// keys marks the lengths of the span's keys, but for those with an index, while it is read: a key that is looked for in
-	// vain is mostly known by it.
+	// keys has a bit for the length of each key without an index. It rules out most lookups of absent keys.
 	keys uint64
-	// known is what the keys of the span tell, in their order.
+	// known caches what the span's keys imply, in their order.
 	known []knownKey
-	// exclusive is true where a dialect says that input tokens come without the cached ones.
+	// exclusive is true if the input tokens exclude cached ones.
 	exclusive bool
 	best      [targetCount]candidate
 	flat      flattened
-	// history is the last list of input messages that had the newest shape already, of this span or one before it.
+	// history is the last list of input messages in the newest format, of this span or an earlier one.
 	history string
-	// free is the rest of a block of memory, in which JSON is put together and stays: see room and keep.
+	// free is the unused rest of a block of memory for JSON: see buffer and keep.
 	free []byte
 	// trace, if set, is called with the source of each target.
 	trace func(target, source string)
@@ -74,7 +71,7 @@ func (x *span) reset(s ptrace.Span, scope *scopeInfo, resource pcommon.Map, foun
 	x.flat.reset()
 }
 
-// release lets go of the values of a batch.
+// release drops references to the values of a batch.
 func (x *span) release() {
 	x.flat.release()
 	clear(x.known)
@@ -85,25 +82,24 @@ func (x *span) release() {
 	}
 }
 
-// blockSize is the memory that is asked for at once. Strings of a batch that stand in one block cost less than separate
-// allocations, and one that outlives the others keeps no more than this in memory.
+// blockSize is the size of an allocation for several strings. Strings in one block cost less than separate
+// allocations. A string that outlives the others retains at most this much memory.
 const blockSize = 1 << 16
 
-// room is an empty buffer for about n bytes. Only one is used at a time; what is put together in it is lost with the next
-// unless keep is called.
-func (x *span) room(n int) []byte {
+// buffer returns an empty buffer for about n bytes. There is only one: the next call reuses it unless keep is called.
+func (x *span) buffer(n int) []byte {
 	if cap(x.free) < n {
-		var block strings.Builder // it does not clear what it asks for
+		var block strings.Builder // does not clear its memory
 		block.Grow(max(n, blockSize))
-		block.WriteByte(0)                                                        // so that it has an address
-		x.free = unsafe.Slice(unsafe.StringData(block.String()), block.Cap())[:0] //nolint:gosec // nobody else has the block
+		block.WriteByte(0)                                                        // forces the allocation
+		x.free = unsafe.Slice(unsafe.StringData(block.String()), block.Cap())[:0] //nolint:gosec // nothing else refers to the block
 	}
 	return x.free
 }
 
-// keep is what was put together in room, as a string.
+// keep returns bytes that were written into the buffer as a string.
 func (x *span) keep(b []byte) string {
-	if cap(b) != cap(x.free) { // it has grown out of the block, by doubling
+	if cap(b) != cap(x.free) { // append has reallocated it
 		return string(b)
 	}
 	x.free = x.free[len(b):len(b)]
@@ -127,7 +123,7 @@ func (x *span) gather(uses map[string][]use) {
 		}
 		x.keys |= 1 << (len(key) % wordBits)
 		for _, u := range k.uses {
-			if u.dialect != own && !apply.has(u.dialect) {
+			if u.dialect != standard && !apply.has(u.dialect) {
 				continue
 			}
 			if best := &x.best[u.to]; (best.kind == none || u.rank < best.rank) && usable(value, u.as) {
@@ -137,7 +133,7 @@ func (x *span) gather(uses map[string][]use) {
 	}
 }
 
-// usable tells whether a value says anything: instrumentations write empty strings, -1 and empty lists for "not set".
+// usable reports whether a value is set. Instrumentations write empty strings, -1 and empty lists for "not set".
 func usable(v pcommon.Value, as form) bool {
 	switch v.Type() {
 	case pcommon.ValueTypeEmpty:
@@ -165,15 +161,15 @@ func usable(v pcommon.Value, as form) bool {
 		}
 		return isFinite(v.Double())
 	case pcommon.ValueTypeSlice:
-		return v.Slice().Len() > 0 && as != asCount && as != asNumber && as != asWord
+		return v.Slice().Len() > 0 && as != asCount && as != asNumber && as != asName
 	case pcommon.ValueTypeMap:
-		return as != asCount && as != asNumber && as != asWord
+		return as != asCount && as != asNumber && as != asName
 	default:
 		return as != asCount && as != asNumber
 	}
 }
 
-// offer proposes a value of a dialect, for a target that no better one has.
+// offer proposes a dialect's value for a target. It is used if no candidate ranks higher.
 func (x *span) offer(to target, id dialectID, kind candidateKind, text, source string) {
 	if text == "" || text == "null" && kind == fromJSON {
 		return
@@ -184,8 +180,8 @@ func (x *span) offer(to target, id dialectID, kind candidateKind, text, source s
 	}
 }
 
-// insist proposes a JSON value that wins over the target's own attribute.
-func (x *span) insist(to target, id dialectID, text, source string) {
+// override proposes a JSON value that wins over the target's own attribute.
+func (x *span) override(to target, id dialectID, text, source string) {
 	if text == "" || text == "null" {
 		return
 	}
@@ -194,10 +190,10 @@ func (x *span) insist(to target, id dialectID, text, source string) {
 	}
 }
 
-// has tells whether a target has a candidate.
+// has reports whether a target has a candidate.
 func (x *span) has(to target) bool { return x.best[to].kind != none }
 
-// text is the candidate of a target as text, "" where there is none.
+// text returns the candidate of a target as text, "" if there is none.
 func (x *span) text(to target) string { return x.best[to].plain() }
 
 const (
@@ -205,7 +201,7 @@ const (
 	allKeys  = ^uint64(0)
 )
 
-// get is an attribute without an index in its key.
+// get returns an attribute. It does not find keys with an index.
 func (x *span) get(key string) (pcommon.Value, bool) {
 	if x.keys&(1<<(len(key)%wordBits)) == 0 {
 		return pcommon.Value{}, false
@@ -213,7 +209,7 @@ func (x *span) get(key string) (pcommon.Value, bool) {
 	return x.attrs.Get(key)
 }
 
-// str is a string attribute, "" where there is none.
+// str returns a string attribute, "" if there is none.
 func (x *span) str(key string) string {
 	if v, ok := x.get(key); ok && v.Type() == pcommon.ValueTypeStr {
 		return v.Str()
@@ -221,7 +217,7 @@ func (x *span) str(key string) string {
 	return ""
 }
 
-// plainStr is a string attribute without the quotes that an exporter of JSON puts around it.
+// plainStr returns a string attribute without JSON quotes that an exporter has added.
 func (x *span) plainStr(key string) string { return unquoted(x.str(key)) }
 
 func unquoted(s string) string {
@@ -233,7 +229,7 @@ func unquoted(s string) string {
 	return s
 }
 
-// plain is a candidate as text: a string as it is, anything else as JSON.
+// plain returns a candidate as text: a string unchanged, anything else as JSON.
 func (c *candidate) plain() string {
 	switch c.kind {
 	case none:
@@ -252,13 +248,13 @@ func plainOf(v pcommon.Value, as form) string {
 	if v.Type() != pcommon.ValueTypeStr {
 		return valueText(v)
 	}
-	if as == asWord || as == asOperation || as == asProvider {
+	if as == asName || as == asOperation || as == asProvider {
 		return unquoted(v.Str())
 	}
 	return v.Str()
 }
 
-// valueText is a value as text: JSON unless it is a string.
+// valueText returns a value as text: a string unchanged, anything else as JSON.
 func valueText(v pcommon.Value) string {
 	if v.Type() == pcommon.ValueTypeStr {
 		return v.Str()
@@ -269,7 +265,7 @@ func valueText(v pcommon.Value) string {
 	return v.AsString()
 }
 
-// count is a candidate as a count.
+// count returns a candidate as a count.
 func (x *span) count(to target) (int64, bool) {
 	c := &x.best[to]
 	switch c.kind {
@@ -286,7 +282,7 @@ func (x *span) count(to target) (int64, bool) {
 	return parseCount(c.plain())
 }
 
-// number is a candidate as a number.
+// number returns a candidate as a number.
 func (x *span) number(to target) (float64, bool) {
 	c := &x.best[to]
 	var f float64
@@ -310,7 +306,7 @@ func (x *span) number(to target) (float64, bool) {
 	return f, isFinite(f)
 }
 
-// put writes a target's attribute. Of a value that the span came with under the same key, the original is kept.
+// putString writes a target's attribute. It keeps a different received value under the original key.
 func (x *span) putString(to target, value string) {
 	key := fields[to].key
 	if old, ok := x.attrs.GetOrPutEmpty(key); !ok {
@@ -396,7 +392,7 @@ func sameStrings(v pcommon.Value, list []string) bool {
 	return true
 }
 
-// keepOriginal keeps a value that is about to be replaced. Of a second replacement the first original stays.
+// keepOriginal keeps a value before its replacement. Only the first original is kept.
 func (x *span) keepOriginal(key string, old pcommon.Value) {
 	original := keyOriginalPrefix + key
 	if _, ok := x.attrs.Get(original); ok {
@@ -413,7 +409,7 @@ func (x *span) traceSource(to target) {
 	}
 }
 
-// apply writes the targets for which a candidate was found.
+// apply writes the targets that have a candidate.
 func (x *span) apply() {
 	x.applyUsage()
 	x.applyProvider()
@@ -423,7 +419,7 @@ func (x *span) apply() {
 			continue
 		}
 		switch fields[to].form {
-		case asString, asWord, asText:
+		case asString, asName, asText:
 			x.applyText(to, c)
 		case asNumber, asSeconds:
 			if f, ok := x.number(to); ok && (f >= 0 || to != toCost && to != toTimeToFirstChunk) {
@@ -463,7 +459,7 @@ func (x *span) applyText(to target, c *candidate) {
 	}
 }
 
-// applyAny writes a tool's arguments or result: a value as it was received, or JSON text.
+// applyAny writes a tool's arguments or result: the received value, or JSON text.
 func (x *span) applyAny(to target, c *candidate) {
 	if c.kind != fromAttribute {
 		x.putString(to, c.plain())

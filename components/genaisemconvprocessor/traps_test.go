@@ -15,7 +15,7 @@ type trap struct {
 	name, scope string
 	span        func(ptrace.Span)
 	attrs       map[string]any
-	// want are attributes that are there afterwards, nil for one that is not.
+	// want are attributes that must exist afterwards. nil means that the attribute must not exist.
 	want map[string]any
 }
 
@@ -40,7 +40,7 @@ const (
 	answered = `[{"role":"assistant","parts":[{"type":"text","content":"Hello"}]}]`
 )
 
-// TestTraps is the ways in which peers have got spans wrong, each in the smallest span that shows it.
+// TestTraps maps minimal spans that instrumentations are known to get wrong.
 func TestTraps(t *testing.T) {
 	t.Parallel()
 	input, output, cacheRead, cacheWrite := runmodel.KeyInputTokens, runmodel.KeyOutputTokens, runmodel.KeyCacheReadTokens, runmodel.KeyCacheWriteTokens

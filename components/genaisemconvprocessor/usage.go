@@ -2,13 +2,13 @@ package genaisemconvprocessor
 
 import "go.opentelemetry.io/collector/pdata/pcommon"
 
-// keyUsageConvention says how the input tokens were sent, where that was not as they are written: "exclusive" means
-// without the cached ones.
+// keyUsageConvention says how the input tokens were sent if they were converted: "exclusive" means without cached
+// ones.
 const keyUsageConvention = "looptrace.usage.convention"
 
-// applyUsage makes the input tokens include those that were cached, and the output tokens those of reasoning, as the
-// conventions have them. The total, if there is one, shows how they were sent; else by cached tokens that are
-// more than the input; else by the dialect.
+// applyUsage makes input tokens include cached tokens, and output tokens include reasoning tokens, as the conventions
+// require. The total shows how they were sent; without a total, cached tokens that exceed the input do; else the
+// dialect decides.
 func (x *span) applyUsage() {
 	input, hasInput := x.count(toInputTokens)
 	output, hasOutput := x.count(toOutputTokens)
@@ -17,7 +17,7 @@ func (x *span) applyUsage() {
 	reasoning, _ := x.count(toReasoningTokens)
 	total, hasTotal := x.count(toTotalTokens)
 	if !hasInput && hasTotal && !hasOutput && x.isCall() {
-		x.best[toInputTokens] = x.best[toTotalTokens] // embeddings state a total only
+		x.best[toInputTokens] = x.best[toTotalTokens] // embeddings have a total only
 		x.best[toInputTokens].as = asCount
 	}
 	cached := read + written

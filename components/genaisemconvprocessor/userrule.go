@@ -7,7 +7,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 )
 
-// userRule is a Rule of the configuration, ready to run.
+// userRule is a compiled Rule.
 type userRule struct {
 	Rule
 	as          form

@@ -12,7 +12,7 @@ import (
 
 func isFinite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }
 
-// countOf is a number as a count: whole, not negative, and exact as a double.
+// countOf converts a number to a count: whole, not negative, and exact as a double.
 func countOf(f float64) (int64, bool) {
 	const exact = 1 << 53
 	if !(f >= 0 && f <= exact) || f != math.Trunc(f) {
@@ -21,7 +21,7 @@ func countOf(f float64) (int64, bool) {
 	return int64(f), true
 }
 
-// parseCount reads a count that was sent as text.
+// parseCount parses a count that was sent as text.
 func parseCount(s string) (int64, bool) {
 	s = strings.Trim(s, `" `)
 	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
@@ -34,13 +34,13 @@ func parseCount(s string) (int64, bool) {
 	return countOf(f)
 }
 
-// parseNumber reads a number that was sent as text.
+// parseNumber parses a number that was sent as text.
 func parseNumber(s string) (float64, bool) {
 	f, err := strconv.ParseFloat(strings.Trim(s, `" `), 64)
 	return f, err == nil && isFinite(f)
 }
 
-// stringsOf reads a list of strings in whatever way it was sent.
+// stringsOf reads a list of strings in any encoding.
 func stringsOf(c *candidate) []string {
 	if c.kind == fromAttribute && c.value.Type() == pcommon.ValueTypeSlice {
 		list := make([]string, 0, c.value.Slice().Len())
@@ -92,12 +92,12 @@ func boolOf(c *candidate) (value, ok bool) {
 	return false, false
 }
 
-// formatSeconds writes a duration as a number of seconds.
+// formatSeconds formats a duration as a number of seconds.
 func formatSeconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'g', -1, 64) }
 
 func timeOfMillis(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
 
-// parseSpanID reads a span id in hexadecimal, the empty one where it is none.
+// parseSpanID parses a hexadecimal span id. It returns the empty id if the text is invalid.
 func parseSpanID(s string) (id pcommon.SpanID) {
 	b, err := hex.DecodeString(s)
 	if err == nil && len(b) == len(id) {

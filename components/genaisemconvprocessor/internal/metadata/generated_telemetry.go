@@ -60,7 +60,7 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	var err, errs error
 	builder.GenaisemconvSpans, err = builder.meter.Int64Counter(
 		"otelcol_genaisemconv_spans",
-		metric.WithDescription("GenAI spans that were mapped, by the dialect that was detected first. [Development]"),
+		metric.WithDescription("GenAI spans that were mapped, by the first dialect that each matched. [Development]"),
 		metric.WithUnit("{span}"),
 	)
 	errs = errors.Join(errs, err)
