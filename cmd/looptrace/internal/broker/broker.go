@@ -1,9 +1,9 @@
-// Package broker is the queue of one machine: an embedded broker that speaks Kafka's protocol, has every
-// record on the disk before it acknowledges it, deletes nothing that is not stored, and refuses records rather
-// than fill the disk.
+// Package broker is the queue of one machine: an embedded broker that speaks Kafka's protocol. It syncs every record
+// to the disk before it acknowledges it, deletes only records that are stored, and refuses records before the disk is
+// full.
 //
-// The protocol, the groups and the writing are kfake's; that nobody hears of what a power cut could take back
-// is the work of syncer, and recoverFiles turns what a crash left into what kfake expects.
+// kfake implements the protocol, the groups and the writing. syncer holds answers back until a power cut cannot undo
+// what they report. recoverFiles repairs the files that a crash has left.
 package broker
 
 import (
@@ -26,39 +26,39 @@ import (
 )
 
 const (
-	// segmentBytes is how much of a partition is deleted at once.
+	// segmentBytes is the size of a segment. A partition is trimmed by whole segments.
 	segmentBytes = 4 << 20
-	// groupsBytes is the size of the groups file at which it is written anew, with the newest state only.
+	// groupsBytes is the size at which the groups file is rewritten with the newest state only.
 	groupsBytes = 1 << 20
-	// checkInterval is how often the space is looked at.
+	// checkInterval is how often the free space is checked.
 	checkInterval = 500 * time.Millisecond
-	// maxRecordBytes bounds one record: a request at the limit of ingest, with room for its translation.
+	// maxRecordBytes limits one record: the largest request that ingest accepts, plus its translation.
 	maxRecordBytes = 64 << 20
 )
 
-// Config says how to run the broker.
+// Config configures the broker.
 type Config struct {
 	// DataDir holds the log.
 	DataDir string
-	// Addr is the one address to listen on and to give to clients.
+	// Addr is the address to listen on and to advertise to clients.
 	Addr string
-	// Password is what clients log in with, see Login.
+	// Password is the clients' password, see Login.
 	Password string
 	// MaxBytes is the size of the log, without dead letters, at which records are refused.
 	MaxBytes int64
-	// KeepBytes is what is kept of the records that Group has committed, for replay after an unclean stop
-	// of the store.
+	// KeepBytes is how much of the records that Group has committed is kept, for replay after an unclean stop of the
+	// store.
 	KeepBytes int64
 	// MinFree is the free space on the disk below which records are refused.
 	MinFree int64
-	// Group is the consumer group behind whose offsets Topic is trimmed.
+	// Topic is trimmed to the offsets that the consumer group Group has committed.
 	Group, Topic string
-	// DeadLetterTopic is the topic whose oldest records go when it has more than DeadLetterBytes or they are
-	// older than DeadLetterAge. Its newest segment stays.
+	// DeadLetterTopic is the topic of dead letters. Its oldest segments are deleted when it exceeds DeadLetterBytes or
+	// they are older than DeadLetterAge. Its newest segment stays.
 	DeadLetterTopic string
 	DeadLetterBytes int64
 	DeadLetterAge   time.Duration
-	// Registry gets the metrics.
+	// Registry registers the metrics.
 	Registry prometheus.Registerer
 }
 
@@ -73,18 +73,19 @@ type Broker struct {
 	metrics metrics
 }
 
-// How clients log in.
+// The SASL mechanism and the user of clients.
 const (
 	user      = "looptrace"
 	mechanism = "SCRAM-SHA-256"
 )
 
-// Login is how clients log in with the password.
+// Login returns the credentials of clients for the password.
 func Login(password string) *kafkaclient.SASL {
 	return &kafkaclient.SASL{Mechanism: mechanism, Username: user, Password: password}
 }
 
-// Start opens the log and serves it. The process ends when the disk fails: a new one knows only what is on it.
+// Start opens the log and serves it. A disk failure ends the process, because only a new process reads the state of
+// the disk.
 func Start(config Config, log *slog.Logger) (*Broker, error) {
 	return start(config, segmentBytes, groupsBytes, log)
 }
@@ -111,12 +112,12 @@ func start(config Config, segmentBytes, groupsBytes int64, log *slog.Logger) (*B
 	if b.metrics, err = newMetrics(config); err != nil {
 		return nil, err
 	}
-	// It would bring back the password of the last clean stop.
+	// It would restore the password of the last clean stop.
 	if err := os.Remove(filepath.Join(config.DataDir, "sasl.json")); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("clear the passwords: %w", err)
 	}
 	ready := make(chan struct{})
-	defer close(ready) // and should the start fail, the broker is closed by then
+	defer close(ready) // if the start fails, the broker is closed by then
 	b.cluster, err = kfake.NewCluster(
 		kfake.DataDir(config.DataDir),
 		kfake.Ports(port),
@@ -135,7 +136,7 @@ func start(config Config, segmentBytes, groupsBytes int64, log *slog.Logger) (*B
 			"log.segment.bytes":       strconv.FormatInt(segmentBytes, 10),
 			"state.log.compact.bytes": strconv.FormatInt(groupsBytes, 10),
 			"message.max.bytes":       strconv.Itoa(maxRecordBytes),
-			// Offsets are kept for as long as there are records: a laptop may sleep for months.
+			// Offsets are kept as long as records: a laptop may sleep for months.
 			"offsets.retention.minutes": strconv.Itoa(10 * 365 * 24 * 60),
 		}),
 	)
@@ -152,10 +153,10 @@ func start(config Config, segmentBytes, groupsBytes int64, log *slog.Logger) (*B
 	return b, nil
 }
 
-// open makes the log ready for the first client.
+// open prepares the log before the first client.
 func (b *Broker) open() error {
-	// It describes the producers at the last clean stop and would be wrong after a kill. Without it any
-	// producer may go on where it was.
+	// It describes the producers at the last clean stop and is wrong after a kill. Without it any producer may
+	// continue.
 	err := os.Remove(filepath.Join(b.config.DataDir, "seq_windows.json"))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("clear the state of producers: %w", err)
@@ -170,20 +171,20 @@ func (b *Broker) open() error {
 	return nil
 }
 
-// Addr is the address that the broker listens on.
+// Addr returns the address that the broker listens on.
 func (b *Broker) Addr() string { return b.cluster.ListenAddrs()[0] }
 
-// Run looks after the space until ctx ends, then closes the log.
+// Run trims the log and checks the free space until ctx ends, then closes the log.
 func (b *Broker) Run(ctx context.Context) error {
-	b.look(ctx)
+	b.maintain(ctx)
 	b.client.Close()
 	b.cluster.Close()
-	err := b.syncer.sync() // what closing wrote
+	err := b.syncer.sync() // what Close wrote
 	b.syncer.close()
 	return err
 }
 
-func (b *Broker) look(ctx context.Context) {
+func (b *Broker) maintain(ctx context.Context) {
 	tick := time.NewTicker(checkInterval)
 	defer tick.Stop()
 	for {
@@ -202,12 +203,12 @@ func (b *Broker) look(ctx context.Context) {
 	}
 }
 
-// fail ends the process before anybody is answered: it can no longer know what is on the disk. That it did is
-// noted as one more byte of a file, since the next process is the one that is asked for metrics.
+// fail ends the process before it answers anyone, because the state of the disk is unknown. It adds one byte to a
+// file that counts failures, because the next process serves the metrics.
 func (b *Broker) fail(cause error) {
-	b.log.Error("the log cannot be written, starting anew", "cause", cause.Error())
+	b.log.Error("the log cannot be written, the process ends to be restarted", "cause", cause.Error())
 	if err := noteFailure(b.config.DataDir); err != nil {
-		b.log.Error("cannot note the failure", "cause", err.Error())
+		b.log.Error("cannot count the failure", "cause", err.Error())
 	}
 	os.Exit(1)
 }

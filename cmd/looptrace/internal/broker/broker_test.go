@@ -34,8 +34,8 @@ const (
 	group   = "looptrace-store"
 )
 
-// processVariable makes the test binary a broker with this data folder, for the tests that kill it, and
-// smallVariable one whose files are soon full.
+// processVariable makes the test binary a broker with this data folder, for the tests that kill it. smallVariable
+// gives that broker small files.
 const (
 	processVariable = "BROKER_TEST_DATA"
 	smallVariable   = "BROKER_TEST_SMALL"
@@ -52,7 +52,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// serve is a broker until SIGTERM. It says its address and its process.
+// serve runs a broker until SIGTERM. It prints its address and its process id.
 func serve(dir string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
@@ -79,7 +79,7 @@ func testConfig(dir string) Config {
 	}
 }
 
-// startProcess starts a broker in a process of its own.
+// startProcess starts a broker in a separate process.
 func startProcess(t *testing.T, dir string) (addr string, process *exec.Cmd) {
 	t.Helper()
 	process = exec.CommandContext(t.Context(), os.Args[0])
@@ -88,7 +88,7 @@ func startProcess(t *testing.T, dir string) (addr string, process *exec.Cmd) {
 	return addr, process
 }
 
-// await starts a command that runs serve, and returns what that says.
+// await starts a command that runs serve, and returns what that prints.
 func await(t *testing.T, command *exec.Cmd) (addr string, pid int) {
 	t.Helper()
 	command.Stderr = os.Stderr
@@ -115,7 +115,7 @@ func run(t *testing.T, config Config) *Broker {
 
 const password = "correct horse"
 
-// newClient is a client that has logged in.
+// newClient returns a client that logs in.
 func newClient(addr string, options ...kgo.Opt) (*kgo.Client, error) {
 	return kgo.NewClient(append(options, kgo.SeedBrokers(addr), Login(password).Option())...)
 }
@@ -145,7 +145,7 @@ func produce(t *testing.T, client *kgo.Client, partition int32, values ...string
 	}
 }
 
-// readAll reads the topic from its start until n records have come.
+// readAll reads the topic from its start until it has n records.
 func readAll(t *testing.T, addr string, n int) []string {
 	t.Helper()
 	client := connect(t, addr, kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
@@ -177,7 +177,7 @@ func TestAcknowledgedRecordsSurviveKills(t *testing.T) {
 		if round == 0 {
 			createTopic(t, client, 2)
 		}
-		// A producer works while the broker is killed: what it got acknowledged before must be there.
+		// A producer works while the broker is killed: what was acknowledged before must be there.
 		acknowledged := make(chan string, 10_000)
 		go func() {
 			defer close(acknowledged)
@@ -409,7 +409,7 @@ func TestDeadLettersAreBoundedAndApart(t *testing.T) {
 	require.NoError(t, err)
 	end, _ := ends.Lookup(config.DeadLetterTopic, 0)
 	assert.Equal(t, int64(24), end.Offset)
-	// They are counted once the broker has answered, which is after they are gone.
+	// They are counted after they were deleted and the broker has answered.
 	assert.Eventually(t, func() bool { return testutil.ToFloat64(b.metrics.deletedLetters) > 0 }, waitFor, pause)
 }
 

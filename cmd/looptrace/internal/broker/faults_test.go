@@ -24,20 +24,20 @@ import (
 	"github.com/looptrace/looptrace/test/freeport"
 )
 
-// addressVariable is where a broker in a process of its own listens, so that clients find it again.
+// addressVariable is the address of a broker in a separate process, so that clients find it again after a restart.
 const addressVariable = "BROKER_TEST_ADDR"
 
-// load produces to a broker that comes and goes, and knows what was acknowledged.
+// load produces to a broker that is killed and restarted, and records what was acknowledged.
 type load struct {
 	addr  string
 	value func(partition, index int) []byte
 
 	acknowledged atomic.Int64
 	mu           sync.Mutex
-	offsets      [partitions]map[int]int64 // by the number of the value
+	offsets      [partitions]map[int]int64 // by the number in the value
 }
 
-// produce goes on until ctx ends, each partition on its own.
+// produce produces until ctx ends, each partition on its own.
 func (l *load) produce(ctx context.Context, t *testing.T) {
 	t.Helper()
 	var work sync.WaitGroup
@@ -70,7 +70,7 @@ func (l *load) produce(ctx context.Context, t *testing.T) {
 	work.Wait()
 }
 
-// check reads everything and holds it against what was acknowledged: all there, whole, in order.
+// check reads everything and compares it with what was acknowledged: all there, whole, in order.
 func (l *load) check(t *testing.T) {
 	t.Helper()
 	client := connect(t, l.addr, kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
@@ -100,7 +100,7 @@ func (l *load) check(t *testing.T) {
 	t.Logf("%d records acknowledged, %d found, %d lost", l.acknowledged.Load(), records, lost)
 }
 
-// TestKillsAtTheStart kills the broker while it opens a log with hundreds of batches and clients press in.
+// TestKillsAtTheStart kills the broker while it opens a log with hundreds of batches and clients reconnect.
 // FAULTS=full kills it 200 times.
 func TestKillsAtTheStart(t *testing.T) {
 	t.Parallel()
@@ -144,7 +144,7 @@ func TestKillsAtTheStart(t *testing.T) {
 	t.Logf("%d kills, %d of them after the first acknowledgement of a start", kills, answered)
 }
 
-// TestASyncThatFailsIsNotAcknowledged lets the system call fail for real.
+// TestASyncThatFailsIsNotAcknowledged makes the system call fail.
 func TestASyncThatFailsIsNotAcknowledged(t *testing.T) {
 	t.Parallel()
 	strace, err := exec.LookPath("strace")
@@ -184,7 +184,7 @@ func TestASyncThatFailsIsNotAcknowledged(t *testing.T) {
 	assert.Equal(t, int64(1), count)
 }
 
-// TestADiskThatIsReallyFull fills a disk to the last byte, past the guard, while records come.
+// TestADiskThatIsReallyFull fills a disk to the last byte, past the guard, while records are produced.
 func TestADiskThatIsReallyFull(t *testing.T) {
 	t.Parallel()
 	disk := t.TempDir()
@@ -199,7 +199,7 @@ func TestADiskThatIsReallyFull(t *testing.T) {
 		return append(makeValue(partition, index), make([]byte, 50_000)...)
 	}}
 
-	// What the supervisor does: a process that ends is started again.
+	// Like the supervisor: restart a process that ends.
 	ctx, cancel := context.WithCancel(t.Context())
 	var work sync.WaitGroup
 	var ends atomic.Int64
@@ -233,7 +233,7 @@ func TestADiskThatIsReallyFull(t *testing.T) {
 	l.check(t)
 }
 
-// TestAFullDiskRefuses is the same with the guard: nothing ends.
+// TestAFullDiskRefuses does the same with the guard: the broker keeps running.
 func TestAFullDiskRefuses(t *testing.T) {
 	t.Parallel()
 	disk := t.TempDir()
@@ -260,7 +260,7 @@ func TestAFullDiskRefuses(t *testing.T) {
 	t.Logf("taken again after %v", time.Since(freed).Round(time.Millisecond))
 }
 
-// TestAKillLeavesASmallStart holds the memory of a start after a kill: the log is not read into it.
+// TestAKillLeavesASmallStart checks the memory of a start after a kill: the log must not be loaded.
 func TestAKillLeavesASmallStart(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "queue")

@@ -16,7 +16,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// makeBatch is one batch of one record as the broker writes it.
+// makeBatch returns a batch of one record as the broker writes it.
 func makeBatch(offset int64, value string) []byte {
 	record := kmsg.Record{Value: []byte(value)}
 	record.Length = int32(len(record.AppendTo(nil))) - 1 // without the length itself, of one byte
@@ -74,8 +74,8 @@ func FuzzValidLength(f *testing.F) {
 	})
 }
 
-// FuzzOpen opens a log with anything in its files: two segments, an index, groups. The broker must go on where
-// what is whole ends.
+// FuzzOpen opens a log with arbitrary bytes in its files: two segments, an index, groups. The broker must continue
+// after the last whole batch.
 func FuzzOpen(f *testing.F) {
 	one, two := makeBatch(0, "one"), makeBatch(1, "two")
 	commit := entry(`{"type":"commit","g":"looptrace-store","t":"looptrace.spans","o":1}`)
@@ -100,7 +100,7 @@ func FuzzOpen(f *testing.F) {
 		require.NoError(t, os.WriteFile(filepath.Join(config.DataDir, syncedGroupsFile), groups, 0o600))
 		valid, end, err := scan(bytes.NewReader(first), 0)
 		require.NoError(t, err)
-		// What is closed was whole when it was: only a whole one can be.
+		// A closed segment was whole, so only a whole one can be closed.
 		if closed && valid == int64(len(first)) && valid > 0 {
 			require.NoError(t, os.Chmod(filepath.Join(dir, "0.dat"), 0o400))
 		}
@@ -122,7 +122,7 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
-// stop stops a broker that nobody runs.
+// stop stops a broker that was not run.
 func stop(t *testing.T, b *Broker) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())

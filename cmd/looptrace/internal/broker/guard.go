@@ -14,27 +14,26 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// guard refuses records while there is no room for them.
+// guard refuses records while there is no space for them.
 type guard struct {
-	// full tells that the log has its size, diskFull that the disk has no room.
+	// full is true while the log has its maximum size or the disk is full, diskFull only for the disk.
 	full, diskFull atomic.Bool
-	// deadLetters is the id of the topic of dead letters, once it is known.
+	// deadLetters is the id of the dead-letter topic, once it is known.
 	deadLetters atomic.Pointer[[16]byte]
-	// armed tells that the refusal is installed in the cluster; only check and the cluster's own loop,
-	// which run the refusal, touch it.
-	armed atomic.Bool
+	// installed is true while refuse is installed in the cluster. Only check and refuse, which runs in the cluster's loop,
+	// change it.
+	installed atomic.Bool
 }
 
-// check decides whether there is room. Refusals are installed only while there is none, so that they cost
-// nothing otherwise.
+// check checks the free space. It installs refuse only while there is none, so that it costs nothing otherwise.
 func (b *Broker) check() {
-	problem := b.room()
+	problem := b.checkSpace()
 	if was := b.guard.full.Swap(problem != nil); was != (problem != nil) {
 		if problem != nil {
 			b.log.Warn("records are refused", "cause", problem.Error())
 			b.metrics.refusing.Set(1)
 		} else {
-			b.log.Warn("records are taken again")
+			b.log.Warn("records are accepted again")
 			b.metrics.refusing.Set(0)
 		}
 	}
@@ -44,17 +43,17 @@ func (b *Broker) check() {
 	if info := b.cluster.TopicInfo(b.config.DeadLetterTopic); info != nil {
 		b.guard.deadLetters.Store(&info.TopicID)
 	}
-	if b.guard.armed.CompareAndSwap(false, true) {
+	if b.guard.installed.CompareAndSwap(false, true) {
 		b.cluster.ControlKey(int16(kmsg.Produce), b.refuse)
 	}
 }
 
-// refuse answers a produce request while the guard is up, and takes itself away afterwards. The error is
-// one that clients retry. Dead letters are taken for as long as the disk has room: without them the store
-// could not go past a record that it cannot store, and the log would stay full.
+// refuse answers a produce request with an error that clients retry, and removes itself once there is space. It
+// accepts dead letters until the disk is full: without them the store could not skip a record that it cannot store,
+// and the log would stay full.
 func (b *Broker) refuse(request kmsg.Request) (kmsg.Response, error, bool) { //nolint:revive // kfake's signature
 	if !b.guard.full.Load() {
-		b.guard.armed.Store(false)
+		b.guard.installed.Store(false)
 		b.cluster.DropControl()
 		return nil, nil, false
 	}
@@ -89,7 +88,7 @@ func (b *Broker) onlyDeadLetters(produce *kmsg.ProduceRequest) bool {
 	return true
 }
 
-// countRecords reads how many records a batch has.
+// countRecords reads the number of records of a batch.
 func countRecords(raw []byte) uint32 {
 	if len(raw) < batchHeader {
 		return 0
@@ -97,8 +96,8 @@ func countRecords(raw []byte) uint32 {
 	return binary.BigEndian.Uint32(raw[batchHeader-4:])
 }
 
-// room tells why there is none, nil when there is.
-func (b *Broker) room() error {
+// checkSpace returns why there is no space for records, or nil.
+func (b *Broker) checkSpace() error {
 	used, letters, err := b.sizes()
 	if err != nil {
 		return err
@@ -112,7 +111,7 @@ func (b *Broker) room() error {
 	b.metrics.free.Set(float64(free))
 	b.guard.diskFull.Store(free < b.config.MinFree)
 	if free < b.config.MinFree {
-		return fmt.Errorf("the disk has %d bytes left, the queue leaves %d free", free, b.config.MinFree)
+		return fmt.Errorf("the disk has %d bytes left, the queue must leave %d free", free, b.config.MinFree)
 	}
 	if used >= b.config.MaxBytes {
 		return fmt.Errorf("the queue holds %d bytes, its limit is %d", used, b.config.MaxBytes)
@@ -120,7 +119,7 @@ func (b *Broker) room() error {
 	return nil
 }
 
-// sizes measures the log, dead letters apart from the rest.
+// sizes returns the size of the log and that of the dead letters, in bytes.
 func (b *Broker) sizes() (used, letters int64, err error) {
 	lettersDir := filepath.Join(b.config.DataDir, partitionsDir, b.config.DeadLetterTopic+"-")
 	err = filepath.WalkDir(b.config.DataDir, func(path string, entry fs.DirEntry, err error) error { //nolint:gosec // our own folder
@@ -144,7 +143,7 @@ func (b *Broker) sizes() (used, letters int64, err error) {
 	return used, letters, nil
 }
 
-// ignoreGone forgives what the broker deletes while it is looked at.
+// ignoreGone ignores files that the broker deletes during the walk.
 func ignoreGone(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

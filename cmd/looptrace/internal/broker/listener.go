@@ -17,14 +17,13 @@ import (
 const (
 	// loginTime is how long a client may take to log in.
 	loginTime = 10 * time.Second
-	// maxLoginBytes bounds a request before that.
+	// maxLoginBytes limits a request before the login.
 	maxLoginBytes = 16 << 10
-	// acceptPause is how long to wait for open files to be closed when there are too many.
+	// acceptPause is how long to wait if too many files are open.
 	acceptPause = 50 * time.Millisecond
 )
 
-// listener lets connections in once ready is closed, and holds each answer back until the disk has what it
-// is about.
+// listener accepts connections once ready is closed, and delays each answer until the disk has what it reports.
 type listener struct {
 	net.Listener
 	ready  <-chan struct{}
@@ -38,7 +37,7 @@ func (l listener) Accept() (net.Conn, error) {
 		c, err := l.Listener.Accept()
 		switch {
 		case err == nil:
-			_ = c.SetReadDeadline(time.Now().Add(loginTime)) // an error shows at the read
+			_ = c.SetReadDeadline(time.Now().Add(loginTime)) // the read returns an error
 			return &conn{Conn: c, listener: l}, nil
 		case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE), errors.Is(err, syscall.ECONNABORTED):
 			<-time.After(acceptPause) // kfake ends on any error
@@ -48,19 +47,19 @@ func (l listener) Accept() (net.Conn, error) {
 	}
 }
 
-// conn looks at what a client sends until it has logged in, and hands on to kfake only what it can take: kfake makes room
-// for as many bytes as a client announces, panics on a request whose number it does not know, and counts to billions where
-// a request says that it has so many tags.
+// conn checks what a client sends until it has logged in, and passes only valid requests to kfake: kfake allocates as
+// many bytes as a client announces, panics on an unknown request key, and loops over any number of tags that a
+// request claims to have.
 type conn struct {
 	net.Conn
 	listener listener
-	// pending is what was looked at and not handed on yet.
+	// pending is input that was checked but not passed on yet.
 	pending []byte
 
 	mu sync.Mutex
 	// requests and answers are counted until the client has logged in.
 	requests, answers int
-	// logins are the requests that are part of it, lastLogin the number of the last of them.
+	// logins are the requests of the login, lastLogin is the number of the last of them.
 	logins, lastLogin int
 	loggedIn          bool
 }
@@ -79,7 +78,7 @@ func (c *conn) Read(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
-// sizeBytes stand before each request.
+// sizeBytes is the size of the length before each request.
 const sizeBytes = 4
 
 // readRequest reads a request that belongs to a login.
@@ -88,7 +87,7 @@ func (c *conn) readRequest() error {
 	if _, err := io.ReadFull(c.Conn, size); err != nil {
 		return err
 	}
-	if c.hasLoggedIn() { // while this was waited for
+	if c.hasLoggedIn() { // during the wait
 		c.pending = size
 		return nil
 	}
@@ -117,8 +116,8 @@ func (c *conn) readRequest() error {
 
 var errNoLogin = errors.New("the client does not log in")
 
-// readLogin tells whether a request is whole and of the kinds that a login is made of, and of which. Tags, which no client
-// sends, are refused. https://kafka.apache.org/protocol has the layouts.
+// readLogin reports whether a request is complete and belongs to a login, and returns its key. It refuses tags, which
+// no client sends. https://kafka.apache.org/protocol defines the formats.
 func readLogin(body []byte) (kmsg.Key, bool) {
 	r := kbin.Reader{Src: body}
 	key, version := kmsg.Key(r.Int16()), r.Int16()
@@ -165,8 +164,8 @@ func (c *conn) Write(answer []byte) (int, error) {
 	return c.Conn.Write(answer)
 }
 
-// answered notes when the client has logged in: SCRAM is two requests, and kfake closes the connection in place of an
-// answer to one that is wrong.
+// answered detects the end of the login. SCRAM takes two requests. kfake closes the connection instead of answering a
+// wrong one.
 func (c *conn) answered() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -176,6 +175,6 @@ func (c *conn) answered() {
 	c.answers++
 	if c.logins >= 2 && c.answers >= c.lastLogin {
 		c.loggedIn = true
-		_ = c.SetReadDeadline(time.Time{}) // an error shows at the read
+		_ = c.SetReadDeadline(time.Time{}) // the read returns an error
 	}
 }

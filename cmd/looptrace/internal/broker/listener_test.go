@@ -104,7 +104,7 @@ func TestGarbageIsRefused(t *testing.T) {
 				require.NoError(t, client.SetReadDeadline(time.Now().Add(loginTime/2)))
 				answer, err := io.ReadAll(client)
 				if err != nil {
-					require.ErrorIs(t, err, syscall.ECONNRESET) // what was sent is not read any more
+					require.ErrorIs(t, err, syscall.ECONNRESET) // the rest was not read
 				}
 				assert.Less(t, len(answer), 2<<10, "at most the list of what it knows")
 			}

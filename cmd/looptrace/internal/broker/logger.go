@@ -10,16 +10,15 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 )
 
-// logger hands the broker's warnings and errors on.
+// logger forwards the broker's warnings and errors.
 type logger struct {
 	log  *slog.Logger
 	fail func(error)
 }
 
-// fatal are the warnings after which what is on the disk no longer matches what clients get as answers. A batch that
-// could not be written is counted as seen: the producer's next attempt would be acknowledged as a duplicate of
-// something that is nowhere. Entries behind a torn one of a group are not found at the next start. A topic
-// that could not be written would be gone with it.
+// fatal are the warnings after which the disk no longer matches the broker's answers. A batch that could not be
+// written counts as seen: the producer's retry would be acknowledged as a duplicate although it is stored nowhere.
+// Entries behind a torn entry of a group are lost at the next start. A topic that could not be written is lost.
 var fatal = []string{"persist batch ", "persist group entry ", "persist topics"}
 
 // Logf implements kfake.Logger.

@@ -10,7 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// failuresFile has one byte for each time that the process ended because the disk failed.
+// failuresFile has one byte for each time that a disk failure ended the process.
 const failuresFile = "failures"
 
 type metrics struct {
@@ -38,15 +38,15 @@ func newMetrics(config Config) (metrics, error) {
 		}),
 		refusing: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "looptrace_broker_refusing",
-			Help: "1 while records are refused for want of room.",
+			Help: "1 while records are refused because the log or the disk is full.",
 		}),
 		refused: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "looptrace_broker_refused_records_total",
-			Help: "Records that were refused for want of room, each attempt.",
+			Help: "Records that were refused because the log or the disk is full, counting each attempt.",
 		}),
 		deletedLetters: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "looptrace_broker_deleted_dead_letters_total",
-			Help: "Dead letters that were deleted, being too many or too old.",
+			Help: "Dead letters that were deleted because there were too many or they were too old.",
 		}),
 	}
 	maxBytes := prometheus.NewGauge(prometheus.GaugeOpts{
@@ -61,7 +61,7 @@ func newMetrics(config Config) (metrics, error) {
 	minFree.Set(float64(config.MinFree))
 	failures := prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "looptrace_broker_disk_failures_total",
-		Help: "How often the process has ended because the disk did not take or keep what was written.",
+		Help: "How often the process has ended because of a disk failure.",
 	})
 	failures.Add(float64(failed))
 	for _, c := range []prometheus.Collector{
@@ -77,11 +77,11 @@ func newMetrics(config Config) (metrics, error) {
 func noteFailure(dir string) error {
 	file, err := os.OpenFile(filepath.Join(dir, failuresFile), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600) //nolint:gosec // our own folder
 	if err != nil {
-		return fmt.Errorf("note a failure: %w", err)
+		return fmt.Errorf("count a failure: %w", err)
 	}
 	_, err = file.WriteString("!")
 	if err := errors.Join(err, file.Close()); err != nil {
-		return fmt.Errorf("note a failure: %w", err)
+		return fmt.Errorf("count a failure: %w", err)
 	}
 	return nil
 }

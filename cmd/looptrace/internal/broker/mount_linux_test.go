@@ -5,10 +5,10 @@ import (
 	"syscall"
 )
 
-// smallDisk is the size of a disk that is soon full.
+// smallDisk is the size of a disk that fills quickly.
 const smallDisk = 32 << 20
 
-// mountSmall puts a small disk over a folder, which takes root.
+// mountSmall mounts a small disk at a folder, which needs root.
 func mountSmall(dir string) error {
 	return syscall.Mount("none", dir, "tmpfs", 0, fmt.Sprint("size=", smallDisk))
 }

@@ -18,36 +18,36 @@ import (
 
 // traced are the system calls that change files, and those that answer clients.
 const traced = "openat,write,pwrite64,fsync,fdatasync,?rename,?renameat,renameat2,?unlink,unlinkat,?link,linkat," +
-	"?mkdir,mkdirat,truncate,ftruncate,fchmod,fchmodat,close" // not every processor has the first of each kind
+	"?mkdir,mkdirat,truncate,ftruncate,fchmod,fchmodat,close" // some processors lack the first of each kind
 
-// event is a change of files within a root, in the order in which they happened.
+// event is a change of files below a root. Events are in the order in which they happened.
 type event struct {
 	call string // the system call, or "begin" for the start of a sync
 	// path is relative to the root; to is the new name.
 	path, to string
-	process  int // tells descriptors of processes apart
+	process  int // distinguishes descriptors of processes
 	fd       int
 	flags    string
 	data     []byte
 	number   int64 // a size or a mode
 }
 
-// trace is what a recording found.
+// trace is the content of a recording.
 type trace struct {
 	events []event
-	// answers tells after how many events each answer went out.
+	// answers are the numbers of events before each answer.
 	answers map[answer]int
 	files   int
-	// ambiguous tells that a file was opened or linked by a name while another thread gave that name to another
-	// file, and that nothing tells which of the two files it was. Of calls that overlap strace tells the order in
-	// which they were seen to end, which need not be the order in which they were done.
+	// ambiguous is true if a file was opened or linked by a name while another thread gave that name to a different
+	// file, and nothing shows which of the two it was. strace shows the order in which overlapping calls ended, which
+	// may differ from the order in which they took effect.
 	ambiguous bool
 	// overlaps are the opens whose order is not known yet.
 	overlaps []*overlap
 }
 
-// overlap is an open and a rename to the same name that were under way at one moment. The descriptor decides which
-// came first: once the rename is done, strace shows that of the file which had the name before as deleted.
+// overlap is an open and a rename to the same name at the same time. The descriptor shows which came first: after the
+// rename, strace shows the descriptor of the replaced file as deleted.
 type overlap struct {
 	thread, name string
 	fd           int // -1 until the open has ended
@@ -72,7 +72,7 @@ func (t *trace) read(path, root string) error {
 	for {
 		line, err := lines.ReadString('\n')
 		if err != nil {
-			return nil // the end, or a line that was cut off by a kill
+			return nil // the end, or a line that a kill has cut off
 		}
 		thread, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 		rest = strings.TrimSpace(rest)
@@ -98,7 +98,7 @@ func (t *trace) read(path, root string) error {
 	}
 }
 
-// order takes note of the calls that were under way when one ended, and finds out which came first.
+// order records the calls that were running when one ended, and finds out which came first.
 func (t *trace) order(thread, ended string, concurrent map[string]string) {
 	for other, call := range concurrent {
 		switch {
@@ -113,7 +113,7 @@ func (t *trace) order(thread, ended string, concurrent map[string]string) {
 	case strings.HasPrefix(ended, "renameat"):
 		for _, o := range t.overlaps {
 			if strings.Contains(ended, o.name) {
-				t.ambiguous = t.ambiguous || o.renamed >= 0 // a descriptor tells of one rename
+				t.ambiguous = t.ambiguous || o.renamed >= 0 // a descriptor shows one rename
 				o.renamed = last
 			}
 		}
@@ -135,7 +135,7 @@ func (t *trace) order(thread, ended string, concurrent map[string]string) {
 	}
 }
 
-// overlap takes note of an open during a rename; of other calls nothing tells which came first.
+// overlap records an open during a rename. The order of other calls cannot be determined.
 func (t *trace) overlap(thread, finds, gives string) {
 	if !strings.HasPrefix(finds, "openat(") || !strings.HasPrefix(gives, "renameat") {
 		t.ambiguous = true
@@ -146,7 +146,7 @@ func (t *trace) overlap(thread, finds, gives string) {
 	}
 }
 
-// used finds out of which file a descriptor is. What is closed unused may be of either.
+// used finds the file of a descriptor. A descriptor that is closed unused may belong to either file.
 func (t *trace) used(call string, fd int, args string) {
 	i := slices.IndexFunc(t.overlaps, func(o *overlap) bool { return fd >= 0 && o.fd == fd })
 	if i < 0 {
@@ -155,7 +155,7 @@ func (t *trace) used(call string, fd int, args string) {
 	o := t.overlaps[i]
 	t.overlaps = slices.Delete(t.overlaps, i, i+1)
 	switch {
-	case call == "close" || isDeleted(args): // the open came first, as it was seen
+	case call == "close" || isDeleted(args): // the open came first, as recorded
 	case o.renamed < 0:
 		t.ambiguous = true
 	default:
@@ -163,7 +163,7 @@ func (t *trace) used(call string, fd int, args string) {
 	}
 }
 
-// move puts an event before an earlier one, and what was answered between them after it.
+// move moves an event before an earlier one, and the answers between them after it.
 func (t *trace) move(from, to int) {
 	moved := t.events[from]
 	copy(t.events[to+1:from+1], t.events[to:from])
@@ -185,7 +185,7 @@ func (t *trace) move(from, to int) {
 	}
 }
 
-// races tells whether one call finds a file by a name that the other one gives or takes.
+// races reports whether one call uses a name that the other one creates or removes.
 func races(finds, gives string) bool {
 	if !strings.HasPrefix(finds, "openat(") && !strings.HasPrefix(finds, "linkat(") ||
 		!strings.HasPrefix(gives, "renameat") && !strings.HasPrefix(gives, "unlinkat(") {
@@ -194,22 +194,22 @@ func races(finds, gives string) bool {
 	return strings.Contains(gives, firstName(finds))
 }
 
-// firstName is the first name among the arguments, in its quotes.
+// firstName returns the first name among the arguments, with its quotes.
 func firstName(call string) string {
 	_, name, _ := strings.Cut(call, `"`)
 	name, _, _ = strings.Cut(name, `"`)
 	return `"` + name + `"`
 }
 
-// isDeleted tells whether strace says of a descriptor that its file has lost its name.
+// isDeleted reports whether strace shows a descriptor's file as deleted.
 func isDeleted(descriptor string) bool {
 	_, after, _ := strings.Cut(strings.ReplaceAll(descriptor, "->", ""), ">")
 	return strings.HasPrefix(after, "(deleted)")
 }
 
-// begin takes note of what counts from the start of a call: what is written, what a sync covers, and that a client is
-// answered. A write that is seen to end after a sync has begun may have been done before, and the broker, which has
-// seen the size of the file, may rely on that.
+// begin records what takes effect when a call starts: a write, the range of a sync, an answer. A write that ends
+// after the start of a sync may have happened before it, and the broker may rely on that, because it has seen the
+// file's size.
 func (t *trace) begin(call, root string) {
 	name, args, _ := strings.Cut(call, "(")
 	fd, target := descriptor(args)
@@ -234,7 +234,7 @@ func (t *trace) begin(call, root string) {
 	}
 }
 
-// end takes note of what a call did.
+// end records what takes effect when a call ends.
 func (t *trace) end(call, root string) error {
 	name, args, isCall := strings.Cut(call, "(")
 	end := strings.LastIndex(args, ") ")
@@ -265,7 +265,7 @@ func (t *trace) end(call, root string) error {
 		e.path = relative(0)
 		e.flags = args
 		e.fd, _ = descriptor(result)
-	case "write": // noted when it began
+	case "write": // recorded at its start
 		if written, err := strconv.Atoi(result); !outside && (err != nil || written != len(paths[0])) {
 			return fmt.Errorf("a write of %d bytes ended with %s", len(paths[0]), result)
 		}
@@ -301,7 +301,7 @@ func (t *trace) end(call, root string) error {
 	return nil
 }
 
-// descriptor reads "7<what it is>".
+// descriptor parses "7<target>".
 func descriptor(args string) (fd int, target string) {
 	number, rest, _ := strings.Cut(args, "<")
 	end := len(number)
@@ -323,7 +323,7 @@ func descriptor(args string) (fd int, target string) {
 	return fd, target
 }
 
-// texts reads the strings among the arguments.
+// texts parses the strings among the arguments.
 func texts(args string) [][]byte {
 	var found [][]byte
 	for {
@@ -343,11 +343,11 @@ func texts(args string) [][]byte {
 
 func unhex(text string) ([]byte, error) { return hex.DecodeString(strings.ReplaceAll(text, `\x`, "")) }
 
-// disk is a model of files and of what of them is really on the disk. Only a sync brings anything there:
-// that of a file its content, that of a folder which names it has.
+// disk models files and which of their content is on the disk. Only a sync writes to the disk: that of a file its
+// content, that of a folder its names.
 type disk struct {
 	root *inode
-	// ignore tells whose syncs do nothing.
+	// ignore selects syncs that have no effect.
 	ignore func(*inode) bool
 	open   map[[2]int]*handle
 }
@@ -356,15 +356,15 @@ type inode struct {
 	data, durable []byte
 	mode          fs.FileMode
 	durableMode   fs.FileMode
-	// entries are the names in a folder, nil for a file; pending are the changes that are not on the disk.
+	// entries are the names in a folder, nil for a file. pending are the changes that are not on the disk.
 	entries, durableEntries map[string]*inode
 	pending                 []change
-	// begun is what a sync under way covers.
+	// begun is what a running sync covers.
 	begun        []byte
 	begunPending int
 }
 
-// change gives and takes names at once.
+// change adds and removes names in one step.
 type change struct {
 	put    string
 	target *inode
@@ -374,7 +374,7 @@ type change struct {
 type handle struct {
 	inode *inode
 	at    int64
-	end   bool // each write goes to the end
+	end   bool // each write appends
 }
 
 func newFolder() *inode {
@@ -413,7 +413,7 @@ func (c change) apply(entries map[string]*inode) {
 	}
 }
 
-// apply does what an event did.
+// apply applies an event.
 func (d *disk) apply(e event) {
 	key := [2]int{e.process, e.fd}
 	h := d.open[key]
@@ -431,7 +431,7 @@ func (d *disk) apply(e event) {
 		d.open[key] = &handle{inode: i, end: strings.Contains(e.flags, "O_APPEND")}
 	case "write":
 		if h == nil || h.inode.entries != nil {
-			return // not one of ours
+			return // outside of the root
 		}
 		if h.end {
 			h.at = int64(len(h.inode.data))
@@ -479,7 +479,7 @@ func (i *inode) sync() {
 	i.begunPending = 0
 }
 
-// file is what is found at a path after a power cut.
+// file is the state of a path after a power cut.
 type file struct {
 	folder bool
 	data   []byte
@@ -487,7 +487,7 @@ type file struct {
 	links  []string // other names
 }
 
-// cut is what a power cut leaves.
+// cut returns the state after a power cut.
 func (d *disk) cut(random *rand.Rand) map[string]file {
 	files := map[string]file{}
 	d.root.cut("", random, files, map[*inode]string{})
@@ -497,7 +497,7 @@ func (d *disk) cut(random *rand.Rand) map[string]file {
 func (i *inode) cut(path string, random *rand.Rand, files map[string]file, seen map[*inode]string) {
 	entries := maps.Clone(i.durableEntries)
 	switch random.IntN(4) {
-	case 0: // nothing more
+	case 0: // nothing else
 	case 1:
 		for _, c := range i.pending {
 			c.apply(entries)
@@ -535,7 +535,7 @@ func (i *inode) cut(path string, random *rand.Rand, files map[string]file, seen 
 	}
 }
 
-// compare holds the model against the real folder.
+// compare compares the model with the real folder.
 func (i *inode) compare(path string) error {
 	if i.entries == nil {
 		data, err := os.ReadFile(path)
@@ -559,16 +559,16 @@ func (i *inode) compare(path string) error {
 	return nil
 }
 
-// sector is what a disk writes as a whole.
+// sector is the unit in which a disk writes.
 const sector = 512
 
-// torn is what is left of a file: what was synced, and of the rest any part.
+// torn returns what is left of a file: the synced part, and any part of the rest.
 func (i *inode) torn(random *rand.Rand) []byte {
 	old, now := i.durable, i.data
 	if bytes.Equal(old, now) {
 		return old
 	}
-	if len(now) < len(old) || !bytes.Equal(old, now[:len(old)]) { // shortened, or written anew
+	if len(now) < len(old) || !bytes.Equal(old, now[:len(old)]) { // truncated or rewritten
 		if random.IntN(2) == 0 {
 			return old
 		}

@@ -30,16 +30,16 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// smallSegment lets files fill up within a short recording.
+// smallSegment lets segments fill up within a short recording.
 const smallSegment = 16 << 10
 
-// partitions of the recording; each has one producer.
+// partitions is the number of partitions. Each has one producer.
 const partitions = 3
 
-// TestPowerCuts records what the broker asks of the operating system while it is produced to, committed to,
-// trimmed, killed, started anew and stopped, and then cuts the power at random points of that: what was not
-// synced by then is lost, torn, zero or garbage. Each time the broker must open the folder, have all that it
-// acknowledged, nothing else, and go on. FAULTS=full cuts 10,000 times.
+// TestPowerCuts records the broker's system calls while clients produce and commit, and while it is trimmed, killed,
+// restarted and stopped. Then it cuts the power at random points: what was not synced is lost, torn, zero or garbage.
+// Each time the broker must open the folder, have exactly what it acknowledged, and continue. FAULTS=full cuts 10,000
+// times.
 func TestPowerCuts(t *testing.T) {
 	t.Parallel()
 	points := 250
@@ -65,7 +65,7 @@ func TestPowerCuts(t *testing.T) {
 		}
 		t.Logf("%d power cuts, %d failures", points, len(failures))
 	})
-	// The model bites: without one kind of sync there are losses.
+	// Check the model: without one kind of sync it must find losses.
 	t.Run("without sync of folders", func(t *testing.T) {
 		t.Parallel()
 		assert.NotEmpty(t, recorded.cut(t, 250, func(i *inode) bool { return i.entries != nil }))
@@ -76,7 +76,7 @@ func TestPowerCuts(t *testing.T) {
 	})
 }
 
-// worthwhile proves that the recording is whole and has what is delicate.
+// worthwhile checks that the recording is complete and has the critical operations.
 func (r *recording) worthwhile(t *testing.T) {
 	t.Helper()
 	d := newDisk(nil)
@@ -99,22 +99,22 @@ func (r *recording) worthwhile(t *testing.T) {
 	t.Logf("%d segments closed, %d deleted, groups %d times written anew", rolled, trimmed, compacted)
 }
 
-// recording is what a broker was asked and what it did.
+// recording is the system calls and the answers of a broker.
 type recording struct {
-	root  string // folder in which the data folder lies
+	root  string // folder of the data folder
 	trace trace
 
 	mu      sync.Mutex
 	created []answer
-	// sent are the values of each partition in the order in which they were produced; acknowledged tells when
-	// which of them was, and at which offset.
+	// sent are the values of each partition in the order in which they were produced. acknowledged has the time and the
+	// offset of each acknowledgement.
 	sent         [partitions][][]byte
 	acknowledged [partitions][]acknowledgement
 	commits      [partitions][]acknowledgement
 }
 
-// answer is one response: the process that gave it, the port of the client and the number of its request. A port is
-// given again, to a client of a later process too.
+// answer is one response: its process, the client's port and the request's number. Ports are reused, also by clients
+// of a later process.
 type answer struct {
 	process     int
 	port        int
@@ -123,7 +123,7 @@ type answer struct {
 
 type acknowledgement struct {
 	answer answer
-	// index is that of the value sent; offset is the record's or the one committed.
+	// index is the index of the value sent. offset is the offset of the record, or the committed one.
 	index  int
 	offset int64
 }
@@ -136,7 +136,7 @@ func (r *recording) records() int {
 	return n
 }
 
-// record lets a broker work under strace: killed and started anew, stopped and started anew.
+// record runs a broker under strace: it is killed and restarted, stopped and restarted.
 func record(t *testing.T) *recording {
 	t.Helper()
 	strace, err := exec.LookPath("strace")
@@ -155,7 +155,7 @@ func record(t *testing.T) *recording {
 		addr, pid := await(t, command)
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		var work sync.WaitGroup
-		process := round + 1 // as trace counts what it reads
+		process := round + 1 // trace numbers its inputs alike
 		if round == 0 {
 			r.create(t, addr, process)
 		}
@@ -167,7 +167,7 @@ func record(t *testing.T) *recording {
 		cancel()
 		awaitQuiet(t, dir)
 		require.NoError(t, syscall.Kill(pid, signal))
-		_ = command.Wait() // it was killed, or ends as it was told
+		_ = command.Wait() // it was killed, or ends by SIGTERM
 	}
 	for _, file := range output {
 		require.NoError(t, r.trace.read(file, r.root))
@@ -175,8 +175,7 @@ func record(t *testing.T) *recording {
 	return r
 }
 
-// awaitQuiet waits until nothing is written or trimmed any more: of a call that is under way at a kill nobody
-// knows whether it was done.
+// awaitQuiet waits until nothing is written or trimmed: the result of a call that runs during a kill is unknown.
 func awaitQuiet(t *testing.T, dir string) {
 	t.Helper()
 	var before string
@@ -198,7 +197,7 @@ func awaitQuiet(t *testing.T, dir string) {
 	}
 }
 
-// watched is a connection that knows the number of the last request of each kind.
+// watched is a connection that records the number of the last request of each kind.
 type watched struct {
 	net.Conn
 	process int
@@ -212,7 +211,7 @@ func (w watched) Write(request []byte) (int, error) {
 	return w.Conn.Write(request)
 }
 
-// watchedClient does one thing after the other, so that its last request is the one that was answered.
+// watchedClient sends one request at a time, so that its last request is the one that was answered.
 func watchedClient(t *testing.T, addr string, process int) (*kgo.Client, func(kmsg.Key) answer) {
 	t.Helper()
 	var last sync.Map
@@ -258,7 +257,7 @@ func (r *recording) produce(ctx context.Context, t *testing.T, addr string, proc
 	}
 }
 
-// makeValue makes a value that tells its place, of a size that is mostly small.
+// makeValue returns a value that contains its own location. Most are small.
 func makeValue(partition, index int) []byte {
 	random := rand.New(rand.NewPCG(uint64(partition), uint64(index)))
 	value := binary.BigEndian.AppendUint32(nil, uint32(index))
@@ -285,7 +284,7 @@ func (r *recording) commit(ctx context.Context, t *testing.T, addr string, proce
 		r.mu.Lock()
 		r.commits[partition] = append(r.commits[partition], acknowledgement{offset: offset})
 		r.mu.Unlock()
-		// Each partition has a group of its own, so that commits do not wait for each other.
+		// Each partition has its own group, so that commits do not wait for each other.
 		if kadm.NewClient(client).CommitAllOffsets(ctx, groupOf(partition), offsets) != nil {
 			return // killed, or the end
 		}
@@ -295,7 +294,7 @@ func (r *recording) commit(ctx context.Context, t *testing.T, addr string, proce
 	}
 }
 
-// groupOf is the group of a partition; that of the first is the one that is trimmed behind.
+// groupOf returns the group of a partition. The first one's group controls trimming.
 func groupOf(partition int) string {
 	if partition == 0 {
 		return group
@@ -303,8 +302,8 @@ func groupOf(partition int) string {
 	return fmt.Sprint("other-", partition)
 }
 
-// cut cuts the power at random points and returns what was wrong afterwards. A sync of an inode that is to be
-// ignored does nothing.
+// cut cuts the power at random points and returns the errors found afterwards. Syncs of an ignored inode have no
+// effect.
 func (r *recording) cut(t *testing.T, points int, ignore func(*inode) bool) []string {
 	t.Helper()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -327,7 +326,7 @@ func (r *recording) cut(t *testing.T, points int, ignore func(*inode) bool) []st
 			for i := range images {
 				begin := time.Now()
 				err := r.check(t.Context(), i.point, i.files)
-				if err != nil && time.Since(begin) > waitFor { // a machine that stood still is no finding
+				if err != nil && time.Since(begin) > waitFor { // the machine was suspended or overloaded
 					err = r.check(t.Context(), i.point, i.files)
 				}
 				if err != nil {
@@ -351,7 +350,7 @@ func (r *recording) cut(t *testing.T, points int, ignore func(*inode) bool) []st
 	return failures
 }
 
-// check opens what a power cut left.
+// check opens the state after a power cut.
 func (r *recording) check(ctx context.Context, point int, files map[string]file) error {
 	root, err := os.MkdirTemp(fastFolder(), "powercut")
 	if err != nil {
@@ -393,7 +392,7 @@ func (r *recording) check(ctx context.Context, point int, files map[string]file)
 	return nil
 }
 
-// fastFolder is in memory where there is such a folder: the syncs of ten thousand starts add up.
+// fastFolder is in memory if there is such a folder: the syncs of ten thousand starts add up.
 func fastFolder() string {
 	if info, err := os.Stat("/dev/shm"); err == nil && info.IsDir() {
 		return "/dev/shm"
@@ -401,7 +400,7 @@ func fastFolder() string {
 	return ""
 }
 
-// state is what a broker holds: the values of each partition by offset.
+// state is the content of a broker: the values of each partition by offset.
 type state struct {
 	values [partitions]map[int64][]byte
 	ends   [partitions]int64
@@ -490,7 +489,7 @@ func readState(ctx context.Context, client *kgo.Client, admin *kadm.Client) (*st
 	return now, nil
 }
 
-// compare holds a partition against what was acknowledged before the power cut.
+// compare compares a partition with what was acknowledged before the power cut.
 func (r *recording) compare(ctx context.Context, admin *kadm.Client, point, partition int, now *state) error {
 	values := now.values[partition]
 	last := -1
@@ -505,12 +504,12 @@ func (r *recording) compare(ctx context.Context, admin *kadm.Client, point, part
 		}
 		last = index
 	}
-	var committed, next int64 // what is committed lies between them
+	var committed, next int64 // the committed offset is between them
 	for _, c := range r.commits[partition] {
 		next = c.offset
 		if c.answer == (answer{}) || !r.answeredBefore(c.answer.at(&r.trace), point) {
 			if c.answer == (answer{}) {
-				continue // sent to one that was killed: perhaps
+				continue // sent to a killed broker: it may be there
 			}
 			break
 		}
@@ -546,7 +545,7 @@ func (r *recording) compare(ctx context.Context, admin *kadm.Client, point, part
 
 func (r *recording) answeredBefore(at, point int) bool { return at <= point }
 
-// at is the operation before which the answer was given.
+// at is the operation before which the answer was sent.
 func (a answer) at(t *trace) int {
 	at, ok := t.answers[a]
 	if !ok {

@@ -15,12 +15,12 @@ import (
 	"time"
 )
 
-// frame is what stands before each entry of an append-only state file: the length and the CRC-32C of what
-// follows, both little-endian.
+// frame is the size of the header of each entry in an append-only state file: the length and the CRC-32C of the
+// entry, both little-endian.
 const frame = 8
 
-// recoverFiles makes of what a crash has left what the broker would have left at a clean stop. What it cuts off or
-// deletes was never on the disk as a whole and so was never acknowledged. It may itself be interrupted.
+// recoverFiles turns the files that a crash has left into those of a clean stop. What it truncates or deletes was
+// never completely on the disk and so was never acknowledged. It can be interrupted and run again.
 func recoverFiles(dir string, log *slog.Logger) error {
 	if err := restoreGroups(dir); err != nil {
 		return err
@@ -42,8 +42,8 @@ func recoverFiles(dir string, log *slog.Logger) error {
 	return syncDir(filepath.Join(dir, partitionsDir))
 }
 
-// restoreGroups takes the groups file that is known to be on the disk as a whole: the other may have been
-// renamed into place without its content.
+// restoreGroups restores the groups file that is known to be complete on the disk. The other one may have been
+// renamed without its content.
 func restoreGroups(dir string) error {
 	temporary := filepath.Join(dir, groupsFile+".tmp")
 	err := link(filepath.Join(dir, syncedGroupsFile), temporary)
@@ -53,15 +53,15 @@ func restoreGroups(dir string) error {
 	if err != nil {
 		return err
 	}
-	// Where both names are those of one file already, nothing is renamed, and the broker clears up.
+	// If both names refer to one file, the rename does nothing, and the broker removes the temporary name.
 	if err := os.Rename(temporary, filepath.Join(dir, groupsFile)); err != nil {
 		return fmt.Errorf("restore the groups: %w", err)
 	}
 	return syncDir(dir)
 }
 
-// recoverStateFile cuts off the torn entry that a crash may have left at the end of a state file. The broker skips
-// it when reading but then appends behind it, and would not find what stands there at the next start.
+// recoverStateFile truncates the torn entry that a crash may have left at the end of a state file. The broker skips
+// it when reading but then appends behind it, and the next start would not find the appended entries.
 func recoverStateFile(path string) error {
 	raw, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -73,12 +73,12 @@ func recoverStateFile(path string) error {
 	return cut(path, int64(validLength(raw)), int64(len(raw)))
 }
 
-// validLength is the length of the part of raw that consists of whole entries.
+// validLength returns the length of the whole entries at the start of raw.
 func validLength(raw []byte) int {
 	at := 0
 	for len(raw)-at >= frame {
 		length := int64(binary.LittleEndian.Uint32(raw[at:]))
-		if length < 2 || length > int64(len(raw)-at-frame) { // each entry begins with two bytes of version
+		if length < 2 || length > int64(len(raw)-at-frame) { // each entry begins with a version of two bytes
 			break
 		}
 		body := raw[at+frame : at+frame+int(length)]
@@ -90,7 +90,7 @@ func validLength(raw []byte) int {
 	return at
 }
 
-// cut shortens a file of this size to what is valid of it, and brings it to the disk.
+// cut truncates a file to its valid part and syncs it.
 func cut(path string, valid, size int64) error {
 	file, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
@@ -108,8 +108,8 @@ func cut(path string, valid, size int64) error {
 	return nil
 }
 
-// recoverPartition finds the end of a partition's log. Only what is not closed can be torn: one segment, or the
-// few that were written since the disk was last waited for.
+// recoverPartition finds the end of a partition's log. Only segments that are not closed can be torn: one, or the few
+// that were written since the last sync.
 func recoverPartition(dir string, log *slog.Logger) error {
 	if err := removeIndexes(dir); err != nil {
 		return err
@@ -137,16 +137,16 @@ func recoverPartition(dir string, log *slog.Logger) error {
 		return err
 	}
 	if err := writeSnapshot(dir, kept); errors.Is(err, syscall.ENOSPC) {
-		// Without it the broker reads the log twice as long and holds it in memory meanwhile.
-		log.Warn("the disk is full, the start takes longer", "cause", err.Error())
+		// Without the snapshot the broker takes twice as long to read the log and holds all of it in memory meanwhile.
+		log.Warn("the disk is full, so the start takes longer", "cause", err.Error())
 	} else if err != nil {
 		return err
 	}
 	return syncDir(dir)
 }
 
-// removeIndexes deletes the index files. All that they hold is the epoch of each batch, which is always 0
-// here, and a torn one would be read as something else.
+// removeIndexes deletes the index files. They hold only the epoch of each batch, which is always 0 here, and a torn
+// index would be misread.
 func removeIndexes(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -162,7 +162,7 @@ func removeIndexes(dir string) error {
 	return nil
 }
 
-// recoverSegment cuts off what is torn of a segment and sets its size and end.
+// recoverSegment truncates the torn end of a segment and sets its size and end.
 func recoverSegment(dir string, s *segment, log *slog.Logger) error {
 	path := segmentPath(dir, s.base)
 	file, err := os.Open(path)
@@ -175,7 +175,7 @@ func recoverSegment(dir string, s *segment, log *slog.Logger) error {
 		return err
 	}
 	if valid < s.size {
-		log.Warn("the end of the log was not written as a whole and is cut off", "segment", s.base, "bytes", s.size-valid)
+		log.Warn("the end of the log is incomplete and is truncated", "segment", s.base, "bytes", s.size-valid)
 	}
 	if err := cut(path, valid, s.size); err != nil {
 		return err
@@ -184,7 +184,7 @@ func recoverSegment(dir string, s *segment, log *slog.Logger) error {
 	return nil
 }
 
-// keepOnly deletes the other segments, which hold nothing, closes all but the newest and opens that.
+// keepOnly deletes the other segments, which are empty, closes all but the newest and reopens that.
 func keepOnly(dir string, list, kept []segment) error {
 	keep := map[int64]bool{}
 	for _, s := range kept {
@@ -210,7 +210,7 @@ func keepOnly(dir string, list, kept []segment) error {
 	if !newest.closed {
 		return nil
 	}
-	// What came after it is gone, so it was not read yet.
+	// The segment after it was deleted, so its batches have not been read yet.
 	file, err := os.Open(segmentPath(dir, newest.base))
 	if err != nil {
 		return fmt.Errorf("open a segment: %w", err)
@@ -220,8 +220,8 @@ func keepOnly(dir string, list, kept []segment) error {
 	return err
 }
 
-// snapshot is what kfake writes for each partition at a clean stop (persistPartSnapshot). Where the sizes are
-// those of the files it reads one segment after the other; else it holds the whole log in memory at once.
+// snapshot is what kfake writes for each partition at a clean stop (persistPartSnapshot). If its sizes match the
+// files, kfake reads one segment at a time. Otherwise it loads the whole log into memory at once.
 type snapshot struct {
 	Version          int               `json:"version"`
 	HighWatermark    int64             `json:"high_watermark"`

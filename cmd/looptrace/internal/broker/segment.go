@@ -16,23 +16,22 @@ import (
 
 // segment is one file of a partition's log.
 type segment struct {
-	// base is the offset of its first record; end is that of the first record of the next segment, 0 in the
-	// newest.
+	// base is the offset of its first record. end is the base of the next segment, 0 for the newest.
 	base, end int64
 	size      int64
-	// closed tells that the file may not be written: it and what came before it were on the disk before
-	// anything was written to the next one.
+	// closed is true if the file is not written any more: it and all earlier segments were synced before the next
+	// segment was written.
 	closed bool
-	// modified is when it was last written, in seconds since 1970.
+	// modified is the time of the last write, in Unix seconds.
 	modified int64
 }
 
-// path is where the segment with this base lies in the folder of its partition.
+// segmentPath returns the path of the segment with this base in the folder of its partition.
 func segmentPath(dir string, base int64) string {
 	return filepath.Join(dir, strconv.FormatInt(base, 10)+".dat")
 }
 
-// listSegments lists the files of a partition, oldest first.
+// listSegments lists the segments of a partition, oldest first.
 func listSegments(dir string) ([]segment, error) {
 	files, err := os.ReadDir(dir)
 	if err != nil {
@@ -47,7 +46,7 @@ func listSegments(dir string) ([]segment, error) {
 		}
 		info, err := file.Info()
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // the broker deletes while we look
+			continue // the broker may delete files meanwhile
 		}
 		if err != nil {
 			return nil, fmt.Errorf("measure a segment: %w", err)
@@ -63,7 +62,7 @@ func listSegments(dir string) ([]segment, error) {
 	return list, nil
 }
 
-// partitionFolders lists the folders of all partitions that were ever written to.
+// partitionFolders lists the folders of all partitions that have been written.
 func partitionFolders(dir string) ([]string, error) {
 	entries, err := os.ReadDir(filepath.Join(dir, partitionsDir))
 	if err != nil {
@@ -76,8 +75,8 @@ func partitionFolders(dir string) ([]string, error) {
 	return names, nil
 }
 
-// Positions within a record batch, big-endian (Kafka's message format 2). Its CRC-32C covers what lies behind
-// the CRC, not the offset, the length, the epoch and the version before it.
+// Offsets within a record batch, big-endian (Kafka's message format 2). Its CRC-32C covers the bytes behind the CRC,
+// not the offset, the length, the epoch and the version before it.
 const (
 	batchLengthAt    = 8
 	batchVersionAt   = 16
@@ -85,19 +84,19 @@ const (
 	batchCheckedFrom = 21
 	batchDeltaAt     = 23
 	batchHeader      = 61
-	// batchBody is where the length counts from.
+	// batchBody is the offset from which the length counts.
 	batchBody = 12
 )
 
-// batch is what the header of a record batch says.
+// batch is the header of a record batch.
 type batch struct {
-	// first is the offset of the first record, next that behind the last one.
+	// first is the offset of the first record, next is the offset behind the last one.
 	first, next int64
-	// size is that of the whole batch in bytes.
+	// size is the size of the whole batch in bytes.
 	size int64
 }
 
-// parseBatch reads a header of batchHeader bytes; false when it can be none.
+// parseBatch parses a header of batchHeader bytes. It returns false if the header is invalid.
 func parseBatch(header []byte) (batch, bool) {
 	b := batch{
 		first: int64(binary.BigEndian.Uint64(header)),
@@ -108,9 +107,9 @@ func parseBatch(header []byte) (batch, bool) {
 	return b, header[batchVersionAt] == 2 && b.size >= batchHeader && b.first >= 0 && delta >= 0
 }
 
-// scan finds the whole batches of a segment: the first at offset base, each where the one before it ends,
-// each with the checksum of its producer. It returns where the last one ends, in bytes and as an offset.
-// What lies behind it is no part of the log.
+// scan finds the whole batches of a segment: the first at offset base, each following the one before it, each with a
+// valid checksum. It returns where the last one ends, in bytes and as an offset. Anything behind it is not part of
+// the log.
 func scan(file io.ReaderAt, base int64) (valid, next int64, err error) {
 	next = base
 	var header [batchHeader]byte

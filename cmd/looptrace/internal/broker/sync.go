@@ -15,25 +15,24 @@ import (
 const (
 	partitionsDir = "partitions"
 	groupsFile    = "groups.log"
-	// syncedGroupsFile is a second name of the groups file that is on the disk as a whole. The broker writes
-	// the groups file anew when it has grown and renames it into place before it is on the disk.
+	// syncedGroupsFile is a second name of the groups file that is completely on the disk. When the groups file has
+	// grown, the broker rewrites it and renames it before it is synced.
 	syncedGroupsFile = "groups.synced"
 )
 
-// syncer brings to the disk what the broker has written, before anybody hears of it. kfake writes and answers
-// in one loop and leaves the disk to the operating system; every answer passes through sync, and one sync
-// serves all that wait for it. So no client knows of a record, an offset or a topic that a power cut could
-// take back: not the producer, and not a consumer that would commit an offset behind it.
+// syncer syncs what the broker has written before the broker's answers are sent. kfake writes and answers in one loop
+// and never syncs. Every answer waits for sync, and one sync serves all that wait. So a power cut takes back nothing
+// that a client knows of: no record of a producer, no offset that a consumer could commit, no topic.
 type syncer struct {
 	dir string
 
-	mu     sync.Mutex // held while the disk writes: who waits for it is served by the next pass
+	mu     sync.Mutex // held during a sync: those who wait for it are served by the next one
 	closed bool
-	// top is the data folder, partitions the folder of those.
+	// top is the data folder, partitions the folder of all partitions.
 	top, partitions folder
 	heads           map[string]*head // by the folder of the partition
 	groups          *os.File
-	// groupsSize is how much of groups is on the disk.
+	// groupsSize is how much of groups is synced.
 	groupsSize int64
 }
 
@@ -41,11 +40,11 @@ type syncer struct {
 type head struct {
 	dir  string
 	file *os.File // nil before the first record
-	// synced is how much of it is on the disk, parsed how much was read as batches, end the offset behind them.
+	// synced is how many bytes are synced, parsed how many were read as batches, end the offset behind those.
 	synced, parsed, end int64
 }
 
-// newSyncer opens the folders, which are there.
+// newSyncer opens the folders, which must exist.
 func newSyncer(dir string) (*syncer, error) {
 	s := &syncer{dir: dir, heads: map[string]*head{}}
 	var err error
@@ -95,7 +94,7 @@ func (s *syncer) findPartitions() error {
 	return s.partitions.sync()
 }
 
-// close ends what sync keeps open. Nothing is acknowledged afterwards.
+// close closes all files. Nothing is acknowledged afterwards.
 func (s *syncer) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,7 +107,7 @@ func (s *syncer) close() {
 	}
 }
 
-// sync brings a partition to the disk, segment after segment.
+// sync syncs a partition segment by segment.
 func (h *head) sync() error {
 	for more := true; more; {
 		if h.file == nil {
@@ -124,7 +123,7 @@ func (h *head) sync() error {
 	return nil
 }
 
-// advance brings a segment to the disk; true when another one is to be looked for.
+// advance syncs a segment. It returns true if the next segment must be synced too.
 func (h *head) advance() (bool, error) {
 	info, err := h.file.Stat()
 	if err != nil {
@@ -136,7 +135,7 @@ func (h *head) advance() (bool, error) {
 	}
 	if info.Size() > h.synced {
 		if err := h.file.Sync(); err != nil {
-			return false, fmt.Errorf("bring a segment to the disk: %w", err)
+			return false, fmt.Errorf("sync a segment: %w", err)
 		}
 		h.synced = info.Size()
 		if err := h.parse(); err != nil {
@@ -160,7 +159,7 @@ func (h *head) advance() (bool, error) {
 	return true, nil
 }
 
-// parse reads the headers of the batches that came, to know where the segment ends.
+// parse reads the headers of new batches to find the end of the segment.
 func (h *head) parse() error {
 	var header [batchHeader]byte
 	for h.parsed+batchHeader <= h.synced {
@@ -172,7 +171,7 @@ func (h *head) parse() error {
 			return fmt.Errorf("%s has no batch at byte %d", h.file.Name(), h.parsed)
 		}
 		if h.parsed+b.size > h.synced {
-			return nil // the broker is writing it: its answer comes after this pass
+			return nil // the broker is writing it: its answer waits for a later sync
 		}
 		h.parsed += b.size
 		h.end = b.next
@@ -180,8 +179,7 @@ func (h *head) parse() error {
 	return nil
 }
 
-// open takes up the oldest segment that is not closed; false when there is none. That it is there must be on
-// the disk too.
+// open opens the oldest segment that is not closed, and syncs the folder. It returns false if there is none.
 func (h *head) open() (bool, error) {
 	list, err := listSegments(h.dir)
 	if err != nil {
@@ -211,8 +209,8 @@ func (h *head) forget() {
 	}
 }
 
-// syncState brings to the disk what is known besides records: topics, settings, groups with their offsets.
-// Each is replaced as a whole and, but for the groups, synced before that.
+// syncState syncs the state besides records: topics, settings, and groups with their offsets. The broker replaces
+// each file as a whole and syncs it before that, except the groups.
 func (s *syncer) syncState() error {
 	changed, err := s.top.changed()
 	if err != nil {
@@ -237,13 +235,13 @@ func (s *syncer) syncState() error {
 		return nil
 	}
 	if err := s.groups.Sync(); err != nil {
-		return fmt.Errorf("bring the groups to the disk: %w", err)
+		return fmt.Errorf("sync the groups: %w", err)
 	}
 	s.groupsSize = info.Size()
 	return nil
 }
 
-// findGroups takes up a groups file that has replaced the one before it.
+// findGroups reopens the groups file if it was replaced.
 func (s *syncer) findGroups() error {
 	path := filepath.Join(s.dir, groupsFile)
 	for linked := false; !linked; {
@@ -255,16 +253,16 @@ func (s *syncer) findGroups() error {
 			return fmt.Errorf("open the groups: %w", err)
 		}
 		if same, err := sameFile(file, s.groups); err != nil || same {
-			_ = file.Close() // nothing was done with it
+			_ = file.Close() // it was not used
 			return err
 		}
 		if err := file.Sync(); err != nil {
-			return fmt.Errorf("bring the groups to the disk: %w", err)
+			return fmt.Errorf("sync the groups: %w", err)
 		}
 		if s.groups != nil {
 			_ = s.groups.Close() // only read and synced
 		}
-		s.groups, s.groupsSize = file, 0 // what comes meanwhile is for syncState
+		s.groups, s.groupsSize = file, 0 // syncState syncs what is appended later
 		if linked, err = s.linkGroups(path); err != nil {
 			return err
 		}
@@ -287,7 +285,7 @@ func sameFile(a, b *os.File) (bool, error) {
 	return os.SameFile(infoA, infoB), nil
 }
 
-// linkGroups gives the groups file that is on the disk its second name; false when it was replaced meanwhile.
+// linkGroups gives the synced groups file its second name. It returns false if the file was replaced meanwhile.
 func (s *syncer) linkGroups(path string) (bool, error) {
 	temporary := filepath.Join(s.dir, syncedGroupsFile+".tmp")
 	if err := link(path, temporary); err != nil {
@@ -307,11 +305,11 @@ func (s *syncer) linkGroups(path string) (bool, error) {
 	return true, nil
 }
 
-// link gives a file a second name, whatever had it before.
+// link gives a file a second name and replaces the file that had it.
 func link(path, name string) error {
 	err := os.Remove(name) //nolint:gosec // our own folder
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("clear the way for a link: %w", err)
+		return fmt.Errorf("remove an old link: %w", err)
 	}
 	if err := os.Link(path, name); err != nil {
 		return fmt.Errorf("link a file: %w", err)
@@ -319,18 +317,18 @@ func link(path, name string) error {
 	return nil
 }
 
-// folder tells when its entries changed.
+// folder detects changes of a folder's entries.
 type folder struct {
 	file *os.File
-	// modified is the time of the last change that was seen, since when it was first seen.
+	// modified is the time of the last known change, since is when that was first seen.
 	modified, since time.Time
 	settled         bool
 }
 
-// tick is longer than what the clock of a file system needs to go on: two changes within one have one time.
+// tick is longer than the resolution of a file system's clock: two changes within one tick may have the same time.
 const tick = 100 * time.Millisecond
 
-// changed tells whether there may be other entries than at the last call.
+// changed reports whether entries may have changed since the last call.
 func (f *folder) changed() (bool, error) {
 	info, err := f.file.Stat()
 	if err != nil {
@@ -347,12 +345,12 @@ func (f *folder) changed() (bool, error) {
 
 func (f *folder) sync() error {
 	if err := f.file.Sync(); err != nil {
-		return fmt.Errorf("bring a folder to the disk: %w", err)
+		return fmt.Errorf("sync a folder: %w", err)
 	}
 	return nil
 }
 
-// syncDir brings to the disk which files a folder has.
+// syncDir syncs the entries of a folder.
 func syncDir(dir string) error {
 	folder, err := os.Open(dir)
 	if err != nil {
@@ -360,12 +358,12 @@ func syncDir(dir string) error {
 	}
 	defer func() { _ = folder.Close() }() // only read
 	if err := folder.Sync(); err != nil {
-		return fmt.Errorf("bring a folder to the disk: %w", err)
+		return fmt.Errorf("sync a folder: %w", err)
 	}
 	return nil
 }
 
-// makeDir makes a folder and those above it, and brings them to the disk.
+// makeDir creates a folder and its parents, and syncs them.
 func makeDir(dir string) error {
 	parent := filepath.Dir(dir)
 	if _, err := os.Stat(parent); errors.Is(err, fs.ErrNotExist) {
@@ -374,7 +372,7 @@ func makeDir(dir string) error {
 		}
 	}
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("make the data folder: %w", err)
+		return fmt.Errorf("create the data folder: %w", err)
 	}
 	return syncDir(parent)
 }

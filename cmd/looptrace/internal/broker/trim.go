@@ -14,8 +14,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kerr"
 )
 
-// trim deletes whole segments of the topic that the group has committed, oldest first, and keeps
-// KeepBytes of them. The newest segment always stays: a partition without any file forgets its offsets.
+// trim deletes whole segments that the group has committed, oldest first, and keeps KeepBytes of them. The newest
+// segment always stays: a partition without any file forgets its offsets.
 func (b *Broker) trim(ctx context.Context) error {
 	partitions, err := b.segments(b.config.Topic)
 	if err != nil {
@@ -25,7 +25,7 @@ func (b *Broker) trim(ctx context.Context) error {
 	for _, list := range partitions {
 		total += len(list)
 	}
-	if total <= len(partitions) { // nothing but newest segments: no need to ask for offsets
+	if total <= len(partitions) { // newest segments only: offsets are not needed
 		return nil
 	}
 	admin := kadm.NewClient(b.client) // borrows the client, nothing to close
@@ -60,7 +60,7 @@ func (b *Broker) trim(ctx context.Context) error {
 	return deleted.Error()
 }
 
-// boundary is the offset before which to delete: the base of the oldest segment to keep.
+// boundary returns the base of the oldest segment to keep.
 func boundary(list []segment, committed, keep int64) int64 {
 	to := list[len(list)-1].base
 	var kept int64
@@ -75,7 +75,7 @@ func boundary(list []segment, committed, keep int64) int64 {
 	return to
 }
 
-// trimDeadLetters deletes whole segments of dead letters, oldest first, that are too many or too old.
+// trimDeadLetters deletes whole segments of dead letters, oldest first, if there are too many or they are too old.
 func (b *Broker) trimDeadLetters() error {
 	partitions, err := b.segments(b.config.DeadLetterTopic)
 	if err != nil {
@@ -93,15 +93,15 @@ func (b *Broker) trimDeadLetters() error {
 		if err := b.cluster.DeleteRecords(b.config.DeadLetterTopic, partition, to); err != nil {
 			return fmt.Errorf("delete dead letters: %w", err)
 		}
-		b.log.Warn("dead letters are deleted, being too many or too old",
+		b.log.Warn("dead letters are deleted because there are too many or they are too old",
 			"partition", partition, "first", list[0].base, "last", to-1)
 		b.metrics.deletedLetters.Add(float64(to - list[0].base))
 	}
 	return nil
 }
 
-// sync comes before each deletion: the offsets of a partition live on in the names of its files, so what stays
-// must be on the disk before the rest goes.
+// sync runs before each deletion: the names of the files hold the offsets of a partition, so the files that stay must
+// be on the disk before the others are deleted.
 func (b *Broker) sync() error {
 	err := b.syncer.sync()
 	if err != nil {
@@ -110,8 +110,7 @@ func (b *Broker) sync() error {
 	return err
 }
 
-// expired is the offset before which to delete, so that no more than limit bytes are left and nothing that was
-// last written before oldest.
+// expired returns the offset before which to delete, so that at most limit bytes and nothing older than oldest stay.
 func expired(list []segment, limit, oldest int64) int64 {
 	var total int64
 	for _, s := range list {
@@ -126,7 +125,7 @@ func expired(list []segment, limit, oldest int64) int64 {
 	return list[len(list)-1].base
 }
 
-// segments lists the files of each partition of a topic, oldest first, without empty ones.
+// segments lists the segments of each partition of a topic, oldest first, without empty ones.
 func (b *Broker) segments(topic string) (map[int32][]segment, error) {
 	folders, err := partitionFolders(b.config.DataDir)
 	if err != nil {

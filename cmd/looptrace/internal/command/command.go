@@ -50,7 +50,7 @@ func New() *cobra.Command {
 	return root
 }
 
-// machine holds the flags that say which instance is meant.
+// machine holds the flags that select the instance.
 type machine struct {
 	data   string
 	offset int
@@ -97,7 +97,7 @@ func newUp() *cobra.Command {
 	}
 	m.flags(c)
 	textIndexFlag(c, &textIndex)
-	c.Flags().BoolVarP(&verbose, "verbose", "v", false, "show every line of every process, not only warnings and errors")
+	c.Flags().BoolVarP(&verbose, "verbose", "v", false, "show all lines of all processes, not only warnings and errors")
 	return c
 }
 
@@ -128,7 +128,7 @@ func newDoctor() *cobra.Command {
 	var m machine
 	c := &cobra.Command{
 		Use:   "doctor",
-		Short: "Examine this machine and say what to do about each problem",
+		Short: "Examine this machine and say how to fix each problem",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			tree, data, ports, err := m.resolve()
@@ -150,7 +150,7 @@ func newEnv() *cobra.Command {
 	var m machine
 	c := &cobra.Command{
 		Use:   "env",
-		Short: "Print where the stores of this machine are, passwords included, for: eval \"$(looptrace env)\"",
+		Short: "Print the addresses of this machine's stores, with passwords, for: eval \"$(looptrace env)\"",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			_, data, ports, err := m.resolve()
@@ -172,14 +172,14 @@ func newEnv() *cobra.Command {
 }
 
 func textIndexFlag(c *cobra.Command, index *clickhouse.TextIndex) {
-	c.Flags().Var(index, "text-index", "have text indexes for searches, or none, which saves disk and work (default: as it is; at first on)")
+	c.Flags().Var(index, "text-index", "on or off: text indexes speed up searches and cost disk space and processor time (default: unchanged, at first on)")
 }
 
 func newMigrate() *cobra.Command {
 	var textIndex clickhouse.TextIndex
 	c := &cobra.Command{
 		Use:   "migrate",
-		Short: "Bring the stores named by DATABASE_URL, CLICKHOUSE_URL and KAFKA_BROKERS up to date",
+		Short: "Migrate the stores at DATABASE_URL, CLICKHOUSE_URL and KAFKA_BROKERS to this version",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			stores := migrate.Stores{
@@ -214,15 +214,16 @@ func newBroker() *cobra.Command {
 	var metricsAddr string
 	c := &cobra.Command{
 		Use:   "broker",
-		Short: "Run the queue of one machine; QUEUE_PASSWORD is that of its user, looptrace",
+		Short: "Run the queue of one machine (QUEUE_PASSWORD: password of its user, looptrace)",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			// What is kept for replay counts, and so does the newest segment of each partition: with less the log is full for ever.
-			if least := 2 * config.KeepBytes; config.MaxBytes < least {
-				return fmt.Errorf("--max-bytes must be at least %d: %d are kept for replay", least, config.KeepBytes)
+			// Segments kept for replay count, and the newest segment of each partition too: with less the log would stay
+			// full.
+			if minBytes := 2 * config.KeepBytes; config.MaxBytes < minBytes {
+				return fmt.Errorf("--max-bytes must be at least %d: %d are kept for replay", minBytes, config.KeepBytes)
 			}
 			if config.Password = os.Getenv("QUEUE_PASSWORD"); config.Password == "" {
-				return errors.New("QUEUE_PASSWORD is not set: it is the password that clients will log in with")
+				return errors.New("QUEUE_PASSWORD is not set: set it to the password of the queue's clients")
 			}
 			ctx, stop := untilStopped(c.Context())
 			defer stop()
@@ -254,7 +255,7 @@ func newClickHouse() *cobra.Command {
 	server := engine.ClickHouse{MaxMemory: engine.MemoryCap()}
 	c := &cobra.Command{
 		Use:   "clickhouse",
-		Short: "Run the ClickHouse engine of one machine; CLICKHOUSE_PASSWORD is that of its user, looptrace",
+		Short: "Run the ClickHouse engine of one machine (CLICKHOUSE_PASSWORD: password of its user, looptrace)",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			tree, err := layout.FindTree()
@@ -262,7 +263,7 @@ func newClickHouse() *cobra.Command {
 				return err
 			}
 			if server.Password = os.Getenv("CLICKHOUSE_PASSWORD"); server.Password == "" {
-				return errors.New("CLICKHOUSE_PASSWORD is not set: it is the password that clients will log in with")
+				return errors.New("CLICKHOUSE_PASSWORD is not set: set it to the password of ClickHouse's clients")
 			}
 			server.Library = engine.Folder(tree.Engines()).ClickHouse()
 			ctx, stop := untilStopped(c.Context())
@@ -272,7 +273,7 @@ func newClickHouse() *cobra.Command {
 	}
 	c.Flags().StringVar(&server.DataDir, "data", "", "folder of the databases")
 	c.Flags().StringVar(&server.Addr, "addr", "127.0.0.1:7085", "address to listen on for the native protocol")
-	c.Flags().StringVar(&server.Database, "database", engine.Database, "database to make, the only one that the user looptrace may use; * for all")
+	c.Flags().StringVar(&server.Database, "database", engine.Database, "database to create, the only one that the user looptrace may use; * for all")
 	_ = c.MarkFlagRequired("data") // the flag exists
 	return c
 }

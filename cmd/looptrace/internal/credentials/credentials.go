@@ -1,5 +1,5 @@
-// Package credentials keeps the secrets of an instance on one machine: those that its stores ask for, and the one that
-// its sessions are made with. Each is a file of the data folder that its owner alone can read.
+// Package credentials keeps the secrets of an instance on one machine: the passwords of its stores, and the secret
+// that signs its sessions. Each is a file in the data folder that only its owner can read.
 package credentials
 
 import (
@@ -14,7 +14,7 @@ import (
 	"syscall"
 )
 
-// secretBytes is how long a secret is. In its file it is written in hexadecimal.
+// secretBytes is the length of a secret. Its file has it in hexadecimal.
 const secretBytes = 32
 
 // Names of the files.
@@ -28,11 +28,11 @@ const (
 // Credentials are the secrets of an instance.
 type Credentials struct {
 	SessionSecret string
-	// Postgres, ClickHouse and Queue are the passwords of those.
+	// Postgres, ClickHouse and Queue are passwords.
 	Postgres, ClickHouse, Queue string
 }
 
-// credential is one of them, and the name of its file.
+// credential is a secret and the name of its file.
 type credential struct {
 	file  string
 	value *string
@@ -47,8 +47,8 @@ func (c *Credentials) all() []credential {
 	}
 }
 
-// Read reads the credentials of the data folder at dir. Its error is a line for each file that is wrong, or one that says
-// what to do where they are absent.
+// Read reads the credentials of the data folder at dir. Its error has a line for each invalid file, or says what to
+// do if there are none.
 func Read(dir string) (Credentials, error) {
 	var c Credentials
 	if err := Check(dir); err != nil {
@@ -63,7 +63,7 @@ func Read(dir string) (Credentials, error) {
 	return c, nil
 }
 
-// Open reads the credentials and makes those that are absent.
+// Open reads the credentials and creates those that are missing.
 func Open(dir string) (Credentials, error) {
 	var c Credentials
 	for _, one := range c.all() {
@@ -79,8 +79,8 @@ func Open(dir string) (Credentials, error) {
 	return c, nil
 }
 
-// Check tells what is wrong with the credentials of a data folder, a line for each. What the next start makes is
-// not wrong.
+// Check returns the problems of the credentials in a data folder, a line each. Credentials that the next start
+// creates are no problem.
 func Check(dir string) error {
 	var problems []error
 	for _, one := range new(Credentials).all() {
@@ -88,10 +88,10 @@ func Check(dir string) error {
 			problems = append(problems, err)
 		}
 	}
-	// The others are passed to their stores at each start; PostgreSQL has had its own since its folder was made.
+	// Each start passes the others to their stores. PostgreSQL stores its password when its folder is created.
 	_, absent := os.Lstat(filepath.Join(dir, postgresPassword))
 	if _, err := os.Lstat(filepath.Join(dir, "postgres")); err == nil && errors.Is(absent, fs.ErrNotExist) {
-		problems = append(problems, fmt.Errorf("%s is gone, and PostgreSQL's data with it: restore the file from the backup of the folder",
+		problems = append(problems, fmt.Errorf("%s is missing, and PostgreSQL's data cannot be read without it: restore the file from the backup of the folder",
 			filepath.Join(dir, postgresPassword)))
 	}
 	return errors.Join(problems...)
@@ -106,9 +106,9 @@ func read(dir, name string) (string, error) {
 	stat, isUnix := info.Sys().(*syscall.Stat_t)
 	switch {
 	case !info.Mode().IsRegular():
-		return "", fmt.Errorf("%s is no ordinary file: move it away and restore the file from the backup of the folder", path)
+		return "", fmt.Errorf("%s is not an ordinary file: move it away and restore the file from the backup of the folder", path)
 	case isUnix && os.Geteuid() != 0 && int(stat.Uid) != os.Geteuid():
-		return "", fmt.Errorf("%s belongs to another user: run looptrace as that user, or take over the whole folder with: sudo chown -R $USER '%s'", path, dir)
+		return "", fmt.Errorf("%s belongs to another user: run looptrace as that user, or change the owner of the folder with: sudo chown -R $USER '%s'", path, dir)
 	case info.Mode().Perm()&0o077 != 0:
 		return "", fmt.Errorf("%s can be read by other users of this machine: chmod 600 '%s'", path, path)
 	}
@@ -118,23 +118,23 @@ func read(dir, name string) (string, error) {
 	}
 	text := strings.TrimSpace(string(raw))
 	if secret, err := hex.DecodeString(text); err != nil || len(secret) != secretBytes {
-		return "", fmt.Errorf("%s is damaged, it should hold %d hexadecimal digits: restore it from the backup of the folder", path, 2*secretBytes)
+		return "", fmt.Errorf("%s is damaged, it must have %d hexadecimal digits: restore it from the backup of the folder", path, 2*secretBytes)
 	}
 	return text, nil
 }
 
-// create makes a secret. It gets its name when it is complete on the disk, so that a killed start cannot leave a part
-// of it.
+// create creates a secret. The file is renamed when it is completely on the disk, so that a killed start leaves no
+// part of it.
 func create(dir, name string) (string, error) {
 	random := make([]byte, secretBytes)
 	_, _ = rand.Read(random) // never fails
 	text := hex.EncodeToString(random)
 	path := filepath.Join(dir, name)
 	if err := writeSynced(path+".new", text+"\n"); err != nil {
-		return "", fmt.Errorf("keep a credential: %w", err)
+		return "", fmt.Errorf("store a credential: %w", err)
 	}
 	if err := os.Rename(path+".new", path); err != nil {
-		return "", fmt.Errorf("keep a credential: %w", err)
+		return "", fmt.Errorf("store a credential: %w", err)
 	}
 	return text, nil
 }

@@ -67,7 +67,7 @@ func TestWhatIsWrongIsTold(t *testing.T) {
 				return err
 			}
 			return os.Symlink(filepath.Join(dir, "elsewhere"), path)
-		}, "no ordinary file"},
+		}, "not an ordinary file"},
 		"gone, but not PostgreSQL's data": {func(_ *testing.T, dir, path string) error {
 			if err := os.Mkdir(filepath.Join(dir, "postgres"), 0o700); err != nil {
 				return err

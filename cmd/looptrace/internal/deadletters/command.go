@@ -1,5 +1,5 @@
-// Package deadletters lists, shows and redrives what could never be stored: the records that kafkabatchreceiver
-// put into the topic of dead letters, each with its reason.
+// Package deadletters lists, shows and redrives records that could not be stored: kafkabatchreceiver moves them to
+// the dead-letter topic with the reason.
 package deadletters
 
 import (
@@ -28,12 +28,12 @@ import (
 func New() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "deadletters",
-		Short: "List, show and redrive what could never be stored",
+		Short: "List, show and redrive records that could not be stored",
 	}
 	var brokers string
 	c.PersistentFlags().StringVar(&brokers, "brokers", "",
 		"addresses of the queue, host:port,host:port (default: KAFKA_BROKERS, else the queue of this machine)")
-	// with runs an action on the queue; an interrupt ends it.
+	// with runs an action on the queue. An interrupt cancels it.
 	with := func(action func(ctx context.Context, c *cobra.Command, q *queue, args []string) error) func(*cobra.Command, []string) error {
 		return func(c *cobra.Command, args []string) error {
 			ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
@@ -50,7 +50,7 @@ func New() *cobra.Command {
 	return c
 }
 
-// openQueue opens the queue at these addresses, where there are none that of this machine.
+// openQueue opens the queue at these addresses, or by default that of this machine.
 func openQueue(ctx context.Context, brokers string) (*queue, error) {
 	if brokers != "" {
 		security, err := kafkaclient.FromEnvironment()
@@ -65,12 +65,12 @@ func openQueue(ctx context.Context, brokers string) (*queue, error) {
 	}
 	passwords, err := credentials.Read(dir)
 	if err != nil {
-		return nil, fmt.Errorf("find the queue of this machine (--brokers names another): %w", err)
+		return nil, fmt.Errorf("find the queue of this machine (or name a queue with --brokers): %w", err)
 	}
 	return open(ctx, []string{layout.NewPorts(0).Broker.Addr()}, kafkaclient.Security{SASL: broker.Login(passwords.Queue)})
 }
 
-// runner makes a cobra function of an action on the queue.
+// runner turns an action on the queue into a cobra function.
 type runner func(action func(context.Context, *cobra.Command, *queue, []string) error) func(*cobra.Command, []string) error
 
 func newList(with runner) *cobra.Command {
@@ -80,7 +80,7 @@ func newList(with runner) *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use:   "list",
-		Short: "List the dead letters, the newest first",
+		Short: "List the dead letters, newest first",
 		Args:  cobra.NoArgs,
 		PreRunE: func(*cobra.Command, []string) error {
 			if limit < 1 {
@@ -104,7 +104,7 @@ func newList(with runner) *cobra.Command {
 				return err
 			}
 			if more := total - int64(len(summaries)); more > 0 {
-				_, _ = fmt.Fprintf(c.ErrOrStderr(), "%d older ones; --limit shows more.\n", more) // a hint
+				_, _ = fmt.Fprintf(c.ErrOrStderr(), "%d older ones are not shown; use --limit.\n", more) // a hint
 			}
 			return nil
 		}),
@@ -114,7 +114,7 @@ func newList(with runner) *cobra.Command {
 	return c
 }
 
-// list returns the newest letters, and how many there are.
+// list returns the newest letters, and the number of all.
 func (q *queue) list(ctx context.Context, limit int) ([]summary, int64, error) {
 	bounds, err := q.bounds(ctx)
 	if err != nil {
@@ -148,7 +148,7 @@ func (q *queue) list(ctx context.Context, limit int) ([]summary, int64, error) {
 func newShow(with runner) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show PARTITION:OFFSET",
-		Short: "Show one dead letter: why it is one, its headers and its spans",
+		Short: "Show one dead letter: its error, headers and spans",
 		Args:  cobra.ExactArgs(1),
 		RunE: with(func(ctx context.Context, c *cobra.Command, q *queue, args []string) error {
 			at, err := parseLocation(args[0])
@@ -177,9 +177,9 @@ func newRedrive(with runner) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "redrive PARTITION:OFFSET... | --all | --reason REASON",
 		Short: "Put dead letters back into the queue, once their cause is fixed",
-		Long: "Put dead letters back into the queue, as they were and with the time at which they first came, once their\n" +
-			"cause is fixed. They stay in the topic of dead letters. --all and --reason leave out what was redriven\n" +
-			"before; to redrive a letter again, name it. A span that comes twice is stored once.",
+		Long: "Put dead letters back into the queue, once their cause is fixed. They keep their content and their time of\n" +
+			"arrival, and stay in the topic of dead letters. --all and --reason leave out letters that were redriven\n" +
+			"before; to redrive a letter again, name it. A span that is sent twice is stored once.",
 		PreRunE: func(_ *cobra.Command, args []string) error {
 			for _, text := range args {
 				at, err := parseLocation(text)
@@ -189,7 +189,7 @@ func newRedrive(with runner) *cobra.Command {
 				s.locations = append(s.locations, at)
 			}
 			if ways := len(slices.DeleteFunc([]bool{len(args) > 0, all, s.reason != ""}, func(way bool) bool { return !way })); ways != 1 {
-				return errors.New("say which: PARTITION:OFFSET..., or --all, or --reason REASON")
+				return errors.New("name the dead letters: PARTITION:OFFSET..., --all or --reason REASON")
 			}
 			return nil
 		},
@@ -223,8 +223,8 @@ func newRedrive(with runner) *cobra.Command {
 		}),
 	}
 	c.Flags().BoolVar(&all, "all", false, "redrive all that were not redriven before")
-	c.Flags().StringVar(&s.reason, "reason", "", "redrive those of one reason: undecodable, rejected or retries_exhausted")
-	c.Flags().BoolVar(&dryRun, "dry-run", false, "only say how many there are")
+	c.Flags().StringVar(&s.reason, "reason", "", "redrive those with a reason: undecodable, rejected or retries_exhausted")
+	c.Flags().BoolVar(&dryRun, "dry-run", false, "only print their number")
 	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
 	return c
 }
@@ -236,11 +236,11 @@ func count(n int) string {
 	return fmt.Sprintf("%d dead letters", n)
 }
 
-// confirm asks on a terminal. Where there is none, nobody could answer.
+// confirm asks on a terminal. It returns an error if the input is not a terminal.
 func confirm(in io.Reader, out io.Writer, question string) error {
 	if file, ok := in.(*os.File); ok {
 		if info, err := file.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 {
-			return errors.New("nobody can be asked here; say --yes")
+			return errors.New("the input is not a terminal, so nobody can confirm; use --yes")
 		}
 	}
 	_, _ = fmt.Fprint(out, question+" [y/N] ")        // what is not seen is not confirmed

@@ -39,7 +39,7 @@ import (
 	"github.com/looptrace/looptrace/test/kafka"
 )
 
-// patience is how long a test waits for what must happen.
+// patience is how long a test waits for an expected event.
 const patience = 60 * time.Second
 
 // startFake returns a queue in memory with the topics of the product.
@@ -51,7 +51,7 @@ func startFake(t *testing.T, partitions int32) (address string, cluster *kfake.C
 	return cluster.ListenAddrs()[0], cluster
 }
 
-// startEmbedded returns the queue of one machine, and puts the login to it into the environment.
+// startEmbedded returns the queue of one machine, and puts its login into the environment.
 func startEmbedded(t *testing.T) (address string) {
 	t.Helper()
 	b, err := broker.Start(broker.Config{
@@ -71,7 +71,7 @@ func startEmbedded(t *testing.T) (address string) {
 
 const password = "correct horse"
 
-// login is the one in the environment.
+// login returns the login in the environment.
 func login(t *testing.T) kafkaclient.Security {
 	t.Helper()
 	security, err := kafkaclient.FromEnvironment()
@@ -79,7 +79,7 @@ func login(t *testing.T) kafkaclient.Security {
 	return security
 }
 
-// newClient is a client that logs in so.
+// newClient returns a client with that login.
 func newClient(t *testing.T, address string, opts ...kgo.Opt) *kgo.Client {
 	t.Helper()
 	client, err := kgo.NewClient(append(append(login(t).Options(), kgo.SeedBrokers(address)), opts...)...)
@@ -99,7 +99,7 @@ func put(t *testing.T, address string, records ...*kgo.Record) {
 	require.NoError(t, connect(t, address).ProduceSync(t.Context(), records...).FirstErr())
 }
 
-// letterOf is a dead letter as the receiver writes it.
+// letterOf returns a dead letter as the receiver writes it.
 func letterOf(partition int32, reason string, value []byte) *kgo.Record {
 	return &kgo.Record{
 		Topic: migrate.DeadLetterTopic, Partition: partition, Value: value,
@@ -189,7 +189,7 @@ func until(t *testing.T, what string, condition func() bool) {
 	require.Eventually(t, condition, patience, 20*time.Millisecond, what)
 }
 
-// store takes spans, and refuses those named "late" for good until it is fixed.
+// store accepts spans, and permanently refuses those named "late" until it is fixed.
 type store struct {
 	fixed atomic.Bool
 
@@ -245,9 +245,9 @@ func startReceiver(t *testing.T, address string, s *store) {
 	})
 }
 
-// What the receiver could not hand on is listed, shown, and redriven once the cause is fixed.
+// What the receiver could not pass on is listed, shown, and redriven once the cause is fixed.
 func TestRedriveAfterRepair(t *testing.T) {
-	t.Run("embedded", func(t *testing.T) { // not in parallel: the login is in the environment
+	t.Run("embedded", func(t *testing.T) { // not parallel: the login is in the environment
 		testRedriveAfterRepair(t, startEmbedded(t))
 	})
 	t.Run("kafka", func(t *testing.T) {
@@ -310,7 +310,7 @@ func testRedriveAfterRepair(t *testing.T, address string) {
 	assert.Equal(t, written.UnixMilli(), s.of("late")[0]/int64(time.Millisecond), "it keeps the version that it had")
 	assert.Contains(t, mustRun(t, address, "redrive", "--reason", "rejected", "--yes"), "0 dead letters, 0 bytes (1 redriven before are left out)")
 
-	// The other one is no better than before and comes again, with one set of headers.
+	// The other one still fails and becomes a dead letter again, with one set of headers.
 	mustRun(t, address, "redrive", "--all", "--yes")
 	until(t, "it is a dead letter again", func() bool { return len(list(t, address)) == 3 })
 	again := readTopic(t, address, migrate.DeadLetterTopic, 3)[2]
@@ -350,7 +350,7 @@ func TestRedriveChoosesAndRemembers(t *testing.T) {
 	assert.Contains(t, mustRun(t, address, "redrive", "--all"), "0 dead letters")
 }
 
-// A broker that refuses in the middle leaves what it took as redriven, and a second try does the rest.
+// If a broker refuses records of a redrive, the accepted ones count as redriven, and a second attempt does the rest.
 func TestRedriveIsInterrupted(t *testing.T) {
 	t.Parallel()
 	const n = chunkRecords + 50
@@ -401,10 +401,10 @@ func TestListLimit(t *testing.T) {
 	require.Len(t, lines, 4)
 	assert.True(t, strings.HasPrefix(lines[1], "0:4 "))
 	assert.True(t, strings.HasPrefix(lines[2], "0:3 "))
-	assert.Equal(t, "3 older ones; --limit shows more.", lines[3])
+	assert.Equal(t, "3 older ones are not shown; use --limit.", lines[3])
 }
 
-// Letters that were deleted are not asked for.
+// Deleted letters are not requested.
 func TestTrimmedTopic(t *testing.T) {
 	t.Parallel()
 	address, _ := startFake(t, 1)
@@ -418,7 +418,7 @@ func TestTrimmedTopic(t *testing.T) {
 	assert.Len(t, list(t, address), 2)
 	assert.Contains(t, mustRun(t, address, "redrive", "--all", "--yes"), "Redrove 2 dead letters.")
 	_, err = run(t, address, "show", "0:1")
-	require.EqualError(t, err, "there is no dead letter 0:1: partition 0 holds 0:3 to 0:4")
+	require.EqualError(t, err, "there is no dead letter 0:1: partition 0 has 0:3 to 0:4")
 }
 
 func TestErrors(t *testing.T) {
@@ -434,12 +434,12 @@ func TestErrors(t *testing.T) {
 		says    string
 	}{
 		"broker away":    {"127.0.0.1:1", []string{"list"}, "the queue at 127.0.0.1:1 does not answer"},
-		"no topic":       {bare.ListenAddrs()[0], []string{"list"}, "`looptrace migrate` makes it"},
-		"no such offset": {address, []string{"show", "0:9"}, "there is no dead letter 0:9: partition 0 holds 0:0 to 0:0"},
+		"no topic":       {bare.ListenAddrs()[0], []string{"list"}, "run `looptrace migrate` to create it"},
+		"no such offset": {address, []string{"show", "0:9"}, "there is no dead letter 0:9: partition 0 has 0:0 to 0:0"},
 		"no partition":   {address, []string{"redrive", "7:0", "--yes"}, "there is no dead letter 7:0: looptrace.spans.deadletter has the partitions 0"},
-		"no place":       {address, []string{"show", "zero"}, `"zero" is no PARTITION:OFFSET`},
-		"nothing chosen": {address, []string{"redrive"}, "say which"},
-		"two choices":    {address, []string{"redrive", "0:0", "--all"}, "say which"},
+		"no location":    {address, []string{"show", "zero"}, `"zero" is not PARTITION:OFFSET`},
+		"nothing chosen": {address, []string{"redrive"}, "name the dead letters"},
+		"two choices":    {address, []string{"redrive", "0:0", "--all"}, "name the dead letters"},
 		"no limit":       {address, []string{"list", "--limit", "0"}, "--limit"},
 		"not confirmed":  {address, []string{"redrive", "--all"}, "nothing was redriven"},
 	} {

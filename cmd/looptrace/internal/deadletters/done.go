@@ -8,18 +8,18 @@ import (
 	"strings"
 )
 
-// maxNote is what Kafka takes as the metadata of a committed offset (offset.metadata.max.bytes), in bytes.
-const maxNote = 4096
+// maxMetadata is the maximum size of the metadata of a committed offset in Kafka (offset.metadata.max.bytes), in bytes.
+const maxMetadata = 4096
 
-// span is a range of offsets, from first up to and without end.
+// span is a range of offsets from first up to, but not including, end.
 type span struct{ first, end int64 }
 
-// done is the set of the offsets of a partition that were redriven: all below a watermark, and ranges behind
-// it where some were chosen and others left. It is kept as a committed offset of the redrive group: the
-// watermark is the offset, the ranges are its metadata.
+// done is the set of redriven offsets of a partition: all below a watermark, and ranges above it if only some were
+// selected. It is stored as a committed offset of the redrive group: the watermark is the offset, the ranges are its
+// metadata.
 type done struct {
 	below  int64
-	ranges []span // in ascending order, apart from each other and from below
+	ranges []span // ascending, and separate from each other and from below
 }
 
 func (d *done) has(offset int64) bool {
@@ -29,7 +29,7 @@ func (d *done) has(offset int64) bool {
 	return slices.ContainsFunc(d.ranges, func(s span) bool { return s.first <= offset && offset < s.end })
 }
 
-// add puts an offset in. First is the oldest offset of the partition: what lies before it is gone.
+// add adds an offset. first is the oldest offset in the partition: earlier ones are deleted.
 func (d *done) add(offset, first int64) {
 	if d.has(offset) {
 		return
@@ -55,8 +55,8 @@ func (d *done) tidy() {
 	d.ranges = kept
 }
 
-// note writes the ranges as "17,19-23". What does not fit is forgotten, the oldest kept: to redrive it again
-// costs work and changes nothing.
+// note formats the ranges as "17,19-23". It drops the newest that do not fit: redriving them again costs work and
+// changes nothing.
 func (d *done) note() string {
 	var b strings.Builder
 	for _, s := range d.ranges {
@@ -67,7 +67,7 @@ func (d *done) note() string {
 		if b.Len() > 0 {
 			text = "," + text
 		}
-		if b.Len()+len(text) > maxNote {
+		if b.Len()+len(text) > maxMetadata {
 			break
 		}
 		b.WriteString(text)
@@ -85,10 +85,10 @@ func parseDone(below int64, note string) (done, error) {
 		if !isRange {
 			to = from
 		}
-		first, errFirst := strconv.ParseInt(from, 10, 63) // below the largest, so that there is an end
+		first, errFirst := strconv.ParseInt(from, 10, 63) // 63 bits, so that first+1 does not overflow
 		last, errLast := strconv.ParseInt(to, 10, 63)
 		if errFirst != nil || errLast != nil || last < first {
-			return done{}, fmt.Errorf("read what was redriven: %q is no range of offsets", text)
+			return done{}, fmt.Errorf("read what was redriven: %q is not a range of offsets", text)
 		}
 		d.ranges = append(d.ranges, span{first, last + 1})
 	}

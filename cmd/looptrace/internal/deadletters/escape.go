@@ -8,14 +8,14 @@ import (
 	"unicode/utf8"
 )
 
-// escape makes recorded text safe to print: whoever sent it must not move the cursor, recolour or retitle the
-// terminal, or turn the direction of the text around.
+// escape makes recorded text safe to print: it must not move the cursor, change colours or the title of the terminal,
+// or change the direction of text.
 func escape(text string) string {
 	var b strings.Builder
 	for i, r := range text {
 		switch {
 		case r == utf8.RuneError && !strings.HasPrefix(text[i:], "\ufffd"):
-			fmt.Fprintf(&b, `\x%02x`, text[i]) // a byte that is no UTF-8
+			fmt.Fprintf(&b, `\x%02x`, text[i]) // a byte that is not UTF-8
 		case unicode.IsPrint(r):
 			b.WriteRune(r)
 		case r == '\n':
@@ -31,8 +31,8 @@ func escape(text string) string {
 	return b.String()
 }
 
-// escapeJSON does the same to JSON, which stays the JSON that it was: everything but printable text and the
-// newlines between its lines can only be within its strings.
+// escapeJSON does the same to JSON, which keeps its meaning: everything but printable text and newlines can only be
+// in strings.
 func escapeJSON(text string) string {
 	var b strings.Builder
 	for _, r := range text {

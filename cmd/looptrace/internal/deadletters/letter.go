@@ -14,10 +14,10 @@ import (
 	"github.com/looptrace/looptrace/internal/otlpwire"
 )
 
-// headerPrefix begins every header that the receiver adds to the record's own.
+// headerPrefix begins every header that the receiver adds to those of the record.
 const headerPrefix = "dead_letter."
 
-// location is where a dead letter lies in its topic, written PARTITION:OFFSET.
+// location is the location of a dead letter in its topic, written PARTITION:OFFSET.
 type location struct {
 	partition int32
 	offset    int64
@@ -30,13 +30,13 @@ func parseLocation(text string) (location, error) {
 	partition, errPartition := strconv.ParseUint(left, 10, 31)
 	offset, errOffset := strconv.ParseUint(right, 10, 63)
 	if !found || errPartition != nil || errOffset != nil {
-		return location{}, fmt.Errorf("%q is no PARTITION:OFFSET, such as 0:17", text)
+		return location{}, fmt.Errorf("%q is not PARTITION:OFFSET, such as 0:17", text)
 	}
 	return location{partition: int32(partition), offset: int64(offset)}, nil
 }
 
-// origin is where and when the record was before it became a dead letter; its members are as the headers have
-// them, empty where a header is missing.
+// origin is the location and time of the record before it became a dead letter. Its fields are the texts of the
+// headers, empty if a header is missing.
 type origin struct {
 	topic, partition, offset string
 	written                  time.Time
@@ -55,13 +55,13 @@ type letter struct {
 	// written is when it became a dead letter.
 	written time.Time
 	reason  string
-	// text is the error that made it one.
+	// text is the error of the failed attempt.
 	text   string
 	origin origin
 	record *kgo.Record
 }
 
-// newLetter reads the headers. The receiver's come last: a record's own may have the same names.
+// newLetter parses the headers. The receiver's are last: the record's own may have the same names.
 func newLetter(record *kgo.Record) letter {
 	l := letter{
 		location: location{record.Partition, record.Offset}, written: record.Timestamp, reason: "unknown", record: record,
@@ -80,7 +80,7 @@ func newLetter(record *kgo.Record) letter {
 		case kafkabatchreceiver.HeaderOffset:
 			l.origin.offset = value
 		case kafkabatchreceiver.HeaderTimestamp:
-			l.origin.written, _ = time.Parse(time.RFC3339Nano, value) // zero when it cannot be read
+			l.origin.written, _ = time.Parse(time.RFC3339Nano, value) // zero if it is invalid
 		}
 	}
 	return l
@@ -91,8 +91,8 @@ func (l letter) traces() (ptrace.Traces, error) {
 	return otlpwire.Decode(l.record.Value)
 }
 
-// original is the record as it was before, for the topic that it was in. It keeps its time: the time is the
-// version of its spans, and with a new one an old state would win over what was stored since.
+// original returns the record as it was before, for the topic that it was in. It keeps its time, which is the version
+// of its spans: with a new time an old state would win over what was stored since.
 func (l letter) original(topic string) *kgo.Record {
 	record := &kgo.Record{Topic: topic, Key: l.record.Key, Value: l.record.Value, Timestamp: l.origin.written}
 	if record.Timestamp.IsZero() {
@@ -106,16 +106,16 @@ func (l letter) original(topic string) *kgo.Record {
 	return record
 }
 
-// summary is what a list tells of a letter.
+// summary is an entry of the list.
 type summary struct {
 	letter
 	bytes int
-	// spans is nil when the value cannot be decoded.
+	// spans is nil if the value cannot be decoded.
 	spans    *int
 	redriven bool
 }
 
-// summarize lets go of the record, so that a long list is small.
+// summarize does not keep the record, so that a long list is small.
 func summarize(l letter, redriven bool) summary {
 	s := summary{letter: l, bytes: len(l.record.Value), redriven: redriven}
 	if traces, err := l.traces(); err == nil {

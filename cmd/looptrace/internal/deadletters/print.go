@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	// dumpBytes is how much is shown of a value that cannot be decoded.
+	// dumpBytes is how much to show of a value that cannot be decoded.
 	dumpBytes = 1 << 10
-	// errorRunes is how much of an error a line of the list shows.
+	// errorRunes is how much of an error to show in the list.
 	errorRunes = 80
 )
 
 func printTable(w io.Writer, summaries []summary) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(table, "LETTER\tTIME\tREASON\tWAS\tBYTES\tSPANS\tREDRIVEN\tERROR") // Flush tells
+	_, _ = fmt.Fprintln(table, "LETTER\tTIME\tREASON\tWAS\tBYTES\tSPANS\tREDRIVEN\tERROR") // Flush reports
 	for _, s := range summaries {
 		spans, redriven := "-", "-"
 		if s.spans != nil {
@@ -41,7 +41,7 @@ func printTable(w io.Writer, summaries []summary) error {
 	return nil
 }
 
-// cut shortens an error to what a line shows.
+// cut shortens an error to errorRunes.
 func cut(text string) string {
 	if runes := []rune(text); len(runes) > errorRunes {
 		return string(runes[:errorRunes-1]) + "…"
@@ -62,7 +62,7 @@ func printLines(w io.Writer, summaries []summary) error {
 	return nil
 }
 
-// printLetter shows all there is of one letter.
+// printLetter prints everything about one letter.
 func printLetter(w io.Writer, l letter, redriven bool) error {
 	var b bytes.Buffer
 	line := func(name, value string) { fmt.Fprintf(&b, "%-10s %s\n", name, value) }
@@ -79,7 +79,7 @@ func printLetter(w io.Writer, l letter, redriven bool) error {
 		line("key", escape(string(l.record.Key)))
 	}
 	for _, header := range l.record.Headers {
-		if !strings.HasPrefix(header.Key, headerPrefix) { // those are the lines above
+		if !strings.HasPrefix(header.Key, headerPrefix) { // those are printed above
 			line("header", escape(header.Key)+": "+escape(string(header.Value)))
 		}
 	}
@@ -93,13 +93,13 @@ func printLetter(w io.Writer, l letter, redriven bool) error {
 	return nil
 }
 
-// dump writes the value as OTLP JSON, or its first bytes where it is no OTLP.
+// dump writes the value as OTLP JSON, or its first bytes if it is not OTLP.
 func dump(b *bytes.Buffer, l letter) error {
 	traces, err := l.traces()
 	if err != nil {
 		fmt.Fprintf(b, "\nThe value cannot be decoded (%s). ", escape(err.Error()))
-		shown := l.record.Value[:min(len(l.record.Value), dumpBytes)]
-		fmt.Fprintf(b, "Its first %d bytes:\n%s", len(shown), hex.Dump(shown))
+		start := l.record.Value[:min(len(l.record.Value), dumpBytes)]
+		fmt.Fprintf(b, "Its first %d bytes:\n%s", len(start), hex.Dump(start))
 		return nil
 	}
 	fmt.Fprintf(b, "%-10s %d\n\n", "spans", traces.SpanCount())

@@ -18,64 +18,64 @@ import (
 	"github.com/looptrace/looptrace/internal/kafkaclient"
 )
 
-// redriveGroup is the consumer group whose committed offsets say what was redriven. It never has members.
+// redriveGroup is the consumer group whose committed offsets store what was redriven. It never has members.
 const redriveGroup = "looptrace-redrive"
 
 const (
-	// answerTime bounds the wait for a broker that is away.
+	// answerTime limits the wait for a broker that does not answer.
 	answerTime = 10 * time.Second
-	// workTime bounds one read, and the acknowledgement of what is produced at once.
+	// workTime limits one read, and the acknowledgement of one chunk.
 	workTime = 30 * time.Second
-	// maxRecordBytes is what the topics take: `looptrace migrate` sets it as their max.message.bytes.
+	// maxRecordBytes is the topics' max.message.bytes, which `looptrace migrate` sets.
 	maxRecordBytes = 64 << 20
-	// readBytes is what one read brings; a larger record comes alone. It bounds the memory.
+	// readBytes limits the size of one read, and so the memory. A larger record is read alone.
 	readBytes = 8 << 20
 )
 
-// queue is the topic of dead letters and what is around it.
+// queue is the topic of dead letters and the clients for it.
 type queue struct {
 	connect []kgo.Opt
 	client  *kgo.Client
 	admin   *kadm.Client
 }
 
-// open connects to the brokers and proves that one answers.
+// open connects to the brokers and checks that one answers.
 func open(ctx context.Context, brokers []string, security kafkaclient.Security) (*queue, error) {
 	q := &queue{connect: append(security.Options(), kgo.SeedBrokers(brokers...))}
 	var err error
 	q.client, err = kgo.NewClient(append(slices.Clone(q.connect),
 		kgo.ClientID("looptrace-deadletters"),
 		kgo.RetryTimeout(answerTime),
-		// A letter that is redriven twice is stored once. An idempotent producer could not give up on a record
-		// that was sent to a broker that then went away.
+		// A letter that is redriven twice is stored once. An idempotent producer could not give up on a record that was
+		// sent to a broker that then disappeared.
 		kgo.DisableIdempotentWrite(),
 		kgo.ProducerBatchMaxBytes(maxRecordBytes),
-		// A record that just fitted in must fit in again, whatever it was compressed with.
+		// A record that barely fitted into the topic must fit again, whatever it was compressed with.
 		kgo.ProducerBatchCompression(kgo.NoCompression()),
 	)...)
 	if err != nil {
 		return nil, fmt.Errorf("read the queue's address: %w", err)
 	}
-	q.admin = kadm.NewClient(q.client) // borrows the client, nothing to close
+	q.admin = kadm.NewClient(q.client) // uses the client, nothing to close
 	asking, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	if err := q.client.Ping(asking); err != nil {
 		q.client.Close()
-		return nil, fmt.Errorf("the queue at %s does not answer (KAFKA_BROKERS or --brokers says where it is, KAFKA_TLS and KAFKA_SASL what it asks for): %w", strings.Join(brokers, ","), err)
+		return nil, fmt.Errorf("the queue at %s does not answer (check KAFKA_BROKERS or --brokers, KAFKA_TLS and KAFKA_SASL): %w", strings.Join(brokers, ","), err)
 	}
 	return q, nil
 }
 
 func (q *queue) close() { q.client.Close() }
 
-// bounds are the offsets of the letters that are there, by partition.
+// bounds returns the range of existing letters by partition.
 func (q *queue) bounds(ctx context.Context) (map[int32]span, error) {
 	starts, err := q.admin.ListStartOffsets(ctx, migrate.DeadLetterTopic)
 	if err == nil {
 		err = starts.Error()
 	}
 	if errors.Is(err, kerr.UnknownTopicOrPartition) || (err == nil && len(starts[migrate.DeadLetterTopic]) == 0) {
-		return nil, fmt.Errorf("there is no topic %s; `looptrace migrate` makes it", migrate.DeadLetterTopic)
+		return nil, fmt.Errorf("there is no topic %s; run `looptrace migrate` to create it", migrate.DeadLetterTopic)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("find the dead letters: %w", err)
@@ -95,7 +95,7 @@ func (q *queue) bounds(ctx context.Context) (map[int32]span, error) {
 	return found, nil
 }
 
-// read hands on the letters within the ranges, of each partition in order.
+// read passes the letters within the ranges to take, those of each partition in order.
 func (q *queue) read(ctx context.Context, ranges map[int32]span, take func(letter) error) error {
 	next := maps.Clone(ranges)
 	maps.DeleteFunc(next, func(_ int32, s span) bool { return s.first >= s.end })
@@ -112,7 +112,7 @@ func (q *queue) read(ctx context.Context, ranges map[int32]span, take func(lette
 		kgo.FetchMaxBytes(readBytes),
 		kgo.FetchMaxPartitionBytes(readBytes),
 		kgo.MaxConcurrentFetches(1),
-		// They take up offsets, and the end of a range may be one of them.
+		// They have offsets, and the end of a range may be one of them.
 		kgo.KeepControlRecords(),
 	)...)
 	if err != nil {
@@ -127,14 +127,14 @@ func (q *queue) read(ctx context.Context, ranges map[int32]span, take func(lette
 	return nil
 }
 
-// poll hands on what one fetch brings and moves next forward.
+// poll passes the records of one fetch to take and advances next.
 func (q *queue) poll(ctx context.Context, client *kgo.Client, next map[int32]span, take func(letter) error) error {
 	waiting, cancel := context.WithTimeout(ctx, workTime)
 	defer cancel()
 	fetches := client.PollFetches(waiting)
 	if err := fetches.Err(); err != nil {
 		if errors.Is(err, context.DeadlineExceeded) {
-			return errors.New("read the dead letters: the queue does not answer any more")
+			return errors.New("read the dead letters: the queue stopped answering")
 		}
 		return fmt.Errorf("read the dead letters: %w", err)
 	}
@@ -164,7 +164,7 @@ func (q *queue) find(ctx context.Context, at location) (letter, error) {
 	if err != nil {
 		return letter{}, err
 	}
-	if err := within(at, bounds); err != nil {
+	if err := checkLocation(at, bounds); err != nil {
 		return letter{}, err
 	}
 	var found *letter
@@ -181,8 +181,8 @@ func (q *queue) find(ctx context.Context, at location) (letter, error) {
 	return *found, nil
 }
 
-// within tells why there can be no letter at a location.
-func within(at location, bounds map[int32]span) error {
+// checkLocation returns an error if no letter can exist at a location.
+func checkLocation(at location, bounds map[int32]span) error {
 	b, ok := bounds[at.partition]
 	switch {
 	case !ok:
@@ -190,7 +190,7 @@ func within(at location, bounds map[int32]span) error {
 	case b.first >= b.end:
 		return fmt.Errorf("there is no dead letter %s: partition %d is empty", at, at.partition)
 	case at.offset < b.first || at.offset >= b.end:
-		return fmt.Errorf("there is no dead letter %s: partition %d holds %s to %s",
+		return fmt.Errorf("there is no dead letter %s: partition %d has %s to %s",
 			at, at.partition, location{at.partition, b.first}, location{at.partition, b.end - 1})
 	}
 	return nil
@@ -227,7 +227,7 @@ func (q *queue) redriven(ctx context.Context) (map[int32]*done, error) {
 	return all, nil
 }
 
-// note records what was redriven.
+// note stores what was redriven.
 func (q *queue) note(ctx context.Context, all map[int32]*done) error {
 	var offsets kadm.Offsets
 	for partition, d := range all {

@@ -13,31 +13,30 @@ import (
 )
 
 const (
-	// chunkBytes and chunkRecords bound what is produced at once; after each such chunk it is recorded what
-	// was redriven.
+	// chunkBytes and chunkRecords limit what is produced at once. Each chunk is noted as redriven before the next.
 	chunkBytes   = 16 << 20
 	chunkRecords = 200
 )
 
-// selection says which letters to redrive: the named locations, else those of a reason, else all.
+// selection selects the letters to redrive: named locations, else those with a reason, else all.
 type selection struct {
 	locations []location
 	reason    string
 }
 
-// plan is what a redrive will do.
+// plan is the work of a redrive.
 type plan struct {
 	locations map[location]bool
 	bytes     int64
-	// before is how many letters of the selection were redriven before and are left out.
+	// before is how many selected letters were redriven before and are left out.
 	before int
 
 	bounds map[int32]span
 	done   map[int32]*done
 }
 
-// plan reads the topic and finds what is selected. Letters that were redriven before are left out, unless they
-// are named.
+// plan reads the topic and finds the selected letters. It leaves out those that were redriven before, unless they are
+// named.
 func (q *queue) plan(ctx context.Context, s selection) (*plan, error) {
 	p := &plan{locations: map[location]bool{}}
 	var err error
@@ -51,7 +50,7 @@ func (q *queue) plan(ctx context.Context, s selection) (*plan, error) {
 	if len(s.locations) > 0 {
 		ranges = covering(s.locations)
 		for _, at := range s.locations {
-			if err := within(at, p.bounds); err != nil {
+			if err := checkLocation(at, p.bounds); err != nil {
 				return nil, err
 			}
 		}
@@ -81,7 +80,7 @@ func (q *queue) plan(ctx context.Context, s selection) (*plan, error) {
 	return p, nil
 }
 
-// covering is the least range of each partition that holds the locations.
+// covering returns the smallest range of each partition that contains the locations.
 func covering(locations []location) map[int32]span {
 	ranges := map[int32]span{}
 	for _, at := range locations {
@@ -94,8 +93,8 @@ func covering(locations []location) map[int32]span {
 	return ranges
 }
 
-// redrive produces the planned letters to the topic of spans, acknowledged by all in-sync replicas, and records
-// it after each chunk. It returns how many were redriven, also with an error; progress is reported as it grows.
+// redrive produces the planned letters to the topic of spans, acknowledged by all in-sync replicas, and notes them
+// after each chunk. It returns how many were redriven, also with an error.
 func (q *queue) redrive(ctx context.Context, p *plan, progress func(redriven int)) (int, error) {
 	redriven, size := 0, 0
 	var chunk []letter
@@ -108,7 +107,7 @@ func (q *queue) redrive(ctx context.Context, p *plan, progress func(redriven int
 			p.done[l.partition].add(l.offset, p.bounds[l.partition].first)
 		}
 		if redriven += len(acknowledged); len(acknowledged) > 0 {
-			// Also when the rest failed or Ctrl-C came: these need not be redriven again.
+			// Also after an error or Ctrl-C: these need not be redriven again.
 			noting, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerTime)
 			defer cancel()
 			err = errors.Join(err, q.note(noting, p.done))

@@ -59,7 +59,7 @@ func TestParseLocation(t *testing.T) {
 	}
 }
 
-// Whatever is put in, in whatever order, is in, nothing else is, and a note brings it back.
+// The set has exactly the offsets that were added, in any order, and parsing its note restores it.
 func TestDone(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -97,7 +97,7 @@ func TestDoneFitsItsNote(t *testing.T) {
 		d.add(offset, 0)
 	}
 	note := d.note()
-	assert.LessOrEqual(t, len(note), maxNote)
+	assert.LessOrEqual(t, len(note), maxMetadata)
 	back, err := parseDone(d.below, note)
 	require.NoError(t, err)
 	assert.True(t, back.has(1))
@@ -119,10 +119,10 @@ func FuzzParseDone(f *testing.F) {
 func TestConfirm(t *testing.T) {
 	t.Parallel()
 	for answer, ok := range map[string]bool{"y\n": true, "Yes\n": true, "y": true, "\n": false, "": false, "no\n": false} {
-		var asked strings.Builder
-		err := confirm(strings.NewReader(answer), &asked, "Redrive?")
+		var out strings.Builder
+		err := confirm(strings.NewReader(answer), &out, "Redrive?")
 		assert.Equal(t, ok, err == nil, answer)
-		assert.Equal(t, "Redrive? [y/N] ", asked.String())
+		assert.Equal(t, "Redrive? [y/N] ", out.String())
 	}
 	in, out, err := os.Pipe()
 	require.NoError(t, err)

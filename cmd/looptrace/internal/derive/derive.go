@@ -1,4 +1,4 @@
-// Package derive derives stored runs again whose fingerprints an earlier version made.
+// Package derive updates stored runs whose fingerprints an earlier version computed.
 package derive
 
 import (
@@ -18,9 +18,9 @@ import (
 func New() *cobra.Command {
 	return &cobra.Command{
 		Use:   "derive",
-		Short: "Derive failed runs again whose fingerprints an earlier version made",
-		Long: `Derives failed runs again whose fingerprints an earlier version of Looptrace made, so that they join the groups of
-today's failures. It may be stopped at any time and run again. Needs CLICKHOUSE_URL.`,
+		Short: "Update failed runs whose fingerprints an earlier version computed",
+		Long: `Updates failed runs whose fingerprints an earlier version of Looptrace computed, so that they are grouped with new
+failures. It may be stopped at any time and run again. Needs CLICKHOUSE_URL.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
@@ -42,7 +42,7 @@ today's failures. It may be stopped at any time and run again. Needs CLICKHOUSE_
 			n, err := clickhouse.DeriveStale(ctx, conn, writer, func(hour time.Time, runs int) {
 				_, _ = fmt.Fprintf(c.ErrOrStderr(), "%s: %d runs\n", hour.UTC().Format("2006-01-02 15:04"), runs) // a hint
 			})
-			_, printed := fmt.Fprintf(c.OutOrStdout(), "%d runs derived anew\n", n)
+			_, printed := fmt.Fprintf(c.OutOrStdout(), "%d runs updated\n", n)
 			return errors.Join(err, printed)
 		},
 	}

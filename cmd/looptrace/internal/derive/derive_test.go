@@ -14,8 +14,8 @@ import (
 	"github.com/looptrace/looptrace/test/engines"
 )
 
-// TestDerive runs the command twice over a store with two runs whose fingerprints an earlier version made, and one that went well: it
-// derives the first two again, once.
+// TestDerive runs the command twice over a store with two failed runs of an earlier version's fingerprints and a
+// successful run. It must update the first two, once.
 func TestDerive(t *testing.T) {
 	address := engines.ClickHouse(t)
 	require.NoError(t, clickhouse.Migrate(t.Context(), address))
@@ -62,10 +62,10 @@ func TestDerive(t *testing.T) {
 	require.ErrorContains(t, err, "CLICKHOUSE_URL is not set")
 
 	t.Setenv("CLICKHOUSE_URL", address)
-	for _, said := range []string{"2 runs derived anew\n", "0 runs derived anew\n"} {
+	for _, printed := range []string{"2 runs updated\n", "0 runs updated\n"} {
 		out, err := run()
 		require.NoError(t, err)
-		assert.Equal(t, said, out)
+		assert.Equal(t, printed, out)
 		var rows []struct {
 			RunID       uuid.UUID `ch:"run_id"`
 			Fingerprint string    `ch:"fingerprint"`

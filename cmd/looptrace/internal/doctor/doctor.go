@@ -1,4 +1,4 @@
-// Package doctor examines a machine and says what to do about each problem.
+// Package doctor examines a machine and says how to fix each problem.
 package doctor
 
 import (
@@ -23,7 +23,7 @@ import (
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/readiness"
 )
 
-// askTime bounds how long a part of a running instance is asked.
+// askTime limits a request to a part of a running instance.
 const askTime = 5 * time.Second
 
 // Options say what to examine.
@@ -40,8 +40,8 @@ type finding struct {
 	detail  string
 }
 
-// Examine prints what it finds as a table and tells whether all is well. A running instance is asked whether its parts
-// do their work.
+// Examine prints its findings as a table and reports whether there are no problems. It asks the parts of a running
+// instance for their readiness.
 func Examine(ctx context.Context, out io.Writer, o Options) (healthy bool, err error) {
 	healthy = true
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
@@ -50,7 +50,7 @@ func Examine(ctx context.Context, out io.Writer, o Options) (healthy bool, err e
 		if f.err != nil {
 			healthy, state, detail = false, "problem", strings.ReplaceAll(f.err.Error(), "\n", "; ")
 		}
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\n", f.subject, state, detail) // Flush tells
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\n", f.subject, state, detail) // Flush reports
 	}
 	if err := table.Flush(); err != nil {
 		return false, fmt.Errorf("print the findings: %w", err)
@@ -63,13 +63,13 @@ func examine(ctx context.Context, o Options) []finding {
 	findings := []finding{
 		{subject: "system", detail: system()},
 		dataFolder(o.DataDir),
-		{subject: "credentials", err: credentials.Check(o.DataDir), detail: "the owner of the data folder alone can read them"},
+		{subject: "credentials", err: credentials.Check(o.DataDir), detail: "only the owner of the data folder can read them"},
 		{subject: "disk", err: preflight.Space(o.DataDir), detail: fmt.Sprintf("more than %d MiB free", preflight.MinFree>>20)},
 		{subject: "engines", err: preflight.Engines(o.Tree), detail: engines(o.Tree)},
 		{subject: "built parts", err: preflight.Parts(o.Tree), detail: filepath.Join(o.Tree.Root, "_build")},
 	}
 	if running {
-		// Its own ports are taken, as they should be.
+		// A running instance uses its own ports.
 		return append(append(findings, finding{subject: "instance", detail: "running, process " + pid}), work(ctx, o.Ports)...)
 	}
 	findings = append(findings, finding{subject: "instance", detail: "not running"})
@@ -81,7 +81,7 @@ func examine(ctx context.Context, o Options) []finding {
 	return findings
 }
 
-// work asks the parts of a running instance whether they do their work.
+// work asks the parts of a running instance for their readiness.
 func work(ctx context.Context, ports layout.Ports) []finding {
 	var findings []finding
 	for _, part := range readiness.Parts(ports) {
@@ -93,18 +93,18 @@ func work(ctx context.Context, ports layout.Ports) []finding {
 	return findings
 }
 
-// dataFolder does not make the folder: to examine a machine changes nothing on it.
+// dataFolder does not create the folder: an examination changes nothing.
 func dataFolder(dir string) finding {
 	f := finding{subject: "data folder", detail: dir}
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		f.detail += ", made by the first start"
+		f.detail += ", created at the first start"
 		return f
 	}
 	f.err = preflight.Folder(dir)
 	return f
 }
 
-// system names what engines depend on.
+// system describes what the engines depend on.
 func system() string {
 	parts := []string{runtime.GOOS + "/" + runtime.GOARCH}
 	if release, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {

@@ -22,7 +22,7 @@ func TestExamine(t *testing.T) {
 	healthy, err := doctor.Examine(t.Context(), &out, options)
 	require.NoError(t, err)
 	assert.False(t, healthy)
-	assert.Regexp(t, `(?m)^data folder +ok +.*made by the first start$`, out.String())
+	assert.Regexp(t, `(?m)^data folder +ok +.*created at the first start$`, out.String())
 	assert.Regexp(t, `(?m)^engines +problem +.*make build`, out.String())
 	assert.Regexp(t, `(?m)^instance +ok +not running$`, out.String())
 	assert.NoDirExists(t, dir, "to examine changes nothing")

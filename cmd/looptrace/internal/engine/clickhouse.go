@@ -15,31 +15,30 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// ClickHouse is a ClickHouse server in this process. It speaks the native protocol only: a web page can send HTTP to
-// any address of the machine that its reader sits at.
+// ClickHouse is a ClickHouse server in this process. It speaks the native protocol only, because a web page can send
+// HTTP to any address of its reader's machine.
 type ClickHouse struct {
 	// Library is the path of libchdb.so.
 	Library string
 	// DataDir holds the databases.
 	DataDir string
-	// Addr is where the server listens, on this machine alone.
+	// Addr is the address to listen on, on this machine only.
 	Addr string
-	// Password is that of the one user, looptrace.
+	// Password is the password of the only user, looptrace.
 	Password string
-	// Database is made, and is the only one that this user may use. With "*" none is made, and all may be used; a client
-	// that names an absent one then ends the server.
+	// Database is created, and is the only one that this user may use. With "*" none is created and all may be used.
+	// Then a client that names an unknown database ends the server.
 	Database string
-	// MaxMemory bounds what the server allocates, in bytes.
+	// MaxMemory limits the server's memory, in bytes.
 	MaxMemory uint64
 }
 
-// keepFree is the free space on the disk, in bytes, below which nothing is inserted or merged. On a disk without any
-// left, a part was seen to become active whose marks had not been written, and which could not be read.
+// keepFree is the free disk space, in bytes, below which nothing is inserted or merged. On a full disk ClickHouse has
+// activated a part without its marks, which could not be read.
 const keepFree = 256 << 20
 
-// settings keep a server small that shares a laptop with everything else: few background threads, small
-// caches. It has no system log tables, since none are configured. The users are in a file beside it: a path may have
-// what XML reads as its own.
+// settings keep the server small, because it shares a laptop with other programs: few background threads, small
+// caches, no system log tables. The users are in a separate file: a path may contain XML syntax.
 const settings = `<clickhouse>
   <users_config>users.xml</users_config>
   <listen_reuse_port>1</listen_reuse_port>
@@ -73,8 +72,8 @@ const settings = `<clickhouse>
 </clickhouse>
 `
 
-// users are default, which the engine runs its own statements as and which nobody can log in as, and looptrace. What
-// looptrace is not granted it cannot do: read files and addresses, stop the server, see other databases.
+// users are default, which the engine runs its own statements as and which cannot log in, and looptrace. Without
+// grants looptrace cannot read files and addresses, stop the server, or see other databases.
 const users = `<clickhouse>
   <profiles><default></default></profiles>
   <quotas><default></default></quotas>
@@ -110,27 +109,26 @@ const users = `<clickhouse>
 // Database is the database of the product.
 const Database = "looptrace"
 
-// allDatabases stands for them in a grant.
+// allDatabases stands for all databases in a grant.
 const allDatabases = "*"
 
-// clickhouseUser is the name of the one user.
+// clickhouseUser is the name of the only user.
 const clickhouseUser = "looptrace"
 
-// statements start the server; the last of them keeps it up.
+// statements start the server. The last of them blocks.
 const statements = "SYSTEM START LISTEN TCP;" +
 	"SELECT sleepEachRow(3) FROM numbers(1000000000) SETTINGS max_block_size = 1, " +
 	"function_sleep_max_microseconds_per_block = 0 FORMAT Null"
 
-// URL is the address of the database.
+// URL returns the address of the database.
 func (c ClickHouse) URL() string {
 	address := url.URL{Scheme: "clickhouse", User: url.UserPassword(clickhouseUser, c.Password), Host: c.Addr, Path: c.Database}
 	return address.String()
 }
 
-// Serve runs the server until ctx ends. The engine cannot be started twice in one process, and it lives on
-// until the process ends: the caller must end it. That is an orderly end, since the engine has no queue of
-// inserts (an asynchronous one is written at once) and no acknowledged insert is only in memory; to unwind
-// the engine instead crashes now and then.
+// Serve runs the server until ctx ends. The engine cannot be started twice in one process and runs until the process
+// ends: the caller must end it. That is safe, because acknowledged inserts are on the disk and asynchronous ones are
+// written at once. Unwinding the engine instead crashes now and then.
 func (c ClickHouse) Serve(ctx context.Context) error {
 	if c.Password == "" {
 		return errors.New("ClickHouse needs a password")
@@ -157,7 +155,7 @@ func (c ClickHouse) Serve(ctx context.Context) error {
 
 func (c ClickHouse) arguments(port int) ([]string, error) {
 	if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
-		return nil, fmt.Errorf("make the data folder: %w", err)
+		return nil, fmt.Errorf("create the data folder: %w", err)
 	}
 	config, usersConfig := filepath.Join(c.DataDir, "server.xml"), filepath.Join(c.DataDir, "users.xml")
 	if err := os.WriteFile(usersConfig, fmt.Appendf(nil, users, sha256.Sum256([]byte(c.Password)), c.Database), 0o600); err != nil {
@@ -190,9 +188,9 @@ func run(library string, args []string) error {
 	if err != nil {
 		return fmt.Errorf("load ClickHouse: %w", err)
 	}
-	argv := make([]*byte, len(args)+1) // C wants a null at the end
+	argv := make([]*byte, len(args)+1) // C expects a null pointer at the end
 	for i, arg := range args {
-		argv[i] = unsafe.SliceData(append([]byte(arg), 0)) //nolint:gosec // what C calls a string
+		argv[i] = unsafe.SliceData(append([]byte(arg), 0)) //nolint:gosec // a C string
 	}
 	var cmdline func(argc int32, argv **byte) unsafe.Pointer
 	purego.RegisterLibFunc(&cmdline, handle, "chdb_query_cmdline")
@@ -201,8 +199,8 @@ func run(library string, args []string) error {
 	return errors.New("ClickHouse ended by itself")
 }
 
-// setUTC makes UTC the server's time zone. The engine reads it from the C environment, which Go's Setenv
-// does not reach.
+// setUTC makes UTC the server's time zone. The engine reads it from the C environment, which Go's Setenv does not
+// change.
 func setUTC() error {
 	setenv, err := purego.Dlsym(purego.RTLD_DEFAULT, "setenv")
 	if err != nil {
@@ -211,7 +209,7 @@ func setUTC() error {
 	var call func(name, value string, overwrite int32) int32
 	purego.RegisterFunc(&call, setenv)
 	if call("TZ", "UTC", 1) != 0 {
-		return errors.New("set the time zone: setenv refused")
+		return errors.New("set the time zone: setenv failed")
 	}
 	return nil
 }

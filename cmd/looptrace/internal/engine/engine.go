@@ -1,5 +1,4 @@
-// Package engine runs the real ClickHouse and PostgreSQL engines that npm packages carry, on one machine
-// and without containers.
+// Package engine runs the ClickHouse and PostgreSQL engines from npm packages, without containers.
 package engine
 
 import (
@@ -10,7 +9,7 @@ import (
 	"runtime"
 )
 
-// ErrUnsupported tells that there is no engine for this platform.
+// ErrUnsupported means that there is no engine for this platform.
 var ErrUnsupported = errors.New("there are no engines for " + runtime.GOOS + "/" + runtime.GOARCH)
 
 // packages names the npm packages of one platform.
@@ -26,17 +25,17 @@ var platforms = map[string]packages{
 // Folder is where npm installed the engines: it holds node_modules.
 type Folder string
 
-// ClickHouse is the library that holds ClickHouse.
+// ClickHouse returns the path of ClickHouse's library.
 func (f Folder) ClickHouse() string {
 	return filepath.Join(string(f), "node_modules", platform().clickhouse, "libchdb.so")
 }
 
-// Postgres is the folder of PostgreSQL's bin, lib and share.
+// Postgres returns the folder of PostgreSQL's bin, lib and share.
 func (f Folder) Postgres() string {
 	return filepath.Join(string(f), "node_modules", platform().postgres, "native")
 }
 
-// Check tells what is missing.
+// Check returns an error for each missing engine.
 func (f Folder) Check() error {
 	if _, known := platforms[runtime.GOOS+"/"+runtime.GOARCH]; !known {
 		return ErrUnsupported

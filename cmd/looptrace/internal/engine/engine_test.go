@@ -29,7 +29,7 @@ const (
 	folder  = engine.Folder("../../../../_build/engines")
 )
 
-// The test binary becomes a ClickHouse server by these, since a process can hold only one, once.
+// These make the test binary a ClickHouse server, because a process can run only one, once.
 const (
 	dataVariable = "ENGINE_TEST_DATA"
 	addrVariable = "ENGINE_TEST_ADDR"
@@ -83,7 +83,7 @@ func openClickHouse(t *testing.T, addr string) ch.Conn {
 	return conn
 }
 
-// TestClickHouseOutlivesResetConnections resets connections that are new, and such whose answer is on its way.
+// TestClickHouseOutlivesResetConnections resets new connections, and connections with an answer in flight.
 func TestClickHouseOutlivesResetConnections(t *testing.T) {
 	t.Parallel()
 	needEngines(t)
@@ -117,7 +117,7 @@ func TestClickHouseOutlivesResetConnections(t *testing.T) {
 	require.NoError(t, process.Process.Signal(syscall.Signal(0)), "the same process")
 }
 
-// TestClickHouseStartsInAnyFolder: the path of the data is a user's, and has what XML or SQL would read as its own.
+// TestClickHouseStartsInAnyFolder uses a path with characters that are special in XML or SQL.
 func TestClickHouseStartsInAnyFolder(t *testing.T) {
 	t.Parallel()
 	needEngines(t)
@@ -178,7 +178,7 @@ func startPostgres(t *testing.T, p engine.Postgres) (*os.Process, <-chan struct{
 	require.NoError(t, server.Start())
 	ended := make(chan struct{})
 	go func() {
-		_ = server.Wait() // killed or refused, the tests look at what follows
+		_ = server.Wait() // killed or refused, the tests check the consequences
 		close(ended)
 	}()
 	t.Cleanup(func() {
@@ -191,14 +191,14 @@ func startPostgres(t *testing.T, p engine.Postgres) (*os.Process, <-chan struct{
 func TestPostgresKeepsWhatItTookThroughAKill(t *testing.T) {
 	t.Parallel()
 	needEngines(t)
-	runtime.LockOSThread() // for good, as Prepare wants it
+	runtime.LockOSThread() // permanently, as Prepare requires
 	_, portText, err := net.SplitHostPort(freeport.Take(t, 1)[0])
 	require.NoError(t, err)
 	port, err := strconv.Atoi(portText)
 	require.NoError(t, err)
 	home, err := filepath.Abs(folder.Postgres())
 	require.NoError(t, err)
-	// Folders of tests are closed to other users, as root's home is.
+	// Test folders are closed to other users, like root's home.
 	p := engine.Postgres{Home: home, DataDir: filepath.Join(t.TempDir(), "postgres"), Port: port, Password: "secret"}
 	p.User, err = engine.Unprivileged(p.Home, filepath.Dir(p.DataDir))
 	require.NoError(t, err)
@@ -216,8 +216,8 @@ func TestPostgresKeepsWhatItTookThroughAKill(t *testing.T) {
 	require.NoError(t, server.Kill())
 	<-ended
 	require.ErrorContains(t, p.Ready(t.Context()), "starting", "the file that a killed server leaves says nothing")
-	// The connection above keeps a child of the killed server for a moment, during which the next one
-	// refuses to start; whoever supervises it starts it again.
+	// The connection above keeps a child of the killed server alive for a moment, and the next server refuses to start
+	// meanwhile. A supervisor restarts it.
 	for deadline := time.Now().Add(waitFor); !ready(); {
 		require.True(t, time.Now().Before(deadline), "PostgreSQL starts again")
 		_, ended := startPostgres(t, p)
@@ -268,7 +268,7 @@ func TestPostgresTakesOverACopy(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root runs PostgreSQL as another user")
 	}
-	runtime.LockOSThread() // for good, as Prepare wants it
+	runtime.LockOSThread() // permanently, as Prepare requires
 	home, err := filepath.Abs(folder.Postgres())
 	require.NoError(t, err)
 	_, portText, err := net.SplitHostPort(freeport.Take(t, 1)[0])
@@ -290,7 +290,7 @@ func TestPostgresTakesOverACopy(t *testing.T) {
 func TestUnfinishedDatabasesAreMadeAnew(t *testing.T) {
 	t.Parallel()
 	needEngines(t)
-	runtime.LockOSThread() // for good, as Prepare wants it
+	runtime.LockOSThread() // permanently, as Prepare requires
 	home, err := filepath.Abs(folder.Postgres())
 	require.NoError(t, err)
 	p := engine.Postgres{Home: home, DataDir: filepath.Join(t.TempDir(), "postgres"), Password: "secret"}

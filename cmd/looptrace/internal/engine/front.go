@@ -19,29 +19,30 @@ import (
 )
 
 const (
-	// helloTime is how long a client may take to say who it is.
+	// helloTime limits the login of a client.
 	helloTime = 10 * time.Second
-	// maxHellos is how many clients may be saying it at once. Who comes beyond waits to be accepted.
+	// maxHellos limits the clients that are logging in. More clients wait to be accepted.
 	maxHellos = 512
-	// maxClients is how many may be logged in. The engine takes 256, and ends over some of those that it does not take.
+	// maxClients limits the clients that are logged in. The engine accepts 256 and crashes on some beyond that.
 	maxClients = 240
-	// maxHelloText bounds each text in it, in bytes.
+	// maxHelloText limits each text in the Hello, in bytes.
 	maxHelloText = 1 << 10
-	// acceptPause is how long to wait for open files to be closed when there are too many.
+	// acceptPause is how long to wait if too many files are open.
 	acceptPause = 50 * time.Millisecond
 )
 
-// front stands between clients and the engine's native protocol, for the engine ends, and its process with it, when a
-// client resets a connection (one that is killed with an answer unread does), opens one with anything but the
-// protocol's Hello, or logs in with a wrong password or to a database that is not there. From the front the engine
-// meets orderly ends only, and only logins that succeed.
+// front is a proxy between clients and the engine's native protocol. The engine and its process end if a client
+// resets a connection (a killed client with an unread answer does), sends anything but the protocol's Hello, or logs
+// in with a wrong password or an unknown database. The front closes connections in order and forwards valid logins
+// only.
 type front struct {
 	listener net.Listener
 	inner    *innerPort
-	// hellos and clients have an element for each client that says who it is, and that has logged in.
+	// hellos and clients have an element for each client that is logging in, and that is logged in.
 	hellos, clients chan struct{}
 	password        string
-	// database is the only one that may be named, "*" for any. Without one, clients name "default", which is always there.
+	// database is the only one that a client may name, "*" for any. By default clients name "default", which always
+	// exists.
 	database string
 }
 
@@ -61,16 +62,16 @@ func newFront(ctx context.Context, addr, password, database string) (*front, err
 	}, nil
 }
 
-// port is the one that the engine is to listen on.
+// port returns the port that the engine must listen on.
 func (f *front) port() int { return f.inner.number }
 
-// serve lets clients in once the engine listens, until the front is closed.
+// serve accepts clients once the engine listens, until the front is closed.
 func (f *front) serve(ctx context.Context) error {
 	if err := f.inner.await(ctx); err != nil {
 		return err
 	}
 	for {
-		f.hellos <- struct{}{} // there is room within helloTime
+		f.hellos <- struct{}{} // blocks for helloTime at most
 		client, err := f.listener.Accept()
 		if err == nil {
 			go f.relay(ctx, client.(*net.TCPConn))
@@ -81,7 +82,7 @@ func (f *front) serve(ctx context.Context) error {
 		case errors.Is(err, net.ErrClosed):
 			return nil
 		case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE), errors.Is(err, syscall.ECONNABORTED):
-			<-time.After(acceptPause) // who does not log in is let go
+			<-time.After(acceptPause) // clients that do not log in are closed
 		default:
 			return fmt.Errorf("accept a client of ClickHouse: %w", err)
 		}
@@ -89,7 +90,7 @@ func (f *front) serve(ctx context.Context) error {
 }
 
 func (f *front) close() {
-	_ = f.listener.Close() // what waits in it has not been taken
+	_ = f.listener.Close() // its connections were not accepted
 	f.inner.close()
 }
 
@@ -104,12 +105,12 @@ func (f *front) relay(ctx context.Context, client *net.TCPConn) {
 	case f.clients <- struct{}{}:
 		defer func() { <-f.clients }()
 	default:
-		_, _ = client.Write(exception(proto.ErrTooManySimultaneousQueries, fmt.Sprintf("%d clients are connected, and no more are taken", maxClients))) // it may be gone
+		_, _ = client.Write(exception(proto.ErrTooManySimultaneousQueries, fmt.Sprintf("%d clients are connected, which is the limit", maxClients))) // the client may be gone
 		return
 	}
 	engine, err := f.inner.dial(ctx)
 	if err != nil {
-		return // the client meets an end and tries again
+		return // the client sees a closed connection and retries
 	}
 	sent := make(chan struct{})
 	go func() {
@@ -120,37 +121,37 @@ func (f *front) relay(ctx context.Context, client *net.TCPConn) {
 		_ = engine.CloseWrite()
 	}()
 	_, _ = io.Copy(client, engine)
-	// What the client no longer takes is read all the same: to close over it would be a reset again.
+	// Read what the client no longer reads: a close with unread data would be a reset.
 	_, _ = io.Copy(io.Discard, engine)
-	_ = client.Close() // ends the copy above, where it is the engine that has ended
+	_ = client.Close() // ends the copy above if the engine has ended
 	<-sent
 	_ = engine.Close()
 }
 
-// admit reads who the client is, and tells whether it may speak to the engine. Opening is what it has sent so far.
+// admit reads a client's login and reports whether it is valid. opening is what the client has sent so far.
 func (f *front) admit(client net.Conn) (opening []byte, ok bool) {
 	var read bytes.Buffer
-	_ = client.SetReadDeadline(time.Now().Add(helloTime)) // an error shows at the read
+	_ = client.SetReadDeadline(time.Now().Add(helloTime)) // the read returns an error
 	login, err := readHello(bufio.NewReader(io.TeeReader(client, &read)))
 	if err != nil {
 		return nil, false
 	}
 	if refusal := f.check(login); refusal != nil {
-		_, _ = client.Write(refusal) // it may be gone
+		_, _ = client.Write(refusal) // the client may be gone
 		return nil, false
 	}
 	_ = client.SetReadDeadline(time.Time{}) // likewise
 	return read.Bytes(), true
 }
 
-// check returns the answer to a login that is refused, nil to one that is right.
+// check returns the answer to an invalid login, nil for a valid one.
 func (f *front) check(l login) []byte {
 	switch {
 	case l.user != clickhouseUser, subtle.ConstantTimeCompare([]byte(l.password), []byte(f.password)) == 0:
 		return exception(proto.ErrAuthenticationFailed,
 			"Authentication failed: log in as "+clickhouseUser+" with the password in the data folder, see docs/operations.md")
 	case f.database != allDatabases && !slices.Contains([]string{"", "default", f.database}, l.database):
-		return exception(proto.ErrUnknownDatabase, "There is no such database, but "+f.database)
+		return exception(proto.ErrUnknownDatabase, "There is no such database; use "+f.database)
 	default:
 		return nil
 	}
@@ -197,14 +198,14 @@ func readText(r *bufio.Reader) (string, error) {
 	return string(text), nil
 }
 
-// exception is the packet in which the engine tells of an error.
+// exception returns the packet for an error.
 func exception(code proto.Error, message string) []byte {
 	var b proto.Buffer
 	proto.ServerCodeException.Encode(&b)
 	b.PutInt32(int32(code))
 	b.PutString("DB::Exception")
 	b.PutString(message)
-	b.PutString("")  // no stack
-	b.PutBool(false) // no cause
+	b.PutString("")  // no stack trace
+	b.PutBool(false) // no nested exception
 	return b.Buf
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/looptrace/looptrace/test/freeport"
 )
 
-// TestClickHouseOutlivesMoreConnectionsThanItMayHaveFiles, which takes no password.
+// TestClickHouseOutlivesMoreConnectionsThanItMayHaveFiles opens connections without logging in.
 func TestClickHouseOutlivesMoreConnectionsThanItMayHaveFiles(t *testing.T) {
 	t.Parallel()
 	needEngines(t)
@@ -22,8 +22,8 @@ func TestClickHouseOutlivesMoreConnectionsThanItMayHaveFiles(t *testing.T) {
 	conn := openClickHouse(t, addr)
 	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", process.Process.Pid))
 	require.NoError(t, err)
-	most := unix.Rlimit{Cur: uint64(len(files)) + 100, Max: uint64(len(files)) + 100}
-	require.NoError(t, unix.Prlimit(process.Process.Pid, unix.RLIMIT_NOFILE, &most, nil))
+	limit := unix.Rlimit{Cur: uint64(len(files)) + 100, Max: uint64(len(files)) + 100}
+	require.NoError(t, unix.Prlimit(process.Process.Pid, unix.RLIMIT_NOFILE, &limit, nil))
 
 	idle := make([]net.Conn, 200)
 	for i := range idle {

@@ -81,7 +81,7 @@ func TestClickHouseKnowsOneUserWhoHasOneDatabase(t *testing.T) {
 	require.NoError(t, conn.Ping(t.Context()))
 }
 
-// garbage opens a connection with bytes that no client of ClickHouse sends, each of which ended the engine or could.
+// garbage opens a connection with bytes that no ClickHouse client sends, each of which could end the engine.
 var garbage = map[string]string{
 	"zeroes and ones":   "\x00\x01garbage",
 	"TLS":               "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
@@ -100,21 +100,21 @@ func TestClickHouseOutlivesGarbage(t *testing.T) {
 	addr := freeport.Take(t, 1)[0]
 	process := startClickHouse(t, filepath.Join(t.TempDir(), "clickhouse"), addr)
 	conn := openClickHouse(t, addr)
-	doors, err := product.Process{PID: process.Process.Pid}.Listeners()
+	listeners, err := product.Process{PID: process.Process.Pid}.Listeners()
 	require.NoError(t, err)
-	assert.Len(t, doors, 2, "the front, and the engine behind it")
-	assert.Contains(t, doors, addr)
+	assert.Len(t, listeners, 2, "the front, and the engine behind it")
+	assert.Contains(t, listeners, addr)
 
 	t.Run("connections", func(t *testing.T) {
-		for _, door := range doors {
+		for _, listener := range listeners {
 			for name, bytes := range garbage {
 				for _, reset := range []bool{false, true} {
-					t.Run(fmt.Sprint(door, " ", name, " ", reset), func(t *testing.T) {
+					t.Run(fmt.Sprint(listener, " ", name, " ", reset), func(t *testing.T) {
 						t.Parallel()
-						if door == addr {
-							assertRefused(t, door, name, bytes, reset)
+						if listener == addr {
+							assertRefused(t, listener, name, bytes, reset)
 						} else {
-							assertHidden(t, door)
+							assertHidden(t, listener)
 						}
 					})
 				}
@@ -125,7 +125,7 @@ func TestClickHouseOutlivesGarbage(t *testing.T) {
 	require.NoError(t, process.Process.Signal(syscall.Signal(0)), "the same process")
 }
 
-// More clients than the engine takes end it; those who are too many are told.
+// Too many clients end the engine. The front refuses them with an error.
 func TestClickHouseOutlivesManyClients(t *testing.T) {
 	t.Parallel()
 	needEngines(t)
@@ -153,7 +153,7 @@ func TestClickHouseOutlivesManyClients(t *testing.T) {
 	require.NoError(t, process.Process.Signal(syscall.Signal(0)), "the same process")
 }
 
-// assertRefused sends the bytes and looks that nothing but a refusal comes back.
+// assertRefused sends the bytes and checks that it receives only a refusal.
 func assertRefused(t *testing.T, addr, name, bytes string, reset bool) {
 	t.Helper()
 	client, err := net.Dial("tcp", addr)
@@ -168,7 +168,7 @@ func assertRefused(t *testing.T, addr, name, bytes string, reset bool) {
 	require.NoError(t, client.(*net.TCPConn).CloseWrite())
 	require.NoError(t, client.SetReadDeadline(time.Now().Add(waitFor)))
 	answer, err := io.ReadAll(client)
-	if !errors.Is(err, syscall.ECONNRESET) { // what was not read any more
+	if !errors.Is(err, syscall.ECONNRESET) { // the rest was not read
 		require.NoError(t, err, name)
 	}
 	if len(answer) > 0 {
@@ -176,7 +176,7 @@ func assertRefused(t *testing.T, addr, name, bytes string, reset bool) {
 	}
 }
 
-// assertHidden looks that the kernel takes no connection there: it drops what is not signed.
+// assertHidden checks that the kernel accepts no connection there: it drops unsigned packets.
 func assertHidden(t *testing.T, addr string) {
 	t.Helper()
 	client, err := net.DialTimeout("tcp", addr, 2*time.Second)

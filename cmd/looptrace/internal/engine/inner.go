@@ -14,12 +14,12 @@ import (
 
 const (
 	loopback = "127.0.0.1"
-	// innerTick is how often to look whether the engine has done what is waited for.
+	// innerTick is the interval of polling the engine.
 	innerTick = 2 * time.Millisecond
 )
 
-// innerPort is where the engine listens for the front. It stays bound from the moment it was found free, so that no
-// other process gets it before the engine: both sockets say SO_REUSEPORT, and this one does not listen.
+// innerPort is the port between front and engine. It stays bound from the start, so that no other process gets it
+// before the engine: both sockets use SO_REUSEPORT, and this one does not listen.
 type innerPort struct {
 	number int
 	bound  *os.File
@@ -29,7 +29,7 @@ type innerPort struct {
 func reserveInnerPort() (*innerPort, error) {
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
 	if err != nil {
-		return nil, fmt.Errorf("make a socket for ClickHouse: %w", err)
+		return nil, fmt.Errorf("create a socket for ClickHouse: %w", err)
 	}
 	syscall.CloseOnExec(fd)
 	p := &innerPort{bound: os.NewFile(uintptr(fd), "port of ClickHouse")}
@@ -59,7 +59,7 @@ func (p *innerPort) addr() string { return net.JoinHostPort(loopback, strconv.It
 
 func (p *innerPort) close() { _ = p.bound.Close() } // nothing was written
 
-// until asks, over and over, until the answer is true.
+// until calls ask until it returns true.
 func until(ctx context.Context, ask func() (bool, error)) error {
 	tick := time.NewTicker(innerTick)
 	defer tick.Stop()

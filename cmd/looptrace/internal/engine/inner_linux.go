@@ -15,18 +15,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// acceptTime bounds how long the engine may take to accept a connection of the front.
+// acceptTime limits how long the engine may take to accept a connection of the front.
 const acceptTime = 10 * time.Second
 
-// Prefixes of peers. A connection has the key of its listener for its own peer.
+// Prefix lengths of peer addresses. A connection inherits its listener's key for its own peer.
 const anyPeer, onePeer = 0, 32
 
-// guard keeps all but the front from the engine's port: what is not signed with its key (RFC 2385) the kernel drops
-// before the engine hears of it. Only the opening is signed. Once a connection stands, nobody else can send on it, and
-// to sign what it carries costs 3 s of processor time a gigabyte.
+// guard keeps other processes from the engine's port: the kernel drops packets that are not signed with its key (RFC
+// 2385). Only the handshake is signed. Nobody else can send on an established connection, and signing its data would
+// cost 3 s of processor time per gigabyte.
 type guard struct{ key []byte }
 
-// await returns once the engine listens, and its port is guarded.
+// await returns once the engine listens and its port is guarded.
 func (p *innerPort) await(ctx context.Context) error {
 	var listening int
 	err := until(ctx, func() (found bool, err error) {
@@ -43,7 +43,7 @@ func (p *innerPort) await(ctx context.Context) error {
 	key := []byte(rand.Text())
 	err = sign(listening, anyPeer, key)
 	if errors.Is(err, unix.ENOPROTOOPT) || errors.Is(err, unix.EPERM) {
-		slog.WarnContext(ctx, "this kernel cannot sign connections (CONFIG_TCP_MD5SIG): a process of this machine that finds ClickHouse's inner port can end it", "port", p.number)
+		slog.WarnContext(ctx, "this kernel cannot sign connections (CONFIG_TCP_MD5SIG): any process on this machine that finds ClickHouse's inner port can end ClickHouse", "port", p.number)
 		return nil
 	}
 	if err != nil {
@@ -73,7 +73,7 @@ func (p *innerPort) dial(ctx context.Context) (*net.TCPConn, error) {
 	return tcp, nil
 }
 
-// endSigning stops it at both ends, while nothing is under way between them.
+// endSigning ends the signing at both ends, while no data is in flight.
 func (p *innerPort) endSigning(ctx context.Context, conn *net.TCPConn) error {
 	from := conn.LocalAddr().(*net.TCPAddr).Port
 	var accepted int
@@ -98,7 +98,7 @@ func (p *innerPort) endSigning(ctx context.Context, conn *net.TCPConn) error {
 	return nil
 }
 
-// findSocket finds a socket among the open files of this process, which are also the engine's.
+// findSocket finds a socket among the open files of this process, which the engine shares.
 func (*innerPort) findSocket(is func(fd int) bool) (fd int, found bool, err error) {
 	files, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
@@ -124,12 +124,12 @@ func signConn(raw syscall.RawConn, key []byte) error {
 	return errors.Join(raw.Control(func(fd uintptr) { err = sign(int(fd), onePeer, key) }), err)
 }
 
-// sign has a socket talk only to peers whose address begins with the first prefix bits of 127.0.0.1 and who sign with
-// key; without a key, it ends that for the same prefix.
+// sign makes a socket accept only peers that sign with key and whose address matches the first prefix bits of
+// 127.0.0.1. Without a key it removes that restriction for the same prefix.
 func sign(fd int, prefix uint8, key []byte) error {
 	signature := unix.TCPMD5Sig{Flags: unix.TCP_MD5SIG_FLAG_PREFIX, Prefixlen: prefix, Keylen: uint16(len(key))}
 	signature.Addr.Family = unix.AF_INET
-	copy(signature.Addr.Data[2:], []byte{127, 0, 0, 1}) // behind the port
+	copy(signature.Addr.Data[2:], []byte{127, 0, 0, 1}) // after the port
 	copy(signature.Key[:], key)
 	return os.NewSyscallError("setsockopt", unix.SetsockoptTCPMD5Sig(fd, unix.IPPROTO_TCP, unix.TCP_MD5SIG_EXT, &signature))
 }

@@ -8,7 +8,7 @@ import (
 	"net"
 )
 
-// guard is Linux's.
+// guard exists on Linux only.
 type guard struct{}
 
 // await returns once the engine listens.

@@ -10,7 +10,7 @@ const (
 	maxMemory = 2 << 30
 )
 
-// MemoryCap is what ClickHouse may use on this machine: a quarter of the memory, within bounds.
+// MemoryCap is ClickHouse's memory limit on this machine: a quarter of the memory, within bounds.
 func MemoryCap() uint64 {
 	file, err := os.Open("/proc/meminfo")
 	if err != nil {

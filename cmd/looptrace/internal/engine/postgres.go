@@ -20,33 +20,33 @@ import (
 
 const (
 	postgresUser = "looptrace"
-	// orphanTime bounds the wait for a PostgreSQL that an earlier launcher has left behind.
+	// orphanTime limits the wait for a PostgreSQL that an earlier launcher has left running.
 	orphanTime = 5 * time.Second
 )
 
-// Postgres is a PostgreSQL server in processes of its own.
+// Postgres is a PostgreSQL server in separate processes.
 type Postgres struct {
 	// Home is the folder of its bin, lib and share.
 	Home string
-	// DataDir holds the databases. It appears only when it is complete.
+	// DataDir holds the databases. It is created completely or not at all.
 	DataDir string
 	// Port is the loopback port.
 	Port int
-	// Password is that of the one user.
+	// Password is the password of the only user.
 	Password string
-	// User is who runs it.
+	// User is the operating system's user for the server.
 	User User
 }
 
-// URL is the address of the product's database.
+// URL returns the address of the product's database.
 func (p Postgres) URL() string { return p.url(Database) }
 
 func (p Postgres) url(database string) string {
 	return fmt.Sprintf("postgres://%s:%s@127.0.0.1:%d/%s?sslmode=disable", postgresUser, p.Password, p.Port, database)
 }
 
-// Command is how to run the server: its executable and its arguments, for a laptop with much else to do.
-// Everything that was acknowledged survives a power cut (fsync stays on).
+// Command returns the executable and arguments of the server, sized for a laptop. Acknowledged transactions survive a
+// power cut (fsync stays on).
 func (p Postgres) Command() (path string, args []string) {
 	path = filepath.Join(p.Home, "bin", "postgres")
 	args = []string{path, "-D", p.DataDir}
@@ -73,8 +73,8 @@ func (p Postgres) Command() (path string, args []string) {
 	return path, args
 }
 
-// Prepare makes the databases on the first start and clears away what a killed server has left. The server
-// is then to be started from the same OS thread, which must be locked to its goroutine for good.
+// Prepare creates the databases at the first start and removes what a killed server has left. The server must then be
+// started from the same OS thread, which must stay locked to its goroutine.
 func (p Postgres) Prepare(ctx context.Context) error {
 	if err := p.User.prepareThread(); err != nil {
 		return err
@@ -86,13 +86,13 @@ func (p Postgres) Prepare(ctx context.Context) error {
 		return p.initialise(ctx)
 	}
 	if err := p.User.takeOver(p.DataDir); err != nil {
-		return fmt.Errorf("hand PostgreSQL its data folder: %w", err)
+		return fmt.Errorf("give PostgreSQL its data folder: %w", err)
 	}
 	return p.clearStale(ctx)
 }
 
-// link makes the symbolic links among the libraries, which npm packages cannot carry and the package's own
-// install script would make.
+// link creates the symbolic links between libraries, which npm packages cannot contain. The package's own install
+// script would create them.
 func (p Postgres) link() error {
 	raw, err := os.ReadFile(filepath.Join(p.Home, "pg-symlinks.json"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -106,7 +106,7 @@ func (p Postgres) link() error {
 		return fmt.Errorf("read the list of PostgreSQL's libraries: %w", err)
 	}
 	for _, link := range links {
-		// Both paths begin at the package, which is the parent of Home.
+		// Both paths are relative to the package, the parent of Home.
 		target := filepath.Join(filepath.Dir(p.Home), link.Target)
 		source, err := filepath.Rel(filepath.Dir(link.Target), link.Source)
 		if err != nil {
@@ -119,22 +119,22 @@ func (p Postgres) link() error {
 	return nil
 }
 
-// initialise makes the databases in a folder beside, which gets its name when it is complete: a killed
-// start leaves nothing that looks like data.
+// initialise creates the databases in a temporary folder and renames it when it is complete, so that a killed start
+// leaves nothing that looks like data.
 func (p Postgres) initialise(ctx context.Context) error {
 	unfinished, password := p.DataDir+".new", p.DataDir+".password"
 	if err := os.RemoveAll(unfinished); err != nil {
-		return fmt.Errorf("clear an unfinished PostgreSQL: %w", err)
+		return fmt.Errorf("remove PostgreSQL's unfinished data folder: %w", err)
 	}
 	if err := os.Mkdir(unfinished, 0o700); err != nil {
-		return fmt.Errorf("make PostgreSQL's data folder: %w", err)
+		return fmt.Errorf("create PostgreSQL's data folder: %w", err)
 	}
 	if err := os.WriteFile(password, []byte(p.Password+"\n"), 0o600); err != nil {
-		return fmt.Errorf("hand PostgreSQL its password: %w", err)
+		return fmt.Errorf("give PostgreSQL its password: %w", err)
 	}
 	defer func() { _ = os.Remove(password) }() // nobody else can read it
 	if err := errors.Join(p.User.own(unfinished), p.User.own(password)); err != nil {
-		return fmt.Errorf("hand PostgreSQL its data folder: %w", err)
+		return fmt.Errorf("give PostgreSQL its data folder: %w", err)
 	}
 	cmd := exec.CommandContext(ctx, filepath.Join(p.Home, "bin", "initdb"), //nolint:gosec // our own engine and folders
 		"-D", unfinished, "-U", postgresUser, "--pwfile="+password, "--auth=scram-sha-256",
@@ -143,23 +143,22 @@ func (p Postgres) initialise(ctx context.Context) error {
 	attr := p.User.Attr
 	cmd.SysProcAttr = &attr
 	if output, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("make the PostgreSQL databases: %w: %s", err, bytes.TrimSpace(output))
+		return fmt.Errorf("create the PostgreSQL databases: %w: %s", err, bytes.TrimSpace(output))
 	}
 	if err := os.Rename(unfinished, p.DataDir); err != nil {
-		return fmt.Errorf("put PostgreSQL's data folder in place: %w", err)
+		return fmt.Errorf("rename PostgreSQL's data folder: %w", err)
 	}
 	return nil
 }
 
-// PostgresEnv is all that PostgreSQL needs of the environment. Its variables (PGDATA, PGPORT, …) would
-// change what it does.
+// PostgresEnv is the environment of PostgreSQL. Its variables (PGDATA, PGPORT, …) would change its behaviour.
 func PostgresEnv() []string {
 	return []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC"}
 }
 
-// clearStale makes way where a server was killed. The launcher's own lock guarantees that nobody else runs
-// this data folder, so processes that still work in it are orphans: a new server would refuse to start
-// until they are gone. And a program that merely got the id of the killed server must not keep it away.
+// clearStale removes what a killed server has left. The launcher's lock guarantees that nobody else runs this data
+// folder, so processes that still use it are orphans, and a new server would refuse to start until they end. An
+// unrelated program with the killed server's process id must not block the start.
 func (p Postgres) clearStale(ctx context.Context) error {
 	deadline, cancel := context.WithTimeout(ctx, orphanTime)
 	defer cancel()
@@ -169,7 +168,7 @@ func (p Postgres) clearStale(ctx context.Context) error {
 		}
 		select {
 		case <-deadline.Done():
-			return fmt.Errorf("end what a killed PostgreSQL has left behind (processes %v): %w", orphans, deadline.Err())
+			return fmt.Errorf("end the remaining processes %v of a killed PostgreSQL: %w", orphans, deadline.Err())
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
@@ -184,7 +183,7 @@ func (p Postgres) clearStale(ctx context.Context) error {
 	first, _, _ := strings.Cut(string(raw), "\n")
 	pid, err := strconv.Atoi(first)
 	if err != nil || pid <= 0 || !exists(pid) {
-		return nil // PostgreSQL sorts this out itself
+		return nil // PostgreSQL handles this itself
 	}
 	if err := os.Remove(lock); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove PostgreSQL's stale lock file: %w", err)
@@ -192,10 +191,10 @@ func (p Postgres) clearStale(ctx context.Context) error {
 	return nil
 }
 
-// orphans finds the processes of PostgreSQL that work in the data folder, on systems that have /proc.
+// orphans finds the processes of PostgreSQL that use the data folder, on systems with /proc.
 func (p Postgres) orphans() []int {
 	var found []int
-	folders, _ := filepath.Glob("/proc/[0-9]*") // the pattern is right
+	folders, _ := filepath.Glob("/proc/[0-9]*") // the pattern is valid
 	for _, folder := range folders {
 		cwd, err := os.Readlink(filepath.Join(folder, "cwd"))
 		if err != nil || cwd != p.DataDir {
@@ -215,11 +214,11 @@ func exists(pid int) bool {
 	return err == nil || errors.Is(err, syscall.EPERM)
 }
 
-// errStarting tells that the server is not there yet.
+// errStarting means that the server does not accept connections yet.
 var errStarting = errors.New("PostgreSQL is starting")
 
-// Ready tells whether the server takes connections. It looks at the lock file first, where the server
-// writes its state, since a connection that comes too early is an error in the server's log.
+// Ready reports whether the server accepts connections. It first reads the server's state from its lock file, because
+// an early connection is logged as an error.
 func (p Postgres) Ready(ctx context.Context) error {
 	const pidLine, stateLine = 0, 7
 	raw, err := os.ReadFile(p.lockFile())
@@ -242,7 +241,7 @@ func (p Postgres) Ready(ctx context.Context) error {
 
 func (p Postgres) lockFile() string { return filepath.Join(p.DataDir, "postmaster.pid") }
 
-// CreateDatabase makes the product's database where it is missing.
+// CreateDatabase creates the product's database if it is missing.
 func (p Postgres) CreateDatabase(ctx context.Context) error {
 	conn, err := pgx.Connect(ctx, p.url("postgres"))
 	if err != nil {

@@ -10,18 +10,18 @@ import (
 	"syscall"
 )
 
-// unprivilegedName is whom PostgreSQL, which refuses to run as root, runs as when root starts it.
+// unprivilegedName is the user that runs PostgreSQL for root, as which it refuses to run.
 const unprivilegedName = "nobody"
 
-// User is who runs PostgreSQL.
+// User is the operating system's user that runs PostgreSQL.
 type User struct {
-	// Attr holds the credentials to start a process with; it is zero for who we are already. Processes
-	// start from an OS thread that was prepared.
+	// Attr holds the credentials for starting a process, zero for our own user. Processes must start from an OS thread
+	// prepared by prepareThread.
 	Attr syscall.SysProcAttr
 }
 
-// Unprivileged returns who may run PostgreSQL: ourselves, or when we are root an ordinary user, who is
-// then let into the folders that he has to reach.
+// Unprivileged returns the user that may run PostgreSQL: our own, or for root an ordinary user, who gets access to
+// the given folders.
 func Unprivileged(folders ...string) (User, error) {
 	if os.Geteuid() != 0 {
 		return User{}, nil
@@ -41,13 +41,13 @@ func Unprivileged(folders ...string) (User, error) {
 	u := User{Attr: syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}}
 	for _, folder := range folders {
 		if !open(folder) {
-			return u, letIn(&u.Attr)
+			return u, allowEntry(&u.Attr)
 		}
 	}
 	return u, nil
 }
 
-// open tells whether everybody may enter the folder and those above it; root's home, for one, is closed.
+// open reports whether everybody may enter the folder and its parents. Root's home, for one, is closed.
 func open(folder string) bool {
 	for {
 		info, err := os.Stat(folder)
@@ -62,7 +62,7 @@ func open(folder string) bool {
 	}
 }
 
-// own makes the file or folder the user's.
+// own makes the user the owner of a file or folder.
 func (u User) own(path string) error {
 	if u.Attr.Credential == nil {
 		return nil
@@ -70,7 +70,7 @@ func (u User) own(path string) error {
 	return os.Lchown(path, int(u.Attr.Credential.Uid), int(u.Attr.Credential.Gid))
 }
 
-// takeOver gives a folder and all in it to the user, where it is another's: a copy that root has made is root's.
+// takeOver makes the user the owner of a folder and its content, for example of a copy that root has made.
 func (u User) takeOver(folder string) error {
 	if u.Attr.Credential == nil {
 		return nil
@@ -82,7 +82,7 @@ func (u User) takeOver(folder string) error {
 	if stat, ok := info.Sys().(*syscall.Stat_t); !ok || stat.Uid == u.Attr.Credential.Uid {
 		return nil
 	}
-	// The folder itself comes last: were this interrupted, the next start would go on.
+	// The folder itself is last, so that an interrupted call is repeated at the next start.
 	err = filepath.WalkDir(folder, func(path string, _ fs.DirEntry, err error) error {
 		if err != nil || path == folder {
 			return err

@@ -1,5 +1,5 @@
-// Package journal makes one readable log of many processes: each line with the name of its writer in front
-// on the terminal, and all of it in one bounded file per writer.
+// Package journal merges the logs of several processes: on the terminal each line has the name of its process, and
+// each process has a file of bounded size.
 package journal
 
 import (
@@ -13,20 +13,20 @@ import (
 )
 
 const (
-	// maxFile is the size at which a file becomes NAME.log.1, in place of the one before.
+	// maxFile is the size at which a file is renamed to NAME.log.1 and replaces the one before.
 	maxFile = 10 << 20
-	// maxLine bounds what one line may keep in memory; a longer one is cut into several.
+	// maxLine limits the memory for one line. A longer line is split.
 	maxLine = 64 << 10
-	// levelWithin is where in a line its level stands, if it has one.
+	// levelWithin is the prefix of a line that is searched for its level, in bytes.
 	levelWithin = 256
 	own         = "looptrace"
 )
 
-// notable finds the lines that matter to somebody who only watches: warnings and errors of the log formats
-// of our processes (slog JSON, zap console, PostgreSQL, ClickHouse, Go panics).
+// notable matches warnings and errors in the log formats of our processes (slog JSON, zap console, PostgreSQL,
+// ClickHouse, Go panics).
 var notable = regexp.MustCompile(`(?i)"level":"(warn|error|fatal|panic)|\t(warn|error|fatal|panic)\t|<(warning|error|fatal)>|\b(WARNING|ERROR|FATAL|PANIC): |^panic: |^fatal error: |^error: |DB::Exception`)
 
-// Journal writes the log. Its methods may be called at once from many goroutines.
+// Journal writes the log. Its methods are safe for concurrent use.
 type Journal struct {
 	dir      string
 	colour   bool
@@ -37,20 +37,20 @@ type Journal struct {
 	writers  []*Writer
 }
 
-// Options say what the terminal gets.
+// Options configure the terminal output.
 type Options struct {
-	// Verbose shows every line of the children, else only warnings and errors.
+	// Verbose shows every line of the processes. By default only warnings and errors are shown.
 	Verbose bool
-	// Colour marks the names.
+	// Colour colours the names.
 	Colour bool
-	// Names are those of all writers, so that their lines can be aligned.
+	// Names are the names of all writers, to align their lines.
 	Names []string
 }
 
-// Open makes a journal that keeps its files in dir.
+// Open opens a journal that keeps its files in dir.
 func Open(dir string, terminal io.Writer, o Options) (*Journal, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make the log folder: %w", err)
+		return nil, fmt.Errorf("create the log folder: %w", err)
 	}
 	j := &Journal{dir: dir, terminal: terminal, colour: o.Colour, verbose: o.Verbose, width: len(own)}
 	for _, name := range o.Names {
@@ -66,10 +66,10 @@ func (j *Journal) Say(line string) {
 	j.show(own, []byte(line))
 }
 
-// Path is the file that holds the lines of the writer of this name.
+// Path returns the path of the file for the writer of this name.
 func (j *Journal) Path(name string) string { return filepath.Join(j.dir, name+".log") }
 
-// Writer returns the writer for the lines of one process.
+// Writer returns the writer for the output of one process.
 func (j *Journal) Writer(name string) *Writer {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -87,7 +87,7 @@ func (j *Journal) Close() {
 	}
 }
 
-// show writes one line to the terminal; the caller holds the lock.
+// show writes one line to the terminal. The caller holds the lock.
 func (j *Journal) show(name string, line []byte) {
 	format := "%-*s │ %s\n"
 	if j.colour {
@@ -96,18 +96,18 @@ func (j *Journal) show(name string, line []byte) {
 	_, _ = fmt.Fprintf(j.terminal, format, j.width, name, line) // a closed terminal is no reason to stop
 }
 
-// Writer takes the output of one process.
+// Writer writes the output of one process.
 type Writer struct {
 	journal *Journal
 	name    string
 	partial []byte
-	// shown tells that the terminal got the record that the next line may continue.
-	shown bool
-	file  *os.File
-	size  int64
+	// showing is true if the terminal has the record that the next line may continue.
+	showing bool
+	file    *os.File
+	size    int64
 }
 
-// Write takes any part of the output and never fails: a full disk must stop the log, not the processes.
+// Write accepts any part of the output and never fails: a full disk must not stop the processes.
 func (w *Writer) Write(p []byte) (int, error) {
 	w.journal.mu.Lock()
 	defer w.journal.mu.Unlock()
@@ -130,16 +130,16 @@ func (w *Writer) line(line []byte) {
 	if len(line) == 0 {
 		return
 	}
-	// What does not begin as a record does belongs to the line before: the rest of an error, a stack.
-	if begins := bytes.IndexByte([]byte("0123456789{<"), line[0]) >= 0; begins || !w.shown {
-		w.shown = w.journal.verbose || notable.Match(line[:min(len(line), levelWithin)])
+	// A line that does not begin like a record continues the line before it: the rest of an error, a stack trace.
+	if isRecord := bytes.IndexByte([]byte("0123456789{<"), line[0]) >= 0; isRecord || !w.showing {
+		w.showing = w.journal.verbose || notable.Match(line[:min(len(line), levelWithin)])
 	}
-	if w.shown {
+	if w.showing {
 		w.journal.show(w.name, line)
 	}
 	if w.size >= maxFile {
 		w.closeFile()
-		_ = os.Rename(w.journal.Path(w.name), w.journal.Path(w.name)+".1") // else the file just grows on
+		_ = os.Rename(w.journal.Path(w.name), w.journal.Path(w.name)+".1") // otherwise the file keeps growing
 	}
 	if w.file == nil && !w.openFile() {
 		return

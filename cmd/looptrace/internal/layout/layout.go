@@ -1,5 +1,5 @@
-// Package layout knows where everything lies on one machine: the built parts beside the executable, the
-// data folder and the ports.
+// Package layout defines the locations on one machine: the built parts next to the executable, the data folder and
+// the ports.
 package layout
 
 import (
@@ -10,42 +10,41 @@ import (
 	"strconv"
 )
 
-// Tree is where the parts of the product were built.
+// Tree is the location of the built parts.
 type Tree struct {
 	// Root is the folder of the checkout.
 	Root string
 }
 
-// FindTree finds the parts relative to the running executable, which is built to ROOT/_build.
+// FindTree finds the parts relative to the running executable, which is in ROOT/_build.
 func FindTree() (Tree, error) {
 	exe, err := os.Executable()
 	if err != nil {
-		return Tree{}, fmt.Errorf("find the own executable: %w", err)
+		return Tree{}, fmt.Errorf("find our own executable: %w", err)
 	}
 	if exe, err = filepath.EvalSymlinks(exe); err != nil {
-		return Tree{}, fmt.Errorf("find the own executable: %w", err)
+		return Tree{}, fmt.Errorf("find our own executable: %w", err)
 	}
 	return Tree{Root: filepath.Dir(filepath.Dir(exe))}, nil
 }
 
-// Engines is the folder where npm installed the engines.
+// Engines returns the folder where npm installed the engines.
 func (t Tree) Engines() string { return filepath.Join(t.Root, "_build", "engines") }
 
-// Collector is the collector's executable.
+// Collector returns the path of the collector's executable.
 func (t Tree) Collector() string { return filepath.Join(t.Root, "_build", "looptrace-collector") }
 
-// CollectorConfig is the collector's configuration.
+// CollectorConfig returns the path of the collector's configuration.
 func (t Tree) CollectorConfig() string { return filepath.Join(t.Root, "otelcol-config.yaml") }
 
-// ControlPlane is the control plane's executable.
+// ControlPlane returns the path of the control plane's executable.
 func (t Tree) ControlPlane() string { return filepath.Join(t.Root, "_build", "looptrace-controlplane") }
 
-// UI is the folder of the built UI.
+// UI returns the folder of the built UI.
 func (t Tree) UI() string { return filepath.Join(t.Root, "ui", "dist") }
 
-// DataDir is the data folder: the one asked for, else that of LOOPTRACE_DATA, else ~/.looptrace.
-func DataDir(asked string) (string, error) {
-	dir := asked
+// DataDir returns the data folder: the given one, else LOOPTRACE_DATA, else ~/.looptrace.
+func DataDir(dir string) (string, error) {
 	if dir == "" {
 		dir = os.Getenv("LOOPTRACE_DATA")
 	}
@@ -70,7 +69,7 @@ type Port struct {
 	Use string
 }
 
-// Addr is the loopback address of the port.
+// Addr returns the loopback address of the port.
 func (p Port) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(p.Number)) }
 
 // Ports are all ports of the product on one machine.
@@ -79,7 +78,7 @@ type Ports struct {
 	ClickHouse, Postgres, OTLPGRPC, OTLPHTTP                                   Port
 }
 
-// NewPorts shifts the default ports by offset.
+// NewPorts returns the default ports, each increased by offset.
 func NewPorts(offset int) Ports {
 	at := func(number int, use string) Port { return Port{Number: number + offset, Use: use} }
 	return Ports{
@@ -97,7 +96,7 @@ func NewPorts(offset int) Ports {
 	}
 }
 
-// All lists the ports in ascending order.
+// All returns the ports in ascending order.
 func (p Ports) All() []Port {
 	return []Port{
 		p.OTLPGRPC, p.OTLPHTTP, p.Ingest, p.API, p.CollectorHealth, p.CollectorMetrics,

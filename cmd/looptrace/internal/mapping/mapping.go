@@ -1,5 +1,5 @@
-// Package mapping tries the mapping of spans to the GenAI conventions on a file: what the collector would make of
-// each span, and what from.
+// Package mapping tests the mapping of spans to the GenAI conventions on a file: it prints the result for each span
+// and the sources of its fields.
 package mapping
 
 import (
@@ -27,7 +27,7 @@ import (
 func New() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "mapping",
-		Short: "Try the mapping of spans to the GenAI conventions",
+		Short: "Test the mapping of spans to the GenAI conventions",
 	}
 	c.AddCommand(newTest())
 	return c
@@ -37,8 +37,8 @@ func newTest() *cobra.Command {
 	var config string
 	c := &cobra.Command{
 		Use:   "test FILE",
-		Short: "Print what the collector makes of each span in a file, and what from",
-		Long: "Print what the collector makes of each span in a file, and what from.\n\n" +
+		Short: "Print how the collector maps each span in a file",
+		Long: "Print how the collector maps each span in a file.\n\n" +
 			"FILE is one OTLP request for traces, as JSON or protobuf, or one for logs as JSON.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -53,13 +53,13 @@ func newTest() *cobra.Command {
 			return report(c.OutOrStdout(), genaisemconvprocessor.NewMapper(cfg).Explain(td))
 		},
 	}
-	c.Flags().StringVar(&config, "config", "", "a collector's configuration, of which the rules of genaisemconv are taken (default: no rules)")
+	c.Flags().StringVar(&config, "config", "", "a collector's configuration whose genaisemconv rules to use (default: no rules)")
 	return c
 }
 
 const processor = "genaisemconv"
 
-// readConfig takes the processor's settings out of a collector's configuration.
+// readConfig reads the processor's settings from a collector's configuration.
 func readConfig(file string) (*genaisemconvprocessor.Config, error) {
 	cfg := genaisemconvprocessor.NewFactory().CreateDefaultConfig().(*genaisemconvprocessor.Config)
 	if file == "" {
@@ -84,10 +84,10 @@ func readConfig(file string) (*genaisemconvprocessor.Config, error) {
 	slices.Sort(found)
 	switch len(found) {
 	case 0:
-		return nil, fmt.Errorf("%s has no processor %s: name the configuration of the collector that maps", file, processor)
+		return nil, fmt.Errorf("%s has no processor %s: name the configuration of the collector that has it", file, processor)
 	case 1:
 	default:
-		return nil, fmt.Errorf("%s has several: %s: leave the one to be tried", file, strings.Join(found, ", "))
+		return nil, fmt.Errorf("%s has several: %s: remove all but the one to test", file, strings.Join(found, ", "))
 	}
 	path := file + ": processors." + found[0]
 	if err := confmap.NewFromStringMap(parsed.Processors[found[0]]).Unmarshal(cfg); err != nil {
@@ -99,9 +99,9 @@ func readConfig(file string) (*genaisemconvprocessor.Config, error) {
 	return cfg, nil
 }
 
-var errNoSpans = errors.New("it holds no spans, and no log records that name one: give it one OTLP request, as an exporter sends it")
+var errNoSpans = errors.New("the file has no spans, and no log records of one: give it one OTLP request, as an exporter sends it")
 
-// readSpans reads a request in whichever form it has.
+// readSpans reads a request in any supported format.
 func readSpans(file string) (ptrace.Traces, error) {
 	body, err := os.ReadFile(file)
 	if err != nil {
@@ -133,7 +133,7 @@ func decode(body []byte) (ptrace.Traces, error) {
 	return td, nil
 }
 
-const longestValue = 100
+const maxValue = 100
 
 func report(out io.Writer, explanations []genaisemconvprocessor.Explanation) error {
 	var b strings.Builder
@@ -141,21 +141,21 @@ func report(out io.Writer, explanations []genaisemconvprocessor.Explanation) err
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		fmt.Fprintf(&b, "span %s %s\n", e.Span.SpanID(), shown(e.Span.Name()))
-		fmt.Fprintf(&b, "  scope   %s\n", shown(e.Scope))
+		fmt.Fprintf(&b, "span %s %s\n", e.Span.SpanID(), printable(e.Span.Name()))
+		fmt.Fprintf(&b, "  scope   %s\n", printable(e.Scope))
 		if len(e.Dialects) == 0 {
-			b.WriteString("  dialect none: it is not GenAI, and stays as it is\n")
+			b.WriteString("  dialect none: it is not GenAI and stays unchanged\n")
 		} else {
 			fmt.Fprintf(&b, "  dialect %s\n", strings.Join(e.Dialects, ", also "))
 		}
 		for _, f := range e.Fields {
-			fmt.Fprintf(&b, "  %s = %s", shown(f.Key), shown(f.Value))
+			fmt.Fprintf(&b, "  %s = %s", printable(f.Key), printable(f.Value))
 			switch f.From {
 			case "":
 			case f.Key:
-				b.WriteString("  (as it came)")
+				b.WriteString("  (unchanged)")
 			default:
-				fmt.Fprintf(&b, "  ← %s", shown(f.From))
+				fmt.Fprintf(&b, "  ← %s", printable(f.From))
 			}
 			b.WriteByte('\n')
 		}
@@ -164,11 +164,11 @@ func report(out io.Writer, explanations []genaisemconvprocessor.Explanation) err
 	return err
 }
 
-// shown is recorded text made fit for a terminal: escaped, and not long.
-func shown(text string) string {
+// printable returns recorded text escaped and shortened for a terminal.
+func printable(text string) string {
 	cut := ""
-	if len(text) > longestValue {
-		end := longestValue
+	if len(text) > maxValue {
+		end := maxValue
 		for end > 0 && !utf8.RuneStart(text[end]) {
 			end--
 		}

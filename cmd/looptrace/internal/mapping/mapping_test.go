@@ -50,15 +50,15 @@ processors:
 	want := `span 00000000000000a1 call \x1b[31mred
   scope   acme.llm
   dialect otel-genai
-  gen_ai.operation.name = chat  (as it came)
+  gen_ai.operation.name = chat  (unchanged)
   gen_ai.provider.name = openai  ← model
   gen_ai.request.model = gpt-5  ← acme.model (rule of the configuration)
-  gen_ai.usage.input_tokens = 12  (as it came)
+  gen_ai.usage.input_tokens = 12  (unchanged)
   looptrace.dialect = otel-genai
 
 span 00000000000000a2 GET /
   scope   acme.llm
-  dialect none: it is not GenAI, and stays as it is
+  dialect none: it is not GenAI and stays unchanged
 `
 	got, err := run(t, write(t, "spans.json", spans), "--config", config)
 	require.NoError(t, err)
@@ -89,7 +89,7 @@ func TestWhatCannotBeRead(t *testing.T) {
 		want string
 	}{
 		"no file":      {[]string{"nowhere.json"}, "nowhere.json"},
-		"no spans":     {[]string{write(t, "empty.json", `{}`)}, "holds no spans"},
+		"no spans":     {[]string{write(t, "empty.json", `{}`)}, "has no spans"},
 		"not OTLP":     {[]string{write(t, "text", "hello")}, "read "},
 		"no processor": {[]string{good, "--config", write(t, "c.yaml", "processors: {batch: {}}")}, "has no processor genaisemconv"},
 		"two":          {[]string{good, "--config", write(t, "c.yaml", "processors: {genaisemconv/a: {}, genaisemconv/b: {}}")}, "has several: genaisemconv/a, genaisemconv/b"},

@@ -1,5 +1,5 @@
-// Package mcpstdio is the MCP server of an installation for clients that speak over stdio. It hands each message to the
-// server's own /mcp, so that the tools are there once.
+// Package mcpstdio is the MCP server of an installation for clients that use stdio. It forwards each message to the
+// installation's /mcp, which implements the tools.
 package mcpstdio
 
 import (
@@ -18,28 +18,28 @@ import (
 
 const (
 	underscore = "underscore"
-	// answerTime is how long the server may take; its own bound is shorter.
+	// answerTime limits a request. The server's own limit is shorter.
 	answerTime = 70 * time.Second
 	checkTime  = 10 * time.Second
-	// maxMessage is how long a line of the client may be: longer than what the server takes, which says so itself.
+	// maxMessage limits a line from the client. It is above the server's limit, which has a better error.
 	maxMessage = 1 << 20
-	// maxAnswer bounds what is read of an answer, in bytes.
+	// maxAnswer limits the size of a response, in bytes.
 	maxAnswer = 16 << 20
-	// atOnce is how many requests are under way at a time.
-	atOnce = 8
+	// maxRequests limits concurrent requests.
+	maxRequests = 8
 )
 
-// bridge hands messages to a server and its answers back.
+// bridge forwards messages to a server and returns its answers.
 type bridge struct {
 	base     *url.URL
 	endpoint string
 	key      string
 	client   *http.Client
 
-	mu sync.Mutex // guards what follows
-	// version is what the client and the server agreed on in initialize.
+	mu sync.Mutex // guards the fields below
+	// version is the protocol version that client and server agreed on in initialize.
 	version string
-	// cancels end requests that are under way, by their id.
+	// cancels cancel the requests in progress, by id.
 	cancels map[string]context.CancelFunc
 	out     io.Writer
 }
@@ -54,13 +54,13 @@ func newBridge(base *url.URL, key, toolNames string) *bridge {
 	}
 }
 
-// check finds out whether the address and the key are good, while a person may still read it.
+// check checks the address and the key at the start, when a person may still read the error.
 func (b *bridge) check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, b.base.JoinPath("v1", "me").String(), http.NoBody) //nolint:gosec // the user says where
 	if err != nil {
-		return fmt.Errorf("ask who the key is: %w", err)
+		return fmt.Errorf("check the key: %w", err)
 	}
 	request.Header.Set("Authorization", "Bearer "+b.key)
 	response, err := b.client.Do(request) //nolint:gosec // as above
@@ -70,7 +70,7 @@ func (b *bridge) check(ctx context.Context) error {
 	defer response.Body.Close() //nolint:errcheck // it was read
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
 	if err != nil {
-		return fmt.Errorf("read who the key is: %w", err)
+		return fmt.Errorf("check the key: %w", err)
 	}
 	switch response.StatusCode {
 	case http.StatusOK:
@@ -82,7 +82,7 @@ func (b *bridge) check(ctx context.Context) error {
 	}
 }
 
-// message is what a bridge needs to know of one.
+// message is the part of a message that the bridge reads.
 type message struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
@@ -97,13 +97,13 @@ type message struct {
 
 func (m message) isRequest() bool { return len(m.ID) > 0 && !bytes.Equal(m.ID, []byte("null")) }
 
-// run serves until in ends or the context does.
+// run serves until in or ctx ends.
 func (b *bridge) run(ctx context.Context, in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	b.out = out
 	lines, failed := make(chan []byte), make(chan error, 1)
-	go func() { // ends with in, which ends with the process at the latest
+	go func() { // ends with in, at the latest when the process ends
 		defer close(lines)
 		scanner := bufio.NewScanner(in)
 		scanner.Buffer(make([]byte, 64<<10), maxMessage)
@@ -118,7 +118,7 @@ func (b *bridge) run(ctx context.Context, in io.Reader, out io.Writer) error {
 	}()
 	var underWay sync.WaitGroup
 	defer underWay.Wait()
-	slots := make(chan struct{}, atOnce)
+	slots := make(chan struct{}, maxRequests)
 	for {
 		select {
 		case <-ctx.Done():
@@ -137,7 +137,8 @@ func (b *bridge) run(ctx context.Context, in io.Reader, out io.Writer) error {
 	}
 }
 
-// take hands one message on. Requests run beside each other, up to a bound; their answers come as they are ready.
+// take forwards one message. Requests run concurrently up to a limit. Answers are returned in the order in which they
+// arrive.
 func (b *bridge) take(ctx context.Context, line []byte, slots chan struct{}, underWay *sync.WaitGroup) error {
 	if len(bytes.TrimSpace(line)) == 0 {
 		return nil
@@ -150,7 +151,7 @@ func (b *bridge) take(ctx context.Context, line []byte, slots chan struct{}, und
 	case "notifications/cancelled":
 		b.cancel(string(m.Params.RequestID))
 		return nil
-	case "": // an answer: the server asks nothing
+	case "": // a response: the server sends no requests
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
@@ -171,7 +172,7 @@ func (b *bridge) take(ctx context.Context, line []byte, slots chan struct{}, und
 		defer cancel()
 		answer := b.ask(ctx, line, m)
 		if m.isRequest() && !errors.Is(ctx.Err(), context.Canceled) {
-			_ = b.write(answer) // the client is gone, and so is in
+			_ = b.write(answer) // the client is gone, and with it in
 		}
 	})
 	return nil
@@ -186,7 +187,7 @@ func (b *bridge) cancel(id string) {
 	}
 }
 
-// ask returns the server's answer, or what went wrong as an answer.
+// ask returns the server's answer, or an error as an answer.
 func (b *bridge) ask(ctx context.Context, line []byte, m message) []byte {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, b.endpoint, bytes.NewReader(line)) //nolint:gosec // the user says where
 	if err != nil {
@@ -232,7 +233,7 @@ func (b *bridge) ask(ctx context.Context, line []byte, m message) []byte {
 	return body
 }
 
-// write sends one message: a line.
+// write writes one message as a line.
 func (b *bridge) write(answer []byte) error {
 	var line bytes.Buffer
 	if err := json.Compact(&line, answer); err != nil {
@@ -247,13 +248,13 @@ func (b *bridge) write(answer []byte) error {
 	return nil
 }
 
-// Codes of JSON-RPC.
+// JSON-RPC error codes.
 const (
 	codeParse  = -32700
 	codeServer = -32000
 )
 
-// problem is an answer that says what went wrong.
+// problem returns an error response.
 func problem(id json.RawMessage, code int, text string) []byte {
 	if len(id) == 0 {
 		id = json.RawMessage("null")
@@ -262,7 +263,7 @@ func problem(id json.RawMessage, code int, text string) []byte {
 		Code    int    `json:"code"`
 		Message string `json:"message"`
 	}
-	answer, _ := json.Marshal(struct { // text, a number and an id that was read as JSON
+	answer, _ := json.Marshal(struct { // text, a number and an id that was parsed as JSON
 		JSONRPC string          `json:"jsonrpc"`
 		ID      json.RawMessage `json:"id"`
 		Error   rpcError        `json:"error"`
@@ -270,7 +271,7 @@ func problem(id json.RawMessage, code int, text string) []byte {
 	return answer
 }
 
-// detail is what a problem's body says, in a line.
+// detail returns the detail of a problem response in one line.
 func detail(body []byte) string {
 	var p struct {
 		Detail string `json:"detail"`
@@ -278,7 +279,7 @@ func detail(body []byte) string {
 	if json.Unmarshal(body, &p) == nil && p.Detail != "" {
 		return p.Detail
 	}
-	const longest = 200
+	const maxDetail = 200
 	line, _, _ := bytes.Cut(bytes.TrimSpace(body), []byte("\n"))
-	return string(line[:min(len(line), longest)])
+	return string(line[:min(len(line), maxDetail)])
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// rig is a bridge between pipes and a server that a test plays.
+// rig is a bridge between pipes and a test server.
 type rig struct {
 	in     *io.PipeWriter
 	out    *bufio.Scanner

@@ -1,5 +1,5 @@
-// Package migrate prepares the stores for this version of the product: the schemas of PostgreSQL and ClickHouse, and the topics of the
-// queue.
+// Package migrate prepares the stores for this version of the product: the schemas of PostgreSQL and ClickHouse, and
+// the topics of the queue.
 package migrate
 
 import (
@@ -27,13 +27,13 @@ const (
 	StoreGroup      = "looptrace-store"
 )
 
-// maxRecordBytes is the size of a request at the limit of ingest, with room for its translation.
+// maxRecordBytes is the largest request that ingest accepts, plus its translation.
 const maxRecordBytes = 64 << 20
 
 // usageRetention is ten minutes in milliseconds. A process that starts reads the last ten seconds.
 const usageRetention = "600000"
 
-// Stores are the addresses of the stores to migrate. Run skips those that are empty.
+// Stores are the addresses of the stores to migrate. Run skips empty ones.
 type Stores struct {
 	DatabaseURL   string
 	ClickHouseURL string
@@ -43,7 +43,7 @@ type Stores struct {
 	TextIndex clickhouse.TextIndex
 }
 
-// Run migrates all stores concurrently. It may be killed at any moment and run again.
+// Run migrates all stores concurrently. It may be killed at any time and run again.
 func Run(ctx context.Context, s Stores) error {
 	group, ctx := errgroup.WithContext(ctx)
 	if s.DatabaseURL != "" {
@@ -63,20 +63,20 @@ func Run(ctx context.Context, s Stores) error {
 	return group.Wait()
 }
 
-// IsOlderBuild tells whether Run refused a store that a build from before the first release made.
+// IsOlderBuild reports whether Run refused a store that was created by a build from before the first release.
 func IsOlderBuild(err error) bool {
 	return errors.Is(err, postgres.ErrOlderBuild) || errors.Is(err, clickhouse.ErrOlderBuild)
 }
 
-// createTopics creates the missing topics and leaves the others as they are: the cluster's owner may have set partitions, replicas and
-// retention.
+// createTopics creates the missing topics and does not change existing ones: the cluster's owner may have set
+// partitions, replicas and retention.
 func createTopics(ctx context.Context, brokers []string, security kafkaclient.Security) error {
 	client, err := kgo.NewClient(append(security.Options(), kgo.SeedBrokers(brokers...))...)
 	if err != nil {
 		return fmt.Errorf("read the queue's address: %w", err)
 	}
 	defer client.Close()
-	admin := kadm.NewClient(client) // borrows the client, nothing to close
+	admin := kadm.NewClient(client) // uses the client, nothing to close
 	spans := map[string]*string{
 		"max.message.bytes": kadm.StringPtr(strconv.Itoa(maxRecordBytes)),
 		"retention.ms":      kadm.StringPtr("-1"), // unlimited: no record may expire before it is stored

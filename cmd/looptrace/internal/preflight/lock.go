@@ -11,15 +11,14 @@ import (
 	"syscall"
 )
 
-// Lock makes the holder the only one to run a data folder. The kernel lets go of it when the process ends,
-// however it ends.
+// Lock is the exclusive right to run a data folder. The kernel releases it when the process ends, however it ends.
 type Lock struct {
 	file *os.File
-	// Unclean tells that the last holder did not end in order.
+	// Unclean is true if the previous holder did not call Release.
 	Unclean bool
 }
 
-// Acquire takes the lock of the data folder, or tells who holds it.
+// Acquire locks the data folder. The error names the process that holds the lock.
 func Acquire(dir string) (*Lock, error) {
 	file, err := os.OpenFile(lockPath(dir), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -41,7 +40,7 @@ func Acquire(dir string) (*Lock, error) {
 	return lock, nil
 }
 
-// Release lets the next one in, and tells it that all ended in order.
+// Release releases the lock and records a clean end.
 func (l *Lock) Release() error {
 	return errors.Join(l.write(""), l.file.Close())
 }
@@ -54,7 +53,7 @@ func (l *Lock) write(text string) error {
 	return err
 }
 
-// Running returns the process that runs the data folder, if any.
+// Running returns the id of the process that runs the data folder, if any.
 func Running(dir string) (pid string, running bool) {
 	file, err := os.Open(lockPath(dir))
 	if err != nil {
@@ -62,7 +61,7 @@ func Running(dir string) (pid string, running bool) {
 	}
 	defer func() { _ = file.Close() }() // opened for reading
 	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_SH|syscall.LOCK_NB); err == nil {
-		return "", false // closing the file lets go again
+		return "", false // closing the file releases the lock
 	}
 	return holder(file), true
 }
@@ -71,7 +70,7 @@ const unknown = "unknown"
 
 func holder(file io.ReaderAt) string {
 	raw := make([]byte, 20)
-	n, _ := file.ReadAt(raw, 0) // it ends before 20 bytes
+	n, _ := file.ReadAt(raw, 0) // the file is shorter than 20 bytes
 	if pid := strings.TrimSpace(string(raw[:n])); pid != "" {
 		return pid
 	}

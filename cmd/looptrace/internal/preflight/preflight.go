@@ -1,5 +1,5 @@
-// Package preflight finds what would keep the product from running on this machine, each problem as one
-// line that says what to do.
+// Package preflight finds what would prevent the product from running on this machine. Each problem is one line that
+// says what to do.
 package preflight
 
 import (
@@ -16,14 +16,14 @@ import (
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/layout"
 )
 
-// MinFree is the free disk space to start with.
+// MinFree is the free disk space needed for a start, in bytes.
 const MinFree = 512 << 20
 
-// Folder makes the data folder and proves that it can be written.
+// Folder creates the data folder and checks that it is writable.
 func Folder(dir string) error {
 	const remedy = "; name another one with --data or LOOPTRACE_DATA"
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("the data folder %s cannot be made: %w%s", dir, cause(err), remedy)
+		return fmt.Errorf("the data folder %s cannot be created: %w%s", dir, cause(err), remedy)
 	}
 	probe, err := os.CreateTemp(dir, ".probe-*")
 	if err != nil {
@@ -32,7 +32,7 @@ func Folder(dir string) error {
 	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }
 
-// Space proves that the disk of the folder, or of the nearest one above that exists, has room.
+// Space checks the free disk space of the folder, or of its nearest existing parent.
 func Space(dir string) error {
 	var stat syscall.Statfs_t
 	for {
@@ -53,7 +53,7 @@ func Space(dir string) error {
 	return nil
 }
 
-// Port proves that the port is free.
+// Port checks that a port is free.
 func Port(p layout.Port) error {
 	listener, err := net.Listen("tcp", p.Addr()) //nolint:noctx // closed at once
 	if err == nil {
@@ -65,7 +65,7 @@ func Port(p layout.Port) error {
 	return fmt.Errorf("port %d, needed for %s, cannot be opened: %w; shift all ports with --port-offset", p.Number, p.Use, cause(err))
 }
 
-// Engines proves that the engines are installed.
+// Engines checks that the engines are installed.
 func Engines(tree layout.Tree) error {
 	err := engine.Folder(tree.Engines()).Check()
 	if errors.Is(err, engine.ErrUnsupported) {
@@ -77,7 +77,7 @@ func Engines(tree layout.Tree) error {
 	return nil
 }
 
-// Parts proves that the product's own parts are built.
+// Parts checks that the product's own parts are built.
 func Parts(tree layout.Tree) error {
 	var missing []string
 	for _, path := range []string{
@@ -93,7 +93,7 @@ func Parts(tree layout.Tree) error {
 	return nil
 }
 
-// cause takes the operation and the path away, which the line names already.
+// cause removes the operation and the path, which the message has already.
 func cause(err error) error {
 	var errno syscall.Errno
 	if errors.As(err, &errno) {

@@ -15,7 +15,7 @@ import (
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/preflight"
 )
 
-// oneLine asserts that a problem is one line that holds all of the parts.
+// oneLine asserts that a problem is one line that contains all parts.
 func oneLine(t *testing.T, err error, parts ...string) {
 	t.Helper()
 	require.Error(t, err)

@@ -1,4 +1,4 @@
-// Package pricing shows the price table, tells how a model is priced, and prices stored spans anew.
+// Package pricing shows the price table, finds the price of a model, and recomputes the costs of stored spans.
 package pricing
 
 import (
@@ -30,7 +30,7 @@ import (
 func New() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "prices",
-		Short: "Show what tokens cost, and price stored spans anew",
+		Short: "Show prices of tokens, and recompute the costs of stored spans",
 	}
 	c.AddCommand(newList(), newCheck(), newReprice())
 	return c
@@ -51,7 +51,7 @@ func newList() *cobra.Command {
 				}
 			}
 			if len(found) == 0 {
-				return errors.New("the table of " + table.Version + " has no such model")
+				return errors.New("the price table " + table.Version + " has no such model")
 			}
 			return printPrices(c.OutOrStdout(), found)
 		},
@@ -64,7 +64,7 @@ func newCheck() *cobra.Command {
 	var provider, at, project string
 	c := &cobra.Command{
 		Use:   "check MODEL",
-		Short: "Tell what a model costs that a span names so",
+		Short: "Show the price of a model that a span names",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			moment := time.Now()
@@ -88,7 +88,7 @@ func newCheck() *cobra.Command {
 			}
 			price := matcher.Find(provider, args[0], moment)
 			if price == nil {
-				return fmt.Errorf("no price is known of %q; spans that name it have no cost", args[0])
+				return fmt.Errorf("no price is known for %q; spans that name it have no cost", args[0])
 			}
 			if err := printPrices(c.OutOrStdout(), []*prices.Price{price}); err != nil {
 				return err
@@ -99,7 +99,7 @@ func newCheck() *cobra.Command {
 	}
 	c.Flags().StringVar(&provider, "provider", "", "the provider that the span names")
 	c.Flags().StringVar(&at, "at", "", "when the call began: 2026-01-31 or 2026-01-31T12:00:00Z (default: now)")
-	c.Flags().StringVar(&project, "project", "", "id of the project whose own prices hold too (needs DATABASE_URL)")
+	c.Flags().StringVar(&project, "project", "", "id of the project whose own prices to use too (needs DATABASE_URL)")
 	return c
 }
 
@@ -117,10 +117,10 @@ func newReprice() *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use:   "reprice",
-		Short: "Compute the costs of stored spans anew and write what changes",
-		Long: `Computes the costs of the spans that start in a range of time by the prices of now, and writes those that change,
-with the totals of their runs. A cost that a client sent stays. It may be stopped at any time and run again: what is
-done is not done twice. Needs CLICKHOUSE_URL and DATABASE_URL.`,
+		Short: "Recompute the costs of stored spans and write those that change",
+		Long: `Recomputes the costs of the spans that start within a time range with the current prices, and writes those that
+change, with the totals of their runs. A cost that a client sent stays. It may be stopped at any time and run again:
+only costs that still differ are written. Needs CLICKHOUSE_URL and DATABASE_URL.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
@@ -137,10 +137,10 @@ done is not done twice. Needs CLICKHOUSE_URL and DATABASE_URL.`,
 			return reprice(ctx, c.OutOrStdout(), options)
 		},
 	}
-	c.Flags().StringVar(&from, "from", "", "first start of the spans: 2026-01-31 or 2026-01-31T12:00:00Z")
-	c.Flags().StringVar(&to, "to", "", "end of the range, not part of it (default: now)")
+	c.Flags().StringVar(&from, "from", "", "start of the range: 2026-01-31 or 2026-01-31T12:00:00Z")
+	c.Flags().StringVar(&to, "to", "", "end of the range, exclusive (default: now)")
 	c.Flags().StringVar(&project, "project", "", "id of a project (default: all)")
-	c.Flags().BoolVar(&dryRun, "dry-run", false, "only tell what would change")
+	c.Flags().BoolVar(&dryRun, "dry-run", false, "only print what would change")
 	_ = c.MarkFlagRequired("from") // the flag exists
 	return c
 }
@@ -186,11 +186,11 @@ func reprice(ctx context.Context, out io.Writer, options pricing.Options) error 
 	return errors.Join(err, printSummary(out, sum, options.DryRun))
 }
 
-// readOverrides reads the prices of projects' own. Without them a project's spans would be priced by the table.
+// readOverrides reads the projects' own prices. Without them their spans would get the prices of the table.
 func readOverrides(ctx context.Context) (map[string][]prices.Override, error) {
 	url := os.Getenv("DATABASE_URL")
 	if url == "" {
-		return nil, errors.New("DATABASE_URL is not set; without it the prices of projects' own are not known")
+		return nil, errors.New("DATABASE_URL is not set; set it, because PostgreSQL has the projects' own prices")
 	}
 	pool, err := postgres.Open(ctx, url)
 	if err != nil {
@@ -200,14 +200,14 @@ func readOverrides(ctx context.Context) (map[string][]prices.Override, error) {
 	return postgres.PriceOverrides(ctx, pool)
 }
 
-// parseTime reads a day or a moment, in UTC where it names no other.
+// parseTime parses a date or a time. A date is in UTC.
 func parseTime(text string) (time.Time, error) {
 	if day, err := time.Parse(time.DateOnly, text); err == nil {
 		return day, nil
 	}
 	moment, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		return time.Time{}, errors.New("must be a day or a moment: 2026-01-31 or 2026-01-31T12:00:00Z")
+		return time.Time{}, errors.New("must be a date or a time: 2026-01-31 or 2026-01-31T12:00:00Z")
 	}
 	return moment.UTC(), nil
 }
@@ -246,7 +246,7 @@ func row(table io.Writer, provider, model, from string, r *prices.Rates) {
 
 func amount(rate float64) string { return strconv.FormatFloat(rate, 'f', -1, 64) }
 
-// progressEvery is how often progress is reported.
+// progressEvery is the interval of progress reports.
 const progressEvery = 2 * time.Second
 
 func progress(out io.Writer) func(uuid.UUID, time.Time, *pricing.Summary) {
@@ -264,7 +264,7 @@ func progress(out io.Writer) func(uuid.UUID, time.Time, *pricing.Summary) {
 func printSummary(out io.Writer, sum *pricing.Summary, dryRun bool) error {
 	heading := "Repriced."
 	if dryRun {
-		heading = "Nothing was written. It would have been:"
+		heading = "Nothing was written. A run without --dry-run would report:"
 	}
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(table, heading) // Flush reports
@@ -274,12 +274,12 @@ func printSummary(out io.Writer, sum *pricing.Summary, dryRun bool) error {
 	}{
 		{"spans with tokens or a cost", sum.Spans},
 		{"  changed", sum.Changed},
-		{"  cost taken back, no price known", sum.Withdrawn},
+		{"  cost removed, no price known", sum.Withdrawn},
 		{"  unchanged", sum.Unchanged},
 		{"  kept as sent", sum.Sent},
 		{"  no price known", sum.Unpriced},
-		{"  repeat others' tokens", sum.NotCounted},
-		{"runs derived anew", sum.Runs},
+		{"  repeat other spans' tokens", sum.NotCounted},
+		{"runs updated", sum.Runs},
 	} {
 		_, _ = fmt.Fprintf(table, "%s\t%d\n", line.what, line.count) // Flush reports
 	}
@@ -288,7 +288,7 @@ func printSummary(out io.Writer, sum *pricing.Summary, dryRun bool) error {
 	})
 	for i, model := range models {
 		if i == 0 {
-			_, _ = fmt.Fprintln(table, "models of unknown price, and their spans") // Flush reports
+			_, _ = fmt.Fprintln(table, "models without a price, and their spans") // Flush reports
 		}
 		_, _ = fmt.Fprintf(table, "  %q\t%d\n", model, sum.Unknown[model]) // Flush reports
 	}

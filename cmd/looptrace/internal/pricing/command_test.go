@@ -45,18 +45,18 @@ func TestListAndCheck(t *testing.T) {
 	_, err = execute(t, "check", "nobody-knows")
 	require.ErrorContains(t, err, "no price is known")
 	_, err = execute(t, "check", "gpt-4o", "--at", "yesterday")
-	require.ErrorContains(t, err, "must be a day or a moment")
+	require.ErrorContains(t, err, "must be a date or a time")
 }
 
 func TestRepriceSaysWhatIsWrong(t *testing.T) {
 	t.Setenv("DATABASE_URL", "")
 	t.Setenv("CLICKHOUSE_URL", "")
 	for message, args := range map[string][]string{
-		`required flag(s) "from" not set`:   {"reprice"},
-		"--from: must be a day or a moment": {"reprice", "--from", "now"},
-		"--from must be before --to":        {"reprice", "--from", "2026-02-01", "--to", "2026-02-01"},
-		"--project must be a project's id":  {"reprice", "--from", "2026-02-01", "--project", "mine"},
-		"DATABASE_URL is not set":           {"reprice", "--from", "2026-02-01"},
+		`required flag(s) "from" not set`:  {"reprice"},
+		"--from: must be a date or a time": {"reprice", "--from", "now"},
+		"--from must be before --to":       {"reprice", "--from", "2026-02-01", "--to", "2026-02-01"},
+		"--project must be a project's id": {"reprice", "--from", "2026-02-01", "--project", "mine"},
+		"DATABASE_URL is not set":          {"reprice", "--from", "2026-02-01"},
 	} {
 		_, err := execute(t, args...)
 		require.ErrorContains(t, err, message)
@@ -66,7 +66,7 @@ func TestRepriceSaysWhatIsWrong(t *testing.T) {
 	require.ErrorContains(t, err, "CLICKHOUSE_URL is not set")
 }
 
-// The command with both real stores: a project's own price, from PostgreSQL to the row of a run.
+// The command with both real stores: a project's own price must reach the row of a run.
 func TestRepriceCommand(t *testing.T) {
 	databaseURL, url := engines.Postgres(t), engines.ClickHouse(t)
 	t.Setenv("DATABASE_URL", databaseURL)
@@ -112,7 +112,7 @@ func TestRepriceCommand(t *testing.T) {
 	out, err = execute(t, "reprice", "--from", "2026-11-20", "--to", "2026-11-21", "--project", project)
 	require.NoError(t, err)
 	assert.Regexp(t, `(?m)^  changed +1$`, out)
-	assert.Regexp(t, `(?m)^runs derived anew +1$`, out)
+	assert.Regexp(t, `(?m)^runs updated +1$`, out)
 	assert.Regexp(t, `(?m)^  "nobody-knows" +1$`, out)
 	require.NotNil(t, cost())
 	assert.InEpsilon(t, 0.006, *cost(), 1e-9, "the price that names the provider is the more specific one")

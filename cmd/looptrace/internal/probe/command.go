@@ -21,7 +21,7 @@ const (
 	minInterval     = time.Second
 )
 
-// NewCommand returns `looptrace probe`. serve answers at an address until its context ends.
+// NewCommand returns `looptrace probe`. serve serves handler at addr until ctx ends.
 func NewCommand(serve func(ctx context.Context, addr string, handler http.Handler, log *slog.Logger) error) *cobra.Command {
 	var (
 		c        Config
@@ -36,7 +36,7 @@ func NewCommand(serve func(ctx context.Context, addr string, handler http.Handle
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c.Key = os.Getenv("LOOPTRACE_KEY")
 			if c.Key == "" {
-				return errors.New("set LOOPTRACE_KEY to a key with the scopes ingest:write and runs:read, best of a project of its own")
+				return errors.New("set LOOPTRACE_KEY to a key with the scopes ingest:write and runs:read, preferably of a separate project")
 			}
 			if interval < minInterval {
 				return fmt.Errorf("--interval must be at least %s", minInterval)
@@ -46,7 +46,7 @@ func NewCommand(serve func(ctx context.Context, addr string, handler http.Handle
 			defer stop()
 			p := New(c)
 			if once {
-				return tellOnce(ctx, cmd, p)
+				return runOnce(ctx, cmd, p)
 			}
 			return watch(ctx, p, interval, addr, serve)
 		},
@@ -54,13 +54,13 @@ func NewCommand(serve func(ctx context.Context, addr string, handler http.Handle
 	flags := cmd.Flags()
 	flags.StringVar(&c.Ingest, "ingest-url", cmp.Or(os.Getenv("INGEST_URL"), "http://127.0.0.1:7080"), "where runs are sent to (default: INGEST_URL)")
 	flags.StringVar(&c.API, "api-url", cmp.Or(os.Getenv("API_URL"), "http://127.0.0.1:7081"), "where runs are read (default: API_URL)")
-	flags.BoolVar(&once, "once", false, "probe once, say in one line what came of it, and end with 1 where it failed")
+	flags.BoolVar(&once, "once", false, "probe once, print the result in one line, and exit with 1 if it failed")
 	flags.DurationVar(&interval, "interval", defaultInterval, "time from one run to the next")
 	flags.StringVar(&addr, "metrics-addr", "127.0.0.1:7091", "address of /metrics")
 	return cmd
 }
 
-func tellOnce(ctx context.Context, cmd *cobra.Command, p *Probe) error {
+func runOnce(ctx context.Context, cmd *cobra.Command, p *Probe) error {
 	result, err := p.Once(ctx)
 	if err != nil {
 		return err
@@ -81,7 +81,7 @@ func watch(
 	served := make(chan error, 1)
 	go func() {
 		served <- serve(ctx, addr, metrics.Handler(), log)
-		stop() // without its metrics nobody hears of it
+		stop() // without metrics the probes are useless
 	}()
 	p.Run(ctx, interval, metrics, log)
 	stop()

@@ -11,7 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Metrics are what a probe has found.
+// Metrics are the results of a probe.
 type Metrics struct {
 	registry *prometheus.Registry
 	visible  prometheus.Histogram
@@ -20,7 +20,7 @@ type Metrics struct {
 	last     prometheus.Gauge
 }
 
-// NewMetrics returns metrics with nothing found yet.
+// NewMetrics returns metrics without results.
 func NewMetrics() *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
@@ -36,7 +36,7 @@ func NewMetrics() *Metrics {
 		}),
 		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "looptrace_probe_failures_total",
-			Help: "Runs that failed, by stage: ingest (not accepted), visible (accepted and not there after 60 s: lost or very late), read (accepted, and the API could not tell).",
+			Help: "Runs that failed, by stage: ingest (not accepted), visible (accepted and not there after 60 s: lost or very late), read (accepted, and the API did not answer whether it exists).",
 		}, []string{"stage"}),
 		last: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "looptrace_probe_last_visible_timestamp_seconds",
@@ -45,7 +45,7 @@ func NewMetrics() *Metrics {
 	}
 	m.registry.MustRegister(m.visible, m.accepted, m.failures, m.last)
 	for _, stage := range []string{StageIngest, StageRead, StageVisible} {
-		m.failures.WithLabelValues(stage) // from 0 on, so that the first failure is an increase
+		m.failures.WithLabelValues(stage) // start at 0, so that the first failure is an increase
 	}
 	return m
 }
@@ -57,7 +57,7 @@ func (m *Metrics) Handler() http.Handler {
 	return mux
 }
 
-// Run probes every interval until ctx ends. A run that takes longer than the interval delays the next one.
+// Run probes every interval until ctx ends. A run that takes longer delays the next one.
 func (p *Probe) Run(ctx context.Context, interval time.Duration, m *Metrics, log *slog.Logger) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()

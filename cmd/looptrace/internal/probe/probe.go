@@ -1,5 +1,5 @@
-// Package probe does what a user does, again and again: it sends a run and reads it back. So it measures the time from
-// accepted to visible as nothing inside the product can, and finds what is accepted and never appears.
+// Package probe acts as a user: it sends runs and reads them back. It measures the time from accepted to visible,
+// which nothing inside the product can measure, and finds runs that are accepted but never appear.
 package probe
 
 import (
@@ -16,32 +16,32 @@ import (
 )
 
 const (
-	// Name is that of every run of the probe, and its environment, tag and session: what a filter leaves out by.
+	// Name is the name of every run of the probe, and its environment, tag and session, so that filters can exclude it.
 	Name = "looptrace-probe"
 
-	// lostAfter is how long an accepted run may take to be visible until it counts as lost.
+	// lostAfter is how long an accepted run may stay invisible before it counts as lost.
 	lostAfter = 60 * time.Second
-	// requestTime bounds one request. Ingest answers within 10 s, also where it refuses.
+	// requestTime limits one request. Ingest answers within 10 s.
 	requestTime = 15 * time.Second
-	// firstLook and lastLook are the shortest and the longest pause between two looks; each is a tenth longer than
-	// the one before, and what is measured that exact.
-	firstLook = 20 * time.Millisecond
-	lastLook  = time.Second
-	// maxBody bounds what is read of an answer.
+	// minPause and maxPause are the shortest and the longest pause between two reads. Each pause is a tenth longer
+	// than the one before, which is also the precision of the measurement.
+	minPause = 20 * time.Millisecond
+	maxPause = time.Second
+	// maxBody limits the size of a response.
 	maxBody = 1 << 20
 )
 
-// The stages at which a run can fail: the label of a metric.
+// The stages at which a run can fail: values of a metric's label.
 const (
-	// StageIngest: it was not accepted. Nothing was promised.
+	// StageIngest: the run was not accepted.
 	StageIngest = "ingest"
-	// StageRead: it was accepted, and for as long as was looked the API did not say whether it is there.
+	// StageRead: the run was accepted, and the API did not answer whether it exists.
 	StageRead = "read"
-	// StageVisible: it was accepted, and the API says that it is not there: it is lost, or very late.
+	// StageVisible: the run was accepted, and the API does not have it: it is lost, or very late.
 	StageVisible = "visible"
 )
 
-// FailedError says at which stage a run failed, and why.
+// FailedError is the failure of a run and its stage.
 type FailedError struct {
 	Stage string
 	Err   error
@@ -52,9 +52,9 @@ func (e *FailedError) Error() string { return e.Err.Error() }
 // Unwrap returns the cause.
 func (e *FailedError) Unwrap() error { return e.Err }
 
-// Config says what is probed.
+// Config configures a probe.
 type Config struct {
-	// Ingest and API are the base addresses that runs are sent to and read from.
+	// Ingest and API are base addresses: runs are sent to Ingest and read from API.
 	Ingest, API string
 	// Key has the scopes ingest:write and runs:read.
 	Key string
@@ -64,7 +64,7 @@ type Config struct {
 type Probe struct {
 	config Config
 	client *http.Client
-	// lostAfter is the constant of this name, but in tests.
+	// lostAfter is the constant of this name, except in tests.
 	lostAfter time.Duration
 }
 
@@ -73,7 +73,7 @@ func New(c Config) *Probe {
 	return &Probe{config: c, client: &http.Client{Timeout: requestTime}, lostAfter: lostAfter}
 }
 
-// Result is a run that was accepted and became visible.
+// Result is the measurement of a run that became visible.
 type Result struct {
 	RunID string
 	// Accepted is the time from the request to the answer 202, Visible from that answer until the API had the run.
@@ -84,7 +84,7 @@ type Result struct {
 func (p *Probe) Once(ctx context.Context) (Result, error) {
 	id, err := uuid.NewV7()
 	if err != nil {
-		return Result{}, fmt.Errorf("make a run id: %w", err)
+		return Result{}, fmt.Errorf("create a run id: %w", err)
 	}
 	result := Result{RunID: id.String()}
 	begun := time.Now()
@@ -107,7 +107,7 @@ func failed(ctx context.Context, stage string, err error) error {
 	return &FailedError{Stage: stage, Err: err}
 }
 
-// send posts the smallest run that there is.
+// send posts a run of minimal size.
 func (p *Probe) send(ctx context.Context, id string, at time.Time) error {
 	now := at.UTC().Format(time.RFC3339Nano)
 	body, err := json.Marshal(map[string]any{
@@ -130,12 +130,12 @@ func (p *Probe) send(ctx context.Context, id string, at time.Time) error {
 	return nil
 }
 
-// await looks for the run until it is there.
+// await reads the run until it exists.
 func (p *Probe) await(ctx context.Context, id string, accepted time.Time) error {
 	looking, cancel := context.WithDeadline(ctx, accepted.Add(p.lostAfter))
 	defer cancel()
 	absent, last := false, errors.New("the API does not answer")
-	for pause := firstLook; ; pause = min(pause+pause/10, lastLook) {
+	for pause := minPause; ; pause = min(pause+pause/10, maxPause) {
 		status, answer, err := p.do(looking, http.MethodGet, p.config.API+"/v1/runs/"+id, nil)
 		switch {
 		case err == nil && status == http.StatusOK:
@@ -152,7 +152,7 @@ func (p *Probe) await(ctx context.Context, id string, accepted time.Time) error 
 			if absent {
 				return failed(ctx, StageVisible, fmt.Errorf("run %s was accepted and is not visible after %s", id, p.lostAfter))
 			}
-			return failed(ctx, StageRead, fmt.Errorf("run %s was accepted and could not be looked for within %s: %w", id, p.lostAfter, last))
+			return failed(ctx, StageRead, fmt.Errorf("run %s was accepted and could not be read within %s: %w", id, p.lostAfter, last))
 		case <-time.After(pause):
 		}
 	}
@@ -161,7 +161,7 @@ func (p *Probe) await(ctx context.Context, id string, accepted time.Time) error 
 func (p *Probe) do(ctx context.Context, method, url string, body []byte) (status int, answer []byte, err error) {
 	request, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
 	if err != nil {
-		return 0, nil, fmt.Errorf("make a request: %w", err)
+		return 0, nil, fmt.Errorf("create a request: %w", err)
 	}
 	request.Header.Set("Authorization", "Bearer "+p.config.Key)
 	if body != nil {
@@ -178,7 +178,7 @@ func (p *Probe) do(ctx context.Context, method, url string, body []byte) (status
 	return response.StatusCode, answer, nil
 }
 
-// codeOf is the code of an answer with problem details, empty where it has none.
+// codeOf returns the code of a problem response, empty if it has none.
 func codeOf(answer []byte) string {
 	var problem struct {
 		Code string `json:"code"`

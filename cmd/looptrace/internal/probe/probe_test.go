@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// product answers as the product may; reads counts how often it was looked.
+// product answers like the product. reads counts the reads.
 func product(t *testing.T, ingest int, read func(looks int64, w http.ResponseWriter, r *http.Request)) *Probe {
 	t.Helper()
 	var looks atomic.Int64
@@ -61,7 +61,7 @@ func TestStages(t *testing.T) {
 		}},
 		{name: "not accepted", ingest: 503, read: answers(200), stage: StageIngest, text: "was not accepted: ingest answers 503 queue_unavailable"},
 		{name: "lost", ingest: 202, read: answers(404), stage: StageVisible, text: "was accepted and is not visible after 300ms"},
-		{name: "unreadable", ingest: 202, read: answers(500), stage: StageRead, text: "could not be looked for within 300ms: the API answers 500"},
+		{name: "unreadable", ingest: 202, read: answers(500), stage: StageRead, text: "could not be read within 300ms: the API answers 500"},
 		{name: "hangs", ingest: 202, read: func(_ int64, _ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, stage: StageRead, text: "the API does not answer"},
 		{name: "hangs after it said no", ingest: 202, read: func(looks int64, w http.ResponseWriter, r *http.Request) {
 			if looks == 1 {
@@ -77,7 +77,7 @@ func TestStages(t *testing.T) {
 			if c.stage == "" {
 				require.NoError(t, err)
 				assert.Positive(t, result.Accepted)
-				assert.Greater(t, result.Visible, 3*firstLook)
+				assert.Greater(t, result.Visible, 3*minPause)
 				return
 			}
 			var failure *FailedError
@@ -93,7 +93,7 @@ func TestStages(t *testing.T) {
 	assert.Equal(t, StageIngest, failure.Stage)
 }
 
-// A probe that is stopped has found nothing.
+// A stopped probe has no result.
 func TestStopIsNoFailure(t *testing.T) {
 	t.Parallel()
 	ctx, stop := context.WithCancel(t.Context())

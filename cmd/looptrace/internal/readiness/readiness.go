@@ -1,4 +1,4 @@
-// Package readiness asks the parts of the product whether they do their work.
+// Package readiness asks the parts of the product for their readiness.
 package readiness
 
 import (
@@ -15,18 +15,18 @@ import (
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/layout"
 )
 
-// maxBody bounds what is read of an answer.
+// maxBody limits the size of a response.
 const maxBody = 64 << 10
 
 // Part is a part of the product that answers /readyz.
 type Part struct {
-	// Name is what the part is called in messages.
+	// Name is the part's name in messages.
 	Name string
-	// Base is its address, as http://host:port.
+	// Base is its base address, such as http://127.0.0.1:7081.
 	Base string
 }
 
-// Parts are those of an instance on this machine that work on stores and queue.
+// Parts returns the parts of an instance on this machine that use the stores and the queue.
 func Parts(ports layout.Ports) []Part {
 	return []Part{
 		{Name: "collector", Base: "http://" + ports.CollectorHealth.Addr()},
@@ -34,11 +34,11 @@ func Parts(ports layout.Ports) []Part {
 	}
 }
 
-// client leaves no connection behind: a question is seldom followed by another.
+// client keeps no connections, because requests are rare.
 var client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 
-// Ask returns nil when the part does its work, else what it says of itself, in one line. Degraded are the checks that
-// it reports as wrong while it does its work all the same.
+// Ask returns nil if the part is ready, else its problems in one line. degraded are failed checks of a part that is
+// ready all the same.
 func (p Part) Ask(ctx context.Context) (degraded []string, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.Base+"/readyz", http.NoBody)
 	if err != nil {

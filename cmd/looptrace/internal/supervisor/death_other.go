@@ -4,5 +4,5 @@ package supervisor
 
 import "syscall"
 
-// setDeathSignal does nothing: only Linux tells a child of its parent's death.
+// setDeathSignal does nothing: only Linux can signal a child when its parent dies.
 func setDeathSignal(*syscall.SysProcAttr, syscall.Signal) {}

@@ -1,5 +1,5 @@
-// Package supervisor keeps child processes running: it starts them, waits until they answer, starts them
-// again when they end, and stops them within a deadline. A child never outlives its supervisor.
+// Package supervisor keeps child processes running: it starts them, waits until they are ready, restarts them when
+// they end, and stops them within a deadline. A child never outlives its supervisor.
 package supervisor
 
 import (
@@ -19,39 +19,38 @@ const (
 	probeInterval = 50 * time.Millisecond
 	probeTimeout  = 2 * time.Second
 	maxBackoff    = 2 * time.Second
-	// steadyAfter is how long a child must have run for its next start to be immediate again.
+	// steadyAfter is how long a child must have run to be restarted without a delay.
 	steadyAfter = 10 * time.Second
-	// maxEarlyEnds is how often a child may end before it was ever ready: past that it is misconfigured,
-	// and waiting longer tells nobody anything.
+	// maxEarlyEnds is how often a child may end before it was ever ready. After that it is considered misconfigured.
 	maxEarlyEnds = 10
-	// outputGrace is how long to wait for the output of a child that has ended. A grandchild may hold the
-	// pipe open far longer.
+	// outputGrace is how long to wait for the output of a child that has ended. A grandchild may hold the pipe open far
+	// longer.
 	outputGrace = 200 * time.Millisecond
 )
 
-// Process says how to run one child.
+// Process describes how to run a child.
 type Process struct {
-	// Name is what the child is called in messages.
+	// Name is the child's name in messages.
 	Name string
-	// Path is the executable, Args the whole argument vector with the name in front.
+	// Path is the executable, Args the whole argument vector, including the name.
 	Path string
 	Args []string
 	// Env is the whole environment.
 	Env []string
 	Dir string
-	// Output takes what the child writes to stdout and stderr.
+	// Output receives the child's stdout and stderr.
 	Output io.Writer
-	// Prepare runs before each start, on the OS thread that then starts the child; its error counts as an
-	// end of the child.
+	// Prepare runs before each start, on the OS thread that then starts the child. Its error counts as an end of the
+	// child.
 	Prepare func(context.Context) error
-	// Ready answers nil once the child serves.
+	// Ready returns nil once the child is ready.
 	Ready func(context.Context) error
-	// StopSignal asks the child to end; SIGTERM when zero. It has StopTimeout to do so before SIGKILL.
+	// StopSignal asks the child to end, SIGTERM by default. After StopTimeout it is killed by SIGKILL.
 	StopSignal  syscall.Signal
 	StopTimeout time.Duration
-	// DeathSignal reaches the child when the supervisor itself dies; SIGKILL when zero.
+	// DeathSignal is sent to the child when the supervisor dies, SIGKILL by default.
 	DeathSignal syscall.Signal
-	// Attr holds further attributes, such as credentials; the supervisor adds its own to them.
+	// Attr holds further attributes, such as credentials. The supervisor adds its own.
 	Attr syscall.SysProcAttr
 }
 
@@ -63,15 +62,14 @@ type Child struct {
 	ready    chan struct{}
 	gaveUp   chan struct{}
 	done     chan struct{}
-	stopping context.Context // the child's own lifetime, ended by Stop
+	stopping context.Context // the child's lifetime, ended by Stop
 	stop     context.CancelFunc
 
 	mu      sync.Mutex
 	running *os.Process
 }
 
-// Start begins to run the process and keeps it running until Stop. What happens to it goes to report, one
-// line at a time.
+// Start starts the process and keeps it running until Stop. It reports events to report, one line at a time.
 func Start(p Process, report func(string)) *Child {
 	if p.StopSignal == 0 {
 		p.StopSignal = syscall.SIGTERM
@@ -89,7 +87,7 @@ func Start(p Process, report func(string)) *Child {
 	return c
 }
 
-// WaitReady waits until the child has answered for the first time.
+// WaitReady waits until the child is ready for the first time.
 func (c *Child) WaitReady(ctx context.Context) error {
 	select {
 	case <-c.ready:
@@ -101,7 +99,7 @@ func (c *Child) WaitReady(ctx context.Context) error {
 	}
 }
 
-// PID is the process id of the running child, 0 while there is none.
+// PID returns the process id of the running child, 0 if there is none.
 func (c *Child) PID() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -111,8 +109,8 @@ func (c *Child) PID() int {
 	return c.running.Pid
 }
 
-// Stop ends the child and returns when it is gone: by its stop signal, by SIGKILL when its time is over or
-// ctx ends.
+// Stop stops the child and returns when it has ended: by its stop signal, or by SIGKILL after StopTimeout or when ctx
+// ends.
 func (c *Child) Stop(ctx context.Context) {
 	c.stop()
 	c.signal(c.process.StopSignal)
@@ -131,12 +129,12 @@ func (c *Child) signal(s syscall.Signal) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.running != nil {
-		_ = c.running.Signal(s) // it may have ended meanwhile, which is what we want
+		_ = c.running.Signal(s) // it may have ended meanwhile
 	}
 }
 
-// run owns the child. It keeps its OS thread, since Linux sends the parent death signal when the thread
-// that forked ends, not the process.
+// run runs the child until Stop. It keeps its OS thread, because Linux sends the death signal when the thread that
+// forked ends, not the process.
 func (c *Child) run() {
 	runtime.LockOSThread()
 	defer close(c.done)
@@ -155,7 +153,7 @@ func (c *Child) run() {
 		if time.Since(begin) >= steadyAfter {
 			backoff = 0
 		}
-		c.report(fmt.Sprintf("%s ended (%v), starting it again", c.process.Name, err))
+		c.report(fmt.Sprintf("%s ended (%v), restarting it", c.process.Name, err))
 		select {
 		case <-c.stopping.Done():
 			return
@@ -174,7 +172,7 @@ func (c *Child) wasReady() bool {
 	}
 }
 
-// once runs the child from start to end and tells why it ended.
+// once runs the child once and returns why it ended.
 func (c *Child) once() error {
 	p := c.process
 	begin := time.Now()
@@ -203,7 +201,7 @@ func (c *Child) once() error {
 	c.mu.Lock()
 	c.running = nil
 	c.mu.Unlock()
-	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what it may have left in its process group
+	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // the rest of its process group
 	if err == nil || errors.Is(err, exec.ErrWaitDelay) {
 		err = errors.New(cmd.ProcessState.String())
 	}
@@ -213,7 +211,7 @@ func (c *Child) once() error {
 func (c *Child) start(cmd *exec.Cmd) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err := c.stopping.Err(); err != nil { // Stop came between: it would find nothing to signal
+	if err := c.stopping.Err(); err != nil { // Stop was called meanwhile and found nothing to signal
 		return err
 	}
 	if err := cmd.Start(); err != nil {
@@ -223,7 +221,7 @@ func (c *Child) start(cmd *exec.Cmd) error {
 	return nil
 }
 
-// probe asks the child until it answers or the probing ends.
+// probe calls Ready until it succeeds or ctx ends.
 func (c *Child) probe(ctx context.Context, begin time.Time) {
 	tick := time.NewTicker(probeInterval)
 	defer tick.Stop()

@@ -49,7 +49,7 @@ func shell(script string, output interface{ Write([]byte) (int, error) }) superv
 	}
 }
 
-// lines collects what children and reports say.
+// lines collects the output of children and the supervisor's reports.
 type lines struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -73,8 +73,8 @@ func gone(pid int) bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) 
 
 func TestStartsAgainWhatDies(t *testing.T) {
 	t.Parallel()
-	var said lines
-	child := supervisor.Start(shell("exec sleep 1000", &said), said.report)
+	var out lines
+	child := supervisor.Start(shell("exec sleep 1000", &out), out.report)
 	t.Cleanup(func() { child.Stop(context.Background()) })
 	require.NoError(t, child.WaitReady(t.Context()))
 
@@ -83,47 +83,47 @@ func TestStartsAgainWhatDies(t *testing.T) {
 		require.NoError(t, syscall.Kill(before, syscall.SIGKILL))
 		require.Eventually(t, func() bool { pid := child.PID(); return pid != 0 && pid != before }, waitFor, tick)
 	}
-	assert.Contains(t, said.String(), "child ended (signal: killed), starting it again")
-	require.Eventually(t, func() bool { return strings.Contains(said.String(), "child is back after") }, waitFor, tick)
+	assert.Contains(t, out.String(), "child ended (signal: killed), restarting it")
+	require.Eventually(t, func() bool { return strings.Contains(out.String(), "child is back after") }, waitFor, tick)
 }
 
 func TestStop(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		script string
-		said   string
+		want   string
 	}{
 		"a child that ends in order":    {"trap 'echo bye; exit 0' TERM; echo up; while :; do sleep 0.01; done", "bye"},
 		"a child that does not want to": {"trap '' TERM; echo up; while :; do sleep 0.01; done", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var said lines
-			child := supervisor.Start(shell(c.script, &said), said.report)
-			require.Eventually(t, func() bool { return strings.Contains(said.String(), "up") }, waitFor, tick)
+			var out lines
+			child := supervisor.Start(shell(c.script, &out), out.report)
+			require.Eventually(t, func() bool { return strings.Contains(out.String(), "up") }, waitFor, tick)
 			pid := child.PID()
 			child.Stop(context.Background())
 			assert.True(t, gone(pid))
-			assert.Contains(t, said.String(), c.said)
-			assert.NotContains(t, said.String(), "starting it again")
+			assert.Contains(t, out.String(), c.want)
+			assert.NotContains(t, out.String(), "restarting it")
 		})
 	}
 }
 
 func TestStopIsPreparedForAChildThatNeverStarts(t *testing.T) {
 	t.Parallel()
-	var said lines
-	process := shell("", &said)
+	var out lines
+	process := shell("", &out)
 	process.Path = "/nowhere"
-	child := supervisor.Start(process, said.report)
+	child := supervisor.Start(process, out.report)
 	require.ErrorContains(t, child.WaitReady(t.Context()), "child does not start")
 	child.Stop(context.Background())
 }
 
 func TestALingeringGrandchildDoesNotDelayTheNextStart(t *testing.T) {
 	t.Parallel()
-	var said lines
-	child := supervisor.Start(shell("setsid sleep 30 & exec sleep 1000", &said), said.report)
+	var out lines
+	child := supervisor.Start(shell("setsid sleep 30 & exec sleep 1000", &out), out.report)
 	t.Cleanup(func() { child.Stop(context.Background()) })
 	require.NoError(t, child.WaitReady(t.Context()))
 	before := child.PID()
@@ -149,7 +149,7 @@ func TestChildrenDieWithTheLauncher(t *testing.T) {
 	require.Eventually(t, func() bool { return gone(pid) || zombie(pid) }, waitFor, tick)
 }
 
-// zombie tells whether the process has ended and merely waits for its new parent to notice.
+// zombie reports whether the process has ended and only waits for its new parent.
 func zombie(pid int) bool {
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err != nil || strings.Contains(string(raw), ") Z ")

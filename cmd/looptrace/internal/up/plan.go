@@ -38,7 +38,7 @@ const (
 
 var processNames = []string{postgresName, clickhouseName, brokerName, collectorName, controlPlaneName, webName}
 
-// plan knows how each process is to be run.
+// plan describes how to run each process.
 type plan struct {
 	self          string
 	tree          layout.Tree
@@ -54,7 +54,7 @@ type plan struct {
 func newPlan(o Options, log *journal.Journal) (*plan, error) {
 	self, err := os.Executable()
 	if err != nil {
-		return nil, fmt.Errorf("find the own executable: %w", err)
+		return nil, fmt.Errorf("find our own executable: %w", err)
 	}
 	passwords, err := credentials.Open(o.DataDir)
 	if err != nil {
@@ -78,7 +78,7 @@ func newPlan(o Options, log *journal.Journal) (*plan, error) {
 	return p, nil
 }
 
-// Stores are those of an instance on this machine.
+// Stores returns the addresses of the stores of an instance on this machine.
 func Stores(ports layout.Ports, passwords credentials.Credentials) migrate.Stores {
 	return migrate.Stores{
 		DatabaseURL:   engine.Postgres{Port: ports.Postgres.Number, Password: passwords.Postgres}.URL(),
@@ -95,7 +95,7 @@ func (p *plan) postgresProcess() supervisor.Process {
 		Path: path, Args: args, Env: engine.PostgresEnv(), Attr: p.postgres.User.Attr,
 		Prepare: p.postgres.Prepare, Ready: p.postgres.Ready,
 		StopSignal: syscall.SIGINT, StopTimeout: 10 * time.Second, // fast shutdown: does not wait for clients
-		// Immediate shutdown: a postmaster that is killed would leave its children for a moment.
+		// Immediate shutdown: after SIGKILL the children of a postmaster live on for a moment.
 		DeathSignal: syscall.SIGQUIT,
 	}
 }
@@ -120,8 +120,8 @@ func (p *plan) brokerProcess() supervisor.Process {
 			"looptrace", "broker", "--data", filepath.Join(p.data, "queue"), "--addr", p.ports.Broker.Addr(),
 			"--metrics-addr", p.ports.BrokerMetrics.Addr(),
 		},
-		// It holds a few MB, and what it reads and answers is garbage at once: collected as often as Go does by itself, it
-		// takes a tenth more processor time. With a long queue to hand out it holds more, and the limit counts.
+		// It has a live heap of a few MB, and everything that it reads and answers is garbage at once: with Go's default
+		// it takes a tenth more processor time. With a long queue it holds more, and the memory limit applies.
 		Env:         append(engineEnv("128MiB"), "GOGC=300", "QUEUE_PASSWORD="+p.passwords.Queue),
 		Ready:       brokerAnswers(p.stores),
 		StopTimeout: 10 * time.Second,
@@ -140,17 +140,17 @@ func (p *plan) collectorProcess() supervisor.Process {
 			"METRICS_HOST=127.0.0.1",
 			"METRICS_PORT="+strconv.Itoa(p.ports.CollectorMetrics.Number),
 			"KAFKA_BROKERS="+p.stores.KafkaBrokers,
-			// The embedded queue has no TLS, whatever the shell at hand is set up for.
+			// The embedded queue has no TLS, whatever the environment says.
 			"KAFKA_TLS=", "KAFKA_SASL="+p.stores.KafkaSecurity.SASL.YAML(),
-			// After a kill the collector takes its partitions back at once, not when its group has missed it.
+			// After a kill the collector gets its partitions back at once, without waiting for the group's session timeout.
 			"KAFKA_INSTANCE_ID=looptrace-up",
 			"CLICKHOUSE_URL="+p.stores.ClickHouseURL,
 			"DATABASE_URL="+p.stores.DatabaseURL,
-			// A flood takes this much. GOGC=200 within 400 MiB spared no measurable time, for 50 MB more.
+			// The highest load needs this much. GOGC=200 within 400 MiB saved no measurable time, for 50 MB more.
 			"GOMEMLIMIT=350MiB",
 		),
 		Ready:       answers("http://" + p.ports.CollectorHealth.Addr() + "/readyz"),
-		StopTimeout: 15 * time.Second, // it finishes the batches under way
+		StopTimeout: 15 * time.Second, // it finishes its batches
 	}
 }
 
@@ -165,7 +165,7 @@ func (p *plan) controlPlaneProcess() supervisor.Process {
 			"CLICKHOUSE_URL="+p.stores.ClickHouseURL,
 			"SESSION_SECRET="+p.sessionSecret,
 			"GOMEMLIMIT=512MiB",
-			// An answer is garbage once it is sent: a run of 1,000 spans costs two fifths less when it is collected later.
+			// A response is garbage once it is sent: less frequent collection saves two fifths for a run of 1,000 spans.
 			"GOGC=300",
 		),
 		Ready:       answers("http://" + p.ports.API.Addr() + "/readyz"),
@@ -183,7 +183,7 @@ func (p *plan) webProcess() supervisor.Process {
 			"INGEST_URL=http://"+p.ports.Ingest.Addr(),
 			"COLLECTOR_HEALTH_URL=http://"+p.ports.CollectorHealth.Addr(),
 			"UI_DIR="+p.tree.UI(),
-			// As the control plane has them, from our own environment.
+			// The same values as the control plane's, from our own environment.
 			"PUBLIC_URL="+os.Getenv("PUBLIC_URL"), "ALLOWED_HOSTS="+os.Getenv("ALLOWED_HOSTS"),
 		),
 		Ready:       answers("http://" + p.ports.Web.Addr() + "/healthz"),
@@ -191,13 +191,13 @@ func (p *plan) webProcess() supervisor.Process {
 	}
 }
 
-// engineEnv is the environment of what needs nothing from outside.
+// engineEnv is the environment of processes that need no other settings.
 func engineEnv(memory string) []string {
 	return []string{"PATH=" + os.Getenv("PATH"), "TZ=UTC", "GOMEMLIMIT=" + memory}
 }
 
-// serviceEnv is our own environment, which may hold proxies and keys of model providers, with what the
-// service is configured by put over it. The session secret is for the one who gets it explicitly.
+// serviceEnv is our own environment, which may have proxies and keys of model providers, overridden by the settings
+// of the service. Only the service that gets it explicitly has the session secret.
 func serviceEnv(settings ...string) []string {
 	set := map[string]bool{"SESSION_SECRET": true}
 	for _, setting := range settings {
@@ -213,19 +213,19 @@ func serviceEnv(settings ...string) []string {
 	return append(env, settings...)
 }
 
-// answers asks an HTTP address whether it is ready.
+// answers returns a function that asks an HTTP address for readiness.
 func answers(url string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 		if err != nil {
 			return fmt.Errorf("ask for readiness: %w", err)
 		}
-		request.Close = true // a probe leaves nothing behind
+		request.Close = true // no idle connections
 		response, err := http.DefaultClient.Do(request)
 		if err != nil {
 			return fmt.Errorf("ask for readiness: %w", err)
 		}
-		defer func() { _ = response.Body.Close() }() // only the status counts
+		defer func() { _ = response.Body.Close() }() // only the status matters
 		if response.StatusCode != http.StatusOK {
 			return fmt.Errorf("ask for readiness: it answered %s", response.Status)
 		}
@@ -233,7 +233,7 @@ func answers(url string) func(context.Context) error {
 	}
 }
 
-// brokerAnswers asks the queue whether it serves: its port is open before its log is read.
+// brokerAnswers returns a function that asks the queue for readiness. Its port is open before its log is read.
 func brokerAnswers(stores migrate.Stores) func(context.Context) error {
 	return func(ctx context.Context) error {
 		client, err := kgo.NewClient(kgo.SeedBrokers(stores.KafkaBrokers), stores.KafkaSecurity.SASL.Option())
@@ -245,7 +245,7 @@ func brokerAnswers(stores migrate.Stores) func(context.Context) error {
 	}
 }
 
-// clickhouseAnswers asks ClickHouse whether it serves.
+// clickhouseAnswers returns a function that asks ClickHouse for readiness.
 func clickhouseAnswers(url string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		conn, err := clickhouse.Open(url)

@@ -1,5 +1,5 @@
-// Package up runs the whole product on one machine: engines, queue, collector, control plane and web, each
-// a process of its own under supervision, all data in one folder.
+// Package up runs the whole product on one machine: engines, queue, collector, control plane and web, each as a
+// supervised process, with all data in one folder.
 package up
 
 import (
@@ -23,34 +23,34 @@ import (
 )
 
 const (
-	// readyTime bounds the start of one group of processes.
+	// readyTime limits the start of one group of processes.
 	readyTime = 60 * time.Second
 	// prepareAttempts is how often to try to prepare the stores, a second apart.
 	prepareAttempts = 6
-	// readinessInterval is how often the parts are asked whether they do their work. What ended is started again
-	// meanwhile, so that only the second failure in a row is reported.
+	// readinessInterval is how often the parts are asked for readiness. A process that ended is restarted meanwhile, so
+	// only the second failure in a row is reported.
 	readinessInterval = 10 * time.Second
 	tellAfter         = 2
-	// releaseTime is how long ports may stay taken after a launcher was killed: its children die with it,
-	// but not within the same instant.
+	// releaseTime is how long ports may stay in use after a launcher was killed: its children die too, but not
+	// immediately.
 	releaseTime = 5 * time.Second
 )
 
-// Options say what to run.
+// Options configure Run.
 type Options struct {
 	Tree    layout.Tree
 	DataDir string
 	Ports   layout.Ports
-	// TextIndex is what becomes of the text indexes.
+	// TextIndex switches ClickHouse's text indexes on or off.
 	TextIndex clickhouse.TextIndex
 	// Verbose shows every line of every process.
 	Verbose bool
-	// Terminal is where the log goes.
+	// Terminal receives the log.
 	Terminal *os.File
 }
 
-// Run starts everything, keeps it running until ctx ends, and stops it in order; at the end of killed it
-// stops at once. What keeps it from starting is one joined error, a line each.
+// Run starts everything, keeps it running until ctx ends, and stops it in order, or at once when killed ends. Its
+// error joins all problems that prevent the start, a line each.
 func Run(ctx, killed context.Context, o Options) (err error) {
 	begin := time.Now()
 	lock, err := check(ctx, &o)
@@ -78,23 +78,23 @@ func Run(ctx, killed context.Context, o Options) (err error) {
 			return nil // stopped while starting: not a failure
 		}
 		if migrate.IsOlderBuild(err) {
-			return fmt.Errorf("the data folder %s was made by an older build of Looptrace, which cannot be upgraded; move it away, or name a fresh folder with --data", o.DataDir)
+			return fmt.Errorf("the data folder %s was created by an older build of Looptrace and cannot be upgraded; move it away, or name a new folder with --data", o.DataDir)
 		}
 		return fmt.Errorf("%w; its log is in %s", err, filepath.Join(o.DataDir, "logs"))
 	}
 	log.Say(fmt.Sprintf("Looptrace is ready after %.1f s: http://%s", time.Since(begin).Seconds(), o.Ports.Web.Addr()))
 	log.Say(fmt.Sprintf("Data and logs are in %s. Ctrl-C stops it.", o.DataDir))
 	reportReadiness(ctx, readiness.Parts(o.Ports), log.Say)
-	log.Say("stopping; Ctrl-C again kills")
+	log.Say("stopping; Ctrl-C again stops at once")
 	return nil
 }
 
-// reportReadiness says when a part no longer does its work, and when it does again, until ctx ends. Nothing is started
-// again for it: what keeps a process from its work is seldom the process.
+// reportReadiness reports when a part stops being ready, and when it is ready again, until ctx ends. It restarts
+// nothing, because the cause is seldom the process itself.
 func reportReadiness(ctx context.Context, parts []readiness.Part, say func(string)) {
 	tick := time.NewTicker(readinessInterval)
 	defer tick.Stop()
-	failed := map[string]int{} // how often in a row, by part
+	failed := map[string]int{} // number of failures in a row, by part
 	for {
 		select {
 		case <-ctx.Done():
@@ -122,23 +122,23 @@ func reportReadiness(ctx context.Context, parts []readiness.Part, say func(strin
 	}
 }
 
-// check takes the data folder and collects every problem rather than the first.
+// check locks the data folder and returns all problems rather than the first.
 func check(ctx context.Context, o *Options) (*preflight.Lock, error) {
 	problems := []error{preflight.Engines(o.Tree), preflight.Parts(o.Tree), checkSecret(), checkHosts()}
 	if err := preflight.Folder(o.DataDir); err != nil {
 		return nil, errors.Join(append(problems, err)...)
 	}
-	// PostgreSQL tells where it works by the real path.
+	// PostgreSQL reports its folder by the real path.
 	resolved, err := filepath.EvalSymlinks(o.DataDir)
 	if err != nil {
 		return nil, fmt.Errorf("find the data folder: %w", err)
 	}
 	o.DataDir = resolved
-	if err := preflight.Space(o.DataDir); err != nil { // the lock could not be written
+	if err := preflight.Space(o.DataDir); err != nil { // the lock file could not be written
 		return nil, errors.Join(append(problems, err)...)
 	}
 	lock, err := preflight.Acquire(o.DataDir)
-	if err != nil { // its ports are taken by the one that runs, which would only confuse
+	if err != nil { // the ports are in use by the running instance, which would be confusing
 		return nil, errors.Join(append(problems, err)...)
 	}
 	problems = append(problems, credentials.Check(o.DataDir), freePorts(ctx, o.Ports, lock.Unclean))
@@ -148,7 +148,7 @@ func check(ctx context.Context, o *Options) (*preflight.Lock, error) {
 	return lock, nil
 }
 
-// freePorts proves that every port is free. After an unclean end it gives the last processes a moment.
+// freePorts checks that every port is free. After an unclean end it waits for the last processes.
 func freePorts(ctx context.Context, ports layout.Ports, wait bool) error {
 	deadline := time.Now().Add(releaseTime)
 	for {
@@ -168,16 +168,16 @@ func freePorts(ctx context.Context, ports layout.Ports, wait bool) error {
 	}
 }
 
-// checkSecret proves that a secret given in the environment is long enough.
+// checkSecret checks that a session secret in the environment is long enough.
 func checkSecret() error {
 	given := os.Getenv("SESSION_SECRET")
 	if raw, err := hex.DecodeString(given); given != "" && (err != nil || len(raw) < 32) {
-		return errors.New("SESSION_SECRET must be at least 64 hex digits; unset it to have one made and kept with the data")
+		return errors.New("SESSION_SECRET must be at least 64 hex digits; unset it to have one created in the data folder")
 	}
 	return nil
 }
 
-// checkHosts proves that the names in the environment are names: web and the control plane would not start.
+// checkHosts checks the host names in the environment: with invalid ones web and the control plane do not start.
 func checkHosts() error {
 	_, err := allowedhost.FromEnvironment(os.Getenv)
 	return err
@@ -194,7 +194,7 @@ type launch struct {
 	children []*supervisor.Child
 }
 
-// startAll starts the stores, prepares them, then starts what works on them.
+// startAll starts the stores, prepares them, then starts the services.
 func (l *launch) startAll(ctx context.Context, p *plan) error {
 	if err := l.start(ctx, p.postgresProcess(), p.clickhouseProcess(), p.brokerProcess()); err != nil {
 		return err
@@ -205,8 +205,7 @@ func (l *launch) startAll(ctx context.Context, p *plan) error {
 	return l.start(ctx, p.collectorProcess(), p.controlPlaneProcess(), p.webProcess())
 }
 
-// prepare makes the database, the schemas and the topics. A store may die meanwhile and come back, so one
-// failure says little.
+// prepare creates the database, the schemas and the topics. It retries, because a store may be restarting.
 func prepare(ctx context.Context, p *plan) error {
 	for attempt := 1; ; attempt++ {
 		err := p.postgres.CreateDatabase(ctx)
@@ -224,7 +223,7 @@ func prepare(ctx context.Context, p *plan) error {
 	}
 }
 
-// start starts the processes at once and waits for all.
+// start starts processes concurrently and waits until all are ready.
 func (l *launch) start(ctx context.Context, processes ...supervisor.Process) error {
 	first := len(l.children)
 	for _, process := range processes {
@@ -240,7 +239,7 @@ func (l *launch) start(ctx context.Context, processes ...supervisor.Process) err
 	return nil
 }
 
-// stop ends the children in the reverse order, so that each ends before what it works on.
+// stop stops the children in reverse order, so that each ends before what it depends on.
 func (l *launch) stop(killed context.Context) {
 	for i := len(l.children) - 1; i >= 0; i-- {
 		l.children[i].Stop(killed)

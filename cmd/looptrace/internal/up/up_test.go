@@ -32,14 +32,14 @@ import (
 
 const (
 	waitFor = 30 * time.Second
-	// backWithin is what the product promises after a kill.
+	// backWithin is how soon the product must be back after a kill.
 	backWithin = 5 * time.Second
 	tick       = 20 * time.Millisecond
 	engines    = engine.Folder("../../../../_build/engines")
 )
 
-// TestMain makes the test binary each of the executables of a tree: the launcher itself, and stand-ins for
-// the collector and the control plane, which have tests of their own.
+// TestMain makes the test binary any executable of a tree: the launcher itself, and stand-ins for the collector and
+// the control plane, which have their own tests.
 func TestMain(m *testing.M) {
 	switch filepath.Base(os.Args[0]) {
 	case "looptrace":
@@ -56,7 +56,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// standIn answers with its environment until it is told to end.
+// standIn answers with its environment until it is stopped.
 func standIn(addr string) {
 	go func() {
 		panic(http.ListenAndServe(addr, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -70,7 +70,7 @@ func standIn(addr string) {
 	os.Exit(0)
 }
 
-// newTree lays the parts out as a build does.
+// newTree creates the layout of a build.
 func newTree(t *testing.T) layout.Tree {
 	t.Helper()
 	if err := engines.Check(); err != nil {
@@ -81,8 +81,8 @@ func newTree(t *testing.T) layout.Tree {
 		require.NoError(t, os.MkdirAll(filepath.Join(tree.Root, dir), 0o750))
 	}
 	for _, path := range []string{filepath.Join(tree.Root, "_build", "looptrace"), tree.Collector(), tree.ControlPlane()} {
-		// Another process copies it: a file that this one has open for writing is also open in what the test beside it
-		// starts just then, and cannot be run for so long.
+		// A different process copies it: a file that this process has open for writing is inherited by the commands that
+		// parallel tests start, and cannot be executed meanwhile.
 		output, err := exec.CommandContext(t.Context(), "cp", os.Args[0], path).CombinedOutput()
 		require.NoError(t, err, "%s", output)
 	}
@@ -109,20 +109,20 @@ func freeOffset(t *testing.T) int {
 // launcher is a running `looptrace up`.
 type launcher struct {
 	*exec.Cmd
-	mu   sync.Mutex
-	said bytes.Buffer
+	mu  sync.Mutex
+	out bytes.Buffer
 }
 
 func (l *launcher) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.said.Write(p)
+	return l.out.Write(p)
 }
 
 func (l *launcher) output() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.said.String()
+	return l.out.String()
 }
 
 func (l *launcher) waitFor(t *testing.T, within time.Duration, text string) {
@@ -146,7 +146,7 @@ func up(t *testing.T, tree layout.Tree, data string, offset int) *launcher {
 	return l
 }
 
-// looptrace runs a command and returns what it prints, whatever it finds.
+// looptrace runs a command and returns its output, whatever its exit code.
 func looptrace(t *testing.T, tree layout.Tree, args ...string) string {
 	t.Helper()
 	output, err := exec.CommandContext(t.Context(), filepath.Join(tree.Root, "_build", "looptrace"), args...).CombinedOutput()
@@ -201,7 +201,7 @@ var readyLine = regexp.MustCompile(`Looptrace is ready after [0-9.]+ s: http://1
 func TestUp(t *testing.T) {
 	t.Parallel()
 	tree, offset := newTree(t), freeOffset(t)
-	data := filepath.Join(t.TempDir(), "data") // closed to other users, as root's home is
+	data := filepath.Join(t.TempDir(), "data") // closed to other users, like root's home
 	ports := layout.NewPorts(offset)
 
 	first := up(t, tree, data, offset)
@@ -237,10 +237,10 @@ func TestUp(t *testing.T) {
 		require.NoError(t, err)
 		assert.NotRegexp(t, `[0-9a-f]{64}`, string(line), "%s: every user sees command lines", name)
 	}
-	told := looptrace(t, tree, "env", "--data", data, "--port-offset", strconv.Itoa(offset))
+	environ := looptrace(t, tree, "env", "--data", data, "--port-offset", strconv.Itoa(offset))
 	for _, name := range []string{"DATABASE_URL", "CLICKHOUSE_URL", "KAFKA_BROKERS", "KAFKA_SASL"} {
 		value := regexp.MustCompile(`(?m)^` + name + `=(.+)$`).FindStringSubmatch(collector)[1]
-		assert.Contains(t, told, "export "+name+"='"+value+"'\n")
+		assert.Contains(t, environ, "export "+name+"='"+value+"'\n")
 	}
 	assert.Regexp(t, `(?m)^credentials +ok`, looptrace(t, tree, "doctor", "--data", data, "--port-offset", strconv.Itoa(offset)))
 
@@ -269,23 +269,24 @@ func TestUp(t *testing.T) {
 
 	require.NoError(t, third.Process.Signal(syscall.SIGINT))
 	require.NoError(t, third.Wait())
-	said := third.output()
-	assert.NotContains(t, said, "starting it again")
-	assert.Less(t, strings.Index(said, "controlplane │ WARNING: ended in order"), strings.Index(said, "collector    │ WARNING: ended in order"))
+	out := third.output()
+	assert.NotContains(t, out, "restarting it")
+	assert.Less(t, strings.Index(out, "controlplane │ WARNING: ended in order"), strings.Index(out, "collector    │ WARNING: ended in order"))
 	for _, port := range ports.All() {
 		require.NoError(t, preflight.Port(port))
 	}
 	assert.NoFileExists(t, filepath.Join(data, "postgres", "postmaster.pid"), "PostgreSQL ended in order")
 }
 
-// TestUpRefusesTheFolderOfAnOlderBuild makes a folder look like one of a build that recorded its migrations in another table.
+// TestUpRefusesTheFolderOfAnOlderBuild creates a folder like that of a build that recorded its migrations in a
+// different table.
 func TestUpRefusesTheFolderOfAnOlderBuild(t *testing.T) {
 	t.Parallel()
 	tree, offset, data := newTree(t), freeOffset(t), t.TempDir()
 	l := up(t, tree, data, offset)
 	l.waitFor(t, waitFor, "is ready")
-	told := looptrace(t, tree, "env", "--data", data, "--port-offset", strconv.Itoa(offset))
-	conn, err := pgx.Connect(t.Context(), regexp.MustCompile(`DATABASE_URL='(.+)'`).FindStringSubmatch(told)[1])
+	environ := looptrace(t, tree, "env", "--data", data, "--port-offset", strconv.Itoa(offset))
+	conn, err := pgx.Connect(t.Context(), regexp.MustCompile(`DATABASE_URL='(.+)'`).FindStringSubmatch(environ)[1])
 	require.NoError(t, err)
 	_, err = conn.Exec(t.Context(), "ALTER TABLE schema_migrations RENAME TO goose_db_version")
 	require.NoError(t, err)
@@ -297,7 +298,7 @@ func TestUpRefusesTheFolderOfAnOlderBuild(t *testing.T) {
 	var exit *exec.ExitError
 	require.ErrorAs(t, l.Wait(), &exit)
 	assert.Equal(t, 1, exit.ExitCode())
-	assert.Contains(t, l.output(), "the data folder "+data+" was made by an older build of Looptrace, which cannot be upgraded; move it away, or name a fresh folder with --data\n")
+	assert.Contains(t, l.output(), "the data folder "+data+" was created by an older build of Looptrace and cannot be upgraded; move it away, or name a new folder with --data\n")
 }
 
 func TestUpSaysWhatIsWrong(t *testing.T) {

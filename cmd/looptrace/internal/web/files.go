@@ -11,8 +11,8 @@ import (
 
 const indexFile = "index.html"
 
-// securityHeaders go with every part of the UI. Styles may be inline because the component library sets
-// them; scripts may not.
+// securityHeaders are sent with every part of the UI. Styles may be inline because the component library sets them,
+// scripts may not.
 var securityHeaders = map[string]string{
 	"Content-Security-Policy": "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; " +
 		"object-src 'none'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'",
@@ -21,7 +21,7 @@ var securityHeaders = map[string]string{
 	"X-Content-Type-Options":     "nosniff",
 }
 
-// newFiles serves the built UI. A path that names no file is a page that the UI itself routes.
+// newFiles serves the built UI. Any other path returns the index page, because the UI routes it.
 func newFiles(dir string) http.Handler {
 	root := os.DirFS(dir)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -31,7 +31,7 @@ func newFiles(dir string) http.Handler {
 		}
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			header.Set("Allow", "GET, HEAD")
-			answerProblem(w, http.StatusMethodNotAllowed, "method_not_allowed", "The UI is only read.")
+			answerProblem(w, http.StatusMethodNotAllowed, "method_not_allowed", "The UI allows GET and HEAD only.")
 			return
 		}
 		name := strings.TrimPrefix(path.Clean("/"+r.URL.Path), "/")
@@ -45,7 +45,7 @@ func newFiles(dir string) http.Handler {
 			http.ServeFileFS(w, r, root, name) //nolint:gosec // an fs.FS has nothing above its root
 		case path.Ext(name) != "" && name != indexFile:
 			header.Set("Cache-Control", "no-cache")
-			answerProblem(w, http.StatusNotFound, "not_found", "There is no such file.")
+			answerProblem(w, http.StatusNotFound, "not_found", "The file does not exist.")
 		default:
 			serveIndex(w, r, root)
 		}

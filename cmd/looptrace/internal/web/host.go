@@ -8,9 +8,9 @@ import (
 	"github.com/looptrace/looptrace/internal/allowedhost"
 )
 
-// ownHost refuses requests for the UI at a host that is not ours: under a name that was made to lead here (DNS rebinding)
-// its pages would be another's. What is forwarded is refused by those that know what a key is.
-func ownHost(hosts allowedhost.List, next http.Handler) http.Handler {
+// checkHost refuses requests for the UI with a foreign Host header, against DNS rebinding. Forwarded requests are
+// checked by their backends, which know whether a request has a key.
+func checkHost(hosts allowedhost.List, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if hosts.Allows(r.Host) {
 			next.ServeHTTP(w, r)

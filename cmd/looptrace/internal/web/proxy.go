@@ -13,15 +13,14 @@ import (
 	"github.com/looptrace/looptrace/internal/requestbody"
 )
 
-// retryAfter is how long a client should wait while a backend is away; it is back within seconds.
+// retryAfter is how long a client should wait while a backend is unavailable, in seconds.
 const retryAfter = "2"
 
-// statusClientGone is what ingest and the API have too, for what nobody reads.
+// statusClientGone is the same as in ingest and the API, for answers that nobody reads.
 const statusClientGone = 499
 
-// newProxy forwards to a backend, streaming in both directions. The Host stays the one that the browser
-// asked for, since the API compares it with the Origin; forwarding headers from outside are dropped, but for what a
-// trusted proxy says.
+// newProxy forwards to a backend, streaming in both directions. It keeps the browser's Host header, because the API
+// compares it with Origin. It drops forwarding headers, except those of a trusted proxy.
 func newProxy(target *url.URL, trusted TrustedProxies) http.Handler {
 	return &httputil.ReverseProxy{
 		Rewrite: func(p *httputil.ProxyRequest) {
@@ -34,7 +33,7 @@ func newProxy(target *url.URL, trusted TrustedProxies) http.Handler {
 			DialContext:         (&net.Dialer{Timeout: 2 * time.Second}).DialContext,
 			MaxIdleConnsPerHost: 64,
 			IdleConnTimeout:     30 * time.Second,
-			DisableCompression:  true, // hand on what the backend has encoded
+			DisableCompression:  true, // forward the backend's encoding
 		},
 		FlushInterval: -1, // server-sent events must not wait for a full buffer
 		ErrorHandler:  answerUpstreamError,
@@ -46,8 +45,8 @@ func answerUpstreamError(w http.ResponseWriter, r *http.Request, err error) {
 	var sent *requestbody.Error
 	if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
 		if sent = requestbody.Failure(r.Context()); sent == nil {
-			// One that has only ended its own side must not read success.
-			answerProblem(w, statusClientGone, "client_gone", "The client went away before its request had ended.")
+			// A client that only closed its own side must not read success.
+			answerProblem(w, statusClientGone, "client_gone", "The client closed the connection before its request ended.")
 			return
 		}
 	}
@@ -57,15 +56,15 @@ func answerUpstreamError(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	slog.WarnContext(r.Context(), "backend does not answer", "path", r.URL.Path, "error", err)
 	w.Header().Set("Retry-After", retryAfter)
-	answerProblem(w, http.StatusServiceUnavailable, "upstream_unavailable", "A part of Looptrace is not there at the moment; try again shortly.")
+	answerProblem(w, http.StatusServiceUnavailable, "upstream_unavailable", "A part of Looptrace is unavailable; try again shortly.")
 }
 
-// answerBodyError tells what is wrong with a request that did not arrive whole.
+// answerBodyError answers a request whose body did not arrive completely.
 func answerBodyError(w http.ResponseWriter, err *requestbody.Error) {
 	switch {
 	case err.Stopped():
 		w.Header().Set("Retry-After", retryAfter)
-		answerProblem(w, http.StatusServiceUnavailable, "upstream_unavailable", "Looptrace stops, and the request had not arrived: nothing was accepted.")
+		answerProblem(w, http.StatusServiceUnavailable, "upstream_unavailable", "Looptrace is stopping and had not received the whole request: nothing was accepted.")
 	case err.Late():
 		answerProblem(w, http.StatusRequestTimeout, "body_timeout", "The body did not arrive in time.")
 	default:

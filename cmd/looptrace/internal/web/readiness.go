@@ -13,21 +13,21 @@ import (
 )
 
 const (
-	// askTime bounds how long the other parts are asked. Who asks web waits some seconds.
+	// askTime limits the requests to the other parts. Callers of web wait some seconds.
 	askTime = 4 * time.Second
-	// answerAge is how old an answer may be: anybody may ask, as often as they like.
-	answerAge = time.Second
+	// maxAge is how long a result is cached: anybody may ask, as often as they like.
+	maxAge = time.Second
 )
 
-// health answers whether web and the parts behind it do their work. It names parts and no reasons: those quote
-// addresses and errors of stores, and this address is open to whoever opens the UI.
+// health reports whether web and the parts behind it are ready. It names parts but no reasons: those contain
+// addresses and errors of stores, and this address is open to anyone who can open the UI.
 type health struct {
 	index string
 	parts []readiness.Part
 
-	mu     sync.Mutex
-	asked  time.Time
-	checks map[string]string
+	mu      sync.Mutex
+	checked time.Time
+	checks  map[string]string
 }
 
 func newHealth(c Config) *health {
@@ -58,10 +58,10 @@ func (h *health) serve(w http.ResponseWriter, r *http.Request) {
 func (h *health) check(ctx context.Context) map[string]string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if time.Since(h.asked) < answerAge {
+	if time.Since(h.checked) < maxAge {
 		return h.checks
 	}
-	// Without the caller's deadline: the result is cached for others, too.
+	// Without the caller's deadline, because the result is cached for others.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTime)
 	defer cancel()
 	states := make([]string, len(h.parts))
@@ -79,7 +79,7 @@ func (h *health) check(ctx context.Context) map[string]string {
 	for i, part := range h.parts {
 		h.checks[part.Name] = states[i]
 	}
-	h.asked = time.Now()
+	h.checked = time.Now()
 	return h.checks
 }
 

@@ -14,16 +14,16 @@ import (
 	"github.com/looptrace/looptrace/internal/requestbody"
 )
 
-// drainTime is how long answers under way may take to end; streams would never end by themselves.
+// drainTime is how long running requests may take to end. Streams would never end by themselves.
 const drainTime = 2 * time.Second
 
-// bodyLimits are wide: those who read bodies have limits of their own, and a slow client is to have its 20 MiB taken.
+// bodyLimits are generous: the backends have limits of their own, and a slow client may send 20 MiB.
 var bodyLimits = requestbody.Limits{Idle: 15 * time.Second, Total: 5 * time.Minute}
 
-// maxConnections leaves a process descriptors to ask the parts behind it with. Who comes beyond waits to be accepted.
+// maxConnections leaves file descriptors for connections to the backends. More clients wait to be accepted.
 const maxConnections = 4096
 
-// Serve answers at addr until ctx ends.
+// Serve serves handler at addr until ctx ends.
 func Serve(ctx context.Context, addr string, handler http.Handler, log *slog.Logger) error {
 	var listen net.ListenConfig
 	listener, err := listen.Listen(ctx, "tcp", addr)
@@ -47,7 +47,7 @@ func Serve(ctx context.Context, addr string, handler http.Handler, log *slog.Log
 	draining, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
 	defer cancel()
 	if err := server.Shutdown(draining); errors.Is(err, context.DeadlineExceeded) {
-		_ = server.Close() // cuts the streams off
+		_ = server.Close() // closes the streams
 	} else if err != nil {
 		return fmt.Errorf("end the server: %w", err)
 	}

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// TrustedProxies are the networks of proxies that stand before web.
+// TrustedProxies are the networks of proxies in front of web.
 type TrustedProxies []netip.Prefix
 
-// ParseTrustedProxies reads addresses and networks, with commas between.
+// ParseTrustedProxies parses a comma-separated list of addresses and networks.
 func ParseTrustedProxies(text string) (TrustedProxies, error) {
 	var trusted TrustedProxies
 	for part := range strings.SplitSeq(text, ",") {
@@ -36,8 +36,8 @@ func (t TrustedProxies) contains(addr netip.Addr) bool {
 	return slices.ContainsFunc(t, func(p netip.Prefix) bool { return p.Contains(addr.Unmap()) })
 }
 
-// forward replaces what the connection says of the client by what a trusted proxy says. Of the addresses that it lists,
-// the client's is the last that is not a trusted proxy: what stands before came from the client itself.
+// forward replaces the client's address and scheme by those that a trusted proxy states. In a list of addresses the
+// client is the last that is not a trusted proxy: earlier ones come from the client itself.
 func (t TrustedProxies) forward(p *httputil.ProxyRequest) {
 	peer, err := netip.ParseAddrPort(p.In.RemoteAddr)
 	if err != nil || !t.contains(peer.Addr()) {

@@ -1,5 +1,5 @@
-// Package web is the one address that people open: it serves the UI and forwards the API and ingest behind
-// it, so that the browser meets a single origin.
+// Package web is the address that people open: it serves the UI and forwards requests to the API and ingest, so that
+// the browser has a single origin.
 package web
 
 import (
@@ -13,17 +13,17 @@ import (
 	"github.com/looptrace/looptrace/internal/allowedhost"
 )
 
-// Config says what to serve.
+// Config configures the handler.
 type Config struct {
-	// API and Ingest are the base addresses of the control plane and of the collector's JSON door.
+	// API and Ingest are the base addresses of the control plane and of the collector's JSON receiver.
 	API, Ingest *url.URL
-	// Collector is the base address at which the collector answers /readyz; nil where it is not asked.
+	// Collector is the base address of the collector's /readyz. If it is nil, the collector is not asked.
 	Collector *url.URL
 	// UI is the folder of the built UI.
 	UI string
-	// TrustedProxies are believed about whom they ask for (X-Forwarded-For) and how they were asked (X-Forwarded-Proto).
+	// TrustedProxies are the proxies whose X-Forwarded-For and X-Forwarded-Proto are used.
 	TrustedProxies TrustedProxies
-	// Hosts are what a request for the UI may name.
+	// Hosts are the valid Host headers of requests for the UI.
 	Hosts allowedhost.List
 }
 
@@ -32,7 +32,7 @@ func NewHandler(c Config) http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m := newMetrics(registry)
-	ui, api, ingest := m.observe("ui", ownHost(c.Hosts, newFiles(c.UI))), m.observe("api", newProxy(c.API, c.TrustedProxies)), m.observe("ingest", newProxy(c.Ingest, c.TrustedProxies))
+	ui, api, ingest := m.observe("ui", checkHost(c.Hosts, newFiles(c.UI))), m.observe("api", newProxy(c.API, c.TrustedProxies)), m.observe("ingest", newProxy(c.Ingest, c.TrustedProxies))
 
 	mux := http.NewServeMux()
 	mux.Handle("POST /v1/runs", ingest)
@@ -41,7 +41,7 @@ func NewHandler(c Config) http.Handler {
 	mux.Handle("/v1/", api)
 	mux.Handle("/mcp", api)
 	mux.Handle("GET /llms.txt", api)
-	// At whatever host: they are asked by the address of a container, and hold nothing of what was recorded.
+	// For any Host: they are requested by a container's address, and contain no recorded data.
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answerHealth(w, ok, nil) })
 	mux.HandleFunc("GET /readyz", newHealth(c).serve)

@@ -25,7 +25,7 @@ import (
 	"github.com/looptrace/looptrace/internal/allowedhost"
 )
 
-// backend answers with its name and what it was asked.
+// backend answers with its name and the request.
 func backend(t *testing.T, name string) *url.URL {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -77,7 +77,7 @@ func text(t *testing.T, response *http.Response) string {
 	return string(body)
 }
 
-// hosts allow the one that do asks for.
+// hosts allow the host that do requests.
 func hosts(t *testing.T) allowedhost.List {
 	t.Helper()
 	list, err := allowedhost.FromEnvironment(func(name string) string {
@@ -143,7 +143,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// What leads here under another's name gets none of our pages, and is told which setting to change.
+// A request with a foreign Host gets no pages, and an error that names the setting to change.
 func TestForeignHosts(t *testing.T) {
 	t.Parallel()
 	handler := web.NewHandler(web.Config{API: backend(t, "api"), Ingest: backend(t, "ingest"), UI: uiDir(t), Hosts: hosts(t)})
@@ -177,7 +177,7 @@ func TestForeignHosts(t *testing.T) {
 	for _, target := range []string{"/healthz", "/metrics"} {
 		assert.Equal(t, http.StatusOK, ask("10.1.2.3:7090", http.MethodGet, target, nil).StatusCode, target)
 	}
-	// The API is told what was asked for, and nothing that a page can say.
+	// The API receives the original Host, and no forwarding headers that a page could set.
 	assert.Contains(t, text(t, ask("evil.example:7090", http.MethodGet, "/v1/me", http.Header{"X-Forwarded-Host": {"localhost"}})), "fhost=evil.example:7090")
 }
 
@@ -220,7 +220,7 @@ func TestBackendAway(t *testing.T) {
 	assert.Contains(t, metrics, `looptrace_web_requests_total{code="503",part="ingest"} 1`)
 }
 
-// part answers /readyz as the API and the collector do.
+// part answers /readyz like the API and the collector.
 func part(t *testing.T, ready *atomic.Bool) *url.URL {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -234,7 +234,7 @@ func part(t *testing.T, ready *atomic.Bool) *url.URL {
 	return parse(t, server.URL)
 }
 
-// The one address tells which part does not do its work, and not why.
+// The health address names the parts that are not ready, without reasons.
 func TestReadiness(t *testing.T) {
 	t.Parallel()
 	var api, collector atomic.Bool
@@ -267,7 +267,7 @@ func TestUINotBuilt(t *testing.T) {
 	}
 }
 
-// start serves a handler until the function it returns is called, and gives what Serve logs: panics.
+// start serves a handler until the returned function is called, and records what Serve logs, such as panics.
 func start(t *testing.T, handler http.Handler) (addr string, logged *syncBuffer, stop func() error) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -307,7 +307,7 @@ func (b *syncBuffer) String() string {
 	return b.b.String()
 }
 
-// send opens a connection that sends text; everything is to happen within 20 seconds.
+// send opens a connection that sends text. Its deadline is 20 seconds.
 func send(t *testing.T, addr, text string) (net.Conn, *bufio.Reader) {
 	t.Helper()
 	conn, err := net.Dial("tcp", addr)
@@ -319,7 +319,7 @@ func send(t *testing.T, addr, text string) (net.Conn, *bufio.Reader) {
 	return conn, bufio.NewReader(conn)
 }
 
-// A client that sends a broken body, or leaves in the midst of it, is no fault of a backend, and no bug.
+// A client that sends a broken body, or leaves before its end, is neither an error of a backend nor a bug.
 func TestBrokenBodies(t *testing.T) {
 	t.Parallel()
 	handler := web.NewHandler(web.Config{API: backend(t, "api"), Ingest: backend(t, "ingest"), UI: uiDir(t), Hosts: hosts(t)})
@@ -347,7 +347,7 @@ func TestBrokenBodies(t *testing.T) {
 	assert.NotContains(t, logged.String(), "panic")
 }
 
-// Nobody keeps a connection with a body that does not come: not where it is not read, and not beyond the end of the server.
+// A connection whose body does not arrive is closed: when the body is not read, and when the server ends.
 func TestBodiesThatNeverEnd(t *testing.T) {
 	t.Parallel()
 	handler := web.NewHandler(web.Config{API: backend(t, "api"), Ingest: backend(t, "ingest"), UI: uiDir(t), Hosts: hosts(t)})
@@ -375,8 +375,8 @@ func TestBodiesThatNeverEnd(t *testing.T) {
 	assert.NotContains(t, logged.String(), "panic")
 }
 
-// TestEventsArriveAtOnce needs a real server: the first event must come while the answer is still open,
-// and the end of the server must cut the stream off.
+// TestEventsArriveAtOnce needs a real server: the first event must arrive while the response is open, and the end of
+// the server must close the stream.
 func TestEventsArriveAtOnce(t *testing.T) {
 	t.Parallel()
 	events := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -399,7 +399,7 @@ func TestEventsArriveAtOnce(t *testing.T) {
 	require.NoError(t, stop())
 }
 
-// An answer may begin before its request was read to the end: neither is cut off.
+// A response may begin before the end of its request: both must be complete.
 func TestAnswerWhileAsking(t *testing.T) {
 	t.Parallel()
 	echo := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
