@@ -167,13 +167,13 @@ func (k *keeper) heard(err error, asked time.Time) {
 	defer k.reporting.Unlock()
 	switch wasAway := k.away.Swap(err != nil); {
 	case err != nil && !wasAway:
-		k.logger.Warn("The key store is away: keys that were in use go on working, others wait", zap.Error(err))
+		k.logger.Warn("PostgreSQL does not answer: keys in use continue to work, requests with other keys are answered 503", zap.Error(err))
 		known, _ := k.cache.size()
-		k.report(fmt.Errorf("PostgreSQL has not answered since %s: keys in use go on working, others wait: %w",
+		k.report(fmt.Errorf("PostgreSQL has not answered since %s: keys in use continue to work, requests with other keys are answered 503: %w",
 			asked.UTC().Format(time.RFC3339), err), known > 0)
 		k.wakeUp()
 	case err == nil && wasAway:
-		k.logger.Info("The key store is back")
+		k.logger.Info("PostgreSQL answers again")
 		k.report(nil, true)
 	}
 }
@@ -255,6 +255,6 @@ func (k *keeper) writeUses(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
 	if err := k.store.noteUse(ctx, uses); err != nil {
-		k.logger.Warn("The last use of keys was not noted", zap.Error(err))
+		k.logger.Warn("The last use of keys was not stored", zap.Error(err))
 	}
 }

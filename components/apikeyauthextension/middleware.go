@@ -43,7 +43,7 @@ func (a *apiKeyAuth) refusal(ctx context.Context) *answer {
 		// The receiver lists the middleware without the authenticator, so no request may pass.
 		return &answer{
 			httpStatus: http.StatusUnauthorized, grpcCode: codes.Unauthenticated, code: "unauthenticated",
-			detail: "No key was asked for: apikeyauth is missing from auth of the receiver.",
+			detail: "The key was not checked: apikeyauth is missing from auth of the receiver.",
 		}
 	case auth.state != stateOK:
 		return &answer{

@@ -301,5 +301,5 @@ func TestMiddlewareWithoutAuthenticator(t *testing.T) {
 	handler.ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/runs", nil))
 	assert.Equal(t, http.StatusUnauthorized, recorder.Code)
 	assert.JSONEq(t, `{"type":"about:blank","title":"Unauthorized","status":401,"code":"unauthenticated","request_id":"id-1",
-		"detail":"No key was asked for: apikeyauth is missing from auth of the receiver."}`, recorder.Body.String())
+		"detail":"The key was not checked: apikeyauth is missing from auth of the receiver."}`, recorder.Body.String())
 }

@@ -83,9 +83,9 @@ func (o *overrides) run(ctx context.Context) {
 		if !away {
 			away = true
 			if o.known.Load() == nil {
-				o.report(fmt.Errorf("prices of projects' own have never been read, so spans are stored without a cost: %w", err))
+				o.report(fmt.Errorf("projects' own prices have never been read, so spans are stored without a cost: %w", err))
 			}
-			o.logger.Warn("The prices of projects' own cannot be read: the last ones that were hold", zap.Error(err))
+			o.logger.Warn("Projects' own prices cannot be read: the last known ones apply", zap.Error(err))
 		}
 		select {
 		case <-ctx.Done():

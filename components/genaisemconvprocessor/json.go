@@ -154,7 +154,7 @@ func jsonString(text string) (string, bool) {
 	return plain, r.Err() == nil
 }
 
-// isJSON tells whether a text is one JSON value.
+// isJSON reports whether a text is one JSON value.
 func isJSON(text string) bool {
 	r := jsonpull.NewReader(bytesOf(text), maxDepth, math.MaxInt64)
 	r.Text()

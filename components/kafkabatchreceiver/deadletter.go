@@ -94,7 +94,7 @@ func (r *tracesReceiver) writeDeadLetters(ctx context.Context, letters []deadLet
 			r.count(ctx, letter)
 		}
 		if written := len(letters) - len(left); written > 0 {
-			r.set.Logger.Warn("Wrote records that cannot be handed on to the dead-letter topic",
+			r.set.Logger.Warn("Wrote records that cannot be stored to the dead-letter topic",
 				zap.Int("records", written), zap.String("topic", r.cfg.DeadLetterTopic),
 				zap.String("reason", string(letters[0].reason)), zap.NamedError("first_error", letters[0].err))
 		}

@@ -81,7 +81,7 @@ func (h *health) problem(p problem, err error) {
 		return
 	}
 	h.open[p] = trouble{since: time.Now(), err: err}
-	h.logger.Warn("Cannot "+string(p)+"; trying until it works", zap.Error(err))
+	h.logger.Warn("Cannot "+string(p)+"; retrying until it succeeds", zap.Error(err))
 	h.report()
 }
 
@@ -119,9 +119,9 @@ func (h *health) report() {
 	}
 	if now.ready != h.reported.ready {
 		if now.ready {
-			h.logger.Info("Doing its work again")
+			h.logger.Info("The receiver is ready again")
 		} else {
-			h.logger.Warn("Not doing its work", zap.String("why", now.text))
+			h.logger.Warn("The receiver is not ready", zap.String("why", now.text))
 		}
 	}
 	h.reported = now

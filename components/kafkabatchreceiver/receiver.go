@@ -112,7 +112,7 @@ func (r *tracesReceiver) Start(ctx context.Context, host component.Host) error {
 	}
 	client, err := kgo.NewClient(append(r.clientOptions(), secure...)...)
 	if err != nil {
-		return fmt.Errorf("make Kafka client: %w", err)
+		return fmt.Errorf("create the Kafka client: %w", err)
 	}
 	r.client = client
 	if err := errors.Join(
@@ -335,7 +335,7 @@ func (r *tracesReceiver) noteFetchError(ctx context.Context, p kgo.FetchTopicPar
 	r.telemetry.KafkabatchFetchFailures.Add(ctx, 1, withPartition(p.Partition))
 	if owner := r.owned.of(p.Partition); owner.fetchError == nil || owner.fetchError.Error() != p.Err.Error() {
 		owner.fetchError = p.Err
-		r.set.Logger.Warn("Fetching from one partition failed; the others go on",
+		r.set.Logger.Warn("Fetching from one partition failed; the others continue",
 			zap.Int32("partition", p.Partition), zap.Error(p.Err))
 	}
 }
@@ -352,7 +352,7 @@ func (r *tracesReceiver) noteProgress(ctx context.Context, owner *ownership, p k
 	}
 	if first := p.Records[0].Offset; first > due {
 		r.telemetry.KafkabatchSkippedRecords.Add(ctx, first-due)
-		r.set.Logger.Warn("The broker no longer held offsets that were due; reading goes on at the oldest one left",
+		r.set.Logger.Warn("The broker has deleted offsets that were not read; reading continues at its oldest offset",
 			zap.Int32("partition", p.Partition), zap.Int64("due", due), zap.Int64("oldest", first))
 	}
 	owner.next = p.Records[len(p.Records)-1].Offset + 1

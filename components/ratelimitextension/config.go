@@ -91,9 +91,9 @@ func (c *LimitConfig) Validate() error {
 	case !(c.Rate >= 0 && c.Rate <= ratelimit.MaxRate):
 		return fmt.Errorf("rate must be between 0 and %g", float64(ratelimit.MaxRate))
 	case c.Rate > 0 && !(c.Burst >= 1 && c.Burst <= ratelimit.MaxRate):
-		return fmt.Errorf("burst must be between 1 and %g where there is a rate", float64(ratelimit.MaxRate))
+		return fmt.Errorf("burst must be between 1 and %g if rate is set", float64(ratelimit.MaxRate))
 	case c.Rate == 0 && c.Burst != 0:
-		return errors.New("burst says nothing without a rate")
+		return errors.New("burst is set without rate: set both")
 	}
 	return nil
 }

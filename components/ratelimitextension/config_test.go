@@ -30,10 +30,10 @@ func TestConfig(t *testing.T) {
 		}},
 		"ratelimit/all_wrong": {errs: []string{
 			"key::requests: rate must be between 0 and 1e+12",
-			"key::bytes: burst must be between 1 and 1e+12 where there is a rate",
-			"key::spans: burst says nothing without a rate",
+			"key::bytes: burst must be between 1 and 1e+12 if rate is set",
+			"key::spans: burst is set without rate",
 			"project::requests: rate must be between 0 and 1e+12",
-			"project::bytes: burst must be between 1 and 1e+12 where there is a rate",
+			"project::bytes: burst must be between 1 and 1e+12 if rate is set",
 			"otlp_status must be 429 or 503",
 			"usage::topic must be set",
 		}},

@@ -88,7 +88,7 @@ func (r *readiness) Start(ctx context.Context, host component.Host) error {
 	mux.HandleFunc("GET /readyz", r.answerReadiness)
 	server, err := r.cfg.ToServer(ctx, host.GetExtensions(), r.settings.TelemetrySettings, mux)
 	if err != nil {
-		return fmt.Errorf("make the server: %w", err)
+		return fmt.Errorf("create the server: %w", err)
 	}
 	if len(r.cfg.Queue.Brokers) > 0 {
 		secure, err := r.cfg.Queue.Options(ctx)
@@ -97,7 +97,7 @@ func (r *readiness) Start(ctx context.Context, host component.Host) error {
 		}
 		opts := []kgo.Opt{kgo.SeedBrokers(r.cfg.Queue.Brokers...), kgo.ClientID(r.settings.ID.String())}
 		if r.queue, err = kgo.NewClient(append(opts, secure...)...); err != nil {
-			return fmt.Errorf("make Kafka client: %w", err)
+			return fmt.Errorf("create the Kafka client: %w", err)
 		}
 	}
 	listener, err := r.cfg.ToListener(ctx)

@@ -26,12 +26,12 @@ type Config struct {
 	// OTLP/HTTP specifies.
 	TracesStatus int `mapstructure:"traces_status"`
 
-	// RawPassthrough hands on OTLP in protobuf as it came, in a resource that holds the whole request, unless something in it must be
-	// dropped. Readers of the queue decode it.
+	// RawPassthrough passes on OTLP in protobuf unchanged, in a resource that holds the whole request, unless something
+	// in it must be dropped. Readers of the queue decode it.
 	RawPassthrough bool `mapstructure:"raw_passthrough"`
 
-	// Readiness is an extension that knows whether the collector works. GET /readyz returns its answer. GET /healthz
-	// needs no extension. Neither asks for a key.
+	// Readiness is an extension that reports whether the collector works. GET /readyz returns its answer. GET /healthz
+	// needs no extension. Neither needs a key.
 	Readiness *component.ID `mapstructure:"readiness"`
 }
 

@@ -20,7 +20,7 @@ func (c *Config) findReadiness(host component.Host) (readinessChecker, error) {
 	}
 	checker, ok := host.GetExtensions()[*c.Readiness].(readinessChecker)
 	if !ok {
-		return nil, fmt.Errorf("readiness: %s is no extension of this collector that tells readiness", c.Readiness)
+		return nil, fmt.Errorf("readiness: %s is not an extension of this collector that reports readiness", c.Readiness)
 	}
 	return checker, nil
 }

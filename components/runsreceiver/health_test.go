@@ -75,7 +75,7 @@ func TestReadinessOfNobody(t *testing.T) {
 	cfg.Readiness = &doorID
 	r, err := newRunsReceiver(cfg, receivertest.NewNopSettings(metadata.Type), consumertest.NewNop())
 	require.NoError(t, err)
-	require.ErrorContains(t, r.Start(t.Context(), host{componenttest.NewNopHost()}), "readiness: door is no extension of this collector that tells readiness")
+	require.ErrorContains(t, r.Start(t.Context(), host{componenttest.NewNopHost()}), "readiness: door is not an extension of this collector that reports readiness")
 	require.NoError(t, r.Shutdown(t.Context()))
 }
 

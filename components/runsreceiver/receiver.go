@@ -96,7 +96,7 @@ func (r *runsReceiver) Start(ctx context.Context, host component.Host) error {
 	server, err := cfg.ToServer(ctx, host.GetExtensions(), r.settings.TelemetrySettings,
 		http.HandlerFunc(r.route), confighttp.WithErrorHandler(refuseUnauthenticated))
 	if err != nil {
-		return fmt.Errorf("make the server: %w", err)
+		return fmt.Errorf("create the server: %w", err)
 	}
 	readiness, err := r.cfg.findReadiness(host)
 	if err != nil {
@@ -144,7 +144,7 @@ func (r *runsReceiver) Shutdown(ctx context.Context) error {
 	case <-pushed:
 	case <-r.givenUp:
 		// Their clients were told that nothing was accepted. These calls end when the consumer shuts down.
-		r.settings.Logger.Warn("Spans are still with the next consumer at shutdown")
+		r.settings.Logger.Warn("The next consumer still has spans at shutdown")
 	}
 	return err
 }

@@ -49,8 +49,8 @@ func (f *otlpFormat) decode(body []byte, held *charge) (ptrace.Traces, error) {
 	return td, nil
 }
 
-// passthroughFormat is OTLP in protobuf that is handed on as it came, unless there may be something in it to drop or to
-// refuse.
+// passthroughFormat is OTLP in protobuf that is passed on unchanged, unless something in it may have to be dropped or
+// refused.
 type passthroughFormat struct{ otlpFormat }
 
 func (f *passthroughFormat) decode(body []byte, held *charge) (ptrace.Traces, error) {

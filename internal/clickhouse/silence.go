@@ -29,8 +29,8 @@ const (
 	dialTimeout = 5 * time.Second
 )
 
-// errSilent is no timeout in the sense of [net.Error]: ch-go goes on reading after such an error.
-var errSilent = errors.New("ClickHouse says nothing")
+// errSilent is not a timeout in the sense of [net.Error], after which ch-go would continue to read.
+var errSilent = errors.New("ClickHouse does not answer")
 
 // dialer dials the addresses of the database.
 type dialer struct {
@@ -67,7 +67,7 @@ func (d dialer) dial(ctx context.Context, addr string) (net.Conn, error) {
 	if config.ServerName == "" {
 		config = config.Clone()
 		if config.ServerName, _, err = net.SplitHostPort(addr); err != nil {
-			return nil, errors.Join(fmt.Errorf("name the server of %s: %w", addr, err), conn.Close())
+			return nil, errors.Join(fmt.Errorf("set the server name for %s: %w", addr, err), conn.Close())
 		}
 	}
 	secure := tls.Client(conn, config)

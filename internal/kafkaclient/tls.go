@@ -82,7 +82,7 @@ func (s *tlsSettings) load() (*tls.Config, error) {
 func readPEM(file, text string) ([]byte, error) {
 	switch {
 	case file != "" && text != "":
-		return nil, fmt.Errorf("%s is named where the same is given in PEM", file)
+		return nil, fmt.Errorf("%s and its PEM form are both set: remove one", file)
 	case file != "":
 		return os.ReadFile(file)
 	case text != "":

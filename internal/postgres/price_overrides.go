@@ -22,7 +22,7 @@ func PriceOverrides(ctx context.Context, q Querier) (map[string][]prices.Overrid
 		FROM price_overrides
 		ORDER BY project_id, revision`)
 	if err != nil {
-		return nil, fmt.Errorf("read the prices of projects' own: %w", err)
+		return nil, fmt.Errorf("read projects' own prices: %w", err)
 	}
 	read := map[string][]prices.Override{}
 	var (
@@ -44,7 +44,7 @@ func PriceOverrides(ctx context.Context, q Querier) (map[string][]prices.Overrid
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read the prices of projects' own: %w", err)
+		return nil, fmt.Errorf("read projects' own prices: %w", err)
 	}
 	return read, nil
 }

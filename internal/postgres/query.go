@@ -146,7 +146,7 @@ func (db DB) statement(name string) string {
 	return statement
 }
 
-// Violates tells whether the error is a violation of the named constraint.
+// Violates reports whether the error violates the named constraint.
 func Violates(err error, constraint string) bool {
 	var refused *pgconn.PgError
 	return errors.As(err, &refused) && refused.ConstraintName == constraint

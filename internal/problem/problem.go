@@ -1,7 +1,7 @@
-// Package problem holds the errors that a client is told of, and writes them as RFC 9457 problem details.
+// Package problem defines the errors that clients receive, and writes them as RFC 9457 problem details.
 //
-// A package that finds something wrong returns an [Error] of a [Kind], with its code and detail. Whoever answers the client
-// gives [Of] the error and writes the [Document].
+// A package returns an [Error] of a [Kind], with its code and detail. The handler that answers the client calls [Of]
+// and writes the [Document].
 package problem
 
 import (
@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Kind sorts errors by what the client can do about them.
+// Kind classifies errors by what the client can do about them.
 type Kind int
 
 // The kinds, with the HTTP status of each.
@@ -25,7 +25,7 @@ const (
 	NotFound                         // 404: it does not exist, or not for this caller
 	MethodNotAllowed                 // 405
 	Timeout                          // 408: the body did not arrive in time
-	Conflict                         // 409: the resource is in another state than the request assumes
+	Conflict                         // 409: the resource is not in the state that the request assumes
 	Precondition                     // 412: the resource has changed since it was read
 	TooLarge                         // 413: the body
 	UnsupportedMediaType             // 415: the body
@@ -33,7 +33,7 @@ const (
 	Invalid                          // 422: correct the fields
 	RateLimited                      // 429: wait
 	Unavailable                      // 503: a dependency does not answer; retry
-	TooExpensive                     // 503: the query takes more than one may; narrow it
+	TooExpensive                     // 503: the query exceeds a limit; narrow it
 )
 
 var statuses = [...]int{
@@ -54,24 +54,24 @@ const (
 	CodeDependency       = "dependency_unavailable"
 )
 
-// Error is an error that the client is told of.
+// Error is an error that the client receives.
 type Error struct {
 	Kind Kind
 	Code string
-	// Detail is one or two sentences for a person: what is wrong, and the remedy.
+	// Detail is one or two sentences for a person: what is wrong, and what to do.
 	Detail string
-	// Fields are what is wrong with the request, of an [Invalid] error.
+	// Fields are the invalid values of the request, for an [Invalid] error.
 	Fields []Field
-	// RetryAfter is when the client may try again; 0 says nothing.
+	// RetryAfter is when the client may retry. 0 means unknown.
 	RetryAfter time.Duration
 }
 
-// Field is one value of a request that cannot be accepted.
+// Field is an invalid value of a request.
 type Field struct {
-	// Location is where it is, such as body.name, query.cursor or header.Idempotency-Key.
+	// Location is the location of the value, such as body.name, query.cursor or header.Idempotency-Key.
 	Location string `json:"location"`
 	Message  string `json:"message"`
-	// Value is what was sent, where it is short and no secret.
+	// Value is the value if it is short and not secret.
 	Value any `json:"value,omitempty"`
 }
 
@@ -82,31 +82,32 @@ func (e *Error) Error() string {
 	return e.Detail
 }
 
-// Missing is the error about a resource that does not exist, or not for this caller: the two look the same.
+// Missing returns the error for a resource that does not exist or that the caller may not see. The two cases are
+// indistinguishable.
 func Missing() *Error {
 	return &Error{Kind: NotFound, Code: CodeNotFound, Detail: "This resource does not exist or was deleted."}
 }
 
-// DependencyDown is the error about a store that does not answer. It promises nothing: a store may have done all of its work before
-// its answer was lost.
+// DependencyDown returns the error for a store that does not answer. The store may have executed the request: only
+// its answer is missing.
 func DependencyDown() *Error {
 	return &Error{
 		Kind: Unavailable, Code: CodeDependency, Detail: "The database is not answering. Try again in a few seconds.", RetryAfter: 2 * time.Second,
 	}
 }
 
-// InvalidFields is the error about fields of a request.
+// InvalidFields returns the error for invalid fields of a request.
 func InvalidFields(fields ...Field) *Error {
 	return &Error{Kind: Invalid, Code: CodeValidationFailed, Detail: "The request is not valid.", Fields: fields}
 }
 
-// InvalidField is [InvalidFields] for one.
+// InvalidField is [InvalidFields] for one field.
 func InvalidField(location, message string) *Error {
 	return InvalidFields(Field{Location: location, Message: message})
 }
 
-// Of returns what the client is told of an error: the first [Error] in its tree, with the fields of all that are [Invalid];
-// nil where there is none.
+// Of returns the error for the client: the first [Error] in err's tree, with the fields of all [Invalid] ones. It
+// returns nil if there is none.
 func Of(err error) *Error {
 	var first *Error
 	if !errors.As(err, &first) {
@@ -120,14 +121,14 @@ func Of(err error) *Error {
 	return &all
 }
 
-// Is tells whether the client is told of an error of the kind.
+// Is reports whether the client's error is of the kind.
 func Is(err error, kind Kind) bool {
 	e := Of(err)
 	return e != nil && e.Kind == kind
 }
 
 func fieldsOf(err error) []Field {
-	switch e := err.(type) { //nolint:errorlint // it takes the tree apart itself
+	switch e := err.(type) { //nolint:errorlint // it walks the tree itself
 	case *Error:
 		return e.Fields
 	case interface{ Unwrap() error }:
@@ -142,14 +143,14 @@ func fieldsOf(err error) []Field {
 	return nil
 }
 
-// Document is an error as it is sent.
+// Document is the JSON form of an error.
 type Document struct {
 	Type   string `json:"type"`
 	Title  string `json:"title"`
 	Status int    `json:"status"`
 	Detail string `json:"detail"`
 	Code   string `json:"code"`
-	// RequestID finds the request in the log. It is empty where requests have no ids.
+	// RequestID identifies the request in the log. It is empty if requests have no ids.
 	RequestID string  `json:"request_id,omitempty"`
 	Errors    []Field `json:"errors,omitempty"`
 }
@@ -157,21 +158,21 @@ type Document struct {
 // ContentType is the media type of a [Document].
 const ContentType = "application/problem+json"
 
-// NewDocument makes a document.
+// NewDocument returns a document.
 func NewDocument(status int, code, detail, requestID string) Document {
 	return Document{
 		Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: detail, Code: code, RequestID: requestID,
 	}
 }
 
-// Document is the error as it is sent.
+// Document returns the error's JSON form.
 func (e *Error) Document(requestID string) Document {
 	d := NewDocument(statuses[e.Kind], e.Code, e.Detail, requestID)
 	d.Errors = e.Fields
 	return d
 }
 
-// Write answers with the error.
+// Write writes the error as the response.
 func (e *Error) Write(w http.ResponseWriter, requestID string) {
 	if e.RetryAfter > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
@@ -179,7 +180,7 @@ func (e *Error) Write(w http.ResponseWriter, requestID string) {
 	e.Document(requestID).Write(w)
 }
 
-// Write answers with the document.
+// Write writes the document as the response.
 func (d Document) Write(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", ContentType)
 	w.WriteHeader(d.Status)

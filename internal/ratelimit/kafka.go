@@ -107,7 +107,7 @@ func NewKafkaLog(brokers []string, topic, clientID string, opts ...kgo.Opt) (*Ka
 		kgo.ProducerLinger(0),
 	}, opts...)...)
 	if err != nil {
-		return nil, fmt.Errorf("make Kafka client: %w", err)
+		return nil, fmt.Errorf("create the Kafka client: %w", err)
 	}
 	return &KafkaLog{client: client, topic: topic}, nil
 }
