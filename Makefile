@@ -1,4 +1,4 @@
-# Everything that is built or installed lies under _build/, ui/node_modules and ui/dist.
+# Build results and dependencies are in _build/, ui/node_modules and ui/dist.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -7,7 +7,7 @@ GO       ?= go
 NPM      := npm --no-audit --no-fund --no-update-notifier
 VERSION  := 0.1.0
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
-# What is compiled, and what is embedded into it.
+# Sources and embedded files.
 go_files := $(shell find cmd components controlplane internal docs/recipes -name '*.go' -o -name '*.sql' -o -name '*.html' -o -name '*.css' -o -name '*.yaml' -o -name '*.md' 2>/dev/null)
 ui_files := $(shell find ui -path ui/node_modules -prune -o -path ui/dist -prune -o -type f -print 2>/dev/null)
 
@@ -20,7 +20,7 @@ run: build ## Build what is needed and start the whole product (http://127.0.0.1
 	@exec _build/looptrace up
 
 .PHONY: build
-build: engines collector _build/looptrace _build/looptrace-controlplane ui ## Build every binary, the UI and fetch the engines
+build: engines collector _build/looptrace _build/looptrace-controlplane ui ## Build every binary and the UI, and fetch the engines
 
 .PHONY: engines
 engines: _build/engines/.installed ## Install ClickHouse and PostgreSQL (npm packages) into _build/engines
@@ -57,7 +57,7 @@ ui/dist/index.html: ui/node_modules/.package-lock.json $(ui_files)
 	@touch $@
 
 .PHONY: generate
-generate: ui/node_modules/.package-lock.json ## Write the generated files anew (mdatagen, oapi-codegen, openapi-typescript)
+generate: ui/node_modules/.package-lock.json ## Regenerate the generated files (mdatagen, oapi-codegen, openapi-typescript)
 	$(GO) generate ./components/... ./controlplane/...
 	$(NPM) run --silent generate --prefix ui
 
@@ -66,22 +66,22 @@ lint: lint-go ui/node_modules/.package-lock.json ## Lint Go and the UI
 	$(NPM) run --silent lint --prefix ui
 
 .PHONY: lint-go
-lint-go: ## Lint Go, who may import whom included
+lint-go: ## Lint Go, including the import rules
 	$(GO) run $(GOLANGCI) run
 
 .PHONY: audit
-audit: ## Hold all dependencies to a database of vulnerabilities (AUDIT_DB=folder); fails where there is none
+audit: ## Check all dependencies against a vulnerability database (AUDIT_DB=folder); fails without one
 	@scripts/audit
 
 .PHONY: test
 test: prerequisites build generated-fresh lint test-ui test-go test-sdk e2e faults ## Run every test; installs what it needs
 
 .PHONY: prerequisites
-prerequisites: ## Install what tests need from the system: Chromium, Java, Maven, strace and Python's venv
+prerequisites: ## Install system packages for the tests: Chromium, Java, Maven, strace and Python's venv
 	@scripts/prerequisites
 
 .PHONY: generated-fresh
-generated-fresh: generate ## Fail when a generated file is stale
+generated-fresh: generate ## Fail if a generated file is stale
 	@git diff --exit-code --stat -- '*.gen.go' '*.gen.yaml' '*.gen.ts' '**/generated_*.go' '**/documentation.md' || (echo "generated files are stale: commit the result of 'make generate'"; exit 1)
 
 .PHONY: test-go
@@ -89,7 +89,7 @@ test-go: engines collector _build/looptrace ## Run the Go tests on real ClickHou
 	$(GO) test -timeout 20m $$($(GO) list ./... | grep -v -e /_build/ -e /test/e2e -e /test/operations -e /test/faults -e /test/security -e '/test/bench$$')
 
 .PHONY: conformance
-conformance: ## Print dialect × field of what real instrumentations send: right, wrong, absent at source
+conformance: ## Print dialect × field for real instrumentations: right, wrong, absent at source
 	@mkdir -p _build
 	@CONFORMANCE_REPORT=$(abspath _build/conformance.md) $(GO) test -count=1 ./test/conformance; status=$$?; cat _build/conformance.md; exit $$status
 
@@ -97,7 +97,7 @@ conformance: ## Print dialect × field of what real instrumentations send: right
 test-ui: ui/node_modules/.package-lock.json ## Run the UI's unit tests
 	$(NPM) test --silent --prefix ui
 
-# What runs in CI; of the recipes, those whose packages the SDK's own tests have.
+# Runs in CI, with the recipes whose packages the SDK's tests have.
 .PHONY: test-sdk
 test-sdk: _build/sdk-venv/.installed _build/looptrace _build/looptrace-controlplane collector engines ui ## Lint, type-check and test the Python SDK, on a real product
 	cd sdk/python && $(sdk_bin)/ruff check . && $(sdk_bin)/ruff format --check . && $(sdk_bin)/mypy
@@ -105,7 +105,7 @@ test-sdk: _build/sdk-venv/.installed _build/looptrace _build/looptrace-controlpl
 	cd sdk/python && $(sdk_bin)/pytest recipes --here --recipes openai,anthropic,langchain,langgraph,openai-agents,opentelemetry-python
 
 .PHONY: recipes
-recipes: _build/sdk-venv/.installed _build/looptrace _build/looptrace-controlplane collector engines ui ## Run every recipe of docs/recipes, each with packages of its own (RECIPES=a,b: those)
+recipes: _build/sdk-venv/.installed _build/looptrace _build/looptrace-controlplane collector engines ui ## Run every recipe of docs/recipes, each with its own packages (RECIPES=a,b: only those)
 	cd sdk/python && $(sdk_bin)/pytest recipes -vv --recipes "$(RECIPES)"
 
 sdk_bin := $(CURDIR)/_build/sdk-venv/bin
@@ -117,32 +117,32 @@ _build/sdk-venv/.installed: sdk/python/test-requirements.txt sdk/python/pyprojec
 	@touch $@
 
 .PHONY: e2e
-e2e: build ## Run the built product against stock SDKs and a real browser; its counters, readiness and probe; attack it
+e2e: build ## Test the built product with stock SDKs and a browser: counters, readiness, probe, security
 	$(GO) test -count=1 -p 1 -timeout 25m -v ./test/e2e/... ./test/operations/... ./test/security
 
-# What is about the payloads of others, in the folder that LOOPTRACE_REALDATA names: no other test needs them.
+# Tests with recorded payloads in the folder LOOPTRACE_REALDATA. No other test needs them.
 realdata_tests := ^(TestRealTraces|TestRealSpans|TestHostileSpans|TestRealRuns|TestSurvival|TestConformance|TestFromUse)$$
 
 .PHONY: test-realdata
-test-realdata: build ## Run the tests that are about the payloads of others (LOOPTRACE_REALDATA=folder)
+test-realdata: build ## Run the tests with recorded payloads (LOOPTRACE_REALDATA=folder)
 	@[ -d "$$LOOPTRACE_REALDATA" ] || (echo "LOOPTRACE_REALDATA must name the folder of real traces: test/conformance/README.md says what it has"; exit 1)
 	$(GO) test -count=1 -p 1 -timeout 20m -run '$(realdata_tests)' ./components/... ./controlplane/agentview ./test/store ./test/conformance ./test/e2e
 
 .PHONY: faults
-faults: build ## Kill, fill, overload and cut off the product, and read back every run that got 202 (FAULTS=full: at length)
+faults: build ## Kill, fill, overload and disconnect the product, and read back every run that got 202 (FAULTS=full: longer)
 	FAULTS_REPORT=$(abspath $(FAULTS_REPORT)) $(GO) test -count=1 -p 1 -timeout $(if $(FAULTS),6h,30m) -v ./test/faults/... ./cmd/looptrace/internal/broker
 
 .PHONY: fuzz
-fuzz: ## Fuzz every decoder and parser for FUZZ_TIME each (10m), one after the other (FUZZ=Decode FUZZ_IN=internal: those)
+fuzz: ## Fuzz every decoder and parser for FUZZ_TIME each (10m), one after the other (FUZZ=Decode FUZZ_IN=internal: only those)
 	@FUZZ_TIME=$(FUZZ_TIME) FUZZ="$(FUZZ)" FUZZ_IN="$(FUZZ_IN)" scripts/fuzz
 
 .PHONY: bench
 bench: build ## Measure: accepted-to-visible latency and idle memory
 	$(GO) test -count=1 -timeout 30m -run '^TestBench$$' -v ./test/bench
 
-# docs/benchmarks.md says what is measured and what the settings are.
+# docs/benchmarks.md describes the measurements and settings.
 .PHONY: bench-ingest
-bench-ingest: engines collector _build/looptrace _build/anchor/otelcol-anchor ## Measure ingest beside a collector of stock parts, as medians and ratios
+bench-ingest: engines collector _build/looptrace _build/anchor/otelcol-anchor ## Compare ingest with a collector of stock parts, as medians and ratios
 	BENCH_PARTS=$${BENCH_PARTS:-accept,store,limit} $(GO) test -count=1 -timeout 3h -run '^TestIngest$$' -v ./test/bench
 
 _build/anchor/otelcol-anchor: test/bench/anchor/builder-config.yaml
@@ -150,20 +150,20 @@ _build/anchor/otelcol-anchor: test/bench/anchor/builder-config.yaml
 	$(GO) run go.opentelemetry.io/collector/cmd/builder@v0.164.0 --config $< >_build/anchor.log 2>&1 || (cat _build/anchor.log; exit 1)
 
 .PHONY: bench-browser
-bench-browser: build ## Measure in Chromium how soon runs of 10,000 and 100,000 spans can be read, and how they scroll
+bench-browser: build ## Measure loading and scrolling of runs with 10,000 and 100,000 spans in Chromium
 	BENCH_BROWSER=1 $(GO) test -count=1 -timeout 20m -run '^TestBrowserFigures$$' -v ./test/e2e
 
-# Builds its data once, in _build/bench-read (8 GB; ten minutes on two cores), and starts the engine on it.
+# Creates its data once, in _build/bench-read (8 GB, ten minutes on two cores), and starts the engine on it.
 .PHONY: bench-read
-bench-read: engines _build/looptrace _build/looptrace-controlplane ## Measure reads of 10 million spans beside the stock exporter's tables
+bench-read: engines _build/looptrace _build/looptrace-controlplane ## Compare reads of 10 million spans with the stock exporter's tables
 	BENCH_READ_SPANS=$${BENCH_READ_SPANS:-10000000} $(GO) test -count=1 -timeout 5h -run '^TestRead$$' -v ./test/bench
 
 .PHONY: bench-list
-bench-list: build ## Measure in Chromium how the list of bench-read's 500,000 runs scrolls, filters and is searched
+bench-list: build ## Measure scrolling, filters and search of bench-read's 500,000 runs in Chromium
 	BENCH_READ_SPANS=$${BENCH_READ_SPANS:-10000000} $(GO) test -count=1 -timeout 5h -run '^TestListing$$' -v ./test/bench
 
 .PHONY: bench-agentview
-bench-agentview: ## Print how many annotated faults the agent view shows, beside simple strategies; check 10,000 generated runs
+bench-agentview: ## Print how many annotated faults the agent view and simple strategies show; check 10,000 generated runs
 	$(GO) test -count=1 -timeout 10m -run '^TestSurvival$$' -v ./controlplane/agentview
 	AGENTVIEW_RUNS=$${AGENTVIEW_RUNS:-10000} $(GO) test -count=1 -timeout 2h -run '^(TestRealRuns|TestGeneratedRuns)$$' ./controlplane/agentview
 
