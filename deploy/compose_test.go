@@ -35,12 +35,12 @@ func readCompose(t *testing.T) compose {
 	return c
 }
 
-// variable finds the names of environment variables in what reads them.
+// variable matches environment variables in the files that use them.
 var variable = regexp.MustCompile(`(?:etenv|parseURL)\("([A-Z_]+)"\)|\$\{env:([A-Z_]+)`)
 
 func variables(t *testing.T, files ...string) []string {
 	t.Helper()
-	// What Go itself reads.
+	// Go's own variables.
 	names := []string{"GOMEMLIMIT", "GOGC"}
 	for _, file := range files {
 		for _, match := range variable.FindAllStringSubmatch(string(read(t, filepath.Join(root, file))), -1) {
@@ -50,7 +50,7 @@ func variables(t *testing.T, files ...string) []string {
 	return names
 }
 
-// A variable that nobody reads is a setting that does nothing.
+// A variable that nobody reads is a setting without effect.
 func TestComposeSetsWhatIsRead(t *testing.T) {
 	t.Parallel()
 	c := readCompose(t)
@@ -67,12 +67,12 @@ func TestComposeSetsWhatIsRead(t *testing.T) {
 			assert.Contains(t, names, name, service)
 		}
 	}
-	for _, service := range []string{"api", "web"} { // both are to know the same names
+	for _, service := range []string{"api", "web"} { // both must know the same names
 		for _, name := range []string{"PUBLIC_URL", "ALLOWED_HOSTS"} {
 			assert.Equal(t, "${"+name+":-}", c.Services[service].Environment[name], service)
 		}
 	}
-	// And what has no default is set.
+	// Variables without a default are set.
 	for service, names := range map[string][]string{
 		"collector": {"DATABASE_URL", "CLICKHOUSE_URL", "KAFKA_BROKERS"},
 		"api":       {"DATABASE_URL", "CLICKHOUSE_URL", "SESSION_SECRET"},
@@ -85,7 +85,7 @@ func TestComposeSetsWhatIsRead(t *testing.T) {
 	}
 }
 
-// Nothing starts with a secret that others know.
+// Nothing starts with a well-known secret.
 func TestComposeHasNoSecrets(t *testing.T) {
 	t.Parallel()
 	for name, service := range readCompose(t).Services {
@@ -100,7 +100,7 @@ func TestComposeHasNoSecrets(t *testing.T) {
 	}
 }
 
-// memory_limiter counts garbage: with a higher limit Go would leave so much that requests are refused over it.
+// memory_limiter counts garbage: with a higher GOMEMLIMIT, garbage would cause refusals.
 func TestComposeCollectsBeforeItRefuses(t *testing.T) {
 	t.Parallel()
 	var config struct {
@@ -121,7 +121,7 @@ func TestComposeCollectsBeforeItRefuses(t *testing.T) {
 	assert.Less(t, limit, limiter.Limit-limiter.Spike)
 }
 
-// What it names is there.
+// All named files exist.
 func TestComposeNamesWhatExists(t *testing.T) {
 	t.Parallel()
 	c := readCompose(t)

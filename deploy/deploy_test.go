@@ -1,4 +1,4 @@
-// Package deploy holds what a server set-up needs; its tests hold it against the code.
+// Package deploy contains configurations for servers. Its tests compare them with the code.
 package deploy
 
 import (
@@ -20,7 +20,7 @@ const (
 	single = "otelcol-config.yaml"
 )
 
-// split are the configurations that share the work of the single one.
+// split are the configurations that divide the work of the single one.
 var split = []string{"ingest.yaml", "store.yaml"}
 
 func read(t *testing.T, path string) []byte {
@@ -30,7 +30,7 @@ func read(t *testing.T, path string) []byte {
 	return text
 }
 
-// parts returns the settings of a collector's configuration as text, comments included, by their paths.
+// parts returns the settings of a collector's configuration as text, with comments, by their paths.
 func parts(t *testing.T, path string) map[string]string {
 	t.Helper()
 	var document yaml.Node
@@ -50,7 +50,7 @@ func parts(t *testing.T, path string) map[string]string {
 	return found
 }
 
-// pair is a member of a mapping; a comment above it belongs to its key.
+// pair is a member of a mapping. A comment above it belongs to its key.
 type pair struct{ key, value *yaml.Node }
 
 func pairs(node *yaml.Node) iter.Seq2[*yaml.Node, pair] {
@@ -73,15 +73,15 @@ func text(t *testing.T, p pair) string {
 	return string(raw)
 }
 
-// own is what each process has of its own: what it says of itself, the batches, for which one that stores only has
-// more memory, and what several of ingest tell each other.
+// own is what differs between the processes: their description, the batch sizes of a store-only process, which has
+// more memory, and the usage shared by several ingest processes.
 var own = []string{
 	"extensions/ratelimit/usage",
 	"service/extensions", "service/telemetry/resource",
 	"receivers/kafkabatch/max_batch_spans", "receivers/kafkabatch/max_batch_bytes",
 }
 
-// What ingest and store do apart is line by line, comments included, what they do together.
+// Ingest and store together have the same lines as the single configuration, comments included.
 func TestSplitEqualsSingle(t *testing.T) {
 	t.Parallel()
 	want := parts(t, filepath.Join(root, single))
@@ -97,7 +97,7 @@ func TestSplitEqualsSingle(t *testing.T) {
 	assert.ElementsMatch(t, slices.Collect(maps.Keys(want)), slices.Collect(maps.Keys(all)), "nothing is left out")
 }
 
-// The built collector takes them.
+// The built collector accepts them.
 func TestConfigurationsAreValid(t *testing.T) {
 	t.Parallel()
 	collector, err := filepath.Abs(filepath.Join(root, "_build", "looptrace-collector"))
@@ -112,7 +112,7 @@ func TestConfigurationsAreValid(t *testing.T) {
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()
 			cmd := exec.CommandContext(t.Context(), collector, "validate", "--config", file)
-			cmd.Env = env // and nothing else
+			cmd.Env = env // nothing else
 			out, err := cmd.CombinedOutput()
 			require.NoError(t, err, "%s", out)
 		})

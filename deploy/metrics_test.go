@@ -14,17 +14,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// stock are the metrics that come with the libraries. test/operations holds every name to what a running product shows.
+// stock are the metrics of the libraries. test/operations compares every name with a running product.
 var stock = []string{
 	"otelcol_receiver_accepted_spans", "otelcol_exporter_sent_spans", "otelcol_kafka_exporter_records",
 	"otelcol_kafka_exporter_write_latency", "otelcol_process_memory_rss", "otelcol_process_cpu_seconds",
 	"process_resident_memory_bytes", "process_cpu_seconds_total",
 }
 
-// metric finds names of metrics in an expression.
+// metric matches names of metrics in an expression.
 var metric = regexp.MustCompile(`\b(?:otelcol|looptrace|process)_[a-z0-9_]+\b`)
 
-// known are the metrics that the code has: those of components by their documentation, others by their source.
+// known are the metrics in the code: those of components by their documentation, others by their source.
 func known(t *testing.T) map[string]bool {
 	t.Helper()
 	names := map[string]bool{}
@@ -46,7 +46,7 @@ func known(t *testing.T) map[string]bool {
 	return names
 }
 
-// assertKnown checks every name in an expression; a histogram's series have suffixes.
+// assertKnown checks every name in an expression. A histogram's series have suffixes.
 func assertKnown(t *testing.T, names map[string]bool, expression string) {
 	t.Helper()
 	found := metric.FindAllString(expression, -1)
@@ -60,7 +60,7 @@ func assertKnown(t *testing.T, names map[string]bool, expression string) {
 	assert.True(t, len(found) > 0 || strings.HasPrefix(expression, "up{"), "no metric in %s", expression)
 }
 
-// Prometheus takes the rules, their metrics exist, and the operator is told what to do about each.
+// Prometheus accepts the rules, their metrics exist, and each says what to do.
 func TestAlerts(t *testing.T) {
 	t.Parallel()
 	groups, errs := rulefmt.ParseFile("alerts.yaml", false)
@@ -95,14 +95,14 @@ func TestDashboardNamesMetricsThatExist(t *testing.T) {
 		ids[panel.ID] = true
 		for _, target := range panel.Targets {
 			assertKnown(t, names, target.Expr)
-			_, err := parser.ParseExpr(strings.ReplaceAll(target.Expr, "$__rate_interval", "5m")) // Grafana's own
+			_, err := parser.ParseExpr(strings.ReplaceAll(target.Expr, "$__rate_interval", "5m")) // Grafana's own variable
 			require.NoError(t, err, panel.Title)
 		}
 	}
 	assert.NotEmpty(t, file.Panels)
 }
 
-// What the operator is told to look at is there.
+// The references in descriptions exist.
 func TestOperationsNameWhatExists(t *testing.T) {
 	t.Parallel()
 	docs := filepath.Join(root, "docs")

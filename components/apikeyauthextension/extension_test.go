@@ -29,7 +29,7 @@ import (
 	"github.com/looptrace/looptrace/test/engines"
 )
 
-// revocationLimit is what is promised of revocation.
+// revocationLimit is the documented time for a revocation to take effect.
 const revocationLimit = 5 * time.Second
 
 // database is a real PostgreSQL database with one project.
@@ -52,7 +52,7 @@ func newDatabase(tb testing.TB, url string) *database {
 	return db
 }
 
-// mint stores a new key; change, where not empty, is the SET clause of an update of its row.
+// mint stores a new key. change is an optional SET clause for an update of its row.
 func (db *database) mint(tb testing.TB, change string, scopes ...string) apikey.Key {
 	tb.Helper()
 	key := apikey.Mint()
@@ -75,8 +75,8 @@ func (db *database) insert(tb testing.TB, key apikey.Key, scopes ...string) {
 	require.NoError(tb, err)
 }
 
-// awaitHeard waits until the extension has heard of all changes that were made before: PostgreSQL tells them in order, and a
-// channel that is opened later begins with all refusals forgotten.
+// awaitHeard waits until the extension has received all earlier changes. PostgreSQL notifies in order, and opening
+// the channel later forgets all refusals.
 func (db *database) awaitHeard(tb testing.TB, a *apiKeyAuth) {
 	tb.Helper()
 	last := apikey.Mint()
@@ -92,7 +92,7 @@ func (db *database) change(tb testing.TB, key apikey.Key, set string) {
 	require.NoError(tb, err)
 }
 
-// muteNotifications makes changes of keys go unheard.
+// muteNotifications stops notifications of changed keys.
 func (db *database) muteNotifications(tb testing.TB) {
 	tb.Helper()
 	_, err := db.pool.Exec(tb.Context(), "ALTER TABLE api_keys DISABLE TRIGGER USER")
@@ -122,7 +122,7 @@ func startAt(tb testing.TB, set extension.Settings, cfg *Config, host component.
 	require.NoError(tb, created.Start(tb.Context(), host))
 	tb.Cleanup(func() { require.NoError(tb, created.Shutdown(context.WithoutCancel(tb.Context()))) })
 	a := created.(*apiKeyAuth)
-	// As receivers that list the middleware do.
+	// Like receivers that list the middleware.
 	_, err = a.GetHTTPHandler(tb.Context())
 	require.NoError(tb, err)
 	return a
@@ -158,7 +158,7 @@ func otherSecret(tb testing.TB, key apikey.Key) apikey.Key {
 	dot := strings.IndexByte(text, '.')
 	text = text[:dot] + secret[dot:len(secret)-6]
 	sum := big.NewInt(int64(crc32.ChecksumIEEE([]byte(text)))).Text(62)
-	// big.Int writes digits, lower case, upper case; keys write digits, upper case, lower case.
+	// big.Int orders digits, lower case, upper case; keys order digits, upper case, lower case.
 	sum = strings.Map(func(c rune) rune {
 		switch {
 		case c >= 'a' && c <= 'z':
@@ -243,7 +243,7 @@ func TestAuthenticateKeepsClientInfo(t *testing.T) {
 	assert.Empty(t, client.FromContext(ctx).Metadata.Get("Authorization"))
 }
 
-// What is left to the middleware must not pass where no receiver lists it.
+// What the middleware should answer must be refused if no receiver lists it.
 func TestWithoutMiddlewareNothingPassesUnchecked(t *testing.T) {
 	t.Parallel()
 	db := newDatabase(t, engines.Postgres(t))
@@ -282,7 +282,7 @@ func TestRevocation(t *testing.T) {
 	}
 }
 
-// A project's own limits come with its keys, and a change reaches keys in use like a revocation.
+// A project's own limits come with its keys, and a change takes effect on keys in use like a revocation.
 func TestLimitsOfTheProject(t *testing.T) {
 	t.Parallel()
 	for _, muted := range []bool{false, true} {
@@ -309,8 +309,7 @@ func TestLimitsOfTheProject(t *testing.T) {
 	}
 }
 
-// A key that nobody used for a while is not kept fresh; its next use must not be answered from what was true
-// then.
+// A key that was idle for a while is not kept fresh, so its next use must not be answered from the old entry.
 func TestRevocationOfAnIdleKeyUnheard(t *testing.T) {
 	t.Parallel()
 	db := newDatabase(t, engines.Postgres(t))
@@ -323,7 +322,7 @@ func TestRevocationOfAnIdleKeyUnheard(t *testing.T) {
 	db.muteNotifications(t)
 	db.change(t, key, "revoked_at = now()")
 
-	// Sooner it may go on or not, as it happens to be read again.
+	// Earlier it may or may not continue, depending on when it is read again.
 	later := time.Now().Add(maxAge)
 	after, err := a.keeper.find(t.Context(), key.PublicID(), later)
 	require.NoError(t, err)
@@ -350,12 +349,12 @@ func TestNewAndRestoredKeysWorkAtOnce(t *testing.T) {
 
 	db.insert(t, fresh)
 	db.change(t, restored, "revoked_at = NULL")
-	// Well before the five seconds for which a refusal is remembered.
+	// Well before the five seconds for which a refusal is cached.
 	awaitState(t, a, fresh, "ok", 2*time.Second)
 	awaitState(t, a, restored, "ok", 2*time.Second)
 }
 
-// awaitListening waits until the extension hears of changes.
+// awaitListening waits until the extension receives changes.
 func awaitListening(tb testing.TB, a *apiKeyAuth, db *database) {
 	tb.Helper()
 	require.Eventually(tb, func() bool {
@@ -391,7 +390,7 @@ func TestPostgresAwayAndBack(t *testing.T) {
 	cached, unused := db.mint(t, ""), db.mint(t, "")
 	revoked := db.mint(t, "revoked_at = now()")
 	expiring := db.mint(t, "expires_at = now() + interval '3 seconds'")
-	db.awaitHeard(t, a) // else a key may be forgotten again, by the notification of its making
+	db.awaitHeard(t, a) // otherwise the notification of its creation may remove a key from the cache again
 	require.Equal(t, "ok", stateOf(t.Context(), a, cached))
 	require.Equal(t, "ok", stateOf(t.Context(), a, expiring))
 	require.Equal(t, "revoked key", stateOf(t.Context(), a, revoked))
@@ -401,14 +400,14 @@ func TestPostgresAwayAndBack(t *testing.T) {
 	require.Equal(t, "unavailable", stateOf(t.Context(), a, unused))
 	require.Equal(t, "unavailable", stateOf(t.Context(), a, apikey.Mint()))
 	require.Equal(t, "ok", stateOf(t.Context(), a, cached))
-	// Past every age at which a key is asked for again, it goes on working; its own expiry holds.
+	// After the maximum age of an entry the key continues to work, but its own expiry still applies.
 	for _, later := range []time.Duration{maxAge, time.Minute, 24 * time.Hour} {
 		e, err := a.keeper.find(t.Context(), cached.PublicID(), down.Add(later))
 		require.NoError(t, err)
 		require.NoError(t, asError(e.record.judge(cached, down.Add(later))))
 	}
 	awaitState(t, a, expiring, "expired key", 5*time.Second)
-	// Nobody waits for a store that is known to be away.
+	// No request waits for a store that is known to be unavailable.
 	asked := time.Now()
 	for range 100 {
 		require.Equal(t, "unavailable", stateOf(t.Context(), a, apikey.Mint()))
@@ -424,8 +423,8 @@ func TestPostgresAwayAndBack(t *testing.T) {
 	awaitState(t, a, cached, "revoked key", revocationLimit)
 }
 
-// That PostgreSQL is away is told, with no request to find out; some keys work where one was in use, and none at a
-// start without it.
+// The extension reports that PostgreSQL is unavailable without a request. Some keys still work if one was in use,
+// none after a start without PostgreSQL.
 func TestStatus(t *testing.T) {
 	t.Parallel()
 	server, name := engines.PostgresServer(t)
@@ -455,7 +454,7 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// statusHost notes what the extension reports.
+// statusHost records what the extension reports.
 type statusHost struct {
 	component.Host
 	event atomic.Pointer[componentstatus.Event]
@@ -522,6 +521,7 @@ func TestMadeUpKeysStayBounded(t *testing.T) {
 	cfg.Cache.MaxEntries = 1000
 	a := startWith(t, extensiontest.NewNopSettings(metadata.Type), cfg)
 	key := db.mint(t, "")
+	db.awaitHeard(t, a) // otherwise the notification of its creation may remove the key from the cache
 	require.Equal(t, "ok", stateOf(t.Context(), a, key))
 
 	const requests, workers = 100_000, 100
@@ -570,7 +570,7 @@ func TestLastUseIsNotedOnceAMinute(t *testing.T) {
 	use(first.Add(61 * time.Second))
 	require.WithinDuration(t, first.Add(61*time.Second), *lastUsed(), time.Millisecond)
 
-	// Another collector, whose cache knows nothing of this use, does not turn the time back.
+	// A different collector, whose cache does not know of this use, must not store an earlier time.
 	other := start(t, db.url, nil)
 	require.Equal(t, "ok", stateOf(t.Context(), other, key))
 	other.keeper.writeUses(t.Context())
@@ -614,8 +614,8 @@ func BenchmarkAuthenticateCached(b *testing.B) {
 	})
 }
 
-// Only a PostgreSQL that is away makes an old answer good: a flood of made-up keys must not keep a revoked key
-// alive.
+// An outdated answer may be used only while PostgreSQL is unavailable: a flood of made-up keys must not keep a
+// revoked key working.
 func TestAnOldAnswerIsNoneDuringAFlood(t *testing.T) {
 	t.Parallel()
 	db := newDatabase(t, engines.Postgres(t))

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// slowFind answers after a time, or fails, and notes what it was asked.
+// slowFind answers after a delay, or fails, and records its arguments.
 type slowFind struct {
 	takes time.Duration
 	err   error
@@ -38,7 +38,7 @@ func (f *slowFind) find(ctx context.Context, publicIDs []string) (map[string]*en
 	return entries, f.err
 }
 
-// loadAll loads the ids at once and returns how many were answered.
+// loadAll loads the ids concurrently and returns how many were answered.
 func loadAll(ctx context.Context, l *loader, ids int, offset int) (answered int) {
 	var group sync.WaitGroup
 	var mu sync.Mutex

@@ -40,21 +40,21 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// doors are an extension in front of whose store both servers stand, with a key for every case.
-type doors struct {
+// servers are an HTTP and a gRPC server with the extension, and a key for every case.
+type servers struct {
 	a    *apiKeyAuth
 	keys map[string]string
 	// away is the same with its PostgreSQL stopped.
 	away *apiKeyAuth
 }
 
-func newDoors(t *testing.T) *doors {
+func newServers(t *testing.T) *servers {
 	t.Helper()
 	db := newDatabase(t, engines.Postgres(t))
 	server, name := engines.PostgresServer(t)
 	away := newDatabase(t, server.URL(name))
 	cached := away.mint(t, "")
-	d := &doors{
+	d := &servers{
 		a:    start(t, db.url, nil),
 		away: start(t, away.url, nil),
 		keys: map[string]string{
@@ -81,7 +81,7 @@ func hostOf(a *apiKeyAuth) map[component.ID]component.Component {
 	return map[component.ID]component.Component{extensionID: a}
 }
 
-// openHTTP serves behind authenticator and middleware, as receivers do, and echoes what it was told.
+// openHTTP serves with authenticator and middleware, like a receiver, and echoes the auth data.
 func openHTTP(t *testing.T, a *apiKeyAuth) string {
 	t.Helper()
 	cfg := confighttp.NewDefaultServerConfig()
@@ -103,7 +103,7 @@ func openHTTP(t *testing.T, a *apiKeyAuth) string {
 
 func TestHTTPDoor(t *testing.T) {
 	t.Parallel()
-	d := newDoors(t)
+	d := newServers(t)
 	open, away := openHTTP(t, d.a), openHTTP(t, d.away)
 	tests := []struct {
 		name, url, path, contentType, key string
@@ -203,7 +203,7 @@ func openGRPC(t *testing.T, a *apiKeyAuth) ptraceotlp.GRPCClient {
 
 func TestGRPCDoor(t *testing.T) {
 	t.Parallel()
-	d := newDoors(t)
+	d := newServers(t)
 	open, away := openGRPC(t, d.a), openGRPC(t, d.away)
 	tests := []struct {
 		name    string
@@ -247,7 +247,7 @@ func TestGRPCDoor(t *testing.T) {
 	}
 }
 
-// Streams pass the same middleware, though OTLP has none.
+// Streams use the same middleware, although OTLP has none.
 func TestGRPCStreamsAreGuarded(t *testing.T) {
 	t.Parallel()
 	db := newDatabase(t, engines.Postgres(t))
@@ -287,7 +287,7 @@ func TestGRPCStreamsAreGuarded(t *testing.T) {
 	}
 }
 
-// A receiver that lists the middleware and no authenticator lets nothing through.
+// A receiver that lists the middleware without an authenticator refuses every request.
 func TestMiddlewareWithoutAuthenticator(t *testing.T) {
 	t.Parallel()
 	db := newDatabase(t, engines.Postgres(t))

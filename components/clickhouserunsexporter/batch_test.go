@@ -15,8 +15,8 @@ import (
 	"github.com/looptrace/looptrace/test/engines"
 )
 
-// TestManyRunsInABatch stores a full batch in which every span is a run of its own: new runs, runs that are known, whose start
-// moves to another hour, and runs that are deleted.
+// TestManyRunsInABatch stores a full batch in which every span is a separate run: new runs, known runs whose start
+// moves to a different hour, and deleted runs.
 func TestManyRunsInABatch(t *testing.T) {
 	t.Parallel()
 	const many = 20_000 // max_batch_spans

@@ -10,7 +10,7 @@ import (
 	"github.com/looptrace/looptrace/internal/runpdata"
 )
 
-// TestMemory holds that contents are remembered within the bound, and that what was handed out does not change.
+// TestMemory checks that the cache keeps its limit, and that returned maps do not change.
 func TestMemory(t *testing.T) {
 	t.Parallel()
 	hours := make([]runpdata.RunHour, 4)

@@ -17,7 +17,7 @@ import (
 	"github.com/looptrace/looptrace/test/engines"
 )
 
-// traceOf is a batch with a span of each run, with a message and a score of its own, received at a time.
+// traceOf returns a batch with a span of each run, with its own message and score, received at a time.
 func traceOf(project uuid.UUID, receivedAt int64, span byte, runs ...uuid.UUID) ptrace.Traces {
 	td := ptrace.NewTraces()
 	rs := td.ResourceSpans().AppendEmpty()
@@ -35,8 +35,8 @@ func traceOf(project uuid.UUID, receivedAt int64, span byte, runs ...uuid.UUID) 
 	return td
 }
 
-// TestDeletedStaysDeleted deletes a run, and delivers again what was received of it before: from the same writer and from
-// one that remembers nothing. What is received later is a run that begins anew.
+// TestDeletedStaysDeleted deletes a run and delivers its earlier spans again, from the same writer and from one with
+// an empty cache. Later spans begin a new run.
 func TestDeletedStaysDeleted(t *testing.T) {
 	t.Parallel()
 	url := engines.ClickHouse(t)
@@ -56,7 +56,7 @@ func TestDeletedStaysDeleted(t *testing.T) {
 	late := func() ptrace.Traces { return traceOf(project, 200, 2, gone) }
 	require.NoError(t, first.ConsumeTraces(t.Context(), old()))
 	require.NoError(t, first.ConsumeTraces(t.Context(), late()))
-	require.NoError(t, first.ConsumeTraces(t.Context(), traceOf(sibling, 100, 1, gone))) // the same id in another project
+	require.NoError(t, first.ConsumeTraces(t.Context(), traceOf(sibling, 100, 1, gone))) // the same id in a different project
 	noneLeft := func() {
 		t.Helper()
 		assert.Zero(t, count(t, "runs FINAL WHERE project_id = ? AND run_id = ?", project, gone), "at once")
@@ -93,8 +93,8 @@ func TestDeletedStaysDeleted(t *testing.T) {
 	assert.NotZero(t, count(t, "contents WHERE project_id = ? AND run_id = ?", project, gone), "what came later keeps its messages")
 }
 
-// TestDeletedWhileWritten deletes runs while they are being written, many times: whoever is first, what was received
-// before the deletion is gone in the end.
+// TestDeletedWhileWritten deletes runs while they are written, many times: in any order of events, everything
+// received before the deletion is deleted in the end.
 func TestDeletedWhileWritten(t *testing.T) {
 	t.Parallel()
 	url := engines.ClickHouse(t)

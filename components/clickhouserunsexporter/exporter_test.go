@@ -60,8 +60,8 @@ func TestWithoutProjectIsPermanent(t *testing.T) {
 	}
 }
 
-// TestStoreAway stops ClickHouse under a running exporter: a batch fails in a way that is worth a retry, and
-// the same exporter stores it when ClickHouse is back.
+// TestStoreAway stops ClickHouse under a running exporter: a batch fails with a retryable error, and the same
+// exporter stores it when ClickHouse is back.
 func TestStoreAway(t *testing.T) {
 	t.Parallel()
 	server, database := engines.ClickHouseServer(t)
@@ -88,8 +88,8 @@ func TestStoreAway(t *testing.T) {
 	assert.Equal(t, uint64(2), n)
 }
 
-// TestScores holds that scores which come with a span are written once, and that one which was deleted stays so when the
-// span is delivered again.
+// TestScores checks that the scores of a span are written once, and that a deleted score stays deleted when the span
+// is delivered again.
 func TestScores(t *testing.T) {
 	t.Parallel()
 	url := engines.ClickHouse(t)
@@ -104,7 +104,7 @@ func TestScores(t *testing.T) {
 	}
 	td := oneSpan(uuid.NewString())
 	deliver := func() {
-		delivery := ptrace.NewTraces() // the exporter takes what it is given
+		delivery := ptrace.NewTraces() // the exporter consumes its input
 		td.CopyTo(delivery)
 		require.NoError(t, e.ConsumeTraces(t.Context(), delivery))
 	}

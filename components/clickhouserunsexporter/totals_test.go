@@ -15,8 +15,8 @@ import (
 	"github.com/looptrace/looptrace/test/engines"
 )
 
-// TestTotalsInAnyOrder sends a run span by span, in two orders: a call that wraps a call, an agent that sums up, and a
-// version made of log records. Each time the run has the tokens of the innermost call, and no more.
+// TestTotalsInAnyOrder sends a run span by span, in two orders: a call that wraps a call, an agent with a sum, and a
+// version from log records. Each time the run must have exactly the tokens of the innermost call.
 func TestTotalsInAnyOrder(t *testing.T) {
 	t.Parallel()
 	url := engines.ClickHouse(t)
@@ -43,14 +43,14 @@ func TestTotalsInAnyOrder(t *testing.T) {
 				s.Attributes().PutStr(runmodel.KeyKind, runmodel.KindLLM)
 				s.Attributes().PutInt(runmodel.KeyInputTokens, 10)
 			},
-			func(s ptrace.Span) { // the same call, told by another instrumentation
+			func(s ptrace.Span) { // the same call, recorded by a second instrumentation
 				s.SetSpanID(pcommon.SpanID{3})
 				s.SetParentSpanID(pcommon.SpanID{2})
 				s.SetName("generate_content")
 				s.Attributes().PutStr(runmodel.KeyOperationName, "generate_content")
 				s.Attributes().PutInt(runmodel.KeyInputTokens, 10)
 			},
-			func(s ptrace.Span) { // and what its log says, a little later
+			func(s ptrace.Span) { // its log records, a little later
 				s.SetSpanID(pcommon.SpanID{3})
 				s.SetStartTimestamp(s.StartTimestamp() + pcommon.Timestamp(time.Second))
 				s.Attributes().PutBool(runmodel.KeyFromLog, true)

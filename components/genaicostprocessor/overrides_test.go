@@ -17,7 +17,7 @@ import (
 	"github.com/looptrace/looptrace/test/engines"
 )
 
-// soon bounds the wait for a change to be heard, well below the interval in which it would be read anyway.
+// soon limits the wait for a change to take effect, well below the refresh interval.
 const soon = 5 * time.Second
 
 func project(t *testing.T, pool *pgxpool.Pool, name string) (id string) {
@@ -43,7 +43,7 @@ func exec(t *testing.T, pool *pgxpool.Pool, sql string, arguments ...any) {
 	require.NoError(t, err)
 }
 
-// costOf prices a call of gpt-4o by 1000 and 500 tokens for a project: 0.0075 by the table.
+// costOf returns the cost of a call of gpt-4o with 1000 and 500 tokens for a project: 0.0075 by the table.
 func costOf(t *testing.T, p *costProcessor, projectID string) (cost any, version string) {
 	t.Helper()
 	td := spanOf(map[string]any{
@@ -75,7 +75,7 @@ func TestOverridesOfAProject(t *testing.T) {
 	exec(t, pool, "INSERT INTO price_overrides (project_id, provider, model, input, output) VALUES ($1, 'openai', 'gpt-4o', 1, 4)", mine)
 	p, _, _ := started(t, config(url))
 
-	// What was there at the start holds from the first span on.
+	// Prices that exist at the start apply from the first span on.
 	cost, version := costOf(t, p, mine)
 	assert.InEpsilon(t, 0.003, cost, 1e-12)
 	assert.Regexp(t, `^project:\d+$`, version)
@@ -85,14 +85,14 @@ func TestOverridesOfAProject(t *testing.T) {
 		assert.Equal(t, prices.Default().Version, version)
 	}
 
-	// A change is heard, and has a version of its own.
+	// A change takes effect, and has its own version.
 	_, before := costOf(t, p, mine)
 	exec(t, pool, "UPDATE price_overrides SET input = 2")
 	assert.Eventually(t, func() bool { cost, _ := costOf(t, p, mine); return cost == 0.004 }, soon, 10*time.Millisecond)
 	_, after := costOf(t, p, mine)
 	assert.NotEqual(t, before, after)
 
-	// A project's other prices stay what they are; a new price is heard, and one that goes.
+	// A project's other prices do not change. A new price takes effect, and so does a deletion.
 	exec(t, pool, "INSERT INTO price_overrides (project_id, model, input, output) VALUES ($1, 'gpt-*', 10, 0)", other)
 	assert.Eventually(t, func() bool { cost, _ := costOf(t, p, other); return cost == 0.01 }, soon, 10*time.Millisecond)
 	exec(t, pool, "DELETE FROM price_overrides WHERE project_id = $1", other)
@@ -112,7 +112,7 @@ func TestPostgresAway(t *testing.T) {
 	cost, _ := costOf(t, running, mine)
 	require.InEpsilon(t, 0.003, cost, 1e-12)
 
-	// What was read holds; where nothing ever was no cost is better than a wrong one.
+	// The last known prices apply. If none were ever read, no cost is better than a wrong one.
 	server.Stop(t)
 	cost, _ = costOf(t, running, mine)
 	require.InEpsilon(t, 0.003, cost, 1e-12)
@@ -126,7 +126,7 @@ func TestPostgresAway(t *testing.T) {
 	require.NoError(t, err)
 	assert.NotEmpty(t, unread)
 
-	// Once PostgreSQL is back all is known.
+	// Once PostgreSQL is back, all prices are known.
 	server.Start(t)
 	for _, p := range []*costProcessor{fresh, running} {
 		assert.Eventually(t, func() bool { cost, _ := costOf(t, p, mine); return cost == 0.003 }, 4*maxReconnectWait, 50*time.Millisecond)
@@ -138,7 +138,7 @@ func TestPostgresAway(t *testing.T) {
 	}
 }
 
-// Start does not wait longer than it says, and Shutdown ends what it left running.
+// Start does not wait longer than documented, and Shutdown ends what it left running.
 func TestStartWithoutPostgres(t *testing.T) {
 	t.Parallel()
 	begin := time.Now()

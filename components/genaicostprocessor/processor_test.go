@@ -36,7 +36,7 @@ func spanOf(attributes map[string]any) ptrace.Traces {
 	return td
 }
 
-// started returns a processor that runs until the test ends, and what it hands on.
+// started returns a processor that runs until the test ends, and its output.
 func started(t *testing.T, cfg *Config) (*costProcessor, *consumertest.TracesSink, *componenttest.Telemetry) {
 	t.Helper()
 	telemetry := componenttest.NewTelemetry()
@@ -148,7 +148,7 @@ func TestCosts(t *testing.T) {
 	}
 }
 
-// A whole run through the processor and the store's model: its cost is the sum over its calls.
+// A whole run through the processor and the store's model: its cost is the sum of its calls.
 func TestCostOfARun(t *testing.T) {
 	t.Parallel()
 	p, sink, _ := started(t, createDefaultConfig().(*Config))
@@ -176,7 +176,7 @@ func TestCostOfARun(t *testing.T) {
 		}
 		return attributes
 	}
-	add(1, 0, tokens("invoke_agent", "gpt-4o", 3100, 700))                           // the sum of the calls below: not paid again
+	add(1, 0, tokens("invoke_agent", "gpt-4o", 3100, 700))                           // the sum of the calls below: not counted again
 	add(2, 1, tokens("chat", "gpt-4o", 1000, 500, runmodel.KeyCacheReadTokens, 600)) // 0.00675
 	add(3, 1, tokens("chat", "gpt-4o", 1000, 100))                                   // 0.0035
 	add(4, 1, tokens("chat", "gpt-4o", 1000, 100, runmodel.KeyUsageCounted, false))  // a wrapper
@@ -186,7 +186,7 @@ func TestCostOfARun(t *testing.T) {
 	require.NoError(t, p.ConsumeTraces(t.Context(), td))
 	var rows runpdata.Rows
 	require.NoError(t, rows.Add(sink.AllTraces()[0]))
-	// The wrapper's tokens are the business of whoever decides what counts; its cost is none.
+	// Tokens of a wrapper are excluded elsewhere. The wrapper has no cost.
 	run := runmodel.Totals(rows.Spans)
 	require.NotNil(t, run.CostUSD)
 	assert.InEpsilon(t, 0.00675+0.0035+0.25+0.000002, *run.CostUSD, 1e-9)

@@ -18,7 +18,7 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// The version of a span must not depend on how records were put into batches.
+// The version of a span must not depend on the division of records into batches.
 func TestVersionIsTheSameInEveryBatching(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -75,8 +75,9 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// TestVersionsOfNeighbours holds that records of one millisecond, up to a hundred spans long, tie in no span: neither
-// neighbours nor records at the same offset of other partitions. Within a partition the later one has the newer versions.
+// TestVersionsOfNeighbours checks that versions of records of one millisecond, up to a hundred spans long, are
+// unique: for neighbours, and for records at the same offset of other partitions. Within a partition later ones are
+// newer.
 func TestVersionsOfNeighbours(t *testing.T) {
 	t.Parallel()
 	traces := ptrace.NewTraces()
@@ -103,10 +104,10 @@ func TestVersionsOfNeighbours(t *testing.T) {
 	}
 }
 
-// OTLP lets a key stand twice; none of what a client wrote may be left.
+// OTLP allows duplicate keys. All values from a client must be removed.
 func TestVersionOfTheClientIsReplaced(t *testing.T) {
 	t.Parallel()
-	// A map of pdata holds a key once, so this is protobuf by hand.
+	// A pdata map cannot have duplicate keys, so this is encoded by hand.
 	field := func(number int, content []byte) []byte {
 		return append(binary.AppendUvarint([]byte{byte(number<<3 | 2)}, uint64(len(content))), content...)
 	}
@@ -130,7 +131,7 @@ func TestVersionOfTheClientIsReplaced(t *testing.T) {
 	assert.Equal(t, map[string]any{runmodel.KeyReceivedAt: int64(7_000_000)}, attributes.AsRaw())
 }
 
-// A record that nests too deep is a dead letter like any other that cannot be decoded, and its neighbour goes on.
+// A record that nests too deep is a dead letter like any other that cannot be decoded, and does not affect others.
 func TestDeepRecordIsUndecodable(t *testing.T) {
 	t.Parallel()
 	deep := ptrace.NewTraces()
@@ -202,7 +203,7 @@ func encode(tb testing.TB, traces ptrace.Traces) []byte {
 	return value
 }
 
-// TestPatience holds that only what comes in a flood waits for longer.
+// TestPatience checks that a batch waits longer only during a flood.
 func TestPatience(t *testing.T) {
 	t.Parallel()
 	r := &tracesReceiver{cfg: &Config{MaxBatchSpans: 1000, MaxBatchBytes: 1 << 20, MaxBatchDelay: 100 * time.Millisecond}}

@@ -18,7 +18,7 @@ import (
 	"github.com/looptrace/looptrace/components/kafkabatchreceiver/internal/metadata"
 )
 
-// A consumer that never returns is no error that anybody could report; that records wait and nothing moves tells.
+// A consumer that never returns causes no error. The receiver must notice that records wait without progress.
 func TestWedgedIsNotReady(t *testing.T) {
 	t.Parallel()
 	q, _ := fakeQueue(t)
@@ -38,7 +38,7 @@ func TestWedgedIsNotReady(t *testing.T) {
 	assert.Equal(t, componentstatus.StatusOK, h.reported()[len(h.reported())-1])
 }
 
-// A partition from which nothing comes is told, though the others go on.
+// A partition that returns no records is reported although the others make progress.
 func TestUnreadPartitionIsNotReady(t *testing.T) {
 	t.Parallel()
 	q, cluster := fakeQueue(t)
@@ -46,7 +46,7 @@ func TestUnreadPartitionIsNotReady(t *testing.T) {
 	away.Store(true)
 	cluster.ControlKey(int16(kmsg.Fetch), func(request kmsg.Request) (kmsg.Response, error, bool) {
 		cluster.KeepControl()
-		// It answers as if there were nothing in partition 1.
+		// It answers as if partition 1 were empty.
 		topics := request.(*kmsg.FetchRequest).Topics
 		for i := range topics {
 			topics[i].Partitions = slices.DeleteFunc(topics[i].Partitions, func(p kmsg.FetchRequestTopicPartition) bool {
@@ -66,7 +66,7 @@ func TestUnreadPartitionIsNotReady(t *testing.T) {
 	away.Store(false)
 }
 
-// A store that refuses is trouble at once, and after the patience no work is done.
+// A store that refuses is a problem at once, and makes the receiver not ready after a delay.
 func TestRefusingStoreIsNotReadyAfterPatience(t *testing.T) {
 	t.Parallel()
 	q, _ := fakeQueue(t)
@@ -77,7 +77,7 @@ func TestRefusingStoreIsNotReadyAfterPatience(t *testing.T) {
 	runQuick(t, receivertest.NewNopSettings(metadata.Type), h, q.config(), s)
 	begun := time.Now()
 	q.fill(t, 0, 4)
-	until(t, "trouble is told", func() bool { text, _ := h.last(); return text != "" })
+	until(t, "a problem is reported", func() bool { text, _ := h.last(); return text != "" })
 	text, ready := h.last()
 	assert.True(t, ready)
 	assert.Regexp(t, `^cannot hand a batch on since \S+: the store is away$`, text)
@@ -85,10 +85,10 @@ func TestRefusingStoreIsNotReadyAfterPatience(t *testing.T) {
 	assert.Greater(t, time.Since(begun), time.Second, "not before its time")
 }
 
-// What is slow, idle or moves from one member to another does its work.
+// A slow, idle or rebalanced receiver is ready.
 func TestReadyWhileThereIsProgress(t *testing.T) {
 	t.Parallel()
-	const looks = 3 // patiences
+	const looks = 3 // times notReadyAfter
 	t.Run("idle", func(t *testing.T) {
 		t.Parallel()
 		q, _ := fakeQueue(t)
@@ -131,7 +131,7 @@ func TestReadyWhileThereIsProgress(t *testing.T) {
 	})
 }
 
-// A broker that is away for good, or does not take commits, is told the same way.
+// A broker that stays unavailable, or refuses commits, is reported in the same way.
 func TestBrokerTroubleIsNotReady(t *testing.T) {
 	t.Parallel()
 	t.Run("away", func(t *testing.T) {

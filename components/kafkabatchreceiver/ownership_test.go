@@ -8,7 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// TestCommitOfWhatIsOwned holds that nothing of a partition that is gone is committed, or counted as such.
+// TestCommitOfWhatIsOwned checks that nothing of a lost partition is committed or counted.
 func TestCommitOfWhatIsOwned(t *testing.T) {
 	t.Parallel()
 	o := newOwnerships()
@@ -22,7 +22,7 @@ func TestCommitOfWhatIsOwned(t *testing.T) {
 	var committed []*kgo.Record
 	do := func(last []*kgo.Record) error { committed = append(committed, last...); return nil }
 	o.lose([]int32{1})
-	o.assign([]int32{1}) // and is back: another stay
+	o.assign([]int32{1}) // assigned again: a new ownership
 	n, err := o.commit(entries, do)
 	require.NoError(t, err)
 	assert.Equal(t, 3, n)

@@ -34,14 +34,14 @@ import (
 
 const (
 	partitions = 4
-	// patience is how long a test waits for what must happen.
+	// patience is how long a test waits for an expected event.
 	patience = 60 * time.Second
 )
 
-// queue is two topics and a group of a test's own on a broker, and a client to look at them from outside.
+// queue is two topics and a group of one test on a broker, and a client to inspect them.
 type queue struct {
 	address string
-	// secured, where it is set, is how the receiver reaches the same broker.
+	// secured is how the receiver connects to the same broker, if it differs.
 	secured *kafka.Secured
 	topic   string
 	group   string
@@ -50,7 +50,7 @@ type queue struct {
 	admin   *kadm.Client
 }
 
-// fakeQueue is a queue in memory whose requests can be made to fail.
+// fakeQueue is an in-memory queue whose requests can be made to fail.
 func fakeQueue(t *testing.T) (*queue, *kfake.Cluster) {
 	t.Helper()
 	cluster, err := kfake.NewCluster(kfake.NumBrokers(1))
@@ -66,7 +66,7 @@ func newQueue(t *testing.T, address string) *queue {
 	return q.create(t)
 }
 
-// create makes the topics.
+// create creates the topics.
 func (q *queue) create(t *testing.T) *queue {
 	t.Helper()
 	client, err := kgo.NewClient(
@@ -99,7 +99,7 @@ func (q *queue) config() *Config {
 	return cfg
 }
 
-// fill produces one span a record, named from to to-1, over all partitions in turn.
+// fill produces one span a record, named from to to-1, to all partitions in turn.
 func (q *queue) fill(t *testing.T, from, to int) {
 	t.Helper()
 	records := make([]*kgo.Record, 0, to-from)
@@ -120,7 +120,7 @@ func (q *queue) committed(t *testing.T) map[int32]int64 {
 	got := map[int32]int64{}
 	offsets, err := q.admin.FetchOffsets(t.Context(), q.group)
 	if errors.Is(err, kerr.GroupIDNotFound) || kerr.IsRetriable(err) {
-		return got // No group yet, or a young broker that still makes the topic of the groups.
+		return got // There is no group yet, or a new broker is still creating the group topic.
 	}
 	require.NoError(t, err)
 	for partition, at := range offsets[q.topic] {
@@ -173,7 +173,7 @@ func headers(record *kgo.Record) map[string]string {
 	return got
 }
 
-// store is the next consumer: it keeps what it takes, and refuses what refuse says.
+// store is the next consumer: it keeps what it accepts, and refuses what refuse selects.
 type store struct {
 	refuse func(names []string) error
 
@@ -190,7 +190,7 @@ func (s *store) Capabilities() consumer.Capabilities { return consumer.Capabilit
 
 func (s *store) ConsumeTraces(_ context.Context, traces ptrace.Traces) error {
 	names := spanNames(traces)
-	// As a processor of the pipeline may, and before the refusal: a retry must not see it.
+	// Like a processor of the pipeline, and before the refusal: a retry must not see it.
 	for _, resource := range traces.ResourceSpans().All() {
 		resource.ScopeSpans().RemoveIf(func(ptrace.ScopeSpans) bool { return true })
 	}
@@ -218,7 +218,7 @@ func (s *store) count() int {
 	return len(s.taken)
 }
 
-// assertHasAll checks that spans 0 to n-1 were taken, but for the missing ones.
+// assertHasAll checks that spans 0 to n-1 were accepted, except the missing ones.
 func (s *store) assertHasAll(t *testing.T, n int, missing ...string) {
 	t.Helper()
 	s.mu.Lock()
@@ -235,7 +235,7 @@ func (s *store) assertHasAll(t *testing.T, n int, missing ...string) {
 	}
 }
 
-// assertOnce checks that nothing was taken twice.
+// assertOnce checks that nothing was accepted twice.
 func (s *store) assertOnce(t *testing.T) {
 	t.Helper()
 	s.mu.Lock()
@@ -244,7 +244,7 @@ func (s *store) assertOnce(t *testing.T) {
 	assert.Empty(t, s.taken, "taken more than once")
 }
 
-// host notes what the component reports.
+// host records what the component reports.
 type host struct {
 	mu     sync.Mutex
 	events []*componentstatus.Event
@@ -268,7 +268,7 @@ func (h *host) reported() []componentstatus.Status {
 	return states
 }
 
-// last returns the text of the last report, and whether the receiver says that it does its work.
+// last returns the text of the last report, and whether the receiver is ready.
 func (h *host) last() (text string, ready bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -279,17 +279,17 @@ func (h *host) last() (text string, ready bool) {
 	if event.Status() == componentstatus.StatusOK {
 		return "", true
 	}
-	told, ok := event.Attributes().Get(AttributeReady)
-	return event.Err().Error(), ok && told.Bool()
+	value, ok := event.Attributes().Get(AttributeReady)
+	return event.Err().Error(), ok && value.Bool()
 }
 
-// refused reports whether the receiver has ever said that it does not do its work.
+// refused reports whether the receiver was ever not ready.
 func (h *host) refused() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.ContainsFunc(h.events, func(event *componentstatus.Event) bool {
-		told, ok := event.Attributes().Get(AttributeReady)
-		return event.Status() != componentstatus.StatusOK && (!ok || !told.Bool())
+		value, ok := event.Attributes().Get(AttributeReady)
+		return event.Status() != componentstatus.StatusOK && (!ok || !value.Bool())
 	})
 }
 
@@ -306,7 +306,7 @@ func runWith(t *testing.T, set receiver.Settings, h component.Host, cfg *Config,
 	return start(t, r, h)
 }
 
-// runQuick starts a receiver that looks often, and whose patience is short.
+// runQuick starts a receiver with short intervals.
 func runQuick(t *testing.T, set receiver.Settings, h component.Host, cfg *Config, next consumer.Traces) (stop func()) {
 	t.Helper()
 	r, err := newReceiver(set, cfg, next)
@@ -361,7 +361,7 @@ func spanNames(traces ptrace.Traces) []string {
 	return names
 }
 
-// waitMembers waits until the group has n members, whatever it is doing.
+// waitMembers waits until the group has n members, in any state.
 func (q *queue) waitMembers(t *testing.T, n int) {
 	t.Helper()
 	until(t, "the group has its members", func() bool {

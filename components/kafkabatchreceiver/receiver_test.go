@@ -35,7 +35,7 @@ import (
 
 var errStoreAway = errors.New("store is away")
 
-// What must hold over any broker runs over the one in memory and over Apache Kafka, which asks for TLS and a login.
+// Tests for any broker run with the in-memory one and with Apache Kafka, which requires TLS and a login.
 func TestOverBrokers(t *testing.T) {
 	t.Parallel()
 	cases := map[string]func(*testing.T, *queue){
@@ -174,8 +174,8 @@ func testPoison(t *testing.T, q *queue) {
 	assert.Equal(t, []string{"rejected", "rejected", "rejected", "undecodable"}, reasons)
 }
 
-// testOrder lets the second batch be taken while the first one is refused: nothing is committed until the first is
-// taken as well.
+// testOrder accepts the second batch while the first one is refused: nothing may be committed before the first is
+// accepted too.
 func testOrder(t *testing.T, q *queue) {
 	t.Helper()
 	const n = 200
@@ -204,7 +204,7 @@ func testOrder(t *testing.T, q *queue) {
 	s.assertOnce(t)
 }
 
-// gate is a store whose first batch waits to be let through.
+// gate is a store whose first batch blocks until it is released.
 func gate(s *store) (entered <-chan struct{}, open func()) {
 	in, out := make(chan struct{}), make(chan struct{})
 	var once sync.Once
@@ -227,7 +227,7 @@ func testRebalance(t *testing.T, q *queue) {
 	q.fill(t, 0, n)
 	run(t, cfg, s)
 	<-entered
-	// A second member joins while the first has a batch in its hands.
+	// A second member joins while the first has a batch in flight.
 	run(t, cfg, s)
 	q.waitMembers(t, 2)
 	open()
@@ -258,7 +258,7 @@ func testRebalanceWhileAway(t *testing.T, q *queue) {
 	stop := run(t, q.config(), s)
 	<-refused
 	run(t, q.config(), s)
-	q.waitSettled(t, 2) // A batch that is being retried does not hold the group up.
+	q.waitSettled(t, 2) // A batch that is being retried does not delay the rebalance.
 	assert.Empty(t, q.committed(t))
 	stop()
 	q.waitSettled(t, 1)
@@ -279,7 +279,7 @@ func testShutdown(t *testing.T, q *queue) {
 	go func() { defer close(stopped); stop() }()
 	open()
 	<-stopped
-	// What was in flight is committed: the next one begins behind it.
+	// What was in flight is committed: the next member begins after it.
 	taken := s.count()
 	assert.Positive(t, taken)
 	next := newStore()
@@ -336,7 +336,7 @@ func TestFetchErrorOfOnePartition(t *testing.T) {
 	require.NoError(t, telemetry.Shutdown(context.WithoutCancel(t.Context())))
 }
 
-// While one partition cannot be read at all, the others are read.
+// While one partition cannot be read, the others are read.
 func TestFetchErrorDelaysNobodyElse(t *testing.T) {
 	t.Parallel()
 	q, cluster := fakeQueue(t)
@@ -370,12 +370,12 @@ func TestCommitFails(t *testing.T) {
 	failures, err := telemetry.GetMetric("otelcol_kafkabatch_commit_failures")
 	require.NoError(t, err)
 	assert.Equal(t, int64(5), failures.Data.(metricdata.Sum[int64]).DataPoints[0].Value)
-	stop() // it says that it is well after the commit, which the queue shows before
+	stop() // it reports that it is ready after the commit, which the queue shows earlier
 	assert.Equal(t, []componentstatus.Status{componentstatus.StatusRecoverableError, componentstatus.StatusOK}, h.reported())
 	require.NoError(t, telemetry.Shutdown(context.WithoutCancel(t.Context())))
 }
 
-// A member that the group has forgotten joins again and reads on from what was committed.
+// A member that the group has removed joins again and continues after the committed offset.
 func TestGroupForgetsMember(t *testing.T) {
 	t.Parallel()
 	q, cluster := fakeQueue(t)
@@ -408,10 +408,10 @@ func TestDeadLetterCannotBeWritten(t *testing.T) {
 	assert.Len(t, q.deadLetters(t, 1), 1)
 }
 
-// TestLargeDeadLetters buries records of one batch that each fit into the topic, and together do not.
+// TestLargeDeadLetters writes dead letters that each fit into the topic, and together do not.
 func TestLargeDeadLetters(t *testing.T) {
 	t.Parallel()
-	const limit = 64 << 20 // as `looptrace migrate` and the embedded broker have it
+	const limit = 64 << 20 // like the topics of `looptrace migrate` and the embedded broker
 	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.BrokerConfigs(map[string]string{"message.max.bytes": strconv.Itoa(limit)}))
 	require.NoError(t, err)
 	t.Cleanup(cluster.Close)
@@ -423,9 +423,9 @@ func TestLargeDeadLetters(t *testing.T) {
 	const n = 3
 	for range n {
 		value := make([]byte, limit/2-1<<20)
-		_, err := rand.Read(value) // what cannot be compressed
+		_, err := rand.Read(value) // incompressible
 		require.NoError(t, err)
-		value[0] = 0xff // and is no protobuf
+		value[0] = 0xff // not protobuf
 		require.NoError(t, client.ProduceSync(t.Context(), &kgo.Record{Value: value}).FirstErr())
 	}
 	cfg := q.config()
@@ -454,7 +454,8 @@ func TestRetriesExhausted(t *testing.T) {
 	until(t, "nothing is tried any more", func() bool { text, _ := h.last(); return text == "" })
 }
 
-// TestDeadLetterIsNotAnswered takes the broker's answers to dead letters away: to stop does not wait for them without end.
+// TestDeadLetterIsNotAnswered drops the broker's answers to dead letters: a stop must not wait for them without
+// limit.
 func TestDeadLetterIsNotAnswered(t *testing.T) {
 	t.Parallel()
 	q, cluster := fakeQueue(t)
@@ -536,7 +537,7 @@ func TestTrimmedLog(t *testing.T) {
 	require.NoError(t, telemetry.Shutdown(context.WithoutCancel(t.Context())))
 }
 
-// A member with an instance id that is killed and started again gets its partitions back at once.
+// A member with an instance id that is killed and restarted gets its partitions back at once.
 func TestInstanceTakesOver(t *testing.T) {
 	t.Parallel()
 	q, _ := fakeQueue(t)
@@ -556,8 +557,7 @@ func TestInstanceTakesOver(t *testing.T) {
 	assert.Equal(t, 100, second.count())
 }
 
-// The lag grows while a batch is with a consumer that does not return and nothing more is fetched, and is gone when
-// all is committed.
+// The lag grows while a consumer does not return and nothing more is fetched, and is 0 when all is committed.
 func TestLag(t *testing.T) {
 	t.Parallel()
 	q, _ := fakeQueue(t)
@@ -628,8 +628,7 @@ func TestLagAgeIsTheRecords(t *testing.T) {
 	assert.Empty(t, b.byPartition)
 }
 
-// What comes is stored or a dead letter, in records and in spans, and nothing is counted twice for a batch that was
-// halved.
+// Every record and span is stored or becomes a dead letter, and is counted once, even if its batch was split.
 func TestCountersAddUp(t *testing.T) {
 	t.Parallel()
 	q, _ := fakeQueue(t)
@@ -662,7 +661,7 @@ func TestCountersAddUp(t *testing.T) {
 	require.NoError(t, telemetry.Shutdown(context.WithoutCancel(t.Context())))
 }
 
-// counts returns a counter by its reason, empty where it has none.
+// counts returns a counter by its reason, empty if it has none.
 func counts(t *testing.T, telemetry *componenttest.Telemetry, name string) map[string]int64 {
 	t.Helper()
 	got, err := telemetry.GetMetric(name)
@@ -675,7 +674,7 @@ func counts(t *testing.T, telemetry *componenttest.Telemetry, name string) map[s
 	return found
 }
 
-// A batch is closed by its limits, and what is left over opens the next one.
+// The limits close a batch, and the rest begins the next one.
 func TestBatchLimits(t *testing.T) {
 	t.Parallel()
 	r := &tracesReceiver{cfg: createDefaultConfig().(*Config)}
@@ -708,7 +707,7 @@ func TestBatchLimits(t *testing.T) {
 	assert.True(t, b.empty(), "what is owned no longer is left to its owner")
 }
 
-// gauge returns what a gauge shows, nothing where there is none yet.
+// gauge returns the value of a gauge, nothing if there is none yet.
 func gauge[N int64 | float64](t *testing.T, telemetry *componenttest.Telemetry, name string) []metricdata.DataPoint[N] {
 	t.Helper()
 	got, err := telemetry.GetMetric(name)

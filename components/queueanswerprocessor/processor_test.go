@@ -57,7 +57,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// A queue that never answers holds nobody, and a produce that has begun is let go on.
+// A queue that never answers blocks no client, and a produce that has begun continues.
 func TestLate(t *testing.T) {
 	t.Parallel()
 	release, ended := make(chan struct{}), make(chan error, 1)
@@ -73,7 +73,7 @@ func TestLate(t *testing.T) {
 	require.ErrorIs(t, <-ended, context.DeadlineExceeded)
 }
 
-// Whoever stands before the receiver learns how many spans were in a request.
+// The middlewares of the receiver learn how many spans were in a request.
 func TestSpansAreCharged(t *testing.T) {
 	t.Parallel()
 	next, err := consumer.NewTraces(func(context.Context, ptrace.Traces) error { return nil })
@@ -93,7 +93,8 @@ func TestSpansAreCharged(t *testing.T) {
 	require.NoError(t, p.Shutdown(t.Context()))
 }
 
-// A span that would be queued and never be seen loses itself, where the client can be told, and else its request.
+// A span that would be queued but never be visible is dropped if the client can be informed, else its request is
+// refused.
 func TestUnstorable(t *testing.T) {
 	t.Parallel()
 	sink := new(consumertest.TracesSink)

@@ -15,7 +15,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
-	_ "google.golang.org/grpc/encoding/gzip" // the door takes it
+	_ "google.golang.org/grpc/encoding/gzip" // the server accepts it
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protowire"
@@ -23,9 +23,9 @@ import (
 	"github.com/looptrace/looptrace/internal/partialsuccess"
 )
 
-// TestGRPCBombs sends what is small on the wire and large when it is decoded, without any credential.
+// TestGRPCBombs sends messages that are small on the wire and large when decoded, without a credential.
 func TestGRPCBombs(t *testing.T) { // it measures what the process allocates
-	conn := openDoor(t)
+	conn := openServer(t)
 	const traces, logs = "/opentelemetry.proto.collector.trace.v1.TraceService/Export", "/opentelemetry.proto.collector.logs.v1.LogsService/Export"
 	attribute := field(1, field(1, []byte("a"))) // of a resource
 	deep := []byte(nil)
@@ -60,16 +60,16 @@ func TestGRPCBombs(t *testing.T) { // it measures what the process allocates
 	}
 }
 
-// What was not accepted of a request is told to its client, and where all was, partial_success is unset.
+// A client learns what was not accepted of its request. If everything was, partial_success is unset.
 func TestGRPCPartialSuccess(t *testing.T) {
 	t.Parallel()
-	conn := openDoor(t)
+	conn := openServer(t)
 	traces := ptrace.NewTraces()
 	traces.ResourceSpans().AppendEmpty().ScopeSpans().AppendEmpty().Spans().AppendEmpty()
-	told, err := ptraceotlp.NewGRPCClient(conn).Export(t.Context(), ptraceotlp.NewExportRequestFromTraces(traces))
+	answer, err := ptraceotlp.NewGRPCClient(conn).Export(t.Context(), ptraceotlp.NewExportRequestFromTraces(traces))
 	require.NoError(t, err)
-	assert.EqualValues(t, 1, told.PartialSuccess().RejectedSpans())
-	assert.Equal(t, "a span, anywhere", told.PartialSuccess().ErrorMessage())
+	assert.EqualValues(t, 1, answer.PartialSuccess().RejectedSpans())
+	assert.Equal(t, "a span, anywhere", answer.PartialSuccess().ErrorMessage())
 
 	for _, method := range []string{"trace.v1.TraceService", "logs.v1.LogsService"} {
 		answer := []byte("nothing yet")
@@ -84,12 +84,12 @@ func allocated() uint64 {
 	return sample[0].Value.Uint64()
 }
 
-// field is a field of a message that holds another.
+// field encodes a field of a message that contains a message.
 func field(number protowire.Number, message []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(nil, number, protowire.BytesType), message)
 }
 
-// asItIs is a codec of messages that are encoded.
+// asItIs is a codec for encoded messages.
 type asItIs struct{}
 
 func (asItIs) Marshal(v any) (mem.BufferSlice, error) {
@@ -107,7 +107,7 @@ type takesTraces struct {
 	*ptraceotlp.UnimplementedGRPCServer
 }
 
-// Export takes all but a single span.
+// Export accepts all but one span.
 func (takesTraces) Export(ctx context.Context, r ptraceotlp.ExportRequest) (ptraceotlp.ExportResponse, error) {
 	if r.Traces().SpanCount() == 1 {
 		partialsuccess.Reject(ctx, 1, "a span, anywhere")
@@ -123,8 +123,8 @@ func (takesLogs) Export(context.Context, plogotlp.ExportRequest) (plogotlp.Expor
 	return plogotlp.NewExportResponse(), nil
 }
 
-// openDoor is a connection to a server that takes everything, behind a limiter without limits.
-func openDoor(t *testing.T) *grpc.ClientConn {
+// openServer connects to a server that accepts everything, with a limiter without limits.
+func openServer(t *testing.T) *grpc.ClientConn {
 	t.Helper()
 	options, err := start(t, nil, func(*Config) {}).GetGRPCServerOptions(t.Context())
 	require.NoError(t, err)

@@ -51,14 +51,14 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// authData is what an authenticator knows.
+// authData is an authenticator's auth data.
 type authData map[string]any
 
 func (d authData) GetAttribute(name string) any { return d[name] }
 
 func (authData) GetAttributeNames() []string { return nil }
 
-// authenticator takes the project's and the key's id from the credential.
+// authenticator takes the ids of project and key from the credential.
 type authenticator struct {
 	component.StartFunc
 	component.ShutdownFunc
@@ -87,10 +87,10 @@ func as(ctx context.Context, project, key string, limits map[string]float64) con
 	return client.NewContext(ctx, info)
 }
 
-// patience is how long a test waits for what must happen.
+// patience is how long a test waits for an expected event.
 const patience = 30 * time.Second
 
-// slowly is a limit that does not refill while a test runs: what is told of its refill is the longest that is ever told.
+// slowly is a limit that does not refill during a test: its reported refill time is the maximum.
 func slowly(burst float64) LimitConfig { return LimitConfig{Rate: 1e-6, Burst: burst} }
 
 func start(tb testing.TB, set *extension.Settings, change func(*Config)) *rateLimit {
@@ -132,13 +132,13 @@ func openHTTP(t *testing.T, l *rateLimit, limits map[string]float64, handler htt
 	return listening.URL
 }
 
-// sink reads all and tells of no spans.
+// sink reads everything and reports no spans.
 func sink(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	w.WriteHeader(http.StatusAccepted)
 }
 
-// reply is an answer that was read to its end.
+// reply is a complete response.
 type reply struct {
 	status string
 	code   int
@@ -169,8 +169,8 @@ func TestHTTPAnswers(t *testing.T) {
 		name, path, contentType, credential string
 		config                              func(*Config)
 		limits                              map[string]float64
-		// before are the requests that are admitted first: one more than the burst, since the bucket is not empty
-		// any more when the next one comes, and then it is in debt.
+		// before is how many requests are admitted first: one more than the burst, because the bucket is not empty when
+		// the last one arrives, and is in debt afterwards.
 		before int
 	}{
 		{name: "runs_passed", path: "/v1/runs", contentType: typeJSON, credential: "p/k"},
@@ -249,7 +249,7 @@ func compareGolden(t *testing.T, path string, got []byte) {
 	assert.Equal(t, string(want), string(got))
 }
 
-// Bytes whose number was not declared are charged as they are read, decompressed as the receiver reads them.
+// Bytes of unknown number are charged as they are read, decompressed like the receiver reads them.
 func TestBytesOfUnknownLength(t *testing.T) {
 	t.Parallel()
 	l := start(t, nil, func(cfg *Config) { cfg.Project.Bytes = slowly(1 << 20) })
@@ -267,7 +267,7 @@ func TestBytesOfUnknownLength(t *testing.T) {
 	assert.InDelta(t, 1<<20-size, remaining(t.Context(), l), 1)
 }
 
-// A length that is declared and not sent is not charged: neither what is larger than may be accepted, nor a body that never comes.
+// A declared length that is not sent is not charged: neither one above the limit, nor a body that never arrives.
 func TestBytesThatAreDeclaredAlone(t *testing.T) {
 	t.Parallel()
 	l := start(t, nil, func(cfg *Config) { cfg.Project.Bytes = slowly(1 << 20) })
@@ -295,19 +295,19 @@ func TestBytesOfKnownLength(t *testing.T) {
 	}
 }
 
-// remaining is what the project has left.
+// remaining returns what the project has left.
 func remaining(ctx context.Context, l *rateLimit) float64 {
 	c := l.callerOf(as(ctx, "p", "", nil))
 	return l.limiter.Admit(ratelimit.Cost{}, c.all()...).Remaining
 }
 
-// otlpDoor is the stock receiver behind the limiter.
-type otlpDoor struct {
+// otlpServer is the stock receiver with the limiter.
+type otlpServer struct {
 	http string
 	grpc ptraceotlp.GRPCClient
 }
 
-func openOTLP(t *testing.T, l *rateLimit, next consumer.ConsumeTracesFunc) *otlpDoor {
+func openOTLP(t *testing.T, l *rateLimit, next consumer.ConsumeTracesFunc) *otlpServer {
 	t.Helper()
 	factory := otlpreceiver.NewFactory()
 	cfg := factory.CreateDefaultConfig().(*otlpreceiver.Config)
@@ -329,7 +329,7 @@ func openOTLP(t *testing.T, l *rateLimit, next consumer.ConsumeTracesFunc) *otlp
 	conn, err := grpc.NewClient(grpcCfg.NetAddr.Endpoint, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
-	return &otlpDoor{http: "http://" + httpCfg.ServerConfig.NetAddr.Endpoint + "/v1/traces", grpc: ptraceotlp.NewGRPCClient(conn)}
+	return &otlpServer{http: "http://" + httpCfg.ServerConfig.NetAddr.Endpoint + "/v1/traces", grpc: ptraceotlp.NewGRPCClient(conn)}
 }
 
 type host struct {
@@ -347,7 +347,7 @@ func tracesOf(spans int) ptraceotlp.ExportRequest {
 	return ptraceotlp.NewExportRequestFromTraces(traces)
 }
 
-// What the stock receiver decodes is charged by whoever stands behind it, or else estimated, through both doors.
+// Spans that the stock receiver decodes are charged by a processor, or else estimated, for both protocols.
 func TestSpans(t *testing.T) {
 	t.Parallel()
 	const burst, spans = 1000, 100
@@ -357,7 +357,7 @@ func TestSpans(t *testing.T) {
 		next consumer.ConsumeTracesFunc
 		want int
 	}{
-		"told": {
+		"reported": {
 			next: func(ctx context.Context, td ptrace.Traces) error {
 				ratelimit.ChargeSpans(ctx, td.SpanCount())
 				ratelimit.ChargeSpans(ctx, td.SpanCount()) // counts once
@@ -372,35 +372,35 @@ func TestSpans(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l := start(t, nil, func(cfg *Config) { cfg.Project.Spans = slowly(burst) })
-			door := openOTLP(t, l, tt.next)
-			resp := post(t, door.http, typeProtobuf, "p/k", bytes.NewReader(body))
+			server := openOTLP(t, l, tt.next)
+			resp := post(t, server.http, typeProtobuf, "p/k", bytes.NewReader(body))
 			assert.Equal(t, "1000", resp.header.Get("RateLimit-Limit"))
 			require.Eventually(t, func() bool { return int(burst-remaining(t.Context(), l)+0.5) == tt.want }, patience, time.Millisecond,
 				"left %v", remaining(t.Context(), l))
 			ctx := metadata.AppendToOutgoingContext(t.Context(), "x-api-key", "p/k")
-			_, err := door.grpc.Export(ctx, tracesOf(spans))
+			_, err := server.grpc.Export(ctx, tracesOf(spans))
 			assert.Equal(t, name == "not accepted", err != nil)
 			assert.Equal(t, 2*tt.want, int(burst-remaining(t.Context(), l)+0.5))
 		})
 	}
 }
 
-// What stands behind the stock receiver can say over gRPC that a part was not accepted, and knows that it cannot over HTTP.
+// A consumer of the stock receiver can report partial success over gRPC, and learns that it cannot over HTTP.
 func TestPartialSuccess(t *testing.T) {
 	t.Parallel()
-	door := openOTLP(t, start(t, nil, func(*Config) {}), func(ctx context.Context, _ ptrace.Traces) error {
+	server := openOTLP(t, start(t, nil, func(*Config) {}), func(ctx context.Context, _ ptrace.Traces) error {
 		if !partialsuccess.Reject(ctx, 3, "three are broken") {
 			return status.Error(codes.InvalidArgument, "three are broken")
 		}
 		return nil
 	})
-	told, err := door.grpc.Export(metadata.AppendToOutgoingContext(t.Context(), "x-api-key", "p/k"), tracesOf(50))
+	answer, err := server.grpc.Export(metadata.AppendToOutgoingContext(t.Context(), "x-api-key", "p/k"), tracesOf(50))
 	require.NoError(t, err)
-	assert.EqualValues(t, 3, told.PartialSuccess().RejectedSpans())
-	assert.Equal(t, "three are broken", told.PartialSuccess().ErrorMessage())
+	assert.EqualValues(t, 3, answer.PartialSuccess().RejectedSpans())
+	assert.Equal(t, "three are broken", answer.PartialSuccess().ErrorMessage())
 	body, err := tracesOf(50).MarshalProto()
 	require.NoError(t, err)
-	assert.Equal(t, "400 Bad Request", post(t, door.http, typeProtobuf, "p/k", bytes.NewReader(body)).status)
+	assert.Equal(t, "400 Bad Request", post(t, server.http, typeProtobuf, "p/k", bytes.NewReader(body)).status)
 }
 
 func TestGRPCAnswers(t *testing.T) {
@@ -409,19 +409,19 @@ func TestGRPCAnswers(t *testing.T) {
 		cfg.Project.Requests = LimitConfig{Rate: 1e-6, Burst: 2}
 		cfg.Project.Bytes = slowly(1e9)
 	})
-	door := openOTLP(t, l, func(context.Context, ptrace.Traces) error { return nil })
+	server := openOTLP(t, l, func(context.Context, ptrace.Traces) error { return nil })
 	ctx := metadata.AppendToOutgoingContext(t.Context(), "x-api-key", "p/k")
 	size, err := tracesOf(50).MarshalProto()
 	require.NoError(t, err)
 	for _, want := range []string{"1", "0", "0"} {
 		var header metadata.MD
-		_, err := door.grpc.Export(ctx, tracesOf(50), grpc.Header(&header))
+		_, err := server.grpc.Export(ctx, tracesOf(50), grpc.Header(&header))
 		require.NoError(t, err)
 		assert.Equal(t, []string{"2"}, header.Get("RateLimit-Limit"))
 		assert.Equal(t, []string{want}, header.Get("RateLimit-Remaining"))
 	}
 	var header metadata.MD
-	_, err = door.grpc.Export(ctx, tracesOf(50), grpc.Header(&header))
+	_, err = server.grpc.Export(ctx, tracesOf(50), grpc.Header(&header))
 	got := status.Convert(err)
 	assert.Equal(t, codes.ResourceExhausted, got.Code())
 	assert.Equal(t, "The project's limit of 0.000001 requests a second is used up. Nothing was accepted.", got.Message())
@@ -435,7 +435,7 @@ func TestGRPCAnswers(t *testing.T) {
 	assert.InDelta(t, 1e9-3*float64(len(size)), left, 1, "bytes are counted, and not those of what was refused")
 }
 
-// Streams pass the same middleware, though OTLP has none.
+// Streams use the same middleware, although OTLP has none.
 func TestGRPCStreams(t *testing.T) {
 	t.Parallel()
 	l := start(t, nil, func(cfg *Config) { cfg.Project.Requests = slowly(1) })

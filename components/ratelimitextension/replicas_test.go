@@ -38,7 +38,8 @@ func usageTopic(t *testing.T, address string) string {
 	return topic
 }
 
-// load is requests at a steady pace through the middlewares of several replicas, and when they were admitted.
+// load sends requests at a steady rate through the middlewares of several replicas, and records when they were
+// admitted.
 type load struct {
 	handlers []http.Handler
 	ctx      context.Context // the caller of every request
@@ -84,7 +85,7 @@ func (l *load) send(handler http.Handler) {
 	}
 }
 
-// excess is the most that any window admitted beyond rate times its length.
+// excess returns the maximum that any window admitted beyond rate times its length.
 func (l *load) excess() float64 {
 	worst, running := 0.0, 0.0
 	for j := range l.at {
@@ -107,7 +108,7 @@ func (l *load) admittedSince(at time.Duration) float64 {
 	return n
 }
 
-// Three replicas over a real Kafka admit as much as one would, within the bound of internal/ratelimit.
+// Three replicas with a real Kafka admit as much as one would, within the bound of internal/ratelimit.
 func TestReplicasOverKafka(t *testing.T) {
 	t.Parallel()
 	broker := kafka.Start(t)
@@ -157,7 +158,7 @@ func TestReplicasOverKafka(t *testing.T) {
 	}
 }
 
-// With the broker killed every replica keeps to its share; when it is back they share again.
+// With the broker killed every replica admits its share. When it is back they share again.
 func TestBrokerAway(t *testing.T) {
 	t.Parallel()
 	broker := kafka.Start(t)
@@ -190,7 +191,7 @@ func TestBrokerAway(t *testing.T) {
 		admitted++
 	}
 	assert.InDelta(t, replicaBurst/2, admitted, replicaBurst/10, "half of the burst")
-	open() // the broker's absence is no reason not to start
+	open() // the start must succeed without the broker
 	_, fresh := limits[2].limiter.Replicas()
 	assert.False(t, fresh)
 	broker.Resume(t)

@@ -101,7 +101,7 @@ func TestComponents(t *testing.T) {
 	assert.LessOrEqual(t, len(result.Checks["receiver kafkabatch"]), len("unavailable: ")+maxReason+len(" …"))
 }
 
-// Clients are told what does not work, and not why. Anybody may ask, as often as they like: the queue is not.
+// Clients learn which checks fail, but not why. Anyone may ask at any rate: the queue is not asked each time.
 func TestOpenAnswer(t *testing.T) {
 	t.Parallel()
 	r := start(t, QueueConfig{})

@@ -27,8 +27,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// TestAnswers holds every answer to testdata/answers: status, headers and body. Nothing may reach the next
-// consumer but what is answered 202.
+// TestAnswers compares every answer with testdata/answers: status, headers and body. Only requests answered 202 may
+// reach the next consumer.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	jsonHeader := map[string]string{"Content-Type": typeJSON}
@@ -75,8 +75,8 @@ func TestAnswers(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		sent
-		consumer error // what the next consumer answers
-		spans    int   // what it takes
+		consumer error // the next consumer's answer
+		spans    int   // spans that it accepts
 	}{
 		{name: "runs_queued", sent: runs(oneRun), spans: 1},
 		{name: "runs_queued_charset", sent: runs(oneRun, "Content-Type", "application/json; charset=utf-8"), spans: 1},
@@ -199,7 +199,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// describe writes an answer for a golden file; protobuf as the JSON of its message.
+// describe formats an answer for a golden file; protobuf as the JSON of its message.
 func describe(t *testing.T, resp *http.Response, body string) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -249,9 +249,9 @@ func readFile(tb testing.TB, path string) string {
 	return string(b)
 }
 
-// deepProto is a request with one span whose attribute nests n arrays.
+// deepProto returns a request with one span whose attribute nests n arrays.
 func deepProto(n int) string {
-	// Built from the inside: each array wraps the last, so its bytes are written back to front.
+	// Built from the inside: each array wraps the previous one, so its bytes are written in reverse.
 	var reversed []byte
 	wrap := func(field byte) {
 		length := binary.AppendUvarint(nil, uint64(len(reversed)))
@@ -274,7 +274,7 @@ func deepProto(n int) string {
 	return string(out)
 }
 
-// emptySpans is a protobuf request of n spans of two bytes.
+// emptySpans returns a protobuf request with n spans of two bytes.
 func emptySpans(n int) string {
 	spans := strings.Repeat("\x12\x00", n)
 	for _, field := range []byte{2, 1} {
@@ -283,7 +283,7 @@ func emptySpans(n int) string {
 	return spans
 }
 
-// A frame of zstd by RFC 8878 whose window is 512 MiB, with blocks of 128 KiB of one repeated byte each.
+// A zstd frame (RFC 8878) with a window of 512 MiB and blocks of 128 KiB of one repeated byte each.
 func zstdBomb(blocks int) string {
 	const blockSize = 128 << 10
 	bomb := []byte{0x28, 0xb5, 0x2f, 0xfd, 0x00, 19 << 3} // magic, descriptor, window 2^(10+19)

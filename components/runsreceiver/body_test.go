@@ -13,11 +13,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestBuffersAreUsedAgain reads bodies of many sizes, of declared and of unknown length, and holds what is allocated for one
-// below what it has: pools that lose their buffers allocate more than twice of it, and the race detector, which throws some away on
-// purpose, half. Bodies of a MiB and more are not kept.
+// TestBuffersAreUsedAgain reads bodies of many sizes, of declared and unknown length. The allocations for a body must
+// be below its size: pools that lose buffers allocate more than twice as much, and the race detector, which drops
+// some on purpose, half. Bodies of a MiB and more are not pooled.
 func TestBuffersAreUsedAgain(t *testing.T) {
-	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // which would empty the pools
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // garbage collection would empty the pools
 	in := newIntake(20<<20, 256<<20)
 	var sent uint64
 	receive := func(size int, declared bool) {

@@ -13,8 +13,7 @@ import (
 	"go.opentelemetry.io/collector/consumer/consumertest"
 )
 
-// Sixty bombs at once are all stopped at the limit, and the memory that they take together is that of as many
-// as there are processors.
+// Sixty concurrent bombs are all stopped at the limit, and take the memory of as many as there are processors.
 func TestBombs(t *testing.T) { // it measures the memory of the process
 	gzipBomb := gzipZeros(t, 1<<10)
 	for _, tt := range []struct {
@@ -28,7 +27,7 @@ func TestBombs(t *testing.T) { // it measures the memory of the process
 		t.Run(tt.name, func(t *testing.T) {
 			sink := new(consumertest.TracesSink)
 			r := start(t, sink, func(c *Config) {
-				c.MaxRequestBodySize = 8 << 20 // all sixty, and their windows, would be a gigabyte
+				c.MaxRequestBodySize = 8 << 20 // all sixty, with their windows, would take a gigabyte
 				c.QueueTimeout, c.WriteTimeout = time.Minute, 2*time.Minute
 			})
 			before := heapBytes()
@@ -58,13 +57,14 @@ func TestBombs(t *testing.T) { // it measures the memory of the process
 			assert.Empty(t, sink.AllTraces())
 			grown := int64(peak()) - int64(before)
 			t.Logf("60 bombs of %d bytes: %s, heap grew by %d MiB", len(tt.body), time.Since(started).Round(time.Millisecond), grown>>20)
-			// The bodies on the wire and their doubles while they grow, for client and server, and a few outputs.
+			// The bodies on the wire and their copies during growth, for client and server, and a few outputs.
 			assert.Less(t, grown, int64(60*4*len(tt.body)+256<<20))
 		})
 	}
 }
 
-// TestDenseEnvelope sends a body within the limit whose attributes would take twenty times as much when they are decoded.
+// TestDenseEnvelope sends a body within the limit whose attributes would take twenty times as much memory when
+// decoded.
 func TestDenseEnvelope(t *testing.T) { // it measures the memory of the process
 	r := start(t, consumertest.NewNop())
 	var body strings.Builder
@@ -86,7 +86,7 @@ func TestDenseEnvelope(t *testing.T) { // it measures the memory of the process
 	assert.Eventually(t, func() bool { return r.intake.used.Load() == 0 }, 5*time.Second, time.Millisecond)
 }
 
-// gzipZeros is n MiB of zeros as so many members of one gzip stream.
+// gzipZeros returns n MiB of zeros as n members of one gzip stream.
 func gzipZeros(t *testing.T, n int) string {
 	t.Helper()
 	return strings.Repeat(gzipped(t, strings.Repeat("\x00", 1<<20)), n)
@@ -98,7 +98,7 @@ func heapBytes() uint64 {
 	return sample[0].Value.Uint64()
 }
 
-// watchHeap follows the size of the heap until stop; peak is then the largest seen.
+// watchHeap samples the size of the heap until stop, which returns the peak.
 func watchHeap() (peak func() uint64, stop func()) {
 	var largest uint64
 	var watching sync.WaitGroup
@@ -118,7 +118,7 @@ func watchHeap() (peak func() uint64, stop func()) {
 	return func() uint64 { return largest }, func() { close(done); watching.Wait() }
 }
 
-// Bodies that find no room are told to come again, and those that have it are not disturbed.
+// Bodies that exceed the budget are refused with Retry-After, and do not disturb the accepted ones.
 func TestOverload(t *testing.T) {
 	t.Parallel()
 	next := newStuck()
@@ -129,7 +129,7 @@ func TestOverload(t *testing.T) {
 	large := strings.Replace(oneRun, `"plan"`, `"plan","inputs":"`+strings.Repeat("x", 900<<10)+`"`, 1)
 	request := sent{path: "/v1/runs", body: large, header: map[string]string{"Content-Type": typeJSON}}
 
-	// Each holds its body and what is decoded from it, 1.8 MiB together, so two leave no room for a third.
+	// Each takes 1.8 MiB with what is decoded from it, so two leave no space for a third.
 	var held sync.WaitGroup
 	for range 2 {
 		held.Go(func() {

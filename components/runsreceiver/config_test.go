@@ -22,7 +22,7 @@ func TestConfig(t *testing.T) {
 	apikeyauth := component.MustNewID("apikeyauth")
 	for _, tt := range []struct {
 		name   string
-		change func(*Config) // what the valid case sets beside the defaults
+		change func(*Config) // changes of the defaults in the valid case
 		errs   []string
 	}{
 		{name: "runs", change: func(*Config) {}},

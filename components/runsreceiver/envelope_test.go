@@ -21,7 +21,7 @@ import (
 	"github.com/looptrace/looptrace/internal/runpdata"
 )
 
-// TestMapping holds what becomes of an envelope to testdata/mapping.
+// TestMapping compares the spans of an envelope with testdata/mapping.
 func TestMapping(t *testing.T) {
 	t.Parallel()
 	inputs, err := filepath.Glob(filepath.Join("testdata", "mapping", "*.json"))
@@ -48,7 +48,7 @@ func decodeNative(body []byte) (ptrace.Traces, error) {
 	return (&nativeFormat{}).decode(body, &charge{in: in})
 }
 
-// However many attributes there are, and however often they are updated, the time to take them is linear.
+// The time for attributes is linear in their number, however often they are updated.
 func TestManyAttributes(t *testing.T) {
 	t.Parallel()
 	const n = 100_000
@@ -101,8 +101,8 @@ func TestIsKind(t *testing.T) {
 	}
 }
 
-// An envelope that is accepted becomes exactly one span for each run and span that it names, whatever is sent
-// twice, and the answer counts what was sent.
+// An accepted envelope becomes exactly one span for each run and span that it names, even if it contains duplicates,
+// and the answer counts the items sent.
 func TestEveryItemBecomesOneSpan(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(200) {
@@ -131,7 +131,7 @@ func TestEveryItemBecomesOneSpan(t *testing.T) {
 }
 
 // FuzzNative feeds the native decoder. An envelope is either refused or becomes spans that have an identity and
-// a place in time and that OTLP carries unchanged.
+// times, and that OTLP carries unchanged.
 func FuzzNative(f *testing.F) {
 	seeds, err := filepath.Glob(filepath.Join("testdata", "mapping", "*.json"))
 	require.NoError(f, err)
@@ -167,7 +167,7 @@ func FuzzNative(f *testing.F) {
 	})
 }
 
-// FuzzOTLPProto and FuzzOTLPJSON feed the decoders of OTLP behind the checks that guard them.
+// FuzzOTLPProto and FuzzOTLPJSON feed the OTLP decoders after the checks that protect them.
 func FuzzOTLPProto(f *testing.F) {
 	f.Add([]byte(emptySpans(3)))
 	f.Add([]byte(deepProto(110)))
@@ -189,7 +189,7 @@ func FuzzOTLPJSON(f *testing.F) {
 	})
 }
 
-// fuzzSeed is small: the fuzzer minimizes what it finds, at length.
+// fuzzSeed is small, because the fuzzer minimizes each finding at length.
 func fuzzSeed(f *testing.F) ptrace.Traces {
 	f.Helper()
 	td, err := decodeNative([]byte(readFile(f, filepath.Join("testdata", "mapping", "full.json"))))
@@ -220,7 +220,7 @@ func fuzzOTLP(t *testing.T, format *otlpFormat, body []byte) {
 	}
 }
 
-// benchmarkEnvelope is an envelope of one run of 100 spans, as an instrumented agent sends it.
+// benchmarkEnvelope returns an envelope of one run with 100 spans, like an instrumented agent's.
 func benchmarkEnvelope() []byte {
 	var b strings.Builder
 	b.WriteString(`{"sdk":"looptrace-python/0.1.0","runs":[{"run_id":"0199e0a1-0000-7000-8000-000000000001","name":"plan","start_time":"2026-01-01T00:00:00Z"}],"spans":[`)
@@ -248,8 +248,8 @@ func benchmarkProto(tb testing.TB) []byte {
 	return wire
 }
 
-// BenchmarkDecode compares the native decoder, which ends with spans ready to be queued, with encoding/json
-// into plain maps, which ends with neither checks nor spans, and with OTLP protobuf of the same spans.
+// BenchmarkDecode compares the native decoder, which returns spans ready to be queued, with encoding/json into maps,
+// which neither checks nor returns spans, and with OTLP protobuf of the same spans.
 func BenchmarkDecode(b *testing.B) {
 	envelope, wire := benchmarkEnvelope(), benchmarkProto(b)
 	in := newIntake(20<<20, 256<<20)

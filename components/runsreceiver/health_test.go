@@ -15,7 +15,7 @@ import (
 	"github.com/looptrace/looptrace/components/runsreceiver/internal/metadata"
 )
 
-// checker is an extension that is asked for readiness.
+// checker is a readiness extension.
 type checker struct {
 	component.StartFunc
 	component.ShutdownFunc
@@ -27,7 +27,7 @@ func (c *checker) CheckReadiness(context.Context) (bool, map[string]string) { re
 
 var checkerID = component.MustNewID("checker")
 
-// Whether the process is up, and does its work, is told without a key, and nothing else is.
+// Health and readiness need no key, and reveal nothing else.
 func TestHealth(t *testing.T) {
 	t.Parallel()
 	answer := &checker{ready: true, checks: map[string]string{"queue": "ok"}}
@@ -72,10 +72,10 @@ func TestReadinessOfNobody(t *testing.T) {
 	t.Parallel()
 	cfg := createDefaultConfig().(*Config)
 	cfg.NetAddr.Endpoint = "127.0.0.1:0"
-	cfg.Readiness = &doorID
+	cfg.Readiness = &authExtensionID
 	r, err := newRunsReceiver(cfg, receivertest.NewNopSettings(metadata.Type), consumertest.NewNop())
 	require.NoError(t, err)
-	require.ErrorContains(t, r.Start(t.Context(), host{componenttest.NewNopHost()}), "readiness: door is not an extension of this collector that reports readiness")
+	require.ErrorContains(t, r.Start(t.Context(), host{componenttest.NewNopHost()}), "readiness: auth is not an extension of this collector that reports readiness")
 	require.NoError(t, r.Shutdown(t.Context()))
 }
 

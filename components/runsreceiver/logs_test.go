@@ -19,7 +19,7 @@ import (
 	"github.com/looptrace/looptrace/components/runsreceiver/internal/metadatatest"
 )
 
-// recordsOf are two events of a span, one of none and a record that is no GenAI event.
+// recordsOf returns two events of a span, one without a span, and a record that is not a GenAI event.
 func recordsOf(t *testing.T) plog.Logs {
 	t.Helper()
 	ld := plog.NewLogs()
@@ -36,7 +36,7 @@ func recordsOf(t *testing.T) plog.Logs {
 	return ld
 }
 
-// Log records come through the same door, in both encodings, and leave it as versions of their spans.
+// Log records in both encodings use the same receiver and become versions of their spans.
 func TestLogs(t *testing.T) {
 	t.Parallel()
 	request := plogotlp.NewExportRequestFromLogs(recordsOf(t))
@@ -64,7 +64,7 @@ func TestLogs(t *testing.T) {
 	}
 }
 
-// What is no GenAI event is accepted, so that a client does not send it again, and never queued.
+// A record that is not a GenAI event is accepted, so that a client does not retry, and never queued.
 func TestOtherLogsAreAccepted(t *testing.T) {
 	t.Parallel()
 	tel := componenttest.NewTelemetry()

@@ -28,7 +28,7 @@ func TestDropNulls(t *testing.T) {
 	}
 }
 
-// What is null is absent, in every field of every message.
+// A null is the same as an absent member, in every field of every message.
 func TestNullFields(t *testing.T) {
 	t.Parallel()
 	const traceID, spanID = `"0af7651916cd43dd8448eb211c80319c"`, `"b7ad6b7169203331"`
@@ -71,12 +71,12 @@ func FuzzDropNulls(f *testing.F) {
 	})
 }
 
-// withoutNulls are the tokens of JSON without its null members, by another decoder.
+// withoutNulls returns the tokens of JSON without null members, by a different decoder.
 func withoutNulls(t *testing.T, body []byte) (tokens []json.Token) {
 	t.Helper()
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.UseNumber()
-	type level struct{ object, value bool } // value: what comes next is the value of a member
+	type level struct{ object, value bool } // value: the next token is the value of a member
 	stack := []level{{}}
 	for {
 		token, err := decoder.Token()

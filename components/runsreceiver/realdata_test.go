@@ -13,7 +13,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace/ptraceotlp"
 )
 
-// TestRealTraces sends real traces, as JSON and as protobuf, and finds all of their spans with the consumer.
+// TestRealTraces sends recorded traces as JSON and as protobuf, and expects all of their spans.
 func TestRealTraces(t *testing.T) {
 	t.Parallel()
 	dir := os.Getenv("LOOPTRACE_REALDATA")
@@ -29,7 +29,7 @@ func TestRealTraces(t *testing.T) {
 	for _, file := range files {
 		body := readFile(t, file)
 		resp, answer := send(t, r, sent{path: "/v1/traces", header: map[string]string{"Content-Type": typeJSON}, body: body})
-		if strings.Contains(file, "base64ids") { // not OTLP, on purpose
+		if strings.Contains(file, "base64ids") { // deliberately not OTLP
 			assert.Equal(t, http.StatusBadRequest, resp.StatusCode, file)
 			continue
 		}

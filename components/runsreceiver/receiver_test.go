@@ -47,22 +47,22 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// door is an extension that keeps the door as the key extension does: an authenticator that lets keys in, and
-// a middleware that turns some of them away with a plain answer.
-type door struct {
+// authExtension is an extension like apikeyauth: an authenticator that accepts keys, and a middleware that refuses
+// some of them.
+type authExtension struct {
 	component.StartFunc
 	component.ShutdownFunc
 }
 
 var (
-	_      extensionauth.Server           = door{}
-	_      extensionmiddleware.HTTPServer = door{}
-	doorID                                = component.MustNewID("door")
+	_               extensionauth.Server           = authExtension{}
+	_               extensionmiddleware.HTTPServer = authExtension{}
+	authExtensionID                                = component.MustNewID("auth")
 )
 
 type keyState struct{}
 
-func (door) Authenticate(ctx context.Context, headers map[string][]string) (context.Context, error) {
+func (authExtension) Authenticate(ctx context.Context, headers map[string][]string) (context.Context, error) {
 	key, ok := strings.CutPrefix(http.Header(headers).Get("Authorization"), "Bearer ")
 	if !ok {
 		return ctx, errors.New("no key")
@@ -73,14 +73,14 @@ func (door) Authenticate(ctx context.Context, headers map[string][]string) (cont
 	return context.WithValue(ctx, keyState{}, key), nil
 }
 
-func (door) GetHTTPHandler(context.Context) (extensionmiddleware.WrapHTTPHandlerFunc, error) {
+func (authExtension) GetHTTPHandler(context.Context) (extensionmiddleware.WrapHTTPHandlerFunc, error) {
 	return func(_ context.Context, next http.Handler) (http.Handler, error) {
 		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 			switch req.Context().Value(keyState{}) {
 			case "no-scope":
 				http.Error(w, "This key lacks the scope ingest:write.", http.StatusForbidden)
 			case "no-scope-formatted":
-				// In the form of the route, as the key extension answers.
+				// In the form of the route, like apikeyauth.
 				contentType, body := problem.ContentType, []byte(`{"status":403,"code":"scope_missing","detail":"Formatted: no scope."}`)
 				switch {
 				case req.URL.Path != "/v1/traces":
@@ -117,10 +117,10 @@ func (door) GetHTTPHandler(context.Context) (extensionmiddleware.WrapHTTPHandler
 type host struct{ component.Host }
 
 func (host) GetExtensions() map[component.ID]component.Component {
-	return map[component.ID]component.Component{doorID: door{}}
+	return map[component.ID]component.Component{authExtensionID: authExtension{}}
 }
 
-// start runs a receiver behind the door.
+// start runs a receiver with the extension.
 func start(tb testing.TB, next consumer.Traces, changes ...func(*Config)) *runsReceiver {
 	tb.Helper()
 	cfg := createDefaultConfig().(*Config)
@@ -133,8 +133,8 @@ func start(tb testing.TB, next consumer.Traces, changes ...func(*Config)) *runsR
 func startWith(tb testing.TB, cfg *Config, next consumer.Traces, host component.Host) *runsReceiver {
 	tb.Helper()
 	cfg.NetAddr.Endpoint = "127.0.0.1:0"
-	cfg.Auth = configoptional.Some(confighttp.AuthConfig{Config: configauth.Config{AuthenticatorID: doorID}})
-	cfg.Middlewares = []configmiddleware.Config{{ID: doorID}}
+	cfg.Auth = configoptional.Some(confighttp.AuthConfig{Config: configauth.Config{AuthenticatorID: authExtensionID}})
+	cfg.Middlewares = []configmiddleware.Config{{ID: authExtensionID}}
 	r, err := newRunsReceiver(cfg, receivertest.NewNopSettings(metadata.Type), next)
 	require.NoError(tb, err)
 	require.NoError(tb, r.Start(tb.Context(), host))
@@ -173,7 +173,7 @@ func send(tb testing.TB, r *runsReceiver, s sent) (*http.Response, string) {
 	return resp, string(body)
 }
 
-// client keeps no connection open behind a test, whose server would wait for it.
+// client keeps no idle connections, because the server would wait for them.
 var client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DisableCompression: true}}
 
 func gzipped(tb testing.TB, body string) string {
@@ -203,12 +203,12 @@ func zstdded(tb testing.TB, body string) string {
 	return string(w.EncodeAll([]byte(body), nil))
 }
 
-// failing is a consumer that takes nothing.
+// failing is a consumer that refuses everything.
 func failing(err error) consumer.Traces {
 	return consumertest.NewErr(err)
 }
 
-// stuck is a consumer that answers once it is released, whatever its context says.
+// stuck is a consumer that returns once it is released, whatever its context.
 type stuck struct {
 	consumertest.Consumer
 
@@ -239,7 +239,7 @@ func TestStartOnATakenPort(t *testing.T) {
 	require.NoError(t, second.Shutdown(t.Context()))
 }
 
-// Nobody keeps a connection, or holds up a stop, with a body that does not come.
+// A body that does not arrive neither keeps its connection nor delays a stop.
 func TestBodiesThatNeverEnd(t *testing.T) {
 	t.Parallel()
 	r := start(t, consumertest.NewNop(), func(c *Config) { c.ReadTimeout = 200 * time.Millisecond })
@@ -276,7 +276,7 @@ func TestBodiesThatNeverEnd(t *testing.T) {
 	require.NoError(t, resp.Body.Close())
 }
 
-// A stop waits for the next consumer for a moment only, and clients are told to come again.
+// A stop waits only briefly for the next consumer, and clients get Retry-After.
 func TestStopWithAStuckConsumer(t *testing.T) {
 	t.Parallel()
 	next := newStuck()
@@ -305,7 +305,7 @@ func TestStuckConsumer(t *testing.T) {
 	assert.Positive(t, r.intake.used.Load(), "spans that the consumer holds stay charged")
 }
 
-// A client that goes does not end what the next consumer has begun: with it, the records of others would fail.
+// A client that disconnects does not cancel the next consumer's work: otherwise the records of others would fail.
 func TestClientGoes(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -330,7 +330,7 @@ func TestClientGoes(t *testing.T) {
 	require.NoError(t, <-ended)
 }
 
-// The standard port answers success as OTLP/HTTP does; native runs are no part of OTLP.
+// The standard port answers success like OTLP/HTTP. Native runs are not part of OTLP.
 func TestTracesStatus(t *testing.T) {
 	t.Parallel()
 	r := start(t, consumertest.NewNop(), func(c *Config) { c.TracesStatus = http.StatusOK })
@@ -343,7 +343,7 @@ func TestTracesStatus(t *testing.T) {
 	assert.Equal(t, http.StatusAccepted, resp.StatusCode)
 }
 
-// Whoever stands before the receiver learns how many spans were in a request; runs are spans, too.
+// The middlewares learn how many spans were in a request. Runs are spans, too.
 func TestSpansAreCharged(t *testing.T) {
 	t.Parallel()
 	r := start(t, consumertest.NewNop())
@@ -360,8 +360,8 @@ func TestSpansAreCharged(t *testing.T) {
 	}
 }
 
-// What is well-formed is handed on as it came, and is counted and charged as if it had been decoded. What is not, or has
-// something in it to drop, is decoded here, so that the client is told.
+// A well-formed request is passed on unchanged, and is counted and charged as if it had been decoded. A request with
+// something to drop is decoded here, so that the client is informed.
 func TestRawPassthrough(t *testing.T) {
 	t.Parallel()
 	sink := new(consumertest.TracesSink)
@@ -428,7 +428,7 @@ func TestRawPassthrough(t *testing.T) {
 	assert.Empty(t, sink.AllTraces())
 }
 
-// A slow body ends by the read timeout, and holds next to nothing until then.
+// A slow body ends by the read timeout, and takes almost no memory until then.
 func TestSlowBody(t *testing.T) {
 	t.Parallel()
 	sink := new(consumertest.TracesSink)
@@ -449,7 +449,7 @@ func TestSlowBody(t *testing.T) {
 	assert.Empty(t, sink.AllTraces())
 }
 
-// A client that sends all before it reads, as many do, still finds the answer to a body that was refused unread.
+// A client that sends everything before it reads still receives the answer to a body that was refused unread.
 func TestRefusalOfABodyStillBeingSent(t *testing.T) {
 	t.Parallel()
 	r := start(t, consumertest.NewNop())

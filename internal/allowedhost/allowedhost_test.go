@@ -77,7 +77,7 @@ func TestAllows(t *testing.T) {
 
 func TestNameIsASCII(t *testing.T) {
 	t.Parallel()
-	name, ok := Name("\u212a8s") // whose lower case is k8s
+	name, ok := Name("\u212a8s") // its lower case is k8s
 	assert.False(t, ok, name)
 }
 
@@ -122,8 +122,8 @@ func TestRefusal(t *testing.T) {
 	assert.Less(t, len(Refusal(strings.Repeat("/", 60_000))), 500)
 }
 
-// FuzzName holds it to what follows from it: what is allowed is a name that was configured or a loopback one, written in
-// no other letters than those of a Host, and its name is its own.
+// FuzzName checks that an allowed name is a configured or a loopback name, has only characters of a Host, and maps to
+// itself.
 func FuzzName(f *testing.F) {
 	for _, host := range []string{
 		"localhost:7090", "[::1]:7090", "127.0.0.1", "a@localhost", "LOCALHOST.", "", ":", "[", "[::ffff:127.0.0.1]", "büro.example", "a:b:c", "1.2.3.4:65536",

@@ -13,8 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// known is a fixed key, so that a change of the form cannot pass unseen: keys
-// that users hold must stay good.
+// known is a fixed key that detects changes of the format: existing keys must stay valid.
 const known = "lt_0123456789ABCDEF.0000000000abcdefghijklmnopqrstuvwxyzABCDEFG"
 
 func TestMintedKeysParse(t *testing.T) {
@@ -73,8 +72,7 @@ func TestParse(t *testing.T) {
 
 func withChecksum(text string) string { return text + checksum(text) }
 
-// The expected values were computed by another implementation (Python's zlib and
-// hashlib).
+// The expected values were computed by a different implementation (Python's zlib and hashlib).
 func TestFormIsFixed(t *testing.T) {
 	t.Parallel()
 	key, err := Parse(known + "18VSB3")

@@ -11,8 +11,8 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// TestAbsent holds that each column is absent until one span has it, and that a cost, which a later price table may give,
-// never is.
+// TestAbsent checks that each column is absent until one span has it, and that a cost, which a later price table may
+// give, never is.
 func TestAbsent(t *testing.T) {
 	t.Parallel()
 	for i := range reflect.TypeFor[runmodel.Span]().NumField() {
@@ -39,7 +39,7 @@ func TestAbsent(t *testing.T) {
 	assert.LessOrEqual(t, len(absentable), 64)
 }
 
-// setSomething gives a field a value that is not its zero.
+// setSomething sets a field to a non-zero value.
 func setSomething(t *testing.T, field reflect.Value) {
 	t.Helper()
 	switch value := field.Addr().Interface().(type) {

@@ -38,7 +38,8 @@ func names[R any](columns []column[R]) []string {
 	return names
 }
 
-// TestOrder holds the order in which rows are sent to the tables' own, in which ClickHouse takes them as they are.
+// TestOrder compares the order in which rows are sent with that of the tables, in which ClickHouse stores them
+// without sorting.
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	conn, writer := migrated(t)
@@ -66,7 +67,7 @@ func TestOrder(t *testing.T) {
 	assert.Equal(t, want, got)
 }
 
-// TestRowsFitTheSchema holds the row structs, the lists of columns and the tables to each other.
+// TestRowsFitTheSchema compares the row structs, the lists of columns and the tables.
 func TestRowsFitTheSchema(t *testing.T) {
 	t.Parallel()
 	conn, _ := migrated(t)
@@ -143,7 +144,7 @@ func TestBounds(t *testing.T) {
 	assert.Equal(t, []uint64{8}, absent, "what all batches leave empty")
 }
 
-// FuzzBinding holds the driver to bring a bound text to ClickHouse and back as it was.
+// FuzzBinding checks that a bound text returns from ClickHouse unchanged.
 func FuzzBinding(f *testing.F) {
 	for _, text := range []string{``, `\0`, `\`, `'`, `\'`, "a\x00b", `'); DROP TABLE spans; --`, "\xff", "?", "{x:String}", "Ü\n\t"} {
 		f.Add(text)
@@ -158,8 +159,8 @@ func FuzzBinding(f *testing.F) {
 	})
 }
 
-// TestDeriveStale: runs whose fingerprint an earlier version made get today's, also where it is among a span's attributes; the
-// others are left alone.
+// TestDeriveStale checks that runs with an earlier version's fingerprint get the current one, even if it is among a
+// span's attributes, and that other runs do not change.
 func TestDeriveStale(t *testing.T) {
 	t.Parallel()
 	conn, writer := migrated(t)

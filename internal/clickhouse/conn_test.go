@@ -12,7 +12,7 @@ import (
 	"github.com/looptrace/looptrace/test/engines"
 )
 
-// TestCompression holds that only what leaves the machine is compressed, unless the address says so.
+// TestCompression checks that only connections to other machines are compressed, unless the address says so.
 func TestCompression(t *testing.T) {
 	t.Parallel()
 	for url, want := range map[string]ch.CompressionMethod{
@@ -32,7 +32,7 @@ func TestCompression(t *testing.T) {
 	}
 }
 
-// TestCompressed writes and reads as to another machine.
+// TestCompressed writes and reads as if to a remote machine.
 func TestCompressed(t *testing.T) {
 	t.Parallel()
 	url := engines.ClickHouse(t)

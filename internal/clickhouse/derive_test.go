@@ -30,7 +30,7 @@ func TestLeftBehind(t *testing.T) {
 	assert.Empty(t, leftBehind([]RunLocation{at(noon, 5)}))
 }
 
-// TestManyVersions derives runs that have more versions together than are read at once, one of them by itself.
+// TestManyVersions derives runs that together have more versions than are read at once, and one that has them alone.
 func TestManyVersions(t *testing.T) {
 	t.Parallel()
 	conn, writer := migrated(t)
@@ -62,7 +62,7 @@ func TestManyVersions(t *testing.T) {
 	assert.Equal(t, long, counting.most, "the long run alone; of others no more than are read at once")
 }
 
-// countingRows notes the most versions of spans that came with one read.
+// countingRows records the maximum number of span versions in one read.
 type countingRows struct {
 	driver.Conn
 
@@ -77,8 +77,8 @@ func (c *countingRows) Select(ctx context.Context, to any, query string, args ..
 	return err
 }
 
-// TestTotalsOfAVeryLongRun derives a run that has more versions than totals are made of: from its first ones by start, however
-// they came in, and the row says so.
+// TestTotalsOfAVeryLongRun derives a run with more versions than totals are computed from: the first ones by start
+// are used, in any order of arrival, and the row says so.
 func TestTotalsOfAVeryLongRun(t *testing.T) {
 	t.Parallel()
 	conn, writer := migrated(t)
@@ -113,8 +113,8 @@ func TestTotalsOfAVeryLongRun(t *testing.T) {
 	assert.Equal(t, map[string]string{"team": "a", KeyTotalsOf: "100000"}, row.Metadata)
 }
 
-// TestTogether holds that runs that are read together lie together in time, and that a run which itself takes long makes nobody
-// else's hours be looked through.
+// TestTogether checks that runs that are read together are close in time, and that a long run does not extend the
+// time range that is read for others.
 func TestTogether(t *testing.T) {
 	t.Parallel()
 	noon := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

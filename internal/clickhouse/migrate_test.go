@@ -113,7 +113,8 @@ func TestSchema(t *testing.T) {
 	assert.Equal(t, string(want), got, "to accept a new migration: go test ./internal/clickhouse -run TestSchema -update")
 }
 
-// TestSetTextIndex switches the text indexes off and on: stored rows are indexed too, and another migration changes nothing.
+// TestSetTextIndex switches the text indexes off and on: stored rows are indexed too, and a repeated migration
+// changes nothing.
 func TestSetTextIndex(t *testing.T) {
 	t.Parallel()
 	for wanted, want := range map[TextIndex][]string{

@@ -13,7 +13,8 @@ import (
 	"github.com/looptrace/looptrace/test/engines"
 )
 
-// TestSlowIsNotSilent holds that a statement may take much longer than the silence, as long as ClickHouse works on it.
+// TestSlowIsNotSilent checks that a statement may take much longer than the timeout, as long as ClickHouse works on
+// it.
 func TestSlowIsNotSilent(t *testing.T) {
 	t.Parallel()
 	const silence = time.Second
@@ -32,8 +33,8 @@ func TestSlowIsNotSilent(t *testing.T) {
 	require.NoError(t, conn.Exec(t.Context(), "SELECT 1"), "what was read does not end the wait for what is asked next")
 }
 
-// TestFrozenServer holds that a ClickHouse which halts is given up, by connections that it knows and by new ones, and is used again when
-// it goes on.
+// TestFrozenServer checks that connections to a halted ClickHouse, known and new ones, are closed, and that it is
+// used again when it continues.
 func TestFrozenServer(t *testing.T) {
 	t.Parallel()
 	server, database := engines.ClickHouseServer(t)
@@ -48,7 +49,7 @@ func TestFrozenServer(t *testing.T) {
 	defer writer.Close()
 	project := uuid.New()
 	rows := make([]runmodel.SharedContent, 20)
-	for i := range rows { // more than a socket holds
+	for i := range rows { // more than a socket buffers
 		rows[i] = runmodel.SharedContent{ProjectID: project, ContentID: uint64(i), Frame: "{}", Texts: []string{strings.Repeat("x", 1<<20)}}
 	}
 	insert := func() error { return writer.InsertSharedContents(t.Context(), rows) }
@@ -81,7 +82,7 @@ func TestFrozenServer(t *testing.T) {
 	frozen := time.Now()
 	require.ErrorIs(t, <-slow, errSilent)
 	assert.Less(t, time.Since(frozen), 2*silence)
-	for range 2 { // with the connections that there were, and with new ones
+	for range 2 { // with existing connections and with new ones
 		for name, operation := range operations {
 			began := time.Now()
 			require.Error(t, operation(), name)

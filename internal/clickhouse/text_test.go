@@ -15,7 +15,8 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// TestColumnsOfStrings holds our own columns to what ch-go's send: compressed or not, used once or again.
+// TestColumnsOfStrings compares the output of our columns with that of ch-go's: compressed or not, first used or
+// reused.
 func TestColumnsOfStrings(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("long ", 1000)
@@ -48,7 +49,7 @@ func TestColumnsOfStrings(t *testing.T) {
 				wantLists.Append(list[:i%3])
 				wordy.append(list[:i%3])
 				wantWordy.Append(list[:i%3])
-				pair := map[string]string{value: list[i/2]} // of two, the order would differ
+				pair := map[string]string{value: list[i/2]} // with two, the order would differ
 				if i%3 == 0 {
 					pair = nil
 				}
@@ -81,12 +82,12 @@ func TestColumnsOfStrings(t *testing.T) {
 	}
 }
 
-// TestColumnsLetGo holds that a column whose rows are sent refers to nothing of them.
+// TestColumnsLetGo checks that a column does not refer to rows that were sent.
 func TestColumnsLetGo(t *testing.T) {
 	t.Parallel()
 	var blocks []func()
 	freed := make(chan struct{}, 1)
-	fill := func() { // on a stack of its own
+	fill := func() { // on a separate stack
 		record := strings.Repeat("text", 100)
 		data := unsafe.StringData(record)
 		runtime.SetFinalizer(data, func(*byte) { freed <- struct{}{} })

@@ -76,7 +76,7 @@ func TestDeepBody(t *testing.T) {
 	assert.Equal(t, 1, td.SpanCount())
 }
 
-// TestDeepName gives a record a name that is none.
+// TestDeepName gives a record a name that is a nested value.
 func TestDeepName(t *testing.T) {
 	t.Parallel()
 	ld := plog.NewLogs()
@@ -86,7 +86,7 @@ func TestDeepName(t *testing.T) {
 	assert.EqualValues(t, 1, counts.Other)
 }
 
-// nest makes a value as deep as a request can be.
+// nest returns a value that nests as deep as a request can.
 func nest(value pcommon.Value) {
 	for range 900_000 {
 		value = value.SetEmptySlice().AppendEmpty()

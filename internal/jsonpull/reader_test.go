@@ -98,7 +98,7 @@ func TestString(t *testing.T) {
 	}
 }
 
-// FuzzText holds the reader to encoding/json: the same texts are valid, and strings mean the same.
+// FuzzText compares the reader with encoding/json: the same texts are valid, and strings have the same value.
 func FuzzText(f *testing.F) {
 	for _, seed := range []string{`{"a":[1,-2.5e3,true,false,null,"\u00e9\ud83d\ude00"]}`, `[[[`, `"\ud800"`, ` 0 `, `{"":{}}`} {
 		f.Add([]byte(seed))
@@ -136,7 +136,7 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-// TestPlain holds what looks at eight bytes at once to what looks at each.
+// TestPlain compares the check of eight bytes at once with the check of each byte.
 func TestPlain(t *testing.T) {
 	t.Parallel()
 	for at := range 20 {

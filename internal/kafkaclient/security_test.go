@@ -15,7 +15,7 @@ import (
 	"github.com/looptrace/looptrace/test/kafka"
 )
 
-// ping connects as the environment says, and returns what the broker answers.
+// ping connects with the environment's settings and returns the broker's answer.
 func ping(t *testing.T, address string) error {
 	t.Helper()
 	security, err := kafkaclient.FromEnvironment()

@@ -14,7 +14,7 @@ import (
 	"github.com/looptrace/looptrace/test/bench/loadgen"
 )
 
-// withSpan is a request of one span that edit has filled.
+// withSpan returns a request of one span that edit has filled.
 func withSpan(tb testing.TB, edit func(ptrace.Span)) []byte {
 	tb.Helper()
 	td := ptrace.NewTraces()
@@ -22,7 +22,7 @@ func withSpan(tb testing.TB, edit func(ptrace.Span)) []byte {
 	return marshal(tb, td)
 }
 
-// nestedValue is a request with an attribute that nests lists and maps by turns.
+// nestedValue returns a request with an attribute that nests lists and maps in turn.
 func nestedValue(tb testing.TB, depth int) []byte {
 	tb.Helper()
 	return withSpan(tb, func(span ptrace.Span) {
@@ -37,7 +37,7 @@ func nestedValue(tb testing.TB, depth int) []byte {
 	})
 }
 
-// attributes is a request of one span with so many attributes.
+// attributes returns a request of one span with n attributes.
 func attributes(tb testing.TB, count int) []byte {
 	tb.Helper()
 	return withSpan(tb, func(span ptrace.Span) {
@@ -47,12 +47,12 @@ func attributes(tb testing.TB, count int) []byte {
 	})
 }
 
-// lengthed is a field of bytes.
+// lengthed encodes a field of bytes.
 func lengthed(number protowire.Number, parts ...[]byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(nil, number, protowire.BytesType), slices.Concat(parts...))
 }
 
-// pair is a KeyValue in a field.
+// pair encodes a KeyValue in a field.
 func pair(number protowire.Number, key string, value ...[]byte) []byte {
 	return lengthed(number, lengthed(1, []byte(key)), lengthed(2, value...))
 }
@@ -83,7 +83,7 @@ func TestDecodeInPlace(t *testing.T) {
 	}
 }
 
-// What is left to pdata's decoder comes out of Decode as it does of that.
+// Requests that are left to pdata's decoder have the same result from Decode.
 func TestLeftToPdata(t *testing.T) {
 	t.Parallel()
 	for name, body := range map[string][]byte{
@@ -125,7 +125,7 @@ func TestLeftToPdata(t *testing.T) {
 	}
 }
 
-// FuzzDecodeInPlace holds it to give what pdata's decoder gives, wherever it gives anything.
+// FuzzDecodeInPlace checks that the result equals that of pdata's decoder, unless it returns none.
 func FuzzDecodeInPlace(f *testing.F) {
 	f.Add(request(f))
 	f.Add(nestedValue(f, 3))
@@ -141,7 +141,7 @@ func FuzzDecodeInPlace(f *testing.F) {
 	})
 }
 
-// BenchmarkDecode decodes requests of generated spans, and relates that to pdata's decoder.
+// BenchmarkDecode decodes requests of generated spans, and compares that with pdata's decoder.
 func BenchmarkDecode(b *testing.B) {
 	load, err := loadgen.Spans()
 	require.NoError(b, err)
@@ -190,7 +190,7 @@ func TestTextsAreNotCopied(t *testing.T) {
 	assert.Equal(t, "other", value.Str())
 }
 
-// What follows something odd behind a raw request is not skipped.
+// Unknown fields behind a raw request do not hide what follows.
 func TestOddBehindRawRequest(t *testing.T) {
 	t.Parallel()
 	record := marshal(t, Passthrough(request(t), 3))

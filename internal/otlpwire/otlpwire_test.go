@@ -12,7 +12,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 )
 
-// nested is a request whose one attribute is a list in a list, so many times.
+// nested returns a request whose one attribute nests n lists.
 func nested(lists int) []byte {
 	var headers [][]byte
 	size := 0
@@ -65,7 +65,7 @@ func TestWeight(t *testing.T) {
 	require.Error(t, err, "cut off")
 }
 
-// FuzzLook holds the walk to accept what the decoder accepts, apart from what it is there to refuse.
+// FuzzLook checks that the walk accepts what the decoder accepts, except what it must refuse.
 func FuzzLook(f *testing.F) {
 	f.Add(nested(3))
 	f.Fuzz(func(t *testing.T, body []byte) {

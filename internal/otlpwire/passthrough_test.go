@@ -14,7 +14,7 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// request is one with two resources and three spans, which use every kind of value.
+// request has two resources and three spans, which use every kind of value.
 func request(tb testing.TB) []byte {
 	tb.Helper()
 	td := ptrace.NewTraces()
@@ -92,7 +92,7 @@ func TestLook(t *testing.T) {
 	assert.Equal(t, uint64(math.MaxUint64), with(func(s ptrace.Span) { s.SetStartTimestamp(math.MaxUint64) }).LastTime)
 }
 
-// within is a request of one span that has these bytes.
+// within returns a request of one span with these bytes.
 func within(span []byte) []byte {
 	for range 3 {
 		span = append(binary.AppendUvarint([]byte{0x12}, uint64(len(span))), span...)
@@ -124,7 +124,7 @@ func TestIrregular(t *testing.T) {
 	assert.False(t, seen.Identified)
 }
 
-// Spans in the field that OTLP had before 0.15 count like others, and nest no deeper.
+// Spans in the field that OTLP had before 0.15 count like others, and have the same depth limit.
 func TestDeprecatedScopeSpans(t *testing.T) {
 	t.Parallel()
 	deprecated := func(body []byte) []byte {
@@ -170,7 +170,7 @@ func TestPassthrough(t *testing.T) {
 	assert.Equal(t, marshal(t, want), marshal(t, opened))
 }
 
-// A key may stand twice in OTLP, and a client may send a raw request of its own.
+// A key may be duplicate in OTLP, and a client may send a raw request itself.
 func TestClaimsInARawRequest(t *testing.T) {
 	t.Parallel()
 	claim := []byte{0x0a, 22}
@@ -198,7 +198,7 @@ func TestClaimsInARawRequest(t *testing.T) {
 	_, err = Decode(marshal(t, Passthrough(nested(100_000), 1)))
 	require.ErrorIs(t, err, ErrDepth)
 
-	// Resources beside a raw request stay as they are, and a raw request within a raw request is ignored.
+	// Resources next to a raw request stay unchanged, and a raw request within a raw request is ignored.
 	within := Passthrough(marshal(t, Passthrough(request(t), 3)), 3)
 	opened, err = Decode(marshal(t, within))
 	require.NoError(t, err)
@@ -206,7 +206,7 @@ func TestClaimsInARawRequest(t *testing.T) {
 	assert.Zero(t, opened.ResourceSpans().At(0).Resource().Attributes().Len())
 }
 
-// counting is a request with a span that has so many tokens.
+// counting returns a request with a span that has n tokens.
 func counting(tb testing.TB, tokens func(pcommon.Value)) []byte {
 	tb.Helper()
 	td := ptrace.NewTraces()
@@ -241,7 +241,7 @@ func TestExceeds(t *testing.T) {
 			assert.Equal(t, i == 1, seen.Exceeds, "%s %v", key, number)
 		}
 	}
-	// Others have no bound, and what is in them is none of theirs.
+	// Other attributes have no limit and are not looked into.
 	td := ptrace.NewTraces()
 	attributes := td.ResourceSpans().AppendEmpty().ScopeSpans().AppendEmpty().Spans().AppendEmpty().Attributes()
 	attributes.PutInt("at", math.MaxInt64)
@@ -253,8 +253,8 @@ func TestExceeds(t *testing.T) {
 	assert.False(t, seen.Exceeds)
 }
 
-// FuzzPassthrough holds the look to its promise: what it calls regular and identified decodes, to as many spans, all of
-// them with ids, and none later than it says.
+// FuzzPassthrough checks that a request which the walk calls regular and identified decodes to the same number of
+// spans, all with ids, and none later than reported.
 func FuzzPassthrough(f *testing.F) {
 	f.Add(request(f))
 	f.Add(within([]byte{0x2a, 1, 'x'}))

@@ -46,8 +46,8 @@ func TestMigratorsAtOnceDoNotCollide(t *testing.T) {
 	assert.Equal(t, distinct, applied, "a migration was applied twice")
 }
 
-// A migrator that is killed leaves its session to PostgreSQL, which rolls the
-// open migration back and frees the lock: here the session is ended from outside.
+// A killed migrator's session is ended by PostgreSQL, which rolls the open migration back and releases the lock. Here
+// the session is ended from outside.
 func TestMigrateAfterAKill(t *testing.T) {
 	t.Parallel()
 	url := engines.EmptyPostgres(t)
@@ -198,7 +198,7 @@ func TestPriceRevisionsAreCountedByProject(t *testing.T) {
 	assert.Equal(t, int64(3), addPrice(t, pool, mine, "a"), "a revision names one price")
 	assert.Equal(t, int64(4), changePrice(t, pool, mine, "a"))
 
-	// Changes at once have revisions of their own.
+	// Concurrent changes have different revisions.
 	group, ctx := errgroup.WithContext(t.Context())
 	for range 4 {
 		group.Go(func() error {
@@ -214,7 +214,7 @@ func TestPriceRevisionsAreCountedByProject(t *testing.T) {
 	assert.Equal(t, int64(45), changePrice(t, pool, mine, "a"))
 }
 
-// Two setups at once: the second waits for the first and then loses.
+// Two concurrent setups: the second waits for the first and then fails.
 func TestBootstrapHasOneWinner(t *testing.T) {
 	t.Parallel()
 	pool := open(t, engines.Postgres(t))
@@ -280,8 +280,7 @@ func TestKeyChangesAreNotified(t *testing.T) {
 	for _, step := range steps {
 		_, err := pool.Exec(t.Context(), step.statement, step.args...)
 		require.NoError(t, err, step.name)
-		// A marker ends the wait where nothing is due: notifications come in
-		// the order of their commits.
+		// A marker ends the wait if nothing is due: notifications arrive in the order of their commits.
 		_, err = pool.Exec(t.Context(), "SELECT pg_notify('looptrace_api_keys', 'marker')")
 		require.NoError(t, err)
 		var got []string

@@ -29,7 +29,7 @@ func TestTable(t *testing.T) {
 		key := p.Provider + " " + p.Pattern + " " + p.From.String()
 		assert.False(t, seen[key], "twice: %s", key)
 		seen[key] = true
-		assert.Positive(t, p.Input, key) // a free model is not in the table, it is a project's override
+		assert.Positive(t, p.Input, key) // a free model is not in the table, but may be a project's override
 		assert.True(t, strings.HasPrefix(p.Source, "https://"), key)
 		if p.CacheRead != nil {
 			assert.LessOrEqual(t, *p.CacheRead, p.Input, key)
@@ -74,7 +74,7 @@ func TestFind(t *testing.T) {
 		{"openai", "gpt-4o-2024-08-06", autumn, "openai gpt-4o 2.5"},
 		{"openai", "gpt-4o-2024-05-13", autumn, "openai gpt-4o-2024-05-13 5"}, // the exact name wins
 		{"openai", "gpt-4o-mini-2024-07-18", autumn, "openai gpt-4o-mini 0.15"},
-		{"openai", "gpt-5.9", autumn, ""}, // a new model is not the old one
+		{"openai", "gpt-5.9", autumn, ""}, // a new model does not have the old one's price
 		{"openai", "gpt-4o-audio-preview", autumn, ""},
 		{"openai", "ft:gpt-4o-mini-2024-07-18:acme:support:AbC123", autumn, "openai ft:gpt-4o-mini 0.3"},
 		{"openai", "ft:gpt-3.5-turbo-0125:acme::x", autumn, "openai ft:gpt-3.5-turbo-* 3"},
@@ -82,7 +82,7 @@ func TestFind(t *testing.T) {
 		{"openai", "gpt-5-chat-latest", autumn, "openai gpt-5-chat 1.25"},
 		{"", "gpt-4.1-mini", autumn, "openai gpt-4.1-mini 0.4"},
 		{"openrouter", "openai/gpt-5-mini", autumn, "openai gpt-5-mini 0.25"},
-		{"openai", "google/gemini-2.5-flash", autumn, "google gemini-2.5-flash 0.3"}, // OpenAI's protocol, somebody's model
+		{"openai", "google/gemini-2.5-flash", autumn, "google gemini-2.5-flash 0.3"}, // OpenAI's protocol, a different provider's model
 		{"openai", "deepseek-chat", autumn, "deepseek deepseek-chat 0.28"},
 		{"", "openai:gpt-4o", autumn, "openai gpt-4o 2.5"},
 
@@ -133,7 +133,7 @@ func TestFind(t *testing.T) {
 		{"perplexity", "sonar-pro", autumn, "perplexity sonar-pro 3"},
 		{"dashscope", "qwen-max", autumn, "qwen qwen-max 1.6"},
 
-		// Weights that everybody may serve have the price of nobody.
+		// Models that anybody may host have no provider's price.
 		{"ollama", "deepseek-r1", autumn, ""},
 		{"ollama", "gpt-4o", autumn, ""},
 		{"", "mistral-nemo", autumn, ""},
@@ -171,7 +171,7 @@ func TestPriceTakesTheModelThatAnswered(t *testing.T) {
 	assert.Nil(t, find("", ""))
 }
 
-// What calls cost, computed by hand from the providers' lists.
+// Costs of calls, computed by hand from the providers' lists.
 func TestCost(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -253,7 +253,7 @@ func TestCostProperties(t *testing.T) {
 		u.Reasoning = source.Int64N(u.Output + 1)
 		cost := price.Cost(u)
 
-		// Every token is paid once, at a rate between the least and the greatest of its tier.
+		// Every token is counted once, at a rate between the lowest and the highest of its tier.
 		r := price.Rates
 		for _, tier := range price.Tiers {
 			if u.Input > tier.Above {
@@ -269,7 +269,7 @@ func TestCostProperties(t *testing.T) {
 		require.LessOrEqual(t, cost, high+1e-9, "%+v %+v", price, u)
 		require.GreaterOrEqual(t, cost, 0.0)
 
-		// A cache that is read makes no call dearer, a token more makes none cheaper.
+		// Reading from a cache makes no call more expensive, and one more token makes none cheaper.
 		uncached := u
 		uncached.CacheRead = 0
 		if price.CacheRead != nil && len(price.Tiers) == 0 {
@@ -279,7 +279,7 @@ func TestCostProperties(t *testing.T) {
 		more.Output++
 		require.GreaterOrEqual(t, price.Cost(more), cost)
 
-		// Any numbers at all: never negative, never not a number.
+		// Any numbers: never negative, never NaN.
 		wild := Usage{wildInt(source), wildInt(source), wildInt(source), wildInt(source), wildInt(source), wildInt(source)}
 		anything := price.Cost(wild)
 		require.False(t, math.IsNaN(anything) || anything < 0, "%+v costs %v", wild, anything)

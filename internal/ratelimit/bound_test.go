@@ -17,7 +17,7 @@ const (
 	testRate  = 1000.0
 	testBurst = 10_000.0
 	testCost  = 100
-	// step is how often the replicas of a simulation are asked.
+	// step is the interval at which the replicas of a simulation get requests.
 	step = 5 * time.Millisecond
 )
 
@@ -41,7 +41,7 @@ func startReplica(ctx context.Context, log *memoryLog, name string) *replica {
 	running.Go(func() { r.limiter.Share(ctx, r.log) })
 	<-caughtUp
 	r.crash = func() {
-		r.log.setCut(true) // it says no goodbye
+		r.log.setCut(true) // without a goodbye
 		cancel()
 		running.Wait()
 		r.log.leave()
@@ -57,8 +57,7 @@ type simulation struct {
 	cost     []float64
 }
 
-// run offers load for a time: demand is how much replica i is offered in the step at t. during is called before
-// every step.
+// run offers load for a time: demand is the load of replica i in the step at t. during is called before every step.
 func (s *simulation) run(length time.Duration, demand func(i int, t time.Duration) int, during func(t time.Duration)) {
 	for t := time.Duration(0); t < length; t += step {
 		if during != nil {
@@ -79,7 +78,7 @@ func (s *simulation) run(length time.Duration, demand func(i int, t time.Duratio
 	}
 }
 
-// excess is the most that any window admitted beyond rate times its length.
+// excess returns the maximum that any window admitted beyond rate times its length.
 func (s *simulation) excess() float64 {
 	worst, running := 0.0, math.Inf(-1)
 	for j := range s.at {
@@ -100,7 +99,7 @@ func (s *simulation) admitted() float64 {
 	return total
 }
 
-// bound is what the package promises of every window, beyond rate times its length.
+// bound is the package's bound for every window, beyond rate times its length.
 func bound(n int) float64 {
 	guard := Limit{Rate: testRate, Burst: testBurst}.guard(float64(n))
 	return testBurst + float64(n-1)*guard + float64(n)*testCost
@@ -110,7 +109,7 @@ func everyStep(n int) func(int, time.Duration) int {
 	return func(int, time.Duration) int { return n }
 }
 
-// patterns of arrival; each offers more than the rate.
+// patterns of arrival. Each offers more than the rate.
 var patterns = map[string]func(n int) func(i int, t time.Duration) int{
 	"all at once, then steady": func(int) func(int, time.Duration) int {
 		return func(_ int, t time.Duration) int {
@@ -148,7 +147,7 @@ var patterns = map[string]func(n int) func(i int, t time.Duration) int{
 	},
 }
 
-// quiet is after the warming up, in which replicas find each other.
+// quiet is after the start, in which replicas discover each other.
 const quiet = 15 * time.Second
 
 func simulate(ctx context.Context, log *memoryLog, n int) *simulation {

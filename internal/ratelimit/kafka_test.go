@@ -18,7 +18,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const patience = 30 * time.Second
 
-// Two replicas hear of each other over a topic that is created only after they have started.
+// Two replicas communicate over a topic that is created only after they have started.
 func TestKafkaLog(t *testing.T) {
 	t.Parallel()
 	const topic = "usage"

@@ -109,7 +109,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	})
 }
 
-// A bucket is swept while a request holds another one, which is idle and full itself.
+// A bucket is swept while a request holds a second one, which is idle and full.
 func TestSweepDoesNotWaitForHeldBuckets(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -131,7 +131,7 @@ func TestSweepDoesNotWaitForHeldBuckets(t *testing.T) {
 	})
 }
 
-// Requests of two subjects, sweeps, evictions and counting at once.
+// Concurrent requests of two subjects, sweeps, evictions and counting.
 func TestNobodyWaitsForEver(t *testing.T) {
 	t.Parallel()
 	l := New()
@@ -167,7 +167,7 @@ func TestNobodyWaitsForEver(t *testing.T) {
 	}
 }
 
-// A process alone that is started again finds in the log what it had admitted.
+// A single process that is restarted finds what it had admitted in the log.
 func TestRestartRemembers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -188,7 +188,7 @@ func TestRestartRemembers(t *testing.T) {
 	})
 }
 
-// A starter under another name takes over what is known, and is counted.
+// A starting replica with a new name takes over the known state, and is counted.
 func TestStarterTakesOverTheView(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -203,7 +203,7 @@ func TestStarterTakesOverTheView(t *testing.T) {
 		defer second.crash()
 		refused := second.limiter.Admit(Cost{Requests: testCost}, testClaim)
 		assert.False(t, refused.Allowed)
-		// The debt stood at 13,000 after 7 s.
+		// The debt was 13,000 after 7 s.
 		assert.InDelta(t, 13, refused.RetryAfter.Seconds(), 5.5)
 		time.Sleep(time.Second)
 		n, fresh := first.limiter.Replicas()
@@ -212,7 +212,7 @@ func TestStarterTakesOverTheView(t *testing.T) {
 	})
 }
 
-// Counters that start anew, after both sides have forgotten the bucket or only its owner has, mean what they say.
+// Counters that restart at 0, after both sides or only the owner have forgotten the bucket, are valid.
 func TestForgottenBuckets(t *testing.T) {
 	t.Parallel()
 	for _, rest := range []time.Duration{30 * time.Second, 65 * time.Second, 5 * time.Minute} {
@@ -240,13 +240,13 @@ func TestForgottenBuckets(t *testing.T) {
 	}
 }
 
-// While the log is away nobody mentions a bucket, and so it may be forgotten by the one and not by the other. What the
-// other has counted in all its life is no news when the log is back.
+// Without the log nobody reports a bucket, so one replica may forget it and another may not. When the log is back,
+// the total of the other's counter is not new usage.
 func TestOldCountersAfterTheLogWasAway(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name string
-		// known is whether a has had the bucket before the log went.
+		// known is whether a had the bucket before the log failed.
 		known bool
 	}{{"forgotten meanwhile", true}, {"never seen", false}} {
 		t.Run(c.name, func(t *testing.T) {
@@ -289,7 +289,7 @@ func TestOldCountersAfterTheLogWasAway(t *testing.T) {
 	}
 }
 
-// Without the log every replica has its share, whatever it last heard, and no debt is left when the log is back.
+// Without the log every replica has its share, whatever it knew before, and no debt is left when the log is back.
 func TestLogAway(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -326,7 +326,7 @@ func TestLogAway(t *testing.T) {
 	})
 }
 
-// One replica alone that is cut off goes on at its share; the others take it for gone.
+// A single replica that is cut off continues at its share. The others consider it gone.
 func TestOneReplicaCutOff(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -377,7 +377,7 @@ func TestGoodbye(t *testing.T) {
 		n, fresh := stays.limiter.Replicas()
 		assert.Equal(t, 1, n)
 		assert.True(t, fresh)
-		assert.InDelta(t, 5000, stays.limiter.Admit(Cost{}, testClaim).Remaining, 200, "what it admitted last was told")
+		assert.InDelta(t, 5000, stays.limiter.Admit(Cost{}, testClaim).Remaining, 200, "the last admissions were reported")
 	})
 }
 

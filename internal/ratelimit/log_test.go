@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// memoryLog is a log whose records take their time, on the way in by who publishes and on the way out by who
-// reads, and keep their order unless a fault says otherwise.
+// memoryLog is a log with delays, per publisher and per reader. It keeps the order unless a fault changes it.
 type memoryLog struct {
 	mu          sync.Mutex
 	rng         *rand.Rand
@@ -16,7 +15,7 @@ type memoryLog struct {
 	least, most time.Duration // one way
 	records     []appended
 	readers     map[*memoryReplica]bool
-	// fault gives the additional delays of a record's copies; none of them means that it is lost.
+	// fault returns the additional delays of a record's copies. No copies means that it is lost.
 	fault func(rng *rand.Rand, at time.Duration) []time.Duration
 }
 
@@ -36,17 +35,17 @@ func (m *memoryLog) delay() time.Duration {
 	return m.least + time.Duration(m.rng.Int64N(int64(m.most-m.least)+1))
 }
 
-// memoryReplica is the log as one replica meets it.
+// memoryReplica is one replica's connection to the log.
 type memoryReplica struct {
 	log       *memoryLog
 	published time.Time
 	delivered time.Time
 	ready     chan struct{}
 	waiting   [][]byte
-	cut       bool // neither way works
+	cut       bool // both directions fail
 }
 
-// replica joins the log and is sent what was appended within ReadBack.
+// replica joins the log and receives what was appended within ReadBack.
 func (m *memoryLog) replica() *memoryReplica {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -70,7 +69,7 @@ func (r *memoryReplica) setCut(cut bool) {
 	r.log.mu.Lock()
 	defer r.log.mu.Unlock()
 	if r.cut && !cut {
-		// What was missed comes at once.
+		// What was missed arrives at once.
 		for _, a := range r.log.records {
 			if a.at.After(r.delivered) {
 				r.log.deliver(r, a.value)

@@ -21,10 +21,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// generous are limits that no test waits for.
+// generous are limits that no test reaches.
 var generous = Limits{Idle: time.Minute, Total: time.Minute}
 
-// errorLog is what a server logs: panics.
+// errorLog is the server's log, which has panics.
 type errorLog struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -52,7 +52,7 @@ func serve(t *testing.T, stopping context.Context, limits Limits, handler http.H
 	return server.Listener.Addr().String(), logged
 }
 
-// connect opens a connection that sends text; everything is to happen within half a minute.
+// connect opens a connection that sends text. Its deadline is half a minute.
 func connect(t *testing.T, addr, text string) (net.Conn, *bufio.Reader) {
 	t.Helper()
 	conn, err := net.Dial("tcp", addr)
@@ -91,7 +91,7 @@ func chunked(sent string) string {
 	return "POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n" + sent
 }
 
-// tell answers with what reading ended with.
+// tell answers with the error that ended reading.
 func tell(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	var failed *Error
@@ -124,7 +124,7 @@ func TestBodyThatStandsStill(t *testing.T) {
 	}
 }
 
-// A body that nobody reads is not waited for without end either, and does not keep the answer back.
+// A body that nobody reads has the same limits, and does not delay the answer.
 func TestBodyThatNobodyReads(t *testing.T) {
 	t.Parallel()
 	for _, request := range []string{post(10, "1"), chunked("5\r\n1"), post(10<<20, "1")} {
@@ -154,7 +154,7 @@ func TestSlowBodyThatGoesOn(t *testing.T) {
 	assert.Equal(t, "20 bytes", text)
 }
 
-// What bounds a body bounds no answer: neither before its end nor after.
+// The limits of a body do not apply to its answer, neither before its end nor after.
 func TestAnswerThatLasts(t *testing.T) {
 	t.Parallel()
 	limits := Limits{Idle: 20 * time.Millisecond, Total: 40 * time.Millisecond}
@@ -175,8 +175,8 @@ func TestAnswerThatLasts(t *testing.T) {
 	assert.Equal(t, "lasted", text)
 }
 
-// A client that has its answer early and sends the rest later goes on with the same connection. The server's own way to the
-// end of such a body panics: "invalid concurrent Body.Read call".
+// A client that receives its answer early and sends the rest later keeps its connection. The server's own way to
+// discard such a body panics: "invalid concurrent Body.Read call".
 func TestConnectionIsUsedAgain(t *testing.T) {
 	t.Parallel()
 	for name, request := range map[string][2]string{"with a length": {post(10, "1"), "234567890"}, "in chunks": {chunked("5\r\n1"), "2345\r\n0\r\n\r\n"}} {
@@ -198,7 +198,7 @@ func TestConnectionIsUsedAgain(t *testing.T) {
 	}
 }
 
-// After a body that is broken nothing on the connection is a request: it might be what another wrote.
+// After a broken body nothing on the connection is a request, because it might come from a different sender.
 func TestBrokenBody(t *testing.T) {
 	t.Parallel()
 	for name, handler := range map[string]http.HandlerFunc{"read": tell, "ignored": ignore} {
@@ -211,7 +211,8 @@ func TestBrokenBody(t *testing.T) {
 	}
 }
 
-// A client that leaves, and one that does not, while two read its body: the handler's helper, and the server.
+// A client that disconnects, and one that does not, while two read its body: a goroutine of the handler, and the
+// server.
 func TestReaderThatOutlivesItsHandler(t *testing.T) {
 	t.Parallel()
 	var readers sync.WaitGroup
@@ -246,7 +247,7 @@ func TestStopping(t *testing.T) {
 	read := make(chan struct{}, 2)
 	answering := make(chan struct{})
 	addr, _ := serve(t, stopping, generous, func(w http.ResponseWriter, r *http.Request) {
-		if r.ContentLength == 1 { // it is here: it is answered
+		if r.ContentLength == 1 { // it has arrived: it is answered
 			_, err := io.ReadAll(r.Body)
 			assert.NoError(t, err)
 			read <- struct{}{}
@@ -297,7 +298,7 @@ func TestContinue(t *testing.T) {
 	assert.Equal(t, "10 bytes", text)
 }
 
-// Without a server below, as in tests of handlers, there is nothing to bound.
+// Without a server below, as in tests of handlers, there is nothing to limit.
 func TestWithoutConnection(t *testing.T) {
 	t.Parallel()
 	w := httptest.NewRecorder()

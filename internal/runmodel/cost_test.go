@@ -50,7 +50,8 @@ func TestFoldOfCosts(t *testing.T) {
 	}
 }
 
-// TestSumsStayNumbers holds that no total leaves the numbers that JSON and its readers have, whatever earlier versions stored.
+// TestSumsStayNumbers checks that no total exceeds the numbers of JSON and its readers, whatever earlier versions
+// stored.
 func TestSumsStayNumbers(t *testing.T) {
 	t.Parallel()
 	spans := make([]Span, 3)
@@ -68,7 +69,7 @@ func TestSumsStayNumbers(t *testing.T) {
 	assert.InDelta(t, 1e12, *one.CostUSD, 0)
 }
 
-// A sum of costs is told as it is worked out by hand.
+// Sums of costs are exact decimals.
 func TestSumOfCosts(t *testing.T) {
 	t.Parallel()
 	spans := make([]Span, 24)
@@ -87,7 +88,7 @@ func TestSumOfCosts(t *testing.T) {
 	}
 }
 
-// The cost of a run is the sum over its spans that count: a computed one counts where its tokens do.
+// The cost of a run is the sum over its spans that count: a computed cost counts if its tokens do.
 func TestCostOfARun(t *testing.T) {
 	t.Parallel()
 	tokens := int64(10)

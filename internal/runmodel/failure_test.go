@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// timed is a span of a run that begins at noon; from and to are in seconds.
+// timed returns a span of a run that begins at noon. from and to are in seconds.
 type timed struct {
 	id, parent   uint64
 	from, to     int
@@ -152,7 +152,8 @@ func TestSettleError(t *testing.T) {
 	assert.Empty(t, interrupted.ErrorType)
 }
 
-// TestRecoveredByRoundedTimes: the step that went on began a millisecond before the failed one ended, which clocks make of none.
+// TestRecoveredByRoundedTimes: the next step began a millisecond before the failed one ended, which clocks may round
+// to 0.
 func TestRecoveredByRoundedTimes(t *testing.T) {
 	t.Parallel()
 	spans := spansOf([]timed{{id: 1, to: 9, status: "ok"}, {id: 2, parent: 1, from: 1, to: 2, status: "error", name: "a"}, {id: 3, parent: 1, from: 2, to: 3, status: "ok", name: "b"}})
@@ -162,8 +163,8 @@ func TestRecoveredByRoundedTimes(t *testing.T) {
 	}
 }
 
-// TestFingerprintStands: groups are known by these values. A change to what goes into a fingerprint is a new version, and
-// never changes what is here without one.
+// TestFingerprintStands: groups are identified by these values. A change of a fingerprint's input needs a new
+// version, and never changes existing values.
 func TestFingerprintStands(t *testing.T) {
 	t.Parallel()
 	spans := failing(1, "connect to 10.0.0.7:5432: no route to host after 31ms (request 8841)")
@@ -172,7 +173,7 @@ func TestFingerprintStands(t *testing.T) {
 	assert.Equal(t, "fp:v3:e1ac3a1115563349", Totals(spans).Fingerprint)
 }
 
-// failing is a run whose model call's tool fails, with ids and times of its own.
+// failing returns a run in which the tool of a model call fails, with its own ids and times.
 func failing(seed int, message string) []Span {
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC).Add(time.Duration(seed) * time.Hour)
 	id := func(n int) uint64 { return uint64(seed*1000 + n) }
@@ -275,7 +276,7 @@ func TestTemplate(t *testing.T) {
 	}
 }
 
-// TestErrorChainOfDeepRun: the time that it takes grows with the number of spans, however deep a run is and however many of them failed.
+// TestErrorChainOfDeepRun: the time is linear in the number of spans, for any depth and any number of failures.
 func TestErrorChainOfDeepRun(t *testing.T) {
 	t.Parallel()
 	const spine, leaves = 50_000, 50_000

@@ -14,7 +14,7 @@ import (
 
 func number[T any](v T) *T { return &v }
 
-// TestOverlayCoversEveryField fails when a field is added to Span and forgotten in the fold.
+// TestOverlayCoversEveryField fails if a field is added to Span and forgotten in the fold.
 func TestOverlayCoversEveryField(t *testing.T) {
 	t.Parallel()
 	identity := []string{"ProjectID", "RunID", "SpanID"}
@@ -27,10 +27,10 @@ func TestOverlayCoversEveryField(t *testing.T) {
 		older := Span{SpanID: 1, Version: 1}
 		newer := Span{SpanID: 1, Version: 2}
 		if field.Name == "CostSource" || field.Name == "PriceVersion" {
-			newer.CostUSD = new(float64) // without a cost they say nothing
+			newer.CostUSD = new(float64) // without a cost they have no meaning
 		}
 		if field.Name == "FromLog" {
-			continue // it says how versions are joined, of which nothing is left in the span
+			continue // it controls how versions are joined and is not part of the span
 		}
 		value := reflect.ValueOf(&newer).Elem().Field(i)
 		switch field.Type.Kind() {
@@ -54,7 +54,7 @@ func TestOverlayCoversEveryField(t *testing.T) {
 		folded := Fold([]Span{newer, older})
 		require.Len(t, folded, 1, field.Name)
 		assert.Equal(t, value.Interface(), reflect.ValueOf(folded[0]).Field(i).Interface(), field.Name)
-		// And what a newer version does not carry stays.
+		// Fields that a newer version lacks stay.
 		if field.Name != "Version" {
 			older, newer = newer, Span{SpanID: 1, Version: 3}
 			folded = Fold([]Span{newer, older})
@@ -99,7 +99,7 @@ func TestDepths(t *testing.T) {
 	}
 }
 
-// TestSortByStart holds that spans are in order of start, then of depth and id, and all there.
+// TestSortByStart checks that spans are ordered by start, then depth and id, and complete.
 func TestSortByStart(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -200,7 +200,7 @@ func TestCountsUsage(t *testing.T) {
 	}
 }
 
-// The totals are those of the set of spans, in whatever order and however often they arrive.
+// The totals depend on the set of spans, not on their order or repetition.
 func TestUsageCountsInAnyOrder(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(5, 6))
@@ -217,7 +217,7 @@ func TestUsageCountsInAnyOrder(t *testing.T) {
 			}
 		}
 		want := Totals(spans)
-		// To the token: the sum over what counts, each once.
+		// Exactly the sum over the counted spans, each once.
 		var sum int64
 		for i, counts := range CountsUsage(Fold(spans)) {
 			if counts {
@@ -232,8 +232,8 @@ func TestUsageCountsInAnyOrder(t *testing.T) {
 	}
 }
 
-// TestDeepRun adds up a run of as many nested spans as there are leaves beneath the last of them: calls, roll-ups, with a cost and
-// without. Whoever goes up to the root from each leaf does not end within the test's time.
+// TestDeepRun adds up a run of as many nested spans as there are leaves below the last of them: calls, roll-ups, with
+// and without a cost. An algorithm that walks from each leaf to the root exceeds the test's time.
 func TestDeepRun(t *testing.T) {
 	t.Parallel()
 	const depth, leaves = 50_000, 50_000
@@ -257,14 +257,14 @@ func TestDeepRun(t *testing.T) {
 	assert.InDelta(t, leaves/10, *run.CostUSD, 0)
 	assert.EqualValues(t, leaves-leaves/10, run.UnpricedCallCount)
 
-	for i := range depth { // and nothing above them counts either where the chain is a circle
+	for i := range depth { // in a cycle nothing above them counts either
 		spans[i].Kind = KindLLM
 	}
 	spans[0].ParentSpanID = depth
 	assert.EqualValues(t, leaves/2*3, *Totals(spans).InputTokens)
 }
 
-// What log records say of a span is joined to it, whichever comes first and however often.
+// Log records of a span are joined to it, in any order and however often.
 func TestLogsFillTheirSpan(t *testing.T) {
 	t.Parallel()
 	at := time.Unix(100, 0).UTC()

@@ -11,7 +11,7 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// BenchmarkRows turns real agents' spans, each model call carrying its history, into rows, and relates that to
+// BenchmarkRows turns spans of real agents, whose calls carry their history, into rows, and compares that with
 // decoding the same spans from protobuf.
 func BenchmarkRows(b *testing.B) {
 	folder := os.Getenv("LOOPTRACE_REALDATA")

@@ -10,7 +10,7 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// TestPreviewOfMessage holds that the beginning of a message's text is the same when only that is decoded.
+// TestPreviewOfMessage checks that decoding only the beginning of a message's text yields the same preview.
 func TestPreviewOfMessage(t *testing.T) {
 	t.Parallel()
 	pieces := []string{"a", "word ", `\n`, `\"`, `\\`, `\u00e9`, `\ud83d\ude00`, `\ud83d`, "é", "語", "😀", strings.Repeat("long", 40)}

@@ -34,7 +34,7 @@ func FuzzSplitElements(f *testing.F) {
 		elements, ok := splitElements(text)
 		var want []json.RawMessage
 		if json.Unmarshal([]byte(text), &want) != nil || want == nil {
-			return // what is not an array of valid JSON is found out when its elements are parsed
+			return // invalid JSON is detected when the elements are parsed
 		}
 		require.True(t, ok, "a valid array is cut: %q", text)
 		require.Len(t, elements, len(want))

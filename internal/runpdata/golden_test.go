@@ -17,8 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// TestGoldenRows holds the mapping from OTLP to rows to the files in testdata/rows: NAME.json becomes
-// NAME.golden.json.
+// TestGoldenRows compares the mapping from OTLP to rows with testdata/rows: NAME.json becomes NAME.golden.json.
 func TestGoldenRows(t *testing.T) {
 	t.Parallel()
 	inputs, err := filepath.Glob("testdata/rows/*.json")

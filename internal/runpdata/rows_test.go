@@ -44,14 +44,14 @@ func attributes(t *testing.T, raw map[string]any) func(ptrace.Span) {
 	return func(span ptrace.Span) { require.NoError(t, span.Attributes().FromRaw(raw)) }
 }
 
-// TestAttributesAreKept holds every attribute to be read back as it was received, in a column or in a map.
+// TestAttributesAreKept checks that every attribute is read back as it was received, in a column or in a map.
 func TestAttributesAreKept(t *testing.T) {
 	t.Parallel()
 	raw := map[string]any{
 		runmodel.KeyRequestModel: "gpt-4o", runmodel.KeyInputTokens: int64(5), runmodel.KeyTimeToFirstChunk: 0.25,
 		runmodel.KeyFinishReasons: []any{"stop"}, runmodel.KeyToolName: "f", runmodel.KeySessionID: "s",
 		"plain": "text", "int": int64(1) << 62, "double": 1.5, "flag": true, "list": []any{"a", int64(1)}, "map": map[string]any{"k": "v"},
-		// What does not fit its column stays as it was.
+		// Values that do not fit their column stay unchanged.
 		runmodel.KeyOutputTokens: "12", runmodel.KeyResponseModel: int64(4), runmodel.KeyCacheReadTokens: int64(-1), runmodel.KeyReasoningTokens: 1.5,
 		runmodel.KeyCacheWriteTokens: int64(1)<<53 + 1, runmodel.KeyCostUSD: 1e13,
 		runmodel.KeyInputMessages: "not JSON", runmodel.KeyToolDefinitions: "[{]",
@@ -74,7 +74,7 @@ func TestAttributesAreKept(t *testing.T) {
 	assert.Equal(t, int64(5), *rows.Spans[0].InputTokens)
 }
 
-// TestNumbersThatJSONLacks holds that one is kept as its text wherever it stands, and all beside it as it was.
+// TestNumbersThatJSONLacks checks that such a number is kept as text at any location, and everything else unchanged.
 func TestNumbersThatJSONLacks(t *testing.T) {
 	t.Parallel()
 	attributes := func() map[string]any {
@@ -103,7 +103,7 @@ func TestNumbersThatJSONLacks(t *testing.T) {
 	assert.JSONEq(t, want, string(resource))
 }
 
-// Messages that an attribute's limit has cut are read as they stand.
+// Messages that an attribute's limit has truncated are read as they are.
 func TestMessagesThatAreCut(t *testing.T) {
 	t.Parallel()
 	cut := `[{"role":"user","parts":[{"type":"text","content":"Is there a tra`
@@ -203,7 +203,7 @@ func TestWhatRunsShareStandsOnce(t *testing.T) {
 		}}, slices.Collect(row.Each()))
 	}
 
-	// Names of one kind stand in one row, which is known by the set of them.
+	// Names of one kind are in one row, which is identified by their set.
 	pair := func(texts ...string) map[string]any {
 		messages := make([]string, len(texts))
 		for i, text := range texts {
@@ -287,7 +287,7 @@ func TestResource(t *testing.T) {
 	span := rows.Spans[0]
 	assert.Equal(t, []string{"shop", "1.2", "prod", "own"}, []string{span.ServiceName, span.Release, span.Environment, span.SessionID})
 	require.Len(t, rows.Contents, 1)
-	assert.NotContains(t, rows.Contents[0].Frame, runmodel.KeyProjectID, "what the door stamped is not the client's")
+	assert.NotContains(t, rows.Contents[0].Frame, runmodel.KeyProjectID, "the project set by ingest is not the client's")
 	assert.NotContains(t, rows.Contents[0].Frame, runmodel.KeyReceivedAt)
 }
 
@@ -298,8 +298,8 @@ func TestSpansWithoutIdentityAreSkipped(t *testing.T) {
 	assert.Equal(t, 1, rows.Skipped)
 }
 
-// FuzzRows holds the row builder to any spans that protobuf can carry: no panic, one row per span, and rows
-// that ClickHouse takes.
+// FuzzRows checks that the row builder accepts any spans that protobuf can carry: no panic, one row per span, and
+// rows that ClickHouse accepts.
 func FuzzRows(f *testing.F) {
 	seed := ptrace.NewTraces()
 	span := seed.ResourceSpans().AppendEmpty().ScopeSpans().AppendEmpty().Spans().AppendEmpty()
@@ -369,7 +369,7 @@ func FuzzRows(f *testing.F) {
 	})
 }
 
-// inputsAfter returns a span whose input messages are list, in a run in which they were another list before.
+// inputsAfter returns a span whose input messages are list, in a run with a different earlier list.
 func inputsAfter(t *testing.T, before, list string) runmodel.Span {
 	t.Helper()
 	td := ptrace.NewTraces()
@@ -388,7 +388,7 @@ func inputsAfter(t *testing.T, before, list string) runmodel.Span {
 	return rows.Spans[1]
 }
 
-// requireSame holds that what a run's call before sent changes nothing about the messages of this one.
+// requireSame checks that earlier calls of a run do not change the result for these messages.
 func requireSame(t *testing.T, before, list string) {
 	t.Helper()
 	want, got := inputsAfter(t, "", list), inputsAfter(t, before, list)

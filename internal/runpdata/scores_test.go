@@ -45,7 +45,7 @@ func TestScoresOfSpans(t *testing.T) {
 	}
 }
 
-// TestWhatScoresOfSpansJudge holds that a score that came with a span may judge the run, or the span above.
+// TestWhatScoresOfSpansJudge checks that a span's score may judge the run, or the parent span.
 func TestWhatScoresOfSpansJudge(t *testing.T) {
 	t.Parallel()
 	rows := rowsOf(t, nil, func(s ptrace.Span) {
