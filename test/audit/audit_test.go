@@ -1,4 +1,4 @@
-// Package audit holds scripts/audit to small databases of vulnerabilities.
+// Package audit tests scripts/audit with small vulnerability databases.
 package audit
 
 import (
@@ -22,16 +22,16 @@ var used = []dependency{{"Go", "github.com/gin-gonic/gin"}, {"Go", "stdlib"}, {"
 
 func TestAudit(t *testing.T) {
 	t.Parallel()
-	status, said := audit(t, database(t, "0.0.1", used...))
-	assert.Zero(t, status, said)
+	status, output := audit(t, database(t, "0.0.1", used...))
+	assert.Zero(t, status, output)
 	for _, one := range used {
-		status, said := audit(t, database(t, "9999.0.0", one))
-		assert.Equal(t, 1, status, said)
-		assert.Contains(t, said, one.name)
+		status, output := audit(t, database(t, "9999.0.0", one))
+		assert.Equal(t, 1, status, output)
+		assert.Contains(t, output, one.name)
 	}
 }
 
-// TestNotAudited holds that nobody takes what did not run for an audit.
+// TestNotAudited checks that an audit that did not run fails visibly.
 func TestNotAudited(t *testing.T) {
 	t.Parallel()
 	incomplete := database(t, "0.0.1")
@@ -39,15 +39,15 @@ func TestNotAudited(t *testing.T) {
 	broken := database(t, "0.0.1")
 	require.NoError(t, os.WriteFile(filepath.Join(broken, "npm", "all.zip"), []byte("no zip"), 0o600))
 	for _, folder := range []string{"", filepath.Join(t.TempDir(), "absent"), incomplete} {
-		status, said := audit(t, folder)
-		assert.Equal(t, 2, status, said)
-		assert.Contains(t, said, "NOT AUDITED")
+		status, output := audit(t, folder)
+		assert.Equal(t, 2, status, output)
+		assert.Contains(t, output, "NOT AUDITED")
 	}
-	status, said := audit(t, broken)
-	assert.NotZero(t, status, said)
+	status, output := audit(t, broken)
+	assert.NotZero(t, status, output)
 }
 
-func audit(t *testing.T, folder string) (status int, said string) {
+func audit(t *testing.T, folder string) (status int, output string) {
 	t.Helper()
 	root, err := checkout.Root()
 	require.NoError(t, err)
@@ -61,7 +61,8 @@ func audit(t *testing.T, folder string) (status int, said string) {
 	return cmd.ProcessState.ExitCode(), string(out)
 }
 
-// database makes a folder as OSV exports it, in which the dependencies are vulnerable in every version below one.
+// database creates a folder in OSV's export format, in which the dependencies are vulnerable in every version below
+// one.
 func database(t *testing.T, fixed string, vulnerable ...dependency) string {
 	t.Helper()
 	folder := t.TempDir()

@@ -14,28 +14,28 @@ import (
 	"github.com/looptrace/looptrace/test/bench/loadgen"
 )
 
-// warmUpTime is how long requests are sent before they are measured.
+// warmUpTime is how long requests are sent before the measurement.
 const warmUpTime = 2 * time.Second
 
-// entrance is a way from the door to a queue.
-type entrance struct {
+// receiver is a receiver of spans with its queue.
+type receiver struct {
 	name string
-	// start starts it with its queue and returns where it takes spans in.
+	// start starts it with its queue and returns where it accepts spans.
 	start func(*rig) loadgen.Target
 }
 
-// accept measures what takes spans in and queues them, in a closed loop.
+// accept measures receiving and queueing spans, in a closed loop.
 func (b *ingestBench) accept(t *testing.T) {
 	load, err := loadgen.Spans()
 	require.NoError(t, err)
 	ours := func(r *rig) loadgen.Target {
 		r.startIngest(b.databaseURL)
-		return r.tracesDoor(b.header)
+		return r.tracesEndpoint(b.header)
 	}
 	stock := func(r *rig) loadgen.Target {
-		door := r.tracesDoor(nil)
-		r.await(r.startAnchor(ingestProcess, "kafka.yaml"), answers(http.MethodPost, door.URL))
-		return door
+		endpoint := r.tracesEndpoint(nil)
+		r.await(r.startAnchor(ingestProcess, "kafka.yaml"), answers(http.MethodPost, endpoint.URL))
+		return endpoint
 	}
 	behind := func(startBroker func(*rig), start func(*rig) loadgen.Target) func(*rig) loadgen.Target {
 		return func(r *rig) loadgen.Target {
@@ -43,44 +43,44 @@ func (b *ingestBench) accept(t *testing.T) {
 			return start(r)
 		}
 	}
-	b.compareEntrances(t, load, "to a broker that keeps nothing", []entrance{
+	b.compareReceivers(t, load, "to a broker that keeps nothing", []receiver{
 		{"stock", behind((*rig).startBlackhole, stock)},
 		{"ours", behind((*rig).startBlackhole, ours)},
 	})
-	// The stock way to be durable without Kafka. What is behind its file is not counted: the broker keeps nothing.
-	b.compareEntrances(t, load, "to this machine's disk, broker included", []entrance{
+	// The stock way to be durable without Kafka. What follows the file queue is not counted: the broker keeps nothing.
+	b.compareReceivers(t, load, "to this machine's disk, broker included", []receiver{
 		{"stock, file queue", behind((*rig).startBlackhole, func(r *rig) loadgen.Target {
-			door := r.tracesDoor(nil)
-			r.await(r.startAnchor(ingestProcess, "file-storage.yaml", "QUEUE_DIR="+r.t.TempDir()), answers(http.MethodPost, door.URL))
-			return door
+			endpoint := r.tracesEndpoint(nil)
+			r.await(r.startAnchor(ingestProcess, "file-storage.yaml", "QUEUE_DIR="+r.t.TempDir()), answers(http.MethodPost, endpoint.URL))
+			return endpoint
 		})},
 		{"ours", behind((*rig).startBroker, ours)},
 		{"stock, broker", behind((*rig).startBroker, stock)},
 	})
 }
 
-// compareEntrances measures entrances in turn, as ratios to the first one.
-func (b *ingestBench) compareEntrances(t *testing.T, load *loadgen.Load, where string, entrances []entrance) {
+// compareReceivers measures receivers in turn, as ratios to the first one.
+func (b *ingestBench) compareReceivers(t *testing.T, load *loadgen.Load, where string, receivers []receiver) {
 	t.Helper()
-	table := &compare.Table{Base: entrances[0].name, Title: fmt.Sprintf(
+	table := &compare.Table{Base: receivers[0].name, Title: fmt.Sprintf(
 		"ACCEPT, %s: %d connections for %s, 100 spans a request", where, loadgen.Connections, b.acceptTime)}
 	b.tables = append(b.tables, table)
 	for round := range b.rounds {
-		for _, entrance := range entrances {
-			if b.onlyOurs && entrance.name != "ours" {
+		for _, receiver := range receivers {
+			if b.onlyOurs && receiver.name != "ours" {
 				continue
 			}
-			t.Run(fmt.Sprintf("%s/%d/%s", where, round+1, entrance.name), func(t *testing.T) {
-				table.Add(entrance.name, b.measureAccepting(t, entrance, load)...)
+			t.Run(fmt.Sprintf("%s/%d/%s", where, round+1, receiver.name), func(t *testing.T) {
+				table.Add(receiver.name, b.measureAccepting(t, receiver, load)...)
 			})
 		}
 	}
 }
 
-func (b *ingestBench) measureAccepting(t *testing.T, entrance entrance, load *loadgen.Load) []compare.Figure {
+func (b *ingestBench) measureAccepting(t *testing.T, receiver receiver, load *loadgen.Load) []compare.Figure {
 	t.Helper()
 	r := newRig(t, b.dir)
-	target := entrance.start(r)
+	target := receiver.start(r)
 	sendFor(t, load, target, warmUpTime)
 	before := r.usage()
 	sent := sendFor(t, load, target, b.acceptTime)

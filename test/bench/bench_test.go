@@ -1,6 +1,5 @@
-// Package bench measures the running product: how soon what was accepted is visible, what it takes of the
-// machine while idle and under load, how fast it starts, and how much it takes in. A figure never fails the
-// test; only what is wrong does.
+// Package bench measures the running product: how soon accepted runs are visible, its use of the machine while idle
+// and under load, its start, and its throughput. A figure never fails the test. An error does.
 package bench
 
 import (
@@ -20,13 +19,13 @@ import (
 const (
 	// cpuTime is how long the idle product's processor time is counted.
 	cpuTime = 30 * time.Second
-	// floodTime is how long each door is flooded.
+	// floodTime is how long each endpoint is flooded.
 	floodTime = 15 * time.Second
-	// visibleWithin bounds the wait for what was accepted.
+	// visibleWithin limits the wait for accepted runs.
 	visibleWithin = 5 * time.Minute
 )
 
-// setting reads a whole number from the environment.
+// setting reads an integer from the environment.
 func setting(t *testing.T, name string, standard int) int {
 	t.Helper()
 	given := os.Getenv(name)
@@ -82,7 +81,7 @@ func TestBench(t *testing.T) {
 	})
 }
 
-// start starts the product and takes the time until every part is ready.
+// start starts the product and measures the time until every part is ready.
 func (b *bench) start(t *testing.T, what string) {
 	t.Helper()
 	begin := time.Now()
@@ -119,7 +118,7 @@ func memoryFigures(u product.Usage, cpu float64) []figure {
 	}
 }
 
-// processUsage is what one process takes.
+// processUsage is the use of one process.
 type processUsage struct {
 	product.Process
 	product.Usage
@@ -147,7 +146,7 @@ func (u usages) cpu(name string) time.Duration {
 	return total
 }
 
-// usage reads what every process takes. One that has ended meanwhile is left out.
+// usage reads the use of every process. It omits processes that have ended meanwhile.
 func (b *bench) usage(t *testing.T) usages {
 	t.Helper()
 	processes, err := b.product.Processes()
@@ -171,8 +170,8 @@ func (b *bench) setUp(t *testing.T) {
 	b.reader = product.Reader{Base: b.product.Ports.URL(product.Web), Key: b.key}
 }
 
-// latency offers runs at a steady rate and takes, for each, the time from its acknowledgement to when the
-// list first shows it whole.
+// latency offers runs at a steady rate and measures, for each, the time from its acknowledgement until the list first
+// shows it completely.
 func (b *bench) latency(t *testing.T, rate int, duration time.Duration) {
 	t.Helper()
 	const spansPerRun = 5
@@ -212,17 +211,17 @@ func (b *bench) latency(t *testing.T, rate int, duration time.Duration) {
 	require.NoError(t, load.Verify(t.Context(), b.reader, b.account.ProjectID, runs, visibleWithin))
 }
 
-// services are the processes whose processor time is told.
+// services are the processes whose processor time is reported.
 var services = []string{
 	product.CollectorProcess, product.ClickHouseProcess, product.BrokerProcess, product.ControlPlaneProcess,
 	product.WebProcess, product.PostgresProcess, product.LauncherProcess,
 }
 
-// flood sends to one door as fast as it answers, waits until all is stored, and proves that all is there.
-func (b *bench) flood(t *testing.T, door load.Door) {
+// flood sends to one endpoint as fast as it answers, waits until all is stored, and checks that all is there.
+func (b *bench) flood(t *testing.T, endpoint load.Endpoint) {
 	t.Helper()
 	flood := &load.Flood{
-		Ports: b.product.Ports, Key: b.key, Door: door, Connections: 4, RunsPerRequest: 4, SpansPerRun: 25,
+		Ports: b.product.Ports, Key: b.key, Endpoint: endpoint, Connections: 4, RunsPerRequest: 4, SpansPerRun: 25,
 	}
 	sending, stop := context.WithTimeout(t.Context(), floodTime)
 	defer stop()
@@ -235,7 +234,7 @@ func (b *bench) flood(t *testing.T, door load.Door) {
 	after := b.usage(t)
 
 	spans := float64(len(runs) * flood.SpansPerRun)
-	b.report.add("flood", door.String(),
+	b.report.add("flood", endpoint.String(),
 		figure{"accepted_spans_per_s", spans / accepted.Seconds()},
 		figure{"stored_spans_per_s", spans / stored.Seconds()},
 		figure{"visible_after_end_s", (stored - accepted).Seconds()},
@@ -246,8 +245,8 @@ func (b *bench) flood(t *testing.T, door load.Door) {
 	for _, name := range services {
 		cpu = append(cpu, figure{name, (after.cpu(name) - before.cpu(name)).Seconds() / spans * 1e6})
 	}
-	b.report.add("cpu s per 1M spans", door.String(), cpu...)
-	b.report.add("rss_mb after the flood", door.String(), rssFigures(after)...)
+	b.report.add("cpu s per 1M spans", endpoint.String(), cpu...)
+	b.report.add("rss_mb after the flood", endpoint.String(), rssFigures(after)...)
 	require.NoError(t, load.VerifyListed(t.Context(), b.reader, b.account.ProjectID, runs, visibleWithin))
 }
 

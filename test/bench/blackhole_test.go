@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// blackholeProcess is a broker that acknowledges spans and keeps none of them, so that what is before it can be
-	// measured apart. It is a process of its own: this program, told by blackholeAddr where to listen.
+	// blackholeProcess is a broker that acknowledges spans and keeps none, so that ingest can be measured alone. It is
+	// a separate process: this program, with the address in blackholeAddr.
 	blackholeProcess = "blackhole"
 	blackholeAddr    = "LOOPTRACE_BENCH_BLACKHOLE"
 	spansTopic       = "looptrace.spans"
@@ -57,7 +57,7 @@ func serveBlackhole(addr string) error {
 		cluster.KeepControl()
 		produce, ok := request.(*kmsg.ProduceRequest)
 		if !ok || len(produce.Topics) != 1 || produce.Topics[0].Topic != spansTopic {
-			return nil, nil, false // what replicas tell each other is kept
+			return nil, nil, false // the replicas' usage records are kept
 		}
 		answer := kmsg.NewProduceResponseTopic()
 		answer.Topic = spansTopic

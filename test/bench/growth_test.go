@@ -16,15 +16,16 @@ import (
 	"github.com/looptrace/looptrace/test/bench/loadgen"
 )
 
-// firstStored is how many spans come through the door; what is stored beyond is copies of them.
+// firstStored is how many spans go through ingest. The others are copies of stored spans.
 const firstStored = 1_000_000
 
-// copiesMergedWithin bounds the wait for the merges of copies.
+// copiesMergedWithin limits the wait for the merges of copies.
 const copiesMergedWithin = 30 * time.Minute
 
 const otherRun = "reinterpretAsUUID(sipHash128(run_id, %[1]d)) AS run_id, "
 
-// copyDays says, for each table of the store, what makes a row of another run out of a row, some days earlier.
+// copyDays has, for each table of the store, the expressions that turn a row into one of a different run some days
+// earlier.
 var copyDays = map[string]string{
 	"spans":           otherRun + "start_time - toIntervalDay(%[1]d) AS start_time, end_time - toIntervalDay(%[1]d) AS end_time",
 	"contents":        otherRun + "hour - toIntervalDay(%[1]d) AS hour",
@@ -33,8 +34,8 @@ var copyDays = map[string]string{
 	"runs":            otherRun + "start_time - toIntervalDay(%[1]d) AS start_time, end_time - toIntervalDay(%[1]d) AS end_time",
 }
 
-// growth measures the same feed again and again while more and more is stored: BENCH_GROWTH lists how many million
-// spans there are before each measurement. All of them stand in the product's own tables, a day for each million.
+// growth measures the same feed while more and more is stored: BENCH_GROWTH lists the number of spans before each
+// measurement, in millions. All of them are in the product's own tables, a day for each million.
 func (b *ingestBench) growth(t *testing.T) {
 	sizes := os.Getenv("BENCH_GROWTH")
 	if sizes == "" {
@@ -51,13 +52,13 @@ func (b *ingestBench) growth(t *testing.T) {
 	var rows growing
 	rows.feed(t, conn, load, target, firstStored)
 	for table := range copyDays {
-		// The rows to copy, apart from what is fed later. Nothing merges them: they come in one insert.
+		// The rows to copy, separate from later ones. They are never merged, because they come in one insert.
 		require.NoError(t, conn.Exec(t.Context(), "CREATE TABLE first_"+table+" ENGINE = MergeTree ORDER BY tuple() AS SELECT * FROM "+table))
 	}
 	name := func(size string) string { return size + " M" }
 	first, _, _ := strings.Cut(sizes, ",")
 	table := &compare.Table{Base: name(first), Title: fmt.Sprintf(
-		"GROWTH: %d spans through door, queue and worker when so many are stored", b.spans)}
+		"GROWTH: %d spans through ingest, queue and worker when so many are stored", b.spans)}
 	b.tables = append(b.tables, table)
 	days := 0
 	for size := range strings.SplitSeq(sizes, ",") {
@@ -67,7 +68,7 @@ func (b *ingestBench) growth(t *testing.T) {
 			rows.copy(t, conn, days+1)
 		}
 		b.awaitMerges(t, conn, copiesMergedWithin)
-		// What copying took of memory is not what storing takes.
+		// The memory of copying must not count as that of storing.
 		r.restartClickHouse()
 		conn = r.openClickHouse("looptrace")
 		rows.feed(t, conn, load, target, warmUpSpans)
@@ -78,7 +79,7 @@ func (b *ingestBench) growth(t *testing.T) {
 	assert.Equal(t, rows.spans, distinctSpans(t, conn), "spans stored")
 }
 
-// distinctSpans counts day by day: all at once, 60 million would not fit into the memory of a statement.
+// distinctSpans counts day by day: 60 million at once would exceed a statement's memory.
 func distinctSpans(t *testing.T, conn driver.Conn) int {
 	t.Helper()
 	var days []struct {
@@ -93,7 +94,7 @@ func distinctSpans(t *testing.T, conn driver.Conn) int {
 	return spans
 }
 
-// growing is what the tables hold.
+// growing is the number of rows in the tables.
 type growing struct{ spans, runs int }
 
 // feed sends spans and waits until they are stored.
@@ -106,7 +107,7 @@ func (g *growing) feed(t *testing.T, conn driver.Conn, load *loadgen.Load, targe
 	return sent
 }
 
-// copy stores the first spans again, as other runs of so many days earlier.
+// copy stores the first spans again, as runs of n days earlier.
 func (g *growing) copy(t *testing.T, conn driver.Conn, days int) {
 	t.Helper()
 	for table, replace := range copyDays {

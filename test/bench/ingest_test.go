@@ -22,23 +22,23 @@ import (
 	"github.com/looptrace/looptrace/test/product"
 )
 
-// ingestBench measures the product's ingest beside a collector of stock parts, in alternating trials.
+// ingestBench compares the product's ingest with a collector of stock parts, in alternating trials.
 type ingestBench struct {
 	rounds, spans      int
 	acceptTime, settle time.Duration
-	// onlyOurs leaves out the stock parts.
+	// onlyOurs omits the stock parts.
 	onlyOurs    bool
 	databaseURL string
 	header      http.Header
-	// dir holds what the trials leave.
+	// dir holds the files of the trials.
 	dir string
 	// clickhouse is the version of the engine, once one was started.
 	clickhouse string
 	tables     []*compare.Table
 }
 
-// TestIngest is `make bench-ingest`, which says what its settings are. It fails on what is wrong, such as a span that
-// is lost; never on a figure.
+// TestIngest is `make bench-ingest`, whose documentation describes its settings. It fails on an error, such as a lost
+// span, never on a figure.
 func TestIngest(t *testing.T) {
 	chosen := strings.Split(os.Getenv("BENCH_PARTS"), ",")
 	b := &ingestBench{
@@ -69,7 +69,7 @@ func TestIngest(t *testing.T) {
 		versions(t), cmp.Or(b.clickhouse, "not measured"), runtime.NumCPU(), load, loadAverage(), b.rounds, brokerName(), time.Since(begin).Round(time.Second)))
 }
 
-// print writes the tables to the terminal and, for programs, to _build/bench-ingest.json.
+// print prints the tables, and writes them to _build/bench-ingest.json for programs.
 func (b *ingestBench) print(t *testing.T, conditions string) {
 	t.Helper()
 	fmt.Printf("\n%s\n", conditions)
@@ -101,7 +101,7 @@ func brokerName() string {
 	return "embedded"
 }
 
-// versions names what is measured.
+// versions describes what is measured.
 func versions(t *testing.T) string {
 	t.Helper()
 	revision, err := exec.Command("git", "describe", "--always", "--dirty").Output()
@@ -115,7 +115,7 @@ func versions(t *testing.T) string {
 	return fmt.Sprintf("looptrace %s, %s, %s", strings.TrimSpace(string(revision)), runtime.Version(), strings.TrimSpace(string(anchor)))
 }
 
-// perMillion are the seconds of the processor that each process took for a million spans, and all of them together.
+// perMillion returns the processor seconds of each process, and of all, for a million spans.
 func perMillion(before, after map[string]taken, spans int) []compare.Figure {
 	var figures []compare.Figure
 	total := 0.0
@@ -131,7 +131,7 @@ func perMillion(before, after map[string]taken, spans int) []compare.Figure {
 	return append(figures, compare.Figure{Name: "CPU-s/M total", Value: total})
 }
 
-// peaks are the most memory that each process had, and the sum of that.
+// peaks returns the peak memory of each process, and the sum.
 func peaks(after map[string]taken) []compare.Figure {
 	var figures []compare.Figure
 	total := 0.0
@@ -147,12 +147,12 @@ func peaks(after map[string]taken) []compare.Figure {
 	return append(figures, compare.Figure{Name: "peak MB total", Value: total})
 }
 
-// roles are the processes that are measured, in the order of the way that a span takes.
+// roles are the measured processes, in the order in which a span passes them.
 var roles = []string{
 	ingestProcess, product.CollectorProcess, product.BrokerProcess, storeProcess, product.ClickHouseProcess,
 }
 
-// loads makes the loads that the chains are fed with. Without recorded runs the second one is left out.
+// loads returns the loads for the chains. Without recorded runs the second one is omitted.
 func loads(t *testing.T) []func() (*loadgen.Load, error) {
 	t.Helper()
 	all := []func() (*loadgen.Load, error){loadgen.Spans}

@@ -22,12 +22,12 @@ import (
 )
 
 const (
-	// readySpans is what a batch of the store worker holds where there is more to store: max_batch_spans of
-	// deploy/store.yaml.
+	// readySpans is the store worker's batch size when more is waiting: max_batch_spans of deploy/store.yaml.
 	readySpans = 20_000
-	// maxInserters insert at once, as many as batches that the store worker has with the store.
+	// maxInserters is the number of concurrent inserts, the same as the store worker's batches in flight.
 	maxInserters = 2
-	// readyBatches differ in their text, a multiple of maxInserters; they are inserted in turn, each time as other runs.
+	// readyBatches is the number of batches with different text, a multiple of maxInserters. They are inserted in turn,
+	// each time as different runs.
 	readyBatches = 4
 )
 
@@ -40,7 +40,7 @@ type readyBatch struct {
 	runs     []runmodel.Run
 }
 
-// makeReady makes the rows that the worker makes of these spans once it has stored their texts: contents are named, not
+// makeReady returns the worker's rows for these spans after their texts were stored: contents are referenced, not
 // written again.
 func makeReady(t *testing.T, load *loadgen.Load, project uuid.UUID) *readyBatch {
 	t.Helper()
@@ -57,7 +57,7 @@ func makeReady(t *testing.T, load *loadgen.Load, project uuid.UUID) *readyBatch 
 		}
 		return rows
 	}
-	for range runpdata.ShareStored { // a content is named from the third time on
+	for range runpdata.ShareStored { // a content is referenced from the third time on
 		_, shared := makeRows().Added()
 		maps.Insert(known, shared)
 	}
@@ -77,8 +77,8 @@ func makeReady(t *testing.T, load *loadgen.Load, project uuid.UUID) *readyBatch 
 	return ready
 }
 
-// renew makes other runs of the batch: n is never the same. It stands where ClickHouse looks first when it sorts UUIDs,
-// so that the same text does not come to lie side by side.
+// renew turns the batch into different runs: n never repeats. It is put into the bytes by which ClickHouse sorts
+// UUIDs first, so that equal texts are not stored next to each other.
 func (r *readyBatch) renew(n uint32) {
 	renew := func(id *uuid.UUID) { binary.BigEndian.PutUint32(id[8:], n) }
 	for i := range r.spans {
@@ -95,7 +95,7 @@ func (r *readyBatch) renew(n uint32) {
 	}
 }
 
-// insert writes the batch as the exporter does: the runs after all else.
+// insert writes the batch like the exporter: the runs last.
 func (r *readyBatch) insert(ctx context.Context, writer *clickhouse.Writer) error {
 	group, groupContext := errgroup.WithContext(ctx)
 	group.Go(func() error { return writer.InsertContents(groupContext, r.contents) })
@@ -108,13 +108,12 @@ func (r *readyBatch) insert(ctx context.Context, writer *clickhouse.Writer) erro
 	return writer.InsertRuns(ctx, r.runs)
 }
 
-// limit measures how near storing from end to end comes to inserting rows that are ready, into the same tables with
-// the same client and nothing else to do.
+// limit compares storing from end to end with inserting ready rows into the same tables with the same client.
 func (b *ingestBench) limit(t *testing.T) {
 	load, err := loadgen.Spans()
 	require.NoError(t, err)
 	table := &compare.Table{Base: "two at once", Title: fmt.Sprintf(
-		"LIMIT: %d spans through door, queue and worker, against inserting rows that are ready, %d spans at once", b.spans, readySpans)}
+		"LIMIT: %d spans through ingest, queue and worker, against inserting rows that are ready, %d spans at once", b.spans, readySpans)}
 	b.tables = append(b.tables, table)
 	for round := range b.rounds {
 		t.Run(fmt.Sprintf("%d/two at once", round+1), func(t *testing.T) {

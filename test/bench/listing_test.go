@@ -15,8 +15,8 @@ import (
 	"github.com/looptrace/looptrace/test/product"
 )
 
-// TestListing opens the list of the large database in Chromium, scrolls it, filters it and searches it, and prints how
-// soon rows stood there and how long the page's thread was held up. A figure never fails it.
+// TestListing opens the run list of the large database in Chromium, scrolls, filters and searches, and prints how
+// soon rows were visible and how long the page's thread was blocked. A figure never fails it.
 func TestListing(t *testing.T) {
 	if os.Getenv("BENCH_READ_SPANS") == "" {
 		t.Skip("see make bench-list")
@@ -51,7 +51,7 @@ func TestListing(t *testing.T) {
 		"base": web, "projectId": readProject, "email": account.Email, "password": account.Password, "pages": 100, "rare": invoice(smallSpans(t), 0),
 	}, &figures)
 	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(table, "step\tms\ttasks over 50 ms\tlongest, ms") // Flush tells
+	_, _ = fmt.Fprintln(table, "step\tms\ttasks over 50 ms\tlongest, ms") // Flush reports
 	for _, f := range figures {
 		_, _ = fmt.Fprintf(table, "%s\t%.0f\t%d\t%.0f\n", f.Name, f.Ms, f.LongTasks, f.Longest)
 	}

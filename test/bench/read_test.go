@@ -33,17 +33,17 @@ type reading struct {
 	conn      driver.Conn
 	client    *http.Client
 	runs      int
-	// smallSpans is how many spans the small database was made with.
+	// smallSpans is how many spans the small database was created with.
 	smallSpans int
-	// longRuns are runs of 1,000 spans, as both tables name them.
+	// longRuns are runs of 1,000 spans, as both schemas name them.
 	longRuns, longTraces []string
-	// deep is a cursor of page 1,000, and deepAt where it stands.
+	// deep is a cursor of page 1,000, and deepAt its time.
 	deep    string
 	deepAt  time.Time
 	deepKey string
 }
 
-// read is one thing that is read, the n-th time. Both ways answer how much they found.
+// read is one kind of read, with its n-th variant. Both ways return how many rows they found.
 type read struct {
 	name string
 	ours func(r *reading, n int) string
@@ -54,10 +54,10 @@ type read struct {
 
 const stockRun = `TraceId, Timestamp, SpanName, ServiceName, Duration, StatusCode, StatusMessage, ResourceAttributes, SpanAttributes`
 
-// lastDays bounds a statement on the stock tables to the time that the data is of.
+// lastDays limits a statement on the stock tables to the time range of the data.
 const lastDays = "Timestamp >= now() - toIntervalDay(30)"
 
-// invoice names one that runs of the data name, the n-th time another one, while there are others.
+// invoice returns an invoice that runs of the data name, a different one for each n while there are enough.
 func invoice(smallSpans, n int) string {
 	return fmt.Sprintf("INV-%06d", (37+n*61)%(smallSpans/spansPerRun/invoiceRuns))
 }
@@ -146,7 +146,7 @@ var reads = []read{
 	},
 }
 
-// TestRead is `make bench-read`: docs/measurements/reading.md says what is measured. A figure never fails it.
+// TestRead is `make bench-read`, see docs/measurements/reading.md. A figure never fails it.
 func TestRead(t *testing.T) {
 	if os.Getenv("BENCH_READ_SPANS") == "" {
 		t.Skip("see make bench-read")
@@ -172,7 +172,7 @@ func TestRead(t *testing.T) {
 	require.NoError(t, os.WriteFile(r.built("bench-read.json"), text, 0o644))
 }
 
-// readLine is what was measured of one read, in milliseconds.
+// readLine is the measurement of one read, in milliseconds.
 type readLine struct {
 	Read                string
 	Small, Large, Stock percentiles
@@ -191,7 +191,7 @@ func percentilesOf(times []time.Duration) percentiles {
 
 func printReads(out io.Writer, lines []readLine) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(table, "read\tours p50\tp95 ms\tsmall p50\tp95 ms\tgrowth (p95)\tstock p50\tp95 ms\tof stock (p95)") // Flush tells
+	_, _ = fmt.Fprintln(table, "read\tours p50\tp95 ms\tsmall p50\tp95 ms\tgrowth (p95)\tstock p50\tp95 ms\tof stock (p95)") // Flush reports
 	for _, l := range lines {
 		_, _ = fmt.Fprintf(table, "%s\t%.0f\t%.0f\t%.0f\t%.0f\t%.2f (≤ %.1f)\t", l.Read, l.Large.P50, l.Large.P95, l.Small.P50, l.Small.P95, l.Large.P95/l.Small.P95, l.Growth)
 		if l.Stock.P95 > 0 {
@@ -205,7 +205,7 @@ func printReads(out io.Writer, lines []readLine) error {
 	return table.Flush()
 }
 
-// startReading starts a control plane on one of the databases, with a key of the project that the data is of.
+// startReading starts a control plane on one of the databases, with a key of the data's project.
 func (r *rig) startReading(t *testing.T, database string, place int) *reading {
 	t.Helper()
 	ctx := t.Context()
@@ -225,7 +225,7 @@ func (r *rig) startReading(t *testing.T, database string, place int) *reading {
 
 	addr := r.ports.Addr(product.API)
 	if place > 1 {
-		addr = r.ports.Addr(product.Web) // which is not run here
+		addr = r.ports.Addr(product.Web) // not running here
 	}
 	r.startControlPlane(database, addr, databaseURL)
 	d := &reading{name: database, api: "http://" + addr, key: key.Reveal(), conn: r.openClickHouse(database), client: &http.Client{Timeout: time.Minute}}
@@ -248,7 +248,7 @@ func (r *rig) startReading(t *testing.T, database string, place int) *reading {
 	require.NotEmpty(t, d.longRuns)
 	require.NotEmpty(t, d.longTraces)
 
-	const pages, page = 99, 500 // as many runs as 990 pages of 50: the small one has 1,000
+	const pages, page = 99, 500 // as many runs as 990 pages of 50: the small database has 1,000
 	for range min(pages, d.runs/page-1) {
 		var list struct {
 			Data []struct {
@@ -265,14 +265,14 @@ func (r *rig) startReading(t *testing.T, database string, place int) *reading {
 	return d
 }
 
-// startControlPlane starts a control plane on one of the databases, which it brings to this version.
+// startControlPlane starts a control plane on one of the databases, after migrating it.
 func (r *rig) startControlPlane(database, addr, databaseURL string) {
 	r.t.Helper()
 	require.NoError(r.t, clickhouse.Migrate(r.t.Context(), r.clickhouseURL(database)))
 	child := r.run("api-"+database, []string{
 		"API_ADDR=" + addr, "DATABASE_URL=" + databaseURL, "CLICKHOUSE_URL=" + r.clickhouseURL(database) + "?compress=none",
 		"SESSION_SECRET=" + strings.Repeat("07", 32), "API_BYTES_PER_SECOND=0", "API_REQUESTS_PER_SECOND=0",
-		"GOMEMLIMIT=512MiB", "GOGC=300", // as `looptrace up` starts it
+		"GOMEMLIMIT=512MiB", "GOGC=300", // like `looptrace up`
 	}, r.built("looptrace-controlplane"))
 	r.await(child, answers(http.MethodGet, "http://"+addr+"/readyz"))
 }
@@ -296,15 +296,15 @@ func (d *reading) get(t *testing.T, path string) []byte {
 	return body
 }
 
-// warmUp reads for three seconds, at least once, before anything is measured: an engine that was just started is slow at first.
+// warmUp reads for three seconds, at least once, before the measurement, because a new engine is slow at first.
 func warmUp(read func(n int)) {
 	for n, start := 0, time.Now(); n == 0 || time.Since(start) < 3*time.Second; n++ {
 		read(n)
 	}
 }
 
-// measureInTurn reads from the small and the large database and from the stock tables by turns, so that what else the
-// machine does meets them alike. The stock tables are read at least leastStock times, and no more once that took ten seconds.
+// measureInTurn alternates between the small and the large database and the stock tables, so that other load on the
+// machine affects all of them. The stock tables are read at least leastStock times, and no more after ten seconds.
 func measureInTurn(t *testing.T, what read, small, large *reading, rounds, leastStock int) (inSmall, inLarge, inStock percentiles) {
 	t.Helper()
 	asksStock := what.stock != nil && leastStock > 0
@@ -353,7 +353,7 @@ func (d *reading) askStock(t *testing.T, what read, n int) {
 	require.Positive(t, found, what.name)
 }
 
-// drain reads all that a statement gives, without making anything of it.
+// drain reads and discards a statement's result.
 func drain(ctx context.Context, conn driver.Conn, statement string) (rows int, err error) {
 	found, err := conn.Query(ctx, statement)
 	if err != nil {

@@ -25,23 +25,23 @@ import (
 	"github.com/looptrace/looptrace/internal/runpdata"
 )
 
-// The data that reads are measured over: two databases in one engine, each with the product's tables and the stock
-// exporter's, of the same spans. The small one is written through the product's own writer; the large one is copies of
-// it, as other runs on other days of the same 30.
+// The data for the read benchmarks: two databases in one engine, each with the product's tables and the stock
+// exporter's, of the same spans. The small one is written by the product's writer. The large one consists of copies
+// of it, as different runs on other days of the same 30.
 const (
 	smallReads   = "reads_small"
 	largeReads   = "reads_large"
 	readDays     = 30
 	spansPerRun  = 20
-	longRun      = 1000 // spans, in one of 1,000 runs
+	longRun      = 1000 // spans of each of 1,000 runs
 	invoiceRuns  = 20   // runs that name the same invoice
 	readDataDone = "built"
 )
 
 var readProject = uuid.MustParse("0199a1b2-c3d4-7e5f-8a9b-000000000001")
 
-// newReadRig starts the engine on the folder of the data, which it builds unless it is there: minutes for each million
-// spans.
+// newReadRig starts the engine on the data folder. It creates the data if it is missing, which takes minutes for each
+// million spans.
 func newReadRig(t *testing.T) *rig {
 	t.Helper()
 	r := newRig(t, t.TempDir())
@@ -79,7 +79,7 @@ func (r *rig) buildReads(t *testing.T, small, large int) {
 	begin := time.Now()
 	r.fillSmall(t, small/spansPerRun)
 	t.Logf("%d spans written in %s", small, time.Since(begin).Round(time.Second))
-	// A text index comes with the first merge, which a small database may not see for long.
+	// A text index is created by the first merge, which a small database may not have for long.
 	for _, table := range []string{"spans", "contents", "shared_contents", "runs", "run_bounds", "otel_traces", "otel_traces_trace_id_ts"} {
 		require.NoError(t, conn.Exec(t.Context(), "OPTIMIZE TABLE "+smallReads+"."+table+" FINAL"))
 	}
@@ -88,7 +88,7 @@ func (r *rig) buildReads(t *testing.T, small, large int) {
 		t.Logf("copy %d of %d done after %s", n+1, large/small, time.Since(begin).Round(time.Second))
 	}
 	awaitNoMerges(t, conn, time.Hour)
-	// What becomes of days that nothing was written to for six hours.
+	// Like days that were not written to for six hours.
 	for _, table := range []string{"spans", "contents", "shared_contents", "runs"} {
 		require.NoError(t, conn.Exec(t.Context(), "OPTIMIZE TABLE "+largeReads+"."+table+" FINAL"))
 	}
@@ -147,10 +147,10 @@ const (
 		SELECT TraceId, min(Timestamp) AS Start, max(Timestamp) AS End FROM %[1]s.otel_traces WHERE TraceId != '' GROUP BY TraceId`
 )
 
-// readsEnd is when the data ends. It is the same text every time; where it stands in time is when it was built.
+// readsEnd is the end of the data. Its text is always the same, and it refers to the time of creation.
 func readsEnd() time.Time { return time.Now().UTC().Truncate(time.Hour) }
 
-// fillSmall writes so many runs through the product's writer, and the same spans into the stock table.
+// fillSmall writes so many runs with the product's writer, and the same spans into the stock table.
 func (r *rig) fillSmall(t *testing.T, runs int) {
 	t.Helper()
 	ctx := t.Context()
@@ -196,7 +196,7 @@ func (r *rig) fillSmall(t *testing.T, runs int) {
 	}
 }
 
-// insertStock writes spans as the stock exporter does.
+// insertStock writes spans like the stock exporter.
 func insertStock(ctx context.Context, conn driver.Conn, td ptrace.Traces) error {
 	batch, err := conn.PrepareBatch(ctx, "INSERT INTO otel_traces")
 	if err != nil {
@@ -241,8 +241,8 @@ func texts(attributes pcommon.Map) map[string]string {
 	return m
 }
 
-// copyReads stores the small database's rows in the large one, as other runs: the n-th copy begins 3n days earlier, and
-// what would then be before the 30 days comes at their end.
+// copyReads stores the small database's rows in the large one, as different runs: the n-th copy begins 3n days
+// earlier, and what would be before the 30 days is moved to their end.
 func copyReads(t *testing.T, conn driver.Conn, n int) {
 	t.Helper()
 	const moved = `toIntervalDay(if(toDate(%[2]s) - %[1]d < toDate((SELECT min(start_time) FROM reads_small.runs)), %[1]d - 30, %[1]d))`
@@ -273,7 +273,7 @@ func renameSource(replace string) string {
 	return replace
 }
 
-// readMaker makes spans of agents that answer customers: by turns a model call and a tool call.
+// readMaker generates spans of agents that answer customers: model calls and tool calls in turn.
 type readMaker struct {
 	random *rand.Rand
 	zipf   *rand.Zipf

@@ -18,7 +18,7 @@ type figure struct {
 	value float64
 }
 
-// row is what was measured of one thing.
+// row is the figures of one measurement.
 type row struct {
 	measure, subject string
 	figures          []figure
@@ -31,7 +31,7 @@ type report struct {
 }
 
 func newReport() *report {
-	load, _ := os.ReadFile("/proc/loadavg") // told where the system has it
+	load, _ := os.ReadFile("/proc/loadavg") // empty if the system has none
 	return &report{load: strings.TrimSpace(string(load))}
 }
 
@@ -39,10 +39,10 @@ func (r *report) add(measure, subject string, figures ...figure) {
 	r.rows = append(r.rows, row{measure, subject, figures})
 }
 
-// print writes a table for people, then a JSON object a line for programs.
+// print prints a table for people, then a JSON object a line for programs.
 func (r *report) print(out io.Writer) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintf(table, "\n%d cores, load before the start %s\n", runtime.NumCPU(), r.load) // Flush tells
+	_, _ = fmt.Fprintf(table, "\n%d cores, load before the start %s\n", runtime.NumCPU(), r.load) // Flush reports
 	measure := ""
 	for _, row := range r.rows {
 		if row.measure != measure {

@@ -28,25 +28,25 @@ import (
 )
 
 const (
-	// readyWithin bounds the start of a process.
+	// readyWithin limits the start of a process.
 	readyWithin = time.Minute
-	// endWithin bounds its orderly stop.
+	// endWithin limits its orderly stop.
 	endWithin = 30 * time.Second
 )
 
-// Names of collectors that do one part of the way.
+// Names of collectors that do one part of the work.
 const (
 	ingestProcess = "ingest"
 	storeProcess  = "store"
 )
 
-// rig is the processes of one trial, with folders and ports of their own. They are new for every trial, so that each
-// starts from the same state and has its memory for itself.
+// rig is the processes of one trial, with their own folders and ports. They are new for every trial, so that each has
+// the same initial state.
 type rig struct {
 	t         *testing.T
 	root, dir string
 	ports     product.Ports
-	// profiles is a folder for profiles of the collectors that store; empty for none.
+	// profiles is a folder for profiles of the collectors that store, or empty.
 	profiles string
 
 	processes  []product.Process
@@ -56,12 +56,12 @@ type rig struct {
 	login string
 }
 
-// password is that of every store of a rig.
+// password is the password of every store of a rig.
 const password = "bench"
 
-// newRig makes a rig whose processes keep their data in a folder within parent. What a trial leaves is best removed when all trials
-// have ended: ext4 gives no file the place of one that was removed in the last minutes, and looks through all of those whenever a file
-// is made, which parts of ClickHouse are made of.
+// newRig returns a rig whose processes keep their data in a folder within parent. Remove the data of trials only
+// after the last one: ext4 does not reuse inodes for some minutes and scans removed ones whenever a file is created,
+// which ClickHouse does for every part.
 func newRig(t *testing.T, parent string) *rig {
 	t.Helper()
 	ports, err := product.FreePorts()
@@ -108,7 +108,7 @@ func (r *rig) await(child *product.Child, ready func(context.Context) error) {
 	}))
 }
 
-// answers asks an address until it answers with 200.
+// answers requests an address until it answers 200.
 func answers(method, url string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		answer, err := product.Do(ctx, method, url, http.Header{"Content-Type": {product.Protobuf}}, nil)
@@ -119,7 +119,7 @@ func answers(method, url string) func(context.Context) error {
 	}
 }
 
-// startClickHouse starts the engine as `looptrace up` does.
+// startClickHouse starts the engine like `looptrace up`.
 func (r *rig) startClickHouse() {
 	r.t.Helper()
 	r.clickhouse = r.run(product.ClickHouseProcess, []string{"GOMEMLIMIT=64MiB", "CLICKHOUSE_PASSWORD=" + password}, r.built("looptrace"), "clickhouse",
@@ -130,7 +130,7 @@ func (r *rig) startClickHouse() {
 	})
 }
 
-// restartClickHouse starts the engine again on its data, with memory that is for itself.
+// restartClickHouse restarts the engine on its data, with more memory.
 func (r *rig) restartClickHouse() {
 	r.t.Helper()
 	require.NoError(r.t, r.clickhouse.Stop(endWithin))
@@ -139,7 +139,7 @@ func (r *rig) restartClickHouse() {
 	r.startClickHouse()
 }
 
-// startBroker starts a broker with the product's topics: the embedded one as `looptrace up` does, or Apache Kafka.
+// startBroker starts a broker with the product's topics: the embedded one like `looptrace up`, or Apache Kafka.
 func (r *rig) startBroker() {
 	r.t.Helper()
 	if os.Getenv("BENCH_BROKER") == "kafka" {
@@ -150,15 +150,15 @@ func (r *rig) startBroker() {
 		return
 	}
 	r.brokers, r.login = r.ports.Addr(product.Broker), product.QueueLogin(password)
-	// As `looptrace up` starts it, with twice the memory, since the stock chain's fetches do not fit in 128 MiB, and room for
-	// what is accepted while nothing is stored.
+	// Like `looptrace up`, with twice the memory, because the stock chain's fetches do not fit in 128 MiB, and space
+	// for what is accepted while nothing is stored.
 	child := r.run(product.BrokerProcess, []string{"GOMEMLIMIT=256MiB", "GOGC=300", "QUEUE_PASSWORD=" + password}, r.built("looptrace"), "broker",
 		"--data", filepath.Join(r.dir, "queue"), "--addr", r.brokers, "--metrics-addr", r.ports.Addr(product.BrokerMetrics),
 		"--max-bytes", strconv.Itoa(32<<30))
 	r.await(child, func(ctx context.Context) error { return r.migrate(ctx, "KAFKA_BROKERS="+r.brokers) })
 }
 
-// migrate brings a store, named by a variable of the environment, to what the product needs.
+// migrate migrates a store, whose address is in an environment variable.
 func (r *rig) migrate(ctx context.Context, store string, args ...string) error {
 	cmd := exec.CommandContext(ctx, r.built("looptrace"), append([]string{"migrate"}, args...)...)
 	cmd.Env = append(os.Environ(), store, "KAFKA_SASL="+r.login)
@@ -190,13 +190,13 @@ func (r *rig) openClickHouse(database string) driver.Conn {
 	return conn
 }
 
-// startCollector starts the product's collector with one of its configurations and waits until it is up. Every one
-// has ports of its own, shifted by place.
+// startCollector starts the product's collector with one of its configurations and waits until it is ready. Each has
+// its own ports, shifted by place.
 func (r *rig) startCollector(name string, place int, config string, env ...string) {
 	r.t.Helper()
 	health := r.ports.Addr(product.CollectorHealth)
 	metrics := product.CollectorMetrics
-	if place > 0 { // the ports of processes that are not run here
+	if place > 0 { // the ports of processes that do not run here
 		health, metrics = r.ports.Addr(product.Web), product.API
 	}
 	program := r.built("looptrace-collector")
@@ -219,7 +219,7 @@ func (r *rig) startCollector(name string, place int, config string, env ...strin
 	}
 }
 
-// whilePaused stops a process for as long as do takes, which must be less than what its consumer group waits for it.
+// whilePaused stops a process while do runs, which must take less than the session timeout of its consumer group.
 func (r *rig) whilePaused(name string, do func()) {
 	r.t.Helper()
 	at := slices.IndexFunc(r.processes, func(p product.Process) bool { return p.Name == name })
@@ -229,7 +229,7 @@ func (r *rig) whilePaused(name string, do func()) {
 	do()
 }
 
-// startIngest starts ingest alone, with what the head of its configuration asks for.
+// startIngest starts ingest alone, with the settings that its configuration recommends.
 func (r *rig) startIngest(databaseURL string) {
 	r.t.Helper()
 	r.startCollector(ingestProcess, 0, "deploy/ingest.yaml", "DATABASE_URL="+databaseURL, "GOGC=200", "GOMEMLIMIT=512MiB")
@@ -245,7 +245,7 @@ func (r *rig) startAnchor(name, config string, env ...string) *product.Child {
 	}, env...), r.built("anchor", "otelcol-anchor"), "--config", filepath.Join(r.root, "test", "bench", "anchor", config))
 }
 
-// buildWithSymbols builds the collector with the names of its functions, which a profile shows.
+// buildWithSymbols builds the collector with function names for profiles.
 func (r *rig) buildWithSymbols() string {
 	r.t.Helper()
 	program := r.built("looptrace-collector-symbols")
@@ -274,13 +274,13 @@ func (r *rig) profile(child *product.Child) {
 	})
 }
 
-// taken is what a process has taken of the machine so far: its time of the processor, and the most memory.
+// taken is what a process has used so far: processor time and peak memory.
 type taken struct {
 	cpu  time.Duration
 	peak int64
 }
 
-// usage is what each process has taken, by its name.
+// usage returns what each process has used, by its name.
 func (r *rig) usage() map[string]taken {
 	r.t.Helper()
 	all := map[string]taken{}
@@ -294,8 +294,8 @@ func (r *rig) usage() map[string]taken {
 	return all
 }
 
-// newKey makes a project with a key in a real PostgreSQL, and returns the database's address and the header that the
-// key is sent in.
+// newKey creates a project with a key in a real PostgreSQL, and returns the database's address and the header with
+// the key.
 func newKey(t *testing.T) (databaseURL string, header http.Header) {
 	t.Helper()
 	databaseURL = engines.Postgres(t)
@@ -314,8 +314,9 @@ func newKey(t *testing.T) (databaseURL string, header http.Header) {
 	return databaseURL, http.Header{"Authorization": {"Bearer " + key.Reveal()}}
 }
 
-// tracesDoor is where a rig's ingest takes traces: the door with the API's contract, or the anchor's only one.
-func (r *rig) tracesDoor(header http.Header) loadgen.Target {
+// tracesEndpoint returns where a rig's ingest accepts traces: the receiver with the API's contract, or the anchor's only
+// one.
+func (r *rig) tracesEndpoint(header http.Header) loadgen.Target {
 	port := product.OTLPHTTP
 	if header != nil {
 		port = product.Ingest

@@ -18,28 +18,28 @@ import (
 )
 
 const (
-	// agentsShare is the part of the spans that the heavier load of real agents has.
+	// agentsShare is the share of spans of the heavier load of real agents.
 	agentsShare = 5
-	// warmUpSpans are stored before anything is measured: what joins, connects and allocates has done so.
+	// warmUpSpans are stored before the measurement, so that joining, connecting and allocating is done.
 	warmUpSpans = 5000
-	// storedWithin bounds the wait for what was accepted.
+	// storedWithin limits the wait for accepted spans.
 	storedWithin = 10 * time.Minute
-	// lookEvery is how often the store is asked how much it has; the answer comes from its list of parts.
+	// lookEvery is the interval of counting stored spans, which reads only the list of parts.
 	lookEvery = 100 * time.Millisecond
-	// mergedWithin bounds the wait for merges.
+	// mergedWithin limits the wait for merges.
 	mergedWithin = time.Minute
 )
 
-// chain is a way from the door to ClickHouse.
+// chain is a system from ingest to ClickHouse.
 type chain struct {
 	name string
-	// start starts it on a rig whose engines run, and returns where it takes spans in.
+	// start starts it on a rig whose engines run, and returns where it accepts spans.
 	start func(*rig) loadgen.Target
-	// database holds table, in which a row is a span; distinct counts those that differ.
+	// database has table, in which a row is a span. distinct counts distinct spans.
 	database, table, distinct string
-	// runs is a table with a row a run that is written last, if there is one.
+	// runs is a table with a row per run that is written last, if there is one.
 	runs string
-	// queued has all spans accepted before the first is stored: what is measured is the worker, emptying the queue.
+	// queued accepts all spans before the first is stored: then the worker is measured, emptying the queue.
 	queued bool
 }
 
@@ -60,7 +60,7 @@ func (b *ingestBench) chains() []chain {
 			r.migrateClickHouse()
 			r.startCollector(product.CollectorProcess, 0, "otelcol-config.yaml", "GOMEMLIMIT=350MiB",
 				"DATABASE_URL="+b.databaseURL, "CLICKHOUSE_URL="+r.clickhouseURL("looptrace"))
-			return r.tracesDoor(b.header)
+			return r.tracesEndpoint(b.header)
 		}),
 	}
 	if b.onlyOurs {
@@ -77,27 +77,27 @@ func ours(name string, start func(*rig) loadgen.Target) chain {
 	}
 }
 
-// startOurs starts the product's two collectors as for several machines, as the heads of their configurations ask for,
-// which mirrors the stock chain.
+// startOurs starts the product's two collectors as on several machines, with the settings that their configurations
+// recommend, which corresponds to the stock chain.
 func (b *ingestBench) startOurs(r *rig) loadgen.Target {
 	r.t.Helper()
 	r.migrateClickHouse()
 	r.startIngest(b.databaseURL)
 	r.startCollector(storeProcess, 1, "deploy/store.yaml", "CLICKHOUSE_URL="+r.clickhouseURL("looptrace"), "GOGC=200", "GOMEMLIMIT=640MiB")
-	return r.tracesDoor(b.header)
+	return r.tracesEndpoint(b.header)
 }
 
 // startStock starts two collectors of stock parts.
 func (r *rig) startStock() loadgen.Target {
 	r.t.Helper()
-	door := r.tracesDoor(nil)
-	r.await(r.startAnchor(ingestProcess, "kafka.yaml"), answers(http.MethodPost, door.URL))
+	endpoint := r.tracesEndpoint(nil)
+	r.await(r.startAnchor(ingestProcess, "kafka.yaml"), answers(http.MethodPost, endpoint.URL))
 	r.startAnchor(storeProcess, "kafka-clickhouse.yaml", "CLICKHOUSE_URL="+r.clickhouseURL("anchor"))
-	return door
+	return endpoint
 }
 
-// store measures storing from end to end: a number of spans is sent as fast as it is accepted, and the clock stops
-// when all of them are in ClickHouse.
+// store measures storing from end to end: spans are sent as fast as they are accepted, until all of them are in
+// ClickHouse.
 func (b *ingestBench) store(t *testing.T) {
 	for _, newLoad := range loads(t) {
 		load, err := newLoad()
@@ -158,7 +158,7 @@ func (b *ingestBench) measureStoring(t *testing.T, chain chain, load *loadgen.Lo
 	figures = append(figures, bytesOnDisk(t, conn, total.Spans+sent.Spans)...)
 	merged := perMillion(before, r.usage(), sent.Spans)
 	return append(figures,
-		// What is put off to a later merge shows here.
+		// Includes the work of later merges.
 		compare.Figure{Name: "CPU-s/M total, OPTIMIZE FINAL included", Value: merged[len(merged)-1].Value},
 		compare.Figure{Name: "bytes/span sent", Value: float64(sent.Bytes) / float64(sent.Spans)})
 }
@@ -180,7 +180,7 @@ func awaitRows(ctx context.Context, t *testing.T, conn driver.Conn, table string
 	defer tick.Stop()
 	for {
 		var count uint64
-		err := conn.QueryRow(ctx, "SELECT count() FROM "+table).Scan(&count) // the anchor makes its table itself
+		err := conn.QueryRow(ctx, "SELECT count() FROM "+table).Scan(&count) // the anchor creates its table itself
 		if err == nil && count >= uint64(rows) {
 			return
 		}
@@ -192,8 +192,7 @@ func awaitRows(ctx context.Context, t *testing.T, conn driver.Conn, table string
 	}
 }
 
-// awaitMerges waits for a while, and for longer until nothing is merged: the work that stored spans leave behind is
-// part of storing them.
+// awaitMerges waits for a while, and longer until nothing is merged: merges are part of the cost of storing.
 func (b *ingestBench) awaitMerges(t *testing.T, conn driver.Conn, within time.Duration) {
 	t.Helper()
 	pause(t.Context(), b.settle)
@@ -206,7 +205,7 @@ func (b *ingestBench) awaitMerges(t *testing.T, conn driver.Conn, within time.Du
 	}
 }
 
-// bytesOnDisk is what a span takes when its tables are merged to the last.
+// bytesOnDisk returns the bytes per span after all merges.
 func bytesOnDisk(t *testing.T, conn driver.Conn, spans int) []compare.Figure {
 	t.Helper()
 	rows, err := conn.Query(t.Context(), "SELECT DISTINCT table FROM system.parts WHERE active AND database = currentDatabase()")

@@ -10,8 +10,8 @@ import (
 	"github.com/looptrace/looptrace/test/product/load"
 )
 
-// watch looks at the newest runs again and again, and notes when each acknowledged run first shows whole.
-// What it finds is late by one interval at most.
+// watch reads the newest runs in a loop, and records when each acknowledged run is first complete. Its delays are too
+// long by one interval at most.
 type watch struct {
 	reader    product.Reader
 	projectID string
@@ -22,16 +22,16 @@ type watch struct {
 }
 
 const (
-	// watchEvery is the shortest interval; a slower answer makes it longer.
+	// watchEvery is the shortest interval. A slower answer makes it longer.
 	watchEvery = 15 * time.Millisecond
-	// ahead is how many runs more than those awaited are listed: the ones whose answer is on its way, or that
-	// started earlier.
+	// ahead is how many runs are listed beyond the awaited ones: runs whose answer is not received yet, or that started
+	// earlier.
 	ahead = 20
-	// longest is the longest list that the API gives.
+	// longest is the maximum length of a list in the API.
 	longest = 500
 )
 
-// run watches until all is seen that was acknowledged when sent is closed.
+// run watches until sent is closed and all acknowledged runs were seen.
 func (w *watch) run(ctx context.Context, sent <-chan struct{}) error {
 	ctx, cancel := context.WithTimeout(ctx, visibleWithin)
 	defer cancel()
@@ -45,11 +45,11 @@ func (w *watch) run(ctx context.Context, sent <-chan struct{}) error {
 		case <-ctx.Done():
 			return fmt.Errorf("%d runs are not visible: %w", len(pending), context.Cause(ctx))
 		case <-sent:
-			over, sent = true, nil // what was acknowledged until here is in the ledger
+			over, sent = true, nil // everything acknowledged so far is in the ledger
 		case <-tick.C:
 		}
-		// The list is asked for before the ledger is read: a run may be seen before its answer is, and then
-		// its delay is that of a later look, never less than it was.
+		// The list is requested before the ledger is read: a run may be seen before its answer, and then its delay is
+		// measured by a later read, never too short.
 		begin := time.Now()
 		var page struct {
 			Data []product.Run `json:"data"`
@@ -81,7 +81,7 @@ func (w *watch) run(ctx context.Context, sent <-chan struct{}) error {
 	}
 }
 
-// awaitVisible waits until a flood is stored: until a sample of its runs, the last ones among them, is read.
+// awaitVisible waits until a flood is stored: until a sample of its runs, including the last ones, is readable.
 func awaitVisible(ctx context.Context, reader product.Reader, runs []load.Run) error {
 	ctx, cancel := context.WithTimeout(ctx, visibleWithin)
 	defer cancel()
@@ -102,7 +102,7 @@ func awaitVisible(ctx context.Context, reader product.Reader, runs []load.Run) e
 	return nil
 }
 
-// step is 1 for the last runs and wide before them.
+// step is 1 for the last runs and larger before them.
 func step(fromEnd, wide, last int) int {
 	if fromEnd < last {
 		return 1

@@ -28,7 +28,7 @@ await scenario(
     } finally {
       stranger.close();
     }
-    for (const part of input.doors) {
+    for (const part of input.services) {
       const origin = `http://${REBOUND}:${part}`;
       // The page that the hostile server sent before its name resolved to this machine.
       await context.route(`${origin}/stranger`, (route) => route.fulfill({ contentType: "text/html", body: "<title>A stranger's page</title>" }));

@@ -1,4 +1,4 @@
-// Package checkout finds what the tests run: the checkout they stand in, and what has been built in it.
+// Package checkout finds the checkout of the tests and what was built in it.
 package checkout
 
 import (

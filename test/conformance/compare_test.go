@@ -50,7 +50,7 @@ const (
 	fieldTotals          = "totals"
 )
 
-// got reads a field of a span; nil where the span does not have it.
+// got returns a field of a span, nil if the span does not have it.
 func (s recordedSpan) got(field string) any {
 	switch field {
 	case fieldKind:
@@ -68,12 +68,12 @@ func (s recordedSpan) got(field string) any {
 	case fieldOutput:
 		return s.contents.messages(s.OutputMessageIDs)
 	case fieldSystem:
-		// Instructions may stand apart or as a message of the system.
+		// Instructions may be separate or a system message.
 		if apart := instructions(s.contents.value(s.InstructionsID)); apart != "" {
 			return apart
 		}
-		_, said := conversation(s.contents.messages(s.InputMessageIDs))
-		return text(said)
+		_, system := conversation(s.contents.messages(s.InputMessageIDs))
+		return text(system)
 	case fieldTools:
 		return s.contents.value(s.ToolDefinitionsID)
 	case fieldToolName:
@@ -146,7 +146,7 @@ func count[T int64 | float64](n *T) any {
 	return float64(*n)
 }
 
-// same tells whether a field is what is wanted, in the looseness that its meaning allows and no more.
+// same reports whether a field has the expected value, as strictly as its meaning allows.
 func same(field string, want, got any) bool {
 	switch field {
 	case fieldInput, fieldOutput:
@@ -162,7 +162,7 @@ func same(field string, want, got any) bool {
 	case fieldInputTokens, fieldOutputTokens, fieldCost:
 		return sameNumber(want, got)
 	case fieldCacheRead, fieldCacheWrite, fieldReasoningTokens:
-		// Nothing cached and nothing said of a cache are the same.
+		// 0 cached tokens and no statement are equal.
 		return sameNumber(want, got) || (isZero(want) && isZero(got))
 	case fieldFinish:
 		return reflect.DeepEqual(finishReasons(want), finishReasons(got))
@@ -186,13 +186,13 @@ func sameNumber(want, got any) bool {
 	return math.Abs(w-g) <= 1e-6*math.Max(math.Abs(w), math.Abs(g))
 }
 
-// sameJSON compares values that may stand as JSON text, once or twice over.
+// sameJSON compares values that may be JSON text, encoded once or twice.
 func sameJSON(want, got any) bool {
 	return reflect.DeepEqual(decoded(want), decoded(got))
 }
 
-// bare is a tool's result without what a protocol puts around it: an object with the one member result, as Gemini's
-// wants, or a list of text blocks, as Anthropic's and Bedrock's have.
+// bare returns a tool's result without the wrapper of a protocol: an object with the only member result, as Gemini
+// requires, or a list of text blocks, as Anthropic and Bedrock have.
 func bare(value any) any {
 	value = decoded(value)
 	switch v := value.(type) {
@@ -204,13 +204,13 @@ func bare(value any) any {
 		var b strings.Builder
 		for _, element := range v {
 			block, _ := element.(map[string]any)
-			said, ok := block["text"].(string)
+			blockText, ok := block["text"].(string)
 			if !ok {
-				if said, ok = block["content"].(string); !ok {
+				if blockText, ok = block["content"].(string); !ok {
 					return value
 				}
 			}
-			b.WriteString(said)
+			b.WriteString(blockText)
 		}
 		return strings.TrimSpace(b.String())
 	}
@@ -232,15 +232,15 @@ func decoded(value any) any {
 	return value
 }
 
-// message is a message in its comparable form.
+// message is a message in comparable form.
 type message struct {
 	Role  string
 	Parts []any
 }
 
-// conversation makes messages comparable: system messages are apart, empty text and neighbours of one role are
-// joined, and a tool's results are the tool's, whichever role carried them.
-func conversation(value any) (said []message, system string) {
+// conversation makes messages comparable: system messages are separate, empty text is dropped, neighbours of one role
+// are joined, and tool results have the role tool.
+func conversation(value any) (messages []message, system string) {
 	list, _ := value.([]any)
 	for _, element := range list {
 		m, _ := element.(map[string]any)
@@ -261,13 +261,13 @@ func conversation(value any) (said []message, system string) {
 		case role == "user" && allResults(kept):
 			role = "tool"
 		}
-		if n := len(said); n > 0 && said[n-1].Role == role {
-			said[n-1].Parts = append(said[n-1].Parts, kept...)
+		if n := len(messages); n > 0 && messages[n-1].Role == role {
+			messages[n-1].Parts = append(messages[n-1].Parts, kept...)
 			continue
 		}
-		said = append(said, message{role, kept})
+		messages = append(messages, message{role, kept})
 	}
-	return said, strings.TrimSpace(system)
+	return messages, strings.TrimSpace(system)
 }
 
 func allResults(parts []any) bool {
@@ -279,7 +279,8 @@ func allResults(parts []any) bool {
 	return true
 }
 
-// comparablePart is a part without what may differ: absent and null members, and JSON as text or as value.
+// comparablePart returns a part without irrelevant differences: absent and null members, and JSON as text or as
+// value.
 func comparablePart(part any) any {
 	p, ok := part.(map[string]any)
 	if !ok {
@@ -317,7 +318,7 @@ func comparablePart(part any) any {
 }
 
 func sameMessages(want, got any) bool {
-	w, _ := conversation(want) // instructions are compared as a field of their own
+	w, _ := conversation(want) // instructions are compared as a separate field
 	g, _ := conversation(got)
 	if len(w) != len(g) {
 		return false
@@ -335,7 +336,7 @@ func sameMessages(want, got any) bool {
 	return true
 }
 
-// samePart wants every member that is expected; an id that was not expected may be there.
+// samePart requires every expected member. An unexpected id is allowed.
 func samePart(want, got any) bool {
 	w, isMap := want.(map[string]any)
 	g, gotMap := got.(map[string]any)
@@ -350,7 +351,7 @@ func samePart(want, got any) bool {
 	return true
 }
 
-// instructions is the text of system instructions: a list of parts, or text.
+// instructions returns the text of system instructions: a list of parts, or text.
 func instructions(value any) string {
 	switch v := value.(type) {
 	case string:
@@ -424,7 +425,7 @@ func sortedStrings(value any) []string {
 	return list
 }
 
-// usageOf are the token counts of a run's totals by field.
+// usageOf returns the token counts of a run's totals by field.
 func usageOf(totals *runmodel.Run) map[string]any {
 	return map[string]any{
 		fieldInputTokens: count(totals.InputTokens), fieldOutputTokens: count(totals.OutputTokens),

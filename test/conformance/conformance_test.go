@@ -1,4 +1,4 @@
-// Package conformance holds what real instrumentations send against what the product makes of it, field by field.
+// Package conformance compares what real instrumentations send with the product's result, field by field.
 package conformance
 
 import (
@@ -10,15 +10,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// document shows the tables; what is above its first line of dashes is written by hand.
+// document shows the tables. What is above the marker is written by hand.
 const (
 	document = "../../docs/measurements/conformance.md"
 	handEnd  = "<!-- below: make conformance -->\n"
 )
 
-// TestConformance fails on every field that is wrong and not argued, and where the document does not show the tables
-// that come of it. CONFORMANCE_REPORT names a file for the tables, which then go into the document too, where the
-// payloads of others are there.
+// TestConformance fails on every field that is wrong without a documented exception, and if the document does not
+// show the resulting tables. CONFORMANCE_REPORT names a file for the tables. They are also written into the document
+// if the payloads of others are available.
 func TestConformance(t *testing.T) {
 	report := "## Recorded here\n\n" + section(t, recordedChecks(t)) + "\n" + trapTable()
 	folder := realData()
@@ -33,7 +33,7 @@ func TestConformance(t *testing.T) {
 	require.True(t, found, document)
 	file := os.Getenv("CONFORMANCE_REPORT")
 	if file == "" {
-		// Without the payloads of others the document has their tables behind what is compared.
+		// Without the payloads of others, the document has their tables after what is compared.
 		if shown != report && (folder != "" || !strings.HasPrefix(shown, report)) {
 			t.Errorf("%s does not show what is recorded: make conformance writes it anew", document)
 		}
@@ -63,7 +63,7 @@ func section(t *testing.T, checks []check) string {
 	return b.String()
 }
 
-// trapTable lists the traps and what their runs come to, which TestTraps holds.
+// trapTable lists the traps and the totals of their runs, which TestTraps checks.
 func trapTable() string {
 	var b strings.Builder
 	b.WriteString("## Traps\n\n| what could count twice | input | output | cache read | cache written | reasoning |\n" +

@@ -20,8 +20,8 @@ import (
 	"github.com/looptrace/looptrace/internal/runpdata"
 )
 
-// listPrices are what the providers of the recordings ask, in US dollars for a million tokens. They are written by hand,
-// so that the table of prices and the sum are held to something else than themselves.
+// listPrices are the list prices of the recordings' providers, in US dollars for a million tokens. They are written
+// by hand, to be independent of the price table.
 var listPrices = map[string]struct{ input, cacheRead, cacheWrite, output float64 }{
 	"gpt-5-mini":             {0.25, 0.025, 0.25, 2},
 	"gpt-4.1-mini":           {0.40, 0.10, 0.40, 1.60},
@@ -31,8 +31,8 @@ var listPrices = map[string]struct{ input, cacheRead, cacheWrite, output float64
 	"text-embedding-3-small": {0.02, 0.02, 0.02, 0},
 }
 
-// TestRecordedCosts holds the computed cost of every recorded call that counts to its tokens times the list price, and
-// the cost of each run to the sum over its calls. That the tokens are right is for TestConformance.
+// TestRecordedCosts compares the computed cost of every recorded call that counts with its tokens times the list
+// price, and the cost of each run with the sum of its calls. TestConformance checks the tokens.
 func TestRecordedCosts(t *testing.T) {
 	t.Parallel()
 	var scenarios map[string]scenario
@@ -90,7 +90,7 @@ func byHand(s *runmodel.Span) (usd float64, ok bool) {
 		of(s.OutputTokens)*price.output) / million, ok && s.HasUsage()
 }
 
-// pricedVersions takes a payload through both processors, and returns the versions of the spans of each run.
+// pricedVersions runs a payload through both processors, and returns the versions of the spans of each run.
 func pricedVersions(t *testing.T, p payload) map[uuid.UUID][]runmodel.Span {
 	t.Helper()
 	factory := genaicostprocessor.NewFactory()

@@ -16,7 +16,7 @@ import (
 	"github.com/looptrace/looptrace/internal/runpdata"
 )
 
-// run is one run as the product shows it: its spans, folded, and its totals.
+// run is one run as the product shows it: its folded spans, and its totals.
 type run struct {
 	spans   []runmodel.Span
 	counted []bool
@@ -24,7 +24,7 @@ type run struct {
 	scores  []runmodel.Score
 }
 
-// recordedSpan is a span of a run with the contents that it refers to.
+// recordedSpan is a span of a run with its contents.
 type recordedSpan struct {
 	*runmodel.Span
 	counted  bool
@@ -55,7 +55,7 @@ func readPayload(t *testing.T, tracesFile, logsFile string) payload {
 	return p
 }
 
-// receive takes a payload through the processor and the run model, and returns its runs by id.
+// receive runs a payload through the processor and the run model, and returns its runs by id.
 func receive(t *testing.T, p payload) (map[uuid.UUID]*run, contents) {
 	t.Helper()
 	project := uuid.New()
@@ -83,7 +83,7 @@ func receive(t *testing.T, p payload) (map[uuid.UUID]*run, contents) {
 	return runs, readContents(t, &rows)
 }
 
-// readContents rebuilds the contents of rows, of which some stand once for many runs.
+// readContents resolves the contents of rows, some of which are shared by many runs.
 func readContents(t *testing.T, rows *runpdata.Rows) contents {
 	t.Helper()
 	shared := make(map[[2]uint64]*runmodel.SharedContent, len(rows.Shared))
@@ -107,7 +107,7 @@ func readContents(t *testing.T, rows *runpdata.Rows) contents {
 	return read
 }
 
-// allSpans are the spans of all runs in start order.
+// allSpans returns the spans of all runs in start order.
 func allSpans(runs map[uuid.UUID]*run, read contents) []recordedSpan {
 	var spans []recordedSpan
 	for _, r := range runs {
@@ -124,7 +124,7 @@ func allSpans(runs map[uuid.UUID]*run, read contents) []recordedSpan {
 	return spans
 }
 
-// messages are those of ids as one JSON value, nil where there are none.
+// messages returns the messages of ids as one JSON value, nil if there are none.
 func (c contents) messages(ids []uint64) any {
 	if len(ids) == 0 {
 		return nil
@@ -140,11 +140,11 @@ func (c contents) value(id uint64) any {
 	var value any
 	if id != 0 {
 		if err := json.Unmarshal(c[id], &value); err != nil {
-			panic(fmt.Sprintf("content %d: %v", id, err)) // the store would not have taken it
+			panic(fmt.Sprintf("content %d: %v", id, err)) // the store would have refused it
 		}
 	}
 	return value
 }
 
-// realData is the folder of payloads that others published, empty where none is named.
+// realData returns the folder of published payloads, empty if it is not set.
 func realData() string { return os.Getenv("LOOPTRACE_REALDATA") }

@@ -14,7 +14,7 @@ import (
 	"github.com/looptrace/looptrace/internal/genailogs"
 )
 
-// mapped is what the processor, as it is configured by default, makes of a payload.
+// mapped returns the result of the processor with its default configuration.
 func mapped(t *testing.T, p payload) []ptrace.Traces {
 	t.Helper()
 	factory := genaisemconvprocessor.NewFactory()
@@ -23,7 +23,7 @@ func mapped(t *testing.T, p payload) []ptrace.Traces {
 	traces, err := factory.CreateTraces(t.Context(), settings, factory.CreateDefaultConfig(), sink)
 	require.NoError(t, err)
 	require.NoError(t, traces.Start(t.Context(), componenttest.NewNopHost()))
-	// Logs become versions of their spans at the door, before the queue.
+	// Ingest turns logs into versions of their spans before the queue.
 	require.NoError(t, traces.ConsumeTraces(t.Context(), p.traces))
 	if p.logs != (plog.Logs{}) {
 		fromLogs, _ := genailogs.ToSpans(p.logs)

@@ -17,7 +17,7 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// golden is expected.json of a folder of real data; the folder's README says what its members mean.
+// golden is expected.json of a folder of real data. The folder's README describes its members.
 type golden struct {
 	Cases []struct {
 		Case, Dialect, Real string
@@ -34,7 +34,7 @@ type golden struct {
 	}
 }
 
-// realDataChecks runs the payloads that others published against the expectations that lie beside them.
+// realDataChecks compares published payloads with the expectations next to them.
 func realDataChecks(t *testing.T, folder string) []check {
 	t.Helper()
 	var argued map[string]string
@@ -172,7 +172,7 @@ func kindsWanted(names ...any) []string {
 	return kinds
 }
 
-// simple are the members of an expectation that are a field as it is.
+// simple are the members of an expectation that are a field unchanged.
 var simple = map[string]string{
 	"operation": fieldOperation, "provider": fieldProvider, "request_model": fieldRequestModel,
 	"response_model": fieldResponseModel, "cost_usd": fieldCost, "ttft_s": fieldTTFT, "session_id": fieldSession,
@@ -211,17 +211,17 @@ func (r *realCase) member(in *run, s recordedSpan, key string, want any, expect 
 	case "input_messages_without_system":
 		r.messages(s, fieldInput, want)
 	case "input_messages_last":
-		said, _ := conversation(s.got(fieldInput))
+		got, _ := conversation(s.got(fieldInput))
 		last, _ := conversation([]any{want})
-		r.add(s.Name, fieldInput, want, said, len(said) > 0 && len(last) > 0 && samePart(last[0].Parts[len(last[0].Parts)-1], said[len(said)-1].Parts[len(said[len(said)-1].Parts)-1]))
+		r.add(s.Name, fieldInput, want, got, len(got) > 0 && len(last) > 0 && samePart(last[0].Parts[len(last[0].Parts)-1], got[len(got)-1].Parts[len(got[len(got)-1].Parts)-1]))
 	case "input_text", "input_text_contains":
 		r.add(s.Name, fieldInput, want, s.inputText(), strings.Contains(s.inputText(), strings.TrimSpace(want.(string))))
 	case "output_text", "output_text_contains":
 		r.add(s.Name, fieldOutput, want, s.outputText(), strings.Contains(s.outputText(), strings.TrimSpace(want.(string))))
 	case "input_raw":
-		r.add(s.Name, fieldInput, want, s.inputText(), sameJSON(want, s.Inputs) || sameJSON(want, s.ToolArguments) || said(want, s.got(fieldInput)))
+		r.add(s.Name, fieldInput, want, s.inputText(), sameJSON(want, s.Inputs) || sameJSON(want, s.ToolArguments) || hasText(want, s.got(fieldInput)))
 	case "output_raw":
-		r.add(s.Name, fieldOutput, want, s.outputText(), sameJSON(want, s.Outputs) || sameJSON(want, s.ToolResult) || said(want, s.got(fieldOutput)))
+		r.add(s.Name, fieldOutput, want, s.outputText(), sameJSON(want, s.Outputs) || sameJSON(want, s.ToolResult) || hasText(want, s.got(fieldOutput)))
 	case "system_text":
 		got, _ := s.got(fieldSystem).(string)
 		r.add(s.Name, fieldSystem, want, got, strings.Contains(got, strings.TrimSpace(want.(string))))
@@ -259,7 +259,7 @@ func (r *realCase) member(in *run, s recordedSpan, key string, want any, expect 
 				others++
 			}
 		}
-		// What repeats others counts where the others are not in the payload.
+		// A repetition counts if the original is not in the payload.
 		if want == true && others > 0 && expect["usage_is_authoritative"] != true {
 			r.add(s.Name, fieldCounted, false, s.counted, !s.counted)
 		}
@@ -304,8 +304,8 @@ func (r *realCase) failure(s recordedSpan, want any) {
 	if kind := failure["type"]; kind != nil {
 		r.add(s.Name, fieldErrorType, kind, s.ErrorType, kind == s.ErrorType)
 	}
-	if said, _ := failure["message"].(string); said != "" {
-		r.add(s.Name, fieldErrorMessage, said, s.ErrorMessage, strings.Contains(s.ErrorMessage, said))
+	if message, _ := failure["message"].(string); message != "" {
+		r.add(s.Name, fieldErrorMessage, message, s.ErrorMessage, strings.Contains(s.ErrorMessage, message))
 	}
 }
 
@@ -323,8 +323,8 @@ func (r *realCase) usage(s recordedSpan, want any) {
 	}
 }
 
-// said tells whether some part of messages is the value.
-func said(value, messages any) bool {
+// hasText reports whether some part of messages is the value.
+func hasText(value, messages any) bool {
 	list, _ := conversation(messages)
 	for _, m := range list {
 		for _, p := range m.Parts {
@@ -336,7 +336,7 @@ func said(value, messages any) bool {
 	return reflect.DeepEqual(decoded(value), messages)
 }
 
-// inputText and outputText are all text that a span received and gave, in whatever form.
+// inputText and outputText return all text that a span received and gave, in any form.
 func (s recordedSpan) inputText() string {
 	return allText(s.got(fieldInput), s.Inputs, s.ToolArguments)
 }
@@ -347,8 +347,8 @@ func (s recordedSpan) outputText() string {
 
 func allText(messages any, more ...string) string {
 	var b strings.Builder
-	said, _ := conversation(messages)
-	for _, m := range said {
+	all, _ := conversation(messages)
+	for _, m := range all {
 		for _, p := range m.Parts {
 			part, _ := p.(map[string]any)
 			for _, key := range []string{"content", "response"} {
@@ -388,8 +388,8 @@ func (r *realCase) trace(f *receivedFile, traceIDs []string, expect map[string]a
 			models = append(models, in.spans[i].RequestModel, in.spans[i].ResponseModel)
 			if s := (recordedSpan{&in.spans[i], false, f.read}); s.EffectiveKind() == runmodel.KindLLM {
 				first += s.inputText()
-				if said := s.outputText(); strings.TrimSpace(said) != "" {
-					last = said
+				if output := s.outputText(); strings.TrimSpace(output) != "" {
+					last = output
 				}
 			}
 		}

@@ -17,31 +17,31 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// scenario is an entry of scenarios.json: how it was recorded is for record/run, what to expect of its spans is here.
+// scenario is an entry of scenarios.json: instructions for record/run, and expectations for the spans here.
 type scenario struct {
 	Expect struct {
-		// Calls and Tools are patterns of the names of the spans that are the calls of models and the runs of tools,
-		// in the order in which truth.json has them. Repeats are further spans of the same calls: one of them counts.
+		// Calls and Tools are patterns of span names for model calls and tool runs, in the order of truth.json. Repeats
+		// are further spans of the same calls: one of them counts.
 		Calls, Tools, Repeats []string
-		// Agents are patterns of spans that are runs of the agent; Kinds the kinds of all other spans.
+		// Agents are patterns of spans of agent runs. Kinds are the kinds of all other spans.
 		Agents []string
 		Kinds  map[string]string
-		// Cost is what the client said of each call that was answered, in USD: null where it said nothing, or 0 for a
-		// price that it does not know.
+		// Cost is the client's cost of each answered call, in USD: null if it stated none, or 0 for a price that it does
+		// not know.
 		Cost []*float64
-		// Answers are patterns of spans that hold the answer of a call, by number, where the span of the call does not.
+		// Answers are patterns of spans with the answer of a call, by number, if the span of the call lacks it.
 		Answers map[int]string
-		// Unseen are calls, by number from 0, that leave no span, and why.
+		// Unseen are calls, by number from 0, that have no span, with the reason.
 		Unseen map[int]string
-		// Absent names what the source does not carry, as "call.FIELD", "call[2].FIELD", "tool.FIELD", "agent.FIELD"
-		// or "run.FIELD", and why. It is checked that the payload does not hold the value.
+		// Absent are fields that the source does not have, as "call.FIELD", "call[2].FIELD", "tool.FIELD", "agent.FIELD"
+		// or "run.FIELD", with the reason. The test checks that the payload does not contain the value.
 		Absent map[string]string
-		// Except names what is wrong although the source carries it, and argues why.
+		// Except are fields that are wrong although the source has them, with the reason.
 		Except map[string]string
 	}
 }
 
-// truth is what the provider was asked and answered, and what the program did: written while it ran.
+// truth is the provider's requests and answers, and what the program did, recorded while it ran.
 type truth struct {
 	Calls []struct {
 		Operation     string
@@ -75,10 +75,10 @@ type truth struct {
 
 // knownScore is a score that the program gave.
 type knownScore struct {
-	// Of is the pattern of the name of the span that is judged, and In a text in it; Of is "run" for the run as a whole.
+	// Of is the pattern of the judged span's name, and In a text in that span. Of is "run" for the whole run.
 	Of, In string
 	Name   string
-	// Value is a number or a truth value, nil for a category, which Label names.
+	// Value is a number or a Boolean, nil for a category, whose name is Label.
 	Value                  any
 	Label, Comment, Source string
 }
@@ -90,7 +90,7 @@ func readJSON(t *testing.T, file string, into any) {
 	require.NoError(t, json.Unmarshal(text, into), file)
 }
 
-// recordedChecks runs every recorded scenario.
+// recordedChecks checks every recorded scenario.
 func recordedChecks(t *testing.T) []check {
 	t.Helper()
 	var scenarios map[string]scenario
@@ -146,7 +146,7 @@ func plus(a, b any) any {
 	return a.(float64) + b.(float64)
 }
 
-// recorded holds the spans of one scenario against its truth.
+// recorded compares the spans of one scenario with its truth.
 type recorded struct {
 	t        *testing.T
 	name     string
@@ -160,7 +160,7 @@ type recorded struct {
 	given    []runmodel.Score
 }
 
-// rawSpans are the texts of spans as they were sent, with the log records that name them.
+// rawSpans returns the texts of spans as they were sent, with the log records that name them.
 func rawSpans(t *testing.T, p payload) map[string]string {
 	t.Helper()
 	raw := make(map[string]string)
@@ -170,7 +170,7 @@ func rawSpans(t *testing.T, p payload) map[string]string {
 				one := ptrace.NewTraces()
 				bare := one.ResourceSpans().AppendEmpty().ScopeSpans().AppendEmpty().Spans().AppendEmpty()
 				span.CopyTo(bare)
-				bare.SetFlags(0) // a number that is of no call
+				bare.SetFlags(0) // a number that belongs to no call
 				text, err := (&ptrace.JSONMarshaler{}).MarshalTraces(one)
 				require.NoError(t, err)
 				raw[span.SpanID().String()] += string(text)
@@ -193,7 +193,7 @@ func matches(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return regexp.MustCompile("^(?:" + p + ")$").MatchString(name) })
 }
 
-// spansOf gives every span its role.
+// spansOf assigns a role to every span.
 func (r *recorded) spansOf() {
 	expect := r.scenario.Expect
 	var calls, tools []recordedSpan
@@ -260,8 +260,8 @@ func (r *recorded) call(i int, s recordedSpan) {
 	case "embeddings":
 		kind = runmodel.KindEmbedding
 	case "generate_content":
-		// One API: the conventions have a name for it, and sources that have none of their own say chat. Which of
-		// Google's two names its provider has depends on the endpoint, which not every source tells.
+		// One API: the conventions have a name for it, and sources without one say chat. Which of Google's two names its
+		// provider has depends on the endpoint, which not every source states.
 		operation, provider = []string{"generate_content", "chat"}, []string{"gcp.gemini", "gcp.gen_ai"}
 	}
 	r.expect(role, s, fieldKind, kind)
@@ -343,7 +343,7 @@ func (r *recorded) toolSpans(spans []recordedSpan) {
 	}
 }
 
-// callID is the id that the model gave its call of a tool.
+// callID returns the id that the model gave its tool call.
 func (r *recorded) callID(tool string) string {
 	for i := range r.truth.Calls {
 		for _, m := range r.truth.Calls[i].Output {
@@ -359,10 +359,10 @@ func (r *recorded) callID(tool string) string {
 	return ""
 }
 
-// likeSession: what one program calls a session, another calls a conversation.
+// likeSession: some programs call a session a conversation.
 var likeSession = map[string]string{fieldSession: fieldConversation, fieldConversation: fieldSession}
 
-// context expects of each call what the program said of its session and user.
+// context expects each call to have the program's session and user.
 func (r *recorded) context() {
 	known := r.truth.Context
 	for field, value := range map[string]string{
@@ -387,7 +387,7 @@ func (r *recorded) context() {
 	}
 }
 
-// scores expects the scores that the program gave, and no other.
+// scores expects exactly the scores that the program gave.
 func (r *recorded) scores() {
 	left := slices.Clone(r.given)
 	for _, want := range r.truth.Context.Scores {
@@ -427,7 +427,7 @@ func (r *recorded) isScore(want *knownScore, got *runmodel.Score) bool {
 	return got.ValueKind == runmodel.ScoreCategory && got.Number == nil
 }
 
-// totals expects of the runs together what the provider said of its calls, each once.
+// totals expects the runs together to have the provider's usage of each call once.
 func (r *recorded) totals(got map[string]any) {
 	want := map[string]any{"llm_calls": 0.0, "tool_calls": nil, "cost": nil}
 	for _, cost := range r.scenario.Expect.Cost {
@@ -465,10 +465,10 @@ func (r *recorded) totals(got map[string]any) {
 	}
 }
 
-// present, containing, model and between are expectations of less than a value.
+// present, containing, model and between are expectations that are weaker than a value.
 type present struct{}
 
-// model is the name of a model, before which libraries that know many providers put the provider's.
+// model is the name of a model, which libraries for many providers prefix with the provider.
 type model string
 
 type containing string
@@ -505,7 +505,7 @@ func (r *recorded) expect(role string, s recordedSpan, field string, want any) {
 		if ok && !isZero(want) {
 			r.t.Errorf("%s: %s of %s is declared absent and is right", r.name, field, c.span)
 		}
-		// Why a model stopped is said in words that stand everywhere.
+		// Finish reasons are common words.
 		if found := r.carried(s, want); found != "" && field != fieldFinish {
 			r.t.Errorf("%s: %s of %s is declared absent, and the payload has %s", r.name, field, c.span, found)
 		}
@@ -518,7 +518,7 @@ func (r *recorded) expect(role string, s recordedSpan, field string, want any) {
 	r.checks = append(r.checks, c)
 }
 
-// declared finds what a table of the scenario says of a field: of this call, or of all.
+// declared returns the entry of a scenario's table for a field: of this call, or of all.
 func (r *recorded) declared(table map[string]string, role, field string) (string, bool) {
 	general, _, _ := strings.Cut(role, "[")
 	for _, key := range []string{role + "." + field, general + "." + field} {
@@ -530,7 +530,7 @@ func (r *recorded) declared(table map[string]string, role, field string) (string
 	return "", false
 }
 
-// carried is the part of an expected value that the span holds as it was sent, empty where it holds none.
+// carried returns the part of an expected value that the span has as sent, empty if it has none.
 func (r *recorded) carried(s recordedSpan, want any) string {
 	raw := r.raw[runmodel.FormatSpanID(s.SpanID)]
 	for _, value := range scalars(want) {
@@ -548,13 +548,13 @@ func (r *recorded) carried(s recordedSpan, want any) string {
 	return ""
 }
 
-// scalars are the texts and numbers by which a value would be known.
+// scalars returns the texts and numbers that identify a value.
 func scalars(value any) []any {
 	switch v := value.(type) {
 	case containing:
 		return []any{string(v)}
 	case model:
-		// The name of the model that answered begins with it.
+		// The name of the response model begins with it.
 		return []any{`"` + string(v) + `"`}
 	case string, float64:
 		return []any{v}

@@ -8,17 +8,17 @@ import (
 	"strings"
 )
 
-// verdict is what became of one field of one span.
+// verdict is the result for one field of one span.
 type verdict int
 
 const (
 	right verdict = iota
 	wrong
-	absent   // the source does not carry it, which the expectation declares with the reason
-	excepted // wrong, and argued
+	absent   // the source does not have it, which the expectation declares with the reason
+	excepted // wrong, with a documented reason
 )
 
-// check is one field of one span or run, compared.
+// check is the comparison of one field of one span or run.
 type check struct {
 	dialect, payload, span, field string
 	verdict                       verdict
@@ -42,7 +42,7 @@ func short(value any) string {
 	return string(text)
 }
 
-// tally are the verdicts of one cell of the table.
+// tally is the verdicts of one cell of the table.
 type tally [4]int
 
 func (t tally) String() string {
@@ -62,7 +62,7 @@ func (t tally) String() string {
 	return cell
 }
 
-// groups are the columns of the table: fields that are read together.
+// groups are the columns of the table: fields that belong together.
 var groups = []struct {
 	name   string
 	fields []string
@@ -86,7 +86,7 @@ var groups = []struct {
 	{"scores", []string{fieldScore}},
 }
 
-// table writes dialect × field as Markdown.
+// table formats dialect × field as Markdown.
 func table(checks []check) string {
 	cells := make(map[string]map[string]*tally)
 	for _, c := range checks {

@@ -10,14 +10,14 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 )
 
-// trapSpan is a span of a trap; parent is the number of an earlier one, from 1, or 0.
+// trapSpan is a span of a trap. parent is the number of an earlier one, from 1, or 0.
 type trapSpan struct {
 	scope, name string
 	parent      int
 	attributes  map[string]any
 }
 
-// usage is what a run must come to: input, output, cache read, cache written and reasoning tokens.
+// usage is the expected total of a run: input, output, cache read, cache written and reasoning tokens.
 type usage [5]float64
 
 func (u usage) fields() map[string]any {
@@ -28,7 +28,7 @@ func (u usage) fields() map[string]any {
 	return all
 }
 
-// genAI are attributes of a call in the newest conventions, with the further ones of more.
+// genAI returns attributes of a call in the newest conventions, with those of more.
 func genAI(operation string, input, output int64, more map[string]any) map[string]any {
 	all := map[string]any{
 		"gen_ai.operation.name": operation, "gen_ai.provider.name": "openai", "gen_ai.request.model": "gpt-5-mini",
@@ -40,15 +40,15 @@ func genAI(operation string, input, output int64, more map[string]any) map[strin
 	return all
 }
 
-// anthropicCall are attributes of a call of Anthropic's model, with the further ones of more.
+// anthropicCall returns attributes of a call of Anthropic's model, with those of more.
 func anthropicCall(input, output int64, more map[string]any) map[string]any {
 	all := genAI("chat", input, output, more)
 	all["gen_ai.provider.name"], all["gen_ai.request.model"] = "anthropic", "claude-sonnet-4-5"
 	return all
 }
 
-// traps are shapes in which clients state tokens more than once, or state part of them apart. Each is what the client
-// named sends, cut down to what the trap needs.
+// traps are payloads in which clients state tokens more than once, or parts of them separately. Each is a minimal
+// version of what the named client sends.
 var traps = []struct {
 	name  string
 	spans []trapSpan
@@ -232,7 +232,7 @@ func cacheWrite(key string) []trapSpan {
 	return []trapSpan{{"any", "chat claude-sonnet-4-5", 0, anthropicCall(300, 10, map[string]any{key: int64(50)})}}
 }
 
-// TestTraps holds that tokens count once, to the token, in each shape in which they could count twice.
+// TestTraps checks that tokens count exactly once in each payload that could count them twice.
 func TestTraps(t *testing.T) {
 	t.Parallel()
 	for _, trap := range traps {

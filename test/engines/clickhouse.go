@@ -23,9 +23,8 @@ const clickhousePassword = "test"
 
 var sharedClickHouse = sync.OnceValues(startClickHouse)
 
-// ClickHouse returns the address, clickhouse://host:port/database, of a new and
-// empty database on this test binary's ClickHouse. The database is dropped when
-// the test ends.
+// ClickHouse returns the address, clickhouse://host:port/database, of a new and empty database on this test binary's
+// ClickHouse. The database is dropped when the test ends.
 func ClickHouse(tb testing.TB) (url string) {
 	tb.Helper()
 	server, err := sharedClickHouse()
@@ -35,8 +34,8 @@ func ClickHouse(tb testing.TB) (url string) {
 	return newClickHouseDatabase(tb, server)
 }
 
-// ClickHouseServer starts a ClickHouse for this test alone, which the test may
-// stop and start, and returns it with the name of an empty database on it.
+// ClickHouseServer starts a ClickHouse for one test, which may stop and start it, and returns it with the name of an
+// empty database on it.
 func ClickHouseServer(tb testing.TB) (server *Server, database string) {
 	tb.Helper()
 	server, err := startClickHouse()
@@ -100,13 +99,12 @@ func startClickHouse() (*Server, error) {
 				"clickhouse",
 				"--data", filepath.Join("{folder}", "data"),
 				"--addr", addresses[0],
-				// Each test has a database of its own.
+				// Each test has its own database.
 				"--database", "*",
 			},
 			env:        []string{"CLICKHOUSE_PASSWORD=" + clickhousePassword},
 			stopSignal: "KILL",
-			// A group of its own, so that Ctrl-C ends the engine by way of its
-			// supervisor, which removes the folder.
+			// A separate process group, so that Ctrl-C ends the engine through its supervisor, which removes the folder.
 			attr: &syscall.SysProcAttr{Setpgid: true},
 			ping: func(ctx context.Context, url string) error {
 				return execClickHouse(ctx, fmt.Sprintf(url, "default"), "SELECT 1")
@@ -120,9 +118,9 @@ func startClickHouse() (*Server, error) {
 	return server, nil
 }
 
-// buildLooptrace builds the program whose command `clickhouse` is the engine, so that tests meet the very engine
-// of `looptrace up`. It looks for the engines beside itself. The lock lets test binaries that start together build
-// it once: a build of what is already built takes a moment only.
+// buildLooptrace builds the program whose command `clickhouse` is the engine, so that tests use the same engine as
+// `looptrace up`. It looks for the engines next to itself. The lock lets concurrent test binaries build it once: a
+// repeated build takes a moment only.
 func buildLooptrace(root string) (string, error) {
 	lock, err := os.OpenFile(filepath.Join(root, "_build", "engines", "test.lock"), os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
@@ -143,7 +141,7 @@ func buildLooptrace(root string) (string, error) {
 	return program, nil
 }
 
-// chdbPackage is the npm package that carries the engine for this platform.
+// chdbPackage is the npm package with the engine for this platform.
 func chdbPackage() string {
 	arch := map[string]string{"amd64": "x64", "arm64": "arm64"}[runtime.GOARCH]
 	if runtime.GOOS == "linux" {
@@ -157,7 +155,7 @@ func execClickHouse(ctx context.Context, url, statement string) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close() //nolint:errcheck // the statement's error is what counts
+	defer conn.Close() //nolint:errcheck // the statement's error matters
 	if err := conn.Exec(ctx, statement); err != nil {
 		return fmt.Errorf("run %q: %w", statement, err)
 	}

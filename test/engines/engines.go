@@ -1,9 +1,8 @@
-// Package engines gives integration tests real engines: ClickHouse and
-// PostgreSQL, each started once per test binary and ended with it, on a free
-// port and in a temporary folder. Every test gets a database of its own, so
-// tests run in parallel on one engine.
+// Package engines provides real engines for integration tests: ClickHouse and PostgreSQL, each started once per test
+// binary and ended with it, on a free port and in a temporary folder. Every test gets its own database, so tests run
+// in parallel on one engine.
 //
-// The engines are the ones that `make engines` installs under _build/engines.
+// The engines are those that `make engines` installs under _build/engines.
 package engines
 
 import (
@@ -22,12 +21,10 @@ import (
 	"time"
 )
 
-// startTimeout bounds an engine's start: long, for machines that build and
-// test many packages at once.
+// startTimeout limits an engine's start. It is long, for machines that build and test many packages at once.
 const startTimeout = 60 * time.Second
 
-// Server is one engine process. It ends when the test binary ends, however
-// that ends.
+// Server is one engine process. It ends with the test binary, however that ends.
 type Server struct {
 	url    string // without a database
 	folder string
@@ -37,20 +34,20 @@ type Server struct {
 	child *child
 }
 
-// engine is what differs between the engines.
+// engine describes the differences between the engines.
 type engine struct {
 	name string
 	// command is the engine's command line, with "{folder}" for its folder.
 	command []string
 	// env is added to the environment.
 	env []string
-	// stopSignal ends the engine at once, as a crash would.
+	// stopSignal ends the engine at once, like a crash.
 	stopSignal string
 	attr       *syscall.SysProcAttr
 	ping       func(ctx context.Context, url string) error
 }
 
-// URL is the address of the named database.
+// URL returns the address of the named database.
 func (s *Server) URL(database string) string {
 	return fmt.Sprintf(s.url, database)
 }
@@ -63,7 +60,7 @@ func (s *Server) Stop(tb testing.TB) {
 	s.stop()
 }
 
-// Start starts a stopped engine again, on the same port and data.
+// Start restarts a stopped engine on the same port and data.
 func (s *Server) Start(tb testing.TB) {
 	tb.Helper()
 	s.mu.Lock()
@@ -99,11 +96,9 @@ func (s *Server) start() error {
 	return nil
 }
 
-// child is an engine under a shell that outlives the test binary just long
-// enough to end the engine: the shell waits for the end of its standard input,
-// which the kernel closes with this process, even on kill -9.
-// PR_SET_PDEATHSIG would do the same only for as long as one locked thread
-// lives, and would leave the folder behind.
+// child is an engine under a shell that outlives the test binary just long enough to end the engine: the shell waits
+// for the end of its standard input, which the kernel closes with this process, even on kill -9. PR_SET_PDEATHSIG
+// would require a locked thread, and would leave the folder behind.
 type child struct {
 	cmd    *exec.Cmd
 	stdin  *os.File
@@ -111,7 +106,7 @@ type child struct {
 	folder string
 }
 
-// enginePID is the file of its folder that has the engine's process id.
+// enginePID is the file in its folder with the engine's process id.
 const enginePID = "engine.pid"
 
 const supervise = `
@@ -180,8 +175,7 @@ func (c *child) waitReady(ctx context.Context, ping func() error) error {
 	}
 }
 
-// exited tells whether the process has ended, without waiting for it and
-// without a goroutine that a leak check would find.
+// exited reports whether the process has ended. It neither waits nor starts a goroutine that a leak check would find.
 func (c *child) exited() bool {
 	var status syscall.WaitStatus
 	pid, err := syscall.Wait4(c.cmd.Process.Pid, &status, syscall.WNOHANG, nil)
@@ -197,8 +191,7 @@ func (c *child) logTail() string {
 	return string(bytes.Join(lines[max(0, len(lines)-20):], []byte("\n")))
 }
 
-// installed returns the path of an installed engine's file and, where it is
-// missing, an error with the remedy.
+// installed returns the path of an installed engine's file, or an error that says how to install it.
 func installed(root, path string) (string, error) {
 	full := filepath.Join(root, "_build", "engines", "node_modules", filepath.FromSlash(path))
 	if _, err := os.Stat(full); err != nil {

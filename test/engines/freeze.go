@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// Freeze halts the engine (SIGSTOP) until Thaw: it takes connections, as the kernel does that for it, and says nothing. The test's end
-// thaws it too.
+// Freeze halts the engine (SIGSTOP) until Thaw or the end of the test: the kernel still accepts connections, but
+// nothing answers.
 func (s *Server) Freeze(tb testing.TB) {
 	tb.Helper()
 	if runtime.GOOS != "linux" {
@@ -23,13 +23,13 @@ func (s *Server) Freeze(tb testing.TB) {
 	s.signal(tb, syscall.SIGSTOP)
 }
 
-// Thaw lets a frozen engine go on.
+// Thaw continues a frozen engine.
 func (s *Server) Thaw(tb testing.TB) {
 	tb.Helper()
 	s.signal(tb, syscall.SIGCONT)
 }
 
-// signal signals the engine and all its descendants, parents first: a halted one makes no new children.
+// signal signals the engine and all its descendants, parents first: a halted process starts no children.
 func (s *Server) signal(tb testing.TB, sig syscall.Signal) {
 	tb.Helper()
 	s.mu.Lock()
@@ -68,7 +68,7 @@ func childrenOf(parent int) ([]int, error) {
 		if err != nil {
 			continue // it has ended
 		}
-		// "pid (name) state ppid …", and a name may have anything in it.
+		// "pid (name) state ppid …". The name may contain any character.
 		var (
 			pid, of int
 			state   string

@@ -30,9 +30,8 @@ const template = "looptrace_template"
 
 var sharedPostgres = sync.OnceValues(startPostgres)
 
-// Postgres returns the address of a new database on this test binary's
-// PostgreSQL, with the newest schema and no rows. The database is dropped when
-// the test ends.
+// Postgres returns the address of a new database on this test binary's PostgreSQL, with the newest schema and no
+// rows. The database is dropped when the test ends.
 func Postgres(tb testing.TB) (url string) {
 	tb.Helper()
 	return newPostgresDatabase(tb, template)
@@ -44,8 +43,8 @@ func EmptyPostgres(tb testing.TB) (url string) {
 	return newPostgresDatabase(tb, "template0")
 }
 
-// PostgresServer starts a PostgreSQL for this test alone, which the test may
-// stop and start, and returns it with the name of a migrated database on it.
+// PostgresServer starts a PostgreSQL for one test, which may stop and start it, and returns it with the name of a
+// migrated database on it.
 func PostgresServer(tb testing.TB) (server *Server, database string) {
 	tb.Helper()
 	server, err := startPostgres()
@@ -141,13 +140,12 @@ func startPostgresIn(folder, bin, port string) (*Server, error) {
 				"-c", "listen_addresses=127.0.0.1",
 				"-c", "unix_socket_directories=",
 				"-c", "max_connections=300",
-				// The data dies with the test; only a power cut could tell. A commit
-				// must still reach the log before its answer: Stop loses none.
+				// Only a power cut could lose data without fsync. A commit must still reach the log before its answer, so
+				// Stop loses none.
 				"-c", "fsync=off", "-c", "full_page_writes=off",
 			},
-			// Immediate shutdown: connections are cut without a word, and the
-			// next start recovers from the log, as after a crash. KILL would
-			// orphan the backends.
+			// Immediate shutdown: connections are closed without notice, and the next start recovers from the log, like
+			// after a crash. SIGKILL would orphan the backends.
 			stopSignal: "QUIT",
 			attr:       attr,
 			ping: func(ctx context.Context, url string) error {
@@ -172,9 +170,8 @@ func makeTemplate(ctx context.Context, server *Server) error {
 	return postgres.Migrate(ctx, server.URL(template))
 }
 
-// installPostgres returns the folder of PostgreSQL's programs. npm keeps no
-// symbolic links, so the package lists them for a script to make, and packages'
-// scripts are blocked: the links are made here.
+// installPostgres returns the folder of PostgreSQL's programs. npm packages cannot contain symbolic links and their
+// scripts are disabled, so the links are created here from the package's list.
 func installPostgres(root string) (string, error) {
 	list, err := installed(root, "@embedded-postgres/"+postgresPackage()+"/native/pg-symlinks.json")
 	if err != nil {
@@ -202,14 +199,14 @@ func installPostgres(root string) (string, error) {
 	return filepath.Join(native, "bin"), nil
 }
 
-// postgresPackage is the npm package that carries PostgreSQL for this platform.
+// postgresPackage is the npm package with PostgreSQL for this platform.
 func postgresPackage() string {
 	arch := map[string]string{"amd64": "x64", "arm64": "arm64"}[runtime.GOARCH]
 	return runtime.GOOS + "-" + arch
 }
 
-// unprivileged lets PostgreSQL, which refuses to run as root, run as nobody
-// where this process is root, and gives it the folder.
+// unprivileged runs PostgreSQL, which refuses to run as root, as nobody if this process is root, and gives it the
+// folder.
 func unprivileged(folder string) (*syscall.SysProcAttr, error) {
 	attr := &syscall.SysProcAttr{Setpgid: true}
 	if os.Geteuid() != 0 {
@@ -234,8 +231,7 @@ func unprivileged(folder string) (*syscall.SysProcAttr, error) {
 	return attr, nil
 }
 
-// openToAll tells whether every user may enter the folder: root's home usually
-// is closed.
+// openToAll reports whether every user may enter the folder. Root's home is usually closed.
 func openToAll(folder string) bool {
 	for {
 		info, err := os.Stat(folder)
@@ -250,7 +246,7 @@ func openToAll(folder string) bool {
 	}
 }
 
-// moveIn copies the programs to below the folder and gives them to the user, who removes them with it.
+// moveIn copies the programs into the folder and gives them to the user, who removes them with it.
 func moveIn(folder, bin string, to *syscall.Credential) (string, error) {
 	native := filepath.Join(folder, "native")
 	if err := os.CopyFS(native, os.DirFS(filepath.Dir(bin))); err != nil {
@@ -275,7 +271,7 @@ func execPostgres(ctx context.Context, url, statement string) error {
 	if err != nil {
 		return fmt.Errorf("connect to PostgreSQL: %w", err)
 	}
-	defer conn.Close(ctx) //nolint:errcheck // the statement's error is what counts
+	defer conn.Close(ctx) //nolint:errcheck // the statement's error matters
 	if _, err := conn.Exec(ctx, statement); err != nil {
 		return fmt.Errorf("run %q: %w", statement, err)
 	}

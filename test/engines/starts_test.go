@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestStarts starts engines one after the other, four at a time, on ports of their own, and wants each to come up.
-// ENGINE_STARTS says how many of each: a lost port shows in hundreds.
+// TestStarts starts many engines, four at a time, on their own ports. Each must become ready. ENGINE_STARTS is the
+// number of each: a port conflict shows in hundreds.
 func TestStarts(t *testing.T) {
 	starts := 4
 	if text := os.Getenv("ENGINE_STARTS"); text != "" {

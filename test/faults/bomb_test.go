@@ -16,13 +16,13 @@ import (
 )
 
 const (
-	// bombs are sent at once.
+	// bombs are sent concurrently.
 	bombs = 60
-	// maxMemory is what the collector may hold meanwhile, in bytes.
+	// maxMemory is the collector's memory limit meanwhile, in bytes.
 	maxMemory = 300e6
 )
 
-// TestBombs sends bodies that are too large, or that inflate to be, all at once.
+// TestBombs sends bodies that are too large, or that inflate to be, concurrently.
 func TestBombs(t *testing.T) {
 	s := newSite(t)
 	for _, c := range []struct {
@@ -45,7 +45,7 @@ func TestBombs(t *testing.T) {
 
 func (s *site) bombard(t *testing.T, r *row, port int, contentType, encoding string, body []byte) {
 	t.Helper()
-	// Each volley meets a collector that holds nothing from the one before: it gives memory back over minutes.
+	// Each volley starts with a fresh collector, because memory is returned to the system over minutes.
 	s.awaitOther(t, product.CollectorProcess, s.strike(t, product.CollectorProcess))
 	s.awaitAccepting(t)
 	collector := s.collector(t)
@@ -90,7 +90,7 @@ func (s *site) collector(t *testing.T) product.Process {
 	return processes[i]
 }
 
-// gzipBomb is 1 GB of zeros.
+// gzipBomb returns 1 GB of zeros.
 func gzipBomb(t *testing.T) []byte {
 	t.Helper()
 	var body bytes.Buffer
@@ -104,7 +104,7 @@ func gzipBomb(t *testing.T) []byte {
 	return body.Bytes()
 }
 
-// zstdBomb is a frame of 1 GiB that asks its reader to keep 512 MiB (RFC 8878, 3.1.1).
+// zstdBomb returns a frame of 1 GiB with a window of 512 MiB (RFC 8878, 3.1.1).
 func zstdBomb() []byte {
 	const blocks, blockSize = 8192, 128 << 10
 	frame := []byte{0x28, 0xb5, 0x2f, 0xfd, 0, 19 << 3} // magic number, descriptor, window of 2 to the 10+19

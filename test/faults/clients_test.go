@@ -17,8 +17,8 @@ import (
 	"github.com/looptrace/looptrace/test/product"
 )
 
-// TestBadClients has clients that send slowly, that break off, and that say nothing, and looks at what healthy ones
-// notice of them.
+// TestBadClients runs clients that send slowly, that disconnect, and that send nothing, and measures their effect on
+// healthy ones.
 func TestBadClients(t *testing.T) {
 	s := newSite(t)
 	s.send(t)
@@ -35,7 +35,7 @@ func TestBadClients(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		count int
-		// be is one such client, until ctx ends; each is on a connection of its own.
+		// be acts as one such client until ctx ends. Each has its own connection.
 		be func(context.Context, net.Conn) error
 	}{
 		{"slow bodies, a byte a second", 200, func(ctx context.Context, conn net.Conn) error {
@@ -85,7 +85,7 @@ func TestBadClients(t *testing.T) {
 				conn, err := net.Dial("tcp", s.product.Ports.Addr(ports[n%len(ports)]))
 				require.NoError(t, err)
 				clients.Go(func() {
-					defer func() { _ = conn.Close() }() // it may be broken: that is the point
+					defer func() { _ = conn.Close() }() // it may be broken on purpose
 					problems <- c.be(being, conn)
 				})
 			}
@@ -107,8 +107,7 @@ func TestBadClients(t *testing.T) {
 	}
 }
 
-// allowFiles raises the number of files that the test may have open. The product has its own limit, which Go raises
-// for it.
+// allowFiles raises the limit of open files for the test. The product has its own limit, which Go raises for it.
 func allowFiles(t *testing.T, wanted uint64) {
 	t.Helper()
 	var limit syscall.Rlimit

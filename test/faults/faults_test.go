@@ -1,6 +1,6 @@
-// Package faults does to the running product what machines, stores and clients do to it: processes are killed, disks
-// fill up, stores go away, clients send too much, too slowly or rubbish. Meanwhile clients keep sending, and every run
-// that was acknowledged must be there afterwards, whole and once. docs/reliability.md says more.
+// Package faults injects faults of machines, stores and clients into the running product: processes are killed, disks
+// fill up, stores become unavailable, clients send too much, too slowly or invalid data. Meanwhile clients keep
+// sending, and every acknowledged run must be there afterwards, complete and once. See docs/reliability.md.
 package faults
 
 import (
@@ -22,16 +22,16 @@ import (
 )
 
 const (
-	// patience is how long a part is waited for before the test gives up, so that a slow one is told apart
-	// from one that never comes. Times are reported; only one past patience fails.
+	// patience is how long the test waits for a part, to distinguish a slow one from one that never recovers. Times are
+	// reported. Only a wait beyond patience fails.
 	patience = 3 * time.Minute
-	// visibleWithin is what the definition of loss allows: not readable so long after the recovery.
+	// visibleWithin is the time after a recovery by which everything must be readable, or counts as lost.
 	visibleWithin = time.Minute
 	// drainedWithin is the same after an outage that filled the queue.
 	drainedWithin = 10 * time.Minute
 )
 
-// scaled chooses between what CI has time for and what FAULTS=full asks for.
+// scaled returns small in CI and full with FAULTS=full.
 func scaled[T any](short, full T) T {
 	if os.Getenv("FAULTS") == "full" {
 		return full
@@ -44,11 +44,11 @@ type site struct {
 	product *product.Product
 	account *product.Account
 	client  *load.Client
-	reader  product.Reader // by the address that people open
-	api     product.Reader // by the API's own
+	reader  product.Reader // through web
+	api     product.Reader // directly
 }
 
-// newSite starts the product. A test that lays something below it does so in prepare, before the start.
+// newSite starts the product. prepare runs before the start, for example to mount a disk.
 func newSite(t *testing.T, prepare ...func(*testing.T, *product.Product)) *site {
 	t.Helper()
 	p, err := product.New(t.TempDir())
@@ -79,13 +79,13 @@ func newSite(t *testing.T, prepare ...func(*testing.T, *product.Product)) *site 
 		api:    product.Reader{Base: p.Ports.URL(product.API), Key: key},
 	}
 	t.Cleanup(func() { require.NoError(t, s.client.Close()) })
-	for _, door := range load.Doors() { // each door has verified the key once
-		require.NoError(t, s.client.One(t.Context(), door))
+	for _, endpoint := range load.Endpoints() { // each endpoint has verified the key once
+		require.NoError(t, s.client.One(t.Context(), endpoint))
 	}
 	return s
 }
 
-// send sends until the function that it returns is called, which waits for what is under way.
+// send sends until the returned function is called, which waits for the requests in progress.
 func (s *site) send(t *testing.T) (stop func()) {
 	t.Helper()
 	sending, cancel := context.WithCancel(t.Context())
@@ -102,7 +102,7 @@ func (s *site) send(t *testing.T) (stop func()) {
 	return stop
 }
 
-// newRow begins a row: what is acknowledged from here on counts towards it, and so does the memory.
+// newRow begins a row: runs acknowledged from here on and memory count towards it.
 func (s *site) newRow(t *testing.T, name, injected string) *row {
 	t.Helper()
 	r := &row{
@@ -113,14 +113,14 @@ func (s *site) newRow(t *testing.T, name, injected string) *row {
 	return r
 }
 
-// row is a row that is being filled.
+// row is a row in progress.
 type row struct {
 	report.Row
 
 	site      *site
 	from      int
 	stopWatch func() product.Memory
-	most      map[string]int64 // bytes that each service held at most, once the watch has ended
+	most      map[string]int64 // peak bytes of each service, once the watch has ended
 }
 
 func (r *row) endWatch() {
@@ -130,7 +130,7 @@ func (r *row) endWatch() {
 	}
 }
 
-// verify reads back all that was acknowledged for the row, and prints it. It may take so long to be read.
+// verify reads back everything acknowledged for the row, and prints it. within is how long that may take.
 func (r *row) verify(t *testing.T, within time.Duration) {
 	t.Helper()
 	r.endWatch()
@@ -153,7 +153,7 @@ func (s *site) strike(t *testing.T, name string) int {
 	return pid
 }
 
-// awaitOther waits until another process stands in a killed one's place.
+// awaitOther waits until a killed process is replaced.
 func (s *site) awaitOther(t *testing.T, name string, old int) {
 	t.Helper()
 	wait(t, func(context.Context) error {
@@ -164,12 +164,12 @@ func (s *site) awaitOther(t *testing.T, name string, old int) {
 	})
 }
 
-// halt keeps the launcher from starting again what ends, until the function that it returns is called.
+// halt keeps the launcher from restarting processes until the returned function is called.
 func (s *site) halt(t *testing.T) (resume func()) {
 	t.Helper()
 	launcher := s.product.Launched()
 	require.NoError(t, syscall.Kill(launcher, syscall.SIGSTOP))
-	resume = func() { _ = syscall.Kill(launcher, syscall.SIGCONT) } // it is there: it is halted
+	resume = func() { _ = syscall.Kill(launcher, syscall.SIGCONT) } // it exists: it is halted
 	t.Cleanup(resume)
 	return resume
 }
@@ -199,15 +199,15 @@ func (s *site) awaitRuns(t *testing.T, more int) {
 	})
 }
 
-// awaitAccepting waits until all is ready and each door accepts.
+// awaitAccepting waits until all parts are ready and each endpoint accepts.
 func (s *site) awaitAccepting(t *testing.T) {
 	t.Helper()
 	wait(t, func(ctx context.Context) error {
 		if err := s.product.Ready(ctx); err != nil {
 			return err
 		}
-		for _, door := range load.Doors() {
-			if err := s.client.One(ctx, door); err != nil {
+		for _, endpoint := range load.Endpoints() {
+			if err := s.client.One(ctx, endpoint); err != nil {
 				return err
 			}
 		}
@@ -215,7 +215,7 @@ func (s *site) awaitAccepting(t *testing.T) {
 	})
 }
 
-// awaitVisible waits until what was acknowledged last can be read.
+// awaitVisible waits until the last acknowledged run is readable.
 func (s *site) awaitVisible(t *testing.T, within time.Duration) {
 	t.Helper()
 	runs := s.client.Ledger.Runs(0)
@@ -229,7 +229,7 @@ func (s *site) awaitVisible(t *testing.T, within time.Duration) {
 	})
 }
 
-// answers are the times of the attempts that were begun within a period, and how many of those failed.
+// answers returns the times of the attempts that began within a period, and how many of those failed.
 func (s *site) answers(from, to time.Time) (times []time.Duration, failed int) {
 	for _, attempt := range s.client.Ledger.Attempts(from, to) {
 		times = append(times, attempt.End.Sub(attempt.Begin))
@@ -240,7 +240,7 @@ func (s *site) answers(from, to time.Time) (times []time.Duration, failed int) {
 	return times, failed
 }
 
-// ratio tells how a time compares with the same one before.
+// ratio returns a time as a ratio to the same one before.
 func ratio(during, before time.Duration) float64 {
 	return during.Seconds() / max(before, time.Microsecond).Seconds()
 }
@@ -256,7 +256,7 @@ func answersOK(status int, err error) error {
 	return err
 }
 
-// pids are the processes of the services, by name.
+// pids returns the processes of the services, by name.
 func (s *site) pids(t *testing.T) map[string]int {
 	t.Helper()
 	processes, err := s.product.Processes()

@@ -22,12 +22,13 @@ import (
 	"github.com/looptrace/looptrace/test/product/load"
 )
 
-// answersWithin is how soon an operation says that what it needs does not answer. The doors wait 10 s for the queue (queue_timeout).
+// answersWithin is how soon an operation reports that a part does not answer. Ingest waits 10 s for the queue
+// (queue_timeout).
 var answersWithin = map[string]time.Duration{
 	product.ClickHouseProcess: 10 * time.Second, product.PostgresProcess: 10 * time.Second, product.BrokerProcess: 11 * time.Second,
 }
 
-// operation is something that is asked of the product while a part hangs.
+// operation is a request to the product while a part hangs.
 type operation struct {
 	name string
 	// needs are the parts without which it fails.
@@ -38,8 +39,9 @@ type operation struct {
 // hung are the parts that are made to hang.
 var hung = []string{product.ClickHouseProcess, product.PostgresProcess, product.BrokerProcess}
 
-// TestHang halts (SIGSTOP) ClickHouse, PostgreSQL and the queue, one after the other, under load: each takes connections and says
-// nothing. Every operation that needs it says so soon, the others answer as ever, and afterwards nothing is lost.
+// TestHang halts (SIGSTOP) ClickHouse, PostgreSQL and the queue, one after the other, under load: each accepts
+// connections and does not answer. Operations that need it must fail soon, the others must work as usual, and
+// afterwards nothing may be lost.
 func TestHang(t *testing.T) {
 	s := newSite(t)
 	hang := scaled(15*time.Second, 30*time.Second)
@@ -80,7 +82,7 @@ func TestHang(t *testing.T) {
 	report.PrintTable(t, "hung", rows)
 }
 
-// askWhile asks each operation again and again until a time, and returns what it answered.
+// askWhile repeats each operation until a time, and returns its results.
 func askWhile(t *testing.T, until time.Time, part string, operations []operation) map[string]string {
 	t.Helper()
 	var (
@@ -92,7 +94,7 @@ func askWhile(t *testing.T, until time.Time, part string, operations []operation
 		asking.Go(func() {
 			pace := time.NewTicker(500 * time.Millisecond)
 			defer pace.Stop()
-			var said []string
+			var seen []string
 			var slowest time.Duration
 			for time.Now().Before(until) {
 				ctx, cancel := context.WithDeadline(t.Context(), until)
@@ -102,7 +104,7 @@ func askWhile(t *testing.T, until time.Time, part string, operations []operation
 				took := time.Since(begin)
 				if !time.Now().Before(until) {
 					assert.Less(t, took, answersWithin[part], "%s has not answered while %s hung", o.name, part)
-					break // cut off by the end
+					break // cancelled at the end
 				}
 				if err != nil {
 					t.Errorf("%s while %s hung: %v", o.name, part, err)
@@ -111,28 +113,28 @@ func askWhile(t *testing.T, until time.Time, part string, operations []operation
 				assert.Equal(t, !slices.Contains(o.needs, part), ok, "%s while %s hung: %s", o.name, part, answer)
 				assert.Less(t, took, answersWithin[part], "%s while %s hung: %s", o.name, part, answer)
 				slowest = max(slowest, took)
-				if !slices.Contains(said, answer) {
-					said = append(said, answer)
+				if !slices.Contains(seen, answer) {
+					seen = append(seen, answer)
 				}
 				<-pace.C
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			assert.NotEmpty(t, said, "%s while %s hung", o.name, part)
-			answers[o.name] = fmt.Sprintf("%s, ≤ %.1f s", strings.Join(said, " or "), slowest.Seconds())
+			assert.NotEmpty(t, seen, "%s while %s hung", o.name, part)
+			answers[o.name] = fmt.Sprintf("%s, ≤ %.1f s", strings.Join(seen, " or "), slowest.Seconds())
 		})
 	}
 	asking.Wait()
 	return answers
 }
 
-// freeze halts a part with the processes that it has started, until the function that it returns is called.
+// freeze halts a part and its child processes until the returned function is called.
 func (s *site) freeze(t *testing.T, name string) (thaw func()) {
 	t.Helper()
 	var halted []int
 	thaw = func() {
 		for _, pid := range halted {
-			_ = syscall.Kill(pid, syscall.SIGCONT) // one that has ended needs none
+			_ = syscall.Kill(pid, syscall.SIGCONT) // ended processes need no signal
 		}
 	}
 	t.Cleanup(thaw)
@@ -148,7 +150,7 @@ func (s *site) freeze(t *testing.T, name string) (thaw func()) {
 	return thaw
 }
 
-// operations are those of every kind: reads by people and agents, changes, pages, ingest by every door.
+// operations are of every kind: reads by people and agents, changes, pages, ingest at every endpoint.
 func (s *site) operations(t *testing.T) []operation {
 	t.Helper()
 	key, err := s.account.Key(t.Context(), "hang", "admin", "runs:read", "ingest:write")
@@ -196,15 +198,15 @@ func (s *site) operations(t *testing.T) []operation {
 			return answer, answer == fmt.Sprint(http.StatusUnauthorized), err
 		}},
 	}
-	for _, door := range load.Doors() {
-		all = append(all, operation{"ingest, " + door.String(), []string{queue}, func(ctx context.Context) (string, bool, error) {
-			return s.offer(ctx, door)
+	for _, endpoint := range load.Endpoints() {
+		all = append(all, operation{"ingest, " + endpoint.String(), []string{queue}, func(ctx context.Context) (string, bool, error) {
+			return s.offer(ctx, endpoint)
 		}})
 	}
 	return all
 }
 
-// ask sends a request and returns its status. Of a stream it reads no more.
+// ask sends a request and returns its status. It does not read the rest of a stream.
 func ask(ctx context.Context, method, url, key, body string) (answer string, ok bool, err error) {
 	request, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
 	if err != nil {
@@ -236,14 +238,14 @@ func ask(ctx context.Context, method, url, key, body string) (answer string, ok 
 	return answer, response.StatusCode < http.StatusBadRequest, nil
 }
 
-// offer sends a run by a door.
-func (s *site) offer(ctx context.Context, door load.Door) (answer string, ok bool, err error) {
-	err = s.client.One(ctx, door)
+// offer sends a run to an endpoint.
+func (s *site) offer(ctx context.Context, endpoint load.Endpoint) (answer string, ok bool, err error) {
+	err = s.client.One(ctx, endpoint)
 	if err == nil {
 		return "accepted", true, nil
 	}
 	var status int
-	if _, none := fmt.Sscanf(err.Error(), door.String()+" answers %d:", &status); none != nil {
+	if _, none := fmt.Sscanf(err.Error(), endpoint.String()+" answers %d:", &status); none != nil {
 		return "", false, err
 	}
 	return fmt.Sprint(status), false, nil

@@ -11,17 +11,17 @@ import (
 	"github.com/looptrace/looptrace/test/product"
 )
 
-// steps of storing a batch, as ClickHouse sees them: the inserts, what is read back to derive the runs, and their
-// insert. The offsets are committed after the last.
+// steps of storing a batch, as ClickHouse executes them: the inserts, the reads to derive the runs, and the insert of
+// those. The offsets are committed after the last.
 var steps = []string{
 	`INSERT INTO "spans"`, `INSERT INTO "contents"`, `INSERT INTO "run_bounds"`, "FROM run_bounds", "FROM spans", `INSERT INTO "runs"`,
 }
 
-// TestKillWithinInsert kills ClickHouse, and then the worker, while a batch is being stored: after some of it was
-// inserted and before its offsets are committed. It is inserted again, and must not be seen twice.
+// TestKillWithinInsert kills ClickHouse, and then the worker, while a batch is being stored: after a part of it was
+// inserted and before its offsets are committed. It is inserted again, and must not be visible twice.
 func TestKillWithinInsert(t *testing.T) {
 	s := newSite(t)
-	s.client.Shape.Parts = 4 // most batches meet runs that are stored already
+	s.client.Shape.Parts = 4 // most batches belong to runs that are stored already
 	s.send(t)
 	for i, name := range []string{product.ClickHouseProcess, product.CollectorProcess} {
 		t.Run(name, func(t *testing.T) {
@@ -46,8 +46,8 @@ func TestKillWithinInsert(t *testing.T) {
 	}
 }
 
-// awaitStatement waits until ClickHouse works on a statement, and tells whether it saw one: most take a few
-// milliseconds, and it looks as often as it is answered.
+// awaitStatement waits until ClickHouse executes a statement, and reports whether it saw one: most take a few
+// milliseconds, and it polls without a pause.
 func (s *site) awaitStatement(t *testing.T, statement string) bool {
 	t.Helper()
 	const longest = 5 * time.Second

@@ -18,21 +18,21 @@ import (
 )
 
 const (
-	// outageTime is how long a part is kept away.
+	// outageTime is how long a part is kept stopped.
 	outageTime = 2 * time.Second
-	// longestWait is the most runs that are acknowledged between a recovery and the next kill.
+	// longestWait is the maximum number of runs that are acknowledged between a recovery and the next kill.
 	longestWait = 60
 )
 
-// everything is the name of all parts at once.
+// everything is the name of all parts together.
 const everything = "everything at once"
 
-// part is a process to kill, and what goes on without it.
+// part is a process to kill, and what works without it.
 type part struct {
 	name string
-	// ingest tells that every door goes on to accept.
+	// ingest is true if every endpoint continues to accept.
 	ingest bool
-	// goesOn are further proofs.
+	// goesOn are further checks.
 	goesOn []func(context.Context, *site) error
 }
 
@@ -61,8 +61,8 @@ func webServesUI(ctx context.Context, s *site) error {
 	return err
 }
 
-// ingestAsksToRetry proves that what cannot be queued is not acknowledged, and that the client is told when
-// to come again.
+// ingestAsksToRetry checks that runs which cannot be queued are not acknowledged, and that the answer has
+// Retry-After.
 func ingestAsksToRetry(ctx context.Context, s *site) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for _, port := range []int{product.Ingest, product.OTLPHTTP} {
@@ -78,8 +78,8 @@ func ingestAsksToRetry(ctx context.Context, s *site) error {
 	return group.Wait()
 }
 
-// TestKill kills each process again and again at random moments under load, and all at once. Before that it keeps
-// each away for a while, and proves what goes on without it.
+// TestKill kills each process repeatedly at random moments under load, and all together. Before that it keeps each
+// stopped for a while, and checks what works without it.
 func TestKill(t *testing.T) {
 	s := newSite(t)
 	s.send(t)
@@ -103,21 +103,21 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// withhold kills a part while the launcher is halted, so that it stays away for a while, and proves what goes
-// on meanwhile.
+// withhold kills a part while the launcher is halted, so that it is not restarted for a while, and checks what works
+// meanwhile.
 func (s *site) withhold(t *testing.T, r *row, part part) {
 	t.Helper()
 	resume := s.halt(t)
 	s.strike(t, part.name)
-	// Not faster: what the parts log waits in their pipes while the launcher does not read.
+	// Not faster: the logs of the parts wait in their pipes while the launcher does not read.
 	pace := time.NewTicker(100 * time.Millisecond)
 	defer pace.Stop()
 	begin := time.Now()
 	for asked := 0; time.Since(begin) < outageTime; asked++ {
 		<-pace.C
 		if part.ingest {
-			door := load.Doors()[asked%len(load.Doors())]
-			require.NoError(t, s.client.One(t.Context(), door), "ingest without %s", part.name)
+			endpoint := load.Endpoints()[asked%len(load.Endpoints())]
+			require.NoError(t, s.client.One(t.Context(), endpoint), "ingest without %s", part.name)
 		}
 		for _, goesOn := range part.goesOn {
 			require.NoError(t, goesOn(t.Context(), s), "without %s", part.name)
@@ -141,7 +141,7 @@ func (s *site) kill(t *testing.T, r *row, part part) {
 		require.NoError(t, s.product.Launch())
 	case everything:
 		for _, pid := range old {
-			_ = syscall.Kill(pid, syscall.SIGKILL) // its parent's death may have been faster
+			_ = syscall.Kill(pid, syscall.SIGKILL) // its parent's death may have ended it
 		}
 		s.product.Kill()
 		begin = time.Now()
@@ -165,8 +165,8 @@ func (s *site) kill(t *testing.T, r *row, part part) {
 	}
 }
 
-// awaitBack waits until the product is whole: all is ready, each door accepts, and what was accepted then can be
-// read.
+// awaitBack waits until the product has recovered: all parts are ready, each endpoint accepts, and newly accepted
+// runs are readable.
 func (s *site) awaitBack(t *testing.T, r *row, begin time.Time) {
 	t.Helper()
 	s.awaitAccepting(t)

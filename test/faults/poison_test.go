@@ -24,12 +24,12 @@ import (
 
 const letterTopic = "looptrace.spans.deadletter"
 
-// poisonRun is a run of one span, with whatever spoils it.
+// poisonRun returns a run of one span, which change makes invalid.
 func (s *site) poisonRun(spoil func(ptrace.ResourceSpans)) (id string, body []byte) {
 	run := uuid.New()
 	traces := ptrace.NewTraces()
 	resource := traces.ResourceSpans().AppendEmpty()
-	resource.Resource().Attributes().PutStr("looptrace.project.id", s.account.ProjectID) // as the collector stamps it
+	resource.Resource().Attributes().PutStr("looptrace.project.id", s.account.ProjectID) // like the collector
 	span := resource.ScopeSpans().AppendEmpty().Spans().AppendEmpty()
 	span.SetTraceID(pcommon.TraceID(run))
 	span.SetSpanID(pcommon.SpanID(run[8:]))
@@ -39,7 +39,7 @@ func (s *site) poisonRun(spoil func(ptrace.ResourceSpans)) (id string, body []by
 	spoil(resource)
 	body, err := (&ptrace.ProtoMarshaler{}).MarshalTraces(traces)
 	if err != nil {
-		panic(fmt.Sprintf("encode traces: %v", err)) // of valid parts, whatever stands in them
+		panic(fmt.Sprintf("encode traces: %v", err)) // consists of valid parts
 	}
 	return run.String(), body
 }
@@ -74,20 +74,20 @@ func outOfTime(resource ptrace.ResourceSpans) {
 
 func noProject(resource ptrace.ResourceSpans) { resource.Resource().Attributes().Clear() }
 
-// TestPoison sends what cannot be taken: to the doors, which must say so, and past them onto the queue, from where it
-// must get out of the way of everything else.
+// TestPoison sends invalid data: to ingest, which must refuse it, and directly to the queue, where it must not block
+// other records.
 func TestPoison(t *testing.T) {
 	s := newSite(t)
 	s.send(t)
 	pids := s.pids(t)
-	r := s.newRow(t, "poison at the doors and on the queue", "16 requests, 8 records")
-	t.Run("doors", s.poisonDoors)
+	r := s.newRow(t, "poison at ingest and on the queue", "16 requests, 8 records")
+	t.Run("endpoints", s.poisonIngest)
 	t.Run("queue", func(t *testing.T) { s.poisonQueue(t, r) })
 	require.Equal(t, pids, s.pids(t), "a process ended")
 	r.verify(t, visibleWithin)
 }
 
-func (s *site) poisonDoors(t *testing.T) {
+func (s *site) poisonIngest(t *testing.T) {
 	_, whole := s.poisonRun(sound)
 	id := uuid.New()
 	text := func(name string) []byte {
@@ -105,7 +105,7 @@ func (s *site) poisonDoors(t *testing.T) {
 			name, contentType string
 			body              []byte
 			want              int
-			// run is one that must then be read, says what the answer must say.
+			// run is one that must then be readable. says is a required part of the answer.
 			run, says string
 		}{
 			{name: "cut protobuf", contentType: product.Protobuf, body: whole[:len(whole)-1], want: 400},
@@ -130,7 +130,7 @@ func (s *site) poisonDoors(t *testing.T) {
 	}
 }
 
-// awaitRun waits until a run of one span can be read.
+// awaitRun waits until a run of one span is readable.
 func (s *site) awaitRun(t *testing.T, id string) {
 	t.Helper()
 	wait(t, func(ctx context.Context) error {
@@ -150,7 +150,7 @@ func (s *site) poisonQueue(t *testing.T, r *row) {
 	}
 	require.Empty(t, s.letters(t.Context(), t))
 
-	// What can be stored, or left out, must not become a letter; what cannot must.
+	// What can be stored, in part or as a whole, must not become a dead letter. The rest must.
 	largeID, largeBody := s.poisonRun(large)
 	badID, bad := s.poisonRun(badText)
 	_, timeless := s.poisonRun(outOfTime)
@@ -187,7 +187,7 @@ func (s *site) poisonQueue(t *testing.T, r *row) {
 	s.awaitRun(t, largeID)
 	s.awaitRun(t, badID)
 
-	// A letter whose cause is fixed is stored when it is redriven, the others come back.
+	// A letter whose cause is fixed is stored when it is redriven. The others become dead letters again.
 	fixedID, fixed := s.poisonRun(sound)
 	produce(letterTopic, fixed, kgo.RecordHeader{Key: "dead_letter.reason", Value: []byte("rejected")})
 	awaitLetters(len(unstorable) + 1)
@@ -197,7 +197,7 @@ func (s *site) poisonQueue(t *testing.T, r *row) {
 	r.Note("%d dead letters, redriven", len(unstorable))
 }
 
-// letter is a dead letter as `looptrace deadletters list --json` tells it.
+// letter is a dead letter in the output of `looptrace deadletters list --json`.
 type letter struct {
 	Letter string `json:"letter"`
 	Reason string `json:"reason"`
@@ -215,7 +215,7 @@ func (s *site) letters(ctx context.Context, t *testing.T) []letter {
 	return letters
 }
 
-// deadletters runs the command and returns what it prints.
+// deadletters runs the command and returns its output.
 func (s *site) deadletters(ctx context.Context, t *testing.T, args ...string) []byte {
 	t.Helper()
 	command := exec.CommandContext(ctx, filepath.Join(s.product.Root, "_build", "looptrace"), append([]string{"deadletters"}, args...)...)

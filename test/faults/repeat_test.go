@@ -13,17 +13,17 @@ import (
 	"github.com/looptrace/looptrace/test/product"
 )
 
-// The names of the queue, as otelcol-config.yaml has them.
+// Names of the queue, as in otelcol-config.yaml.
 const (
 	spansTopic = "looptrace.spans"
 	storeGroup = "looptrace-store"
 )
 
-// TestRepeat sends every request twice, and then has the worker read the whole queue a second time: what readers see
-// is what a single delivery makes them see.
+// TestRepeat sends every request twice, and then has the worker read the whole queue again: readers must see the
+// result of a single delivery.
 func TestRepeat(t *testing.T) {
 	s := newSite(t)
-	begin := time.Now().Add(-time.Hour) // before any of its runs
+	begin := time.Now().Add(-time.Hour) // before all of its runs
 	s.client.Twice = true
 	r := s.newRow(t, "every request sent twice", fmt.Sprintf("at %d spans/s", s.client.SpansPerSecond))
 	stop := s.send(t)
@@ -38,7 +38,7 @@ func TestRepeat(t *testing.T) {
 	queue := s.product.Queue(t)
 	admin := kadm.NewClient(queue)
 
-	// The group takes offsets from outside only while it has no member.
+	// The group accepts offsets from outside only while it has no member.
 	resume := s.halt(t)
 	old := s.strike(t, product.CollectorProcess)
 	wait(t, func(ctx context.Context) error {

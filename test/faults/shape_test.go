@@ -11,8 +11,7 @@ import (
 	"github.com/looptrace/looptrace/test/product/load"
 )
 
-// TestShapes sends what is unusual and allowed: traces and spans that are very large, in parts that come in any
-// order, and spans of other times.
+// TestShapes sends unusual but valid data: very large traces and spans, parts in any order, and spans of other times.
 func TestShapes(t *testing.T) {
 	s := newSite(t)
 	const day, year = 24 * time.Hour, 365 * 24 * time.Hour
@@ -20,7 +19,7 @@ func TestShapes(t *testing.T) {
 		name  string
 		runs  int
 		shape func(n int) load.Shape
-		// large requests are more than the 8 MiB that gRPC takes.
+		// large requests exceed the 8 MiB that gRPC accepts.
 		large bool
 	}{
 		{"10,000 spans in 20 parts, shuffled", scaled(1, 8), func(int) load.Shape { return load.Shape{Spans: 10_000, Parts: 20, Shuffled: true} }, false},
@@ -34,17 +33,17 @@ func TestShapes(t *testing.T) {
 		}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			doors := load.Doors()
+			endpoints := load.Endpoints()
 			if c.large {
-				doors = slices.DeleteFunc(doors, func(d load.Door) bool { return d == load.GRPC })
+				endpoints = slices.DeleteFunc(endpoints, func(d load.Endpoint) bool { return d == load.GRPC })
 			}
-			r := s.newRow(t, c.name, fmt.Sprintf("%d runs by each of %d doors", c.runs, len(doors)))
+			r := s.newRow(t, c.name, fmt.Sprintf("%d runs by each of %d endpoints", c.runs, len(endpoints)))
 			pids := s.pids(t)
 			begin := time.Now()
 			for n := range c.runs {
-				for _, door := range doors {
+				for _, endpoint := range endpoints {
 					s.client.Shape = c.shape(n)
-					require.NoError(t, s.client.One(t.Context(), door))
+					require.NoError(t, s.client.One(t.Context(), endpoint))
 				}
 			}
 			s.awaitVisible(t, patience)

@@ -16,7 +16,7 @@ import (
 	"github.com/looptrace/looptrace/test/product"
 )
 
-// TestSoak keeps the product under a steady load and looks for what grows with time alone.
+// TestSoak keeps the product under a steady load and looks for slow growth.
 func TestSoak(t *testing.T) {
 	length := scaled(0, 10*time.Minute)
 	if length == 0 {
@@ -41,8 +41,8 @@ func TestSoak(t *testing.T) {
 	r.verify(t, drainedWithin)
 }
 
-// sample reads what should stay as it is: resident megabytes and open files of each service, goroutines of those that
-// tell.
+// sample reads what should stay constant: resident megabytes and open files of each service, and goroutines if it
+// reports them.
 func (s *site) sample(t *testing.T) map[string]float64 {
 	t.Helper()
 	sample := map[string]float64{}
@@ -75,7 +75,7 @@ var goroutines = regexp.MustCompile(`(?m)^go_goroutines (\S+)$`)
 // point is a value at a time, in hours.
 type point struct{ hour, value float64 }
 
-// slope is that of the line through the points by least squares.
+// slope returns the slope of the least-squares line through the points.
 func slope(points []point) float64 {
 	var hour, value float64
 	for _, p := range points {

@@ -19,8 +19,8 @@ import (
 	"github.com/looptrace/looptrace/test/product"
 )
 
-// TestStoreDown takes ClickHouse away for a while under load: everything is accepted, nobody waits longer for it,
-// and it is all stored afterwards.
+// TestStoreDown stops ClickHouse for a while under load: everything is accepted without a delay, and all of it is
+// stored afterwards.
 func TestStoreDown(t *testing.T) {
 	s := newSite(t)
 	outage := scaled(10*time.Second, 10*time.Minute)
@@ -60,7 +60,7 @@ func TestStoreDown(t *testing.T) {
 	r.verify(t, drainedWithin)
 }
 
-// withoutStore is the sum of what all services but ClickHouse held at most.
+// withoutStore returns the sum of the peak memory of all services but ClickHouse.
 func withoutStore(most map[string]int64) (bytes int64) {
 	for service, held := range most {
 		if service != product.ClickHouseProcess {
@@ -74,14 +74,14 @@ func milliseconds(times []time.Duration, part float64) float64 {
 	return report.Quantile(times, part).Seconds() * 1e3
 }
 
-// removeStore takes ClickHouse away, so that it cannot be started, until the function that it returns is called.
+// removeStore stops ClickHouse so that it cannot be restarted until the returned function is called.
 func (s *site) removeStore(t *testing.T) (restore func()) {
 	t.Helper()
 	folder := filepath.Join(s.product.Data, "clickhouse")
 	away := folder + ".away"
-	require.NoError(t, syscall.Kill(s.pids(t)[product.ClickHouseProcess], syscall.SIGSTOP)) // or it makes the folder anew
+	require.NoError(t, syscall.Kill(s.pids(t)[product.ClickHouseProcess], syscall.SIGSTOP)) // or it recreates the folder
 	require.NoError(t, os.Rename(folder, away))
-	require.NoError(t, os.WriteFile(folder, nil, 0o600)) // no folder: the start fails
+	require.NoError(t, os.WriteFile(folder, nil, 0o600)) // not a folder: the start fails
 	s.strike(t, product.ClickHouseProcess)
 	return func() {
 		require.NoError(t, os.Remove(folder))
@@ -97,10 +97,10 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// disk is a small disk of its own below a folder of the product, and the file that fills it up.
+// disk is a small disk mounted at a folder of the product, and the file that fills it.
 type disk struct{ folder, ballast string }
 
-// newDisk mounts a disk of so many bytes below a folder of the data.
+// newDisk mounts a disk of so many bytes at a folder of the data.
 func newDisk(t *testing.T, p *product.Product, name string, size int64) disk {
 	t.Helper()
 	d := disk{folder: filepath.Join(p.Data, name)}
@@ -144,8 +144,8 @@ func (d disk) release(t *testing.T) {
 	require.NoError(t, os.Remove(d.ballast))
 }
 
-// TestQueueDiskFull fills the disk of the queue: first up to the space that the broker leaves free, then at once and
-// altogether, so that a write under way fails.
+// TestQueueDiskFull fills the queue's disk: first up to the broker's reserve, then at once and completely, so that a
+// write in progress fails.
 func TestQueueDiskFull(t *testing.T) {
 	var d disk
 	s := newSite(t, func(t *testing.T, p *product.Product) { d = newDisk(t, p, "queue", 600<<20) })
@@ -153,7 +153,7 @@ func TestQueueDiskFull(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		leave int64
-		// crash tells that the broker may end and be started again.
+		// crash is true if the broker may end and be restarted.
 		crash bool
 	}{
 		{name: "queue disk nearly full", leave: 200 << 20},
@@ -185,8 +185,8 @@ func TestQueueDiskFull(t *testing.T) {
 	stop()
 }
 
-// TestStoreDiskFull fills the disk of ClickHouse past the space that it leaves free: everything is accepted, and stored
-// when there is space again.
+// TestStoreDiskFull fills ClickHouse's disk beyond its reserve: everything is accepted, and stored when there is
+// space again.
 func TestStoreDiskFull(t *testing.T) {
 	var d disk
 	s := newSite(t, func(t *testing.T, p *product.Product) { d = newDisk(t, p, "clickhouse", 1<<30) })
@@ -203,7 +203,7 @@ func TestStoreDiskFull(t *testing.T) {
 		require.NoError(t, err)
 		return status
 	}
-	// What was stored before must be readable while the disk is full: so one has to be.
+	// Stored runs must be readable while the disk is full, so one must exist.
 	require.NoError(t, product.Wait(t.Context(), func(context.Context) error {
 		if status := read(); status != http.StatusOK {
 			return fmt.Errorf("the first run answers %d", status)

@@ -15,8 +15,8 @@ import (
 	"github.com/looptrace/looptrace/test/product/load"
 )
 
-// queuedBatches is how many requests wait in the queue while its keepers are killed. A queue that puts what it finds
-// at its start somewhere else loses some of them then: the Collector's own one lost 44 of 400.
+// queuedBatches is how many requests wait in the queue while its processes are killed. A queue that loses some of
+// them at such a start exists: the Collector's own one lost 44 of 400.
 const queuedBatches = 400
 
 // youngest is how soon after its start a process is killed.
@@ -32,10 +32,10 @@ func TestKillYoung(t *testing.T) {
 
 	store := s.pids(t)[product.ClickHouseProcess]
 	require.NoError(t, syscall.Kill(store, syscall.SIGSTOP))
-	resume := func() { _ = syscall.Kill(store, syscall.SIGCONT) } // it is there: it is halted
+	resume := func() { _ = syscall.Kill(store, syscall.SIGCONT) } // it exists: it is halted
 	t.Cleanup(resume)
 	for n := range queuedBatches / s.client.Shape.Parts {
-		require.NoError(t, s.client.One(t.Context(), load.Doors()[n%len(load.Doors())]))
+		require.NoError(t, s.client.One(t.Context(), load.Endpoints()[n%len(load.Endpoints())]))
 	}
 	stop := s.send(t)
 
@@ -52,7 +52,7 @@ func TestKillYoung(t *testing.T) {
 	r.verify(t, visibleWithin)
 }
 
-// killYoung kills what is started in the place of a killed process within half a second of its start, so many times.
+// killYoung kills a killed process's replacement within half a second of its start, so many times.
 func (s *site) killYoung(ctx context.Context, name string, old, kills int) error {
 	for range kills {
 		waiting, cancel := context.WithTimeout(ctx, patience)

@@ -1,6 +1,7 @@
-// Package freeport finds ports for what cannot be given port 0: it tells its clients its address beforehand, has several ports, or comes back
-// on the same one. A port that is found by listening on port 0 and letting it go may be anybody's before it is used: of the next who
-// listens on port 0, or of an outgoing connection. These are of neither, and belong to the process that has taken them until it ends.
+// Package freeport finds ports for servers that cannot use port 0: because their address must be known in advance,
+// they have several ports, or they return on the same one. A port found by listening on port 0 and closing it may be
+// taken by anyone before it is used: by the next listener on port 0 or by an outgoing connection. The ports of this
+// package are used by neither, and are reserved for the process until it ends.
 package freeport
 
 import (
@@ -15,7 +16,7 @@ import (
 	"testing"
 )
 
-// Lowest and Highest are the bounds of the ports: below those that systems give to outgoing connections and to port 0.
+// Lowest and Highest limit the ports: below those that systems use for outgoing connections and port 0.
 const (
 	Lowest  = 10000
 	Highest = 32000
@@ -23,7 +24,7 @@ const (
 
 const attempts = 1000
 
-// Take returns addresses of this machine that nobody else takes while the test binary runs.
+// Take returns addresses of this machine that are reserved for the test binary.
 func Take(tb testing.TB, count int) []string {
 	tb.Helper()
 	addresses, err := Find(count)
@@ -33,7 +34,7 @@ func Take(tb testing.TB, count int) []string {
 	return addresses
 }
 
-// Find is Take for what no single test owns.
+// Find is Take for ports that do not belong to a single test.
 func Find(count int) ([]string, error) {
 	var addresses []string
 	for range attempts {
@@ -52,7 +53,7 @@ func Find(count int) ([]string, error) {
 	return nil, fmt.Errorf("find %d free ports: too few in %d attempts", count, attempts)
 }
 
-// Hold takes all of the ports, for as long as the process lives, or none.
+// Hold reserves all of the ports, for as long as the process lives, or none.
 func Hold(ports ...int) (bool, error) {
 	folder := filepath.Join(os.TempDir(), "looptrace-test-ports")
 	if err := os.MkdirAll(folder, 0o777); err != nil {
@@ -61,11 +62,11 @@ func Hold(ports ...int) (bool, error) {
 	var locks []int
 	release := func() {
 		for _, lock := range locks {
-			_ = syscall.Close(lock) // which unlocks
+			_ = syscall.Close(lock) // unlocks it
 		}
 	}
 	for _, port := range ports {
-		// A descriptor, since an os.File that nobody refers to is closed.
+		// A descriptor, because an unreferenced os.File is closed.
 		lock, err := syscall.Open(filepath.Join(folder, strconv.Itoa(port)), syscall.O_CREAT|syscall.O_RDWR|syscall.O_CLOEXEC, 0o666)
 		if err != nil {
 			release()
@@ -90,7 +91,7 @@ func free(port int) bool {
 	if err != nil {
 		return false
 	}
-	_ = listener.Close() // nothing came in
+	_ = listener.Close() // nothing was received
 	return true
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// triedVariable makes the test binary a process that tries to take ports and says which it got.
+// triedVariable makes the test binary a process that tries to reserve ports and prints the result.
 const triedVariable = "FREEPORT_TEST_TRY"
 
 func TestMain(m *testing.M) {
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestHeldUntilTheEnd holds that neither this process nor another takes a port again, although nobody listens on it.
+// TestHeldUntilTheEnd checks that no process can reserve a port again, although nobody listens on it.
 func TestHeldUntilTheEnd(t *testing.T) {
 	t.Parallel()
 	addresses := Take(t, 200)
@@ -59,7 +59,7 @@ func TestHeldUntilTheEnd(t *testing.T) {
 	assert.Empty(t, string(got))
 }
 
-// TestUsedByAnother holds that a port on which somebody listens is not taken, nor those that were asked for with it.
+// TestUsedByAnother checks that a port with a listener is not reserved, nor those requested with it.
 func TestUsedByAnother(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -76,7 +76,7 @@ func TestUsedByAnother(t *testing.T) {
 		require.NoError(t, err)
 		require.False(t, held)
 		if held, err = Hold(other); err == nil && held {
-			break // the failure before let it go
+			break // the failed attempt before released it
 		}
 		require.Less(t, other, Highest)
 		other++

@@ -1,5 +1,5 @@
 // Package kafka starts a real Apache Kafka for tests: one broker in KRaft mode, or several with the settings of
-// deploy/kafka.properties, on ports and in folders of their own, from jars that Maven fetches into _build/kafka once.
+// deploy/kafka.properties, with their own ports and folders. Maven fetches the jars into _build/kafka once.
 package kafka
 
 import (
@@ -22,19 +22,18 @@ import (
 	"github.com/looptrace/looptrace/test/freeport"
 )
 
-// startTimeout is generous: a broker starts in four seconds, and in many more beside other tests.
+// startTimeout is generous: a broker starts in four seconds, but in many more under load.
 const startTimeout = 2 * time.Minute
 
-// MaxMessageBytes is the largest batch of records that the broker takes, as in otelcol-config.yaml.
+// MaxMessageBytes is the largest record batch that the broker accepts, as in otelcol-config.yaml.
 const MaxMessageBytes = 64 << 20
 
-// Broker is a Kafka that belongs to one test.
+// Broker is a Kafka broker that belongs to one test.
 type Broker struct {
-	// Address is what clients connect to, as host:port. It stays the same when the broker is stopped and
-	// started again.
+	// Address is the address for clients, as host:port. It stays the same when the broker is stopped and restarted.
 	Address string
 
-	// internal is where the broker's own kind connects, and asks for nothing.
+	// internal is the address for other brokers, without TLS and login.
 	internal string
 	jars     string
 	folder   string
@@ -42,21 +41,20 @@ type Broker struct {
 	watchdog *exec.Cmd
 }
 
-// Start starts a broker that ends with the test. Without Java, or without Maven and with nothing fetched
-// before, the test is skipped.
+// Start starts a broker that ends with the test. The test is skipped without Java, or without Maven and fetched jars.
 func Start(tb testing.TB) *Broker {
 	tb.Helper()
 	return start(tb, 1, alone)[0]
 }
 
-// alone are the properties of a broker that is the only one.
+// alone are the properties of a single broker.
 var alone = []string{
 	"auto.create.topics.enable=false",
 	"offsets.topic.replication.factor=1",
 	fmt.Sprintf("replica.fetch.max.bytes=%d", MaxMessageBytes),
 }
 
-// StartCluster starts three brokers that are set as deploy/kafka.properties says: each record is on all three, and
+// StartCluster starts three brokers with the settings of deploy/kafka.properties: each record is on all three, and
 // acknowledged when two have it.
 func StartCluster(tb testing.TB) []*Broker {
 	tb.Helper()
@@ -71,7 +69,7 @@ func StartCluster(tb testing.TB) []*Broker {
 	return start(tb, 3, strings.Split(string(properties), "\n"))
 }
 
-// start starts brokers that are one cluster.
+// start starts brokers that form one cluster.
 func start(tb testing.TB, count int, properties []string) []*Broker {
 	tb.Helper()
 	jars := fetched(tb)
@@ -120,11 +118,11 @@ func (b *Broker) format(tb testing.TB, properties []string, arguments ...string)
 	tb.Cleanup(func() { b.Kill(tb) })
 }
 
-// Resume starts a stopped broker again, on its address and its data, and waits until it answers.
+// Resume restarts a stopped broker on its address and data, and waits until it answers.
 func (b *Broker) Resume(tb testing.TB) { tb.Helper(); Resume(tb, b) }
 
-// Resume starts those of the brokers that are stopped again at once, on their addresses and their data, and waits
-// until all answer: of three, one alone never does.
+// Resume restarts the stopped brokers concurrently on their addresses and data, and waits until all answer: one of
+// three alone never does.
 func Resume(tb testing.TB, brokers ...*Broker) {
 	tb.Helper()
 	for _, b := range brokers {
@@ -136,8 +134,8 @@ func Resume(tb testing.TB, brokers ...*Broker) {
 	defer cancel()
 	for _, b := range brokers {
 		if err := b.wait(ctx); err != nil {
-			said, _ := os.ReadFile(b.output())
-			tb.Fatalf("wait for Kafka: %v\n%s", err, bytes.TrimSpace(said[max(0, len(said)-8<<10):]))
+			output, _ := os.ReadFile(b.output())
+			tb.Fatalf("wait for Kafka: %v\n%s", err, bytes.TrimSpace(output[max(0, len(output)-8<<10):]))
 		}
 	}
 }
@@ -157,13 +155,13 @@ func (b *Broker) launch(tb testing.TB) {
 	b.watch(tb)
 }
 
-// PID is the id of the running broker's process.
+// PID returns the id of the running broker's process.
 func (b *Broker) PID() int { return b.cmd.Process.Pid }
 
 // Stop lets the broker shut down in order.
 func (b *Broker) Stop(tb testing.TB) { tb.Helper(); b.end(tb, syscall.SIGTERM) }
 
-// Kill ends the broker at once. One that is stopped is left alone.
+// Kill kills the broker. It does nothing if it is stopped.
 func (b *Broker) Kill(tb testing.TB) {
 	tb.Helper()
 	if b.cmd != nil {
@@ -171,7 +169,7 @@ func (b *Broker) Kill(tb testing.TB) {
 	}
 }
 
-// watch ends the broker when this process is gone, however it ended: the pipe is closed then.
+// watch ends the broker when this process ends, which closes the pipe.
 func (b *Broker) watch(tb testing.TB) {
 	tb.Helper()
 	b.watchdog = exec.CommandContext(context.WithoutCancel(tb.Context()), "sh", "-c", fmt.Sprintf("cat; kill -9 %d", b.cmd.Process.Pid))
@@ -221,7 +219,7 @@ func (b *Broker) java(ctx context.Context, arguments ...string) *exec.Cmd {
 	flags := []string{"-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", filepath.Join(b.jars, "*")}
 	cmd := exec.CommandContext(ctx, "java", append(flags, arguments...)...)
 	cmd.Dir = b.folder
-	// A group of its own, so that Ctrl-C reaches the test first.
+	// A separate process group, so that Ctrl-C reaches only the test.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	return cmd
 }
@@ -247,7 +245,7 @@ func fetched(tb testing.TB) string {
 	if _, err := exec.LookPath("mvn"); err != nil {
 		tb.Skip("mvn is not installed and _build/kafka is not there: tests over a real Kafka are left out")
 	}
-	// Test binaries run side by side: each fetches for itself, and the rename decides.
+	// Test binaries run concurrently: each fetches into its own folder, and the rename decides.
 	fresh := fmt.Sprintf("%s.%d", jars, os.Getpid())
 	defer func() { _ = os.RemoveAll(fresh) }()
 	cmd := exec.CommandContext(tb.Context(), "mvn", "--quiet", "--batch-mode", "--file", filepath.Join(root, "test", "kafka", "pom.xml"),

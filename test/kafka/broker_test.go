@@ -27,7 +27,8 @@ func TestBrokerKeepsItsDataOverAKill(t *testing.T) {
 	require.Equal(t, "hello", string(fetches.Records()[0].Value))
 }
 
-// What two of three have is read after the third, its leader, is gone, and taken as well; with one alone nothing is.
+// A record that two of three brokers have survives the loss of its leader, and new ones are accepted. A single broker
+// accepts none.
 func TestClusterSurvivesOneOfThree(t *testing.T) {
 	t.Parallel()
 	brokers := StartCluster(t)

@@ -18,18 +18,18 @@ import (
 	"github.com/looptrace/looptrace/test/freeport"
 )
 
-// Secured is a broker that takes only who comes over TLS and logs in, by PLAIN or by SCRAM-SHA-512.
+// Secured is a broker that requires TLS and a login by PLAIN or SCRAM-SHA-512.
 type Secured struct {
 	*Broker
 
-	// CAFile holds the certificate that clients must trust.
+	// CAFile has the certificate that clients must trust.
 	CAFile             string
 	Username, Password string
-	// Plain is where a test looks at the broker from outside, without TLS and login.
+	// Plain is an address for tests without TLS and login.
 	Plain string
 }
 
-// Environment is what a process of the product needs to reach the broker.
+// Environment returns the environment for a process of the product to reach the broker.
 func (s *Secured) Environment() []string {
 	return []string{
 		"KAFKA_BROKERS=" + s.Address,
@@ -66,7 +66,7 @@ func StartSecured(tb testing.TB) *Secured {
 	return s
 }
 
-// certify makes a certificate that vouches for itself, and returns the file with it and its key.
+// certify creates a self-signed certificate, and returns the files of it and its key.
 func (s *Secured) certify(tb testing.TB) string {
 	tb.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

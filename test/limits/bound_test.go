@@ -36,44 +36,44 @@ const (
 	// rate and burst are the limited project's, in spans.
 	rate  = 1000.0
 	burst = 3000.0
-	// demand is what all clients together offer, as a multiple of the rate.
+	// demand is the load of all clients together, as a multiple of the rate.
 	demand = 3.0
 
 	spansInRequest = 20
-	// inFlight bounds the requests of one client that wait for their answer.
+	// inFlight limits the unanswered requests of one client.
 	inFlight = 4
-	// settleTime is after the burst is spent: from then on what is accepted is the rate.
+	// settleTime is when the burst is spent: from then on the accepted rate is the limit's.
 	settleTime = 6 * time.Second
 	// neighbourEvery is how often the other tenant sends, to each process.
 	neighbourEvery = 50 * time.Millisecond
-	// lookEvery is how often it is looked whether the processes know of each other.
+	// lookEvery is how often the test checks whether the processes know of each other.
 	lookEvery = 200 * time.Millisecond
 )
 
-// sent is a request and its answer, as its client sees them.
+// sent is a request and its answer.
 type sent struct {
 	began, ended time.Duration
 	accepted     bool
 }
 
-// door sends a request and tells whether it was accepted. It is an error to be answered in any way but success and a
-// well-formed refusal.
-type door func(ctx context.Context, key apikey.Key) (accepted bool, err error)
+// endpoint sends a request and reports whether it was accepted. Any other answer than success or a well-formed
+// refusal is an error.
+type endpoint func(ctx context.Context, key apikey.Key) (accepted bool, err error)
 
-// doors are a way into each process, all different.
-func (s *site) doors(t *testing.T) [replicas]door {
+// endpoints returns a different endpoint of each process.
+func (s *site) endpoints(t *testing.T) [replicas]endpoint {
 	t.Helper()
 	connection, err := grpc.NewClient(s.ports[2].Addr(product.OTLPGRPC), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = connection.Close() })
-	return [replicas]door{
+	return [replicas]endpoint{
 		overHTTP(s.ports[0].URL(product.Ingest)+"/v1/traces", http.StatusAccepted),
 		overHTTP(s.ports[1].URL(product.OTLPHTTP)+"/v1/traces", http.StatusOK),
 		overGRPC(ptraceotlp.NewGRPCClient(connection)),
 	}
 }
 
-func overHTTP(url string, success int) door {
+func overHTTP(url string, success int) endpoint {
 	return func(ctx context.Context, key apikey.Key) (bool, error) {
 		body, err := newRequest().MarshalProto()
 		if err != nil {
@@ -101,17 +101,17 @@ func overHTTP(url string, success int) door {
 	}
 }
 
-func overGRPC(client ptraceotlp.GRPCClient) door {
+func overGRPC(client ptraceotlp.GRPCClient) endpoint {
 	return func(ctx context.Context, key apikey.Key) (bool, error) {
 		_, err := client.Export(metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+key.Reveal()), newRequest())
 		if err == nil {
 			return true, nil
 		}
-		told := status.Convert(err)
-		if told.Code() != codes.ResourceExhausted {
+		answer := status.Convert(err)
+		if answer.Code() != codes.ResourceExhausted {
 			return false, err
 		}
-		for _, detail := range told.Details() {
+		for _, detail := range answer.Details() {
 			if info, ok := detail.(*errdetails.RetryInfo); ok && info.GetRetryDelay().AsDuration() >= time.Second {
 				return false, nil
 			}
@@ -137,9 +137,9 @@ func newRequest() ptraceotlp.ExportRequest {
 	return ptraceotlp.NewExportRequestFromTraces(traces)
 }
 
-// client sends at a steady pace, whatever it is told, until the context ends.
+// client sends at a steady rate, whatever the answers, until the context ends.
 type client struct {
-	send  door
+	send  endpoint
 	key   apikey.Key
 	every time.Duration
 
@@ -169,7 +169,7 @@ func (c *client) run(ctx context.Context, start time.Time) {
 			defer func() { <-places }()
 			r := sent{began: time.Since(start)}
 			var err error
-			// What has begun is not cut off: its outcome would not be known.
+			// A request in progress is not cancelled, because its result would be unknown.
 			r.accepted, err = c.send(context.WithoutCancel(ctx), c.key)
 			r.ended = time.Since(start)
 			c.mu.Lock()
@@ -182,7 +182,7 @@ func (c *client) run(ctx context.Context, start time.Time) {
 	}
 }
 
-// drive runs clients beside each other.
+// drive runs clients concurrently.
 func drive(ctx context.Context, length time.Duration, clients ...*client) {
 	ctx, cancel := context.WithTimeout(ctx, length)
 	defer cancel()
@@ -194,12 +194,12 @@ func drive(ctx context.Context, length time.Duration, clients ...*client) {
 	running.Wait()
 }
 
-// testBound offers three times the limit at all processes at once, each at another door.
+// testBound offers three times the limit to all processes, to a different endpoint of each.
 func (s *site) testBound(t *testing.T) {
 	limited, other := s.mint(t, s.limited), s.mint(t, s.other)
 	length := length(t)
 	var clients, alone, beside []*client
-	for _, send := range s.doors(t) {
+	for _, send := range s.endpoints(t) {
 		clients = append(clients, &client{send: send, key: limited, every: pace(demand * rate / replicas)})
 		alone = append(alone, &client{send: send, key: other, every: neighbourEvery})
 		beside = append(beside, &client{send: send, key: other, every: neighbourEvery})
@@ -228,7 +228,7 @@ func (s *site) testBound(t *testing.T) {
 	g := burst/n + rate*ratelimit.Staleness.Seconds()
 	bound := burst + (n-1)*g + n*inFlight*spansInRequest
 	if blind != nil {
-		bound += (n - 1) / n * burst // the shares that are dealt then
+		bound += (n - 1) / n * burst // the shares of the replicas
 	}
 	worst := excess(accepted)
 	share := float64(longRun) / (rate * (length - settleTime).Seconds())
@@ -240,7 +240,7 @@ func (s *site) testBound(t *testing.T) {
 	if blind == nil {
 		assert.GreaterOrEqual(t, share, 0.97, "long-run rate")
 	} else {
-		// Then each keeps to its part of the rate, and what it does not use is lost.
+		// Then each admits its share, and what it does not use is lost.
 		t.Logf("the machine was too slow for the processes to know of each other in time, so that less than the rate is no fault: %v", blind)
 	}
 
@@ -253,8 +253,8 @@ func (s *site) testBound(t *testing.T) {
 	t.Logf("the other tenant's p99: %s alone, %s beside the load", p99(alone), p99(beside))
 }
 
-// watchSharing looks whether every process knows in time what the others admit. The function that it returns ends
-// this, and tells what was last seen to the contrary.
+// watchSharing checks whether every process knows in time what the others admit. The returned function ends this, and
+// returns the last failures.
 func (s *site) watchSharing(ctx context.Context) func() error {
 	ctx, cancel := context.WithCancel(ctx)
 	var (
@@ -284,13 +284,13 @@ func (s *site) watchSharing(ctx context.Context) func() error {
 	}
 }
 
-// pace is the time between requests that makes so many spans a second.
+// pace returns the time between requests for a rate in spans per second.
 func pace(spansPerSecond float64) time.Duration {
 	return time.Duration(float64(time.Second) * spansInRequest / spansPerSecond)
 }
 
-// excess is the most spans that any window accepted beyond the rate times its length. When a process admitted a
-// request is not known but that it was between its sending and its answer: counted is what lies in the window whole.
+// excess returns the maximum that any window accepted beyond the rate times its length, in spans. A request was
+// admitted at an unknown time between its sending and its answer, so it counts if that period is within the window.
 func excess(accepted []sent) float64 {
 	slices.SortFunc(accepted, func(a, b sent) int { return cmp.Compare(a.ended, b.ended) })
 	worst := 0.0
@@ -307,7 +307,7 @@ func excess(accepted []sent) float64 {
 	return worst
 }
 
-// p99 is the 99th percentile of the time from sending to answer.
+// p99 returns the 99th percentile of the time from sending to answer.
 func p99(clients []*client) time.Duration {
 	var times []time.Duration
 	for _, c := range clients {

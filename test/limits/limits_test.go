@@ -1,9 +1,9 @@
-// Package limits shows what several processes of ingest promise together: three real collectors with
-// deploy/ingest.yaml over a real Kafka and a real PostgreSQL keep to a project's limit as one would, stop taking a
-// revoked key, and go on without PostgreSQL.
+// Package limits tests several ingest processes together: three real collectors with deploy/ingest.yaml, a real Kafka
+// and a real PostgreSQL must enforce a project's limit like one process, refuse a revoked key, and continue without
+// PostgreSQL.
 //
-// It needs `make collector _build/looptrace`, and Java for Kafka, without which it is left out. LIMITS_DURATION is how
-// long the load lasts, 20s by default.
+// It needs `make collector _build/looptrace`, and Java for Kafka, without which it is skipped. LIMITS_DURATION is the
+// duration of the load, 20s by default.
 package limits
 
 import (
@@ -35,35 +35,35 @@ import (
 
 const (
 	replicas = 3
-	// patience bounds the wait for one condition, on a machine that may do much else.
+	// patience limits the wait for one condition, on a machine under load.
 	patience = time.Minute
-	// stopTime bounds an orderly stop of a collector.
+	// stopTime limits an orderly stop of a collector.
 	stopTime = 30 * time.Second
-	// revokedWithin is how long a revoked key may go on working.
+	// revokedWithin is how long a revoked key may continue to work.
 	revokedWithin = 5 * time.Second
-	// trustedFor is longer than ingest believes an answer of PostgreSQL that answers.
+	// trustedFor is longer than ingest uses an answer without asking PostgreSQL again.
 	trustedFor = 6 * time.Second
 )
 
-// site is ingest in three processes, and what it needs.
+// site is ingest in three processes, and its dependencies.
 type site struct {
 	postgres *engines.Server
 	db       *pgxpool.Pool
-	// ports are those of each process.
+	// ports are the ports of each process.
 	ports []product.Ports
-	// limited is a project with a limit of its own, other one without.
+	// limited is a project with its own limit, other one without.
 	limited, other string
-	// old is a key that is older than the processes: nothing that PostgreSQL tells makes them ask for it anew.
+	// old is a key that is older than the processes, so no notification about it arrives.
 	old apikey.Key
 }
 
-// TestReplicas is one story, since starting is most of it: each step leaves the site as it found it.
+// TestReplicas is one sequence, because the start takes most of the time. Each step restores the site.
 func TestReplicas(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	t.Run("bound", s.testBound)
 	t.Run("revocation", func(t *testing.T) { s.testRevocation(t, false) })
-	t.Run("revocation that nobody tells", func(t *testing.T) { s.testRevocation(t, true) })
+	t.Run("revocation without a notification", func(t *testing.T) { s.testRevocation(t, true) })
 	t.Run("without PostgreSQL", s.testWithoutPostgres)
 }
 
@@ -120,8 +120,8 @@ func newSite(t *testing.T) *site {
 		require.NoError(t, err)
 		t.Cleanup(func() {
 			assert.NoError(t, collector.Stop(stopTime))
-			if said, err := os.ReadFile(filepath.Join(logs, name+".log")); t.Failed() && err == nil {
-				t.Logf("%s:\n%s", name, said[max(0, len(said)-8<<10):])
+			if output, err := os.ReadFile(filepath.Join(logs, name+".log")); t.Failed() && err == nil {
+				t.Logf("%s:\n%s", name, output[max(0, len(output)-8<<10):])
 			}
 		})
 		s.wait(t, patience, func(ctx context.Context) error {
@@ -137,14 +137,14 @@ func newSite(t *testing.T) *site {
 	return s
 }
 
-// assertUsageTopics looks at what `looptrace migrate` has made.
+// assertUsageTopics checks the topics of `looptrace migrate`.
 func (s *site) assertUsageTopics(t *testing.T, broker string) {
 	t.Helper()
 	client, err := kgo.NewClient(kgo.SeedBrokers(broker))
 	require.NoError(t, err)
 	defer client.Close()
 	admin := kadm.NewClient(client)
-	// A topic that was just made is not at once known to all.
+	// A new topic is not immediately known to all brokers.
 	s.wait(t, patience, func(ctx context.Context) error {
 		topics, err := admin.ListTopics(ctx, ratelimit.UsageTopic, ratelimit.APIUsageTopic)
 		if err == nil {
@@ -185,7 +185,7 @@ func (s *site) wait(t *testing.T, within time.Duration, condition func(context.C
 	require.NoError(t, product.Wait(ctx, condition))
 }
 
-// mint stores a key of a project that may ingest.
+// mint stores a key of a project with the scope for ingest.
 func (s *site) mint(t *testing.T, project string) apikey.Key {
 	t.Helper()
 	key := apikey.Mint()
@@ -195,7 +195,7 @@ func (s *site) mint(t *testing.T, project string) apikey.Key {
 	return key
 }
 
-// ready tells what keeps a process from its work.
+// ready returns why a process is not ready.
 func (s *site) ready(ctx context.Context, i int) error {
 	url := s.ports[i].URL(product.CollectorHealth) + "/readyz"
 	answer, err := product.Do(ctx, http.MethodGet, url, nil, nil)
@@ -208,7 +208,7 @@ func (s *site) ready(ctx context.Context, i int) error {
 	return nil
 }
 
-// sharing is nil when a process knows in time what all others have admitted.
+// sharing returns nil if a process knows in time what all others have admitted.
 func (s *site) sharing(ctx context.Context, i int) error {
 	answer, err := product.Do(ctx, http.MethodGet, s.ports[i].URL(product.CollectorMetrics)+"/metrics", nil, nil)
 	if err != nil {
@@ -222,7 +222,7 @@ func (s *site) sharing(ctx context.Context, i int) error {
 	return nil
 }
 
-// value is that of a metric without labels of interest in the Prometheus text format, "" where it is not there.
+// value returns the value of a metric without relevant labels in the Prometheus text format, "" if it is missing.
 func value(text, metric string) string {
 	for line := range strings.Lines(text) {
 		if rest, ok := strings.CutPrefix(line, metric); ok && strings.IndexAny(rest, "{ ") == 0 {
@@ -232,12 +232,12 @@ func value(text, metric string) string {
 	return ""
 }
 
-// send asks a process to take a request without spans, which no limit on spans refuses.
+// send sends a request without spans, which no limit on spans refuses.
 func (s *site) send(ctx context.Context, i int, key apikey.Key) (product.Answer, error) {
 	return product.Post(ctx, s.ports[i].URL(product.Ingest)+"/v1/traces", key.Reveal(), product.JSON, []byte(`{}`))
 }
 
-// testRevocation revokes a key that is in use everywhere.
+// testRevocation revokes a key that is in use in every process.
 func (s *site) testRevocation(t *testing.T, unannounced bool) {
 	key := s.mint(t, s.other)
 	for i := range replicas {
@@ -266,8 +266,8 @@ func (s *site) answers(i int, key apikey.Key, status int) func(context.Context) 
 	}
 }
 
-// testWithoutPostgres stops PostgreSQL: keys that were verified go on, for longer than an answer of a PostgreSQL that
-// is there is believed, and of others it is not known whether they are good.
+// testWithoutPostgres stops PostgreSQL: verified keys continue to work, for longer than an answer of PostgreSQL is
+// used otherwise. Other keys cannot be checked.
 func (s *site) testWithoutPostgres(t *testing.T) {
 	for i := range replicas {
 		s.wait(t, patience, s.answers(i, s.old, http.StatusAccepted))
@@ -298,7 +298,7 @@ func (s *site) testWithoutPostgres(t *testing.T) {
 	}
 }
 
-// length is how long the load lasts.
+// length returns the duration of the load.
 func length(t *testing.T) time.Duration {
 	t.Helper()
 	text := os.Getenv("LIMITS_DURATION")

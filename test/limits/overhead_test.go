@@ -37,13 +37,13 @@ import (
 	"github.com/looptrace/looptrace/test/product"
 )
 
-// BenchmarkDoor compares the door of ingest, with authentication and nothing behind it, with and without the limiter:
-// processor time of this process for a request, which a client of a few microseconds is part of. Requests go to the
-// two by turns, so that the ratio holds on a machine that does much else.
-func BenchmarkDoor(b *testing.B) {
+// BenchmarkIngest compares ingest with authentication and no consumer, with and without the limiter: processor time of
+// this process for a request, including a client of a few microseconds. Requests alternate, so that the ratio is
+// valid on a machine under load.
+func BenchmarkIngest(b *testing.B) {
 	for _, spans := range []int{1, 100} {
 		b.Run(fmt.Sprintf("spans=%d", spans), func(b *testing.B) {
-			without, with := openDoors(b, spans)
+			without, with := startIngest(b, spans)
 			const turn = 50
 			var cpu [2]time.Duration
 			for b.Loop() {
@@ -70,7 +70,7 @@ func cpuTime(b *testing.B) time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// extensions are a host's.
+// extensions are the extensions of a host.
 type extensions struct {
 	component.Host
 	all map[component.ID]component.Component
@@ -78,9 +78,9 @@ type extensions struct {
 
 func (e *extensions) GetExtensions() map[component.ID]component.Component { return e.all }
 
-// openDoors starts two receivers behind the same authentication, and returns a client of each that sends requests of
-// so many spans, as large as those of a real agent.
-func openDoors(b *testing.B, spans int) (without, with *rawClient) {
+// startIngest starts two receivers with the same authentication, and returns a client of each that sends requests of n
+// spans, as large as those of a real agent.
+func startIngest(b *testing.B, spans int) (without, with *rawClient) {
 	b.Helper()
 	database := engines.Postgres(b)
 	db, err := postgres.Open(b.Context(), database)
@@ -138,7 +138,7 @@ func startComponent(b *testing.B, host component.Host, c component.Component) {
 	b.Cleanup(func() { require.NoError(b, c.Shutdown(context.Background())) })
 }
 
-// rawClient sends one and the same request over one connection.
+// rawClient sends the same request repeatedly over one connection.
 type rawClient struct {
 	connection net.Conn
 	answers    *bufio.Reader

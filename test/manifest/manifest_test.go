@@ -1,4 +1,4 @@
-// Package manifest holds the collector's manifest, its binary and its configuration against each other.
+// Package manifest compares the collector's manifest, its binary and its configuration.
 package manifest
 
 import (
@@ -25,7 +25,7 @@ type component struct {
 	Import string `yaml:"import"`
 }
 
-// is returns the import path and, of a component of others, its version.
+// is returns the import path and, for third-party components, the version.
 func (c component) is() (importPath, version string) {
 	mod, version, _ := strings.Cut(c.GoMod, " ")
 	if c.Import != "" {
@@ -63,7 +63,7 @@ func read(t *testing.T) manifest {
 
 const root = "../.."
 
-// folder takes the binary of this run.
+// folder has the binary of this run.
 var folder string
 
 func TestMain(m *testing.M) {
@@ -76,7 +76,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// built is the path of the collector: it builds it once, as `make collector` does, apart from the one that is worked with.
+// built returns the path of the collector. It builds it once, like `make collector`, but in a separate folder.
 var built = sync.OnceValues(func() (string, error) {
 	program := filepath.Join(folder, "looptrace-collector")
 	for _, arguments := range [][]string{
@@ -92,7 +92,7 @@ var built = sync.OnceValues(func() (string, error) {
 	return program, nil
 })
 
-// Every component folder is in the manifest, and the other way round.
+// The manifest has exactly the component folders.
 func TestManifestNamesEveryComponent(t *testing.T) {
 	t.Parallel()
 	folders, err := filepath.Glob(filepath.Join(root, "components", "*", "factory.go"))
@@ -110,7 +110,7 @@ func TestManifestNamesEveryComponent(t *testing.T) {
 	assert.ElementsMatch(t, want, got)
 }
 
-// ocb does not look at go.mod, which decides what is compiled.
+// ocb ignores go.mod, which determines the compiled versions.
 func TestManifestHasTheVersionsOfTheModule(t *testing.T) {
 	t.Parallel()
 	required := map[string]string{}
@@ -146,11 +146,11 @@ func TestBinaryHasWhatTheManifestNames(t *testing.T) {
 // components asks the binary.
 func components(t *testing.T) map[string][]string {
 	t.Helper()
-	var said map[string]yaml.Node
-	require.NoError(t, yaml.Unmarshal(run(t, nil, "components"), &said))
+	var listed map[string]yaml.Node
+	require.NoError(t, yaml.Unmarshal(run(t, nil, "components"), &listed))
 	got := map[string][]string{}
 	for _, kind := range []string{"receivers", "processors", "exporters", "connectors", "extensions"} {
-		node := said[kind]
+		node := listed[kind]
 		var entries []struct {
 			Name string `yaml:"name"`
 		}
@@ -162,7 +162,7 @@ func components(t *testing.T) map[string][]string {
 	return got
 }
 
-// typeOf reads a component's type where it is written down: in its metadata.yaml.
+// typeOf reads a component's type from its metadata.yaml.
 func typeOf(t *testing.T, importPath string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", "list", "-f", "{{.Dir}}", importPath)
@@ -179,7 +179,7 @@ func typeOf(t *testing.T, importPath string) string {
 	return metadata.Type
 }
 
-// Every configuration that is shipped is one that the binary takes.
+// The binary accepts every shipped configuration.
 func TestConfigurationsAreValid(t *testing.T) {
 	t.Parallel()
 	candidates, err := filepath.Glob(filepath.Join(root, "deploy", "*.yaml"))
@@ -190,7 +190,7 @@ func TestConfigurationsAreValid(t *testing.T) {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
 		if !strings.Contains(string(text), "\nservice:\n") {
-			continue // not a collector's: alert rules
+			continue // alert rules, not a collector's configuration
 		}
 		validated++
 		t.Run(filepath.Base(file), func(t *testing.T) {
@@ -211,9 +211,9 @@ func run(t *testing.T, env []string, arguments ...string) []byte {
 	require.NoError(t, err)
 	cmd := exec.CommandContext(t.Context(), program, arguments...)
 	cmd.Env = append(os.Environ(), env...)
-	var said strings.Builder
-	cmd.Stderr = &said
+	var output strings.Builder
+	cmd.Stderr = &output
 	out, err := cmd.Output()
-	require.NoError(t, err, said.String())
+	require.NoError(t, err, output.String())
 	return out
 }

@@ -24,10 +24,10 @@ func (a auth) GetAttribute(name string) any { return a[name] }
 
 func (a auth) GetAttributeNames() []string { return nil }
 
-// The project is that of the key, however often and under whatever type a client writes the attribute.
+// The project is the key's, however often and with whatever type a client sends the attribute.
 func TestStampedProjectIsTheKeys(t *testing.T) {
 	t.Parallel()
-	// A map of pdata holds a key once, so this is protobuf by hand.
+	// A pdata map cannot have duplicate keys, so this is encoded by hand.
 	field := func(number int, content []byte) []byte {
 		return append(binary.AppendUvarint([]byte{byte(number<<3 | 2)}, uint64(len(content))), content...)
 	}

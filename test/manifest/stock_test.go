@@ -1,7 +1,7 @@
 package manifest
 
-// The collector is built from generated code in a folder that the go command does not look into. These imports
-// keep the stock parts of the manifest in go.mod.
+// The collector is built from generated code in a folder that the go command ignores. These imports keep the stock
+// components of the manifest in go.mod.
 import (
 	_ "github.com/open-telemetry/opentelemetry-collector-contrib/exporter/kafkaexporter"
 	_ "github.com/open-telemetry/opentelemetry-collector-contrib/processor/resourceprocessor"

@@ -27,7 +27,7 @@ import (
 	"github.com/looptrace/looptrace/test/product"
 )
 
-// What is sent, is counted: once by each stage, and the stages agree.
+// Every stage counts what is sent once, and the stages agree.
 func TestCountersAddUp(t *testing.T) {
 	p := product.Start(t)
 	account, err := p.Setup(t.Context())
@@ -46,7 +46,8 @@ func TestCountersAddUp(t *testing.T) {
 		require.Equal(t, want, answer.Status, "%s", answer.Body)
 	}
 
-	// Accepted: 6 native requests of 3 spans, one of them a repetition; 4 and 3 of OTLP over HTTP, 2 over gRPC, of 2 spans.
+	// Accepted: 6 native requests of 3 spans, one of them a repetition; 4 and 3 of OTLP over HTTP, 2 over gRPC, of 2
+	// spans.
 	const runs, spans, requests, poison = 5 + 4 + 3 + 2, 6*3 + 4*2 + 3*2 + 2*2, 6 + 4 + 3 + 2, 3
 	var body []byte
 	for range 5 {
@@ -78,7 +79,7 @@ func TestCountersAddUp(t *testing.T) {
 	post(http.StatusServiceUnavailable, native, apikey.Mint().Reveal(), body)
 	resume(t, p, product.PostgresProcess)
 
-	// What somebody else put on the queue.
+	// Records of an unknown producer.
 	queue := p.Queue(t, kgo.DefaultProduceTopic("looptrace.spans"))
 	for range poison {
 		require.NoError(t, queue.ProduceSync(t.Context(), &kgo.Record{Value: []byte("this is no protobuf")}).FirstErr())
@@ -94,7 +95,7 @@ func TestCountersAddUp(t *testing.T) {
 	})
 
 	assert.Equal(t, map[string]float64{"runs": 6*3 + 4*2, "runs/otlp": 3 * 2, "otlp": 2 * 2, "kafkabatch": spans},
-		by(collector, "otelcol_receiver_accepted_spans", "receiver"), "accepted, by door, and handed to the store")
+		by(collector, "otelcol_receiver_accepted_spans", "receiver"), "accepted, by receiver, and passed to the store")
 	assert.Equal(t, map[string]float64{"kafka": spans, "clickhouseruns": spans},
 		by(collector, "otelcol_exporter_sent_spans", "exporter"), "acknowledged by the queue, and by the store")
 	assert.InDelta(t, requests, sum(collector, "otelcol_kafka_exporter_records", "outcome", "success"), 0)
@@ -171,13 +172,13 @@ func export(t *testing.T, p *product.Product, key string) error {
 	require.NoError(t, request.UnmarshalJSON(otlpRun(t)))
 	connection, err := grpc.NewClient(p.Ports.Addr(product.OTLPGRPC), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	require.NoError(t, err)
-	defer func() { _ = connection.Close() }() // it has its answer
+	defer func() { _ = connection.Close() }() // the answer was received
 	_, err = ptraceotlp.NewGRPCClient(connection).Export(
 		metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer "+key), request)
 	return err
 }
 
-// pause stops a service, with what it has started, as a machine that hangs would.
+// pause halts a service and its child processes, like a machine that hangs.
 func pause(t *testing.T, p *product.Product, name string) { send(t, p, name, syscall.SIGSTOP) }
 
 func resume(t *testing.T, p *product.Product, name string) { send(t, p, name, syscall.SIGCONT) }
@@ -198,8 +199,8 @@ func send(t *testing.T, p *product.Product, name string, signal syscall.Signal) 
 
 var metricName = regexp.MustCompile(`\b(?:otelcol|looptrace|process)_[a-z0-9_]+\b`)
 
-// assertNamesExist proves that what alerts, dashboard and operations name is what a running product shows. A counter
-// of our own that has counted nothing is not shown yet: its component's documentation must have it.
+// assertNamesExist checks that the names in alerts, dashboard and documentation exist in a running product. Our own
+// counters that are still 0 are not exported yet: they must be in their component's documentation.
 func assertNamesExist(t *testing.T, p *product.Product, collector []series) {
 	t.Helper()
 	exist := map[string]bool{}

@@ -1,5 +1,4 @@
-// Package operations holds docs/operations against the running product: what it counts, what it says of its
-// readiness, and its probe.
+// Package operations compares docs/operations with the running product: its counters, its readiness, and its probe.
 package operations
 
 import (
@@ -16,7 +15,7 @@ import (
 	"github.com/looptrace/looptrace/test/product"
 )
 
-// patience is how long a test waits for what must happen.
+// patience is how long a test waits for an expected event.
 const patience = 3 * time.Minute
 
 // until waits for a condition.
@@ -59,7 +58,7 @@ func scrape(ctx context.Context, t *testing.T, base string) []series {
 	return all
 }
 
-// sum adds up the series of a name whose label has one of the values; all of them without a label.
+// sum adds up the series of a name whose label has one of the values, or all of them without a label.
 func sum(all []series, name, label string, values ...string) (total float64) {
 	for _, one := range all {
 		if one.name != name {

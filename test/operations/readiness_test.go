@@ -18,8 +18,8 @@ import (
 	"github.com/looptrace/looptrace/test/product"
 )
 
-// Each part hangs in turn, as after SIGSTOP no port closes and no error comes. The product says so, starts nothing again
-// for it, and is ready when the part goes on.
+// Each part hangs in turn: after SIGSTOP no port closes and no error occurs. The product must report this, restart
+// nothing, and be ready when the part continues.
 func TestReadinessTellsTheTruth(t *testing.T) {
 	p := product.Start(t)
 	account, err := p.Setup(t.Context())
@@ -28,11 +28,11 @@ func TestReadinessTellsTheTruth(t *testing.T) {
 	require.NoError(t, err)
 	before := pids(t, p)
 
-	said, err := probe(t, p, key)
-	require.NoError(t, err, said)
-	assert.Regexp(t, `^ok: run \S+ was accepted in \d+\.\d+ s and visible \d+\.\d+ s later\n$`, said)
+	output, err := probe(t, p, key)
+	require.NoError(t, err, output)
+	assert.Regexp(t, `^ok: run \S+ was accepted in \d+\.\d+ s and visible \d+\.\d+ s later\n$`, output)
 
-	// With a key in use, ingest goes on without PostgreSQL.
+	// With a key in use, ingest continues without PostgreSQL.
 	pause(t, p, product.PostgresProcess)
 	awaitReadyz(t, p, product.CollectorHealth, http.StatusOK, `"extension apikeyauth":"degraded: PostgreSQL has not answered since `)
 	awaitReadyz(t, p, product.API, http.StatusServiceUnavailable, `"postgresql":"unavailable"`)
@@ -43,13 +43,13 @@ func TestReadinessTellsTheTruth(t *testing.T) {
 	pause(t, p, product.BrokerProcess)
 	awaitReadyz(t, p, product.CollectorHealth, http.StatusServiceUnavailable, `"queue":"unavailable: no broker answers: `)
 	awaitReadyz(t, p, product.Web, http.StatusServiceUnavailable, `"collector":"unavailable"`)
-	said, err = probe(t, p, key)
+	output, err = probe(t, p, key)
 	require.Error(t, err)
-	assert.Contains(t, said, "was not accepted: ingest answers 503 queue_unavailable")
+	assert.Contains(t, output, "was not accepted: ingest answers 503 queue_unavailable")
 	resume(t, p, product.BrokerProcess)
 	awaitReadyz(t, p, product.Web, http.StatusOK, `"collector":"ok"`)
 
-	// The store's worker reports nothing while its insert hangs; that nothing moves tells.
+	// The store's worker reports no error while its insert hangs. The missing progress is detected.
 	pause(t, p, product.ClickHouseProcess)
 	answer, err := product.Post(t.Context(), p.Ports.URL(product.Ingest)+"/v1/runs", key, product.JSON, nativeRun(t))
 	require.NoError(t, err)
@@ -59,13 +59,15 @@ func TestReadinessTellsTheTruth(t *testing.T) {
 	assert.GreaterOrEqual(t, sum(metrics, "otelcol_kafkabatch_lag", ""), 1.0)
 	assert.Greater(t, sum(metrics, "otelcol_kafkabatch_lag_age", ""), 60.0)
 	awaitReadyz(t, p, product.Web, http.StatusServiceUnavailable, `"collector":"unavailable"`)
-	until(t, func(context.Context) error { return saidByLauncher(p, "collector is not ready: receiver kafkabatch: ") })
+	until(t, func(context.Context) error {
+		return loggedByLauncher(p, "collector is not ready: receiver kafkabatch: ")
+	})
 	examined, err := run(t, p, nil, "doctor", "--data", p.Data, "--port-offset", fmt.Sprint(p.Ports.Offset))
 	require.Error(t, err)
 	assert.Regexp(t, `(?m)^collector +problem +receiver kafkabatch: unavailable: `, examined)
 	resume(t, p, product.ClickHouseProcess)
 	awaitReadyz(t, p, product.Web, http.StatusOK, `"collector":"ok"`)
-	until(t, func(context.Context) error { return saidByLauncher(p, "collector is ready again") })
+	until(t, func(context.Context) error { return loggedByLauncher(p, "collector is ready again") })
 	until(t, func(ctx context.Context) error {
 		if age := sum(scrape(ctx, t, p.Ports.URL(product.CollectorMetrics)), "otelcol_kafkabatch_lag_age", ""); age > 0 {
 			return fmt.Errorf("the oldest record has waited for %v s", age)
@@ -108,14 +110,14 @@ func awaitReadyz(t *testing.T, p *product.Product, port, status int, text string
 	})
 }
 
-// probe runs `looptrace probe --once` and returns what it says.
-func probe(t *testing.T, p *product.Product, key string) (said string, err error) {
+// probe runs `looptrace probe --once` and returns its output.
+func probe(t *testing.T, p *product.Product, key string) (output string, err error) {
 	t.Helper()
 	return run(t, p, []string{"LOOPTRACE_KEY=" + key}, "probe", "--once",
 		"--ingest-url", p.Ports.URL(product.Ingest), "--api-url", p.Ports.URL(product.Web))
 }
 
-func run(t *testing.T, p *product.Product, env []string, arguments ...string) (said string, err error) {
+func run(t *testing.T, p *product.Product, env []string, arguments ...string) (output string, err error) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), filepath.Join(p.Root, "_build", "looptrace"), arguments...)
 	cmd.Env = append(os.Environ(), env...)
@@ -123,10 +125,10 @@ func run(t *testing.T, p *product.Product, env []string, arguments ...string) (s
 	return string(out), err
 }
 
-func saidByLauncher(p *product.Product, text string) error {
-	said, err := os.ReadFile(filepath.Join(filepath.Dir(p.Data), "launcher.log"))
-	if err == nil && !bytes.Contains(said, []byte(text)) {
-		err = errors.New("the launcher has not said: " + text)
+func loggedByLauncher(p *product.Product, text string) error {
+	output, err := os.ReadFile(filepath.Join(filepath.Dir(p.Data), "launcher.log"))
+	if err == nil && !bytes.Contains(output, []byte(text)) {
+		err = errors.New("the launcher has not logged: " + text)
 	}
 	return err
 }

@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// Child is a process that a test has started. Where the system can see to it (Linux), it ends with the test binary,
-// however that ends.
+// Child is a process that a test has started. On Linux it ends with the test binary, however that ends.
 type Child struct {
 	name    string
 	log     string
@@ -32,7 +31,7 @@ func StartChild(cmd *exec.Cmd, name, log string) (*Child, error) {
 	c := &Child{name: name, log: log, exited: make(chan struct{})}
 	started := make(chan error)
 	go func() {
-		// Linux tells a child of its parent's death when the thread that forked it ends.
+		// Linux signals a child when the thread that forked it ends.
 		runtime.LockOSThread()
 		if err := cmd.Start(); err != nil {
 			started <- fmt.Errorf("start the %s (make build builds it): %w", name, err)
@@ -40,19 +39,19 @@ func StartChild(cmd *exec.Cmd, name, log string) (*Child, error) {
 		}
 		c.process = cmd.Process
 		started <- nil
-		_ = cmd.Wait() // the state tells how it ended
+		_ = cmd.Wait() // the state has the result
 		c.state = cmd.ProcessState
 		close(c.exited)
 	}()
 	return c, <-started
 }
 
-// Process is the child as one that can be measured.
+// Process returns the child as a process that can be measured.
 func (c *Child) Process() Process {
 	return Process{PID: c.process.Pid, Parent: os.Getpid(), Name: c.name}
 }
 
-// Ended is an error with the end of the log where the child has ended.
+// Ended returns an error with the end of the log if the child has ended.
 func (c *Child) Ended() error {
 	select {
 	case <-c.exited:
@@ -62,8 +61,8 @@ func (c *Child) Ended() error {
 	}
 }
 
-// Stop lets the child end in order, and is an error when it does not do so within the time. To stop one that has
-// ended changes nothing.
+// Stop ends the child in order, and returns an error if that takes longer than within. It does nothing for a child
+// that has ended.
 func (c *Child) Stop(within time.Duration) error {
 	select {
 	case <-c.exited:
@@ -85,7 +84,7 @@ func (c *Child) Stop(within time.Duration) error {
 	return nil
 }
 
-// Kill ends the child with SIGKILL and returns when it is gone.
+// Kill kills the child and returns when it has ended.
 func (c *Child) Kill() {
 	_ = c.process.Kill() // it may have ended
 	<-c.exited

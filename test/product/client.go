@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// requestTime bounds one request.
+// requestTime limits one request.
 const requestTime = 30 * time.Second
 
 // client keeps as many connections as a load needs.
@@ -20,14 +20,14 @@ var client = &http.Client{
 	Transport: &http.Transport{MaxIdleConnsPerHost: 64, IdleConnTimeout: 10 * time.Second},
 }
 
-// Answer is a whole HTTP answer.
+// Answer is a complete HTTP response.
 type Answer struct {
 	Status int
 	Header http.Header
 	Body   []byte
 }
 
-// Do sends one request and reads the whole answer.
+// Do sends one request and reads the complete response.
 func Do(ctx context.Context, method, url string, header http.Header, body []byte) (Answer, error) {
 	request, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
 	if err != nil {
@@ -40,7 +40,7 @@ func Do(ctx context.Context, method, url string, header http.Header, body []byte
 	if err != nil {
 		return Answer{}, fmt.Errorf("send a request: %w", err)
 	}
-	defer func() { _ = response.Body.Close() }() // it was read, or its error told
+	defer func() { _ = response.Body.Close() }() // it was read, or its error is returned
 	answer, err := io.ReadAll(response.Body)
 	if err != nil {
 		return Answer{}, fmt.Errorf("read the answer: %w", err)
@@ -48,23 +48,23 @@ func Do(ctx context.Context, method, url string, header http.Header, body []byte
 	return Answer{Status: response.StatusCode, Header: response.Header, Body: answer}, nil
 }
 
-// Account is the first user, logged in, and the project made for them.
+// Account is the first user, logged in, and that user's project.
 type Account struct {
 	ProjectID       string
 	Email, Password string
-	// Cookie is the session's, as the Cookie header takes it.
+	// Cookie is the session's cookie, for the Cookie header.
 	Cookie string
 
 	base, workspaceID string
 }
 
-// Setup makes the first user through the address that people open.
+// Setup creates the first user through web.
 func (p *Product) Setup(ctx context.Context) (*Account, error) { return Setup(ctx, p.Ports.URL(Web)) }
 
-// Setup makes the first user through the API at base, or through what forwards to it.
+// Setup creates the first user through the API at base, or through a proxy.
 func Setup(ctx context.Context, base string) (*Account, error) {
 	a := &Account{Email: "first@example.com", Password: "correct horse battery staple", base: base}
-	body, _ := json.Marshal(map[string]string{"email": a.Email, "password": a.Password, "org_name": "Example"}) // strings marshal
+	body, _ := json.Marshal(map[string]string{"email": a.Email, "password": a.Password, "org_name": "Example"}) // strings always marshal
 	answer, err := Do(ctx, http.MethodPost, base+"/v1/setup", a.header(), body)
 	if err != nil {
 		return nil, err
@@ -90,9 +90,9 @@ func Setup(ctx context.Context, base string) (*Account, error) {
 	return a, nil
 }
 
-// NewProject makes another project beside the first and returns the same user in it.
+// NewProject creates a further project and returns the same user in it.
 func (a *Account) NewProject(ctx context.Context, name string) (*Account, error) {
-	body, _ := json.Marshal(map[string]string{"workspace_id": a.workspaceID, "name": name}) // strings marshal
+	body, _ := json.Marshal(map[string]string{"workspace_id": a.workspaceID, "name": name}) // strings always marshal
 	answer, err := Do(ctx, http.MethodPost, a.base+"/v1/projects", a.header(), body)
 	if err != nil {
 		return nil, err
@@ -108,9 +108,9 @@ func (a *Account) NewProject(ctx context.Context, name string) (*Account, error)
 	return &in, nil
 }
 
-// Key mints a key for the account's project.
+// Key creates a key for the account's project.
 func (a *Account) Key(ctx context.Context, name string, scopes ...string) (string, error) {
-	body, _ := json.Marshal(map[string]any{"project_id": a.ProjectID, "name": name, "scopes": scopes}) // strings marshal
+	body, _ := json.Marshal(map[string]any{"project_id": a.ProjectID, "name": name, "scopes": scopes}) // strings always marshal
 	answer, err := Do(ctx, http.MethodPost, a.base+"/v1/keys", a.header(), body)
 	if err != nil {
 		return "", err
@@ -124,7 +124,7 @@ func (a *Account) Key(ctx context.Context, name string, scopes ...string) (strin
 	return minted.Key, nil
 }
 
-// header is that of a browser on the product's own page.
+// header returns the headers of a browser on the product's own page.
 func (a *Account) header() http.Header {
 	header := http.Header{"Content-Type": {"application/json"}, "Origin": {a.base}}
 	if a.Cookie != "" {
@@ -139,14 +139,14 @@ const (
 	Protobuf = "application/x-protobuf"
 )
 
-// Post sends a body to a door of ingest.
+// Post sends a body to an endpoint of ingest.
 func Post(ctx context.Context, url, key, contentType string, body []byte) (Answer, error) {
 	return Do(ctx, http.MethodPost, url, http.Header{
 		"Content-Type": {contentType}, "Authorization": {"Bearer " + key},
 	}, body)
 }
 
-// Run is what a test looks at of a run as read.
+// Run is the part of a run that tests check.
 type Run struct {
 	RunID        string    `json:"run_id"`
 	Name         string    `json:"name"`
@@ -166,12 +166,12 @@ type Run struct {
 
 // Reader reads the API with a key.
 type Reader struct {
-	// Base is the address of the API or of what forwards to it.
+	// Base is the address of the API or of a proxy.
 	Base string
 	Key  string
 }
 
-// Run reads one run; found is false where there is none.
+// Run reads one run. found is false if there is none.
 func (r Reader) Run(ctx context.Context, id string) (run Run, found bool, err error) {
 	status, err := r.Get(ctx, "/v1/runs/"+id, &run)
 	switch {
@@ -185,20 +185,20 @@ func (r Reader) Run(ctx context.Context, id string) (run Run, found bool, err er
 	return run, true, nil
 }
 
-// Runs reads the whole list of a project's runs that started at a time or after it, page by page.
+// Runs reads all runs of a project that started at or after a time, page by page.
 func (r Reader) Runs(ctx context.Context, projectID string, since time.Time) ([]Run, error) {
 	return pages[Run](ctx, r, "/v1/runs", url.Values{
 		"project_id": {projectID}, "limit": {"500"}, "start_after": {since.UTC().Format(time.RFC3339Nano)},
 	})
 }
 
-// Span is what a test looks at of a span as read.
+// Span is the part of a span that tests check.
 type Span struct {
 	SpanID    string    `json:"span_id"`
 	StartTime time.Time `json:"start_time"`
 }
 
-// Spans reads all spans of a run, page by page, in the order in which the API has them.
+// Spans reads all spans of a run, page by page, in the API's order.
 func (r Reader) Spans(ctx context.Context, runID string) ([]Span, error) {
 	return pages[Span](ctx, r, "/v1/runs/"+runID+"/spans", url.Values{"limit": {"10000"}})
 }
@@ -230,7 +230,7 @@ func pages[T any](ctx context.Context, r Reader, path string, query url.Values) 
 	}
 }
 
-// Get reads a path into into when the answer is 200, and tells the status.
+// Get reads a path and decodes the answer into into if it is 200. It returns the status.
 func (r Reader) Get(ctx context.Context, path string, into any) (int, error) {
 	answer, err := Do(ctx, http.MethodGet, r.Base+path, http.Header{"Authorization": {"Bearer " + r.Key}}, nil)
 	if err != nil {

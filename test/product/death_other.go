@@ -4,5 +4,5 @@ package product
 
 import "syscall"
 
-// endWithParent cannot do so: only Linux tells a child of its parent's death.
+// endWithParent does nothing: only Linux can signal a child when its parent dies.
 func endWithParent() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

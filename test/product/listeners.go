@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Listeners are the addresses at which the process listens for IPv4. What listens for more than this machine is an
-// error, and so is what listens for IPv6.
+// Listeners returns the addresses at which the process listens for IPv4. A listener that is reachable from other
+// machines or uses IPv6 is an error.
 func (p Process) Listeners() ([]string, error) {
 	links, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", p.PID))
 	if err != nil {

@@ -9,21 +9,21 @@ import (
 	"time"
 )
 
-// memoryInterval is how often memory is looked at.
+// memoryInterval is the interval of reading memory.
 const memoryInterval = 250 * time.Millisecond
 
-// Memory is what the processes held at most, in resident bytes.
+// Memory is the peak memory of processes, in resident bytes.
 type Memory struct {
-	// Sum is the most that all held at one time.
+	// Sum is the peak of all processes together.
 	Sum int64
-	// Most is what each service held at most.
+	// Most is the peak of each service.
 	Most map[string]int64
 }
 
-// WatchMemory looks at the memory of all processes until the function that it returns is called.
+// WatchMemory watches the memory of all processes until the returned function is called.
 func (p *Product) WatchMemory() (stop func() Memory) { return WatchMemory(p.Processes) }
 
-// WatchMemory looks at the memory of the processes that list returns, likewise.
+// WatchMemory watches the memory of the processes that list returns, likewise.
 func WatchMemory(list func() ([]Process, error)) (stop func() Memory) {
 	stopping, ended := make(chan struct{}), make(chan Memory)
 	go func() {
@@ -49,7 +49,7 @@ func WatchMemory(list func() ([]Process, error)) (stop func() Memory) {
 func (m *Memory) look(list func() ([]Process, error)) {
 	processes, err := list()
 	if err != nil {
-		return // the next look may succeed
+		return // the next read may succeed
 	}
 	held := map[string]int64{}
 	var sum int64
@@ -68,7 +68,7 @@ func (m *Memory) look(list func() ([]Process, error)) {
 	}
 }
 
-// ForgetPeakRSS makes PeakRSS count from now on.
+// ForgetPeakRSS resets PeakRSS.
 func (p Process) ForgetPeakRSS() error {
 	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p.PID), []byte("5"), 0); err != nil {
 		return fmt.Errorf("forget the peak memory of %s: %w", p.Name, err)
@@ -76,7 +76,8 @@ func (p Process) ForgetPeakRSS() error {
 	return nil
 }
 
-// PeakRSS is the most that the process has held in resident bytes: the kernel's own figure, which misses no moment.
+// PeakRSS returns the peak memory of the process in resident bytes. It is the kernel's value and includes short
+// peaks.
 func (p Process) PeakRSS() (int64, error) { return p.status("VmHWM") }
 
 // status reads a size from /proc/PID/status.

@@ -28,16 +28,16 @@ var allPorts = []int{
 	BrokerMetrics, Web,
 }
 
-// Ports are those of one instance: the default ones, shifted.
+// Ports are the ports of one instance: the default ones, shifted.
 type Ports struct{ Offset int }
 
-// Addr is the address of the default port given.
+// Addr returns the address of the given default port.
 func (p Ports) Addr(port int) string { return fmt.Sprintf("127.0.0.1:%d", port+p.Offset) }
 
-// URL is the HTTP address of the default port given.
+// URL returns the HTTP address of the given default port.
 func (p Ports) URL(port int) string { return "http://" + p.Addr(port) }
 
-// FreePorts finds an offset at which every port is free, and stays so for others while the process lives.
+// FreePorts finds an offset at which every port is free, and reserves them while the process lives.
 func FreePorts() (Ports, error) {
 	const attempts = 100
 	lowest, highest := freeport.Lowest-slices.Min(allPorts), freeport.Highest-slices.Max(allPorts)

@@ -25,21 +25,21 @@ const (
 // Process is one process of the product.
 type Process struct {
 	PID, Parent int
-	// Name is that of the service. Processes that a service has started itself, PostgreSQL's, have its name
-	// and what they are for: "postgres: checkpointer".
+	// Name is the service's name. Processes that a service has started, such as PostgreSQL's, have its name and
+	// purpose: "postgres: checkpointer".
 	Name string
 }
 
-// Usage is what a process takes of the machine.
+// Usage is a process's use of the machine.
 type Usage struct {
-	// RSS counts every resident page, PSS a page shared by n processes as 1/n, Anonymous those that no file
-	// backs.
+	// RSS counts every resident page, PSS counts a page shared by n processes as 1/n, Anonymous counts pages without a
+	// file.
 	RSS, PSS, Anonymous int64
 	// CPU is the processor time since the process's start.
 	CPU time.Duration
 }
 
-// Processes lists the whole process tree below and with the launcher, by process id.
+// Processes returns the launcher's process tree, by process id.
 func (p *Product) Processes() ([]Process, error) {
 	parents, err := processParents()
 	if err != nil {
@@ -69,7 +69,7 @@ func (p *Product) Processes() ([]Process, error) {
 	return found, nil
 }
 
-// PID returns the process id of the service of this name, 0 while it does not run.
+// PID returns the process id of the service of this name, 0 if it does not run.
 func (p *Product) PID(name string) (int, error) {
 	processes, err := p.Processes()
 	if err != nil {
@@ -83,7 +83,7 @@ func (p *Product) PID(name string) (int, error) {
 	return 0, nil
 }
 
-// Usage reads what the process takes.
+// Usage reads the use of the process.
 func (p Process) Usage() (Usage, error) {
 	rollup, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", p.PID))
 	if err != nil {
@@ -113,7 +113,7 @@ func rollupBytes(rollup []byte, name string) int64 {
 	return 0
 }
 
-// processName tells a service from its command line.
+// processName derives a service's name from its command line.
 func processName(command []byte) string {
 	args := strings.Split(string(bytes.TrimRight(command, "\x00")), "\x00")
 	switch name := filepath.Base(args[0]); {
@@ -149,7 +149,7 @@ func processParents() (map[int]int, error) {
 	return parents, nil
 }
 
-// processStat returns the fields of /proc/PID/stat that follow the command's name, which may hold anything.
+// processStat returns the fields of /proc/PID/stat after the command's name, which may contain any character.
 func processStat(pid int) ([]string, error) {
 	const fewest = 20
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

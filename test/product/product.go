@@ -1,5 +1,5 @@
-// Package product runs the built product for tests: `looptrace up` with a data folder and ports of its own,
-// and what a test needs around it: its processes, a first user with keys, requests to ingest and API.
+// Package product runs the built product for tests: `looptrace up` with its own data folder and ports. It also has
+// helpers for its processes, a first user with keys, and requests to ingest and API.
 package product
 
 import (
@@ -18,11 +18,11 @@ import (
 )
 
 const (
-	// readyTime bounds a start: the first one makes the databases, on a machine that may do much else.
+	// readyTime limits a start. The first one creates the databases, on a machine that may be under load.
 	readyTime = 2 * time.Minute
-	// stopTime bounds an orderly stop.
+	// stopTime limits an orderly stop.
 	stopTime = time.Minute
-	// Tick is how often a condition is looked at.
+	// Tick is the interval of checking a condition.
 	Tick = 10 * time.Millisecond
 )
 
@@ -30,7 +30,7 @@ const (
 type Product struct {
 	// Root is the checkout whose built parts run.
 	Root string
-	// Data is the data folder. The launcher's own output goes to launcher.log beside it.
+	// Data is the data folder. The launcher's own output goes to launcher.log next to it.
 	Data  string
 	Ports Ports
 	// Env is added to the launcher's environment.
@@ -39,7 +39,7 @@ type Product struct {
 	launcher atomic.Pointer[Child]
 }
 
-// New prepares an instance below dir, on free ports. Nothing is started yet.
+// New prepares an instance below dir, on free ports. It starts nothing.
 func New(dir string) (*Product, error) {
 	root, err := checkout.Root()
 	if err != nil {
@@ -52,7 +52,7 @@ func New(dir string) (*Product, error) {
 	return &Product{Root: root, Data: filepath.Join(dir, "data"), Ports: ports}, nil
 }
 
-// Start starts an instance for one test and stops it when the test ends. A failed test shows the logs.
+// Start starts an instance for one test and stops it when the test ends. A failed test prints the logs.
 func Start(tb testing.TB) *Product {
 	tb.Helper()
 	p, err := New(tb.TempDir())
@@ -83,7 +83,7 @@ func (p *Product) Up(ctx context.Context) error {
 	return p.WaitReady(ctx)
 }
 
-// Launch starts the launcher and waits for nothing.
+// Launch starts the launcher without waiting.
 func (p *Product) Launch() error {
 	launcher, err := StartChild(&exec.Cmd{
 		Path: filepath.Join(p.Root, "_build", "looptrace"),
@@ -97,7 +97,7 @@ func (p *Product) Launch() error {
 	return nil
 }
 
-// Launched tells the launcher's process id, 0 where there is none.
+// Launched returns the launcher's process id, 0 if there is none.
 func (p *Product) Launched() int {
 	if launcher := p.launcher.Load(); launcher != nil {
 		return launcher.Process().PID
@@ -105,7 +105,7 @@ func (p *Product) Launched() int {
 	return 0
 }
 
-// WaitReady waits until every part answers that it is ready.
+// WaitReady waits until every part reports that it is ready.
 func (p *Product) WaitReady(ctx context.Context) error {
 	launcher := p.launcher.Load()
 	return Wait(ctx, func(ctx context.Context) error {
@@ -116,7 +116,7 @@ func (p *Product) WaitReady(ctx context.Context) error {
 	})
 }
 
-// Ready tells what is not ready, nil when all is: collector, control plane with its stores, web.
+// Ready returns an error unless everything is ready: collector, control plane with its stores, web.
 func (p *Product) Ready(ctx context.Context) error {
 	for _, url := range []string{
 		p.Ports.URL(CollectorHealth) + "/readyz", p.Ports.URL(API) + "/readyz", p.Ports.URL(Web) + "/readyz",
@@ -132,8 +132,8 @@ func (p *Product) Ready(ctx context.Context) error {
 	return nil
 }
 
-// Down stops the product in order, and is an error when it does not end by itself. An instance that does
-// not run is left as it is.
+// Down stops the product in order, and returns an error if it does not end by itself. It does nothing if the product
+// does not run.
 func (p *Product) Down() error {
 	launcher := p.launcher.Swap(nil)
 	if launcher == nil {
@@ -142,13 +142,13 @@ func (p *Product) Down() error {
 	return launcher.Stop(stopTime)
 }
 
-// Kill ends the launcher with SIGKILL and returns when it is gone.
+// Kill kills the launcher and returns when it has ended.
 func (p *Product) Kill() { p.launcher.Load().Kill() }
 
 // Logs returns the end of every log.
 func (p *Product) Logs() string {
 	var all bytes.Buffer
-	files, _ := filepath.Glob(filepath.Join(p.Data, "logs", "*.log")) // the pattern is well formed
+	files, _ := filepath.Glob(filepath.Join(p.Data, "logs", "*.log")) // the pattern is valid
 	for _, file := range append([]string{p.launcherLog()}, files...) {
 		fmt.Fprintf(&all, "--- %s\n%s", filepath.Base(file), tail(file))
 	}
@@ -157,7 +157,7 @@ func (p *Product) Logs() string {
 
 func (p *Product) launcherLog() string { return filepath.Join(filepath.Dir(p.Data), "launcher.log") }
 
-// tail returns the last lines of a file, or why it cannot.
+// tail returns the last lines of a file, or the error.
 func tail(path string) string {
 	const most = 8 << 10
 	raw, err := os.ReadFile(path)

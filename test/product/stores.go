@@ -14,7 +14,7 @@ import (
 	"github.com/looptrace/looptrace/internal/clickhouse"
 )
 
-// Password reads a password of the instance's data folder: that of "postgres", "clickhouse" or "queue".
+// Password reads a password of the instance's data folder: "postgres", "clickhouse" or "queue".
 func (p *Product) Password(tb testing.TB, store string) string {
 	tb.Helper()
 	raw, err := os.ReadFile(filepath.Join(p.Data, store+"-password"))
@@ -35,12 +35,12 @@ func (p *Product) ClickHouse(tb testing.TB) driver.Conn {
 	return conn
 }
 
-// ClickHouseURL is the address of a database.
+// ClickHouseURL returns the address of a database.
 func ClickHouseURL(ports Ports, password, database string) string {
 	return fmt.Sprintf("clickhouse://looptrace:%s@%s/%s", password, ports.Addr(ClickHouse), database)
 }
 
-// QueueLogin is the login to the embedded queue as KAFKA_SASL has it.
+// QueueLogin returns the login to the embedded queue for KAFKA_SASL.
 func QueueLogin(password string) string {
 	return fmt.Sprintf("{mechanism: SCRAM-SHA-256, username: looptrace, password: %q}", password)
 }

@@ -15,8 +15,8 @@ func (p permanent) Unwrap() error { return p.error }
 // Permanent marks an error that waiting does not fix.
 func Permanent(err error) error { return permanent{err} }
 
-// Wait asks for a condition every Tick until it answers nil or a permanent error, or ctx ends; then its
-// last error tells what was missing.
+// Wait calls a condition every Tick until it returns nil or a permanent error, or ctx ends. It then returns its
+// last error.
 func Wait(ctx context.Context, condition func(context.Context) error) error {
 	tick := time.NewTicker(Tick)
 	defer tick.Stop()

@@ -1,4 +1,4 @@
-// Package programs brings tests' programs in other languages, with their locked packages, to _build and runs them.
+// Package programs installs test programs in other languages, with their locked packages, in _build and runs them.
 package programs
 
 import (
@@ -16,7 +16,8 @@ import (
 	"github.com/looptrace/looptrace/test/checkout"
 )
 
-// Node brings scripts with their package.json and lock file to a folder of that name and returns the folder.
+// Node copies scripts with their package.json and lock file to a folder of that name, installs, and returns the
+// folder.
 func Node(t *testing.T, name string, source fs.FS) string {
 	t.Helper()
 	dir := installed(t, name)
@@ -39,7 +40,7 @@ func Node(t *testing.T, name string, source fs.FS) string {
 	return dir
 }
 
-// Python makes a virtual environment with the packages of a requirements file and returns its interpreter.
+// Python creates a virtual environment with the packages of a requirements file and returns its interpreter.
 func Python(t *testing.T, name, requirements string) string {
 	t.Helper()
 	dir := installed(t, name)
@@ -52,20 +53,20 @@ func Python(t *testing.T, name, requirements string) string {
 	return interpreter
 }
 
-// Command is a program that ends with ctx and asks no proxy for this machine.
+// Command returns a program that ends with ctx and uses no proxy for this machine.
 func Command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Env = append(os.Environ(), "NO_PROXY=127.0.0.1,localhost", "no_proxy=127.0.0.1,localhost")
 	return cmd
 }
 
-// Output runs the program and returns what it wrote to its standard output.
+// Output runs the program and returns its standard output.
 func Output(t *testing.T, cmd *exec.Cmd) []byte {
 	t.Helper()
 	output, err := cmd.Output()
 	if err != nil {
 		var stderr []byte
-		if exit, ok := err.(*exec.ExitError); ok { //nolint:errorlint // Output returns it as it is
+		if exit, ok := err.(*exec.ExitError); ok { //nolint:errorlint // Output returns it unwrapped
 			stderr = exit.Stderr
 		}
 		require.NoError(t, err, "%s\n%s%s", cmd, output, stderr)
@@ -73,7 +74,7 @@ func Output(t *testing.T, cmd *exec.Cmd) []byte {
 	return output
 }
 
-// installed is where the programs of that name lie; make clean removes it.
+// installed is the folder of the programs of that name. make clean removes it.
 func installed(t *testing.T, name string) string {
 	t.Helper()
 	root, err := checkout.Root()
@@ -81,7 +82,7 @@ func installed(t *testing.T, name string) string {
 	return filepath.Join(root, "_build", "test-"+name)
 }
 
-// once installs into target unless what the lock file names is there already.
+// once installs into target unless the packages of the lock file are installed.
 func once(t *testing.T, lock, target string, install func()) {
 	t.Helper()
 	content, err := os.ReadFile(lock)

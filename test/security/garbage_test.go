@@ -18,14 +18,14 @@ import (
 )
 
 const (
-	// openings is how often each port is opened, workers how many of these are open at once.
+	// openings is how often each port is opened, workers the number of concurrent connections.
 	openings = 10_000
 	workers  = 32
-	// hold is how long an opened connection is listened to at most: most are closed by the other side.
+	// hold limits the time of an open connection: most are closed by the other side.
 	hold = 20 * time.Millisecond
 )
 
-// beginnings are those of protocols that some port may speak, each of which makes a decoder go further than noise does.
+// beginnings are prefixes of protocols, with which decoders get further than with noise.
 var beginnings = []string{
 	"", "\x00", "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", "POST /v1/runs HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n",
 	"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999\r\n\r\n",
@@ -37,7 +37,7 @@ var beginnings = []string{
 	"\x00\x00\x00\x08\x04\xd2\x16\x2f", "\x00\x00\x00\x09\x00\x03\x00\x00user\x00", // PostgreSQL: TLS asked for, a startup
 }
 
-// testGarbage opens every port, also those behind the doors, with noise.
+// testGarbage sends noise to every port, also to internal ones.
 func testGarbage(t *testing.T, p *product.Product) {
 	before := pids(t, p)
 	processes, err := p.Processes()
@@ -50,7 +50,7 @@ func testGarbage(t *testing.T, p *product.Product) {
 	}
 	slices.Sort(open)
 	open = slices.Compact(open) // PostgreSQL's processes share its socket
-	require.Len(t, open, len(ports)+1, "ClickHouse listens once more, behind its door: testOtherUser is about that")
+	require.Len(t, open, len(ports)+1, "ClickHouse listens once more, for its front, which testOtherUser tests")
 	for _, port := range ports {
 		assert.Contains(t, open, p.Ports.Addr(port))
 	}
@@ -83,7 +83,7 @@ func testGarbage(t *testing.T, p *product.Product) {
 	require.NoError(t, p.Ready(t.Context()))
 }
 
-// annoy opens a connection, sends noise and leaves in one of several ways; false where nobody listened.
+// annoy opens a connection, sends noise and closes it in one of several ways. It returns false if nobody listened.
 func annoy(addr string) bool {
 	client, err := net.DialTimeout("tcp", addr, 5*time.Second)
 	if err != nil {

@@ -26,7 +26,7 @@ import (
 	"github.com/looptrace/looptrace/test/product"
 )
 
-// intruderVariable holds the plan of a process that the test runs as another user.
+// intruderVariable has the plan of a process that the test runs as a different user.
 const intruderVariable = "SECURITY_INTRUDER"
 
 // plan is what the intruder knows.
@@ -37,7 +37,7 @@ type plan struct {
 	Postgres                   int
 }
 
-// testOtherUser does what an ordinary user of the system can, as nobody.
+// testOtherUser tries what an ordinary user of the system can do, as nobody.
 func testOtherUser(t *testing.T, p *product.Product) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can become another user")
@@ -46,21 +46,22 @@ func testOtherUser(t *testing.T, p *product.Product) {
 	require.NoError(t, err)
 	uid, err := strconv.ParseUint(nobody.Uid, 10, 32)
 	require.NoError(t, err)
-	// PostgreSQL, which root cannot run, is nobody's here. An ordinary user runs all of the product, and is another one.
+	// For root, PostgreSQL runs as nobody here. Otherwise one ordinary user runs the whole product, and the intruder is
+	// a different one.
 	stranger := uint32(uid) - 1
 
 	known := plan{Data: p.Data, PIDs: pids(t, p), ClickHouse: p.Ports.Addr(product.ClickHouse), Broker: p.Ports.Addr(product.Broker), Postgres: product.Postgres + p.Ports.Offset}
-	doors, err := product.Process{PID: known.PIDs[product.ClickHouseProcess]}.Listeners()
+	listeners, err := product.Process{PID: known.PIDs[product.ClickHouseProcess]}.Listeners()
 	require.NoError(t, err)
-	for _, door := range doors {
-		if door != known.ClickHouse {
-			known.Hidden = door
+	for _, address := range listeners {
+		if address != known.ClickHouse {
+			known.Hidden = address
 		}
 	}
 	text, err := json.Marshal(known)
 	require.NoError(t, err)
 
-	// The folders of tests, and of what go test builds, are closed to others.
+	// The folders of tests and of go test's builds are closed to others.
 	folder, err := os.MkdirTemp("", "looptrace-intruder-") //nolint:usetesting // those are closed to others
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(folder) })
@@ -69,7 +70,7 @@ func testOtherUser(t *testing.T, p *product.Product) {
 	output, err := exec.CommandContext(t.Context(), "cp", os.Args[0], program).CombinedOutput()
 	require.NoError(t, err, "%s", output)
 	require.NoError(t, os.Chmod(program, 0o755))
-	// So that the data folder's own mode is what keeps them out.
+	// Only the data folder's own mode must keep them out.
 	for dir := filepath.Dir(p.Data); dir != "/"; dir = filepath.Dir(dir) {
 		info, err := os.Stat(dir)
 		require.NoError(t, err)
@@ -130,7 +131,7 @@ func intrude(text string) error {
 		_ = conn.Close() // nothing is pending
 	}
 	hidden, err := net.DialTimeout("tcp", known.Hidden, 2*time.Second)
-	try("ClickHouse behind its door", err)
+	try("ClickHouse's inner port", err)
 	if err == nil {
 		_ = hidden.Close() // nothing is pending
 	}
@@ -143,7 +144,7 @@ func intrude(text string) error {
 	}
 	for what, options := range map[string][]kgo.Opt{
 		"no login": nil,
-		"a guess":  {kgo.SASL(plain.Auth{User: "admin", Pass: "admin"}.AsMechanism())}, // kfake's own default
+		"a guess":  {kgo.SASL(plain.Auth{User: "admin", Pass: "admin"}.AsMechanism())}, // kfake's default
 	} {
 		client, err := kgo.NewClient(append(options, kgo.SeedBrokers(known.Broker), kgo.RequestRetries(0), kgo.RetryTimeout(time.Second))...)
 		if err != nil {

@@ -12,15 +12,15 @@ import (
 	"github.com/looptrace/looptrace/test/product"
 )
 
-// testWebPages has Chromium open pages of strangers, before there is a user and while the user is logged in.
+// testWebPages opens foreign web pages in Chromium, before there is a user and while the user is logged in.
 func testWebPages(t *testing.T, p *product.Product) *product.Account {
 	t.Helper()
 	b := browser.New(t, "../../_build/security")
-	doors := []int{product.Web, product.API}
+	services := []int{product.Web, product.API}
 	input := map[string]any{
 		"base": p.Ports.URL(product.Web), "api": p.Ports.URL(product.API), "web": p.Ports.Addr(product.Web),
 		"projectId": "0198c0de-0000-7000-8000-000000000001", "email": "first@example.com", "password": "correct horse battery staple",
-		"stores": shifted(p, stores), "doors": shifted(p, doors),
+		"stores": shifted(p, stores), "services": shifted(p, services),
 	}
 	before := pids(t, p)
 	b.Play(t, "stranger", input, nil)
@@ -46,7 +46,7 @@ func shifted(p *product.Product, ports []int) []int {
 	return shifted
 }
 
-// read reads a path of the API as the browser of the user does.
+// read reads a path of the API like the user's browser.
 func read(t *testing.T, p *product.Product, path, cookie string) map[string]any {
 	t.Helper()
 	answer, err := product.Do(t.Context(), http.MethodGet, p.Ports.URL(product.Web)+path, http.Header{"Cookie": {cookie}}, nil)

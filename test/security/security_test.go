@@ -1,5 +1,5 @@
-// Package security attacks the built product as those who share a machine with it can: another user of the system,
-// a web page that its user opens, and whoever sends garbage to a port.
+// Package security attacks the built product like others on the same machine can: a different user of the system, a
+// web page that the user opens, and anyone who sends garbage to a port.
 package security
 
 import (
@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// ports are those of the product's parts, the stores among them.
+// ports are the ports of the product's parts, including the stores.
 var (
 	stores = []int{product.Broker, product.ClickHouse, product.Postgres}
 	ports  = append([]int{
@@ -66,7 +66,7 @@ func requireWorking(t *testing.T, p *product.Product, account *product.Account) 
 	}, 20*time.Second, product.Tick)
 }
 
-// pids are the processes of the product by name.
+// pids returns the processes of the product by name.
 func pids(t *testing.T, p *product.Product) map[string]int {
 	t.Helper()
 	found := map[string]int{}

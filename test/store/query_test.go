@@ -21,7 +21,7 @@ import (
 	"github.com/looptrace/looptrace/test/engines"
 )
 
-// querying is a store of generated runs of two projects, which the tests know as well.
+// querying is a store of generated runs of two projects, and a copy of them in memory.
 type querying struct {
 	*runs.Service
 	address  string
@@ -64,7 +64,7 @@ func newQuerying(t *testing.T) *querying {
 			ConversationID: pick("", "c1"), Models: [][]string{{}, {"m1"}, {"m1", "m2"}}[random.IntN(3)], Tags: []string{pick("t1", "t2")},
 			Metadata: map[string]string{"tier": pick("free", "pro")}, InputTokens: maybe(random, int64(random.IntN(9))), CostUSD: maybe(random, float64(random.IntN(9))/1000),
 		}
-		if run.Status == "running" || i%10 == 0 { // some state an outcome and no end
+		if run.Status == "running" || i%10 == 0 { // some have an outcome but no end
 			run.EndTime = runmodel.Epoch
 		}
 		if i%3 == 0 {
@@ -81,7 +81,7 @@ func newQuerying(t *testing.T) *querying {
 	return s
 }
 
-// pages reads a list to its end, by cursors.
+// pages reads a whole list, using cursors.
 func (s *querying) pages(t *testing.T, q runs.ListQuery) []uuid.UUID {
 	t.Helper()
 	q.ProjectID = s.project
@@ -102,7 +102,7 @@ func (s *querying) pages(t *testing.T, q runs.ListQuery) []uuid.UUID {
 	return nil
 }
 
-// filters are filters with what they mean.
+// filters are filters and their meaning.
 func filters(end time.Time) map[string]struct {
 	runs.Filter
 	matches func(r *runmodel.Run) bool
@@ -143,7 +143,7 @@ func tokensOf(r *runmodel.Run) *int64 {
 	return &sum
 }
 
-// valueOf is what an order goes by; ok is false where it is not known.
+// valueOf returns the value by which an order sorts. ok is false if it is unknown.
 func valueOf(r *runmodel.Run, order string) (value float64, ok bool) {
 	switch order {
 	case "duration_ms":
@@ -163,8 +163,7 @@ func valueOf(r *runmodel.Run, order string) (value float64, ok bool) {
 	return 0, true
 }
 
-// sorted are the ids of runs in an order, as the contract has it. ClickHouse compares a UUID by its halves, low one
-// first.
+// sorted returns the ids of runs in an order, as documented. ClickHouse compares a UUID by its halves, low one first.
 func sorted(all []runmodel.Run, order string) []uuid.UUID {
 	name, sign := order, 1
 	if name[0] == '-' {
@@ -226,7 +225,7 @@ func TestFiltersAndOrders(t *testing.T) {
 	}
 }
 
-// groupsOf are the values of a run that q groups by: it counts in each of them.
+// groupsOf returns the values of a run that q groups by: it counts in each of them.
 func groupsOf(run *runmodel.Run, q runs.StatsQuery) []string {
 	switch {
 	case q.GroupBy == "name":
@@ -237,7 +236,7 @@ func groupsOf(run *runmodel.Run, q runs.StatsQuery) []string {
 	return run.Models
 }
 
-// checkStats compares totals, series and groups with what they are to add up to.
+// checkStats compares totals, series and groups with the expected sums.
 func (s *querying) checkStats(t *testing.T, name string, q runs.StatsQuery, want []runmodel.Run) {
 	t.Helper()
 	stats, err := s.Stats(t.Context(), s.projects, q)
@@ -275,7 +274,7 @@ func (s *querying) checkStats(t *testing.T, name string, q runs.StatsQuery, want
 		assert.LessOrEqual(t, ms, float64(longest)/float64(time.Millisecond), name)
 	}
 	for _, point := range stats.Series {
-		if stats.Bucket <= 24*time.Hour { // longer ones do not begin where Truncate has it
+		if stats.Bucket <= 24*time.Hour { // longer ones do not begin where Truncate does
 			assert.Equal(t, perBucket[point.Bucket], point.Count, "%s: %s", name, point.Bucket)
 		}
 	}
@@ -293,7 +292,7 @@ func (s *querying) checkStats(t *testing.T, name string, q runs.StatsQuery, want
 		}
 		named[group.Value] = true
 	}
-	var others uint64 // a run counts once among them, whatever more it has
+	var others uint64 // a run counts once among them, even with several values
 	for _, run := range want {
 		if slices.ContainsFunc(groupsOf(&run, q), func(group string) bool { return !named[group] }) {
 			others++
@@ -308,7 +307,7 @@ func (s *querying) checkStats(t *testing.T, name string, q runs.StatsQuery, want
 	assert.Equal(t, others, stats.Other.Total.Count, name)
 }
 
-// TestOutlineOfManySpans: a run with more spans than are read before it is known how many there are has all of them.
+// TestOutlineOfManySpans: a run with more spans than are read before their number is known has all of them.
 func TestOutlineOfManySpans(t *testing.T) {
 	t.Parallel()
 	s := newQuerying(t)
@@ -335,7 +334,7 @@ func TestOutlineOfManySpans(t *testing.T) {
 	require.ErrorIs(t, err, runs.ErrNotFound)
 }
 
-// TestTimeZones: in an engine of a zone whose hours begin in the middle of those of UTC, the same is found.
+// TestTimeZones: an engine in a time zone whose hours begin in the middle of UTC's must return the same.
 func TestTimeZones(t *testing.T) {
 	t.Parallel()
 	s := newQuerying(t)
@@ -348,7 +347,7 @@ func TestTimeZones(t *testing.T) {
 	run := uuid.New()
 	span := runmodel.Span{ProjectID: s.project, RunID: run, SpanID: 1, Version: 1, StartTime: start.Add(-23 * time.Hour), EndTime: start, Name: "whereabouts", Kind: "task"}
 	totals := runmodel.Totals([]runmodel.Span{span})
-	totals.StartTime = start.Add(50 * time.Minute) // a native run may state one that is later
+	totals.StartTime = start.Add(50 * time.Minute) // a native run may state a later one
 	require.NoError(t, s.writer.InsertSpans(t.Context(), []runmodel.Span{span}))
 	require.NoError(t, s.writer.InsertRuns(t.Context(), []runmodel.Run{totals}))
 	s.all = append(s.all, totals)
@@ -384,7 +383,7 @@ func TestCursors(t *testing.T) {
 		require.ErrorIs(t, err, runs.ErrInvalidCursor, name)
 	}
 
-	// Runs that arrive between pages, newer and older, make none of the others come twice or not at all.
+	// Runs that arrive between pages, newer and older, must neither repeat nor hide others.
 	for _, order := range []string{runs.NewestFirst, runs.OldestFirst, "-duration_ms", "cost_usd"} {
 		q := runs.ListQuery{Filter: runs.Filter{ProjectID: s.project}, Order: order, Limit: 23}
 		seen := map[uuid.UUID]int{}

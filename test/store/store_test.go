@@ -128,8 +128,8 @@ func list(t *testing.T, s store, q runs.ListQuery) []runs.Run {
 	return page.Runs
 }
 
-// TestDeliveryDoesNotMatter holds readers to the reference fold: however the spans of runs are cut into
-// batches, repeated and reordered, and whichever of two writers writes them, runs and spans read the same.
+// TestDeliveryDoesNotMatter compares reads with the reference fold: however spans are divided into batches, repeated
+// and reordered, and whichever of two writers writes them, runs and spans must be the same.
 func TestDeliveryDoesNotMatter(t *testing.T) {
 	t.Parallel()
 	once := newStore(t)
@@ -138,7 +138,7 @@ func TestDeliveryDoesNotMatter(t *testing.T) {
 	for run := range 12 {
 		id := uuid.New()
 		for n := range uint64(1 + random.IntN(12)) {
-			start := time.Duration(n) * 700 * time.Millisecond // across the hour that ends 2 s after base
+			start := time.Duration(n) * 700 * time.Millisecond // across the end of an hour, 2 s after base
 			deliveries = append(deliveries, once.delivery(base.Add(time.Hour+time.Duration(run)*time.Minute+start),
 				span(id, n+1, n/2, start, start+time.Second, modelCall(strings.Repeat("long ", int(n%2)*100)+"question "+strconv.FormatUint(n, 10), 10, 1)),
 				span(id, n+100, n+1, start+1, start+2, map[string]any{"gen_ai.operation.name": "execute_tool", "n": int64(n)}),
@@ -174,7 +174,7 @@ func TestDeliveryDoesNotMatter(t *testing.T) {
 			}
 			started++
 			go func() { done <- writer.ConsumeTraces(t.Context(), batch) }()
-			if started%2 == 0 { // two writers at a time
+			if started%2 == 0 { // two concurrent writers
 				require.NoError(t, <-done)
 				require.NoError(t, <-done)
 				started = 0
@@ -201,8 +201,8 @@ func copyOf(td ptrace.Traces) ptrace.Traces {
 	return c
 }
 
-// TestBatchesInFlight gives the writer two batches at once, which touch the same runs on both sides of an hour: a run
-// must not stay behind under the hour in which its later span began.
+// TestBatchesInFlight writes two batches concurrently, which belong to the same runs on both sides of an hour: a run
+// must not remain under the hour of its later span.
 func TestBatchesInFlight(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
@@ -216,7 +216,7 @@ func TestBatchesInFlight(t *testing.T) {
 		}
 		var batches errgroup.Group
 		batches.Go(func() error {
-			time.Sleep(time.Duration(round%10) * time.Millisecond) // each round another moment of the other batch
+			time.Sleep(time.Duration(round%10) * time.Millisecond) // a different delay in each round
 			return s.exporter.ConsumeTraces(t.Context(), s.delivery(base.Add(time.Hour), early...))
 		})
 		batches.Go(func() error { return s.exporter.ConsumeTraces(t.Context(), s.delivery(base.Add(time.Hour), late...)) })
@@ -278,11 +278,11 @@ func TestTotals(t *testing.T) {
 	assert.Len(t, tool.Events, 1)
 }
 
-// policy is a text that is long enough for runs to share it.
+// policy is a text that is long enough to be shared by runs.
 var policy = strings.Repeat("one bag a head; ", 40)
 
-// TestSharedContents stores a long text of many runs once, and gives it back to each of them: whether the writer
-// remembers it or not, on the next day, and to nobody else.
+// TestSharedContents stores a long text of many runs once, and returns it for each of them: whether the writer has it
+// cached or not, and on the next day, but not in other projects.
 func TestSharedContents(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
@@ -337,7 +337,7 @@ func TestSharedContents(t *testing.T) {
 	}
 }
 
-// nameAsBefore gives each name of a shared content a row of its own, as earlier versions stored them.
+// nameAsBefore gives each name of a shared content its own row, as earlier versions stored them.
 func nameAsBefore(t *testing.T, conn driver.Conn) error {
 	t.Helper()
 	var names, named uint64
@@ -375,7 +375,7 @@ func TestSearch(t *testing.T) {
 		"gen_ai.tool.call.arguments": map[string]any{"code": "import os\nprintf(1)"}, "looptrace.inputs": `{"q": "L\u00fcneburg\nthird"}`,
 		"gen_ai.tool.call.result": `{"where": "\u673a\u573a", "who": "\u00c5SA \ud83d\ude00", "said": "say \"hi\"\r\nfourth\\fifth"}`,
 	}), span(uuid.New(), 1, 0, 0, time.Second, modelCall(`sixth\nseventh \u00e9ighth`, 1, 1)))))
-	merge := func() error { // makes what indexes there are
+	merge := func() error { // builds the indexes
 		return errors.Join(conn.Exec(t.Context(), "OPTIMIZE TABLE spans FINAL"), conn.Exec(t.Context(), "OPTIMIZE TABLE contents FINAL"),
 			conn.Exec(t.Context(), "OPTIMIZE TABLE shared_contents FINAL"))
 	}
@@ -399,7 +399,7 @@ func TestSearch(t *testing.T) {
 		assert.Equal(t, state.indexed, tables == 3, "%s: %d tables have an index", state.name, tables)
 		for query, want := range map[string]int{
 			"paket": 1, "42": 2, "REFUND order": 1, "paket refund": 0, "zürich": 3, "ZÜRICH": 3, "step": 5,
-			"role": 0, "text": 0, // the frame of a message is not searched
+			"role": 0, "text": 0, // the JSON of a message is not searched
 			"baggage policy": 3, "baggage bag head": 3, "baggage paket": 0,
 			`"order 42"`: 1, `"42 order"`: 0, `"order #42"`: 1, `"FOR Order" refund`: 1, `"my paket`: 1, `"where paket"`: 0, `"zürich"`: 3,
 			`"baggage policy"`: 3, `"policy baggage"`: 0, `"refund for" "order 42"`: 1, `"refund for" "is my"`: 0, `"" paket ""`: 1, `"`: 0,
@@ -416,7 +416,7 @@ func TestListPages(t *testing.T) {
 	s := newStore(t)
 	const n = 25
 	for i := range n {
-		// Two runs each share a start, and they spread over months.
+		// Two runs each share a start, and they are distributed over months.
 		at := base.Add(-time.Duration(i/2*i) * 12 * time.Hour).Sub(base)
 		require.NoError(t, s.exporter.ConsumeTraces(t.Context(), s.delivery(base, span(uuid.New(), 1, 0, at, at+time.Second, nil))))
 	}
@@ -486,7 +486,7 @@ func TestFilters(t *testing.T) {
 	}
 }
 
-// TestUpdates follows a native run that is posted when it starts and again when it ends.
+// TestUpdates follows a native run that is sent when it starts and again when it ends.
 func TestUpdates(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
@@ -509,7 +509,7 @@ func TestUpdates(t *testing.T) {
 	assert.Equal(t, map[string]string{"a": "1", "b": "2"}, got.Metadata)
 	assert.Equal(t, uint64(1), got.SpanCount)
 
-	// A span keeps the parent that it stated once; one that never states any hangs below the run.
+	// A span keeps the parent that it stated once. One that never states any is a child of the run.
 	require.NoError(t, s.exporter.ConsumeTraces(t.Context(), s.delivery(base.Add(2*time.Minute),
 		span(run, 2, 0, 0, 0, nil), span(run, 3, 2, 0, 0, nil))))
 	require.NoError(t, s.exporter.ConsumeTraces(t.Context(), s.delivery(base.Add(3*time.Minute), span(run, 3, 0, 0, time.Second, nil))))
@@ -553,7 +553,7 @@ func TestTenantsAreApart(t *testing.T) {
 	assert.Equal(t, uint64(2), got.SpanCount)
 }
 
-// TestRealTraces reads back whole agents' runs, in the conventions that the store knows as they are.
+// TestRealTraces reads back whole runs of agents, in the conventions that the store supports natively.
 func TestRealTraces(t *testing.T) {
 	t.Parallel()
 	folder := os.Getenv("LOOPTRACE_REALDATA")

@@ -1,5 +1,5 @@
-// Package compare sets what was measured of several systems beside each other: medians over rounds with their ranges,
-// and ratios to one of the systems.
+// Package compare compares measurements of several systems: medians over rounds with their ranges, and ratios to one
+// of the systems.
 package compare
 
 import (
@@ -18,14 +18,14 @@ type Figure struct {
 
 // Table holds the figures of systems that were measured the same way.
 type Table struct {
-	// Title says what was measured. Base is the system that the ratios are to.
+	// Title says what was measured. Base is the system that ratios refer to.
 	Title, Base string
 
-	systems, figures []string // in the order in which they came
+	systems, figures []string // in order of appearance
 	rounds           map[string]map[string][]float64
 }
 
-// Add takes the figures of one round of a system.
+// Add adds the figures of one round of a system.
 func (t *Table) Add(system string, figures ...Figure) {
 	if t.rounds == nil {
 		t.rounds = map[string]map[string][]float64{}
@@ -42,7 +42,7 @@ func (t *Table) Add(system string, figures ...Figure) {
 	}
 }
 
-// Summary is what the rounds of one figure come to.
+// Summary is the median and range of a figure over its rounds.
 type Summary struct {
 	Median float64   `json:"median"`
 	Low    float64   `json:"low"`
@@ -50,7 +50,7 @@ type Summary struct {
 	Rounds []float64 `json:"rounds"`
 }
 
-// Summary sums up a figure of a system; ok is false where it was not measured.
+// Summary returns the summary of a figure of a system. ok is false if it was not measured.
 func (t *Table) Summary(system, figure string) (s Summary, ok bool) {
 	rounds := t.rounds[system][figure]
 	if len(rounds) == 0 {
@@ -65,8 +65,8 @@ func (t *Table) Summary(system, figure string) (s Summary, ok bool) {
 	return Summary{Median: median, Low: sorted[0], High: sorted[len(sorted)-1], Rounds: rounds}, true
 }
 
-// Ratio is the median of a figure of a system over the base's; ok is false where one of them was not measured or the
-// base's is 0.
+// Ratio returns the median of a figure of a system divided by the base's. ok is false if one of them was not measured
+// or the base's is 0.
 func (t *Table) Ratio(system, figure string) (ratio float64, ok bool) {
 	own, measured := t.Summary(system, figure)
 	base, toBase := t.Summary(t.Base, figure)
@@ -76,11 +76,11 @@ func (t *Table) Ratio(system, figure string) (ratio float64, ok bool) {
 	return own.Median / base.Median, true
 }
 
-// Print writes the table for people: a line a figure; the median of each system, with lowest and highest, and its
-// ratio to the base's.
+// Print writes a table for people: for each figure the median of each system with its range, and its ratio to the
+// base's.
 func (t *Table) Print(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintf(w, "%s\n", t.Title) // Flush tells
+	_, _ = fmt.Fprintf(w, "%s\n", t.Title) // Flush reports
 	for _, system := range t.systems {
 		_, _ = fmt.Fprintf(w, "\t%s", system)
 		if system != t.Base {
@@ -116,7 +116,7 @@ func (t *Table) Print(out io.Writer) error {
 	return nil
 }
 
-// number writes a figure as short as it can be read.
+// number formats a figure briefly.
 func number(value float64) string {
 	if value < 100 {
 		return fmt.Sprintf("%.1f", value)
@@ -124,7 +124,7 @@ func number(value float64) string {
 	return fmt.Sprintf("%.0f", value)
 }
 
-// MarshalJSON writes the table for programs.
+// MarshalJSON encodes the table for programs.
 func (t *Table) MarshalJSON() ([]byte, error) {
 	type measured struct {
 		Summary

@@ -15,16 +15,16 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// ErrNoRecords tells that there are no recorded runs to make Agents from.
+// ErrNoRecords means that there are no recorded runs to make Agents from.
 var ErrNoRecords = errors.New("no recorded runs")
 
-// runsPerRequest makes a request of about a hundred spans.
+// runsPerRequest results in requests of about a hundred spans.
 const runsPerRequest = 5
 
-// Agents makes the load of an agent's recorded runs (OTLP JSON files in the folder), five a request, each time with
-// ids of their own. The records hold at each model call only the messages that are new since the last one; an agent
-// sends its whole history and its instructions with every call, and so does the load. Tokens were not recorded: they
-// are put at a quarter of the bytes.
+// Agents returns the load of an agent's recorded runs (OTLP JSON files in the folder), five a request, each time with
+// new ids. The records have only new messages at each model call. An agent sends its whole history and its
+// instructions with every call, and so does the load. Tokens were not recorded: they are set to a quarter of the
+// bytes.
 func Agents(folder string) (*Load, error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.json"))
 	if err != nil {
@@ -52,24 +52,24 @@ func Agents(folder string) (*Load, error) {
 		}
 		runs = append(runs, recorded...)
 	}
-	// Whole rounds of the connections only, each of which writes to stencils of its own.
-	for len(load.stencils)+Connections <= len(runs)/runsPerRequest {
+	// Whole rounds of the connections only, each of which has its own templates.
+	for len(load.templates)+Connections <= len(runs)/runsPerRequest {
 		for range Connections {
-			at := len(load.stencils) * runsPerRequest
-			s, err := newStencil(join(runs[at : at+runsPerRequest]))
+			at := len(load.templates) * runsPerRequest
+			s, err := newTemplate(join(runs[at : at+runsPerRequest]))
 			if err != nil {
 				return nil, err
 			}
-			load.stencils = append(load.stencils, s)
+			load.templates = append(load.templates, s)
 		}
 	}
-	if len(load.stencils) == 0 {
+	if len(load.templates) == 0 {
 		return nil, fmt.Errorf("%w: %d are too few", ErrNoRecords, len(runs))
 	}
 	return load, nil
 }
 
-// join makes one request of runs.
+// join returns one request of runs.
 func join(runs []ptrace.Traces) ptrace.Traces {
 	td := ptrace.NewTraces()
 	for _, run := range runs {
@@ -78,7 +78,7 @@ func join(runs []ptrace.Traces) ptrace.Traces {
 	return td
 }
 
-// readRuns reads the runs of a file, each with its history spelled out.
+// readRuns reads the runs of a file, each with its complete history.
 func readRuns(file string) ([]ptrace.Traces, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -107,7 +107,7 @@ func readRuns(file string) ([]ptrace.Traces, error) {
 	}
 	all := make([]ptrace.Traces, len(order))
 	for i, id := range order {
-		if err := tellHistory(runs[id]); err != nil {
+		if err := addHistory(runs[id]); err != nil {
 			return nil, fmt.Errorf("run %s: %w", id, err)
 		}
 		all[i] = runs[id]
@@ -115,9 +115,9 @@ func readRuns(file string) ([]ptrace.Traces, error) {
 	return all, nil
 }
 
-// tellHistory gives each model call of a run what an agent sends with it: the instructions, all messages so far, and
-// the tokens used.
-func tellHistory(run ptrace.Traces) error {
+// addHistory adds to each model call of a run what an agent sends with it: the instructions, all messages so far,
+// and the tokens used.
+func addHistory(run ptrace.Traces) error {
 	var (
 		history      []json.RawMessage
 		instructions string

@@ -16,19 +16,20 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace/ptraceotlp"
 )
 
-// Connections send at once, each in a closed loop: the next request goes out when the last one is answered.
+// Connections is the number of concurrent connections, each in a closed loop: the next request is sent when the last
+// one is answered.
 const Connections = 8
 
-// answerTime bounds one request.
+// answerTime limits one request.
 const answerTime = 30 * time.Second
 
-// Load is a kind of requests. It never repeats an id, however often it is sent.
+// Load is a kind of request. It never repeats an id, however often it is sent.
 type Load struct {
-	Name     string
-	ids      identify
-	stencils []*stencil
-	numbers  atomic.Uint64
-	// begun is when the load was made, and noon the last one before it.
+	Name      string
+	ids       identify
+	templates []*template
+	numbers   atomic.Uint64
+	// begun is when the load was created, and noon the last noon before it.
 	begun, noon time.Time
 }
 
@@ -39,8 +40,8 @@ func newLoad(name string, ids identify) *Load {
 	return &Load{Name: name, ids: ids, begun: begun, noon: noon}
 }
 
-// now is what the time would be, had the load been made at noon, UTC. What is stored is kept by day and by hour: sent
-// around midnight, the same spans would take a fifth more bytes than at noon.
+// now returns the time as if the load had been created at noon, UTC. Tables are partitioned by day and hour: around
+// midnight the same spans would take a fifth more bytes than at noon.
 func (l *Load) now() time.Time { return l.noon.Add(time.Since(l.begun)) }
 
 // Target is where a load is sent.
@@ -49,19 +50,19 @@ type Target struct {
 	Header http.Header
 }
 
-// Sent is what became of requests.
+// Sent is the result of sending requests.
 type Sent struct {
-	// Spans, Traces and Bytes are what was accepted.
+	// Spans, Traces and Bytes count what was accepted.
 	Spans, Traces, Bytes int
 	// Elapsed is the time from the first request to the last answer.
 	Elapsed time.Duration
-	// Answers are the times to each acceptance, the shortest first.
+	// Answers are the times to each acceptance, in ascending order.
 	Answers []time.Duration
 	// Refused counts other answers and errors.
 	Refused map[string]int
 }
 
-// Quantile is a time to acceptance; q lies between 0 and 1.
+// Quantile returns a quantile of the times to acceptance. q is between 0 and 1.
 func (s *Sent) Quantile(q float64) time.Duration {
 	if len(s.Answers) == 0 {
 		return 0
@@ -77,7 +78,7 @@ func (s *Sent) add(other Sent) {
 	}
 }
 
-// Send sends until so many spans or somewhat more are accepted, or ctx ends; requests under way are then waited for.
+// Send sends until at least so many spans are accepted, or ctx ends, and waits for the requests in progress.
 func (l *Load) Send(ctx context.Context, target Target, spans int) Sent {
 	client := &http.Client{
 		Timeout:   answerTime,
@@ -105,11 +106,11 @@ func (l *Load) Send(ctx context.Context, target Target, spans int) Sent {
 	return total
 }
 
-// Make returns requests of so many spans or somewhat more, as they would be sent.
+// Make returns requests of at least so many spans, as they would be sent.
 func (l *Load) Make(spans int) ([]ptrace.Traces, error) {
 	var requests []ptrace.Traces
 	for n, made := 0, 0; made < spans; n++ {
-		s := l.stencils[n%len(l.stencils)]
+		s := l.templates[n%len(l.templates)]
 		request := ptraceotlp.NewExportRequest()
 		if err := request.UnmarshalProto(s.fill(l.ids, l.numbers.Add(1)-1, l.now())); err != nil {
 			return nil, fmt.Errorf("decode a request: %w", err)
@@ -120,12 +121,12 @@ func (l *Load) Make(spans int) ([]ptrace.Traces, error) {
 	return requests, nil
 }
 
-// sendOn sends on one connection. claimed is what all connections have sent without being refused.
+// sendOn sends on one connection. claimed counts what all connections have sent without being refused.
 func (l *Load) sendOn(ctx context.Context, client *http.Client, target Target, connection int, claimed *atomic.Int64, spans int64) Sent {
 	sent := Sent{Refused: map[string]int{}}
 	for n := connection; ctx.Err() == nil; n += Connections {
-		// A stencil belongs to one connection, since it is written to: they are as many as a multiple of those.
-		s := l.stencils[n%len(l.stencils)]
+		// A template belongs to one connection, which modifies it: their number is a multiple of the connections'.
+		s := l.templates[n%len(l.templates)]
 		size := int64(len(s.spans))
 		if claimed.Add(size)-size >= spans {
 			claimed.Add(-size)
@@ -144,7 +145,7 @@ func (l *Load) sendOn(ctx context.Context, client *http.Client, target Target, c
 	return sent
 }
 
-// post sends one request; any answer but 2xx is an error.
+// post sends one request. Any answer but 2xx is an error.
 func post(ctx context.Context, client *http.Client, target Target, body []byte) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, target.URL, bytes.NewReader(body))
 	if err != nil {
@@ -158,7 +159,7 @@ func post(ctx context.Context, client *http.Client, target Target, body []byte) 
 	if err != nil {
 		return errors.Unwrap(err) // its address differs from request to request
 	}
-	defer func() { _ = answer.Body.Close() }() // it was read, or its error told
+	defer func() { _ = answer.Body.Close() }() // it was read, or its error is returned
 	if _, err := io.Copy(io.Discard, answer.Body); err != nil {
 		return fmt.Errorf("read the answer: %w", err)
 	}

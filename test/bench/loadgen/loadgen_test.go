@@ -21,8 +21,8 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// door keeps what it is sent, and refuses every request whose number is a multiple of refuse.
-type door struct {
+// receiver keeps the requests it gets, and refuses every request whose number is a multiple of refuse.
+type receiver struct {
 	refuse int
 
 	mu       sync.Mutex
@@ -30,7 +30,7 @@ type door struct {
 	accepted []ptrace.Traces
 }
 
-func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (d *receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	request := ptraceotlp.NewExportRequest()
 	if err != nil || request.UnmarshalProto(body) != nil || r.Header.Get("Authorization") != "Bearer k" {
@@ -47,14 +47,15 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusAccepted)
 }
 
-func send(t *testing.T, load *Load, d *door, spans int) Sent {
+func send(t *testing.T, load *Load, d *receiver, spans int) Sent {
 	t.Helper()
 	server := httptest.NewServer(d)
 	defer server.Close()
 	return load.Send(t.Context(), Target{server.URL, http.Header{"Authorization": {"Bearer k"}}}, spans)
 }
 
-// verify holds what was sent to what arrived: every span once, in a tree of its own trace, with times after one noon.
+// verify compares what was sent with what arrived: every span once, in a tree of its own trace, with times after one
+// noon.
 func verify(t *testing.T, sent Sent, accepted []ptrace.Traces) {
 	t.Helper()
 	parents := map[pcommon.SpanID]ptrace.Span{}
@@ -85,7 +86,7 @@ func TestSpans(t *testing.T) {
 	t.Parallel()
 	load, err := Spans()
 	require.NoError(t, err)
-	d := new(door)
+	d := new(receiver)
 	sent := send(t, load, d, 2000)
 	assert.Equal(t, 2000, sent.Spans)
 	assert.Equal(t, 80, sent.Traces)
@@ -105,7 +106,7 @@ func TestRefusedSpansAreSentAgain(t *testing.T) {
 	t.Parallel()
 	load, err := Spans()
 	require.NoError(t, err)
-	d := &door{refuse: 3}
+	d := &receiver{refuse: 3}
 	sent := send(t, load, d, 1000)
 	assert.Equal(t, 1000, sent.Spans)
 	assert.Equal(t, d.requests-10, sent.Refused["503 Service Unavailable"])
@@ -140,7 +141,7 @@ func TestQuantile(t *testing.T) {
 	assert.Zero(t, new(Sent).Quantile(0.5))
 }
 
-// recordRuns writes runs as they are recorded: a root with instructions, and calls with what is new since the last one.
+// recordRuns writes runs in the recorded format: a root with instructions, and calls with new messages.
 func recordRuns(t *testing.T, folder string, runs int) {
 	t.Helper()
 	td := ptrace.NewTraces()
@@ -173,7 +174,7 @@ func TestAgents(t *testing.T) {
 	recordRuns(t, folder, Connections*runsPerRequest)
 	load, err := Agents(folder)
 	require.NoError(t, err)
-	d := new(door)
+	d := new(receiver)
 	verify(t, send(t, load, d, 600), d.accepted)
 
 	var last ptrace.Span
@@ -190,11 +191,11 @@ func TestAgents(t *testing.T) {
 		Parts []struct{ Content string }
 	}
 	require.NoError(t, json.Unmarshal([]byte(value(runmodel.KeyInputMessages).Str()), &history))
-	var told []string
+	var texts []string
 	for _, m := range history {
-		told = append(told, m.Role+": "+m.Parts[0].Content)
+		texts = append(texts, m.Role+": "+m.Parts[0].Content)
 	}
-	assert.Equal(t, []string{"user: question 1", "assistant: answer 1", "user: question 2"}, told)
+	assert.Equal(t, []string{"user: question 1", "assistant: answer 1", "user: question 2"}, texts)
 	assert.Contains(t, value(runmodel.KeySystemInstructions).Str(), "be kind")
 	assert.Positive(t, value(runmodel.KeyInputTokens).Int())
 	assert.Positive(t, value(runmodel.KeyOutputTokens).Int())

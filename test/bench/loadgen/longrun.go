@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// spansPerEnvelope keeps a request of a long run at about a megabyte.
+// spansPerEnvelope limits a request of a long run to about a megabyte.
 const spansPerEnvelope = 2500
 
-// longSpan is a span of a long run as POST /v1/runs takes it.
+// longSpan is a span of a long run in the format of POST /v1/runs.
 type longSpan struct {
 	SpanID     string         `json:"span_id"`
 	RunID      string         `json:"run_id"`
@@ -28,9 +28,9 @@ type longSpan struct {
 	Error      map[string]any `json:"error,omitempty"`
 }
 
-// LongRun makes one run of so many spans, as bodies for POST /v1/runs in the order in which they are sent: agents, each
-// with turns of a model call and one to six tools, some of them at once, one in a hundred failing, and every tenth turn
-// another agent below. The same seed makes the same tree.
+// LongRun returns one run of so many spans, as bodies for POST /v1/runs in the order of sending: agents, each with
+// turns of a model call and one to six tools, some of them concurrent, one in a hundred failing, and every tenth turn
+// a nested agent. The same seed results in the same tree.
 func LongRun(runID string, spans int, start time.Time, seed uint64) [][]byte {
 	random := rand.New(rand.NewPCG(seed, 1))
 	tools := []string{"search_flights", "read_file", "run_query", "book_hotel", "send_mail"}
@@ -48,7 +48,7 @@ func LongRun(runID string, spans int, start time.Time, seed uint64) [][]byte {
 	}
 	named := func(agent string) map[string]any { return map[string]any{"gen_ai.agent.name": agent} }
 	add(longSpan{Name: "run of many steps", Kind: "agent", Start: at, Attributes: named("planner"), Inputs: "Plan a journey.", Outputs: "It is planned."})
-	agents := []int{0} // the agents that are running, the innermost last
+	agents := []int{0} // the running agents, the innermost last
 	for turn := 1; len(all) < spans; turn++ {
 		if turn%10 == 0 && len(agents) < 6 {
 			name := fmt.Sprintf("agent %d", len(agents))
@@ -69,7 +69,7 @@ func LongRun(runID string, spans int, start time.Time, seed uint64) [][]byte {
 		for i := range min(1+random.IntN(6), spans-len(all)) {
 			tool := tools[random.IntN(len(tools))]
 			if i%2 == 0 {
-				begin = at // the next one runs beside it
+				begin = at // the next one runs concurrently
 			}
 			s := add(longSpan{
 				ParentID: parent.SpanID, Name: "execute_tool " + tool, Kind: "tool", Start: begin, End: pass(120 * time.Millisecond),
@@ -86,7 +86,7 @@ func LongRun(runID string, spans int, start time.Time, seed uint64) [][]byte {
 	var bodies [][]byte
 	for first := 0; first < len(all); first += spansPerEnvelope {
 		envelope := map[string]any{"runs": []any{}, "spans": all[first:min(first+spansPerEnvelope, len(all))]}
-		body, _ := json.Marshal(envelope) // texts, numbers and times marshal
+		body, _ := json.Marshal(envelope) // texts, numbers and times always marshal
 		bodies = append(bodies, body)
 	}
 	return bodies

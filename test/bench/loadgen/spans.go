@@ -16,14 +16,14 @@ import (
 const (
 	spansPerRequest = 100
 	spansPerTrace   = 25
-	// valueBytes is the size of a span's attributes, about.
+	// valueBytes is the approximate size of a span's attributes.
 	valueBytes = 1400
 	// variants is how many requests differ in their text.
 	variants = 64
 )
 
-// Spans makes the load of spans that are made up: 100 a request, 25 a trace, about 1.9 kB each, two thirds of them
-// model calls and a third of them tool calls. Ids count up behind a number that is of this load alone.
+// Spans returns the load of generated spans: 100 a request, 25 a trace, about 1.9 kB each, two thirds of them model
+// calls and a third tool calls. Ids count up after a number that is unique to this load.
 func Spans() (*Load, error) {
 	run := rand.Uint64()
 	load := newLoad("loadgen", identify{
@@ -40,11 +40,11 @@ func Spans() (*Load, error) {
 	random := rand.New(rand.NewPCG(1, 2))
 	words := newVocabulary(random)
 	for range variants {
-		s, err := newStencil(madeUp(random, words))
+		s, err := newTemplate(madeUp(random, words))
 		if err != nil {
 			return nil, err
 		}
-		load.stencils = append(load.stencils, s)
+		load.templates = append(load.templates, s)
 	}
 	return load, nil
 }
@@ -93,7 +93,7 @@ func fillSpan(span ptrace.Span, random *rand.Rand, words vocabulary, i int) {
 	attributes.PutStr("gen_ai.agent.name", "planner-"+strconv.Itoa(i%7))
 	attributes.PutStr("deployment.environment.name", "bench")
 	attributes.PutStr("user.id", "user-"+strconv.Itoa(random.IntN(5000)))
-	const text = valueBytes - 160 // what is above takes the rest
+	const text = valueBytes - 160 // the attributes above take the rest
 	if i%3 == 0 {
 		tool := tools[random.IntN(len(tools))]
 		span.SetName("execute_tool " + tool)
@@ -122,11 +122,11 @@ func message(role, text string) map[string]any {
 }
 
 func marshal(value any) string {
-	text, _ := json.Marshal(value) // maps of strings marshal
+	text, _ := json.Marshal(value) // maps of strings always marshal
 	return string(text)
 }
 
-// vocabulary is words, those that are frequent first.
+// vocabulary returns words, frequent ones first.
 type vocabulary []string
 
 func newVocabulary(random *rand.Rand) vocabulary {
@@ -140,11 +140,11 @@ func newVocabulary(random *rand.Rand) vocabulary {
 	return words
 }
 
-// text is about size bytes long.
+// text returns about size bytes of text.
 func (v vocabulary) text(random *rand.Rand, size int) string {
 	var text strings.Builder
 	for text.Len() < size {
-		// A squared draw gives a few frequent words and a long tail.
+		// A squared random number gives a few frequent words and a long tail.
 		draw := random.Float64()
 		text.WriteString(v[int(draw*draw*float64(len(v)))])
 		text.WriteByte(' ')

@@ -1,6 +1,5 @@
-// Package cluster does to a product that is spread over processes of ingest and of store, over three Kafka brokers and
-// ClickHouse behind a network, what test/faults does to one machine: deploy/ingest.yaml and deploy/store.yaml twice
-// each, as they are.
+// Package cluster repeats test/faults for a product in several processes of ingest and store, with three Kafka
+// brokers and ClickHouse behind a proxy: deploy/ingest.yaml and deploy/store.yaml, unchanged, twice each.
 package cluster
 
 import (
@@ -36,14 +35,13 @@ const (
 	topic = "looptrace.spans"
 	group = "looptrace-store"
 
-	// patience is how long a part is waited for before the test gives up. Times are reported; only one past patience
-	// fails.
+	// patience is how long the test waits for a part. Times are reported. Only a wait beyond patience fails.
 	patience = 2 * time.Minute
-	// visibleWithin is what the definition of loss allows: not readable so long after the recovery.
+	// visibleWithin is the time after a recovery by which everything must be readable, or counts as lost.
 	visibleWithin = time.Minute
 )
 
-// scaled chooses between what CI has time for and what FAULTS=full asks for.
+// scaled returns small in CI and full with FAULTS=full.
 func scaled[T any](short, full T) T {
 	if os.Getenv("FAULTS") == "full" {
 		return full
@@ -68,8 +66,8 @@ func TestCluster(t *testing.T) {
 type site struct {
 	postgres   *engines.Server
 	clickhouse *process
-	// aborts is how often ClickHouse has ended by itself: its engine on one machine, libchdb 26.7, aborts now and then
-	// when a connection is reset. It is started again then, as `looptrace up` does.
+	// aborts is how often ClickHouse has ended by itself: its engine for one machine, libchdb 26.7, sometimes aborts
+	// when a connection is reset. It is restarted then, like by `looptrace up`.
 	aborts  atomic.Int64
 	brokers []*kafka.Broker
 	admin   *kadm.Client
@@ -84,7 +82,7 @@ type site struct {
 	api     string
 }
 
-// worker is a process of the store and what stands between it and ClickHouse.
+// worker is a process of the store and its proxy to ClickHouse.
 type worker struct {
 	*process
 
@@ -104,7 +102,7 @@ func newSite(t *testing.T, brokers []*kafka.Broker) *site {
 
 const storePassword = "test"
 
-// newSiteOver starts all but the queue.
+// newSiteOver starts everything but the queue.
 func newSiteOver(t *testing.T, queue []string) *site {
 	t.Helper()
 	s := &site{}
@@ -167,7 +165,7 @@ func newSiteOver(t *testing.T, queue []string) *site {
 	s.workers = []*worker{store("store-1", "store-1"), store("store-2", "")}
 	s.spare = store("store-3", "")
 	secret := make([]byte, 32)
-	_, _ = rand.Read(secret) // it never fails
+	_, _ = rand.Read(secret) // never fails
 	api := prepare("controlplane", program("looptrace-controlplane"), nil, databaseIs, storeIs, "SESSION_SECRET="+hex.EncodeToString(secret))
 	s.api = api.ports.URL(product.API)
 
@@ -180,7 +178,7 @@ func newSiteOver(t *testing.T, queue []string) *site {
 	return s
 }
 
-// startAll starts what does not run and takes away what the proxies do.
+// startAll starts everything that does not run and resets the proxies.
 func (s *site) startAll(t *testing.T) {
 	t.Helper()
 	s.setStore(fault{})
@@ -209,7 +207,7 @@ func (s *site) startClickHouse(t *testing.T) {
 	})
 }
 
-// killClickHouse ends ClickHouse at once, which may just have ended by itself.
+// killClickHouse kills ClickHouse, which may just have ended by itself.
 func (s *site) killClickHouse() {
 	p := s.clickhouse
 	p.mu.Lock()
@@ -218,7 +216,7 @@ func (s *site) killClickHouse() {
 	p.child = nil
 }
 
-// keepClickHouse starts ClickHouse again when it has ended by itself, until the test ends.
+// keepClickHouse restarts ClickHouse when it has ended by itself, until the test ends.
 func (s *site) keepClickHouse(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -248,14 +246,14 @@ func (s *site) keepClickHouse(t *testing.T) {
 	})
 }
 
-// setStore does the same to the way of every worker to ClickHouse.
+// setStore sets the fault of every worker's proxy to ClickHouse.
 func (s *site) setStore(f fault) {
 	for _, w := range append(s.workers[:len(s.workers):len(s.workers)], s.spare) {
 		w.proxy.set(f)
 	}
 }
 
-// processes are those of ingest and store that run.
+// processes returns the running processes of ingest and store.
 func (s *site) processes() ([]product.Process, error) {
 	var running []product.Process
 	for _, p := range append(s.ingests[:len(s.ingests):len(s.ingests)], s.workers[0].process, s.workers[1].process, s.spare.process) {
@@ -266,8 +264,8 @@ func (s *site) processes() ([]product.Process, error) {
 	return running, nil
 }
 
-// awaitStored waits until the group has stored all that is in the topic now: its offsets are committed behind it. It is patient
-// for as long as more is stored: an hour that is read again takes a while.
+// awaitStored waits until the group has stored everything that is in the topic now: its offsets are committed. It
+// waits as long as there is progress, because reading an hour again takes a while.
 func (s *site) awaitStored(t *testing.T) {
 	t.Helper()
 	var ends kadm.ListedOffsets
@@ -305,7 +303,7 @@ func (s *site) awaitStored(t *testing.T) {
 	}))
 }
 
-// process is one that the test starts, stops, kills and starts again, as an orchestrator does.
+// process is one that the test starts, stops, kills and restarts, like an orchestrator.
 type process struct {
 	name, path, log string
 	args, env       []string
@@ -315,14 +313,14 @@ type process struct {
 	child *product.Child
 }
 
-// running is the child, nil when there is none.
+// running returns the child, nil if there is none.
 func (p *process) running() *product.Child {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.child
 }
 
-// start starts the process unless it runs, and waits for nothing.
+// start starts the process unless it runs. It does not wait.
 func (p *process) start(t *testing.T) {
 	t.Helper()
 	p.mu.Lock()
@@ -332,7 +330,7 @@ func (p *process) start(t *testing.T) {
 	}
 }
 
-// again starts a process that has ended by itself again, and tells whether it has.
+// again restarts a process that has ended by itself, and reports whether it had.
 func (p *process) again() (bool, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -348,7 +346,7 @@ func (p *process) launch() (err error) {
 	return err
 }
 
-// kill ends the process at once. It must run: one that has ended by itself has failed.
+// kill kills the process, which must run: one that has ended by itself has failed.
 func (p *process) kill(t *testing.T) { t.Helper(); p.take(t).Kill() }
 
 // stop ends the process in order and returns how long that took.
@@ -378,7 +376,7 @@ func (p *process) signal(t *testing.T, signal syscall.Signal) {
 	require.NoError(t, syscall.Kill(child.Process().PID, signal))
 }
 
-// end ends the process with the test. A failed test shows the end of its log.
+// end ends the process with the test. A failed test prints the end of its log.
 func (p *process) end(t *testing.T) {
 	if child := p.running(); child != nil {
 		child.Kill()
@@ -391,7 +389,7 @@ func (p *process) end(t *testing.T) {
 	t.Logf("--- %s: %v\n%s", p.name, err, log[max(0, len(log)-most):])
 }
 
-// row is a row of the report that is being filled, with a project and a load of its own.
+// row is a row of the report in progress, with its own project and load.
 type row struct {
 	report.Row
 
@@ -408,7 +406,7 @@ type row struct {
 // newRow begins a row: clients begin to send, and memory is watched.
 func (s *site) newRow(t *testing.T, name, injected string, change ...func(*load.Client)) *row {
 	t.Helper()
-	s.startAll(t) // a row that failed may have left something away
+	s.startAll(t) // a failed row may have left something stopped
 	r := &row{Row: report.Row{Name: name, Injected: injected}, site: s, aborts: s.aborts.Load()}
 	var err error
 	r.account, err = s.account.NewProject(t.Context(), rand.Text())
@@ -424,7 +422,7 @@ func (s *site) newRow(t *testing.T, name, injected string, change ...func(*load.
 		c(r.client)
 	}
 	r.reader = product.Reader{Base: s.api, Key: key}
-	r.awaitAccepting(t) // each door has verified the key once
+	r.awaitAccepting(t) // each endpoint has verified the key once
 
 	ctx, cancel := context.WithCancel(t.Context())
 	var sending sync.WaitGroup
@@ -441,19 +439,20 @@ func (s *site) newRow(t *testing.T, name, injected string, change ...func(*load.
 	return r
 }
 
-// awaitAccepting waits until every door of every ingest accepts.
+// awaitAccepting waits until every endpoint of every ingest accepts.
 func (r *row) awaitAccepting(t *testing.T) {
 	t.Helper()
 	for _, p := range r.site.ingests {
 		one := &load.Client{Ports: []product.Ports{p.ports}, Key: r.client.Key, Shape: r.client.Shape, Ledger: r.client.Ledger}
-		for _, door := range load.Doors() {
-			wait(t, func(ctx context.Context) error { return one.One(ctx, door) })
+		for _, endpoint := range load.Endpoints() {
+			wait(t, func(ctx context.Context) error { return one.One(ctx, endpoint) })
 		}
 		require.NoError(t, one.Close())
 	}
 }
 
-// awaitBack notes how long after begin every door accepts, and how long after it all is stored that came until then.
+// awaitBack records how long after begin every endpoint accepts, and how long after that everything accepted until
+// then is stored.
 func (r *row) awaitBack(t *testing.T, begin time.Time) {
 	t.Helper()
 	r.awaitAccepting(t)
@@ -462,7 +461,7 @@ func (r *row) awaitBack(t *testing.T, begin time.Time) {
 	r.Visible = append(r.Visible, time.Since(begin))
 }
 
-// verify ends the load, reads back all that was acknowledged, and prints the row.
+// verify ends the load, reads back all acknowledged runs, and prints the row.
 func (r *row) verify(t *testing.T) {
 	t.Helper()
 	r.stopSending()
@@ -492,7 +491,7 @@ func wait(t *testing.T, condition func(context.Context) error) {
 	require.NoError(t, product.Wait(ctx, condition))
 }
 
-// pause lets the load go on for a while.
+// pause lets the load continue for a while.
 func pause(t *testing.T, d time.Duration) {
 	t.Helper()
 	select {

@@ -16,8 +16,8 @@ import (
 	"github.com/looptrace/looptrace/test/product/load"
 )
 
-// testKill kills each part again and again under load, and starts it again at once; a broker only when the other two
-// have taken over.
+// testKill kills each part repeatedly under load, and restarts it at once; a broker only when the other two have
+// taken over.
 func (s *site) testKill(t *testing.T) {
 	for _, victim := range []struct {
 		name string
@@ -61,7 +61,7 @@ func (s *site) testKill(t *testing.T) {
 	}
 }
 
-// testRebalance lets a third worker join and leave every five seconds, in order and by a kill.
+// testRebalance lets a third worker join and leave every five seconds, in order or by a kill.
 func (s *site) testRebalance(t *testing.T) {
 	const every = 5 * time.Second
 	changes := scaled(4, 60)
@@ -81,8 +81,8 @@ func (s *site) testRebalance(t *testing.T) {
 	r.verify(t)
 }
 
-// testZombie halts a worker in the middle of an insert until the group has given its partitions away, and lets it go
-// on: two workers store the same records then, and one of them may commit.
+// testZombie halts a worker during an insert until the group has reassigned its partitions, and continues it: then
+// two workers store the same records, and one of them may commit.
 func (s *site) testZombie(t *testing.T) {
 	rounds := scaled(1, 10)
 	r := s.newRow(t, "cluster: zombie worker", fmt.Sprintf("%d, halted in an insert until its session has ended", rounds))
@@ -99,7 +99,7 @@ func (s *site) testZombie(t *testing.T) {
 		<-inserting
 		zombie.signal(t, syscall.SIGSTOP)
 		wait(t, func(ctx context.Context) error { return s.hasMembers(ctx, len(s.workers)-1) })
-		s.awaitStored(t) // by the other one, what the halted one holds too
+		s.awaitStored(t) // by the other worker, including the records of the halted one
 		zombie.proxy.set(fault{})
 		begin := time.Now()
 		zombie.signal(t, syscall.SIGCONT)
@@ -108,7 +108,7 @@ func (s *site) testZombie(t *testing.T) {
 	r.verify(t)
 }
 
-// hasMembers tells how far the group is from having so many members.
+// hasMembers returns an error unless the group has this number of members.
 func (s *site) hasMembers(ctx context.Context, want int) error {
 	groups, err := s.admin.DescribeGroups(ctx, group)
 	if err != nil {
@@ -123,8 +123,8 @@ func (s *site) hasMembers(ctx context.Context, want int) error {
 	return nil
 }
 
-// testRollingRestart restarts every process of ingest and store in order. The client goes on to the other ingest
-// where a connection is refused, as a load balancer must.
+// testRollingRestart restarts every process of ingest and store in order. The client retries the other ingest if a
+// connection is refused, like a load balancer.
 func (s *site) testRollingRestart(t *testing.T) {
 	rounds := scaled(1, 20)
 	r := s.newRow(t, "cluster: rolling restart", fmt.Sprintf("2 ingest and 2 workers, %d times", rounds))
@@ -153,13 +153,13 @@ func (s *site) testRollingRestart(t *testing.T) {
 	}
 	r.Note("%d of %d requests accepted at the first try", accepted, first)
 	r.verify(t)
-	// One in a thousand, and of few requests one for each process that stops: a connection that was idle may be closed
-	// in the moment in which it is used again.
+	// One in a thousand, and at least one for each stopped process: an idle connection may be closed in the moment of
+	// its reuse.
 	most := max(first/1000, len(s.ingests)*rounds)
 	require.LessOrEqual(t, first-accepted, most, "refused at the first try; the last one: %v", failure)
 }
 
-// testStopWithoutQueue stops an ingest that waits for a queue that is away, and a worker that cannot say goodbye.
+// testStopWithoutQueue stops an ingest that waits for an unavailable queue, and a worker that cannot leave the group.
 func (s *site) testStopWithoutQueue(t *testing.T) {
 	r := s.newRow(t, "cluster: stop in order, queue away", "an ingest and a worker")
 	pause(t, time.Second)
@@ -175,8 +175,8 @@ func (s *site) testStopWithoutQueue(t *testing.T) {
 	r.verify(t)
 }
 
-// testWithoutPostgres keeps the keys' database away: keys in use go on, also past their time in the cache, and others
-// are asked to come again.
+// testWithoutPostgres stops the keys' database: keys in use continue to work, also beyond their time in the cache.
+// Requests with other keys get 503.
 func (s *site) testWithoutPostgres(t *testing.T) {
 	outage := scaled(5*time.Second, 2*time.Minute)
 	r := s.newRow(t, "cluster: PostgreSQL away", outage.String())
@@ -204,7 +204,7 @@ func (s *site) testWithoutPostgres(t *testing.T) {
 	r.verify(t)
 }
 
-// testTwice sends every request twice, reads the last hour of the queue again, and finds what was sent once.
+// testTwice sends every request twice, reads the last hour of the queue again, and expects each run once.
 func (s *site) testTwice(t *testing.T) {
 	r := s.newRow(t, "cluster: every request twice, offsets rewound by an hour", "", func(c *load.Client) { c.Twice = true })
 	pause(t, scaled(4*time.Second, time.Minute))

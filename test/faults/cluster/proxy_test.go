@@ -18,27 +18,27 @@ import (
 	"github.com/looptrace/looptrace/test/engines"
 )
 
-// fault is what the proxy does to what passes. The zero value passes everything on.
+// fault is what the proxy does to its traffic. The zero value forwards everything.
 type fault struct {
-	// refuse lets no connection stand.
+	// refuse closes all connections.
 	refuse bool
-	// bytesPerSecond bounds what a connection carries in one direction, where it is not 0.
+	// bytesPerSecond limits a connection in one direction, if it is not 0.
 	bytesPerSecond int
-	// delay is how long the answer to an insert is held back.
+	// delay is how long the answer to an insert is delayed.
 	delay time.Duration
-	// fail is the part of the inserts that are answered with an error, without reaching the server.
+	// fail is the share of inserts that are answered with an error, without reaching the server.
 	fail float64
-	// cut is the part of the inserts whose connection ends when their rows have passed.
+	// cut is the share of inserts whose connection is closed after their rows were forwarded.
 	cut float64
-	// loseAnswer is the part of the inserts whose connection ends instead of their answer: the rows are stored.
+	// loseAnswer is the share of inserts whose connection is closed instead of their answer: the rows are stored.
 	loseAnswer float64
-	// sent is called when the rows of an insert begin to pass.
+	// sent is called when the rows of an insert begin to be forwarded.
 	sent func(*link)
 }
 
-// proxy stands between ClickHouse and its clients. It knows so much of the native protocol
-// (https://clickhouse.com/docs/native-protocol) that it can tell the steps of an insert: the query, the server's
-// block of columns, the client's rows, the server's answer, whose last byte is that of EndOfStream.
+// proxy forwards connections between ClickHouse and its clients. It parses enough of the native protocol
+// (https://clickhouse.com/docs/native-protocol) to recognize the steps of an insert: the query, the server's block of
+// columns, the client's rows, the server's answer, whose last byte is that of EndOfStream.
 type proxy struct {
 	address string
 	target  string
@@ -46,12 +46,12 @@ type proxy struct {
 	mu    sync.Mutex
 	fault fault
 	links map[*link]struct{}
-	// inserts are the times at which inserts were begun.
+	// inserts are the start times of inserts.
 	inserts []time.Time
 	running sync.WaitGroup
 }
 
-// startProxy listens before the server until the test ends.
+// startProxy listens in front of the server until the test ends.
 func startProxy(t *testing.T, target string) *proxy {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -74,7 +74,7 @@ func startProxy(t *testing.T, target string) *proxy {
 	return p
 }
 
-// set makes the fault hold from now on, for connections that stand as well.
+// set sets the fault from now on, for open connections too.
 func (p *proxy) set(f fault) {
 	p.mu.Lock()
 	p.fault = f
@@ -90,7 +90,7 @@ func (p *proxy) now() fault {
 	return p.fault
 }
 
-// cutAll ends the connections that stand.
+// cutAll closes the open connections.
 func (p *proxy) cutAll() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -99,7 +99,7 @@ func (p *proxy) cutAll() {
 	}
 }
 
-// insertsSince are the times at which inserts were begun.
+// insertsSince returns the start times of inserts.
 func (p *proxy) insertsSince(since time.Time) []time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -125,14 +125,14 @@ func (p *proxy) serve(client *net.TCPConn) {
 	var directions sync.WaitGroup
 	directions.Go(func() {
 		l.carry(server, client, l.fromClient)
-		// The server is told of the end and not of a reset: the engine of the tests (libchdb 26.7) aborts when a client
-		// resets its connection, and that is another fault.
+		// The server gets an end instead of a reset: the engine of the tests (libchdb 26.7) aborts when a client resets
+		// its connection, which is a different fault.
 		_ = server.(*net.TCPConn).CloseWrite() // it may be closed already
 	})
 	directions.Go(func() {
 		l.carry(client, server, l.fromServer)
 		l.end()
-		_, _ = io.Copy(io.Discard, server) // until its end, however it comes
+		_, _ = io.Copy(io.Discard, server) // until its end, however it ends
 	})
 	directions.Wait()
 	p.mu.Lock()
@@ -140,14 +140,14 @@ func (p *proxy) serve(client *net.TCPConn) {
 	p.mu.Unlock()
 }
 
-// step is how far a connection is with an insert.
+// step is the progress of a connection's insert.
 type step int
 
 const (
 	idle     step = iota
-	asked         // the query has passed
-	prepared      // the server has told the columns
-	sent          // rows have passed, no answer has
+	asked         // the query was forwarded
+	prepared      // the server has sent the columns
+	sent          // rows were forwarded, the answer was not
 )
 
 // link is one connection through the proxy.
@@ -159,13 +159,13 @@ type link struct {
 	step step
 }
 
-// end resets the client's connection, and the server's comes to its end.
+// end resets the client's connection, and closes the server's.
 func (l *link) end() {
 	_ = l.client.SetLinger(0) // it may be closed already
 	_ = l.client.Close()
 }
 
-// answered tells whether the server has answered the insert whose rows have passed.
+// answered reports whether the server has answered the insert whose rows were forwarded.
 func (l *link) answered() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -174,7 +174,7 @@ func (l *link) answered() bool {
 
 var errCut = errors.New("the proxy cuts the connection")
 
-// carry copies until one end is gone, chunk by chunk, each looked at before it is passed on.
+// carry copies until one end is closed, and inspects each chunk before it is forwarded.
 func (l *link) carry(to io.Writer, from io.Reader, look func([]byte) ([]byte, error)) {
 	buffer := make([]byte, 64<<10)
 	for {
@@ -195,7 +195,7 @@ func (l *link) carry(to io.Writer, from io.Reader, look func([]byte) ([]byte, er
 	}
 }
 
-// fromClient passes on what the client sends.
+// fromClient forwards what the client sends.
 func (l *link) fromClient(chunk []byte) ([]byte, error) {
 	f := l.proxy.now()
 	l.mu.Lock()
@@ -216,7 +216,7 @@ func (l *link) fromClient(chunk []byte) ([]byte, error) {
 	case l.step == prepared && chunk[0] == data:
 		l.step = sent
 		if rand.Float64() < f.cut {
-			const most = 20 * time.Millisecond // within what an insert takes
+			const most = 20 * time.Millisecond // within the duration of an insert
 			time.AfterFunc(rand.N(most), l.end)
 		}
 		if f.sent != nil {
@@ -226,7 +226,7 @@ func (l *link) fromClient(chunk []byte) ([]byte, error) {
 	return chunk, nil
 }
 
-// fromServer passes on what the server sends.
+// fromServer forwards what the server sends.
 func (l *link) fromServer(chunk []byte) ([]byte, error) {
 	const endOfStream = 5
 	f := l.proxy.now()
@@ -251,7 +251,7 @@ func (l *link) fromServer(chunk []byte) ([]byte, error) {
 	return chunk, nil
 }
 
-// tooMuchMemory is the server's packet Exception: code 241, name, message, no stack, none nested.
+// tooMuchMemory is the server's packet Exception: code 241, name, message, no stack trace, no nested exception.
 var tooMuchMemory = func() []byte {
 	const exception, memoryLimitExceeded = 2, 241
 	packet := binary.LittleEndian.AppendUint32([]byte{exception}, memoryLimitExceeded)
@@ -261,7 +261,7 @@ var tooMuchMemory = func() []byte {
 	return append(packet, 0)
 }()
 
-// What the proxy says that it does to an insert is what happens to it on a real server.
+// The proxy's faults have the intended effect on a real server.
 func TestProxy(t *testing.T) {
 	t.Parallel()
 	target, err := clickhouse.ParseDSN(engines.ClickHouse(t))

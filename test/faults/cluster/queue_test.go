@@ -13,8 +13,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// TestQueueErrors lets a broker answer with errors that a real one cannot be made to give on demand. Processes of
-// ingest and store are the real ones.
+// TestQueueErrors uses a broker that answers with errors which a real one cannot be made to return on demand. The
+// processes of ingest and store are real.
 func TestQueueErrors(t *testing.T) {
 	queue, err := kfake.NewCluster(kfake.NumBrokers(3), kfake.BrokerConfigs(map[string]string{"message.max.bytes": fmt.Sprint(64 << 20)}))
 	require.NoError(t, err)
@@ -31,7 +31,7 @@ func TestQueueErrors(t *testing.T) {
 		},
 		{
 			name: "produces time out after the append", keys: []kmsg.Key{kmsg.Produce},
-			errors: []*kerr.Error{kerr.RequestTimedOut, kerr.NotEnoughReplicasAfterAppend}, // both come when the record is in the log
+			errors: []*kerr.Error{kerr.RequestTimedOut, kerr.NotEnoughReplicasAfterAppend}, // both are returned when the record is in the log
 		},
 		{
 			name: "produces fail before the append", keys: []kmsg.Key{kmsg.Produce},

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// testSlowStore makes ClickHouse slow, failing, and away, for each worker.
+// testSlowStore makes ClickHouse slow, failing, and unavailable, for each worker.
 func (s *site) testSlowStore(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -43,7 +43,7 @@ func (s *site) testSlowStore(t *testing.T) {
 	}
 }
 
-// spacing tells the pauses between tries, of which each begins several inserts at once.
+// spacing returns the pauses between attempts, each of which begins several inserts at once.
 func spacing(tries []time.Time) string {
 	const together = 50 * time.Millisecond
 	var pauses []string
@@ -55,8 +55,7 @@ func spacing(tries []time.Time) string {
 	return strings.Join(pauses, ", ")
 }
 
-// testKilledInsert kills ClickHouse when the rows of an insert have begun to pass, before its answer where that can
-// be met.
+// testKilledInsert kills ClickHouse when the rows of an insert begin to be sent, if possible before its answer.
 func (s *site) testKilledInsert(t *testing.T) {
 	kills := scaled(3, 20)
 	r := s.newRow(t, "cluster: ClickHouse killed in an insert", fmt.Sprintf("%d kills", kills))

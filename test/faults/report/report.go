@@ -1,5 +1,5 @@
-// Package report writes what the fault tests found: a line a row for people, an object a row for programs, and with
-// FAULTS_REPORT a table for docs/measurements/faults.md.
+// Package report prints the results of the fault tests: a line per row for people, an object per row for programs,
+// and with FAULTS_REPORT a table for docs/measurements/faults.md.
 package report
 
 import (
@@ -17,24 +17,24 @@ import (
 	"github.com/looptrace/looptrace/test/product/load"
 )
 
-// Row is what one fault did.
+// Row is the result of one fault.
 type Row struct {
-	// Name says what was done to the product, Injected how often or for how long.
+	// Name is the fault, Injected how often or for how long.
 	Name, Injected string
 	// Runs and Spans were acknowledged.
 	Runs, Spans int
 	// Lost, Double and Wrong are the runs that differ, see load.DifferenceError.
 	Lost, Double, Wrong int
-	// Accepts is, for each fault, the time until every door accepted again, Visible until a run accepted after it was
-	// read.
+	// Accepts has, for each fault, the time until every endpoint accepted again. Visible has the time until a run
+	// accepted after it was readable.
 	Accepts, Visible []time.Duration
-	// PeakRSS is the most that all processes held together, in bytes.
+	// PeakRSS is the peak memory of all processes together, in bytes.
 	PeakRSS int64
 	// Notes are further figures.
 	Notes []string
 }
 
-// Acknowledge counts acknowledged runs.
+// Acknowledge adds acknowledged runs.
 func (r *Row) Acknowledge(runs []load.Run) {
 	r.Runs += len(runs)
 	for _, run := range runs {
@@ -42,7 +42,7 @@ func (r *Row) Acknowledge(runs []load.Run) {
 	}
 }
 
-// Differ counts what a verification found, and returns its error.
+// Differ adds the result of a verification, and returns its error.
 func (r *Row) Differ(err error) error {
 	var found *load.DifferenceError
 	if errors.As(err, &found) {
@@ -79,7 +79,7 @@ func seconds(times []time.Duration) string {
 	return fmt.Sprintf("%.2f / %.2f", Quantile(times, 0.5).Seconds(), slices.Max(times).Seconds())
 }
 
-// Quantile returns the smallest of the times that so large a part of them does not exceed.
+// Quantile returns the q-th quantile of the times.
 func Quantile(times []time.Duration, part float64) time.Duration {
 	if len(times) == 0 {
 		return 0
@@ -88,7 +88,7 @@ func Quantile(times []time.Duration, part float64) time.Duration {
 	return sorted[int(part*float64(len(sorted)-1))]
 }
 
-// Print writes the row.
+// Print prints the row.
 func (r *Row) Print(tb testing.TB) {
 	tb.Helper()
 	object, err := json.Marshal(r)
@@ -103,7 +103,8 @@ func (r *Row) Print(tb testing.TB) {
 	}
 }
 
-// PrintTable writes a table of its own, its first row the header; with FAULTS_REPORT into a file beside it, which has the table's name.
+// PrintTable prints a separate table, whose first row is the header. With FAULTS_REPORT it writes a file next to that
+// one, named after the table.
 func PrintTable(tb testing.TB, name string, rows [][]string) {
 	tb.Helper()
 	text := tableRow(rows[0]) + strings.Repeat("| --- ", len(rows[0])) + "|\n"
@@ -119,7 +120,7 @@ func PrintTable(tb testing.TB, name string, rows [][]string) {
 	}
 }
 
-// appendTo writes the row behind those of other packages, which run in processes of their own.
+// appendTo appends the row to those of other packages, which run in separate processes.
 func (r *Row) appendTo(path string) (err error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {

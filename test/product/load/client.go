@@ -15,24 +15,24 @@ import (
 )
 
 const (
-	// senders bounds the runs under way at once.
+	// senders limits the concurrent runs.
 	senders = 64
-	// attemptTime bounds one attempt to post, as an SDK does.
+	// attemptTime limits one attempt to post, like an SDK.
 	attemptTime = 10 * time.Second
-	// retryPause is how long a client waits before it posts again; it lies between half and one and a half.
+	// retryPause is the average pause before a retry, which is between half and one and a half of it.
 	retryPause = 100 * time.Millisecond
 )
 
-// Client offers runs at a steady rate and posts each part again until it is acknowledged.
+// Client offers runs at a steady rate and retries each part until it is acknowledged.
 type Client struct {
-	// Ports are those of the processes that take runs. Each request goes to one of them, in turn, and on to the
-	// next one where the connection is refused, as a load balancer has it.
+	// Ports are those of the ingest processes. Each request is sent to one of them in turn, and to the next one if the
+	// connection is refused, like by a load balancer.
 	Ports []product.Ports
 	Key   string
-	// SpansPerSecond is the rate offered.
+	// SpansPerSecond is the offered rate.
 	SpansPerSecond int
 	Shape          Shape
-	// Twice sends each request two times, and takes it as acknowledged when both are.
+	// Twice sends each request twice, and counts it as acknowledged when both are.
 	Twice  bool
 	Ledger *Ledger
 
@@ -40,11 +40,11 @@ type Client struct {
 	grpc connections
 }
 
-// Close closes the connections that are kept. The client may be used again.
+// Close closes idle connections. The client may be used again.
 func (c *Client) Close() error { return c.grpc.close() }
 
-// Send offers runs, from door to door, until ctx ends, and returns when nothing is under way any more. A run
-// that is not acknowledged by then is not in the ledger: it may be stored or not.
+// Send offers runs to the endpoints in turn until ctx ends, and returns when nothing is in progress. A run that is
+// not acknowledged by then is not in the ledger: it may be stored or not.
 func (c *Client) Send(ctx context.Context) {
 	var sending sync.WaitGroup
 	defer sending.Wait()
@@ -64,12 +64,12 @@ func (c *Client) Send(ctx context.Context) {
 		}
 		sending.Go(func() {
 			defer func() { <-free }()
-			run, bodies := newRun(Door(n)%doors, c.Shape)
+			run, bodies := newRun(Endpoint(n)%endpointCount, c.Shape)
 			if c.Twice {
 				bodies = append(bodies, bodies...)
 			}
 			for _, body := range bodies {
-				if !c.post(ctx, run.Door, body) {
+				if !c.post(ctx, run.Endpoint, body) {
 					return
 				}
 			}
@@ -79,16 +79,16 @@ func (c *Client) Send(ctx context.Context) {
 	}
 }
 
-// One sends one run by a door, with one attempt a part, and tells why it was not acknowledged.
-func (c *Client) One(ctx context.Context, door Door) error {
-	run, bodies := newRun(door, c.Shape)
+// One sends one run to an endpoint, with one attempt per part, and returns why it was not acknowledged.
+func (c *Client) One(ctx context.Context, endpoint Endpoint) error {
+	run, bodies := newRun(endpoint, c.Shape)
 	for _, body := range bodies {
-		answer, err := c.try(ctx, door, body)
+		answer, err := c.try(ctx, endpoint, body)
 		if err != nil {
 			return err
 		}
-		if answer.Status != door.accepted() {
-			return fmt.Errorf("%s answers %d: %.200s", door, answer.Status, answer.Body)
+		if answer.Status != endpoint.accepted() {
+			return fmt.Errorf("%s answers %d: %.200s", endpoint, answer.Status, answer.Body)
 		}
 	}
 	run.Accepted = time.Now()
@@ -96,27 +96,27 @@ func (c *Client) One(ctx context.Context, door Door) error {
 	return nil
 }
 
-// post sends a body until it is acknowledged, and tells whether it was before ctx ended.
-func (c *Client) post(ctx context.Context, door Door, body []byte) bool {
+// post sends a body until it is acknowledged, and reports whether it was before ctx ended.
+func (c *Client) post(ctx context.Context, endpoint Endpoint, body []byte) bool {
 	for again := false; ; again = true {
 		attempt, cancel := context.WithTimeout(ctx, attemptTime)
 		begin := time.Now()
-		answer, err := c.try(attempt, door, body)
+		answer, err := c.try(attempt, endpoint, body)
 		cancel()
 		switch {
 		case ctx.Err() != nil:
 			return false
-		case err == nil && answer.Status == door.accepted():
-			c.Ledger.attempt(Attempt{Door: door, Begin: begin, End: time.Now(), Again: again})
+		case err == nil && answer.Status == endpoint.accepted():
+			c.Ledger.attempt(Attempt{Endpoint: endpoint, Begin: begin, End: time.Now(), Again: again})
 			return true
 		case err == nil:
-			err = fmt.Errorf("%s answers %d: %.200s", door, answer.Status, answer.Body)
+			err = fmt.Errorf("%s answers %d: %.200s", endpoint, answer.Status, answer.Body)
 			if !retryable(answer.Status) {
 				c.Ledger.refuse(err)
 				return false
 			}
 		}
-		c.Ledger.attempt(Attempt{Door: door, Begin: begin, End: time.Now(), Again: again, Err: err})
+		c.Ledger.attempt(Attempt{Endpoint: endpoint, Begin: begin, End: time.Now(), Again: again, Err: err})
 		select {
 		case <-ctx.Done():
 			return false
@@ -125,15 +125,15 @@ func (c *Client) post(ctx context.Context, door Door, body []byte) bool {
 	}
 }
 
-// try posts a body to the next process, and to the others where no connection is to be had: then nothing was sent.
-func (c *Client) try(ctx context.Context, door Door, body []byte) (answer product.Answer, err error) {
+// try posts a body to the next process, or to the others if the connection fails: then nothing was sent.
+func (c *Client) try(ctx context.Context, endpoint Endpoint, body []byte) (answer product.Answer, err error) {
 	turn := c.turn.Add(1)
 	for i := range uint64(len(c.Ports)) {
 		ports := c.Ports[(turn+i)%uint64(len(c.Ports))]
-		if door == GRPC {
+		if endpoint == GRPC {
 			answer, err = c.grpc.export(ctx, ports, c.Key, body)
 		} else {
-			answer, err = product.Post(ctx, door.url(ports), c.Key, door.contentType(), body)
+			answer, err = product.Post(ctx, endpoint.url(ports), c.Key, endpoint.contentType(), body)
 		}
 		if !errors.Is(err, syscall.ECONNREFUSED) {
 			return answer, err
@@ -142,7 +142,7 @@ func (c *Client) try(ctx context.Context, door Door, body []byte) (answer produc
 	return answer, err
 }
 
-// retryable are the statuses that OTLP has clients retry.
+// retryable are the statuses that OTLP clients retry.
 func retryable(status int) bool {
 	switch status {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:

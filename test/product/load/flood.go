@@ -19,14 +19,14 @@ import (
 type Flood struct {
 	Ports product.Ports
 	Key   string
-	// Door is one that takes protobuf.
-	Door Door
-	// Connections send at once; each request carries so many runs of so many spans.
+	// Endpoint must accept protobuf.
+	Endpoint Endpoint
+	// Connections is the number of concurrent connections. Each request has so many runs of so many spans.
 	Connections, RunsPerRequest, SpansPerRun int
 }
 
-// Send floods until ctx ends. It returns the runs that were acknowledged, in that order, and the answers that
-// were not acknowledgements.
+// Send floods until ctx ends. It returns the acknowledged runs in order, and the answers that were no
+// acknowledgements.
 func (f *Flood) Send(ctx context.Context) (runs []Run, failures []error) {
 	var (
 		mu      sync.Mutex
@@ -34,12 +34,12 @@ func (f *Flood) Send(ctx context.Context) (runs []Run, failures []error) {
 	)
 	for range f.Connections {
 		sending.Go(func() {
-			stencil := newStencil(f.Door, f.RunsPerRequest, f.SpansPerRun)
+			template := newTemplate(f.Endpoint, f.RunsPerRequest, f.SpansPerRun)
 			for ctx.Err() == nil {
-				sent := stencil.next()
-				answer, err := product.Post(context.WithoutCancel(ctx), f.Door.url(f.Ports), f.Key, f.Door.contentType(), stencil.body)
-				if err == nil && answer.Status != f.Door.accepted() {
-					err = fmt.Errorf("%s answers %d: %.200s", f.Door, answer.Status, answer.Body)
+				sent := template.next()
+				answer, err := product.Post(context.WithoutCancel(ctx), f.Endpoint.url(f.Ports), f.Key, f.Endpoint.contentType(), template.body)
+				if err == nil && answer.Status != f.Endpoint.accepted() {
+					err = fmt.Errorf("%s answers %d: %.200s", f.Endpoint, answer.Status, answer.Body)
 				}
 				mu.Lock()
 				if err != nil {
@@ -63,20 +63,20 @@ func accepted(runs []Run) []Run {
 	return runs
 }
 
-// stencil is an encoded request of which only the ids of the runs are written anew each time, since encoding
-// would cost the generator more than the product's own work.
-type stencil struct {
+// template is an encoded request in which only the ids of the runs are replaced, because encoding would cost the
+// generator more than the product's work.
+type template struct {
 	body []byte
 	runs []Run
-	// places are where each run's trace id stands, roots where its root's span id does: its second half.
+	// traces are the offsets of each run's trace id, roots those of the second half of its root's span id.
 	places, roots [][]int
 }
 
-func newStencil(door Door, runs, spans int) *stencil {
-	s := &stencil{}
+func newTemplate(endpoint Endpoint, runs, spans int) *template {
+	s := &template{}
 	for range runs {
-		run, bodies := newRun(door, Shape{Spans: spans})
-		// A request is a list of resources; lists in protobuf are joined by putting them one behind the other.
+		run, bodies := newRun(endpoint, Shape{Spans: spans})
+		// A request is a list of resources. Lists in protobuf are joined by concatenation.
 		s.runs, s.body = append(s.runs, run), append(s.body, bodies[0]...)
 	}
 	for _, run := range s.runs {
@@ -86,8 +86,8 @@ func newStencil(door Door, runs, spans int) *stencil {
 	return s
 }
 
-// next gives the runs of the stencil new ids.
-func (s *stencil) next() []Run {
+// next gives the runs of the template new ids.
+func (s *template) next() []Run {
 	sent := slices.Clone(s.runs)
 	for i := range sent {
 		var id uuid.UUID

@@ -9,11 +9,11 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 )
 
-// What the stencil writes must be what the ledger says: otherwise a loss would look like a run never sent.
-func TestStencil(t *testing.T) {
+// The template must write what is in the ledger: otherwise a loss would look like a run that was never sent.
+func TestTemplate(t *testing.T) {
 	t.Parallel()
 	const runs, spans = 3, 9
-	s := newStencil(OTLPProtobuf, runs, spans)
+	s := newTemplate(OTLPProtobuf, runs, spans)
 	seen := map[uuid.UUID]bool{}
 	for range 4 {
 		sent := s.next()
@@ -35,7 +35,7 @@ func TestStencil(t *testing.T) {
 	}
 }
 
-// readBack counts what a request holds, run by run; a span whose parent is not there does not count.
+// readBack counts the content of a request by run. A span whose parent is missing does not count.
 func readBack(traces ptrace.Traces) map[uuid.UUID]Run {
 	found := map[uuid.UUID]Run{}
 	for _, resource := range traces.ResourceSpans().All() {

@@ -23,7 +23,7 @@ import (
 	"github.com/looptrace/looptrace/test/product"
 )
 
-// connections are the gRPC connections of a client, one to each address, which it keeps as SDKs do.
+// connections are the gRPC connections of a client, one per address, which it keeps open like an SDK.
 type connections struct {
 	mu   sync.Mutex
 	open map[string]*grpc.ClientConn
@@ -36,7 +36,7 @@ func (c *connections) to(address string) (*grpc.ClientConn, error) {
 		return conn, nil
 	}
 	conn, err := grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(insecure.NewCredentials()),
-		// A process that was away is found again as fast as over HTTP; the default grows to two minutes.
+		// Reconnects as fast as over HTTP. The default delay grows to two minutes.
 		grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff:           backoff.Config{BaseDelay: retryPause, Multiplier: 1, MaxDelay: retryPause},
 			MinConnectTimeout: time.Second,
@@ -62,8 +62,8 @@ func (c *connections) close() error {
 	return errors.Join(errs...)
 }
 
-// export sends a request in protobuf and tells of the answer as the HTTP doors would: by the statuses that say what an OTLP
-// client does next (https://opentelemetry.io/docs/specs/otlp/#failures).
+// export sends a protobuf request and converts the answer to the HTTP status that has the same meaning for an OTLP
+// client (https://opentelemetry.io/docs/specs/otlp/#failures).
 func (c *connections) export(ctx context.Context, ports product.Ports, key string, body []byte) (product.Answer, error) {
 	request := ptraceotlp.NewExportRequest()
 	if err := request.UnmarshalProto(body); err != nil {
@@ -80,21 +80,21 @@ func (c *connections) export(ctx context.Context, ports product.Ports, key strin
 		}
 		return product.Answer{Status: http.StatusOK}, nil
 	}
-	said := status.Convert(err)
-	switch said.Code() {
+	answer := status.Convert(err)
+	switch answer.Code() {
 	case codes.Unavailable:
-		if strings.Contains(said.Message(), syscall.ECONNREFUSED.Error()) {
+		if strings.Contains(answer.Message(), syscall.ECONNREFUSED.Error()) {
 			return product.Answer{}, fmt.Errorf("%w: %w", syscall.ECONNREFUSED, err)
 		}
-		return product.Answer{Status: http.StatusServiceUnavailable, Body: []byte(said.Message())}, nil
+		return product.Answer{Status: http.StatusServiceUnavailable, Body: []byte(answer.Message())}, nil
 	case codes.ResourceExhausted:
-		if !slices.ContainsFunc(said.Details(), func(d any) bool { _, ok := d.(*errdetails.RetryInfo); return ok }) {
-			return product.Answer{Status: http.StatusRequestEntityTooLarge, Body: []byte(said.Message())}, nil
+		if !slices.ContainsFunc(answer.Details(), func(d any) bool { _, ok := d.(*errdetails.RetryInfo); return ok }) {
+			return product.Answer{Status: http.StatusRequestEntityTooLarge, Body: []byte(answer.Message())}, nil
 		}
-		return product.Answer{Status: http.StatusTooManyRequests, Body: []byte(said.Message())}, nil
+		return product.Answer{Status: http.StatusTooManyRequests, Body: []byte(answer.Message())}, nil
 	case codes.Canceled, codes.DeadlineExceeded, codes.Aborted, codes.OutOfRange, codes.DataLoss:
 		return product.Answer{}, err
 	default:
-		return product.Answer{Status: http.StatusBadRequest, Body: []byte(said.String())}, nil
+		return product.Answer{Status: http.StatusBadRequest, Body: []byte(answer.String())}, nil
 	}
 }

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// Attempt is one request and how it ended: acknowledged where Err is nil.
+// Attempt is one request and its result: acknowledged if Err is nil.
 type Attempt struct {
-	Door       Door
+	Endpoint   Endpoint
 	Begin, End time.Time
-	// Again tells that the same request was tried before.
+	// Again is true for a retry.
 	Again bool
 	Err   error
 }
@@ -47,7 +47,7 @@ func (l *Ledger) Runs(from int) []Run {
 	return append([]Run(nil), l.runs[from:]...)
 }
 
-// Attempts returns the attempts that were begun within a period.
+// Attempts returns the attempts that began within a period.
 func (l *Ledger) Attempts(from, to time.Time) []Attempt {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -60,7 +60,7 @@ func (l *Ledger) Attempts(from, to time.Time) []Attempt {
 	return within
 }
 
-// Refusals returns the answers that told the client not to try again, which no valid request must get.
+// Refusals returns the answers that forbid a retry, which no valid request must get.
 func (l *Ledger) Refusals() []error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package load sends runs to the product as its clients do, and keeps a ledger of what was acknowledged, so
-// that a test can read every run back and say exactly what it must find.
+// Package load sends runs to the product like clients do, and keeps a ledger of what was acknowledged, so that a test
+// can read every run back and compare it.
 package load
 
 import (
@@ -17,14 +17,14 @@ import (
 	"github.com/looptrace/looptrace/test/product"
 )
 
-// Run is what the client knows of a run that it sends: what must be read back.
+// Run is the expected result of reading a run that was sent.
 type Run struct {
-	ID   uuid.UUID
-	Door Door
+	ID       uuid.UUID
+	Endpoint Endpoint
 
 	Spans, LLMCalls, Errors   int64
 	InputTokens, OutputTokens int64
-	// CostUSD is a sum of 1024ths, which floating point adds without an error in any order.
+	// CostUSD is a sum of 1024ths, which floating point adds exactly in any order.
 	CostUSD float64
 
 	Start time.Time
@@ -32,45 +32,47 @@ type Run struct {
 	Accepted time.Time
 }
 
-// Shape is what runs are made like.
+// Shape describes runs to generate.
 type Shape struct {
-	// Spans is the size of a run, its root included.
+	// Spans is the number of spans of a run, including its root.
 	Spans int
-	// Parts is in how many requests a run is sent: 1 where it is 0.
+	// Parts is the number of requests for a run. 0 means 1.
 	Parts int
-	// Shuffled spreads the spans over the parts, and sends those, in any order; else as an agent's SDK does, in the
-	// order of their ends.
+	// Shuffled distributes the spans over the parts, and sends those, in random order. Otherwise spans are in the order
+	// of their ends, as an agent's SDK sends them.
 	Shuffled bool
-	// TextBytes is the length of what a model is asked and answers: that of a usual message where it is 0.
+	// TextBytes is the length of a model's input and output. 0 means that of a typical message.
 	TextBytes int
-	// Age is how long before now a run began: a time to come where it is negative.
+	// Age is how long ago a run began. A negative value is in the future.
 	Age time.Duration
 }
 
-// Door is a way into the product.
-type Door int
+// Endpoint is a port, path and encoding of ingest.
+type Endpoint int
 
-// The doors, with the encoding used at each.
+// The endpoints.
 const (
-	NativeJSON Door = iota
+	NativeJSON Endpoint = iota
 	TracesProtobuf
 	TracesJSON
 	OTLPProtobuf
 	GRPC
-	doors
+	endpointCount
 )
 
-// Doors lists them all.
-func Doors() []Door { return []Door{NativeJSON, TracesProtobuf, TracesJSON, OTLPProtobuf, GRPC} }
+// Endpoints lists all of them.
+func Endpoints() []Endpoint {
+	return []Endpoint{NativeJSON, TracesProtobuf, TracesJSON, OTLPProtobuf, GRPC}
+}
 
-func (d Door) String() string {
+func (d Endpoint) String() string {
 	return [...]string{
 		"7080 /v1/runs JSON", "7080 /v1/traces protobuf", "7080 /v1/traces JSON", "4318 /v1/traces protobuf", "4317 gRPC",
 	}[d]
 }
 
-// url is where a door of HTTP is.
-func (d Door) url(ports product.Ports) string {
+// url returns the URL of an HTTP endpoint.
+func (d Endpoint) url(ports product.Ports) string {
 	switch d {
 	case NativeJSON:
 		return ports.URL(product.Ingest) + "/v1/runs"
@@ -81,15 +83,15 @@ func (d Door) url(ports product.Ports) string {
 	}
 }
 
-func (d Door) contentType() string {
+func (d Endpoint) contentType() string {
 	if d == NativeJSON || d == TracesJSON {
 		return product.JSON
 	}
 	return product.Protobuf
 }
 
-// accepted is the status by which the door acknowledges.
-func (d Door) accepted() int {
+// accepted returns the endpoint's status for an acknowledgement.
+func (d Endpoint) accepted() int {
 	if d == OTLPProtobuf || d == GRPC {
 		return http.StatusOK
 	}
@@ -105,11 +107,10 @@ type step struct {
 	start, end                time.Time
 }
 
-// newRun invents a run and the requests that carry it. Every second span below the root is an llm call, every
-// fifth one failed.
-func newRun(door Door, shape Shape) (Run, [][]byte) {
+// newRun generates a run and its requests. Every second span below the root is an llm call, every fifth one failed.
+func newRun(endpoint Endpoint, shape Shape) (Run, [][]byte) {
 	start := time.Now().Add(-shape.Age - time.Duration(shape.Spans)*time.Millisecond)
-	run := Run{ID: uuid.New(), Door: door, Spans: int64(shape.Spans), Start: start}
+	run := Run{ID: uuid.New(), Endpoint: endpoint, Spans: int64(shape.Spans), Start: start}
 	steps := make([]step, shape.Spans-1)
 	for i := range steps {
 		s := step{
@@ -117,7 +118,7 @@ func newRun(door Door, shape Shape) (Run, [][]byte) {
 			start: start.Add(time.Duration(i) * time.Millisecond),
 			end:   start.Add(time.Duration(i+1) * time.Millisecond),
 		}
-		s.id = pcommon.SpanID{byte(i >> 8), byte(i), 1, 2, 3, 4, 5, byte(door + 1)}
+		s.id = pcommon.SpanID{byte(i >> 8), byte(i), 1, 2, 3, 4, 5, byte(endpoint + 1)}
 		if s.llm {
 			s.inputTokens, s.outputTokens = 1+rand.Int64N(4000), 1+rand.Int64N(800)
 			s.costUSD = float64(1+rand.IntN(64)) / 1024
@@ -142,7 +143,7 @@ func newRun(door Door, shape Shape) (Run, [][]byte) {
 	bodies := make([][]byte, parts)
 	for i := range bodies {
 		some, last := steps[i*len(steps)/parts:(i+1)*len(steps)/parts], i == parts-1
-		if door == NativeJSON {
+		if endpoint == NativeJSON {
 			bodies[i] = e.runs(some, last)
 		} else {
 			bodies[i] = e.traces(some, last)
@@ -161,7 +162,7 @@ type encoder struct {
 	prompt, completion string
 }
 
-// runs makes a native envelope. The run stands in each of its parts and has an end in the last.
+// runs encodes a native envelope. The run is in each of its parts and has an end in the last.
 func (e encoder) runs(steps []step, last bool) []byte {
 	root := map[string]any{
 		"run_id": e.run.ID, "name": "answer a question", "start_time": e.run.Start,
@@ -195,7 +196,7 @@ func (e encoder) runs(steps []step, last bool) []byte {
 	return body
 }
 
-// traces makes an OTLP request. The root, as OpenTelemetry has it, comes with the last part.
+// traces encodes an OTLP request. The root is in the last part, as in OpenTelemetry.
 func (e encoder) traces(steps []step, last bool) []byte {
 	traces := ptrace.NewTraces()
 	resource := traces.ResourceSpans().AppendEmpty()
@@ -231,13 +232,13 @@ func (e encoder) traces(steps []step, last bool) []byte {
 	}
 	var body []byte
 	var err error
-	if e.run.Door == TracesJSON {
+	if e.run.Endpoint == TracesJSON {
 		body, err = (&ptrace.JSONMarshaler{}).MarshalTraces(traces)
 	} else {
 		body, err = (&ptrace.ProtoMarshaler{}).MarshalTraces(traces)
 	}
 	if err != nil {
-		panic(fmt.Sprintf("encode traces: %v", err)) // made of valid parts
+		panic(fmt.Sprintf("encode traces: %v", err)) // consists of valid parts
 	}
 	return body
 }
@@ -259,20 +260,20 @@ func message(role, text string) string {
 	return fmt.Sprintf(`[{"role":%q,"parts":[{"type":"text","content":%q}]}]`, role, text)
 }
 
-// failure is the error type of a span that failed.
+// failure is the error type of a failed span.
 const failure = "timeout"
 
-// What a model is asked and answers: texts of the length that agents send.
+// Input and output of a model, of a length typical for agents.
 var (
 	prompt     = strings.Repeat("The customer asks where the order is that was placed last week. ", 12)
 	completion = strings.Repeat("It has left the warehouse and arrives on Friday. ", 6)
 )
 
-// text is of so many bytes and unlike any other.
+// text returns unique text of so many bytes.
 func text(bytes int) string {
 	var b strings.Builder
 	for b.Len() < bytes {
-		_, _ = fmt.Fprintf(&b, "%x ", rand.Uint64()) // a builder takes all
+		_, _ = fmt.Fprintf(&b, "%x ", rand.Uint64()) // a builder does not fail
 	}
 	return b.String()[:bytes]
 }

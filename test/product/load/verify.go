@@ -14,18 +14,18 @@ import (
 )
 
 const (
-	// readers is how many runs are read back by their ids at once, and most how many in all.
+	// readers is how many runs are read by id concurrently, most how many in total.
 	readers = 4
 	most    = 40
-	// listPause is the least time between two readings of the whole list.
+	// listPause is the minimum time between two reads of the whole list.
 	listPause = 500 * time.Millisecond
 )
 
-// DifferenceError tells how what is read differs from what was acknowledged: so many runs that are missing or lack
-// spans, that are there twice or have spans too many, or whose other totals are wrong.
+// DifferenceError describes the difference between what is read and what was acknowledged: runs that are missing or
+// lack spans, that are listed twice or have too many spans, or whose other totals are wrong.
 type DifferenceError struct {
 	Lost, Double, Wrong int
-	// Examples are the first of them.
+	// Examples are the first differences.
 	Examples []error
 }
 
@@ -34,9 +34,9 @@ func (d *DifferenceError) Error() string {
 }
 
 func (d *DifferenceError) note(count *int, err error) {
-	const told = 10
+	const maxExamples = 10
 	*count++
-	if len(d.Examples) < told {
+	if len(d.Examples) < maxExamples {
 		d.Examples = append(d.Examples, err)
 	}
 }
@@ -48,9 +48,8 @@ func (d *DifferenceError) orNil() error {
 	return d
 }
 
-// Verify waits until every run is listed once and as it was sent, at most as long as given, and then reads
-// runs back by their ids, with their spans: a random forty where there are more. What is missing, double or
-// wrong then is a DifferenceError.
+// Verify waits up to within until every run is listed once and as it was sent, and then reads runs by id, with their
+// spans: a random sample of forty if there are more. Differences are returned as a DifferenceError.
 func Verify(ctx context.Context, reader product.Reader, projectID string, runs []Run, within time.Duration) error {
 	if err := VerifyListed(ctx, reader, projectID, runs, within); err != nil {
 		return err
@@ -64,7 +63,7 @@ func Verify(ctx context.Context, reader product.Reader, projectID string, runs [
 	return group.Wait()
 }
 
-// VerifyListed reads the list until it holds each run once and as it was sent, at most as long as given.
+// VerifyListed reads the list until it has each run once and as it was sent, for at most within.
 func VerifyListed(ctx context.Context, reader product.Reader, projectID string, runs []Run, within time.Duration) error {
 	if len(runs) == 0 {
 		return nil
@@ -90,7 +89,7 @@ func VerifyListed(ctx context.Context, reader product.Reader, projectID string, 
 	}
 }
 
-// compareList tells how the list differs from what was sent.
+// compareList compares the list with what was sent.
 func compareList(runs []Run, all []product.Run) error {
 	listed := make(map[string]product.Run, len(all))
 	differences := &DifferenceError{}
@@ -108,13 +107,13 @@ func compareList(runs []Run, all []product.Run) error {
 			run.compare(found, differences)
 		} else {
 			differences.note(&differences.Lost, fmt.Errorf("run %s by %s, acknowledged at %s, is missing",
-				run.ID, run.Door, run.Accepted.Format(time.StampMilli)))
+				run.ID, run.Endpoint, run.Accepted.Format(time.StampMilli)))
 		}
 	}
 	return differences.orNil()
 }
 
-// verifyRun proves that a run is read by its id as it was sent, with each of its spans once, in the order of their
+// verifyRun checks that a run is read by id as it was sent, with each of its spans once, in the order of their
 // starts.
 func verifyRun(ctx context.Context, reader product.Reader, run Run) error {
 	found, ok, err := reader.Run(ctx, run.ID.String())
@@ -123,7 +122,7 @@ func verifyRun(ctx context.Context, reader product.Reader, run Run) error {
 	}
 	differences := &DifferenceError{}
 	if !ok {
-		differences.note(&differences.Lost, fmt.Errorf("run %s by %s is listed, but not found by its id", run.ID, run.Door))
+		differences.note(&differences.Lost, fmt.Errorf("run %s by %s is listed, but not found by its id", run.ID, run.Endpoint))
 		return differences
 	}
 	run.compare(found, differences)
@@ -147,7 +146,7 @@ func verifyRun(ctx context.Context, reader product.Reader, run Run) error {
 	return differences.orNil()
 }
 
-// compare notes how a run as read differs from what was sent.
+// compare records how a run as read differs from what was sent.
 func (r Run) compare(found product.Run, differences *DifferenceError) {
 	var input, output int64
 	if found.Usage != nil && found.Usage.InputTokens != nil && found.Usage.OutputTokens != nil {
@@ -171,11 +170,11 @@ func (r Run) compare(found product.Run, differences *DifferenceError) {
 	}
 	differences.note(count, fmt.Errorf(
 		"run %s by %s: %d spans, %d llm calls, %d errors, %d input and %d output tokens, %v USD, %s; want %d, %d, %d, %d, %d, %v, ok",
-		r.ID, r.Door, found.SpanCount, found.LLMCallCount, found.ErrorCount, input, output, cost, found.Status,
+		r.ID, r.Endpoint, found.SpanCount, found.LLMCallCount, found.ErrorCount, input, output, cost, found.Status,
 		r.Spans, r.LLMCalls, r.Errors, r.InputTokens, r.OutputTokens, r.CostUSD))
 }
 
-// Shown tells whether a run as read is all that was sent.
+// Shown reports whether a run as read is complete.
 func (r Run) Shown(found product.Run) bool {
 	differences := &DifferenceError{}
 	r.compare(found, differences)

@@ -12,34 +12,34 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace/ptraceotlp"
 )
 
-// identify returns the id of the trace or span with this index in the request with this number. What it returns must
-// not repeat itself.
+// identify returns the id of the trace or span with this index in the request with this number. It must never repeat
+// an id.
 type identify struct {
 	trace func(request uint64, index int) pcommon.TraceID
 	span  func(request uint64, index int) pcommon.SpanID
 }
 
-// stencil is an encoded request whose ids and times are written anew for each use.
-type stencil struct {
+// template is an encoded request whose ids and times are replaced for each use.
+type template struct {
 	body []byte
-	// Where each trace's and each span's id stands, as a parent's too.
+	// The offsets of each trace's and each span's id, including parent ids.
 	traces, spans [][]int
 	times         []moment
 }
 
-// moment is a time in the body: where it stands, and how long it is after the request's first span's start.
+// moment is a time in the body: its offset, and its distance from the start of the request's first span.
 type moment struct {
 	place int
 	after time.Duration
 }
 
-// newStencil encodes spans, in which ids must be unlike anything else.
-func newStencil(td ptrace.Traces) (*stencil, error) {
+// newTemplate encodes spans. Their ids must be distinguishable from everything else.
+func newTemplate(td ptrace.Traces) (*template, error) {
 	body, err := ptraceotlp.NewExportRequestFromTraces(td).MarshalProto()
 	if err != nil {
 		return nil, fmt.Errorf("encode a request: %w", err)
 	}
-	s := &stencil{body: body}
+	s := &template{body: body}
 	seen := map[pcommon.TraceID]bool{}
 	var first pcommon.Timestamp
 	var starts, ends, events []pcommon.Timestamp
@@ -75,7 +75,7 @@ func newStencil(td ptrace.Traces) (*stencil, error) {
 
 // fill writes the ids of the request with this number and times from start on, and returns the body, which is valid
 // until the next call.
-func (s *stencil) fill(ids identify, number uint64, start time.Time) []byte {
+func (s *template) fill(ids identify, number uint64, start time.Time) []byte {
 	for i, places := range s.traces {
 		id := ids.trace(number, i)
 		for _, place := range places {
