@@ -53,6 +53,8 @@ func setSomething(t *testing.T, field reflect.Value) {
 		*value = "x"
 	case *bool:
 		*value = true
+	case *uint32:
+		*value = 1
 	case *uint64:
 		*value = 1
 	case *[]string:
