@@ -40,6 +40,9 @@ func runFilter(f *contract.RunFilter, location string) (runs.Filter, error) {
 	for _, status := range valueOf(f.Status, nil) {
 		filter.Statuses = append(filter.Statuses, string(status))
 	}
+	for _, outcome := range valueOf(f.Outcome, nil) {
+		filter.Outcomes = append(filter.Outcomes, string(outcome))
+	}
 	var errs []error
 	if f.StartAfter != nil {
 		errs = append(errs, validate.Time(location+".start_after", *f.StartAfter))

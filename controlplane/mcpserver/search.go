@@ -34,6 +34,7 @@ var previews = []int{60, 30, 15}
 type searchInput struct {
 	ProjectID      string            `json:"project_id,omitempty" jsonschema:"The project; may be left out where the key has one only."`
 	Status         []string          `json:"status,omitempty" jsonschema:"Only runs with one of these."`
+	Outcome        []string          `json:"outcome,omitempty" jsonschema:"Only runs with one of these: failed runs ended with an error, were cancelled or did not recover from the failure of a step."`
 	Kind           []string          `json:"kind,omitempty" jsonschema:"Only runs of one of these kinds, such as agent."`
 	Search         string            `json:"search,omitempty" jsonschema:"Words that all occur in one step of the run: in names, inputs, outputs or errors. Those in double quotes stand one after the other."`
 	WindowSeconds  int               `json:"window_seconds,omitempty" jsonschema:"Only runs that started in the last so many seconds."`
@@ -83,6 +84,7 @@ type runFound struct {
 	RunID      string   `json:"run_id"`
 	Name       string   `json:"name"`
 	Status     string   `json:"status"`
+	Outcome    string   `json:"outcome"`
 	StartTime  string   `json:"start_time"`
 	DurationMS *float64 `json:"duration_ms,omitempty"`
 	Agent      string   `json:"agent,omitempty"`
@@ -104,6 +106,10 @@ func (t *tools) addSearch(server *mcp.Server) error {
 		"status": func(s *jsonschema.Schema) {
 			few(s)
 			s.Items.Enum = []any{runmodel.StatusRunning, runmodel.StatusOK, runmodel.StatusError, runmodel.StatusCancelled}
+		},
+		"outcome": func(s *jsonschema.Schema) {
+			few(s)
+			s.Items.Enum = []any{runmodel.OutcomeRunning, runmodel.OutcomeSucceeded, runmodel.OutcomeRecovered, runmodel.OutcomeFailed}
 		},
 		"kind":            few,
 		"search":          short,
@@ -210,7 +216,7 @@ func oneProject(grant access.Grant) (uuid.UUID, error) {
 func (in *searchInput) query(project uuid.UUID) (runs.ListQuery, error) {
 	query := runs.ListQuery{
 		Filter: runs.Filter{
-			ProjectID: project, Window: time.Duration(in.WindowSeconds) * time.Second, Statuses: in.Status, Kinds: in.Kind,
+			ProjectID: project, Window: time.Duration(in.WindowSeconds) * time.Second, Statuses: in.Status, Outcomes: in.Outcome, Kinds: in.Kind,
 			Search: in.Search, Name: in.Name, Model: in.Model, AgentName: in.AgentName, SessionID: in.SessionID,
 			ConversationID: in.ConversationID, UserID: in.UserID, Tag: in.Tag, Environment: in.Environment, Release: in.Release,
 			ErrorType: in.ErrorType, PromptID: in.PromptID, PromptVersion: in.PromptVersion, Fingerprint: in.Fingerprint, Metadata: in.Metadata,
@@ -235,7 +241,7 @@ const shownModels = 3
 
 func (t *tools) found(run *runs.Run, preview int, encoding string) (runFound, error) {
 	found := runFound{
-		RunID: run.RunID.String(), Name: agentview.SafeName(run.Name), Status: agentview.SafeName(run.Status),
+		RunID: run.RunID.String(), Name: agentview.SafeName(run.Name), Status: agentview.SafeName(run.Status), Outcome: run.Outcome(),
 		StartTime: run.StartTime.UTC().Format(time.RFC3339), Agent: agentview.SafeName(run.AgentName),
 		Steps: run.SpanCount, Errors: run.ErrorCount, CostUSD: run.CostUSD, UnpricedCalls: run.UnpricedCallCount,
 	}

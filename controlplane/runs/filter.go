@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
 // Filter selects runs of one project. A zero field does not filter.
@@ -18,6 +20,7 @@ type Filter struct {
 	StartAfter     time.Time     // inclusive
 	StartBefore    time.Time     // exclusive
 	Statuses       []string
+	Outcomes       []string
 	Kinds          []string
 	Search         string
 	Name           string
@@ -39,6 +42,13 @@ type Filter struct {
 	MinTokens      *int64
 	HasScore       *bool
 }
+
+// SQL that decides about runs as runmodel.Run.Outcome does.
+const (
+	failed  = "fingerprint != ''"
+	outcome = "multiIf(status = '" + runmodel.StatusRunning + "', '" + runmodel.OutcomeRunning + "', " + failed + ", '" + runmodel.OutcomeFailed +
+		"', error_count > 0, '" + runmodel.OutcomeRecovered + "', '" + runmodel.OutcomeSucceeded + "')"
+)
 
 // Digest identifies a filter. A cursor is valid only with the filter that it was made for.
 func (f Filter) Digest() string {
@@ -83,6 +93,9 @@ func (f Filter) conditions(w *where, lower time.Time) {
 	}
 	if len(f.Statuses) > 0 {
 		w.add("status IN (?)", f.Statuses)
+	}
+	if len(f.Outcomes) > 0 {
+		w.add(outcome+" IN (?)", f.Outcomes)
 	}
 	if len(f.Kinds) > 0 {
 		w.add("kind IN (?)", f.Kinds)

@@ -167,7 +167,7 @@ func (r statsSum) size() int {
 	return size
 }
 
-const statsColumns = `count() AS runs, countIf(status = 'error') AS errors, countIf(status != 'running') AS ended,
+const statsColumns = `count() AS runs, countIf(` + failed + `) AS errors, countIf(status != 'running') AS ended,
 	hex(quantileTDigestStateIf((` + duration + `) / 1e6, ` + hasEnd + `)) AS durations,
 	sum(input_tokens) AS input, sum(output_tokens) AS output, sum(cache_read_tokens) AS cache_read,
 	sum(cache_write_tokens) AS cache_write, sum(reasoning_tokens) AS reasoning, sum(cost_usd) AS cost,

@@ -40,6 +40,7 @@ func TestStatsOfSettledDays(t *testing.T) {
 			ProjectID: project, RunID: uuid.New(), Version: 1, StartTime: start, FirstReceived: start, EndTime: start.Add(time.Duration(i) * time.Millisecond),
 			Name: fmt.Sprint("name", i%7), Kind: "agent", Status: []string{"ok", "error"}[i%2], Environment: []string{"prod", "dev"}[i%2],
 			Models: [][]string{{}, {"m1"}, {"m1", "m2"}}[i%3], Tags: []string{"t"}, InputTokens: &tokens,
+			Failure: runmodel.Failure{Fingerprint: []string{"", "fp:v3:1"}[i%2]},
 		}
 	}
 	var rows []runmodel.Run
@@ -93,7 +94,7 @@ func TestStatsOfSettledDays(t *testing.T) {
 		},
 		"another version": func() {
 			failed := rows[100]
-			failed.Version, failed.Status = 2, "error"
+			failed.Version, failed.Status, failed.Fingerprint = 2, "error", "fp:v3:1"
 			require.NoError(t, writer.InsertRuns(t.Context(), []runmodel.Run{failed}))
 		},
 		"a dropped day": func() {

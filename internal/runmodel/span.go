@@ -227,6 +227,28 @@ type Run struct {
 	Failure
 }
 
+// Outcomes of a run.
+const (
+	OutcomeRunning   = "running"
+	OutcomeSucceeded = "succeeded"
+	// OutcomeRecovered is a run of which a step failed, and that recovered.
+	OutcomeRecovered = "recovered"
+	OutcomeFailed    = "failed"
+)
+
+// Outcome returns how the run went. A run failed if and only if it has a fingerprint.
+func (r *Run) Outcome() string {
+	switch {
+	case r.Status == StatusRunning:
+		return OutcomeRunning
+	case r.Fingerprint != "":
+		return OutcomeFailed
+	case r.ErrorCount > 0:
+		return OutcomeRecovered
+	}
+	return OutcomeSucceeded
+}
+
 // MaxTools limits Run.Tools.
 const MaxTools = 64
 

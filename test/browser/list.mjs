@@ -6,6 +6,7 @@ await scenario(async (page, { projectId, needle, needleName, needleWords }) => {
   const rows = page.getByTestId("run-row");
   const names = () => rows.locator("[data-run]").allTextContents();
   const statuses = () => rows.evaluateAll((all) => [...new Set(all.map((row) => row.dataset.status))]);
+  const outcomes = () => rows.evaluateAll((all) => [...new Set(all.map((row) => row.dataset.outcome))]);
   const focused = () => page.evaluate(() => document.activeElement?.dataset.run ?? null);
   const param = (name) => new URL(page.url()).searchParams.getAll(name);
   const choose = async (menu, option) => {
@@ -136,7 +137,7 @@ await scenario(async (page, { projectId, needle, needleName, needleWords }) => {
   await page.waitForURL(`**/p/${projectId}/runs`);
   await same("Escape returns to the same row", first, focused);
   await page.keyboard.press("e");
-  await same("e shows only failed runs", ["error"], statuses);
+  await same("e shows only failed runs", ["failed"], outcomes);
   await page.keyboard.press("e");
   await until("e shows all again", async () => (await statuses()).length > 1);
   await page.keyboard.press("?");

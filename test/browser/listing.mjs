@@ -55,7 +55,7 @@ await scenario(
     await page.keyboard.press("Home");
     const failed = (all) => {
       const rows = [...document.querySelectorAll('[data-testid="run-row"]')];
-      return rows.length > 10 && rows.every((row) => row.dataset.status === "error") === all;
+      return rows.length > 10 && rows.every((row) => row.dataset.outcome === "failed") === all;
     };
     await step("only failed runs", () => page.keyboard.press("e"), { test: failed, arg: true });
     await step("all again", () => page.keyboard.press("e"), { test: failed, arg: false });

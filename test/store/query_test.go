@@ -64,6 +64,10 @@ func newQuerying(t *testing.T) *querying {
 			ConversationID: pick("", "c1"), Models: [][]string{{}, {"m1"}, {"m1", "m2"}}[random.IntN(3)], Tags: []string{pick("t1", "t2")},
 			Metadata: map[string]string{"tier": pick("free", "pro")}, InputTokens: maybe(random, int64(random.IntN(9))), CostUSD: maybe(random, float64(random.IntN(9))/1000),
 		}
+		run.ErrorCount = uint64(random.IntN(2))
+		if run.Status == "error" || run.Status == "ok" && i%7 == 0 {
+			run.Fingerprint = "fp:v3:1" // of those that ended well, a step failed
+		}
 		if run.Status == "running" || i%10 == 0 { // some have an outcome but no end
 			run.EndTime = runmodel.Epoch
 		}
@@ -120,7 +124,12 @@ func filters(end time.Time) map[string]struct {
 		"metadata":        {runs.Filter{Metadata: map[string]string{"tier": "pro"}}, func(r *runmodel.Run) bool { return r.Metadata["tier"] == "pro" }},
 		"another's":       {runs.Filter{Metadata: map[string]string{"secret": "other"}}, func(*runmodel.Run) bool { return false }},
 		"status and kind": {runs.Filter{Statuses: []string{"ok", "error"}, Kinds: []string{"task"}}, func(r *runmodel.Run) bool { return r.Status != "running" && r.Kind == "task" }},
-		"model and tag":   {runs.Filter{Model: "m2", Tag: "t1"}, func(r *runmodel.Run) bool { return slices.Contains(r.Models, "m2") && r.Tags[0] == "t1" }},
+		"failed":          {runs.Filter{Outcomes: []string{"failed"}}, func(r *runmodel.Run) bool { return r.Fingerprint != "" }},
+		"recovered or running": {runs.Filter{Outcomes: []string{"recovered", "running"}}, func(r *runmodel.Run) bool {
+			return r.Status == "running" || r.Fingerprint == "" && r.ErrorCount > 0
+		}},
+		"succeeded":     {runs.Filter{Outcomes: []string{"succeeded"}}, func(r *runmodel.Run) bool { return r.Outcome() == "succeeded" }},
+		"model and tag": {runs.Filter{Model: "m2", Tag: "t1"}, func(r *runmodel.Run) bool { return slices.Contains(r.Models, "m2") && r.Tags[0] == "t1" }},
 		"least": {runs.Filter{MinCostUSD: &three, MinTokens: &tokens, MinDuration: 5 * time.Millisecond}, func(r *runmodel.Run) bool {
 			return r.CostUSD != nil && *r.CostUSD >= three && tokensOf(r) != nil && *tokensOf(r) >= tokens && !runmodel.IsAbsent(r.EndTime) && r.EndTime.Sub(r.StartTime) >= 5*time.Millisecond
 		}},
@@ -246,7 +255,7 @@ func (s *querying) checkStats(t *testing.T, name string, q runs.StatsQuery, want
 	var longest time.Duration
 	perBucket, perGroup := map[time.Time]uint64{}, map[string]uint64{}
 	for _, run := range want {
-		if run.Status == "error" {
+		if run.Outcome() == runmodel.OutcomeFailed {
 			errors++
 		}
 		if run.Status != "running" {

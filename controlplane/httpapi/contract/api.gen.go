@@ -99,6 +99,30 @@ func (e InstrumentPackageRegistry) Valid() bool {
 	}
 }
 
+// Defines values for Outcome.
+const (
+	OutcomeFailed    Outcome = "failed"
+	OutcomeRecovered Outcome = "recovered"
+	OutcomeRunning   Outcome = "running"
+	OutcomeSucceeded Outcome = "succeeded"
+)
+
+// Valid indicates whether the value is a known member of the Outcome enum.
+func (e Outcome) Valid() bool {
+	switch e {
+	case OutcomeFailed:
+		return true
+	case OutcomeRecovered:
+		return true
+	case OutcomeRunning:
+		return true
+	case OutcomeSucceeded:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for PriceSource.
 const (
 	PriceSourceProject PriceSource = "project"
@@ -1049,6 +1073,10 @@ type Message = json.RawMessage
 // type is kept verbatim.
 type MessagePart = json.RawMessage
 
+// Outcome `failed`: the run ended with an error, was cancelled, or did not recover from the failure of a step. `recovered`: a step
+// failed, but the run recovered. `succeeded`: no step failed. `running`: the run has not ended.
+type Outcome string
+
 // Outline Every column of `spans` has one item for each span; spans stand each parent before its children, siblings in start
 // order. Numbers in `name`, `kind`, `model`, `tool`, `agent` and `error` are places in `words`; 0 is the empty word.
 type Outline struct {
@@ -1297,19 +1325,23 @@ type Run struct {
 	ErrorCount  int64      `json:"error_count"`
 
 	// Failure Null where the run did not fail.
-	Failure      *Failure           `json:"failure"`
-	Inputs       *string            `json:"inputs"`
-	Kind         string             `json:"kind"`
-	LlmCallCount int64              `json:"llm_call_count"`
-	Metadata     map[string]string  `json:"metadata"`
-	Models       []string           `json:"models"`
-	Name         string             `json:"name"`
-	Outputs      *string            `json:"outputs"`
-	ProjectId    openapi_types.UUID `json:"project_id"`
-	Prompt       *PromptRef         `json:"prompt"`
-	ReceivedAt   time.Time          `json:"received_at"`
-	Release      *string            `json:"release"`
-	RunId        openapi_types.UUID `json:"run_id"`
+	Failure      *Failure          `json:"failure"`
+	Inputs       *string           `json:"inputs"`
+	Kind         string            `json:"kind"`
+	LlmCallCount int64             `json:"llm_call_count"`
+	Metadata     map[string]string `json:"metadata"`
+	Models       []string          `json:"models"`
+	Name         string            `json:"name"`
+
+	// Outcome `failed`: the run ended with an error, was cancelled, or did not recover from the failure of a step. `recovered`: a step
+	// failed, but the run recovered. `succeeded`: no step failed. `running`: the run has not ended.
+	Outcome    Outcome            `json:"outcome"`
+	Outputs    *string            `json:"outputs"`
+	ProjectId  openapi_types.UUID `json:"project_id"`
+	Prompt     *PromptRef         `json:"prompt"`
+	ReceivedAt time.Time          `json:"received_at"`
+	Release    *string            `json:"release"`
+	RunId      openapi_types.UUID `json:"run_id"`
 
 	// ScoreCount All scores of the run and its spans; `GET /v1/runs/{run_id}/scores` lists them.
 	ScoreCount int64 `json:"score_count"`
@@ -1599,6 +1631,7 @@ type RunFilter struct {
 	MinTokens      *int64             `json:"min_tokens,omitempty"`
 	Model          *string            `json:"model,omitempty"`
 	Name           *string            `json:"name,omitempty"`
+	Outcome        *[]Outcome         `json:"outcome,omitempty"`
 	ProjectId      openapi_types.UUID `json:"project_id"`
 	PromptId       *string            `json:"prompt_id,omitempty"`
 	PromptVersion  *string            `json:"prompt_version,omitempty"`
@@ -1690,6 +1723,8 @@ type RunTotals struct {
 
 	// EndedCount Runs that are not running any more.
 	EndedCount int64 `json:"ended_count"`
+
+	// ErrorCount Runs that failed.
 	ErrorCount int64 `json:"error_count"`
 
 	// ErrorRate `error_count` / `ended_count`; null where none has ended.
@@ -2088,6 +2123,9 @@ type FilterModel = string
 // FilterName defines model for FilterName.
 type FilterName = string
 
+// FilterOutcome defines model for FilterOutcome.
+type FilterOutcome = []Outcome
+
 // FilterProjectID defines model for FilterProjectID.
 type FilterProjectID = openapi_types.UUID
 
@@ -2158,6 +2196,9 @@ type ListFailedRunsParams struct {
 	// Status One or several of running, ok, error, cancelled.
 	Status *FilterStatus `form:"status,omitempty" json:"status,omitempty"`
 
+	// Outcome One or several outcomes. `failed` is what Failures and the statistics count.
+	Outcome *FilterOutcome `form:"outcome,omitempty" json:"outcome,omitempty"`
+
 	// Kind One or several kinds.
 	Kind *FilterKind `form:"kind,omitempty" json:"kind,omitempty"`
 
@@ -2212,6 +2253,9 @@ type GetFailedRunsParams struct {
 
 	// Status One or several of running, ok, error, cancelled.
 	Status *FilterStatus `form:"status,omitempty" json:"status,omitempty"`
+
+	// Outcome One or several outcomes. `failed` is what Failures and the statistics count.
+	Outcome *FilterOutcome `form:"outcome,omitempty" json:"outcome,omitempty"`
 
 	// Kind One or several kinds.
 	Kind *FilterKind `form:"kind,omitempty" json:"kind,omitempty"`
@@ -2297,6 +2341,9 @@ type ListRunsParams struct {
 	// Status One or several of running, ok, error, cancelled.
 	Status *FilterStatus `form:"status,omitempty" json:"status,omitempty"`
 
+	// Outcome One or several outcomes. `failed` is what Failures and the statistics count.
+	Outcome *FilterOutcome `form:"outcome,omitempty" json:"outcome,omitempty"`
+
 	// Kind One or several kinds.
 	Kind *FilterKind `form:"kind,omitempty" json:"kind,omitempty"`
 
@@ -2369,6 +2416,9 @@ type ExportRunsParams struct {
 	// Status One or several of running, ok, error, cancelled.
 	Status *FilterStatus `form:"status,omitempty" json:"status,omitempty"`
 
+	// Outcome One or several outcomes. `failed` is what Failures and the statistics count.
+	Outcome *FilterOutcome `form:"outcome,omitempty" json:"outcome,omitempty"`
+
 	// Kind One or several kinds.
 	Kind *FilterKind `form:"kind,omitempty" json:"kind,omitempty"`
 
@@ -2439,6 +2489,9 @@ type ListRunFieldsParams struct {
 	// Status One or several of running, ok, error, cancelled.
 	Status *FilterStatus `form:"status,omitempty" json:"status,omitempty"`
 
+	// Outcome One or several outcomes. `failed` is what Failures and the statistics count.
+	Outcome *FilterOutcome `form:"outcome,omitempty" json:"outcome,omitempty"`
+
 	// Kind One or several kinds.
 	Kind *FilterKind `form:"kind,omitempty" json:"kind,omitempty"`
 
@@ -2498,6 +2551,9 @@ type ListRunFieldValuesParams struct {
 
 	// Status One or several of running, ok, error, cancelled.
 	Status *FilterStatus `form:"status,omitempty" json:"status,omitempty"`
+
+	// Outcome One or several outcomes. `failed` is what Failures and the statistics count.
+	Outcome *FilterOutcome `form:"outcome,omitempty" json:"outcome,omitempty"`
 
 	// Kind One or several kinds.
 	Kind *FilterKind `form:"kind,omitempty" json:"kind,omitempty"`
@@ -2562,6 +2618,9 @@ type GetRunStatsParams struct {
 
 	// Status One or several of running, ok, error, cancelled.
 	Status *FilterStatus `form:"status,omitempty" json:"status,omitempty"`
+
+	// Outcome One or several outcomes. `failed` is what Failures and the statistics count.
+	Outcome *FilterOutcome `form:"outcome,omitempty" json:"outcome,omitempty"`
 
 	// Kind One or several kinds.
 	Kind *FilterKind `form:"kind,omitempty" json:"kind,omitempty"`
@@ -2632,6 +2691,9 @@ type StreamRunsParams struct {
 
 	// Status One or several of running, ok, error, cancelled.
 	Status *FilterStatus `form:"status,omitempty" json:"status,omitempty"`
+
+	// Outcome One or several outcomes. `failed` is what Failures and the statistics count.
+	Outcome *FilterOutcome `form:"outcome,omitempty" json:"outcome,omitempty"`
 
 	// Kind One or several kinds.
 	Kind *FilterKind `form:"kind,omitempty" json:"kind,omitempty"`
@@ -2784,6 +2846,9 @@ type ListThreadsParams struct {
 
 	// Status One or several of running, ok, error, cancelled.
 	Status *FilterStatus `form:"status,omitempty" json:"status,omitempty"`
+
+	// Outcome One or several outcomes. `failed` is what Failures and the statistics count.
+	Outcome *FilterOutcome `form:"outcome,omitempty" json:"outcome,omitempty"`
 
 	// Kind One or several kinds.
 	Kind *FilterKind `form:"kind,omitempty" json:"kind,omitempty"`
@@ -3103,6 +3168,14 @@ func (siw *ServerInterfaceWrapper) ListFailedRuns(c *gin.Context) {
 		return
 	}
 
+	// ------------- Optional query parameter "outcome" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "outcome", c.Request.URL.Query(), &params.Outcome, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter outcome: %w", err), http.StatusBadRequest)
+		return
+	}
+
 	// ------------- Optional query parameter "kind" -------------
 
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "kind", c.Request.URL.Query(), &params.Kind, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
@@ -3327,6 +3400,14 @@ func (siw *ServerInterfaceWrapper) GetFailedRuns(c *gin.Context) {
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "status", c.Request.URL.Query(), &params.Status, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
 	if err != nil {
 		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter status: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "outcome" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "outcome", c.Request.URL.Query(), &params.Outcome, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter outcome: %w", err), http.StatusBadRequest)
 		return
 	}
 
@@ -4181,6 +4262,14 @@ func (siw *ServerInterfaceWrapper) ListRuns(c *gin.Context) {
 		return
 	}
 
+	// ------------- Optional query parameter "outcome" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "outcome", c.Request.URL.Query(), &params.Outcome, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter outcome: %w", err), http.StatusBadRequest)
+		return
+	}
+
 	// ------------- Optional query parameter "kind" -------------
 
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "kind", c.Request.URL.Query(), &params.Kind, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
@@ -4452,6 +4541,14 @@ func (siw *ServerInterfaceWrapper) ExportRuns(c *gin.Context) {
 		return
 	}
 
+	// ------------- Optional query parameter "outcome" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "outcome", c.Request.URL.Query(), &params.Outcome, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter outcome: %w", err), http.StatusBadRequest)
+		return
+	}
+
 	// ------------- Optional query parameter "kind" -------------
 
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "kind", c.Request.URL.Query(), &params.Kind, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
@@ -4694,6 +4791,14 @@ func (siw *ServerInterfaceWrapper) ListRunFields(c *gin.Context) {
 		return
 	}
 
+	// ------------- Optional query parameter "outcome" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "outcome", c.Request.URL.Query(), &params.Outcome, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter outcome: %w", err), http.StatusBadRequest)
+		return
+	}
+
 	// ------------- Optional query parameter "kind" -------------
 
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "kind", c.Request.URL.Query(), &params.Kind, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
@@ -4926,6 +5031,14 @@ func (siw *ServerInterfaceWrapper) ListRunFieldValues(c *gin.Context) {
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "status", c.Request.URL.Query(), &params.Status, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
 	if err != nil {
 		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter status: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "outcome" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "outcome", c.Request.URL.Query(), &params.Outcome, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter outcome: %w", err), http.StatusBadRequest)
 		return
 	}
 
@@ -5168,6 +5281,14 @@ func (siw *ServerInterfaceWrapper) GetRunStats(c *gin.Context) {
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "status", c.Request.URL.Query(), &params.Status, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
 	if err != nil {
 		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter status: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "outcome" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "outcome", c.Request.URL.Query(), &params.Outcome, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter outcome: %w", err), http.StatusBadRequest)
 		return
 	}
 
@@ -5418,6 +5539,14 @@ func (siw *ServerInterfaceWrapper) StreamRuns(c *gin.Context) {
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "status", c.Request.URL.Query(), &params.Status, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
 	if err != nil {
 		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter status: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "outcome" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "outcome", c.Request.URL.Query(), &params.Outcome, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter outcome: %w", err), http.StatusBadRequest)
 		return
 	}
 
@@ -6146,6 +6275,14 @@ func (siw *ServerInterfaceWrapper) ListThreads(c *gin.Context) {
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "status", c.Request.URL.Query(), &params.Status, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
 	if err != nil {
 		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter status: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "outcome" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "outcome", c.Request.URL.Query(), &params.Outcome, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter outcome: %w", err), http.StatusBadRequest)
 		return
 	}
 

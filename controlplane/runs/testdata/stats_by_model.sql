@@ -7,7 +7,7 @@ SELECT value, runs, groups FROM (SELECT CAST(value AS String) AS value, runs, co
 		WHERE length(value) <= ? ORDER BY runs DESC, value LIMIT ?;
 -- arguments: [1772971200000000000 1772971200000000000 1772973000000000000 1772972999999999999 4000 5]
 SELECT slot, other, CAST(arrayDistinct(key) AS Array(String)) AS belongs, sums.* EXCEPT (slot, key, other) FROM (
-			SELECT intDiv(toUnixTimestamp64Nano(start_time), 1000000000 * ?) * ? AS slot, arrayFilter(v -> v IN (?), if(empty(models), [''], models)) AS key, length(key) < greatest(length(models), 1) AS other, count() AS runs, countIf(status = 'error') AS errors, countIf(status != 'running') AS ended,
+			SELECT intDiv(toUnixTimestamp64Nano(start_time), 1000000000 * ?) * ? AS slot, arrayFilter(v -> v IN (?), if(empty(models), [''], models)) AS key, length(key) < greatest(length(models), 1) AS other, count() AS runs, countIf(fingerprint != '') AS errors, countIf(status != 'running') AS ended,
 	hex(quantileTDigestStateIf((toUnixTimestamp64Nano(end_time) - toUnixTimestamp64Nano(start_time)) / 1e6, toUnixTimestamp64Nano(end_time) != 0)) AS durations,
 	sum(input_tokens) AS input, sum(output_tokens) AS output, sum(cache_read_tokens) AS cache_read,
 	sum(cache_write_tokens) AS cache_write, sum(reasoning_tokens) AS reasoning, sum(cost_usd) AS cost,

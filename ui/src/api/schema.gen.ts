@@ -1967,7 +1967,10 @@ export interface components {
              * @description Runs that are not running any more.
              */
             ended_count: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Runs that failed.
+             */
             error_count: number;
             /**
              * Format: double
@@ -2068,6 +2071,7 @@ export interface components {
             /** Format: uuid */
             project_id: string;
             status?: components["schemas"]["Status"][];
+            outcome?: components["schemas"]["Outcome"][];
             kind?: string[];
             search?: string;
             /** Format: int64 */
@@ -2100,6 +2104,12 @@ export interface components {
             error_type?: string;
             has_score?: boolean;
         };
+        /**
+         * @description `failed`: the run ended with an error, was cancelled, or did not recover from the failure of a step. `recovered`: a step
+         *     failed, but the run recovered. `succeeded`: no step failed. `running`: the run has not ended.
+         * @enum {string}
+         */
+        Outcome: "running" | "succeeded" | "recovered" | "failed";
         SpanError: {
             type: string;
             message: string;
@@ -2113,6 +2123,7 @@ export interface components {
             name: string;
             kind: string;
             status: components["schemas"]["Status"];
+            outcome: components["schemas"]["Outcome"];
             /** Format: date-time */
             start_time: string;
             /** Format: date-time */
@@ -2541,6 +2552,8 @@ export interface components {
         FilterProjectID: string;
         /** @description One or several of running, ok, error, cancelled. */
         FilterStatus: components["schemas"]["Status"][];
+        /** @description One or several outcomes. `failed` is what Failures and the statistics count. */
+        FilterOutcome: components["schemas"]["Outcome"][];
         /** @description One or several kinds. */
         FilterKind: string[];
         /**
@@ -2675,6 +2688,8 @@ export interface operations {
                 window_seconds?: components["parameters"]["FailureWindow"];
                 /** @description One or several of running, ok, error, cancelled. */
                 status?: components["parameters"]["FilterStatus"];
+                /** @description One or several outcomes. `failed` is what Failures and the statistics count. */
+                outcome?: components["parameters"]["FilterOutcome"];
                 /** @description One or several kinds. */
                 kind?: components["parameters"]["FilterKind"];
                 /**
@@ -2741,6 +2756,8 @@ export interface operations {
                 window_seconds?: components["parameters"]["FailureWindow"];
                 /** @description One or several of running, ok, error, cancelled. */
                 status?: components["parameters"]["FilterStatus"];
+                /** @description One or several outcomes. `failed` is what Failures and the statistics count. */
+                outcome?: components["parameters"]["FilterOutcome"];
                 /** @description One or several kinds. */
                 kind?: components["parameters"]["FilterKind"];
                 /**
@@ -2921,6 +2938,8 @@ export interface operations {
                 project_id: components["parameters"]["FilterProjectID"];
                 /** @description One or several of running, ok, error, cancelled. */
                 status?: components["parameters"]["FilterStatus"];
+                /** @description One or several outcomes. `failed` is what Failures and the statistics count. */
+                outcome?: components["parameters"]["FilterOutcome"];
                 /** @description One or several kinds. */
                 kind?: components["parameters"]["FilterKind"];
                 /**
@@ -3584,6 +3603,8 @@ export interface operations {
                 project_id: components["parameters"]["FilterProjectID"];
                 /** @description One or several of running, ok, error, cancelled. */
                 status?: components["parameters"]["FilterStatus"];
+                /** @description One or several outcomes. `failed` is what Failures and the statistics count. */
+                outcome?: components["parameters"]["FilterOutcome"];
                 /** @description One or several kinds. */
                 kind?: components["parameters"]["FilterKind"];
                 /**
@@ -3662,6 +3683,8 @@ export interface operations {
                 project_id: components["parameters"]["FilterProjectID"];
                 /** @description One or several of running, ok, error, cancelled. */
                 status?: components["parameters"]["FilterStatus"];
+                /** @description One or several outcomes. `failed` is what Failures and the statistics count. */
+                outcome?: components["parameters"]["FilterOutcome"];
                 /** @description One or several kinds. */
                 kind?: components["parameters"]["FilterKind"];
                 /**
@@ -3733,6 +3756,8 @@ export interface operations {
                 project_id: components["parameters"]["FilterProjectID"];
                 /** @description One or several of running, ok, error, cancelled. */
                 status?: components["parameters"]["FilterStatus"];
+                /** @description One or several outcomes. `failed` is what Failures and the statistics count. */
+                outcome?: components["parameters"]["FilterOutcome"];
                 /** @description One or several kinds. */
                 kind?: components["parameters"]["FilterKind"];
                 /**
@@ -3802,6 +3827,8 @@ export interface operations {
                 project_id: components["parameters"]["FilterProjectID"];
                 /** @description One or several of running, ok, error, cancelled. */
                 status?: components["parameters"]["FilterStatus"];
+                /** @description One or several outcomes. `failed` is what Failures and the statistics count. */
+                outcome?: components["parameters"]["FilterOutcome"];
                 /** @description One or several kinds. */
                 kind?: components["parameters"]["FilterKind"];
                 /**
@@ -3905,6 +3932,8 @@ export interface operations {
                 project_id: components["parameters"]["FilterProjectID"];
                 /** @description One or several of running, ok, error, cancelled. */
                 status?: components["parameters"]["FilterStatus"];
+                /** @description One or several outcomes. `failed` is what Failures and the statistics count. */
+                outcome?: components["parameters"]["FilterOutcome"];
                 /** @description One or several kinds. */
                 kind?: components["parameters"]["FilterKind"];
                 /**
@@ -4302,6 +4331,8 @@ export interface operations {
                 project_id: components["parameters"]["FilterProjectID"];
                 /** @description One or several of running, ok, error, cancelled. */
                 status?: components["parameters"]["FilterStatus"];
+                /** @description One or several outcomes. `failed` is what Failures and the statistics count. */
+                outcome?: components["parameters"]["FilterOutcome"];
                 /** @description One or several kinds. */
                 kind?: components["parameters"]["FilterKind"];
                 /**

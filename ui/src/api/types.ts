@@ -13,6 +13,7 @@ export type KeyWithSecret = Schemas["KeyWithSecret"];
 export type KeyCreate = Schemas["KeyCreate"];
 export type Scope = Schemas["Scope"];
 export type Status = Schemas["Status"];
+export type Outcome = Schemas["Outcome"];
 export type Usage = Schemas["Usage"];
 export type Run = Schemas["Run"];
 export type RunPage = Schemas["RunPage"];

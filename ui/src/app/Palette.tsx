@@ -10,7 +10,7 @@ import type { ProjectAccess } from "@/api/types";
 import { useViews } from "@/api/views";
 import { Dialog } from "@/components/Dialog";
 import { firstWords, formatAge } from "@/components/format";
-import { StatusMark } from "@/components/StatusMark";
+import { StatusMark, shownStatus } from "@/components/StatusMark";
 import { isMatch, runIdIn } from "./goto";
 import classes from "./Palette.module.css";
 import { pages } from "./pages";
@@ -92,7 +92,7 @@ export function Palette({ project, onClose }: Props) {
           : [
               ...(runs.isPlaceholderData ? [] : (runs.data?.data ?? [])).slice(0, MAX_RESULTS).map((run) => ({
                 to: `${base}/runs/${run.run_id}?${new URLSearchParams({ find: search })}`,
-                icon: <StatusMark status={run.status} />,
+                icon: <StatusMark status={shownStatus(run)} />,
                 label: `${run.name || "unnamed"}${run.inputs ? ` — ${firstWords(run.inputs, 80)}` : ""}`,
                 hint: `${formatAge(run.start_time, now)} ago`,
               })),

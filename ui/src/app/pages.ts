@@ -29,7 +29,7 @@ interface PageGroup {
 }
 
 const search = ["/", "search"] as const;
-const onlyErrors = ["e", "show only errors, or everything"] as const;
+const onlyFailed = ["e", "show only failed runs, or all"] as const;
 const nextRow = ["j  k", "next, previous row"] as const;
 
 /** The pages of a project. Navigation, palette and shortcut help are made from this table. */
@@ -47,13 +47,13 @@ export const pageGroups: readonly PageGroup[] = [
           ["Enter", "open the run"],
           ["Space", "open or close the preview"],
           ["x", "select the run"],
-          onlyErrors,
+          onlyFailed,
           ["r", "show new runs"],
         ],
       },
       { path: "failures", label: "Failures", Icon: IconAlertTriangle, shortcuts: [search, nextRow] },
-      { path: "threads", label: "Threads", Icon: IconMessages, shortcuts: [search, nextRow, onlyErrors] },
-      { path: "dashboards", label: "Dashboards", Icon: IconChartHistogram, shortcuts: [search, onlyErrors] },
+      { path: "threads", label: "Threads", Icon: IconMessages, shortcuts: [search, nextRow, onlyFailed] },
+      { path: "dashboards", label: "Dashboards", Icon: IconChartHistogram, shortcuts: [search, onlyFailed] },
     ],
   },
   {

@@ -1,14 +1,22 @@
 import { VisuallyHidden } from "@mantine/core";
-import type { Status } from "@/api/types";
+import type { Outcome, Run, Status } from "@/api/types";
 import classes from "./StatusMark.module.css";
 
 interface Props {
-  status: Status;
+  status: Status | Outcome;
   /** Shows the name beside the shape. Otherwise only screen readers get it. */
   withLabel?: boolean;
 }
 
-/** A status by shape, color and name: disc for ok, diamond for error, ring for running, square for cancelled. */
+/** What a mark shows of a run: its status, or the outcome if it ended well although a step failed. */
+export function shownStatus({ status, outcome }: Pick<Run, "status" | "outcome">): Status | Outcome {
+  return status === "ok" && outcome !== "succeeded" ? outcome : status;
+}
+
+/**
+ * A status or an outcome by shape, color and name: disc for ok, diamond for a failure, ring for running, square for
+ * cancelled, disc in a ring for recovered.
+ */
 export function StatusMark({ status, withLabel = false }: Props) {
   return (
     <span className={classes.root} data-status={status} title={withLabel ? undefined : status}>
@@ -24,12 +32,23 @@ export function StatusMark({ status, withLabel = false }: Props) {
   );
 }
 
+const disc = <circle cx="6" cy="6" r="3.75" fill="currentColor" />;
+const diamond = (
+  <>
+    <path d="M6 0.2 11.8 6 6 11.8 0.2 6Z" fill="currentColor" />
+    <path d="M6 3.2v3.4M6 8.3v.5" stroke="var(--lt-bg)" strokeWidth="1.4" strokeLinecap="round" />
+  </>
+);
+
 const shapes = {
-  ok: <circle cx="6" cy="6" r="3.75" fill="currentColor" />,
-  error: (
+  ok: disc,
+  succeeded: disc,
+  error: diamond,
+  failed: diamond,
+  recovered: (
     <>
-      <path d="M6 0.2 11.8 6 6 11.8 0.2 6Z" fill="currentColor" />
-      <path d="M6 3.2v3.4M6 8.3v.5" stroke="var(--lt-bg)" strokeWidth="1.4" strokeLinecap="round" />
+      <circle cx="6" cy="6" r="5" fill="none" stroke="currentColor" strokeWidth="1.2" />
+      <circle cx="6" cy="6" r="2.5" fill="currentColor" />
     </>
   ),
   running: (
@@ -59,4 +78,4 @@ const shapes = {
       <path d="M4 6h4" stroke="currentColor" strokeWidth="1.5" strokeLinecap="round" />
     </>
   ),
-} satisfies Record<Status, React.ReactNode>;
+} satisfies Record<Status | Outcome, React.ReactNode>;

@@ -11,8 +11,9 @@ import classes from "./FilterBar.module.css";
 import {
   chips,
   type Filters,
+  OUTCOMES,
   STATUSES,
-  toggleOnlyErrors,
+  toggleOnlyFailed,
   toggleParam,
   withoutParams,
   withParam,
@@ -31,10 +32,10 @@ interface Props {
   children?: React.ReactNode;
 }
 
-/** Search, filters, and a chip for each active filter. The e key shows only errors. */
+/** Search, filters, and a chip for each active filter. The e key shows only failed runs. */
 export function FilterBar({ page, filters, params, onChange, timeRange, children }: Props) {
   const active = chips(filters);
-  useKeys(page === "failures" ? {} : { e: () => onChange(toggleOnlyErrors(params)) });
+  useKeys(page === "failures" ? {} : { e: () => onChange(toggleOnlyFailed(params)) });
   const drop = (param: string, value?: string) =>
     onChange(value === undefined ? withParam(params, param, null) : toggleParam(params, param, value));
   return (
@@ -43,6 +44,13 @@ export function FilterBar({ page, filters, params, onChange, timeRange, children
         <Search
           value={filters.search}
           onChange={(search) => onChange(withParam(params, "search", search), { replace: true })}
+        />
+        <Choice
+          label="Outcome"
+          options={OUTCOMES}
+          chosen={filters.outcome}
+          icon={(outcome) => <StatusMark status={outcome} />}
+          onToggle={(outcome) => onChange(toggleParam(params, "outcome", outcome))}
         />
         <Choice
           label="Status"

@@ -4,7 +4,7 @@ import {
   chips,
   nextOrder,
   readFilters,
-  toggleOnlyErrors,
+  toggleOnlyFailed,
   toggleParam,
   toQuery,
   withoutParams,
@@ -52,10 +52,11 @@ describe("chips", () => {
     expect(
       chips(
         read(
-          "status=error&kind=llm&range=7d&model=gpt-4o&min_duration_ms=500&search=x&metadata%5Btier%5D=pro&has_score=false",
+          "outcome=recovered&status=error&kind=llm&range=7d&model=gpt-4o&min_duration_ms=500&search=x&metadata%5Btier%5D=pro&has_score=false",
         ),
       ),
     ).toEqual([
+      { param: "outcome", value: "recovered", label: "recovered" },
       { param: "status", value: "error", label: "status: error" },
       { param: "kind", value: "llm", label: "kind: llm" },
       { param: "range", label: "last 7d" },
@@ -94,8 +95,8 @@ describe("address changes", () => {
     ["drop", withParam(params, "search", null), "status=ok"],
     ["add a value", toggleParam(params, "status", "error"), "search=x&status=ok&status=error"],
     ["drop a value", toggleParam(params, "status", "ok"), "search=x"],
-    ["only errors", toggleOnlyErrors(params), "search=x&status=error"],
-    ["all again", toggleOnlyErrors(new URLSearchParams("status=error")), ""],
+    ["only failed", toggleOnlyFailed(params), "status=ok&search=x&outcome=failed"],
+    ["all again", toggleOnlyFailed(new URLSearchParams("outcome=failed")), ""],
     ["preset", withTimeRange(new URLSearchParams("start_after=a"), { preset: "1h" }), "range=1h"],
     [
       "custom",

@@ -1,7 +1,8 @@
-import type { RunFilter, Status } from "@/api/types";
+import type { Outcome, RunFilter, Status } from "@/api/types";
 import { formatCost, formatDuration, formatTokens } from "@/components/format";
 
 export const STATUSES: Status[] = ["running", "ok", "error", "cancelled"];
+export const OUTCOMES: Outcome[] = ["running", "succeeded", "recovered", "failed"];
 
 /** Time ranges by name, in seconds. */
 export const RANGES = { "1h": 3_600, "24h": 86_400, "7d": 604_800, "30d": 2_592_000 } as const;
@@ -35,6 +36,7 @@ export type NumberField = (typeof NUMBER_FIELDS)[number]["name"];
 
 /** The filters in an address. */
 export interface Filters {
+  outcome: Outcome[];
   status: Status[];
   kind: string[];
   search: string;
@@ -61,6 +63,7 @@ export interface Chip {
 export function readFilters(params: URLSearchParams): Filters {
   const range = params.get("range");
   const filters: Filters = {
+    outcome: OUTCOMES.filter((outcome) => params.getAll("outcome").includes(outcome)),
     status: STATUSES.filter((status) => params.getAll("status").includes(status)),
     kind: [...new Set(params.getAll("kind"))].filter((kind) => /^[a-z][a-z0-9_.-]{0,63}$/.test(kind)),
     search: params.get("search") ?? "",
@@ -126,6 +129,7 @@ export function nextOrder(order: Order | null, key: string): Order | null {
 /** The filters as API parameters. */
 export function toQuery(projectId: string, filters: Filters): RunFilter {
   const query: RunFilter = { project_id: projectId, ...filters.text, ...filters.number };
+  if (filters.outcome.length > 0) query.outcome = filters.outcome;
   if (filters.status.length > 0) query.status = filters.status;
   if (filters.kind.length > 0) query.kind = filters.kind;
   if (filters.search.trim() !== "") query.search = filters.search.trim();
@@ -140,6 +144,7 @@ export function toQuery(projectId: string, filters: Filters): RunFilter {
 /** The active filters, without the search. */
 export function chips(filters: Filters): Chip[] {
   const out: Chip[] = [];
+  for (const outcome of filters.outcome) out.push({ param: "outcome", value: outcome, label: outcome });
   for (const status of filters.status)
     out.push({ param: "status", value: status, label: `status: ${status}` });
   for (const kind of filters.kind) out.push({ param: "kind", value: kind, label: `kind: ${kind}` });
@@ -214,10 +219,10 @@ export function betweenSeconds(from: number, until: number) {
 }
 
 /** Shows only failed runs, or all runs again. */
-export function toggleOnlyErrors(params: URLSearchParams): URLSearchParams {
-  const status = params.getAll("status");
-  const next = withParam(params, "status", null);
-  if (!(status.length === 1 && status[0] === "error")) next.set("status", "error");
+export function toggleOnlyFailed(params: URLSearchParams): URLSearchParams {
+  const outcome = params.getAll("outcome");
+  const next = withParam(params, "outcome", null);
+  if (!(outcome.length === 1 && outcome[0] === "failed")) next.set("outcome", "failed");
   return next;
 }
 

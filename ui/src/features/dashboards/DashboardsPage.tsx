@@ -291,7 +291,7 @@ function Groups({ stats, groupBy, params }: GroupsProps) {
         },
         { header: "Runs", number: true, cell: ({ totals }) => formatCount(totals.count) },
         {
-          header: "Error rate",
+          header: "Failure rate",
           number: true,
           cell: ({ totals }) => (totals.error_rate === null ? UNKNOWN : formatPercent(totals.error_rate)),
         },

@@ -73,12 +73,12 @@ export function chartsOf(stats: RunStats): Chart[] {
     },
     {
       id: "errors",
-      title: "Error rate",
+      title: "Failure rate",
       shape: "lines",
       format: formatPercent,
       series: grouped
         ? perGroup((totals) => totals.error_rate)
-        : [overall("error rate", "--lt-error", (totals) => totals.error_rate)],
+        : [overall("failure rate", "--lt-error", (totals) => totals.error_rate)],
     },
     {
       id: "duration",

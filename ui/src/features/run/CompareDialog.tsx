@@ -7,7 +7,7 @@ import { Ago } from "@/components/Ago";
 import { Dialog } from "@/components/Dialog";
 import { formatDuration } from "@/components/format";
 import { QueryState } from "@/components/QueryState";
-import { StatusMark } from "@/components/StatusMark";
+import { StatusMark, shownStatus } from "@/components/StatusMark";
 import { useNow } from "@/components/useNow";
 import classes from "./CompareDialog.module.css";
 
@@ -86,7 +86,7 @@ function Runs({ runs, address }: { runs: readonly Run[]; address: (runId: string
       {runs.map((run) => (
         <li key={run.run_id}>
           <Link to={address(run.run_id)} className={classes.run}>
-            <StatusMark status={run.status} withLabel />
+            <StatusMark status={shownStatus(run)} withLabel />
             <Ago time={run.start_time} now={now} />
             <span>{formatDuration(run.duration_ms)}</span>
             <span>{run.release ?? ""}</span>

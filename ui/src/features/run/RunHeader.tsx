@@ -12,7 +12,7 @@ import {
 } from "@/components/format";
 import { KindIcon } from "@/components/KindIcon";
 import { PageHeader } from "@/components/PageHeader";
-import { StatusMark } from "@/components/StatusMark";
+import { StatusMark, shownStatus } from "@/components/StatusMark";
 import { useNow } from "@/components/useNow";
 import classes from "./RunHeader.module.css";
 
@@ -43,7 +43,7 @@ export function RunHeader({ run, onBack, actions }: Props) {
       badges={
         <>
           <span data-testid="run-status">
-            <StatusMark status={run.status} withLabel />
+            <StatusMark status={shownStatus(run)} withLabel />
           </span>
           <span className={classes.id}>
             <code title="Run id">{run.run_id}</code>

@@ -10,7 +10,7 @@ import { formatCount, formatDuration, formatRunCost, formatRunTokens } from "@/c
 import { KindIcon } from "@/components/KindIcon";
 import { QueryState, SkeletonRows } from "@/components/QueryState";
 import { RecordedText } from "@/components/RecordedText";
-import { StatusMark } from "@/components/StatusMark";
+import { StatusMark, shownStatus } from "@/components/StatusMark";
 import { useKeys } from "@/components/useKeys";
 import { useNow } from "@/components/useNow";
 import classes from "./Preview.module.css";
@@ -33,7 +33,7 @@ export function Preview({ projectId, runId, find, onClose }: Props) {
       <header className={classes.head}>
         {run && (
           <>
-            <StatusMark status={run.status} />
+            <StatusMark status={shownStatus(run)} />
             <KindIcon kind={run.kind} />
           </>
         )}

@@ -4,7 +4,7 @@ import type { Run } from "@/api/types";
 import { formatAge, formatTime } from "@/components/format";
 import { Highlight } from "@/components/Highlight";
 import { KindIcon } from "@/components/KindIcon";
-import { StatusMark } from "@/components/StatusMark";
+import { StatusMark, shownStatus } from "@/components/StatusMark";
 import type { Column } from "./columns";
 import classes from "./RunList.module.css";
 
@@ -46,6 +46,7 @@ export const RunRow = memo(function RunRow({
       aria-selected={selected}
       data-testid="run-row"
       data-status={run.status}
+      data-outcome={run.outcome}
       data-previewed={previewed || undefined}
       style={{ transform: `translateY(${top}px)`, height }}
     >
@@ -59,7 +60,7 @@ export const RunRow = memo(function RunRow({
           aria-label={`Select ${run.name || "unnamed"}`}
           onChange={(event) => onSelect(run, (event.nativeEvent as MouseEvent).shiftKey)}
         />
-        <StatusMark status={run.status} />
+        <StatusMark status={shownStatus(run)} />
         <span className={classes.kind}>
           <KindIcon kind={run.kind} />
         </span>

@@ -139,8 +139,8 @@ function Results({
       ? known
       : { listed, loadedAt, news: NO_CHANGES, overrun: false };
   const { news, overrun } = current(since);
-  // Any status, to notice runs that no longer match the filter.
-  const streamed = useMemo(() => ({ ...filter, status: undefined }), [filter]);
+  // Any status and outcome, to notice runs that no longer match the filter.
+  const streamed = useMemo(() => ({ ...filter, status: undefined, outcome: undefined }), [filter]);
   useRunStream(streamed, live && page !== undefined, {
     onRuns: (arrived) =>
       page &&
@@ -150,6 +150,7 @@ function Results({
           first: page,
           isNewestFirst: order === null,
           status: filter.status,
+          outcome: filter.outcome,
         });
         return next === known.news ? before : { ...known, news: next };
       }),

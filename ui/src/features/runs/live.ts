@@ -1,4 +1,4 @@
-import type { Run, RunPage, Status } from "@/api/types";
+import type { Outcome, Run, RunPage, Status } from "@/api/types";
 import { parseTime } from "@/components/format";
 
 /** Changes since the list was loaded. */
@@ -15,8 +15,9 @@ export const NO_CHANGES: Live = { changed: new Map(), fresh: new Set() };
 export interface Listed {
   first: Pick<RunPage, "data" | "next_cursor" | "partial">;
   isNewestFirst: boolean;
-  /** The statuses that the list shows; all if missing. Arriving runs may have any status. */
+  /** The statuses and outcomes that the list shows; all if missing. Arriving runs may have any. */
   status?: readonly Status[];
+  outcome?: readonly Outcome[];
 }
 
 // More than any screen shows. The oldest changes are dropped.
@@ -33,7 +34,9 @@ export function mergeArrivals(live: Live, arrived: readonly Run[], listed: Liste
     const known = changed.get(run.run_id) ?? shown.get(run.run_id);
     if (known?.received_at === run.received_at && known.status === run.status) continue;
     isNew = true;
-    const isListed = !listed.status || listed.status.includes(run.status);
+    const isListed =
+      (!listed.status || listed.status.includes(run.status)) &&
+      (!listed.outcome || listed.outcome.includes(run.outcome));
     if (isListed && !shown.has(run.run_id) && parseTime(run.start_time) > since) fresh.add(run.run_id);
     else fresh.delete(run.run_id);
     changed.delete(run.run_id);

@@ -20,7 +20,7 @@ import { LoadMore } from "@/components/LoadMore";
 import { PageHeader } from "@/components/PageHeader";
 import { QueryState } from "@/components/QueryState";
 import { RecordedText } from "@/components/RecordedText";
-import { StatusMark } from "@/components/StatusMark";
+import { StatusMark, shownStatus } from "@/components/StatusMark";
 import { useBack } from "@/components/useBack";
 import { useNow } from "@/components/useNow";
 import { useProjectId } from "@/components/useProject";
@@ -125,7 +125,7 @@ function Turn({ run, projectId }: { run: Run; projectId: string }) {
         <div className={classes.who}>
           <KindIcon kind={run.kind} size={14} />
           <Link to={to}>{run.name || "unnamed"}</Link>
-          <StatusMark status={run.status} withLabel={run.status !== "ok"} />
+          <StatusMark status={shownStatus(run)} withLabel={shownStatus(run) !== "ok"} />
         </div>
         {run.outputs !== null && <RecordedText text={run.outputs} what="output" />}
         {run.error && (
