@@ -154,7 +154,7 @@ export function Palette({ project, onClose }: Props) {
           navigate(to);
         }}
       >
-        <Combobox.EventsTarget>
+        <Combobox.EventsTarget withExpandedAttribute>
           <TextInput
             classNames={{ input: classes.input }}
             variant="unstyled"
