@@ -1,5 +1,5 @@
-// Package browser runs scenarios in Chromium: LOOPTRACE_CHROMIUM, or else /usr/bin/chromium. The scenarios are the programs in
-// this folder. They need Node.js.
+// Package browser runs scenarios in Chromium: LOOPTRACE_CHROMIUM, or else /usr/bin/chromium. The scenarios are the
+// programs in this folder. They need Node.js.
 package browser
 
 import (
@@ -20,12 +20,13 @@ import (
 //go:embed *.mjs package.json package-lock.json .npmrc
 var scenarios embed.FS
 
-// Browser runs scenarios. Each is a program with a new Chromium, which keeps only the session cookie.
+// Browser runs scenarios. Each is a program with a new Chromium.
 type Browser struct {
-	chromium, scripts, output, state string
+	chromium, scripts, output string
 }
 
-// New installs what the scenarios need. It empties the folder output, which gets their screenshots and the traces of failures.
+// New installs what the scenarios need. It empties the folder output, which gets their screenshots and the traces of
+// failures.
 func New(t *testing.T, output string) *Browser {
 	t.Helper()
 	chromium := os.Getenv("LOOPTRACE_CHROMIUM")
@@ -38,10 +39,7 @@ func New(t *testing.T, output string) *Browser {
 	require.NoError(t, err)
 	require.NoError(t, os.RemoveAll(output))
 	require.NoError(t, os.MkdirAll(output, 0o755))
-	return &Browser{
-		chromium: chromium, scripts: programs.Node(t, "browser", scenarios), output: output,
-		state: filepath.Join(t.TempDir(), "session.json"),
-	}
+	return &Browser{chromium: chromium, scripts: programs.Node(t, "browser", scenarios), output: output}
 }
 
 // scenarioTimeout bounds a whole scenario. Each wait in it has its own timeout.
@@ -53,8 +51,9 @@ type finding struct {
 	Where string `json:"where"`
 }
 
-// Play runs one scenario with its input, and decodes its output into result unless that is nil. A non-zero exit code fails the
-// test, and so does each finding.
+// Play runs one scenario with its input, and decodes its output into result unless that is nil. If the input has a
+// "cookie" in the format of the Cookie header, the page starts logged in. A non-zero exit code fails the test, and so
+// does each finding.
 func (b *Browser) Play(t *testing.T, scenario string, input map[string]any, result any) {
 	t.Helper()
 	text, err := json.Marshal(input)
@@ -63,7 +62,7 @@ func (b *Browser) Play(t *testing.T, scenario string, input map[string]any, resu
 	defer cancel()
 	cmd := programs.Command(ctx, "node", filepath.Join(b.scripts, scenario+".mjs"))
 	cmd.Env = append(cmd.Env,
-		"SCENARIO="+scenario, "INPUT="+string(text), "CHROMIUM="+b.chromium, "OUTPUT="+b.output, "STATE="+b.state)
+		"SCENARIO="+scenario, "INPUT="+string(text), "CHROMIUM="+b.chromium, "OUTPUT="+b.output)
 	stdout := programs.Output(t, cmd)
 	var output struct {
 		Findings []finding       `json:"findings"`

@@ -15,6 +15,9 @@ await scenario(async (page, { projectId, needle, needleName, needleWords }) => {
     await page.keyboard.press("Escape");
   };
 
+  // "/" opens the last project.
+  await page.goto(`/p/${projectId}/runs`);
+  await until("runs in the list", async () => (await rows.count()) > 10);
   await page.goto("/");
   await page.waitForURL(`**/p/${projectId}/runs`);
   await until("runs in the list", async () => (await rows.count()) > 10);

@@ -10,7 +10,6 @@ const TICK = 50;
 export const env = {
   name: process.env.SCENARIO,
   output: process.env.OUTPUT,
-  state: process.env.STATE,
 };
 
 const findings = [];
@@ -21,10 +20,10 @@ export function report(where, what) {
 }
 
 /**
- * Runs a scenario and prints its result. `play` gets a page, the input and the context. `session`: the page starts logged
- * in. `watched`: the page may only reach the product. `args` are for Chromium.
+ * Runs a scenario and prints its result. `play` gets a page, the input and the context. With `input.cookie` the page starts
+ * logged in. `watched`: the page may only reach the product. `args` are for Chromium.
  */
-export async function scenario(play, { session = true, watched = true, args = [] } = {}) {
+export async function scenario(play, { watched = true, args = [] } = {}) {
   const input = JSON.parse(process.env.INPUT);
   const browser = await chromium.launch({
     executablePath: process.env.CHROMIUM,
@@ -46,8 +45,11 @@ export async function scenario(play, { session = true, watched = true, args = []
       baseURL: input.base,
       viewport: { width: 1440, height: 900 },
       reducedMotion: "reduce",
-      storageState: session ? env.state : undefined,
     });
+    if (input.cookie) {
+      const [name, value] = input.cookie.split("=");
+      await context.addCookies([{ name, value, url: input.base, httpOnly: true, sameSite: "Lax" }]);
+    }
     context.setDefaultTimeout(TIMEOUT);
     if (watched) await watch(context, input.base);
     page = await context.newPage();

@@ -7,10 +7,6 @@ const REBOUND = "rebound.example";
 
 await scenario(
   async (page, input, context) => {
-    if (input.cookie) {
-      const [name, value] = input.cookie.split("=");
-      await context.addCookies([{ name, value, url: input.base, httpOnly: true, sameSite: "Lax" }]);
-    }
     const stranger = createServer((_, response) => {
       response.setHeader("Content-Type", "text/html");
       response.end("<title>A stranger's page</title>");
@@ -40,7 +36,6 @@ await scenario(
     check(cookies.join() === (input.cookie ?? ""), `the cookies are ${cookies}`);
   },
   {
-    session: false,
     watched: false,
     // Not every browser protects local addresses, so the product must refuse by itself.
     args: [`--host-resolver-rules=MAP ${REBOUND} 127.0.0.1`, "--disable-features=LocalNetworkAccessChecks,BlockInsecurePrivateNetworkRequests"],

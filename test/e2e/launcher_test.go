@@ -18,7 +18,7 @@ import (
 	"github.com/looptrace/looptrace/test/programs"
 )
 
-// TestLauncherRefusals holds what keeps the product from starting to one clear line and exit code 1.
+// TestLauncherRefusals checks that each error at start is one clear line and exit code 1.
 func TestLauncherRefusals(t *testing.T) {
 	t.Parallel()
 	for name, prepare := range map[string]func(t *testing.T, p *product.Product) (words []string){
@@ -61,7 +61,7 @@ func TestLauncherRefusals(t *testing.T) {
 			cmd.Env = append(cmd.Env, p.Env...)
 			cmd.Stdout, cmd.Stderr = &output, &output
 			var exit *exec.ExitError
-			require.ErrorAs(t, cmd.Run(), &exit, "it refuses: %s", &output)
+			require.ErrorAs(t, cmd.Run(), &exit, "it exits with an error: %s", &output)
 			assert.Equal(t, 1, exit.ExitCode())
 			lines := strings.Split(strings.TrimSpace(output.String()), "\n")
 			assert.Len(t, lines, 1, "one line: %s", &output)
@@ -73,21 +73,21 @@ func TestLauncherRefusals(t *testing.T) {
 	}
 }
 
-// mount makes a file system in memory, which binds root too.
+// mount mounts a file system in memory, whose limits apply to root too.
 func mount(t *testing.T, options string) string {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		t.Skip("only root may mount a file system to try this on")
+		t.Skip("only root may mount the file system that this test needs")
 	}
 	dir := t.TempDir()
 	if output, err := exec.CommandContext(t.Context(), "mount", "-t", "tmpfs", "-o", options, "tmpfs", dir).CombinedOutput(); err != nil {
-		t.Skipf("no file system can be mounted here: %s", output)
+		t.Skipf("cannot mount a file system: %s", output)
 	}
 	t.Cleanup(func() { require.NoError(t, syscall.Unmount(dir, 0)) })
 	return dir
 }
 
-// withoutEngines is a checkout that has every built part but the engines.
+// withoutEngines creates a checkout with every built part except the engines.
 func withoutEngines(t *testing.T, root string) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -96,8 +96,8 @@ func withoutEngines(t *testing.T, root string) string {
 	for _, part := range []string{"_build/looptrace-collector", "_build/looptrace-controlplane", "otelcol-config.yaml", "ui"} {
 		require.NoError(t, os.Symlink(filepath.Join(root, part), filepath.Join(dir, part)))
 	}
-	// Another process copies it: a file that this one has open for writing is also open in what the tests beside it
-	// start just then, and cannot be run for so long.
+	// A separate process copies the binary. This process would leak its open file to children of parallel tests, and an
+	// open file cannot be executed.
 	output, err := exec.CommandContext(t.Context(), "cp", filepath.Join(root, "_build", "looptrace"), filepath.Join(dir, "_build")).CombinedOutput()
 	require.NoError(t, err, "%s", output)
 	return dir

@@ -3,12 +3,9 @@ package e2e
 import (
 	"bytes"
 	"encoding/json"
-	"io"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -18,7 +15,7 @@ import (
 	"github.com/looptrace/looptrace/test/programs"
 )
 
-// mcpAnswer is what a client prints of one way in.
+// mcpAnswer is what a client prints for one transport.
 type mcpAnswer struct {
 	Tools        []string `json:"tools"`
 	Instructions string   `json:"instructions"`
@@ -39,20 +36,22 @@ type mcpAnswer struct {
 	} `json:"view"`
 }
 
-// mcpClients lists and calls the tools with both official clients, over HTTP and stdio, in both ways of naming them.
-func (s *story) mcpClients(t *testing.T) {
-	ports := s.product.Ports
+// TestMCPClients lists and calls the tools with both official clients, over HTTP and stdio, in both spellings.
+func TestMCPClients(t *testing.T) {
+	p := newProject(t)
+	p.sendTrip(t)
+	ports := p.product.Ports
 	binary, err := filepath.Abs(filepath.Join("..", "..", "_build", "looptrace"))
 	require.NoError(t, err)
-	env := map[string]string{"LOOPTRACE_API_KEY": s.adminKey, "LOOPTRACE_ENDPOINT": ports.URL(product.Web), "PATH": os.Getenv("PATH")}
-	ways := []map[string]any{
+	env := map[string]string{"LOOPTRACE_API_KEY": p.adminKey, "LOOPTRACE_ENDPOINT": ports.URL(product.Web), "PATH": os.Getenv("PATH")}
+	transports := []map[string]any{
 		{"url": ports.URL(product.API) + "/mcp"},
 		{"url": ports.URL(product.Web) + "/mcp?tool_names=underscore"},
 		{"command": []string{binary, "mcp"}, "env": env},
 		{"command": []string{binary, "mcp", "--tool-names", "underscore"}, "env": env},
 	}
 	runName := readTrip(t).Name
-	job, err := json.Marshal(map[string]any{"key": s.adminKey, "run_name": runName, "ways": ways})
+	job, err := json.Marshal(map[string]any{"key": p.adminKey, "run_name": runName, "transports": transports})
 	require.NoError(t, err)
 	python, node := programs.Python(t, "e2e-python", "python/requirements.txt"), programs.Node(t, "e2e-node", os.DirFS("node"))
 	for name, client := range map[string]*exec.Cmd{
@@ -63,7 +62,7 @@ func (s *story) mcpClients(t *testing.T) {
 			client.Stdin = bytes.NewReader(job)
 			var answers []mcpAnswer
 			require.NoError(t, json.Unmarshal(programs.Output(t, client), &answers))
-			require.Len(t, answers, len(ways))
+			require.Len(t, answers, len(transports))
 			for i, answer := range answers {
 				tools := []string{"runs.read", "runs.search"}
 				if i%2 == 1 {
@@ -82,7 +81,7 @@ func (s *story) mcpClients(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a wrong key and a wrong address are told on stderr", func(t *testing.T) {
+	t.Run("errors are on stderr", func(t *testing.T) {
 		for want, env := range map[string][]string{
 			"refuses the key in LOOPTRACE_API_KEY": {"LOOPTRACE_API_KEY=lt_no.key", "LOOPTRACE_ENDPOINT=" + ports.URL(product.Web)},
 			"no Looptrace at http://127.0.0.1:1":   {"LOOPTRACE_API_KEY=lt_no.key", "LOOPTRACE_ENDPOINT=http://127.0.0.1:1"},
@@ -97,41 +96,4 @@ func (s *story) mcpClients(t *testing.T) {
 			assert.Empty(t, stdout.String())
 		}
 	})
-}
-
-// selfTest does what the instrument guide says, in a shell, and finds the run.
-func (s *story) selfTest(t *testing.T) {
-	web := s.product.Ports.URL(product.Web)
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, web+"/v1/agent/instrument-guide?project_id="+s.projectID, http.NoBody)
-	require.NoError(t, err)
-	request.Header.Set("Authorization", "Bearer "+s.adminKey)
-	response, err := http.DefaultClient.Do(request)
-	require.NoError(t, err)
-	defer response.Body.Close()
-	require.Equal(t, http.StatusOK, response.StatusCode)
-	var guide struct {
-		Endpoint string `json:"endpoint"`
-		SelfTest struct {
-			RunID string `json:"run_id"`
-			Send  string `json:"send"`
-			Check string `json:"check"`
-		} `json:"self_test"`
-	}
-	require.NoError(t, json.NewDecoder(response.Body).Decode(&guide))
-	assert.Equal(t, web, guide.Endpoint)
-	shell := func(script, key string) string {
-		cmd := programs.Command(t.Context(), "sh", "-c", script)
-		cmd.Env = append(os.Environ(), "LOOPTRACE_API_KEY="+key)
-		return string(programs.Output(t, cmd))
-	}
-	assert.Contains(t, shell(guide.SelfTest.Send, s.ingestKey), `"status":"queued"`)
-	assert.Contains(t, shell(guide.SelfTest.Check, s.adminKey), `"name":"looptrace self-test"`)
-
-	response, err = http.Get(web + "/llms.txt")
-	require.NoError(t, err)
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	require.NoError(t, err)
-	assert.True(t, strings.HasPrefix(string(text), "# Looptrace\n"))
-	assert.Contains(t, string(text), web+"/mcp")
 }

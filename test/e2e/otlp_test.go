@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// exportRequest is OTLP/JSON read by hand, so that what is expected owes nothing to the code under test.
+// exportRequest is OTLP/JSON. It is decoded without the code under test.
 type exportRequest struct {
 	ResourceSpans []struct {
 		Resource   struct{ Attributes keyValues }
@@ -45,7 +45,7 @@ func (s *sentSpan) count(key string) *int64 {
 	return &n
 }
 
-// keyValues reads a list of OTLP attributes into plain JSON values; integers are json.Number, doubles float64.
+// keyValues decodes a list of OTLP attributes into JSON values. Integers are json.Number, doubles float64.
 type keyValues map[string]any
 
 func (m *keyValues) UnmarshalJSON(text []byte) error {
@@ -101,7 +101,7 @@ func (v *anyValue) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// readDouble takes a number, also as text; NaN and the infinities stay text, as JSON has no such numbers.
+// readDouble reads a number or its text. NaN and infinities, which JSON does not have, stay text.
 func (v *anyValue) readDouble(text []byte) error {
 	text = bytes.Trim(text, `"`)
 	number, err := strconv.ParseFloat(string(text), 64)
@@ -118,7 +118,7 @@ func (v *anyValue) readDouble(text []byte) error {
 
 const maxJSON = 1.7976931348623157e308
 
-// equal compares a value sent with one that was read with json.Number: integers by their digits, doubles by value.
+// equal compares a sent value with one that was decoded with json.Number: integers by digits, doubles by value.
 func equal(sent, got any) bool {
 	switch sent := sent.(type) {
 	case float64:
@@ -155,7 +155,7 @@ func equal(sent, got any) bool {
 	}
 }
 
-// parsed is the value of a JSON text with json.Number; ok is false where it is none.
+// parsed returns the value of a JSON text, with numbers as json.Number. ok is false if the text is not JSON.
 func parsed(text string) (value any, ok bool) {
 	decoder := json.NewDecoder(bytes.NewReader([]byte(text)))
 	decoder.UseNumber()

@@ -15,7 +15,7 @@ import (
 	"github.com/looptrace/looptrace/test/product"
 )
 
-// run is a run as the API shows it.
+// run is a run in the API's format.
 type run struct {
 	RunID          string            `json:"run_id"`
 	Name           string            `json:"name"`
@@ -60,7 +60,7 @@ type usage struct {
 	Total      *int64 `json:"total_tokens"`
 }
 
-// span is a span as the API shows it, whole.
+// span is a whole span in the API's format.
 type span struct {
 	SpanID             string         `json:"span_id"`
 	ParentSpanID       *string        `json:"parent_span_id"`
@@ -103,10 +103,9 @@ type event struct {
 	Attributes map[string]any `json:"attributes"`
 }
 
-// get reads a path of the API into into, which stays as it is where the answer is not 200. Numbers keep
-// their digits.
-func (s *story) get(ctx context.Context, path string, into any) (status int, err error) {
-	answer, err := product.Do(ctx, http.MethodGet, s.web()+path, http.Header{"Authorization": {"Bearer " + s.adminKey}}, nil)
+// get reads a path of the API and decodes an answer of status 200 into into. Numbers in any values are json.Number.
+func (p *project) get(ctx context.Context, path string, into any) (status int, err error) {
+	answer, err := product.Do(ctx, http.MethodGet, p.web()+path, bearer(p.adminKey), nil)
 	if err != nil || answer.Status != http.StatusOK {
 		return answer.Status, err
 	}
@@ -118,13 +117,13 @@ func (s *story) get(ctx context.Context, path string, into any) (status int, err
 	return answer.Status, nil
 }
 
-// awaitRun waits until a run is there and as complete accepts it.
-func (s *story) awaitRun(t *testing.T, id string, complete func(run) error) run {
+// awaitRun waits until the API has a run and complete returns nil for it.
+func (p *project) awaitRun(t *testing.T, id string, complete func(run) error) run {
 	t.Helper()
 	var found run
 	eventually(t, func(ctx context.Context) error {
 		found = run{}
-		status, err := s.get(ctx, "/v1/runs/"+id, &found)
+		status, err := p.get(ctx, "/v1/runs/"+id, &found)
 		if err != nil {
 			return err
 		}
@@ -139,18 +138,18 @@ func (s *story) awaitRun(t *testing.T, id string, complete func(run) error) run 
 	return found
 }
 
-// ofSpans accepts a run that has so many spans, no more and no less.
+// ofSpans accepts a run that has exactly so many spans.
 func ofSpans(want int) func(run) error {
 	return func(r run) error {
 		if r.SpanCount == want {
 			return nil
 		}
-		return fmt.Errorf("it has %d spans instead of %d", r.SpanCount, want)
+		return fmt.Errorf("%d spans instead of %d", r.SpanCount, want)
 	}
 }
 
-// spans reads all spans of a run, whole, in start order.
-func (s *story) spans(t *testing.T, id string) []span {
+// spans reads all spans of a run in start order.
+func (p *project) spans(t *testing.T, id string) []span {
 	t.Helper()
 	query := url.Values{"full": {"true"}, "limit": {"1000"}}
 	var all []span
@@ -160,7 +159,7 @@ func (s *story) spans(t *testing.T, id string) []span {
 			HasMore    bool    `json:"has_more"`
 			NextCursor *string `json:"next_cursor"`
 		}
-		status, err := s.get(t.Context(), "/v1/runs/"+id+"/spans?"+query.Encode(), &page)
+		status, err := p.get(t.Context(), "/v1/runs/"+id+"/spans?"+query.Encode(), &page)
 		require.NoError(t, err)
 		require.Equal(t, http.StatusOK, status)
 		all = append(all, page.Data...)
@@ -172,10 +171,10 @@ func (s *story) spans(t *testing.T, id string) []span {
 	}
 }
 
-// runs lists the project's runs that a query selects, all pages.
-func (s *story) runs(t *testing.T, query url.Values) []run {
+// runs lists all runs of the project that a query selects.
+func (p *project) runs(t *testing.T, query url.Values) []run {
 	t.Helper()
-	query.Set("project_id", s.projectID)
+	query.Set("project_id", p.ProjectID)
 	query.Set("limit", "500")
 	var all []run
 	for {
@@ -184,7 +183,7 @@ func (s *story) runs(t *testing.T, query url.Values) []run {
 			HasMore    bool    `json:"has_more"`
 			NextCursor *string `json:"next_cursor"`
 		}
-		status, err := s.get(t.Context(), "/v1/runs?"+query.Encode(), &page)
+		status, err := p.get(t.Context(), "/v1/runs?"+query.Encode(), &page)
 		require.NoError(t, err)
 		require.Equal(t, http.StatusOK, status)
 		all = append(all, page.Data...)

@@ -24,10 +24,14 @@ import (
 	"github.com/looptrace/looptrace/test/programs"
 )
 
-// trip is the run that every SDK records, testdata/trip.json.
-const trip = "testdata/trip.json"
+const (
+	// trip is the file of the run that each SDK records.
+	trip = "testdata/trip.json"
+	// goService is the service that records the trip in Go over HTTP. The browser looks for it.
+	goService = "go-http-ingest"
+)
 
-// tripStep is one span of the trip. Attributes that are structures go as JSON text.
+// tripStep is one span of the trip. SDKs send attributes that are structures as JSON text.
 type tripStep struct {
 	Name       string                     `json:"name"`
 	Attributes map[string]json.RawMessage `json:"attributes"`
@@ -35,25 +39,26 @@ type tripStep struct {
 	Steps      []tripStep                 `json:"steps"`
 }
 
-// stockSDKs sends the trip with every stock SDK through every door, and reads it back.
-func (s *story) stockSDKs(t *testing.T) {
+// TestSDKs sends the trip with each stock SDK to each endpoint that the SDK supports, and reads it back.
+func TestSDKs(t *testing.T) {
+	p := newProject(t)
 	tripFile, err := filepath.Abs(trip)
 	require.NoError(t, err)
 	python, node := programs.Python(t, "e2e-python", "python/requirements.txt"), programs.Node(t, "e2e-node", os.DirFS("node"))
-	ports := s.product.Ports
+	ports := p.product.Ports
 	pythonSends := func(protocol, endpoint string) func(*testing.T, string) string {
 		return func(t *testing.T, service string) string {
 			t.Helper()
-			return string(programs.Output(t, programs.Command(t.Context(), python, "python/send.py", protocol, endpoint, s.ingestKey, tripFile, service)))
+			return string(programs.Output(t, programs.Command(t.Context(), python, "python/send.py", protocol, endpoint, p.ingestKey, tripFile, service)))
 		}
 	}
 	nodeSends := func(endpoint string) func(*testing.T, string) string {
 		return func(t *testing.T, service string) string {
 			t.Helper()
-			return string(programs.Output(t, programs.Command(t.Context(), "node", filepath.Join(node, "send.mjs"), endpoint, s.ingestKey, tripFile, service)))
+			return string(programs.Output(t, programs.Command(t.Context(), "node", filepath.Join(node, "send.mjs"), endpoint, p.ingestKey, tripFile, service)))
 		}
 	}
-	authorization := map[string]string{"authorization": "Bearer " + s.ingestKey}
+	authorization := p.authorization()
 	goSends := func(client otlptrace.Client) func(*testing.T, string) string {
 		return func(t *testing.T, service string) string { return recordTrip(t, client, service) }
 	}
@@ -62,34 +67,50 @@ func (s *story) stockSDKs(t *testing.T) {
 		service string
 		send    func(t *testing.T, service string) (traceID string)
 	}{
-		{"go-http-ingest", goSends(otlptracehttp.NewClient(
-			otlptracehttp.WithEndpointURL(ports.URL(product.Ingest)+"/v1/traces"), otlptracehttp.WithHeaders(authorization)))},
-		{"go-http-gzip-standard-port", goSends(otlptracehttp.NewClient(
+		{goService, goSends(p.ingestClient())},
+		{"go-http-gzip-otlp-port", goSends(otlptracehttp.NewClient(
 			otlptracehttp.WithEndpointURL(ports.URL(product.OTLPHTTP)+"/v1/traces"), otlptracehttp.WithHeaders(authorization),
 			otlptracehttp.WithCompression(otlptracehttp.GzipCompression)))},
 		{"go-grpc", goSends(otlptracegrpc.NewClient(
 			otlptracegrpc.WithEndpoint(ports.Addr(product.OTLPGRPC)), otlptracegrpc.WithInsecure(), otlptracegrpc.WithHeaders(authorization)))},
 		{"python-http-web", pythonSends("http", ports.URL(product.Web)+"/v1/traces")},
-		{"python-http-standard-port", pythonSends("http", ports.URL(product.OTLPHTTP)+"/v1/traces")},
-		{"python-http-deflate-standard-port", func(t *testing.T, service string) string {
+		{"python-http-otlp-port", pythonSends("http", ports.URL(product.OTLPHTTP)+"/v1/traces")},
+		{"python-http-deflate-otlp-port", func(t *testing.T, service string) string {
 			t.Helper()
 			t.Setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "deflate")
 			return pythonSends("http", ports.URL(product.OTLPHTTP)+"/v1/traces")(t, service)
 		}},
 		{"python-grpc", pythonSends("grpc", ports.Addr(product.OTLPGRPC))},
 		{"node-json-ingest", nodeSends(ports.URL(product.Ingest) + "/v1/traces")},
-		{"node-json-standard-port", nodeSends(ports.URL(product.OTLPHTTP) + "/v1/traces")},
+		{"node-json-otlp-port", nodeSends(ports.URL(product.OTLPHTTP) + "/v1/traces")},
 	} {
 		t.Run(sender.service, func(t *testing.T) {
 			id, err := uuid.Parse(strings.TrimSpace(sender.send(t, sender.service)))
 			require.NoError(t, err)
-			s.trips = append(s.trips, id.String())
-			s.assertTrip(t, id.String(), sender.service)
+			p.assertTrip(t, id.String(), sender.service)
 		})
 	}
 }
 
-// recordTrip records the trip with the SDK for Go.
+// sendTrip sends the trip with the SDK for Go and waits until it is stored.
+func (p *project) sendTrip(t *testing.T) (runID string) {
+	t.Helper()
+	id, err := uuid.Parse(recordTrip(t, p.ingestClient(), goService))
+	require.NoError(t, err)
+	p.awaitRun(t, id.String(), ofSpans(3))
+	return id.String()
+}
+
+func (p *project) ingestClient() otlptrace.Client {
+	return otlptracehttp.NewClient(otlptracehttp.WithEndpointURL(p.product.Ports.URL(product.Ingest)+"/v1/traces"),
+		otlptracehttp.WithHeaders(p.authorization()))
+}
+
+func (p *project) authorization() map[string]string {
+	return map[string]string{"authorization": "Bearer " + p.ingestKey}
+}
+
+// recordTrip records the trip with the SDK for Go and returns its trace id.
 func recordTrip(t *testing.T, client otlptrace.Client, service string) string {
 	t.Helper()
 	exporter, err := otlptrace.New(t.Context(), client)
@@ -97,7 +118,7 @@ func recordTrip(t *testing.T, client otlptrace.Client, service string) string {
 	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter),
 		sdktrace.WithResource(resource.NewSchemaless(attribute.String("service.name", service))))
 	traceID := recordStep(t.Context(), t, provider.Tracer("e2e"), readTrip(t))
-	require.NoError(t, provider.ForceFlush(t.Context()), "the exporter's answer")
+	require.NoError(t, provider.ForceFlush(t.Context()), "the export succeeds")
 	require.NoError(t, provider.Shutdown(t.Context()))
 	return traceID
 }
@@ -109,8 +130,8 @@ func recordStep(ctx context.Context, t *testing.T, tracer trace.Tracer, step tri
 	for name, value := range step.Attributes {
 		span.SetAttributes(attributeOf(t, name, value))
 	}
-	for _, below := range step.Steps {
-		recordStep(ctx, t, tracer, below)
+	for _, child := range step.Steps {
+		recordStep(ctx, t, tracer, child)
 	}
 	if e := step.Error; e != nil {
 		span.SetAttributes(attribute.String("error.type", e.Type))
@@ -154,13 +175,13 @@ func readTrip(t *testing.T) tripStep {
 	return step
 }
 
-// assertTrip compares what the API shows with what trip.json says.
-func (s *story) assertTrip(t *testing.T, id, service string) {
+// assertTrip compares what the API returns with trip.json.
+func (p *project) assertTrip(t *testing.T, id, service string) {
 	t.Helper()
 	want := readTrip(t)
 	chat, booking := want.Steps[0], want.Steps[1]
 
-	r := s.awaitRun(t, id, ofSpans(3))
+	r := p.awaitRun(t, id, ofSpans(3))
 	assert.Equal(t, want.Name, r.Name)
 	assert.Equal(t, "agent", r.Kind)
 	assert.Equal(t, "error", r.Status)
@@ -170,14 +191,14 @@ func (s *story) assertTrip(t *testing.T, id, service string) {
 	assert.Equal(t, []string{"gpt-4o-mini-2024-07-18"}, r.Models)
 	assert.Equal(t, counts(1204, 87, 1024), r.Usage)
 	if assert.NotNil(t, r.CostUSD) {
-		// gpt-4o-mini: $0.15 for a million tokens of input, $0.075 cached, $0.60 of output.
+		// gpt-4o-mini, a million tokens: input $0.15, cached input $0.075, output $0.60.
 		assert.InDelta(t, (180*0.15+1024*0.075+87*0.6)/1e6, *r.CostUSD, 1e-12)
 	}
 	assert.Equal(t, "computed", deref(r.CostSource))
 	assert.Equal(t, []int{2, 1, 1}, []int{r.ErrorCount, r.LLMCallCount, r.ToolCallCount}, "errors, model calls, tool calls")
 	assert.NotNil(t, r.EndTime)
 
-	spans := s.spans(t, id)
+	spans := p.spans(t, id)
 	require.Len(t, spans, 3)
 	byName := map[string]span{}
 	for _, span := range spans {
@@ -212,11 +233,11 @@ func (s *story) assertTrip(t *testing.T, id, service string) {
 		assert.Equal(t, "book_hotel", deref(call.Tool.Name))
 		assert.Equal(t, "call_1", deref(call.Tool.CallID))
 		assert.JSONEq(t, string(booking.Attributes["gen_ai.tool.call.arguments"]), deref(call.Tool.Arguments))
-		assert.Nil(t, call.Tool.Result, "it gave none")
+		assert.Nil(t, call.Tool.Result, "the call failed")
 	}
 }
 
-// counts is the usage of a call of which cache writes and reasoning are unknown.
+// counts is the usage of a call without cache writes and reasoning.
 func counts(input, output, cacheRead int64) *usage {
 	total := input + output
 	return &usage{Input: &input, Output: &output, CacheRead: &cacheRead, Total: &total}

@@ -4,94 +4,55 @@ import (
 	"encoding/json"
 	"net/http"
 	"testing"
+	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/looptrace/looptrace/test/product"
 )
 
-const (
-	email    = "ada@example.com"
-	password = "a lovelace of one's own"
-)
+// TestSetup creates the first account and an ingest key in the browser, and an admin key over REST.
+func TestSetup(t *testing.T) {
+	p := &project{product: product.Start(t), Account: &product.Account{Email: "ada@example.com", Password: "a lovelace of one's own"}}
+	require.False(t, p.bootstrapped(t), "there is no account yet")
 
-// setUp makes the first user and an ingest key in the browser, and an admin key over REST.
-func (s *story) setUp(t *testing.T) {
-	require.False(t, s.bootstrapped(t), "nobody is there yet")
-
-	var made struct {
+	var created struct {
 		ProjectID string `json:"projectId"`
 		Key       string `json:"key"`
 	}
-	s.browser.Play(t, "setup", map[string]any{
-		"base": s.web(), "email": email, "password": password, "organization": "Analytical Engines",
-	}, &made)
-	require.Regexp(t, `^lt_[0-9A-Za-z]{16}\.[0-9A-Za-z]{49}$`, made.Key)
-	s.projectID, s.ingestKey = made.ProjectID, made.Key
-	require.True(t, s.bootstrapped(t), "the first user is there")
+	p.play(t, "setup", map[string]any{"email": p.Email, "password": p.Password, "organization": "Analytical Engines"}, &created)
+	require.Regexp(t, `^lt_[0-9A-Za-z]{16}\.[0-9A-Za-z]{49}$`, created.Key)
+	p.ProjectID, p.ingestKey = created.ProjectID, created.Key
+	require.True(t, p.bootstrapped(t), "the first account exists")
 
-	answer := s.do(t, http.MethodPost, "/v1/setup", "", `{"email":"eve@example.com","password":"let me in, please","org_name":"Eve"}`)
-	assert.Equal(t, http.StatusConflict, answer.Status, "setup is done once: %s", answer.Body)
+	answer := p.do(t, http.MethodPost, "/v1/setup", nil, map[string]string{
+		"email": "eve@example.com", "password": "let me in, please", "org_name": "Eve",
+	})
+	assert.Equal(t, http.StatusConflict, answer.Status, "setup works once: %s", answer.Body)
 
-	s.adminKey = s.mint(t, s.login(t), "e2e admin", "admin").Key
+	p.adminKey = p.mint(t, p.login(t), "e2e admin", "admin").Key
+	id := uuid.NewString()
+	p.post(t, "", 1, 0, map[string]any{"runs": []any{map[string]any{"run_id": id, "name": "after setup", "start_time": time.Now()}}})
+	p.awaitRun(t, id, ofSpans(1))
 }
 
-func (s *story) bootstrapped(t *testing.T) bool {
+func (p *project) bootstrapped(t *testing.T) bool {
 	t.Helper()
-	answer := s.do(t, http.MethodGet, "/v1/setup", "", "")
+	answer := p.do(t, http.MethodGet, "/v1/setup", nil, nil)
 	require.Equal(t, http.StatusOK, answer.Status, "%s", answer.Body)
 	var state struct{ Bootstrapped bool }
 	require.NoError(t, json.Unmarshal(answer.Body, &state))
 	return state.Bootstrapped
 }
 
-// login opens a session and returns its cookie.
-func (s *story) login(t *testing.T) *http.Cookie {
+// login opens a session and returns the header that carries it.
+func (p *project) login(t *testing.T) http.Header {
 	t.Helper()
-	body, err := json.Marshal(map[string]string{"email": email, "password": password})
-	require.NoError(t, err)
-	answer := s.do(t, http.MethodPost, "/v1/login", "", string(body))
+	answer := p.do(t, http.MethodPost, "/v1/login", nil, map[string]string{"email": p.Email, "password": p.Password})
 	require.Equal(t, http.StatusOK, answer.Status, "%s", answer.Body)
 	cookies := (&http.Response{Header: answer.Header}).Cookies()
 	require.Len(t, cookies, 1)
-	return cookies[0]
-}
-
-type key struct {
-	ID  string `json:"id"`
-	Key string `json:"key"`
-}
-
-// mint makes a key: with a session, or with the admin key where there is none.
-func (s *story) mint(t *testing.T, session *http.Cookie, name string, scopes ...string) key {
-	t.Helper()
-	body, err := json.Marshal(map[string]any{"project_id": s.projectID, "name": name, "scopes": scopes})
-	require.NoError(t, err)
-	header := http.Header{"Content-Type": {product.JSON}, "Origin": {s.web()}}
-	if session != nil {
-		header.Set("Cookie", session.Name+"="+session.Value)
-	} else {
-		header.Set("Authorization", "Bearer "+s.adminKey)
-	}
-	answer, err := product.Do(t.Context(), http.MethodPost, s.web()+"/v1/keys", header, body)
-	require.NoError(t, err)
-	require.Equal(t, http.StatusCreated, answer.Status, "%s", answer.Body)
-	var minted key
-	require.NoError(t, json.Unmarshal(answer.Body, &minted))
-	return minted
-}
-
-func (s *story) web() string { return s.product.Ports.URL(product.Web) }
-
-// do sends one JSON request to the web address.
-func (s *story) do(t *testing.T, method, path, key, body string) product.Answer {
-	t.Helper()
-	header := http.Header{"Content-Type": {product.JSON}, "Origin": {s.web()}}
-	if key != "" {
-		header.Set("Authorization", "Bearer "+key)
-	}
-	answer, err := product.Do(t.Context(), method, s.web()+path, header, []byte(body))
-	require.NoError(t, err)
-	return answer
+	return http.Header{"Cookie": {cookies[0].Name + "=" + cookies[0].Value}}
 }

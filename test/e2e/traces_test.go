@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,23 +14,22 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/looptrace/looptrace/test/browser"
 	"github.com/looptrace/looptrace/test/product"
 )
 
-// newest are the sources in the newest GenAI conventions, whose runs must show messages and totals. Of other
-// dialects, spans and raw attributes must survive; what they mean is a matter of the mapping.
+// newest are the sources in the newest GenAI conventions. Their runs must have messages and totals. Runs of other
+// sources must have all spans and attributes.
 var newest = []string{"inspect-ai-logs", "jaeger-genai-trace", "semconv-genai-reference", "tau-bench-airline"}
 
-// nonConformant is refused: its ids are in base64, which OTLP/JSON does not allow.
+// nonConformant is refused. Its ids are in base64, which OTLP/JSON does not allow.
 const nonConformant = "langwatch-tests/otlp/strands-python-1.14.base64ids-enumnames.json"
 
-// traces are the real traces that were sent.
+// traces are the recorded traces in a folder.
 type traces struct {
 	dir   string
 	files []traceFile
-	// byID has the spans of each trace by their id, over all files.
-	byID map[string]map[string]*placedSpan
+	// byID maps trace ids to span ids to spans, over all files.
+	byID map[string]map[string]*sourceSpan
 }
 
 type traceFile struct {
@@ -40,35 +38,34 @@ type traceFile struct {
 	refused bool
 }
 
-// placedSpan is a span that was sent, with the resource that it came under.
-type placedSpan struct {
+// sourceSpan is a span that was sent, with its source and resource.
+type sourceSpan struct {
 	sentSpan
 	source   string
 	resource keyValues
 }
 
-// recordings are the traces that others recorded, and what is made of them.
+// recordings are traces that other projects recorded, and the project that they are sent to.
 type recordings struct {
-	*story
+	*project
 
 	traces *traces
 }
 
-// TestRealTraces sends real traces to a product of its own through all doors, several times, and reads them back, after a restart too.
+// TestRealTraces sends recorded traces to each endpoint for OTLP over HTTP, each trace three times. It reads them back
+// before and after a restart.
 func TestRealTraces(t *testing.T) {
 	folder := os.Getenv("LOOPTRACE_REALDATA")
 	if folder == "" {
 		t.Skip("LOOPTRACE_REALDATA names the folder of real traces")
 	}
-	s := &recordings{&story{browser: browser.New(t, "output"), product: product.Start(t)}, loadTraces(t, folder)}
-	t.Run("first run", s.setUp)
-	require.NotEmpty(t, s.adminKey)
-	t.Run("real traces", s.realTraces)
+	r := &recordings{newProduct(t), loadTraces(t, folder)}
+	t.Run("real traces", r.realTraces)
 	t.Run("sent three times, stored once", func(t *testing.T) {
-		require.NoError(t, s.product.Down())
-		require.NoError(t, s.product.Up(t.Context()))
-		s.listedOnce(t)
-		s.totals(t)
+		require.NoError(t, r.product.Down())
+		require.NoError(t, r.product.Up(t.Context()))
+		r.listedOnce(t)
+		r.totals(t)
 	})
 }
 
@@ -77,7 +74,7 @@ func loadTraces(t *testing.T, dir string) *traces {
 	paths, err := filepath.Glob(filepath.Join(dir, "*", "otlp", "*.json"))
 	require.NoError(t, err)
 	require.NotEmpty(t, paths, "no traces in %s", dir)
-	loaded := &traces{dir: dir, byID: map[string]map[string]*placedSpan{}}
+	loaded := &traces{dir: dir, byID: map[string]map[string]*sourceSpan{}}
 	for _, path := range paths {
 		name, err := filepath.Rel(dir, path)
 		require.NoError(t, err)
@@ -103,116 +100,104 @@ func (l *traces) add(t *testing.T, file traceFile) {
 			for _, sent := range ss.Spans {
 				spans := l.byID[sent.TraceID]
 				if spans == nil {
-					spans = map[string]*placedSpan{}
+					spans = map[string]*sourceSpan{}
 					l.byID[sent.TraceID] = spans
 				}
-				spans[sent.SpanID] = &placedSpan{sent, source, rs.Resource.Attributes}
+				spans[sent.SpanID] = &sourceSpan{sent, source, rs.Resource.Attributes}
 			}
 		}
 	}
 }
 
-// realTraces sends every file through one door, reads everything back, and sends it again through the others.
-func (s *recordings) realTraces(t *testing.T) {
-	ports := s.product.Ports
-	doors := []door{
+// realTraces sends each file to one endpoint, reads all traces back, and sends the files to the other two endpoints.
+func (r *recordings) realTraces(t *testing.T) {
+	ports := r.product.Ports
+	endpoints := []endpoint{
 		{ports.URL(product.Ingest) + "/v1/traces", http.StatusAccepted},
 		{ports.URL(product.Web) + "/v1/traces", http.StatusAccepted},
 		{ports.URL(product.OTLPHTTP) + "/v1/traces", http.StatusOK},
 	}
-	for i, file := range s.traces.files {
-		s.sendFile(t, doors[i%2], file)
+	for i, file := range r.traces.files {
+		r.sendFile(t, endpoints[i%2], file)
 	}
 	spanCount := 0
-	for _, spans := range s.traces.byID {
+	for _, spans := range r.traces.byID {
 		spanCount += len(spans)
 	}
-	t.Logf("%d files, %d traces, %d spans", len(s.traces.files), len(s.traces.byID), spanCount)
+	t.Logf("%d files, %d traces, %d spans", len(r.traces.files), len(r.traces.byID), spanCount)
 
-	t.Run("every span is visible", s.everySpanVisible)
-	t.Run("what was sent survives", s.attributesSurvive)
-	t.Run("totals", s.totals)
-	t.Run("expected", s.expected)
-	for i, file := range s.traces.files {
-		s.sendFile(t, doors[(i+1)%2], file)
-		s.sendFile(t, doors[2], file)
+	t.Run("every span is visible", r.everySpanVisible)
+	t.Run("every attribute is kept", r.attributesKept)
+	t.Run("totals", r.totals)
+	t.Run("expected", r.expected)
+	for i, file := range r.traces.files {
+		r.sendFile(t, endpoints[(i+1)%2], file)
+		r.sendFile(t, endpoints[2], file)
 	}
 }
 
-type door struct {
+type endpoint struct {
 	url      string
 	accepted int
 }
 
-func (s *recordings) sendFile(t *testing.T, d door, file traceFile) {
+func (r *recordings) sendFile(t *testing.T, e endpoint, file traceFile) {
 	t.Helper()
-	answer, err := product.Post(t.Context(), d.url, s.ingestKey, product.JSON, file.body)
+	answer, err := product.Post(t.Context(), e.url, r.ingestKey, product.JSON, file.body)
 	require.NoError(t, err)
-	want := d.accepted
+	want := e.accepted
 	if file.refused {
 		want = http.StatusBadRequest
 	}
-	assert.Equal(t, want, answer.Status, "%s to %s: %s", file.name, d.url, answer.Body)
-	if want == d.accepted {
+	assert.Equal(t, want, answer.Status, "%s to %s: %s", file.name, e.url, answer.Body)
+	if want == e.accepted {
 		assert.NotContains(t, string(answer.Body), "rejectedSpans", file.name)
 	}
 }
 
-// everySpanVisible holds each run to the distinct spans of its trace, no more and no less.
-func (s *recordings) everySpanVisible(t *testing.T) {
-	for traceID, spans := range s.traces.byID {
-		s.awaitRun(t, runID(t, traceID), ofSpans(len(spans)))
+// everySpanVisible checks that each run has exactly the distinct spans of its trace.
+func (r *recordings) everySpanVisible(t *testing.T) {
+	for traceID, spans := range r.traces.byID {
+		r.awaitRun(t, runID(t, traceID), ofSpans(len(spans)))
 	}
-	s.listedOnce(t)
+	r.listedOnce(t)
 }
 
-// listedOnce holds the list to one line for each trace, with its spans.
-func (s *recordings) listedOnce(t *testing.T) {
-	listed := s.listed(t)
-	for traceID, spans := range s.traces.byID {
+// listedOnce checks that the list has each trace once, with its number of spans.
+func (r *recordings) listedOnce(t *testing.T) {
+	listed := r.listed(t)
+	for traceID, spans := range r.traces.byID {
 		assert.Equal(t, len(spans), listed[runID(t, traceID)].SpanCount, "trace %s in the list", traceID)
 	}
 }
 
-// listed is the list of all runs by their id.
-func (s *story) listed(t *testing.T) map[string]run {
-	t.Helper()
-	listed := map[string]run{}
-	for _, r := range s.runs(t, url.Values{}) {
-		assert.NotContains(t, listed, r.RunID, "the list shows a run once")
-		listed[r.RunID] = r
-	}
-	return listed
-}
-
-// attributesSurvive holds every attribute of every span to what was sent: as an attribute, or as the member of
-// the API that is made of it.
-func (s *recordings) attributesSurvive(t *testing.T) {
-	for traceID, sent := range s.traces.byID {
-		got := s.spans(t, runID(t, traceID))
+// attributesKept checks that the API returns each attribute of each span, as an attribute or as a member of its own.
+func (r *recordings) attributesKept(t *testing.T) {
+	for traceID, sent := range r.traces.byID {
+		got := r.spans(t, runID(t, traceID))
 		assert.Len(t, got, len(sent), "spans of trace %s", traceID)
 		for i := range got {
 			want, ok := sent[got[i].SpanID]
-			if !assert.True(t, ok, "trace %s has a span %s that nobody sent", traceID, got[i].SpanID) {
+			if !assert.True(t, ok, "trace %s has a span %s that was not sent", traceID, got[i].SpanID) {
 				continue
 			}
-			place := want.source + " " + traceID + " " + want.SpanID
-			assert.Equal(t, want.Name, got[i].Name, place)
-			assert.Equal(t, strings.Trim(want.ParentSpanID, "0"), strings.Trim(deref(got[i].ParentSpanID), "0"), place)
-			assert.Len(t, got[i].Events, len(want.Events), "events of %s", place)
+			where := want.source + " " + traceID + " " + want.SpanID
+			assert.Equal(t, want.Name, got[i].Name, where)
+			assert.Equal(t, strings.Trim(want.ParentSpanID, "0"), strings.Trim(deref(got[i].ParentSpanID), "0"), where)
+			assert.Len(t, got[i].Events, len(want.Events), "events of %s", where)
 			for key, value := range want.Attributes {
-				assert.True(t, got[i].keeps(key, value), "%s: %s was sent as %.200q, the API has %.200q", place, key, fmt.Sprint(value), fmt.Sprint(got[i].shown(key)))
+				assert.True(t, got[i].keeps(key, value), "%s: %s was sent as %.200q, the API has %.200q", where, key, fmt.Sprint(value), fmt.Sprint(got[i].shown(key)))
 			}
 			for key, value := range want.resource {
 				assert.True(t, equal(value, got[i].ResourceAttributes[key]), "%s: resource attribute %s was sent as %.200v, the API has %.200v",
-					place, key, value, got[i].ResourceAttributes[key])
+					where, key, value, got[i].ResourceAttributes[key])
 			}
 		}
 	}
 }
 
-// keeps tells whether the span shows an attribute's value, where it was mapped as the original of what it shows. A value
-// of "" says as little as none.
+// keeps reports whether the span has an attribute's value: as it was sent, as the original of a mapped one, or as a
+// member of the API. An attribute of "" may be absent.
 func (s *span) keeps(key string, sent any) bool {
 	if got, ok := s.Attributes[key]; ok && equal(sent, got) {
 		return true
@@ -229,15 +214,15 @@ func (s *span) keeps(key string, sent any) bool {
 		sent = value
 	}
 	if list, ok := shown.([]any); ok && len(list) == 1 && equal(sent, list[0]) {
-		return true // a list of one may be sent bare
+		return true // an instrumentation may send the only element without its list
 	}
-	if text, ok := shown.(string); ok { // a structure is shown as its JSON text
+	if text, ok := shown.(string); ok { // the API returns a structure as JSON text
 		shown, _ = parsed(text)
 	}
 	return equal(sent, shown)
 }
 
-// shown is the value of the member that the API makes of an attribute, else the attribute's own.
+// shown returns the member of the API for an attribute, or the attribute where there is none.
 func (s *span) shown(key string) any {
 	var member any
 	switch key {
@@ -264,11 +249,11 @@ func (s *span) shown(key string) any {
 	return member
 }
 
-// totals holds each run in the newest conventions to sums made from the raw payload.
-func (s *recordings) totals(t *testing.T) {
+// totals compares each run in the newest conventions with sums of the spans that were sent.
+func (r *recordings) totals(t *testing.T) {
 	compared := 0
-	listed := s.listed(t)
-	for traceID, spans := range s.traces.byID {
+	listed := r.listed(t)
+	for traceID, spans := range r.traces.byID {
 		if !inNewest(spans) {
 			continue
 		}
@@ -278,13 +263,13 @@ func (s *recordings) totals(t *testing.T) {
 		assert.Equal(t, want.models, got.Models, "models of trace %s", traceID)
 		assert.Equal(t, want.llmCalls, got.LLMCallCount, "model calls of trace %s", traceID)
 		assert.Equal(t, want.toolCalls, got.ToolCallCount, "tool calls of trace %s", traceID)
-		assert.NotEqual(t, "sent", deref(got.CostSource), "nobody sent a cost for trace %s", traceID)
+		assert.NotEqual(t, "sent", deref(got.CostSource), "no cost was sent for trace %s", traceID)
 	}
 	t.Logf("%d runs compared", compared)
 	require.NotZero(t, compared)
 }
 
-func inNewest(spans map[string]*placedSpan) bool {
+func inNewest(spans map[string]*sourceSpan) bool {
 	for _, span := range spans {
 		return slices.Contains(newest, span.source)
 	}
@@ -297,17 +282,17 @@ type sums struct {
 	llmCalls, toolCalls int
 }
 
-// sum adds up a trace: what its model calls and embeddings used; where there are none, what the others say that
-// stand alone, as an agent whose calls were not recorded. A response fetched again was used once.
-func sum(spans map[string]*placedSpan) sums {
+// sum adds up the usage of a trace's model calls and embeddings. Without any, it adds up the other spans, such as an
+// agent whose calls were not recorded. A fetched response is counted in the call that produced it.
+func sum(spans map[string]*sourceSpan) sums {
 	total := sums{models: []string{}}
-	var calls, others []*placedSpan
+	var calls, others []*sourceSpan
 	for _, span := range spans {
 		switch operation := span.text("gen_ai.operation.name"); operation {
 		case "chat", "generate_content", "text_completion":
 			calls = append(calls, span)
 			total.llmCalls++
-		case "fetch_response": // asks for what another call has made
+		case "fetch_response": // a different call produced the response
 		case "embeddings":
 			calls = append(calls, span)
 		case "execute_tool":
@@ -330,7 +315,7 @@ func sum(spans map[string]*placedSpan) sums {
 	return total
 }
 
-func addUp(spans []*placedSpan) *usage {
+func addUp(spans []*sourceSpan) *usage {
 	var total usage
 	for _, span := range spans {
 		for key, field := range map[string]**int64{
@@ -356,7 +341,7 @@ func addUp(spans []*placedSpan) *usage {
 	return &total
 }
 
-// expectations is expected.json beside a source's files: what a person found to be certain.
+// expectations is expected.json beside a source's files: facts that a person has verified.
 type expectations struct {
 	Cases []struct {
 		TraceID string `json:"trace_id"`
@@ -390,40 +375,40 @@ type expectedUsage struct {
 	CacheRead     *int64 `json:"cache_read"`
 }
 
-// expectedKinds are the kinds of expected.json that have another name here. Memory operations have no kind.
+// expectedKinds maps the kinds of expected.json whose names differ from the API's. Memory operations have no kind.
 var expectedKinds = map[string]string{"retrieval": "retriever", "rerank": "reranker", "plan": "task", "other": "span", "memory": ""}
 
-// expected holds the newest sources to their expected.json.
-func (s *recordings) expected(t *testing.T) {
-	listed := s.listed(t)
+// expected compares the runs of the newest sources with their expected.json.
+func (r *recordings) expected(t *testing.T) {
+	listed := r.listed(t)
 	for _, source := range newest {
-		text, err := os.ReadFile(filepath.Join(s.traces.dir, source, "expected.json"))
+		text, err := os.ReadFile(filepath.Join(r.traces.dir, source, "expected.json"))
 		require.NoError(t, err)
 		var want expectations
 		require.NoError(t, json.Unmarshal(text, &want))
 		for _, trace := range want.Traces {
 			if len(trace.TraceIDs) != 1 {
-				continue // its figures are those of the file
+				continue // the figures are sums of several traces
 			}
 			got := listed[runID(t, trace.TraceIDs[0])]
-			place, expect := source+" "+trace.TraceIDs[0], trace.Expect
+			where, expect := source+" "+trace.TraceIDs[0], trace.Expect
 			if expect.LLMCalls != nil {
-				assert.Equal(t, *expect.LLMCalls, got.LLMCallCount, "model calls of %s", place)
+				assert.Equal(t, *expect.LLMCalls, got.LLMCallCount, "model calls of %s", where)
 			}
 			if expect.ToolCalls != nil {
-				assert.Equal(t, *expect.ToolCalls, got.ToolCallCount, "tool calls of %s", place)
+				assert.Equal(t, *expect.ToolCalls, got.ToolCallCount, "tool calls of %s", where)
 			}
 			if expect.ConversationID != "" {
-				assert.Equal(t, expect.ConversationID, deref(got.ConversationID), "conversation of %s", place)
+				assert.Equal(t, expect.ConversationID, deref(got.ConversationID), "conversation of %s", where)
 			}
-			expect.UsageTotal.assert(t, got.Usage, place)
+			expect.UsageTotal.assert(t, got.Usage, where)
 		}
 		for _, c := range want.Cases {
 			var got span
-			status, err := s.get(t.Context(), "/v1/runs/"+runID(t, c.TraceID)+"/spans/"+c.SpanID, &got)
+			status, err := r.get(t.Context(), "/v1/runs/"+runID(t, c.TraceID)+"/spans/"+c.SpanID, &got)
 			require.NoError(t, err)
 			require.Equal(t, http.StatusOK, status)
-			place, expect := source+" "+c.TraceID+" "+c.SpanID, c.Expect
+			where, expect := source+" "+c.TraceID+" "+c.SpanID, c.Expect
 			kind, ok := expectedKinds[expect.Kind]
 			if !ok {
 				kind = expect.Kind
@@ -436,54 +421,54 @@ func (s *recordings) expected(t *testing.T) {
 				"agent":          {expect.AgentName, deref(got.AgentName)},
 			} {
 				if pair[0] != "" {
-					assert.Equal(t, pair[0], pair[1], "%s of %s", what, place)
+					assert.Equal(t, pair[0], pair[1], "%s of %s", what, where)
 				}
 			}
 			if expect.FinishReasons != nil {
-				assert.Equal(t, expect.FinishReasons, got.FinishReasons, "finish reasons of %s", place)
+				assert.Equal(t, expect.FinishReasons, got.FinishReasons, "finish reasons of %s", where)
 			}
-			expect.Usage.assert(t, got.Usage, place)
+			expect.Usage.assert(t, got.Usage, where)
 			if expect.InputMessages != nil {
-				assertMessages(t, expect.InputMessages, got.InputMessages, place)
+				assertMessages(t, expect.InputMessages, got.InputMessages, where)
 			}
 			if expect.OutputMessages != nil {
-				assertMessages(t, expect.OutputMessages, got.OutputMessages, place)
+				assertMessages(t, expect.OutputMessages, got.OutputMessages, where)
 			}
 		}
 	}
 }
 
-func (want *expectedUsage) assert(t *testing.T, got *usage, place string) {
+func (want *expectedUsage) assert(t *testing.T, got *usage, where string) {
 	t.Helper()
 	if want == nil {
-		assert.Nil(t, got, "usage of %s is unknown", place)
+		assert.Nil(t, got, "usage of %s is unknown", where)
 		return
 	}
-	if !assert.NotNil(t, got, "usage of %s", place) {
+	if !assert.NotNil(t, got, "usage of %s", where) {
 		return
 	}
 	if want.Input != nil {
-		assert.Equal(t, *want.Input, deref(got.Input), "input tokens of %s", place)
+		assert.Equal(t, *want.Input, deref(got.Input), "input tokens of %s", where)
 	}
 	if want.Output != nil {
-		assert.Equal(t, *want.Output, deref(got.Output), "output tokens of %s", place)
+		assert.Equal(t, *want.Output, deref(got.Output), "output tokens of %s", where)
 	}
-	if want.CacheRead != nil { // 0 says as much as none
-		assert.Equal(t, *want.CacheRead, deref(got.CacheRead), "cached tokens of %s", place)
+	if want.CacheRead != nil { // 0 may be absent
+		assert.Equal(t, *want.CacheRead, deref(got.CacheRead), "cached tokens of %s", where)
 	}
 }
 
-// assertMessages compares what expected.json says of messages: what it leaves out is free.
-func assertMessages(t *testing.T, want, got any, place string) {
+// assertMessages compares the members of messages that expected.json has.
+func assertMessages(t *testing.T, want, got any, where string) {
 	t.Helper()
 	wantText, err := json.Marshal(want)
 	require.NoError(t, err)
 	gotText, err := json.Marshal(got)
 	require.NoError(t, err)
-	assert.True(t, within(want, got), "messages of %s: %s expected, the API has %s", place, wantText, gotText)
+	assert.True(t, within(want, got), "messages of %s: %s expected, the API has %s", where, wantText, gotText)
 }
 
-// within tells whether got has everything that want has.
+// within reports whether got has every member of want.
 func within(want, got any) bool {
 	switch want := want.(type) {
 	case nil:
@@ -508,7 +493,7 @@ func within(want, got any) bool {
 	}
 }
 
-// runID is a trace id written as the API names the run.
+// runID returns the id of a trace's run.
 func runID(t *testing.T, traceID string) string {
 	t.Helper()
 	id, err := uuid.Parse(traceID)

@@ -1,5 +1,5 @@
-// Lists and calls the MCP tools with the official client, over each way in, and prints what came as JSON.
-// Reads from stdin: {key, run_name, ways: [{url} or {command, env}]}.
+// Lists and calls the MCP tools with the official client, over each transport, and prints the results as JSON.
+// Reads from stdin: {key, run_name, transports: [{url} or {command, env}]}.
 import { text } from "node:stream/consumers";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
@@ -7,12 +7,12 @@ import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/
 
 const job = JSON.parse(await text(process.stdin));
 
-function transportOf(way) {
-  if (way.url) {
-    return new StreamableHTTPClientTransport(new URL(way.url), { requestInit: { headers: { "X-Api-Key": job.key } } });
+function transportOf(given) {
+  if (given.url) {
+    return new StreamableHTTPClientTransport(new URL(given.url), { requestInit: { headers: { "X-Api-Key": job.key } } });
   }
-  const [command, ...args] = way.command;
-  return new StdioClientTransport({ command, args, env: way.env });
+  const [command, ...args] = given.command;
+  return new StdioClientTransport({ command, args, env: given.env });
 }
 
 async function use(client) {
@@ -37,9 +37,9 @@ async function use(client) {
 }
 
 const answers = [];
-for (const way of job.ways) {
+for (const given of job.transports) {
   const client = new Client({ name: "e2e", version: "1" });
-  await client.connect(transportOf(way));
+  await client.connect(transportOf(given));
   answers.push(await use(client));
   await client.close();
 }

@@ -47,5 +47,5 @@ function record(step, parent) {
 }
 
 const traceId = record(JSON.parse(readFileSync(trip, "utf8")), context.active());
-await provider.shutdown(); // sends what is still waiting
+await provider.shutdown(); // sends the rest
 console.log(traceId);

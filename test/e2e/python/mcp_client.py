@@ -1,6 +1,6 @@
-"""Lists and calls the MCP tools with the official client, over each way in, and prints what came as JSON.
+"""Lists and calls the MCP tools with the official client, over each transport, and prints the results as JSON.
 
-Reads from stdin: {"key", "run_name", "ways": [{"url"} or {"command", "env"}]}.
+Reads from stdin: {"key", "run_name", "transports": [{"url"} or {"command", "env"}]}.
 """
 
 import asyncio
@@ -35,14 +35,14 @@ async def use(client: Client, run_name: str) -> dict[str, Any]:
 async def main() -> None:
     job = json.load(sys.stdin)
     answers = []
-    for way in job["ways"]:
-        if "url" in way:
+    for transport in job["transports"]:
+        if "url" in transport:
             http = create_mcp_http_client(headers={"Authorization": f"Bearer {job['key']}"})
-            async with http, Client(streamable_http_client(way["url"], http_client=http)) as client:
+            async with http, Client(streamable_http_client(transport["url"], http_client=http)) as client:
                 answers.append(await use(client, job["run_name"]))
         else:
-            command, *args = way["command"]
-            async with Client(StdioServerParameters(command=command, args=args, env=way["env"])) as client:
+            command, *args = transport["command"]
+            async with Client(StdioServerParameters(command=command, args=args, env=transport["env"])) as client:
                 answers.append(await use(client, job["run_name"]))
     print(json.dumps(answers))
 

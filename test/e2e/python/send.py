@@ -25,7 +25,7 @@ def new_exporter(protocol: str, endpoint: str, key: str) -> SpanExporter:
 
 
 def attribute(value: object) -> object:
-    """A structure goes as JSON text, as the GenAI conventions allow for spans."""
+    """Encodes structures as JSON text, as the GenAI conventions allow for spans."""
     is_structure = isinstance(value, dict) or (isinstance(value, list) and isinstance(value[0], dict))
     return json.dumps(value) if is_structure else value
 
@@ -33,8 +33,8 @@ def attribute(value: object) -> object:
 def record(tracer: Tracer, step: dict) -> int:
     attributes = {name: attribute(value) for name, value in step["attributes"].items()}
     with tracer.start_as_current_span(step["name"], attributes=attributes) as span:
-        for below in step["steps"]:
-            record(tracer, below)
+        for child in step["steps"]:
+            record(tracer, child)
         if error := step.get("error"):
             span.set_attribute("error.type", error["type"])
             span.set_status(Status(StatusCode.ERROR, error["message"]))
@@ -56,7 +56,7 @@ def main() -> None:
     provider.add_span_processor(BatchSpanProcessor(new_exporter(protocol, endpoint, key)))
     with open(trip, encoding="utf-8") as file:
         trace_id = record(provider.get_tracer("e2e", "1.0"), json.load(file))
-    provider.shutdown()  # sends what is still waiting
+    provider.shutdown()  # sends the rest
     print(trace.format_trace_id(trace_id))
 
 
