@@ -41,7 +41,7 @@ func (s *Service) contentsOf(ctx context.Context, loc location, runID uuid.UUID,
 	w.add("run_id = ?", runID)
 	w.add("(content_id IN (?) OR notEmpty(shared_ids))", ids)
 	var rows []runmodel.Content
-	if err := query(ctx, s.conn, loc.projects, &rows, `SELECT project_id, hour, run_id, content_id, kind, shared_tail, shared_ids, shared_tails, `+columns+` FROM contents AS c WHERE `+w.String(), w.args...); err != nil {
+	if err := query(ctx, s.conn, loc.projects, &rows, `SELECT project_id, hour, run_id, content_id, kind, shared_ids, shared_tails, `+columns+` FROM contents AS c WHERE `+w.String(), w.args...); err != nil {
 		return nil, err
 	}
 	wanted := make(map[uint64]bool, len(ids))

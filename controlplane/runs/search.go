@@ -38,12 +38,9 @@ func (f Filter) search(w *where, lower time.Time) {
 	matches(&contents, clickhouse.ContentsText)
 	w.add("run_id IN (SELECT run_id FROM spans WHERE "+spans.String()+
 		" UNION DISTINCT SELECT run_id FROM contents WHERE "+contents.String()+
-		" UNION DISTINCT SELECT run_id FROM contents ARRAY JOIN "+sharedNames+" WHERE "+sharing.String()+")",
+		" UNION DISTINCT SELECT run_id FROM contents ARRAY JOIN shared_ids AS id, shared_tails AS tail WHERE "+sharing.String()+")",
 		slices.Concat(spans.args, contents.args, sharing.args)...)
 }
-
-// sharedNames are the ids and tails of the shared contents that a row of contents names.
-const sharedNames = "arrayPushBack(shared_ids, content_id) AS id, arrayPushBack(shared_tails, shared_tail) AS tail"
 
 // phrasesOf returns the quoted parts of a search that contain a token. The last may lack its closing quote, because searches run while
 // the user types.

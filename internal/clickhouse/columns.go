@@ -174,7 +174,6 @@ func contentColumns() []column[runmodel.Content] {
 		id("run_id", func(c *runmodel.Content) uuid.UUID { return c.RunID }),
 		number("content_id", func(c *runmodel.Content) uint64 { return c.ContentID }),
 		lowCardinality("kind", func(c *runmodel.Content) string { return c.Kind }),
-		number("shared_tail", func(c *runmodel.Content) uint64 { return c.SharedTail }),
 		str("frame", func(c *runmodel.Content) string { return c.Frame }),
 		strs("texts", func(c *runmodel.Content) []string { return c.Texts }),
 		numbers("shared_ids", func(c *runmodel.Content) []uint64 { return c.SharedIDs }),

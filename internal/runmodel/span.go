@@ -133,8 +133,8 @@ type Content struct {
 	// with the same references replace each other.
 	ContentID uint64 `ch:"content_id"`
 	Kind      string `ch:"kind"`
-	// SharedTail is not 0 in older rows that refer to one SharedContent, with the same project, day, id and tail.
-	SharedTail uint64   `ch:"shared_tail"`
+	// SharedTail is the tail of the SharedContent that a content from Each refers to. Rows do not have it.
+	SharedTail uint64   `ch:"-"`
 	Frame      string   `ch:"frame"`
 	Texts      []string `ch:"texts"`
 	// SharedIDs and SharedTails refer to contents of the kind: the SharedContent of the same project and day with

@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ClickHouse/clickhouse-go/v2/lib/driver"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -294,7 +293,7 @@ func TestSharedContents(t *testing.T) {
 	defer func() { assert.NoError(t, conn.Close()) }()
 	whole := func() (rows uint64) {
 		require.NoError(t, conn.QueryRow(t.Context(), `SELECT (SELECT count() FROM shared_contents FINAL)
-			+ (SELECT count() FROM contents FINAL WHERE kind = 'message' AND shared_tail = 0 AND length(texts[1]) > 300)`).Scan(&rows))
+			+ (SELECT count() FROM contents FINAL WHERE kind = 'message' AND length(texts[1]) > 300)`).Scan(&rows))
 		return rows
 	}
 	const nextDay = 24 * time.Hour
@@ -328,29 +327,12 @@ func TestSharedContents(t *testing.T) {
 		runIDs = append(runIDs, run)
 		readers = append(readers, step.by)
 	}
-	require.NoError(t, nameAsBefore(t, conn))
 	for i, run := range runIDs {
 		read, err := s.Span(t.Context(), readers[i].projects, run, "0000000000000001")
 		require.NoError(t, err)
-		require.Len(t, read.InputMessages, 1, "run %d, named as earlier versions did", i)
+		require.Len(t, read.InputMessages, 1, "run %d, after all others", i)
 		assert.Contains(t, string(read.InputMessages[0]), policy)
 	}
-}
-
-// nameAsBefore gives each name of a shared content its own row, as earlier versions stored them.
-func nameAsBefore(t *testing.T, conn driver.Conn) error {
-	t.Helper()
-	var names, named uint64
-	require.NoError(t, conn.QueryRow(t.Context(), "SELECT sum(length(shared_ids)) FROM contents").Scan(&names))
-	require.Positive(t, names)
-	err := errors.Join(
-		conn.Exec(t.Context(), `INSERT INTO contents (project_id, hour, run_id, content_id, kind, shared_tail)
-			SELECT project_id, hour, run_id, id, kind, tail FROM contents ARRAY JOIN shared_ids AS id, shared_tails AS tail`),
-		conn.Exec(t.Context(), "DELETE FROM contents WHERE notEmpty(shared_ids)"),
-	)
-	require.NoError(t, conn.QueryRow(t.Context(), "SELECT count() FROM contents WHERE shared_tail != 0").Scan(&named))
-	assert.Equal(t, names, named)
-	return err
 }
 
 func TestSearch(t *testing.T) {
@@ -390,7 +372,6 @@ func TestSearch(t *testing.T) {
 		{"with text indexes again", func() error {
 			return errors.Join(clickhouse.SetTextIndex(t.Context(), s.url, clickhouse.TextIndexOn), merge())
 		}, true},
-		{"named as earlier versions did", func() error { return errors.Join(nameAsBefore(t, conn), merge()) }, true},
 	} {
 		require.NoError(t, state.reach(), state.name)
 		var tables uint64

@@ -9,7 +9,7 @@ SELECT NULL::Nullable(Int64) AS value, {runColumns} FROM runs FINAL WHERE projec
 	AND hasPhrase(lowerUTF8(concat(name, ' ', inputs, ' ', outputs, ' ', tool_arguments, ' ', tool_result, ' ', error_message, ' ', escaped_words)), lowerUTF8(?)) UNION DISTINCT SELECT run_id FROM contents WHERE project_id = '11111111-1111-4111-8111-111111111111'
 	AND hour >= toStartOfHour(fromUnixTimestamp64Nano(?, 'UTC'))
 	AND hasAllTokens(lowerUTF8(arrayStringConcat(texts, ' ')), lowerUTF8(?))
-	AND hasPhrase(lowerUTF8(arrayStringConcat(texts, ' ')), lowerUTF8(?)) UNION DISTINCT SELECT run_id FROM contents ARRAY JOIN arrayPushBack(shared_ids, content_id) AS id, arrayPushBack(shared_tails, shared_tail) AS tail WHERE project_id = '11111111-1111-4111-8111-111111111111'
+	AND hasPhrase(lowerUTF8(arrayStringConcat(texts, ' ')), lowerUTF8(?)) UNION DISTINCT SELECT run_id FROM contents ARRAY JOIN shared_ids AS id, shared_tails AS tail WHERE project_id = '11111111-1111-4111-8111-111111111111'
 	AND hour >= toStartOfHour(fromUnixTimestamp64Nano(?, 'UTC'))
 	AND (id, tail) IN (SELECT content_id, shared_tail FROM shared_contents WHERE project_id = '11111111-1111-4111-8111-111111111111'
 	AND day >= toDate(?)

@@ -5,7 +5,6 @@ CREATE TABLE contents
     `run_id` UUID CODEC(ZSTD(1)),
     `content_id` UInt64 CODEC(ZSTD(1)),
     `kind` LowCardinality(String) CODEC(ZSTD(1)),
-    `shared_tail` UInt64 CODEC(ZSTD(1)),
     `shared_ids` Array(UInt64) CODEC(ZSTD(3)),
     `shared_tails` Array(UInt64) CODEC(ZSTD(3)),
     `frame` String CODEC(ZSTD(3)),
