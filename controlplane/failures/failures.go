@@ -60,10 +60,9 @@ type Page struct {
 	// GroupCount counts all groups of the window. Partial reports that some of them are not ranked.
 	GroupCount int
 	Partial    bool
-	// Runs, Failed and Unknown count the window's runs: all, those with a fingerprint, and those that failed and have none because their
-	// rows were written before fingerprints existed.
-	Runs, Failed, Unknown uint64
-	NextCursor            string
+	// Runs and Failed count the window's runs: all, and those that failed.
+	Runs, Failed uint64
+	NextCursor   string
 }
 
 // Group is a group of runs that failed in the same way.
@@ -189,7 +188,7 @@ func (s *Service) groups(ctx context.Context, projects access.Projects, w runs.F
 	namesUsers := false
 	for _, t := range totals {
 		agentRuns[t.AgentName] = t.Runs
-		page.Runs, page.Failed, page.Unknown = page.Runs+t.Runs, page.Failed+t.Failed, page.Unknown+t.Unknown
+		page.Runs, page.Failed = page.Runs+t.Runs, page.Failed+t.Failed
 		namesUsers = namesUsers || t.WithUser > 0
 		if t.CostUSD != nil {
 			sum := *t.CostUSD

@@ -42,7 +42,7 @@ func (h failureHandlers) ListFailedRuns(ctx context.Context, req contract.ListFa
 	}
 	return contract.ListFailedRuns200JSONResponse{
 		Data: data, Now: page.Now, Start: page.From, Weights: failureWeights(), GroupCount: page.GroupCount, Partial: page.Partial,
-		RunCount: count(page.Runs), FailedRunCount: count(page.Failed), UnknownRunCount: count(page.Unknown), Limit: limit,
+		RunCount: count(page.Runs), FailedRunCount: count(page.Failed), Limit: limit,
 		NextCursor: known(page.NextCursor),
 	}, nil
 }

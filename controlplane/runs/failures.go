@@ -119,9 +119,6 @@ type FailureTotals struct {
 	CostUSD   *float64 `ch:"cost"`
 	// WithUser counts the runs that name a user.
 	WithUser uint64 `ch:"with_user"`
-	// Unknown counts the runs that ended with an error and have no fingerprint, because their rows were written before fingerprints
-	// existed.
-	Unknown uint64 `ch:"unknown"`
 }
 
 // FailureTotals lists the agents of a window, those with the most runs first.
@@ -130,8 +127,7 @@ func (s *Service) FailureTotals(ctx context.Context, projects access.Projects, f
 	w := f.where(f.From)
 	var totals []FailureTotals
 	err := query(ctx, s.conn, projects, &totals, `
-		SELECT `+agentPrefix+` AS agent, count() AS runs, countIf(fingerprint != '') AS failed, sum(cost_usd) AS cost, countIf(user_id != '') AS with_user,
-			countIf(fingerprint = '' AND status = 'error') AS unknown`+
+		SELECT `+agentPrefix+` AS agent, count() AS runs, countIf(fingerprint != '') AS failed, sum(cost_usd) AS cost, countIf(user_id != '') AS with_user`+
 		f.from(&w, `GROUP BY agent ORDER BY runs DESC, agent LIMIT 10000`), w.args...)
 	return totals, err
 }

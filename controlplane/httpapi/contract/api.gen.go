@@ -793,9 +793,6 @@ type FailedRuns struct {
 	// Start Runs that started from here on are counted.
 	Start time.Time `json:"start"`
 
-	// UnknownRunCount Runs that failed and were stored before there were fingerprints; `looptrace derive` gives them theirs.
-	UnknownRunCount int64 `json:"unknown_run_count"`
-
 	// Weights What each part weighs in a rank. Where parts are null, the others weigh more in proportion.
 	Weights FailureWeights `json:"weights"`
 }

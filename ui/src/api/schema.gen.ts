@@ -1229,11 +1229,6 @@ export interface components {
             run_count: number;
             /** Format: int64 */
             failed_run_count: number;
-            /**
-             * Format: int64
-             * @description Runs that failed and were stored before there were fingerprints; `looptrace derive` gives them theirs.
-             */
-            unknown_run_count: number;
             limit: number;
             next_cursor: string | null;
         };

@@ -63,16 +63,9 @@ export function FailuresPage() {
       emptyHint={<PageHint>Similar failures are grouped here, with what they have in common.</PageHint>}
       onClearFilters={areFiltering(filters) ? clear : undefined}
       banner={
-        first &&
-        (first.partial || first.unknown_run_count > 0) && (
+        first?.partial && (
           <p className={classes.note} role="status">
-            {first.partial && "Only the highest ranked groups are shown. "}
-            {first.unknown_run_count > 0 && (
-              <>
-                {formatRuns(first.unknown_run_count)} stored by an older version can't be grouped yet. Run{" "}
-                <code>looptrace derive</code> to group them.
-              </>
-            )}
+            Only the highest ranked groups are shown.
           </p>
         )
       }
