@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -150,12 +151,11 @@ func (c contentsByID) join(folded runmodel.Span) (Span, error) {
 		return Span{}, err
 	}
 	resource, err := c.text(folded.ResourceID)
+	err = errors.Join(err, readMember(string(resource), &span.ResourceAttributes),
+		readMember(folded.Events, &span.Events), readMember(folded.Links, &span.Links))
 	if err != nil {
-		return Span{}, err
+		return Span{}, fmt.Errorf("read span %s: %w", runmodel.FormatSpanID(folded.SpanID), err)
 	}
-	readMember(string(resource), &span.ResourceAttributes)
-	readMember(folded.Events, &span.Events)
-	readMember(folded.Links, &span.Links)
 	for key, value := range span.ResourceAttributes {
 		if text, ok := value.(string); ok && span.Attributes[key] == any(text) && folded.Attributes[key] == "" {
 			delete(span.Attributes, key) // copied from the resource
@@ -181,13 +181,12 @@ func (c contentsByID) addTo(span *Span) (err error) {
 	return err
 }
 
-// readMember reads stored JSON. It leaves a member empty that it cannot read: rows written before NaN was handled have the text of a Go
-// value there, and the rest of such a span is sound.
-func readMember[T any](text string, member *T) {
-	var value T
-	if text != "" && json.Unmarshal([]byte(text), &value) == nil {
-		*member = value
+// readMember reads the JSON of a member, unless it is empty.
+func readMember[T any](text string, member *T) error {
+	if text == "" {
+		return nil
 	}
+	return json.Unmarshal([]byte(text), member)
 }
 
 // lastText returns the text of the last message that has one.

@@ -75,11 +75,7 @@ func (s *Span) RestoreAttributes() map[string]any {
 		attributes[key] = value
 	}
 	for key, value := range s.AttributesJSON {
-		if json.Valid([]byte(value)) {
-			attributes[key] = json.RawMessage(value)
-		} else { // stored before such numbers were converted to text
-			attributes[key] = value
-		}
+		attributes[key] = json.RawMessage(value)
 	}
 	return attributes
 }
