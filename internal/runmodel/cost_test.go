@@ -50,8 +50,7 @@ func TestFoldOfCosts(t *testing.T) {
 	}
 }
 
-// TestSumsStayNumbers checks that no total exceeds the numbers of JSON and its readers, whatever earlier versions
-// stored.
+// TestSumsStayNumbers checks that no total exceeds the numbers of JSON and its readers, whatever its spans have.
 func TestSumsStayNumbers(t *testing.T) {
 	t.Parallel()
 	spans := make([]Span, 3)

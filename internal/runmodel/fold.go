@@ -742,7 +742,7 @@ func (r *Run) addCost(s *Span) {
 	}
 }
 
-// add adds a value, up to the limit. Stored values may exceed it: older ones were not checked.
+// add adds a value, up to the limit. A computed cost may exceed it.
 func add[T int64 | float64](total **T, value *T, limit T) {
 	if value == nil {
 		return
