@@ -30,63 +30,64 @@ func (h outlineHandlers) GetOutline(ctx context.Context, req contract.GetOutline
 	return contract.GetOutline200JSONResponse(outlineOf(outline)), nil
 }
 
-// words gives each text a number. The empty text is 0.
-type words struct {
-	list  []string
-	index map[string]int
+// stringTable holds each string once. The empty string has index 0.
+type stringTable struct {
+	list    []string
+	indexOf map[string]int
 }
 
-func (w *words) number(text string) int {
-	n, ok := w.index[text]
+// index returns the index of text in the list, and adds text if it is new.
+func (t *stringTable) index(text string) int {
+	i, ok := t.indexOf[text]
 	if !ok {
-		n = len(w.list)
-		w.index[text] = n
-		w.list = append(w.list, strings.ToValidUTF8(text, "\uFFFD"))
+		i = len(t.list)
+		t.indexOf[text] = i
+		t.list = append(t.list, strings.ToValidUTF8(text, "\uFFFD"))
 	}
-	return n
+	return i
 }
 
 func outlineOf(outline runs.Outline) contract.Outline {
-	w := words{list: []string{""}, index: map[string]int{"": 0}}
+	table := stringTable{list: []string{""}, indexOf: map[string]int{"": 0}}
 	spans, nodes := outline.Spans, outline.Tree()
 	counted := runmodel.CountsUsage(spans)
 	answer := contract.Outline{RunId: outline.Run.RunID, StartTime: spans[0].StartTime.UTC(), Partial: outline.Partial}
 	since := func(t time.Time) float64 { return milliseconds(t.Sub(spans[0].StartTime)) }
-	placeOf := make([]int, len(spans))
+	positionOf := make([]int, len(spans))
 	columns := &answer.Spans
-	for place, node := range nodes {
+	for position, node := range nodes {
 		s := &spans[node.Span]
-		placeOf[node.Span] = place
+		positionOf[node.Span] = position
 		columns.SpanId = append(columns.SpanId, runmodel.FormatSpanID(s.SpanID))
 		columns.Parent = append(columns.Parent, node.Parent)
 		columns.StartMs = append(columns.StartMs, since(s.StartTime))
 		columns.DurationMs = append(columns.DurationMs, lengthOf(s))
 		columns.Status = append(columns.Status, contract.Status(s.EffectiveStatus()))
-		columns.Name = append(columns.Name, w.number(s.Name))
-		columns.Kind = append(columns.Kind, w.number(s.EffectiveKind()))
+		columns.Name = append(columns.Name, table.index(s.Name))
+		columns.Kind = append(columns.Kind, table.index(s.EffectiveKind()))
 		model := s.ResponseModel
 		if model == "" {
 			model = s.RequestModel
 		}
-		columns.Model = append(columns.Model, w.number(model))
-		columns.Tool = append(columns.Tool, w.number(s.ToolName))
-		columns.Agent = append(columns.Agent, w.number(s.AgentName))
-		columns.Error = append(columns.Error, w.number(s.ErrorType))
+		columns.Model = append(columns.Model, table.index(model))
+		columns.Tool = append(columns.Tool, table.index(s.ToolName))
+		columns.Agent = append(columns.Agent, table.index(s.AgentName))
+		columns.Error = append(columns.Error, table.index(s.ErrorType))
 		tokens := int64(unknownNumber)
 		if counted[node.Span] && (s.InputTokens != nil || s.OutputTokens != nil) {
 			tokens = valueOf(s.InputTokens, 0) + valueOf(s.OutputTokens, 0)
 		}
 		columns.Tokens = append(columns.Tokens, tokens)
 	}
-	answer.Words = w.list
+	answer.Strings = table.list
 	answer.ErrorChain = []int{}
 	for _, i := range runmodel.ErrorChain(spans, outline.Run.FailingSpanID) {
-		answer.ErrorChain = append(answer.ErrorChain, placeOf[i])
+		answer.ErrorChain = append(answer.ErrorChain, positionOf[i])
 	}
 	path := &answer.CriticalPath
 	path.Span, path.StartMs, path.DurationMs = []int{}, []float64{}, []float64{}
 	for _, section := range runs.CriticalPath(spans, outline.Root()) {
-		path.Span = append(path.Span, placeOf[section.Span])
+		path.Span = append(path.Span, positionOf[section.Span])
 		path.StartMs = append(path.StartMs, since(section.From))
 		path.DurationMs = append(path.DurationMs, milliseconds(section.To.Sub(section.From)))
 	}

@@ -27,15 +27,15 @@ func TestOutline(t *testing.T) {
 		w := e.do(t, http.MethodGet, path, nil, key)
 		got := must[contract.Outline](t, w, http.StatusOK)
 		assert.Empty(t, w.Header().Get("Content-Encoding"))
-		word := func(column []int, i int) string { return got.Words[column[i]] }
+		text := func(column []int, i int) string { return got.Strings[column[i]] }
 		spans := got.Spans
 		assert.Equal(t, rootSpan, spans.SpanId[0])
 		assert.Equal(t, []int{-1, 0}, spans.Parent[:2])
 		assert.Equal(t, []contract.Status{"error", "ok", "running"}, spans.Status)
-		assert.Equal(t, "Timeout", word(spans.Error, 0))
-		assert.Equal(t, []string{"llm", "gpt-5"}, []string{word(spans.Kind, 1), word(spans.Model, 1)})
-		assert.Equal(t, "multiply", word(spans.Tool, 2))
-		assert.Empty(t, word(spans.Tool, 0), "the empty word")
+		assert.Equal(t, "Timeout", text(spans.Error, 0))
+		assert.Equal(t, []string{"llm", "gpt-5"}, []string{text(spans.Kind, 1), text(spans.Model, 1)})
+		assert.Equal(t, "multiply", text(spans.Tool, 2))
+		assert.Empty(t, text(spans.Tool, 0), "the empty string")
 		assert.InDelta(t, unknownNumber, spans.DurationMs[2], 0, "not ended")
 		assert.Equal(t, []int64{-1, 150, -1}, spans.Tokens)
 		assert.InDelta(t, 0.002, spans.StartMs[2], 1e-9)

@@ -1075,7 +1075,7 @@ type MessagePart = json.RawMessage
 type Outcome string
 
 // Outline Every column of `spans` has one item for each span; spans stand each parent before its children, siblings in start
-// order. Numbers in `name`, `kind`, `model`, `tool`, `agent` and `error` are places in `words`; 0 is the empty word.
+// order. Numbers in `name`, `kind`, `model`, `tool`, `agent` and `error` are indexes into `strings`; 0 is the empty string.
 type Outline struct {
 	// CriticalPath What the root's duration is made of: stretches in which one span runs itself, not a child of it that the path
 	// enters. Each column has one item for each stretch, the latest first.
@@ -1118,7 +1118,7 @@ type Outline struct {
 
 	// StartTime When the earliest span began.
 	StartTime time.Time `json:"start_time"`
-	Words     []string  `json:"words"`
+	Strings   []string  `json:"strings"`
 }
 
 // Percentiles defines model for Percentiles.

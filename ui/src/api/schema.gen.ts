@@ -1884,7 +1884,7 @@ export interface components {
         };
         /**
          * @description Every column of `spans` has one item for each span; spans stand each parent before its children, siblings in start
-         *     order. Numbers in `name`, `kind`, `model`, `tool`, `agent` and `error` are places in `words`; 0 is the empty word.
+         *     order. Numbers in `name`, `kind`, `model`, `tool`, `agent` and `error` are indexes into `strings`; 0 is the empty string.
          */
         Outline: {
             /** Format: uuid */
@@ -1896,7 +1896,7 @@ export interface components {
             start_time: string;
             /** @description The run has more spans than an outline takes in. */
             partial: boolean;
-            words: string[];
+            strings: string[];
             spans: {
                 span_id: string[];
                 /** @description The place of the span's parent, -1 for none. */

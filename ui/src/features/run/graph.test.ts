@@ -5,23 +5,23 @@ import { readOutline } from "./outline";
 type Row = [parent: number, kind: string, name: string, status?: "ok" | "error"];
 
 function treeOf(rows: Row[]) {
-  const words = ["", ...new Set(rows.flatMap(([, kind, name]) => [kind, name]))];
-  const word = (text: string) => words.indexOf(text);
+  const strings = ["", ...new Set(rows.flatMap(([, kind, name]) => [kind, name]))];
+  const stringIndex = (text: string) => strings.indexOf(text);
   const none = rows.map(() => 0);
   return readOutline({
     run_id: "00000000-0000-4000-8000-000000000000",
     start_time: "2026-03-01T00:00:00Z",
     partial: false,
-    words,
+    strings,
     spans: {
       span_id: rows.map((_, index) => `${index}`),
       parent: rows.map(([parent]) => parent),
       status: rows.map(([, , , status]) => status ?? "ok"),
       start_ms: rows.map((_, index) => index),
       duration_ms: rows.map(() => 10),
-      name: rows.map(([, , name]) => word(name)),
-      kind: rows.map(([, kind]) => word(kind)),
-      model: rows.map(([, kind, name]) => (kind === "llm" ? word(name) : 0)),
+      name: rows.map(([, , name]) => stringIndex(name)),
+      kind: rows.map(([, kind]) => stringIndex(kind)),
+      model: rows.map(([, kind, name]) => (kind === "llm" ? stringIndex(name) : 0)),
       tool: none,
       agent: none,
       error: none,

@@ -50,7 +50,7 @@ function outlineOf(rows: Row[], path: [span: number, from: number, to: number][]
       error: rows.map(() => 0),
       tokens: rows.map(() => -1),
     },
-    words: strings,
+    strings,
     error_chain: [],
     critical_path: {
       span: path.map(([span]) => span),

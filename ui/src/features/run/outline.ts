@@ -51,7 +51,7 @@ export interface SpanHead {
 
 /** Builds the tree of an outline in linear time. */
 export function readOutline(outline: Outline): RunTree {
-  const { spans, words: strings } = outline;
+  const { spans, strings } = outline;
   const size = spans.span_id.length;
   const depth = new Int32Array(size);
   const end = new Int32Array(size);
