@@ -76,7 +76,7 @@ func diffOf(d *diff.Diff, base, other diff.Run, params contract.DiffRunsParams) 
 		answer.PartialBecause = append(answer.PartialBecause, contract.RunDiffPartialBecause(l))
 	}
 	if first := d.FirstDivergence; first >= 0 {
-		answer.FirstDivergence = &contract.RunDiffPlace{
+		answer.FirstDivergence = &contract.RunDiffLocation{
 			N: first, BaseSpanId: spanIDAt(base, d.Steps[first].Base), OtherSpanId: spanIDAt(other, d.Steps[first].Other),
 		}
 	}

@@ -188,8 +188,8 @@ func TestRecordedTextStaysInItsFence(t *testing.T) {
 			requireWords(t, step.Kind, step.Name, step.Status)
 			requireFenced(t, step.Recorded)
 		}
-		for _, place := range append(document.ErrorChain, document.CriticalPath...) {
-			requireWords(t, place.Name)
+		for _, step := range append(document.ErrorChain, document.CriticalPath...) {
+			requireWords(t, step.Name)
 		}
 		if document.About != nil {
 			requireWords(t, append(document.About.Models, document.About.Agent)...)

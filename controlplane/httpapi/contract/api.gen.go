@@ -618,7 +618,7 @@ type AgentView struct {
 	} `json:"about,omitempty"`
 
 	// CriticalPath The steps that the run's duration is mostly made of, longest first.
-	CriticalPath *[]AgentViewPlace `json:"critical_path,omitempty"`
+	CriticalPath *[]AgentViewStepRef `json:"critical_path,omitempty"`
 
 	// CriticalPathSteps How many steps are on the critical path.
 	CriticalPathSteps *int `json:"critical_path_steps,omitempty"`
@@ -628,8 +628,8 @@ type AgentView struct {
 	Encoding string         `json:"encoding"`
 
 	// ErrorChain From the first step that failed by itself up to the root. A long one is shown at both ends.
-	ErrorChain        *[]AgentViewPlace `json:"error_chain,omitempty"`
-	ErrorChainLeftOut *int              `json:"error_chain_left_out,omitempty"`
+	ErrorChain        *[]AgentViewStepRef `json:"error_chain,omitempty"`
+	ErrorChainLeftOut *int                `json:"error_chain_left_out,omitempty"`
 
 	// LeftOut How many steps are left out or cut, and the call that gives more.
 	LeftOut *AgentViewRest `json:"left_out,omitempty"`
@@ -672,16 +672,6 @@ type AgentView struct {
 	TokensUsed int `json:"tokens_used"`
 }
 
-// AgentViewPlace defines model for AgentViewPlace.
-type AgentViewPlace struct {
-	N    int    `json:"n"`
-	Name string `json:"name"`
-
-	// SelfMs Time of the step itself, without its children on the path.
-	SelfMs *float64 `json:"self_ms,omitempty"`
-	SpanId string   `json:"span_id"`
-}
-
 // AgentViewRest How many steps are left out or cut, and the call that gives more.
 type AgentViewRest struct {
 	// First The span id of the first one left out.
@@ -693,6 +683,16 @@ type AgentViewRest struct {
 	// Next `GET` and a path; `{span_id}` stands for the id of a cut step.
 	Next  string `json:"next"`
 	Steps int    `json:"steps"`
+}
+
+// AgentViewStepRef defines model for AgentViewStepRef.
+type AgentViewStepRef struct {
+	N    int    `json:"n"`
+	Name string `json:"name"`
+
+	// SelfMs Time of the step itself, without its children on the path.
+	SelfMs *float64 `json:"self_ms,omitempty"`
+	SpanId string   `json:"span_id"`
 }
 
 // CostSource `sent` by the client, or `computed` from the price table.
@@ -1411,8 +1411,8 @@ type RunDiff struct {
 	Distance float64 `json:"distance"`
 
 	// FirstDivergence The first step that is not the same; null where all are.
-	FirstDivergence *RunDiffPlace `json:"first_divergence"`
-	Limit           int           `json:"limit"`
+	FirstDivergence *RunDiffLocation `json:"first_divergence"`
+	Limit           int              `json:"limit"`
 
 	// NextOffset The `offset` that continues; null at the end.
 	NextOffset *int       `json:"next_offset"`
@@ -1465,8 +1465,8 @@ type RunDiffHunk struct {
 // RunDiffHunkOp defines model for RunDiffHunk.Op.
 type RunDiffHunkOp string
 
-// RunDiffPlace defines model for RunDiffPlace.
-type RunDiffPlace struct {
+// RunDiffLocation defines model for RunDiffLocation.
+type RunDiffLocation struct {
 	BaseSpanId  *string `json:"base_span_id"`
 	N           int     `json:"n"`
 	OtherSpanId *string `json:"other_span_id"`

@@ -1001,10 +1001,10 @@ export interface components {
                 unpriced_calls?: number;
             };
             /** @description From the first step that failed by itself up to the root. A long one is shown at both ends. */
-            error_chain?: components["schemas"]["AgentViewPlace"][];
+            error_chain?: components["schemas"]["AgentViewStepRef"][];
             error_chain_left_out?: number;
             /** @description The steps that the run's duration is mostly made of, longest first. */
-            critical_path?: components["schemas"]["AgentViewPlace"][];
+            critical_path?: components["schemas"]["AgentViewStepRef"][];
             /** @description How many steps are on the critical path. */
             critical_path_steps?: number;
             /** @description In start order. A step that is not here is counted in `left_out`. */
@@ -1026,7 +1026,7 @@ export interface components {
             left_out?: components["schemas"]["AgentViewRest"];
             cut?: components["schemas"]["AgentViewRest"];
         };
-        AgentViewPlace: {
+        AgentViewStepRef: {
             n: number;
             span_id: string;
             name: string;
@@ -1064,7 +1064,7 @@ export interface components {
                 moved: number;
             };
             /** @description The first step that is not the same; null where all are. */
-            first_divergence: components["schemas"]["RunDiffPlace"] | null;
+            first_divergence: components["schemas"]["RunDiffLocation"] | null;
             totals: components["schemas"]["RunDiffTotals"];
             /** @description How many aligned steps there are, unfolded. */
             step_count: number;
@@ -1093,7 +1093,7 @@ export interface components {
             release: string | null;
             models: string[];
         };
-        RunDiffPlace: {
+        RunDiffLocation: {
             n: number;
             base_span_id: string | null;
             other_span_id: string | null;
