@@ -56,7 +56,7 @@ func (h streamHandlers) StreamRuns(ctx context.Context, req contract.StreamRunsR
 	return &runStream{ctx: ctx, watch: watch, missed: missed, target: access.Target{Project: req.Params.ProjectId}}, nil
 }
 
-// runStream writes what a watch tells.
+// runStream writes the changes of a watch as events.
 type runStream struct {
 	ctx    context.Context
 	watch  *runs.Watch
@@ -67,8 +67,8 @@ type runStream struct {
 	rc *http.ResponseController
 }
 
-// news is what a watch told at a time.
-type news struct {
+// changes is a result of [runs.Watch.Next].
+type changes struct {
 	runs []runs.Run
 	at   time.Time
 	err  error
@@ -77,19 +77,19 @@ type news struct {
 // VisitStreamRunsResponse writes events until the client goes, may not read any more, or is too slow.
 func (s *runStream) VisitStreamRunsResponse(w http.ResponseWriter) error {
 	ctx, cancel := context.WithTimeout(s.ctx, streamLife)
-	told := make(chan news)
+	changed := make(chan changes)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		for {
-			var n news
-			n.runs, n.at, n.err = s.watch.Next(ctx)
+			var c changes
+			c.runs, c.at, c.err = s.watch.Next(ctx)
 			select {
-			case told <- n:
+			case changed <- c:
 			case <-ctx.Done():
 				return
 			}
-			if n.err != nil {
+			if c.err != nil {
 				return
 			}
 		}
@@ -103,10 +103,10 @@ func (s *runStream) VisitStreamRunsResponse(w http.ResponseWriter) error {
 	w.Header().Set("X-Accel-Buffering", "no")
 	w.WriteHeader(http.StatusOK)
 	s.w, s.rc = w, http.NewResponseController(w)
-	return s.serve(ctx, told)
+	return s.serve(ctx, changed)
 }
 
-func (s *runStream) serve(ctx context.Context, told <-chan news) error {
+func (s *runStream) serve(ctx context.Context, changed <-chan changes) error {
 	first := "ready"
 	if s.missed {
 		first = "reset"
@@ -128,16 +128,16 @@ func (s *runStream) serve(ctx context.Context, told <-chan news) error {
 			if refused := callOf(ctx).recheck(ctx, s.target); refused != nil {
 				return s.end(refused)
 			}
-		case n := <-told:
+		case c := <-changed:
 			switch {
-			case errors.Is(n.err, runs.ErrWatchBehind):
+			case errors.Is(c.err, runs.ErrWatchBehind):
 				return s.event("reset", time.Time{}, []byte("{}"))
-			case n.err != nil && ctx.Err() != nil:
+			case c.err != nil && ctx.Err() != nil:
 				return nil
-			case n.err != nil:
-				return s.end(n.err)
+			case c.err != nil:
+				return s.end(c.err)
 			}
-			err = s.tell(n)
+			err = s.send(c)
 		}
 		if err != nil {
 			return err
@@ -145,17 +145,17 @@ func (s *runStream) serve(ctx context.Context, told <-chan news) error {
 	}
 }
 
-func (s *runStream) tell(n news) error {
-	for i := range n.runs {
-		text, err := json.Marshal(runOf(&n.runs[i]))
+func (s *runStream) send(c changes) error {
+	for i := range c.runs {
+		text, err := json.Marshal(runOf(&c.runs[i]))
 		if err != nil {
 			return fmt.Errorf("encode run: %w", err)
 		}
-		place := n.at
-		if i < len(n.runs)-1 {
-			place = time.Time{} // one who is cut off here has not been told of the rest
+		position := c.at
+		if i < len(c.runs)-1 {
+			position = time.Time{} // a client that is cut off here has not received the rest
 		}
-		if err := s.event("run", place, text); err != nil {
+		if err := s.event("run", position, text); err != nil {
 			return err
 		}
 	}
@@ -171,11 +171,11 @@ func (s *runStream) end(why error) error {
 	return s.event("end", time.Time{}, text)
 }
 
-// event writes one event; a zero place leaves the client at its last one. JSON has no line breaks.
-func (s *runStream) event(name string, place time.Time, data []byte) error {
+// event writes one event. At a zero position it has no id, and the client keeps its last one. JSON has no line breaks.
+func (s *runStream) event(name string, position time.Time, data []byte) error {
 	var text []byte
-	if !place.IsZero() {
-		text = fmt.Appendf(text, "id: %d\n", place.UnixMilli())
+	if !position.IsZero() {
+		text = fmt.Appendf(text, "id: %d\n", position.UnixMilli())
 	}
 	return s.write(fmt.Appendf(text, "event: %s\ndata: %s\n\n", name, data))
 }

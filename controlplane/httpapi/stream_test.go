@@ -96,7 +96,7 @@ func TestStream(t *testing.T) {
 	url := server.URL + "/v1/runs/stream?project_id=" + project.Id.String()
 
 	old := storeRun(t, address, project.Id)
-	time.Sleep(2500 * time.Millisecond) // a place before the next run
+	time.Sleep(2500 * time.Millisecond) // a position before the next run
 	all, errors, none := openStream(t, url, key), openStream(t, url+"&status=error&search=slow", cookie(session)), openStream(t, url+"&status=ok", key)
 	for _, s := range []*stream{all, errors, none} {
 		require.Equal(t, http.StatusOK, s.status)
@@ -105,7 +105,7 @@ func TestStream(t *testing.T) {
 	time.Sleep(1500 * time.Millisecond) // longer than the server gives a request that ends
 	storeRun(t, address, sibling.Id)
 	id := storeRun(t, address, project.Id)
-	told := func(s *stream, id uuid.UUID) event {
+	sent := func(s *stream, id uuid.UUID) event {
 		for {
 			next := s.next(t)
 			require.Equal(t, "run", next.name)
@@ -115,11 +115,11 @@ func TestStream(t *testing.T) {
 			if run.RunId == id {
 				return next
 			}
-			assert.Equal(t, old, run.RunId, "what was written just before may be told again")
+			assert.Equal(t, old, run.RunId, "what was written just before may be sent again")
 		}
 	}
-	last := told(all, id)
-	told(errors, id)
+	last := sent(all, id)
+	sent(errors, id)
 	all.close()
 
 	t.Run("goes on after the last event", func(t *testing.T) {
@@ -127,21 +127,21 @@ func TestStream(t *testing.T) {
 		for range 3 {
 			missed[storeRun(t, address, project.Id)] = true
 		}
-		// A connection breaks where it likes: what is told at once counts as told when all of it was.
-		place := last.id
+		// A connection may break anywhere: changes of the same position count as sent once all of them were.
+		position := last.id
 		for len(missed) > 0 {
-			again := openStream(t, url, key, header("Last-Event-ID", place))
+			again := openStream(t, url, key, header("Last-Event-ID", position))
 			assert.Equal(t, "ready", again.next(t).name)
 			for {
 				next := again.next(t)
 				var run contract.Run
 				require.NoError(t, json.Unmarshal([]byte(next.data), &run))
 				if next.id != "" {
-					place = next.id
+					position = next.id
 				}
 				if missed[run.RunId] {
 					delete(missed, run.RunId)
-					require.Equal(t, len(missed) == 0, next.id != "", "the place is that of the last one")
+					require.Equal(t, len(missed) == 0, next.id != "", "the last one has the position")
 					break
 				}
 				require.Empty(t, next.id, "there is more that was missed")
