@@ -241,7 +241,7 @@ func appendString(b []byte, s string) []byte {
 	for i+wordSize <= len(from) {
 		b = slices.Grow(b, encodedLen(len(from)-i))
 		to, n := b[:cap(b)], len(b)
-		for i <= len(from)-wordSize && n <= len(to)-wordSize-longestEscape {
+		for i <= len(from)-wordSize && n <= len(to)-wordSize-maxEscape {
 			w := binary.LittleEndian.Uint64(from[i : i+wordSize])
 			binary.LittleEndian.PutUint64(to[n:n+wordSize], w)
 			if isPlainWord(w) {
@@ -256,7 +256,7 @@ func appendString(b []byte, s string) []byte {
 			plain := bits.TrailingZeros64(special) / byteSize
 			i, n = i+plain, n+plain
 			if c := from[i]; c < utf8.RuneSelf {
-				i, n = i+1, n+escape(to[n:n+longestEscape], c)
+				i, n = i+1, n+escape(to[n:n+maxEscape], c)
 				continue
 			}
 			if !checked {
@@ -272,7 +272,7 @@ func appendString(b []byte, s string) []byte {
 		b = b[:n]
 	}
 	for i < len(from) {
-		var end [longestEscape]byte
+		var end [maxEscape]byte
 		switch c := from[i]; {
 		case c >= utf8.RuneSelf && highs != 0:
 			r, size := utf8.DecodeRune(from[i:])
@@ -301,7 +301,7 @@ func isPlain(s string) bool {
 // encodedLen estimates the encoded length of a string of n bytes. Few bytes are escaped.
 func encodedLen(n int) int {
 	const oneIn = 8
-	return n + n/oneIn + wordSize + longestEscape
+	return n + n/oneIn + wordSize + maxEscape
 }
 
 const (
@@ -309,7 +309,7 @@ const (
 	everyByte          = 0x0101010101010101
 	highBits           = 0x8080808080808080
 	lowBits            = 0x7f7f7f7f7f7f7f7f
-	longestEscape      = len(`\u0000`)
+	maxEscape          = len(`\u0000`)
 )
 
 // escapes marks the bytes of a word that need an escape in a JSON string, and those that have one of the high bits.

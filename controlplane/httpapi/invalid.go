@@ -197,14 +197,14 @@ func rule(keyword string, schema *openapi3.Schema) string {
 
 func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
-// longestShown is how much of a value or name of the client's an answer repeats.
-const longestShown = 100
+// maxShown is how many characters or bytes of a value or name of the client's an answer repeats.
+const maxShown = 100
 
 // shown is a value as an answer may repeat it: short and not a structure.
 func shown(value any) any {
 	switch v := value.(type) {
 	case string:
-		if utf8.RuneCountInString(v) > longestShown {
+		if utf8.RuneCountInString(v) > maxShown {
 			return nil
 		}
 		return v

@@ -111,10 +111,10 @@ func readQuery(r *http.Request, operation *openapi3.Operation) error {
 
 // shortened is a name of the client's as an answer may repeat it.
 func shortened(name string) string {
-	if len(name) <= longestShown {
+	if len(name) <= maxShown {
 		return strings.ToValidUTF8(name, "\uFFFD")
 	}
-	return strings.ToValidUTF8(name[:longestShown], "\uFFFD") + "…"
+	return strings.ToValidUTF8(name[:maxShown], "\uFFFD") + "…"
 }
 
 // validate holds the request to the OpenAPI document.

@@ -20,8 +20,8 @@ import (
 const (
 	// outageTime is how long a part is kept stopped.
 	outageTime = 2 * time.Second
-	// longestWait is the maximum number of runs that are acknowledged between a recovery and the next kill.
-	longestWait = 60
+	// maxWait is the maximum number of runs that are acknowledged between a recovery and the next kill.
+	maxWait = 60
 )
 
 // everything is the name of all parts together.
@@ -131,7 +131,7 @@ func (s *site) withhold(t *testing.T, r *row, part part) {
 // kill kills a part at a random moment and waits until all is back.
 func (s *site) kill(t *testing.T, r *row, part part) {
 	t.Helper()
-	s.awaitRuns(t, rand.IntN(longestWait))
+	s.awaitRuns(t, rand.IntN(maxWait))
 	old := s.pids(t)
 	begin := time.Now()
 	switch part.name {
