@@ -133,7 +133,7 @@ func TestAgentView(t *testing.T) {
 		}
 		assert.Contains(t, focused, "it goes on it goes on")
 		assert.Regexp(t, `<\d{6} \d+\+ bytes left out>`, focused, "the store has more than was read")
-		assert.Regexp(t, `<\d{6} input>\d+ bytes`, focused, "an image is told by its size")
+		assert.Regexp(t, `<\d{6} input>\d+ bytes`, focused, "an image is shown as its size")
 
 		next := must[viewAnswer](t, e.do(t, http.MethodGet, strings.TrimPrefix(view.LeftOut.Next, "GET "), nil, key), http.StatusOK)
 		assert.NotEmpty(t, next.Steps)
@@ -144,8 +144,8 @@ func TestAgentView(t *testing.T) {
 		}
 		golden(t, "not_found", e.do(t, http.MethodGet, "/v1/runs/"+noSuchID+"/agent-view", nil, key))
 		for _, query := range []string{"token_budget=255", "token_budget=100001", "encoding=gpt2", "focus=A1", "format=xml"} {
-			told := wantProblem(t, e.do(t, http.MethodGet, path+"?"+query, nil, key), http.StatusUnprocessableEntity)
-			assert.Equal(t, problem.CodeValidationFailed, told.Code, query)
+			got := wantProblem(t, e.do(t, http.MethodGet, path+"?"+query, nil, key), http.StatusUnprocessableEntity)
+			assert.Equal(t, problem.CodeValidationFailed, got.Code, query)
 		}
 		ingest := bearer(e.mint(t, session, project.Id, contract.ScopeIngestWrite).Key)
 		assert.Equal(t, http.StatusForbidden, e.do(t, http.MethodGet, path, nil, ingest).Code)

@@ -153,9 +153,9 @@ func TestDeleteRuns(t *testing.T) {
 			of(`,"start_after":"1900-01-01T00:00:00Z"}}`):     "body.filter.start_after",
 			of(`},"received_before":"1900-01-01T00:00:00Z"}`): "body.received_before",
 		} {
-			told := wantProblem(t, e.do(t, http.MethodPost, "/v1/runs/_actions/delete", body, key), http.StatusUnprocessableEntity)
-			require.NotEmpty(t, *told.Errors, body)
-			assert.Equal(t, at, (*told.Errors)[0].Location, body)
+			got := wantProblem(t, e.do(t, http.MethodPost, "/v1/runs/_actions/delete", body, key), http.StatusUnprocessableEntity)
+			require.NotEmpty(t, *got.Errors, body)
+			assert.Equal(t, at, (*got.Errors)[0].Location, body)
 		}
 		wantProblem(t, e.do(t, http.MethodPost, "/v1/runs/_actions/delete", of(`}}`), reader), http.StatusForbidden)
 		other := `{"filter":{"project_id":"` + sibling.Id.String() + `"}}`

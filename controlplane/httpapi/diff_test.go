@@ -222,7 +222,7 @@ func TestDiff(t *testing.T) {
 		storeSpans(t, address, theirs)
 		golden(t, "not_found", e.do(t, http.MethodGet, path(base, theirs), nil, key))
 		golden(t, "not_found", e.do(t, http.MethodGet, path(theirs, base), nil, key))
-		told := wantProblem(t, e.do(t, http.MethodGet, path(base, changed)+"?limit=0", nil, key), http.StatusUnprocessableEntity)
-		assert.Equal(t, problem.CodeValidationFailed, told.Code)
+		got := wantProblem(t, e.do(t, http.MethodGet, path(base, changed)+"?limit=0", nil, key), http.StatusUnprocessableEntity)
+		assert.Equal(t, problem.CodeValidationFailed, got.Code)
 	})
 }

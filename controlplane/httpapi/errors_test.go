@@ -116,7 +116,7 @@ func TestSetupRefusesWhatIsNoAddress(t *testing.T) {
 	golden(t, "setup_values", w)
 }
 
-// A body that does not arrive as it should is told from one that says nonsense.
+// A body that does not arrive in whole gets a different problem than one that is invalid.
 func TestBodiesThatDoNotArrive(t *testing.T) {
 	t.Parallel()
 	e := newEnvOn(t, absentPostgres, absentClickHouse)

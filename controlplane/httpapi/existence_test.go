@@ -157,8 +157,8 @@ type tenant struct {
 	things  map[string]string
 }
 
-// TestForeignIsAsUnknown asks as one tenant, at every place of every operation in the document and of every tool where
-// something can be named, for what another tenant has and for what nobody has. Both must get the same answer, by the same
+// TestForeignIsAsUnknown asks as one tenant, in every parameter and body field that takes an id or a name, of every operation
+// and every tool, for what another tenant has and for what nobody has. Both must get the same answer, by the same
 // statements, which read as many rows and return as many: then no clock can tell them apart.
 func TestForeignIsAsUnknown(t *testing.T) {
 	t.Parallel()
@@ -297,7 +297,7 @@ type request struct {
 	options      []option
 }
 
-// probe is a place where something is named. It makes the request in which the place names what pick chooses.
+// probe is a parameter or body field that takes an id or a name. Its requests have there what pick chooses.
 type probe struct {
 	at   string
 	make func(pick func(named) string) request
@@ -310,7 +310,7 @@ type probe struct {
 func pickForeign(n named) string { return n.foreign }
 func pickUnknown(n named) string { return n.unknown }
 
-// operation probes every place of one operation of the document.
+// operation probes every parameter and body field of one operation of the document.
 func (x *existence) operation(t *testing.T, method, path string, item *openapi3.PathItem, operation *openapi3.Operation) {
 	t.Helper()
 	var probes []probe
@@ -350,12 +350,12 @@ func (x *existence) operation(t *testing.T, method, path string, item *openapi3.
 	}}
 	for _, ref := range parameters {
 		p := ref.Value
-		place := p.In + " " + p.Name
+		at := p.In + " " + p.Name
 		n, ok := x.names[p.Name]
 		switch {
 		case p.Name == "metadata":
 			key, value := x.metadata()
-			probes = append(probes, probe{at: place, of: []named{key, value}, filters: true, make: func(pick func(named) string) request {
+			probes = append(probes, probe{at: at, of: []named{key, value}, filters: true, make: func(pick func(named) string) request {
 				r := base(nil)
 				r.query.Set("metadata["+pick(key)+"]", pick(value))
 				return r
@@ -363,8 +363,8 @@ func (x *existence) operation(t *testing.T, method, path string, item *openapi3.
 			continue
 		case p.Name == "cursor":
 			if of, ok := x.cursor(t, path, parameters); ok {
-				probes = append(probes, probe{at: place, of: of, filters: true, make: func(pick func(named) string) request {
-					return base(map[string]string{place: pick(of[0])})
+				probes = append(probes, probe{at: at, of: of, filters: true, make: func(pick func(named) string) request {
+					return base(map[string]string{at: pick(of[0])})
 				}})
 			} else {
 				require.NotContains(t, []string{"/v1/runs", "/v1/threads"}, path)
@@ -382,8 +382,8 @@ func (x *existence) operation(t *testing.T, method, path string, item *openapi3.
 			filters = append(filters, p.Name) // each alone is asked of the list of runs; one function reads them all
 			continue
 		}
-		probes = append(probes, probe{at: place, of: []named{n}, filters: filter, make: func(pick func(named) string) request {
-			return base(map[string]string{place: pick(n)})
+		probes = append(probes, probe{at: at, of: []named{n}, filters: filter, make: func(pick func(named) string) request {
+			return base(map[string]string{at: pick(n)})
 		}})
 	}
 	if len(whole.of) > 1 {
@@ -419,7 +419,7 @@ func (x *existence) members(t *testing.T, operation string, base func(map[string
 		property := schema.Properties[name].Value
 		n, ok := x.names[name]
 		switch {
-		case name == "filter": // a RunFilter in the place of the other members; it has what the parameters of the list have
+		case name == "filter": // a RunFilter instead of the other members; it has what the parameters of the list have
 			var of []named
 			for name := range isFilter {
 				require.Contains(t, property.Properties, name)

@@ -282,10 +282,10 @@ func TestFailedRuns(t *testing.T) {
 			"o": math.MaxInt64, "w": int64(91 * 24 * time.Hour), "n": now.Add(time.Hour).UnixNano(),
 		} {
 			for _, value := range []int64{value, -value} {
-				var place map[string]any
-				require.NoError(t, json.Unmarshal(raw, &place))
-				place[name] = json.Number(strconv.FormatInt(value, 10))
-				crafted, err := json.Marshal(place)
+				var cursor map[string]any
+				require.NoError(t, json.Unmarshal(raw, &cursor))
+				cursor[name] = json.Number(strconv.FormatInt(value, 10))
+				crafted, err := json.Marshal(cursor)
 				require.NoError(t, err)
 				golden(t, "invalid_cursor", e.do(t, http.MethodGet, base+query+"&limit=1&cursor="+base64.RawURLEncoding.EncodeToString(crafted), nil, key))
 			}

@@ -92,7 +92,7 @@ func (a *api) answerOnce(c *gin.Context, claim idempotency.Claim) {
 	}
 	held.ResponseWriter.WriteHeader(held.status)
 	if _, err := held.ResponseWriter.Write(held.body.Bytes()); err != nil {
-		c.Abort() // the client went away; nothing can be told
+		c.Abort() // the client went away and gets no answer
 	}
 }
 

@@ -20,9 +20,9 @@ import (
 
 // Addresses are where web can be reached, and by which names.
 type Addresses struct {
-	// Public is the one to tell everybody; empty to tell the one that a request was sent to.
+	// Public is the address in every answer. If empty, answers have the address that their request was sent to.
 	Public string
-	// Web is told where a request did not come through web.
+	// Web is the address in answers to requests that did not come through web.
 	Web string
 	// Hosts are what a request without a key may name.
 	Hosts allowedhost.List

@@ -47,8 +47,8 @@ func TestInstrumentGuide(t *testing.T) {
 	odd := must[contract.InstrumentGuide](t, e.do(t, http.MethodGet, path, nil, key, throughWeb("$(id)", "https")), http.StatusOK)
 	assert.Equal(t, "http://127.0.0.1:7090", odd.Endpoint, "it goes into commands")
 
-	told := wantProblem(t, e.do(t, http.MethodGet, path+"&framework=cobol", nil, key), http.StatusUnprocessableEntity)
-	assert.Equal(t, "query.framework", (*told.Errors)[0].Location)
+	got := wantProblem(t, e.do(t, http.MethodGet, path+"&framework=cobol", nil, key), http.StatusUnprocessableEntity)
+	assert.Equal(t, "query.framework", (*got.Errors)[0].Location)
 	assert.Equal(t, http.StatusUnprocessableEntity, e.do(t, http.MethodGet, "/v1/agent/instrument-guide", nil, key).Code)
 	other := e.createProject(t, session, project.WorkspaceId, "other")
 	golden(t, "not_found", e.do(t, http.MethodGet, path, nil, bearer(e.mint(t, session, other.Id, contract.ScopeAdmin).Key)))

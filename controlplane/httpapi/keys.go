@@ -73,7 +73,7 @@ func (h keyHandlers) RevokeKey(ctx context.Context, req contract.RevokeKeyReques
 	return contract.RevokeKey204Response{}, nil
 }
 
-// RotateKey puts a new key in the place of one.
+// RotateKey replaces a key with a new one.
 func (h keyHandlers) RotateKey(ctx context.Context, req contract.RotateKeyRequestObject) (contract.RotateKeyResponseObject, error) {
 	key, minted, err := h.keys.RotateKey(ctx, grantOf(ctx), req.KeyId)
 	if err != nil {

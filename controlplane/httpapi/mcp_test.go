@@ -334,7 +334,7 @@ func TestMCPDoor(t *testing.T) {
 	down := do("/mcp", rpc("tools/call", map[string]any{"name": "runs.search", "arguments": map[string]any{}}), bearer(key))
 	assert.Contains(t, down.Body.String(), "The database is not answering")
 	assert.Contains(t, e.log.String(), `"msg":"tool failed"`)
-	assert.NotContains(t, down.Body.String(), "127.0.0.1", "no address is told")
+	assert.NotContains(t, down.Body.String(), "127.0.0.1", "no address is shown")
 }
 
 // TestMCPAnswersInJSONRPC also where the message is none.

@@ -89,8 +89,8 @@ func TestForeignHosts(t *testing.T) {
 	key := e.mint(t, session, project.Id, contract.ScopeAdmin)
 	for _, path := range []string{"/v1/me", "/v1/docs", "/v1/openapi.json", "/llms.txt"} {
 		w := e.do(t, http.MethodGet, path, nil, rebound, cookie(session))
-		told := wantProblem(t, w, http.StatusMisdirectedRequest)
-		assert.Contains(t, *told.Detail, "ALLOWED_HOSTS=evil.example", path)
+		got := wantProblem(t, w, http.StatusMisdirectedRequest)
+		assert.Contains(t, *got.Detail, "ALLOWED_HOSTS=evil.example", path)
 		assert.Equal(t, http.StatusMisdirectedRequest, e.do(t, http.MethodGet, path, nil, rebound, claimsLoopback, cookie(session)).Code, path)
 		assert.Equal(t, http.StatusMisdirectedRequest, e.do(t, http.MethodGet, path, nil, at("example.com.evil.example"), cookie(session)).Code, path)
 		for _, ours := range []string{"localhost:7090", "127.0.0.1:7081", "[::1]:7090", "EXAMPLE.com.:443"} {

@@ -227,8 +227,8 @@ func TestPartialAnswers(t *testing.T) {
 	t.Run("offset", func(t *testing.T) {
 		bound.Store(most)
 		w := e.do(t, http.MethodGet, "/v1/runs?"+window+"&limit=10&offset=100", nil, key)
-		told := wantProblem(t, w, http.StatusServiceUnavailable)
-		assert.Contains(t, *told.Detail, "next_cursor")
+		got := wantProblem(t, w, http.StatusServiceUnavailable)
+		assert.Contains(t, *got.Detail, "next_cursor")
 		assert.NotEmpty(t, w.Header().Get("Retry-After"))
 		bound.Store(0)
 		page := must[contract.RunPage](t, e.do(t, http.MethodGet, "/v1/runs?"+window+"&limit=10&offset=100", nil, key), http.StatusOK)

@@ -178,10 +178,10 @@ func TestUnpricedModels(t *testing.T) {
 // locations returns where the answer says that the request is wrong, in order.
 func locations(t *testing.T, w *httptest.ResponseRecorder) []string {
 	t.Helper()
-	told := wantProblem(t, w, http.StatusUnprocessableEntity)
-	require.NotNil(t, told.Errors)
+	got := wantProblem(t, w, http.StatusUnprocessableEntity)
+	require.NotNil(t, got.Errors)
 	var list []string
-	for _, e := range *told.Errors {
+	for _, e := range *got.Errors {
 		list = append(list, e.Location)
 	}
 	slices.Sort(list)

@@ -67,7 +67,7 @@ func TestRateLimits(t *testing.T) {
 	code, _ := ask(cookie(owner))
 	assert.Equal(t, http.StatusOK, code)
 
-	// Bodies count, and so does one whose length is not told.
+	// Bodies count, and so does one without a Content-Length.
 	for range 2 {
 		body := `{"name":"` + strings.Repeat("a", 1<<19) + `"}`
 		e.do(t, http.MethodPatch, "/v1/projects/"+project.Id.String(), body, cookie(owner))

@@ -145,9 +145,9 @@ func TestScores(t *testing.T) {
 			`{"comment":"c","span_id":"00000000000000ff"}`: "body.span_id",
 			`{"comment":"c","id":"mine"}`:                  "body.id",
 		} {
-			told := wantProblem(t, e.do(t, http.MethodPost, path, body, key), http.StatusUnprocessableEntity)
-			require.NotEmpty(t, *told.Errors, body)
-			assert.Equal(t, at, (*told.Errors)[0].Location, body)
+			got := wantProblem(t, e.do(t, http.MethodPost, path, body, key), http.StatusUnprocessableEntity)
+			require.NotEmpty(t, *got.Errors, body)
+			assert.Equal(t, at, (*got.Errors)[0].Location, body)
 		}
 		wantProblem(t, e.do(t, http.MethodPost, path, `{"comment":"c"}`, reader), http.StatusForbidden)
 		wantProblem(t, e.do(t, http.MethodPost, "/v1/runs/"+noSuchID+"/scores", `{"comment":"c"}`, key), http.StatusNotFound)

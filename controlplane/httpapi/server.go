@@ -166,7 +166,7 @@ func (a *api) unreadable(c *gin.Context, err error) {
 
 // unwritten ends a request whose answer could not be written.
 func (a *api) unwritten(c *gin.Context, err error) {
-	if c.Writer.Written() { // the client went away; nothing can be told
+	if c.Writer.Written() { // the client went away and gets no answer
 		c.Abort()
 		return
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/runs"
 )
 
-// TestSpanPageIsTheStandardLibrarys: pages of spans have an encoder of their own, which must not be told from the one of all
+// TestSpanPageIsTheStandardLibrarys: pages of spans have an encoder of their own, which must write the same bytes as that of all
 // other answers.
 func TestSpanPageIsTheStandardLibrarys(t *testing.T) {
 	t.Parallel()
@@ -59,7 +59,7 @@ func TestSpanPageIsTheStandardLibrarys(t *testing.T) {
 	}
 }
 
-// around is a little of two texts from before the place where they part.
+// around returns a little of both texts around the first byte that differs.
 func around(a, b string) [2]string {
 	at := 0
 	for at < min(len(a), len(b)) && a[at] == b[at] {

@@ -58,7 +58,7 @@ func TestRunStats(t *testing.T) {
 		assert.Zero(t, none.Total.Count)
 		assert.Empty(t, none.Groups)
 	})
-	t.Run("a sum is told without the noise of its additions", func(t *testing.T) {
+	t.Run("a sum is rounded to hide the noise of its additions", func(t *testing.T) {
 		other := e.createProject(t, session, project.WorkspaceId, "Sums")
 		for range 5 {
 			storeRun(t, address, other.Id)
