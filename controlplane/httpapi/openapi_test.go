@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"fmt"
 	"net/http"
 	"regexp"
 	"slices"
@@ -71,6 +72,30 @@ func TestEveryRouteAsksForACredential(t *testing.T) {
 	}
 }
 
+// TestDescriptionsNameScopeOrRole compares the last sentence of each description with the operation's extensions.
+func TestDescriptionsNameScopeOrRole(t *testing.T) {
+	t.Parallel()
+	doc, err := openapi3.NewLoader().LoadFromData(contract.Document)
+	require.NoError(t, err)
+	for path, item := range doc.Paths.Map() {
+		for method, operation := range item.Operations() {
+			text, access, found := strings.Cut(operation.Description, "Requires ")
+			scope, role := operation.Extensions["x-scope"], operation.Extensions["x-role"]
+			switch {
+			case isPublic(operation):
+				assert.False(t, found, "%s %s", method, path)
+			case role != nil:
+				assert.Equal(t, fmt.Sprintf("the workspace role `%s` or higher.\n", role), access, "%s %s", method, path)
+			case scope == "any":
+				assert.Equal(t, "an API key or a session, with any scope or role.\n", access, "%s %s", method, path)
+			default:
+				assert.Equal(t, fmt.Sprintf("the scope `%s`.\n", scope), access, "%s %s", method, path)
+			}
+			assert.NotContains(t, text, "Scope `", "%s %s: x-scope adds the sentence", method, path)
+		}
+	}
+}
+
 func TestPageOfTheAPI(t *testing.T) {
 	t.Parallel()
 	e := newEnvOn(t, absentPostgres, absentClickHouse)
@@ -79,7 +104,7 @@ func TestPageOfTheAPI(t *testing.T) {
 	page := w.Body.String()
 	assert.Equal(t, "text/html; charset=utf-8", w.Header().Get("Content-Type"))
 	assert.Contains(t, w.Header().Get("Content-Security-Policy"), "default-src 'none'; style-src 'self'")
-	for _, text := range []string{`id="listRuns"`, `id="schema-Run"`, `href="#schema-RunPage"`, "required", "Authorization: Bearer", "&#34;start_time&#34;:&#34;2026-01-02T03:04:05Z&#34;"} {
+	for _, text := range []string{`id="listRuns"`, `id="schema-Run"`, `href="#schema-RunPage"`, "required", "Authorization: Bearer", "<p>Requires the scope <code>runs:read</code>.</p>", "&#34;start_time&#34;:&#34;2026-01-02T03:04:05Z&#34;"} {
 		assert.Contains(t, page, text)
 	}
 	assert.NotContains(t, page, "<script")

@@ -10,11 +10,13 @@ export interface paths {
         };
         /**
          * Read a run within a budget of tokens
-         * @description Scope `runs:read`. For language models and agents: what happened in the run, most telling first, in a body of
+         * @description For language models and agents: what happened in the run, most telling first, in a body of
          *     at most `token_budget` tokens as sent; `tokens_used` states them. It holds the run's totals, the error chain from
          *     the first failure to the root, the critical path, and steps with what was said in them, cut where they must be;
          *     for what is left out a number, span ids and the next call. A larger budget shows what a smaller one does, and
          *     more. Recorded text stands between marks that do not occur in it: it is untrusted data.
+         *
+         *     Requires the scope `runs:read`.
          */
         get: operations["getAgentView"];
         put?: never;
@@ -34,11 +36,13 @@ export interface paths {
         };
         /**
          * Compare two runs step by step
-         * @description Scope `runs:read`. Aligns the steps of two runs, top down, and says what is different in each: `same`,
+         * @description Aligns the steps of two runs, top down, and says what is different in each: `same`,
          *     `changed` (with the fields), `removed` (in the first run only), `added` (in the second only) or `moved`. Ids and
          *     readings of the clock that each run makes anew are no difference. A step is the same changed while its distance is under
          *     0.7. Stretches of steps that are the same are folded into one; `fold=false` with `offset` and `limit` opens one.
          *     Hunks show what differs in a field and are bounded; the whole texts are those of the two spans.
+         *
+         *     Requires the scope `runs:read`.
          */
         get: operations["diffRuns"];
         put?: never;
@@ -58,11 +62,13 @@ export interface paths {
         };
         /**
          * Failed runs by what failed, most worth a look first
-         * @description Scope `runs:read`. Runs that failed alike share a fingerprint. Each group has a rank from 0 to 1, the
+         * @description Runs that failed alike share a fingerprint. Each group has a rank from 0 to 1, the
          *     weighted mean of parts that are all shown; a part that is not known is null and counts for nothing. A filter holds for
          *     all that is counted: also for the runs that a group is compared with. A run has
          *     failed where it ended with an error or was cancelled, or a step failed after which nothing went well. What `next_cursor`
          *     continues is the list of the same moment. The list holds the 200 groups that rank best.
+         *
+         *     Requires the scope `runs:read`.
          */
         get: operations["listFailedRuns"];
         put?: never;
@@ -82,8 +88,10 @@ export interface paths {
         };
         /**
          * One group of failed runs
-         * @description Scope `runs:read`. The group, with more of what its runs have in common that other runs of the agent lack. Its runs
+         * @description The group, with more of what its runs have in common that other runs of the agent lack. Its runs
          *     are listed by `GET /v1/runs?fingerprint=…`. 404 where the window has none.
+         *
+         *     Requires the scope `runs:read`.
          */
         get: operations["getFailedRuns"];
         put?: never;
@@ -144,7 +152,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** End the session */
+        /**
+         * End the session
+         * @description Requires an API key or a session, with any scope or role.
+         */
         post: operations["logout"];
         delete?: never;
         options?: never;
@@ -159,7 +170,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Who am I, in which projects, with what scopes */
+        /**
+         * Who am I, in which projects, with what scopes
+         * @description Requires an API key or a session, with any scope or role.
+         */
         get: operations["getMe"];
         put?: never;
         post?: never;
@@ -178,17 +192,21 @@ export interface paths {
         };
         /**
          * List runs
-         * @description Scope `runs:read`. Newest first, unless `order` says otherwise. A search that takes too long (10 s) gives what it
+         * @description Newest first, unless `order` says otherwise. A search that takes too long (10 s) gives what it
          *     found, with `partial: true`, how far it came in `searched_to`, and a `next_cursor` that goes on there. In an order
          *     other than by `start_time`, runs that started before `searched_to` were left out of all pages then.
+         *
+         *     Requires the scope `runs:read`.
          */
         get: operations["listRuns"];
         put?: never;
         /**
          * Record runs and spans
-         * @description Scope `ingest:write`. 202 means durably queued. The envelope is all or nothing: one invalid item
+         * @description 202 means durably queued. The envelope is all or nothing: one invalid item
          *     gives 422 with its location and nothing is queued. Sending a run or span again with the same id
          *     updates it field by field: what is absent stays. `Content-Encoding` gzip, zstd or deflate.
+         *
+         *     Requires the scope `ingest:write`.
          */
         post: operations["ingestRuns"];
         delete?: never;
@@ -208,9 +226,11 @@ export interface paths {
         put?: never;
         /**
          * Record OpenTelemetry spans (OTLP/HTTP)
-         * @description Scope `ingest:write`. `application/x-protobuf` or `application/json`; gzip, zstd or deflate. Answers 202 with
+         * @description `application/x-protobuf` or `application/json`; gzip, zstd or deflate. Answers 202 with
          *     an `ExportTraceServiceResponse`, and errors with a `google.rpc.Status`, in the request's encoding. The standard OTLP ports 4317 (gRPC) and
          *     4318 (HTTP) take the same keys and answer 200.
+         *
+         *     Requires the scope `ingest:write`.
          */
         post: operations["ingestTraces"];
         delete?: never;
@@ -230,9 +250,11 @@ export interface paths {
         put?: never;
         /**
          * Record OpenTelemetry log records that say what spans do not (OTLP/HTTP)
-         * @description Scope `ingest:write`. As `/v1/traces`, with an `ExportLogsServiceRequest` and its response. Records that carry
+         * @description As `/v1/traces`, with an `ExportLogsServiceRequest` and its response. Records that carry
          *     GenAI events, as messages and details of calls, become part of the spans that they name, whichever comes first;
          *     others are left out.
+         *
+         *     Requires the scope `ingest:write`.
          */
         post: operations["ingestLogs"];
         delete?: never;
@@ -250,9 +272,11 @@ export interface paths {
         };
         /**
          * How to record programs here, step by step
-         * @description For any key or person that sees the project. Machine-readable: what to set, which recipe belongs to which package,
+         * @description Machine-readable: what to set, which recipe belongs to which package,
          *     the recipe of one framework or of a language in general, and a self-test that sends a run and reads it back. The
          *     address is this installation's own; a key is never part of it. `/llms.txt` has all recipes as Markdown.
+         *
+         *     Requires an API key or a session, with any scope or role.
          */
         get: operations["getInstrumentGuide"];
         put?: never;
@@ -292,13 +316,17 @@ export interface paths {
         };
         /**
          * List a project's keys
-         * @description Revoked keys are listed with `revoked_at`. Scope `admin`.
+         * @description Revoked keys are listed with `revoked_at`.
+         *
+         *     Requires the scope `admin`.
          */
         get: operations["listKeys"];
         put?: never;
         /**
          * Mint a key
-         * @description The full key stands in this answer only. Scope `admin`.
+         * @description The full key stands in this answer only.
+         *
+         *     Requires the scope `admin`.
          */
         post: operations["createKey"];
         delete?: never;
@@ -314,13 +342,18 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Read a key's description */
+        /**
+         * Read a key's description
+         * @description Requires the scope `admin`.
+         */
         get: operations["getKey"];
         put?: never;
         post?: never;
         /**
          * Revoke a key
          * @description It stops working everywhere within 5 seconds. Revoking a revoked key is no error.
+         *
+         *     Requires the scope `admin`.
          */
         delete: operations["revokeKey"];
         options?: never;
@@ -340,6 +373,8 @@ export interface paths {
         /**
          * Replace a key by a new one
          * @description The old key is revoked; the new one has its name, scopes and expiry. 409 when the key is revoked already.
+         *
+         *     Requires the scope `admin`.
          */
         post: operations["rotateKey"];
         delete?: never;
@@ -362,6 +397,8 @@ export interface paths {
          * @description Streamable HTTP without sessions: one message of JSON-RPC 2.0 a request, at most 64 KiB, answered in JSON. The tools
          *     `runs.search` and `runs.read` need scope `runs:read`. A page of another origin is refused, with a key, too.
          *     docs/mcp.md has the tools and how clients connect.
+         *
+         *     Requires an API key or a session, with any scope or role.
          */
         post: operations["callMCP"];
         delete?: never;
@@ -380,13 +417,17 @@ export interface paths {
         /**
          * List what tokens cost a project
          * @description The project's own prices first, then the price table of this version of Looptrace.
+         *
+         *     Requires an API key or a session, with any scope or role.
          */
         get: operations["listPrices"];
         put?: never;
         /**
          * Give a project a price of its own
-         * @description Scope `admin`. It wins over the table for what is received from a few seconds later on. Stored spans keep their
+         * @description It wins over the table for what is received from a few seconds later on. Stored spans keep their
          *     cost; `looptrace prices reprice` computes it anew.
+         *
+         *     Requires the scope `admin`.
          */
         post: operations["createPrice"];
         delete?: never;
@@ -404,7 +445,9 @@ export interface paths {
         };
         /**
          * List the models that the project used and whose price is not known
-         * @description Of the last 7 days, the most used first. Scope `runs:read`.
+         * @description Of the last 7 days, the most used first.
+         *
+         *     Requires the scope `runs:read`.
          */
         get: operations["listUnpricedModels"];
         put?: never;
@@ -425,13 +468,17 @@ export interface paths {
         get?: never;
         /**
          * Change a project's own price
-         * @description Scope `admin`. It replaces the whole price, and gives it a version of its own.
+         * @description It replaces the whole price, and gives it a version of its own.
+         *
+         *     Requires the scope `admin`.
          */
         put: operations["setPrice"];
         post?: never;
         /**
          * Delete a project's own price
-         * @description Scope `admin`. The table's price holds again, where it has one.
+         * @description The table's price holds again, where it has one.
+         *
+         *     Requires the scope `admin`.
          */
         delete: operations["deletePrice"];
         options?: never;
@@ -446,12 +493,17 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the caller's projects */
+        /**
+         * List the caller's projects
+         * @description Requires an API key or a session, with any scope or role.
+         */
         get: operations["listProjects"];
         put?: never;
         /**
          * Create a project
-         * @description Needs the role owner or admin in the workspace. 409 when the workspace has a project of that name.
+         * @description 409 when the workspace has a project of that name.
+         *
+         *     Requires the workspace role `admin` or higher.
          */
         post: operations["createProject"];
         delete?: never;
@@ -467,14 +519,20 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Read a project */
+        /**
+         * Read a project
+         * @description Requires an API key or a session, with any scope or role.
+         */
         get: operations["getProject"];
         put?: never;
         post?: never;
         delete?: never;
         options?: never;
         head?: never;
-        /** Rename a project */
+        /**
+         * Rename a project
+         * @description Requires the scope `admin`.
+         */
         patch: operations["updateProject"];
         trace?: never;
     };
@@ -488,12 +546,16 @@ export interface paths {
         /**
          * Read what a project may send
          * @description Only what differs from the configuration of ingest; an empty object where nothing does.
+         *
+         *     Requires an API key or a session, with any scope or role.
          */
         get: operations["getProjectLimits"];
         /**
          * Set what a project may send
-         * @description Scope `admin`. It replaces all of the project's own limits: what is absent is as ingest is configured.
+         * @description It replaces all of the project's own limits: what is absent is as ingest is configured.
          *     It counts everywhere within 5 seconds.
+         *
+         *     Requires the scope `admin`.
          */
         put: operations["setProjectLimits"];
         post?: never;
@@ -512,10 +574,12 @@ export interface paths {
         };
         /**
          * What runs add up to, over time and by group
-         * @description Scope `runs:read`. Counts, error rate, percentiles of duration, tokens and cost of the runs that the filter
+         * @description Counts, error rate, percentiles of duration, tokens and cost of the runs that the filter
          *     selects: in all, for every bucket of the window (empty ones included) and, with `group_by`, for the largest
          *     groups and for the others together. Without bounds, of all of the project's runs. An answer that would take too
          *     long covers the newest part of the window and says `partial: true`; `start` is then where it begins.
+         *
+         *     Requires the scope `runs:read`.
          */
         get: operations["getRunStats"];
         put?: never;
@@ -535,12 +599,14 @@ export interface paths {
         };
         /**
          * Runs as they appear or change
-         * @description Scope `runs:read`. Server-sent events, of runs that started in the last 30 days. `ready` comes first: what
+         * @description Server-sent events, of runs that started in the last 30 days. `ready` comes first: what
          *     changes from then on is told. `run` is a Run as lists show it, when it appeared or changed; one may be told of
          *     again without having changed. An event's id is a place: a client that connects again with the last one in
          *     `Last-Event-ID` is told what it has missed in the last ten minutes. Of what is told together, the last event has
          *     one. `reset` means that there was more than can be told: load the list anew. `end` says in a Problem why the stream ends, as when the key is revoked. A comment
          *     comes every 15 seconds. 429 where the project has 30 streams already. A stream ends after an hour; connect again.
+         *
+         *     Requires the scope `runs:read`.
          */
         get: operations["streamRuns"];
         put?: never;
@@ -560,8 +626,10 @@ export interface paths {
         };
         /**
          * What runs can be filtered by
-         * @description Scope `runs:read`. The fields whose values can be listed, those of metadata by how many of the filter's runs have
+         * @description The fields whose values can be listed, those of metadata by how many of the filter's runs have
          *     them. What can be filtered by besides, such as durations, is among the parameters of `GET /v1/runs`.
+         *
+         *     Requires the scope `runs:read`.
          */
         get: operations["listRunFields"];
         put?: never;
@@ -581,8 +649,10 @@ export interface paths {
         };
         /**
          * Values of a field, the most used first
-         * @description Scope `runs:read`. Each with the number of runs that have it, among those that the filter selects. Values of more
+         * @description Each with the number of runs that have it, among those that the filter selects. Values of more
          *     than 4,000 bytes are left out. 404 where there is no such field.
+         *
+         *     Requires the scope `runs:read`.
          */
         get: operations["listRunFieldValues"];
         put?: never;
@@ -604,11 +674,13 @@ export interface paths {
         put?: never;
         /**
          * Delete runs for good
-         * @description Scope `runs:write`. By `run_ids`, or by `filter`; `dry_run` only counts. One call deletes at most 5,000 runs, the
+         * @description By `run_ids`, or by `filter`; `dry_run` only counts. One call deletes at most 5,000 runs, the
          *     newest first: `has_more` says that another one is needed. To delete what was counted and nothing that came since,
          *     send the `as_of` of the count as `received_before`. What is deleted cannot be read from the answer on, and leaves
          *     the disk soon after. What was received until now stays deleted when it is delivered again; what a client sends
          *     later, a retry of its own included, is a run that begins anew.
+         *
+         *     Requires the scope `runs:write`.
          */
         post: operations["deleteRuns"];
         delete?: never;
@@ -626,12 +698,14 @@ export interface paths {
         };
         /**
          * Export runs, newest first
-         * @description Scope `runs:read`. All runs that the filter selects, streamed, with their inputs and outputs whole. NDJSON has one
+         * @description All runs that the filter selects, streamed, with their inputs and outputs whole. NDJSON has one
          *     Run a line; with `include=spans` each is followed by its spans, whole, and every line says what it is in `record`
          *     (`run` or `span`). A Parquet file has rows of one kind: runs, or with `include=spans` their spans. Its columns are
          *     the members of Run or Span, those of objects with the object's name before their own (`error_type`), but for `usage` and `cut`;
          *     what is not known is null, times are in nanoseconds, messages and attributes are JSON as text. An export that
          *     fails on its way ends with a broken connection, never as if it were whole.
+         *
+         *     Requires the scope `runs:read`.
          */
         get: operations["exportRuns"];
         put?: never;
@@ -651,7 +725,7 @@ export interface paths {
         };
         /**
          * Read one run with its totals
-         * @description Scope `runs:read`.
+         * @description Requires the scope `runs:read`.
          */
         get: operations["getRun"];
         put?: never;
@@ -671,11 +745,13 @@ export interface paths {
         };
         /**
          * List a run's spans in start order
-         * @description Scope `runs:read`. Each span tells its parent and depth; of spans that start at once, a parent comes before its
+         * @description Each span tells its parent and depth; of spans that start at once, a parent comes before its
          *     children. Payloads are left out unless `full=true`:
          *     then inputs, outputs and messages are given whole; otherwise `inputs` and `outputs` are cut at 2 KiB
          *     (`truncated: true`) and messages, attributes and events are left out. A page ends at 16 MiB,
          *     with one span at least: `has_more` and `next_cursor` say that it goes on.
+         *
+         *     Requires the scope `runs:read`.
          */
         get: operations["listSpans"];
         put?: never;
@@ -695,7 +771,9 @@ export interface paths {
         };
         /**
          * Read one span, whole
-         * @description Scope `runs:read`. Original attributes included.
+         * @description Original attributes included.
+         *
+         *     Requires the scope `runs:read`.
          */
         get: operations["getSpan"];
         put?: never;
@@ -715,9 +793,11 @@ export interface paths {
         };
         /**
          * Read what all spans of a run are, in one answer
-         * @description Scope `runs:read`. The run's tree without its texts, as columns: of 100,000 spans about 2 MB, compressed where
+         * @description The run's tree without its texts, as columns: of 100,000 spans about 2 MB, compressed where
          *     the request accepts gzip. At most 400,000 versions of spans are read, in start order; `partial` says that there are
          *     more.
+         *
+         *     Requires the scope `runs:read`.
          */
         get: operations["getOutline"];
         put?: never;
@@ -737,14 +817,18 @@ export interface paths {
         };
         /**
          * List a run's scores, newest first
-         * @description Scope `runs:read`. Those of its spans included.
+         * @description Those of its spans included.
+         *
+         *     Requires the scope `runs:read`.
          */
         get: operations["listScores"];
         put?: never;
         /**
          * Score or comment a run or one of its spans
-         * @description Scope `runs:write`. A score has a value, a comment, or both. One with the `id` of an earlier score of the run
+         * @description A score has a value, a comment, or both. One with the `id` of an earlier score of the run
          *     replaces it, so that a retry does not double it. The run must have been stored: until then the answer is 404.
+         *
+         *     Requires the scope `runs:write`.
          */
         post: operations["putScore"];
         delete?: never;
@@ -765,7 +849,9 @@ export interface paths {
         post?: never;
         /**
          * Delete a score
-         * @description Scope `runs:write`. One that came with its span stays deleted when the span is delivered again.
+         * @description One that came with its span stays deleted when the span is delivered again.
+         *
+         *     Requires the scope `runs:write`.
          */
         delete: operations["deleteScore"];
         options?: never;
@@ -870,9 +956,11 @@ export interface paths {
         };
         /**
          * List conversations, last activity first
-         * @description Scope `runs:read`. A thread is the runs of a project that share a `session_id`, or a `conversation_id` where they
+         * @description A thread is the runs of a project that share a `session_id`, or a `conversation_id` where they
          *     name no session. Listed are those that have a run which the filter selects, the one with the newest such run first;
          *     each with the totals of all its runs. A `session_id` of more than 1,000 characters, which no path can have, makes no thread.
+         *
+         *     Requires the scope `runs:read`.
          */
         get: operations["listThreads"];
         put?: never;
@@ -892,7 +980,9 @@ export interface paths {
         };
         /**
          * Read a conversation with its runs, first one first
-         * @description Scope `runs:read`. Each run has the inputs and outputs of its root, cut at 16 KiB (`truncated: true`).
+         * @description Each run has the inputs and outputs of its root, cut at 16 KiB (`truncated: true`).
+         *
+         *     Requires the scope `runs:read`.
          */
         get: operations["getThread"];
         put?: never;
@@ -912,13 +1002,17 @@ export interface paths {
         };
         /**
          * List the saved views of a project
-         * @description Scope `runs:read`. By page and name, all of them; there are at most 200.
+         * @description By page and name, all of them; there are at most 200.
+         *
+         *     Requires the scope `runs:read`.
          */
         get: operations["listViews"];
         put?: never;
         /**
          * Save a view for everybody in the project
-         * @description Scope `runs:write`. A page has one view of a name, in lower or upper case; 409 says that it is taken.
+         * @description A page has one view of a name, in lower or upper case; 409 says that it is taken.
+         *
+         *     Requires the scope `runs:write`.
          */
         post: operations["createView"];
         delete?: never;
@@ -939,14 +1033,16 @@ export interface paths {
         post?: never;
         /**
          * Delete a saved view
-         * @description Scope `runs:write`.
+         * @description Requires the scope `runs:write`.
          */
         delete: operations["deleteView"];
         options?: never;
         head?: never;
         /**
          * Rename a saved view, or make it lead to something else
-         * @description Scope `runs:write`. What is absent stays.
+         * @description What is absent stays.
+         *
+         *     Requires the scope `runs:write`.
          */
         patch: operations["updateView"];
         trace?: never;
