@@ -602,7 +602,7 @@ func (e GetAgentViewParamsFormat) Valid() bool {
 
 // AgentView defines model for AgentView.
 type AgentView struct {
-	// About Its totals. Absent where the budget has no room for them.
+	// About The run's totals. Absent if the budget has no room for them.
 	About *struct {
 		Agent        *string   `json:"agent,omitempty"`
 		CostUsd      *float64  `json:"cost_usd,omitempty"`
@@ -613,32 +613,32 @@ type AgentView struct {
 		StartTime    time.Time `json:"start_time"`
 		ToolCalls    int64     `json:"tool_calls"`
 
-		// UnpricedCalls Calls of unknown price: `cost_usd` is that of the others.
+		// UnpricedCalls Calls with an unknown price; `cost_usd` does not include them.
 		UnpricedCalls *int64 `json:"unpriced_calls,omitempty"`
 	} `json:"about,omitempty"`
 
-	// CriticalPath The steps that the run's duration is mostly made of, longest first.
+	// CriticalPath The steps that take most of the run's duration, longest first.
 	CriticalPath *[]AgentViewStepRef `json:"critical_path,omitempty"`
 
-	// CriticalPathSteps How many steps are on the critical path.
+	// CriticalPathSteps Number of steps on the critical path.
 	CriticalPathSteps *int `json:"critical_path_steps,omitempty"`
 
-	// Cut How many steps are left out or cut, and the call that gives more.
+	// Cut The number of steps that are left out or cut, and the call that returns more.
 	Cut      *AgentViewRest `json:"cut,omitempty"`
 	Encoding string         `json:"encoding"`
 
-	// ErrorChain From the first step that failed by itself up to the root. A long one is shown at both ends.
+	// ErrorChain From the first step that failed by itself up to the root. A long chain is cut in the middle.
 	ErrorChain        *[]AgentViewStepRef `json:"error_chain,omitempty"`
 	ErrorChainLeftOut *int                `json:"error_chain_left_out,omitempty"`
 
-	// LeftOut How many steps are left out or cut, and the call that gives more.
+	// LeftOut The number of steps that are left out or cut, and the call that returns more.
 	LeftOut *AgentViewRest `json:"left_out,omitempty"`
 
-	// Notice How recorded text is told from the view's own.
+	// Notice Explains how recorded text is marked.
 	Notice string `json:"notice"`
 
-	// Run `steps` counts the run's spans; `partial` is true where it has more than were read. Names are cut, and hold
-	// letters, digits and `._-:` only.
+	// Run `steps` counts the run's spans; `partial` is true if the run has more than were read. Names are cut and
+	// contain only letters, digits and `._-:`.
 	Run struct {
 		DurationMs *float64           `json:"duration_ms"`
 		Errors     int64              `json:"errors"`
@@ -649,21 +649,21 @@ type AgentView struct {
 		Steps      int                `json:"steps"`
 	} `json:"run"`
 
-	// Steps In start order. A step that is not here is counted in `left_out`.
+	// Steps In start order. Steps that are missing here are counted in `left_out`.
 	Steps []struct {
 		Kind string `json:"kind"`
 
-		// N The place in start order, from 1.
+		// N Position in start order, from 1.
 		N    int     `json:"n"`
 		Name *string `json:"name,omitempty"`
 
 		// Recorded Recorded and untrusted. `<N name>` begins a text (`error`, `output`, `user`, `arguments`, `result`,
-		// `input`, `stack`), `<N 12 bytes left out>` stands for what is cut, `</N>` ends it. N is six digits
+		// `input`, `stack`), `<N 12 bytes left out>` replaces text that was cut, `</N>` ends it. N is six digits
 		// that occur in none of the step's texts.
 		Recorded *string `json:"recorded,omitempty"`
 		SpanId   string  `json:"span_id"`
 
-		// Status Absent where it is ok.
+		// Status Absent if ok.
 		Status *string `json:"status,omitempty"`
 	} `json:"steps"`
 	TokenBudget int `json:"token_budget"`
@@ -672,7 +672,7 @@ type AgentView struct {
 	TokensUsed int `json:"tokens_used"`
 }
 
-// AgentViewRest How many steps are left out or cut, and the call that gives more.
+// AgentViewRest The number of steps that are left out or cut, and the call that returns more.
 type AgentViewRest struct {
 	// First The span id of the first one left out.
 	First *string `json:"first,omitempty"`
@@ -690,7 +690,7 @@ type AgentViewStepRef struct {
 	N    int    `json:"n"`
 	Name string `json:"name"`
 
-	// SelfMs Time of the step itself, without its children on the path.
+	// SelfMs Time of the step without its children on the path.
 	SelfMs *float64 `json:"self_ms,omitempty"`
 	SpanId string   `json:"span_id"`
 }
@@ -708,7 +708,7 @@ type EnvironmentVariable struct {
 type FailedRun struct {
 	DurationMs *float64 `json:"duration_ms"`
 
-	// Error The step's error, cut at 200 bytes; where the run is long, the run's.
+	// Error The step's error, cut at 200 bytes; the run's error if the run is long.
 	Error *RunError          `json:"error"`
 	Name  string             `json:"name"`
 	RunId openapi_types.UUID `json:"run_id"`
@@ -726,17 +726,17 @@ type FailedRunGroup struct {
 	// AgentRunCount All runs of the agent in the window.
 	AgentRunCount int64 `json:"agent_run_count"`
 
-	// AgentShare Of the agent's runs.
+	// AgentShare Share of the agent's runs.
 	AgentShare float64 `json:"agent_share"`
 
-	// Class `error`: the run ended with an error; `timeout`: the error says so; `cancelled`; `unrecovered`: the run ended well, and
-	// one of its steps failed after which nothing went well.
+	// Class `error`: the run ended with an error; `timeout`: the error is a timeout; `cancelled`; `unrecovered`: the run ended well,
+	// but has a failed step after which nothing succeeded.
 	Class FailureClass `json:"class"`
 
-	// Contrasts What its runs have more often than other runs of the agent, the most telling first.
+	// Contrasts Values that its runs have more often than other runs of the agent, the strongest first.
 	Contrasts []FailureContrast `json:"contrasts"`
 
-	// CostUsd What its runs cost.
+	// CostUsd Total cost of its runs.
 	CostUsd *float64 `json:"cost_usd"`
 
 	// Count Runs in the window.
@@ -745,17 +745,17 @@ type FailedRunGroup struct {
 	// Counts Its runs over time, in 24 equal parts of the window, the oldest first.
 	Counts []int64 `json:"counts"`
 
-	// Cut Of `agent_name` and `step` those that have a text of more than 1 KiB, which is cut here; absent where none is.
+	// Cut Those of `agent_name` and `step` with a text of more than 1 KiB, which is cut here; absent if there is none.
 	Cut           *[]string `json:"cut,omitempty"`
 	Fingerprint   string    `json:"fingerprint"`
 	FirstInWindow time.Time `json:"first_in_window"`
 
-	// FirstSeen As far as 90 days back.
+	// FirstSeen Looks back at most 90 days.
 	FirstSeen       time.Time `json:"first_seen"`
 	LastSeen        time.Time `json:"last_seen"`
 	MessageTemplate string    `json:"message_template"`
 
-	// Parts From 0 to 1 each; null where not known.
+	// Parts Each from 0 to 1; null if unknown.
 	Parts          FailureParts `json:"parts"`
 	Rank           float64      `json:"rank"`
 	Representative FailedRun    `json:"representative"`
@@ -763,11 +763,11 @@ type FailedRunGroup struct {
 	// Sample More of its runs, the newest first.
 	Sample []FailedRun `json:"sample"`
 
-	// Share Of all failed runs of the window.
+	// Share Share of all failed runs in the window.
 	Share float64     `json:"share"`
 	Step  FailingStep `json:"step"`
 
-	// UserCount Null where the project's runs name no users.
+	// UserCount Null if the project's runs name no users.
 	UserCount *int64 `json:"user_count"`
 }
 
@@ -781,19 +781,22 @@ type FailedRuns struct {
 	Limit      int     `json:"limit"`
 	NextCursor *string `json:"next_cursor"`
 
-	// Now The moment that the list is about.
+	// Now The moment as of which the list is computed.
 	Now time.Time `json:"now"`
 
-	// Partial There are more groups than are ranked.
+	// Partial True if there are more groups than are ranked.
 	Partial bool `json:"partial"`
 
 	// RunCount All runs of the window.
 	RunCount int64 `json:"run_count"`
 
-	// Start Runs that started from here on are counted.
+	// Start Runs that started at or after this time are counted.
 	Start time.Time `json:"start"`
 
-	// Weights What each part weighs in a rank. Where parts are null, the others weigh more in proportion.
+	// UnknownRunCount Failed runs that were stored before fingerprints existed. Run `looptrace derive` to compute them.
+	UnknownRunCount *int64 `json:"unknown_run_count,omitempty"`
+
+	// Weights The weight of each part in a rank. If parts are null, the others weigh proportionally more.
 	Weights FailureWeights `json:"weights"`
 }
 
@@ -805,7 +808,7 @@ type FailedRunsDetail struct {
 	RunCount       int64          `json:"run_count"`
 	Start          time.Time      `json:"start"`
 
-	// Weights What each part weighs in a rank. Where parts are null, the others weigh more in proportion.
+	// Weights The weight of each part in a rank. If parts are null, the others weigh proportionally more.
 	Weights FailureWeights `json:"weights"`
 }
 
@@ -820,14 +823,14 @@ type FailingStep struct {
 
 // Failure How a run failed.
 type Failure struct {
-	// Class `error`: the run ended with an error; `timeout`: the error says so; `cancelled`; `unrecovered`: the run ended well, and
-	// one of its steps failed after which nothing went well.
+	// Class `error`: the run ended with an error; `timeout`: the error is a timeout; `cancelled`; `unrecovered`: the run ended well,
+	// but has a failed step after which nothing succeeded.
 	Class FailureClass `json:"class"`
 
-	// Fingerprint `fp:v3:…`; runs that failed alike have the same.
+	// Fingerprint `fp:v3:…`; the same for runs that failed in the same way.
 	Fingerprint string `json:"fingerprint"`
 
-	// MessageTemplate The error's message without addresses, ids, times, numbers and what is quoted.
+	// MessageTemplate The error message without addresses, ids, times, numbers and quoted text.
 	MessageTemplate string `json:"message_template"`
 
 	// SpanId The step at which the run failed.
@@ -835,8 +838,8 @@ type Failure struct {
 	Step   FailingStep `json:"step"`
 }
 
-// FailureClass `error`: the run ended with an error; `timeout`: the error says so; `cancelled`; `unrecovered`: the run ended well, and
-// one of its steps failed after which nothing went well.
+// FailureClass `error`: the run ended with an error; `timeout`: the error is a timeout; `cancelled`; `unrecovered`: the run ended well,
+// but has a failed step after which nothing succeeded.
 type FailureClass string
 
 // FailureContrast defines model for FailureContrast.
@@ -844,7 +847,7 @@ type FailureContrast struct {
 	// Attribute `model`, `release`, `environment`, `prompt_version`, `name`, `tool`, `tag` or `metadata.KEY`.
 	Attribute string `json:"attribute"`
 
-	// Ochiai 1 where all runs of the group have it and no other does.
+	// Ochiai 1 if all runs of the group have it and no other run does.
 	Ochiai float64 `json:"ochiai"`
 
 	// OthersRuns Other runs of the agent.
@@ -861,31 +864,31 @@ type FailureContrast struct {
 	With int64 `json:"with"`
 }
 
-// FailureParts From 0 to 1 each; null where not known.
+// FailureParts Each from 0 to 1; null if unknown.
 type FailureParts struct {
-	// Impact Of users touched, and of the share of the agent's runs (lower end of its 95% interval); the latter alone where runs name no users.
+	// Impact From the affected users and the share of the agent's runs (lower bound of its 95% interval); from the share alone if runs name no users.
 	Impact *float64 `json:"impact"`
 
-	// Lift The best contrast's; null where there is nothing to compare with.
+	// Lift The `ochiai` of the best contrast; null if there is nothing to compare with.
 	Lift *float64 `json:"lift"`
 
-	// Novelty Halves with every three days since the first run; 1 where the newest release brought it.
+	// Novelty Halves every three days since the first run; 1 if the newest release introduced it.
 	Novelty *float64 `json:"novelty"`
 
-	// Recency Halves with each day since the last run.
+	// Recency Halves every day since the last run.
 	Recency *float64 `json:"recency"`
 
-	// Severity By the class.
+	// Severity From the class.
 	Severity *float64 `json:"severity"`
 
-	// Spike How unlikely so many runs in the last 6 hours are by the 7 days before; 0 under three.
+	// Spike How unlikely the number of runs in the last 6 hours is, given the 7 days before; 0 below three runs.
 	Spike *float64 `json:"spike"`
 
-	// Waste Of what all runs of the window cost; null where costs are not known.
+	// Waste Share of the cost of all runs in the window; null if costs are unknown.
 	Waste *float64 `json:"waste"`
 }
 
-// FailureWeights What each part weighs in a rank. Where parts are null, the others weigh more in proportion.
+// FailureWeights The weight of each part in a rank. If parts are null, the others weigh proportionally more.
 type FailureWeights struct {
 	Impact   float64 `json:"impact"`
 	Lift     float64 `json:"lift"`
@@ -907,7 +910,7 @@ type HealthStatus string
 
 // InstrumentFramework defines model for InstrumentFramework.
 type InstrumentFramework struct {
-	// Id Of the recipe: `framework=` this gives it.
+	// Id The recipe's id; pass it as `framework`.
 	Id       string              `json:"id"`
 	Language string              `json:"language"`
 	Packages []InstrumentPackage `json:"packages"`
@@ -916,25 +919,25 @@ type InstrumentFramework struct {
 
 // InstrumentGuide defines model for InstrumentGuide.
 type InstrumentGuide struct {
-	// Endpoint Where runs are sent to and read.
+	// Endpoint The address for sending and reading runs.
 	Endpoint string `json:"endpoint"`
 
-	// Environment What the Python SDK and the recipes read.
+	// Environment Variables for the Python SDK and the recipes.
 	Environment []EnvironmentVariable `json:"environment"`
 
-	// Frameworks What can be found in a program's dependencies, and the recipe for it.
+	// Frameworks Packages to look for in a program's dependencies, and their recipes.
 	Frameworks []InstrumentFramework `json:"frameworks"`
 	Key        InstrumentKey         `json:"key"`
 
-	// Otlp What any OpenTelemetry SDK reads instead.
+	// Otlp Variables for any other OpenTelemetry SDK.
 	Otlp      []EnvironmentVariable `json:"otlp"`
 	ProjectId openapi_types.UUID    `json:"project_id"`
 
-	// Recipe The one for `framework`, else the general one of `language`; absent where neither is given.
+	// Recipe The recipe for `framework`, else the general one for `language`; absent if neither is given.
 	Recipe   *InstrumentRecipe  `json:"recipe,omitempty"`
 	SelfTest InstrumentSelfTest `json:"self_test"`
 
-	// Steps What to do, in this order.
+	// Steps Instructions, in order.
 	Steps []InstrumentStep `json:"steps"`
 }
 
@@ -942,10 +945,10 @@ type InstrumentGuide struct {
 type InstrumentKey struct {
 	Header string `json:"header"`
 
-	// Placeholder What stands where the key goes.
+	// Placeholder Replace it with the key.
 	Placeholder string `json:"placeholder"`
 
-	// Scopes What recording and the self-test need.
+	// Scopes Scopes that recording and the self-test need.
 	Scopes []string `json:"scopes"`
 }
 
@@ -958,13 +961,13 @@ type InstrumentPackage struct {
 // InstrumentPackageRegistry defines model for InstrumentPackage.Registry.
 type InstrumentPackageRegistry string
 
-// InstrumentRecipe The one for `framework`, else the general one of `language`; absent where neither is given.
+// InstrumentRecipe The recipe for `framework`, else the general one for `language`; absent if neither is given.
 type InstrumentRecipe struct {
-	// Code The shortest program that is recorded.
+	// Code A minimal program that is recorded.
 	Code string `json:"code"`
 	Id   string `json:"id"`
 
-	// Install For a shell.
+	// Install Shell commands.
 	Install  string `json:"install"`
 	Language string `json:"language"`
 
@@ -975,20 +978,20 @@ type InstrumentRecipe struct {
 
 // InstrumentSelfTest defines model for InstrumentSelfTest.
 type InstrumentSelfTest struct {
-	// Check A command for a shell; answers 200 with the run once it can be read. Needs scope `runs:read`.
+	// Check A shell command; the answer is 200 with the run once it can be read. Needs scope `runs:read`.
 	Check string             `json:"check"`
 	RunId openapi_types.UUID `json:"run_id"`
 
-	// Send A command for a shell; answered 202. Needs scope `ingest:write`.
+	// Send A shell command; the answer is 202. Needs scope `ingest:write`.
 	Send string `json:"send"`
 
-	// Tool The call of the MCP server that shows the run.
+	// Tool The MCP call that shows the run.
 	Tool string `json:"tool"`
 }
 
 // InstrumentStep defines model for InstrumentStep.
 type InstrumentStep struct {
-	// Command For a shell.
+	// Command A shell command.
 	Command     *string `json:"command"`
 	Id          string  `json:"id"`
 	Instruction string  `json:"instruction"`
@@ -1000,7 +1003,7 @@ type Key struct {
 	ExpiresAt *time.Time         `json:"expires_at"`
 	Id        openapi_types.UUID `json:"id"`
 
-	// LastUsedAt Exact to a minute.
+	// LastUsedAt Accurate to the minute.
 	LastUsedAt *time.Time         `json:"last_used_at"`
 	Name       string             `json:"name"`
 	ProjectId  openapi_types.UUID `json:"project_id"`
@@ -1036,7 +1039,7 @@ type KeyWithSecret struct {
 	// Key The full key, `lt_<public_id>.<secret>`. Shown once.
 	Key string `json:"key"`
 
-	// LastUsedAt Exact to a minute.
+	// LastUsedAt Accurate to the minute.
 	LastUsedAt *time.Time         `json:"last_used_at"`
 	Name       string             `json:"name"`
 	ProjectId  openapi_types.UUID `json:"project_id"`
@@ -1063,7 +1066,7 @@ type Me struct {
 	User *User `json:"user"`
 }
 
-// Message A message in the newest OpenTelemetry GenAI shape.
+// Message A message in the latest OpenTelemetry GenAI format.
 type Message = json.RawMessage
 
 // MessagePart `text`, `reasoning`, `tool_call`, `tool_call_response`, `uri`, `blob`, `file` and others; an unknown
@@ -1077,24 +1080,24 @@ type Outcome string
 // Outline Every column of `spans` has one item for each span; spans stand each parent before its children, siblings in start
 // order. Numbers in `name`, `kind`, `model`, `tool`, `agent` and `error` are indexes into `strings`; 0 is the empty string.
 type Outline struct {
-	// CriticalPath What the root's duration is made of: stretches in which one span runs itself, not a child of it that the path
-	// enters. Each column has one item for each stretch, the latest first.
+	// CriticalPath The intervals that make up the root's duration. In each, one span runs and none of its children on the path
+	// does. Each column has one item for each interval, the latest first.
 	CriticalPath struct {
 		DurationMs []float64 `json:"duration_ms"`
 		Span       []int     `json:"span"`
 		StartMs    []float64 `json:"start_ms"`
 	} `json:"critical_path"`
 
-	// ErrorChain The place of the first span that failed by itself, then of those above it.
+	// ErrorChain The index of the first span that failed by itself, then of those above it.
 	ErrorChain []int `json:"error_chain"`
 
-	// Partial The run has more spans than an outline takes in.
+	// Partial True if the run has more spans than an outline can have.
 	Partial bool               `json:"partial"`
 	RunId   openapi_types.UUID `json:"run_id"`
 	Spans   struct {
 		Agent []int `json:"agent"`
 
-		// DurationMs -1 where the span has not ended.
+		// DurationMs -1 if the span has not ended.
 		DurationMs []float64 `json:"duration_ms"`
 
 		// Error The error's type.
@@ -1103,7 +1106,7 @@ type Outline struct {
 		Model []int `json:"model"`
 		Name  []int `json:"name"`
 
-		// Parent The place of the span's parent, -1 for none.
+		// Parent The index of the span's parent, -1 for none.
 		Parent []int    `json:"parent"`
 		SpanId []string `json:"span_id"`
 
@@ -1111,7 +1114,7 @@ type Outline struct {
 		StartMs []float64 `json:"start_ms"`
 		Status  []Status  `json:"status"`
 
-		// Tokens Input and output tokens; -1 where they are unknown or repeat what other spans carry.
+		// Tokens Input and output tokens; -1 if they are unknown or repeat those of other spans.
 		Tokens []int64 `json:"tokens"`
 		Tool   []int   `json:"tool"`
 	} `json:"spans"`
@@ -1128,7 +1131,7 @@ type Percentiles struct {
 	P99 float64 `json:"p99"`
 }
 
-// Price What tokens of a model cost, in US dollars for a million.
+// Price The token prices of a model, in US dollars per million tokens.
 type Price struct {
 	// CacheRead Null: as input.
 	CacheRead *float64 `json:"cache_read"`
@@ -1139,7 +1142,7 @@ type Price struct {
 	// CacheWrite1h Null: as cache_write.
 	CacheWrite1h *float64 `json:"cache_write_1h"`
 
-	// Id Of a price of the project's own.
+	// Id Null for a price of the table.
 	Id     *openapi_types.UUID `json:"id"`
 	Input  float64             `json:"input"`
 	Model  string              `json:"model"`
@@ -1151,7 +1154,7 @@ type Price struct {
 	// Reasoning Null: as output.
 	Reasoning *float64 `json:"reasoning"`
 
-	// Source `project`: a price of the project's own; `table`: the price table of this version of Looptrace.
+	// Source `project`: the project's own price; `table`: the price table of this version of Looptrace.
 	Source PriceSource `json:"source"`
 	Tiers  []PriceTier `json:"tiers"`
 
@@ -1159,7 +1162,7 @@ type Price struct {
 	Url       *string    `json:"url"`
 	ValidFrom *time.Time `json:"valid_from"`
 
-	// Version What a span that was priced by it says as `price_version`.
+	// Version The `price_version` of spans with this price.
 	Version string `json:"version"`
 }
 
@@ -1174,10 +1177,10 @@ type PricePage struct {
 	TableVersion string `json:"table_version"`
 }
 
-// PriceSource `project`: a price of the project's own; `table`: the price table of this version of Looptrace.
+// PriceSource `project`: the project's own price; `table`: the price table of this version of Looptrace.
 type PriceSource string
 
-// PriceTier The prices of a whole call whose input, cached included, is longer than `above` tokens.
+// PriceTier The prices of a whole call whose input has more than `above` tokens, cached ones included.
 type PriceTier struct {
 	Above        int64    `json:"above"`
 	CacheRead    *float64 `json:"cache_read"`
@@ -1188,7 +1191,7 @@ type PriceTier struct {
 	Reasoning    *float64 `json:"reasoning"`
 }
 
-// PriceWrite A price in US dollars for a million tokens.
+// PriceWrite Prices in US dollars per million tokens.
 type PriceWrite struct {
 	// CacheRead Null or absent: as input.
 	CacheRead *float64 `json:"cache_read,omitempty"`
@@ -1196,7 +1199,7 @@ type PriceWrite struct {
 	// CacheWrite Null or absent: as input.
 	CacheWrite *float64 `json:"cache_write,omitempty"`
 
-	// CacheWrite1h Kept for an hour; null or absent: as cache_write.
+	// CacheWrite1h Cached for one hour; null or absent: as cache_write.
 	CacheWrite1h *float64 `json:"cache_write_1h,omitempty"`
 	Input        float64  `json:"input"`
 
@@ -1210,7 +1213,7 @@ type PriceWrite struct {
 	// Reasoning Null or absent: as output.
 	Reasoning *float64 `json:"reasoning,omitempty"`
 
-	// ValidFrom The first moment of the price; null or absent: from the beginning.
+	// ValidFrom The time from which the price applies; null or absent: no lower bound.
 	ValidFrom *time.Time `json:"valid_from,omitempty"`
 }
 
@@ -1229,7 +1232,7 @@ type Problem struct {
 	Status    int    `json:"status"`
 	Title     string `json:"title"`
 
-	// Type A URI reference; `about:blank` where the status says it all.
+	// Type A URI reference; `about:blank` if the problem is no more specific than its status.
 	Type string `json:"type"`
 }
 
@@ -1262,12 +1265,12 @@ type ProjectCreate struct {
 	WorkspaceId openapi_types.UUID `json:"workspace_id"`
 }
 
-// ProjectLimits A project's own limits, over those that ingest is configured with.
+// ProjectLimits A project's own limits; they override the configuration of ingest.
 type ProjectLimits struct {
-	// Key What each key, or the project with all its keys, may send. A member that is absent is as configured.
+	// Key Limits of each key, or of the project with all its keys. An absent member is as configured.
 	Key *SubjectLimits `json:"key,omitempty"`
 
-	// Project What each key, or the project with all its keys, may send. A member that is absent is as configured.
+	// Project Limits of each key, or of the project with all its keys. An absent member is as configured.
 	Project *SubjectLimits `json:"project,omitempty"`
 }
 
@@ -1293,10 +1296,10 @@ type PromptRef struct {
 
 // RateLimit defines model for RateLimit.
 type RateLimit struct {
-	// Burst At once after a rest; as much as in a second where it is absent.
+	// Burst The most at once, after a pause; the amount of one second if absent.
 	Burst *int64 `json:"burst,omitempty"`
 
-	// Rate A second, in the long run; 0 is no limit.
+	// Rate Per second, in the long run; 0 means no limit.
 	Rate float64 `json:"rate"`
 }
 
@@ -1309,11 +1312,11 @@ type Run struct {
 	ConversationId *string     `json:"conversation_id"`
 	CostSource     *CostSource `json:"cost_source"`
 
-	// CostUsd Null where unknown, never 0 for unknown.
+	// CostUsd Null, never 0, if unknown.
 	CostUsd *float64 `json:"cost_usd"`
 
-	// Cut The other members that are cut here, absent where none is. In lists, streams and threads a text has 1 KiB at most, `tags`, `models` and `tools`
-	// have 4 KiB each and `metadata` 8 KiB, of its smallest members; `GET /v1/runs/{run_id}` gives all.
+	// Cut Other members that are cut here; absent if there are none. In lists, streams and threads a text has at most 1 KiB, `tags`, `models` and
+	// `tools` have at most 4 KiB each, and `metadata` has its smallest members, up to 8 KiB; `GET /v1/runs/{run_id}` returns all.
 	Cut         *[]string  `json:"cut,omitempty"`
 	DurationMs  *float64   `json:"duration_ms"`
 	EndTime     *time.Time `json:"end_time"`
@@ -1321,7 +1324,7 @@ type Run struct {
 	Error       *RunError  `json:"error"`
 	ErrorCount  int64      `json:"error_count"`
 
-	// Failure Null where the run did not fail.
+	// Failure Null if the run did not fail.
 	Failure      *Failure          `json:"failure"`
 	Inputs       *string           `json:"inputs"`
 	Kind         string            `json:"kind"`
@@ -1343,7 +1346,7 @@ type Run struct {
 	// ScoreCount All scores of the run and its spans; `GET /v1/runs/{run_id}/scores` lists them.
 	ScoreCount int64 `json:"score_count"`
 
-	// Scores The newest, those of its spans included: at most 20 in a list of runs and 100 in one run.
+	// Scores The newest, including those of its spans: at most 20 in a list of runs and 100 in one run.
 	Scores        []Score   `json:"scores"`
 	SessionId     *string   `json:"session_id"`
 	SpanCount     int64     `json:"span_count"`
@@ -1352,16 +1355,16 @@ type Run struct {
 	Tags          []string  `json:"tags"`
 	ToolCallCount int64     `json:"tool_call_count"`
 
-	// Tools Names of the tools that were called, 64 at most.
+	// Tools Names of the tools that were called, at most 64.
 	Tools []string `json:"tools"`
 
-	// Truncated Inputs or outputs are cut here.
+	// Truncated True if inputs or outputs are cut here.
 	Truncated bool `json:"truncated"`
 
-	// UnpricedCallCount Calls whose tokens count and whose price is unknown. `cost_usd` is that of the others.
+	// UnpricedCallCount Calls with counted tokens and an unknown price; `cost_usd` does not include them.
 	UnpricedCallCount int64 `json:"unpriced_call_count"`
 
-	// Usage Null where no span knows it.
+	// Usage Null if unknown.
 	Usage  *Usage  `json:"usage"`
 	UserId *string `json:"user_id"`
 }
@@ -1370,12 +1373,11 @@ type Run struct {
 type RunDelete struct {
 	DryRun *bool `json:"dry_run,omitempty"`
 
-	// Filter What the parameters of the same names of `GET /v1/runs` select. An empty member is refused: what should have stood there
-	// is not known.
+	// Filter The same filters as the parameters of `GET /v1/runs`. An empty member is refused, because its intended value is unknown.
 	Filter    *RunFilter          `json:"filter,omitempty"`
 	ProjectId *openapi_types.UUID `json:"project_id,omitempty"`
 
-	// ReceivedBefore Only runs of which the first span was received before this time.
+	// ReceivedBefore Only runs whose first span was received before this time.
 	ReceivedBefore *time.Time            `json:"received_before,omitempty"`
 	RunIds         *[]openapi_types.UUID `json:"run_ids,omitempty"`
 }
@@ -1386,10 +1388,10 @@ type RunDeletion struct {
 	Deleted int64     `json:"deleted"`
 	DryRun  bool      `json:"dry_run"`
 
-	// HasMore Not all that matched were deleted.
+	// HasMore True if not all matching runs were deleted.
 	HasMore bool `json:"has_more"`
 
-	// Matched How many runs were selected.
+	// Matched Number of runs selected.
 	Matched int64 `json:"matched"`
 }
 
@@ -1397,7 +1399,7 @@ type RunDeletion struct {
 type RunDiff struct {
 	Base RunDiffRun `json:"base"`
 
-	// Counts Aligned steps by state, of the whole comparison.
+	// Counts Number of aligned steps by state, in the whole comparison.
 	Counts struct {
 		Added   int `json:"added"`
 		Changed int `json:"changed"`
@@ -1406,27 +1408,27 @@ type RunDiff struct {
 		Same    int `json:"same"`
 	} `json:"counts"`
 
-	// Distance How much is different, 0 to 1: the distances of aligned steps, and 1 for each that the other run does not
-	// have at its place, in relation to the steps of both runs. It is the same in both directions.
+	// Distance How different the runs are, 0 to 1: the sum of the distances of aligned steps, and of 1 for each step that
+	// the other run lacks at its place, divided by the steps of both runs. It does not depend on the order of the runs.
 	Distance float64 `json:"distance"`
 
-	// FirstDivergence The first step that is not the same; null where all are.
+	// FirstDivergence The first step that is not `same`; null if there is none.
 	FirstDivergence *RunDiffLocation `json:"first_divergence"`
 	Limit           int              `json:"limit"`
 
-	// NextOffset The `offset` that continues; null at the end.
+	// NextOffset The `offset` of the next page; null at the end.
 	NextOffset *int       `json:"next_offset"`
 	Other      RunDiffRun `json:"other"`
 
-	// Partial Not everything was compared; see `partial_because`.
+	// Partial True if not everything was compared; see `partial_because`.
 	Partial bool `json:"partial"`
 
-	// PartialBecause `steps`: of a run with more than 20,000 steps the first were compared. `texts`: of a run that says more than
-	// 48 MB the steps after that were compared without their texts. `alignment`: so much is different that the
-	// cheapest alignment was not searched for everywhere.
+	// PartialBecause `steps`: a run has more than 20,000 steps; only the first 20,000 were compared. `texts`: a run has more than
+	// 48 MB of text; the steps after that were compared without their texts. `alignment`: the runs differ so much that
+	// the search for the cheapest alignment was not complete.
 	PartialBecause []RunDiffPartialBecause `json:"partial_because"`
 
-	// StepCount How many aligned steps there are, unfolded.
+	// StepCount Number of aligned steps, unfolded.
 	StepCount int           `json:"step_count"`
 	Steps     []RunDiffStep `json:"steps"`
 
@@ -1444,7 +1446,7 @@ type RunDiffChange struct {
 	Field    RunDiffChangeField `json:"field"`
 	Hunks    []RunDiffHunk      `json:"hunks"`
 
-	// Whole False where the hunks are not all, or the texts were cut before they were compared.
+	// Whole False if hunks are left out, or if the texts were cut before the comparison.
 	Whole bool `json:"whole"`
 }
 
@@ -1453,11 +1455,11 @@ type RunDiffChangeField string
 
 // RunDiffHunk defines model for RunDiffHunk.
 type RunDiffHunk struct {
-	// LeftOut How many bytes of the part are not shown.
+	// LeftOut Bytes of this part that are not shown.
 	LeftOut int           `json:"left_out"`
 	Op      RunDiffHunkOp `json:"op"`
 
-	// Path Where in a JSON value (RFC 6901); null for a text.
+	// Path JSON Pointer (RFC 6901) into a JSON value; null for a text.
 	Path *string `json:"path"`
 	Text string  `json:"text"`
 }
@@ -1490,34 +1492,34 @@ type RunDiffSpan struct {
 	Model      *string  `json:"model"`
 	Name       string   `json:"name"`
 
-	// Number The span's place in its run in start order, from 1.
+	// Number The span's position in its run in start order, from 1.
 	Number       int     `json:"number"`
 	ParentSpanId *string `json:"parent_span_id"`
 	SpanId       string  `json:"span_id"`
 
-	// StartOffsetMs After the start of its run.
+	// StartOffsetMs Since the start of its run.
 	StartOffsetMs float64 `json:"start_offset_ms"`
 	Status        Status  `json:"status"`
 }
 
 // RunDiffStep defines model for RunDiffStep.
 type RunDiffStep struct {
-	// Base The step in the first run; null where it does not have it.
+	// Base The step in the first run; null if that run lacks it.
 	Base    *RunDiffSpan    `json:"base"`
 	Changes []RunDiffChange `json:"changes"`
 	Depth   int             `json:"depth"`
 
-	// Distance 0 for the same, 1 where a run does not have the step.
+	// Distance 0 for `same`, 1 if one of the runs lacks the step.
 	Distance float64 `json:"distance"`
 
-	// Folded 0, or how many steps that are the same this one stands for, itself included; `depth`, `base` and `other` are
-	// those of the first. They are `n` to `n + folded - 1`.
+	// Folded 0, or the number of `same` steps that this one stands for, itself included: `n` to `n + folded - 1`.
+	// `depth`, `base` and `other` are those of the first.
 	Folded int `json:"folded"`
 
-	// N Its place in the comparison, from 0.
+	// N Position in the comparison, from 0.
 	N int `json:"n"`
 
-	// Other The step in the second run; null where it does not have it.
+	// Other The step in the second run; null if that run lacks it.
 	Other *RunDiffSpan     `json:"other"`
 	State RunDiffStepState `json:"state"`
 }
@@ -1525,42 +1527,42 @@ type RunDiffStep struct {
 // RunDiffStepState defines model for RunDiffStep.State.
 type RunDiffStepState string
 
-// RunDiffTotal Null where unknown, and the difference where either is.
+// RunDiffTotal A value is null if unknown; the difference is null if either value is.
 type RunDiffTotal struct {
 	Base *float64 `json:"base"`
 
-	// Difference `other` less `base`.
+	// Difference `other` minus `base`.
 	Difference *float64 `json:"difference"`
 	Other      *float64 `json:"other"`
 }
 
 // RunDiffTotals Totals of both runs.
 type RunDiffTotals struct {
-	// CostUsd Null where unknown, and the difference where either is.
+	// CostUsd A value is null if unknown; the difference is null if either value is.
 	CostUsd RunDiffTotal `json:"cost_usd"`
 
-	// DurationMs Null where unknown, and the difference where either is.
+	// DurationMs A value is null if unknown; the difference is null if either value is.
 	DurationMs RunDiffTotal `json:"duration_ms"`
 
-	// Errors Null where unknown, and the difference where either is.
+	// Errors A value is null if unknown; the difference is null if either value is.
 	Errors RunDiffTotal `json:"errors"`
 
-	// InputTokens Null where unknown, and the difference where either is.
+	// InputTokens A value is null if unknown; the difference is null if either value is.
 	InputTokens RunDiffTotal `json:"input_tokens"`
 
-	// LlmCalls Null where unknown, and the difference where either is.
+	// LlmCalls A value is null if unknown; the difference is null if either value is.
 	LlmCalls RunDiffTotal `json:"llm_calls"`
 
-	// OutputTokens Null where unknown, and the difference where either is.
+	// OutputTokens A value is null if unknown; the difference is null if either value is.
 	OutputTokens RunDiffTotal `json:"output_tokens"`
 
-	// Spans Null where unknown, and the difference where either is.
+	// Spans A value is null if unknown; the difference is null if either value is.
 	Spans RunDiffTotal `json:"spans"`
 
-	// ToolCalls Null where unknown, and the difference where either is.
+	// ToolCalls A value is null if unknown; the difference is null if either value is.
 	ToolCalls RunDiffTotal `json:"tool_calls"`
 
-	// TotalTokens Null where unknown, and the difference where either is.
+	// TotalTokens A value is null if unknown; the difference is null if either value is.
 	TotalTokens RunDiffTotal `json:"total_tokens"`
 }
 
@@ -1572,7 +1574,7 @@ type RunError struct {
 
 // RunField defines model for RunField.
 type RunField struct {
-	// Count How many runs have a value; null where it is not counted.
+	// Count Number of runs that have a value; null if not counted.
 	Count *int64 `json:"count"`
 	Name  string `json:"name"`
 
@@ -1591,10 +1593,10 @@ type RunFieldValues struct {
 	Data    []RunFieldValue `json:"data"`
 	HasMore bool            `json:"has_more"`
 
-	// Partial True where runs before `start` would have taken too long to read.
+	// Partial True if runs before `start` would have taken too long to read.
 	Partial bool `json:"partial"`
 
-	// Start The values of runs that started from here on are listed.
+	// Start Values of runs that started at or after this time are listed.
 	Start time.Time `json:"start"`
 }
 
@@ -1602,18 +1604,17 @@ type RunFieldValues struct {
 type RunFields struct {
 	Data []RunField `json:"data"`
 
-	// HasMore True where there are more keys of metadata than are listed (200).
+	// HasMore True if there are more metadata keys than the 200 listed.
 	HasMore bool `json:"has_more"`
 
-	// Partial True where runs before `start` would have taken too long to read.
+	// Partial True if runs before `start` would have taken too long to read.
 	Partial bool `json:"partial"`
 
-	// Start The keys of runs that started from here on are listed.
+	// Start Keys of runs that started at or after this time are listed.
 	Start time.Time `json:"start"`
 }
 
-// RunFilter What the parameters of the same names of `GET /v1/runs` select. An empty member is refused: what should have stood there
-// is not known.
+// RunFilter The same filters as the parameters of `GET /v1/runs`. An empty member is refused, because its intended value is unknown.
 type RunFilter struct {
 	AgentName      *string            `json:"agent_name,omitempty"`
 	ConversationId *string            `json:"conversation_id,omitempty"`
@@ -1654,10 +1655,10 @@ type RunPage struct {
 	NextCursor *string `json:"next_cursor"`
 	Offset     int     `json:"offset"`
 
-	// Partial True where searching took too long; absent otherwise.
+	// Partial True if the search took too long; otherwise absent.
 	Partial *bool `json:"partial,omitempty"`
 
-	// SearchedTo How far a partial answer came.
+	// SearchedTo The time that a partial search reached.
 	SearchedTo *time.Time `json:"searched_to,omitempty"`
 }
 
@@ -1665,23 +1666,23 @@ type RunPage struct {
 type RunStats struct {
 	BucketSeconds int64 `json:"bucket_seconds"`
 
-	// End The runs that started before this are counted.
+	// End Runs that started before this time are counted.
 	End     time.Time   `json:"end"`
 	GroupBy *RunGroupBy `json:"group_by"`
 
-	// Groups By how many runs they have.
+	// Groups Sorted by number of runs, the largest first.
 	Groups []RunStatsGroup `json:"groups"`
 
-	// Other All other groups together. Null where there are none.
+	// Other All other groups together. Null if there are none.
 	Other *RunStatsOther `json:"other"`
 
-	// Partial True where runs before `start` would have taken too long to read. Ask with `start_before` for them, or for a shorter window.
+	// Partial True if runs before `start` would have taken too long to read. Request them with `start_before`, or use a shorter window.
 	Partial bool `json:"partial"`
 
 	// Series A point for every bucket, in order. The first may begin before `start` and the last end after `end`.
 	Series []RunStatsPoint `json:"series"`
 
-	// Start The runs that started from here on are counted.
+	// Start Runs that started at or after this time are counted.
 	Start time.Time `json:"start"`
 	Total RunTotals `json:"total"`
 }
@@ -1691,13 +1692,13 @@ type RunStatsGroup struct {
 	Series []RunStatsPoint `json:"series"`
 	Totals RunTotals       `json:"totals"`
 
-	// Value Empty: the runs that have none.
+	// Value Empty for runs that have none.
 	Value string `json:"value"`
 }
 
 // RunStatsOther defines model for RunStatsOther.
 type RunStatsOther struct {
-	// Groups How many groups these are.
+	// Groups Number of these groups.
 	Groups int64           `json:"groups"`
 	Series []RunStatsPoint `json:"series"`
 	Totals RunTotals       `json:"totals"`
@@ -1711,29 +1712,27 @@ type RunStatsPoint struct {
 
 // RunTotals defines model for RunTotals.
 type RunTotals struct {
-	// CostUsd The sum over the runs whose cost is known; null where none is.
+	// CostUsd Sum over the runs with a known cost; null if there are none.
 	CostUsd *float64 `json:"cost_usd"`
 	Count   int64    `json:"count"`
 
-	// DurationMs Of the runs whose end is known; null where none is. Percentiles are estimates (t-digest).
+	// DurationMs For runs whose end is known; null if there are none. Percentiles are estimates (t-digest).
 	DurationMs *Percentiles `json:"duration_ms"`
 
-	// EndedCount Runs that are not running any more.
+	// EndedCount Runs that are no longer running.
 	EndedCount int64 `json:"ended_count"`
-
-	// ErrorCount Runs that failed.
 	ErrorCount int64 `json:"error_count"`
 
-	// ErrorRate `error_count` / `ended_count`; null where none has ended.
+	// ErrorRate `error_count` / `ended_count`; null if none has ended.
 	ErrorRate *float64 `json:"error_rate"`
 
-	// NoCostCount Runs of which no cost is known.
+	// NoCostCount Runs without a known cost.
 	NoCostCount int64 `json:"no_cost_count"`
 
-	// NoUsageCount Runs of which no tokens are known.
+	// NoUsageCount Runs without known tokens.
 	NoUsageCount int64 `json:"no_usage_count"`
 
-	// Usage Sums over the runs that know their tokens; null where none does.
+	// Usage Sums over the runs with known tokens; null if there are none.
 	Usage *Usage `json:"usage"`
 }
 
@@ -1742,25 +1741,25 @@ type Scope string
 
 // Score defines model for Score.
 type Score struct {
-	// Author Who wrote it; null where it came with its span, as an event `gen_ai.evaluation.result`.
+	// Author Who wrote it; null if it came with its span, as an event `gen_ai.evaluation.result`.
 	Author    *ScoreAuthor       `json:"author"`
 	Comment   *string            `json:"comment"`
 	CreatedAt time.Time          `json:"created_at"`
 	Id        openapi_types.UUID `json:"id"`
 
-	// Label What a number was called by the evaluation that came with the span, such as `half`.
+	// Label The label of a number, such as `half`, in the evaluation that came with the span.
 	Label *string            `json:"label"`
 	Name  string             `json:"name"`
 	RunId openapi_types.UUID `json:"run_id"`
 
-	// Source Whether a person or a program judged.
+	// Source Whether a person or a program gave the score.
 	Source ScoreSource `json:"source"`
 
-	// SpanId Null where the run as a whole is judged.
+	// SpanId Null for a score of the whole run.
 	SpanId *string `json:"span_id"`
 
-	// Truncated True where its texts are cut here: names and labels at 800 bytes, a comment at 256 bytes beside runs and spans in lists, and at 16 KiB
-	// in a list of scores. Absent otherwise.
+	// Truncated True if its texts are cut here: names and labels at 800 bytes, a comment at 256 bytes in lists of runs and spans, and at 16 KiB
+	// in a list of scores; otherwise absent.
 	Truncated *bool     `json:"truncated,omitempty"`
 	UpdatedAt time.Time `json:"updated_at"`
 
@@ -1773,7 +1772,7 @@ type ScoreAuthor struct {
 	Id   openapi_types.UUID `json:"id"`
 	Kind ScoreAuthorKind    `json:"kind"`
 
-	// Name The user's email or the key's name, when it was written.
+	// Name The user's email or the key's name at the time of writing.
 	Name string `json:"name"`
 }
 
@@ -1788,14 +1787,14 @@ type ScorePage struct {
 	Offset  int     `json:"offset"`
 }
 
-// ScoreSource Whether a person or a program judged.
+// ScoreSource Whether a person or a program gave the score.
 type ScoreSource string
 
 // ScoreWrite A `value`, a `comment`, or both.
 type ScoreWrite struct {
 	Comment *string `json:"comment,omitempty"`
 
-	// Id Chosen by the client, so that a retry replaces what it wrote; absent: a new one.
+	// Id Chosen by the client, so that a retry replaces the score; absent: a new id.
 	Id *openapi_types.UUID `json:"id,omitempty"`
 
 	// Name What is judged; required with a value.
@@ -1822,14 +1821,14 @@ type SetupRequest struct {
 type Span struct {
 	AgentName *string `json:"agent_name"`
 
-	// Attributes As received, span attributes.
+	// Attributes Span attributes as received.
 	Attributes     *map[string]interface{} `json:"attributes,omitempty"`
 	ConversationId *string                 `json:"conversation_id"`
 	CostSource     *CostSource             `json:"cost_source"`
 	CostUsd        *float64                `json:"cost_usd"`
 
-	// Cut The other members that are cut here, absent where none is. In a list a text has 1 KiB at most, those of errors and tools 2 KiB,
-	// and `finish_reasons` 4 KiB, unless `full=true`; `GET /v1/runs/{run_id}/spans/{span_id}` gives all.
+	// Cut Other members that are cut here; absent if there are none. In a list without `full=true` a text has at most 1 KiB, those of errors
+	// and tools 2 KiB, and `finish_reasons` 4 KiB; `GET /v1/runs/{run_id}/spans/{span_id}` returns all.
 	Cut *[]string `json:"cut,omitempty"`
 
 	// Depth 0 for a root; a span whose parent has not arrived counts as a root.
@@ -1853,7 +1852,7 @@ type Span struct {
 	Outputs        *string    `json:"outputs"`
 	ParentSpanId   *string    `json:"parent_span_id"`
 
-	// PriceVersion By which prices the cost was computed: the day of the price table, or `project:` and the revision of the project's own price.
+	// PriceVersion The prices from which the cost was computed: the day of the price table, or `project:` and the revision of the project's own price.
 	PriceVersion       *string                 `json:"price_version"`
 	Prompt             *PromptRef              `json:"prompt"`
 	Provider           *string                 `json:"provider"`
@@ -1876,11 +1875,11 @@ type Span struct {
 	Tool               *ToolCall      `json:"tool"`
 	ToolDefinitions    *[]interface{} `json:"tool_definitions,omitempty"`
 
-	// Truncated Inputs or outputs are cut, or payloads left out.
+	// Truncated True if inputs or outputs are cut, or payloads are left out.
 	Truncated bool   `json:"truncated"`
 	Usage     *Usage `json:"usage"`
 
-	// UsageCounted False where a span repeats what others carry.
+	// UsageCounted False if the span repeats the usage of other spans.
 	UsageCounted bool    `json:"usage_counted"`
 	UserId       *string `json:"user_id"`
 }
@@ -1920,7 +1919,7 @@ type SpanPage struct {
 // Status defines model for Status.
 type Status string
 
-// SubjectLimits What each key, or the project with all its keys, may send. A member that is absent is as configured.
+// SubjectLimits Limits of each key, or of the project with all its keys. An absent member is as configured.
 type SubjectLimits struct {
 	Bytes    *RateLimit `json:"bytes,omitempty"`
 	Requests *RateLimit `json:"requests,omitempty"`
@@ -1934,10 +1933,10 @@ type Thread struct {
 	// Agents At most ten of `agent_count`.
 	Agents []string `json:"agents"`
 
-	// CostUsd The sum of what is known; null where no run knows it.
+	// CostUsd The sum of the known costs; null if none is known.
 	CostUsd *float64 `json:"cost_usd"`
 
-	// Cut Of `users` and `agents` those that have a name of more than 1 KiB, which is cut here; absent where none is.
+	// Cut Those of `users` and `agents` with a name of more than 1 KiB, which is cut here; absent if there is none.
 	Cut *[]string `json:"cut,omitempty"`
 
 	// ErrorCount Runs that failed.
@@ -1959,13 +1958,13 @@ type Thread struct {
 	LastTime time.Time `json:"last_time"`
 	RunCount int64     `json:"run_count"`
 
-	// Running Its last run has not ended.
+	// Running True if its last run has not ended.
 	Running bool `json:"running"`
 
-	// SessionId What the runs share.
+	// SessionId The id that the runs share.
 	SessionId string `json:"session_id"`
 
-	// Usage Null where no run knows it.
+	// Usage Null if unknown.
 	Usage     *Usage `json:"usage"`
 	UserCount int64  `json:"user_count"`
 
@@ -1995,7 +1994,7 @@ type ThreadRuns struct {
 
 // ToolCall defines model for ToolCall.
 type ToolCall struct {
-	// Arguments JSON text where it was JSON.
+	// Arguments JSON text if it was JSON.
 	Arguments *string `json:"arguments"`
 	CallId    *string `json:"call_id"`
 	Name      *string `json:"name"`
@@ -2006,10 +2005,10 @@ type ToolCall struct {
 type UnpricedModel struct {
 	LastSeen time.Time `json:"last_seen"`
 
-	// Model Empty where spans have tokens and no model.
+	// Model Empty if spans have tokens but no model.
 	Model string `json:"model"`
 
-	// Provider Empty where spans do not name it.
+	// Provider Empty if spans do not name it.
 	Provider  string `json:"provider"`
 	SpanCount int64  `json:"span_count"`
 }
@@ -2019,7 +2018,7 @@ type UnpricedModels struct {
 	Data []UnpricedModel `json:"data"`
 }
 
-// Usage Tokens. Input includes cached, output includes reasoning. A member is null where unknown.
+// Usage Token counts. Input includes cached tokens, output includes reasoning tokens. A member is null if unknown.
 type Usage struct {
 	CacheReadInputTokens  *int64 `json:"cache_read_input_tokens"`
 	CacheWriteInputTokens *int64 `json:"cache_write_input_tokens"`
@@ -2036,19 +2035,19 @@ type User struct {
 	Id        openapi_types.UUID `json:"id"`
 }
 
-// View A page with the query of its address, kept under a name for everybody in the project.
+// View A page and its query string, saved under a name for everybody in the project.
 type View struct {
 	CreatedAt time.Time `json:"created_at"`
 
-	// CreatedBy The email address of who made it; null: a key, or somebody who is gone.
+	// CreatedBy The email address of its creator; null for a key or a deleted user.
 	CreatedBy *string            `json:"created_by"`
 	Id        openapi_types.UUID `json:"id"`
 	Name      string             `json:"name"`
 
-	// Page The page of the UI that a view is of.
+	// Page The UI page that a view belongs to.
 	Page ViewPage `json:"page"`
 
-	// Query Its parameters in the order of their names.
+	// Query Parameters sorted by name.
 	Query     string    `json:"query"`
 	UpdatedAt time.Time `json:"updated_at"`
 }
@@ -2057,10 +2056,10 @@ type View struct {
 type ViewCreate struct {
 	Name string `json:"name"`
 
-	// Page The page of the UI that a view is of.
+	// Page The UI page that a view belongs to.
 	Page ViewPage `json:"page"`
 
-	// Query What stands after the `?` of the page's address: `status=error&range=7d`.
+	// Query The query string of the page's address, without the `?`, such as `status=error&range=7d`.
 	Query string `json:"query"`
 }
 
@@ -2069,7 +2068,7 @@ type ViewList struct {
 	Data []View `json:"data"`
 }
 
-// ViewPage The page of the UI that a view is of.
+// ViewPage The UI page that a view belongs to.
 type ViewPage string
 
 // ViewUpdate defines model for ViewUpdate.
@@ -2187,7 +2186,7 @@ type ViewID = openapi_types.UUID
 type ListFailedRunsParams struct {
 	ProjectId FilterProjectID `form:"project_id" json:"project_id"`
 
-	// WindowSeconds Only runs that started in the last so many seconds; a week by default, 90 days at most.
+	// WindowSeconds Only runs that started within this many seconds before now; a week by default, 90 days at most.
 	WindowSeconds *FailureWindow `form:"window_seconds,omitempty" json:"window_seconds,omitempty"`
 
 	// Status One or several of running, ok, error, cancelled.
@@ -2200,10 +2199,10 @@ type ListFailedRunsParams struct {
 	Kind *FilterKind `form:"kind,omitempty" json:"kind,omitempty"`
 
 	// Search Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
-	// call and error message; words in double quotes stand one after the other. System instructions and
-	// attributes are not searched. Case does not matter; words are split at every character of ASCII but letters and
-	// digits, others (`…`, `–`, `。`) are part of a word. Of a span that was sent in parts, each part is searched by itself,
-	// also for what a later one replaced.
+	// call and error message. Words in double quotes must follow one another. System instructions and
+	// attributes are not searched. Case does not matter. Words are split at all ASCII characters except letters and
+	// digits; other characters (`…`, `–`, `。`) are part of a word. If a span was sent in parts, each part is searched
+	// separately, including text that a later part replaced.
 	Search *FilterSearch `form:"search,omitempty" json:"search,omitempty"`
 	Name   *FilterName   `form:"name,omitempty" json:"name,omitempty"`
 
@@ -2221,23 +2220,23 @@ type ListFailedRunsParams struct {
 	PromptId      *FilterPromptID      `form:"prompt_id,omitempty" json:"prompt_id,omitempty"`
 	PromptVersion *FilterPromptVersion `form:"prompt_version,omitempty" json:"prompt_version,omitempty"`
 
-	// Metadata `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. KEY is what stands between the first
-	// bracket and the last, brackets included.
+	// Metadata `metadata[KEY]=VALUE`: only runs whose metadata has exactly this value; several must all match. KEY is the text
+	// between the first and the last bracket and may contain brackets.
 	Metadata *FilterMetadata `form:"metadata,omitempty" json:"metadata,omitempty"`
 
-	// MinDurationMs Only runs that took so long; those whose end is not known are left out.
+	// MinDurationMs Only runs that took at least this long; runs whose end is unknown are left out.
 	MinDurationMs *FilterMinDurationMs `form:"min_duration_ms,omitempty" json:"min_duration_ms,omitempty"`
 	MinCostUsd    *FilterMinCostUSD    `form:"min_cost_usd,omitempty" json:"min_cost_usd,omitempty"`
 
-	// MinTokens Input and output together.
+	// MinTokens Input and output tokens together.
 	MinTokens *FilterMinTokens `form:"min_tokens,omitempty" json:"min_tokens,omitempty"`
 	ErrorType *FilterErrorType `form:"error_type,omitempty" json:"error_type,omitempty"`
 
-	// HasScore Only runs that have a score or comment, or only those that have none.
+	// HasScore Only runs with a score or comment if true; only runs without if false.
 	HasScore *FilterHasScore `form:"has_score,omitempty" json:"has_score,omitempty"`
 	Limit    *int            `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Cursor The `next_cursor` of the page before, with the same filter; it carries the window.
+	// Cursor The `next_cursor` of the previous page, with the same filter; it includes the window.
 	Cursor *string `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
@@ -2245,7 +2244,7 @@ type ListFailedRunsParams struct {
 type GetFailedRunsParams struct {
 	ProjectId FilterProjectID `form:"project_id" json:"project_id"`
 
-	// WindowSeconds Only runs that started in the last so many seconds; a week by default, 90 days at most.
+	// WindowSeconds Only runs that started within this many seconds before now; a week by default, 90 days at most.
 	WindowSeconds *FailureWindow `form:"window_seconds,omitempty" json:"window_seconds,omitempty"`
 
 	// Status One or several of running, ok, error, cancelled.
@@ -2258,10 +2257,10 @@ type GetFailedRunsParams struct {
 	Kind *FilterKind `form:"kind,omitempty" json:"kind,omitempty"`
 
 	// Search Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
-	// call and error message; words in double quotes stand one after the other. System instructions and
-	// attributes are not searched. Case does not matter; words are split at every character of ASCII but letters and
-	// digits, others (`…`, `–`, `。`) are part of a word. Of a span that was sent in parts, each part is searched by itself,
-	// also for what a later one replaced.
+	// call and error message. Words in double quotes must follow one another. System instructions and
+	// attributes are not searched. Case does not matter. Words are split at all ASCII characters except letters and
+	// digits; other characters (`…`, `–`, `。`) are part of a word. If a span was sent in parts, each part is searched
+	// separately, including text that a later part replaced.
 	Search *FilterSearch `form:"search,omitempty" json:"search,omitempty"`
 	Name   *FilterName   `form:"name,omitempty" json:"name,omitempty"`
 
@@ -2279,19 +2278,19 @@ type GetFailedRunsParams struct {
 	PromptId      *FilterPromptID      `form:"prompt_id,omitempty" json:"prompt_id,omitempty"`
 	PromptVersion *FilterPromptVersion `form:"prompt_version,omitempty" json:"prompt_version,omitempty"`
 
-	// Metadata `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. KEY is what stands between the first
-	// bracket and the last, brackets included.
+	// Metadata `metadata[KEY]=VALUE`: only runs whose metadata has exactly this value; several must all match. KEY is the text
+	// between the first and the last bracket and may contain brackets.
 	Metadata *FilterMetadata `form:"metadata,omitempty" json:"metadata,omitempty"`
 
-	// MinDurationMs Only runs that took so long; those whose end is not known are left out.
+	// MinDurationMs Only runs that took at least this long; runs whose end is unknown are left out.
 	MinDurationMs *FilterMinDurationMs `form:"min_duration_ms,omitempty" json:"min_duration_ms,omitempty"`
 	MinCostUsd    *FilterMinCostUSD    `form:"min_cost_usd,omitempty" json:"min_cost_usd,omitempty"`
 
-	// MinTokens Input and output together.
+	// MinTokens Input and output tokens together.
 	MinTokens *FilterMinTokens `form:"min_tokens,omitempty" json:"min_tokens,omitempty"`
 	ErrorType *FilterErrorType `form:"error_type,omitempty" json:"error_type,omitempty"`
 
-	// HasScore Only runs that have a score or comment, or only those that have none.
+	// HasScore Only runs with a score or comment if true; only runs without if false.
 	HasScore *FilterHasScore `form:"has_score,omitempty" json:"has_score,omitempty"`
 }
 
@@ -2300,7 +2299,7 @@ type GetInstrumentGuideParams struct {
 	ProjectId openapi_types.UUID                `form:"project_id" json:"project_id"`
 	Language  *GetInstrumentGuideParamsLanguage `form:"language,omitempty" json:"language,omitempty"`
 
-	// Framework A recipe's id or the name of a package; 422 where no recipe has it.
+	// Framework A recipe's id or a package name; 422 if no recipe matches.
 	Framework *string `form:"framework,omitempty" json:"framework,omitempty"`
 }
 
@@ -2322,7 +2321,7 @@ type ListProjectsParams struct {
 
 // ListPricesParams defines parameters for ListPrices.
 type ListPricesParams struct {
-	// Search Only prices whose provider or model contains this, in lower or upper case.
+	// Search Only prices whose provider or model contains this text; case does not matter.
 	Search *string `form:"search,omitempty" json:"search,omitempty"`
 
 	// Source Only the project's own prices, or only those of the table.
@@ -2345,13 +2344,13 @@ type ListRunsParams struct {
 	Kind *FilterKind `form:"kind,omitempty" json:"kind,omitempty"`
 
 	// Search Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
-	// call and error message; words in double quotes stand one after the other. System instructions and
-	// attributes are not searched. Case does not matter; words are split at every character of ASCII but letters and
-	// digits, others (`…`, `–`, `。`) are part of a word. Of a span that was sent in parts, each part is searched by itself,
-	// also for what a later one replaced.
+	// call and error message. Words in double quotes must follow one another. System instructions and
+	// attributes are not searched. Case does not matter. Words are split at all ASCII characters except letters and
+	// digits; other characters (`…`, `–`, `。`) are part of a word. If a span was sent in parts, each part is searched
+	// separately, including text that a later part replaced.
 	Search *FilterSearch `form:"search,omitempty" json:"search,omitempty"`
 
-	// WindowSeconds Only runs that started in the last so many seconds.
+	// WindowSeconds Only runs that started within this many seconds before now.
 	WindowSeconds *FilterWindowSeconds `form:"window_seconds,omitempty" json:"window_seconds,omitempty"`
 
 	// StartAfter Only runs that started at or after this time.
@@ -2378,28 +2377,28 @@ type ListRunsParams struct {
 	// Fingerprint Only runs that failed with this fingerprint.
 	Fingerprint *FilterFingerprint `form:"fingerprint,omitempty" json:"fingerprint,omitempty"`
 
-	// Metadata `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. KEY is what stands between the first
-	// bracket and the last, brackets included.
+	// Metadata `metadata[KEY]=VALUE`: only runs whose metadata has exactly this value; several must all match. KEY is the text
+	// between the first and the last bracket and may contain brackets.
 	Metadata *FilterMetadata `form:"metadata,omitempty" json:"metadata,omitempty"`
 
-	// MinDurationMs Only runs that took so long; those whose end is not known are left out.
+	// MinDurationMs Only runs that took at least this long; runs whose end is unknown are left out.
 	MinDurationMs *FilterMinDurationMs `form:"min_duration_ms,omitempty" json:"min_duration_ms,omitempty"`
 	MinCostUsd    *FilterMinCostUSD    `form:"min_cost_usd,omitempty" json:"min_cost_usd,omitempty"`
 
-	// MinTokens Input and output together.
+	// MinTokens Input and output tokens together.
 	MinTokens *FilterMinTokens `form:"min_tokens,omitempty" json:"min_tokens,omitempty"`
 	ErrorType *FilterErrorType `form:"error_type,omitempty" json:"error_type,omitempty"`
 
-	// HasScore Only runs that have a score or comment, or only those that have none.
+	// HasScore Only runs with a score or comment if true; only runs without if false.
 	HasScore *FilterHasScore `form:"has_score,omitempty" json:"has_score,omitempty"`
 
-	// Order With `-`, from the largest. Runs whose value is not known come last either way (those that are running, or whose
-	// end is not known, have no duration), and runs of the same value newest first. A cursor is of one order and one filter.
+	// Order `-` sorts from the largest. Runs with an unknown value come last in both directions (running runs, and runs whose
+	// end is unknown, have no duration). Runs with equal values come newest first. A cursor is valid for one order and filter.
 	Order  *ListRunsParamsOrder `form:"order,omitempty" json:"order,omitempty"`
 	Limit  *Limit               `form:"limit,omitempty" json:"limit,omitempty"`
 	Offset *Offset              `form:"offset,omitempty" json:"offset,omitempty"`
 
-	// Cursor Continue after an earlier page's `next_cursor`, at constant cost however deep. Not together with `offset`.
+	// Cursor Continue after an earlier page's `next_cursor`, at constant cost at any depth. Not together with `offset`.
 	Cursor *string `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 
@@ -2420,13 +2419,13 @@ type ExportRunsParams struct {
 	Kind *FilterKind `form:"kind,omitempty" json:"kind,omitempty"`
 
 	// Search Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
-	// call and error message; words in double quotes stand one after the other. System instructions and
-	// attributes are not searched. Case does not matter; words are split at every character of ASCII but letters and
-	// digits, others (`…`, `–`, `。`) are part of a word. Of a span that was sent in parts, each part is searched by itself,
-	// also for what a later one replaced.
+	// call and error message. Words in double quotes must follow one another. System instructions and
+	// attributes are not searched. Case does not matter. Words are split at all ASCII characters except letters and
+	// digits; other characters (`…`, `–`, `。`) are part of a word. If a span was sent in parts, each part is searched
+	// separately, including text that a later part replaced.
 	Search *FilterSearch `form:"search,omitempty" json:"search,omitempty"`
 
-	// WindowSeconds Only runs that started in the last so many seconds.
+	// WindowSeconds Only runs that started within this many seconds before now.
 	WindowSeconds *FilterWindowSeconds `form:"window_seconds,omitempty" json:"window_seconds,omitempty"`
 
 	// StartAfter Only runs that started at or after this time.
@@ -2450,26 +2449,26 @@ type ExportRunsParams struct {
 	PromptId      *FilterPromptID      `form:"prompt_id,omitempty" json:"prompt_id,omitempty"`
 	PromptVersion *FilterPromptVersion `form:"prompt_version,omitempty" json:"prompt_version,omitempty"`
 
-	// Metadata `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. KEY is what stands between the first
-	// bracket and the last, brackets included.
+	// Metadata `metadata[KEY]=VALUE`: only runs whose metadata has exactly this value; several must all match. KEY is the text
+	// between the first and the last bracket and may contain brackets.
 	Metadata *FilterMetadata `form:"metadata,omitempty" json:"metadata,omitempty"`
 
-	// MinDurationMs Only runs that took so long; those whose end is not known are left out.
+	// MinDurationMs Only runs that took at least this long; runs whose end is unknown are left out.
 	MinDurationMs *FilterMinDurationMs `form:"min_duration_ms,omitempty" json:"min_duration_ms,omitempty"`
 	MinCostUsd    *FilterMinCostUSD    `form:"min_cost_usd,omitempty" json:"min_cost_usd,omitempty"`
 
-	// MinTokens Input and output together.
+	// MinTokens Input and output tokens together.
 	MinTokens *FilterMinTokens `form:"min_tokens,omitempty" json:"min_tokens,omitempty"`
 
 	// Fingerprint Only runs that failed with this fingerprint.
 	Fingerprint *FilterFingerprint `form:"fingerprint,omitempty" json:"fingerprint,omitempty"`
 
-	// HasScore Only runs that have a score or comment, or only those that have none.
+	// HasScore Only runs with a score or comment if true; only runs without if false.
 	HasScore  *FilterHasScore         `form:"has_score,omitempty" json:"has_score,omitempty"`
 	ErrorType *FilterErrorType        `form:"error_type,omitempty" json:"error_type,omitempty"`
 	Format    *ExportRunsParamsFormat `form:"format,omitempty" json:"format,omitempty"`
 
-	// Include The spans of the runs too.
+	// Include Also export the spans of the runs.
 	Include *ExportRunsParamsInclude `form:"include,omitempty" json:"include,omitempty"`
 }
 
@@ -2493,13 +2492,13 @@ type ListRunFieldsParams struct {
 	Kind *FilterKind `form:"kind,omitempty" json:"kind,omitempty"`
 
 	// Search Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
-	// call and error message; words in double quotes stand one after the other. System instructions and
-	// attributes are not searched. Case does not matter; words are split at every character of ASCII but letters and
-	// digits, others (`…`, `–`, `。`) are part of a word. Of a span that was sent in parts, each part is searched by itself,
-	// also for what a later one replaced.
+	// call and error message. Words in double quotes must follow one another. System instructions and
+	// attributes are not searched. Case does not matter. Words are split at all ASCII characters except letters and
+	// digits; other characters (`…`, `–`, `。`) are part of a word. If a span was sent in parts, each part is searched
+	// separately, including text that a later part replaced.
 	Search *FilterSearch `form:"search,omitempty" json:"search,omitempty"`
 
-	// WindowSeconds Only runs that started in the last so many seconds.
+	// WindowSeconds Only runs that started within this many seconds before now.
 	WindowSeconds *FilterWindowSeconds `form:"window_seconds,omitempty" json:"window_seconds,omitempty"`
 
 	// StartAfter Only runs that started at or after this time.
@@ -2526,19 +2525,19 @@ type ListRunFieldsParams struct {
 	// Fingerprint Only runs that failed with this fingerprint.
 	Fingerprint *FilterFingerprint `form:"fingerprint,omitempty" json:"fingerprint,omitempty"`
 
-	// Metadata `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. KEY is what stands between the first
-	// bracket and the last, brackets included.
+	// Metadata `metadata[KEY]=VALUE`: only runs whose metadata has exactly this value; several must all match. KEY is the text
+	// between the first and the last bracket and may contain brackets.
 	Metadata *FilterMetadata `form:"metadata,omitempty" json:"metadata,omitempty"`
 
-	// MinDurationMs Only runs that took so long; those whose end is not known are left out.
+	// MinDurationMs Only runs that took at least this long; runs whose end is unknown are left out.
 	MinDurationMs *FilterMinDurationMs `form:"min_duration_ms,omitempty" json:"min_duration_ms,omitempty"`
 	MinCostUsd    *FilterMinCostUSD    `form:"min_cost_usd,omitempty" json:"min_cost_usd,omitempty"`
 
-	// MinTokens Input and output together.
+	// MinTokens Input and output tokens together.
 	MinTokens *FilterMinTokens `form:"min_tokens,omitempty" json:"min_tokens,omitempty"`
 	ErrorType *FilterErrorType `form:"error_type,omitempty" json:"error_type,omitempty"`
 
-	// HasScore Only runs that have a score or comment, or only those that have none.
+	// HasScore Only runs with a score or comment if true; only runs without if false.
 	HasScore *FilterHasScore `form:"has_score,omitempty" json:"has_score,omitempty"`
 }
 
@@ -2556,13 +2555,13 @@ type ListRunFieldValuesParams struct {
 	Kind *FilterKind `form:"kind,omitempty" json:"kind,omitempty"`
 
 	// Search Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
-	// call and error message; words in double quotes stand one after the other. System instructions and
-	// attributes are not searched. Case does not matter; words are split at every character of ASCII but letters and
-	// digits, others (`…`, `–`, `。`) are part of a word. Of a span that was sent in parts, each part is searched by itself,
-	// also for what a later one replaced.
+	// call and error message. Words in double quotes must follow one another. System instructions and
+	// attributes are not searched. Case does not matter. Words are split at all ASCII characters except letters and
+	// digits; other characters (`…`, `–`, `。`) are part of a word. If a span was sent in parts, each part is searched
+	// separately, including text that a later part replaced.
 	Search *FilterSearch `form:"search,omitempty" json:"search,omitempty"`
 
-	// WindowSeconds Only runs that started in the last so many seconds.
+	// WindowSeconds Only runs that started within this many seconds before now.
 	WindowSeconds *FilterWindowSeconds `form:"window_seconds,omitempty" json:"window_seconds,omitempty"`
 
 	// StartAfter Only runs that started at or after this time.
@@ -2589,22 +2588,22 @@ type ListRunFieldValuesParams struct {
 	// Fingerprint Only runs that failed with this fingerprint.
 	Fingerprint *FilterFingerprint `form:"fingerprint,omitempty" json:"fingerprint,omitempty"`
 
-	// Metadata `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. KEY is what stands between the first
-	// bracket and the last, brackets included.
+	// Metadata `metadata[KEY]=VALUE`: only runs whose metadata has exactly this value; several must all match. KEY is the text
+	// between the first and the last bracket and may contain brackets.
 	Metadata *FilterMetadata `form:"metadata,omitempty" json:"metadata,omitempty"`
 
-	// MinDurationMs Only runs that took so long; those whose end is not known are left out.
+	// MinDurationMs Only runs that took at least this long; runs whose end is unknown are left out.
 	MinDurationMs *FilterMinDurationMs `form:"min_duration_ms,omitempty" json:"min_duration_ms,omitempty"`
 	MinCostUsd    *FilterMinCostUSD    `form:"min_cost_usd,omitempty" json:"min_cost_usd,omitempty"`
 
-	// MinTokens Input and output together.
+	// MinTokens Input and output tokens together.
 	MinTokens *FilterMinTokens `form:"min_tokens,omitempty" json:"min_tokens,omitempty"`
 	ErrorType *FilterErrorType `form:"error_type,omitempty" json:"error_type,omitempty"`
 
-	// HasScore Only runs that have a score or comment, or only those that have none.
+	// HasScore Only runs with a score or comment if true; only runs without if false.
 	HasScore *FilterHasScore `form:"has_score,omitempty" json:"has_score,omitempty"`
 
-	// Prefix Only values that begin with it, whatever their case.
+	// Prefix Only values that begin with this text; case does not matter.
 	Prefix *string `form:"prefix,omitempty" json:"prefix,omitempty"`
 	Limit  *int    `form:"limit,omitempty" json:"limit,omitempty"`
 }
@@ -2623,13 +2622,13 @@ type GetRunStatsParams struct {
 	Kind *FilterKind `form:"kind,omitempty" json:"kind,omitempty"`
 
 	// Search Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
-	// call and error message; words in double quotes stand one after the other. System instructions and
-	// attributes are not searched. Case does not matter; words are split at every character of ASCII but letters and
-	// digits, others (`…`, `–`, `。`) are part of a word. Of a span that was sent in parts, each part is searched by itself,
-	// also for what a later one replaced.
+	// call and error message. Words in double quotes must follow one another. System instructions and
+	// attributes are not searched. Case does not matter. Words are split at all ASCII characters except letters and
+	// digits; other characters (`…`, `–`, `。`) are part of a word. If a span was sent in parts, each part is searched
+	// separately, including text that a later part replaced.
 	Search *FilterSearch `form:"search,omitempty" json:"search,omitempty"`
 
-	// WindowSeconds Only runs that started in the last so many seconds.
+	// WindowSeconds Only runs that started within this many seconds before now.
 	WindowSeconds *FilterWindowSeconds `form:"window_seconds,omitempty" json:"window_seconds,omitempty"`
 
 	// StartAfter Only runs that started at or after this time.
@@ -2656,29 +2655,29 @@ type GetRunStatsParams struct {
 	// Fingerprint Only runs that failed with this fingerprint.
 	Fingerprint *FilterFingerprint `form:"fingerprint,omitempty" json:"fingerprint,omitempty"`
 
-	// Metadata `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. KEY is what stands between the first
-	// bracket and the last, brackets included.
+	// Metadata `metadata[KEY]=VALUE`: only runs whose metadata has exactly this value; several must all match. KEY is the text
+	// between the first and the last bracket and may contain brackets.
 	Metadata *FilterMetadata `form:"metadata,omitempty" json:"metadata,omitempty"`
 
-	// MinDurationMs Only runs that took so long; those whose end is not known are left out.
+	// MinDurationMs Only runs that took at least this long; runs whose end is unknown are left out.
 	MinDurationMs *FilterMinDurationMs `form:"min_duration_ms,omitempty" json:"min_duration_ms,omitempty"`
 	MinCostUsd    *FilterMinCostUSD    `form:"min_cost_usd,omitempty" json:"min_cost_usd,omitempty"`
 
-	// MinTokens Input and output together.
+	// MinTokens Input and output tokens together.
 	MinTokens *FilterMinTokens `form:"min_tokens,omitempty" json:"min_tokens,omitempty"`
 	ErrorType *FilterErrorType `form:"error_type,omitempty" json:"error_type,omitempty"`
 
-	// HasScore Only runs that have a score or comment, or only those that have none.
+	// HasScore Only runs with a score or comment if true; only runs without if false.
 	HasScore *FilterHasScore `form:"has_score,omitempty" json:"has_score,omitempty"`
 
-	// BucketSeconds How long a bucket is; chosen from the window when absent, so that there are at most 60. Buckets begin at
-	// multiples of it since 1970 in UTC. 422 where the window has more than 1,000.
+	// BucketSeconds Length of a bucket. Default: chosen from the window, to give at most 60 buckets. Buckets begin at
+	// multiples of it since 1970 in UTC. 422 if the window has more than 1,000.
 	BucketSeconds *int64 `form:"bucket_seconds,omitempty" json:"bucket_seconds,omitempty"`
 
-	// GroupBy A run that has several models or tags counts in each of them, with all its tokens and cost.
+	// GroupBy A run with several models or tags counts in each group, with all its tokens and cost.
 	GroupBy *RunGroupBy `form:"group_by,omitempty" json:"group_by,omitempty"`
 
-	// Groups How many groups are told apart, the largest first.
+	// Groups Number of groups to return, the largest first.
 	Groups *int `form:"groups,omitempty" json:"groups,omitempty"`
 }
 
@@ -2696,13 +2695,13 @@ type StreamRunsParams struct {
 	Kind *FilterKind `form:"kind,omitempty" json:"kind,omitempty"`
 
 	// Search Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
-	// call and error message; words in double quotes stand one after the other. System instructions and
-	// attributes are not searched. Case does not matter; words are split at every character of ASCII but letters and
-	// digits, others (`…`, `–`, `。`) are part of a word. Of a span that was sent in parts, each part is searched by itself,
-	// also for what a later one replaced.
+	// call and error message. Words in double quotes must follow one another. System instructions and
+	// attributes are not searched. Case does not matter. Words are split at all ASCII characters except letters and
+	// digits; other characters (`…`, `–`, `。`) are part of a word. If a span was sent in parts, each part is searched
+	// separately, including text that a later part replaced.
 	Search *FilterSearch `form:"search,omitempty" json:"search,omitempty"`
 
-	// WindowSeconds Only runs that started in the last so many seconds.
+	// WindowSeconds Only runs that started within this many seconds before now.
 	WindowSeconds *FilterWindowSeconds `form:"window_seconds,omitempty" json:"window_seconds,omitempty"`
 
 	// StartAfter Only runs that started at or after this time.
@@ -2729,39 +2728,39 @@ type StreamRunsParams struct {
 	// Fingerprint Only runs that failed with this fingerprint.
 	Fingerprint *FilterFingerprint `form:"fingerprint,omitempty" json:"fingerprint,omitempty"`
 
-	// Metadata `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. KEY is what stands between the first
-	// bracket and the last, brackets included.
+	// Metadata `metadata[KEY]=VALUE`: only runs whose metadata has exactly this value; several must all match. KEY is the text
+	// between the first and the last bracket and may contain brackets.
 	Metadata *FilterMetadata `form:"metadata,omitempty" json:"metadata,omitempty"`
 
-	// MinDurationMs Only runs that took so long; those whose end is not known are left out.
+	// MinDurationMs Only runs that took at least this long; runs whose end is unknown are left out.
 	MinDurationMs *FilterMinDurationMs `form:"min_duration_ms,omitempty" json:"min_duration_ms,omitempty"`
 	MinCostUsd    *FilterMinCostUSD    `form:"min_cost_usd,omitempty" json:"min_cost_usd,omitempty"`
 
-	// MinTokens Input and output together.
+	// MinTokens Input and output tokens together.
 	MinTokens *FilterMinTokens `form:"min_tokens,omitempty" json:"min_tokens,omitempty"`
 	ErrorType *FilterErrorType `form:"error_type,omitempty" json:"error_type,omitempty"`
 
-	// HasScore Only runs that have a score or comment, or only those that have none.
+	// HasScore Only runs with a score or comment if true; only runs without if false.
 	HasScore    *FilterHasScore `form:"has_score,omitempty" json:"has_score,omitempty"`
 	LastEventID *string         `json:"Last-Event-ID,omitempty"`
 }
 
 // GetRunParams defines parameters for GetRun.
 type GetRunParams struct {
-	// ProjectId Narrows the look-up to one of the caller's projects.
+	// ProjectId Look only in this project instead of all projects of the caller.
 	ProjectId *ProjectIDOptional `form:"project_id,omitempty" json:"project_id,omitempty"`
 }
 
 // GetAgentViewParams defines parameters for GetAgentView.
 type GetAgentViewParams struct {
-	// ProjectId Narrows the look-up to one of the caller's projects.
+	// ProjectId Look only in this project instead of all projects of the caller.
 	ProjectId   *ProjectIDOptional `form:"project_id,omitempty" json:"project_id,omitempty"`
 	TokenBudget *int               `form:"token_budget,omitempty" json:"token_budget,omitempty"`
 
-	// Encoding What tokens are counted in.
+	// Encoding The encoding in which tokens are counted.
 	Encoding *GetAgentViewParamsEncoding `form:"encoding,omitempty" json:"encoding,omitempty"`
 
-	// Focus The step to show first and at most length, with the steps around it, by span id or by number. 404 if the run does not have it.
+	// Focus The step to show first and in most detail, with the steps around it. Give a span id or a step number. 404 if the run has no such step.
 	Focus *string `form:"focus,omitempty" json:"focus,omitempty"`
 
 	// Format JSON, or Markdown.
@@ -2776,28 +2775,28 @@ type GetAgentViewParamsFormat string
 
 // DiffRunsParams defines parameters for DiffRuns.
 type DiffRunsParams struct {
-	// ProjectId Narrows the look-up to one of the caller's projects.
+	// ProjectId Look only in this project instead of all projects of the caller.
 	ProjectId *ProjectIDOptional `form:"project_id,omitempty" json:"project_id,omitempty"`
 
-	// Fold Whether stretches of steps that are the same stand as one.
+	// Fold Fold consecutive `same` steps into one.
 	Fold *bool `form:"fold,omitempty" json:"fold,omitempty"`
 
-	// Limit Steps at most, folded ones counted as one.
+	// Limit Maximum number of steps; folded steps count as one.
 	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// Offset The `n` of the first step to answer with.
+	// Offset The `n` of the first step to return.
 	Offset *int `form:"offset,omitempty" json:"offset,omitempty"`
 }
 
 // GetOutlineParams defines parameters for GetOutline.
 type GetOutlineParams struct {
-	// ProjectId Narrows the look-up to one of the caller's projects.
+	// ProjectId Look only in this project instead of all projects of the caller.
 	ProjectId *ProjectIDOptional `form:"project_id,omitempty" json:"project_id,omitempty"`
 }
 
 // ListScoresParams defines parameters for ListScores.
 type ListScoresParams struct {
-	// ProjectId Narrows the look-up to one of the caller's projects.
+	// ProjectId Look only in this project instead of all projects of the caller.
 	ProjectId *ProjectIDOptional `form:"project_id,omitempty" json:"project_id,omitempty"`
 
 	// SpanId Only scores of this span.
@@ -2808,23 +2807,23 @@ type ListScoresParams struct {
 
 // PutScoreParams defines parameters for PutScore.
 type PutScoreParams struct {
-	// ProjectId Narrows the look-up to one of the caller's projects.
+	// ProjectId Look only in this project instead of all projects of the caller.
 	ProjectId *ProjectIDOptional `form:"project_id,omitempty" json:"project_id,omitempty"`
 }
 
 // DeleteScoreParams defines parameters for DeleteScore.
 type DeleteScoreParams struct {
-	// ProjectId Narrows the look-up to one of the caller's projects.
+	// ProjectId Look only in this project instead of all projects of the caller.
 	ProjectId *ProjectIDOptional `form:"project_id,omitempty" json:"project_id,omitempty"`
 }
 
 // ListSpansParams defines parameters for ListSpans.
 type ListSpansParams struct {
-	// ProjectId Narrows the look-up to one of the caller's projects.
+	// ProjectId Look only in this project instead of all projects of the caller.
 	ProjectId *ProjectIDOptional `form:"project_id,omitempty" json:"project_id,omitempty"`
 	Full      *bool              `form:"full,omitempty" json:"full,omitempty"`
 
-	// Limit At most so many spans; the answer says when there are more.
+	// Limit Maximum number of spans in a page.
 	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Cursor Continue after an earlier page's `next_cursor`.
@@ -2833,7 +2832,7 @@ type ListSpansParams struct {
 
 // GetSpanParams defines parameters for GetSpan.
 type GetSpanParams struct {
-	// ProjectId Narrows the look-up to one of the caller's projects.
+	// ProjectId Look only in this project instead of all projects of the caller.
 	ProjectId *ProjectIDOptional `form:"project_id,omitempty" json:"project_id,omitempty"`
 }
 
@@ -2851,13 +2850,13 @@ type ListThreadsParams struct {
 	Kind *FilterKind `form:"kind,omitempty" json:"kind,omitempty"`
 
 	// Search Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
-	// call and error message; words in double quotes stand one after the other. System instructions and
-	// attributes are not searched. Case does not matter; words are split at every character of ASCII but letters and
-	// digits, others (`…`, `–`, `。`) are part of a word. Of a span that was sent in parts, each part is searched by itself,
-	// also for what a later one replaced.
+	// call and error message. Words in double quotes must follow one another. System instructions and
+	// attributes are not searched. Case does not matter. Words are split at all ASCII characters except letters and
+	// digits; other characters (`…`, `–`, `。`) are part of a word. If a span was sent in parts, each part is searched
+	// separately, including text that a later part replaced.
 	Search *FilterSearch `form:"search,omitempty" json:"search,omitempty"`
 
-	// WindowSeconds Only runs that started in the last so many seconds.
+	// WindowSeconds Only runs that started within this many seconds before now.
 	WindowSeconds *FilterWindowSeconds `form:"window_seconds,omitempty" json:"window_seconds,omitempty"`
 
 	// StartAfter Only runs that started at or after this time.
@@ -2881,22 +2880,22 @@ type ListThreadsParams struct {
 	PromptId      *FilterPromptID      `form:"prompt_id,omitempty" json:"prompt_id,omitempty"`
 	PromptVersion *FilterPromptVersion `form:"prompt_version,omitempty" json:"prompt_version,omitempty"`
 
-	// Metadata `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. KEY is what stands between the first
-	// bracket and the last, brackets included.
+	// Metadata `metadata[KEY]=VALUE`: only runs whose metadata has exactly this value; several must all match. KEY is the text
+	// between the first and the last bracket and may contain brackets.
 	Metadata *FilterMetadata `form:"metadata,omitempty" json:"metadata,omitempty"`
 
-	// MinDurationMs Only runs that took so long; those whose end is not known are left out.
+	// MinDurationMs Only runs that took at least this long; runs whose end is unknown are left out.
 	MinDurationMs *FilterMinDurationMs `form:"min_duration_ms,omitempty" json:"min_duration_ms,omitempty"`
 	MinCostUsd    *FilterMinCostUSD    `form:"min_cost_usd,omitempty" json:"min_cost_usd,omitempty"`
 
-	// MinTokens Input and output together.
+	// MinTokens Input and output tokens together.
 	MinTokens *FilterMinTokens `form:"min_tokens,omitempty" json:"min_tokens,omitempty"`
 
 	// Fingerprint Only runs that failed with this fingerprint.
 	Fingerprint *FilterFingerprint `form:"fingerprint,omitempty" json:"fingerprint,omitempty"`
 	ErrorType   *FilterErrorType   `form:"error_type,omitempty" json:"error_type,omitempty"`
 
-	// HasScore Only runs that have a score or comment, or only those that have none.
+	// HasScore Only runs with a score or comment if true; only runs without if false.
 	HasScore *FilterHasScore `form:"has_score,omitempty" json:"has_score,omitempty"`
 	Limit    *Limit          `form:"limit,omitempty" json:"limit,omitempty"`
 
@@ -2951,34 +2950,34 @@ type SetupJSONRequestBody = SetupRequest
 
 // ServerInterface represents all server handlers.
 type ServerInterface interface {
-	// Healthz The process is up
+	// Healthz Check that the process is up
 	// (GET /healthz)
 	Healthz(c *gin.Context)
-	// Readyz The dependencies answer
+	// Readyz Check that the dependencies answer
 	// (GET /readyz)
 	Readyz(c *gin.Context)
-	// ListFailedRuns Failed runs by what failed, most worth a look first
+	// ListFailedRuns List groups of failed runs, highest rank first
 	// (GET /v1/agent/failed-runs)
 	ListFailedRuns(c *gin.Context, params ListFailedRunsParams)
-	// GetFailedRuns One group of failed runs
+	// GetFailedRuns Read one group of failed runs
 	// (GET /v1/agent/failed-runs/{fingerprint})
 	GetFailedRuns(c *gin.Context, fingerprint string, params GetFailedRunsParams)
-	// GetInstrumentGuide How to record programs here, step by step
+	// GetInstrumentGuide Read how to record programs, step by step
 	// (GET /v1/agent/instrument-guide)
 	GetInstrumentGuide(c *gin.Context, params GetInstrumentGuideParams)
 	// ListKeys List a project's keys
 	// (GET /v1/keys)
 	ListKeys(c *gin.Context, params ListKeysParams)
-	// CreateKey Mint a key
+	// CreateKey Create a key
 	// (POST /v1/keys)
 	CreateKey(c *gin.Context)
 	// RevokeKey Revoke a key
 	// (DELETE /v1/keys/{key_id})
 	RevokeKey(c *gin.Context, keyId KeyID)
-	// GetKey Read a key's description
+	// GetKey Read a key without its secret
 	// (GET /v1/keys/{key_id})
 	GetKey(c *gin.Context, keyId KeyID)
-	// RotateKey Replace a key by a new one
+	// RotateKey Replace a key with a new one
 	// (POST /v1/keys/{key_id}/_actions/rotate)
 	RotateKey(c *gin.Context, keyId KeyID)
 	// Login Log in with a password
@@ -2987,7 +2986,7 @@ type ServerInterface interface {
 	// Logout End the session
 	// (POST /v1/logout)
 	Logout(c *gin.Context)
-	// GetMe Who am I, in which projects, with what scopes
+	// GetMe Read the caller with its projects and scopes
 	// (GET /v1/me)
 	GetMe(c *gin.Context)
 	// ListProjects List the caller's projects
@@ -3002,19 +3001,19 @@ type ServerInterface interface {
 	// UpdateProject Rename a project
 	// (PATCH /v1/projects/{project_id})
 	UpdateProject(c *gin.Context, projectId ProjectIDPath)
-	// GetProjectLimits Read what a project may send
+	// GetProjectLimits Read a project's rate limits
 	// (GET /v1/projects/{project_id}/limits)
 	GetProjectLimits(c *gin.Context, projectId ProjectIDPath)
-	// SetProjectLimits Set what a project may send
+	// SetProjectLimits Set a project's rate limits
 	// (PUT /v1/projects/{project_id}/limits)
 	SetProjectLimits(c *gin.Context, projectId ProjectIDPath)
-	// ListPrices List what tokens cost a project
+	// ListPrices List the token prices of a project
 	// (GET /v1/projects/{project_id}/prices)
 	ListPrices(c *gin.Context, projectId ProjectIDPath, params ListPricesParams)
-	// CreatePrice Give a project a price of its own
+	// CreatePrice Add a price to a project
 	// (POST /v1/projects/{project_id}/prices)
 	CreatePrice(c *gin.Context, projectId ProjectIDPath)
-	// ListUnpricedModels List the models that the project used and whose price is not known
+	// ListUnpricedModels List used models without a known price
 	// (GET /v1/projects/{project_id}/prices/_unpriced)
 	ListUnpricedModels(c *gin.Context, projectId ProjectIDPath)
 	// DeletePrice Delete a project's own price
@@ -3032,46 +3031,46 @@ type ServerInterface interface {
 	// DeleteView Delete a saved view
 	// (DELETE /v1/projects/{project_id}/views/{view_id})
 	DeleteView(c *gin.Context, projectId ProjectIDPath, viewId ViewID)
-	// UpdateView Rename a saved view, or make it lead to something else
+	// UpdateView Rename a saved view or change its query
 	// (PATCH /v1/projects/{project_id}/views/{view_id})
 	UpdateView(c *gin.Context, projectId ProjectIDPath, viewId ViewID)
 	// ListRuns List runs
 	// (GET /v1/runs)
 	ListRuns(c *gin.Context, params ListRunsParams)
-	// DeleteRuns Delete runs for good
+	// DeleteRuns Delete runs permanently
 	// (POST /v1/runs/_actions/delete)
 	DeleteRuns(c *gin.Context)
 	// ExportRuns Export runs, newest first
 	// (GET /v1/runs/export)
 	ExportRuns(c *gin.Context, params ExportRunsParams)
-	// ListRunFields What runs can be filtered by
+	// ListRunFields List the fields to filter runs by
 	// (GET /v1/runs/fields)
 	ListRunFields(c *gin.Context, params ListRunFieldsParams)
-	// ListRunFieldValues Values of a field, the most used first
+	// ListRunFieldValues List the values of a field, the most used first
 	// (GET /v1/runs/fields/{field}/values)
 	ListRunFieldValues(c *gin.Context, field string, params ListRunFieldValuesParams)
-	// GetRunStats What runs add up to, over time and by group
+	// GetRunStats Read totals of runs, over time and by group
 	// (GET /v1/runs/stats)
 	GetRunStats(c *gin.Context, params GetRunStatsParams)
-	// StreamRuns Runs as they appear or change
+	// StreamRuns Stream runs as they appear or change
 	// (GET /v1/runs/stream)
 	StreamRuns(c *gin.Context, params StreamRunsParams)
 	// GetRun Read one run with its totals
 	// (GET /v1/runs/{run_id})
 	GetRun(c *gin.Context, runId RunID, params GetRunParams)
-	// GetAgentView Read a run within a budget of tokens
+	// GetAgentView Read a run within a token budget
 	// (GET /v1/runs/{run_id}/agent-view)
 	GetAgentView(c *gin.Context, runId RunID, params GetAgentViewParams)
 	// DiffRuns Compare two runs step by step
 	// (GET /v1/runs/{run_id}/diff/{other_run_id})
 	DiffRuns(c *gin.Context, runId RunID, otherRunId openapi_types.UUID, params DiffRunsParams)
-	// GetOutline Read what all spans of a run are, in one answer
+	// GetOutline Read the outline of all spans of a run
 	// (GET /v1/runs/{run_id}/outline)
 	GetOutline(c *gin.Context, runId RunID, params GetOutlineParams)
 	// ListScores List a run's scores, newest first
 	// (GET /v1/runs/{run_id}/scores)
 	ListScores(c *gin.Context, runId RunID, params ListScoresParams)
-	// PutScore Score or comment a run or one of its spans
+	// PutScore Score a run or one of its spans, or comment on it
 	// (POST /v1/runs/{run_id}/scores)
 	PutScore(c *gin.Context, runId RunID, params PutScoreParams)
 	// DeleteScore Delete a score
@@ -3080,19 +3079,19 @@ type ServerInterface interface {
 	// ListSpans List a run's spans in start order
 	// (GET /v1/runs/{run_id}/spans)
 	ListSpans(c *gin.Context, runId RunID, params ListSpansParams)
-	// GetSpan Read one span, whole
+	// GetSpan Read one span in full
 	// (GET /v1/runs/{run_id}/spans/{span_id})
 	GetSpan(c *gin.Context, runId RunID, spanId string, params GetSpanParams)
-	// GetSetup Whether the first user exists
+	// GetSetup Check whether the first user exists
 	// (GET /v1/setup)
 	GetSetup(c *gin.Context)
 	// Setup Create the first user, organization, workspace and project
 	// (POST /v1/setup)
 	Setup(c *gin.Context)
-	// ListThreads List conversations, last activity first
+	// ListThreads List conversations, most recent first
 	// (GET /v1/threads)
 	ListThreads(c *gin.Context, params ListThreadsParams)
-	// GetThread Read a conversation with its runs, first one first
+	// GetThread Read a conversation with its runs, oldest first
 	// (GET /v1/threads/{session_id})
 	GetThread(c *gin.Context, sessionId string, params GetThreadParams)
 }
@@ -8683,34 +8682,34 @@ func (response GetThreaddefaultApplicationProblemPlusJSONResponse) VisitGetThrea
 
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
-	// Healthz The process is up
+	// Healthz Check that the process is up
 	// (GET /healthz)
 	Healthz(ctx context.Context, request HealthzRequestObject) (HealthzResponseObject, error)
-	// Readyz The dependencies answer
+	// Readyz Check that the dependencies answer
 	// (GET /readyz)
 	Readyz(ctx context.Context, request ReadyzRequestObject) (ReadyzResponseObject, error)
-	// ListFailedRuns Failed runs by what failed, most worth a look first
+	// ListFailedRuns List groups of failed runs, highest rank first
 	// (GET /v1/agent/failed-runs)
 	ListFailedRuns(ctx context.Context, request ListFailedRunsRequestObject) (ListFailedRunsResponseObject, error)
-	// GetFailedRuns One group of failed runs
+	// GetFailedRuns Read one group of failed runs
 	// (GET /v1/agent/failed-runs/{fingerprint})
 	GetFailedRuns(ctx context.Context, request GetFailedRunsRequestObject) (GetFailedRunsResponseObject, error)
-	// GetInstrumentGuide How to record programs here, step by step
+	// GetInstrumentGuide Read how to record programs, step by step
 	// (GET /v1/agent/instrument-guide)
 	GetInstrumentGuide(ctx context.Context, request GetInstrumentGuideRequestObject) (GetInstrumentGuideResponseObject, error)
 	// ListKeys List a project's keys
 	// (GET /v1/keys)
 	ListKeys(ctx context.Context, request ListKeysRequestObject) (ListKeysResponseObject, error)
-	// CreateKey Mint a key
+	// CreateKey Create a key
 	// (POST /v1/keys)
 	CreateKey(ctx context.Context, request CreateKeyRequestObject) (CreateKeyResponseObject, error)
 	// RevokeKey Revoke a key
 	// (DELETE /v1/keys/{key_id})
 	RevokeKey(ctx context.Context, request RevokeKeyRequestObject) (RevokeKeyResponseObject, error)
-	// GetKey Read a key's description
+	// GetKey Read a key without its secret
 	// (GET /v1/keys/{key_id})
 	GetKey(ctx context.Context, request GetKeyRequestObject) (GetKeyResponseObject, error)
-	// RotateKey Replace a key by a new one
+	// RotateKey Replace a key with a new one
 	// (POST /v1/keys/{key_id}/_actions/rotate)
 	RotateKey(ctx context.Context, request RotateKeyRequestObject) (RotateKeyResponseObject, error)
 	// Login Log in with a password
@@ -8719,7 +8718,7 @@ type StrictServerInterface interface {
 	// Logout End the session
 	// (POST /v1/logout)
 	Logout(ctx context.Context, request LogoutRequestObject) (LogoutResponseObject, error)
-	// GetMe Who am I, in which projects, with what scopes
+	// GetMe Read the caller with its projects and scopes
 	// (GET /v1/me)
 	GetMe(ctx context.Context, request GetMeRequestObject) (GetMeResponseObject, error)
 	// ListProjects List the caller's projects
@@ -8734,19 +8733,19 @@ type StrictServerInterface interface {
 	// UpdateProject Rename a project
 	// (PATCH /v1/projects/{project_id})
 	UpdateProject(ctx context.Context, request UpdateProjectRequestObject) (UpdateProjectResponseObject, error)
-	// GetProjectLimits Read what a project may send
+	// GetProjectLimits Read a project's rate limits
 	// (GET /v1/projects/{project_id}/limits)
 	GetProjectLimits(ctx context.Context, request GetProjectLimitsRequestObject) (GetProjectLimitsResponseObject, error)
-	// SetProjectLimits Set what a project may send
+	// SetProjectLimits Set a project's rate limits
 	// (PUT /v1/projects/{project_id}/limits)
 	SetProjectLimits(ctx context.Context, request SetProjectLimitsRequestObject) (SetProjectLimitsResponseObject, error)
-	// ListPrices List what tokens cost a project
+	// ListPrices List the token prices of a project
 	// (GET /v1/projects/{project_id}/prices)
 	ListPrices(ctx context.Context, request ListPricesRequestObject) (ListPricesResponseObject, error)
-	// CreatePrice Give a project a price of its own
+	// CreatePrice Add a price to a project
 	// (POST /v1/projects/{project_id}/prices)
 	CreatePrice(ctx context.Context, request CreatePriceRequestObject) (CreatePriceResponseObject, error)
-	// ListUnpricedModels List the models that the project used and whose price is not known
+	// ListUnpricedModels List used models without a known price
 	// (GET /v1/projects/{project_id}/prices/_unpriced)
 	ListUnpricedModels(ctx context.Context, request ListUnpricedModelsRequestObject) (ListUnpricedModelsResponseObject, error)
 	// DeletePrice Delete a project's own price
@@ -8764,46 +8763,46 @@ type StrictServerInterface interface {
 	// DeleteView Delete a saved view
 	// (DELETE /v1/projects/{project_id}/views/{view_id})
 	DeleteView(ctx context.Context, request DeleteViewRequestObject) (DeleteViewResponseObject, error)
-	// UpdateView Rename a saved view, or make it lead to something else
+	// UpdateView Rename a saved view or change its query
 	// (PATCH /v1/projects/{project_id}/views/{view_id})
 	UpdateView(ctx context.Context, request UpdateViewRequestObject) (UpdateViewResponseObject, error)
 	// ListRuns List runs
 	// (GET /v1/runs)
 	ListRuns(ctx context.Context, request ListRunsRequestObject) (ListRunsResponseObject, error)
-	// DeleteRuns Delete runs for good
+	// DeleteRuns Delete runs permanently
 	// (POST /v1/runs/_actions/delete)
 	DeleteRuns(ctx context.Context, request DeleteRunsRequestObject) (DeleteRunsResponseObject, error)
 	// ExportRuns Export runs, newest first
 	// (GET /v1/runs/export)
 	ExportRuns(ctx context.Context, request ExportRunsRequestObject) (ExportRunsResponseObject, error)
-	// ListRunFields What runs can be filtered by
+	// ListRunFields List the fields to filter runs by
 	// (GET /v1/runs/fields)
 	ListRunFields(ctx context.Context, request ListRunFieldsRequestObject) (ListRunFieldsResponseObject, error)
-	// ListRunFieldValues Values of a field, the most used first
+	// ListRunFieldValues List the values of a field, the most used first
 	// (GET /v1/runs/fields/{field}/values)
 	ListRunFieldValues(ctx context.Context, request ListRunFieldValuesRequestObject) (ListRunFieldValuesResponseObject, error)
-	// GetRunStats What runs add up to, over time and by group
+	// GetRunStats Read totals of runs, over time and by group
 	// (GET /v1/runs/stats)
 	GetRunStats(ctx context.Context, request GetRunStatsRequestObject) (GetRunStatsResponseObject, error)
-	// StreamRuns Runs as they appear or change
+	// StreamRuns Stream runs as they appear or change
 	// (GET /v1/runs/stream)
 	StreamRuns(ctx context.Context, request StreamRunsRequestObject) (StreamRunsResponseObject, error)
 	// GetRun Read one run with its totals
 	// (GET /v1/runs/{run_id})
 	GetRun(ctx context.Context, request GetRunRequestObject) (GetRunResponseObject, error)
-	// GetAgentView Read a run within a budget of tokens
+	// GetAgentView Read a run within a token budget
 	// (GET /v1/runs/{run_id}/agent-view)
 	GetAgentView(ctx context.Context, request GetAgentViewRequestObject) (GetAgentViewResponseObject, error)
 	// DiffRuns Compare two runs step by step
 	// (GET /v1/runs/{run_id}/diff/{other_run_id})
 	DiffRuns(ctx context.Context, request DiffRunsRequestObject) (DiffRunsResponseObject, error)
-	// GetOutline Read what all spans of a run are, in one answer
+	// GetOutline Read the outline of all spans of a run
 	// (GET /v1/runs/{run_id}/outline)
 	GetOutline(ctx context.Context, request GetOutlineRequestObject) (GetOutlineResponseObject, error)
 	// ListScores List a run's scores, newest first
 	// (GET /v1/runs/{run_id}/scores)
 	ListScores(ctx context.Context, request ListScoresRequestObject) (ListScoresResponseObject, error)
-	// PutScore Score or comment a run or one of its spans
+	// PutScore Score a run or one of its spans, or comment on it
 	// (POST /v1/runs/{run_id}/scores)
 	PutScore(ctx context.Context, request PutScoreRequestObject) (PutScoreResponseObject, error)
 	// DeleteScore Delete a score
@@ -8812,19 +8811,19 @@ type StrictServerInterface interface {
 	// ListSpans List a run's spans in start order
 	// (GET /v1/runs/{run_id}/spans)
 	ListSpans(ctx context.Context, request ListSpansRequestObject) (ListSpansResponseObject, error)
-	// GetSpan Read one span, whole
+	// GetSpan Read one span in full
 	// (GET /v1/runs/{run_id}/spans/{span_id})
 	GetSpan(ctx context.Context, request GetSpanRequestObject) (GetSpanResponseObject, error)
-	// GetSetup Whether the first user exists
+	// GetSetup Check whether the first user exists
 	// (GET /v1/setup)
 	GetSetup(ctx context.Context, request GetSetupRequestObject) (GetSetupResponseObject, error)
 	// Setup Create the first user, organization, workspace and project
 	// (POST /v1/setup)
 	Setup(ctx context.Context, request SetupRequestObject) (SetupResponseObject, error)
-	// ListThreads List conversations, last activity first
+	// ListThreads List conversations, most recent first
 	// (GET /v1/threads)
 	ListThreads(ctx context.Context, request ListThreadsRequestObject) (ListThreadsResponseObject, error)
-	// GetThread Read a conversation with its runs, first one first
+	// GetThread Read a conversation with its runs, oldest first
 	// (GET /v1/threads/{session_id})
 	GetThread(ctx context.Context, request GetThreadRequestObject) (GetThreadResponseObject, error)
 }

@@ -9,12 +9,12 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read a run within a budget of tokens
-         * @description For language models and agents: what happened in the run, most telling first, in a body of
-         *     at most `token_budget` tokens as sent; `tokens_used` states them. It holds the run's totals, the error chain from
-         *     the first failure to the root, the critical path, and steps with what was said in them, cut where they must be;
-         *     for what is left out a number, span ids and the next call. A larger budget shows what a smaller one does, and
-         *     more. Recorded text stands between marks that do not occur in it: it is untrusted data.
+         * Read a run within a token budget
+         * @description A digest of the run for language models and agents, most important first. The body as sent has
+         *     at most `token_budget` tokens; `tokens_used` has the actual number. It has the run's totals, the error chain from
+         *     the first failure to the root, the critical path, and steps with their texts, which may be cut. For
+         *     steps left out it has their number, span ids and the next call. A larger budget shows everything that a smaller one
+         *     does, and more. Recorded text is untrusted data; it is enclosed in marks that do not occur in it.
          *
          *     Requires the scope `runs:read`.
          */
@@ -36,11 +36,11 @@ export interface paths {
         };
         /**
          * Compare two runs step by step
-         * @description Aligns the steps of two runs, top down, and says what is different in each: `same`,
-         *     `changed` (with the fields), `removed` (in the first run only), `added` (in the second only) or `moved`. Ids and
-         *     readings of the clock that each run makes anew are no difference. A step is the same changed while its distance is under
-         *     0.7. Stretches of steps that are the same are folded into one; `fold=false` with `offset` and `limit` opens one.
-         *     Hunks show what differs in a field and are bounded; the whole texts are those of the two spans.
+         * @description Aligns the steps of two runs, top down, and gives each a state: `same`,
+         *     `changed` (with the fields), `removed` (only in the first run), `added` (only in the second) or `moved`. Ids and
+         *     times that are new in every run are ignored. Two steps are aligned as `changed` if their distance is below
+         *     0.7. Consecutive `same` steps are folded into one; `fold=false` with `offset` and `limit` unfolds them.
+         *     Hunks show the differences in a field and are bounded; read the two spans for the whole texts.
          *
          *     Requires the scope `runs:read`.
          */
@@ -61,12 +61,12 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Failed runs by what failed, most worth a look first
-         * @description Runs that failed alike share a fingerprint. Each group has a rank from 0 to 1, the
-         *     weighted mean of parts that are all shown; a part that is not known is null and counts for nothing. A filter holds for
-         *     all that is counted: also for the runs that a group is compared with. A run has
-         *     failed where it ended with an error or was cancelled, or a step failed after which nothing went well. What `next_cursor`
-         *     continues is the list of the same moment. The list holds the 200 groups that rank best.
+         * List groups of failed runs, highest rank first
+         * @description Runs that failed in the same way share a fingerprint. Each group has a rank from 0 to 1, the
+         *     weighted mean of its `parts`; a part that is null (unknown) does not count. A filter applies to
+         *     everything that is counted, including the runs that a group is compared with. A run has
+         *     failed if it ended with an error, was cancelled, or has a failed step after which nothing succeeded. `next_cursor`
+         *     continues the list as of the same moment. The list has the 200 groups with the highest rank.
          *
          *     Requires the scope `runs:read`.
          */
@@ -87,9 +87,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * One group of failed runs
-         * @description The group, with more of what its runs have in common that other runs of the agent lack. Its runs
-         *     are listed by `GET /v1/runs?fingerprint=…`. 404 where the window has none.
+         * Read one group of failed runs
+         * @description The group, with more contrasts than in the list. `GET /v1/runs?fingerprint=…` lists its runs.
+         *     404 if the window has none.
          *
          *     Requires the scope `runs:read`.
          */
@@ -109,12 +109,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whether the first user exists */
+        /** Check whether the first user exists */
         get: operations["getSetup"];
         put?: never;
         /**
          * Create the first user, organization, workspace and project
-         * @description Needs no key. 409 once done.
+         * @description Needs no key. 409 if a user exists already.
          */
         post: operations["setup"];
         delete?: never;
@@ -134,7 +134,7 @@ export interface paths {
         put?: never;
         /**
          * Log in with a password
-         * @description Throttled by account and by address with a growing delay (429 with `Retry-After`), never locked.
+         * @description Attempts are throttled per account and per address with a growing delay (429 with `Retry-After`). Accounts are never locked.
          */
         post: operations["login"];
         delete?: never;
@@ -171,7 +171,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Who am I, in which projects, with what scopes
+         * Read the caller with its projects and scopes
          * @description Requires an API key or a session, with any scope or role.
          */
         get: operations["getMe"];
@@ -192,9 +192,9 @@ export interface paths {
         };
         /**
          * List runs
-         * @description Newest first, unless `order` says otherwise. A search that takes too long (10 s) gives what it
-         *     found, with `partial: true`, how far it came in `searched_to`, and a `next_cursor` that goes on there. In an order
-         *     other than by `start_time`, runs that started before `searched_to` were left out of all pages then.
+         * @description Newest first, unless `order` says otherwise. A search that takes longer than 10 s returns what it
+         *     found, with `partial: true`, the time that it reached in `searched_to`, and a `next_cursor` that continues there. In an
+         *     order other than by `start_time`, all pages then leave out runs that started before `searched_to`.
          *
          *     Requires the scope `runs:read`.
          */
@@ -204,7 +204,7 @@ export interface paths {
          * Record runs and spans
          * @description 202 means durably queued. The envelope is all or nothing: one invalid item
          *     gives 422 with its location and nothing is queued. Sending a run or span again with the same id
-         *     updates it field by field: what is absent stays. `Content-Encoding` gzip, zstd or deflate.
+         *     updates it field by field: absent fields keep their values. `Content-Encoding` gzip, zstd or deflate.
          *
          *     Requires the scope `ingest:write`.
          */
@@ -228,7 +228,7 @@ export interface paths {
          * Record OpenTelemetry spans (OTLP/HTTP)
          * @description `application/x-protobuf` or `application/json`; gzip, zstd or deflate. Answers 202 with
          *     an `ExportTraceServiceResponse`, and errors with a `google.rpc.Status`, in the request's encoding. The standard OTLP ports 4317 (gRPC) and
-         *     4318 (HTTP) take the same keys and answer 200.
+         *     4318 (HTTP) accept the same keys and answer 200.
          *
          *     Requires the scope `ingest:write`.
          */
@@ -249,10 +249,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Record OpenTelemetry log records that say what spans do not (OTLP/HTTP)
-         * @description As `/v1/traces`, with an `ExportLogsServiceRequest` and its response. Records that carry
-         *     GenAI events, as messages and details of calls, become part of the spans that they name, whichever comes first;
-         *     others are left out.
+         * Record OpenTelemetry log records with GenAI events (OTLP/HTTP)
+         * @description Like `/v1/traces`, with an `ExportLogsServiceRequest` and its response. Records with
+         *     GenAI events, such as messages and details of calls, become part of the spans that they name, in whichever order they
+         *     arrive. Other records are dropped.
          *
          *     Requires the scope `ingest:write`.
          */
@@ -271,10 +271,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * How to record programs here, step by step
-         * @description Machine-readable: what to set, which recipe belongs to which package,
-         *     the recipe of one framework or of a language in general, and a self-test that sends a run and reads it back. The
-         *     address is this installation's own; a key is never part of it. `/llms.txt` has all recipes as Markdown.
+         * Read how to record programs, step by step
+         * @description For any key or person with access to the project. Machine-readable: the settings, the recipe for each package,
+         *     the recipe of one framework or the general one of a language, and a self-test that sends a run and reads it back. It
+         *     has this installation's address but never a key. `/llms.txt` has all recipes as Markdown.
          *
          *     Requires an API key or a session, with any scope or role.
          */
@@ -295,8 +295,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The instrument guide with all recipes, as Markdown
-         * @description Public; it has no data of anybody.
+         * Read the instrument guide with all recipes as Markdown
+         * @description Public; it has no user data.
          */
         get: operations["getLLMsText"];
         put?: never;
@@ -323,8 +323,8 @@ export interface paths {
         get: operations["listKeys"];
         put?: never;
         /**
-         * Mint a key
-         * @description The full key stands in this answer only.
+         * Create a key
+         * @description Only this answer has the full key.
          *
          *     Requires the scope `admin`.
          */
@@ -343,7 +343,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read a key's description
+         * Read a key without its secret
          * @description Requires the scope `admin`.
          */
         get: operations["getKey"];
@@ -351,7 +351,7 @@ export interface paths {
         post?: never;
         /**
          * Revoke a key
-         * @description It stops working everywhere within 5 seconds. Revoking a revoked key is no error.
+         * @description The key stops working everywhere within 5 seconds. Revoking it again is not an error.
          *
          *     Requires the scope `admin`.
          */
@@ -371,8 +371,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Replace a key by a new one
-         * @description The old key is revoked; the new one has its name, scopes and expiry. 409 when the key is revoked already.
+         * Replace a key with a new one
+         * @description The old key is revoked; the new one has its name, scopes and expiry. 409 if the key is already revoked.
          *
          *     Requires the scope `admin`.
          */
@@ -394,9 +394,9 @@ export interface paths {
         put?: never;
         /**
          * Call a tool over the Model Context Protocol
-         * @description Streamable HTTP without sessions: one message of JSON-RPC 2.0 a request, at most 64 KiB, answered in JSON. The tools
-         *     `runs.search` and `runs.read` need scope `runs:read`. A page of another origin is refused, with a key, too.
-         *     docs/mcp.md has the tools and how clients connect.
+         * @description Streamable HTTP without sessions: one JSON-RPC 2.0 message per request, at most 64 KiB, answered in JSON. The tools
+         *     `runs.search` and `runs.read` need scope `runs:read`. Requests from pages of other origins are refused, even with a key.
+         *     docs/mcp.md describes the tools and how clients connect.
          *
          *     Requires an API key or a session, with any scope or role.
          */
@@ -415,7 +415,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List what tokens cost a project
+         * List the token prices of a project
          * @description The project's own prices first, then the price table of this version of Looptrace.
          *
          *     Requires an API key or a session, with any scope or role.
@@ -423,9 +423,9 @@ export interface paths {
         get: operations["listPrices"];
         put?: never;
         /**
-         * Give a project a price of its own
-         * @description It wins over the table for what is received from a few seconds later on. Stored spans keep their
-         *     cost; `looptrace prices reprice` computes it anew.
+         * Add a price to a project
+         * @description The price takes precedence over the table for spans received from a few seconds later on.
+         *     Stored spans keep their cost; `looptrace prices reprice` recomputes it.
          *
          *     Requires the scope `admin`.
          */
@@ -444,8 +444,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the models that the project used and whose price is not known
-         * @description Of the last 7 days, the most used first.
+         * List used models without a known price
+         * @description Covers the last 7 days, the most used model first.
          *
          *     Requires the scope `runs:read`.
          */
@@ -468,7 +468,7 @@ export interface paths {
         get?: never;
         /**
          * Change a project's own price
-         * @description It replaces the whole price, and gives it a version of its own.
+         * @description Replaces the whole price and gives it a new version.
          *
          *     Requires the scope `admin`.
          */
@@ -476,7 +476,7 @@ export interface paths {
         post?: never;
         /**
          * Delete a project's own price
-         * @description The table's price holds again, where it has one.
+         * @description The table's price applies again, if there is one.
          *
          *     Requires the scope `admin`.
          */
@@ -501,7 +501,7 @@ export interface paths {
         put?: never;
         /**
          * Create a project
-         * @description 409 when the workspace has a project of that name.
+         * @description Needs the role owner or admin in the workspace. 409 if the workspace has a project of that name.
          *
          *     Requires the workspace role `admin` or higher.
          */
@@ -544,16 +544,16 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read what a project may send
-         * @description Only what differs from the configuration of ingest; an empty object where nothing does.
+         * Read a project's rate limits
+         * @description Only the limits that differ from the configuration of ingest; an empty object if none does.
          *
          *     Requires an API key or a session, with any scope or role.
          */
         get: operations["getProjectLimits"];
         /**
-         * Set what a project may send
-         * @description It replaces all of the project's own limits: what is absent is as ingest is configured.
-         *     It counts everywhere within 5 seconds.
+         * Set a project's rate limits
+         * @description Replaces all of the project's own limits; absent limits are those of the configuration of ingest.
+         *     The change takes effect everywhere within 5 seconds.
          *
          *     Requires the scope `admin`.
          */
@@ -573,11 +573,11 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What runs add up to, over time and by group
+         * Read totals of runs, over time and by group
          * @description Counts, error rate, percentiles of duration, tokens and cost of the runs that the filter
-         *     selects: in all, for every bucket of the window (empty ones included) and, with `group_by`, for the largest
-         *     groups and for the others together. Without bounds, of all of the project's runs. An answer that would take too
-         *     long covers the newest part of the window and says `partial: true`; `start` is then where it begins.
+         *     selects: in total, for every bucket of the window (empty ones included) and, with `group_by`, for the largest
+         *     groups and for the others together. Without bounds, the window covers all of the project's runs. An answer that would take
+         *     too long covers only the newest part of the window: `partial` is true and `start` is the beginning of that part.
          *
          *     Requires the scope `runs:read`.
          */
@@ -598,13 +598,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Runs as they appear or change
-         * @description Server-sent events, of runs that started in the last 30 days. `ready` comes first: what
-         *     changes from then on is told. `run` is a Run as lists show it, when it appeared or changed; one may be told of
-         *     again without having changed. An event's id is a place: a client that connects again with the last one in
-         *     `Last-Event-ID` is told what it has missed in the last ten minutes. Of what is told together, the last event has
-         *     one. `reset` means that there was more than can be told: load the list anew. `end` says in a Problem why the stream ends, as when the key is revoked. A comment
-         *     comes every 15 seconds. 429 where the project has 30 streams already. A stream ends after an hour; connect again.
+         * Stream runs as they appear or change
+         * @description Server-sent events for runs that started in the last 30 days. `ready` comes first: changes
+         *     from then on are sent. `run` has a Run as in lists, sent when it appears or changes; it may be sent again
+         *     without a change. The id of an event is a position: a client that reconnects with the last id in
+         *     `Last-Event-ID` gets what it missed in the last ten minutes. Of events sent together, only the last has an
+         *     id. `reset` means that there was too much to send: reload the list. `end` has a Problem with the reason why
+         *     the stream ends, such as a revoked key. A comment comes every 15 seconds. 429 if the project has 30 streams already.
+         *     A stream ends after an hour; reconnect.
          *
          *     Requires the scope `runs:read`.
          */
@@ -625,9 +626,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What runs can be filtered by
-         * @description The fields whose values can be listed, those of metadata by how many of the filter's runs have
-         *     them. What can be filtered by besides, such as durations, is among the parameters of `GET /v1/runs`.
+         * List the fields to filter runs by
+         * @description The fields whose values can be listed. Metadata fields are sorted by the number of runs that
+         *     have them, among those that the filter selects. `GET /v1/runs` has more filters, such as durations, as parameters.
          *
          *     Requires the scope `runs:read`.
          */
@@ -648,9 +649,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Values of a field, the most used first
-         * @description Each with the number of runs that have it, among those that the filter selects. Values of more
-         *     than 4,000 bytes are left out. 404 where there is no such field.
+         * List the values of a field, the most used first
+         * @description Each value has the number of runs that have it, among those that the filter selects. Values of
+         *     more than 4,000 bytes are left out. 404 if there is no such field.
          *
          *     Requires the scope `runs:read`.
          */
@@ -673,12 +674,12 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Delete runs for good
-         * @description By `run_ids`, or by `filter`; `dry_run` only counts. One call deletes at most 5,000 runs, the
-         *     newest first: `has_more` says that another one is needed. To delete what was counted and nothing that came since,
-         *     send the `as_of` of the count as `received_before`. What is deleted cannot be read from the answer on, and leaves
-         *     the disk soon after. What was received until now stays deleted when it is delivered again; what a client sends
-         *     later, a retry of its own included, is a run that begins anew.
+         * Delete runs permanently
+         * @description Selects runs by `run_ids` or by `filter`; `dry_run` only counts them. One call deletes at most
+         *     5,000 runs, the newest first; if `has_more` is true, call again. To delete only runs that were counted before,
+         *     send the `as_of` of the count as `received_before`. Deleted runs cannot be read after the answer, and leave
+         *     the disk soon after. Data received before the deletion stays deleted if it is delivered again. Data that a client
+         *     sends later, including its retries, starts a new run.
          *
          *     Requires the scope `runs:write`.
          */
@@ -698,12 +699,12 @@ export interface paths {
         };
         /**
          * Export runs, newest first
-         * @description All runs that the filter selects, streamed, with their inputs and outputs whole. NDJSON has one
-         *     Run a line; with `include=spans` each is followed by its spans, whole, and every line says what it is in `record`
-         *     (`run` or `span`). A Parquet file has rows of one kind: runs, or with `include=spans` their spans. Its columns are
-         *     the members of Run or Span, those of objects with the object's name before their own (`error_type`), but for `usage` and `cut`;
-         *     what is not known is null, times are in nanoseconds, messages and attributes are JSON as text. An export that
-         *     fails on its way ends with a broken connection, never as if it were whole.
+         * @description Streams all runs that the filter selects, with full inputs and outputs. NDJSON has one
+         *     Run per line. With `include=spans` each run is followed by its full spans, and `record` in every line is `run` or
+         *     `span`. A Parquet file has rows of one kind: runs, or with `include=spans` their spans. Its columns are
+         *     the members of Run or Span without `cut`. Members of an object have its name as a prefix (`error_type`), except those of `usage`.
+         *     Unknown values are null, times are in nanoseconds, messages and attributes are JSON text. An export that
+         *     fails midway ends with a broken connection, never as if it were complete.
          *
          *     Requires the scope `runs:read`.
          */
@@ -745,11 +746,10 @@ export interface paths {
         };
         /**
          * List a run's spans in start order
-         * @description Each span tells its parent and depth; of spans that start at once, a parent comes before its
-         *     children. Payloads are left out unless `full=true`:
-         *     then inputs, outputs and messages are given whole; otherwise `inputs` and `outputs` are cut at 2 KiB
-         *     (`truncated: true`) and messages, attributes and events are left out. A page ends at 16 MiB,
-         *     with one span at least: `has_more` and `next_cursor` say that it goes on.
+         * @description Each span has its parent and depth. If spans start at the same time, a parent comes before its
+         *     children. Unless `full=true`, `inputs` and `outputs` are cut at 2 KiB
+         *     (`truncated: true`) and messages, attributes and events are left out. A page ends at 16 MiB
+         *     but has at least one span; `has_more` and `next_cursor` show that there are more.
          *
          *     Requires the scope `runs:read`.
          */
@@ -770,8 +770,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read one span, whole
-         * @description Original attributes included.
+         * Read one span in full
+         * @description Includes the original attributes.
          *
          *     Requires the scope `runs:read`.
          */
@@ -792,9 +792,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read what all spans of a run are, in one answer
-         * @description The run's tree without its texts, as columns: of 100,000 spans about 2 MB, compressed where
-         *     the request accepts gzip. At most 400,000 versions of spans are read, in start order; `partial` says that there are
+         * Read the outline of all spans of a run
+         * @description The run's tree without its texts, as columns: about 2 MB for 100,000 spans, compressed if
+         *     the request accepts gzip. At most 400,000 versions of spans are read, in start order; `partial` is true if there are
          *     more.
          *
          *     Requires the scope `runs:read`.
@@ -817,16 +817,16 @@ export interface paths {
         };
         /**
          * List a run's scores, newest first
-         * @description Those of its spans included.
+         * @description Includes the scores of its spans.
          *
          *     Requires the scope `runs:read`.
          */
         get: operations["listScores"];
         put?: never;
         /**
-         * Score or comment a run or one of its spans
-         * @description A score has a value, a comment, or both. One with the `id` of an earlier score of the run
-         *     replaces it, so that a retry does not double it. The run must have been stored: until then the answer is 404.
+         * Score a run or one of its spans, or comment on it
+         * @description A score has a value, a comment, or both. A score with the `id` of an earlier score of the run
+         *     replaces it, so that a retry does not create a second one. 404 until the run is stored.
          *
          *     Requires the scope `runs:write`.
          */
@@ -849,7 +849,7 @@ export interface paths {
         post?: never;
         /**
          * Delete a score
-         * @description One that came with its span stays deleted when the span is delivered again.
+         * @description A score that came with its span stays deleted when the span is delivered again.
          *
          *     Requires the scope `runs:write`.
          */
@@ -866,7 +866,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The process is up */
+        /** Check that the process is up */
         get: operations["healthz"];
         put?: never;
         post?: never;
@@ -883,7 +883,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The dependencies answer */
+        /** Check that the dependencies answer */
         get: operations["readyz"];
         put?: never;
         post?: never;
@@ -901,8 +901,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Metrics in the Prometheus text format
-         * @description Not forwarded by web.
+         * Read metrics in the Prometheus text format
+         * @description The web service does not forward it.
          */
         get: operations["getMetrics"];
         put?: never;
@@ -920,7 +920,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** This document */
+        /** Read this document */
         get: operations["getOpenAPI"];
         put?: never;
         post?: never;
@@ -937,7 +937,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** This document as a page */
+        /** Read this document as a page */
         get: operations["getDocs"];
         put?: never;
         post?: never;
@@ -955,10 +955,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List conversations, last activity first
-         * @description A thread is the runs of a project that share a `session_id`, or a `conversation_id` where they
-         *     name no session. Listed are those that have a run which the filter selects, the one with the newest such run first;
-         *     each with the totals of all its runs. A `session_id` of more than 1,000 characters, which no path can have, makes no thread.
+         * List conversations, most recent first
+         * @description A thread is all runs of a project that share a `session_id`, or a `conversation_id` if they
+         *     name no session. The list has the threads with a run that the filter selects, the one with the newest such run first.
+         *     Totals cover all runs of a thread. Runs with a `session_id` of more than 1,000 characters form no thread.
          *
          *     Requires the scope `runs:read`.
          */
@@ -979,7 +979,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read a conversation with its runs, first one first
+         * Read a conversation with its runs, oldest first
          * @description Each run has the inputs and outputs of its root, cut at 16 KiB (`truncated: true`).
          *
          *     Requires the scope `runs:read`.
@@ -1002,7 +1002,7 @@ export interface paths {
         };
         /**
          * List the saved views of a project
-         * @description By page and name, all of them; there are at most 200.
+         * @description All views, sorted by page and name; at most 200.
          *
          *     Requires the scope `runs:read`.
          */
@@ -1010,7 +1010,7 @@ export interface paths {
         put?: never;
         /**
          * Save a view for everybody in the project
-         * @description A page has one view of a name, in lower or upper case; 409 says that it is taken.
+         * @description Names are unique within a page; case does not matter. 409 if the name is taken.
          *
          *     Requires the scope `runs:write`.
          */
@@ -1039,8 +1039,8 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Rename a saved view, or make it lead to something else
-         * @description What is absent stays.
+         * Rename a saved view or change its query
+         * @description Absent members keep their values.
          *
          *     Requires the scope `runs:write`.
          */
@@ -1052,15 +1052,15 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         AgentView: {
-            /** @description How recorded text is told from the view's own. */
+            /** @description Explains how recorded text is marked. */
             notice: string;
             token_budget: number;
             /** @description The tokens of this body. */
             tokens_used: number;
             encoding: string;
             /**
-             * @description `steps` counts the run's spans; `partial` is true where it has more than were read. Names are cut, and hold
-             *     letters, digits and `._-:` only.
+             * @description `steps` counts the run's spans; `partial` is true if the run has more than were read. Names are cut and
+             *     contain only letters, digits and `._-:`.
              */
             run: {
                 /** Format: uuid */
@@ -1074,7 +1074,7 @@ export interface components {
                 /** Format: int64 */
                 errors: number;
             };
-            /** @description Its totals. Absent where the budget has no room for them. */
+            /** @description The run's totals. Absent if the budget has no room for them. */
             about?: {
                 agent?: string;
                 models?: string[];
@@ -1092,29 +1092,29 @@ export interface components {
                 cost_usd?: number;
                 /**
                  * Format: int64
-                 * @description Calls of unknown price: `cost_usd` is that of the others.
+                 * @description Calls with an unknown price; `cost_usd` does not include them.
                  */
                 unpriced_calls?: number;
             };
-            /** @description From the first step that failed by itself up to the root. A long one is shown at both ends. */
+            /** @description From the first step that failed by itself up to the root. A long chain is cut in the middle. */
             error_chain?: components["schemas"]["AgentViewStepRef"][];
             error_chain_left_out?: number;
-            /** @description The steps that the run's duration is mostly made of, longest first. */
+            /** @description The steps that take most of the run's duration, longest first. */
             critical_path?: components["schemas"]["AgentViewStepRef"][];
-            /** @description How many steps are on the critical path. */
+            /** @description Number of steps on the critical path. */
             critical_path_steps?: number;
-            /** @description In start order. A step that is not here is counted in `left_out`. */
+            /** @description In start order. Steps that are missing here are counted in `left_out`. */
             steps: {
-                /** @description The place in start order, from 1. */
+                /** @description Position in start order, from 1. */
                 n: number;
                 span_id: string;
                 kind: string;
                 name?: string;
-                /** @description Absent where it is ok. */
+                /** @description Absent if ok. */
                 status?: string;
                 /**
                  * @description Recorded and untrusted. `<N name>` begins a text (`error`, `output`, `user`, `arguments`, `result`,
-                 *     `input`, `stack`), `<N 12 bytes left out>` stands for what is cut, `</N>` ends it. N is six digits
+                 *     `input`, `stack`), `<N 12 bytes left out>` replaces text that was cut, `</N>` ends it. N is six digits
                  *     that occur in none of the step's texts.
                  */
                 recorded?: string;
@@ -1128,11 +1128,11 @@ export interface components {
             name: string;
             /**
              * Format: double
-             * @description Time of the step itself, without its children on the path.
+             * @description Time of the step without its children on the path.
              */
             self_ms?: number;
         };
-        /** @description How many steps are left out or cut, and the call that gives more. */
+        /** @description The number of steps that are left out or cut, and the call that returns more. */
         AgentViewRest: {
             steps: number;
             /** @description The span id of the first one left out. */
@@ -1147,11 +1147,11 @@ export interface components {
             other: components["schemas"]["RunDiffRun"];
             /**
              * Format: double
-             * @description How much is different, 0 to 1: the distances of aligned steps, and 1 for each that the other run does not
-             *     have at its place, in relation to the steps of both runs. It is the same in both directions.
+             * @description How different the runs are, 0 to 1: the sum of the distances of aligned steps, and of 1 for each step that
+             *     the other run lacks at its place, divided by the steps of both runs. It does not depend on the order of the runs.
              */
             distance: number;
-            /** @description Aligned steps by state, of the whole comparison. */
+            /** @description Number of aligned steps by state, in the whole comparison. */
             counts: {
                 same: number;
                 changed: number;
@@ -1159,21 +1159,21 @@ export interface components {
                 removed: number;
                 moved: number;
             };
-            /** @description The first step that is not the same; null where all are. */
+            /** @description The first step that is not `same`; null if there is none. */
             first_divergence: components["schemas"]["RunDiffLocation"] | null;
             totals: components["schemas"]["RunDiffTotals"];
-            /** @description How many aligned steps there are, unfolded. */
+            /** @description Number of aligned steps, unfolded. */
             step_count: number;
             steps: components["schemas"]["RunDiffStep"][];
             limit: number;
-            /** @description The `offset` that continues; null at the end. */
+            /** @description The `offset` of the next page; null at the end. */
             next_offset: number | null;
-            /** @description Not everything was compared; see `partial_because`. */
+            /** @description True if not everything was compared; see `partial_because`. */
             partial: boolean;
             /**
-             * @description `steps`: of a run with more than 20,000 steps the first were compared. `texts`: of a run that says more than
-             *     48 MB the steps after that were compared without their texts. `alignment`: so much is different that the
-             *     cheapest alignment was not searched for everywhere.
+             * @description `steps`: a run has more than 20,000 steps; only the first 20,000 were compared. `texts`: a run has more than
+             *     48 MB of text; the steps after that were compared without their texts. `alignment`: the runs differ so much that
+             *     the search for the cheapest alignment was not complete.
              */
             partial_because: ("steps" | "texts" | "alignment")[];
         };
@@ -1206,7 +1206,7 @@ export interface components {
             llm_calls: components["schemas"]["RunDiffTotal"];
             tool_calls: components["schemas"]["RunDiffTotal"];
         };
-        /** @description Null where unknown, and the difference where either is. */
+        /** @description A value is null if unknown; the difference is null if either value is. */
         RunDiffTotal: {
             /** Format: double */
             base: number | null;
@@ -1214,36 +1214,36 @@ export interface components {
             other: number | null;
             /**
              * Format: double
-             * @description `other` less `base`.
+             * @description `other` minus `base`.
              */
             difference: number | null;
         };
         RunDiffStep: {
-            /** @description Its place in the comparison, from 0. */
+            /** @description Position in the comparison, from 0. */
             n: number;
             /** @enum {string} */
             state: "same" | "changed" | "added" | "removed" | "moved";
             depth: number;
             /**
              * Format: double
-             * @description 0 for the same, 1 where a run does not have the step.
+             * @description 0 for `same`, 1 if one of the runs lacks the step.
              */
             distance: number;
-            /** @description The step in the first run; null where it does not have it. */
+            /** @description The step in the first run; null if that run lacks it. */
             base: components["schemas"]["RunDiffSpan"] | null;
-            /** @description The step in the second run; null where it does not have it. */
+            /** @description The step in the second run; null if that run lacks it. */
             other: components["schemas"]["RunDiffSpan"] | null;
             changes: components["schemas"]["RunDiffChange"][];
             /**
-             * @description 0, or how many steps that are the same this one stands for, itself included; `depth`, `base` and `other` are
-             *     those of the first. They are `n` to `n + folded - 1`.
+             * @description 0, or the number of `same` steps that this one stands for, itself included: `n` to `n + folded - 1`.
+             *     `depth`, `base` and `other` are those of the first.
              */
             folded: number;
         };
         RunDiffSpan: {
             span_id: string;
             parent_span_id: string | null;
-            /** @description The span's place in its run in start order, from 1. */
+            /** @description The span's position in its run in start order, from 1. */
             number: number;
             name: string;
             kind: string;
@@ -1251,7 +1251,7 @@ export interface components {
             model: string | null;
             /**
              * Format: double
-             * @description After the start of its run.
+             * @description Since the start of its run.
              */
             start_offset_ms: number;
             /** Format: double */
@@ -1266,33 +1266,33 @@ export interface components {
              */
             distance: number;
             hunks: components["schemas"]["RunDiffHunk"][];
-            /** @description False where the hunks are not all, or the texts were cut before they were compared. */
+            /** @description False if hunks are left out, or if the texts were cut before the comparison. */
             whole: boolean;
         };
         RunDiffHunk: {
-            /** @description Where in a JSON value (RFC 6901); null for a text. */
+            /** @description JSON Pointer (RFC 6901) into a JSON value; null for a text. */
             path: string | null;
             /** @enum {string} */
             op: "same" | "removed" | "added";
             text: string;
-            /** @description How many bytes of the part are not shown. */
+            /** @description Bytes of this part that are not shown. */
             left_out: number;
         };
         /**
-         * @description `error`: the run ended with an error; `timeout`: the error says so; `cancelled`; `unrecovered`: the run ended well, and
-         *     one of its steps failed after which nothing went well.
+         * @description `error`: the run ended with an error; `timeout`: the error is a timeout; `cancelled`; `unrecovered`: the run ended well,
+         *     but has a failed step after which nothing succeeded.
          * @enum {string}
          */
         FailureClass: "error" | "timeout" | "cancelled" | "unrecovered";
         /** @description How a run failed. */
         Failure: {
-            /** @description `fp:v3:…`; runs that failed alike have the same. */
+            /** @description `fp:v3:…`; the same for runs that failed in the same way. */
             fingerprint: string;
             class: components["schemas"]["FailureClass"];
             /** @description The step at which the run failed. */
             span_id: string;
             step: components["schemas"]["FailingStep"];
-            /** @description The error's message without addresses, ids, times, numbers and what is quoted. */
+            /** @description The error message without addresses, ids, times, numbers and quoted text. */
             message_template: string;
         };
         FailingStep: {
@@ -1305,18 +1305,18 @@ export interface components {
             data: components["schemas"]["FailedRunGroup"][];
             /**
              * Format: date-time
-             * @description The moment that the list is about.
+             * @description The moment as of which the list is computed.
              */
             now: string;
             /**
              * Format: date-time
-             * @description Runs that started from here on are counted.
+             * @description Runs that started at or after this time are counted.
              */
             start: string;
             weights: components["schemas"]["FailureWeights"];
             /** @description Groups in the window. */
             group_count: number;
-            /** @description There are more groups than are ranked. */
+            /** @description True if there are more groups than are ranked. */
             partial: boolean;
             /**
              * Format: int64
@@ -1325,6 +1325,11 @@ export interface components {
             run_count: number;
             /** Format: int64 */
             failed_run_count: number;
+            /**
+             * Format: int64
+             * @description Failed runs that were stored before fingerprints existed. Run `looptrace derive` to compute them.
+             */
+            unknown_run_count?: number;
             limit: number;
             next_cursor: string | null;
         };
@@ -1340,7 +1345,7 @@ export interface components {
             /** Format: int64 */
             failed_run_count: number;
         };
-        /** @description What each part weighs in a rank. Where parts are null, the others weigh more in proportion. */
+        /** @description The weight of each part in a rank. If parts are null, the others weigh proportionally more. */
         FailureWeights: {
             /** Format: double */
             recency: number;
@@ -1357,46 +1362,46 @@ export interface components {
             /** Format: double */
             waste: number;
         };
-        /** @description From 0 to 1 each; null where not known. */
+        /** @description Each from 0 to 1; null if unknown. */
         FailureParts: {
             /**
              * Format: double
-             * @description Halves with each day since the last run.
+             * @description Halves every day since the last run.
              */
             recency: number | null;
             /**
              * Format: double
-             * @description How unlikely so many runs in the last 6 hours are by the 7 days before; 0 under three.
+             * @description How unlikely the number of runs in the last 6 hours is, given the 7 days before; 0 below three runs.
              */
             spike: number | null;
             /**
              * Format: double
-             * @description Of users touched, and of the share of the agent's runs (lower end of its 95% interval); the latter alone where runs name no users.
+             * @description From the affected users and the share of the agent's runs (lower bound of its 95% interval); from the share alone if runs name no users.
              */
             impact: number | null;
             /**
              * Format: double
-             * @description By the class.
+             * @description From the class.
              */
             severity: number | null;
             /**
              * Format: double
-             * @description Halves with every three days since the first run; 1 where the newest release brought it.
+             * @description Halves every three days since the first run; 1 if the newest release introduced it.
              */
             novelty: number | null;
             /**
              * Format: double
-             * @description The best contrast's; null where there is nothing to compare with.
+             * @description The `ochiai` of the best contrast; null if there is nothing to compare with.
              */
             lift: number | null;
             /**
              * Format: double
-             * @description Of what all runs of the window cost; null where costs are not known.
+             * @description Share of the cost of all runs in the window; null if costs are unknown.
              */
             waste: number | null;
         };
         FailedRunGroup: {
-            /** @description Of `agent_name` and `step` those that have a text of more than 1 KiB, which is cut here; absent where none is. */
+            /** @description Those of `agent_name` and `step` with a text of more than 1 KiB, which is cut here; absent if there is none. */
             cut?: string[];
             fingerprint: string;
             class: components["schemas"]["FailureClass"];
@@ -1413,7 +1418,7 @@ export interface components {
             count: number;
             /**
              * Format: double
-             * @description Of all failed runs of the window.
+             * @description Share of all failed runs in the window.
              */
             share: number;
             /**
@@ -1423,22 +1428,22 @@ export interface components {
             agent_run_count: number;
             /**
              * Format: double
-             * @description Of the agent's runs.
+             * @description Share of the agent's runs.
              */
             agent_share: number;
             /**
              * Format: int64
-             * @description Null where the project's runs name no users.
+             * @description Null if the project's runs name no users.
              */
             user_count: number | null;
             /**
              * Format: double
-             * @description What its runs cost.
+             * @description Total cost of its runs.
              */
             cost_usd: number | null;
             /**
              * Format: date-time
-             * @description As far as 90 days back.
+             * @description Looks back at most 90 days.
              */
             first_seen: string;
             /** Format: date-time */
@@ -1447,7 +1452,7 @@ export interface components {
             last_seen: string;
             /** @description Its runs over time, in 24 equal parts of the window, the oldest first. */
             counts: number[];
-            /** @description What its runs have more often than other runs of the agent, the most telling first. */
+            /** @description Values that its runs have more often than other runs of the agent, the strongest first. */
             contrasts: components["schemas"]["FailureContrast"][];
             representative: components["schemas"]["FailedRun"];
             /** @description More of its runs, the newest first. */
@@ -1479,7 +1484,7 @@ export interface components {
             others_runs: number;
             /**
              * Format: double
-             * @description 1 where all runs of the group have it and no other does.
+             * @description 1 if all runs of the group have it and no other run does.
              */
             ochiai: number;
         };
@@ -1494,7 +1499,7 @@ export interface components {
             /** @description The step at which it failed. */
             span_id: string;
             step: components["schemas"]["FailingStep"];
-            /** @description The step's error, cut at 200 bytes; where the run is long, the run's. */
+            /** @description The step's error, cut at 200 bytes; the run's error if the run is long. */
             error: components["schemas"]["RunError"] | null;
         };
         /** @enum {string} */
@@ -1540,7 +1545,7 @@ export interface components {
         };
         /** @description A `google.rpc.Status`. */
         RPCStatus: {
-            /** @description A code of gRPC. */
+            /** @description A gRPC status code. */
             code?: number;
             message?: string;
             details?: {
@@ -1563,7 +1568,7 @@ export interface components {
             run_id: string;
             name: string;
             /**
-             * @description agent, workflow, task, llm, tool, retriever, embedding, reranker, guardrail, evaluator, span, or another of the form `[a-z][a-z0-9_.-]{0,63}`.
+             * @description agent, workflow, task, llm, tool, retriever, embedding, reranker, guardrail, evaluator, span, or any other name of the form `[a-z][a-z0-9_.-]{0,63}`.
              * @default agent
              */
             kind: string;
@@ -1572,9 +1577,9 @@ export interface components {
             start_time: string;
             /** Format: date-time */
             end_time?: string;
-            /** @description Text; another JSON value is kept as its JSON text. */
+            /** @description Text; any other JSON value is kept as JSON text. */
             inputs?: unknown;
-            /** @description Text; another JSON value is kept as its JSON text. */
+            /** @description Text; any other JSON value is kept as JSON text. */
             outputs?: unknown;
             error?: components["schemas"]["IngestError"];
             session_id?: string;
@@ -1655,41 +1660,41 @@ export interface components {
         InstrumentGuide: {
             /** Format: uuid */
             project_id: string;
-            /** @description Where runs are sent to and read. */
+            /** @description The address for sending and reading runs. */
             endpoint: string;
             key: components["schemas"]["InstrumentKey"];
-            /** @description What the Python SDK and the recipes read. */
+            /** @description Variables for the Python SDK and the recipes. */
             environment: components["schemas"]["EnvironmentVariable"][];
-            /** @description What any OpenTelemetry SDK reads instead. */
+            /** @description Variables for any other OpenTelemetry SDK. */
             otlp: components["schemas"]["EnvironmentVariable"][];
-            /** @description What can be found in a program's dependencies, and the recipe for it. */
+            /** @description Packages to look for in a program's dependencies, and their recipes. */
             frameworks: components["schemas"]["InstrumentFramework"][];
             recipe?: components["schemas"]["InstrumentRecipe"];
-            /** @description What to do, in this order. */
+            /** @description Instructions, in order. */
             steps: components["schemas"]["InstrumentStep"][];
             self_test: components["schemas"]["InstrumentSelfTest"];
         };
         InstrumentKey: {
-            /** @description What stands where the key goes. */
+            /** @description Replace it with the key. */
             placeholder: string;
             header: string;
-            /** @description What recording and the self-test need. */
+            /** @description Scopes that recording and the self-test need. */
             scopes: string[];
         };
         InstrumentStep: {
             id: string;
             instruction: string;
-            /** @description For a shell. */
+            /** @description A shell command. */
             command: string | null;
         };
         InstrumentSelfTest: {
             /** Format: uuid */
             run_id: string;
-            /** @description A command for a shell; answered 202. Needs scope `ingest:write`. */
+            /** @description A shell command; the answer is 202. Needs scope `ingest:write`. */
             send: string;
-            /** @description A command for a shell; answers 200 with the run once it can be read. Needs scope `runs:read`. */
+            /** @description A shell command; the answer is 200 with the run once it can be read. Needs scope `runs:read`. */
             check: string;
-            /** @description The call of the MCP server that shows the run. */
+            /** @description The MCP call that shows the run. */
             tool: string;
         };
         InstrumentPackage: {
@@ -1702,20 +1707,20 @@ export interface components {
             value: string;
         };
         InstrumentFramework: {
-            /** @description Of the recipe: `framework=` this gives it. */
+            /** @description The recipe's id; pass it as `framework`. */
             id: string;
             title: string;
             language: string;
             packages: components["schemas"]["InstrumentPackage"][];
         };
-        /** @description The one for `framework`, else the general one of `language`; absent where neither is given. */
+        /** @description The recipe for `framework`, else the general one for `language`; absent if neither is given. */
         InstrumentRecipe: {
             id: string;
             title: string;
             language: string;
-            /** @description For a shell. */
+            /** @description Shell commands. */
             install: string;
-            /** @description The shortest program that is recorded. */
+            /** @description A minimal program that is recorded. */
             code: string;
             /** @description Markdown. */
             notes: string;
@@ -1733,7 +1738,7 @@ export interface components {
             created_at: string;
             /**
              * Format: date-time
-             * @description Exact to a minute.
+             * @description Accurate to the minute.
              */
             last_used_at: string | null;
             /** Format: date-time */
@@ -1760,7 +1765,7 @@ export interface components {
             has_more: boolean;
         };
         Problem: {
-            /** @description A URI reference; `about:blank` where the status says it all. */
+            /** @description A URI reference; `about:blank` if the problem is no more specific than its status. */
             type: string;
             title: string;
             status: number;
@@ -1779,7 +1784,7 @@ export interface components {
         Status: "running" | "ok" | "error" | "cancelled";
         /** @enum {string} */
         Scope: "ingest:write" | "runs:read" | "runs:write" | "datasets:read" | "datasets:write" | "prompts:read" | "prompts:write" | "evals:read" | "evals:write" | "replays:read" | "replays:write" | "admin";
-        /** @description Tokens. Input includes cached, output includes reasoning. A member is null where unknown. */
+        /** @description Token counts. Input includes cached tokens, output includes reasoning tokens. A member is null if unknown. */
         Usage: {
             /** Format: int64 */
             input_tokens: number | null;
@@ -1809,11 +1814,11 @@ export interface components {
             version: string | null;
         };
         /**
-         * @description `project`: a price of the project's own; `table`: the price table of this version of Looptrace.
+         * @description `project`: the project's own price; `table`: the price table of this version of Looptrace.
          * @enum {string}
          */
         PriceSource: "project" | "table";
-        /** @description A price in US dollars for a million tokens. */
+        /** @description Prices in US dollars per million tokens. */
         PriceWrite: {
             /** @description As spans name it; absent or empty: every provider. */
             provider?: string;
@@ -1821,7 +1826,7 @@ export interface components {
             model: string;
             /**
              * Format: date-time
-             * @description The first moment of the price; null or absent: from the beginning.
+             * @description The time from which the price applies; null or absent: no lower bound.
              */
             valid_from?: string | null;
             /** Format: double */
@@ -1840,7 +1845,7 @@ export interface components {
             cache_write?: number | null;
             /**
              * Format: double
-             * @description Kept for an hour; null or absent: as cache_write.
+             * @description Cached for one hour; null or absent: as cache_write.
              */
             cache_write_1h?: number | null;
             /**
@@ -1849,7 +1854,7 @@ export interface components {
              */
             reasoning?: number | null;
         };
-        /** @description The prices of a whole call whose input, cached included, is longer than `above` tokens. */
+        /** @description The prices of a whole call whose input has more than `above` tokens, cached ones included. */
         PriceTier: {
             /** Format: int64 */
             above: number;
@@ -1866,15 +1871,15 @@ export interface components {
             /** Format: double */
             reasoning: number | null;
         };
-        /** @description What tokens of a model cost, in US dollars for a million. */
+        /** @description The token prices of a model, in US dollars per million tokens. */
         Price: {
             /**
              * Format: uuid
-             * @description Of a price of the project's own.
+             * @description Null for a price of the table.
              */
             id: string | null;
             source: components["schemas"]["PriceSource"];
-            /** @description What a span that was priced by it says as `price_version`. */
+            /** @description The `price_version` of spans with this price. */
             version: string;
             /** @description Empty: every provider. */
             provider: string;
@@ -1918,9 +1923,9 @@ export interface components {
             table_version: string;
         };
         UnpricedModel: {
-            /** @description Empty where spans do not name it. */
+            /** @description Empty if spans do not name it. */
             provider: string;
-            /** @description Empty where spans have tokens and no model. */
+            /** @description Empty if spans have tokens but no model. */
             model: string;
             /** Format: int64 */
             span_count: number;
@@ -1949,12 +1954,12 @@ export interface components {
         ProjectUpdate: {
             name?: string;
         };
-        /** @description A project's own limits, over those that ingest is configured with. */
+        /** @description A project's own limits; they override the configuration of ingest. */
         ProjectLimits: {
             key?: components["schemas"]["SubjectLimits"];
             project?: components["schemas"]["SubjectLimits"];
         };
-        /** @description What each key, or the project with all its keys, may send. A member that is absent is as configured. */
+        /** @description Limits of each key, or of the project with all its keys. An absent member is as configured. */
         SubjectLimits: {
             requests?: components["schemas"]["RateLimit"];
             bytes?: components["schemas"]["RateLimit"];
@@ -1963,12 +1968,12 @@ export interface components {
         RateLimit: {
             /**
              * Format: double
-             * @description A second, in the long run; 0 is no limit.
+             * @description Per second, in the long run; 0 means no limit.
              */
             rate: number;
             /**
              * Format: int64
-             * @description At once after a rest; as much as in a second where it is absent.
+             * @description The most at once, after a pause; the amount of one second if absent.
              */
             burst?: number;
         };
@@ -1990,16 +1995,16 @@ export interface components {
              * @description When the earliest span began.
              */
             start_time: string;
-            /** @description The run has more spans than an outline takes in. */
+            /** @description True if the run has more spans than an outline can have. */
             partial: boolean;
             strings: string[];
             spans: {
                 span_id: string[];
-                /** @description The place of the span's parent, -1 for none. */
+                /** @description The index of the span's parent, -1 for none. */
                 parent: number[];
                 /** @description Since `start_time`. */
                 start_ms: number[];
-                /** @description -1 where the span has not ended. */
+                /** @description -1 if the span has not ended. */
                 duration_ms: number[];
                 status: components["schemas"]["Status"][];
                 name: number[];
@@ -2009,14 +2014,14 @@ export interface components {
                 agent: number[];
                 /** @description The error's type. */
                 error: number[];
-                /** @description Input and output tokens; -1 where they are unknown or repeat what other spans carry. */
+                /** @description Input and output tokens; -1 if they are unknown or repeat those of other spans. */
                 tokens: number[];
             };
-            /** @description The place of the first span that failed by itself, then of those above it. */
+            /** @description The index of the first span that failed by itself, then of those above it. */
             error_chain: number[];
             /**
-             * @description What the root's duration is made of: stretches in which one span runs itself, not a child of it that the path
-             *     enters. Each column has one item for each stretch, the latest first.
+             * @description The intervals that make up the root's duration. In each, one span runs and none of its children on the path
+             *     does. Each column has one item for each interval, the latest first.
              */
             critical_path: {
                 span: number[];
@@ -2029,12 +2034,12 @@ export interface components {
         RunStats: {
             /**
              * Format: date-time
-             * @description The runs that started from here on are counted.
+             * @description Runs that started at or after this time are counted.
              */
             start: string;
             /**
              * Format: date-time
-             * @description The runs that started before this are counted.
+             * @description Runs that started before this time are counted.
              */
             end: string;
             /** Format: int64 */
@@ -2043,11 +2048,11 @@ export interface components {
             /** @description A point for every bucket, in order. The first may begin before `start` and the last end after `end`. */
             series: components["schemas"]["RunStatsPoint"][];
             group_by: components["schemas"]["RunGroupBy"] | null;
-            /** @description By how many runs they have. */
+            /** @description Sorted by number of runs, the largest first. */
             groups: components["schemas"]["RunStatsGroup"][];
-            /** @description All other groups together. Null where there are none. */
+            /** @description All other groups together. Null if there are none. */
             other: components["schemas"]["RunStatsOther"] | null;
-            /** @description True where runs before `start` would have taken too long to read. Ask with `start_before` for them, or for a shorter window. */
+            /** @description True if runs before `start` would have taken too long to read. Request them with `start_before`, or use a shorter window. */
             partial: boolean;
         };
         RunTotals: {
@@ -2055,36 +2060,33 @@ export interface components {
             count: number;
             /**
              * Format: int64
-             * @description Runs that are not running any more.
+             * @description Runs that are no longer running.
              */
             ended_count: number;
-            /**
-             * Format: int64
-             * @description Runs that failed.
-             */
+            /** Format: int64 */
             error_count: number;
             /**
              * Format: double
-             * @description `error_count` / `ended_count`; null where none has ended.
+             * @description `error_count` / `ended_count`; null if none has ended.
              */
             error_rate: number | null;
-            /** @description Of the runs whose end is known; null where none is. Percentiles are estimates (t-digest). */
+            /** @description For runs whose end is known; null if there are none. Percentiles are estimates (t-digest). */
             duration_ms: components["schemas"]["Percentiles"] | null;
-            /** @description Sums over the runs that know their tokens; null where none does. */
+            /** @description Sums over the runs with known tokens; null if there are none. */
             usage: components["schemas"]["Usage"] | null;
             /**
              * Format: int64
-             * @description Runs of which no tokens are known.
+             * @description Runs without known tokens.
              */
             no_usage_count: number;
             /**
              * Format: double
-             * @description The sum over the runs whose cost is known; null where none is.
+             * @description Sum over the runs with a known cost; null if there are none.
              */
             cost_usd: number | null;
             /**
              * Format: int64
-             * @description Runs of which no cost is known.
+             * @description Runs without a known cost.
              */
             no_cost_count: number;
         };
@@ -2102,7 +2104,7 @@ export interface components {
             totals: components["schemas"]["RunTotals"];
         };
         RunStatsGroup: {
-            /** @description Empty: the runs that have none. */
+            /** @description Empty for runs that have none. */
             value: string;
             totals: components["schemas"]["RunTotals"];
             series: components["schemas"]["RunStatsPoint"][];
@@ -2110,7 +2112,7 @@ export interface components {
         RunStatsOther: {
             /**
              * Format: int64
-             * @description How many groups these are.
+             * @description Number of these groups.
              */
             groups: number;
             totals: components["schemas"]["RunTotals"];
@@ -2118,14 +2120,14 @@ export interface components {
         };
         RunFields: {
             data: components["schemas"]["RunField"][];
-            /** @description True where there are more keys of metadata than are listed (200). */
+            /** @description True if there are more metadata keys than the 200 listed. */
             has_more: boolean;
             /**
              * Format: date-time
-             * @description The keys of runs that started from here on are listed.
+             * @description Keys of runs that started at or after this time are listed.
              */
             start: string;
-            /** @description True where runs before `start` would have taken too long to read. */
+            /** @description True if runs before `start` would have taken too long to read. */
             partial: boolean;
         };
         RunField: {
@@ -2134,7 +2136,7 @@ export interface components {
             parameter: string;
             /**
              * Format: int64
-             * @description How many runs have a value; null where it is not counted.
+             * @description Number of runs that have a value; null if not counted.
              */
             count: number | null;
         };
@@ -2143,10 +2145,10 @@ export interface components {
             has_more: boolean;
             /**
              * Format: date-time
-             * @description The values of runs that started from here on are listed.
+             * @description Values of runs that started at or after this time are listed.
              */
             start: string;
-            /** @description True where runs before `start` would have taken too long to read. */
+            /** @description True if runs before `start` would have taken too long to read. */
             partial: boolean;
         };
         RunFieldValue: {
@@ -2154,10 +2156,7 @@ export interface components {
             /** Format: int64 */
             count: number;
         };
-        /**
-         * @description What the parameters of the same names of `GET /v1/runs` select. An empty member is refused: what should have stood there
-         *     is not known.
-         */
+        /** @description The same filters as the parameters of `GET /v1/runs`. An empty member is refused, because its intended value is unknown. */
         RunFilter: {
             /** Format: uuid */
             project_id: string;
@@ -2223,11 +2222,11 @@ export interface components {
             duration_ms: number | null;
             inputs: string | null;
             outputs: string | null;
-            /** @description Inputs or outputs are cut here. */
+            /** @description True if inputs or outputs are cut here. */
             truncated: boolean;
             /**
-             * @description The other members that are cut here, absent where none is. In lists, streams and threads a text has 1 KiB at most, `tags`, `models` and `tools`
-             *     have 4 KiB each and `metadata` 8 KiB, of its smallest members; `GET /v1/runs/{run_id}` gives all.
+             * @description Other members that are cut here; absent if there are none. In lists, streams and threads a text has at most 1 KiB, `tags`, `models` and
+             *     `tools` have at most 4 KiB each, and `metadata` has its smallest members, up to 8 KiB; `GET /v1/runs/{run_id}` returns all.
              */
             cut?: string[];
             error: components["schemas"]["RunError"] | null;
@@ -2243,17 +2242,17 @@ export interface components {
             release: string | null;
             prompt: components["schemas"]["PromptRef"] | null;
             models: string[];
-            /** @description Null where no span knows it. */
+            /** @description Null if unknown. */
             usage: components["schemas"]["Usage"] | null;
             /**
              * Format: double
-             * @description Null where unknown, never 0 for unknown.
+             * @description Null, never 0, if unknown.
              */
             cost_usd: number | null;
             cost_source: components["schemas"]["CostSource"] | null;
             /**
              * Format: int64
-             * @description Calls whose tokens count and whose price is unknown. `cost_usd` is that of the others.
+             * @description Calls with counted tokens and an unknown price; `cost_usd` does not include them.
              */
             unpriced_call_count: number;
             /** Format: int64 */
@@ -2264,16 +2263,16 @@ export interface components {
             llm_call_count: number;
             /** Format: int64 */
             tool_call_count: number;
-            /** @description The newest, those of its spans included: at most 20 in a list of runs and 100 in one run. */
+            /** @description The newest, including those of its spans: at most 20 in a list of runs and 100 in one run. */
             scores: components["schemas"]["Score"][];
             /**
              * Format: int64
              * @description All scores of the run and its spans; `GET /v1/runs/{run_id}/scores` lists them.
              */
             score_count: number;
-            /** @description Names of the tools that were called, 64 at most. */
+            /** @description Names of the tools that were called, at most 64. */
             tools: string[];
-            /** @description Null where the run did not fail. */
+            /** @description Null if the run did not fail. */
             failure: components["schemas"]["Failure"] | null;
             /** Format: date-time */
             received_at: string;
@@ -2286,7 +2285,7 @@ export interface components {
             filter?: components["schemas"]["RunFilter"];
             /**
              * Format: date-time
-             * @description Only runs of which the first span was received before this time.
+             * @description Only runs whose first span was received before this time.
              */
             received_before?: string;
             /** @default false */
@@ -2296,12 +2295,12 @@ export interface components {
             dry_run: boolean;
             /**
              * Format: int64
-             * @description How many runs were selected.
+             * @description Number of runs selected.
              */
             matched: number;
             /** Format: int64 */
             deleted: number;
-            /** @description Not all that matched were deleted. */
+            /** @description True if not all matching runs were deleted. */
             has_more: boolean;
             /** Format: date-time */
             as_of: string;
@@ -2312,11 +2311,11 @@ export interface components {
             offset: number;
             has_more: boolean;
             next_cursor: string | null;
-            /** @description True where searching took too long; absent otherwise. */
+            /** @description True if the search took too long; otherwise absent. */
             partial?: boolean;
             /**
              * Format: date-time
-             * @description How far a partial answer came.
+             * @description The time that a partial search reached.
              */
             searched_to?: string;
         };
@@ -2351,21 +2350,21 @@ export interface components {
             tool_definitions?: unknown[];
             inputs: string | null;
             outputs: string | null;
-            /** @description Inputs or outputs are cut, or payloads left out. */
+            /** @description True if inputs or outputs are cut, or payloads are left out. */
             truncated: boolean;
             /**
-             * @description The other members that are cut here, absent where none is. In a list a text has 1 KiB at most, those of errors and tools 2 KiB,
-             *     and `finish_reasons` 4 KiB, unless `full=true`; `GET /v1/runs/{run_id}/spans/{span_id}` gives all.
+             * @description Other members that are cut here; absent if there are none. In a list without `full=true` a text has at most 1 KiB, those of errors
+             *     and tools 2 KiB, and `finish_reasons` 4 KiB; `GET /v1/runs/{run_id}/spans/{span_id}` returns all.
              */
             cut?: string[];
             tool: components["schemas"]["ToolCall"] | null;
             usage: components["schemas"]["Usage"] | null;
-            /** @description False where a span repeats what others carry. */
+            /** @description False if the span repeats the usage of other spans. */
             usage_counted: boolean;
             /** Format: double */
             cost_usd: number | null;
             cost_source: components["schemas"]["CostSource"] | null;
-            /** @description By which prices the cost was computed: the day of the price table, or `project:` and the revision of the project's own price. */
+            /** @description The prices from which the cost was computed: the day of the price table, or `project:` and the revision of the project's own price. */
             price_version: string | null;
             /** Format: double */
             time_to_first_token_ms: number | null;
@@ -2377,7 +2376,7 @@ export interface components {
             prompt: components["schemas"]["PromptRef"] | null;
             /** @description At most the newest 100. */
             scores: components["schemas"]["Score"][];
-            /** @description As received, span attributes. */
+            /** @description Span attributes as received. */
             attributes?: {
                 [key: string]: unknown;
             };
@@ -2389,7 +2388,7 @@ export interface components {
             events?: components["schemas"]["SpanEvent"][];
             links?: components["schemas"]["SpanLink"][];
         };
-        /** @description A message in the newest OpenTelemetry GenAI shape. */
+        /** @description A message in the latest OpenTelemetry GenAI format. */
         Message: {
             role: string;
             parts: components["schemas"]["MessagePart"][];
@@ -2408,7 +2407,7 @@ export interface components {
         ToolCall: {
             name: string | null;
             call_id: string | null;
-            /** @description JSON text where it was JSON. */
+            /** @description JSON text if it was JSON. */
             arguments: string | null;
             result: string | null;
         };
@@ -2440,7 +2439,7 @@ export interface components {
             span_count: number;
         };
         /**
-         * @description Whether a person or a program judged.
+         * @description Whether a person or a program gave the score.
          * @enum {string}
          */
         ScoreSource: "human" | "program";
@@ -2448,7 +2447,7 @@ export interface components {
         ScoreWrite: {
             /**
              * Format: uuid
-             * @description Chosen by the client, so that a retry replaces what it wrote; absent: a new one.
+             * @description Chosen by the client, so that a retry replaces the score; absent: a new id.
              */
             id?: string;
             /** @description Absent: the run as a whole. */
@@ -2469,29 +2468,29 @@ export interface components {
             kind: "user" | "key";
             /** Format: uuid */
             id: string;
-            /** @description The user's email or the key's name, when it was written. */
+            /** @description The user's email or the key's name at the time of writing. */
             name: string;
         };
         Score: {
             /**
-             * @description True where its texts are cut here: names and labels at 800 bytes, a comment at 256 bytes beside runs and spans in lists, and at 16 KiB
-             *     in a list of scores. Absent otherwise.
+             * @description True if its texts are cut here: names and labels at 800 bytes, a comment at 256 bytes in lists of runs and spans, and at 16 KiB
+             *     in a list of scores; otherwise absent.
              */
             truncated?: boolean;
             /** Format: uuid */
             id: string;
             /** Format: uuid */
             run_id: string;
-            /** @description Null where the run as a whole is judged. */
+            /** @description Null for a score of the whole run. */
             span_id: string | null;
             name: string;
             /** @description A number, true or false, or a category; null for a comment alone. */
             value: number | boolean | string | null;
-            /** @description What a number was called by the evaluation that came with the span, such as `half`. */
+            /** @description The label of a number, such as `half`, in the evaluation that came with the span. */
             label: string | null;
             comment: string | null;
             source: components["schemas"]["ScoreSource"];
-            /** @description Who wrote it; null where it came with its span, as an event `gen_ai.evaluation.result`. */
+            /** @description Who wrote it; null if it came with its span, as an event `gen_ai.evaluation.result`. */
             author: components["schemas"]["ScoreAuthor"] | null;
             /** Format: date-time */
             created_at: string;
@@ -2512,7 +2511,7 @@ export interface components {
             };
         };
         Thread: {
-            /** @description What the runs share. */
+            /** @description The id that the runs share. */
             session_id: string;
             /**
              * @description Whether the runs name a session or only a conversation.
@@ -2529,7 +2528,7 @@ export interface components {
              * @description When its last run started.
              */
             last_time: string;
-            /** @description Its last run has not ended. */
+            /** @description True if its last run has not ended. */
             running: boolean;
             /** Format: int64 */
             run_count: number;
@@ -2540,7 +2539,7 @@ export interface components {
             error_count: number;
             /** @description At most ten of `user_count`. */
             users: string[];
-            /** @description Of `users` and `agents` those that have a name of more than 1 KiB, which is cut here; absent where none is. */
+            /** @description Those of `users` and `agents` with a name of more than 1 KiB, which is cut here; absent if there is none. */
             cut?: string[];
             /** Format: int64 */
             user_count: number;
@@ -2548,11 +2547,11 @@ export interface components {
             agents: string[];
             /** Format: int64 */
             agent_count: number;
-            /** @description Null where no run knows it. */
+            /** @description Null if unknown. */
             usage: components["schemas"]["Usage"] | null;
             /**
              * Format: double
-             * @description The sum of what is known; null where no run knows it.
+             * @description The sum of the known costs; null if none is known.
              */
             cost_usd: number | null;
             /** @description The beginning of its first input (120 bytes). */
@@ -2574,29 +2573,29 @@ export interface components {
             next_cursor: string | null;
         };
         /**
-         * @description The page of the UI that a view is of.
+         * @description The UI page that a view belongs to.
          * @enum {string}
          */
         ViewPage: "runs" | "dashboards" | "failures" | "threads";
         ViewCreate: {
             page: components["schemas"]["ViewPage"];
             name: string;
-            /** @description What stands after the `?` of the page's address: `status=error&range=7d`. */
+            /** @description The query string of the page's address, without the `?`, such as `status=error&range=7d`. */
             query: string;
         };
         ViewUpdate: {
             name?: string;
             query?: string;
         };
-        /** @description A page with the query of its address, kept under a name for everybody in the project. */
+        /** @description A page and its query string, saved under a name for everybody in the project. */
         View: {
             /** Format: uuid */
             id: string;
             page: components["schemas"]["ViewPage"];
             name: string;
-            /** @description Its parameters in the order of their names. */
+            /** @description Parameters sorted by name. */
             query: string;
-            /** @description The email address of who made it; null: a key, or somebody who is gone. */
+            /** @description The email address of its creator; null for a key or a deleted user. */
             created_by: string | null;
             /** Format: date-time */
             created_at: string;
@@ -2608,7 +2607,7 @@ export interface components {
         };
     };
     responses: {
-        /** @description An error, as OTLP has it, in the request's encoding. */
+        /** @description An OTLP error, in the request's encoding. */
         RPCStatus: {
             headers: {
                 [name: string]: unknown;
@@ -2629,14 +2628,14 @@ export interface components {
         };
     };
     parameters: {
-        /** @description Only runs that started in the last so many seconds; a week by default, 90 days at most. */
+        /** @description Only runs that started within this many seconds before now; a week by default, 90 days at most. */
         FailureWindow: number;
         KeyID: string;
         Limit: number;
         Offset: number;
-        /** @description A name that the client makes up for the request, and sends again with each retry, such as a UUID. See **Retries** above. */
+        /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
         IdempotencyKey: string;
-        /** @description Narrows the look-up to one of the caller's projects. */
+        /** @description Look only in this project instead of all projects of the caller. */
         ProjectIDOptional: string;
         PriceID: string;
         ProjectIDPath: string;
@@ -2649,13 +2648,13 @@ export interface components {
         FilterKind: string[];
         /**
          * @description Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
-         *     call and error message; words in double quotes stand one after the other. System instructions and
-         *     attributes are not searched. Case does not matter; words are split at every character of ASCII but letters and
-         *     digits, others (`…`, `–`, `。`) are part of a word. Of a span that was sent in parts, each part is searched by itself,
-         *     also for what a later one replaced.
+         *     call and error message. Words in double quotes must follow one another. System instructions and
+         *     attributes are not searched. Case does not matter. Words are split at all ASCII characters except letters and
+         *     digits; other characters (`…`, `–`, `。`) are part of a word. If a span was sent in parts, each part is searched
+         *     separately, including text that a later part replaced.
          */
         FilterSearch: string;
-        /** @description Only runs that started in the last so many seconds. */
+        /** @description Only runs that started within this many seconds before now. */
         FilterWindowSeconds: number;
         /** @description Only runs that started at or after this time. */
         FilterStartAfter: string;
@@ -2677,21 +2676,21 @@ export interface components {
         /** @description Only runs that failed with this fingerprint. */
         FilterFingerprint: string;
         /**
-         * @description `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. KEY is what stands between the first
-         *     bracket and the last, brackets included.
+         * @description `metadata[KEY]=VALUE`: only runs whose metadata has exactly this value; several must all match. KEY is the text
+         *     between the first and the last bracket and may contain brackets.
          */
         FilterMetadata: {
             [key: string]: string;
         };
-        /** @description Only runs that took so long; those whose end is not known are left out. */
+        /** @description Only runs that took at least this long; runs whose end is unknown are left out. */
         FilterMinDurationMs: number;
         FilterMinCostUSD: number;
-        /** @description Input and output together. */
+        /** @description Input and output tokens together. */
         FilterMinTokens: number;
         FilterErrorType: string;
-        /** @description Only runs that have a score or comment, or only those that have none. */
+        /** @description Only runs with a score or comment if true; only runs without if false. */
         FilterHasScore: boolean;
-        /** @description A UUID; for OTLP data the trace id, as its 32 digits or written as a UUID. */
+        /** @description A UUID; for OTLP data the trace id, as 32 hex digits or written as a UUID. */
         RunID: string;
         ViewID: string;
     };
@@ -2704,19 +2703,19 @@ export interface operations {
     getAgentView: {
         parameters: {
             query?: {
-                /** @description Narrows the look-up to one of the caller's projects. */
+                /** @description Look only in this project instead of all projects of the caller. */
                 project_id?: components["parameters"]["ProjectIDOptional"];
                 token_budget?: number;
-                /** @description What tokens are counted in. */
+                /** @description The encoding in which tokens are counted. */
                 encoding?: "o200k_base" | "cl100k_base";
-                /** @description The step to show first and at most length, with the steps around it, by span id or by number. 404 if the run does not have it. */
+                /** @description The step to show first and in most detail, with the steps around it. Give a span id or a step number. 404 if the run has no such step. */
                 focus?: string;
                 /** @description JSON, or Markdown. */
                 format?: "json" | "text";
             };
             header?: never;
             path: {
-                /** @description A UUID; for OTLP data the trace id, as its 32 digits or written as a UUID. */
+                /** @description A UUID; for OTLP data the trace id, as 32 hex digits or written as a UUID. */
                 run_id: components["parameters"]["RunID"];
             };
             cookie?: never;
@@ -2739,18 +2738,18 @@ export interface operations {
     diffRuns: {
         parameters: {
             query?: {
-                /** @description Narrows the look-up to one of the caller's projects. */
+                /** @description Look only in this project instead of all projects of the caller. */
                 project_id?: components["parameters"]["ProjectIDOptional"];
-                /** @description Whether stretches of steps that are the same stand as one. */
+                /** @description Fold consecutive `same` steps into one. */
                 fold?: boolean;
-                /** @description Steps at most, folded ones counted as one. */
+                /** @description Maximum number of steps; folded steps count as one. */
                 limit?: number;
-                /** @description The `n` of the first step to answer with. */
+                /** @description The `n` of the first step to return. */
                 offset?: number;
             };
             header?: never;
             path: {
-                /** @description A UUID; for OTLP data the trace id, as its 32 digits or written as a UUID. */
+                /** @description A UUID; for OTLP data the trace id, as 32 hex digits or written as a UUID. */
                 run_id: components["parameters"]["RunID"];
                 /** @description The run to compare with. */
                 other_run_id: string;
@@ -2775,7 +2774,7 @@ export interface operations {
         parameters: {
             query: {
                 project_id: components["parameters"]["FilterProjectID"];
-                /** @description Only runs that started in the last so many seconds; a week by default, 90 days at most. */
+                /** @description Only runs that started within this many seconds before now; a week by default, 90 days at most. */
                 window_seconds?: components["parameters"]["FailureWindow"];
                 /** @description One or several of running, ok, error, cancelled. */
                 status?: components["parameters"]["FilterStatus"];
@@ -2785,10 +2784,10 @@ export interface operations {
                 kind?: components["parameters"]["FilterKind"];
                 /**
                  * @description Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
-                 *     call and error message; words in double quotes stand one after the other. System instructions and
-                 *     attributes are not searched. Case does not matter; words are split at every character of ASCII but letters and
-                 *     digits, others (`…`, `–`, `。`) are part of a word. Of a span that was sent in parts, each part is searched by itself,
-                 *     also for what a later one replaced.
+                 *     call and error message. Words in double quotes must follow one another. System instructions and
+                 *     attributes are not searched. Case does not matter. Words are split at all ASCII characters except letters and
+                 *     digits; other characters (`…`, `–`, `。`) are part of a word. If a span was sent in parts, each part is searched
+                 *     separately, including text that a later part replaced.
                  */
                 search?: components["parameters"]["FilterSearch"];
                 name?: components["parameters"]["FilterName"];
@@ -2805,20 +2804,20 @@ export interface operations {
                 prompt_id?: components["parameters"]["FilterPromptID"];
                 prompt_version?: components["parameters"]["FilterPromptVersion"];
                 /**
-                 * @description `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. KEY is what stands between the first
-                 *     bracket and the last, brackets included.
+                 * @description `metadata[KEY]=VALUE`: only runs whose metadata has exactly this value; several must all match. KEY is the text
+                 *     between the first and the last bracket and may contain brackets.
                  */
                 metadata?: components["parameters"]["FilterMetadata"];
-                /** @description Only runs that took so long; those whose end is not known are left out. */
+                /** @description Only runs that took at least this long; runs whose end is unknown are left out. */
                 min_duration_ms?: components["parameters"]["FilterMinDurationMs"];
                 min_cost_usd?: components["parameters"]["FilterMinCostUSD"];
-                /** @description Input and output together. */
+                /** @description Input and output tokens together. */
                 min_tokens?: components["parameters"]["FilterMinTokens"];
                 error_type?: components["parameters"]["FilterErrorType"];
-                /** @description Only runs that have a score or comment, or only those that have none. */
+                /** @description Only runs with a score or comment if true; only runs without if false. */
                 has_score?: components["parameters"]["FilterHasScore"];
                 limit?: number;
-                /** @description The `next_cursor` of the page before, with the same filter; it carries the window. */
+                /** @description The `next_cursor` of the previous page, with the same filter; it includes the window. */
                 cursor?: string;
             };
             header?: never;
@@ -2843,7 +2842,7 @@ export interface operations {
         parameters: {
             query: {
                 project_id: components["parameters"]["FilterProjectID"];
-                /** @description Only runs that started in the last so many seconds; a week by default, 90 days at most. */
+                /** @description Only runs that started within this many seconds before now; a week by default, 90 days at most. */
                 window_seconds?: components["parameters"]["FailureWindow"];
                 /** @description One or several of running, ok, error, cancelled. */
                 status?: components["parameters"]["FilterStatus"];
@@ -2853,10 +2852,10 @@ export interface operations {
                 kind?: components["parameters"]["FilterKind"];
                 /**
                  * @description Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
-                 *     call and error message; words in double quotes stand one after the other. System instructions and
-                 *     attributes are not searched. Case does not matter; words are split at every character of ASCII but letters and
-                 *     digits, others (`…`, `–`, `。`) are part of a word. Of a span that was sent in parts, each part is searched by itself,
-                 *     also for what a later one replaced.
+                 *     call and error message. Words in double quotes must follow one another. System instructions and
+                 *     attributes are not searched. Case does not matter. Words are split at all ASCII characters except letters and
+                 *     digits; other characters (`…`, `–`, `。`) are part of a word. If a span was sent in parts, each part is searched
+                 *     separately, including text that a later part replaced.
                  */
                 search?: components["parameters"]["FilterSearch"];
                 name?: components["parameters"]["FilterName"];
@@ -2873,17 +2872,17 @@ export interface operations {
                 prompt_id?: components["parameters"]["FilterPromptID"];
                 prompt_version?: components["parameters"]["FilterPromptVersion"];
                 /**
-                 * @description `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. KEY is what stands between the first
-                 *     bracket and the last, brackets included.
+                 * @description `metadata[KEY]=VALUE`: only runs whose metadata has exactly this value; several must all match. KEY is the text
+                 *     between the first and the last bracket and may contain brackets.
                  */
                 metadata?: components["parameters"]["FilterMetadata"];
-                /** @description Only runs that took so long; those whose end is not known are left out. */
+                /** @description Only runs that took at least this long; runs whose end is unknown are left out. */
                 min_duration_ms?: components["parameters"]["FilterMinDurationMs"];
                 min_cost_usd?: components["parameters"]["FilterMinCostUSD"];
-                /** @description Input and output together. */
+                /** @description Input and output tokens together. */
                 min_tokens?: components["parameters"]["FilterMinTokens"];
                 error_type?: components["parameters"]["FilterErrorType"];
-                /** @description Only runs that have a score or comment, or only those that have none. */
+                /** @description Only runs with a score or comment if true; only runs without if false. */
                 has_score?: components["parameters"]["FilterHasScore"];
             };
             header?: never;
@@ -3035,13 +3034,13 @@ export interface operations {
                 kind?: components["parameters"]["FilterKind"];
                 /**
                  * @description Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
-                 *     call and error message; words in double quotes stand one after the other. System instructions and
-                 *     attributes are not searched. Case does not matter; words are split at every character of ASCII but letters and
-                 *     digits, others (`…`, `–`, `。`) are part of a word. Of a span that was sent in parts, each part is searched by itself,
-                 *     also for what a later one replaced.
+                 *     call and error message. Words in double quotes must follow one another. System instructions and
+                 *     attributes are not searched. Case does not matter. Words are split at all ASCII characters except letters and
+                 *     digits; other characters (`…`, `–`, `。`) are part of a word. If a span was sent in parts, each part is searched
+                 *     separately, including text that a later part replaced.
                  */
                 search?: components["parameters"]["FilterSearch"];
-                /** @description Only runs that started in the last so many seconds. */
+                /** @description Only runs that started within this many seconds before now. */
                 window_seconds?: components["parameters"]["FilterWindowSeconds"];
                 /** @description Only runs that started at or after this time. */
                 start_after?: components["parameters"]["FilterStartAfter"];
@@ -3063,26 +3062,26 @@ export interface operations {
                 /** @description Only runs that failed with this fingerprint. */
                 fingerprint?: components["parameters"]["FilterFingerprint"];
                 /**
-                 * @description `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. KEY is what stands between the first
-                 *     bracket and the last, brackets included.
+                 * @description `metadata[KEY]=VALUE`: only runs whose metadata has exactly this value; several must all match. KEY is the text
+                 *     between the first and the last bracket and may contain brackets.
                  */
                 metadata?: components["parameters"]["FilterMetadata"];
-                /** @description Only runs that took so long; those whose end is not known are left out. */
+                /** @description Only runs that took at least this long; runs whose end is unknown are left out. */
                 min_duration_ms?: components["parameters"]["FilterMinDurationMs"];
                 min_cost_usd?: components["parameters"]["FilterMinCostUSD"];
-                /** @description Input and output together. */
+                /** @description Input and output tokens together. */
                 min_tokens?: components["parameters"]["FilterMinTokens"];
                 error_type?: components["parameters"]["FilterErrorType"];
-                /** @description Only runs that have a score or comment, or only those that have none. */
+                /** @description Only runs with a score or comment if true; only runs without if false. */
                 has_score?: components["parameters"]["FilterHasScore"];
                 /**
-                 * @description With `-`, from the largest. Runs whose value is not known come last either way (those that are running, or whose
-                 *     end is not known, have no duration), and runs of the same value newest first. A cursor is of one order and one filter.
+                 * @description `-` sorts from the largest. Runs with an unknown value come last in both directions (running runs, and runs whose
+                 *     end is unknown, have no duration). Runs with equal values come newest first. A cursor is valid for one order and filter.
                  */
                 order?: "-start_time" | "start_time" | "-duration_ms" | "duration_ms" | "-cost_usd" | "cost_usd" | "-total_tokens" | "total_tokens";
                 limit?: components["parameters"]["Limit"];
                 offset?: components["parameters"]["Offset"];
-                /** @description Continue after an earlier page's `next_cursor`, at constant cost however deep. Not together with `offset`. */
+                /** @description Continue after an earlier page's `next_cursor`, at constant cost at any depth. Not together with `offset`. */
                 cursor?: string;
             };
             header?: never;
@@ -3092,8 +3091,8 @@ export interface operations {
         requestBody?: never;
         responses: {
             /**
-             * @description A page of runs. Inputs and outputs are cut at 120 bytes here, and what is long besides; `cut` names it. So a page of
-             *     500 has 17 MB and the scores at most, however large its runs are.
+             * @description A page of runs. Inputs and outputs are cut at 120 bytes; `cut` names other members that are cut. A page of
+             *     500 runs has at most 17 MB plus the scores.
              */
             200: {
                 headers: {
@@ -3190,7 +3189,7 @@ export interface operations {
             query: {
                 project_id: string;
                 language?: "python" | "typescript" | "javascript" | "go";
-                /** @description A recipe's id or the name of a package; 422 where no recipe has it. */
+                /** @description A recipe's id or a package name; 422 if no recipe matches. */
                 framework?: string;
             };
             header?: never;
@@ -3261,7 +3260,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A name that the client makes up for the request, and sends again with each retry, such as a UUID. See **Retries** above. */
+                /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path?: never;
@@ -3273,7 +3272,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Minted. */
+            /** @description Created. */
             201: {
                 headers: {
                     Location?: string;
@@ -3334,7 +3333,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A name that the client makes up for the request, and sends again with each retry, such as a UUID. See **Retries** above. */
+                /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -3344,7 +3343,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Minted. */
+            /** @description Created. */
             201: {
                 headers: {
                     Location?: string;
@@ -3360,7 +3359,7 @@ export interface operations {
     callMCP: {
         parameters: {
             query?: {
-                /** @description `underscore` names the tools `runs_search` and `runs_read`, for clients that refuse dots. */
+                /** @description `underscore` names the tools `runs_search` and `runs_read`, for clients that do not accept dots. */
                 tool_names?: "underscore";
             };
             header?: never;
@@ -3373,7 +3372,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The answer to a request, which may be an error of JSON-RPC (−32601 for an unknown method). */
+            /** @description The answer to a request; it may be a JSON-RPC error (−32601 for an unknown method). */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3382,14 +3381,14 @@ export interface operations {
                     "application/json": Record<string, never>;
                 };
             };
-            /** @description A notification was taken. */
+            /** @description The notification was accepted. */
             202: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description The body is not JSON (−32700) or no message of JSON-RPC (−32600). */
+            /** @description The body is not JSON (−32700) or not a JSON-RPC message (−32600). */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -3404,7 +3403,7 @@ export interface operations {
     listPrices: {
         parameters: {
             query?: {
-                /** @description Only prices whose provider or model contains this, in lower or upper case. */
+                /** @description Only prices whose provider or model contains this text; case does not matter. */
                 search?: string;
                 /** @description Only the project's own prices, or only those of the table. */
                 source?: components["schemas"]["PriceSource"];
@@ -3435,7 +3434,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A name that the client makes up for the request, and sends again with each retry, such as a UUID. See **Retries** above. */
+                /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -3501,7 +3500,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The price as it now is. */
+            /** @description The changed price. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3563,7 +3562,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A name that the client makes up for the request, and sends again with each retry, such as a UUID. See **Retries** above. */
+                /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path?: never;
@@ -3626,7 +3625,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The project as it now is. */
+            /** @description The changed project. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3676,7 +3675,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The limits as they now are. */
+            /** @description The changed limits. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3700,13 +3699,13 @@ export interface operations {
                 kind?: components["parameters"]["FilterKind"];
                 /**
                  * @description Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
-                 *     call and error message; words in double quotes stand one after the other. System instructions and
-                 *     attributes are not searched. Case does not matter; words are split at every character of ASCII but letters and
-                 *     digits, others (`…`, `–`, `。`) are part of a word. Of a span that was sent in parts, each part is searched by itself,
-                 *     also for what a later one replaced.
+                 *     call and error message. Words in double quotes must follow one another. System instructions and
+                 *     attributes are not searched. Case does not matter. Words are split at all ASCII characters except letters and
+                 *     digits; other characters (`…`, `–`, `。`) are part of a word. If a span was sent in parts, each part is searched
+                 *     separately, including text that a later part replaced.
                  */
                 search?: components["parameters"]["FilterSearch"];
-                /** @description Only runs that started in the last so many seconds. */
+                /** @description Only runs that started within this many seconds before now. */
                 window_seconds?: components["parameters"]["FilterWindowSeconds"];
                 /** @description Only runs that started at or after this time. */
                 start_after?: components["parameters"]["FilterStartAfter"];
@@ -3728,26 +3727,26 @@ export interface operations {
                 /** @description Only runs that failed with this fingerprint. */
                 fingerprint?: components["parameters"]["FilterFingerprint"];
                 /**
-                 * @description `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. KEY is what stands between the first
-                 *     bracket and the last, brackets included.
+                 * @description `metadata[KEY]=VALUE`: only runs whose metadata has exactly this value; several must all match. KEY is the text
+                 *     between the first and the last bracket and may contain brackets.
                  */
                 metadata?: components["parameters"]["FilterMetadata"];
-                /** @description Only runs that took so long; those whose end is not known are left out. */
+                /** @description Only runs that took at least this long; runs whose end is unknown are left out. */
                 min_duration_ms?: components["parameters"]["FilterMinDurationMs"];
                 min_cost_usd?: components["parameters"]["FilterMinCostUSD"];
-                /** @description Input and output together. */
+                /** @description Input and output tokens together. */
                 min_tokens?: components["parameters"]["FilterMinTokens"];
                 error_type?: components["parameters"]["FilterErrorType"];
-                /** @description Only runs that have a score or comment, or only those that have none. */
+                /** @description Only runs with a score or comment if true; only runs without if false. */
                 has_score?: components["parameters"]["FilterHasScore"];
                 /**
-                 * @description How long a bucket is; chosen from the window when absent, so that there are at most 60. Buckets begin at
-                 *     multiples of it since 1970 in UTC. 422 where the window has more than 1,000.
+                 * @description Length of a bucket. Default: chosen from the window, to give at most 60 buckets. Buckets begin at
+                 *     multiples of it since 1970 in UTC. 422 if the window has more than 1,000.
                  */
                 bucket_seconds?: number;
-                /** @description A run that has several models or tags counts in each of them, with all its tokens and cost. */
+                /** @description A run with several models or tags counts in each group, with all its tokens and cost. */
                 group_by?: components["schemas"]["RunGroupBy"];
-                /** @description How many groups are told apart, the largest first. */
+                /** @description Number of groups to return, the largest first. */
                 groups?: number;
             };
             header?: never;
@@ -3780,13 +3779,13 @@ export interface operations {
                 kind?: components["parameters"]["FilterKind"];
                 /**
                  * @description Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
-                 *     call and error message; words in double quotes stand one after the other. System instructions and
-                 *     attributes are not searched. Case does not matter; words are split at every character of ASCII but letters and
-                 *     digits, others (`…`, `–`, `。`) are part of a word. Of a span that was sent in parts, each part is searched by itself,
-                 *     also for what a later one replaced.
+                 *     call and error message. Words in double quotes must follow one another. System instructions and
+                 *     attributes are not searched. Case does not matter. Words are split at all ASCII characters except letters and
+                 *     digits; other characters (`…`, `–`, `。`) are part of a word. If a span was sent in parts, each part is searched
+                 *     separately, including text that a later part replaced.
                  */
                 search?: components["parameters"]["FilterSearch"];
-                /** @description Only runs that started in the last so many seconds. */
+                /** @description Only runs that started within this many seconds before now. */
                 window_seconds?: components["parameters"]["FilterWindowSeconds"];
                 /** @description Only runs that started at or after this time. */
                 start_after?: components["parameters"]["FilterStartAfter"];
@@ -3808,17 +3807,17 @@ export interface operations {
                 /** @description Only runs that failed with this fingerprint. */
                 fingerprint?: components["parameters"]["FilterFingerprint"];
                 /**
-                 * @description `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. KEY is what stands between the first
-                 *     bracket and the last, brackets included.
+                 * @description `metadata[KEY]=VALUE`: only runs whose metadata has exactly this value; several must all match. KEY is the text
+                 *     between the first and the last bracket and may contain brackets.
                  */
                 metadata?: components["parameters"]["FilterMetadata"];
-                /** @description Only runs that took so long; those whose end is not known are left out. */
+                /** @description Only runs that took at least this long; runs whose end is unknown are left out. */
                 min_duration_ms?: components["parameters"]["FilterMinDurationMs"];
                 min_cost_usd?: components["parameters"]["FilterMinCostUSD"];
-                /** @description Input and output together. */
+                /** @description Input and output tokens together. */
                 min_tokens?: components["parameters"]["FilterMinTokens"];
                 error_type?: components["parameters"]["FilterErrorType"];
-                /** @description Only runs that have a score or comment, or only those that have none. */
+                /** @description Only runs with a score or comment if true; only runs without if false. */
                 has_score?: components["parameters"]["FilterHasScore"];
             };
             header?: {
@@ -3853,13 +3852,13 @@ export interface operations {
                 kind?: components["parameters"]["FilterKind"];
                 /**
                  * @description Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
-                 *     call and error message; words in double quotes stand one after the other. System instructions and
-                 *     attributes are not searched. Case does not matter; words are split at every character of ASCII but letters and
-                 *     digits, others (`…`, `–`, `。`) are part of a word. Of a span that was sent in parts, each part is searched by itself,
-                 *     also for what a later one replaced.
+                 *     call and error message. Words in double quotes must follow one another. System instructions and
+                 *     attributes are not searched. Case does not matter. Words are split at all ASCII characters except letters and
+                 *     digits; other characters (`…`, `–`, `。`) are part of a word. If a span was sent in parts, each part is searched
+                 *     separately, including text that a later part replaced.
                  */
                 search?: components["parameters"]["FilterSearch"];
-                /** @description Only runs that started in the last so many seconds. */
+                /** @description Only runs that started within this many seconds before now. */
                 window_seconds?: components["parameters"]["FilterWindowSeconds"];
                 /** @description Only runs that started at or after this time. */
                 start_after?: components["parameters"]["FilterStartAfter"];
@@ -3881,17 +3880,17 @@ export interface operations {
                 /** @description Only runs that failed with this fingerprint. */
                 fingerprint?: components["parameters"]["FilterFingerprint"];
                 /**
-                 * @description `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. KEY is what stands between the first
-                 *     bracket and the last, brackets included.
+                 * @description `metadata[KEY]=VALUE`: only runs whose metadata has exactly this value; several must all match. KEY is the text
+                 *     between the first and the last bracket and may contain brackets.
                  */
                 metadata?: components["parameters"]["FilterMetadata"];
-                /** @description Only runs that took so long; those whose end is not known are left out. */
+                /** @description Only runs that took at least this long; runs whose end is unknown are left out. */
                 min_duration_ms?: components["parameters"]["FilterMinDurationMs"];
                 min_cost_usd?: components["parameters"]["FilterMinCostUSD"];
-                /** @description Input and output together. */
+                /** @description Input and output tokens together. */
                 min_tokens?: components["parameters"]["FilterMinTokens"];
                 error_type?: components["parameters"]["FilterErrorType"];
-                /** @description Only runs that have a score or comment, or only those that have none. */
+                /** @description Only runs with a score or comment if true; only runs without if false. */
                 has_score?: components["parameters"]["FilterHasScore"];
             };
             header?: never;
@@ -3924,13 +3923,13 @@ export interface operations {
                 kind?: components["parameters"]["FilterKind"];
                 /**
                  * @description Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
-                 *     call and error message; words in double quotes stand one after the other. System instructions and
-                 *     attributes are not searched. Case does not matter; words are split at every character of ASCII but letters and
-                 *     digits, others (`…`, `–`, `。`) are part of a word. Of a span that was sent in parts, each part is searched by itself,
-                 *     also for what a later one replaced.
+                 *     call and error message. Words in double quotes must follow one another. System instructions and
+                 *     attributes are not searched. Case does not matter. Words are split at all ASCII characters except letters and
+                 *     digits; other characters (`…`, `–`, `。`) are part of a word. If a span was sent in parts, each part is searched
+                 *     separately, including text that a later part replaced.
                  */
                 search?: components["parameters"]["FilterSearch"];
-                /** @description Only runs that started in the last so many seconds. */
+                /** @description Only runs that started within this many seconds before now. */
                 window_seconds?: components["parameters"]["FilterWindowSeconds"];
                 /** @description Only runs that started at or after this time. */
                 start_after?: components["parameters"]["FilterStartAfter"];
@@ -3952,19 +3951,19 @@ export interface operations {
                 /** @description Only runs that failed with this fingerprint. */
                 fingerprint?: components["parameters"]["FilterFingerprint"];
                 /**
-                 * @description `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. KEY is what stands between the first
-                 *     bracket and the last, brackets included.
+                 * @description `metadata[KEY]=VALUE`: only runs whose metadata has exactly this value; several must all match. KEY is the text
+                 *     between the first and the last bracket and may contain brackets.
                  */
                 metadata?: components["parameters"]["FilterMetadata"];
-                /** @description Only runs that took so long; those whose end is not known are left out. */
+                /** @description Only runs that took at least this long; runs whose end is unknown are left out. */
                 min_duration_ms?: components["parameters"]["FilterMinDurationMs"];
                 min_cost_usd?: components["parameters"]["FilterMinCostUSD"];
-                /** @description Input and output together. */
+                /** @description Input and output tokens together. */
                 min_tokens?: components["parameters"]["FilterMinTokens"];
                 error_type?: components["parameters"]["FilterErrorType"];
-                /** @description Only runs that have a score or comment, or only those that have none. */
+                /** @description Only runs with a score or comment if true; only runs without if false. */
                 has_score?: components["parameters"]["FilterHasScore"];
-                /** @description Only values that begin with it, whatever their case. */
+                /** @description Only values that begin with this text; case does not matter. */
                 prefix?: string;
                 limit?: number;
             };
@@ -3993,7 +3992,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A name that the client makes up for the request, and sends again with each retry, such as a UUID. See **Retries** above. */
+                /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path?: never;
@@ -4029,13 +4028,13 @@ export interface operations {
                 kind?: components["parameters"]["FilterKind"];
                 /**
                  * @description Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
-                 *     call and error message; words in double quotes stand one after the other. System instructions and
-                 *     attributes are not searched. Case does not matter; words are split at every character of ASCII but letters and
-                 *     digits, others (`…`, `–`, `。`) are part of a word. Of a span that was sent in parts, each part is searched by itself,
-                 *     also for what a later one replaced.
+                 *     call and error message. Words in double quotes must follow one another. System instructions and
+                 *     attributes are not searched. Case does not matter. Words are split at all ASCII characters except letters and
+                 *     digits; other characters (`…`, `–`, `。`) are part of a word. If a span was sent in parts, each part is searched
+                 *     separately, including text that a later part replaced.
                  */
                 search?: components["parameters"]["FilterSearch"];
-                /** @description Only runs that started in the last so many seconds. */
+                /** @description Only runs that started within this many seconds before now. */
                 window_seconds?: components["parameters"]["FilterWindowSeconds"];
                 /** @description Only runs that started at or after this time. */
                 start_after?: components["parameters"]["FilterStartAfter"];
@@ -4055,22 +4054,22 @@ export interface operations {
                 prompt_id?: components["parameters"]["FilterPromptID"];
                 prompt_version?: components["parameters"]["FilterPromptVersion"];
                 /**
-                 * @description `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. KEY is what stands between the first
-                 *     bracket and the last, brackets included.
+                 * @description `metadata[KEY]=VALUE`: only runs whose metadata has exactly this value; several must all match. KEY is the text
+                 *     between the first and the last bracket and may contain brackets.
                  */
                 metadata?: components["parameters"]["FilterMetadata"];
-                /** @description Only runs that took so long; those whose end is not known are left out. */
+                /** @description Only runs that took at least this long; runs whose end is unknown are left out. */
                 min_duration_ms?: components["parameters"]["FilterMinDurationMs"];
                 min_cost_usd?: components["parameters"]["FilterMinCostUSD"];
-                /** @description Input and output together. */
+                /** @description Input and output tokens together. */
                 min_tokens?: components["parameters"]["FilterMinTokens"];
                 /** @description Only runs that failed with this fingerprint. */
                 fingerprint?: components["parameters"]["FilterFingerprint"];
-                /** @description Only runs that have a score or comment, or only those that have none. */
+                /** @description Only runs with a score or comment if true; only runs without if false. */
                 has_score?: components["parameters"]["FilterHasScore"];
                 error_type?: components["parameters"]["FilterErrorType"];
                 format?: "ndjson" | "parquet";
-                /** @description The spans of the runs too. */
+                /** @description Also export the spans of the runs. */
                 include?: "spans";
             };
             header?: never;
@@ -4079,7 +4078,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The runs. NDJSON is compressed where the request accepts gzip. */
+            /** @description The runs. NDJSON is compressed if the request accepts gzip. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4095,12 +4094,12 @@ export interface operations {
     getRun: {
         parameters: {
             query?: {
-                /** @description Narrows the look-up to one of the caller's projects. */
+                /** @description Look only in this project instead of all projects of the caller. */
                 project_id?: components["parameters"]["ProjectIDOptional"];
             };
             header?: never;
             path: {
-                /** @description A UUID; for OTLP data the trace id, as its 32 digits or written as a UUID. */
+                /** @description A UUID; for OTLP data the trace id, as 32 hex digits or written as a UUID. */
                 run_id: components["parameters"]["RunID"];
             };
             cookie?: never;
@@ -4122,17 +4121,17 @@ export interface operations {
     listSpans: {
         parameters: {
             query?: {
-                /** @description Narrows the look-up to one of the caller's projects. */
+                /** @description Look only in this project instead of all projects of the caller. */
                 project_id?: components["parameters"]["ProjectIDOptional"];
                 full?: boolean;
-                /** @description At most so many spans; the answer says when there are more. */
+                /** @description Maximum number of spans in a page. */
                 limit?: number;
                 /** @description Continue after an earlier page's `next_cursor`. */
                 cursor?: string;
             };
             header?: never;
             path: {
-                /** @description A UUID; for OTLP data the trace id, as its 32 digits or written as a UUID. */
+                /** @description A UUID; for OTLP data the trace id, as 32 hex digits or written as a UUID. */
                 run_id: components["parameters"]["RunID"];
             };
             cookie?: never;
@@ -4154,12 +4153,12 @@ export interface operations {
     getSpan: {
         parameters: {
             query?: {
-                /** @description Narrows the look-up to one of the caller's projects. */
+                /** @description Look only in this project instead of all projects of the caller. */
                 project_id?: components["parameters"]["ProjectIDOptional"];
             };
             header?: never;
             path: {
-                /** @description A UUID; for OTLP data the trace id, as its 32 digits or written as a UUID. */
+                /** @description A UUID; for OTLP data the trace id, as 32 hex digits or written as a UUID. */
                 run_id: components["parameters"]["RunID"];
                 span_id: string;
             };
@@ -4182,12 +4181,12 @@ export interface operations {
     getOutline: {
         parameters: {
             query?: {
-                /** @description Narrows the look-up to one of the caller's projects. */
+                /** @description Look only in this project instead of all projects of the caller. */
                 project_id?: components["parameters"]["ProjectIDOptional"];
             };
             header?: never;
             path: {
-                /** @description A UUID; for OTLP data the trace id, as its 32 digits or written as a UUID. */
+                /** @description A UUID; for OTLP data the trace id, as 32 hex digits or written as a UUID. */
                 run_id: components["parameters"]["RunID"];
             };
             cookie?: never;
@@ -4209,7 +4208,7 @@ export interface operations {
     listScores: {
         parameters: {
             query?: {
-                /** @description Narrows the look-up to one of the caller's projects. */
+                /** @description Look only in this project instead of all projects of the caller. */
                 project_id?: components["parameters"]["ProjectIDOptional"];
                 /** @description Only scores of this span. */
                 span_id?: string;
@@ -4218,7 +4217,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description A UUID; for OTLP data the trace id, as its 32 digits or written as a UUID. */
+                /** @description A UUID; for OTLP data the trace id, as 32 hex digits or written as a UUID. */
                 run_id: components["parameters"]["RunID"];
             };
             cookie?: never;
@@ -4240,15 +4239,15 @@ export interface operations {
     putScore: {
         parameters: {
             query?: {
-                /** @description Narrows the look-up to one of the caller's projects. */
+                /** @description Look only in this project instead of all projects of the caller. */
                 project_id?: components["parameters"]["ProjectIDOptional"];
             };
             header?: {
-                /** @description A name that the client makes up for the request, and sends again with each retry, such as a UUID. See **Retries** above. */
+                /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
-                /** @description A UUID; for OTLP data the trace id, as its 32 digits or written as a UUID. */
+                /** @description A UUID; for OTLP data the trace id, as 32 hex digits or written as a UUID. */
                 run_id: components["parameters"]["RunID"];
             };
             cookie?: never;
@@ -4259,7 +4258,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The score of this id was replaced. */
+            /** @description The score with this id was replaced. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4284,12 +4283,12 @@ export interface operations {
     deleteScore: {
         parameters: {
             query?: {
-                /** @description Narrows the look-up to one of the caller's projects. */
+                /** @description Look only in this project instead of all projects of the caller. */
                 project_id?: components["parameters"]["ProjectIDOptional"];
             };
             header?: never;
             path: {
-                /** @description A UUID; for OTLP data the trace id, as its 32 digits or written as a UUID. */
+                /** @description A UUID; for OTLP data the trace id, as 32 hex digits or written as a UUID. */
                 run_id: components["parameters"]["RunID"];
                 score_id: string;
             };
@@ -4428,13 +4427,13 @@ export interface operations {
                 kind?: components["parameters"]["FilterKind"];
                 /**
                  * @description Words that must all occur together: in one message, or in one span's name, inputs, outputs, tool
-                 *     call and error message; words in double quotes stand one after the other. System instructions and
-                 *     attributes are not searched. Case does not matter; words are split at every character of ASCII but letters and
-                 *     digits, others (`…`, `–`, `。`) are part of a word. Of a span that was sent in parts, each part is searched by itself,
-                 *     also for what a later one replaced.
+                 *     call and error message. Words in double quotes must follow one another. System instructions and
+                 *     attributes are not searched. Case does not matter. Words are split at all ASCII characters except letters and
+                 *     digits; other characters (`…`, `–`, `。`) are part of a word. If a span was sent in parts, each part is searched
+                 *     separately, including text that a later part replaced.
                  */
                 search?: components["parameters"]["FilterSearch"];
-                /** @description Only runs that started in the last so many seconds. */
+                /** @description Only runs that started within this many seconds before now. */
                 window_seconds?: components["parameters"]["FilterWindowSeconds"];
                 /** @description Only runs that started at or after this time. */
                 start_after?: components["parameters"]["FilterStartAfter"];
@@ -4454,19 +4453,19 @@ export interface operations {
                 prompt_id?: components["parameters"]["FilterPromptID"];
                 prompt_version?: components["parameters"]["FilterPromptVersion"];
                 /**
-                 * @description `metadata[KEY]=VALUE`: what the run's metadata say, exactly; all of several. KEY is what stands between the first
-                 *     bracket and the last, brackets included.
+                 * @description `metadata[KEY]=VALUE`: only runs whose metadata has exactly this value; several must all match. KEY is the text
+                 *     between the first and the last bracket and may contain brackets.
                  */
                 metadata?: components["parameters"]["FilterMetadata"];
-                /** @description Only runs that took so long; those whose end is not known are left out. */
+                /** @description Only runs that took at least this long; runs whose end is unknown are left out. */
                 min_duration_ms?: components["parameters"]["FilterMinDurationMs"];
                 min_cost_usd?: components["parameters"]["FilterMinCostUSD"];
-                /** @description Input and output together. */
+                /** @description Input and output tokens together. */
                 min_tokens?: components["parameters"]["FilterMinTokens"];
                 /** @description Only runs that failed with this fingerprint. */
                 fingerprint?: components["parameters"]["FilterFingerprint"];
                 error_type?: components["parameters"]["FilterErrorType"];
-                /** @description Only runs that have a score or comment, or only those that have none. */
+                /** @description Only runs with a score or comment if true; only runs without if false. */
                 has_score?: components["parameters"]["FilterHasScore"];
                 limit?: components["parameters"]["Limit"];
                 /** @description Continue after an earlier page's `next_cursor`, with the same filter. */
@@ -4500,7 +4499,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description The session that the runs share, or the conversation where they name no session; percent-encoded. */
+                /** @description The session id that the runs share, or the conversation id if they name no session; percent-encoded. */
                 session_id: string;
             };
             cookie?: never;
@@ -4546,7 +4545,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description A name that the client makes up for the request, and sends again with each retry, such as a UUID. See **Retries** above. */
+                /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
@@ -4611,7 +4610,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The view as it now is. */
+            /** @description The changed view. */
             200: {
                 headers: {
                     [name: string]: unknown;
