@@ -11,12 +11,12 @@ import (
 	"github.com/looptrace/looptrace/controlplane/runs"
 )
 
-// defaultTokenBudget is the budget of a view where the request does not say.
+// defaultTokenBudget is the budget of a view if the request has none.
 const defaultTokenBudget = 4000
 
 type agentViewHandlers struct {
 	runs excerptReader
-	// fenceKey decides the marks around recorded text.
+	// fenceKey is the key from which the marks around recorded text are derived.
 	fenceKey []byte
 }
 
@@ -25,7 +25,7 @@ type excerptReader interface {
 	Excerpts(ctx context.Context, outline runs.Outline, spanIDs []uint64) ([]runs.Span, error)
 }
 
-// GetAgentView reads a run within a budget of tokens.
+// GetAgentView reads a run within a token budget.
 func (h agentViewHandlers) GetAgentView(ctx context.Context, req contract.GetAgentViewRequestObject) (contract.GetAgentViewResponseObject, error) {
 	options := agentview.Options{
 		Budget:   valueOf(req.Params.TokenBudget, defaultTokenBudget),
@@ -46,10 +46,10 @@ func (h agentViewHandlers) GetAgentView(ctx context.Context, req contract.GetAge
 	return sentView{view.Body, options.Format}, nil
 }
 
-// calls name a view's further requests.
+// calls formats the requests that a view suggests.
 type calls struct{ format string }
 
-// Focus is the view around a span, in the same format.
+// Focus returns the request for the view around a span, in the same format.
 func (c calls) Focus(runID uuid.UUID, spanID string) string {
 	call := "GET /v1/runs/" + runID.String() + "/agent-view?focus=" + spanID
 	if c.format == agentview.FormatText {
@@ -58,12 +58,12 @@ func (c calls) Focus(runID uuid.UUID, spanID string) string {
 	return call
 }
 
-// Span is the span itself.
+// Span returns the request for a span.
 func (calls) Span(runID uuid.UUID) string {
 	return "GET /v1/runs/" + runID.String() + "/spans/{span_id}"
 }
 
-// sentView is a view byte for byte: its tokens are counted.
+// sentView is sent byte for byte, because its tokens are counted.
 type sentView struct {
 	body   []byte
 	format string

@@ -20,7 +20,7 @@ import (
 	"github.com/looptrace/looptrace/internal/problem"
 )
 
-// authenticate finds out who asks.
+// authenticate resolves the caller.
 func (a *api) authenticate(c *gin.Context) {
 	request := callOf(c.Request.Context())
 	credential := credentialOf(c.Request, request.session)
@@ -33,7 +33,7 @@ func (a *api) authenticate(c *gin.Context) {
 	request.recheck = func(ctx context.Context, target access.Target) error {
 		principal, err := a.identity.Resolve(ctx, credential)
 		if errors.Is(err, postgres.ErrUnavailable) {
-			return nil // nothing can be revoked meanwhile
+			return nil // nothing can be revoked while PostgreSQL is down
 		}
 		if err == nil {
 			_, err = a.policy.Authorize(principal, request.operation.id, target)
@@ -43,7 +43,7 @@ func (a *api) authenticate(c *gin.Context) {
 	c.Next()
 }
 
-// authorize decides whether the caller may do the operation, before anything else does.
+// authorize checks that the caller may do the operation, before any handler runs.
 func (a *api) authorize(c *gin.Context) {
 	request := callOf(c.Request.Context())
 	target, err := targetOf(c, request.operation)
@@ -57,7 +57,7 @@ func (a *api) authorize(c *gin.Context) {
 	c.Next()
 }
 
-// caller tells the tools of the MCP server who calls: they are authorized each by itself.
+// caller passes the caller to the tools of the MCP server, which are authorized one by one.
 func (a *api) caller(c *gin.Context) {
 	request := callOf(c.Request.Context())
 	c.Request = c.Request.WithContext(access.WithCaller(c.Request.Context(), access.Caller{
@@ -66,12 +66,12 @@ func (a *api) caller(c *gin.Context) {
 	c.Next()
 }
 
-// targetOf is what the request names: in its path, in its query, or in its body.
+// targetOf returns the project or workspace that the request names in its path, query or body.
 func targetOf(c *gin.Context, op *operation) (access.Target, error) {
 	if named := cmp.Or(c.Param("project_id"), c.Query("project_id")); named != "" {
 		project, err := uuid.Parse(named)
 		if err != nil {
-			return access.Target{}, problem.Missing() // what is no id names no project
+			return access.Target{}, problem.Missing() // no project has such an id
 		}
 		return access.Target{Project: project}, nil
 	}
@@ -90,12 +90,12 @@ func targetOf(c *gin.Context, op *operation) (access.Target, error) {
 		return access.Target{}, err
 	}
 	if err := json.Unmarshal(text, &body); err != nil {
-		return access.Target{}, fmt.Errorf("read what the body names: %w", err) // it was validated
+		return access.Target{}, fmt.Errorf("read the target from the body: %w", err) // it was validated
 	}
 	return access.Target{Project: cmp.Or(body.Filter.ProjectID, body.ProjectID), Workspace: body.WorkspaceID}, nil
 }
 
-// readAll reads the body, and leaves it to be read once more.
+// readAll reads the body and leaves it readable.
 func readAll(c *gin.Context, limit int64) ([]byte, error) {
 	text, err := io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, limit))
 	if err != nil {
@@ -108,8 +108,8 @@ func readAll(c *gin.Context, limit int64) ([]byte, error) {
 	return text, nil
 }
 
-// presentedKey takes the key of a request, which may be no key at all, and tells whether there is one. Another scheme than
-// Bearer is that of a proxy before us, and browsers add it by themselves.
+// presentedKey returns the key of a request, valid or not, and whether it has one. Schemes other than Bearer belong to a
+// proxy in front; browsers add them automatically.
 func presentedKey(r *http.Request) (string, bool) {
 	for _, header := range r.Header.Values("Authorization") {
 		if scheme, key, _ := strings.Cut(header, " "); strings.EqualFold(scheme, "Bearer") {
@@ -120,13 +120,13 @@ func presentedKey(r *http.Request) (string, bool) {
 	return key, key != ""
 }
 
-// presentsKey tells whether the request carries a key. Then its cookies do not count.
+// presentsKey reports whether the request carries a key. If so, its cookies are ignored.
 func presentsKey(r *http.Request) bool {
 	_, presented := presentedKey(r)
 	return presented
 }
 
-// credentialOf takes the key of the request, else its session.
+// credentialOf returns the key of the request, or else its session.
 func credentialOf(r *http.Request, session string) identity.Credential {
 	if key, presented := presentedKey(r); presented {
 		return identity.Credential{Key: key}

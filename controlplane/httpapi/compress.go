@@ -10,7 +10,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// compress sends answers with gzip where the operation says so and the caller takes them so.
+// compress sends answers with gzip if the operation has it enabled and the client accepts it.
 func compress(c *gin.Context) {
 	if !callOf(c.Request.Context()).operation.compress {
 		return
@@ -27,7 +27,7 @@ func compress(c *gin.Context) {
 	}
 }
 
-// acceptsGzip reads Accept-Encoding (RFC 9110, 12.5.3): codings with weights, of which 0 is a refusal. What says "*" may have it too.
+// acceptsGzip reads Accept-Encoding (RFC 9110, 12.5.3): codings with weights, 0 meaning refused. "*" accepts gzip too.
 func acceptsGzip(values []string) bool {
 	accepted, named := false, false
 	for part := range strings.SplitSeq(strings.Join(values, ","), ",") {
@@ -46,7 +46,7 @@ func acceptsGzip(values []string) bool {
 	return accepted
 }
 
-// gzipWriter compresses what is written, from the first byte on.
+// gzipWriter compresses all that is written.
 type gzipWriter struct {
 	gin.ResponseWriter
 	gzip *gzip.Writer
@@ -65,7 +65,7 @@ func (w *gzipWriter) Write(data []byte) (int, error) {
 	return n, nil
 }
 
-// Unwrap leads to what keeps the deadlines of the connection.
+// Unwrap lets [http.ResponseController] set the deadlines of the connection.
 func (w *gzipWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 func (w *gzipWriter) WriteString(text string) (int, error) { return w.Write([]byte(text)) }

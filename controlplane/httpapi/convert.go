@@ -7,7 +7,7 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// defaultLimit is the length of a page where the request does not say.
+// defaultLimit is the length of a page if the request has no limit.
 const defaultLimit = 50
 
 func pageOf(limit, offset *int) postgres.Page {
@@ -21,7 +21,7 @@ func pageOf(limit, offset *int) postgres.Page {
 	return page
 }
 
-// known is null for text that is not there.
+// known returns nil for an empty text.
 func known(text string) *string {
 	if text == "" {
 		return nil
@@ -29,7 +29,7 @@ func known(text string) *string {
 	return &text
 }
 
-// present is null for a time that is not there.
+// present returns nil for an absent time.
 func present(t time.Time) *time.Time {
 	if runmodel.IsAbsent(t) {
 		return nil
@@ -55,7 +55,7 @@ func list(values []string) []string {
 	return values
 }
 
-// cutMembers is absent where nothing was cut.
+// cutMembers returns nil, which JSON leaves out, if nothing was cut.
 func cutMembers(members []string) *[]string {
 	if len(members) == 0 {
 		return nil

@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	// defaultDiffSteps is how many steps a comparison answers with where the request does not say.
+	// defaultDiffSteps is the number of steps in an answer if the request has no limit.
 	defaultDiffSteps = 1000
 	// maxHunkBytes bounds the texts of one comparison.
 	maxHunkBytes = 1 << 20
-	// diffTimeout bounds a comparison, both runs' reading included.
+	// diffTimeout bounds a comparison, including the reading of both runs.
 	diffTimeout = 30 * time.Second
 )
 
@@ -47,7 +47,7 @@ func (h diffHandlers) DiffRuns(ctx context.Context, req contract.DiffRunsRequest
 	return contract.DiffRuns200JSONResponse(diffOf(d, base, other, req.Params)), nil
 }
 
-// comparable reads a run for a comparison.
+// comparable reads a run to compare.
 func (h diffHandlers) comparable(ctx context.Context, in access.Projects, id uuid.UUID) (diff.Run, error) {
 	outline, err := h.runs.Outline(ctx, in, id)
 	if err != nil {
@@ -108,7 +108,7 @@ func diffOf(d *diff.Diff, base, other diff.Run, params contract.DiffRunsParams) 
 	return answer
 }
 
-// diffChangeOf leaves hunks out once the answer has no room for them.
+// diffChangeOf leaves hunks out if the answer has no room for them.
 func diffChangeOf(c *diff.Change, budget *int) contract.RunDiffChange {
 	change := contract.RunDiffChange{Field: contract.RunDiffChangeField(c.Field), Distance: c.Distance, Hunks: []contract.RunDiffHunk{}}
 	if *budget <= 0 {

@@ -1,6 +1,6 @@
-// Package httpapi is the HTTP API of the control plane. Its contract is the OpenAPI document in the folder openapi, a file per subject:
-// the interface that the handlers implement and the types they answer with are generated from it (package contract), it says what each
-// operation needs of its caller, requests are validated against it, and it is served as a document and as a page.
+// Package httpapi is the HTTP API of the control plane. Its contract is the OpenAPI document in the folder openapi, a file per subject.
+// Package contract has the handlers' interface and types, generated from it. The document also declares the access that each operation
+// needs, requests are validated against it, and it is served as JSON and as a page.
 //
-// A request passes middleware in the order of [New], and ends in the handlers of its subject, in the file of that name.
+// A request passes the middleware in the order of [New], and then the handlers of its subject, in the file of that name.
 package httpapi

@@ -24,7 +24,7 @@ var (
 )
 
 // reference is the contract for readers: the document as JSON, and as a page that loads nothing from
-// elsewhere. Both are made once.
+// other hosts. Both are built once.
 type reference struct {
 	document []byte
 	page     []byte
@@ -59,7 +59,7 @@ func (r *reference) serveStyle(c *gin.Context) {
 	c.Data(http.StatusOK, "text/css; charset=utf-8", pageStyle)
 }
 
-// The page as its template sees it.
+// The data of the page's template.
 type (
 	docPage struct {
 		Title, Version, Description string
@@ -95,7 +95,7 @@ type (
 		Type              docType
 		Fields            []docField
 	}
-	// docType is a type in words, with a link where it has a name.
+	// docType is a type in words, with a link if it has a name.
 	docType struct {
 		Before, Link, After, Limits string
 	}
@@ -158,7 +158,7 @@ func contentsOf(content openapi3.Content) []docContent {
 	return list
 }
 
-// fieldsOf lists the members of an object, those of its parts included.
+// fieldsOf lists the members of an object, including those of its allOf parts.
 func fieldsOf(schema *openapi3.Schema) []docField {
 	var fields []docField
 	for _, part := range schema.AllOf {
@@ -236,7 +236,7 @@ func limitsOf(schema *openapi3.Schema) string {
 	return strings.Join(limits, "; ")
 }
 
-// curl is a call of the operation by a key.
+// curl returns a command that calls the operation with a key.
 func curl(path, method string, operation *openapi3.Operation) string {
 	var b strings.Builder
 	b.WriteString("curl")
@@ -265,15 +265,15 @@ func curl(path, method string, operation *openapi3.Operation) string {
 	if schema := operation.RequestBody.Value.Content.Get("application/json").Schema; schema != nil {
 		sample, err := json.Marshal(sampleOf(schema.Value))
 		if err != nil {
-			panic(err) // made of strings, numbers, lists and maps
+			panic(err) // cannot fail: strings, numbers, lists and maps only
 		}
 		b.WriteString(` \` + "\n  " + `-H "Content-Type: application/json"` + ` \` + "\n  -d '" + string(sample) + "'")
 	}
 	return b.String()
 }
 
-// sampleOf is a small value of the schema: what is required, or everything where nothing is, and one element
-// of a list.
+// sampleOf returns a small value of the schema: the required members, or all if none is required, and one element
+// per list.
 func sampleOf(schema *openapi3.Schema) any {
 	switch {
 	case len(schema.Enum) > 0:
@@ -309,7 +309,7 @@ var (
 	boldSpan   = regexp.MustCompile(`\*\*([^*]+)\*\*`)
 )
 
-// prose writes the little Markdown that the document's descriptions use: paragraphs, code and bold.
+// prose renders the Markdown subset of the descriptions: paragraphs, code and bold.
 func prose(text string) template.HTML {
 	var b strings.Builder
 	for _, paragraph := range paragraphs.Split(strings.TrimSpace(text), -1) {

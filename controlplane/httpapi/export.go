@@ -16,7 +16,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/runs"
 )
 
-// exportBuffer is how much of an export is gathered before it is sent.
+// exportBuffer is the size of the buffer of an export.
 const exportBuffer = 64 << 10
 
 type exportHandlers struct {
@@ -28,7 +28,7 @@ type exporter interface {
 	Export(ctx context.Context, in access.Projects, filter runs.Filter, run func(*runs.Run) error, span func(*runs.Span) error) error
 }
 
-// ExportRuns streams what a filter selects.
+// ExportRuns streams the runs that a filter selects.
 func (h exportHandlers) ExportRuns(ctx context.Context, req contract.ExportRunsRequestObject) (contract.ExportRunsResponseObject, error) {
 	filter, err := filterOf(req.Params)
 	if err != nil {
@@ -40,7 +40,7 @@ func (h exportHandlers) ExportRuns(ctx context.Context, req contract.ExportRunsR
 	}, nil
 }
 
-// export is an answer that is read while it is sent.
+// export is an answer whose runs are read while it is sent.
 type export struct {
 	exportHandlers
 	ctx       context.Context
@@ -50,15 +50,15 @@ type export struct {
 	withSpans bool
 }
 
-// exportWriter takes records of one format. Close ends the file.
+// exportWriter writes records in one format. Close ends the file.
 type exportWriter interface {
 	run(r *runs.Run) error
 	span(s *runs.Span) error
 	io.Closer
 }
 
-// VisitExportRunsResponse sends the export. What goes wrong before the first byte is answered as any error; after it, the
-// connection is cut, so that no client takes a part for the whole.
+// VisitExportRunsResponse sends the export. An error before the first byte is answered like any other. After that, it breaks the
+// connection, so that no client takes a part for the whole.
 func (e *export) VisitExportRunsResponse(w http.ResponseWriter) error {
 	mediaType, name := "application/x-ndjson", "runs.ndjson"
 	if e.format == contract.Parquet {
@@ -117,7 +117,7 @@ func (e *export) write(to *exportSink) error {
 	return nil
 }
 
-// exportSink is the connection, whose headers go out with the first byte and whose deadlines move with each piece.
+// exportSink writes to the connection. It sends the headers with the first byte and extends the deadlines with each write.
 type exportSink struct {
 	request         *call
 	w               http.ResponseWriter
@@ -148,8 +148,8 @@ func (s *exportSink) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// extend gives the connection more time than the server gives every request. The read deadline counts too: when it
-// passes, the server takes the client for gone.
+// extend gives the connection more time than the server gives every request. It lifts the read deadline too: when that
+// passes, the server assumes that the client is gone.
 func (s *exportSink) extend() error {
 	if err := s.connection.SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return fmt.Errorf("lift the read deadline: %w", err)
@@ -157,7 +157,7 @@ func (s *exportSink) extend() error {
 	return s.request.extend(s.connection)
 }
 
-// ndjson writes a record a line; named ones say what they are.
+// ndjson writes one record per line. If named is set, each record has its kind in the member record.
 type ndjson struct {
 	to    *json.Encoder
 	named bool

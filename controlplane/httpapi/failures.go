@@ -12,7 +12,7 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// Where the request does not say.
+// Defaults of absent parameters.
 const (
 	defaultFailedRuns    = 20
 	defaultFailureWindow = 7 * 24 * time.Hour
@@ -64,8 +64,7 @@ func (h failureHandlers) GetFailedRuns(ctx context.Context, req contract.GetFail
 	}, nil
 }
 
-// failureWindow takes the window out of a filter. It is not the filter's: what is compared with the time before the window
-// is filtered alike.
+// failureWindow moves the window out of the filter, because the filter also applies to the time before the window.
 func failureWindow(filter *runs.Filter) time.Duration {
 	window := filter.Window
 	filter.Window = 0

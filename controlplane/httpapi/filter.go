@@ -10,7 +10,7 @@ import (
 	"github.com/looptrace/looptrace/internal/validate"
 )
 
-// filterOf is the filter in the parameters of an operation, which have the names and types of the members of a RunFilter.
+// filterOf returns the filter in the parameters of an operation. They have the names and types of the members of a RunFilter.
 func filterOf(params any) (runs.Filter, error) {
 	var f contract.RunFilter
 	to, from := reflect.ValueOf(&f).Elem(), reflect.ValueOf(params)
@@ -22,7 +22,7 @@ func filterOf(params any) (runs.Filter, error) {
 	return runFilter(&f, "query")
 }
 
-// runFilter is the one way to a [runs.Filter]. location is where in the request it is.
+// runFilter converts f to a [runs.Filter]. location is the place of f in the request, for errors.
 func runFilter(f *contract.RunFilter, location string) (runs.Filter, error) {
 	filter := runs.Filter{
 		ProjectID: f.ProjectId,

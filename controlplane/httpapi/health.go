@@ -8,7 +8,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 )
 
-// pingTimeout is how long a dependency may take to count as ready.
+// pingTimeout is the time in which a ready dependency must answer.
 const pingTimeout = 2 * time.Second
 
 type healthHandlers struct {
@@ -20,12 +20,12 @@ type pinger interface {
 	Ping(ctx context.Context) error
 }
 
-// Healthz tells that the process is up.
+// Healthz reports that the process is up.
 func (h healthHandlers) Healthz(context.Context, contract.HealthzRequestObject) (contract.HealthzResponseObject, error) {
 	return contract.Healthz200JSONResponse{Status: contract.HealthStatusOk}, nil
 }
 
-// Readyz tells which dependencies answer.
+// Readyz reports which dependencies answer.
 func (h healthHandlers) Readyz(ctx context.Context, _ contract.ReadyzRequestObject) (contract.ReadyzResponseObject, error) {
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
@@ -33,7 +33,7 @@ func (h healthHandlers) Readyz(ctx context.Context, _ contract.ReadyzRequestObje
 		name string
 		err  error
 	}
-	results := make(chan result, len(h.dependencies)) // room for all: no sender is left behind
+	results := make(chan result, len(h.dependencies)) // room for all, so that no sender blocks
 	for name, dependency := range h.dependencies {
 		go func() { results <- result{name: name, err: dependency.Ping(ctx)} }()
 	}
@@ -48,7 +48,7 @@ func (h healthHandlers) Readyz(ctx context.Context, _ contract.ReadyzRequestObje
 				checks[r.name] = string(contract.HealthStatusUnavailable)
 				h.log.WarnContext(ctx, "dependency does not answer", "request_id", callOf(ctx).id, "dependency", r.name, "error", r.err)
 			}
-		case <-ctx.Done(): // the ping of one that hangs may not heed it
+		case <-ctx.Done(): // a hanging ping may ignore its context
 			for name := range h.dependencies {
 				if checks[name] == "" {
 					ready = false

@@ -13,17 +13,18 @@ import (
 	"github.com/looptrace/looptrace/internal/problem"
 )
 
-// keptHeaders are the headers of an answer that a retry gets as well.
+// keptHeaders are the headers of an answer that a retry gets too.
 var keptHeaders = []string{"Content-Type", "Location"}
 
-// keptAnswer is an answer as it is kept for retries.
+// keptAnswer is an answer as stored for retries.
 type keptAnswer struct {
 	Status  int               `json:"status"`
 	Headers map[string]string `json:"headers"`
 	Body    []byte            `json:"body"`
 }
 
-// idempotent gives the retry of a request with an Idempotency-Key the first answer. What was refused before was not begun.
+// idempotent answers the retry of a request with an Idempotency-Key with the first answer. Requests that earlier middleware refuses
+// do not use up their key.
 func (a *api) idempotent(c *gin.Context) {
 	keys := c.Request.Header.Values(idempotency.Header)
 	request := callOf(c.Request.Context())
@@ -69,8 +70,8 @@ func (a *api) answerAgain(c *gin.Context, text []byte) {
 	}
 }
 
-// answerOnce does the work and keeps its answer before it is sent. The work goes on when the client goes away: its retry asks what came
-// of it. An answer that says that the server failed is not kept.
+// answerOnce does the work and keeps the answer before it is sent. The work continues if the client disconnects, because a retry may ask
+// for its answer. A 5xx answer is not kept.
 func (a *api) answerOnce(c *gin.Context, claim idempotency.Claim) {
 	settled := context.WithoutCancel(c.Request.Context())
 	working, cancel := context.WithTimeout(settled, idempotency.WorkTime)
@@ -81,7 +82,7 @@ func (a *api) answerOnce(c *gin.Context, claim idempotency.Claim) {
 	c.Writer = held
 	defer func() {
 		c.Writer = held.ResponseWriter
-		if !done { // a panic passes through here
+		if !done { // also after a panic
 			a.release(settled, claim)
 		}
 	}()
@@ -92,11 +93,11 @@ func (a *api) answerOnce(c *gin.Context, claim idempotency.Claim) {
 	}
 	held.ResponseWriter.WriteHeader(held.status)
 	if _, err := held.ResponseWriter.Write(held.body.Bytes()); err != nil {
-		c.Abort() // the client went away and gets no answer
+		c.Abort() // the client disconnected
 	}
 }
 
-// keep keeps an answer. Where the database fails just then, the client gets the answer all the same: the work was done.
+// keep stores an answer. If that fails, the client still gets the answer, because the work is done.
 func (a *api) keep(ctx context.Context, claim idempotency.Claim, held *heldWriter) {
 	kept := keptAnswer{Status: held.status, Headers: map[string]string{}, Body: held.body.Bytes()}
 	for _, name := range keptHeaders {
@@ -119,7 +120,7 @@ func (a *api) release(ctx context.Context, claim idempotency.Claim) {
 	}
 }
 
-// heldWriter holds an answer back.
+// heldWriter buffers an answer.
 type heldWriter struct {
 	gin.ResponseWriter
 	status int

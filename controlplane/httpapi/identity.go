@@ -29,7 +29,7 @@ func (h identityHandlers) Login(ctx context.Context, req contract.LoginRequestOb
 // Logout ends the session.
 func (h identityHandlers) Logout(ctx context.Context, _ contract.LogoutRequestObject) (contract.LogoutResponseObject, error) {
 	request := callOf(ctx)
-	if request.principal.User != nil { // a key has no session, and stays valid
+	if request.principal.User != nil { // a key has no session and stays valid
 		if err := h.identity.Logout(ctx, request.session); err != nil {
 			return nil, err
 		}
@@ -73,14 +73,14 @@ func clearedCookie(ctx context.Context) *string { return setCookie(ctx, "", -1) 
 
 func setCookie(ctx context.Context, value string, maxAge int) *string {
 	https := callOf(ctx).https
-	header := (&http.Cookie{ //nolint:gosec // Secure wherever the browser would keep it
+	header := (&http.Cookie{ //nolint:gosec // Secure over HTTPS; over HTTP browsers would drop it
 		Name: cookieName(https), Value: value, MaxAge: maxAge, Path: "/",
 		Secure: https, HttpOnly: true, SameSite: http.SameSiteLaxMode,
 	}).String()
 	return &header
 }
 
-// GetSetup tells whether the first user exists.
+// GetSetup reports whether the first user exists.
 func (h identityHandlers) GetSetup(ctx context.Context, _ contract.GetSetupRequestObject) (contract.GetSetupResponseObject, error) {
 	done, err := h.identity.Bootstrapped(ctx)
 	if err != nil {
@@ -89,7 +89,7 @@ func (h identityHandlers) GetSetup(ctx context.Context, _ contract.GetSetupReque
 	return contract.GetSetup200JSONResponse{Bootstrapped: done}, nil
 }
 
-// Setup makes the first user and logs in.
+// Setup creates the first user and logs in.
 func (h identityHandlers) Setup(ctx context.Context, req contract.SetupRequestObject) (contract.SetupResponseObject, error) {
 	session, principal, err := h.identity.Setup(ctx, identity.SetupRequest{
 		Email: req.Body.Email, Password: req.Body.Password, OrganizationName: req.Body.OrgName,

@@ -18,13 +18,13 @@ import (
 	"github.com/looptrace/looptrace/internal/problem"
 )
 
-// Addresses are where web can be reached, and by which names.
+// Addresses are the addresses and host names of web.
 type Addresses struct {
-	// Public is the address in every answer. If empty, answers have the address that their request was sent to.
+	// Public is shown to all clients. If empty, each client gets the address that its request was sent to.
 	Public string
-	// Web is the address in answers to requests that did not come through web.
+	// Web is the fallback for requests that did not come through web.
 	Web string
-	// Hosts are what a request without a key may name.
+	// Hosts are the hosts that a request without a key may name.
 	Hosts allowedhost.List
 }
 
@@ -38,7 +38,7 @@ type projectReader interface {
 	Get(ctx context.Context, grant access.Grant) (projects.Project, error)
 }
 
-// GetInstrumentGuide says how to record programs in this installation.
+// GetInstrumentGuide returns the guide for recording programs in this installation.
 func (h instrumentHandlers) GetInstrumentGuide(ctx context.Context, req contract.GetInstrumentGuideRequestObject) (contract.GetInstrumentGuideResponseObject, error) {
 	project, err := h.projects.Get(ctx, grantOf(ctx))
 	if err != nil {
@@ -49,7 +49,7 @@ func (h instrumentHandlers) GetInstrumentGuide(ctx context.Context, req contract
 	if errors.Is(err, instrument.ErrUnknownFramework) {
 		return nil, problem.InvalidFields(problem.Field{
 			Location: "query.framework", Value: framework,
-			Message: "has no recipe in this language; without it the answer lists the frameworks and, with a language, has the general recipe",
+			Message: "has no recipe in this language; omit it for the list of frameworks and the general recipe of a given language",
 		})
 	}
 	if err != nil {
@@ -106,7 +106,7 @@ func (h instrumentHandlers) endpoint(ctx context.Context) string {
 	return h.addresses.Web
 }
 
-// serveLLMsText serves the guide to whoever asks.
+// serveLLMsText serves the guide without authentication.
 func (h instrumentHandlers) serveLLMsText(c *gin.Context) error {
 	text, err := h.guides.Text(h.endpoint(c), uuid.New())
 	if err != nil {

@@ -48,7 +48,7 @@ func parameterErrors(refused *openapi3filter.RequestError, r *http.Request) []pr
 	return []problem.Field{e}
 }
 
-// memberErrors are those of an object in the query.
+// memberErrors returns the errors of an object in the query.
 func memberErrors(refused *openapi3filter.RequestError) []problem.Field {
 	schema := refused.Parameter.Content.Get("application/json").Schema.Value
 	var fields []problem.Field
@@ -71,7 +71,7 @@ func bodyErrors(refused *openapi3filter.RequestError) []problem.Field {
 		at := schemaAt(schema, pointer)
 		switch broken.SchemaField {
 		case "required":
-			if len(pointer) > 0 && !at.Type.Includes(openapi3.TypeObject) { // it names the member, not the object that lacks it
+			if len(pointer) > 0 && !at.Type.Includes(openapi3.TypeObject) { // the pointer is that of the member, not of the object
 				pointer = pointer[:len(pointer)-1]
 			}
 			fields = append(fields, wrongMembers(broken.Value, schemaAt(schema, pointer), pointer)...)
@@ -88,7 +88,7 @@ func bodyErrors(refused *openapi3filter.RequestError) []problem.Field {
 	return fields
 }
 
-// brokenRules lists the rules of the schema that a value breaks, each by itself.
+// brokenRules lists the schema rules that a value breaks.
 func brokenRules(err error) []*openapi3.SchemaError {
 	var list []*openapi3.SchemaError
 	for _, e := range flatten(err) {
@@ -105,7 +105,7 @@ func brokenRules(err error) []*openapi3.SchemaError {
 	return list
 }
 
-// wrongMembers names what an object lacks of its schema, and what it has beyond it.
+// wrongMembers returns an error for each missing and each unknown member of an object.
 func wrongMembers(value any, schema *openapi3.Schema, pointer []string) []problem.Field {
 	object, _ := value.(map[string]any)
 	var fields []problem.Field
@@ -124,7 +124,7 @@ func wrongMembers(value any, schema *openapi3.Schema, pointer []string) []proble
 	return fields
 }
 
-// schemaAt follows a JSON pointer into a schema, as far as it goes.
+// schemaAt follows a JSON pointer into a schema as far as possible.
 func schemaAt(schema *openapi3.Schema, pointer []string) *openapi3.Schema {
 	for _, step := range pointer {
 		next := schema.Properties[step]
@@ -155,14 +155,14 @@ func location(pointer []string) string {
 	return at.String()
 }
 
-// rule says in words what the keyword of the schema asks for.
+// rule describes the requirement of a schema keyword.
 func rule(keyword string, schema *openapi3.Schema) string {
 	switch keyword {
 	case "required":
 		return "is required"
 	case "nullable":
 		return "must not be null"
-	case "type", "": // without a name: a number that JSON cannot hold
+	case "type", "": // no keyword: a number that JSON cannot hold
 		return "must be of type " + strings.Join(schema.Type.Slice(), " or ")
 	case "enum":
 		names := make([]string, len(schema.Enum))
@@ -200,7 +200,7 @@ func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 // maxShown is how many characters or bytes of a value or name of the client's an answer repeats.
 const maxShown = 100
 
-// shown is a value as an answer may repeat it: short and not a structure.
+// shown returns a value for use in an answer: short, and no object or list.
 func shown(value any) any {
 	switch v := value.(type) {
 	case string:

@@ -38,7 +38,7 @@ func (h keyHandlers) ListKeys(ctx context.Context, req contract.ListKeysRequestO
 	return contract.ListKeys200JSONResponse{Data: data, Limit: page.Limit, Offset: page.Offset, HasMore: more}, nil
 }
 
-// CreateKey mints a key.
+// CreateKey creates a key.
 func (h keyHandlers) CreateKey(ctx context.Context, req contract.CreateKeyRequestObject) (contract.CreateKeyResponseObject, error) {
 	scopes := make([]string, len(req.Body.Scopes))
 	for i, s := range req.Body.Scopes {
@@ -56,7 +56,7 @@ func (h keyHandlers) CreateKey(ctx context.Context, req contract.CreateKeyReques
 	}, nil
 }
 
-// GetKey reads the description of a key.
+// GetKey reads a key without its secret.
 func (h keyHandlers) GetKey(ctx context.Context, req contract.GetKeyRequestObject) (contract.GetKeyResponseObject, error) {
 	key, err := h.keys.Key(ctx, grantOf(ctx), req.KeyId)
 	if err != nil {
@@ -65,7 +65,7 @@ func (h keyHandlers) GetKey(ctx context.Context, req contract.GetKeyRequestObjec
 	return contract.GetKey200JSONResponse(keyOf(key)), nil
 }
 
-// RevokeKey ends a key.
+// RevokeKey revokes a key.
 func (h keyHandlers) RevokeKey(ctx context.Context, req contract.RevokeKeyRequestObject) (contract.RevokeKeyResponseObject, error) {
 	if err := h.keys.RevokeKey(ctx, grantOf(ctx), req.KeyId); err != nil {
 		return nil, err

@@ -30,10 +30,10 @@ func newMetrics() *metrics {
 	return m
 }
 
-// observe counts a request under its route, never under its path, of which there is no end.
+// observe counts a request under its route. The number of paths is unbounded.
 func (m *metrics) observe(method, route string, status int, elapsed time.Duration) {
 	if route == noRoute {
-		method = noRoute // a client can invent methods too
+		method = noRoute // methods are unbounded too
 	}
 	m.duration.WithLabelValues(method, route, strconv.Itoa(status)).Observe(elapsed.Seconds())
 }

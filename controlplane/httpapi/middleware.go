@@ -17,39 +17,39 @@ import (
 	"github.com/looptrace/looptrace/controlplane/identity"
 )
 
-// trustedProxies may say on whose behalf they ask: the web service runs on the same machine.
+// trustedProxies may set X-Forwarded headers: the web service runs on the same machine.
 var trustedProxies = []string{"127.0.0.0/8", "::1/128"}
 
-// The session's cookie. Browsers keep a __Host- cookie to this host and to HTTPS, and refuse it over HTTP.
+// The session's cookie. Browsers restrict a __Host- cookie to this host and to HTTPS, and refuse it over HTTP.
 const (
 	cookieHTTPS = "__Host-looptrace_session"
 	cookieHTTP  = "looptrace_session"
 )
 
-// call is what the middlewares find out about a request, for the handlers.
+// call is the state of a request that middleware collects for the handlers.
 type call struct {
 	id     string
 	client identity.Client
-	// https is whether the client's side of the connection is encrypted.
+	// https is whether the client connected over HTTPS.
 	https bool
-	// web is the host at which web was asked, empty where the request did not come through it.
+	// web is the host that web received, empty if the request did not come through web.
 	web string
-	// hosts are all that the request names: also a page that was loaded from this port can say that it is web.
+	// hosts are all hosts that the request names. Any page loaded from this port can send the headers of web.
 	hosts []string
 	// session is the token in the cookie, whether or not it is valid.
 	session   string
 	operation *operation
 	principal *access.Principal
-	// recheck is nil as long as the caller may do the operation on the target. It answers anew each time.
+	// recheck checks again whether the caller may do the operation on the target.
 	recheck func(ctx context.Context, target access.Target) error
-	// grant is what the operation may work on.
+	// grant is what the operation may access.
 	grant access.Grant
 }
 
-// grantOf is the leave to do the operation.
+// grantOf returns the grant of the operation.
 func grantOf(ctx context.Context) access.Grant { return callOf(ctx).grant }
 
-// extend gives the connection the time that the operation has to write its answer, or the next piece of it.
+// extend sets the write deadline for the answer of the operation, or for its next piece.
 func (r *call) extend(connection *http.ResponseController) error {
 	err := connection.SetWriteDeadline(time.Now().Add(r.operation.writeTimeout))
 	if err != nil && !errors.Is(err, http.ErrNotSupported) {
@@ -58,16 +58,16 @@ func (r *call) extend(connection *http.ResponseController) error {
 	return nil
 }
 
-// noRoute stands for the route of requests that match none.
+// noRoute is the route label of requests that match no route.
 const noRoute = "none"
 
 type callKey struct{}
 
 func callOf(ctx context.Context) *call {
-	return ctx.Value(callKey{}).(*call) // the first middleware put it there
+	return ctx.Value(callKey{}).(*call) // set by identify, the first middleware
 }
 
-// identify gives the request an id and finds out where it comes from.
+// identify gives the request an id and reads its origin.
 func identify(c *gin.Context) {
 	request := &call{id: uuid.Must(uuid.NewV7()).String(), https: c.Request.TLS != nil}
 	request.hosts = []string{c.Request.Host}
@@ -76,7 +76,7 @@ func identify(c *gin.Context) {
 	if fromTrustedProxy(c) {
 		request.https = request.https || c.GetHeader("X-Forwarded-Proto") == "https"
 		if host := c.GetHeader("X-Forwarded-Host"); host != "" {
-			c.Request.Host = host // what the browser's Origin is compared with
+			c.Request.Host = host // compared with the browser's Origin
 			request.web = host
 			request.hosts = append(request.hosts, host)
 		}
@@ -101,8 +101,8 @@ func cookieName(https bool) string {
 	return cookieHTTP
 }
 
-// observe writes the access log and measures, also of answers that are broken off. Neither holds a query string, a body
-// or a credential.
+// observe writes the access log and the metrics, also for answers that break off. Neither has query strings, bodies
+// or credentials.
 func (a *api) observe(c *gin.Context) {
 	start := time.Now()
 	defer func() { a.tell(c, time.Since(start)) }()
@@ -137,7 +137,7 @@ func (a *api) tell(c *gin.Context, elapsed time.Duration) {
 	a.log.LogAttrs(c, slog.LevelInfo, "request", attrs...)
 }
 
-// recoverPanic answers 500 for a bug, and lets the process go on.
+// recoverPanic answers 500 after a panic and keeps the process running.
 func (a *api) recoverPanic(c *gin.Context) {
 	defer func() {
 		cause := recover()
@@ -145,7 +145,7 @@ func (a *api) recoverPanic(c *gin.Context) {
 			return
 		}
 		if err, ok := cause.(error); ok && errors.Is(err, http.ErrAbortHandler) {
-			panic(cause) // net/http's own way to cut a connection
+			panic(cause) // aborts the connection in net/http
 		}
 		err := fmt.Errorf("panic: %v\n%s", cause, debug.Stack())
 		if c.Writer.Written() {
@@ -158,7 +158,7 @@ func (a *api) recoverPanic(c *gin.Context) {
 	c.Next()
 }
 
-// secureHeaders keeps answers out of caches and frames, and browsers from guessing at them.
+// secureHeaders forbids caching, framing and content sniffing of answers.
 func secureHeaders(c *gin.Context) {
 	h := c.Writer.Header()
 	h.Set("Cache-Control", "no-store")

@@ -14,23 +14,23 @@ import (
 	"github.com/looptrace/looptrace/controlplane/idempotency"
 )
 
-// Extensions of an operation in the document, beside those that package access reads.
+// Extensions of an operation in the document. Package access reads more.
 const (
 	maxBodyExtension      = "x-max-body-bytes"
-	writeTimeoutExtension = "x-write-timeout-seconds" // of an answer, or of each piece of one that is streamed
+	writeTimeoutExtension = "x-write-timeout-seconds" // for an answer, or for each piece of a stream
 	compressExtension     = "x-compress"
 )
 
-// What an operation gets that does not say.
+// Defaults of operations without these extensions.
 const (
 	defaultMaxBody      = 1 << 20
 	defaultWriteTimeout = time.Minute
 )
 
-// operation is an operation of the document, and what its requests may take.
+// operation is an operation of the document with the limits of its requests.
 type operation struct {
 	id           string
-	route        *routers.Route // what requests are checked against
+	route        *routers.Route // for the validation of requests
 	public       bool
 	idempotent   bool
 	compress     bool
@@ -40,7 +40,7 @@ type operation struct {
 	namesInBody bool
 }
 
-// readOperations reads the operations of the document, by method and Gin's path, and what they need of their callers.
+// readOperations returns the operations of the document by method and Gin's path, and the access policy.
 func readOperations(doc *openapi3.T) (map[string]*operation, access.Policy, error) {
 	operations, policy := map[string]*operation{}, access.Policy{}
 	for path, item := range doc.Paths.Map() {
@@ -75,15 +75,15 @@ func readOperations(doc *openapi3.T) (map[string]*operation, access.Policy, erro
 	return operations, policy, nil
 }
 
-// isPublic tells whether an operation needs no credential.
+// isPublic reports whether an operation needs no credential.
 func isPublic(spec *openapi3.Operation) bool { return spec.Security != nil && len(*spec.Security) == 0 }
 
 var pathParameter = regexp.MustCompile(`\{(\w+)\}`)
 
-// ginPath writes a path of the document as Gin does.
+// ginPath converts a path of the document to Gin's syntax.
 func ginPath(path string) string { return pathParameter.ReplaceAllString(path, ":$1") }
 
-// begin finds the operation of the request, and bounds the time that writing its answer may take.
+// begin finds the operation of the request and sets its write deadline.
 func (a *api) begin(c *gin.Context) {
 	request := callOf(c.Request.Context())
 	request.operation = a.operations[c.Request.Method+" "+c.FullPath()]

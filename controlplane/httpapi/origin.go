@@ -12,9 +12,9 @@ import (
 	"github.com/looptrace/looptrace/internal/problem"
 )
 
-// ownHost refuses what names a host that is not ours: a page at a name that was made to lead here (DNS rebinding) is of
-// the same origin as what it asks, and could read and do all that the user can. A request with a key is none of its
-// business: browsers do not add keys by themselves.
+// ownHost refuses requests for a host that is not Looptrace's own. Otherwise a page whose host name resolves to this server (DNS
+// rebinding) would have the same origin and could do all that the user can. It lets requests with a key pass, because browsers do
+// not add keys automatically.
 func (a *api) ownHost(c *gin.Context) {
 	a.pass(c, func() error {
 		if presentsKey(c.Request) {
@@ -24,8 +24,8 @@ func (a *api) ownHost(c *gin.Context) {
 	})
 }
 
-// ownSite is for operations. It refuses also what another site makes a browser send. Where no key is asked for, to send one, be it made
-// up, opens nothing. Health is asked at whatever host, such as the address of a container: its answers hold nothing that was recorded.
+// ownSite is for operations. It also refuses requests that another site makes a browser send. Public operations check the host even if a
+// key is sent, since the key may be invented. Health checks accept any host, such as a container's address: they return no recorded data.
 func (a *api) ownSite(c *gin.Context) {
 	a.pass(c, func() error {
 		switch op := callOf(c.Request.Context()).operation; {
@@ -38,7 +38,7 @@ func (a *api) ownSite(c *gin.Context) {
 	})
 }
 
-// ownOrigin refuses what another site's page sends, with a key or without: MCP asks for it.
+// ownOrigin refuses requests from pages of other sites, with or without a key, as MCP requires.
 func (a *api) ownOrigin(c *gin.Context) {
 	a.pass(c, func() error { return a.foreignOrigin(c.Request) })
 }
@@ -64,7 +64,7 @@ func (a *api) foreignOrigin(r *http.Request) error {
 	if err := a.crossOrigin.Check(r); err != nil {
 		return fmt.Errorf("%w: %w", errCrossOrigin, err)
 	}
-	// Of the same origin as a host that is not ours is not ours.
+	// The same origin does not suffice: the host itself may not be ours.
 	if origin := r.Header.Get("Origin"); origin != "" && !a.addresses.Hosts.AllowsOrigin(origin) {
 		return fmt.Errorf("%w: origin %q is not allowed", errCrossOrigin, origin)
 	}

@@ -94,10 +94,10 @@ func outlineOf(outline runs.Outline) contract.Outline {
 	return answer
 }
 
-// unknownNumber stands in a column where there is no number.
+// unknownNumber is the value of a column without a number.
 const unknownNumber = -1
 
-// lengthOf is a span's duration in milliseconds, 0 where clocks made it end before it began.
+// lengthOf is a span's duration in milliseconds, 0 if clock skew makes it end before it began.
 func lengthOf(s *runmodel.Span) float64 {
 	if runmodel.IsAbsent(s.EndTime) {
 		return unknownNumber

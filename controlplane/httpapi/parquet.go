@@ -20,8 +20,8 @@ const (
 	groupBytes = 32 << 20
 )
 
-// parquetRun is a row of an export of runs: Run of the API. What is in an object there has the object's name before its
-// own, but for usage.
+// parquetRun is a row of an export of runs: Run of the API. Members of objects have the object's name as a prefix, except
+// those of usage.
 type parquetRun struct {
 	RunID            string            `parquet:"run_id"`
 	ProjectID        string            `parquet:"project_id,dict"`
@@ -75,7 +75,7 @@ type parquetRun struct {
 	ReceivedAt       time.Time         `parquet:"received_at,timestamp(nanosecond)"`
 }
 
-// parquetScore is a score; of number, boolean and category at most one is not null.
+// parquetScore is a score. At most one of number, boolean and category is not null.
 type parquetScore struct {
 	ID        string    `parquet:"id"`
 	SpanID    *string   `parquet:"span_id,optional"`
@@ -89,7 +89,7 @@ type parquetScore struct {
 	UpdatedAt time.Time `parquet:"updated_at,timestamp(nanosecond)"`
 }
 
-// parquetSpan is a row of an export of spans: Span of the API, named as in parquetRun. What is JSON there is JSON text here.
+// parquetSpan is a row of an export of spans: Span of the API, named as in parquetRun. JSON values are JSON text.
 type parquetSpan struct {
 	RunID              string         `parquet:"run_id,dict"`
 	ProjectID          string         `parquet:"project_id,dict"`
@@ -162,7 +162,7 @@ func newParquetFile[R any](to io.Writer) *parquetFile[R] {
 		parquet.Compression(&zstd.Codec{Level: zstd.SpeedDefault}), parquet.CreatedBy("looptrace", "", ""))}
 }
 
-// write adds a row that holds about so many bytes of text.
+// write adds a row. bytes is its approximate size.
 func (f *parquetFile[R]) write(row R, bytes int) error {
 	if _, err := f.to.Write([]R{row}); err != nil {
 		return fmt.Errorf("write Parquet: %w", err)
@@ -179,7 +179,7 @@ func (f *parquetFile[R]) write(row R, bytes int) error {
 	return nil
 }
 
-// Close writes what is left, and the file's end.
+// Close writes the remaining rows and the end of the file.
 func (f *parquetFile[R]) Close() error { return f.to.Close() }
 
 type parquetRuns struct{ *parquetFile[parquetRun] }

@@ -13,7 +13,7 @@ type priceHandlers struct {
 	pricing *pricing.Service
 }
 
-// ListPrices lists what tokens cost a project.
+// ListPrices lists the token prices of a project.
 func (h priceHandlers) ListPrices(ctx context.Context, req contract.ListPricesRequestObject) (contract.ListPricesResponseObject, error) {
 	page := pageOf(req.Params.Limit, req.Params.Offset)
 	source := valueOf(req.Params.Source, "")
@@ -33,7 +33,7 @@ func (h priceHandlers) ListPrices(ctx context.Context, req contract.ListPricesRe
 	}, nil
 }
 
-// CreatePrice gives a project a price of its own.
+// CreatePrice adds a price to a project.
 func (h priceHandlers) CreatePrice(ctx context.Context, req contract.CreatePriceRequestObject) (contract.CreatePriceResponseObject, error) {
 	own, err := h.pricing.Create(ctx, grantOf(ctx), overrideOf(req.Body))
 	if err != nil {
@@ -54,7 +54,7 @@ func (h priceHandlers) SetPrice(ctx context.Context, req contract.SetPriceReques
 	return contract.SetPrice200JSONResponse(priceOf(&own)), nil
 }
 
-// DeletePrice takes a project's own price away.
+// DeletePrice deletes a project's own price.
 func (h priceHandlers) DeletePrice(ctx context.Context, req contract.DeletePriceRequestObject) (contract.DeletePriceResponseObject, error) {
 	if err := h.pricing.Delete(ctx, grantOf(ctx), req.PriceId); err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func (h priceHandlers) DeletePrice(ctx context.Context, req contract.DeletePrice
 	return contract.DeletePrice204Response{}, nil
 }
 
-// ListUnpricedModels lists the models that the project used lately and whose price is not known.
+// ListUnpricedModels lists recently used models without a known price.
 func (h priceHandlers) ListUnpricedModels(ctx context.Context, _ contract.ListUnpricedModelsRequestObject) (contract.ListUnpricedModelsResponseObject, error) {
 	models, err := h.pricing.Unpriced(ctx, grantOf(ctx))
 	if err != nil {

@@ -13,21 +13,21 @@ import (
 	"github.com/looptrace/looptrace/internal/requestbody"
 )
 
-// Errors before a service is asked. What a service finds wrong is in its own package.
+// Errors of requests that reach no service. Each service defines its own errors.
 var (
 	errNoRoute          = problem.Missing()
-	errMethodNotAllowed = &problem.Error{Kind: problem.MethodNotAllowed, Code: "method_not_allowed", Detail: "The resource does not have this method; see Allow."}
-	errCrossOrigin      = &problem.Error{Kind: problem.Forbidden, Code: "cross_origin", Detail: "A browser may change things only from Looptrace's own pages."}
+	errMethodNotAllowed = &problem.Error{Kind: problem.MethodNotAllowed, Code: "method_not_allowed", Detail: "The resource does not support this method; see the Allow header."}
+	errCrossOrigin      = &problem.Error{Kind: problem.Forbidden, Code: "cross_origin", Detail: "The request comes from a page of another site. Send it from Looptrace's own pages."}
 	errMalformedBody    = &problem.Error{Kind: problem.Malformed, Code: "malformed_body", Detail: "The body is not one JSON value in UTF-8."}
 	errBodyTimeout      = &problem.Error{Kind: problem.Timeout, Code: "body_timeout", Detail: "The body did not arrive in time."}
 	errStopping         = &problem.Error{
 		Kind: problem.Unavailable, Code: problem.CodeDependency, RetryAfter: problem.DependencyDown().RetryAfter,
-		Detail: "The service is stopping, and the request had not arrived. Nothing was changed.",
+		Detail: "The service stopped before the whole request arrived. Nothing was changed; send it again.",
 	}
-	errInternal = &problem.Error{Kind: problem.Internal, Code: "internal", Detail: "Something went wrong on the server. The request id finds it in the log."}
+	errInternal = &problem.Error{Kind: problem.Internal, Code: "internal", Detail: "The server failed. Look up the request id in its log."}
 )
 
-// problemOf is what the client is refusal of an error.
+// problemOf returns the problem that the client gets for an error: an internal one if no other applies.
 func problemOf(err error) *problem.Error {
 	var (
 		tooLarge *http.MaxBytesError
@@ -52,10 +52,10 @@ func problemOf(err error) *problem.Error {
 // statusClientClosedRequest is the access log's status for a client that went away before the answer.
 const statusClientClosedRequest = 499
 
-// fail answers the request with the problem that the error is, and logs what the client is not refusal.
+// fail answers the request with the problem of the error. It logs what the client is not told.
 func (a *api) fail(c *gin.Context, err error) {
 	if errors.Is(err, context.Canceled) && c.Request.Context().Err() != nil {
-		c.AbortWithStatus(statusClientClosedRequest) // nobody reads the answer
+		c.AbortWithStatus(statusClientClosedRequest) // no client to read the answer
 		return
 	}
 	refusal := problemOf(err)

@@ -12,7 +12,7 @@ type projectHandlers struct {
 	projects *projects.Service
 }
 
-// ListProjects lists what the caller sees.
+// ListProjects lists the caller's projects.
 func (h projectHandlers) ListProjects(ctx context.Context, req contract.ListProjectsRequestObject) (contract.ListProjectsResponseObject, error) {
 	page := pageOf(req.Params.Limit, req.Params.Offset)
 	list, more, err := h.projects.List(ctx, grantOf(ctx).Projects, page)
@@ -26,7 +26,7 @@ func (h projectHandlers) ListProjects(ctx context.Context, req contract.ListProj
 	return contract.ListProjects200JSONResponse{Data: data, Limit: page.Limit, Offset: page.Offset, HasMore: more}, nil
 }
 
-// CreateProject makes a project in a workspace.
+// CreateProject creates a project in a workspace.
 func (h projectHandlers) CreateProject(ctx context.Context, req contract.CreateProjectRequestObject) (contract.CreateProjectResponseObject, error) {
 	project, err := h.projects.Create(ctx, grantOf(ctx), req.Body.Name)
 	if err != nil {
@@ -68,7 +68,7 @@ func projectOf(p projects.Project) contract.Project {
 	}
 }
 
-// GetProjectLimits reads what a project may send.
+// GetProjectLimits reads a project's rate limits.
 func (h projectHandlers) GetProjectLimits(ctx context.Context, req contract.GetProjectLimitsRequestObject) (contract.GetProjectLimitsResponseObject, error) {
 	limits, err := h.projects.Limits(ctx, grantOf(ctx))
 	if err != nil {
@@ -77,7 +77,7 @@ func (h projectHandlers) GetProjectLimits(ctx context.Context, req contract.GetP
 	return contract.GetProjectLimits200JSONResponse(projectLimitsOf(limits)), nil
 }
 
-// SetProjectLimits replaces what a project may send.
+// SetProjectLimits replaces a project's rate limits.
 func (h projectHandlers) SetProjectLimits(ctx context.Context, req contract.SetProjectLimitsRequestObject) (contract.SetProjectLimitsResponseObject, error) {
 	limits, err := h.projects.SetLimits(ctx, grantOf(ctx), overridesOf(*req.Body))
 	if err != nil {
@@ -86,7 +86,7 @@ func (h projectHandlers) SetProjectLimits(ctx context.Context, req contract.SetP
 	return contract.SetProjectLimits200JSONResponse(projectLimitsOf(limits)), nil
 }
 
-// projectLimitsOf shows overrides; a kind of which there is none is left out.
+// projectLimitsOf converts overrides. Kinds without any are left out.
 func projectLimitsOf(overrides ratelimit.Overrides) contract.ProjectLimits {
 	subject := func(kind ratelimit.Kind) *contract.SubjectLimits {
 		limits := contract.SubjectLimits{

@@ -8,7 +8,7 @@ import (
 	"github.com/looptrace/looptrace/internal/ratelimit"
 )
 
-// RateLimits bound what callers ask for. Bytes are those of bodies, both ways: a read costs what it answers.
+// RateLimits bound the requests of callers. Bytes count the bodies of requests and answers.
 type RateLimits struct {
 	Limiter *ratelimit.Limiter
 	// Key bounds each key, Project all keys of a project together, User the sessions of each user.
@@ -29,10 +29,10 @@ func (l *RateLimits) claims(p *access.Principal) []ratelimit.Claim {
 	}
 }
 
-// limit refuses a caller who asks for too much, before anything is done for it. It stands behind authenticate.
+// limit refuses requests over a limit before any work is done. It runs after authenticate.
 func (a *api) limit(c *gin.Context) {
 	claims := a.limits.claims(callOf(c.Request.Context()).principal)
-	size := int64(defaultMaxBody) // no more is read, whatever is declared
+	size := int64(defaultMaxBody) // no more than this is read
 	if op := callOf(c.Request.Context()).operation; op != nil {
 		size = op.maxBody
 	}
@@ -51,7 +51,7 @@ func (a *api) limit(c *gin.Context) {
 		})
 		return
 	}
-	defer func() { // an answer that is broken off has cost what was sent of it
+	defer func() { // a broken answer costs the bytes sent
 		a.limits.Limiter.Charge(ratelimit.Cost{ratelimit.Bytes: uint64(max(0, c.Writer.Size()))}, claims...)
 	}()
 	c.Next()

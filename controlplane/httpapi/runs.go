@@ -27,7 +27,7 @@ type runStore interface {
 	Delete(ctx context.Context, in access.Projects, d runs.Deletion) (runs.Deleted, error)
 }
 
-// defaultSpans is the length of a page of spans where the request does not say.
+// defaultSpans is the length of a page of spans if the request has no limit.
 const defaultSpans = 1000
 
 // ListRuns lists a project's runs.
@@ -82,8 +82,8 @@ func (h runHandlers) ListSpans(ctx context.Context, req contract.ListSpansReques
 	}, nil
 }
 
-// spanPage is a [SpanPage] that another encoder makes JSON of than of the generated answers, with the same result: a thousand spans
-// take it half the time, which is a tenth of what it takes to read them.
+// spanPage is a [SpanPage] that is encoded with a faster encoder than the generated answers, with the same result. It halves the encoding
+// time of a thousand spans and saves a tenth of their read time.
 type spanPage contract.SpanPage
 
 // VisitListSpansResponse writes the page.
@@ -98,7 +98,7 @@ func (p spanPage) VisitListSpansResponse(w http.ResponseWriter) error {
 	return err
 }
 
-// GetSpan reads one span whole.
+// GetSpan reads one span in full.
 func (h runHandlers) GetSpan(ctx context.Context, req contract.GetSpanRequestObject) (contract.GetSpanResponseObject, error) {
 	span, err := h.runs.Span(ctx, grantOf(ctx).Projects, req.RunId, req.SpanId)
 	if err != nil {
@@ -111,7 +111,7 @@ func (h runHandlers) GetSpan(ctx context.Context, req contract.GetSpanRequestObj
 	return contract.GetSpan200JSONResponse(answer), nil
 }
 
-// DeleteRuns deletes runs, or counts what it would delete.
+// DeleteRuns deletes runs, or only counts them.
 func (h runHandlers) DeleteRuns(ctx context.Context, req contract.DeleteRunsRequestObject) (contract.DeleteRunsResponseObject, error) {
 	d, err := deletionOf(req.Body)
 	if err != nil {

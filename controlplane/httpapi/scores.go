@@ -39,7 +39,7 @@ func (h scoreHandlers) ListScores(ctx context.Context, req contract.ListScoresRe
 	return contract.ListScores200JSONResponse{Data: scoresOf(scores), Limit: page.Limit, Offset: page.Offset, HasMore: more}, nil
 }
 
-// PutScore writes a score, or replaces the one of its id.
+// PutScore creates a score, or replaces the one with its id.
 func (h scoreHandlers) PutScore(ctx context.Context, req contract.PutScoreRequestObject) (contract.PutScoreResponseObject, error) {
 	spanID, err := spanIDOf(req.Body.SpanId)
 	if err != nil {
@@ -67,14 +67,14 @@ func (h scoreHandlers) DeleteScore(ctx context.Context, req contract.DeleteScore
 	return contract.DeleteScore204Response{}, nil
 }
 
-// spanIDOf is 0 for none.
+// spanIDOf returns 0 for nil.
 func spanIDOf(text *string) (uint64, error) {
 	if text == nil {
 		return 0, nil
 	}
 	id, err := strconv.ParseUint(*text, 16, 64)
 	if err != nil {
-		return 0, fmt.Errorf("parse span id: %w", err) // the document's pattern lets hexadecimal digits only through
+		return 0, fmt.Errorf("parse span id: %w", err) // the document's pattern allows only hexadecimal digits
 	}
 	return id, nil
 }

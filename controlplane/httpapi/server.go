@@ -21,7 +21,7 @@ import (
 	"github.com/looptrace/looptrace/internal/problem"
 )
 
-// Services are what the operations work with.
+// Services are the services behind the operations.
 type Services struct {
 	Identity    *identity.Service
 	Idempotency *idempotency.Service
@@ -33,11 +33,11 @@ type Services struct {
 	Guides      *instrument.Guides
 	// Tools is the MCP server.
 	Tools http.Handler
-	// FenceKey decides the marks around recorded text.
+	// FenceKey is the key from which the marks around recorded text are derived.
 	FenceKey []byte
 }
 
-// operations implements the contract: each subject its part.
+// operations implements the contract, one part per subject.
 type operations struct {
 	agentViewHandlers
 	diffHandlers
@@ -82,7 +82,7 @@ func newOperations(s Services, addresses Addresses, log *slog.Logger) *operation
 	}
 }
 
-// api is what stands around the operations.
+// api has the middleware around the operations.
 type api struct {
 	identity    *identity.Service
 	idempotency *idempotency.Service
@@ -138,7 +138,7 @@ func New(services Services, limits RateLimits, addresses Addresses, log *slog.Lo
 	})
 	engine.POST("/mcp", a.ownHost, a.ownOrigin, a.authenticate, a.limit, a.caller, gin.WrapH(services.Tools))
 
-	// All other operations of the contract. What each needs and may take, it says in the document.
+	// All other operations of the contract. The document declares their access and limits.
 	all := engine.Group("", a.begin, a.ownSite, a.private(a.authenticate), a.private(a.limit), a.validate, a.private(a.authorize), compress, a.idempotent)
 	contract.RegisterHandlersWithOptions(all, contract.NewStrictHandlerWithOptions(op, []contract.StrictMiddlewareFunc{ownContext}, contract.StrictGinServerOptions{
 		HandlerErrorFunc:         a.fail,
@@ -148,7 +148,7 @@ func New(services Services, limits RateLimits, addresses Addresses, log *slog.Lo
 	return engine, nil
 }
 
-// private passes over operations that ask for no credential.
+// private skips the middleware for public operations.
 func (a *api) private(middleware gin.HandlerFunc) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		if callOf(c.Request.Context()).operation.public {
@@ -159,22 +159,22 @@ func (a *api) private(middleware gin.HandlerFunc) gin.HandlerFunc {
 	}
 }
 
-// unreadable answers a request that the document allows and the generated types cannot hold.
+// unreadable answers a request that the document allows but the generated types cannot hold.
 func (a *api) unreadable(c *gin.Context, err error) {
 	a.fail(c, problem.InvalidField("request", err.Error()))
 }
 
 // unwritten ends a request whose answer could not be written.
 func (a *api) unwritten(c *gin.Context, err error) {
-	if c.Writer.Written() { // the client went away and gets no answer
+	if c.Writer.Written() { // the client disconnected
 		c.Abort()
 		return
 	}
 	a.fail(c, fmt.Errorf("write answer: %w", err))
 }
 
-// ownContext gives an operation a context that gin does not give to the next request: a deadline that ends just as the request does still
-// looks at it.
+// ownContext gives an operation a copy of its context. Gin reuses the original for the next request, while a deadline that expires at the
+// end of the request may still read it.
 func ownContext(operation contract.StrictHandlerFunc, _ string) contract.StrictHandlerFunc {
 	return func(c *gin.Context, request any) (any, error) { return operation(c.Copy(), request) }
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// spanOf leaves payloads out unless the span was read whole.
+// spanOf leaves payloads out unless the span was read in full.
 func spanOf(s *runs.Span, whole bool) (contract.Span, error) {
 	span := contract.Span{
 		SpanId: runmodel.FormatSpanID(s.SpanID), RunId: s.RunID, Name: s.Name, Kind: s.EffectiveKind(),
@@ -40,7 +40,7 @@ func spanOf(s *runs.Span, whole bool) (contract.Span, error) {
 		}
 	}
 	if s.TimeToFirstToken != nil {
-		if ms := *s.TimeToFirstToken * 1000; !math.IsInf(ms, 0) { // which no JSON can say
+		if ms := *s.TimeToFirstToken * 1000; !math.IsInf(ms, 0) { // JSON has no infinity
 			span.TimeToFirstTokenMs = &ms
 		}
 	}
@@ -72,7 +72,7 @@ func spanOf(s *runs.Span, whole bool) (contract.Span, error) {
 	return span, nil
 }
 
-// usageOf is null where nothing is known. The total is the sum of what is: some calls have no output.
+// usageOf returns nil if nothing is known. The total is the sum of the known parts: some calls have no output.
 func usageOf(input, output, cacheRead, cacheWrite, reasoning *int64) *contract.Usage {
 	if input == nil && output == nil && cacheRead == nil && cacheWrite == nil && reasoning == nil {
 		return nil

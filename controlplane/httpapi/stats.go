@@ -10,7 +10,7 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// The lengths of answers where the request does not say.
+// Defaults of absent parameters.
 const (
 	defaultGroups = 10
 	defaultValues = 50
@@ -26,7 +26,7 @@ type statsReader interface {
 	FieldValues(ctx context.Context, in access.Projects, f runs.Filter, field, prefix string, limit int) (runs.FieldValues, error)
 }
 
-// GetRunStats adds runs up.
+// GetRunStats reads totals of runs.
 func (h statsHandlers) GetRunStats(ctx context.Context, req contract.GetRunStatsRequestObject) (contract.GetRunStatsResponseObject, error) {
 	filter, err := filterOf(req.Params)
 	if err != nil {
@@ -80,7 +80,7 @@ func totalsOf(r *runs.StatsRow) contract.RunTotals {
 	return totals
 }
 
-// roundUSD rounds a sum over many runs, which may be unknown: thousands of additions spoil more than its last digits.
+// roundUSD rounds a sum over many runs, nil if unknown. Thousands of additions make more than the last digit inexact.
 func roundUSD(sum *float64) *float64 {
 	if sum == nil {
 		return nil
@@ -89,7 +89,7 @@ func roundUSD(sum *float64) *float64 {
 	return &rounded
 }
 
-// ListRunFields lists what runs can be filtered by.
+// ListRunFields lists the fields to filter runs by.
 func (h statsHandlers) ListRunFields(ctx context.Context, req contract.ListRunFieldsRequestObject) (contract.ListRunFieldsResponseObject, error) {
 	filter, err := filterOf(req.Params)
 	if err != nil {

@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	// streamBeat is how often a stream says that it is alive.
+	// streamBeat is the interval of keep-alive comments.
 	streamBeat = 15 * time.Second
-	// streamCheck is how often it is asked anew whether the caller may read on: a revoked key ends within 5 seconds.
+	// streamCheck is the interval at which access is checked again: a revoked key ends a stream within 5 seconds.
 	streamCheck = 3 * time.Second
-	// streamLife ends every stream, so that clients spread over the replicas there are.
+	// streamLife is the maximum life of a stream, so that clients spread over the current replicas.
 	streamLife = time.Hour
 )
 
@@ -31,7 +31,7 @@ type watcher interface {
 	Watch(ctx context.Context, in access.Projects, f runs.Filter, from time.Time) (*runs.Watch, error)
 }
 
-// StreamRuns tells of runs as they appear or change.
+// StreamRuns streams runs as they appear or change.
 func (h streamHandlers) StreamRuns(ctx context.Context, req contract.StreamRunsRequestObject) (contract.StreamRunsResponseObject, error) {
 	filter, err := filterOf(req.Params)
 	if err != nil {
@@ -41,7 +41,7 @@ func (h streamHandlers) StreamRuns(ctx context.Context, req contract.StreamRunsR
 	if id := valueOf(req.Params.LastEventID, ""); id != "" {
 		ms, err := strconv.ParseInt(id, 10, 64)
 		if err != nil {
-			return nil, fmt.Errorf("parse Last-Event-ID: %w", err) // the document's pattern lets digits only through
+			return nil, fmt.Errorf("parse Last-Event-ID: %w", err) // the document's pattern allows only digits
 		}
 		from = time.UnixMilli(ms)
 	}
@@ -74,7 +74,7 @@ type changes struct {
 	err  error
 }
 
-// VisitStreamRunsResponse writes events until the client goes, may not read any more, or is too slow.
+// VisitStreamRunsResponse writes events until the client disconnects, loses access or is too slow.
 func (s *runStream) VisitStreamRunsResponse(w http.ResponseWriter) error {
 	ctx, cancel := context.WithTimeout(s.ctx, streamLife)
 	changed := make(chan changes)
@@ -162,7 +162,7 @@ func (s *runStream) send(c changes) error {
 	return nil
 }
 
-// end says why the stream ends.
+// end sends the reason why the stream ends.
 func (s *runStream) end(why error) error {
 	text, err := json.Marshal(problemOf(why).Document(callOf(s.ctx).id))
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/runs"
 )
 
-// defaultTurns is the length of a page of a thread's runs where the request does not say.
+// defaultTurns is the length of a page of a thread's runs if the request has no limit.
 const defaultTurns = 20
 
 type threadHandlers struct {

@@ -21,16 +21,16 @@ import (
 	"github.com/looptrace/looptrace/internal/problem"
 )
 
-// validation is how requests are held to the OpenAPI document.
+// validation configures the validation of requests against the OpenAPI document.
 var validation = &openapi3filter.Options{
 	MultiError: true,
-	// The handlers receive the value that was validated, not a second and laxer reading of the body.
+	// The handlers receive the validated value. Parsing the body again would be laxer.
 	KeepValidatedValue:  true,
 	SkipSettingDefaults: true,
-	AuthenticationFunc:  openapi3filter.NoopAuthenticationFunc, // the authenticate middleware does it
+	AuthenticationFunc:  openapi3filter.NoopAuthenticationFunc, // done by the authenticate middleware
 	SchemaValidationOptions: []openapi3.SchemaValidationOption{
 		openapi3.WithStringFormatValidators(map[string]openapi3.StringFormatValidator{
-			// With or without its dashes: SDKs print a trace id, which names a run, without them.
+			// Dashes are optional: SDKs print a trace id, which names a run, without them.
 			"uuid": openapi3.NewRegexpFormatValidator(
 				"^([0-9a-fA-F]{32}|[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12})$"),
 			"date-time": openapi3.NewCallbackValidator(func(s string) error {
@@ -41,8 +41,8 @@ var validation = &openapi3filter.Options{
 	},
 }
 
-// withObjectsAsJSON is the operation as it is checked: with the objects in its query in JSON, which is what readQuery makes of them.
-// Neither the checker nor the generated code can tell the brackets of a member's name from those around it.
+// withObjectsAsJSON returns the operation for validation: objects in its query are JSON, as readQuery writes them. Neither the validator
+// nor the generated code can tell brackets in a member's name from those around it.
 func withObjectsAsJSON(operation *openapi3.Operation) *openapi3.Operation {
 	checked := *operation
 	checked.Parameters = slices.Clone(operation.Parameters)
@@ -57,10 +57,10 @@ func withObjectsAsJSON(operation *openapi3.Operation) *openapi3.Operation {
 	return &checked
 }
 
-// readQuery refuses what the operation does not take in its query, and writes each object in it (NAME[MEMBER]=VALUE) as JSON.
+// readQuery refuses query parameters that the operation does not define, and rewrites each object (NAME[MEMBER]=VALUE) as JSON.
 func readQuery(r *http.Request, operation *openapi3.Operation) error {
 	values, err := url.ParseQuery(r.URL.RawQuery)
-	if err != nil { // what cannot be read would be dropped
+	if err != nil { // unreadable parts would be dropped
 		return problem.InvalidField("query", "cannot be read: "+err.Error())
 	}
 	var fields []problem.Field
@@ -109,7 +109,7 @@ func readQuery(r *http.Request, operation *openapi3.Operation) error {
 	return nil
 }
 
-// shortened is a name of the client's as an answer may repeat it.
+// shortened returns a client's name for use in an answer.
 func shortened(name string) string {
 	if len(name) <= maxShown {
 		return strings.ToValidUTF8(name, "\uFFFD")
@@ -117,7 +117,7 @@ func shortened(name string) string {
 	return strings.ToValidUTF8(name[:maxShown], "\uFFFD") + "…"
 }
 
-// validate holds the request to the OpenAPI document.
+// validate checks the request against the OpenAPI document.
 func (a *api) validate(c *gin.Context) {
 	if err := check(c); err != nil {
 		a.fail(c, err)
@@ -126,7 +126,7 @@ func (a *api) validate(c *gin.Context) {
 	c.Next()
 }
 
-// check returns nil for a request that is as the document has it.
+// check returns nil for a valid request.
 func check(c *gin.Context) error {
 	op := callOf(c.Request.Context()).operation
 	if err := readQuery(c.Request, op.route.Operation); err != nil {
@@ -157,7 +157,7 @@ func check(c *gin.Context) error {
 		case p == nil:
 			fields = append(fields, bodyErrors(refused)...)
 		case p.In == openapi3.ParameterInPath:
-			// What cannot be an id names no resource.
+			// No resource has such an id.
 			return problem.Missing()
 		default:
 			fields = append(fields, parameterErrors(refused, c.Request)...)
@@ -169,7 +169,7 @@ func check(c *gin.Context) error {
 	return invalid(fields)
 }
 
-// invalid has each error once, by its location.
+// invalid returns the errors without duplicates, sorted by location.
 func invalid(fields []problem.Field) error {
 	slices.SortFunc(fields, func(a, b problem.Field) int {
 		return cmp.Or(cmp.Compare(a.Location, b.Location), cmp.Compare(a.Message, b.Message))
@@ -181,8 +181,7 @@ func invalid(fields []problem.Field) error {
 
 const typeJSON = "application/json"
 
-// readBody checks that the body is of a media type that the operation takes and, where that is JSON, that it is. It leaves the body to
-// be read once more.
+// readBody checks that the operation accepts the body's media type and that a JSON body is valid JSON. It leaves the body readable.
 func readBody(c *gin.Context, op *operation) error {
 	taken := op.route.Operation.RequestBody.Value.Content
 	media, _, err := mime.ParseMediaType(c.GetHeader("Content-Type"))
@@ -199,7 +198,7 @@ func readBody(c *gin.Context, op *operation) error {
 	return err
 }
 
-// flatten lists the errors of a tree of several.
+// flatten lists the errors of a tree of errors.
 func flatten(err error) []error {
 	var several openapi3.MultiError
 	if !errors.As(err, &several) {
@@ -207,7 +206,7 @@ func flatten(err error) []error {
 	}
 	var list []error
 	for _, e := range several {
-		// Only the outer layer: what is below a RequestError belongs to it.
+		// Only the outer layer: errors below a RequestError belong to it.
 		if _, ok := e.(openapi3.MultiError); ok { //nolint:errorlint // see above
 			list = append(list, flatten(e)...)
 			continue

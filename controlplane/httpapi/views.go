@@ -11,7 +11,7 @@ type viewHandlers struct {
 	views *views.Service
 }
 
-// ListViews lists the views that people of a project keep.
+// ListViews lists the saved views of a project.
 func (h viewHandlers) ListViews(ctx context.Context, req contract.ListViewsRequestObject) (contract.ListViewsResponseObject, error) {
 	saved, err := h.views.List(ctx, grantOf(ctx))
 	if err != nil {
@@ -24,7 +24,7 @@ func (h viewHandlers) ListViews(ctx context.Context, req contract.ListViewsReque
 	return contract.ListViews200JSONResponse{Data: list}, nil
 }
 
-// CreateView keeps a view.
+// CreateView saves a view.
 func (h viewHandlers) CreateView(ctx context.Context, req contract.CreateViewRequestObject) (contract.CreateViewResponseObject, error) {
 	view, err := h.views.Create(ctx, grantOf(ctx), string(req.Body.Page), req.Body.Name, req.Body.Query)
 	if err != nil {
@@ -34,7 +34,7 @@ func (h viewHandlers) CreateView(ctx context.Context, req contract.CreateViewReq
 	return contract.CreateView201JSONResponse{Body: viewOf(&view), Headers: contract.CreateView201ResponseHeaders{Location: &location}}, nil
 }
 
-// UpdateView renames a view, or makes it lead to something else.
+// UpdateView renames a view or changes its query.
 func (h viewHandlers) UpdateView(ctx context.Context, req contract.UpdateViewRequestObject) (contract.UpdateViewResponseObject, error) {
 	view, err := h.views.Update(ctx, grantOf(ctx), req.ViewId,
 		views.Change{Name: req.Body.Name, Query: req.Body.Query})
@@ -44,7 +44,7 @@ func (h viewHandlers) UpdateView(ctx context.Context, req contract.UpdateViewReq
 	return contract.UpdateView200JSONResponse(viewOf(&view)), nil
 }
 
-// DeleteView takes a view away.
+// DeleteView deletes a view.
 func (h viewHandlers) DeleteView(ctx context.Context, req contract.DeleteViewRequestObject) (contract.DeleteViewResponseObject, error) {
 	if err := h.views.Delete(ctx, grantOf(ctx), req.ViewId); err != nil {
 		return nil, err
