@@ -1,2 +1,2 @@
-// Package identity keeps users, their sessions and the keys of projects, and finds out who presents a credential.
+// Package identity stores users, their sessions and project keys, and authenticates credentials.
 package identity

@@ -16,20 +16,20 @@ import (
 	"github.com/looptrace/looptrace/internal/validate"
 )
 
-// NewKey describes a key to be made.
+// NewKey describes a key to create. ExpiresAt is nil for a key that does not expire.
 type NewKey struct {
 	Name      string
 	Scopes    []string
 	ExpiresAt *time.Time
 }
 
-// keyRow is a key as it is stored.
+// keyRow is a stored key.
 type keyRow struct {
 	access.Key
 	SecretSHA256 []byte `db:"secret_sha256"`
 }
 
-// presentedRow is a key with what it belongs to.
+// presentedRow is a stored key with its project, workspace and organization.
 type presentedRow struct {
 	keyRow
 	ProjectName      string
@@ -39,7 +39,7 @@ type presentedRow struct {
 	OrganizationName string
 }
 
-// resolveKey checks a key against the database each time, so that a revoked one ends at once.
+// resolveKey reads the key from the database on every call, so that a revocation takes effect at once.
 func (s *Service) resolveKey(ctx context.Context, text string) (*access.Principal, error) {
 	presented, err := apikey.Parse(text)
 	if err != nil {
@@ -49,7 +49,7 @@ func (s *Service) resolveKey(ctx context.Context, text string) (*access.Principa
 	if err != nil && !errors.Is(err, postgres.ErrNotFound) {
 		return nil, err
 	}
-	if !presented.Matches(row.SecretSHA256) { // of an unknown key nothing is stored, and nothing matches
+	if !presented.Matches(row.SecretSHA256) { // for an unknown key the hash is empty and never matches
 		return nil, ErrUnauthenticated
 	}
 	now := s.now()
@@ -75,7 +75,7 @@ func (s *Service) resolveKey(ctx context.Context, text string) (*access.Principa
 
 func expired(k access.Key, now time.Time) bool { return k.ExpiresAt != nil && !k.ExpiresAt.After(now) }
 
-// Keys lists a project's keys, newest first, revoked ones included.
+// Keys returns one page of a project's keys, newest first, including revoked keys.
 func (s *Service) Keys(ctx context.Context, grant access.Grant, page postgres.Page) (list []access.Key, more bool, err error) {
 	project, err := grant.Project()
 	if err != nil {
@@ -84,12 +84,12 @@ func (s *Service) Keys(ctx context.Context, grant access.Grant, page postgres.Pa
 	return postgres.List[access.Key](ctx, s.db, "list keys", page, pgx.NamedArgs{"project": project})
 }
 
-// Key reads the description of one key.
+// Key returns the description of one key, or [postgres.ErrNotFound].
 func (s *Service) Key(ctx context.Context, grant access.Grant, id uuid.UUID) (access.Key, error) {
 	return postgres.One[access.Key](ctx, s.db, "read key", pgx.NamedArgs{"id": id, "projects": grant.IDs()})
 }
 
-// CreateKey mints a key. Nobody can give a key a scope that they lack themselves.
+// CreateKey creates a key. The caller must have every scope that the key gets.
 func (s *Service) CreateKey(ctx context.Context, grant access.Grant, req NewKey) (access.Key, apikey.Key, error) {
 	project, err := grant.Project()
 	if err != nil {
@@ -115,13 +115,13 @@ func (s *Service) CreateKey(ctx context.Context, grant access.Grant, req NewKey)
 		if err := validate.Time("body.expires_at", *req.ExpiresAt); err != nil {
 			return access.Key{}, apikey.Key{}, err
 		}
-		kept := req.ExpiresAt.UTC().Truncate(time.Microsecond)
-		req.ExpiresAt = &kept
+		expiresAt := req.ExpiresAt.UTC().Truncate(time.Microsecond)
+		req.ExpiresAt = &expiresAt
 	}
 	return s.mint(ctx, s.db, grant, access.Key{ProjectID: project, Name: name, Scopes: inOrder(req.Scopes), ExpiresAt: req.ExpiresAt}, now)
 }
 
-// mint stores a new key that is like another.
+// mint stores a new key with the project, name, scopes and expiry of like.
 func (s *Service) mint(ctx context.Context, db postgres.DB, grant access.Grant, like access.Key, now time.Time) (access.Key, apikey.Key, error) {
 	minted := apikey.Mint()
 	hash := minted.Hash()
@@ -136,7 +136,7 @@ func (s *Service) mint(ctx context.Context, db postgres.DB, grant access.Grant, 
 	return key, minted, err
 }
 
-// RevokeKey ends a key. One that is revoked already stays as it is.
+// RevokeKey revokes a key. It does nothing if the key is already revoked.
 func (s *Service) RevokeKey(ctx context.Context, grant access.Grant, id uuid.UUID) error {
 	key, err := s.Key(ctx, grant, id)
 	if err != nil {
@@ -146,8 +146,8 @@ func (s *Service) RevokeKey(ctx context.Context, grant access.Grant, id uuid.UUI
 	return err
 }
 
-// RotateKey revokes a key and mints another with its name, scopes and expiry, or does neither. It is [ErrAlreadyRevoked] where another
-// rotation was faster.
+// RotateKey revokes a key and creates a new one with its name, scopes and expiry, in one transaction.
+// It returns [ErrAlreadyRevoked] or [ErrAlreadyExpired] if the key is no longer valid.
 func (s *Service) RotateKey(ctx context.Context, grant access.Grant, id uuid.UUID) (successor access.Key, minted apikey.Key, err error) {
 	key, err := s.Key(ctx, grant, id)
 	if err != nil {
@@ -174,7 +174,7 @@ func (s *Service) RotateKey(ctx context.Context, grant access.Grant, id uuid.UUI
 	return successor, minted, err
 }
 
-// inOrder returns the scopes each once, in the order in which they are shown.
+// inOrder removes duplicates and sorts the scopes in the order of [apikey.Scopes].
 func inOrder(scopes []string) []string {
 	return slices.DeleteFunc(apikey.Scopes(), func(s string) bool { return !slices.Contains(scopes, s) })
 }

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/crypto/argon2"
 )
 
-// cost is what one argon2id hash takes. It stands in every stored hash, so that it can be raised here and
-// old hashes go on working until their owner's next login replaces them.
+// cost holds the argon2id parameters of a hash. Every stored hash includes them, so old hashes stay valid
+// when currentCost is raised. The user's next login replaces an old hash.
 type cost struct {
 	memoryKiB uint32
 	passes    uint32
@@ -23,23 +23,23 @@ type cost struct {
 // currentCost takes about 100 ms, well over OWASP's minimum of 19 MiB and two passes.
 var currentCost = cost{memoryKiB: 64 * 1024, passes: 3, threads: 1}
 
-// maxCost bounds what a stored hash may ask for.
+// maxCost is the maximum cost that a stored hash may have.
 var maxCost = cost{memoryKiB: 1024 * 1024, passes: 64, threads: 16}
 
 const (
 	saltLength = 16
 	hashLength = 32
-	// maxConcurrentHashes keeps a flood of logins from taking 64 MiB each at once.
+	// maxConcurrentHashes limits the memory of concurrent logins, which take 64 MiB each.
 	maxConcurrentHashes = 2
 )
 
-var errPasswordHash = errors.New("stored password hash cannot be read")
+var errPasswordHash = errors.New("stored password hash is malformed")
 
-// hasher makes and checks password hashes, a bounded number at a time.
+// hasher creates and verifies password hashes, at most maxConcurrentHashes at a time.
 type hasher struct {
 	cost  cost
 	slots chan struct{}
-	// dummy is checked in place of the hash of a user who does not exist, so that both take as long.
+	// dummy is verified for an unknown user, so that the response time does not reveal whether the user exists.
 	dummy string
 }
 
@@ -53,7 +53,7 @@ func newHasher(c cost) *hasher {
 	return h
 }
 
-// hash returns the PHC string of a new hash of the password.
+// hash hashes the password with a new salt and returns a PHC string.
 func (h *hasher) hash(ctx context.Context, password string) (string, error) {
 	if err := h.acquire(ctx); err != nil {
 		return "", err
@@ -64,8 +64,8 @@ func (h *hasher) hash(ctx context.Context, password string) (string, error) {
 	return encodeHash(h.cost, salt, h.cost.sum(password, salt, hashLength)), nil
 }
 
-// verify tells whether the password is the one that was hashed, and whether the hash should be made anew
-// because the cost has changed since.
+// verify reports whether the password matches the hash. stale reports whether the hash has a cost other than
+// the current one and should be replaced.
 func (h *hasher) verify(ctx context.Context, password, encoded string) (ok, stale bool, err error) {
 	c, salt, want, err := decodeHash(encoded)
 	if err != nil {
@@ -117,7 +117,7 @@ func decodeHash(encoded string) (c cost, salt, sum []byte, err error) {
 	inRange := c.passes >= 1 && c.passes <= maxCost.passes && c.threads >= 1 && c.threads <= maxCost.threads &&
 		c.memoryKiB >= 8*uint32(c.threads) && c.memoryKiB <= maxCost.memoryKiB &&
 		len(salt) >= 8 && len(salt) <= 64 && len(sum) >= 16 && len(sum) <= 64
-	// Encoding again checks algorithm and version, and refuses every other spelling of the same numbers.
+	// Encoding again checks the algorithm and version, and rejects non-canonical numbers.
 	if !inRange || encodeHash(c, salt, sum) != encoded {
 		return cost{}, nil, nil, errPasswordHash
 	}

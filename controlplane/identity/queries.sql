@@ -85,7 +85,7 @@ VALUES (@id, @project, @name, @public_id, @secret_sha256, @scopes, @created_by, 
 UPDATE api_keys SET revoked_at = @now WHERE id = @id AND revoked_at IS NULL
 
 -- name: lock login attempts
--- A row lock would not do: the first attempts find no row.
+-- A row lock is not enough: before the first attempt there is no row.
 SELECT pg_advisory_xact_lock(hashtextextended(@key, 0))
 
 -- name: read login attempts
@@ -101,7 +101,7 @@ ON CONFLICT (key) DO UPDATE SET
 	last_failed_at = @now
 
 -- name: remove old login attempts
--- Rows of invented names do not pile up. A row that another attempt holds is left to a later one.
+-- Removes the rows of unknown accounts too. Rows that a concurrent attempt has locked are skipped.
 DELETE FROM login_attempts WHERE key IN (
 	SELECT key FROM login_attempts WHERE last_failed_at <= @forgotten
 	ORDER BY last_failed_at LIMIT 100 FOR UPDATE SKIP LOCKED)

@@ -22,25 +22,25 @@ import (
 //go:embed queries.sql
 var queries string
 
-// Errors that callers tell apart.
+// Errors that callers distinguish.
 var (
-	// ErrUnauthenticated is a credential that is missing, unknown or no longer a session.
+	// ErrUnauthenticated is returned for a missing or unknown credential or an ended session.
 	ErrUnauthenticated = &problem.Error{Kind: problem.Unauthenticated, Code: "unauthenticated", Detail: "A valid key or session is needed."}
-	// ErrKeyRevoked is a genuine key that was revoked.
+	// ErrKeyRevoked is returned for a valid secret of a revoked key.
 	ErrKeyRevoked = &problem.Error{Kind: problem.Unauthenticated, Code: "key_revoked", Detail: "The key is revoked."}
-	// ErrKeyExpired is a genuine key past its expiry.
+	// ErrKeyExpired is returned for a valid secret of an expired key.
 	ErrKeyExpired = &problem.Error{Kind: problem.Unauthenticated, Code: "key_expired", Detail: "The key has expired."}
-	// ErrWrongPassword is a login with an unknown address or a wrong password; it does not say which.
+	// ErrWrongPassword is returned for a login with an unknown email address or a wrong password.
 	ErrWrongPassword = &problem.Error{Kind: problem.Unauthenticated, Code: "unauthenticated", Detail: "Email or password is wrong."}
-	// ErrAlreadyBootstrapped is a second setup.
+	// ErrAlreadyBootstrapped is returned for a second setup.
 	ErrAlreadyBootstrapped = &problem.Error{Kind: problem.Conflict, Code: "already_bootstrapped", Detail: "Setup was done already. Log in instead."}
-	// ErrAlreadyRevoked is a rotation of a key that is revoked.
+	// ErrAlreadyRevoked is returned for the rotation of a revoked key.
 	ErrAlreadyRevoked = &problem.Error{Kind: problem.Conflict, Code: "key_revoked", Detail: "The key is revoked already."}
-	// ErrAlreadyExpired is a rotation of a key that has expired, whose successor would have expired too.
+	// ErrAlreadyExpired is returned for the rotation of an expired key. The new key would have the same expiry.
 	ErrAlreadyExpired = &problem.Error{Kind: problem.Conflict, Code: "key_expired", Detail: "The key has expired already."}
 )
 
-// Service keeps users, sessions and keys.
+// Service manages users, sessions and keys.
 type Service struct {
 	db     postgres.DB
 	hasher *hasher
@@ -48,33 +48,34 @@ type Service struct {
 	now    func() time.Time
 }
 
-// New returns a service on the database. The secret keys the hashes of session tokens: whoever reads or writes
-// the database alone can neither use nor forge a session. now is the clock.
+// New returns a service on the database. Session tokens are stored as HMACs with sessionSecret, so access to the
+// database alone is not enough to use or forge a session. now is the clock.
 func New(pool *pgxpool.Pool, sessionSecret []byte, now func() time.Time) *Service {
 	return &Service{db: postgres.NewDB(pool, queries), hasher: newHasher(currentCost), secret: sessionSecret, now: postgres.Clock(now)}
 }
 
-// Ping tells whether the database answers.
+// Ping returns an error if the database does not respond.
 func (s *Service) Ping(ctx context.Context) error { return s.db.Ping(ctx) }
 
-// Credential is what a caller presents: a key or the token of a session.
+// Credential is the credential of a request: a key or a session token.
 type Credential struct {
 	Key     string
 	Session string
 }
 
-// Client is where a caller comes from.
+// Client describes the client of a request.
 type Client struct {
 	Address   netip.Addr
 	UserAgent string
 }
 
 func (c Client) userAgent() string {
-	const longest = 500
-	return strings.ToValidUTF8(c.UserAgent[:min(len(c.UserAgent), longest)], "")
+	const maxBytes = 500
+	return strings.ToValidUTF8(c.UserAgent[:min(len(c.UserAgent), maxBytes)], "")
 }
 
-// Resolve finds out who presents the credential. It is the only place that does.
+// Resolve authenticates the credential and returns its principal. It returns [ErrUnauthenticated], [ErrKeyRevoked]
+// or [ErrKeyExpired] if the credential is not valid.
 func (s *Service) Resolve(ctx context.Context, c Credential) (*access.Principal, error) {
 	switch {
 	case c.Key != "":
@@ -110,7 +111,7 @@ func (s *Service) resolveSession(ctx context.Context, token string) (*access.Pri
 	return s.userPrincipal(ctx, &access.User{ID: row.UserID, Email: row.Email, CreatedAt: row.CreatedAt})
 }
 
-// accessRow is a workspace of a user with one of its projects, or with none.
+// accessRow is a workspace of a user with one of its projects. The project is nil if the workspace has none.
 type accessRow struct {
 	WorkspaceID      uuid.UUID
 	WorkspaceName    string
@@ -145,12 +146,12 @@ func (s *Service) userPrincipal(ctx context.Context, user *access.User) (*access
 	return p, nil
 }
 
-// tokenHash is what is stored of a session's token.
+// tokenHash returns the HMAC under which a session token is stored.
 func (s *Service) tokenHash(token string) []byte {
 	mac := hmac.New(sha256.New, s.secret)
 	_, _ = mac.Write([]byte(token)) // a hash.Hash never returns an error
 	return mac.Sum(nil)
 }
 
-// DeriveKey returns a key of its own for a purpose: the same on every replica, and known to nobody who lacks the secret.
+// DeriveKey derives a secret key for the purpose from the session secret. All replicas derive the same key.
 func (s *Service) DeriveKey(purpose string) []byte { return s.tokenHash("key for " + purpose) }

@@ -125,7 +125,7 @@ func TestNobodyGivesWhatTheyLack(t *testing.T) {
 func TestLoginIsSlowedDown(t *testing.T) {
 	t.Parallel()
 	s, pool := newServiceAndPool(t)
-	now := time.Now().Truncate(time.Microsecond) // as PostgreSQL keeps it
+	now := time.Now().Truncate(time.Microsecond) // PostgreSQL stores microseconds
 	s.now = func() time.Time { return now }
 	setUp(t, s)
 	ctx := t.Context()
@@ -138,31 +138,31 @@ func TestLoginIsSlowedDown(t *testing.T) {
 		return problem.Of(err).RetryAfter
 	}
 
-	t.Run("an account from everywhere", func(t *testing.T) {
+	t.Run("one account, many addresses", func(t *testing.T) {
 		for i := range accountPace.free {
 			require.ErrorIs(t, attempt("ann@example.com", "wrong", fmt.Sprintf("192.0.2.%d", i)), ErrWrongPassword)
 		}
 		var waits []int
 		for range 8 {
-			// Whoever knows the password has to wait, too.
+			// A login with the right password has to wait, too.
 			d := wait(attempt("Ann@example.com ", "correct horse", "192.0.2.200"))
 			waits = append(waits, int(d.Seconds()))
 			now = now.Add(d)
 			require.ErrorIs(t, attempt("ann@example.com", "wrong", "192.0.2.100"), ErrWrongPassword)
 		}
 		assert.Equal(t, []int{1, 2, 4, 8, 16, 30, 30, 30}, waits)
-		now = now.Add(accountPace.longest)
+		now = now.Add(accountPace.maxWait)
 		require.NoError(t, attempt("ann@example.com", "correct horse", "192.0.2.200"), "never locked")
-		require.ErrorIs(t, attempt("ann@example.com", "wrong", "192.0.2.200"), ErrWrongPassword, "a success forgets")
+		require.ErrorIs(t, attempt("ann@example.com", "wrong", "192.0.2.200"), ErrWrongPassword, "a success resets the account")
 	})
-	t.Run("an account that does not exist, the same", func(t *testing.T) {
+	t.Run("unknown account", func(t *testing.T) {
 		for range accountPace.free {
 			require.ErrorIs(t, attempt("nobody@example.com", "wrong", "198.51.100.9"), ErrWrongPassword)
 		}
 		assert.Equal(t, time.Second, wait(attempt("nobody@example.com", "wrong", "198.51.100.10")))
 	})
-	t.Run("an address over many accounts", func(t *testing.T) {
-		host := func(i int) string { return fmt.Sprintf("2001:db8::%d", i+1) } // of one /64
+	t.Run("one address, many accounts", func(t *testing.T) {
+		host := func(i int) string { return fmt.Sprintf("2001:db8::%d", i+1) } // in one /64
 		for i := range addressPace.free {
 			require.ErrorIs(t, attempt(fmt.Sprintf("%d@example.com", i), "wrong", host(i)), ErrWrongPassword)
 		}
@@ -171,9 +171,9 @@ func TestLoginIsSlowedDown(t *testing.T) {
 		now = now.Add(d)
 		require.NoError(t, attempt("ann@example.com", "correct horse", host(1)))
 		assert.Equal(t, time.Second, wait(attempt("other@example.com", "wrong", host(99))),
-			"an account of one's own does not clear the address")
+			"logging in to an own account does not reset the address")
 	})
-	t.Run("attempts at once do not slip through", func(t *testing.T) {
+	t.Run("concurrent attempts are limited", func(t *testing.T) {
 		var wg sync.WaitGroup
 		var entered atomic.Int64
 		for i := range 3 * accountPace.free {
@@ -186,20 +186,20 @@ func TestLoginIsSlowedDown(t *testing.T) {
 		wg.Wait()
 		assert.Equal(t, int64(accountPace.free), entered.Load())
 	})
-	t.Run("until an hour of quiet", func(t *testing.T) {
+	t.Run("attempts expire after an hour", func(t *testing.T) {
 		now = now.Add(throttleMemory)
 		for range accountPace.free {
 			require.ErrorIs(t, attempt("target@example.com", "wrong", "203.0.113.1"), ErrWrongPassword)
 		}
 		var rows int
 		require.NoError(t, pool.QueryRow(ctx, "SELECT count(*) FROM login_attempts").Scan(&rows))
-		assert.Equal(t, 2, rows, "what is forgotten is not kept")
+		assert.Equal(t, 2, rows, "expired attempts are deleted")
 	})
 }
 
 func TestPaceGrowsAndEnds(t *testing.T) {
 	t.Parallel()
-	p := pace{free: 2, longest: 5 * time.Second}
+	p := pace{free: 2, maxWait: 5 * time.Second}
 	for attempts, want := range []time.Duration{0, 0, 1, 2, 4, 5, 5} {
 		assert.Equal(t, want*time.Second, p.wait(attempts), attempts)
 	}

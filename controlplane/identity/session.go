@@ -18,41 +18,41 @@ import (
 )
 
 const (
-	// SessionLifetime is how long a session lasts at most.
+	// SessionLifetime is the maximum duration of a session.
 	SessionLifetime = 7 * 24 * time.Hour
-	// sessionIdle is how long it lasts without use.
+	// sessionIdle is the time without use after which a session ends.
 	sessionIdle = 24 * time.Hour
-	// lastUsedPrecision is how often the use of a session or key is written down.
+	// lastUsedPrecision is the minimum interval between updates of the time of last use of a session or key.
 	lastUsedPrecision = time.Minute
 )
 
-// Session is a new session. Its token is in nobody's hands but the caller's.
+// Session is a new session. Only a hash of Token is stored.
 type Session struct {
 	Token     string
 	ExpiresAt time.Time
 }
 
-// SetupRequest is what the first user enters.
+// SetupRequest is the input of [Service.Setup].
 type SetupRequest struct {
 	Email            string
 	Password         string
 	OrganizationName string
 }
 
-// Bootstrapped tells whether [Service.Setup] was done.
+// Bootstrapped reports whether [Service.Setup] was done.
 func (s *Service) Bootstrapped(ctx context.Context) (bool, error) {
 	row, err := postgres.One[struct{ Done bool }](ctx, s.db, "read whether setup was done", nil)
 	return row.Done, err
 }
 
-// Setup makes the first user, who owns a new organization with a workspace and a project, and logs the user
-// in. It works once: then it is [ErrAlreadyBootstrapped].
+// Setup creates the first user, an organization that the user owns, a workspace and a project, and logs the user
+// in. It returns [ErrAlreadyBootstrapped] if setup was already done.
 func (s *Service) Setup(ctx context.Context, req SetupRequest, client Client) (Session, *access.Principal, error) {
 	done, err := s.Bootstrapped(ctx)
 	if err != nil {
 		return Session{}, nil, err
 	}
-	if done { // before the costly hash; the transaction below decides
+	if done { // avoids the expensive hash; the transaction below is authoritative
 		return Session{}, nil, ErrAlreadyBootstrapped
 	}
 	email, emailErr := validate.Email("body.email", req.Email)
@@ -73,8 +73,8 @@ func (s *Service) Setup(ctx context.Context, req SetupRequest, client Client) (S
 	return session, p, err
 }
 
-// bootstrap stores the first user with an organization, a workspace, a project and a session, all or nothing. The row in bootstrap makes
-// a second setup at the same time wait, and then fail.
+// bootstrap stores the first user with an organization, a workspace, a project and a session in one transaction.
+// The primary key of the bootstrap table makes a concurrent setup wait and then fail.
 func (s *Service) bootstrap(ctx context.Context, user *access.User, passwordHash, organization string, session newSession) error {
 	err := s.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
 		args := pgx.NamedArgs{
@@ -97,9 +97,9 @@ func (s *Service) bootstrap(ctx context.Context, user *access.User, passwordHash
 	return err
 }
 
-// Login opens a session for the user with the email address and password. The session with the token
-// replaced, if any, ends: a login never goes on under an old token. Attempts that come too fast are a
-// [ThrottledError]; an unknown address and a wrong password are both [ErrWrongPassword], after the same work.
+// Login opens a session for the user with the email address and password. It ends the session with the token
+// replaced, if any, to prevent session fixation. It returns a [problem.RateLimited] error for too many attempts.
+// It returns [ErrWrongPassword] for an unknown address and for a wrong password, and takes the same time for both.
 func (s *Service) Login(ctx context.Context, email, password string, client Client, replaced string) (Session, *access.Principal, error) {
 	email = strings.TrimSpace(email)
 	if err := validate.Printable("body.email", email); err != nil {
@@ -113,12 +113,12 @@ func (s *Service) Login(ctx context.Context, email, password string, client Clie
 	if errors.Is(err, ErrWrongPassword) {
 		return Session{}, nil, err
 	}
-	// From here on the attempt was no guess: also when the caller is gone, it must not slow down the next.
+	// The attempt was not a wrong guess, so it must not count, even if the client has disconnected.
 	settled := context.WithoutCancel(ctx)
 	if err != nil {
 		return Session{}, nil, errors.Join(err, s.takeLoginBack(settled, account), s.takeLoginBack(settled, address))
 	}
-	// The address keeps its other attempts, or a guesser could clear them by logging in to an own account.
+	// Other attempts of the address still count. An attacker could otherwise reset them with a login to an own account.
 	if err := errors.Join(s.forgetLogins(settled, account), s.takeLoginBack(settled, address)); err != nil {
 		return Session{}, nil, err
 	}
@@ -165,7 +165,7 @@ func (s *Service) checkPassword(ctx context.Context, email, password string) (*a
 		if err != nil {
 			return nil, err
 		}
-		// Unless the password was changed meanwhile.
+		// The condition on the old hash keeps a password that was changed in the meantime.
 		if _, err := s.db.Exec(ctx, "replace password hash", pgx.NamedArgs{
 			"user": row.ID, "old": row.PasswordHash, "new": hash, "now": s.now(),
 		}); err != nil {
@@ -181,7 +181,7 @@ func (s *Service) Logout(ctx context.Context, token string) error {
 	return err
 }
 
-// newSession is a session to be stored.
+// newSession is a session to store.
 type newSession struct {
 	hash      []byte
 	createdAt time.Time
@@ -189,7 +189,7 @@ type newSession struct {
 	client    Client
 }
 
-// openSession opens a session in the place of the one whose hash is given, if any, and removes sessions that have ended by time.
+// openSession stores a session. It removes the session with the hash replaced, if any, and expired sessions.
 func (s *Service) openSession(ctx context.Context, user uuid.UUID, session newSession, replaced []byte) error {
 	return s.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
 		if _, err := tx.Exec(ctx, "remove ended sessions", pgx.NamedArgs{

@@ -13,46 +13,47 @@ import (
 	"github.com/looptrace/looptrace/internal/problem"
 )
 
-// pace is how attempts of one subject are slowed down: the first free ones are not, then the wait doubles
-// from one second up to the longest. There is always a next attempt: nothing is ever locked.
+// pace defines the delays between the login attempts of a subject. The first free attempts have no delay. Then the
+// delay doubles from one second up to maxWait. No subject is ever locked out.
 type pace struct {
 	free    int
-	longest time.Duration
+	maxWait time.Duration
 }
 
 var (
-	// accountPace is mild at its end, since a stranger can slow down a user's logins by it.
-	accountPace = pace{free: 5, longest: 30 * time.Second}
-	// addressPace leaves room for an office behind one address.
-	addressPace = pace{free: 20, longest: 10 * time.Minute}
+	// accountPace has a short maximum, because anyone can delay the logins of a user.
+	accountPace = pace{free: 5, maxWait: 30 * time.Second}
+	// addressPace allows for many users behind one address.
+	addressPace = pace{free: 20, maxWait: 10 * time.Minute}
 )
 
-// throttleMemory is how long quiet forgets past attempts.
+// throttleMemory is the time without attempts after which earlier attempts no longer count.
 const throttleMemory = time.Hour
 
-// wait is how long the next attempt has to wait after so many.
+// wait returns the delay of the next attempt after the given number of attempts.
 func (p pace) wait(attempts int) time.Duration {
 	over := attempts - p.free
 	if over < 0 {
 		return 0
 	}
-	return min(time.Second<<min(over, 30), p.longest)
+	return min(time.Second<<min(over, 30), p.maxWait)
 }
 
-// subject is who is slowed down: an account, or an address.
+// subject is an account or a network address whose login attempts are counted.
 type subject struct {
 	key  string
 	pace pace
 }
 
-// accountSubject is the account that an email address names, whether or not it exists.
+// accountSubject returns the subject of an email address. The account need not exist.
 func accountSubject(email string) subject {
-	const longest = 254 // runes, as the column for emails has it
+	const maxRunes = 254 // as in the column for emails
 	name := []rune(strings.ToLower(email))
-	return subject{key: "account:" + string(name[:min(len(name), longest)]), pace: accountPace}
+	return subject{key: "account:" + string(name[:min(len(name), maxRunes)]), pace: accountPace}
 }
 
-// addressSubject counts a whole /64 of IPv6 as one address, which one host commonly owns.
+// addressSubject returns the subject of a network address. An IPv6 /64 is one subject, because one host commonly
+// owns it.
 func addressSubject(addr netip.Addr) subject {
 	addr = addr.Unmap().WithZone("")
 	if !addr.IsValid() {
@@ -66,15 +67,15 @@ func addressSubject(addr netip.Addr) subject {
 	return subject{key: "address:" + network.String(), pace: addressPace}
 }
 
-// throttled is the error of a login attempt that came too early.
+// throttled returns the error for a login attempt that must wait.
 func throttled(wait time.Duration) error {
 	return &problem.Error{Kind: problem.RateLimited, Code: "throttled", Detail: "Too many login attempts. Try again later.", RetryAfter: wait}
 }
 
-// enterLogin lets a login attempt in, or returns an error that says when the next one may come. An attempt counts when it is let in, not
-// when it fails, so that attempts side by side cannot slip through together.
+// enterLogin admits and counts a login attempt, or returns an error with the time to wait. Attempts count on
+// admission and not on failure, so that concurrent attempts cannot exceed the limit.
 func (s *Service) enterLogin(ctx context.Context, now time.Time, subjects ...subject) error {
-	// One order for all, so that two attempts cannot wait for each other.
+	// A fixed lock order prevents deadlocks.
 	slices.SortFunc(subjects, func(a, b subject) int { return strings.Compare(a.key, b.key) })
 	return s.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
 		args := func(sub subject) pgx.NamedArgs {
@@ -107,13 +108,13 @@ func (s *Service) enterLogin(ctx context.Context, now time.Time, subjects ...sub
 	})
 }
 
-// forgetLogins forgets all attempts of the subject.
+// forgetLogins deletes all attempts of the subject.
 func (s *Service) forgetLogins(ctx context.Context, sub subject) error {
 	_, err := s.db.Exec(ctx, "forget login attempts", pgx.NamedArgs{"key": sub.key})
 	return err
 }
 
-// takeLoginBack takes one attempt of the subject back: it succeeded, or ended without a verdict.
+// takeLoginBack uncounts one attempt of the subject, which succeeded or ended without checking the password.
 func (s *Service) takeLoginBack(ctx context.Context, sub subject) error {
 	_, err := s.db.Exec(ctx, "take login attempt back", pgx.NamedArgs{"key": sub.key})
 	return err
