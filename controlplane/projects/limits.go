@@ -16,7 +16,7 @@ type limitsRow struct {
 	Limits ratelimit.Overrides
 }
 
-// Limits reads what a project may send, where it differs from the configuration of ingest.
+// Limits returns the project's overrides of the configured ingest limits.
 func (s *Service) Limits(ctx context.Context, grant access.Grant) (ratelimit.Overrides, error) {
 	id, err := grant.Project()
 	if err != nil {
@@ -26,7 +26,8 @@ func (s *Service) Limits(ctx context.Context, grant access.Grant) (ratelimit.Ove
 	return row.Limits, err
 }
 
-// SetLimits replaces what a project may send. Ingest reads it with the project's keys.
+// SetLimits replaces the project's overrides of the ingest limits and returns them. Ingest loads them with the
+// project's keys.
 func (s *Service) SetLimits(ctx context.Context, grant access.Grant, limits ratelimit.Overrides) (ratelimit.Overrides, error) {
 	id, err := grant.Project()
 	if err != nil {
@@ -39,7 +40,7 @@ func (s *Service) SetLimits(ctx context.Context, grant access.Grant, limits rate
 	return row.Limits, err
 }
 
-// checkLimits returns an error for each value that no bucket can have.
+// checkLimits returns an error for each value out of range.
 func checkLimits(limits ratelimit.Overrides) error {
 	var errs []error
 	for _, kind := range []ratelimit.Kind{ratelimit.Key, ratelimit.Project} {

@@ -1,4 +1,4 @@
-// Package projects keeps projects, to which runs and all that a team curates belong, and what they may send.
+// Package projects manages projects and their ingest limits. Runs, prices and views belong to a project.
 package projects
 
 import (
@@ -19,10 +19,10 @@ import (
 //go:embed queries.sql
 var queries string
 
-// ErrNameTaken is a name that another project of the workspace has.
+// ErrNameTaken is returned if another project of the workspace has the name.
 var ErrNameTaken = &problem.Error{Kind: problem.Conflict, Code: problem.CodeNameTaken, Detail: "The workspace has a project of this name."}
 
-// Project is what runs belong to.
+// Project is a project of a workspace.
 type Project struct {
 	ID          uuid.UUID
 	WorkspaceID uuid.UUID
@@ -31,7 +31,7 @@ type Project struct {
 	UpdatedAt   time.Time
 }
 
-// Service keeps projects.
+// Service manages projects.
 type Service struct {
 	db  postgres.DB
 	now func() time.Time
@@ -42,12 +42,12 @@ func New(pool *pgxpool.Pool, now func() time.Time) *Service {
 	return &Service{postgres.NewDB(pool, queries), postgres.Clock(now)}
 }
 
-// List lists the projects, by name.
+// List returns one page of the projects, sorted by name.
 func (s *Service) List(ctx context.Context, seen access.Projects, page postgres.Page) (list []Project, more bool, err error) {
 	return postgres.List[Project](ctx, s.db, "list projects", page, pgx.NamedArgs{"projects": seen.IDs()})
 }
 
-// Get reads a project.
+// Get returns the project of the grant.
 func (s *Service) Get(ctx context.Context, grant access.Grant) (Project, error) {
 	id, err := grant.Project()
 	if err != nil {
@@ -56,7 +56,7 @@ func (s *Service) Get(ctx context.Context, grant access.Grant) (Project, error) 
 	return postgres.One[Project](ctx, s.db, "read project", pgx.NamedArgs{"project": id})
 }
 
-// Create makes a project in the workspace that the grant is for.
+// Create creates a project in the grant's workspace. It returns [ErrNameTaken] if the name is in use.
 func (s *Service) Create(ctx context.Context, grant access.Grant, name string) (Project, error) {
 	name, err := validate.Name("body.name", name)
 	if err != nil {
@@ -68,7 +68,7 @@ func (s *Service) Create(ctx context.Context, grant access.Grant, name string) (
 	return p, nameTaken(err)
 }
 
-// Rename gives a project another name.
+// Rename renames a project. It returns [ErrNameTaken] if the name is in use.
 func (s *Service) Rename(ctx context.Context, grant access.Grant, name string) (Project, error) {
 	id, err := grant.Project()
 	if err != nil {
