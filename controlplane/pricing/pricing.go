@@ -1,4 +1,4 @@
-// Package pricing keeps the prices that a project sets itself, finds the models without a price, and reprices stored spans.
+// Package pricing manages project prices, lists models without a price, and reprices stored spans.
 package pricing
 
 import (
@@ -22,7 +22,7 @@ import (
 //go:embed queries.sql
 var queries string
 
-// maxOverrides bounds the prices that a project sets: whoever prices spans keeps all of them in memory.
+// maxOverrides is the maximum number of prices of a project. The collector keeps all of them in memory.
 const maxOverrides = 1000
 
 var (
@@ -30,23 +30,23 @@ var (
 	errTooMany = problem.InvalidField("body.model", "is one too many: a project has at most 1000 prices of its own")
 )
 
-// Price is a price that holds for a project.
+// Price is a price that applies to a project.
 type Price struct {
-	// ID is nil for a price of the table that comes with the product.
+	// ID is nil for a price of the built-in table.
 	ID *uuid.UUID
 	prices.Price
 }
 
 // Query selects prices.
 type Query struct {
-	// Own and Table select the project's own prices, and those of the table.
+	// Own selects the project's own prices, Table those of the built-in table.
 	Own, Table bool
-	// Search is text that provider and model contain.
+	// Search is a substring of provider and model, separated by a space. Case is ignored.
 	Search string
 	postgres.Page
 }
 
-// Service keeps prices.
+// Service manages prices.
 type Service struct {
 	db   postgres.DB
 	runs runReader
@@ -58,7 +58,7 @@ func New(pool *pgxpool.Pool, runs runReader, now func() time.Time) *Service {
 	return &Service{postgres.NewDB(pool, queries), runs, postgres.Clock(now)}
 }
 
-// List lists the project's own prices by model, and then those of the table.
+// List returns one page of prices: the project's own prices, sorted by model, and then those of the built-in table.
 func (s *Service) List(ctx context.Context, grant access.Grant, q Query) (list []Price, more bool, err error) {
 	own, err := s.overrides(ctx, grant)
 	if err != nil {
@@ -90,7 +90,7 @@ func (s *Service) List(ctx context.Context, grant access.Grant, q Query) (list [
 	return list, more, nil
 }
 
-// Create sets a price in a project. Ingest reads it within seconds.
+// Create adds a price to a project. Ingest uses it within seconds.
 func (s *Service) Create(ctx context.Context, grant access.Grant, o prices.Override) (Price, error) {
 	args, err := argsOf(grant, &o)
 	if err != nil {
@@ -99,7 +99,7 @@ func (s *Service) Create(ctx context.Context, grant access.Grant, o prices.Overr
 	args["id"] = postgres.NewID()
 	var row overrideRow
 	err = s.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
-		// Two at once would both see room for one.
+		// The lock keeps concurrent requests from exceeding the limit together.
 		if _, err := tx.Exec(ctx, "lock project", args); err != nil {
 			return err
 		}
@@ -143,7 +143,7 @@ func taken(err error) error {
 	return err
 }
 
-// overrideRow is a price of a project as it is stored.
+// overrideRow is a stored project price.
 type overrideRow struct {
 	ID           uuid.UUID
 	Provider     string
@@ -187,7 +187,7 @@ func (s *Service) overrides(ctx context.Context, grant access.Grant) ([]override
 	return postgres.Many[overrideRow](ctx, s.db, "list prices", pgx.NamedArgs{"project": project})
 }
 
-// argsOf puts the names of a price into the form in which they are matched, and returns an error for each field that cannot be used.
+// argsOf normalizes the names of a price and returns its query arguments, or an error for each invalid field.
 func argsOf(grant access.Grant, o *prices.Override) (pgx.NamedArgs, error) {
 	project, err := grant.Project()
 	if err != nil {
@@ -202,7 +202,7 @@ func argsOf(grant access.Grant, o *prices.Override) (pgx.NamedArgs, error) {
 		if err := validate.Time("body.valid_from", o.From); err != nil {
 			return nil, err
 		}
-		args["valid_from"] = o.From.UTC().Truncate(time.Microsecond) // as PostgreSQL keeps it
+		args["valid_from"] = o.From.UTC().Truncate(time.Microsecond) // PostgreSQL stores microseconds
 	}
 	err = o.Validate()
 	joined, ok := err.(interface{ Unwrap() []error })

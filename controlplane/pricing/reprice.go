@@ -16,53 +16,54 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// runsAtOnce bounds the runs that are read and written together.
-const runsAtOnce = 200
+// runBatch is the maximum number of runs that are read and written together.
+const runBatch = 200
 
-// Options say which spans are priced anew.
+// Options select the spans to reprice.
 type Options struct {
-	// From and To bound the start of the spans: From is within the range, To is not.
+	// From (inclusive) and To (exclusive) bound the start times of the spans.
 	From, To time.Time
 	// Project is uuid.Nil for all projects.
 	Project uuid.UUID
 	// DryRun writes nothing.
 	DryRun bool
-	// Overrides are the prices of projects' own, by the project's id.
+	// Overrides are the project prices by project id.
 	Overrides map[string][]prices.Override
-	// Progress, where not nil, is told after each hour of a project.
+	// Progress is called after each hour of a project. It may be nil.
 	Progress func(project uuid.UUID, hour time.Time, sum *Summary)
 }
 
-// Summary counts what was done, or with DryRun would have been.
+// Summary counts the changes, or with DryRun the changes that would have been made.
 type Summary struct {
-	// Spans with tokens or a cost; the next five together are all of them.
+	// Spans is the number of spans with tokens or a cost, and the sum of the counts up to NotCounted.
 	Spans int
-	// Sent spans keep the cost that their client sent.
+	// Sent is the number of spans with a cost from the client, which does not change.
 	Sent int
-	// Changed spans have another cost, or another version of their price, Withdrawn ones none any more.
+	// Changed is the number of spans with a new cost or price version, Withdrawn that of spans that lost their cost.
 	Changed, Withdrawn int
-	// Unchanged spans have the cost that they had.
+	// Unchanged is the number of spans whose cost stays the same.
 	Unchanged int
-	// Unpriced spans have tokens that count and no known price, and had no cost; NotCounted ones repeat others' tokens.
+	// Unpriced is the number of spans with tokens but no cost and no known price.
+	// NotCounted is the number of spans without a cost whose tokens are already counted in other spans.
 	Unpriced, NotCounted int
-	// Runs were derived anew.
+	// Runs is the number of runs that were derived again.
 	Runs int
-	// Unknown counts the spans without a known price by model.
+	// Unknown is the number of spans without a known price by model.
 	Unknown map[string]int
 }
 
-// maxUnknown bounds the models that a summary tells apart: clients choose the names.
+// maxUnknown is the maximum number of models in a summary. Clients choose the names, so the set is unbounded.
 const maxUnknown = 1000
 
-// attributeCacheWrite1h names the tokens that were written to a cache for an hour; the conventions have no name for them.
+// attributeCacheWrite1h holds the tokens written to a cache for one hour. The conventions do not define it.
 const attributeCacheWrite1h = "gen_ai.usage.cache_creation.ephemeral_1h_input_tokens"
 
-// Reprice computes the cost of stored spans anew, writes what changes, and derives the runs of these spans.
+// Reprice recomputes the cost of stored spans, writes the changes, and derives the runs of these spans again.
 //
-// What is written is one more version of a span, with its cost alone: readers lay it over what they have. Its number is the
-// next one after the version that it was computed from. So it is the same row however often it is written, a version that a
-// client sends later is the newer one, and a repetition after a kill goes on where the first was ended. Runs come after
-// their spans; a run whose row has seen fewer versions than there are was left behind by a kill and is derived again.
+// A change is a new version of the span that holds only the cost. Readers merge it with the earlier versions. Its
+// number follows that of the version it was computed from. Writing it twice therefore gives the same row, a version
+// that a client sends later is newer, and Reprice can resume after it was killed. Runs are written after their spans.
+// A run row that has seen fewer versions than exist is left over from a killed process and is derived again.
 func Reprice(ctx context.Context, conn driver.Conn, writer *clickhouse.Writer, o Options) (*Summary, error) {
 	sum := &Summary{Unknown: map[string]int{}}
 	projects := []uuid.UUID{o.Project}
@@ -103,13 +104,13 @@ type repricer struct {
 	matcher *prices.Matcher
 }
 
-// hour prices the spans that start within a part of an hour.
+// hour reprices the spans that start in [from, to), which is at most one hour.
 func (r *repricer) hour(ctx context.Context, from, to time.Time) error {
 	runs, err := clickhouse.ReadPricedRuns(ctx, r.conn, r.project, from, to)
 	if err != nil {
 		return err
 	}
-	for some := range slices.Chunk(runs, runsAtOnce) {
+	for some := range slices.Chunk(runs, runBatch) {
 		keys := make([]runmodel.RunKey, len(some))
 		for i, id := range some {
 			keys[i] = runmodel.RunKey{ProjectID: r.project, RunID: id}
@@ -138,7 +139,7 @@ func (r *repricer) runs(ctx context.Context, keys []runmodel.RunKey, from, to ti
 	var written []runmodel.Span
 	for id, versions := range byRun {
 		for _, span := range runmodel.Fold(versions) {
-			// A span whose versions say different hours is the business of the hour of the last one.
+			// If the versions of a span start in different hours, the hour of the last version handles it.
 			if span.StartTime.Before(from) || !span.StartTime.Before(to) {
 				continue
 			}
@@ -148,7 +149,7 @@ func (r *repricer) runs(ctx context.Context, keys []runmodel.RunKey, from, to ti
 			}
 		}
 	}
-	if err := r.leftBehind(ctx, bounds, byRun, derive); err != nil {
+	if err := r.addStale(ctx, bounds, byRun, derive); err != nil {
 		return err
 	}
 	r.sum.Runs += len(derive)
@@ -159,11 +160,11 @@ func (r *repricer) runs(ctx context.Context, keys []runmodel.RunKey, from, to ti
 		return err
 	}
 	touched := make([]clickhouse.Bounds, 0, len(derive))
-	batch := rand.Uint64() //nolint:gosec // tells batches apart, guards nothing
+	batch := rand.Uint64() //nolint:gosec // distinguishes batches, not a secret
 	all := make(map[runmodel.RunKey][]runmodel.Span, len(derive))
 	for _, b := range bounds {
 		if key := (runmodel.RunKey{ProjectID: b.ProjectID, RunID: b.RunID}); derive[key] {
-			// The versions start where their spans do, so that the bounds stay; the batch is another one.
+			// The new versions have the start times of their spans, so only the batch changes.
 			b.FirstBatch, b.LastBatch = batch, batch
 			touched, all[key] = append(touched, b), nil
 		}
@@ -175,8 +176,8 @@ func (r *repricer) runs(ctx context.Context, keys []runmodel.RunKey, from, to ti
 	return err
 }
 
-// leftBehind adds the runs whose rows have seen fewer versions than there are.
-func (r *repricer) leftBehind(
+// addStale adds the runs whose rows have seen fewer versions than exist.
+func (r *repricer) addStale(
 	ctx context.Context, bounds []clickhouse.Bounds, byRun map[uuid.UUID][]runmodel.Span, derive map[runmodel.RunKey]bool,
 ) error {
 	keys := make([]runmodel.RunKey, len(bounds))
@@ -206,7 +207,7 @@ func (r *repricer) leftBehind(
 	return nil
 }
 
-// price returns the version that gives a folded span its cost by the prices of now, and whether that changes anything.
+// price returns the version with the cost of a folded span at current prices, and whether the cost changes.
 func (r *repricer) price(span *runmodel.Span) (version runmodel.Span, changes bool) {
 	if !span.HasUsage() && span.CostUSD == nil {
 		return runmodel.Span{}, false
@@ -278,7 +279,7 @@ func usageOf(span *runmodel.Span) prices.Usage {
 	}
 }
 
-// wholeNumber reads the JSON text of a count, or 0.
+// wholeNumber parses a non-negative integer in JSON. It returns 0 for anything else.
 func wholeNumber(text string) int64 {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 0 {

@@ -36,7 +36,7 @@ func newStore(t *testing.T) *store {
 	return &store{conn, writer}
 }
 
-// add stores spans of one run as the exporter does.
+// add stores spans of one run in the way the exporter does.
 func (s *store) add(t *testing.T, spans ...runmodel.Span) {
 	t.Helper()
 	require.NoError(t, s.writer.InsertSpans(t.Context(), spans))
@@ -65,7 +65,7 @@ func (s *store) reprice(t *testing.T, o Options) *Summary {
 	return sum
 }
 
-// spans reads a run's spans, folded, whole.
+// spans returns a run's folded spans.
 func (s *store) spans(t *testing.T, run uuid.UUID) []runmodel.Span {
 	t.Helper()
 	var versions []runmodel.Span
@@ -89,7 +89,7 @@ func (s *store) versions(t *testing.T) (n uint64) {
 
 func pointer[T any](value T) *T { return &value }
 
-// call is a span of 1000 and 500 tokens: 0.0075 of gpt-4o by the table.
+// call returns a span of 1000 input and 500 output tokens, which cost 0.0075 with gpt-4o.
 func call(project, run uuid.UUID, id uint64, model string) runmodel.Span {
 	start := noon.Add(time.Duration(id) * time.Second)
 	return runmodel.Span{
@@ -119,17 +119,17 @@ func TestReprice(t *testing.T) {
 	long.AttributesJSON = map[string]string{attributeCacheWrite1h: "200", "other": "1"}
 	before := []runmodel.Span{
 		call(project, run, 1, "gpt-4o"), // priced for the first time
-		costed(call(project, run, 2, "gpt-4o"), 9, runmodel.CostComputed, "2020-01-01"), // by other prices
-		costed(call(project, run, 3, "gpt-4o"), 0.0075, runmodel.CostComputed, table),   // as it is
-		costed(call(project, run, 4, "gpt-4o"), 0.25, runmodel.CostSent, ""),            // the client knows
+		costed(call(project, run, 2, "gpt-4o"), 9, runmodel.CostComputed, "2020-01-01"), // at old prices
+		costed(call(project, run, 3, "gpt-4o"), 0.0075, runmodel.CostComputed, table),   // unchanged
+		costed(call(project, run, 4, "gpt-4o"), 0.25, runmodel.CostSent, ""),            // sent by the client
 		call(project, run, 5, "nobody-knows"),
-		costed(call(project, run, 6, "nobody-knows-either"), 1, runmodel.CostComputed, "project:1"), // its price is gone
+		costed(call(project, run, 6, "nobody-knows-either"), 1, runmodel.CostComputed, "project:1"), // its price was deleted
 		tool, wrapper, long,
 	}
 	s.add(t, before...)
 	s.add(t, call(other, foreign, 1, "gpt-4o"))
 
-	// Dry: everything is told and nothing is done.
+	// A dry run reports the changes and writes nothing.
 	count := s.versions(t)
 	want := &Summary{
 		Spans: 8, Sent: 1, Changed: 3, Withdrawn: 1, Unchanged: 1, Unpriced: 1, NotCounted: 1, Runs: 1,
@@ -145,7 +145,7 @@ func TestReprice(t *testing.T) {
 		costed(before[0], 0.0075, runmodel.CostComputed, table),
 		costed(before[1], 0.0075, runmodel.CostComputed, table),
 		before[2], before[3], before[4],
-		call(project, run, 6, "nobody-knows-either"), // null again, and not 0
+		call(project, run, 6, "nobody-knows-either"), // null, not 0
 		before[6], before[7],
 		costed(before[8], 400*5e-6+400*6.25e-6+200*10e-6+500*25e-6, runmodel.CostComputed, table),
 	} {
@@ -154,11 +154,11 @@ func TestReprice(t *testing.T) {
 			assert.InEpsilon(t, *expected.CostUSD, *got.CostUSD, 1e-9, "span %d", got.SpanID)
 			got.CostUSD, expected.CostUSD = nil, nil
 		}
-		// Nothing else of a span changes.
+		// No other field of a span changes.
 		got.Version, expected.Version = 0, 0
 		assert.Equal(t, normalized(expected), normalized(got), "span %d", got.SpanID)
 	}
-	// The run's row is what its spans say.
+	// The run's row agrees with its spans.
 	stored := s.run(t, run)
 	require.NotNil(t, stored.CostUSD)
 	assert.InEpsilon(t, 3*0.0075+0.25+0.019, *stored.CostUSD, 1e-9)
@@ -166,13 +166,13 @@ func TestReprice(t *testing.T) {
 	assert.Equal(t, count-1+4, stored.Version)
 	assert.Nil(t, s.run(t, foreign).CostUSD, "another project's")
 
-	// Again: nothing changes, nothing is written.
+	// A second run changes and writes nothing.
 	written := s.versions(t)
 	again := s.reprice(t, Options{Project: project})
 	assert.Zero(t, again.Changed+again.Withdrawn+again.Runs)
 	assert.Equal(t, written, s.versions(t))
 
-	// All projects, with prices of their own for one.
+	// All projects, one of which has its own prices.
 	overrides := map[string][]prices.Override{project.String(): {
 		{Model: "gpt-4o", Rates: prices.Rates{Input: 1, Output: 4}, Revision: 5},
 		{Model: "nobody-knows*", Rates: prices.Rates{}, Revision: 6},
@@ -189,7 +189,7 @@ func TestReprice(t *testing.T) {
 	assert.InEpsilon(t, 0.0075, *s.run(t, foreign).CostUSD, 1e-9)
 	assert.Equal(t, table, s.spans(t, foreign)[0].PriceVersion)
 
-	// What the client sends later wins, by its version.
+	// A later version from the client takes precedence.
 	late := costed(runmodel.Span{
 		ProjectID: project, RunID: run, SpanID: 1, Version: uint64(noon.Add(time.Minute).UnixNano()), StartTime: before[0].StartTime, EndTime: runmodel.Epoch,
 	}, 0.5, runmodel.CostSent, "")
@@ -233,14 +233,14 @@ func TestRepriceOnlyItsRange(t *testing.T) {
 	}
 	assert.Equal(t, []uint64{2, 3, 4}, priced, "16 hours later is not part of it")
 	assert.InEpsilon(t, 3*0.0075, *s.run(t, run).CostUSD, 1e-9)
-	// To the nanosecond.
+	// Bounds are exact to the nanosecond.
 	sum = s.reprice(t, Options{From: spans[4].StartTime.Add(1), To: spans[4].StartTime.Add(time.Hour)})
 	assert.Zero(t, sum.Spans)
 	sum = s.reprice(t, Options{From: spans[4].StartTime, To: spans[4].StartTime.Add(1)})
 	assert.Equal(t, 1, sum.Changed)
 }
 
-// A price depends on what all versions of a span say together, and a later version may have moved it.
+// A price depends on all versions of a span, and a later version may change its start time.
 func TestRepriceFoldsFirst(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
@@ -258,7 +258,7 @@ func TestRepriceFoldsFirst(t *testing.T) {
 	assert.Equal(t, 0, s.reprice(t, Options{}).Changed)
 }
 
-// A kill between the spans and their run leaves the run behind; the next time mends it, and writes no more than that.
+// After a kill between writing spans and their run, the run is stale. The next Reprice writes only that run.
 func TestRepriceAfterAKill(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
@@ -269,7 +269,7 @@ func TestRepriceAfterAKill(t *testing.T) {
 		ids[i] = uuid.New()
 		s.add(t, call(project, ids[i], 1, "gpt-4o"), call(project, ids[i], 2, "gpt-4o-mini"))
 	}
-	// What a kill leaves behind: one run with its spans written, and no more.
+	// The state after a kill: the spans of one run are written, its row is not.
 	cost := 0.0075
 	require.NoError(t, s.writer.InsertSpans(t.Context(), []runmodel.Span{{
 		ProjectID: project, RunID: ids[0], SpanID: 1, Version: call(project, ids[0], 1, "gpt-4o").Version + 1, StartTime: noon.Add(time.Second),
@@ -280,7 +280,7 @@ func TestRepriceAfterAKill(t *testing.T) {
 	}}))
 	require.Nil(t, s.run(t, ids[0]).CostUSD)
 
-	// And some that are ended wherever they stand, each with its own error.
+	// More calls that are canceled at arbitrary points and return different errors.
 	for _, after := range []time.Duration{10, 30, 90} {
 		ctx, cancel := context.WithTimeout(t.Context(), after*time.Millisecond)
 		_, _ = Reprice(ctx, s.conn, s.writer, Options{From: noon.Add(-time.Hour), To: noon.Add(time.Hour)})
@@ -305,7 +305,7 @@ func TestRepriceManyRuns(t *testing.T) {
 	project := uuid.New()
 	var ids []uuid.UUID
 	var spans []runmodel.Span
-	for range 2*runsAtOnce + 1 {
+	for range 2*runBatch + 1 {
 		ids = append(ids, uuid.New())
 		spans = append(spans, call(project, ids[len(ids)-1], 1, "gpt-4o"))
 	}

@@ -16,23 +16,24 @@ type runReader interface {
 	UncostedModels(ctx context.Context, projects access.Projects, since time.Time) ([]runs.UncostedModel, error)
 }
 
-// unpricedSince is how far back models without a price are looked for.
-const unpricedSince = 7 * 24 * time.Hour
+// unpricedPeriod is the period in which models without a price are searched.
+const unpricedPeriod = 7 * 24 * time.Hour
 
-// UnpricedModel is a model whose price is not known.
+// UnpricedModel is a model without a known price.
 type UnpricedModel struct {
 	Provider, Model string
 	Spans           uint64
 	LastSeen        time.Time
 }
 
-// Unpriced lists the models that the project used in the last 7 days and that have no price by now, those of the most spans first.
+// Unpriced returns the models that the project used in the last 7 days and that have no price, sorted by the number of
+// spans in descending order.
 func (s *Service) Unpriced(ctx context.Context, grant access.Grant) ([]UnpricedModel, error) {
 	rows, err := s.overrides(ctx, grant)
 	if err != nil {
 		return nil, err
 	}
-	models, err := s.runs.UncostedModels(ctx, grant.Projects, s.now().Add(-unpricedSince))
+	models, err := s.runs.UncostedModels(ctx, grant.Projects, s.now().Add(-unpricedPeriod))
 	if err != nil {
 		return nil, err
 	}
