@@ -1,4 +1,4 @@
-// Package views keeps saved views: pages of the UI with the query of their address, under a name, for everybody in a project.
+// Package views manages saved views. A view is a UI page with a query string under a name, shared within a project.
 package views
 
 import (
@@ -22,14 +22,14 @@ import (
 //go:embed queries.sql
 var queries string
 
-// Bounds of views. People choose from all views of a project in one list.
+// Limits of views. The UI shows all views of a project in one list.
 const (
 	maxViews      = 200
 	maxQueryBytes = 8192
 )
 
 var (
-	// ErrNameTaken is a name that another view of the page has.
+	// ErrNameTaken is returned if another view of the page has the name.
 	ErrNameTaken = &problem.Error{Kind: problem.Conflict, Code: problem.CodeNameTaken, Detail: "The page has a view of this name."}
 
 	errTooMany = problem.InvalidField("body.name", fmt.Sprintf("is one too many: a project has at most %d views", maxViews))
@@ -40,21 +40,21 @@ type View struct {
 	ID   uuid.UUID
 	Page string
 	Name string
-	// Query is what follows the "?" of the page's address.
+	// Query is the query string of the URL, without "?".
 	Query string
-	// CreatedBy is the address of who made it, nil for a key and for a user who was deleted.
+	// CreatedBy is the email address of the author. It is nil for a key and for a deleted user.
 	CreatedBy *string
 	CreatedAt time.Time
 	UpdatedAt time.Time
 }
 
-// Change is what changes of a view; nil stays.
+// Change is an update of a view. Fields that are nil do not change.
 type Change struct {
 	Name  *string
 	Query *string
 }
 
-// Service keeps views.
+// Service manages views.
 type Service struct {
 	db  postgres.DB
 	now func() time.Time
@@ -65,7 +65,7 @@ func New(pool *pgxpool.Pool, now func() time.Time) *Service {
 	return &Service{postgres.NewDB(pool, queries), postgres.Clock(now)}
 }
 
-// List lists the views of a project, by page and name. There are at most 200.
+// List returns the views of a project, sorted by page and name. There are at most 200.
 func (s *Service) List(ctx context.Context, grant access.Grant) ([]View, error) {
 	project, err := grant.Project()
 	if err != nil {
@@ -74,7 +74,7 @@ func (s *Service) List(ctx context.Context, grant access.Grant) ([]View, error) 
 	return postgres.Many[View](ctx, s.db, "list views", pgx.NamedArgs{"project": project})
 }
 
-// Create saves a view.
+// Create saves a view. It returns [ErrNameTaken] if the name is in use on the page.
 func (s *Service) Create(ctx context.Context, grant access.Grant, page, name, query string) (View, error) {
 	project, err := grant.Project()
 	if err != nil {
@@ -84,13 +84,13 @@ func (s *Service) Create(ctx context.Context, grant access.Grant, page, name, qu
 	if err != nil {
 		return View{}, err
 	}
-	var made View
+	var created View
 	err = s.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
 		args := pgx.NamedArgs{
 			"id": postgres.NewID(), "project": project, "page": page, "name": change.Name, "query": change.Query,
 			"author": grant.CreatedBy(), "now": s.now(),
 		}
-		// Two at once would both see room for one.
+		// The lock keeps concurrent requests from exceeding the limit together.
 		if _, err := tx.Exec(ctx, "lock project", args); err != nil {
 			return err
 		}
@@ -101,13 +101,13 @@ func (s *Service) Create(ctx context.Context, grant access.Grant, page, name, qu
 		if count.Views >= maxViews {
 			return errTooMany
 		}
-		made, err = postgres.One[View](ctx, tx, "create view", args)
+		created, err = postgres.One[View](ctx, tx, "create view", args)
 		return err
 	})
-	return made, nameTaken(err)
+	return created, nameTaken(err)
 }
 
-// Update renames a view of a project, or changes where it leads.
+// Update changes the name or query of a view.
 func (s *Service) Update(ctx context.Context, grant access.Grant, id uuid.UUID, change Change) (View, error) {
 	project, err := grant.Project()
 	if err != nil {
@@ -131,7 +131,7 @@ func (s *Service) Delete(ctx context.Context, grant access.Grant, id uuid.UUID) 
 	return s.db.Delete(ctx, "delete view", pgx.NamedArgs{"project": project, "id": id})
 }
 
-// clean puts a view into the form in which it is stored, and returns an error for each field that cannot be used.
+// clean normalizes a view for storage, and returns an error for each invalid field.
 func clean(change Change) (Change, error) {
 	var errs []error
 	if change.Name != nil {
@@ -140,7 +140,7 @@ func clean(change Change) (Change, error) {
 		errs = append(errs, err)
 	}
 	if change.Query != nil {
-		// The same parameters always make the same text, and nothing that is not one gets into a link.
+		// Encoding again gives a canonical query and keeps anything else out of links.
 		values, err := url.ParseQuery(*change.Query)
 		if err != nil {
 			errs = append(errs, problem.InvalidField("body.query", "must be the query of an address, such as status=error&range=7d"))
