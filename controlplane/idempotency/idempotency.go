@@ -1,4 +1,4 @@
-// Package idempotency keeps the answers to requests with an Idempotency-Key, so that a retry gets the first answer.
+// Package idempotency stores responses to requests with an Idempotency-Key, so that a retry gets the first response.
 package idempotency
 
 import (
@@ -26,37 +26,38 @@ import (
 var queries string
 
 const (
-	// answerLifetime is how long a retry gets the first answer.
+	// answerLifetime is how long a response is stored for retries.
 	answerLifetime = 24 * time.Hour
-	// claimLifetime is how long a key stays taken by a process that died over the work.
+	// claimLifetime is the time after which a retry can take over the claim of a process that died.
 	claimLifetime = time.Minute
-	// WorkTime is how long the work of a [Claim] may take. It ends before the claim does: two never do it at once.
+	// WorkTime is the time limit of the work under a [Claim]. It is shorter than claimLifetime, so that two processes
+	// never do the same work at once.
 	WorkTime = 50 * time.Second
-	// removalBatch is how many answers are removed at a time.
+	// removalBatch is the number of responses that one statement removes.
 	removalBatch = 1000
-	// underWayRetry is when a client may ask again for the answer to a request that is under way.
+	// underWayRetry is the Retry-After of a request whose first attempt is still running.
 	underWayRetry = time.Second
 )
 
-// Header is the header that names an attempt.
+// Header is the name of the HTTP header with the client's key.
 const Header = "Idempotency-Key"
 
-// Errors that callers tell apart.
+// Errors that callers distinguish.
 var (
-	// ErrKeyReused is a key that was used to ask for something else.
+	// ErrKeyReused is returned if the key was used for a different request.
 	ErrKeyReused = &problem.Error{
 		Kind: problem.Invalid, Code: "idempotency_key_reused",
 		Detail: "Another request was sent with this Idempotency-Key. Give each request its own key, and its retries the same.",
 		Fields: []problem.Field{{Location: "header." + Header, Message: "was used for another request"}},
 	}
-	// ErrUnderWay is an attempt whose work is not done yet.
+	// ErrUnderWay is returned while the first attempt is running.
 	ErrUnderWay = &problem.Error{
 		Kind: problem.Conflict, Code: "request_under_way", RetryAfter: underWayRetry,
 		Detail: "A request with this Idempotency-Key is under way. Ask again for its answer.",
 	}
 )
 
-// Service keeps answers.
+// Service stores responses for retries.
 type Service struct {
 	db      postgres.DB
 	nameKey []byte
@@ -64,31 +65,31 @@ type Service struct {
 	now     func() time.Time
 }
 
-// New returns a service on the database. nameKey hashes what identifies an attempt; answerKey, of 32 bytes, encrypts answers: a backup of
-// the database has no keys in it. now is the clock.
+// New returns a service on the database. nameKey is the HMAC key for the ids of attempts. answerKey has 32 bytes and
+// encrypts responses, so that API keys in them do not appear in database backups. now is the clock.
 func New(pool *pgxpool.Pool, nameKey, answerKey []byte, now func() time.Time) (*Service, error) {
 	block, err := aes.NewCipher(answerKey)
 	if err != nil {
-		return nil, fmt.Errorf("make the cipher of answers: %w", err)
+		return nil, fmt.Errorf("create the cipher of responses: %w", err)
 	}
 	seal, err := cipher.NewGCMWithRandomNonce(block)
 	if err != nil {
-		return nil, fmt.Errorf("make the cipher of answers: %w", err)
+		return nil, fmt.Errorf("create the cipher of responses: %w", err)
 	}
 	return &Service{postgres.NewDB(pool, queries), nameKey, seal, postgres.Clock(now)}, nil
 }
 
-// Attempt is a request that its client may send again. Attempts of other callers and of other operations are unrelated,
-// whatever their keys.
+// Attempt is a request that its client may retry. Attempts of different callers or operations are unrelated, even with
+// the same key.
 type Attempt struct {
 	Operation string
-	// Key is the client's own name for the attempt and its retries.
+	// Key identifies the attempt and its retries. The client chooses it.
 	Key string
-	// Request is all that is asked.
+	// Request is the content of the request.
 	Request []byte
 }
 
-// Claim is the right to do what an [Attempt] asks. Its holder ends it by [Service.Keep] or [Service.Release].
+// Claim is the exclusive right to do the work of an [Attempt]. [Service.Keep] or [Service.Release] ends it.
 type Claim struct {
 	id    []byte
 	claim uuid.UUID
@@ -100,8 +101,8 @@ type row struct {
 	Answer  []byte
 }
 
-// Begin claims an attempt, or returns the answer that it was given within the last 24 hours. It is [ErrKeyReused] where the key
-// was used to ask for something else, and [ErrUnderWay] while somebody does the work.
+// Begin claims an attempt, or returns the response stored for it within the last 24 hours. It returns [ErrKeyReused] if
+// the key was used for a different request, and [ErrUnderWay] while the first attempt is running.
 func (s *Service) Begin(ctx context.Context, p *access.Principal, a Attempt) (Claim, []byte, error) {
 	c := Claim{id: s.digest(p.ID(), a.Operation, a.Key), claim: postgres.NewID()}
 	request := s.digest(string(a.Request))
@@ -116,15 +117,15 @@ func (s *Service) Begin(ctx context.Context, p *access.Principal, a Attempt) (Cl
 	case kept.Answer == nil:
 		return Claim{}, nil, ErrUnderWay
 	}
-	// The id is authenticated: no answer can be put in the place of another.
+	// The id is authenticated data, so a stored response cannot be moved to a different attempt.
 	answer, err := s.seal.Open(nil, nil, kept.Answer, c.id)
 	if err != nil {
-		return Claim{}, nil, fmt.Errorf("decrypt the answer kept for a retry: %w", err)
+		return Claim{}, nil, fmt.Errorf("decrypt the response to a retry: %w", err)
 	}
 	return Claim{}, answer, nil
 }
 
-// claim takes the row of an attempt where it is free; otherwise it reads the row as it is.
+// claim claims the row of an attempt if it is free, and otherwise reads it.
 func (s *Service) claim(ctx context.Context, c Claim, request []byte) (row, error) {
 	now := s.now()
 	args := pgx.NamedArgs{
@@ -136,31 +137,31 @@ func (s *Service) claim(ctx context.Context, c Claim, request []byte) (row, erro
 		return taken, err
 	}
 	kept, err := postgres.One[row](ctx, s.db, "read the answer to a retry", args)
-	if errors.Is(err, postgres.ErrNotFound) { // released in between
+	if errors.Is(err, postgres.ErrNotFound) { // released in the meantime
 		return row{}, ErrUnderWay
 	}
 	return kept, err
 }
 
-// Keep ends a claim: for 24 hours retries get the answer.
+// Keep ends a claim and stores the response for retries within 24 hours.
 func (s *Service) Keep(ctx context.Context, c Claim, answer []byte) error {
 	kept, err := s.db.Exec(ctx, "keep an answer for retries", pgx.NamedArgs{
-		"id": c.id, "claim": c.claim, "answer": s.seal.Seal(nil, nil, answer, c.id), //nolint:gosec // the cipher makes the nonce
+		"id": c.id, "claim": c.claim, "answer": s.seal.Seal(nil, nil, answer, c.id), //nolint:gosec // the cipher generates the nonce
 		"expires_at": s.now().Add(answerLifetime),
 	})
 	if err == nil && kept == 0 {
-		return errors.New("keep an answer for retries: the claim is lost")
+		return errors.New("keep a response for retries: the claim expired")
 	}
 	return err
 }
 
-// Release ends a claim whose work was not done: a retry does it.
+// Release ends a claim without a response, so that a retry can do the work.
 func (s *Service) Release(ctx context.Context, c Claim) error {
 	_, err := s.db.Exec(ctx, "release a retry key", pgx.NamedArgs{"id": c.id, "claim": c.claim})
 	return err
 }
 
-// RemoveExpired removes the answers that no retry gets any more.
+// RemoveExpired removes responses older than 24 hours.
 func (s *Service) RemoveExpired(ctx context.Context) error {
 	for {
 		removed, err := s.db.Exec(ctx, "remove expired answers", pgx.NamedArgs{"now": s.now(), "batch": removalBatch})
@@ -170,7 +171,7 @@ func (s *Service) RemoveExpired(ctx context.Context) error {
 	}
 }
 
-// digest is a keyed hash of texts, each with its length: no two lists of texts are hashed as the same bytes.
+// digest returns an HMAC of the strings. Each string is prefixed with its length to keep the encoding unambiguous.
 func (s *Service) digest(texts ...string) []byte {
 	mac := hmac.New(sha256.New, s.nameKey)
 	for _, text := range texts {

@@ -1,5 +1,5 @@
 -- name: claim a retry key
--- Takes the row where it is new, has expired, or was left by a process that died over the same request.
+-- Claims the row if it is new or expired, or if the process that claimed it for the same request died.
 INSERT INTO kept_answers AS kept (id, request, claim, claimed_until, expires_at)
 VALUES (@id, @request, @claim, @claimed_until, @expires_at)
 ON CONFLICT (id) DO UPDATE
