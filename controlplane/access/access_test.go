@@ -32,7 +32,7 @@ func TestAuthorize(t *testing.T) {
 	}{
 		{operation: "read", target: Target{Project: mine}, granted: []uuid.UUID{mine}},
 		{operation: "write", target: Target{Project: mine}, refused: problem.Forbidden},
-		{operation: "write", target: Target{Project: other}, granted: []uuid.UUID{other}}, // admin is everything in its project
+		{operation: "write", target: Target{Project: other}, granted: []uuid.UUID{other}}, // admin includes all scopes
 		{operation: "read", target: Target{Project: uuid.New()}, refused: problem.NotFound},
 		{operation: "see", target: Target{Project: mine}, granted: []uuid.UUID{mine}},
 		{operation: "see", target: Target{Project: uuid.New()}, refused: problem.NotFound},
@@ -57,7 +57,7 @@ func TestAuthorize(t *testing.T) {
 	require.Error(t, err)
 }
 
-func TestEveryOperationSaysWhatItNeeds(t *testing.T) {
+func TestAddInvalid(t *testing.T) {
 	t.Parallel()
 	for _, extensions := range []map[string]any{
 		nil, {"x-scope": "runs:none"}, {"x-scope": ""}, {"x-role": "king"}, {"x-role": ""}, {"x-scope": "any", "x-role": "admin"},

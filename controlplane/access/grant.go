@@ -8,16 +8,16 @@ import (
 	"github.com/looptrace/looptrace/internal/problem"
 )
 
-// Projects are those in which a caller may do an operation. The zero value has none, and nothing outside of this package makes
-// one with more: a service that asks for Projects cannot be called without authorization.
+// Projects are the projects in which a caller may perform an operation. The zero value has none. Only this package can
+// create other values, so a service that takes Projects cannot be called without authorization.
 type Projects struct {
 	ids []uuid.UUID
 }
 
-// IDs lists the projects. The caller must not change the list.
+// IDs returns the ids of the projects. The caller must not modify the slice.
 func (p Projects) IDs() []uuid.UUID { return p.ids }
 
-// Only narrows to one of the projects. There is none where it is not among them.
+// Only returns only the given project, or no projects if it is not one of them.
 func (p Projects) Only(project uuid.UUID) Projects {
 	if !slices.Contains(p.ids, project) {
 		return Projects{}
@@ -25,15 +25,15 @@ func (p Projects) Only(project uuid.UUID) Projects {
 	return Projects{ids: []uuid.UUID{project}}
 }
 
-// Grant is the leave of a principal to do one operation.
+// Grant is the permission of a principal to perform one operation.
 type Grant struct {
 	Principal *Principal
-	// Workspace is that of an operation that needs a role in one.
+	// Workspace is the workspace of an operation that needs a role, and [uuid.Nil] for other operations.
 	Workspace uuid.UUID
 	Projects
 }
 
-// Project is the project of an operation that names one.
+// Project returns the project of the operation, or [problem.NotFound] if it is not for exactly one project.
 func (g Grant) Project() (uuid.UUID, error) {
 	if len(g.ids) != 1 {
 		return uuid.Nil, problem.Missing()
@@ -41,7 +41,7 @@ func (g Grant) Project() (uuid.UUID, error) {
 	return g.ids[0], nil
 }
 
-// CreatedBy is what is stored as the author of what the principal makes: nil for a key.
+// CreatedBy returns the user to store as the author of what the principal creates. It is nil for a key.
 func (g Grant) CreatedBy() *uuid.UUID {
 	if g.Principal.User == nil {
 		return nil

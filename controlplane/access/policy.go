@@ -9,45 +9,45 @@ import (
 	"github.com/looptrace/looptrace/internal/apikey"
 )
 
-// Extensions of an operation in the OpenAPI document. Each operation has one of the two, unless its security is empty and
-// anybody may call it.
+// Extensions of an operation in the OpenAPI document. Each operation has exactly one of them, except public operations,
+// whose security is empty.
 const (
-	// scopeExtension names the scope, or the list of scopes, that the operation needs in its project. An operation that names
-	// no project works on all in which the caller has them.
+	// scopeExtension is the scope or list of scopes that the operation needs in its project. An operation without a
+	// project applies to all projects in which the caller has these scopes.
 	scopeExtension = "x-scope"
-	// roleExtension names the role that the operation needs in its workspace.
+	// roleExtension is the role that the operation needs in its workspace.
 	roleExtension = "x-role"
 )
 
-// anyScope is the x-scope of what everybody may do who sees the project.
+// anyScope is the x-scope of operations that need access to the project but no scope.
 const anyScope = "any"
 
-// need is what an operation asks of its caller.
-type need struct {
+// requirement is what an operation requires of its caller.
+type requirement struct {
 	scopes []string
 	role   Role
 }
 
-// Target is what an operation names: a project, a workspace, or neither. Both are [uuid.Nil] where they are not named.
+// Target is the project or workspace of a request. A field is [uuid.Nil] if the request does not name one.
 type Target struct {
 	Project   uuid.UUID
 	Workspace uuid.UUID
 }
 
-// Policy is what each operation needs, by its operationId. Operations that anybody may call are not in it.
-type Policy map[string]need
+// Policy holds the requirements of operations by operationId. Public operations are not in it.
+type Policy map[string]requirement
 
-// Add reads what an operation needs from its extensions. An operation that does not say is an error.
+// Add adds the requirements of an operation from its extensions. It returns an error if they are missing or invalid.
 func (p Policy) Add(operation string, extensions map[string]any) error {
 	scope, hasScope := extensions[scopeExtension]
 	role, hasRole := extensions[roleExtension]
 	if hasScope == hasRole {
-		return fmt.Errorf("operation %s must have %s or %s", operation, scopeExtension, roleExtension)
+		return fmt.Errorf("operation %s must have either %s or %s", operation, scopeExtension, roleExtension)
 	}
 	if hasRole {
-		n := need{role: Role(fmt.Sprint(role))}
+		n := requirement{role: Role(fmt.Sprint(role))}
 		if slices.Index(weakestFirst, n.role) < 1 {
-			return fmt.Errorf("%s of operation %s is %q, which is no role", roleExtension, operation, role)
+			return fmt.Errorf("%s of operation %s is %q, which is not a role", roleExtension, operation, role)
 		}
 		p[operation] = n
 		return nil
@@ -56,11 +56,11 @@ func (p Policy) Add(operation string, extensions map[string]any) error {
 	if !ok && scope != anyScope {
 		list = []any{scope}
 	}
-	var n need
+	var n requirement
 	for _, one := range list {
 		name := fmt.Sprint(one)
 		if !apikey.ValidScope(name) {
-			return fmt.Errorf("%s of operation %s has %q, which is no scope", scopeExtension, operation, name)
+			return fmt.Errorf("%s of operation %s has %q, which is not a scope", scopeExtension, operation, name)
 		}
 		n.scopes = append(n.scopes, name)
 	}
@@ -68,8 +68,9 @@ func (p Policy) Add(operation string, extensions map[string]any) error {
 	return nil
 }
 
-// Authorize decides whether the principal may do the operation, and is the only place that does. An audit of changes attaches here:
-// it sees who does what, and where.
+// Authorize checks whether the principal may perform the operation on the target. All operations of REST and MCP are
+// authorized here. It returns [problem.NotFound] if the principal has no access to the target, and [problem.Forbidden]
+// if it lacks a scope or role.
 func (p Policy) Authorize(principal *Principal, operation string, target Target) (Grant, error) {
 	n, ok := p[operation]
 	switch {

@@ -1,6 +1,6 @@
-// Package access decides who may do what. It reads what each operation needs from the OpenAPI document, checks it once before
-// the operation, for REST and MCP alike, and makes the [Grant] that services ask for: it names the projects, and nothing else
-// can make one.
+// Package access authorizes operations of REST and MCP. It reads the requirements of each operation from the OpenAPI
+// document and checks them before the operation. The result is a [Grant] with the permitted projects, which services
+// require and only this package can create.
 package access
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/looptrace/looptrace/internal/problem"
 )
 
-// Role is what a user is in an organization or a workspace.
+// Role is the role of a user in an organization or workspace.
 type Role string
 
 // The roles, strongest first.
@@ -24,7 +24,7 @@ const (
 	RoleViewer Role = "viewer"
 )
 
-// weakestFirst has the empty role, which is none, below all.
+// weakestFirst begins with the empty role, which means no role.
 var weakestFirst = []Role{"", RoleViewer, RoleMember, RoleAdmin, RoleOwner}
 
 func (r Role) atLeast(other Role) bool {
@@ -39,7 +39,7 @@ func Strongest(a, b Role) Role {
 	return b
 }
 
-// Scopes are what a role allows in a project.
+// Scopes returns the scopes that a role has in a project.
 func (r Role) Scopes() []string {
 	switch r {
 	case RoleOwner, RoleAdmin:
@@ -56,14 +56,14 @@ func (r Role) Scopes() []string {
 	}
 }
 
-// User is a person with a password.
+// User is a user account.
 type User struct {
 	ID        uuid.UUID
 	Email     string
 	CreatedAt time.Time
 }
 
-// Key describes a key of a project. It does not hold the secret.
+// Key describes a project key. It does not contain the secret.
 type Key struct {
 	ID         uuid.UUID
 	ProjectID  uuid.UUID
@@ -76,7 +76,7 @@ type Key struct {
 	RevokedAt  *time.Time
 }
 
-// Workspace is a workspace in which a principal is somebody.
+// Workspace is a workspace that a principal has access to.
 type Workspace struct {
 	ID               uuid.UUID
 	Name             string
@@ -86,7 +86,7 @@ type Workspace struct {
 	Role Role
 }
 
-// Project is a project that a principal sees, and what it may do there.
+// Project is a project that a principal has access to, with its scopes there.
 type Project struct {
 	ID        uuid.UUID
 	Name      string
@@ -94,19 +94,19 @@ type Project struct {
 	Scopes    []string
 }
 
-// Principal is who calls: a user through a session, or a key.
+// Principal is an authenticated user or key.
 type Principal struct {
 	// User is nil for a key.
 	User *User
 	// Key is nil for a session.
 	Key *Key
-	// Workspaces are those of the user, also without a project, or the key's.
+	// Workspaces are the workspaces of the user, including those without projects, or the workspace of the key.
 	Workspaces []Workspace
-	// Projects are all that the principal sees.
+	// Projects are all projects that the principal has access to.
 	Projects []Project
 }
 
-// ID tells users and keys apart, of which each has one.
+// ID returns a string that is unique among users and keys.
 func (p *Principal) ID() string {
 	if p.User != nil {
 		return "user " + p.User.ID.String()
@@ -114,8 +114,8 @@ func (p *Principal) ID() string {
 	return "key " + p.Key.ID.String()
 }
 
-// In grants the scopes in one project. It is [problem.NotFound] where the principal does not see the project, and
-// [problem.Forbidden] where it lacks a scope.
+// In grants the scopes in one project. It returns [problem.NotFound] if the principal has no access to the project, and
+// [problem.Forbidden] if it lacks a scope.
 func (p *Principal) In(project uuid.UUID, scopes ...string) (Grant, error) {
 	i := slices.IndexFunc(p.Projects, func(seen Project) bool { return seen.ID == project })
 	if i < 0 {
@@ -127,8 +127,8 @@ func (p *Principal) In(project uuid.UUID, scopes ...string) (Grant, error) {
 	return Grant{Principal: p, Projects: Projects{[]uuid.UUID{project}}}, nil
 }
 
-// Everywhere grants the scopes in all projects in which the principal has them. It is [problem.Forbidden] where that is none,
-// unless no scope is asked for.
+// Everywhere grants the scopes in all projects in which the principal has them. It returns [problem.Forbidden] if there
+// is no such project, unless scopes is empty.
 func (p *Principal) Everywhere(scopes ...string) (Grant, error) {
 	g := Grant{Principal: p}
 	for i := range p.Projects {
@@ -142,7 +142,7 @@ func (p *Principal) Everywhere(scopes ...string) (Grant, error) {
 	return g, nil
 }
 
-// inWorkspace grants what a role may do in a workspace. It names no projects.
+// inWorkspace grants a role in a workspace. The grant has no projects.
 func (p *Principal) inWorkspace(workspace uuid.UUID, role Role) (Grant, error) {
 	i := slices.IndexFunc(p.Workspaces, func(w Workspace) bool { return w.ID == workspace })
 	if i < 0 {
@@ -154,7 +154,7 @@ func (p *Principal) inWorkspace(workspace uuid.UUID, role Role) (Grant, error) {
 	return Grant{Principal: p, Workspace: workspace}, nil
 }
 
-// lacks returns the first of the scopes that the principal does not have in the project, or nothing.
+// lacks returns the first of the scopes that the principal does not have in the project, or "".
 func (p *Project) lacks(scopes []string) string {
 	for _, scope := range scopes {
 		if !apikey.Allows(p.Scopes, scope) {
