@@ -1,5 +1,5 @@
-// Package instrument explains how to record programs, per language and framework, for agents, the UI and llms.txt. The recipes are those
-// of docs/recipes, which are tested against a real installation.
+// Package instrument explains how to record programs, by language and framework, for agents, the UI and llms.txt. The
+// recipes are those of docs/recipes, which are tested against a real installation.
 package instrument
 
 import (
@@ -15,7 +15,7 @@ import (
 // KeyPlaceholder is written in place of a key. A guide never contains one.
 const KeyPlaceholder = "lt_YOUR_KEY"
 
-// ErrUnknownFramework means that no recipe, and no package of one, has the name.
+// ErrUnknownFramework means that no recipe and no package of a recipe has the name.
 var ErrUnknownFramework = errors.New("unknown framework")
 
 // Variable is a variable of a program's environment.
@@ -54,7 +54,7 @@ type Step struct {
 	Command     string
 }
 
-// Steps are what to do, in order.
+// Steps returns the steps of the guide, in order.
 func (g *Guide) Steps() []Step {
 	steps := []Step{
 		{"key", "Ask a person to create a key at " + g.Endpoint + ", under Settings > Keys, with the presets Ingest and Agent for recording and for the self-test. " +
@@ -90,8 +90,8 @@ func New() (*Guides, error) {
 	return &Guides{recipes: list}, nil
 }
 
-// Guide returns the guide for an installation's address. Language and framework may be empty. A framework is a recipe's id or the name of
-// a package.
+// Guide returns the guide for an installation's address. language and framework may be empty. framework is a recipe's
+// id or the name of a package.
 func (g *Guides) Guide(endpoint, language, framework string, testRun uuid.UUID) (Guide, error) {
 	guide := Guide{
 		Endpoint: endpoint,
@@ -118,16 +118,16 @@ func (g *Guides) Guide(endpoint, language, framework string, testRun uuid.UUID) 
 	if wanted == "" {
 		return guide, nil
 	}
-	at := slices.IndexFunc(guide.Frameworks, func(r Recipe) bool { return r.ID == wanted })
-	if at < 0 {
-		at = slices.IndexFunc(guide.Frameworks, func(r Recipe) bool {
+	index := slices.IndexFunc(guide.Frameworks, func(r Recipe) bool { return r.ID == wanted })
+	if index < 0 {
+		index = slices.IndexFunc(guide.Frameworks, func(r Recipe) bool {
 			return slices.ContainsFunc(r.Packages, func(p Package) bool { return p.Name == wanted })
 		})
 	}
-	if at < 0 {
+	if index < 0 {
 		return Guide{}, ErrUnknownFramework
 	}
-	guide.Recipe = &guide.Frameworks[at]
+	guide.Recipe = &guide.Frameworks[index]
 	return guide, nil
 }
 

@@ -27,12 +27,12 @@ type Package struct {
 	Name     string
 }
 
-// Recipe is how to record programs on a framework.
+// Recipe explains how to record programs that use a framework.
 type Recipe struct {
 	ID       string
 	Title    string
 	Language string
-	// Packages are those that identify the framework in a program's dependencies.
+	// Packages identify the framework in a program's dependencies.
 	Packages []Package
 	Install  string
 	Code     string

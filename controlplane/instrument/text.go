@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Text is the whole guide as Markdown, for /llms.txt (llmstxt.org). It contains neither a project nor a key.
+// Text returns the whole guide as Markdown, for /llms.txt (llmstxt.org). It contains neither a project nor a key.
 func (g *Guides) Text(endpoint string, testRun uuid.UUID) (string, error) {
 	guide, err := g.Guide(endpoint, "", "", testRun)
 	if err != nil {
