@@ -1,14 +1,19 @@
-// Command looptrace-controlplane serves the API under /v1, except the three paths of ingest (POST to /v1/runs, /v1/traces and
-// /v1/logs), the MCP server at /mcp, and /llms.txt.
+// Command looptrace-controlplane serves the API under /v1, except the three paths of ingest (POST to /v1/runs,
+// /v1/traces and /v1/logs), the MCP server at /mcp, and /llms.txt.
 //
-// Its environment: API_ADDR (default 127.0.0.1:7081), DATABASE_URL, CLICKHOUSE_URL and SESSION_SECRET, which
-// has no default. API_REQUESTS_PER_SECOND (1000) and API_BYTES_PER_SECOND (50000000, of bodies both ways) bound each
-// key and each user, and twice as much each project; ten times as much may come at once, and 0 is no limit.
-// WEB_URL (http://127.0.0.1:7090) is where web answers. PUBLIC_URL is the address that people and agents use, where a
-// proxy stands before web: the instrument guide names it. What is asked without a key must name the host of one of the
-// two, a loopback one, or one of ALLOWED_HOSTS (names and addresses, with commas between).
-// RATELIMIT_BROKERS are the addresses of Kafka where several of these processes share what they have admitted, and
-// KAFKA_TLS and KAFKA_SASL what those ask for.
+// It reads these environment variables:
+//
+//   - API_ADDR: the address to listen on (127.0.0.1:7081).
+//   - DATABASE_URL, CLICKHOUSE_URL: the addresses of PostgreSQL and ClickHouse. Required.
+//   - SESSION_SECRET: at least 32 bytes in hexadecimal. Required.
+//   - API_REQUESTS_PER_SECOND (1000), API_BYTES_PER_SECOND (50000000, of request and response bodies): the rate limits
+//     of each key and each user. A project has twice as much. The burst is ten seconds. 0 is no limit.
+//   - WEB_URL: the address of web (http://127.0.0.1:7090).
+//   - PUBLIC_URL: the public address, for the instrument guide, if web is behind a proxy.
+//   - ALLOWED_HOSTS: comma-separated names and addresses. A request without a key must have one of these hosts, the
+//     host of WEB_URL or PUBLIC_URL, or a loopback host.
+//   - RATELIMIT_BROKERS: addresses of Kafka, through which replicas share their usage. KAFKA_TLS and KAFKA_SASL
+//     configure the connection.
 package main
 
 import (
@@ -49,13 +54,13 @@ import (
 	"github.com/looptrace/looptrace/internal/requestbody"
 )
 
-// shutdownTimeout is how long requests that are under way may take to end.
+// shutdownTimeout limits the time for active requests to finish.
 const shutdownTimeout = 10 * time.Second
 
-// bodyLimits bound the arrival of bodies, of which the largest have 1 MiB.
+// bodyLimits limit the time to receive a request body, which has at most 1 MiB.
 var bodyLimits = requestbody.Limits{Idle: 5 * time.Second, Total: 15 * time.Second}
 
-// maxConnections leaves a process descriptors for its stores. Who comes beyond waits to be accepted.
+// maxConnections leaves file descriptors for the databases. Further connections wait to be accepted.
 const maxConnections = 8192
 
 func main() {
@@ -69,18 +74,18 @@ func main() {
 	err = run(ctx, cfg, log)
 	stop()
 	if err != nil {
-		log.Error("control plane ends", "error", err)
+		log.Error("control plane failed", "error", err)
 		os.Exit(1)
 	}
 }
 
-// config is what the environment says.
+// config is the configuration from the environment.
 type config struct {
 	addr          string
 	databaseURL   string
 	clickhouseURL string
 	sessionSecret []byte
-	// limits are those of each key and each user.
+	// limits apply to each key and each user.
 	limits           ratelimit.Limits
 	addresses        httpapi.Addresses
 	rateLimitBrokers []string
@@ -95,10 +100,10 @@ func loadConfig(getenv func(string) string) (config, error) {
 	}
 	var missing []error
 	if cfg.databaseURL == "" {
-		missing = append(missing, errors.New("DATABASE_URL is not set; it is an address such as postgres://user:password@127.0.0.1:7087/looptrace"))
+		missing = append(missing, errors.New("DATABASE_URL is not set; set it to an address such as postgres://user:password@127.0.0.1:7087/looptrace"))
 	}
 	if cfg.clickhouseURL == "" {
-		missing = append(missing, errors.New("CLICKHOUSE_URL is not set; it is an address such as clickhouse://127.0.0.1:7085/looptrace"))
+		missing = append(missing, errors.New("CLICKHOUSE_URL is not set; set it to an address such as clickhouse://127.0.0.1:7085/looptrace"))
 	}
 	var err error
 	if cfg.sessionSecret, err = parseSecret(getenv("SESSION_SECRET")); err != nil {
@@ -130,27 +135,27 @@ func loadConfig(getenv func(string) string) (config, error) {
 func parseAddress(name, text string) (string, error) {
 	address, ok := instrument.ValidEndpoint(text)
 	if !ok {
-		return "", fmt.Errorf("%s is %q and must be an address like https://looptrace.example.com", name, text)
+		return "", fmt.Errorf("%s is %q; it must be an address such as https://looptrace.example.com", name, text)
 	}
 	return address, nil
 }
 
-// burstSeconds is how much may come at once after a rest.
+// burstSeconds is the size of a burst, in seconds of the rate.
 const burstSeconds = 10
 
-// parseLimit reads a rate.
-func parseLimit(name, text string, otherwise float64) (ratelimit.Limit, error) {
-	rate := otherwise
+// parseLimit parses a rate in units per second. Empty text gives the default.
+func parseLimit(name, text string, defaultRate float64) (ratelimit.Limit, error) {
+	rate := defaultRate
 	if text != "" {
 		var err error
 		if rate, err = strconv.ParseFloat(text, 64); err != nil || !(rate >= 0 && rate <= ratelimit.MaxRate) {
-			return ratelimit.Limit{}, fmt.Errorf("%s is %q and must be a number between 0, which is no limit, and %.0f", name, text, ratelimit.MaxRate)
+			return ratelimit.Limit{}, fmt.Errorf("%s is %q; it must be a number between 0 (no limit) and %.0f", name, text, ratelimit.MaxRate)
 		}
 	}
 	return ratelimit.Limit{Rate: rate, Burst: math.Ceil(burstSeconds * rate)}, nil
 }
 
-// rateLimits are the limits of the API: a project may take what two of its keys may.
+// rateLimits returns the limits of the API. The limits of a project are twice those of a key.
 func rateLimits(limiter *ratelimit.Limiter, each ratelimit.Limits) httpapi.RateLimits {
 	project := each
 	for i := range project {
@@ -160,9 +165,9 @@ func rateLimits(limiter *ratelimit.Limiter, each ratelimit.Limits) httpapi.RateL
 	return httpapi.RateLimits{Limiter: limiter, Key: each, Project: project, User: each}
 }
 
-// parseSecret never repeats the secret in its error.
+// parseSecret parses the session secret. Its errors do not contain the secret.
 func parseSecret(text string) ([]byte, error) {
-	const advice = "make one with: openssl rand -hex 32"
+	const advice = "generate one with: openssl rand -hex 32"
 	if text == "" {
 		return nil, errors.New("SESSION_SECRET is not set; " + advice)
 	}
@@ -171,13 +176,13 @@ func parseSecret(text string) ([]byte, error) {
 		return nil, errors.New("SESSION_SECRET is not hexadecimal; " + advice)
 	}
 	if len(secret) < minSecretBytes {
-		return nil, fmt.Errorf("SESSION_SECRET has %d bytes and needs %d; %s", len(secret), minSecretBytes, advice)
+		return nil, fmt.Errorf("SESSION_SECRET has %d bytes and needs at least %d; %s", len(secret), minSecretBytes, advice)
 	}
 	return secret, nil
 }
 
-// run serves until the context ends. It starts also while PostgreSQL or ClickHouse are away: what needs them
-// answers 503 until they are back.
+// run serves until the context ends. It also starts if PostgreSQL or ClickHouse is not available. Requests that need
+// them get status 503 in the meantime.
 func run(ctx context.Context, cfg config, log *slog.Logger) error {
 	pool, err := postgres.Open(ctx, cfg.databaseURL)
 	if err != nil {
@@ -202,20 +207,20 @@ func run(ctx context.Context, cfg config, log *slog.Logger) error {
 		}
 		defer membership.Close(context.WithoutCancel(ctx))
 		if !caughtUp {
-			log.WarnContext(ctx, "the usage of other replicas cannot be read yet; limiting by this one's share")
+			log.WarnContext(ctx, "usage of other replicas cannot be read yet; rate limits use this replica's share")
 		}
 	}
 
 	reader := runs.NewService(conn, log)
 	defer reader.Close()
-	api, answers, err := newAPI(cfg, pool, reader, limiter, log) //nolint:contextcheck // a handler has the context of its request
+	api, answers, err := newAPI(cfg, pool, reader, limiter, log) //nolint:contextcheck // handlers use the context of their request
 	if err != nil {
 		return err
 	}
 	server := &http.Server{
 		Handler:           requestbody.Bound(ctx, api, bodyLimits),
 		ReadHeaderTimeout: 5 * time.Second,
-		WriteTimeout:      60 * time.Second, // of what is no operation of the API; those have their own
+		WriteTimeout:      60 * time.Second, // API operations have their own timeouts
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
@@ -224,7 +229,7 @@ func run(ctx context.Context, cfg config, log *slog.Logger) error {
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w", cfg.addr, err)
 	}
-	log.InfoContext(ctx, "control plane serves", "address", listener.Addr().String())
+	log.InfoContext(ctx, "control plane started", "address", listener.Addr().String())
 
 	removing, stopRemoving := context.WithCancel(ctx)
 	removed := make(chan struct{})
@@ -244,9 +249,9 @@ func run(ctx context.Context, cfg config, log *slog.Logger) error {
 		return fmt.Errorf("serve: %w", err)
 	case <-ctx.Done():
 	}
-	log.InfoContext(ctx, "control plane stops")
-	reader.Close() // streams would last
-	// What was asked for is still answered, with its own deadline.
+	log.InfoContext(ctx, "control plane is stopping")
+	reader.Close() // ends streams
+	// Active requests finish within shutdownTimeout.
 	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 	defer cancel()
 	if err := server.Shutdown(deadline); err != nil {
@@ -255,7 +260,7 @@ func run(ctx context.Context, cfg config, log *slog.Logger) error {
 	return nil
 }
 
-// newAPI wires the services to the API and to the MCP server.
+// newAPI connects the services to the API and the MCP server.
 func newAPI(cfg config, pool *pgxpool.Pool, reader *runs.Service, limiter *ratelimit.Limiter, log *slog.Logger) (http.Handler, *idempotency.Service, error) {
 	identities := identity.New(pool, cfg.sessionSecret, time.Now)
 	answers, err := idempotency.New(pool, identities.DeriveKey("names of retries"), identities.DeriveKey("answers kept for retries"), time.Now)
@@ -269,7 +274,7 @@ func newAPI(cfg config, pool *pgxpool.Pool, reader *runs.Service, limiter *ratel
 	fenceKey := identities.DeriveKey("marks around recorded text")
 	tools, err := mcpserver.New(mcpserver.Config{Runs: reader, FenceKey: fenceKey, Log: log})
 	if err != nil {
-		return nil, nil, fmt.Errorf("make the MCP server: %w", err)
+		return nil, nil, fmt.Errorf("create the MCP server: %w", err)
 	}
 	api, err := httpapi.New(httpapi.Services{
 		Identity: identities, Idempotency: answers, Projects: projects.New(pool, time.Now), Pricing: pricing.New(pool, reader, time.Now),
@@ -278,16 +283,16 @@ func newAPI(cfg config, pool *pgxpool.Pool, reader *runs.Service, limiter *ratel
 	return api, answers, err
 }
 
-// removalInterval is how often answers that no retry gets any more are removed.
+// removalInterval is the interval between removals of expired responses to retries.
 const removalInterval = 10 * time.Minute
 
-// removeExpired removes them until the context ends. Several processes may do so at once.
+// removeExpired removes expired responses periodically until the context ends. Several processes may run it at once.
 func removeExpired(ctx context.Context, answers *idempotency.Service, log *slog.Logger) {
 	ticker := time.NewTicker(removalInterval)
 	defer ticker.Stop()
 	for {
 		if err := answers.RemoveExpired(ctx); err != nil && ctx.Err() == nil {
-			log.WarnContext(ctx, "answers that have expired could not be removed; tried again later", "error", err)
+			log.WarnContext(ctx, "remove expired responses; will retry", "error", err)
 		}
 		select {
 		case <-ticker.C:

@@ -68,7 +68,7 @@ func TestLoadLimits(t *testing.T) {
 	}
 }
 
-// TestRunWithoutDependencies starts with PostgreSQL and ClickHouse away, serves, and stops when told.
+// TestRunWithoutDependencies starts, serves and stops without PostgreSQL and ClickHouse.
 func TestRunWithoutDependencies(t *testing.T) {
 	t.Parallel()
 	log, logged := io.Pipe()
@@ -83,7 +83,7 @@ func TestRunWithoutDependencies(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() {
 		ended <- run(ctx, cfg, slog.New(slog.NewJSONHandler(logged, nil)))
-		_ = logged.Close() // never an error
+		_ = logged.Close() // never returns an error
 	}()
 	lines := json.NewDecoder(log)
 	var started struct{ Address string }
@@ -102,7 +102,7 @@ func TestRunWithoutDependencies(t *testing.T) {
 	assert.Equal(t, http.StatusServiceUnavailable, get("/readyz"))
 	assert.Equal(t, http.StatusServiceUnavailable, get("/v1/setup"))
 
-	// A body that never ends does not hold up the stop.
+	// An incomplete body does not delay the shutdown.
 	unended, err := net.Dial("tcp", started.Address)
 	require.NoError(t, err)
 	defer unended.Close()
@@ -114,7 +114,7 @@ func TestRunWithoutDependencies(t *testing.T) {
 	case err := <-ended:
 		require.NoError(t, err)
 	case <-time.After(shutdownTimeout / 2):
-		t.Fatal("does not stop")
+		t.Fatal("run does not return")
 	}
 	response, err := http.ReadResponse(bufio.NewReader(unended), nil)
 	require.NoError(t, err)
