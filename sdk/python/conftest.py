@@ -1,4 +1,4 @@
-"""The real product and the scripted model server, one of each for all tests that want them."""
+"""Session fixtures: a real installation and the scripted model server."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from product import Product
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("recipes")
-    group.addoption("--recipes", default="", help="names of recipes, comma between; all without")
-    group.addoption("--here", action="store_true", help="run Python recipes in this environment, not one of their own")
+    group.addoption("--recipes", default="", help="comma-separated names of recipes (default: all)")
+    group.addoption(
+        "--here", action="store_true", help="run Python recipes in this environment instead of separate ones"
+    )
 
 
 @pytest.fixture(scope="session")

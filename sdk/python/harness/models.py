@@ -17,7 +17,7 @@ from typing import Any
 
 ANSWER = "It is raining in Paris."
 INPUT, CACHED, OUTPUT, REASONING = 42, 10, 7, 3
-MODEL_SUFFIX = "-2026-01-01"  # the model that answers is named more exactly than the one asked
+MODEL_SUFFIX = "-2026-01-01"  # the response names a more specific model than the request
 
 Json = dict[str, Any]
 
@@ -39,7 +39,7 @@ class Models:
         self._server.server_close()
 
     def environment(self) -> dict[str, str]:
-        """What makes clients call this server."""
+        """Returns the environment variables that make clients call this server."""
         return {
             "OPENAI_API_KEY": "sk-test", "OPENAI_BASE_URL": self.url + "/v1", "OPENAI_API_BASE": self.url + "/v1",
             "ANTHROPIC_API_KEY": "test", "ANTHROPIC_BASE_URL": self.url,
@@ -93,14 +93,14 @@ def _handler(log: list[tuple[str, Json]]) -> type[BaseHTTPRequestHandler]:
 
 
 def _arguments(schema: Json) -> Json:
-    """Arguments that fit a tool's schema well enough."""
+    """Returns arguments for a tool's schema."""
     samples: dict[str, Any] = {"integer": 1, "number": 1, "boolean": True, "array": [], "object": {}}
     properties: dict[str, Json] = (schema or {}).get("properties") or {}
     return {name: samples.get(str(about.get("type")), "Paris") for name, about in properties.items()}
 
 
 def _plan(tools: list[tuple[str, Json]], has_result: bool) -> tuple[str, Json] | None:
-    """The tool to call, with its arguments; None to answer in words."""
+    """Returns the tool to call and its arguments, or None to answer with text."""
     by_name = dict(tools)
     if not has_result:
         name = next((name for name, _ in tools if name != "final_answer"), None)
@@ -109,7 +109,7 @@ def _plan(tools: list[tuple[str, Json]], has_result: bool) -> tuple[str, Json] |
 
 
 def _words(body: Json) -> str:
-    """The answer in the form that was asked for: DSPy's fields, CrewAI's final answer, or plain."""
+    """Returns the answer in the requested format: DSPy fields, a CrewAI final answer, or plain text."""
     asked = json.dumps(body.get("messages") or body.get("input") or "")
     if "[[ ## completed ## ]]" in asked:
         fields = re.findall(r"\[\[ ## (\w+) ## \]\]", asked)
@@ -131,7 +131,7 @@ def _pieces(text: str) -> list[str]:
 
 def _chat(body: Json) -> Iterator[tuple[str | None, Any]]:
     tools = [(tool["function"]["name"], tool["function"].get("parameters") or {}) for tool in body.get("tools") or []]
-    # smolagents tells a tool's result as a message of the user.
+    # smolagents sends a tool's result as a user message.
     has_result = any(
         message.get("role") == "tool" or "Observation:" in json.dumps(message.get("content"))
         for message in body["messages"]
@@ -237,7 +237,7 @@ def _embeddings(body: Json) -> Iterator[tuple[str | None, Any]]:
     yield None, {"object": "list", "data": data, "model": body["model"], "usage": usage}
 
 
-# Anthropic, messages. Its input_tokens do not include what was cached.
+# Anthropic, messages. Its input_tokens do not include cached tokens.
 
 
 def _messages(body: Json) -> Iterator[tuple[str | None, Any]]:

@@ -1,4 +1,4 @@
-"""A product for tests: `looptrace up` from _build on free ports, its first user, a key, and reading back."""
+"""An installation for tests: `looptrace up` from _build on free ports, with a user and a key."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ _PORTS = (4317, 4318, 7080, _API, _HEALTH, 7083, 7084, 7085, 7087, 7088, _WEB)
 
 
 def checkout() -> Path:
-    """The checkout that this file is in."""
+    """Returns the root of the repository."""
     return Path(__file__).resolve().parents[3]
 
 
 def wait(what: str, look: Callable[[], T | None], seconds: float = 30) -> T:
-    """Looks until there is something."""
+    """Calls look until it returns a value."""
     end = time.monotonic() + seconds
     while (found := look()) is None:
         if time.monotonic() > end:
-            raise TimeoutError(f"{what}: nothing within {seconds} s")
+            raise TimeoutError(f"{what}: not within {seconds} s")
         time.sleep(0.02)
     return found
 
@@ -52,7 +52,7 @@ class Product:
     def start(self) -> None:
         binary = checkout() / "_build" / "looptrace"
         if not binary.exists():
-            raise FileNotFoundError(f"{binary}: make build makes it")
+            raise FileNotFoundError(f"{binary} does not exist; run make build")
         with (self._folder / "launcher.log").open("wb") as log:
             self._process = subprocess.Popen(  # noqa: S603
                 [binary, "up", "--data", self._folder / "data", "--port-offset", str(self._offset)],
@@ -82,7 +82,7 @@ class Product:
         )  # fmt: skip
         answer.raise_for_status()
         self.project = answer.json()["projects"][0]["id"]
-        # The cookie goes by hand: requests keeps a Secure one from plain HTTP.
+        # Set explicitly, because requests does not send a Secure cookie over plain HTTP.
         browser["Cookie"] = answer.headers["Set-Cookie"].partition(";")[0]
         answer = self.http.post(
             self.url + "/v1/keys",
@@ -101,11 +101,11 @@ class Product:
             raise RuntimeError(f"the launcher ended:\n{(self._folder / 'launcher.log').read_text()}")
 
     def environment(self) -> dict[str, str]:
-        """What a traced program is told."""
+        """Returns the environment variables for a recorded program."""
         return {"LOOPTRACE_ENDPOINT": self.url, "LOOPTRACE_API_KEY": self.key, "LOOPTRACE_PROJECT": self.project}
 
     def get(self, path: str) -> Any | None:
-        """An answer of the API; None while there is none."""
+        """Returns a response of the API, or None if there is none."""
         answer = self.http.get(self.url + path, headers={"Authorization": f"Bearer {self.key}"}, timeout=30)
         if answer.status_code == requests.codes.not_found:
             return None
@@ -113,7 +113,7 @@ class Product:
         return json.loads(answer.text)
 
     def run(self, run_id: str, spans: int = 1) -> dict[str, Any]:
-        """A run once it has that many spans and is over."""
+        """Waits for a run that has ended and has that many spans."""
 
         def look() -> dict[str, Any] | None:
             run: dict[str, Any] | None = self.get(f"/v1/runs/{run_id}")
@@ -122,7 +122,7 @@ class Product:
         return wait(f"run {run_id} with {spans} spans", look)
 
     def spans(self, run_id: str) -> list[dict[str, Any]]:
-        """The spans of a run, whole, in start order."""
+        """Returns the complete spans of a run in start order."""
         listed = self.get(f"/v1/runs/{run_id}/spans?limit=500") or {"data": []}
         return [self.get(f"/v1/runs/{run_id}/spans/{span['span_id']}") or {} for span in listed["data"]]
 
@@ -135,7 +135,7 @@ class Product:
 
 
 def _die_with_parent() -> None:
-    """Linux: the launcher ends with the tests, however these end."""
+    """Makes the launcher end with the tests, even if these are killed. Linux only."""
     ctypes.CDLL(None).prctl(1, signal.SIGTERM)
 
 
@@ -153,6 +153,6 @@ def _free_offset() -> int:
 
 
 def child_environment(**more: str) -> dict[str, str]:
-    """For a program of a test: this one's environment without what would send its spans elsewhere."""
+    """Returns this environment without variables that configure recording, for programs of tests."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("LOOPTRACE_", "OTEL_"))}
     return {**kept, "NO_PROXY": "127.0.0.1,localhost", "no_proxy": "127.0.0.1,localhost", **more}

@@ -1,4 +1,4 @@
-"""An OTLP/HTTP endpoint that keeps what it is sent and behaves as a test wants, for tests that need no product."""
+"""An OTLP/HTTP endpoint that stores received spans and can delay or reject requests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 @dataclass
 class Received:
-    """A span as it arrived."""
+    """A received span."""
 
     name: str
     trace_id: str
@@ -30,7 +30,7 @@ class Received:
 
 
 class Receiver:
-    """status is answered, after delay seconds, with headers; spans are kept where it is 200."""
+    """Responds with status and headers after delay seconds. Spans are stored if status is 200."""
 
     def __init__(self) -> None:
         self.spans: list[Received] = []

@@ -11,7 +11,7 @@ from product import child_environment
 from receiver import Receiver
 
 import looptrace
-from looptrace._log import _told
+from looptrace._log import _logged
 
 _PROGRAMS = Path(__file__).parent / "programs"
 
@@ -25,9 +25,9 @@ def receiver() -> Iterator[Receiver]:
 
 @pytest.fixture
 def started(receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., looptrace.InitResult]]:
-    """Calls init so that spans go to the receiver, and undoes it after the test."""
+    """Calls init with the receiver as endpoint, and shuts down after the test."""
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    _told.clear()
+    _logged.clear()
 
     def start(**settings: Any) -> looptrace.InitResult:
         result = looptrace.init(**{"endpoint": receiver.url, "api_key": "k", "instrument": False, **settings})
@@ -40,7 +40,7 @@ def started(receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cal
 
 @pytest.fixture
 def recorded(receiver: Receiver, started: Callable[..., looptrace.InitResult]) -> Callable[[], list[Any]]:
-    """Recording is on; calling it flushes and returns what arrived."""
+    """Starts recording. Calling it flushes and returns the received spans."""
     started()
 
     def flush() -> list[Any]:
@@ -55,7 +55,7 @@ Program = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture
 def program() -> Program:
-    """Runs a program of its own, from the folder programs or given as source, with these variables."""
+    """Runs a file of the folder programs or source text in a new process with these environment variables."""
 
     def run(source: str, **environment: str) -> subprocess.CompletedProcess[str]:
         command = [_PROGRAMS / source] if source.endswith(".py") else ["-c", source]

@@ -1,4 +1,4 @@
-"""What users may rely on by name."""
+"""Tests of the public API."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import looptrace
 
 
-def test_exported_members_say_what_they_are() -> None:
+def test_exported_members_have_docs() -> None:
     for name in looptrace.__all__:
         assert hasattr(looptrace, name), name
         if name != "__version__":

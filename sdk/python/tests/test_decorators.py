@@ -1,4 +1,4 @@
-"""Every flavour of function: what is recorded, and that user code runs as it would without us."""
+"""Tests of decorators on every kind of function: what is recorded, and that the function behaves as before."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_generator_is_open_until_exhausted(recorded: Recorded, receiver: Receive
     assert inspect.isgeneratorfunction(words)
     stream = words(2)
     assert next(stream) == "0 "
-    assert not trace.get_current_span().get_span_context().is_valid, "the consumer's context is its own"
+    assert not trace.get_current_span().get_span_context().is_valid, "the consumer keeps its context"
     with looptrace.span("consumer"):
         assert list(stream) == ["1 "]
     recorded()
@@ -162,7 +162,7 @@ def test_generator_closed_early(recorded: Recorded, receiver: Receiver) -> None:
     next(stream)
     next(stream)
     stream.close()  # type: ignore[attr-defined]
-    assert closed == [True], "its own context, to the end"
+    assert closed == [True], "the generator keeps its context until closed"
     recorded()
     span = receiver.named("endless")
     assert span.status == 0

@@ -1,4 +1,4 @@
-"""init: where settings come from, other people's providers, sampling, instrumentations."""
+"""Tests of init: settings, existing providers, sampling and instrumentations."""
 
 from __future__ import annotations
 
@@ -58,10 +58,10 @@ def test_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (config.api_key, config.project, config.service_name, config.environment, config.release) == tuple("kpser")
     assert (config.capture_content, config.sample_rate, config.content_limit) == (False, 0.25, 10)
     assert config.instrument == ("openai", "pydantic-ai")
-    assert "api_key" not in repr(config), "the key is not for logs"
+    assert "api_key" not in repr(config), "the key must not appear in logs"
 
 
-def test_nonsense_is_replaced_and_told(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+def test_invalid_settings_are_replaced(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     monkeypatch.setenv("LOOPTRACE_SAMPLE_RATE", "often")
     monkeypatch.setenv("LOOPTRACE_CAPTURE_CONTENT", "perhaps")
     config = settings(timeout=-1)
@@ -133,12 +133,12 @@ for number in range(200):
 def test_existing_provider_is_kept(program: Any, receiver: Receiver) -> None:
     environment = {"LOOPTRACE_ENDPOINT": receiver.url, "LOOPTRACE_API_KEY": "k"}
     printed = program(_EXISTING.replace("RATE", "0.5"), **environment).stdout.splitlines()
-    assert len(printed) == 400, "its own exporter has all"
+    assert len(printed) == 400, "the existing exporter gets all spans"
     by_trace: dict[str, set[str]] = {}
     for span in receiver.spans:
         by_trace.setdefault(span.trace_id, set()).add(span.name.partition(" ")[0])
     assert 60 < len(by_trace) < 140, "about half of the runs"
-    assert all(names == {"ours", "theirs"} for names in by_trace.values()), "a run is recorded whole or not at all"
+    assert all(names == {"ours", "theirs"} for names in by_trace.values()), "a run is recorded completely or not at all"
     assert {span.attributes["secret"] for span in receiver.spans if span.name.startswith("theirs")} == {"gone"}
 
 
@@ -156,7 +156,7 @@ def test_sampling(program: Any, receiver: Receiver, rate: str, least: int, most:
 
 
 @pytest.mark.skipif(importlib.util.find_spec("langchain_core") is None, reason="LangChain is not installed")
-def test_what_is_not_instrumented_says_why(program: Any) -> None:
+def test_skipped_libraries_have_reasons(program: Any) -> None:
     source = (
         "import looptrace, json\n"
         "result = looptrace.init(api_key='k', instrument=['langchain', 'nonsense', 'crewai'], endpoint='http://127.0.0.1:1')\n"
@@ -165,14 +165,14 @@ def test_what_is_not_instrumented_says_why(program: Any) -> None:
     instrumented, skipped = json.loads(program(source, LOOPTRACE_TIMEOUT="0.2").stdout)
     assert list(instrumented) == ["langchain"]
     assert instrumented["langchain"].startswith("openinference-instrumentation-langchain ")
-    assert skipped["nonsense"].startswith("not known; known are agno, ")
+    assert skipped["nonsense"].startswith("unknown library; supported are agno, ")
     assert skipped["crewai"] == "not installed"
-    assert skipped["openai-agents"] == "not asked for"
+    assert skipped["openai-agents"] == "not requested"
     assert set(instrumented) | set(skipped) == {*LIBRARIES, "nonsense"}
 
 
-def test_one_recorder_for_each_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With all of them installed, OpenInference's is the one; libraries are not imported for it."""
+def test_one_instrumentation_per_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    """OpenInference is preferred if all instrumentations are installed. No library is imported."""
     from opentelemetry.sdk.trace import TracerProvider
 
     from looptrace import _instrument
@@ -187,5 +187,5 @@ def test_one_recorder_for_each_library(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.skipped == {}
     assert len(chosen) == len(set(chosen))
     assert found.instrumented["openai"] == "openinference-instrumentation-openai 1"
-    assert found.instrumented["pydantic-ai"] == "pydantic-ai-slim 1", "its own comes first"
+    assert found.instrumented["pydantic-ai"] == "pydantic-ai-slim 1", "the library's own instrumentation comes first"
     assert found.instrumented["strands"] == "strands-agents 1"

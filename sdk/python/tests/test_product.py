@@ -1,4 +1,4 @@
-"""Against a real product, read back over REST."""
+"""Tests that send to a real installation and read back over REST."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_scores_of_a_run_that_is_over(recording: Product, caplog: pytest.LogCapt
         pass
     run_id, span_id = str(root.run_id), str(inner.span_id)
     assert looptrace.flush(10)
-    # It waits for the run to be stored.
+    # score_run waits until the run is stored.
     first = looptrace.score_run(run_id, "relevance", 0.25, comment="x" * 5000, timeout=30)
     assert first is not None
     assert looptrace.score_run(run_id, "relevance", 0.75, comment="after all", score_id=first) == first
@@ -143,7 +143,7 @@ def test_thousands_of_spans(recording: Product) -> None:
 
 
 def of_session(product: Product, session: str, runs: int) -> list[dict[str, Any]]:
-    """The runs of a program, in the order in which it made them, once they are there."""
+    """Waits for the runs of a session and returns them in start order."""
 
     def look() -> list[dict[str, Any]] | None:
         found = [run for run in product.runs(session_id=session) if run["status"] != "running"]
@@ -160,7 +160,7 @@ def of_session(product: Product, session: str, runs: int) -> list[dict[str, Any]
     ],
 )
 def test_program(program: Program, product: Product, models: Models, name: str, session: str, failure: str) -> None:
-    """A real program of a framework in five lines: answered, streamed and failed."""
+    """Runs a small program on a real framework, with a normal, a streamed and a failed call."""
     done = program(name, **product.environment(), **models.environment())
     assert done.stdout.split("\n")[:2] == [ANSWER, failure]
     answered, streamed, failed = of_session(product, session, 3)
@@ -170,7 +170,7 @@ def test_program(program: Program, product: Product, models: Models, name: str, 
         assert run["status"] == "ok"
         assert run["user_id"] == "ada"
         assert "test" in run["tags"]
-        # Streaming, LangChain does not tell the model that answered.
+        # LangChain does not record the response model of streamed calls.
         assert run["models"][0].startswith("gpt-5-mini")
         assert (run["llm_call_count"], run["tool_call_count"]) == (2, 1)
         assert run["usage"]["input_tokens"] == 2 * INPUT
@@ -185,7 +185,7 @@ def test_program(program: Program, product: Product, models: Models, name: str, 
         assert "Rain in Paris" in tool["tool"]["result"]
         assert [event["name"] for event in tool["events"]] == ["gen_ai.evaluation.result"]
         [inner] = [span for span in spans if span["name"] == "look_outside"]
-        assert inner["parent_span_id"] == tool["span_id"], "our own span stands below the framework's"
+        assert inner["parent_span_id"] == tool["span_id"], "the span is a child of the framework's span"
     assert failed["error_count"] >= 1
     messages = json.dumps([span["error"] for span in product.spans(failed["run_id"])])
     assert "scripted failure" in messages

@@ -1,4 +1,4 @@
-"""From an ended span to the wire: what is taken out, and what happens when the service is away, slow or refuses."""
+"""Tests of sending: redaction, limits, and a service that is unavailable, slow or rejects spans."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from receiver import Receiver
 
 import looptrace
 from looptrace._content import UNREDACTED, is_content
-from looptrace._scores import _judgement
+from looptrace._scores import _redacted
 from looptrace._state import state
 
 Start = Callable[..., looptrace.InitResult]
@@ -104,20 +104,20 @@ def test_sent_without_flush(started: Start, receiver: Receiver) -> None:
     assert receiver.spans
 
 
-def test_service_away_and_back(started: Start, receiver: Receiver, caplog: pytest.LogCaptureFixture) -> None:
+def test_service_unavailable_and_back(started: Start, receiver: Receiver, caplog: pytest.LogCaptureFixture) -> None:
     started()
     receiver.status = 503
     spans(10)
     assert looptrace.flush(2) is False
     assert looptrace.flush(2) is False
-    assert looptrace.dropped() == looptrace.Dropped(), "they wait"
+    assert looptrace.dropped() == looptrace.Dropped(), "they stay in the queue"
     receiver.status = 200
     assert looptrace.flush(5)
     assert len(receiver.spans) == 10
-    assert [record.name for record in caplog.records] == ["looptrace"], "told once, and by nobody else"
+    assert [record.name for record in caplog.records] == ["looptrace"], "logged once, and not by the exporter"
 
 
-def test_service_that_stays_away_is_asked_without_spans(started: Start, receiver: Receiver) -> None:
+def test_unavailable_service_is_probed_without_spans(started: Start, receiver: Receiver) -> None:
     started()
     receiver.status = 503
     spans(10)
@@ -126,10 +126,10 @@ def test_service_that_stays_away_is_asked_without_spans(started: Start, receiver
     first, *others = [request["spans"] for request in receiver.requests]
     assert first == "10"
     assert set(others) == {"0"}
-    assert looptrace.dropped() == looptrace.Dropped(), "they wait"
+    assert looptrace.dropped() == looptrace.Dropped(), "they stay in the queue"
 
 
-def test_retry_after_is_heeded(started: Start, receiver: Receiver) -> None:
+def test_retry_after(started: Start, receiver: Receiver) -> None:
     started()
     receiver.status, receiver.headers = 429, {"Retry-After": "1"}
     spans(1)
@@ -139,10 +139,10 @@ def test_retry_after_is_heeded(started: Start, receiver: Receiver) -> None:
     while not receiver.spans and time.monotonic() < begin + 10:
         time.sleep(0.01)
     assert 0.7 < time.monotonic() - begin < 8
-    assert [request["spans"] for request in receiver.requests] == ["1", "0", "1"], "asked once whether it is back"
+    assert [request["spans"] for request in receiver.requests] == ["1", "0", "1"], "one probe"
 
 
-def test_refused_is_counted_and_told_once(started: Start, receiver: Receiver, caplog: pytest.LogCaptureFixture) -> None:
+def test_refused_is_logged_once(started: Start, receiver: Receiver, caplog: pytest.LogCaptureFixture) -> None:
     started()
     receiver.status = 401
     for _ in range(3):
@@ -150,7 +150,7 @@ def test_refused_is_counted_and_told_once(started: Start, receiver: Receiver, ca
         looptrace.flush(5)
     assert looptrace.dropped().refused == 15
     assert [record.message for record in caplog.records if record.levelno >= logging.WARNING] == [
-        "spans are dropped: HTTP 401  (told once; looptrace.dropped() counts them)"
+        "spans are dropped: HTTP 401  (logged once; see looptrace.dropped())"
     ]
 
 
@@ -162,7 +162,7 @@ def test_batch_that_is_too_large_is_halved(started: Start, receiver: Receiver) -
     assert len({span.span_id for span in receiver.spans}) == 100
 
 
-def test_text_that_is_no_utf8(started: Start, receiver: Receiver) -> None:
+def test_invalid_utf8(started: Start, receiver: Receiver) -> None:
     started()
     with state.running.tracer.start_as_current_span("theirs \ud800") as theirs:  # type: ignore[union-attr]
         theirs.set_attribute("text", "a\ud800b")
@@ -244,7 +244,7 @@ def _in_child() -> None:
 def test_fork(started: Start, receiver: Receiver) -> None:
     started()
     spans(1)
-    assert looptrace.flush(5), "the thread and a connection are there"
+    assert looptrace.flush(5), "the thread and a connection exist"
     with looptrace.span("parent"):
         children = [multiprocessing.get_context("fork").Process(target=_in_child) for _ in range(3)]
         for child in children:
@@ -269,8 +269,8 @@ def _work() -> None:
 
 
 def test_service_down_costs_user_code_little(started: Start) -> None:
-    """Steps of tens of milliseconds in a span each, every other one without, by the CPU time of their own thread.
-    bench/overhead.py measures it; this bounds what a shared machine lets a short test tell."""
+    """Compares the CPU time of steps with and without a span. The bound is loose, because the machine may be shared.
+    bench/overhead.py measures exactly."""
     started(endpoint="http://127.0.0.1:9", timeout=0.2)
     times: dict[Callable[[], None], list[float]] = {_work: [], looptrace.tool(_work): []}
     for _ in range(40):
@@ -293,6 +293,6 @@ def test_score_of_a_run_that_cannot_be_sent(started: Start, caplog: pytest.LogCa
 def test_redaction_reaches_scores_of_runs(started: Start) -> None:
     started(redact=lambda key, value: None if key == "gen_ai.evaluation.explanation" else f"{key}={value}")
     config = state.running.config  # type: ignore[union-attr]
-    assert _judgement(config, "card", 1, "4242") == {
+    assert _redacted(config, "card", 1, "4242") == {
         "name": "gen_ai.evaluation.name=card", "value": "gen_ai.evaluation.score.value=1.0", "comment": None,
     }  # fmt: skip

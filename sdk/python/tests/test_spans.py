@@ -1,4 +1,4 @@
-"""Spans by hand, scopes, scores and ids."""
+"""Tests of span, scopes, scores and ids."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ async def test_scopes(recorded: Recorded, receiver: Receiver) -> None:
     other = receiver.named("other").attributes
     assert (other["session.id"], other["looptrace.tags"]) == ("t", ["a", "b"])
     root = receiver.named("root").attributes
-    assert root["user.id"] == "u", "the span that was open is described, too"
+    assert root["user.id"] == "u", "the open span gets the attributes too"
     assert "looptrace.metadata.number" not in receiver.named("after").attributes
 
 

@@ -4,7 +4,8 @@
 
     looptrace.init()  # reads LOOPTRACE_API_KEY and LOOPTRACE_ENDPOINT
 
-Programs on LangGraph, the OpenAI Agents SDK and other frameworks need no more. docs/python-sdk.md has the rest.
+Programs that use LangGraph, the OpenAI Agents SDK or another supported framework need nothing else. See
+docs/python-sdk.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What init was told: its arguments, then LOOPTRACE_*, then OTEL_*, then the default."""
+"""The settings of init. Arguments take precedence over LOOPTRACE_*, OTEL_* and defaults, in this order."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _TRUE, _FALSE = frozenset({"1", "true", "yes", "on"}), frozenset({"0", "false", 
 
 @dataclass(frozen=True)
 class Config:
-    """The settings in force."""
+    """Resolved settings."""
 
     traces_url: str
-    # The address that people open, where it is known.
+    # The base URL of the UI and API. None if only an OTLP endpoint is configured.
     web_url: str | None
     api_key: str | None = field(repr=False)
     project: str | None
@@ -34,7 +34,7 @@ class Config:
     release: str | None
     capture_content: bool
     content_limit: int
-    # None: as the OTEL_TRACES_SAMPLER variables say.
+    # None leaves sampling to OTEL_TRACES_SAMPLER.
     sample_rate: float | None
     redact: Redact | None
     instrument: Literal["auto"] | tuple[str, ...]
@@ -78,12 +78,12 @@ def resolve(
 
 
 def _variable(*names: str) -> str | None:
-    """The first of the environment's variables that is set and not empty."""
+    """Returns the first of the environment variables that is not empty."""
     return next((value for name in names if (value := os.environ.get(name, "").strip())), None)
 
 
 def _addresses(endpoint: str | None) -> tuple[str, str | None]:
-    """Where traces go, and the address that people open. An endpoint is a base address or the full one for traces."""
+    """Returns the URL for traces and the base URL. endpoint is either of them."""
     if endpoint is None:
         if full := _variable("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"):
             return full, None
@@ -99,12 +99,12 @@ def _flag(name: str, argument: bool | None, *, default: bool) -> bool:
         return bool(argument)
     value = (_variable(name) or "").lower()
     if value and value not in _TRUE | _FALSE:
-        logger.warning("%s=%s is neither true nor false; %s is used", name, value, default)
+        logger.warning("%s=%s is neither true nor false; using the default %s", name, value, default)
     return value in _TRUE if value in _TRUE | _FALSE else default
 
 
-def _number(argument: Any, default: float, least: float, *names: str, most: float = math.inf) -> float:
-    """A number within bounds: the argument's, else a variable's, else the default."""
+def _number(argument: Any, default: float, minimum: float, *names: str, maximum: float = math.inf) -> float:
+    """Returns the argument, a variable or the default. A value out of range gives the default."""
     given = argument if argument is not None else _variable(*names)
     if given is None:
         return default
@@ -112,17 +112,17 @@ def _number(argument: Any, default: float, least: float, *names: str, most: floa
         number = float(given)
     except (TypeError, ValueError):
         number = math.nan
-    if least <= number <= most and math.isfinite(number):
+    if minimum <= number <= maximum and math.isfinite(number):
         return number
-    logger.warning("%r is no number of at least %s; %s is used (%s)", given, least, default, names[0])
+    logger.warning("%s=%r is not a number from %s to %s; using %s", names[0], given, minimum, maximum, default)
     return default
 
 
 def _sample_rate(argument: float | None) -> float | None:
-    """The share of traces to record; None where only OTEL_TRACES_SAMPLER says something, or nothing does."""
+    """Returns the fraction of traces to record, or None to leave sampling to OTEL_TRACES_SAMPLER."""
     if argument is None and _variable("LOOPTRACE_SAMPLE_RATE") is None:
         return None
-    return _number(argument, 1.0, 0.0, "LOOPTRACE_SAMPLE_RATE", most=1.0)
+    return _number(argument, 1.0, 0.0, "LOOPTRACE_SAMPLE_RATE", maximum=1.0)
 
 
 def _instrument(argument: Instrument | None) -> Literal["auto"] | tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""What is taken out of spans before they leave: content that is not to be captured, and what the user redacts."""
+"""Removes content from spans before they are sent: all content if it is not captured, and what the user redacts."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from ._config import Redact
 from ._json import clean
 from ._log import failed
 
-# What stands in place of a value whose redaction failed.
+# Replaces a value whose redaction failed.
 UNREDACTED = "[redaction failed]"
 
-# A rule reads a key and its value and returns the value to send, None for none.
+# A rule gets a key and its value and returns the value to send, or None to remove the attribute.
 Rule: TypeAlias = Callable[[str, Any], Any]
 
-# The key under which a span's status message is redacted.
+# The key that rules get for a span's status message.
 STATUS_MESSAGE = "status.message"
 
-# Keys of content, by dialect: prompts, answers, arguments, results, documents.
+# Keys of prompts, responses, arguments, results and documents, by convention.
 _CONTENT_KEYS = frozenset({
     _keys.INPUTS, _keys.OUTPUTS, _keys.TOOL_ARGUMENTS, _keys.TOOL_RESULT,
     "gen_ai.input.messages", "gen_ai.output.messages", "gen_ai.system_instructions", "gen_ai.tool.definitions",
@@ -46,9 +46,9 @@ _CONTENT_PREFIXES = (
     "ai.prompt", "ai.response.text", "ai.response.object", "ai.response.toolCalls", "ai.toolCall.args",
     "ai.toolCall.result", "logfire.", "langfuse.observation.input", "langfuse.observation.output",
 )  # fmt: skip
-# Not content although a prefix of content fits.
+# Not content, although a content prefix matches.
 _NOT_CONTENT = frozenset({"gen_ai.prompt.name", "gen_ai.prompt.version", "reranker.model_name", "reranker.top_k"})
-# Events that carry messages, in whatever attributes.
+# Events whose attributes hold messages.
 _CONTENT_EVENTS = frozenset({
     "gen_ai.system.message", "gen_ai.user.message", "gen_ai.assistant.message", "gen_ai.tool.message", "gen_ai.choice",
     "gen_ai.content.prompt", "gen_ai.content.completion", "gen_ai.client.inference.operation.details",
@@ -56,22 +56,22 @@ _CONTENT_EVENTS = frozenset({
 
 
 def is_content(key: str) -> bool:
-    """Whether an attribute holds what people and models said, in any dialect that this package turns on."""
+    """Reports whether the attribute holds content, in the conventions of all supported instrumentations."""
     return key in _CONTENT_KEYS or (key.startswith(_CONTENT_PREFIXES) and key not in _NOT_CONTENT)
 
 
 def without_content(key: str, value: Any) -> Any:
-    """The rule of capture_content=False."""
+    """The rule for capture_content=False."""
     return None if is_content(key) else value
 
 
 def redacting(redact: Redact) -> Rule:
-    """The rule of the user's hook. What it raises on, or returns no attribute for, is replaced and never sent."""
+    """Returns a rule that calls the user's hook. A value for which it raises or returns an invalid type is replaced."""
 
     def rule(key: str, value: Any) -> Any:
         try:
             redacted = redact(key, value)
-        except Exception as error:  # noqa: BLE001 - the hook is the user's
+        except Exception as error:  # noqa: BLE001 - user code may raise anything
             failed("redact", error)
             return UNREDACTED
         if redacted is None or _is_attribute(redacted):
@@ -83,14 +83,14 @@ def redacting(redact: Redact) -> Rule:
 
 
 def _is_attribute(value: object) -> bool:
-    plain = str | bool | int | float
-    if isinstance(value, plain | bytes):
+    primitive = str | bool | int | float
+    if isinstance(value, primitive | bytes):
         return True
-    return isinstance(value, Sequence) and all(item is None or isinstance(item, plain) for item in value)
+    return isinstance(value, Sequence) and all(item is None or isinstance(item, primitive) for item in value)
 
 
 def utf8(_key: str, value: Any) -> Any:
-    """The rule for a batch that could not be encoded: what UTF-8 cannot carry is replaced."""
+    """The rule for a batch that could not be encoded. It replaces what is not valid in UTF-8."""
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, Mapping):
@@ -133,8 +133,8 @@ class Rewriter:
         )
 
     def _attributes(self, attributes: Mapping[str, AnyValue] | None) -> dict[str, AttributeValue]:
-        ruled = ((key, self._rule(key, value)) for key, value in (attributes or {}).items())
-        return {key: value for key, value in ruled if value is not None}
+        rewritten = ((key, self._rule(key, value)) for key, value in (attributes or {}).items())
+        return {key: value for key, value in rewritten if value is not None}
 
     def _of_resource(self, resource: Resource) -> Resource:
         if self._resource is None or self._resource[0] is not resource:

@@ -1,7 +1,7 @@
-"""What is said of a stretch of a program and goes onto every span started in it: session, user, tags, metadata.
+"""Scopes that add session, user, tags and metadata to every span started within them.
 
-It lives in the OpenTelemetry context, and so goes wherever contextvars go: into tasks, and into threads that are given
-the context.
+The attributes are stored in the OpenTelemetry context. They propagate with contextvars: into tasks, and into threads
+that run in a copy of the context.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from ._json import cut, to_text
 from ._log import failed
 
 _KEY = otel_context.create_key("looptrace-attributes")
-_LONGEST = 4096
+_MAX_LENGTH = 4096
 
 
 def scoped(context: Context | None = None) -> dict[str, AttributeValue]:
-    """The attributes of the scopes that are open in a context: the one given, else the current one."""
+    """Returns the attributes of the open scopes in the context, by default the current one."""
     found = otel_context.get_value(_KEY, context)
     if found is None and context is not None:
-        # A framework that names the parent itself may have made its context from nothing.
+        # A framework that sets the parent explicitly may have created the context without the current values.
         found = otel_context.get_value(_KEY)
     return found if isinstance(found, dict) else {}
 
@@ -37,16 +37,16 @@ def for_processor(context: Context | None) -> Attributes:
 
 
 def detach(token: Any) -> None:
-    """Ends what attach began. A token of another context (an asynchronous generator that is closed by another task
-    than began it) is let be, silently: that context is gone or is not this one."""
-    try:  # noqa: SIM105 - contextlib.suppress costs each span more than the rest of this
+    """Detaches the context. A token of a different context is ignored. This happens when a different task closes an
+    asynchronous generator."""
+    try:  # noqa: SIM105 - contextlib.suppress is slower than the rest of this function
         token.var.reset(token)
     except (ValueError, RuntimeError, AttributeError):
         pass
 
 
 class Scope:
-    """A context manager, for `with` and `async with`. One object may be entered again, but not within itself."""
+    """A context manager for `with` and `async with`. It is reusable but not reentrant."""
 
     def __init__(self, attributes: Mapping[str, AttributeValue]) -> None:
         self._attributes = attributes
@@ -64,7 +64,7 @@ class Scope:
                     {key: attributes[key] for key in self._attributes},
                 )
             self._token = otel_context.attach(otel_context.set_value(_KEY, attributes))
-        except Exception as error:  # noqa: BLE001 - user code stands in the block
+        except Exception as error:  # noqa: BLE001 - must not raise into user code
             failed("open a scope", error)
 
     def __exit__(
@@ -88,24 +88,24 @@ def _joined(outer: Any, added: Any) -> tuple[str, ...]:
 
 
 def session(session_id: str) -> Scope:
-    """Runs of one session share this id: a conversation, a ticket, a batch."""
-    return Scope({_keys.SESSION_ID: cut(str(session_id), _LONGEST)})
+    """Sets the session id. Runs of one conversation, ticket or batch share it."""
+    return Scope({_keys.SESSION_ID: cut(str(session_id), _MAX_LENGTH)})
 
 
 def user(user_id: str) -> Scope:
-    """Who the run is for, as your system names them."""
-    return Scope({_keys.USER_ID: cut(str(user_id), _LONGEST)})
+    """Sets the user id of your system."""
+    return Scope({_keys.USER_ID: cut(str(user_id), _MAX_LENGTH)})
 
 
 def tags(*names: str) -> Scope:
-    """Words to find runs by, beside those of the scopes around."""
-    return Scope({_keys.TAGS: tuple(cut(str(name), _LONGEST) for name in names)})
+    """Adds tags to those of the outer scopes."""
+    return Scope({_keys.TAGS: tuple(cut(str(name), _MAX_LENGTH) for name in names)})
 
 
 def metadata(values: Mapping[str, object] | None = None, /, **more: object) -> Scope:
-    """Names and values to find runs by. A value that is not text, a number or a truth value goes as JSON."""
+    """Adds metadata. A value that is not a str, int, float or bool is sent as JSON."""
     return Scope({_keys.METADATA + str(name): _value(value) for name, value in {**(values or {}), **more}.items()})
 
 
 def _value(value: object) -> AttributeValue:
-    return value if isinstance(value, bool | int | float) else to_text(value, _LONGEST)
+    return value if isinstance(value, bool | int | float) else to_text(value, _MAX_LENGTH)

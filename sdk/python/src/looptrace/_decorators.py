@@ -1,4 +1,4 @@
-"""Decorators: each call of a function as a span, whether it returns, awaits, yields or both."""
+"""Decorators that record each call of a function, coroutine function or generator function as a span."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from ._state import state
 P = ParamSpec("P")
 R = TypeVar("R")
 
-# A span's name by its kind, as the GenAI conventions have it; of other kinds it is the name alone.
+# Span names by kind, from the GenAI conventions. For other kinds the span name is the function name.
 _TITLES = {"agent": "invoke_agent {}", "workflow": "invoke_workflow {}", "tool": "execute_tool {}"}
 
 
 class _Step:
-    """How calls of one function are recorded."""
+    """Describes how the calls of one function are recorded."""
 
     def __init__(self, function: Callable[..., Any], kind: str, name: str | None) -> None:
         self.kind = kind
@@ -41,7 +41,7 @@ class _Step:
             self.signature = None
         plain = inspect.Parameter.POSITIONAL_OR_KEYWORD
         parameters = self.signature.parameters if self.signature else {}
-        # Where each argument has a name, binding is not needed to find it.
+        # If all parameters are positional-or-keyword, names are found without signature.bind, which is slow.
         self.names = list(parameters) if all(one.kind is plain for one in parameters.values()) else None
         first = next(iter(parameters), None)
         self.bound_to = first if first in ("self", "cls") else None
@@ -53,8 +53,8 @@ class _Step:
             try:
                 text = to_json(self._by_name(args, kwargs), running.config.content_limit)
                 attributes = {**attributes, self.input_key: text}
-            except Exception as error:  # noqa: BLE001 - the arguments are the user's
-                failed("keep a call's arguments", error)
+            except Exception as error:  # noqa: BLE001 - user code may raise anything
+                failed("record a call's arguments", error)
         return begin(self.title, self.kind, attributes)
 
     def _by_name(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -65,7 +65,7 @@ class _Step:
         else:
             try:
                 named = dict(self.signature.bind(*args, **kwargs).arguments)
-            except TypeError:  # the call itself will say so
+            except TypeError:  # the call itself raises it too
                 return {"args": args, **kwargs}
         if self.bound_to is not None:
             named.pop(self.bound_to, None)
@@ -83,7 +83,7 @@ def _record(function: Callable[..., Any], kind: str, name: str | None) -> Any:
     step = _Step(function, kind, name)
 
     def start(*args: Any, **kwargs: Any) -> tuple[Any, Span]:
-        begun = function(*args, **kwargs)  # of a coroutine or generator: nothing of its code has run
+        begun = function(*args, **kwargs)  # a coroutine or generator; its code has not started
         return begun, step.begin(args, kwargs)
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -96,7 +96,7 @@ def _record(function: Callable[..., Any], kind: str, name: str | None) -> Any:
             raise
         finally:
             _leave(token)
-        # A plain function may hand out a generator or coroutine: the span is open until that ends.
+        # A plain function may return a generator or coroutine. The span stays open until that ends.
         if (drive := _DRIVERS.get(type(result))) is not None:
             return drive(lambda: (result, span))()
         span.set_output(result)
@@ -120,7 +120,7 @@ def _leave(token: Any) -> None:
 
 
 def _pause(span: Span, token: Any) -> None:
-    """Leaves a generator's code, and keeps the context that it had: a `with` may be open in it."""
+    """Detaches a generator's context and saves it, because the generator may have entered a scope."""
     if token is not None:
         span.keep_context(otel_context.get_current())
         detach(token)
@@ -130,7 +130,7 @@ _Start: TypeAlias = "Callable[..., tuple[Any, Span]]"
 
 
 def _coroutine(start: _Start) -> Callable[..., Any]:
-    """A coroutine function whose coroutines are what start returns, each within its span."""
+    """Returns a coroutine function that awaits the coroutine of start within its span."""
 
     async def coroutine(*args: Any, **kwargs: Any) -> Any:
         begun, span = start(*args, **kwargs)
@@ -150,8 +150,9 @@ def _coroutine(start: _Start) -> Callable[..., Any]:
 
 
 def _generator(start: _Start) -> Callable[..., Any]:
-    """A generator function. The code of its generators runs in the span's context, their consumer in its own; the
-    span is open from the first item asked for to the end, or until it is closed."""
+    """Returns a generator function that iterates the generator of start within its span. The generator runs in the
+    span's context, its consumer in its own. The span is open from the first item requested until the generator ends
+    or is closed."""
 
     def generator(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
         begun, span = start(*args, **kwargs)
@@ -175,10 +176,10 @@ def _generator(start: _Start) -> Callable[..., Any]:
             try:
                 advance, given = begun.send, (yield item)
             except GeneratorExit as closing:
-                # As the generator without us would be: closed, in its own context. It may refuse, or fail.
+                # Close it in its own context, as without the decorator. It may raise, or yield again.
                 _close(begun, span, items, closing)
                 raise
-            except BaseException as error:  # noqa: BLE001 - thrown into us, and so into the generator
+            except BaseException as error:  # noqa: BLE001 - passed on to the generator
                 advance, given = begun.throw, error
 
     return generator
@@ -198,7 +199,7 @@ def _close(generator: Generator[Any, Any, Any], span: Span, items: _Items, closi
 
 
 def _asynchronous_generator(start: _Start) -> Callable[..., Any]:
-    """The same for asynchronous generators."""
+    """Like _generator, for asynchronous generators."""
 
     async def generator(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
         begun, span = start(*args, **kwargs)
@@ -224,7 +225,7 @@ def _asynchronous_generator(start: _Start) -> Callable[..., Any]:
             except GeneratorExit as closing:
                 await _aclose(begun, span, items, closing)
                 raise
-            except BaseException as error:  # noqa: BLE001 - thrown into us, and so into the generator
+            except BaseException as error:  # noqa: BLE001 - passed on to the generator
                 advance, given = begun.athrow, error
 
     return generator
@@ -243,7 +244,7 @@ async def _aclose(generator: AsyncGenerator[Any, Any], span: Span, items: _Items
     span.fail(closing)
 
 
-# What a function is, or what a plain function handed out, and how it is run within a span.
+# How to record a function, by its kind, and the result of a plain function, by its type.
 _FUNCTIONS: tuple[tuple[Callable[[Any], bool], Callable[[_Start], Callable[..., Any]]], ...] = (
     (inspect.isasyncgenfunction, _asynchronous_generator),
     (inspect.isgeneratorfunction, _generator),
@@ -257,8 +258,8 @@ _DRIVERS: dict[type, Callable[[_Start], Callable[..., Any]]] = {
 
 
 class _Items:
-    """What a generator yielded, as text of bounded size: pieces of text joined, other items as a JSON list. It keeps
-    none of the items themselves."""
+    """Serializes the items of a generator up to a limit. Strings are joined, other items become a JSON list. It holds
+    no references to the items."""
 
     def __init__(self) -> None:
         running = state.running
@@ -276,8 +277,8 @@ class _Items:
                 self._is_text = False
                 self._parts = [to_json(part, len(part) + 4) for part in self._parts]
             part = cut(item, self._room) if self._is_text else to_json(item, self._room)
-        except Exception as error:  # noqa: BLE001 - the item is the user's
-            failed("keep an item", error)
+        except Exception as error:  # noqa: BLE001 - user code may raise anything
+            failed("record a yielded item", error)
             return
         self._parts.append(part)
         self._room -= len(part)
@@ -290,7 +291,7 @@ class _Items:
 
 
 class _Decorator:
-    """Both `@tool` and `@tool("name")`."""
+    """A decorator that works with and without a name: `@tool` and `@tool("name")`."""
 
     def __init__(self, kind: str) -> None:
         self._kind = kind
@@ -316,7 +317,7 @@ def observe(function: Callable[P, R], /) -> Callable[P, R]: ...
 @overload
 def observe(name: str | None = None, /, *, kind: Kind | str = "span") -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 def observe(function: Any = None, /, *, kind: Kind | str = "span") -> Any:
-    """Each call of any function as a span: `@observe`, `@observe("name")`, `@observe(kind="retriever")`."""
+    """Records each call of a function as a span: `@observe`, `@observe("name")`, `@observe(kind="retriever")`."""
     if function is None or isinstance(function, str):
         return lambda decorated: _record(decorated, kind, function)
     return _record(function, kind, None)

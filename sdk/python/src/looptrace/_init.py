@@ -1,4 +1,4 @@
-"""init and its counterpart."""
+"""init, flush and shutdown."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ._processor import Dropped, Limits, QueueProcessor
 from ._state import Running, state
 from ._version import __version__
 
-# Without these the instrumentations of OpenTelemetry capture no content, or put it into log records.
+# Without these, OpenTelemetry instrumentations capture no content or send it in log records.
 _CAPTURE_CONTENT = {
     "OTEL_SEMCONV_STABILITY_OPT_IN": "gen_ai_latest_experimental",
     "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": "SPAN_ONLY",
@@ -33,16 +33,16 @@ _CAPTURE_CONTENT = {
 
 @dataclass(frozen=True)
 class InitResult:
-    """What init did."""
+    """The result of init."""
 
-    # False when nothing is recorded: OTEL_SDK_DISABLED, or a failure that the log tells of.
+    # False if nothing is recorded, because OTEL_SDK_DISABLED is set or because init failed and logged the error.
     enabled: bool
-    # Where spans go.
+    # The URL that spans are sent to.
     endpoint: str
-    # Library → the distribution that records it, with its version. One that is not imported yet is instrumented when
-    # it is.
+    # The name and version of the instrumentation's distribution, by library. A library that is not imported yet is
+    # instrumented on import.
     instrumented: Mapping[str, str] = field(default_factory=dict)
-    # Library → why it is not recorded.
+    # The reason why a library is not recorded, by library.
     skipped: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -65,31 +65,30 @@ def init(
     instrument: Instrument | None = None,
     timeout: float | None = None,
 ) -> InitResult:
-    """Starts recording: spans of this program go to Looptrace, and every installed instrumentation that this package
-    knows is turned on.
+    """Starts sending the spans of this program to Looptrace and turns on all supported installed instrumentations.
 
-    What is not given is read from LOOPTRACE_*, then from OTEL_*; docs/python-sdk.md lists them. A second call changes
-    nothing and returns the first one's result. It never raises.
+    Omitted arguments are read from LOOPTRACE_*, then from OTEL_* (see docs/python-sdk.md). A second call has no effect
+    and returns the result of the first. init never raises.
 
     Args:
         api_key: A key with the scope ingest:write.
-        endpoint: The product's address, http://127.0.0.1:7090 by default, or the full one of its OTLP traces.
-        project: The project's id, for run_url. Where spans go is the key's to say.
+        endpoint: The base URL of Looptrace or its URL for OTLP traces. Default: http://127.0.0.1:7090.
+        project: The project's id, for run_url. The key determines the project that spans are stored in.
         service_name: The resource's service.name.
         environment: For example "production".
         release: The program's version.
-        capture_content: False keeps prompts, answers, arguments and results out of what is sent.
-        content_limit: About how many characters of one value are kept by this package's spans; 65,536 by default.
-        sample_rate: The share of runs to record, 0 to 1. A run is recorded whole or not at all.
-        redact: Called with the key and the value of every attribute before it is sent, whoever recorded it. Returns
-            the value to send, None for none. Where it raises, the value is replaced.
+        capture_content: False removes prompts, responses, arguments and results before sending.
+        content_limit: The approximate maximum length of a value in spans of this package. Default: 65,536.
+        sample_rate: The fraction of runs to record, 0 to 1. A run is recorded completely or not at all.
+        redact: Called with the key and value of every attribute of every instrumentation before sending. Returns the
+            value to send, or None to remove the attribute. If it raises, the value is replaced.
         instrument: "auto", the names of libraries, or False.
-        timeout: Seconds for one request, for flush and shutdown, and so at most for the program's exit. 5 by default.
+        timeout: The time limit of one request, of flush and of shutdown at exit, in seconds. Default: 5.
     """
     global _result
     with _lock:
         if _result is not None:
-            logger.debug("init was called again; the first call's settings stand")
+            logger.debug("init was already called; ignoring this call")
             return _result
         try:
             config = resolve(
@@ -98,7 +97,7 @@ def init(
                 redact=redact, instrument=instrument, timeout=timeout,
             )  # fmt: skip
             _result = _start(config)
-        except Exception as error:  # noqa: BLE001 - a program runs on without being recorded
+        except Exception as error:  # noqa: BLE001 - must not raise into user code
             failed("start recording", error)
             _result = InitResult(enabled=False, endpoint="")
         return _result
@@ -106,13 +105,13 @@ def init(
 
 def _start(config: Config) -> InitResult:
     if config.disabled:
-        logger.info("nothing is recorded: OTEL_SDK_DISABLED is set")
+        logger.info("recording is off: OTEL_SDK_DISABLED is set")
         return InitResult(enabled=False, endpoint=config.traces_url)
     if config.capture_content:
         for name, value in _CAPTURE_CONTENT.items():
             os.environ.setdefault(name, value)
     if config.api_key is None and not any(os.environ.get(name) for name in _HEADERS):
-        logger.warning("no key: give init an api_key or set LOOPTRACE_API_KEY; the service will refuse spans")
+        logger.warning("no API key, so spans will be rejected: set LOOPTRACE_API_KEY or pass api_key to init")
     existing: Any = trace.get_tracer_provider()
     provider: Any = existing if hasattr(existing, "add_span_processor") else _provider(config)
     found = _instrument.Instrumentations(config, provider)
@@ -123,7 +122,7 @@ def _start(config: Config) -> InitResult:
         timeout=config.timeout,
         limits=Limits.from_environment(),
         attributes=for_processor,
-        is_repeat=found.repeats,
+        is_duplicate=found.is_duplicate,
         rewriters=_rewriters(config),
         sample_below=None if sampler is None else sampler.bound,
     )
@@ -143,7 +142,7 @@ def _start(config: Config) -> InitResult:
     )
 
 
-_MOST_ATTRIBUTES = 16_384
+_MAX_ATTRIBUTES = 16_384
 _HEADERS = ("OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS")
 
 
@@ -154,12 +153,12 @@ def _provider(config: Config) -> TracerProvider:
         _keys.SERVICE_VERSION: config.release,
     }
     resource = Resource.create({key: value for key, value in named.items() if value is not None})
-    # Without a rate, OTEL_TRACES_SAMPLER says, and without that everything is recorded.
+    # Without a rate, the provider uses OTEL_TRACES_SAMPLER, which by default records everything.
     sampler = None if config.sample_rate is None else ParentBased(TraceIdRatioBased(config.sample_rate))
-    # OpenInference puts each part of each message into an attribute of its own: of a long conversation, 128 attributes
-    # would keep the end.
+    # OpenInference stores each part of each message in a separate attribute. With the default limit of 128, only the
+    # end of a long conversation would remain.
     limited = any(os.environ.get(name) for name in ("OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT", "OTEL_ATTRIBUTE_COUNT_LIMIT"))
-    limits = None if limited else SpanLimits(max_span_attributes=_MOST_ATTRIBUTES)
+    limits = None if limited else SpanLimits(max_span_attributes=_MAX_ATTRIBUTES)
     return TracerProvider(resource=resource, sampler=sampler, shutdown_on_exit=False, span_limits=limits)
 
 
@@ -173,29 +172,29 @@ def _rewriters(config: Config) -> list[Rewriter]:
 
 
 def flush(timeout: float | None = None) -> bool:
-    """Sends what waits, within timeout seconds (init's without one). False when that did not succeed."""
+    """Sends queued spans within timeout seconds, by default the timeout of init. Returns whether all were sent."""
     try:
         if (running := state.running) is None:
             return True
         return running.processor.flush(running.config.timeout if timeout is None else timeout)
-    except Exception as error:  # noqa: BLE001 - user code calls this
+    except Exception as error:  # noqa: BLE001 - must not raise into user code
         failed("flush", error)
         return False
 
 
 def shutdown(timeout: float | None = None) -> bool:
-    """Sends what waits and stops recording, within timeout seconds. False when something was left. A program need not
-    call it: it happens at exit."""
+    """Sends queued spans and stops recording within timeout seconds. Returns whether all were sent. It runs
+    automatically at exit."""
     global _result
     try:
         with _lock:
             running, state.running, _result = state.running, None, None
         return True if running is None else running.processor.close(timeout)
-    except Exception as error:  # noqa: BLE001 - user code calls this
+    except Exception as error:  # noqa: BLE001 - must not raise into user code
         failed("shut down", error)
         return False
 
 
 def dropped() -> Dropped:
-    """How many spans were not recorded, and why."""
+    """Returns the number of spans that were dropped, by reason."""
     return Dropped() if state.processor is None else state.processor.dropped

@@ -1,8 +1,8 @@
-"""Turns on what records the libraries that a program uses.
+"""Turns on instrumentations of the libraries that a program uses.
 
-Of one library's instrumentations one is turned on: the library's own, else OpenInference's, else OpenTelemetry's, else
-OpenLLMetry's. (Of MCP before its version 2, OpenLLMetry's comes first: OpenInference's only passes the context on.) A
-library that is not imported yet is instrumented when it is, so that init imports none.
+One instrumentation per library is turned on: the library's own, or else the one of OpenInference, OpenTelemetry or
+OpenLLMetry, in this order. For MCP before version 2, OpenLLMetry comes first, because OpenInference only propagates the
+context. A library that is not imported yet is instrumented on import, so init imports no libraries.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ _OTEL = "opentelemetry-instrumentation-"
 
 @dataclass(frozen=True)
 class Library:
-    """A library, and what can record it."""
+    """A library and its instrumentations."""
 
-    # The distribution, and the module whose import shows that it is used.
+    # The library's distribution, and the module whose import triggers the instrumentation.
     distribution: str
     module: str
-    # Instrumentations, best first: oi: is one of OpenInference, otel: one of OpenTelemetry or OpenLLMetry.
+    # Instrumentations, preferred first. The prefix is oi: for OpenInference, otel: for OpenTelemetry or OpenLLMetry.
     recorders: tuple[str, ...] = ()
-    # Turns on the library's own recording; None where it has none, or needs no turning on.
+    # Turns on the library's own instrumentation. None if it has none, or if it is always on.
     own: Callable[[Config, TracerProvider], None] | None = None
-    # The major version from which on the library records itself, through the global tracer provider.
+    # The first major version with an own instrumentation that uses the global tracer provider.
     native: int | None = None
-    # The library's modules that call models through a client library. Such a call is recorded by the library's
-    # instrumentation; the client's span of it would be a second one.
+    # The library's modules that call models through a client library. The library's instrumentation records these
+    # calls, so the client's span would be a duplicate.
     calls_models: tuple[str, ...] = ()
 
 
@@ -60,7 +60,7 @@ LIBRARIES: dict[str, Library] = {
     "beeai": Library("beeai-framework", "beeai_framework", ("oi:beeai",)),
     "claude-agent-sdk": Library("claude-agent-sdk", "claude_agent_sdk", ("oi:claude-agent-sdk",)),
     "crewai": Library("crewai", "crewai", ("oi:crewai", "otel:crewai")),
-    # Its recorder knows no tokens; those are in the spans of LiteLLM, which it calls models through.
+    # Its instrumentation does not record tokens. They are in the spans of LiteLLM, through which it calls models.
     "dspy": Library("dspy", "dspy", ("oi:dspy", "otel:genai-dspy")),
     "google-adk": Library("google-adk", "google.adk", native=0, calls_models=("google.adk.models",)),
     "guardrails": Library("guardrails-ai", "guardrails", ("oi:guardrails",)),
@@ -110,7 +110,7 @@ LIBRARIES: dict[str, Library] = {
     "mcp": Library("mcp", "mcp", ("otel:mcp", "oi:mcp"), native=2),
 }  # fmt: skip
 
-# Those that a framework calls models through.
+# Libraries through which frameworks call models.
 _CLIENTS = frozenset({
     "anthropic", "bedrock", "cohere", "google-genai", "groq", "litellm", "mistralai", "ollama", "openai", "portkey",
     "together", "vertexai",
@@ -118,7 +118,7 @@ _CLIENTS = frozenset({
 
 
 class Instrumentations:
-    """Those that are on, and what is known because of them."""
+    """The instrumentations that are on."""
 
     def __init__(self, config: Config, provider: TracerProvider) -> None:
         self._config, self._provider = config, provider
@@ -130,14 +130,14 @@ class Instrumentations:
     def turn_on(self, wanted: Literal["auto"] | Sequence[str]) -> None:
         for name in () if wanted == "auto" else wanted:
             if name not in LIBRARIES:
-                self.skipped[name] = "not known; known are " + ", ".join(LIBRARIES)
+                self.skipped[name] = "unknown library; supported are " + ", ".join(LIBRARIES)
         for name, library in LIBRARIES.items():
             if wanted != "auto" and name not in wanted:
-                self.skipped[name] = "not asked for"
+                self.skipped[name] = "not requested"
                 continue
             try:
                 self._consider(name, library)
-            except Exception as error:  # noqa: BLE001 - one library's trouble is not another's
+            except Exception as error:  # noqa: BLE001 - a failure must not affect other libraries
                 self._failed(name, error)
 
     def _consider(self, name: str, library: Library) -> None:
@@ -154,13 +154,13 @@ class Instrumentations:
         if recorder := next((recorder for recorder in recorders if _version(recorder) is not None), None):
             self._when_imported(name, library, recorder, partial(self._instrument, recorder))
             return
-        self.skipped[name] = f"nothing installed that records it; pip install {recorders[0]}"
+        self.skipped[name] = f"no instrumentation installed; pip install {recorders[0]}"
 
     def _when_imported(self, name: str, library: Library, recorder: str, act: Callable[[], None]) -> None:
         def now(_module: object = None) -> None:
             try:
                 act()
-            except Exception as error:  # noqa: BLE001 - the user's import goes on
+            except Exception as error:  # noqa: BLE001 - must not raise into the user's import
                 self._failed(name, error)
 
         self._noted(name, library, recorder)
@@ -190,21 +190,21 @@ class Instrumentations:
     def _instrument(self, recorder: str) -> None:
         points = list(_entry_points(recorder))
         if not points:
-            raise LookupError(f"{recorder} names no instrumentor")
+            raise LookupError(f"{recorder} has no opentelemetry_instrumentor entry point")
         for point in points:
             instrumentor: Any = point.load()()
             if instrumentor.is_instrumented_by_opentelemetry:
-                continue  # the program itself has turned it on
-            # OpenAI Agents: its own upload, or what else the program has set, stays.
+                continue  # turned on by the program
+            # For OpenAI Agents, keep the existing trace processors, such as its upload.
             options = {"exclusive_processor": False} if recorder == _OI + "openai-agents" else {}
             instrumentor.instrument(tracer_provider=self._provider, **options)
             if not instrumentor.is_instrumented_by_opentelemetry:
-                raise LookupError(f"{recorder} does not fit the version that is installed")
+                raise LookupError(f"{recorder} does not support the installed version")
         if recorder == _OI + "langchain":
             state.framework_span = _langchain_span()
 
-    def repeats(self, span: SdkSpan) -> bool:
-        """Whether a starting span is a client's, of a call that a framework's instrumentation records."""
+    def is_duplicate(self, span: SdkSpan) -> bool:
+        """Reports whether a client's span duplicates a call that a framework's instrumentation records."""
         scope = span.instrumentation_scope
         if not self._calls_models or scope is None:
             return False
@@ -216,15 +216,15 @@ class Instrumentations:
 
 
 def _callers() -> Iterator[str]:
-    """The modules of the frames that lead here, innermost first."""
-    frame: FrameType | None = sys._getframe(1)  # inspect.stack would read source files
+    """Yields the modules of the calling frames, innermost first."""
+    frame: FrameType | None = sys._getframe(1)  # inspect.stack reads source files
     while frame is not None:
         yield frame.f_globals.get("__name__") or ""
         frame = frame.f_back
 
 
 def _langchain_span() -> Callable[[], Span | None]:
-    """LangChain's spans are not put into the context; its instrumentation finds the one of the running step."""
+    """Returns a function that finds the span of the running LangChain step, which is not in the context."""
     module = importlib.import_module("openinference.instrumentation.langchain")
     find: Callable[[], Span | None] = module.get_current_span
     return find
@@ -252,7 +252,7 @@ def _entry_points(distribution: str) -> list[importlib.metadata.EntryPoint]:
 
 def log(found: Instrumentations) -> None:
     on = ", ".join(f"{name} ({recorder})" for name, recorder in found.instrumented.items())
-    plain = ("not installed", "not asked for")
+    plain = ("not installed", "not requested")
     off = "; ".join(f"{name}: {why}" for name, why in found.skipped.items() if why not in plain)
     logger.info("instrumented: %s", on or "nothing")
     if off:

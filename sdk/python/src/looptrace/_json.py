@@ -1,4 +1,4 @@
-"""Any Python value as text for an attribute: JSON that is valid, of bounded size, and made without failing."""
+"""Converts any Python value to text or valid JSON of limited size. It does not raise."""
 
 from __future__ import annotations
 
@@ -15,13 +15,12 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
-_DEEPEST = 16
+_MAX_DEPTH = 16
 _CUT = "…[cut, {} characters in all]"
 
 
 def clean(text: str) -> str:
-    """The text with what UTF-8 cannot carry (lone surrogates) replaced: one such text would keep a whole batch
-    from being encoded."""
+    """Replaces lone surrogates. They are not valid in UTF-8 and would make the encoding of a whole batch fail."""
     if text.isascii():
         return text
     try:
@@ -32,17 +31,17 @@ def clean(text: str) -> str:
 
 
 def cut(text: str, limit: int) -> str:
-    """At most limit characters, and a note where there were more."""
+    """Returns at most limit characters of the text, with a note if it was longer."""
     return clean(text if len(text) <= limit else text[:limit] + _CUT.format(len(text)))
 
 
 def to_text(value: object, limit: int) -> str:
-    """A string as it is, any other value as JSON; cut at about limit characters."""
+    """Returns a string unchanged and any other value as JSON, truncated to about limit characters."""
     return cut(value, limit) if isinstance(value, str) else to_json(value, limit)
 
 
 def to_json(value: object, limit: int) -> str:
-    """The value as valid JSON of about limit characters. Strings and lists are cut inside where it is longer."""
+    """Returns the value as valid JSON of at most about limit characters. Strings and collections are truncated."""
     return _encode(_Reader(limit).plain(value, 0))
 
 
@@ -50,7 +49,7 @@ _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
 class _Reader:
-    """Turns a value into what json can write, while it has room for it."""
+    """Converts a value to JSON types until the limit is reached."""
 
     def __init__(self, room: int) -> None:
         self.room = room
@@ -58,13 +57,13 @@ class _Reader:
 
     def plain(self, value: Any, depth: int) -> Any:
         self.room -= 4
-        # The common types first: this runs in every call of a decorated function.
+        # Common types come first, because this runs in every call of a decorated function.
         kind = type(value)
         if kind is str:
             return self._text(value)
         if value is None or kind is bool:
             return value
-        if kind is dict and depth < _DEEPEST:
+        if kind is dict and depth < _MAX_DEPTH:
             return self._once(value, depth)
         if isinstance(value, enum.Enum):
             return self.plain(value.value, depth + 1)
@@ -80,16 +79,16 @@ class _Reader:
             return value.isoformat()
         if isinstance(value, uuid.UUID | pathlib.PurePath | decimal.Decimal | datetime.timedelta):
             return self._text(str(value))
-        return "…[too deep]" if depth >= _DEEPEST else self._once(value, depth)
+        return "…[too deep]" if depth >= _MAX_DEPTH else self._once(value, depth)
 
     def _once(self, value: object, depth: int) -> Any:
-        """A value that holds others, and may hold itself."""
+        """Converts a container, and detects cycles."""
         if id(value) in self.open:
             return "…[itself]"
         self.open.add(id(value))
         try:
             return self._compound(value, depth)
-        except Exception:  # noqa: BLE001 - what a value's own code does when it is read is not ours to fail at
+        except Exception:  # noqa: BLE001 - user code may raise anything
             return f"<unreadable {type(value).__name__}>"
         finally:
             self.open.discard(id(value))
@@ -133,8 +132,7 @@ class _Reader:
 
 
 def _fields_of(value: object) -> dict[str, Any] | None:
-    """The fields of an instance of a dataclass, a pydantic model or an attrs class; None for other objects, which
-    are shown by their repr."""
+    """Returns the fields of an instance of a dataclass, pydantic model or attrs class, or None for other objects."""
     kind = type(value)
     if dataclasses.is_dataclass(value):
         return {field.name: getattr(value, field.name, None) for field in dataclasses.fields(value)}

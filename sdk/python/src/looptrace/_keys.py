@@ -1,5 +1,5 @@
-"""Attribute keys. Names of the OpenTelemetry GenAI conventions, newest (open-telemetry/semantic-conventions-genai),
-and of the product where these have none (internal/runmodel/keys.go)."""
+"""Attribute keys of the latest OpenTelemetry GenAI conventions (open-telemetry/semantic-conventions-genai). Keys that
+these do not define are those of internal/runmodel/keys.go."""
 
 from __future__ import annotations
 

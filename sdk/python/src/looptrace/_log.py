@@ -1,4 +1,4 @@
-"""The package's logger, and the boundary at which its own failures end."""
+"""The package's logger. Failures of the package are logged and not raised into user code."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import threading
 
 logger = logging.getLogger("looptrace")
 
-_told: set[tuple[str, type[BaseException]]] = set()
+_logged: set[tuple[str, type[BaseException]]] = set()
 _lock = threading.Lock()
 
 
 def failed(what: str, error: BaseException) -> None:
-    """Logs a failure of this package, each kind once: user code goes on without what failed."""
+    """Logs a failure of this package. Each operation and exception type is logged once."""
     with _lock:
-        if (key := (what, type(error))) in _told:
+        if (key := (what, type(error))) in _logged:
             return
-        _told.add(key)
-    logger.warning("could not %s: %s: %s (told once)", what, type(error).__name__, error)
+        _logged.add(key)
+    logger.warning("could not %s: %s: %s (logged once)", what, type(error).__name__, error)

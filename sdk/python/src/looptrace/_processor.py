@@ -1,7 +1,7 @@
-"""From an ended span to the product: a bounded queue, one thread, the OTLP exporter of opentelemetry-python.
+"""A span processor with a bounded queue and one thread that sends spans with the OTLP exporter.
 
-The stock BatchSpanProcessor is not used: its flush and the exporter's retries know no common deadline, it bounds spans
-but not their size, and a batch that the service did not take is lost although there is room to keep it.
+It replaces BatchSpanProcessor, whose flush and exporter retries have no common deadline, whose queue limits the number
+of spans but not their size, and which drops a batch that could not be sent even if the queue has room.
 """
 
 from __future__ import annotations
@@ -32,27 +32,26 @@ from ._content import Rewriter, utf8
 from ._log import failed, logger
 
 _MIB = 1 << 20
-_LONGEST_BACKOFF = 30.0
-# Answers after which the same request may succeed (OTLP 1.x, "OTLP/HTTP response").
-_AGAIN = frozenset({429, 502, 503, 504})
+_MAX_BACKOFF = 30.0
+# Retryable status codes (OTLP 1.x, "OTLP/HTTP Response").
+_RETRYABLE = frozenset({429, 502, 503, 504})
 _TOO_LARGE = 413
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How much may wait, and how it is sent."""
+    """Limits of the queue and of a batch. Sizes are in bytes."""
 
     spans: int = 8192
     size: int = 64 * _MIB
     batch_spans: int = 512
     batch_size: int = 8 * _MIB
-    # Seconds from a span to its sending.
+    # The maximum time in seconds until a span is sent.
     delay: float = 1.0
 
     @classmethod
     def from_environment(cls) -> Limits:
-        """The variables of the batch processor: OTEL_BSP_MAX_QUEUE_SIZE, OTEL_BSP_MAX_EXPORT_BATCH_SIZE and
-        OTEL_BSP_SCHEDULE_DELAY (milliseconds)."""
+        """Reads OTEL_BSP_MAX_QUEUE_SIZE, OTEL_BSP_MAX_EXPORT_BATCH_SIZE and OTEL_BSP_SCHEDULE_DELAY (milliseconds)."""
         spans = _count("OTEL_BSP_MAX_QUEUE_SIZE", cls.spans)
         return cls(
             spans=spans,
@@ -67,14 +66,14 @@ def _count(name: str, default: int) -> int:
     except ValueError:
         value = 0
     if value <= 0:
-        logger.warning("%s is no positive number; %s is used", name, default)
+        logger.warning("%s is not a positive integer; using the default %s", name, default)
         return default
     return value
 
 
 @dataclass(frozen=True)
 class Dropped:
-    """Why spans were not recorded, and how many."""
+    """The number of dropped spans by reason."""
 
     queue_full: int = 0
     refused: int = 0
@@ -82,8 +81,8 @@ class Dropped:
 
 
 class OneTry(requests.Session):
-    """A session that makes the exporter try once: whether and when to try again is the queue's to say, which has the
-    deadline. What came of the try is kept here, since the exporter tells only that it failed."""
+    """An HTTP session that disables the exporter's retries, because the queue retries with its own deadline. It keeps
+    the result of the last request, because the exporter only reports failure."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -101,13 +100,13 @@ class OneTry(requests.Session):
             response = super().send(request, **kwargs)
         except requests.RequestException as error:
             self.problem = f"{type(error).__name__}: {error}"
-            # Any other class than a connection error, which the exporter would try again.
+            # Not a ConnectionError, which the exporter would retry.
             raise requests.RequestException(self.problem) from None
         self.status = response.status_code
         if not response.ok:
             self.problem = f"HTTP {response.status_code} {response.text[:200]}"
             try:
-                self.retry_after = min(max(float(response.headers.get("Retry-After") or 0), 0.0), _LONGEST_BACKOFF)
+                self.retry_after = min(max(float(response.headers.get("Retry-After") or 0), 0.0), _MAX_BACKOFF)
             except ValueError:
                 self.retry_after = 0.0
             raise requests.RequestException(self.problem)
@@ -115,8 +114,8 @@ class OneTry(requests.Session):
 
 
 class QueueProcessor(SpanProcessor):
-    """Puts scoped attributes on starting spans and sends ended ones. Nothing here raises into user code, and nothing
-    but flush and shutdown waits."""
+    """Adds scoped attributes to starting spans and sends ended spans. It never raises into user code. Only flush and
+    shutdown block."""
 
     def __init__(
         self,
@@ -126,17 +125,17 @@ class QueueProcessor(SpanProcessor):
         timeout: float,
         limits: Limits,
         attributes: Callable[[otel_context.Context | None], Attributes],
-        is_repeat: Callable[[Span], bool],
+        is_duplicate: Callable[[Span], bool],
         rewriters: Sequence[Rewriter] = (),
         sample_below: int | None = None,
     ) -> None:
         self._url, self._headers, self._timeout, self._limits = url, headers, timeout, limits
-        self._attributes, self._is_repeat, self._rewriters = attributes, is_repeat, rewriters
+        self._attributes, self._is_duplicate, self._rewriters = attributes, is_duplicate, rewriters
         self._sample_below = sample_below
-        # Live spans without a parent in this process, by trace: what is scored as the run.
+        # Live spans without a parent in this process, by trace id. Scores of the run are added to them.
         self.roots: weakref.WeakValueDictionary[int, ApiSpan] = weakref.WeakValueDictionary()
         self._dropped = {"queue_full": 0, "refused": 0, "unsent": 0}
-        self._told: set[str] = set()
+        self._logged: set[str] = set()
         self._reset()
         if hasattr(os, "register_at_fork"):
             reset = weakref.WeakMethod(self._reset)
@@ -149,19 +148,19 @@ class QueueProcessor(SpanProcessor):
         multiprocessing_util.register_after_fork(self, _flush_at_child_exit)
 
     def _reset(self) -> None:
-        """Starts empty: at first, and in a forked child, to which neither the thread nor what waits belongs, and whose
-        locks may be held by a thread that it does not have."""
-        # One lock; ending a span takes it directly, which costs less than through the condition.
+        """Sets the initial state, also in a forked child. The child has no sending thread, must not send the parent's
+        spans, and may have inherited locks in a locked state."""
+        # Ending a span acquires the lock directly, which is faster than through the condition.
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
         self._waiting: deque[tuple[ReadableSpan, int]] = deque()
         self._size = 0
         self._sending = 0
-        self._repeats: set[int] = set()
+        self._duplicates: set[int] = set()
         self._thread: threading.Thread | None = None
         self._exporter: tuple[OTLPSpanExporter, OneTry] | None = None
         self._closed = False
-        self._last_try = False
+        self._last_attempt = False
         self._idle = False
         self._hurry = 0
         self._failures = 0
@@ -170,7 +169,7 @@ class QueueProcessor(SpanProcessor):
     def dropped(self) -> Dropped:
         return Dropped(**self._dropped)
 
-    # In user code's threads.
+    # The methods below run in threads of the program.
 
     def on_start(self, span: Span, parent_context: otel_context.Context | None = None) -> None:
         try:
@@ -178,15 +177,15 @@ class QueueProcessor(SpanProcessor):
                 span.set_attributes(attributes)
             if (parent := span.parent) is None or parent.is_remote:
                 self.roots[span.context.trace_id] = span
-            if self._is_repeat(span):
-                self._repeats.add(span.context.span_id)
-        except Exception as error:  # noqa: BLE001 - user code starts this span
-            failed("read a span's start", error)
+            if self._is_duplicate(span):
+                self._duplicates.add(span.context.span_id)
+        except Exception as error:  # noqa: BLE001 - must not raise into user code
+            failed("process a starting span", error)
 
     def on_end(self, span: ReadableSpan) -> None:
         try:
             self._take(span)
-        except Exception as error:  # noqa: BLE001 - user code ends this span
+        except Exception as error:  # noqa: BLE001 - must not raise into user code
             failed("queue a span", error)
 
     def _take(self, span: ReadableSpan) -> None:
@@ -195,8 +194,8 @@ class QueueProcessor(SpanProcessor):
             return
         if self._sample_below is not None and context.trace_id & 0xFFFF_FFFF_FFFF_FFFF >= self._sample_below:
             return
-        if self._repeats and context.span_id in self._repeats:
-            self._repeats.discard(context.span_id)
+        if self._duplicates and context.span_id in self._duplicates:
+            self._duplicates.discard(context.span_id)
             return
         size = _size(span)
         with self._lock:
@@ -217,12 +216,12 @@ class QueueProcessor(SpanProcessor):
         self._thread = threading.Thread(target=self._work, name="looptrace", daemon=True)
         try:
             self._thread.start()
-        except RuntimeError as error:  # no threads any more, at the interpreter's end
+        except RuntimeError as error:  # threads cannot start during interpreter shutdown
             self._thread = None
             failed("start the thread that sends spans", error)
 
     def flush(self, timeout: float) -> bool:
-        """Sends what waits. False when that failed or took longer than timeout seconds; what failed still waits."""
+        """Sends queued spans within timeout seconds. Returns whether all were sent. Unsent spans stay in the queue."""
         deadline = time.monotonic() + timeout
         with self._changed:
             failures = self._failures
@@ -248,7 +247,7 @@ class QueueProcessor(SpanProcessor):
         self.close()
 
     def close(self, timeout: float | None = None) -> bool:
-        """Sends what waits, each batch once, and ends. Returns within timeout seconds, init's without one."""
+        """Sends each queued batch once and stops. Returns within timeout seconds, by default the timeout of init."""
         timeout = self._timeout if timeout is None else timeout
         deadline = time.monotonic() + timeout
         with self._changed:
@@ -263,17 +262,17 @@ class QueueProcessor(SpanProcessor):
             self._waiting.clear()
             self._size = 0
             if left:
-                self._drop("unsent", left, "the service did not take them in time")
+                self._drop("unsent", left, "they could not be sent before the timeout")
         return not left
 
     def _drop(self, reason: str, count: int, why: str) -> None:
-        """Counts, and tells of each reason once. Called with the lock held."""
+        """Counts dropped spans and logs each reason once. The caller holds the lock."""
         self._dropped[reason] += count
-        if reason not in self._told:
-            self._told.add(reason)
-            logger.warning("spans are dropped: %s (told once; looptrace.dropped() counts them)", why)
+        if reason not in self._logged:
+            self._logged.add(reason)
+            logger.warning("spans are dropped: %s (logged once; see looptrace.dropped())", why)
 
-    # In the thread that sends.
+    # The methods below run in the sending thread.
 
     def _work(self) -> None:
         with suppress_instrumentation():
@@ -297,11 +296,11 @@ class QueueProcessor(SpanProcessor):
                     attempt = 0
                     self._done(batch, size)
                     batch = []
-                elif not self._wait_to_try_again(outcome, attempt):
+                elif not self._wait_to_retry(outcome, attempt):
                     return
                 else:
                     attempt += 1
-        except Exception as error:  # noqa: BLE001 - a thread's failure is seen by nobody
+        except Exception as error:  # noqa: BLE001 - nothing else reports failures of the thread
             failed("send spans", error)
         finally:
             exporter_log.removeFilter(mute)
@@ -309,7 +308,7 @@ class QueueProcessor(SpanProcessor):
                 self._exporter[1].close()
 
     def _next(self) -> tuple[list[ReadableSpan], int]:
-        """The next batch; empty at the end. Waits until there is one that is full, old enough or in a hurry."""
+        """Waits for a batch that is full or old enough, or for a flush. Returns an empty batch when closed."""
         with self._changed:
             since: float | None = None
             while not self._closed:
@@ -332,28 +331,28 @@ class QueueProcessor(SpanProcessor):
                     break
                 batch.append(self._waiting.popleft()[0])
                 total += size
-            # They count until the product has them.
+            # They count toward the limits until they are sent.
             self._sending = len(batch)
         for rewriter in self._rewriters:
             batch = [rewriter.span(span) for span in batch]
         return batch, total
 
     def _probe(self) -> OneTry | None:
-        """Asks a service that was away, with a request of no spans, whether it is back. Encoding a batch for each try
-        would take user code's processor. None when the batch is to be sent."""
+        """Sends an empty request to check whether the service is available again. This is cheaper than encoding a batch
+        for each attempt. Returns None if the batch can be sent."""
         exporter, session = self._open()
         session.begin()
-        if exporter.export([]) is SpanExportResult.SUCCESS or not _may_try_again(session):
+        if exporter.export([]) is SpanExportResult.SUCCESS or not _is_retryable(session):
             return None
         return session
 
     def _try(self, batch: list[ReadableSpan]) -> OneTry | None:
-        """Sends a batch once. None when it is done with: taken, or never to be."""
+        """Sends a batch once. Returns None if it was accepted or permanently rejected."""
         exporter, session = self._open()
         session.begin()
         if exporter.export(batch) is SpanExportResult.SUCCESS:
             return None
-        if not session.sent:  # it could not be encoded
+        if not session.sent:  # the encoding failed
             cleaner = Rewriter(utf8)
             batch = [cleaner.span(span) for span in batch]
             if exporter.export(batch) is SpanExportResult.SUCCESS:
@@ -361,7 +360,7 @@ class QueueProcessor(SpanProcessor):
         if session.status == _TOO_LARGE and len(batch) > 1:
             half = len(batch) // 2
             return self._try(batch[:half]) or self._try(batch[half:])
-        if _may_try_again(session):
+        if _is_retryable(session):
             return session
         with self._changed:
             self._drop("refused", len(batch), session.problem or "they could not be encoded")
@@ -384,38 +383,38 @@ class QueueProcessor(SpanProcessor):
             self._changed.notify_all()
         del batch
 
-    def _wait_to_try_again(self, outcome: OneTry, attempt: int) -> bool:
-        """Waits as long as the service asked, else ever longer. At the end it is tried once more: False after that."""
-        pause = outcome.retry_after or min(2.0**attempt, _LONGEST_BACKOFF) * random.uniform(0.8, 1.2)  # noqa: S311
+    def _wait_to_retry(self, outcome: OneTry, attempt: int) -> bool:
+        """Waits for Retry-After or with exponential backoff. After close, it returns True once and then False."""
+        pause = outcome.retry_after or min(2.0**attempt, _MAX_BACKOFF) * random.uniform(0.8, 1.2)  # noqa: S311
         until = time.monotonic() + pause
         with self._changed:
             self._failures += 1
-            if "away" not in self._told:
-                self._told.add("away")
-                logger.warning("the service does not take spans; they wait (told once): %s", outcome.problem)
+            if "unavailable" not in self._logged:
+                self._logged.add("unavailable")
+                logger.warning("spans cannot be sent and stay in the queue (logged once): %s", outcome.problem)
             self._changed.notify_all()
             hurry = self._hurry
             while not self._closed and (left := until - time.monotonic()) > 0:
                 self._changed.wait(left)
-                if self._hurry > hurry:  # someone who waits for it
+                if self._hurry > hurry:  # flush was called
                     break
                 hurry = self._hurry
-            again = not self._last_try
-            self._last_try = self._closed
+            again = not self._last_attempt
+            self._last_attempt = self._closed
             return again
 
 
-def _may_try_again(session: OneTry) -> bool:
-    return session.sent and (session.status is None or session.status in _AGAIN)
+def _is_retryable(session: OneTry) -> bool:
+    return session.sent and (session.status is None or session.status in _RETRYABLE)
 
 
 def _flush_at_child_exit(processor: QueueProcessor) -> None:
-    """In a child of multiprocessing, which ends without atexit."""
+    """Registers a flush in a multiprocessing child, which does not run atexit functions."""
     multiprocessing_util.Finalize(None, processor.shutdown, exitpriority=100)
 
 
 def _size(span: ReadableSpan) -> int:
-    """About how many bytes a span holds: its strings, and a constant for the rest."""
+    """Estimates the size of a span in bytes: its strings, and a constant for everything else."""
     size = 1024 + _length(span.attributes)
     for event in span.events:
         size += _length(event.attributes)
@@ -423,7 +422,7 @@ def _size(span: ReadableSpan) -> int:
 
 
 def _length(attributes: Any) -> int:
-    """How long the strings of attributes are. The copy is a plain dict: each look into the SDK's own kind is a call."""
+    """Returns the total length of the strings. A plain dict is faster to read than BoundedAttributes."""
     length = 0
     for value in attributes.copy().values() if attributes else ():
         if isinstance(value, str):
@@ -434,8 +433,8 @@ def _length(attributes: Any) -> int:
 
 
 class _Mute(logging.Filter):
-    """Keeps the exporter from logging each try of our thread: the queue tells of it, once. The exporters of others go
-    on logging."""
+    """Suppresses the exporter's log records in the sending thread, because the queue logs failures once. It does not
+    affect other exporters."""
 
     def __init__(self, thread: int) -> None:
         super().__init__()

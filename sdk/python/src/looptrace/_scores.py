@@ -1,4 +1,4 @@
-"""Scores of runs that are over, written over REST."""
+"""Scores for recorded runs, written with the REST API."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from ._json import cut
 from ._log import failed
 from ._state import state
 
-_LONGEST_COMMENT = 4000
+_MAX_COMMENT = 4000
 _CUT_NOTE = 64
-_LONGEST_PAUSE = 2.0
-# Answers after which the same request may succeed: 404 until the run is stored.
-_AGAIN = frozenset({404, 429, 502, 503, 504})
+_MAX_PAUSE = 2.0
+# Retryable status codes. The API returns 404 until the run is stored.
+_RETRYABLE = frozenset({404, 429, 502, 503, 504})
 
 
 class ScoreError(Exception):
-    """A score was not written. status is the answer's, None where there was none."""
+    """A score could not be written. status is the HTTP status, or None without a response."""
 
     def __init__(self, message: str, status: int | None = None) -> None:
         super().__init__(message)
@@ -42,28 +42,28 @@ def score_run(
     timeout: float | None = None,
     raises: bool = False,
 ) -> str | None:
-    """Judges a run that was recorded before, or one of its spans, and waits until that is stored.
+    """Adds a score to a recorded run or one of its spans, and waits until it is stored.
 
-    It needs no init: without one it reads LOOPTRACE_ENDPOINT and LOOPTRACE_API_KEY. The key needs the scope runs:write.
-    A run that is not stored yet is waited for, and a service that is away.
+    Without init, it reads LOOPTRACE_ENDPOINT and LOOPTRACE_API_KEY. The key needs the scope runs:write. It retries
+    while the run is not stored yet or the service is not available.
 
     Args:
-        run_id: As current_run_id tells it, and the product shows it.
-        name: What is judged.
-        value: A number, a truth value, or the name of a category. A comment will do instead.
-        comment: Why, at most 4,000 characters.
-        span_id: The span that is judged, 16 hexadecimal digits; without it the run as a whole.
-        score_id: A UUID of your own. The same one again replaces what it wrote.
-        timeout: Seconds in all, init's without it.
-        raises: Whether a failure raises ScoreError. Without it, it is logged and the result is None.
+        run_id: The run's id, as returned by current_run_id.
+        name: The name of the score.
+        value: A number, a bool or the name of a category. Optional if there is a comment.
+        comment: An explanation. It is truncated to 4,000 characters.
+        span_id: The scored span, as 16 hexadecimal digits. Default: the whole run.
+        score_id: A UUID for the score. Using it again replaces the score. Default: a new one.
+        timeout: The total time limit in seconds. Default: the timeout of init.
+        raises: True raises ScoreError on failure. By default, failures are logged and the result is None.
 
     Returns:
-        The score's id.
+        The score's id, or None on failure.
     """
     try:
         config = resolve() if state.running is None else state.running.config
         score_id = str(uuid.uuid4() if score_id is None else uuid.UUID(score_id))
-        body = {"id": score_id, "span_id": span_id, **_judgement(config, name, value, comment)}
+        body = {"id": score_id, "span_id": span_id, **_redacted(config, name, value, comment)}
         with suppress_instrumentation():
             _post(config, str(uuid.UUID(run_id)), body, config.timeout if timeout is None else timeout)
     except Exception as error:
@@ -74,26 +74,26 @@ def score_run(
     return score_id
 
 
-def _judgement(config: Config, name: str, value: float | bool | str | None, comment: str | None) -> dict[str, Any]:
-    """What is said, after redact, to which its parts have the keys that they have in spans."""
+def _redacted(config: Config, name: str, value: float | bool | str | None, comment: str | None) -> dict[str, Any]:
+    """Returns the fields of the score after redact, which gets the attribute keys that spans use."""
     if value is not None and not isinstance(value, bool | str):
         value = float(value)
-    if comment is not None and len(comment) > _LONGEST_COMMENT:
-        comment = cut(comment, _LONGEST_COMMENT - _CUT_NOTE)
-    rule = (lambda _key, said: said) if config.redact is None else redacting(config.redact)
+    if comment is not None and len(comment) > _MAX_COMMENT:
+        comment = cut(comment, _MAX_COMMENT - _CUT_NOTE)
+    rule = (lambda _key, value: value) if config.redact is None else redacting(config.redact)
     value_key = _keys.EVALUATION_LABEL if isinstance(value, str) else _keys.EVALUATION_VALUE
-    said = {
+    fields = {
         "name": (_keys.EVALUATION_NAME, name),
         "value": (value_key, value),
         "comment": (_keys.EVALUATION_EXPLANATION, comment),
     }
-    return {part: None if given is None else rule(key, given) for part, (key, given) in said.items()}
+    return {part: None if given is None else rule(key, given) for part, (key, given) in fields.items()}
 
 
 def _post(config: Config, run_id: str, body: dict[str, Any], timeout: float) -> None:
-    """Tries until the product has it, says that it never will, or the time is over."""
+    """Posts the score and retries until it is stored, permanently rejected, or the timeout expires."""
     if config.web_url is None:
-        raise ScoreError("the product's own address is not known: set LOOPTRACE_ENDPOINT")
+        raise ScoreError("the URL of Looptrace is not known: set LOOPTRACE_ENDPOINT")
     url = f"{config.web_url}/v1/runs/{run_id}/scores"
     headers = {"Authorization": f"Bearer {config.api_key}"} if config.api_key else {}
     end, pause = time.monotonic() + timeout, 0.1
@@ -111,7 +111,7 @@ def _post(config: Config, run_id: str, body: dict[str, Any], timeout: float) -> 
             seconds = answer.headers.get("Retry-After", "")
             asked = float(seconds) if seconds.isdecimal() else 0.0
         pause = max(pause, asked)
-        if (status is not None and status not in _AGAIN) or time.monotonic() + pause >= end:
+        if (status is not None and status not in _RETRYABLE) or time.monotonic() + pause >= end:
             raise ScoreError(problem, status)
         time.sleep(pause)
-        pause = min(pause * 2, _LONGEST_PAUSE)
+        pause = min(pause * 2, _MAX_PAUSE)

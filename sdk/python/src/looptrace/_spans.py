@@ -1,4 +1,4 @@
-"""Spans of our own: the context manager `span`, what can be said of an open one, scores, and the current run."""
+"""The context manager `span`, scores, and the current run."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ _OPERATIONS = {
     "retriever": "retrieval", "embedding": "embeddings",
 }  # fmt: skip
 _NAMES = {"agent": _keys.AGENT_NAME, "workflow": _keys.WORKFLOW_NAME, "tool": _keys.TOOL_NAME}
-_LONGEST_ERROR = 8192
+_MAX_ERROR = 8192
 
 
 def attributes_of(kind: str, name: str) -> dict[str, AttributeValue]:
-    """What says the kind of a span, and the name of what it runs."""
+    """Returns the attributes for the kind of a span and the name of its agent, workflow or tool."""
     attributes: dict[str, AttributeValue] = {}
     if operation := _OPERATIONS.get(kind):
         attributes[_keys.OPERATION_NAME] = operation
@@ -50,24 +50,24 @@ def attributes_of(kind: str, name: str) -> dict[str, AttributeValue]:
 
 
 def current_span(context: Context | None = None) -> trace.Span:
-    """The innermost open span: of the context, or of a framework that keeps its spans out of it."""
+    """Returns the innermost open span, from the context or from a framework that does not use the context."""
     current = trace.get_current_span(context)
     if state.framework_span is None:
         return current
     try:
         other = state.framework_span()
-    except Exception as error:  # noqa: BLE001 - a framework's inner state
+    except Exception as error:  # noqa: BLE001 - depends on internals of the framework
         failed("find a framework's span", error)
         return current
     if other is None or not other.is_recording():
         return current
-    # Both are open, so the one that began later is the inner one.
+    # Both are open, so the one that started later is the inner one.
     later = getattr(other, "start_time", 0) > (getattr(current, "start_time", 0) or 0)
     return other if later or not current.get_span_context().is_valid else current
 
 
 class Span:
-    """An open span. Its methods may be called until it ends; they return nothing and never raise."""
+    """An open span. Its methods never raise. They have no effect after the span has ended."""
 
     __slots__ = ("_context", "_kind", "_span")
 
@@ -76,25 +76,25 @@ class Span:
 
     @property
     def run_id(self) -> str | None:
-        """The id of the run that the span belongs to; None when nothing is recorded."""
+        """The id of the span's run, or None if nothing is recorded."""
         return run_id_of(self._span)
 
     @property
     def span_id(self) -> str | None:
-        """The span's own id, 16 hexadecimal digits; None when nothing is recorded."""
+        """The span's id as 16 hexadecimal digits, or None if nothing is recorded."""
         context = self._span.get_span_context()
         return trace.format_span_id(context.span_id) if context.is_valid else None
 
     def set_input(self, value: object) -> None:
-        """What went in: text, or any value, which is kept as JSON. Of a tool, its arguments by name."""
+        """Sets the input: a string, or any value, which is stored as JSON. For a tool, its arguments by name."""
         self._set_content(_keys.TOOL_ARGUMENTS if self._kind == "tool" else _keys.INPUTS, value)
 
     def set_output(self, value: object) -> None:
-        """What came out: text, or any value, which is kept as JSON."""
+        """Sets the output: a string, or any value, which is stored as JSON."""
         self._set_content(_keys.TOOL_RESULT if self._kind == "tool" else _keys.OUTPUTS, value)
 
     def set_model(self, model: str, *, provider: str | None = None, answered: str | None = None) -> None:
-        """The model that was asked, who runs it (`openai`, `anthropic`, …), and the model that answered."""
+        """Sets the requested model, its provider (such as `openai`), and the model named in the response."""
         named = {_keys.REQUEST_MODEL: model, _keys.PROVIDER_NAME: provider, _keys.RESPONSE_MODEL: answered}
         self._set({key: str(value) for key, value in named.items() if value is not None})
 
@@ -107,7 +107,7 @@ class Span:
         cache_write_tokens: int | None = None,
         reasoning_tokens: int | None = None,
     ) -> None:
-        """Tokens of a model call. Input includes what was cached, output includes reasoning."""
+        """Sets the token counts of a model call. Input includes cached tokens, output includes reasoning tokens."""
         counts = {
             _keys.INPUT_TOKENS: input_tokens, _keys.OUTPUT_TOKENS: output_tokens,
             _keys.CACHE_READ_TOKENS: cache_read_tokens, _keys.CACHE_WRITE_TOKENS: cache_write_tokens,
@@ -116,21 +116,21 @@ class Span:
         self._set({key: value for key, value in counts.items() if value is not None})
 
     def set_attribute(self, key: str, value: object) -> None:
-        """Any attribute. What OpenTelemetry cannot carry goes as JSON."""
+        """Sets an attribute. A value that is not a str, int, float or bool is stored as JSON."""
         self._set({key: value})
 
     def score(
         self, name: str, value: float | None = None, *, label: str | None = None, explanation: str | None = None
     ) -> None:
-        """Judges this span; see looptrace.score."""
+        """Adds a score to this span. See looptrace.score."""
         _add_score(self._span, name, value, label, explanation)
 
     def _set_content(self, key: str, value: object) -> None:
         try:
             if (running := state.running) is not None and running.config.capture_content and self._span.is_recording():
                 self._span.set_attribute(key, to_text(value, running.config.content_limit))
-        except Exception as error:  # noqa: BLE001 - see the class
-            failed("keep a value", error)
+        except Exception as error:  # noqa: BLE001 - must not raise into user code
+            failed("record a value", error)
 
     def _set(self, values: Mapping[str, object]) -> None:
         try:
@@ -140,10 +140,10 @@ class Span:
             for key, value in values.items():
                 plain = value if isinstance(value, bool | int | float) else to_text(value, limit)
                 self._span.set_attribute(key, plain)
-        except Exception as error:  # noqa: BLE001 - see the class
+        except Exception as error:  # noqa: BLE001 - must not raise into user code
             failed("set an attribute", error)
 
-    # For this package: the context in which the span's code runs, and the two ways it ends.
+    # Internal: the context in which the span's code runs, and the two ways to end the span.
 
     @property
     def context(self) -> Context | None:
@@ -156,25 +156,25 @@ class Span:
         try:
             if self._span.is_recording():
                 self._span.end()
-        except Exception as error:  # noqa: BLE001 - see the class
+        except Exception as error:  # noqa: BLE001 - must not raise into user code
             failed("end a span", error)
 
     def fail(self, error: BaseException) -> None:
-        """Ends the span with what its code raised. Being cancelled, or closed early, is no error."""
+        """Ends the span with an exception. Cancellation and early close of a generator are not errors."""
         try:
             if self._span.is_recording():
                 if isinstance(error, asyncio.CancelledError):
                     self._span.set_attribute(_keys.STATUS, "cancelled")
                 elif not isinstance(error, GeneratorExit):
                     self._record(error)
-        except Exception as problem:  # noqa: BLE001 - see the class
+        except Exception as problem:  # noqa: BLE001 - must not raise into user code
             failed("record an exception", problem)
         self.finish()
 
     def _record(self, error: BaseException) -> None:
         try:
-            message = cut(str(error), _LONGEST_ERROR)
-        except Exception as problem:  # noqa: BLE001 - the exception is the user's
+            message = cut(str(error), _MAX_ERROR)
+        except Exception as problem:  # noqa: BLE001 - user code may raise anything
             message = f"<unreadable: {type(problem).__name__}>"
         kind = type(error)
         name = kind.__qualname__
@@ -184,7 +184,7 @@ class Span:
         self._span.set_status(Status(StatusCode.ERROR, message))
         try:
             self._span.record_exception(error, {"exception.type": name, "exception.message": message})
-        except Exception as problem:  # noqa: BLE001 - formatting it runs the user's code
+        except Exception as problem:  # noqa: BLE001 - formatting runs user code
             failed("format an exception", problem)
             self._span.add_event("exception", {"exception.type": name, "exception.message": message})
 
@@ -193,7 +193,7 @@ _NOTHING = Span(trace.INVALID_SPAN, None, "span")
 
 
 def begin(name: str, kind: str, attributes: Mapping[str, AttributeValue]) -> Span:
-    """Starts a span below the innermost open one. It is not made current: that is for whoever runs its code."""
+    """Starts a child of the innermost open span. The caller attaches its context."""
     try:
         if (running := state.running) is None:
             return _NOTHING
@@ -202,13 +202,13 @@ def begin(name: str, kind: str, attributes: Mapping[str, AttributeValue]) -> Spa
             context = trace.set_span_in_context(inner, context)
         span = running.tracer.start_span(name, context=context, attributes=attributes)
         return Span(span, trace.set_span_in_context(span, context), kind)
-    except Exception as error:  # noqa: BLE001 - user code calls this
+    except Exception as error:  # noqa: BLE001 - must not raise into user code
         failed("start a span", error)
         return _NOTHING
 
 
 class SpanScope:
-    """What `span` returns: a context manager, for `with` and `async with`."""
+    """The context manager that `span` returns, for `with` and `async with`."""
 
     def __init__(self, name: str, kind: str, given: bool, value: object) -> None:
         self._name, self._kind, self._given, self._value = name, kind, given, value
@@ -247,8 +247,8 @@ class SpanScope:
 _ABSENT = object()
 
 
-def span(name: str, kind: Kind | str = "span", *, input: object = _ABSENT) -> SpanScope:  # noqa: A002 - the API's word
-    """A step of the run, open for the block.
+def span(name: str, kind: Kind | str = "span", *, input: object = _ABSENT) -> SpanScope:  # noqa: A002 - public API
+    """Records the block as a span.
 
     with looptrace.span("rank", kind="reranker", input=query) as step:
         step.set_output(rank(query))
@@ -264,14 +264,14 @@ def score(
     explanation: str | None = None,
     of: Literal["span", "run"] = "span",
 ) -> None:
-    """Judges the current span, or with of="run" the run that it belongs to: a number, a label, or both. It goes as the
+    """Adds a score with a number, a label or both to the current span, or to its run with of="run". It is sent as the
     event `gen_ai.evaluation.result` of the OpenTelemetry GenAI conventions."""
     try:
         target = current_span()
         if of == "run" and state.running is not None:
             target = state.running.processor.roots.get(target.get_span_context().trace_id, target)
         _add_score(target, name, value, label, explanation)
-    except Exception as error:  # noqa: BLE001 - user code calls this
+    except Exception as error:  # noqa: BLE001 - must not raise into user code
         failed("score", error)
 
 
@@ -283,14 +283,14 @@ def _add_score(span: trace.Span, name: str, value: float | None, label: str | No
         if label is not None:
             attributes[_keys.EVALUATION_LABEL] = str(label)
         if explanation is not None:
-            attributes[_keys.EVALUATION_EXPLANATION] = cut(str(explanation), _LONGEST_ERROR)
+            attributes[_keys.EVALUATION_EXPLANATION] = cut(str(explanation), _MAX_ERROR)
         span.add_event(_keys.EVENT_EVALUATION, attributes)
-    except Exception as error:  # noqa: BLE001 - user code calls this
+    except Exception as error:  # noqa: BLE001 - must not raise into user code
         failed("score", error)
 
 
 def current_run_id() -> str | None:
-    """The id of the run that is being recorded here, as the product shows it; None where there is none."""
+    """Returns the id of the current run, or None outside of a run."""
     return run_id_of(current_span())
 
 
@@ -300,8 +300,8 @@ def run_id_of(span: trace.Span) -> str | None:
 
 
 def run_url(run_id: str | None = None) -> str | None:
-    """The page of a run, the current one without an id. None where there is no run, or init was told neither the
-    project nor the product's own address."""
+    """Returns the URL of the page of a run, by default the current one. Returns None without a run, or if init has no
+    project or no base URL of Looptrace."""
     run_id = run_id or current_run_id()
     running = state.running
     if run_id is None or running is None or running.config.web_url is None or running.config.project is None:

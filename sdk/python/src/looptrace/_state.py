@@ -1,4 +1,4 @@
-"""What init has made, for the rest of the package. Before init, and when it failed, nothing is recorded."""
+"""The state that init creates. Nothing is recorded before init or if init failed."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Running:
 class State:
     def __init__(self) -> None:
         self.running: Running | None = None
-        # What was dropped is told after shutdown, too.
+        # Kept after shutdown for looptrace.dropped().
         self.processor: QueueProcessor | None = None
-        # The span of a framework that does not put its spans into the context, where one is open.
+        # Returns the open span of a framework that does not store spans in the context.
         self.framework_span: Callable[[], Span | None] | None = None
 
 
