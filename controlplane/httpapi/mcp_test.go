@@ -232,16 +232,16 @@ func TestMCP(t *testing.T) {
 			tool      string
 			arguments map[string]any
 		}{
-			"Take run_id from runs.search":                       {"runs.read", map[string]any{"run_id": noSuchID}},
-			"without focus":                                      {"runs.read", map[string]any{"run_id": long, "focus": "00000000000fffff"}},
-			"The run has no span of the id given as focus":       {"runs.read", map[string]any{"run_id": long, "focus": "0000000000000000"}},
-			"The arguments are not valid: required":              {"runs.read", map[string]any{}},
-			"validating /properties/run_id: pattern":             {"runs.read", map[string]any{"run_id": "7"}},
-			"validating /properties/token_budget: minimum":       {"runs.read", map[string]any{"run_id": long, "token_budget": 100}},
-			`unexpected additional properties ["filter"]`:        {"runs.search", map[string]any{"filter": "x"}},
-			"Leave it out to begin with the first page":          {"runs.search", map[string]any{"cursor": "nonsense"}},
-			"must be between 1970 and 2261":                      {"runs.search", map[string]any{"start_after": "1812-01-01T00:00:00Z"}},
-			"This key has no such project. Leave project_id out": {"runs.search", map[string]any{"project_id": other.Id.String()}},
+			"Use a run_id from runs.search":                 {"runs.read", map[string]any{"run_id": noSuchID}},
+			"without focus":                                 {"runs.read", map[string]any{"run_id": long, "focus": "00000000000fffff"}},
+			"The run has no step with this focus":           {"runs.read", map[string]any{"run_id": long, "focus": "0000000000000000"}},
+			"The arguments are not valid: required":         {"runs.read", map[string]any{}},
+			"validating /properties/run_id: pattern":        {"runs.read", map[string]any{"run_id": "7"}},
+			"validating /properties/token_budget: minimum":  {"runs.read", map[string]any{"run_id": long, "token_budget": 100}},
+			`unexpected additional properties ["filter"]`:   {"runs.search", map[string]any{"filter": "x"}},
+			"Omit it to start with the first page":          {"runs.search", map[string]any{"cursor": "nonsense"}},
+			"must be between 1970 and 2261":                 {"runs.search", map[string]any{"start_after": "1812-01-01T00:00:00Z"}},
+			"This key has no such project. Omit project_id": {"runs.search", map[string]any{"project_id": other.Id.String()}},
 		} {
 			assert.Contains(t, toolError(t, client, call.tool, call.arguments), want)
 		}

@@ -9,17 +9,18 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// methods are those that have an answer here. Others of the protocol belong to what this server does not offer, such as prompts, and
-// to streams of changes: nothing here changes, and a stream would outlive its key.
+// methods are the supported methods. The server has no prompts or resources, and no streams of changes, because its
+// tools do not change and a stream could outlive its key.
 var methods = map[string]bool{"initialize": true, "ping": true, "server/discover": true, "tools/list": true, "tools/call": true}
 
-// notifications is how the names of messages begin that have no answer.
+// notifications is the prefix of methods that get no response.
 const notifications = "notifications/"
 
-// methodNotFoundVersion is the version of the protocol from which on an unknown method is 404 also in HTTP.
+// methodNotFoundVersion is the first protocol version in which an unknown method has HTTP status 404.
 const methodNotFoundVersion = "2026-07-28"
 
-// reply answers a message that is not handed on: a notification, of which nothing follows without sessions, or an error.
+// reply is the response to a message that is not passed to the SDK: a notification, which has no effect without
+// sessions, or an invalid request.
 type reply struct {
 	status  int
 	id      any
@@ -27,38 +28,38 @@ type reply struct {
 	message string
 }
 
-// replyTo holds a message to JSON-RPC and to the methods that there are, and is nil for one to hand on. The SDK answers what departs
-// from them in plain text, which is no message to a client.
+// replyTo returns the reply to a message that is not valid JSON-RPC or has an unsupported method, and nil for a message
+// to pass to the SDK. The SDK would reply to these in plain text, which clients cannot parse.
 func replyTo(body []byte, version string) *reply {
 	switch {
 	case !json.Valid(body):
-		return &reply{http.StatusBadRequest, nil, jsonrpc.CodeParseError, "the body is not JSON"}
+		return &reply{http.StatusBadRequest, nil, jsonrpc.CodeParseError, "the body is not valid JSON"}
 	case bytes.HasPrefix(bytes.TrimSpace(body), []byte("[")):
-		// Many calls in one request would pass the limit of requests as one.
-		return &reply{http.StatusBadRequest, nil, jsonrpc.CodeInvalidRequest, "one message a request: batches are no part of the protocol since 2025-06-18"}
+		// A batch would count as one request for the rate limit.
+		return &reply{http.StatusBadRequest, nil, jsonrpc.CodeInvalidRequest, "the protocol has no batches since 2025-06-18; send one message per request"}
 	}
 	message, err := jsonrpc.DecodeMessage(body)
 	if err != nil {
-		return &reply{http.StatusBadRequest, nil, jsonrpc.CodeInvalidRequest, "the body is not a message of JSON-RPC 2.0: " + err.Error()}
+		return &reply{http.StatusBadRequest, nil, jsonrpc.CodeInvalidRequest, "the body is not a JSON-RPC 2.0 message: " + err.Error()}
 	}
 	request, ok := message.(*jsonrpc.Request)
-	if !ok { // an answer: nothing was asked
+	if !ok { // a response; the server sends no requests
 		return nil
 	}
 	id := request.ID.Raw()
 	switch {
 	case !request.IsCall() && !strings.HasPrefix(request.Method, notifications):
-		return &reply{http.StatusBadRequest, nil, jsonrpc.CodeInvalidRequest, "a request has an id"}
+		return &reply{http.StatusBadRequest, nil, jsonrpc.CodeInvalidRequest, "a request must have an id"}
 	case !request.IsCall():
 		return &reply{status: http.StatusAccepted}
 	case !methods[request.Method]:
-		status := http.StatusOK // the answer to a call, as any other
+		status := http.StatusOK // as for other responses
 		if version >= methodNotFoundVersion {
 			status = http.StatusNotFound
 		}
-		return &reply{status, id, jsonrpc.CodeMethodNotFound, "there is no method of this name; there are tools/list and tools/call"}
+		return &reply{status, id, jsonrpc.CodeMethodNotFound, "unknown method; use tools/list or tools/call"}
 	case len(request.Params) == 0 && (request.Method == "initialize" || request.Method == "tools/call"):
-		return &reply{http.StatusOK, id, jsonrpc.CodeInvalidParams, request.Method + " needs params"}
+		return &reply{http.StatusOK, id, jsonrpc.CodeInvalidParams, request.Method + " requires params"}
 	}
 	return nil
 }
@@ -68,17 +69,17 @@ func (r *reply) write(w http.ResponseWriter) {
 		w.WriteHeader(r.status)
 		return
 	}
-	var answer struct {
+	var response struct {
 		JSONRPC string `json:"jsonrpc"`
-		ID      any    `json:"id"` // null where the message has none that can be read
+		ID      any    `json:"id"` // null if the id cannot be read
 		Error   struct {
 			Code    int    `json:"code"`
 			Message string `json:"message"`
 		} `json:"error"`
 	}
-	answer.JSONRPC, answer.ID = "2.0", r.id
-	answer.Error.Code, answer.Error.Message = r.code, r.message
+	response.JSONRPC, response.ID = "2.0", r.id
+	response.Error.Code, response.Error.Message = r.code, r.message
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(r.status)
-	_, _ = w.Write(encode(answer)) // the client went away
+	_, _ = w.Write(encode(response)) // fails only if the client disconnected
 }

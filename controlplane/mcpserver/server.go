@@ -1,5 +1,5 @@
-// Package mcpserver serves runs to agents over the Model Context Protocol. Its tools call the same services as the REST
-// API does, for the caller whom the HTTP face has found out. docs/mcp.md describes it.
+// Package mcpserver serves runs to agents over the Model Context Protocol. Its tools use the same services as the REST
+// API. The HTTP layer authenticates the caller. docs/mcp.md describes the server.
 package mcpserver
 
 import (
@@ -29,32 +29,32 @@ type Runs interface {
 	Excerpts(ctx context.Context, outline runs.Outline, spanIDs []uint64) ([]runs.Span, error)
 }
 
-// Config is what the tools work with.
+// Config holds the dependencies of the tools. All fields are required.
 type Config struct {
 	Runs Runs
-	// FenceKey decides the marks around recorded text.
+	// FenceKey is the secret key that determines the marks around recorded text.
 	FenceKey []byte
 	Log      *slog.Logger
 }
 
-// Names of the parameter that says how tools are named, and of its one value.
+// ToolNames is the query parameter for the style of tool names. Its only value is Underscore.
 const (
 	ToolNames  = "tool_names"
 	Underscore = "underscore"
 )
 
 const (
-	// requestTime bounds a request, a stream that a client holds open included.
+	// requestTime is the time limit of a request, including a stream that a client keeps open.
 	requestTime = 50 * time.Second
-	// maxBody bounds a request's body; arguments are short.
+	// maxBody is the maximum size of a request body in bytes.
 	maxBody = 64 << 10
 )
 
 //go:embed instructions.md
 var instructions string
 
-// New returns the server as an HTTP handler. It keeps no sessions: any replica answers any request, each with its own
-// key. The context of each request says who calls, as [access.WithCaller] does.
+// New returns the server as an HTTP handler. It has no sessions, so every replica can serve every request. The context
+// of a request must have the caller (see [access.WithCaller]).
 func New(c Config) (http.Handler, error) {
 	dotted, err := newServer(c, func(name string) string { return name })
 	if err != nil {
@@ -71,12 +71,12 @@ func New(c Config) (http.Handler, error) {
 		return dotted
 	}, &mcp.StreamableHTTPOptions{
 		Stateless: true, JSONResponse: true, PropagateRequestCancellation: true,
-		// Every request needs a key, which no page can make a browser add. The Host is the one that web was asked for.
+		// Every request needs a key, which a web page cannot make a browser send. Host is the host of the request to web.
 		DisableLocalhostProtection: true,
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if names := r.URL.Query()[ToolNames]; len(names) > 1 || (len(names) == 1 && names[0] != Underscore) {
-			(&reply{http.StatusBadRequest, nil, jsonrpc.CodeInvalidRequest, ToolNames + " must be " + Underscore + ", or absent"}).write(w)
+			(&reply{http.StatusBadRequest, nil, jsonrpc.CodeInvalidRequest, ToolNames + " must be " + Underscore + " or absent"}).write(w)
 			return
 		}
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
@@ -85,7 +85,7 @@ func New(c Config) (http.Handler, error) {
 			(&reply{http.StatusRequestEntityTooLarge, nil, jsonrpc.CodeInvalidRequest, fmt.Sprintf("the body is larger than %d bytes", maxBody)}).write(w)
 			return
 		case err != nil:
-			(&reply{http.StatusBadRequest, nil, jsonrpc.CodeInvalidRequest, "the body was cut off"}).write(w)
+			(&reply{http.StatusBadRequest, nil, jsonrpc.CodeInvalidRequest, "the body is incomplete"}).write(w)
 			return
 		}
 		if direct := replyTo(body, r.Header.Get("Mcp-Protocol-Version")); direct != nil {
@@ -100,7 +100,7 @@ func New(c Config) (http.Handler, error) {
 	}), nil
 }
 
-// newServer makes a server whose tools have the names that name gives them.
+// newServer creates a server. name maps the canonical names of tools to the names that clients see.
 func newServer(c Config, name func(string) string) (*mcp.Server, error) {
 	text := instructions
 	for _, tool := range []string{searchTool, readTool} {

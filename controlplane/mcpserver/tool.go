@@ -27,19 +27,19 @@ type tools struct {
 	name func(string) string
 }
 
-// Bounds of token_budget. The smallest has room for a view in both forms.
+// Limits of token_budget. The minimum has room for a view in both forms.
 const (
 	minBudget     = 1024
 	defaultBudget = 8000
 	maxBudget     = agentview.MaxBudget
-	// forms is how often a result is sent: some clients hand their model the text, some the structured content, some both.
+	// forms is the number of copies in a result. Clients give their model the text, the structured content, or both.
 	forms = 2
 )
 
-// budget are the arguments that every tool takes.
+// budget holds the arguments that every tool has.
 type budget struct {
-	TokenBudget int    `json:"token_budget,omitempty" jsonschema:"At most so many tokens in the whole result, text and structured content together."`
-	Encoding    string `json:"encoding,omitempty"     jsonschema:"What tokens are counted in."`
+	TokenBudget int    `json:"token_budget,omitempty" jsonschema:"The maximum number of tokens in the whole result, text and structured content together."`
+	Encoding    string `json:"encoding,omitempty"     jsonschema:"The encoding in which tokens are counted."`
 }
 
 func (b *budget) setDefaults() {
@@ -51,7 +51,7 @@ func (b *budget) setDefaults() {
 	}
 }
 
-// inputSchema is the schema of In, with what Go's types cannot say.
+// inputSchema returns the schema of In. refine adds constraints to its properties by name.
 func inputSchema[In any](refine map[string]func(*jsonschema.Schema)) (*jsonschema.Schema, error) {
 	schema, err := jsonschema.For[In](nil)
 	if err != nil {
@@ -67,7 +67,7 @@ func inputSchema[In any](refine map[string]func(*jsonschema.Schema)) (*jsonschem
 	encoding(schema.Properties["encoding"])
 	for _, property := range schema.Properties {
 		if property.Items != nil {
-			property.Type, property.Types = "array", nil // absent, not null
+			property.Type, property.Types = "array", nil // absent instead of null
 		}
 	}
 	for name, change := range refine {
@@ -81,18 +81,18 @@ func pattern(text string) func(*jsonschema.Schema) {
 }
 
 const (
-	// A run is also named by its trace id, which SDKs print without dashes.
+	// A run can also be given by its trace id, which SDKs print without dashes.
 	uuidPattern = "^([0-9a-fA-F]{32}|[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12})$"
 	stepPattern = "^([0-9a-f]{16}|[1-9][0-9]{0,5})$" // span id or number of a step
 )
 
-// arguments are those of a tool. project is empty where they name none.
+// arguments are the arguments of a tool. project is empty if they have none.
 type arguments interface {
 	project() string
 }
 
-// addTool adds a tool that reads. Its arguments are held to the schema, and its caller needs what the operation of the REST API needs.
-// Errors go to the model, with what to do about them.
+// addTool adds a read-only tool. It validates the arguments and authorizes the caller for the operation of the REST
+// API. Errors are sent to the model with a remedy.
 func addTool[In arguments, Out any](
 	t *tools, server *mcp.Server, operation string, tool mcp.Tool, input *jsonschema.Schema,
 	run func(context.Context, access.Grant, In) ([]byte, error),
@@ -125,7 +125,7 @@ func addTool[In arguments, Out any](
 			body, err = run(ctx, grant, in)
 		}
 		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-			return nil, err // nobody reads the answer
+			return nil, err // the client disconnected
 		}
 		if err != nil {
 			return &mcp.CallToolResult{
@@ -139,13 +139,14 @@ func addTool[In arguments, Out any](
 	return nil
 }
 
-// authorize grants the operation in the project that the arguments name, else in all in which the caller may do it.
+// authorize grants the operation in the project of the arguments, or else in all projects in which the caller may
+// perform it.
 func authorize(ctx context.Context, operation string, in arguments) (access.Grant, error) {
 	var target access.Target
 	if named := in.project(); named != "" {
 		var err error
 		if target.Project, err = uuid.Parse(named); err != nil {
-			return access.Grant{}, problem.Missing() // the pattern lets ids only through
+			return access.Grant{}, problem.Missing() // the schema only allows ids
 		}
 	}
 	return access.CallerOf(ctx).Authorize(operation, target)
@@ -164,65 +165,65 @@ func decode(arguments json.RawMessage, schema *jsonschema.Resolved, in any) erro
 		err = json.Unmarshal(arguments, in)
 	}
 	if err != nil {
-		const longest = 300 // it may quote what was given
+		const maxBytes = 300 // the error may quote the arguments
 		text := strings.TrimPrefix(err.Error(), "validating root: ")
-		return remedyError("The arguments are not valid: " + strings.ToValidUTF8(text[:min(len(text), longest)], ""))
+		return remedyError("The arguments are not valid: " + strings.ToValidUTF8(text[:min(len(text), maxBytes)], ""))
 	}
 	return nil
 }
 
-// call writes a call as results name it: the tool and its arguments.
+// call formats a call for a result: the tool and its arguments.
 func (t *tools) call(tool string, arguments any) string {
 	return t.name(tool) + " " + string(encode(arguments))
 }
 
-// encode writes JSON as the clients' models read it: in one line, without HTML escapes.
+// encode returns JSON in one line without HTML escapes.
 func encode(value any) []byte {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(value) // text and numbers always encode
+	_ = encoder.Encode(value) // these types always encode
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// stated writes a document that says how many tokens it has in all its forms. used points into the document.
-func stated(document any, used *int, encoding string) ([]byte, error) {
+// encodeCounted encodes a document with its number of tokens in all forms. used points to the number in the document.
+func encodeCounted(document any, used *int, encoding string) ([]byte, error) {
 	for {
 		body := encode(document)
 		n, err := agentview.Count(encoding, string(body))
 		if err != nil {
 			return nil, fmt.Errorf("count tokens: %w", err)
 		}
-		if n *= forms; n <= *used { // a larger number is never shorter: it comes to rest
+		if n *= forms; n <= *used { // a larger number never has fewer tokens, so the loop ends
 			return body, nil
 		}
 		*used = n
 	}
 }
 
-// remedyError is an error that says what to do about it.
+// remedyError is an error whose text tells a model what to do.
 type remedyError string
 
 func (e remedyError) Error() string { return string(e) }
 
-// remedy says what went wrong and what to do about it, to a model.
+// remedy returns the text of an error for a model, with what to do next.
 func (t *tools) remedy(ctx context.Context, tool string, err error) string {
 	var remedied remedyError
 	switch {
 	case errors.As(err, &remedied):
 		return remedied.Error()
 	case errors.Is(err, runs.ErrNotFound):
-		return "No such run. Take run_id from " + t.name(searchTool) + "."
+		return "There is no such run. Use a run_id from " + t.name(searchTool) + "."
 	case errors.Is(err, agentview.ErrNoSuchSpan):
-		return "The run has no span of the id given as focus. Call " + t.name(readTool) + " without focus and take a span_id from its answer."
+		return "The run has no step with this focus. Call " + t.name(readTool) + " without focus and use a span_id from its result."
 	case errors.Is(err, runs.ErrInvalidCursor):
-		return "The cursor is not from " + t.name(searchTool) + ". Leave it out to begin with the first page."
+		return "The cursor is not from " + t.name(searchTool) + ". Omit it to start with the first page."
 	case errors.Is(err, runs.ErrTooExpensive):
-		return "The query exceeded its time or memory limit. Narrow it: a shorter window_seconds, more filters, fewer words in search."
+		return "The query exceeded its time or memory limit. Use a shorter window_seconds, more filters or fewer words in search."
 	case problem.Is(err, problem.Forbidden):
-		return problem.Of(err).Detail + " Ask for a key made with the preset Agent, in Looptrace under Settings > Keys."
+		return problem.Of(err).Detail + " Ask for a key with the preset Agent, from Settings > Keys in Looptrace."
 	case problem.Is(err, problem.NotFound):
-		return "This key has no such project. Leave project_id out."
+		return "This key has no such project. Omit project_id."
 	}
 	request := access.CallerOf(ctx).RequestID
 	if problem.Is(err, problem.Unavailable) {
@@ -230,5 +231,5 @@ func (t *tools) remedy(ctx context.Context, tool string, err error) string {
 		return problem.Of(err).Detail
 	}
 	t.Log.LogAttrs(ctx, slog.LevelError, "tool failed", slog.String("request_id", request), slog.String("tool", tool), slog.Any("error", err))
-	return "Something went wrong on the server. Its log has more, under request id " + request + "."
+	return "The server had an internal error. Its log has details under request id " + request + "."
 }
