@@ -4,7 +4,7 @@ import (
 	"github.com/looptrace/looptrace/internal/problem"
 )
 
-// Errors that callers tell apart.
+// Errors that callers distinguish.
 var (
 	// ErrNotFound: the caller's projects have no such run or span.
 	ErrNotFound = problem.Missing()

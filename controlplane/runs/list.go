@@ -36,8 +36,7 @@ type Page struct {
 	SearchedTo time.Time
 }
 
-// Orders of a list. All but the first two are by a value that may be unknown: such runs come last, whichever way. Orders of a list. All
-// but the first two are by a value that may be unknown; runs without it come last either way.
+// Orders of a list. All but the first two are by a value that may be unknown. Runs without it always come last.
 const (
 	NewestFirst = "-start_time"
 	OldestFirst = "start_time"
@@ -56,7 +55,7 @@ var listWindows = []time.Duration{
 // searchWindows are those of a search, which also reads what was recorded after each window.
 var searchWindows = []time.Duration{time.Hour, 24 * time.Hour, 30 * 24 * time.Hour, 365 * 24 * time.Hour}
 
-// Bounds of a list: of all its statements, and of each. Timeouts of a list and of each of its queries.
+// Timeouts of a list and of each of its statements.
 const (
 	listTimeout   = 10 * time.Second
 	windowTimeout = 5 * time.Second

@@ -18,7 +18,7 @@ import (
 // projectsMark is replaced by a condition on the caller's projects in every statement.
 const projectsMark = "{projects}"
 
-// Bounds of one query, so that no caller can take the engine from the others.
+// Limits of one query, so that one caller cannot exhaust ClickHouse.
 const (
 	queryTimeout = 20 * time.Second
 	queryMemory  = 1 << 30
@@ -129,7 +129,7 @@ func scan[T any](found driver.Rows, rows *[]T) error {
 // codeUnknownTable is ClickHouse's error (ErrorCodes.cpp) about a table that a migration has removed for a moment or not created yet.
 const codeUnknownTable = 60
 
-// ClickHouse's error codes for a query past its bounds.
+// ClickHouse's error codes for a query that exceeded its limits.
 const (
 	codeTooManyRows      = 158
 	codeTooSlow          = 160
