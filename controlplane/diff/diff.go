@@ -16,7 +16,7 @@ type Run struct {
 	TextsMissing bool
 }
 
-// State is what became of a step of the base run in the other run.
+// State is the result of comparing a step of the base run with the other run.
 type State string
 
 // States of a step.

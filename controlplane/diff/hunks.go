@@ -8,10 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// Op is what became of a part of a text.
+// Op is the kind of a change to a part of a text.
 type Op string
 
-// Ops.
+// Kinds of changes.
 const (
 	OpSame    Op = "same"
 	OpRemoved Op = "removed"

@@ -11,7 +11,7 @@ import (
 )
 
 // cutString splits a string of a JSON value into its beginning and the hash of the whole, which is empty if the string was not cut. A
-// shorter string with such an end was recorded so.
+// shorter string with such an end was recorded with it.
 func cutString(text string) (beginning, hash string) {
 	at := len(text) - len(runs.TextEnd) - runs.TextHash
 	if at < runs.MaxText || !strings.HasPrefix(text[at:], runs.TextEnd) {

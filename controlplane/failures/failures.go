@@ -40,7 +40,7 @@ const (
 	maxListedContrasts, maxContrasts = 5, 20
 )
 
-// maxWindow is how far back groups may be looked for.
+// maxWindow is the maximum length of a window.
 const maxWindow = 90 * 24 * time.Hour
 
 // Query selects a page of groups.
