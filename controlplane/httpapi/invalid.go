@@ -197,7 +197,7 @@ func rule(keyword string, schema *openapi3.Schema) string {
 
 func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
-// maxShown is how many characters or bytes of a value or name of the client's an answer repeats.
+// maxShown is the maximum length of a client's value (in characters) or name (in bytes) in an answer.
 const maxShown = 100
 
 // shown returns a value for use in an answer: short, and no object or list.

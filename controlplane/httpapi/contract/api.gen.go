@@ -1077,7 +1077,7 @@ type MessagePart = json.RawMessage
 // failed, but the run recovered. `succeeded`: no step failed. `running`: the run has not ended.
 type Outcome string
 
-// Outline Every column of `spans` has one item for each span; spans stand each parent before its children, siblings in start
+// Outline Every column of `spans` has one item for each span; spans are sorted parent before children, siblings in start
 // order. Numbers in `name`, `kind`, `model`, `tool`, `agent` and `error` are indexes into `strings`; 0 is the empty string.
 type Outline struct {
 	// CriticalPath The intervals that make up the root's duration. In each, one span runs and none of its children on the path

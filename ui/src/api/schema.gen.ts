@@ -272,7 +272,7 @@ export interface paths {
         };
         /**
          * Read how to record programs, step by step
-         * @description For any key or person with access to the project. Machine-readable: the settings, the recipe for each package,
+         * @description Machine-readable: the settings, the recipe for each package,
          *     the recipe of one framework or the general one of a language, and a self-test that sends a run and reads it back. It
          *     has this installation's address but never a key. `/llms.txt` has all recipes as Markdown.
          *
@@ -501,7 +501,7 @@ export interface paths {
         put?: never;
         /**
          * Create a project
-         * @description Needs the role owner or admin in the workspace. 409 if the workspace has a project of that name.
+         * @description 409 if the workspace has a project of that name.
          *
          *     Requires the workspace role `admin` or higher.
          */
@@ -1984,7 +1984,7 @@ export interface components {
             has_more: boolean;
         };
         /**
-         * @description Every column of `spans` has one item for each span; spans stand each parent before its children, siblings in start
+         * @description Every column of `spans` has one item for each span; spans are sorted parent before children, siblings in start
          *     order. Numbers in `name`, `kind`, `model`, `tool`, `agent` and `error` are indexes into `strings`; 0 is the empty string.
          */
         Outline: {
