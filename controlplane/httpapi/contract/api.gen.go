@@ -1721,6 +1721,8 @@ type RunTotals struct {
 
 	// EndedCount Runs that are no longer running.
 	EndedCount int64 `json:"ended_count"`
+
+	// ErrorCount Runs that failed.
 	ErrorCount int64 `json:"error_count"`
 
 	// ErrorRate `error_count` / `ended_count`; null if none has ended.

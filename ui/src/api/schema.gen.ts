@@ -574,7 +574,7 @@ export interface paths {
         };
         /**
          * Read totals of runs, over time and by group
-         * @description Counts, error rate, percentiles of duration, tokens and cost of the runs that the filter
+         * @description Counts, failure rate, percentiles of duration, tokens and cost of the runs that the filter
          *     selects: in total, for every bucket of the window (empty ones included) and, with `group_by`, for the largest
          *     groups and for the others together. Without bounds, the window covers all of the project's runs. An answer that would take
          *     too long covers only the newest part of the window: `partial` is true and `start` is the beginning of that part.
@@ -2063,7 +2063,10 @@ export interface components {
              * @description Runs that are no longer running.
              */
             ended_count: number;
-            /** Format: int64 */
+            /**
+             * Format: int64
+             * @description Runs that failed.
+             */
             error_count: number;
             /**
              * Format: double
