@@ -24,6 +24,11 @@ var haystackDialect = dialect{
 		if found, ok := haystackSpans[x.Name()]; ok {
 			return found.kind, found.operation
 		}
+		for _, known := range haystackKeys {
+			if _, ok := x.get(known.key); ok {
+				return known.kind, known.operation
+			}
+		}
 		component := x.str("haystack.component.type")
 		if _, recorded := x.get("haystack.component.output"); !recorded {
 			component = "" // unknown whether it made a call or wraps one
@@ -79,6 +84,17 @@ func (x *span) haystackAnswer(o object, source string) {
 var haystackSpans = kinds{
 	"haystack.pipeline.run": isWorkflow, "haystack.async_pipeline.run": isWorkflow, "haystack.agent.run": isAgent, "haystack.agent.step": isTask,
 	"haystack.agent.step.llm": isLLM, "haystack.agent.step.tool": isTool, "haystack.tool": isTool,
+}
+
+// haystackKeys tell the kind of a span that was named anew.
+var haystackKeys = []struct {
+	key string
+	kindAndOperation
+}{
+	{"haystack.agent.step.llm.input", isLLM},
+	{"haystack.tool.name", isTool},
+	{"haystack.agent.input", isAgent},
+	{"haystack.pipeline.input_data", isWorkflow},
 }
 
 // haystackComponents map suffixes of component types to kinds.
