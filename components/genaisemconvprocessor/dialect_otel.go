@@ -12,6 +12,44 @@ import (
 var nativeDialect = dialect{
 	name: "looptrace",
 	kind: func(x *span) (string, string) { return x.str(runmodel.KeyKind), "" },
+	derive: func(x *span) {
+		for key, to := range map[string]target{runmodel.KeyInputs: toInputMessages, runmodel.KeyOutputs: toOutputMessages} {
+			if text := x.jsonAt(key); holdsMessages(text) {
+				x.offer(to, native, fromText, text, key)
+			}
+		}
+	},
+}
+
+// holdsMessages reports whether a text is chat messages of OpenAI's or Anthropic's API: one message, a list of them, a
+// request with messages, or a response with choices.
+func holdsMessages(text string) bool {
+	text = strings.TrimSpace(text)
+	if o, ok := parseObject(text); ok {
+		if o.str("role") != "" {
+			return isMessage(o)
+		}
+		return areMessages(o.get("messages"), "") || areMessages(o.get("choices"), "message")
+	}
+	return areMessages(text, "")
+}
+
+// areMessages reports whether a text is a list of which every element, or its given member, has a role and a content.
+func areMessages(text, within string) bool {
+	list, ok := parseArray(text)
+	if !ok || len(list) == 0 {
+		return false
+	}
+	for _, element := range list {
+		o, isObject := parseObject(element)
+		if within != "" {
+			o, isObject = o.at(within), o.at(within) != nil
+		}
+		if !isObject || o.str("role") == "" || !isMessage(o) {
+			return false
+		}
+	}
+	return true
 }
 
 // otelGenAIDialect is the newest conventions, whose attributes are taken as they are. The keys below are not part of
