@@ -159,7 +159,7 @@ func TestRankingOfPlantedImpact(t *testing.T) {
 			}
 			lasted := random.Float64() * (7 - min(age, 6.9))
 			g := runs.FailureGroup{
-				Fingerprint: fmt.Sprintf("g%02d", i), AgentName: "a", Runs: uint64(perDay*lasted) + 1, Class: runmodel.FailureError,
+				Fingerprint: fmt.Sprintf("g%02d", i), AgentName: "a", Peers: "a", Runs: uint64(perDay*lasted) + 1, Class: runmodel.FailureError,
 				Last: now.Add(-time.Duration(age * 24 * float64(time.Hour))),
 			}
 			g.First = g.Last.Add(-time.Duration(lasted * 24 * float64(time.Hour)))
@@ -252,7 +252,7 @@ func TestParts(t *testing.T) {
 
 func TestContrasts(t *testing.T) {
 	t.Parallel()
-	g := &runs.FailureGroup{Fingerprint: "f", AgentName: "a", Runs: 10}
+	g := &runs.FailureGroup{Fingerprint: "f", AgentName: "a", Peers: "a", Runs: 10}
 	agents := map[runs.AttributeCount]uint64{
 		{Of: "a", Name: "release", Value: "2"}: 20, {Of: "a", Name: "model", Value: "m"}: 1000, {Of: "a", Name: "tag", Value: "rare"}: 2,
 	}

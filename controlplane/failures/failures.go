@@ -187,7 +187,7 @@ func (s *Service) groups(ctx context.Context, projects access.Projects, w runs.F
 	var cost *float64
 	namesUsers := false
 	for _, t := range totals {
-		agentRuns[t.AgentName] = t.Runs
+		agentRuns[t.Peers] = t.Runs
 		page.Runs, page.Failed = page.Runs+t.Runs, page.Failed+t.Failed
 		namesUsers = namesUsers || t.WithUser > 0
 		if t.CostUSD != nil {
@@ -208,7 +208,7 @@ func (s *Service) groups(ctx context.Context, projects access.Projects, w runs.F
 	}
 	for i := range rows {
 		f := facts{
-			group: &rows[i], now: w.Now, firstSeen: rows[i].First, agentRuns: max(agentRuns[rows[i].AgentName], rows[i].Runs),
+			group: &rows[i], now: w.Now, firstSeen: rows[i].First, agentRuns: max(agentRuns[rows[i].Peers], rows[i].Runs),
 			namesUsers: namesUsers, projectCost: cost,
 		}
 		if first, ok := firstSeen[rows[i].Fingerprint]; ok && first.Before(f.firstSeen) {

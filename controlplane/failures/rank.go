@@ -142,7 +142,7 @@ func contrasts(g *runs.FailureGroup, agentRuns uint64, own []runs.AttributeCount
 	others := agentRuns - min(agentRuns, g.Runs)
 	var list []Contrast
 	for _, a := range own {
-		all := agents[runs.AttributeCount{Of: g.AgentName, Name: a.Name, Value: a.Value}]
+		all := agents[runs.AttributeCount{Of: g.Peers, Name: a.Name, Value: a.Value}]
 		c := Contrast{Name: a.Name, Value: a.Value, With: min(a.Runs, g.Runs), Runs: g.Runs, OthersRuns: others}
 		c.OthersWith = min(all-min(all, a.Runs), others)
 		if others == 0 || float64(c.With)*float64(others) <= float64(c.OthersWith)*float64(c.Runs) {

@@ -303,3 +303,33 @@ func TestFailedRuns(t *testing.T) {
 		golden(t, "not_found", e.do(t, http.MethodGet, base+"/"+top.Fingerprint+"?project_id="+other.Id.String(), nil, stranger))
 	})
 }
+
+// TestFailuresWithoutAgent compares runs without an agent with those of the same name, not with all runs without an agent.
+func TestFailuresWithoutAgent(t *testing.T) {
+	t.Parallel()
+	address := engines.ClickHouse(t)
+	require.NoError(t, clickhouse.Migrate(t.Context(), address))
+	e := newEnvOn(t, engines.Postgres(t), address)
+	session, project := e.setUp(t)
+	key := bearer(e.mint(t, session, project.Id, contract.ScopeRunsRead).Key)
+	named := func(name string) func(*runmodel.Span) {
+		return func(root *runmodel.Span) { root.Name, root.Kind, root.AgentName = name, "workflow", "" }
+	}
+	var stored [][]runmodel.Span
+	for i := range 10 {
+		message, name := "", "digest"
+		if i < 2 {
+			message = "no such page"
+		}
+		if i >= 4 {
+			name = "import"
+		}
+		stored = append(stored, agentRun(project.Id, time.Now().UTC().Add(-time.Duration(i+1)*time.Minute), "fetch", message, named(name)))
+	}
+	storeSpans(t, address, stored...)
+	list := must[contract.FailedRuns](t, e.do(t, http.MethodGet, "/v1/agent/failed-runs?project_id="+project.Id.String(), nil, key), http.StatusOK)
+	require.Len(t, list.Data, 1)
+	assert.Nil(t, list.Data[0].AgentName)
+	assert.Equal(t, int64(4), list.Data[0].AgentRunCount)
+	assert.InDelta(t, .5, list.Data[0].AgentShare, 1e-9)
+}

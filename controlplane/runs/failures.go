@@ -32,20 +32,25 @@ const maxFailureGroups = 1000
 // agentPrefix cuts the names of agents, which clients choose. All statements about failures cut them alike.
 const agentPrefix = "substring(agent_name, 1, 1025)"
 
+// peers names the runs that a failed run is compared with: those of its agent, or those of its name if it has no agent.
+const peers = "if(agent_name != '', concat('agent ', " + agentPrefix + "), concat('run ', substring(name, 1, 1025)))"
+
 // FailureGroup are the failed runs that have one fingerprint. Names and errors are those of the newest run.
 type FailureGroup struct {
-	Fingerprint string    `ch:"fingerprint"`
-	Class       string    `ch:"class"`
-	AgentName   string    `ch:"agent"`
-	StepKind    string    `ch:"step_kind"`
-	StepName    string    `ch:"step_name"`
-	ErrorType   string    `ch:"type"`
-	Template    string    `ch:"template"`
-	Runs        uint64    `ch:"runs"`
-	First       time.Time `ch:"first"`
-	Last        time.Time `ch:"last"`
-	Users       uint64    `ch:"users"`
-	CostUSD     *float64  `ch:"cost"`
+	Fingerprint string `ch:"fingerprint"`
+	Class       string `ch:"class"`
+	AgentName   string `ch:"agent"`
+	// Peers is the key of FailureTotals and of the peers in FailureAttributes.
+	Peers     string    `ch:"peers"`
+	StepKind  string    `ch:"step_kind"`
+	StepName  string    `ch:"step_name"`
+	ErrorType string    `ch:"type"`
+	Template  string    `ch:"template"`
+	Runs      uint64    `ch:"runs"`
+	First     time.Time `ch:"first"`
+	Last      time.Time `ch:"last"`
+	Users     uint64    `ch:"users"`
+	CostUSD   *float64  `ch:"cost"`
 	// Releases are up to ten of the releases of its runs.
 	Releases []string `ch:"releases"`
 	// Now and Before count its runs in the last SpikeNow, and in SpikeBefore before that.
@@ -87,7 +92,7 @@ func (s *Service) FailureGroups(ctx context.Context, projects access.Projects, f
 	var groups []FailureGroup
 	err := query(ctx, s.conn, projects, &groups, `
 		WITH toUnixTimestamp64Nano(start_time) AS started, started >= ? AS inside, (start_time, run_id) AS newest
-		SELECT fingerprint, argMax(failure_class, newest) AS class, argMax(`+agentPrefix+`, newest) AS agent,
+		SELECT fingerprint, argMax(failure_class, newest) AS class, argMax(`+agentPrefix+`, newest) AS agent, argMax(`+peers+`, newest) AS peers,
 			argMax(failing_kind, newest) AS step_kind, argMax(substring(failing_name, 1, 1025), newest) AS step_name,
 			argMax(substring(failing_type, 1, 1025), newest) AS type, argMax(failing_template, newest) AS template,
 			countIf(inside) AS runs, minIf(start_time, inside) AS first, maxIf(start_time, inside) AS last,
@@ -111,24 +116,24 @@ func (g *FailureGroup) cut() {
 	g.Cut = c.members
 }
 
-// FailureTotals counts the runs of an agent in a window.
+// FailureTotals counts the runs of an agent, or those of a name without an agent, in a window.
 type FailureTotals struct {
-	AgentName string   `ch:"agent"`
-	Runs      uint64   `ch:"runs"`
-	Failed    uint64   `ch:"failed"`
-	CostUSD   *float64 `ch:"cost"`
+	Peers   string   `ch:"peers"`
+	Runs    uint64   `ch:"runs"`
+	Failed  uint64   `ch:"failed"`
+	CostUSD *float64 `ch:"cost"`
 	// WithUser counts the runs that name a user.
 	WithUser uint64 `ch:"with_user"`
 }
 
-// FailureTotals lists the agents of a window, those with the most runs first.
+// FailureTotals lists the agents and the names of a window, those with the most runs first.
 func (s *Service) FailureTotals(ctx context.Context, projects access.Projects, f FailureWindow) ([]FailureTotals, error) {
 	projects = projects.Only(f.Filter.ProjectID)
 	w := f.where(f.From)
 	var totals []FailureTotals
 	err := query(ctx, s.conn, projects, &totals, `
-		SELECT `+agentPrefix+` AS agent, count() AS runs, countIf(fingerprint != '') AS failed, sum(cost_usd) AS cost, countIf(user_id != '') AS with_user`+
-		f.from(&w, `GROUP BY agent ORDER BY runs DESC, agent LIMIT 10000`), w.args...)
+		SELECT `+peers+` AS peers, count() AS runs, countIf(fingerprint != '') AS failed, sum(cost_usd) AS cost, countIf(user_id != '') AS with_user`+
+		f.from(&w, `GROUP BY peers ORDER BY runs DESC, peers LIMIT 10000`), w.args...)
 	return totals, err
 }
 
@@ -246,8 +251,8 @@ func (s *Service) FailureAttributes(
 	}
 	all := f.where(f.From)
 	err = query(ctx, s.conn, projects, &agents, `
-		SELECT agent AS of, attribute.1 AS name, attribute.2 AS value, count() AS runs
-		FROM (SELECT `+agentPrefix+` AS agent, arrayJoin(`+runAttributes+`) AS attribute`+f.from(&all, "")+`)
+		SELECT peers AS of, attribute.1 AS name, attribute.2 AS value, count() AS runs
+		FROM (SELECT `+peers+` AS peers, arrayJoin(`+runAttributes+`) AS attribute`+f.from(&all, "")+`)
 		WHERE (attribute.1, attribute.2) IN (`+strings.Join(marks, ", ")+`)
 		GROUP BY of, name, value ORDER BY of, name, value`, append(all.args, pairs...)...)
 	return kept, agents, cut, err

@@ -723,10 +723,10 @@ type FailedRun struct {
 type FailedRunGroup struct {
 	AgentName *string `json:"agent_name"`
 
-	// AgentRunCount All runs of the agent in the window.
+	// AgentRunCount All runs of the agent in the window; of the run name if there is no agent.
 	AgentRunCount int64 `json:"agent_run_count"`
 
-	// AgentShare Share of the agent's runs.
+	// AgentShare Share of these runs.
 	AgentShare float64 `json:"agent_share"`
 
 	// Class `error`: the run ended with an error; `timeout`: the error is a timeout; `cancelled`; `unrecovered`: the run ended well,

@@ -1,5 +1,5 @@
 WITH toUnixTimestamp64Nano(start_time) AS started, started >= ? AS inside, (start_time, run_id) AS newest
-		SELECT fingerprint, argMax(failure_class, newest) AS class, argMax(substring(agent_name, 1, 1025), newest) AS agent,
+		SELECT fingerprint, argMax(failure_class, newest) AS class, argMax(substring(agent_name, 1, 1025), newest) AS agent, argMax(if(agent_name != '', concat('agent ', substring(agent_name, 1, 1025)), concat('run ', substring(name, 1, 1025))), newest) AS peers,
 			argMax(failing_kind, newest) AS step_kind, argMax(substring(failing_name, 1, 1025), newest) AS step_name,
 			argMax(substring(failing_type, 1, 1025), newest) AS type, argMax(failing_template, newest) AS template,
 			countIf(inside) AS runs, minIf(start_time, inside) AS first, maxIf(start_time, inside) AS last,

@@ -1423,12 +1423,12 @@ export interface components {
             share: number;
             /**
              * Format: int64
-             * @description All runs of the agent in the window.
+             * @description All runs of the agent in the window; of the run name if there is no agent.
              */
             agent_run_count: number;
             /**
              * Format: double
-             * @description Share of the agent's runs.
+             * @description Share of these runs.
              */
             agent_share: number;
             /**

@@ -81,7 +81,7 @@ export function FailurePage() {
               />
               <Fact label="Of all failed runs" value={formatPercent(group.share)} />
               <Fact
-                label="Of the agent's runs"
+                label={group.agent_name ? "Of the agent's runs" : "Of the runs of this name"}
                 value={`${formatPercent(group.agent_share)} of ${formatCount(group.agent_run_count)}`}
               />
               <Fact label="Users" value={group.user_count === null ? null : formatCount(group.user_count)} />
