@@ -404,11 +404,16 @@ func (e *spanErrors) doneAgain(i int) bool {
 
 // precedes reports whether a failed span ended before another one started.
 func (e *spanErrors) precedes(failed, other int) bool {
-	took := Interval{e.spans[failed].StartTime, e.spans[failed].StartTime}
-	if !IsAbsent(e.spans[failed].EndTime) {
-		took.End = e.spans[failed].EndTime
+	return e.interval(failed).Precedes(Interval{e.spans[other].StartTime, e.spans[other].EndTime})
+}
+
+// interval returns when a span ran. One without an end ended when it started.
+func (e *spanErrors) interval(i int) Interval {
+	took := Interval{e.spans[i].StartTime, e.spans[i].StartTime}
+	if !IsAbsent(e.spans[i].EndTime) {
+		took.End = e.spans[i].EndTime
 	}
-	return took.Precedes(Interval{e.spans[other].StartTime, e.spans[other].EndTime})
+	return took
 }
 
 // chain returns an origin and its ancestors.
@@ -457,7 +462,7 @@ func (e *spanErrors) wentOn(top int, beside map[int][]int) bool {
 			if i != at && e.precedes(at, i) {
 				return true
 			}
-			if e.spans[i].StartTime.Before(e.spans[at].EndTime.Add(-maxRounding)) {
+			if e.spans[i].StartTime.Before(e.interval(at).End.Add(-maxRounding)) {
 				break // earlier ones did not either
 			}
 		}

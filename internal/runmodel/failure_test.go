@@ -300,6 +300,31 @@ func TestErrorChainOfDeepRun(t *testing.T) {
 	}
 }
 
+// TestManyFailuresWithoutEnd: the time that it takes grows with the number of spans, also if none of the failed steps has an end and no
+// step beside them came later.
+func TestManyFailuresWithoutEnd(t *testing.T) {
+	t.Parallel()
+	const n = 30_000
+	list := []timed{{id: 1, to: 9, status: StatusOK}}
+	for i := range n {
+		list = append(list, timed{id: uint64(i + 2), parent: 1, to: 1, status: StatusOK, name: "done"})
+	}
+	for i := range n { // steps without an end, below each a look-up that failed
+		list = append(list, timed{id: uint64(n + i + 2), parent: 1, from: 2, to: 3, status: StatusError, name: "step " + string(rune('a'+i%26)) + strings.Repeat("x", i%7)})
+		list = append(list, timed{id: uint64(2*n + i + 2), parent: uint64(n + i + 2), from: 2, to: 3, status: StatusError, name: "look up"})
+	}
+	list = append(list, timed{id: 3*n + 2, parent: 2, from: 4, to: 5, status: StatusOK, name: "look up"}) // in another branch
+	spans := spansOf(list)
+	for i := range spans {
+		if spans[i].ParentSpanID == 1 && spans[i].Status == StatusError {
+			spans[i].EndTime = Epoch
+		}
+	}
+	began := time.Now()
+	assert.Empty(t, failureOf(&Run{Status: StatusOK, ErrorCount: 2 * n}, Fold(spans)).Class)
+	assert.Less(t, time.Since(began), 2*time.Second)
+}
+
 func BenchmarkFailure(b *testing.B) {
 	spans := failing(1, "connect to 10.0.0.7:5432: no route to host after 31ms (request 8841)")
 	b.Run("failed", func(b *testing.B) {
