@@ -223,7 +223,7 @@ func (e *spanErrors) findOperations() {
 	agents := e.agents()
 	for i := range e.spans {
 		s := &e.spans[i]
-		e.operations[i] = operation{agents[i], s.EffectiveKind(), cmp.Or(s.ToolName, stepName(s))}
+		e.operations[i] = operation{agents[i], s.EffectiveKind(), cmp.Or(s.ToolName, nameWithoutModel(s))}
 		if s.EffectiveStatus() == StatusOK {
 			e.succeeded[e.operations[i]] = i
 		}
@@ -247,7 +247,7 @@ func (e *spanErrors) agents() []string {
 			path = append(path, at)
 			parent := e.parents[at]
 			if parent >= 0 && e.spans[parent].EffectiveKind() == KindAgent {
-				name = cmp.Or(e.spans[parent].AgentName, stepName(&e.spans[parent]))
+				name = cmp.Or(e.spans[parent].AgentName, nameWithoutModel(&e.spans[parent]))
 				break
 			}
 			at = parent

@@ -296,7 +296,7 @@ func TestErrorChainOfDeepRun(t *testing.T) {
 		assert.Equal(t, spine, chain[0])
 		run := &Run{Status: rootStatus, ErrorCount: 1}
 		assert.Equal(t, map[string]string{StatusError: FailureError, StatusOK: ""}[rootStatus], failureOf(run, spans).Class)
-		assert.Less(t, time.Since(began), 2*time.Second)
+		assert.Less(t, time.Since(began), 20*time.Second, "not the square of their number")
 	}
 }
 
@@ -322,7 +322,7 @@ func TestManyFailuresWithoutEnd(t *testing.T) {
 	}
 	began := time.Now()
 	assert.Empty(t, failureOf(&Run{Status: StatusOK, ErrorCount: 2 * n}, Fold(spans)).Class)
-	assert.Less(t, time.Since(began), 2*time.Second)
+	assert.Less(t, time.Since(began), 20*time.Second, "not the square of their number")
 }
 
 func BenchmarkFailure(b *testing.B) {

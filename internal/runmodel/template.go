@@ -193,12 +193,14 @@ func bodyOf(message string) (from, to int, summary string) {
 const maxMembers = 8
 
 // stepName returns the name of a step without ids, numbers and the model that the conventions append.
-func stepName(s *Span) string {
+func stepName(s *Span) string { return nameTemplate(nameWithoutModel(s)) }
+
+func nameWithoutModel(s *Span) string {
 	name := s.Name
 	for _, model := range []string{s.RequestModel, s.ResponseModel} {
 		if model != "" {
 			name = strings.TrimSuffix(name, " "+model)
 		}
 	}
-	return nameTemplate(name)
+	return name
 }
