@@ -13,12 +13,16 @@ var nativeDialect = dialect{
 	name: "looptrace",
 	kind: func(x *span) (string, string) { return x.str(runmodel.KeyKind), "" },
 	derive: func(x *span) {
-		for key, to := range map[string]target{runmodel.KeyInputs: toInputMessages, runmodel.KeyOutputs: toOutputMessages} {
-			if text := x.jsonAt(key); holdsMessages(text) {
-				x.offer(to, native, fromText, text, key)
-			}
-		}
+		x.nativeMessages(toInputMessages, runmodel.KeyInputs)
+		x.nativeMessages(toOutputMessages, runmodel.KeyOutputs)
 	},
+}
+
+// nativeMessages offers an attribute that holds chat messages.
+func (x *span) nativeMessages(to target, key string) {
+	if text := x.jsonAt(key); holdsMessages(text) {
+		x.offer(to, native, fromText, text, key)
+	}
 }
 
 // holdsMessages reports whether a text is chat messages of OpenAI's or Anthropic's API: one message, a list of them, a

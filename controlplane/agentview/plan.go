@@ -89,12 +89,8 @@ const maxRanked = 512
 func (v *view) rank() (acting, others []int, err error) {
 	acting, others = v.byRole()
 	ranked := [][]int{acting[:min(len(acting), maxRanked)], others[:min(len(others), max(0, maxRanked-len(acting)))]}
-	for _, steps := range ranked {
-		for chunk := range slices.Chunk(steps, batchSize) {
-			if err := v.readTexts(chunk); err != nil {
-				return nil, nil, err
-			}
-		}
+	if err := v.readTexts(slices.Concat(ranked...)); err != nil {
+		return nil, nil, err
 	}
 	type stepKind struct{ name, word string }
 	seen := map[stepKind]int{}

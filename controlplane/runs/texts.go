@@ -110,7 +110,7 @@ func (s *Service) Excerpts(ctx context.Context, outline Outline, ids []uint64) (
 	}
 	var contentIDs []uint64
 	for i := range folded {
-		contentIDs = slices.Concat(contentIDs, folded[i].InputMessageIDs, folded[i].OutputMessageIDs)
+		contentIDs = append(append(contentIDs, folded[i].InputMessageIDs...), folded[i].OutputMessageIDs...)
 	}
 	contents, err := s.contentsOf(ctx, outline.location, runID, contentIDs, cutContent)
 	if err != nil {

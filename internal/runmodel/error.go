@@ -26,7 +26,7 @@ func (s *Span) SetException(errorType, message, stack string) {
 	if s.ErrorStack == "" {
 		s.ErrorStack = stack
 	}
-	if s.ErrorMessage == "" || message != "" && strings.Contains(s.ErrorMessage, message) && s.wraps(message) {
+	if s.ErrorMessage == "" || message != "" && len(s.ErrorMessage) <= maxSettled && strings.Contains(s.ErrorMessage, message) && s.wraps(message) {
 		s.ErrorMessage = message
 	}
 }
@@ -41,19 +41,29 @@ func (s *Span) wraps(message string) bool {
 // errorWrapper matches what stands before a message: types, each with a colon or a bracket.
 var errorWrapper = regexp.MustCompile(`^(?:[A-Za-z_][\w.]*(?:: |\(['"]?))*$`)
 
+// maxSettled limits the messages that SettleError and SetException read, in bytes. Longer ones stay as they are.
+const maxSettled = 64 << 10
+
+// pythonEscapes reads the escapes that are common in the repr of a Python string.
+var pythonEscapes = strings.NewReplacer(`\\`, `\`, `\'`, `'`, `\"`, `"`, `\n`, "\n", `\t`, "\t")
+
 // SettleError takes type, message and stack out of the repr of an exception, and makes a step that ended by a control
 // flow exception a success. Call it when all is read that says how the span ended.
 func (s *Span) SettleError() {
 	if s.ErrorMessage == "" && s.ErrorType == "" {
 		return
 	}
-	if found := pythonError.FindStringSubmatch(s.ErrorMessage); found != nil {
+	var found []string
+	if len(s.ErrorMessage) <= maxSettled {
+		found = pythonError.FindStringSubmatch(s.ErrorMessage)
+	}
+	if found != nil {
 		name := shortType(found[1])
 		if s.ErrorType == "" || s.ErrorType == "Exception" || shortType(s.ErrorType) == name {
 			if s.ErrorType == "" || s.ErrorType == "Exception" {
 				s.ErrorType = name
 			}
-			s.ErrorMessage = found[2] + found[3]
+			s.ErrorMessage = pythonEscapes.Replace(found[2] + found[3])
 			if s.ErrorStack == "" {
 				s.ErrorStack = found[4]
 			}

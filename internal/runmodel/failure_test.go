@@ -137,6 +137,8 @@ func TestSettleError(t *testing.T) {
 		{"", "Exception", "KeyError(\"no 'id'\")Traceback (most recent call last):\n  File", "KeyError", "no 'id'"},
 		{"", "Exception", "something", "Exception", "something"},
 		{"f(x)", "", "", "", "f(x)"},
+		{`ValueError('can\'t read C:\\dir\nagain')`, "", "", "ValueError", "can't read C:\\dir\nagain"},
+		{"E('" + strings.Repeat("x", maxSettled) + "')", "", "", "", "E('" + strings.Repeat("x", maxSettled) + "')"},
 	} {
 		s := Span{Status: StatusError, ErrorMessage: test.message}
 		s.SetException(test.exceptionType, test.exception, "")
