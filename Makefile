@@ -121,7 +121,7 @@ e2e: build ## Test the built product with stock SDKs and a browser: counters, re
 	$(GO) test -count=1 -p 1 -timeout 25m -v ./test/e2e/... ./test/operations/... ./test/security
 
 # Tests with recorded payloads in the folder LOOPTRACE_REALDATA. No other test needs them.
-realdata_tests := ^(TestRealTraces|TestRealSpans|TestHostileSpans|TestRealRuns|TestSurvival|TestConformance|TestFromUse)$$
+realdata_tests := ^(TestRealTraces|TestRealSpans|TestHostileSpans|TestRealRuns|TestSurvival|TestConformance)$$
 
 .PHONY: test-realdata
 test-realdata: build ## Run the tests with recorded payloads (LOOPTRACE_REALDATA=folder)

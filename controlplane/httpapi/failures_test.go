@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strconv"
@@ -43,6 +44,16 @@ func agentRun(project uuid.UUID, start time.Time, tool, message string, more fun
 		more(&spans[0])
 	}
 	return spans
+}
+
+// newReader makes an API with a project on a store of its own, at address, and a key that reads runs.
+func newReader(t *testing.T) (e *env, address string, project contract.ProjectAccess, secret string) {
+	t.Helper()
+	address = engines.ClickHouse(t)
+	require.NoError(t, clickhouse.Migrate(t.Context(), address))
+	e = newEnvOn(t, engines.Postgres(t), address)
+	session, project := e.setUp(t)
+	return e, address, project, e.mint(t, session, project.Id, contract.ScopeRunsRead).Key
 }
 
 func TestFailedRuns(t *testing.T) {
@@ -307,11 +318,8 @@ func TestFailedRuns(t *testing.T) {
 // TestFailuresWithoutAgent compares runs without an agent with those of the same name, not with all runs without an agent.
 func TestFailuresWithoutAgent(t *testing.T) {
 	t.Parallel()
-	address := engines.ClickHouse(t)
-	require.NoError(t, clickhouse.Migrate(t.Context(), address))
-	e := newEnvOn(t, engines.Postgres(t), address)
-	session, project := e.setUp(t)
-	key := bearer(e.mint(t, session, project.Id, contract.ScopeRunsRead).Key)
+	e, address, project, secret := newReader(t)
+	key := bearer(secret)
 	named := func(name string) func(*runmodel.Span) {
 		return func(root *runmodel.Span) { root.Name, root.Kind, root.AgentName = name, "workflow", "" }
 	}
@@ -332,4 +340,75 @@ func TestFailuresWithoutAgent(t *testing.T) {
 	assert.Nil(t, list.Data[0].AgentName)
 	assert.Equal(t, int64(4), list.Data[0].AgentRunCount)
 	assert.InDelta(t, .5, list.Data[0].AgentShare, 1e-9)
+}
+
+// TestOutcomesAgree holds that every page counts the same runs as failed: the list, statistics, threads, Failures, export and MCP.
+func TestOutcomesAgree(t *testing.T) {
+	t.Parallel()
+	e, address, project, secret := newReader(t)
+	key := bearer(secret)
+	want := map[contract.Outcome]int{}
+	var stored [][]runmodel.Span
+	for i := range 24 {
+		message, status, outcome := "", "ok", contract.OutcomeSucceeded
+		switch i % 6 {
+		case 0: // ended with an error
+			message, status, outcome = "no seat", "error", contract.OutcomeFailed
+		case 1: // ended well after a failure that it did not recover from
+			message, outcome = "no seat", contract.OutcomeFailed
+		case 2:
+			status, outcome = "cancelled", contract.OutcomeFailed
+		case 3:
+			message, outcome = "no seat", contract.OutcomeRecovered
+		case 4:
+			status, outcome = "running", contract.OutcomeRunning
+		}
+		want[outcome]++
+		spans := agentRun(project.Id, time.Now().UTC().Add(-time.Duration(i+1)*time.Minute), "book", message, func(root *runmodel.Span) {
+			root.Status, root.SessionID = status, fmt.Sprint("s", i%2)
+		})
+		switch outcome {
+		case contract.OutcomeRunning:
+			spans[0].EndTime = runmodel.Epoch
+		case contract.OutcomeRecovered:
+			again := spans[2]
+			again.SpanID, again.Status, again.ErrorType, again.ErrorMessage = again.SpanID+1, "ok", "", ""
+			again.StartTime, again.EndTime = spans[2].EndTime, spans[2].EndTime.Add(time.Second)
+			spans = append(spans, again)
+		}
+		stored = append(stored, spans)
+	}
+	storeSpans(t, address, stored...)
+	query := "?project_id=" + project.Id.String()
+	server := httptest.NewServer(e.api)
+	t.Cleanup(server.Close)
+	client := connect(t, server.URL+"/mcp", secret)
+	for outcome, n := range want {
+		page := must[contract.RunPage](t, e.do(t, http.MethodGet, "/v1/runs"+query+"&outcome="+string(outcome), nil, key), http.StatusOK)
+		assert.Len(t, page.Data, n, outcome)
+		for _, run := range page.Data {
+			assert.Equal(t, outcome, run.Outcome)
+			assert.Equal(t, outcome == contract.OutcomeFailed, run.Failure != nil)
+		}
+		found, _ := callTool[foundRuns](t, client, "runs.search", map[string]any{"outcome": []string{string(outcome)}, "limit": 20, "token_budget": 20_000})
+		assert.Len(t, found.Runs, n, "MCP, %s", outcome)
+		export := e.do(t, http.MethodGet, "/v1/runs/export"+query+"&outcome="+string(outcome), nil, key)
+		require.Equal(t, http.StatusOK, export.Code, export.Body)
+		assert.Equal(t, n, strings.Count(export.Body.String(), "\n"), "export, %s", outcome)
+	}
+	stats := must[contract.RunStats](t, e.do(t, http.MethodGet, "/v1/runs/stats"+query, nil, key), http.StatusOK)
+	assert.Equal(t, int64(want[contract.OutcomeFailed]), stats.Total.ErrorCount)
+	failures := must[contract.FailedRuns](t, e.do(t, http.MethodGet, "/v1/agent/failed-runs"+query, nil, key), http.StatusOK)
+	assert.Equal(t, int64(want[contract.OutcomeFailed]), failures.FailedRunCount)
+	inGroups := int64(0)
+	for _, group := range failures.Data {
+		inGroups += group.Count
+	}
+	assert.Equal(t, failures.FailedRunCount, inGroups)
+	threads := must[contract.ThreadPage](t, e.do(t, http.MethodGet, "/v1/threads"+query, nil, key), http.StatusOK)
+	inThreads := int64(0)
+	for _, thread := range threads.Data {
+		inThreads += thread.ErrorCount
+	}
+	assert.Equal(t, int64(want[contract.OutcomeFailed]), inThreads)
 }

@@ -10,12 +10,9 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// TestFromUse reads payloads that clients sent in use and that were once understood wrongly.
+// TestFromUse reads small payloads, written after what clients sent in use, that were once understood wrongly.
 func TestFromUse(t *testing.T) {
 	t.Parallel()
-	if realData() == "" {
-		t.Skip("LOOPTRACE_REALDATA names the folder of real traces")
-	}
 	for file, check := range map[string]func(*testing.T, *run){
 		"http-below-invoke-agent-f-incorrect-api-.json": failsAt("llm", "AuthenticationError", "Incorrect API key provided"),
 		"http-below-invoke-agent-f-invalid-value.json":  failsAt("llm", "BadRequestError", "Invalid value: temperature"),
@@ -44,7 +41,7 @@ func TestFromUse(t *testing.T) {
 	} {
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()
-			received, _ := receive(t, readPayload(t, filepath.Join(realData(), "from-use", "otlp", file), ""))
+			received, _ := receive(t, readPayload(t, filepath.Join("testdata", "from-use", file), ""))
 			require.Len(t, received, 1)
 			for _, r := range received {
 				check(t, r)
