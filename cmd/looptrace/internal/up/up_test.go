@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -307,11 +308,9 @@ func TestUpSaysWhatIsWrong(t *testing.T) {
 	data := t.TempDir()
 	require.NoError(t, os.Remove(tree.Engines()))
 	require.NoError(t, os.Remove(tree.ControlPlane()))
-	taken := http.Server{Addr: layout.NewPorts(offset).Broker.Addr()}
-	ended := make(chan error, 1)
-	go func() { ended <- taken.ListenAndServe() }()
-	t.Cleanup(func() { _ = taken.Close(); <-ended })
-	require.Eventually(t, func() bool { return preflight.Port(layout.NewPorts(offset).Broker) != nil }, waitFor, tick)
+	taken, err := net.Listen("tcp", layout.NewPorts(offset).Broker.Addr())
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = taken.Close() })
 
 	l := up(t, tree, data, offset)
 	var exit *exec.ExitError
