@@ -4,18 +4,19 @@ import "slices"
 
 // Scopes of keys. A key may do only what its scopes name. admin includes all others.
 const (
-	ScopeIngestWrite   = "ingest:write"
-	ScopeRunsRead      = "runs:read"
-	ScopeRunsWrite     = "runs:write"
-	ScopeDatasetsRead  = "datasets:read"
-	ScopeDatasetsWrite = "datasets:write"
-	ScopePromptsRead   = "prompts:read"
-	ScopePromptsWrite  = "prompts:write"
-	ScopeEvalsRead     = "evals:read"
-	ScopeEvalsWrite    = "evals:write"
-	ScopeReplaysRead   = "replays:read"
-	ScopeReplaysWrite  = "replays:write"
-	ScopeAdmin         = "admin"
+	ScopeIngestWrite      = "ingest:write"
+	ScopeRunsRead         = "runs:read"
+	ScopeRunsWrite        = "runs:write"
+	ScopeDatasetsRead     = "datasets:read"
+	ScopeDatasetsWrite    = "datasets:write"
+	ScopePromptsRead      = "prompts:read"
+	ScopePromptsWrite     = "prompts:write"
+	ScopeEvalsRead        = "evals:read"
+	ScopeEvalsWrite       = "evals:write"
+	ScopeReplaysRead      = "replays:read"
+	ScopeReplaysWrite     = "replays:write"
+	ScopeCompletionsWrite = "completions:write"
+	ScopeAdmin            = "admin"
 )
 
 var scopes = []string{
@@ -25,6 +26,7 @@ var scopes = []string{
 	ScopePromptsRead, ScopePromptsWrite,
 	ScopeEvalsRead, ScopeEvalsWrite,
 	ScopeReplaysRead, ScopeReplaysWrite,
+	ScopeCompletionsWrite,
 	ScopeAdmin,
 }
 

@@ -5,6 +5,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -89,12 +90,15 @@ func describeAccess(document *yaml.Node) {
 	}
 }
 
-// accessOf returns a sentence about the operation's x-scope or x-role, empty if it has neither.
+// accessOf returns a sentence about the operation's x-scope, x-role or x-user, empty if it has none.
 func accessOf(operation *yaml.Node) string {
-	if role := find(operation, "x-role"); role != nil {
-		return "Requires the workspace role `" + role.Value + "` or higher."
+	if find(operation, "x-user") != nil {
+		return "Requires the session of a user."
 	}
-	scope := find(operation, "x-scope")
+	if role := find(operation, "x-role"); role != nil && role.Value != "any" {
+		return "Requires a user with the role `" + role.Value + "` or higher."
+	}
+	scope := cmp.Or(find(operation, "x-scope"), find(operation, "x-role"))
 	switch {
 	case scope == nil:
 		return ""
