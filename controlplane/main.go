@@ -42,6 +42,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/identity"
 	"github.com/looptrace/looptrace/controlplane/instrument"
 	"github.com/looptrace/looptrace/controlplane/mcpserver"
+	"github.com/looptrace/looptrace/controlplane/organizations"
 	"github.com/looptrace/looptrace/controlplane/pricing"
 	"github.com/looptrace/looptrace/controlplane/projects"
 	"github.com/looptrace/looptrace/controlplane/runs"
@@ -213,7 +214,8 @@ func run(ctx context.Context, cfg config, log *slog.Logger) error {
 
 	reader := runs.NewService(conn, log)
 	defer reader.Close()
-	api, answers, err := newAPI(cfg, pool, reader, limiter, log) //nolint:contextcheck // handlers use the context of their request
+	owned := projects.New(pool, time.Now)
+	api, answers, err := newAPI(cfg, pool, owned, reader, limiter, log) //nolint:contextcheck // handlers use the context of their request
 	if err != nil {
 		return err
 	}
@@ -235,7 +237,7 @@ func run(ctx context.Context, cfg config, log *slog.Logger) error {
 	removed := make(chan struct{})
 	go func() {
 		defer close(removed)
-		removeExpired(removing, answers, log)
+		removeOld(removing, answers, owned, reader, log)
 	}()
 	defer func() {
 		stopRemoving()
@@ -261,7 +263,7 @@ func run(ctx context.Context, cfg config, log *slog.Logger) error {
 }
 
 // newAPI connects the services to the API and the MCP server.
-func newAPI(cfg config, pool *pgxpool.Pool, reader *runs.Service, limiter *ratelimit.Limiter, log *slog.Logger) (http.Handler, *idempotency.Service, error) {
+func newAPI(cfg config, pool *pgxpool.Pool, owned *projects.Service, reader *runs.Service, limiter *ratelimit.Limiter, log *slog.Logger) (http.Handler, *idempotency.Service, error) {
 	identities := identity.New(pool, cfg.sessionSecret, time.Now)
 	answers, err := idempotency.New(pool, identities.DeriveKey("names of retries"), identities.DeriveKey("answers kept for retries"), time.Now)
 	if err != nil {
@@ -277,25 +279,37 @@ func newAPI(cfg config, pool *pgxpool.Pool, reader *runs.Service, limiter *ratel
 		return nil, nil, fmt.Errorf("create the MCP server: %w", err)
 	}
 	api, err := httpapi.New(httpapi.Services{
-		Identity: identities, Idempotency: answers, Projects: projects.New(pool, time.Now), Pricing: pricing.New(pool, reader, time.Now),
+		Identity: identities, Idempotency: answers, Organizations: organizations.New(pool, time.Now), Projects: owned, Pricing: pricing.New(pool, reader, time.Now),
 		Views: views.New(pool, time.Now), Runs: reader, Failures: failures.New(reader), Guides: guides, Tools: tools, FenceKey: fenceKey,
 	}, rateLimits(limiter, cfg.limits), cfg.addresses, log)
 	return api, answers, err
 }
 
-// removalInterval is the interval between removals of expired responses to retries.
-const removalInterval = 10 * time.Minute
+// The intervals between removals of expired answers to retries, and of the runs of deleted projects.
+const (
+	removalInterval = 10 * time.Minute
+	purgeInterval   = 10 * time.Second
+)
 
-// removeExpired removes expired responses periodically until the context ends. Several processes may run it at once.
-func removeExpired(ctx context.Context, answers *idempotency.Service, log *slog.Logger) {
-	ticker := time.NewTicker(removalInterval)
-	defer ticker.Stop()
-	for {
+// removeOld removes periodically what is no longer needed until the context ends. Several processes may run it at once.
+func removeOld(ctx context.Context, answers *idempotency.Service, owned *projects.Service, reader *runs.Service, log *slog.Logger) {
+	removal, purge := time.NewTicker(removalInterval), time.NewTicker(purgeInterval)
+	defer removal.Stop()
+	defer purge.Stop()
+	remove := func() {
 		if err := answers.RemoveExpired(ctx); err != nil && ctx.Err() == nil {
 			log.WarnContext(ctx, "remove expired responses; will retry", "error", err)
 		}
+	}
+	remove()
+	for {
 		select {
-		case <-ticker.C:
+		case <-removal.C:
+			remove()
+		case <-purge.C:
+			if err := owned.Purge(ctx, reader.DeleteProject); err != nil && ctx.Err() == nil {
+				log.WarnContext(ctx, "delete the runs of deleted projects; will retry", "error", err)
+			}
 		case <-ctx.Done():
 			return
 		}

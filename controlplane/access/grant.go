@@ -28,10 +28,20 @@ func (p Projects) Only(project uuid.UUID) Projects {
 // Grant is the permission of a principal to perform one operation.
 type Grant struct {
 	Principal *Principal
-	// Workspace is the workspace of an operation that needs a role, and [uuid.Nil] for other operations.
-	Workspace uuid.UUID
+	// Target is what the request named. For an operation that needs a role, the principal has it there.
+	Target Target
+	// organizations and workspaces are set for an operation that needs a role and names no target.
+	organizations, workspaces []uuid.UUID
 	Projects
 }
+
+// Organizations returns the organizations in which the principal has the role of an operation without a target. The
+// caller must not modify the slice.
+func (g Grant) Organizations() []uuid.UUID { return g.organizations }
+
+// Workspaces returns the workspaces in which the principal has the role of an operation without a target. The caller
+// must not modify the slice.
+func (g Grant) Workspaces() []uuid.UUID { return g.workspaces }
 
 // Project returns the project of the operation, or [problem.NotFound] if it is not for exactly one project.
 func (g Grant) Project() (uuid.UUID, error) {

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/looptrace/looptrace/internal/apikey"
+	"github.com/looptrace/looptrace/internal/problem"
 )
 
 // Extensions of an operation in the OpenAPI document. Each operation has exactly one of them, except public operations,
@@ -15,23 +16,31 @@ const (
 	// scopeExtension is the scope or list of scopes that the operation needs in its project. An operation without a
 	// project applies to all projects in which the caller has these scopes.
 	scopeExtension = "x-scope"
-	// roleExtension is the role that the operation needs in its workspace.
+	// roleExtension is the role that the operation needs in its organization or workspace, or in the workspace of its
+	// project. An operation without one applies to all in which the caller has the role.
 	roleExtension = "x-role"
+	// userExtension is true if the operation concerns the account of the caller, who must be a user.
+	userExtension = "x-user"
 )
 
-// anyScope is the x-scope of operations that need access to the project but no scope.
-const anyScope = "any"
+// anyAccess is the x-scope or x-role of operations that need access to the target but no scope or role there.
+const anyAccess = "any"
 
-// requirement is what an operation requires of its caller.
+// requirement is what an operation requires of its caller. The zero value requires access to the target.
 type requirement struct {
 	scopes []string
+	// byRole is whether the operation has x-role. role is empty if any will do.
+	byRole bool
 	role   Role
+	user   bool
 }
 
-// Target is the project or workspace of a request. A field is [uuid.Nil] if the request does not name one.
+// Target is the project, workspace or organization of a request. A field is [uuid.Nil] if the request does not name
+// one.
 type Target struct {
-	Project   uuid.UUID
-	Workspace uuid.UUID
+	Project      uuid.UUID
+	Workspace    uuid.UUID
+	Organization uuid.UUID
 }
 
 // Policy holds the requirements of operations by operationId. Public operations are not in it.
@@ -39,13 +48,27 @@ type Policy map[string]requirement
 
 // Add adds the requirements of an operation from its extensions. It returns an error if they are missing or invalid.
 func (p Policy) Add(operation string, extensions map[string]any) error {
-	scope, hasScope := extensions[scopeExtension]
+	scope := extensions[scopeExtension]
 	role, hasRole := extensions[roleExtension]
-	if hasScope == hasRole {
-		return fmt.Errorf("operation %s must have either %s or %s", operation, scopeExtension, roleExtension)
+	user, hasUser := extensions[userExtension]
+	declared := 0
+	for _, name := range []string{scopeExtension, roleExtension, userExtension} {
+		if _, ok := extensions[name]; ok {
+			declared++
+		}
 	}
-	if hasRole {
-		n := requirement{role: Role(fmt.Sprint(role))}
+	if declared != 1 || hasUser && user != true {
+		return fmt.Errorf("operation %s must have exactly one of %s, %s and %s: true", operation, scopeExtension, roleExtension, userExtension)
+	}
+	switch {
+	case hasUser:
+		p[operation] = requirement{user: true}
+		return nil
+	case role == anyAccess:
+		p[operation] = requirement{byRole: true}
+		return nil
+	case hasRole:
+		n := requirement{byRole: true, role: Role(fmt.Sprint(role))}
 		if slices.Index(weakestFirst, n.role) < 1 {
 			return fmt.Errorf("%s of operation %s is %q, which is not a role", roleExtension, operation, role)
 		}
@@ -53,7 +76,7 @@ func (p Policy) Add(operation string, extensions map[string]any) error {
 		return nil
 	}
 	list, ok := scope.([]any)
-	if !ok && scope != anyScope {
+	if !ok && scope != anyAccess {
 		list = []any{scope}
 	}
 	var n requirement
@@ -76,8 +99,13 @@ func (p Policy) Authorize(principal *Principal, operation string, target Target)
 	switch {
 	case !ok:
 		return Grant{}, fmt.Errorf("operation %q is not in the policy", operation)
-	case n.role != "":
-		return principal.inWorkspace(target.Workspace, n.role)
+	case n.user:
+		if principal.User == nil {
+			return Grant{}, &problem.Error{Kind: problem.Forbidden, Code: "session_needed", Detail: "This needs the session of a user. A key has no account."}
+		}
+		return Grant{Principal: principal, Target: target}, nil
+	case n.byRole:
+		return principal.withRole(target, n.role)
 	case target.Project != uuid.Nil:
 		return principal.In(target.Project, n.scopes...)
 	default:

@@ -76,6 +76,14 @@ type Key struct {
 	RevokedAt  *time.Time
 }
 
+// Organization is an organization that a principal belongs to.
+type Organization struct {
+	ID   uuid.UUID
+	Name string
+	// Role is empty for a key and for a user who only belongs to a workspace of the organization.
+	Role Role
+}
+
 // Workspace is a workspace that a principal has access to.
 type Workspace struct {
 	ID               uuid.UUID
@@ -100,6 +108,8 @@ type Principal struct {
 	User *User
 	// Key is nil for a session.
 	Key *Key
+	// Organizations are the organizations of the user, including those without workspaces, or the one of the key.
+	Organizations []Organization
 	// Workspaces are the workspaces of the user, including those without projects, or the workspace of the key.
 	Workspaces []Workspace
 	// Projects are all projects that the principal has access to.
@@ -114,6 +124,22 @@ func (p *Principal) ID() string {
 	return "key " + p.Key.ID.String()
 }
 
+// OrganizationRole returns the principal's own role in an organization, empty if it has none.
+func (p *Principal) OrganizationRole(organization uuid.UUID) Role {
+	if i := slices.IndexFunc(p.Organizations, func(o Organization) bool { return o.ID == organization }); i >= 0 {
+		return p.Organizations[i].Role
+	}
+	return ""
+}
+
+// WorkspaceRole returns the principal's role in a workspace, empty if it has none.
+func (p *Principal) WorkspaceRole(workspace uuid.UUID) Role {
+	if i := slices.IndexFunc(p.Workspaces, func(w Workspace) bool { return w.ID == workspace }); i >= 0 {
+		return p.Workspaces[i].Role
+	}
+	return ""
+}
+
 // In grants the scopes in one project. It returns [problem.NotFound] if the principal has no access to the project, and
 // [problem.Forbidden] if it lacks a scope.
 func (p *Principal) In(project uuid.UUID, scopes ...string) (Grant, error) {
@@ -124,7 +150,7 @@ func (p *Principal) In(project uuid.UUID, scopes ...string) (Grant, error) {
 	if lacking := p.Projects[i].lacks(scopes); lacking != "" {
 		return Grant{}, p.lacking(lacking)
 	}
-	return Grant{Principal: p, Projects: Projects{[]uuid.UUID{project}}}, nil
+	return Grant{Principal: p, Target: Target{Project: project}, Projects: Projects{[]uuid.UUID{project}}}, nil
 }
 
 // Everywhere grants the scopes in all projects in which the principal has them. It returns [problem.Forbidden] if there
@@ -142,16 +168,65 @@ func (p *Principal) Everywhere(scopes ...string) (Grant, error) {
 	return g, nil
 }
 
-// inWorkspace grants a role in a workspace. The grant has no projects.
-func (p *Principal) inWorkspace(workspace uuid.UUID, role Role) (Grant, error) {
-	i := slices.IndexFunc(p.Workspaces, func(w Workspace) bool { return w.ID == workspace })
-	if i < 0 {
-		return Grant{}, problem.Missing()
+// withRole grants a role in the target, with the projects there. The role in a project is that in its workspace. Without
+// a target it grants the role in all organizations and workspaces in which the principal has it, without projects, and
+// returns [problem.Forbidden] if there are none.
+func (p *Principal) withRole(target Target, role Role) (Grant, error) {
+	switch {
+	case target.Project != uuid.Nil:
+		i := slices.IndexFunc(p.Projects, func(project Project) bool { return project.ID == target.Project })
+		if i < 0 {
+			return Grant{}, problem.Missing()
+		}
+		if !p.Projects[i].Workspace.Role.atLeast(role) {
+			return Grant{}, lackingRole(role, "in the project's workspace")
+		}
+		return Grant{Principal: p, Target: target, Projects: Projects{[]uuid.UUID{target.Project}}}, nil
+	case target.Workspace != uuid.Nil:
+		i := slices.IndexFunc(p.Workspaces, func(w Workspace) bool { return w.ID == target.Workspace })
+		if i < 0 {
+			return Grant{}, problem.Missing()
+		}
+		if !p.Workspaces[i].Role.atLeast(role) {
+			return Grant{}, lackingRole(role, "in the workspace")
+		}
+		return Grant{Principal: p, Target: target, Projects: p.projectsIn(func(w *Workspace) bool { return w.ID == target.Workspace })}, nil
+	case target.Organization != uuid.Nil:
+		i := slices.IndexFunc(p.Organizations, func(o Organization) bool { return o.ID == target.Organization })
+		if i < 0 {
+			return Grant{}, problem.Missing()
+		}
+		if !p.Organizations[i].Role.atLeast(role) {
+			return Grant{}, lackingRole(role, "in the organization")
+		}
+		return Grant{Principal: p, Target: target, Projects: p.projectsIn(func(w *Workspace) bool { return w.OrganizationID == target.Organization })}, nil
 	}
-	if !p.Workspaces[i].Role.atLeast(role) {
-		return Grant{}, forbidden("This needs a user with the role " + string(role) + " in the workspace.")
+	g := Grant{Principal: p}
+	for _, o := range p.Organizations {
+		if o.Role.atLeast(role) {
+			g.organizations = append(g.organizations, o.ID)
+		}
 	}
-	return Grant{Principal: p, Workspace: workspace}, nil
+	for i := range p.Workspaces {
+		if p.Workspaces[i].Role.atLeast(role) {
+			g.workspaces = append(g.workspaces, p.Workspaces[i].ID)
+		}
+	}
+	if len(g.organizations) == 0 && len(g.workspaces) == 0 && role != "" {
+		return Grant{}, lackingRole(role, "in an organization or workspace")
+	}
+	return g, nil
+}
+
+// projectsIn returns the projects in the workspaces that match.
+func (p *Principal) projectsIn(match func(*Workspace) bool) Projects {
+	var ids []uuid.UUID
+	for i := range p.Projects {
+		if match(&p.Projects[i].Workspace) {
+			ids = append(ids, p.Projects[i].ID)
+		}
+	}
+	return Projects{ids}
 }
 
 // lacks returns the first of the scopes that the principal does not have in the project, or "".
@@ -169,6 +244,10 @@ func (p *Principal) lacking(scope string) *problem.Error {
 		return forbidden("This key lacks the scope " + scope + ".")
 	}
 	return forbidden("Your role in the workspace lacks the scope " + scope + ".")
+}
+
+func lackingRole(role Role, where string) *problem.Error {
+	return forbidden("This needs a user with the role " + string(role) + " " + where + ".")
 }
 
 func forbidden(detail string) *problem.Error {

@@ -30,6 +30,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/identity"
 	"github.com/looptrace/looptrace/controlplane/instrument"
 	"github.com/looptrace/looptrace/controlplane/mcpserver"
+	"github.com/looptrace/looptrace/controlplane/organizations"
 	"github.com/looptrace/looptrace/controlplane/pricing"
 	"github.com/looptrace/looptrace/controlplane/projects"
 	"github.com/looptrace/looptrace/controlplane/runs"
@@ -140,7 +141,7 @@ func newEnvWith(t *testing.T, db *pgxpool.Pool, conn driver.Conn, limits RateLim
 	tools, err := mcpserver.New(mcpserver.Config{Runs: reader, FenceKey: fenceKey, Log: log})
 	require.NoError(t, err)
 	e.api, err = New(Services{
-		Identity: identities, Idempotency: answers, Projects: projects.New(db, e.clock.Now), Pricing: pricing.New(db, reader, e.clock.Now),
+		Identity: identities, Idempotency: answers, Organizations: organizations.New(db, e.clock.Now), Projects: projects.New(db, e.clock.Now), Pricing: pricing.New(db, reader, e.clock.Now),
 		Views: views.New(db, e.clock.Now), Runs: reader, Failures: failures.New(reader), Guides: guides, Tools: tools, FenceKey: fenceKey,
 	}, limits, Addresses{Web: "http://127.0.0.1:7090", Hosts: hosts}, log)
 	require.NoError(t, err)

@@ -66,22 +66,29 @@ func (a *api) caller(c *gin.Context) {
 	c.Next()
 }
 
-// targetOf returns the project or workspace that the request names in its path, query or body.
+// targetOf returns the project, workspace or organization that the request names in its path, query or body.
 func targetOf(c *gin.Context, op *operation) (access.Target, error) {
-	if named := cmp.Or(c.Param("project_id"), c.Query("project_id")); named != "" {
-		project, err := uuid.Parse(named)
-		if err != nil {
-			return access.Target{}, problem.Missing() // no project has such an id
+	var target access.Target
+	for name, id := range map[string]*uuid.UUID{
+		"project_id": &target.Project, "workspace_id": &target.Workspace, "organization_id": &target.Organization,
+	} {
+		named := cmp.Or(c.Param(name), c.Query(name))
+		if named == "" {
+			continue
 		}
-		return access.Target{Project: project}, nil
+		var err error
+		if *id, err = uuid.Parse(named); err != nil {
+			return access.Target{}, problem.Missing() // nothing has such an id
+		}
 	}
-	if !op.namesInBody {
-		return access.Target{}, nil
+	if target != (access.Target{}) || !op.namesInBody {
+		return target, nil
 	}
 	var body struct {
-		ProjectID   uuid.UUID `json:"project_id"`
-		WorkspaceID uuid.UUID `json:"workspace_id"`
-		Filter      struct {
+		ProjectID      uuid.UUID `json:"project_id"`
+		WorkspaceID    uuid.UUID `json:"workspace_id"`
+		OrganizationID uuid.UUID `json:"organization_id"`
+		Filter         struct {
 			ProjectID uuid.UUID `json:"project_id"`
 		} `json:"filter"`
 	}
@@ -92,7 +99,9 @@ func targetOf(c *gin.Context, op *operation) (access.Target, error) {
 	if err := json.Unmarshal(text, &body); err != nil {
 		return access.Target{}, fmt.Errorf("read the target from the body: %w", err) // it was validated
 	}
-	return access.Target{Project: cmp.Or(body.Filter.ProjectID, body.ProjectID), Workspace: body.WorkspaceID}, nil
+	return access.Target{
+		Project: cmp.Or(body.Filter.ProjectID, body.ProjectID), Workspace: body.WorkspaceID, Organization: body.OrganizationID,
+	}, nil
 }
 
 // readAll reads the body and leaves it readable.

@@ -43,7 +43,7 @@ func (h identityHandlers) GetMe(ctx context.Context, _ contract.GetMeRequestObje
 }
 
 func me(p *access.Principal) contract.Me {
-	m := contract.Me{Projects: make([]contract.ProjectAccess, len(p.Projects))}
+	m := contract.Me{Organizations: make([]contract.OrganizationAccess, len(p.Organizations)), Projects: make([]contract.ProjectAccess, len(p.Projects))}
 	if p.User != nil {
 		m.User = &contract.User{Id: p.User.ID, Email: p.User.Email, CreatedAt: p.User.CreatedAt.UTC()}
 	}
@@ -51,15 +51,20 @@ func me(p *access.Principal) contract.Me {
 		key := keyOf(*p.Key)
 		m.Key = &key
 	}
+	for i, o := range p.Organizations {
+		m.Organizations[i] = contract.OrganizationAccess{Id: o.ID, Name: o.Name, Role: roleOf(o.Role), Workspaces: []contract.WorkspaceAccess{}}
+		for _, w := range p.Workspaces {
+			if w.OrganizationID == o.ID {
+				m.Organizations[i].Workspaces = append(m.Organizations[i].Workspaces, contract.WorkspaceAccess{Id: w.ID, Name: w.Name, Role: roleOf(w.Role)})
+			}
+		}
+	}
 	for i := range p.Projects {
 		project, workspace := &p.Projects[i], &p.Projects[i].Workspace
 		m.Projects[i] = contract.ProjectAccess{
 			Id: project.ID, Name: project.Name, WorkspaceId: workspace.ID, WorkspaceName: workspace.Name,
 			OrganizationId: workspace.OrganizationID, OrganizationName: workspace.OrganizationName, Scopes: scopesOf(project.Scopes),
-		}
-		if workspace.Role != "" {
-			role := contract.Role(workspace.Role)
-			m.Projects[i].Role = &role
+			Role: roleOf(workspace.Role),
 		}
 	}
 	return m

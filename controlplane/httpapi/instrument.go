@@ -28,6 +28,22 @@ type Addresses struct {
 	Hosts allowedhost.List
 }
 
+// of returns this installation's address as the caller knows it.
+func (a Addresses) of(ctx context.Context) string {
+	if a.Public != "" {
+		return a.Public
+	}
+	request := callOf(ctx)
+	scheme := "http://"
+	if request.https {
+		scheme = "https://"
+	}
+	if address, ok := instrument.ValidEndpoint(scheme + request.web); ok {
+		return address
+	}
+	return a.Web
+}
+
 type instrumentHandlers struct {
 	projects  projectReader
 	guides    *instrument.Guides
@@ -45,7 +61,7 @@ func (h instrumentHandlers) GetInstrumentGuide(ctx context.Context, req contract
 		return nil, err
 	}
 	framework := valueOf(req.Params.Framework, "")
-	guide, err := h.guides.Guide(h.endpoint(ctx), string(valueOf(req.Params.Language, "")), framework, uuid.New())
+	guide, err := h.guides.Guide(h.addresses.of(ctx), string(valueOf(req.Params.Language, "")), framework, uuid.New())
 	if errors.Is(err, instrument.ErrUnknownFramework) {
 		return nil, problem.InvalidFields(problem.Field{
 			Location: "query.framework", Value: framework,
@@ -90,25 +106,9 @@ func variablesOf(variables []instrument.Variable) []contract.EnvironmentVariable
 	return list
 }
 
-// endpoint is this installation's address as the caller knows it.
-func (h instrumentHandlers) endpoint(ctx context.Context) string {
-	if h.addresses.Public != "" {
-		return h.addresses.Public
-	}
-	request := callOf(ctx)
-	scheme := "http://"
-	if request.https {
-		scheme = "https://"
-	}
-	if address, ok := instrument.ValidEndpoint(scheme + request.web); ok {
-		return address
-	}
-	return h.addresses.Web
-}
-
 // serveLLMsText serves the guide without authentication.
 func (h instrumentHandlers) serveLLMsText(c *gin.Context) error {
-	text, err := h.guides.Text(h.endpoint(c), uuid.New())
+	text, err := h.guides.Text(h.addresses.of(c), uuid.New())
 	if err != nil {
 		return fmt.Errorf("write llms.txt: %w", err)
 	}

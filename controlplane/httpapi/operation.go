@@ -36,7 +36,7 @@ type operation struct {
 	compress     bool
 	maxBody      int64
 	writeTimeout time.Duration
-	// namesInBody is whether the body may name the project or the workspace.
+	// namesInBody is whether the body may name the project, the workspace or the organization.
 	namesInBody bool
 }
 
@@ -61,7 +61,7 @@ func readOperations(doc *openapi3.T) (map[string]*operation, access.Policy, erro
 			if spec.RequestBody != nil {
 				if media := spec.RequestBody.Value.Content.Get(typeJSON); media != nil {
 					members := media.Schema.Value.Properties
-					op.namesInBody = members["project_id"] != nil || members["workspace_id"] != nil
+					op.namesInBody = members["project_id"] != nil || members["workspace_id"] != nil || members["organization_id"] != nil
 				}
 			}
 			if !op.public {

@@ -61,6 +61,14 @@ func (h projectHandlers) UpdateProject(ctx context.Context, req contract.UpdateP
 	return contract.UpdateProject200JSONResponse(projectOf(project)), nil
 }
 
+// DeleteProject deletes a project with everything in it.
+func (h projectHandlers) DeleteProject(ctx context.Context, req contract.DeleteProjectRequestObject) (contract.DeleteProjectResponseObject, error) {
+	if err := h.projects.Delete(ctx, grantOf(ctx), valueOf(req.Params.Confirm, "")); err != nil {
+		return nil, err
+	}
+	return contract.DeleteProject204Response{}, nil
+}
+
 func projectOf(p projects.Project) contract.Project {
 	return contract.Project{
 		Id: p.ID, WorkspaceId: p.WorkspaceID, Name: p.Name,

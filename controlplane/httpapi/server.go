@@ -14,6 +14,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/idempotency"
 	"github.com/looptrace/looptrace/controlplane/identity"
 	"github.com/looptrace/looptrace/controlplane/instrument"
+	"github.com/looptrace/looptrace/controlplane/organizations"
 	"github.com/looptrace/looptrace/controlplane/pricing"
 	"github.com/looptrace/looptrace/controlplane/projects"
 	"github.com/looptrace/looptrace/controlplane/runs"
@@ -23,14 +24,15 @@ import (
 
 // Services are the services behind the operations.
 type Services struct {
-	Identity    *identity.Service
-	Idempotency *idempotency.Service
-	Projects    *projects.Service
-	Pricing     *pricing.Service
-	Views       *views.Service
-	Runs        *runs.Service
-	Failures    *failures.Service
-	Guides      *instrument.Guides
+	Identity      *identity.Service
+	Idempotency   *idempotency.Service
+	Organizations *organizations.Service
+	Projects      *projects.Service
+	Pricing       *pricing.Service
+	Views         *views.Service
+	Runs          *runs.Service
+	Failures      *failures.Service
+	Guides        *instrument.Guides
 	// Tools is the MCP server.
 	Tools http.Handler
 	// FenceKey is the key from which the marks around recorded text are derived.
@@ -39,6 +41,7 @@ type Services struct {
 
 // operations implements the contract, one part per subject.
 type operations struct {
+	accountHandlers
 	agentViewHandlers
 	diffHandlers
 	exportHandlers
@@ -46,7 +49,10 @@ type operations struct {
 	healthHandlers
 	identityHandlers
 	instrumentHandlers
+	invitationHandlers
 	keyHandlers
+	memberHandlers
+	organizationHandlers
 	outlineHandlers
 	priceHandlers
 	projectHandlers
@@ -62,6 +68,7 @@ var _ contract.StrictServerInterface = (*operations)(nil)
 
 func newOperations(s Services, addresses Addresses, log *slog.Logger) *operations {
 	return &operations{
+		accountHandlers{s.Identity},
 		agentViewHandlers{s.Runs, s.FenceKey},
 		diffHandlers{s.Runs},
 		exportHandlers{s.Runs, log},
@@ -69,7 +76,10 @@ func newOperations(s Services, addresses Addresses, log *slog.Logger) *operation
 		healthHandlers{map[string]pinger{"postgresql": s.Identity, "clickhouse": s.Runs}, log},
 		identityHandlers{s.Identity},
 		instrumentHandlers{s.Projects, s.Guides, addresses},
+		invitationHandlers{s.Identity, addresses},
 		keyHandlers{s.Identity},
+		memberHandlers{s.Identity, addresses},
+		organizationHandlers{s.Organizations, s.Runs},
 		outlineHandlers{s.Runs},
 		priceHandlers{s.Pricing},
 		projectHandlers{s.Projects},

@@ -68,8 +68,9 @@ func (s *Service) resolveKey(ctx context.Context, text string) (*access.Principa
 		ID: row.WorkspaceID, Name: row.WorkspaceName, OrganizationID: row.OrganizationID, OrganizationName: row.OrganizationName,
 	}
 	return &access.Principal{
-		Key: &row.Key, Workspaces: []access.Workspace{workspace},
-		Projects: []access.Project{{ID: row.ProjectID, Name: row.ProjectName, Workspace: workspace, Scopes: row.Scopes}},
+		Key: &row.Key, Organizations: []access.Organization{{ID: row.OrganizationID, Name: row.OrganizationName}},
+		Workspaces: []access.Workspace{workspace},
+		Projects:   []access.Project{{ID: row.ProjectID, Name: row.ProjectName, Workspace: workspace, Scopes: row.Scopes}},
 	}, nil
 }
 

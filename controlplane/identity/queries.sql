@@ -20,7 +20,7 @@ INSERT INTO workspaces (id, organization_id, name) VALUES (@workspace, @organiza
 INSERT INTO projects (id, workspace_id, name, created_at, updated_at) VALUES (@project, @workspace, 'Default', @now, @now)
 
 -- name: read user
-SELECT id, email, password_hash, created_at FROM users WHERE lower(email) = lower(@email)
+SELECT id, email, password_hash, created_at, deactivated_at FROM users WHERE lower(email) = lower(@email)
 
 -- name: replace password hash
 UPDATE users SET password_hash = @new, updated_at = @now WHERE id = @user AND password_hash = @old
@@ -36,7 +36,7 @@ WHERE token_sha256 = @replaced OR expires_at <= @now OR user_id = @user AND last
 -- name: read session
 SELECT u.id AS user_id, u.email, u.created_at, s.last_seen_at
 FROM sessions s JOIN users u ON u.id = s.user_id
-WHERE s.token_sha256 = @hash AND s.expires_at > @now AND s.last_seen_at > @idle
+WHERE s.token_sha256 = @hash AND s.expires_at > @now AND s.last_seen_at > @idle AND u.deactivated_at IS NULL
 
 -- name: note use of session
 UPDATE sessions SET last_seen_at = @now WHERE token_sha256 = @hash AND last_seen_at < @now
@@ -44,16 +44,32 @@ UPDATE sessions SET last_seen_at = @now WHERE token_sha256 = @hash AND last_seen
 -- name: end session
 DELETE FROM sessions WHERE token_sha256 = @hash
 
+-- name: list sessions
+SELECT id, token_sha256 = @hash AS current, created_at, last_seen_at, expires_at, user_agent, host(ip) AS ip
+FROM sessions WHERE user_id = @user AND expires_at > @now AND last_seen_at > @idle
+ORDER BY last_seen_at DESC, id DESC
+
+-- name: end session of user
+DELETE FROM sessions WHERE id = @id AND user_id = @user
+
+-- name: end other sessions
+DELETE FROM sessions WHERE user_id = @user AND token_sha256 <> @hash
+
+-- name: end all sessions
+DELETE FROM sessions WHERE user_id = @user
+
 -- name: read access of user
-SELECT w.id AS workspace_id, w.name AS workspace_name, o.id AS organization_id, o.name AS organization_name,
-	coalesce(om.role, '') AS organization_role, coalesce(wm.role, '') AS workspace_role,
+SELECT o.id AS organization_id, o.name AS organization_name, coalesce(om.role, '') AS organization_role,
+	w.id AS workspace_id, w.name AS workspace_name, coalesce(wm.role, '') AS workspace_role,
 	p.id AS project_id, p.name AS project_name
-FROM workspaces w
-JOIN organizations o ON o.id = w.organization_id
+FROM organizations o
 LEFT JOIN organization_members om ON om.organization_id = o.id AND om.user_id = @user
-LEFT JOIN workspace_members wm ON wm.workspace_id = w.id AND wm.user_id = @user
+LEFT JOIN (workspaces w LEFT JOIN workspace_members wm ON wm.workspace_id = w.id AND wm.user_id = @user)
+	ON w.organization_id = o.id AND (om.role IS NOT NULL OR wm.role IS NOT NULL)
 LEFT JOIN projects p ON p.workspace_id = w.id
-WHERE om.role IS NOT NULL OR wm.role IS NOT NULL
+WHERE o.id IN (
+	SELECT organization_id FROM organization_members WHERE user_id = @user
+	UNION SELECT w.organization_id FROM workspace_members m JOIN workspaces w ON w.id = m.workspace_id WHERE m.user_id = @user)
 ORDER BY o.name, o.id, w.name, w.id, p.name
 
 -- name: read key by public id
@@ -112,3 +128,121 @@ DELETE FROM login_attempts WHERE key = @key
 -- name: take login attempt back
 WITH gone AS (DELETE FROM login_attempts WHERE key = @key AND failures <= 1)
 UPDATE login_attempts SET failures = failures - 1 WHERE key = @key AND failures > 1
+
+-- name: list members
+-- Those of an organization, or with @workspace those who have access to it, and with @user that one.
+SELECT u.id AS user_id, u.email, u.deactivated_at, coalesce(om.role, '') AS organization_role,
+	least(om.created_at, min(wm.created_at)) AS joined_at,
+	coalesce(array_agg(w.id ORDER BY w.name, w.id) FILTER (WHERE w.id IS NOT NULL), '{}') AS workspace_ids,
+	coalesce(array_agg(w.name ORDER BY w.name, w.id) FILTER (WHERE w.id IS NOT NULL), '{}') AS workspace_names,
+	coalesce(array_agg(wm.role ORDER BY w.name, w.id) FILTER (WHERE w.id IS NOT NULL), '{}') AS workspace_roles
+FROM users u
+LEFT JOIN organization_members om ON om.user_id = u.id AND om.organization_id = @organization
+LEFT JOIN (workspace_members wm JOIN workspaces w ON w.id = wm.workspace_id)
+	ON wm.user_id = u.id AND w.organization_id = @organization AND (@workspace::uuid IS NULL OR w.id = @workspace)
+WHERE (om.role IS NOT NULL OR wm.role IS NOT NULL) AND (@user::uuid IS NULL OR u.id = @user)
+GROUP BY u.id, om.role, om.created_at
+ORDER BY lower(u.email), u.id LIMIT @limit OFFSET @offset
+
+-- name: lock organization
+SELECT id FROM organizations WHERE id = @organization FOR UPDATE
+
+-- name: set role in organization
+INSERT INTO organization_members (organization_id, user_id, role, created_at) VALUES (@organization, @user, @role, @now)
+ON CONFLICT (organization_id, user_id) DO UPDATE SET role = excluded.role
+
+-- name: set role in workspace
+INSERT INTO workspace_members (workspace_id, user_id, role, created_at) VALUES (@workspace, @user, @role, @now)
+ON CONFLICT (workspace_id, user_id) DO UPDATE SET role = excluded.role
+
+-- name: remove from organization
+WITH workspaces_too AS (
+	DELETE FROM workspace_members m USING workspaces w
+	WHERE w.id = m.workspace_id AND w.organization_id = @organization AND m.user_id = @user)
+DELETE FROM organization_members WHERE organization_id = @organization AND user_id = @user
+
+-- name: remove from workspace
+DELETE FROM workspace_members WHERE workspace_id = @workspace AND user_id = @user
+
+-- name: list active owners
+SELECT m.user_id FROM organization_members m JOIN users u ON u.id = m.user_id
+WHERE m.organization_id = @organization AND m.role = 'owner' AND u.deactivated_at IS NULL
+
+-- name: lock organizations of owner
+-- In a fixed order, which prevents deadlocks.
+SELECT o.id FROM organizations o JOIN organization_members m ON m.organization_id = o.id
+WHERE m.user_id = @user AND m.role = 'owner' ORDER BY o.id FOR UPDATE OF o
+
+-- name: deactivate user
+UPDATE users SET deactivated_at = @now, updated_at = @now WHERE id = @user AND deactivated_at IS NULL
+
+-- name: reactivate user
+UPDATE users SET deactivated_at = NULL, updated_at = @now WHERE id = @user AND deactivated_at IS NOT NULL
+
+-- name: replace password reset
+INSERT INTO password_resets (user_id, token_sha256, created_at, expires_at) VALUES (@user, @hash, @now, @expires)
+ON CONFLICT (user_id) DO UPDATE SET token_sha256 = excluded.token_sha256, created_at = excluded.created_at, expires_at = excluded.expires_at
+
+-- name: read password reset
+SELECT u.id AS user_id, u.email, u.created_at, u.deactivated_at, r.expires_at
+FROM password_resets r JOIN users u ON u.id = r.user_id
+WHERE r.token_sha256 = @hash AND r.expires_at > @now
+
+-- name: use password reset
+DELETE FROM password_resets WHERE token_sha256 = @hash AND expires_at > @now
+
+-- name: remove password reset
+DELETE FROM password_resets WHERE user_id = @user
+
+-- name: set password
+UPDATE users SET password_hash = @password_hash, updated_at = @now WHERE id = @user
+
+-- name: list invitations
+-- Of organizations with all their workspaces, or of workspaces. With @id that one. Ended ones from @since.
+SELECT i.id, i.organization_id, o.name AS organization_name, i.workspace_id, w.name AS workspace_name, i.role, i.email,
+	CASE WHEN i.accepted_at IS NOT NULL THEN 'accepted' WHEN i.revoked_at IS NOT NULL THEN 'revoked'
+		WHEN i.expires_at <= @now THEN 'expired' ELSE 'pending' END AS state,
+	i.created_at, c.email AS created_by, i.expires_at, i.accepted_at, a.email AS accepted_by
+FROM invitations i
+JOIN organizations o ON o.id = i.organization_id
+LEFT JOIN workspaces w ON w.id = i.workspace_id
+LEFT JOIN users c ON c.id = i.created_by
+LEFT JOIN users a ON a.id = i.accepted_by
+WHERE (i.organization_id = ANY(@organizations) OR i.workspace_id = ANY(@workspaces)) AND (@id::uuid IS NULL OR i.id = @id)
+	AND coalesce(i.accepted_at, i.revoked_at, i.expires_at) > @since
+ORDER BY i.id DESC LIMIT @limit OFFSET @offset
+
+-- name: read invitation by token
+SELECT i.id, i.organization_id, o.name AS organization_name, i.workspace_id, w.name AS workspace_name, i.role, i.email,
+	CASE WHEN i.accepted_at IS NOT NULL THEN 'accepted' WHEN i.revoked_at IS NOT NULL THEN 'revoked'
+		WHEN i.expires_at <= @now THEN 'expired' ELSE 'pending' END AS state,
+	i.created_at, c.email AS created_by, i.expires_at, i.accepted_at, a.email AS accepted_by
+FROM invitations i
+JOIN organizations o ON o.id = i.organization_id
+LEFT JOIN workspaces w ON w.id = i.workspace_id
+LEFT JOIN users c ON c.id = i.created_by
+LEFT JOIN users a ON a.id = i.accepted_by
+WHERE i.token_sha256 = @hash
+
+-- name: create invitation
+INSERT INTO invitations (id, organization_id, workspace_id, role, email, token_sha256, created_by, created_at, expires_at)
+VALUES (@id, @organization, @workspace, @role, @email, @hash, @created_by, @now, @expires)
+
+-- name: remove old invitations
+DELETE FROM invitations WHERE organization_id = @organization AND coalesce(accepted_at, revoked_at, expires_at) <= @since
+
+-- name: revoke invitation
+UPDATE invitations SET revoked_at = @now WHERE id = @id AND revoked_at IS NULL AND accepted_at IS NULL
+
+-- name: accept invitation
+UPDATE invitations SET accepted_at = @now
+WHERE token_sha256 = @hash AND accepted_at IS NULL AND revoked_at IS NULL AND expires_at > @now
+
+-- name: note who accepted invitation
+UPDATE invitations SET accepted_by = @user WHERE token_sha256 = @hash
+
+-- name: read roles
+-- All roles of a user: in organizations, and in workspaces with their organization.
+SELECT organization_id, NULL::uuid AS workspace_id, role FROM organization_members WHERE user_id = @user
+UNION ALL
+SELECT w.organization_id, m.workspace_id, m.role FROM workspace_members m JOIN workspaces w ON w.id = m.workspace_id WHERE m.user_id = @user

@@ -32,6 +32,10 @@ var (
 	ErrKeyExpired = &problem.Error{Kind: problem.Unauthenticated, Code: "key_expired", Detail: "The key has expired."}
 	// ErrWrongPassword is returned for a login with an unknown email address or a wrong password.
 	ErrWrongPassword = &problem.Error{Kind: problem.Unauthenticated, Code: "unauthenticated", Detail: "Email or password is wrong."}
+	// ErrDeactivated is returned for the right password of a deactivated account.
+	ErrDeactivated = &problem.Error{
+		Kind: problem.Forbidden, Code: "account_deactivated", Detail: "This account is deactivated. An admin of your organization can reactivate it.",
+	}
 	// ErrAlreadyBootstrapped is returned for a second setup.
 	ErrAlreadyBootstrapped = &problem.Error{Kind: problem.Conflict, Code: "already_bootstrapped", Detail: "Setup was done already. Log in instead."}
 	// ErrAlreadyRevoked is returned for the rotation of a revoked key.
@@ -40,7 +44,7 @@ var (
 	ErrAlreadyExpired = &problem.Error{Kind: problem.Conflict, Code: "key_expired", Detail: "The key has expired already."}
 )
 
-// Service manages users, sessions and keys.
+// Service manages users with their roles, sessions and keys.
 type Service struct {
 	db     postgres.DB
 	hasher *hasher
@@ -111,13 +115,14 @@ func (s *Service) resolveSession(ctx context.Context, token string) (*access.Pri
 	return s.userPrincipal(ctx, &access.User{ID: row.UserID, Email: row.Email, CreatedAt: row.CreatedAt})
 }
 
-// accessRow is a workspace of a user with one of its projects. The project is nil if the workspace has none.
+// accessRow is an organization of a user with one of its workspaces and one of that workspace's projects. The workspace
+// or the project is nil if there is none.
 type accessRow struct {
-	WorkspaceID      uuid.UUID
-	WorkspaceName    string
 	OrganizationID   uuid.UUID
 	OrganizationName string
 	OrganizationRole access.Role
+	WorkspaceID      *uuid.UUID
+	WorkspaceName    *string
 	WorkspaceRole    access.Role
 	ProjectID        *uuid.UUID
 	ProjectName      *string
@@ -130,8 +135,15 @@ func (s *Service) userPrincipal(ctx context.Context, user *access.User) (*access
 	}
 	p := &access.Principal{User: user}
 	for _, row := range rows {
+		organization := access.Organization{ID: row.OrganizationID, Name: row.OrganizationName, Role: row.OrganizationRole}
+		if last := len(p.Organizations) - 1; last < 0 || p.Organizations[last].ID != organization.ID {
+			p.Organizations = append(p.Organizations, organization)
+		}
+		if row.WorkspaceID == nil {
+			continue
+		}
 		workspace := access.Workspace{
-			ID: row.WorkspaceID, Name: row.WorkspaceName, OrganizationID: row.OrganizationID, OrganizationName: row.OrganizationName,
+			ID: *row.WorkspaceID, Name: *row.WorkspaceName, OrganizationID: row.OrganizationID, OrganizationName: row.OrganizationName,
 			Role: access.Strongest(row.OrganizationRole, row.WorkspaceRole),
 		}
 		if last := len(p.Workspaces) - 1; last < 0 || p.Workspaces[last].ID != workspace.ID {
@@ -146,7 +158,7 @@ func (s *Service) userPrincipal(ctx context.Context, user *access.User) (*access
 	return p, nil
 }
 
-// tokenHash returns the HMAC under which a session token is stored.
+// tokenHash returns the HMAC under which the token of a session or a link is stored.
 func (s *Service) tokenHash(token string) []byte {
 	mac := hmac.New(sha256.New, s.secret)
 	_, _ = mac.Write([]byte(token)) // a hash.Hash never returns an error

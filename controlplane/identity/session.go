@@ -101,25 +101,8 @@ func (s *Service) bootstrap(ctx context.Context, user *access.User, passwordHash
 // replaced, if any, to prevent session fixation. It returns a [problem.RateLimited] error for too many attempts.
 // It returns [ErrWrongPassword] for an unknown address and for a wrong password, and takes the same time for both.
 func (s *Service) Login(ctx context.Context, email, password string, client Client, replaced string) (Session, *access.Principal, error) {
-	email = strings.TrimSpace(email)
-	if err := validate.Printable("body.email", email); err != nil {
-		return Session{}, nil, err
-	}
-	account, address := accountSubject(email), addressSubject(client.Address)
-	if err := s.enterLogin(ctx, s.now(), account, address); err != nil {
-		return Session{}, nil, err
-	}
-	user, err := s.checkPassword(ctx, email, password)
-	if errors.Is(err, ErrWrongPassword) {
-		return Session{}, nil, err
-	}
-	// The attempt was not a wrong guess, so it must not count, even if the client has disconnected.
-	settled := context.WithoutCancel(ctx)
+	user, err := s.authenticate(ctx, email, password, client)
 	if err != nil {
-		return Session{}, nil, errors.Join(err, s.takeLoginBack(settled, account), s.takeLoginBack(settled, address))
-	}
-	// Other attempts of the address still count. An attacker could otherwise reset them with a login to an own account.
-	if err := errors.Join(s.forgetLogins(settled, account), s.takeLoginBack(settled, address)); err != nil {
 		return Session{}, nil, err
 	}
 	session, row := s.newSession(client)
@@ -134,9 +117,37 @@ func (s *Service) Login(ctx context.Context, email, password string, client Clie
 	return session, p, err
 }
 
+// authenticate returns the user with the email address and password. Attempts are throttled. It returns
+// [ErrDeactivated] only for the right password.
+func (s *Service) authenticate(ctx context.Context, email, password string, client Client) (*access.User, error) {
+	email = strings.TrimSpace(email)
+	if err := validate.Printable("body.email", email); err != nil {
+		return nil, err
+	}
+	account, address := accountSubject(email), addressSubject(client.Address)
+	if err := s.enterLogin(ctx, s.now(), account, address); err != nil {
+		return nil, err
+	}
+	user, err := s.checkPassword(ctx, email, password)
+	if errors.Is(err, ErrWrongPassword) {
+		return nil, err
+	}
+	// The attempt was not a wrong guess, so it must not count, even if the client has disconnected.
+	settled := context.WithoutCancel(ctx)
+	if err != nil {
+		return nil, errors.Join(err, s.takeLoginBack(settled, account), s.takeLoginBack(settled, address))
+	}
+	// Other attempts of the address still count. An attacker could otherwise reset them with a login to an own account.
+	if err := errors.Join(s.forgetLogins(settled, account), s.takeLoginBack(settled, address)); err != nil {
+		return nil, err
+	}
+	return user, nil
+}
+
 type userRow struct {
 	access.User
-	PasswordHash string
+	PasswordHash  string
+	DeactivatedAt *time.Time
 }
 
 func (s *Service) userByEmail(ctx context.Context, email string) (userRow, error) {
@@ -159,6 +170,9 @@ func (s *Service) checkPassword(ctx context.Context, email, password string) (*a
 	}
 	if !ok || !known {
 		return nil, ErrWrongPassword
+	}
+	if row.DeactivatedAt != nil {
+		return nil, ErrDeactivated
 	}
 	if stale {
 		hash, err := s.hasher.hash(ctx, password)
@@ -215,11 +229,15 @@ func open(ctx context.Context, tx postgres.DB, user uuid.UUID, session newSessio
 }
 
 func (s *Service) newSession(client Client) (Session, newSession) {
-	raw := make([]byte, 32)
-	_, _ = rand.Read(raw) // crypto/rand.Read never returns an error
-	token := base64.RawURLEncoding.EncodeToString(raw)
-	now := s.now()
+	token, now := newToken(), s.now()
 	expires := now.Add(SessionLifetime)
 	return Session{Token: token, ExpiresAt: expires},
 		newSession{hash: s.tokenHash(token), createdAt: now, expiresAt: expires, client: client}
+}
+
+// newToken returns a secret of 256 random bits for a cookie or a link.
+func newToken() string {
+	raw := make([]byte, 32)
+	_, _ = rand.Read(raw) // crypto/rand.Read never returns an error
+	return base64.RawURLEncoding.EncodeToString(raw)
 }

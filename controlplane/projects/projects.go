@@ -4,6 +4,8 @@ package projects
 import (
 	"context"
 	_ "embed"
+	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/google/uuid"
@@ -63,7 +65,7 @@ func (s *Service) Create(ctx context.Context, grant access.Grant, name string) (
 		return Project{}, err
 	}
 	now := s.now()
-	p := Project{ID: postgres.NewID(), WorkspaceID: grant.Workspace, Name: name, CreatedAt: now, UpdatedAt: now}
+	p := Project{ID: postgres.NewID(), WorkspaceID: grant.Target.Workspace, Name: name, CreatedAt: now, UpdatedAt: now}
 	_, err = s.db.Exec(ctx, "create project", pgx.NamedArgs{"id": p.ID, "workspace": p.WorkspaceID, "name": name, "now": now})
 	return p, nameTaken(err)
 }
@@ -79,6 +81,50 @@ func (s *Service) Rename(ctx context.Context, grant access.Grant, name string) (
 	}
 	p, err := postgres.One[Project](ctx, s.db, "rename project", pgx.NamedArgs{"project": id, "name": name, "now": s.now()})
 	return p, nameTaken(err)
+}
+
+// Delete deletes the project of the grant with its keys, prices and views. Its runs are deleted by [Service.Purge].
+// confirm must be the name of the project.
+func (s *Service) Delete(ctx context.Context, grant access.Grant, confirm string) error {
+	project, err := s.Get(ctx, grant)
+	if err != nil {
+		return err
+	}
+	if confirm != project.Name {
+		return problem.InvalidField("query.confirm", "must be the name of what is to be deleted: "+strconv.Quote(project.Name))
+	}
+	return s.db.Delete(ctx, "delete project", pgx.NamedArgs{"project": project.ID})
+}
+
+// purgeDelays are the delays after each purge of a deleted project, but the last. Data that was queued when the project
+// was deleted may be written days later, if ClickHouse was down.
+var purgeDelays = []time.Duration{time.Hour, 7 * 24 * time.Hour}
+
+// Purge calls purge, which deletes the data of a project from ClickHouse, for each deleted project whose turn it is.
+// Several processes may do it at once.
+func (s *Service) Purge(ctx context.Context, purge func(ctx context.Context, project uuid.UUID) error) error {
+	now := s.now()
+	due, err := postgres.Many[struct {
+		ProjectID uuid.UUID
+		Purges    int
+	}](ctx, s.db, "list due purges", pgx.NamedArgs{"now": now})
+	if err != nil {
+		return err
+	}
+	for _, project := range due {
+		if err := purge(ctx, project.ProjectID); err != nil {
+			return fmt.Errorf("purge deleted project %s: %w", project.ProjectID, err)
+		}
+		args := pgx.NamedArgs{"project": project.ProjectID, "purges": project.Purges}
+		name := "end purges"
+		if project.Purges < len(purgeDelays) {
+			name, args["next"] = "note purge", now.Add(purgeDelays[project.Purges])
+		}
+		if _, err := s.db.Exec(ctx, name, args); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func nameTaken(err error) error {

@@ -20,3 +20,15 @@ SELECT limits FROM projects WHERE id = @project
 UPDATE projects SET limits = @limits, updated_at = CASE WHEN limits = @limits THEN updated_at ELSE @now END
 WHERE id = @project
 RETURNING limits
+
+-- name: delete project
+DELETE FROM projects WHERE id = @project
+
+-- name: list due purges
+SELECT project_id, purges FROM deleted_projects WHERE next_purge <= @now ORDER BY next_purge LIMIT 100
+
+-- name: note purge
+UPDATE deleted_projects SET purges = purges + 1, next_purge = @next WHERE project_id = @project AND purges = @purges
+
+-- name: end purges
+DELETE FROM deleted_projects WHERE project_id = @project AND purges = @purges

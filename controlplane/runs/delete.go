@@ -71,3 +71,26 @@ func (s *Service) Delete(ctx context.Context, projects access.Projects, d Deleti
 	result.Deleted = uint64(len(ids))
 	return result, nil
 }
+
+// DeleteProject deletes all runs of a deleted project.
+func (s *Service) DeleteProject(ctx context.Context, project uuid.UUID) error {
+	if err := clickhouse.DeleteProject(ctx, s.conn, project); err != nil {
+		return classify(err)
+	}
+	return nil
+}
+
+// Count counts the runs of projects.
+func (s *Service) Count(ctx context.Context, projects access.Projects) (uint64, error) {
+	if len(projects.IDs()) == 0 {
+		return 0, nil
+	}
+	var counts []struct {
+		Runs uint64 `ch:"runs"`
+	}
+	w := inProjects()
+	if err := query(ctx, s.conn, projects, &counts, `SELECT count() AS runs FROM runs FINAL WHERE `+w.String(), w.args...); err != nil {
+		return 0, err
+	}
+	return counts[0].Runs, nil
+}

@@ -59,6 +59,17 @@ func DeleteRuns(ctx context.Context, conn driver.Conn, project uuid.UUID, runIDs
 		project, runIDs, version, hour(first), hour(last))
 }
 
+// DeleteProject deletes everything of a project. When it returns nil, ClickHouse has durably noted to delete the rows, and
+// does so soon after. What a writer writes later stays.
+func DeleteProject(ctx context.Context, conn driver.Conn, project uuid.UUID) error {
+	for _, table := range []string{"runs", "spans", "scores", "contents", "shared_contents", "run_bounds"} {
+		if err := execute(ctx, conn, "delete the project's "+table, "DELETE FROM "+table+" WHERE project_id = ?", project); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func deleteContents(ctx context.Context, conn driver.Conn, project uuid.UUID, runIDs []uuid.UUID, first, last time.Time) error {
 	return execute(ctx, conn, "delete contents", `DELETE FROM contents WHERE project_id = ? AND run_id IN (?)
 		AND hour BETWEEN fromUnixTimestamp(?) AND fromUnixTimestamp(?)`, project, runIDs, hour(first), hour(last))

@@ -14,7 +14,9 @@ func TestDescribeAccess(t *testing.T) {
 		"scope":            {"x-scope: runs:read", "Requires the scope `runs:read`.\n"},
 		"scopes":           {"x-scope: [a:read, b:write]", "Requires the scopes `a:read` and `b:write`.\n"},
 		"any scope":        {"x-scope: any", "Requires an API key or a session, with any scope or role.\n"},
-		"role":             {"x-role: admin", "Requires the workspace role `admin` or higher.\n"},
+		"role":             {"x-role: admin", "Requires a user with the role `admin` or higher.\n"},
+		"any role":         {"x-role: any", "Requires an API key or a session, with any scope or role.\n"},
+		"user":             {"x-user: true", "Requires the session of a user.\n"},
 		"public":           {"security: []", ""},
 		"with description": {"description: |\n  Lists runs.\nx-scope: runs:read", "Lists runs.\n\nRequires the scope `runs:read`.\n"},
 	} {

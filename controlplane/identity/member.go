@@ -1,0 +1,325 @@
+package identity
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/internal/postgres"
+	"github.com/looptrace/looptrace/internal/problem"
+)
+
+// Errors of changes to members.
+var (
+	// ErrLastOwner is returned if an organization would have no owner with an active account.
+	ErrLastOwner = &problem.Error{
+		Kind: problem.Conflict, Code: "last_owner", Detail: "An organization needs an owner with an active account. Make another member an owner first.",
+	}
+	errOwnersOnly = &problem.Error{
+		Kind: problem.Forbidden, Code: "scope_missing", Detail: "Only an owner can give the role owner or change an owner.",
+	}
+	errInherited = &problem.Error{
+		Kind: problem.Conflict, Code: "role_of_organization", Detail: "This person has access through a role in the organization. Change it there.",
+	}
+	errStronger = &problem.Error{
+		Kind: problem.Forbidden, Code: "scope_missing",
+		Detail: "The account also has a role that you do not have, here or in another organization or workspace. Ask an owner of that one.",
+	}
+	errOwnAccount = &problem.Error{
+		Kind: problem.Conflict, Code: "own_account", Detail: "You cannot deactivate your own account. Ask another admin.",
+	}
+)
+
+// Member is a user with roles in an organization or its workspaces.
+type Member struct {
+	UserID        uuid.UUID
+	Email         string
+	DeactivatedAt *time.Time
+	// OrganizationRole is empty if the user only belongs to workspaces.
+	OrganizationRole access.Role
+	// JoinedAt is when the user got the first of the roles.
+	JoinedAt time.Time
+	// WorkspaceIDs, WorkspaceNames and WorkspaceRoles describe the roles in single workspaces.
+	WorkspaceIDs   []uuid.UUID
+	WorkspaceNames []string
+	WorkspaceRoles []access.Role
+}
+
+// Role returns the strongest role of the member.
+func (m *Member) Role() access.Role {
+	role := m.OrganizationRole
+	for _, other := range m.WorkspaceRoles {
+		role = access.Strongest(role, other)
+	}
+	return role
+}
+
+// place is where a role is: an organization, or one of its workspaces.
+type place struct {
+	organization uuid.UUID
+	// workspace is nil for the organization itself.
+	workspace *uuid.UUID
+}
+
+// placeOf returns the place that the request named. It must name exactly one.
+func placeOf(grant access.Grant) (place, error) {
+	t := grant.Target
+	switch {
+	case t.Workspace != uuid.Nil && t.Organization == uuid.Nil:
+		i := slices.IndexFunc(grant.Principal.Workspaces, func(w access.Workspace) bool { return w.ID == t.Workspace })
+		if i < 0 {
+			return place{}, problem.Missing()
+		}
+		return place{grant.Principal.Workspaces[i].OrganizationID, &t.Workspace}, nil
+	case t.Organization != uuid.Nil && t.Workspace == uuid.Nil:
+		return place{organization: t.Organization}, nil
+	default:
+		return place{}, problem.InvalidField("organization_id", "must be given, or workspace_id instead, but not both")
+	}
+}
+
+// roleAt returns the principal's role at the place, empty if it has none.
+func roleAt(p *access.Principal, at place) access.Role {
+	if at.workspace != nil {
+		return p.WorkspaceRole(*at.workspace)
+	}
+	return p.OrganizationRole(at.organization)
+}
+
+func (at place) args(more pgx.NamedArgs) pgx.NamedArgs {
+	more["organization"], more["workspace"] = at.organization, at.workspace
+	return more
+}
+
+// Members returns one page of the members of an organization, including those who only belong to one of its workspaces,
+// or of the users with access to a workspace.
+func (s *Service) Members(ctx context.Context, grant access.Grant, page postgres.Page) (list []Member, more bool, err error) {
+	at, err := placeOf(grant)
+	if err != nil {
+		return nil, false, err
+	}
+	return postgres.List[Member](ctx, s.db, "list members", page, at.args(pgx.NamedArgs{"user": nil}))
+}
+
+// member returns one member, or [postgres.ErrNotFound].
+func member(ctx context.Context, db postgres.DB, at place, user uuid.UUID) (Member, error) {
+	return postgres.One[Member](ctx, db, "list members", at.args(pgx.NamedArgs{"user": user, "limit": 1, "offset": 0}))
+}
+
+// SetRole gives a member of the organization a role in it or in one of its workspaces.
+func (s *Service) SetRole(ctx context.Context, grant access.Grant, user uuid.UUID, role access.Role) (changed Member, err error) {
+	at, err := placeOf(grant)
+	if err != nil {
+		return Member{}, err
+	}
+	err = s.changeRoles(ctx, at, func(ctx context.Context, tx postgres.DB) error {
+		if _, err := member(ctx, tx, place{organization: at.organization}, user); err != nil {
+			return err
+		}
+		present, err := roleOf(ctx, tx, at, user)
+		if err != nil {
+			return err
+		}
+		if (role == access.RoleOwner || present == access.RoleOwner) && roleAt(grant.Principal, at) != access.RoleOwner {
+			return errOwnersOnly
+		}
+		if err := setRole(ctx, tx, at, user, role, s.now()); err != nil {
+			return err
+		}
+		changed, err = member(ctx, tx, at, user)
+		return err
+	})
+	return changed, err
+}
+
+// Remove removes a member from the organization with all its workspaces, or from one workspace.
+func (s *Service) Remove(ctx context.Context, grant access.Grant, user uuid.UUID) error {
+	at, err := placeOf(grant)
+	if err != nil {
+		return err
+	}
+	return s.changeRoles(ctx, at, func(ctx context.Context, tx postgres.DB) error {
+		present, err := roleOf(ctx, tx, at, user)
+		if err != nil {
+			return err
+		}
+		if present == access.RoleOwner && roleAt(grant.Principal, at) != access.RoleOwner {
+			return errOwnersOnly
+		}
+		return remove(ctx, tx, at, user)
+	})
+}
+
+// Leave removes the caller from the organization with all its workspaces, or from one workspace.
+func (s *Service) Leave(ctx context.Context, grant access.Grant) error {
+	at, err := placeOf(grant)
+	if err != nil {
+		return err
+	}
+	return s.changeRoles(ctx, at, func(ctx context.Context, tx postgres.DB) error {
+		return remove(ctx, tx, at, grant.Principal.User.ID)
+	})
+}
+
+// changeRoles runs change in a transaction. It returns [ErrLastOwner] and changes nothing if the organization would have
+// no owner. The lock on the organization puts concurrent changes in order.
+func (s *Service) changeRoles(ctx context.Context, at place, change func(ctx context.Context, tx postgres.DB) error) error {
+	return s.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
+		if _, err := tx.Exec(ctx, "lock organization", at.args(pgx.NamedArgs{})); err != nil {
+			return err
+		}
+		if err := change(ctx, tx); err != nil {
+			return err
+		}
+		return checkOwners(ctx, tx, at.organization)
+	})
+}
+
+func checkOwners(ctx context.Context, tx postgres.DB, organization uuid.UUID) error {
+	owners, err := postgres.Many[struct{ UserID uuid.UUID }](ctx, tx, "list active owners", pgx.NamedArgs{"organization": organization})
+	if err == nil && len(owners) == 0 {
+		return ErrLastOwner
+	}
+	return err
+}
+
+// roleOf returns the user's role at the place itself, empty if there is none.
+func roleOf(ctx context.Context, tx postgres.DB, at place, user uuid.UUID) (access.Role, error) {
+	roles, err := postgres.Many[roleRow](ctx, tx, "read roles", pgx.NamedArgs{"user": user})
+	if err != nil {
+		return "", err
+	}
+	for _, row := range roles {
+		if row.at() == at.key() {
+			return row.Role, nil
+		}
+	}
+	return "", nil
+}
+
+// roleRow is a role of a user. WorkspaceID is nil for a role in the organization.
+type roleRow struct {
+	OrganizationID uuid.UUID
+	WorkspaceID    *uuid.UUID
+	Role           access.Role
+}
+
+func (r roleRow) at() [2]uuid.UUID { return place{r.OrganizationID, r.WorkspaceID}.key() }
+
+// key returns the place as a comparable value.
+func (at place) key() [2]uuid.UUID {
+	if at.workspace == nil {
+		return [2]uuid.UUID{at.organization}
+	}
+	return [2]uuid.UUID{at.organization, *at.workspace}
+}
+
+func setRole(ctx context.Context, tx postgres.DB, at place, user uuid.UUID, role access.Role, now time.Time) error {
+	name := "set role in organization"
+	if at.workspace != nil {
+		name = "set role in workspace"
+	}
+	_, err := tx.Exec(ctx, name, at.args(pgx.NamedArgs{"user": user, "role": role, "now": now}))
+	return err
+}
+
+func remove(ctx context.Context, tx postgres.DB, at place, user uuid.UUID) error {
+	if _, err := member(ctx, tx, at, user); err != nil {
+		return err
+	}
+	if at.workspace == nil {
+		_, err := tx.Exec(ctx, "remove from organization", at.args(pgx.NamedArgs{"user": user}))
+		return err
+	}
+	removed, err := tx.Exec(ctx, "remove from workspace", at.args(pgx.NamedArgs{"user": user}))
+	if err == nil && removed == 0 {
+		return errInherited
+	}
+	return err
+}
+
+// Deactivate ends the sessions of an account and refuses its logins. The caller must be an admin, and at least as strong
+// as the account, everywhere where the account has a role.
+func (s *Service) Deactivate(ctx context.Context, grant access.Grant, user uuid.UUID) (Member, error) {
+	if user == grant.Principal.User.ID {
+		return Member{}, errOwnAccount
+	}
+	return s.changeAccount(ctx, grant, user, func(ctx context.Context, tx postgres.DB) error {
+		owned, err := postgres.Many[struct{ ID uuid.UUID }](ctx, tx, "lock organizations of owner", pgx.NamedArgs{"user": user})
+		if err != nil {
+			return err
+		}
+		for _, name := range []string{"deactivate user", "end all sessions", "remove password reset"} {
+			if _, err := tx.Exec(ctx, name, pgx.NamedArgs{"user": user, "now": s.now()}); err != nil {
+				return err
+			}
+		}
+		for _, organization := range owned {
+			if err := checkOwners(ctx, tx, organization.ID); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Reactivate allows the logins of an account again. See [Service.Deactivate] for what the caller needs.
+func (s *Service) Reactivate(ctx context.Context, grant access.Grant, user uuid.UUID) (Member, error) {
+	return s.changeAccount(ctx, grant, user, func(ctx context.Context, tx postgres.DB) error {
+		_, err := tx.Exec(ctx, "reactivate user", pgx.NamedArgs{"user": user, "now": s.now()})
+		return err
+	})
+}
+
+// changeAccount runs change in a transaction for a member of the organization, and returns the member. An account
+// belongs to all its organizations, so an admin of one of them must not take it over.
+func (s *Service) changeAccount(
+	ctx context.Context, grant access.Grant, user uuid.UUID, change func(ctx context.Context, tx postgres.DB) error,
+) (changed Member, err error) {
+	at, err := placeOf(grant)
+	if err != nil {
+		return Member{}, err
+	}
+	err = s.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
+		if _, err := member(ctx, tx, at, user); err != nil {
+			return err
+		}
+		roles, err := postgres.Many[roleRow](ctx, tx, "read roles", pgx.NamedArgs{"user": user})
+		if err != nil {
+			return err
+		}
+		for _, row := range roles {
+			mine := roleAt(grant.Principal, place{row.OrganizationID, row.WorkspaceID})
+			if access.Strongest(mine, access.RoleAdmin) != mine || access.Strongest(mine, row.Role) != mine {
+				return errStronger
+			}
+		}
+		if err := change(ctx, tx); err != nil {
+			return err
+		}
+		changed, err = member(ctx, tx, at, user)
+		return err
+	})
+	return changed, err
+}
+
+// CreatePasswordReset returns the token of a link with which the user sets a new password. It replaces an earlier one.
+// See [Service.Deactivate] for what the caller needs.
+func (s *Service) CreatePasswordReset(ctx context.Context, grant access.Grant, user uuid.UUID) (Link, error) {
+	now := s.now()
+	link := Link{Token: newToken(), ExpiresAt: now.Add(passwordResetLifetime)}
+	_, err := s.changeAccount(ctx, grant, user, func(ctx context.Context, tx postgres.DB) error {
+		_, err := tx.Exec(ctx, "replace password reset", pgx.NamedArgs{
+			"user": user, "hash": s.tokenHash(link.Token), "now": now, "expires": link.ExpiresAt,
+		})
+		return err
+	})
+	if err != nil {
+		return Link{}, err
+	}
+	return link, nil
+}
