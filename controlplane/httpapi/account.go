@@ -29,7 +29,7 @@ func (h accountHandlers) ListSessions(ctx context.Context, _ contract.ListSessio
 
 // EndSession ends a session of the caller.
 func (h accountHandlers) EndSession(ctx context.Context, req contract.EndSessionRequestObject) (contract.EndSessionResponseObject, error) {
-	if err := h.identity.EndSession(ctx, grantOf(ctx), req.SessionId); err != nil {
+	if err := h.identity.EndSession(ctx, grantOf(ctx), req.UserSessionId); err != nil {
 		return nil, err
 	}
 	return contract.EndSession204Response{}, nil

@@ -232,7 +232,7 @@ func (e *env) createProject(t *testing.T, session string, workspace uuid.UUID, n
 	return must[contract.Project](t, w, http.StatusCreated)
 }
 
-// addMember makes a user with a role in the organization and a session, which the API cannot do yet. Without
+// addMember makes a user with a role in the organization and a session, without an invitation. Without
 // an organization it gets one of its own, with a workspace and a project.
 func (e *env) addMember(t *testing.T, email, role string, organization uuid.UUID) (session string) {
 	t.Helper()
@@ -253,6 +253,12 @@ func (e *env) addMember(t *testing.T, email, role string, organization uuid.UUID
 	w := e.do(t, http.MethodPost, "/v1/login", contract.LoginRequest{Email: email, Password: testPassword})
 	require.Equal(t, http.StatusOK, w.Code, w.Body.String())
 	return sessionOf(t, w)
+}
+
+func (e *env) userID(t *testing.T, email string) (id uuid.UUID) {
+	t.Helper()
+	require.NoError(t, e.db.QueryRow(t.Context(), "SELECT id FROM users WHERE email = $1", email).Scan(&id))
+	return id
 }
 
 var requestIDText = regexp.MustCompile(`"request_id":"[0-9a-f-]{36}"`)

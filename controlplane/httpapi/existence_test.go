@@ -141,6 +141,7 @@ var nameless = []string{
 	"format", "include", "full", "fold", "token_budget", "encoding", "value", "comment", "source", "key", "project",
 	"valid_from", "input", "output", "cache_read", "cache_write", "cache_write_1h", "reasoning", "page", "query", "scopes", "expires_at",
 	"language", "framework", "tool_names", "Idempotency-Key",
+	"role", "confirm", "email", "token", "current_password", "new_password", // a token is for who has it
 }
 
 // isFilter are the names in a [runs.Filter].
@@ -269,7 +270,13 @@ func (e *env) fill(t *testing.T, of *tenant, name string, run []runmodel.Span) {
 	must[contract.Project](t, e.do(t, http.MethodPatch, project, map[string]string{"name": name + "-name"}, as), http.StatusOK)
 	fingerprint := must[contract.Run](t, e.do(t, http.MethodGet, "/v1/runs/"+runID, nil, as), http.StatusOK).Failure.Fingerprint
 	span := runmodel.FormatSpanID(run[2].SpanID)
+	e.addMember(t, name+"-viewer@example.com", "viewer", of.project.OrganizationId)
+	invitation := must[contract.InvitationWithLink](t, e.do(t, http.MethodPost, "/v1/invitations",
+		contract.InvitationCreate{OrganizationId: &of.project.OrganizationId, Role: contract.RoleViewer}, as), http.StatusCreated)
+	sessions := must[contract.SessionList](t, e.do(t, http.MethodGet, "/v1/me/sessions", nil, as), http.StatusOK)
 	of.things = map[string]string{
+		"organization_id": of.project.OrganizationId.String(), "member_id": e.userID(t, name+"-viewer@example.com").String(),
+		"invitation_id": invitation.Id.String(), "user_session_id": sessions.Data[0].Id.String(),
 		"project_id": of.project.Id.String(), "workspace_id": of.project.WorkspaceId.String(), "run_id": runID, "run_ids": runID, "other_run_id": runID,
 		"span_id": span, "focus": span, "score_id": score.Id.String(), "id": score.Id.String(),
 		"key_id": key.Id.String(), "price_id": price.Id.String(), "view_id": view.Id.String(), "fingerprint": fingerprint,
@@ -329,6 +336,8 @@ func (x *existence) operation(t *testing.T, method, path string, item *openapi3.
 			case p.In == openapi3.ParameterInPath:
 				r.path = strings.ReplaceAll(r.path, "{"+p.Name+"}", url.PathEscape(value))
 			case given || p.Required:
+				r.query.Set(p.Name, value)
+			case p.Name == "organization_id" && at["query workspace_id"] == "": // either is needed
 				r.query.Set(p.Name, value)
 			case p.Name == "window_seconds": // a list that finds nothing looks ever further back
 				r.query.Set(p.Name, "3600")
@@ -476,7 +485,11 @@ func (x *existence) body(t *testing.T, schema *openapi3.Schema, given map[string
 	if schema.Properties["comment"] != nil {
 		required = append(required, "comment")
 	}
+	if _, ok := given["workspace_id"]; !ok && schema.Properties["organization_id"] != nil {
+		required = append(required, "organization_id")
+	}
 	values := map[string]any{
+		"role": "viewer", "token": "none", "current_password": testPassword + "?", "new_password": testPassword,
 		"page": "runs", "query": "", "scopes": []string{"runs:read"}, "input": 1, "output": 2, "comment": "good", "run_ids": []string{x.names["run_ids"].mine},
 	}
 	for _, name := range required {

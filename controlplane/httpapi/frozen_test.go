@@ -46,6 +46,10 @@ func TestFrozenStores(t *testing.T) {
 	client := connect(t, server.URL+"/mcp", key.Key)
 	failure := must[contract.Run](t, e.do(t, http.MethodGet, "/v1/runs/"+run, nil, cookie(session)), http.StatusOK).Failure.Fingerprint
 
+	organization, workspace := "/v1/organizations/"+project.OrganizationId.String(), "/v1/workspaces/"+project.WorkspaceId.String()
+	ofOrganization := "?organization_id=" + project.OrganizationId.String()
+	invitation := must[contract.InvitationWithLink](t, e.do(t, http.MethodPost, "/v1/invitations",
+		contract.InvitationCreate{OrganizationId: &project.OrganizationId, Role: contract.RoleViewer}, cookie(session)), http.StatusCreated)
 	of, in := "?project_id="+project.Id.String(), "/v1/projects/"+project.Id.String()
 	operations := []frozenOperation{
 		{path: "/v1/runs" + of, runs: true},
@@ -67,10 +71,21 @@ func TestFrozenStores(t *testing.T) {
 		{path: "/v1/runs/" + run + "/diff/" + run, runs: true},
 		{path: "/v1/runs/" + run + "/scores", runs: true},
 		{path: in + "/prices/_unpriced", runs: true},
+		{path: in + "/contents", runs: true},
+		{path: workspace + "/contents", runs: true},
+		{path: organization + "/contents", runs: true},
 		{method: http.MethodPost, path: "/v1/runs/" + run + "/scores", body: `{"name":"good","value":true}`, runs: true},
 		{method: http.MethodPost, path: "/v1/runs/_actions/delete", body: `{"project_id":"` + project.Id.String() + `","run_ids":["` + uuid.NewString() + `"]}`, runs: true},
 		{path: "/v1/setup"},
 		{path: "/v1/me"},
+		{path: "/v1/me/sessions"},
+		{path: "/v1/organizations"},
+		{path: organization},
+		{path: "/v1/workspaces"},
+		{path: workspace},
+		{path: "/v1/members" + ofOrganization},
+		{path: "/v1/invitations" + ofOrganization},
+		{path: "/v1/invitations/" + invitation.Id.String()},
 		{path: "/v1/projects"},
 		{path: in},
 		{path: in + "/limits"},

@@ -143,7 +143,7 @@ func TestDocumentNamesRetries(t *testing.T) {
 			}
 		}
 	}
-	assert.Equal(t, 7, posts)
+	assert.Equal(t, 17, posts)
 }
 
 func TestRequestsAtOnceUnderOneKey(t *testing.T) {

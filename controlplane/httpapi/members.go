@@ -29,7 +29,7 @@ func (h memberHandlers) ListMembers(ctx context.Context, req contract.ListMember
 
 // SetMemberRole sets the role of a member.
 func (h memberHandlers) SetMemberRole(ctx context.Context, req contract.SetMemberRoleRequestObject) (contract.SetMemberRoleResponseObject, error) {
-	m, err := h.identity.SetRole(ctx, grantOf(ctx), req.UserId, access.Role(req.Body.Role))
+	m, err := h.identity.SetRole(ctx, grantOf(ctx), req.MemberId, access.Role(req.Body.Role))
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ func (h memberHandlers) SetMemberRole(ctx context.Context, req contract.SetMembe
 
 // RemoveMember removes a member from an organization or a workspace.
 func (h memberHandlers) RemoveMember(ctx context.Context, req contract.RemoveMemberRequestObject) (contract.RemoveMemberResponseObject, error) {
-	if err := h.identity.Remove(ctx, grantOf(ctx), req.UserId); err != nil {
+	if err := h.identity.Remove(ctx, grantOf(ctx), req.MemberId); err != nil {
 		return nil, err
 	}
 	return contract.RemoveMember204Response{}, nil
@@ -54,7 +54,7 @@ func (h memberHandlers) Leave(ctx context.Context, _ contract.LeaveRequestObject
 
 // DeactivateMember deactivates an account.
 func (h memberHandlers) DeactivateMember(ctx context.Context, req contract.DeactivateMemberRequestObject) (contract.DeactivateMemberResponseObject, error) {
-	m, err := h.identity.Deactivate(ctx, grantOf(ctx), req.UserId)
+	m, err := h.identity.Deactivate(ctx, grantOf(ctx), req.MemberId)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (h memberHandlers) DeactivateMember(ctx context.Context, req contract.Deact
 
 // ReactivateMember reactivates an account.
 func (h memberHandlers) ReactivateMember(ctx context.Context, req contract.ReactivateMemberRequestObject) (contract.ReactivateMemberResponseObject, error) {
-	m, err := h.identity.Reactivate(ctx, grantOf(ctx), req.UserId)
+	m, err := h.identity.Reactivate(ctx, grantOf(ctx), req.MemberId)
 	if err != nil {
 		return nil, err
 	}
@@ -72,12 +72,12 @@ func (h memberHandlers) ReactivateMember(ctx context.Context, req contract.React
 
 // CreatePasswordReset creates a link to set a new password.
 func (h memberHandlers) CreatePasswordReset(ctx context.Context, req contract.CreatePasswordResetRequestObject) (contract.CreatePasswordResetResponseObject, error) {
-	link, err := h.identity.CreatePasswordReset(ctx, grantOf(ctx), req.UserId)
+	link, err := h.identity.CreatePasswordReset(ctx, grantOf(ctx), req.MemberId)
 	if err != nil {
 		return nil, err
 	}
 	return contract.CreatePasswordReset201JSONResponse{
-		UserId: req.UserId, Url: h.addresses.of(ctx) + "/reset-password#" + link.Token, ExpiresAt: link.ExpiresAt,
+		UserId: req.MemberId, Url: h.addresses.of(ctx) + "/reset-password#" + link.Token, ExpiresAt: link.ExpiresAt,
 	}, nil
 }
 

@@ -72,8 +72,8 @@ func TestEveryRouteAsksForACredential(t *testing.T) {
 	}
 }
 
-// TestDescriptionsNameScopeOrRole compares the last sentence of each description with the operation's extensions.
-func TestDescriptionsNameScopeOrRole(t *testing.T) {
+// TestDescriptionsNameAccess compares the last sentence of each description with the operation's extensions.
+func TestDescriptionsNameAccess(t *testing.T) {
 	t.Parallel()
 	doc, err := openapi3.NewLoader().LoadFromData(contract.Document)
 	require.NoError(t, err)
@@ -84,9 +84,11 @@ func TestDescriptionsNameScopeOrRole(t *testing.T) {
 			switch {
 			case isPublic(operation):
 				assert.False(t, found, "%s %s", method, path)
-			case role != nil:
-				assert.Equal(t, fmt.Sprintf("the workspace role `%s` or higher.\n", role), access, "%s %s", method, path)
-			case scope == "any":
+			case operation.Extensions["x-user"] != nil:
+				assert.Equal(t, "the session of a user.\n", access, "%s %s", method, path)
+			case role != nil && role != "any":
+				assert.Equal(t, fmt.Sprintf("a user with the role `%s` or higher.\n", role), access, "%s %s", method, path)
+			case scope == "any", role == "any":
 				assert.Equal(t, "an API key or a session, with any scope or role.\n", access, "%s %s", method, path)
 			default:
 				assert.Equal(t, fmt.Sprintf("the scope `%s`.\n", scope), access, "%s %s", method, path)

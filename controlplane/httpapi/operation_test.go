@@ -61,12 +61,12 @@ func TestOperationsSayWhatTheyTake(t *testing.T) {
 	require.ErrorAs(t, body("text/csv", strings.Repeat("x", 32<<20+1)), new(*http.MaxBytesError))
 }
 
-func TestOperationWithoutScopeOrRole(t *testing.T) {
+func TestOperationWithoutAccess(t *testing.T) {
 	t.Parallel()
 	doc, err := openapi3.NewLoader().LoadFromData([]byte(strings.Replace(upload, "x-scope", "x-scopes", 1)))
 	require.NoError(t, err)
 	_, _, err = readOperations(doc)
-	require.ErrorContains(t, err, "importThings must have either x-scope or x-role")
+	require.ErrorContains(t, err, "importThings must have exactly one of x-scope, x-role and x-user: true")
 
 	doc, err = openapi3.NewLoader().LoadFromData(contract.Document)
 	require.NoError(t, err)

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -39,21 +40,45 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 	view := must[contract.View](t, e.do(t, http.MethodPost, "/v1/projects/"+project.Id.String()+"/views",
 		contract.ViewCreate{Page: contract.ViewPageRuns, Name: "mine"}, cookie(owner)), http.StatusCreated)
 	score := must[contract.Score](t, e.do(t, http.MethodPost, "/v1/runs/"+run.String()+"/scores", `{"comment":"good"}`, cookie(owner)), http.StatusCreated)
+	e.addMember(t, "carol@example.com", "viewer", project.OrganizationId)
+	member := e.userID(t, "carol@example.com").String()
+	invitation := must[contract.InvitationWithLink](t, e.do(t, http.MethodPost, "/v1/invitations",
+		contract.InvitationCreate{OrganizationId: &project.OrganizationId, Role: contract.RoleViewer}, cookie(owner)), http.StatusCreated)
+	require.Equal(t, http.StatusOK, e.login(t, testPassword).Code)
+	sessions := must[contract.SessionList](t, e.do(t, http.MethodGet, "/v1/me/sessions", nil, cookie(owner)), http.StatusOK)
+	require.Len(t, sessions.Data, 2)
+	second := sessions.Data[0]
+	if second.Current {
+		second = sessions.Data[1]
+	}
 	theirs := map[string]string{
+		"organization_id": project.OrganizationId.String(), "workspace_id": project.WorkspaceId.String(), "member_id": member,
+		"invitation_id": invitation.Id.String(), "user_session_id": second.Id.String(),
 		"project_id": project.Id.String(), "key_id": key.Id.String(),
 		"run_id": run.String(), "other_run_id": run.String(), "fingerprint": fingerprint, "span_id": rootSpan, "price_id": price.Id.String(),
 		"view_id": view.Id.String(), "score_id": score.Id.String(), "session_id": "s1",
 	}
 	unknown := map[string]string{
+		"organization_id": noSuchID, "workspace_id": noSuchID, "member_id": noSuchID, "invitation_id": noSuchID, "user_session_id": noSuchID,
 		"project_id": noSuchID, "key_id": noSuchID,
 		"run_id": noSuchID, "other_run_id": noSuchID, "fingerprint": "fp:v2:0000000000000000", "span_id": "00000000000000ff", "price_id": noSuchID,
 		"view_id": noSuchID, "score_id": noSuchID, "session_id": "none",
 	}
+	inOrganization := func(ids map[string]string) any { return map[string]string{"organization_id": ids["organization_id"]} }
+	rename := func(map[string]string) any { return map[string]string{"name": "mine"} }
 	bodies := map[string]func(ids map[string]string) any{
-		"PATCH /v1/projects/:project_id":                func(map[string]string) any { return map[string]string{"name": "mine"} },
-		"PUT /v1/projects/:project_id/limits":           func(map[string]string) any { return "{}" },
-		"POST /v1/projects/:project_id/prices":          func(map[string]string) any { return contract.PriceWrite{Model: "other"} },
-		"PUT /v1/projects/:project_id/prices/:price_id": func(map[string]string) any { return contract.PriceWrite{Model: "mine"} },
+		"PATCH /v1/organizations/:organization_id": rename,
+		"PATCH /v1/workspaces/:workspace_id":       rename,
+		"PUT /v1/members/:member_id": func(ids map[string]string) any {
+			return map[string]string{"organization_id": ids["organization_id"], "role": "member"}
+		},
+		"POST /v1/members/:member_id/_actions/deactivate":     inOrganization,
+		"POST /v1/members/:member_id/_actions/reactivate":     inOrganization,
+		"POST /v1/members/:member_id/_actions/reset-password": inOrganization,
+		"PATCH /v1/projects/:project_id":                      rename,
+		"PUT /v1/projects/:project_id/limits":                 func(map[string]string) any { return "{}" },
+		"POST /v1/projects/:project_id/prices":                func(map[string]string) any { return contract.PriceWrite{Model: "other"} },
+		"PUT /v1/projects/:project_id/prices/:price_id":       func(map[string]string) any { return contract.PriceWrite{Model: "mine"} },
 		"POST /v1/projects/:project_id/views": func(map[string]string) any {
 			return contract.ViewCreate{Page: contract.ViewPageRuns, Name: "theirs", Query: "status=error"}
 		},
@@ -64,6 +89,7 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 		},
 	}
 	parameter := regexp.MustCompile(`:(\w+)`)
+	ofTenant := regexp.MustCompile(`:(organization|workspace|member|invitation|user_session)_id`)
 	fill := func(path string, ids map[string]string) string {
 		return parameter.ReplaceAllStringFunc(path, func(name string) string {
 			id, ok := ids[name[1:]]
@@ -72,10 +98,20 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 		})
 	}
 	type request struct{ method, route, query string }
+	queries := map[string]string{
+		"DELETE /v1/members/:member_id":             "?organization_id=:organization_id",
+		"DELETE /v1/projects/:project_id":           "?confirm=mine",
+		"DELETE /v1/workspaces/:workspace_id":       "?confirm=mine",
+		"DELETE /v1/organizations/:organization_id": "?confirm=mine",
+	}
 	var requests []request
 	for _, route := range e.api.Routes() {
 		if strings.HasPrefix(route.Path, "/v1/runs/fields") {
 			continue // with the project it asks for, below
+		}
+		if query, ok := queries[route.Method+" "+route.Path]; ok {
+			requests = append(requests, request{route.Method, route.Path, query})
+			continue
 		}
 		if strings.Contains(route.Path, ":") && route.Path != "/v1/threads/:session_id" && route.Path != "/v1/agent/failed-runs/:fingerprint" { // below, with the project that it needs
 			requests = append(requests, request{method: route.Method, route: route.Path})
@@ -95,6 +131,10 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 		request{http.MethodGet, "/v1/agent/failed-runs/:fingerprint", "?project_id=:project_id"},
 		request{http.MethodGet, "/v1/runs/:run_id/spans", "?full=true"},
 		request{http.MethodPost, "/v1/runs/:run_id/scores", "?project_id=:project_id"},
+		request{http.MethodGet, "/v1/members", "?organization_id=:organization_id"},
+		request{http.MethodGet, "/v1/members", "?workspace_id=:workspace_id"},
+		request{http.MethodGet, "/v1/invitations", "?organization_id=:organization_id"},
+		request{http.MethodGet, "/v1/workspaces", "?organization_id=:organization_id"},
 		request{http.MethodGet, "/v1/keys", "?project_id=:project_id"},
 		request{http.MethodPost, "/v1/keys", ""},
 	)
@@ -107,6 +147,9 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 	}
 	for _, r := range requests {
 		for who, as := range others {
+			if strings.HasPrefix(who, "key") && !strings.Contains(r.route+r.query, "project_id") && ofTenant.MatchString(r.route+r.query) {
+				continue // the key belongs to the organization, too
+			}
 			got, want := ask(r, theirs, as), ask(r, unknown, as)
 			name := who + ": " + r.method + " " + r.route + r.query
 			assert.Equal(t, http.StatusNotFound, got.Code, "%s: %s", name, got.Body)
@@ -114,7 +157,11 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 			assert.Equal(t, headersOf(want), headersOf(got), name)
 		}
 	}
-	// The same requests succeed for the owner, those that change something last.
+	// The same requests succeed for the owner, those that change something last, and those that delete much at the very end.
+	much := func(r request) int {
+		return slices.Index([]string{"/v1/projects/:project_id", "/v1/workspaces/:workspace_id", "/v1/organizations/:organization_id"}, r.route)
+	}
+	slices.SortStableFunc(requests, func(a, b request) int { return much(a) - much(b) })
 	for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodPatch, http.MethodPost, http.MethodDelete} {
 		for _, r := range requests {
 			if r.method == method {

@@ -76,6 +76,9 @@ func placeOf(grant access.Grant) (place, error) {
 		}
 		return place{grant.Principal.Workspaces[i].OrganizationID, &t.Workspace}, nil
 	case t.Organization != uuid.Nil && t.Workspace == uuid.Nil:
+		if !slices.ContainsFunc(grant.Principal.Organizations, func(o access.Organization) bool { return o.ID == t.Organization }) {
+			return place{}, problem.Missing()
+		}
 		return place{organization: t.Organization}, nil
 	default:
 		return place{}, problem.InvalidField("organization_id", "must be given, or workspace_id instead, but not both")

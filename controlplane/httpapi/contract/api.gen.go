@@ -2525,6 +2525,9 @@ type KeyID = openapi_types.UUID
 // Limit defines model for Limit.
 type Limit = int
 
+// MemberIDPath defines model for MemberIDPath.
+type MemberIDPath = openapi_types.UUID
+
 // Offset defines model for Offset.
 type Offset = int
 
@@ -2546,11 +2549,8 @@ type ProjectIDPath = openapi_types.UUID
 // RunID defines model for RunID.
 type RunID = openapi_types.UUID
 
-// SessionIDPath defines model for SessionIDPath.
-type SessionIDPath = openapi_types.UUID
-
-// UserIDPath defines model for UserIDPath.
-type UserIDPath = openapi_types.UUID
+// UserSessionID defines model for UserSessionID.
+type UserSessionID = openapi_types.UUID
 
 // ViewID defines model for ViewID.
 type ViewID = openapi_types.UUID
@@ -3503,26 +3503,26 @@ type ServerInterface interface {
 	// (POST /v1/me/sessions/_actions/end-others)
 	EndOtherSessions(c *gin.Context)
 	// EndSession End one of your sessions
-	// (DELETE /v1/me/sessions/{session_id})
-	EndSession(c *gin.Context, sessionId SessionIDPath)
+	// (DELETE /v1/me/sessions/{user_session_id})
+	EndSession(c *gin.Context, userSessionId UserSessionID)
 	// ListMembers List the members of an organization or a workspace
 	// (GET /v1/members)
 	ListMembers(c *gin.Context, params ListMembersParams)
 	// RemoveMember Remove a member
-	// (DELETE /v1/members/{user_id})
-	RemoveMember(c *gin.Context, userId UserIDPath, params RemoveMemberParams)
+	// (DELETE /v1/members/{member_id})
+	RemoveMember(c *gin.Context, memberId MemberIDPath, params RemoveMemberParams)
 	// SetMemberRole Set the role of a member
-	// (PUT /v1/members/{user_id})
-	SetMemberRole(c *gin.Context, userId UserIDPath)
+	// (PUT /v1/members/{member_id})
+	SetMemberRole(c *gin.Context, memberId MemberIDPath)
 	// DeactivateMember Deactivate an account
-	// (POST /v1/members/{user_id}/_actions/deactivate)
-	DeactivateMember(c *gin.Context, userId UserIDPath)
+	// (POST /v1/members/{member_id}/_actions/deactivate)
+	DeactivateMember(c *gin.Context, memberId MemberIDPath)
 	// ReactivateMember Reactivate an account
-	// (POST /v1/members/{user_id}/_actions/reactivate)
-	ReactivateMember(c *gin.Context, userId UserIDPath)
+	// (POST /v1/members/{member_id}/_actions/reactivate)
+	ReactivateMember(c *gin.Context, memberId MemberIDPath)
 	// CreatePasswordReset Create a link to set a new password
-	// (POST /v1/members/{user_id}/_actions/reset-password)
-	CreatePasswordReset(c *gin.Context, userId UserIDPath)
+	// (POST /v1/members/{member_id}/_actions/reset-password)
+	CreatePasswordReset(c *gin.Context, memberId MemberIDPath)
 	// ListOrganizations List the organizations that the caller belongs to
 	// (GET /v1/organizations)
 	ListOrganizations(c *gin.Context, params ListOrganizationsParams)
@@ -4582,12 +4582,12 @@ func (siw *ServerInterfaceWrapper) EndSession(c *gin.Context) {
 	var err error
 	_ = err
 
-	// ------------- Path parameter "session_id" -------------
-	var sessionId SessionIDPath
+	// ------------- Path parameter "user_session_id" -------------
+	var userSessionId UserSessionID
 
-	err = runtime.BindStyledParameterWithOptions("simple", "session_id", c.Param("session_id"), &sessionId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	err = runtime.BindStyledParameterWithOptions("simple", "user_session_id", c.Param("user_session_id"), &userSessionId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
 	if err != nil {
-		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter session_id: %w", err), http.StatusBadRequest)
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter user_session_id: %w", err), http.StatusBadRequest)
 		return
 	}
 
@@ -4598,7 +4598,7 @@ func (siw *ServerInterfaceWrapper) EndSession(c *gin.Context) {
 		}
 	}
 
-	siw.Handler.EndSession(c, sessionId)
+	siw.Handler.EndSession(c, userSessionId)
 }
 
 // ListMembers operation middleware
@@ -4658,12 +4658,12 @@ func (siw *ServerInterfaceWrapper) RemoveMember(c *gin.Context) {
 	var err error
 	_ = err
 
-	// ------------- Path parameter "user_id" -------------
-	var userId UserIDPath
+	// ------------- Path parameter "member_id" -------------
+	var memberId MemberIDPath
 
-	err = runtime.BindStyledParameterWithOptions("simple", "user_id", c.Param("user_id"), &userId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	err = runtime.BindStyledParameterWithOptions("simple", "member_id", c.Param("member_id"), &memberId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
 	if err != nil {
-		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter user_id: %w", err), http.StatusBadRequest)
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter member_id: %w", err), http.StatusBadRequest)
 		return
 	}
 
@@ -4693,7 +4693,7 @@ func (siw *ServerInterfaceWrapper) RemoveMember(c *gin.Context) {
 		}
 	}
 
-	siw.Handler.RemoveMember(c, userId, params)
+	siw.Handler.RemoveMember(c, memberId, params)
 }
 
 // SetMemberRole operation middleware
@@ -4702,12 +4702,12 @@ func (siw *ServerInterfaceWrapper) SetMemberRole(c *gin.Context) {
 	var err error
 	_ = err
 
-	// ------------- Path parameter "user_id" -------------
-	var userId UserIDPath
+	// ------------- Path parameter "member_id" -------------
+	var memberId MemberIDPath
 
-	err = runtime.BindStyledParameterWithOptions("simple", "user_id", c.Param("user_id"), &userId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	err = runtime.BindStyledParameterWithOptions("simple", "member_id", c.Param("member_id"), &memberId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
 	if err != nil {
-		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter user_id: %w", err), http.StatusBadRequest)
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter member_id: %w", err), http.StatusBadRequest)
 		return
 	}
 
@@ -4718,7 +4718,7 @@ func (siw *ServerInterfaceWrapper) SetMemberRole(c *gin.Context) {
 		}
 	}
 
-	siw.Handler.SetMemberRole(c, userId)
+	siw.Handler.SetMemberRole(c, memberId)
 }
 
 // DeactivateMember operation middleware
@@ -4727,12 +4727,12 @@ func (siw *ServerInterfaceWrapper) DeactivateMember(c *gin.Context) {
 	var err error
 	_ = err
 
-	// ------------- Path parameter "user_id" -------------
-	var userId UserIDPath
+	// ------------- Path parameter "member_id" -------------
+	var memberId MemberIDPath
 
-	err = runtime.BindStyledParameterWithOptions("simple", "user_id", c.Param("user_id"), &userId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	err = runtime.BindStyledParameterWithOptions("simple", "member_id", c.Param("member_id"), &memberId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
 	if err != nil {
-		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter user_id: %w", err), http.StatusBadRequest)
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter member_id: %w", err), http.StatusBadRequest)
 		return
 	}
 
@@ -4743,7 +4743,7 @@ func (siw *ServerInterfaceWrapper) DeactivateMember(c *gin.Context) {
 		}
 	}
 
-	siw.Handler.DeactivateMember(c, userId)
+	siw.Handler.DeactivateMember(c, memberId)
 }
 
 // ReactivateMember operation middleware
@@ -4752,12 +4752,12 @@ func (siw *ServerInterfaceWrapper) ReactivateMember(c *gin.Context) {
 	var err error
 	_ = err
 
-	// ------------- Path parameter "user_id" -------------
-	var userId UserIDPath
+	// ------------- Path parameter "member_id" -------------
+	var memberId MemberIDPath
 
-	err = runtime.BindStyledParameterWithOptions("simple", "user_id", c.Param("user_id"), &userId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	err = runtime.BindStyledParameterWithOptions("simple", "member_id", c.Param("member_id"), &memberId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
 	if err != nil {
-		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter user_id: %w", err), http.StatusBadRequest)
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter member_id: %w", err), http.StatusBadRequest)
 		return
 	}
 
@@ -4768,7 +4768,7 @@ func (siw *ServerInterfaceWrapper) ReactivateMember(c *gin.Context) {
 		}
 	}
 
-	siw.Handler.ReactivateMember(c, userId)
+	siw.Handler.ReactivateMember(c, memberId)
 }
 
 // CreatePasswordReset operation middleware
@@ -4777,12 +4777,12 @@ func (siw *ServerInterfaceWrapper) CreatePasswordReset(c *gin.Context) {
 	var err error
 	_ = err
 
-	// ------------- Path parameter "user_id" -------------
-	var userId UserIDPath
+	// ------------- Path parameter "member_id" -------------
+	var memberId MemberIDPath
 
-	err = runtime.BindStyledParameterWithOptions("simple", "user_id", c.Param("user_id"), &userId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	err = runtime.BindStyledParameterWithOptions("simple", "member_id", c.Param("member_id"), &memberId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
 	if err != nil {
-		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter user_id: %w", err), http.StatusBadRequest)
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter member_id: %w", err), http.StatusBadRequest)
 		return
 	}
 
@@ -4793,7 +4793,7 @@ func (siw *ServerInterfaceWrapper) CreatePasswordReset(c *gin.Context) {
 		}
 	}
 
-	siw.Handler.CreatePasswordReset(c, userId)
+	siw.Handler.CreatePasswordReset(c, memberId)
 }
 
 // ListOrganizations operation middleware
@@ -8022,13 +8022,13 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.POST(options.BaseURL+"/v1/me/_actions/leave", wrapper.Leave)
 	router.GET(options.BaseURL+"/v1/me/sessions", wrapper.ListSessions)
 	router.POST(options.BaseURL+"/v1/me/sessions/_actions/end-others", wrapper.EndOtherSessions)
-	router.DELETE(options.BaseURL+"/v1/me/sessions/:session_id", wrapper.EndSession)
+	router.DELETE(options.BaseURL+"/v1/me/sessions/:user_session_id", wrapper.EndSession)
 	router.GET(options.BaseURL+"/v1/members", wrapper.ListMembers)
-	router.DELETE(options.BaseURL+"/v1/members/:user_id", wrapper.RemoveMember)
-	router.PUT(options.BaseURL+"/v1/members/:user_id", wrapper.SetMemberRole)
-	router.POST(options.BaseURL+"/v1/members/:user_id/_actions/deactivate", wrapper.DeactivateMember)
-	router.POST(options.BaseURL+"/v1/members/:user_id/_actions/reactivate", wrapper.ReactivateMember)
-	router.POST(options.BaseURL+"/v1/members/:user_id/_actions/reset-password", wrapper.CreatePasswordReset)
+	router.DELETE(options.BaseURL+"/v1/members/:member_id", wrapper.RemoveMember)
+	router.PUT(options.BaseURL+"/v1/members/:member_id", wrapper.SetMemberRole)
+	router.POST(options.BaseURL+"/v1/members/:member_id/_actions/deactivate", wrapper.DeactivateMember)
+	router.POST(options.BaseURL+"/v1/members/:member_id/_actions/reactivate", wrapper.ReactivateMember)
+	router.POST(options.BaseURL+"/v1/members/:member_id/_actions/reset-password", wrapper.CreatePasswordReset)
 	router.GET(options.BaseURL+"/v1/organizations", wrapper.ListOrganizations)
 	router.POST(options.BaseURL+"/v1/organizations", wrapper.CreateOrganization)
 	router.DELETE(options.BaseURL+"/v1/organizations/:organization_id", wrapper.DeleteOrganization)
@@ -9024,7 +9024,7 @@ func (response EndOtherSessionsdefaultApplicationProblemPlusJSONResponse) VisitE
 }
 
 type EndSessionRequestObject struct {
-	SessionId SessionIDPath `json:"session_id"`
+	UserSessionId UserSessionID `json:"user_session_id"`
 }
 
 type EndSessionResponseObject interface {
@@ -9096,8 +9096,8 @@ func (response ListMembersdefaultApplicationProblemPlusJSONResponse) VisitListMe
 }
 
 type RemoveMemberRequestObject struct {
-	UserId UserIDPath `json:"user_id"`
-	Params RemoveMemberParams
+	MemberId MemberIDPath `json:"member_id"`
+	Params   RemoveMemberParams
 }
 
 type RemoveMemberResponseObject interface {
@@ -9130,8 +9130,8 @@ func (response RemoveMemberdefaultApplicationProblemPlusJSONResponse) VisitRemov
 }
 
 type SetMemberRoleRequestObject struct {
-	UserId UserIDPath `json:"user_id"`
-	Body   *SetMemberRoleJSONRequestBody
+	MemberId MemberIDPath `json:"member_id"`
+	Body     *SetMemberRoleJSONRequestBody
 }
 
 type SetMemberRoleResponseObject interface {
@@ -9170,8 +9170,8 @@ func (response SetMemberRoledefaultApplicationProblemPlusJSONResponse) VisitSetM
 }
 
 type DeactivateMemberRequestObject struct {
-	UserId UserIDPath `json:"user_id"`
-	Body   *DeactivateMemberJSONRequestBody
+	MemberId MemberIDPath `json:"member_id"`
+	Body     *DeactivateMemberJSONRequestBody
 }
 
 type DeactivateMemberResponseObject interface {
@@ -9210,8 +9210,8 @@ func (response DeactivateMemberdefaultApplicationProblemPlusJSONResponse) VisitD
 }
 
 type ReactivateMemberRequestObject struct {
-	UserId UserIDPath `json:"user_id"`
-	Body   *ReactivateMemberJSONRequestBody
+	MemberId MemberIDPath `json:"member_id"`
+	Body     *ReactivateMemberJSONRequestBody
 }
 
 type ReactivateMemberResponseObject interface {
@@ -9250,8 +9250,8 @@ func (response ReactivateMemberdefaultApplicationProblemPlusJSONResponse) VisitR
 }
 
 type CreatePasswordResetRequestObject struct {
-	UserId UserIDPath `json:"user_id"`
-	Body   *CreatePasswordResetJSONRequestBody
+	MemberId MemberIDPath `json:"member_id"`
+	Body     *CreatePasswordResetJSONRequestBody
 }
 
 type CreatePasswordResetResponseObject interface {
@@ -11545,25 +11545,25 @@ type StrictServerInterface interface {
 	// (POST /v1/me/sessions/_actions/end-others)
 	EndOtherSessions(ctx context.Context, request EndOtherSessionsRequestObject) (EndOtherSessionsResponseObject, error)
 	// EndSession End one of your sessions
-	// (DELETE /v1/me/sessions/{session_id})
+	// (DELETE /v1/me/sessions/{user_session_id})
 	EndSession(ctx context.Context, request EndSessionRequestObject) (EndSessionResponseObject, error)
 	// ListMembers List the members of an organization or a workspace
 	// (GET /v1/members)
 	ListMembers(ctx context.Context, request ListMembersRequestObject) (ListMembersResponseObject, error)
 	// RemoveMember Remove a member
-	// (DELETE /v1/members/{user_id})
+	// (DELETE /v1/members/{member_id})
 	RemoveMember(ctx context.Context, request RemoveMemberRequestObject) (RemoveMemberResponseObject, error)
 	// SetMemberRole Set the role of a member
-	// (PUT /v1/members/{user_id})
+	// (PUT /v1/members/{member_id})
 	SetMemberRole(ctx context.Context, request SetMemberRoleRequestObject) (SetMemberRoleResponseObject, error)
 	// DeactivateMember Deactivate an account
-	// (POST /v1/members/{user_id}/_actions/deactivate)
+	// (POST /v1/members/{member_id}/_actions/deactivate)
 	DeactivateMember(ctx context.Context, request DeactivateMemberRequestObject) (DeactivateMemberResponseObject, error)
 	// ReactivateMember Reactivate an account
-	// (POST /v1/members/{user_id}/_actions/reactivate)
+	// (POST /v1/members/{member_id}/_actions/reactivate)
 	ReactivateMember(ctx context.Context, request ReactivateMemberRequestObject) (ReactivateMemberResponseObject, error)
 	// CreatePasswordReset Create a link to set a new password
-	// (POST /v1/members/{user_id}/_actions/reset-password)
+	// (POST /v1/members/{member_id}/_actions/reset-password)
 	CreatePasswordReset(ctx context.Context, request CreatePasswordResetRequestObject) (CreatePasswordResetResponseObject, error)
 	// ListOrganizations List the organizations that the caller belongs to
 	// (GET /v1/organizations)
@@ -12519,10 +12519,10 @@ func (sh *strictHandler) EndOtherSessions(ctx *gin.Context) {
 }
 
 // EndSession operation middleware
-func (sh *strictHandler) EndSession(ctx *gin.Context, sessionId SessionIDPath) {
+func (sh *strictHandler) EndSession(ctx *gin.Context, userSessionId UserSessionID) {
 	var request EndSessionRequestObject
 
-	request.SessionId = sessionId
+	request.UserSessionId = userSessionId
 
 	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
 		return sh.ssi.EndSession(ctx, request.(EndSessionRequestObject))
@@ -12571,10 +12571,10 @@ func (sh *strictHandler) ListMembers(ctx *gin.Context, params ListMembersParams)
 }
 
 // RemoveMember operation middleware
-func (sh *strictHandler) RemoveMember(ctx *gin.Context, userId UserIDPath, params RemoveMemberParams) {
+func (sh *strictHandler) RemoveMember(ctx *gin.Context, memberId MemberIDPath, params RemoveMemberParams) {
 	var request RemoveMemberRequestObject
 
-	request.UserId = userId
+	request.MemberId = memberId
 	request.Params = params
 
 	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
@@ -12598,10 +12598,10 @@ func (sh *strictHandler) RemoveMember(ctx *gin.Context, userId UserIDPath, param
 }
 
 // SetMemberRole operation middleware
-func (sh *strictHandler) SetMemberRole(ctx *gin.Context, userId UserIDPath) {
+func (sh *strictHandler) SetMemberRole(ctx *gin.Context, memberId MemberIDPath) {
 	var request SetMemberRoleRequestObject
 
-	request.UserId = userId
+	request.MemberId = memberId
 
 	var body SetMemberRoleJSONRequestBody
 	var err error
@@ -12642,10 +12642,10 @@ func (sh *strictHandler) SetMemberRole(ctx *gin.Context, userId UserIDPath) {
 }
 
 // DeactivateMember operation middleware
-func (sh *strictHandler) DeactivateMember(ctx *gin.Context, userId UserIDPath) {
+func (sh *strictHandler) DeactivateMember(ctx *gin.Context, memberId MemberIDPath) {
 	var request DeactivateMemberRequestObject
 
-	request.UserId = userId
+	request.MemberId = memberId
 
 	var body DeactivateMemberJSONRequestBody
 	var err error
@@ -12686,10 +12686,10 @@ func (sh *strictHandler) DeactivateMember(ctx *gin.Context, userId UserIDPath) {
 }
 
 // ReactivateMember operation middleware
-func (sh *strictHandler) ReactivateMember(ctx *gin.Context, userId UserIDPath) {
+func (sh *strictHandler) ReactivateMember(ctx *gin.Context, memberId MemberIDPath) {
 	var request ReactivateMemberRequestObject
 
-	request.UserId = userId
+	request.MemberId = memberId
 
 	var body ReactivateMemberJSONRequestBody
 	var err error
@@ -12730,10 +12730,10 @@ func (sh *strictHandler) ReactivateMember(ctx *gin.Context, userId UserIDPath) {
 }
 
 // CreatePasswordReset operation middleware
-func (sh *strictHandler) CreatePasswordReset(ctx *gin.Context, userId UserIDPath) {
+func (sh *strictHandler) CreatePasswordReset(ctx *gin.Context, memberId MemberIDPath) {
 	var request CreatePasswordResetRequestObject
 
-	request.UserId = userId
+	request.MemberId = memberId
 
 	var body CreatePasswordResetJSONRequestBody
 	var err error

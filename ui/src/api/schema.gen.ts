@@ -66,7 +66,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/me/sessions/{session_id}": {
+    "/v1/me/sessions/{user_session_id}": {
         parameters: {
             query?: never;
             header?: never;
@@ -694,7 +694,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/members/{user_id}": {
+    "/v1/members/{member_id}": {
         parameters: {
             query?: never;
             header?: never;
@@ -725,7 +725,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/members/{user_id}/_actions/deactivate": {
+    "/v1/members/{member_id}/_actions/deactivate": {
         parameters: {
             query?: never;
             header?: never;
@@ -749,7 +749,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/members/{user_id}/_actions/reactivate": {
+    "/v1/members/{member_id}/_actions/reactivate": {
         parameters: {
             query?: never;
             header?: never;
@@ -772,7 +772,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/members/{user_id}/_actions/reset-password": {
+    "/v1/members/{member_id}/_actions/reset-password": {
         parameters: {
             query?: never;
             header?: never;
@@ -3462,12 +3462,13 @@ export interface components {
         };
     };
     parameters: {
-        SessionIDPath: string;
+        UserSessionID: string;
         /** @description Only runs that started within this many seconds before now; a week by default, 90 days at most. */
         FailureWindow: number;
         InvitationIDPath: string;
         KeyID: string;
-        UserIDPath: string;
+        /** @description The id of the user. */
+        MemberIDPath: string;
         Limit: number;
         Offset: number;
         /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
@@ -3546,7 +3547,10 @@ export interface operations {
     changePassword: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -3618,7 +3622,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                session_id: components["parameters"]["SessionIDPath"];
+                user_session_id: components["parameters"]["UserSessionID"];
             };
             cookie?: never;
         };
@@ -4618,7 +4622,8 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                user_id: components["parameters"]["UserIDPath"];
+                /** @description The id of the user. */
+                member_id: components["parameters"]["MemberIDPath"];
             };
             cookie?: never;
         };
@@ -4648,7 +4653,8 @@ export interface operations {
             };
             header?: never;
             path: {
-                user_id: components["parameters"]["UserIDPath"];
+                /** @description The id of the user. */
+                member_id: components["parameters"]["MemberIDPath"];
             };
             cookie?: never;
         };
@@ -4672,7 +4678,8 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
-                user_id: components["parameters"]["UserIDPath"];
+                /** @description The id of the user. */
+                member_id: components["parameters"]["MemberIDPath"];
             };
             cookie?: never;
         };
@@ -4702,7 +4709,8 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
-                user_id: components["parameters"]["UserIDPath"];
+                /** @description The id of the user. */
+                member_id: components["parameters"]["MemberIDPath"];
             };
             cookie?: never;
         };
@@ -4732,7 +4740,8 @@ export interface operations {
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
-                user_id: components["parameters"]["UserIDPath"];
+                /** @description The id of the user. */
+                member_id: components["parameters"]["MemberIDPath"];
             };
             cookie?: never;
         };
