@@ -232,27 +232,54 @@ func (e *env) createProject(t *testing.T, session string, workspace uuid.UUID, n
 	return must[contract.Project](t, w, http.StatusCreated)
 }
 
+func (e *env) exec(t *testing.T, sql string, args ...any) {
+	t.Helper()
+	_, err := e.db.Exec(t.Context(), sql, args...)
+	require.NoError(t, err)
+}
+
+// insertUser makes a user without a role. All test users have the first user's password.
+func (e *env) insertUser(t *testing.T, email string) {
+	t.Helper()
+	e.exec(t, `INSERT INTO users (email, password_hash) SELECT $1, password_hash FROM users WHERE email = $2`, email, testEmail)
+}
+
 // addMember makes a user with a role in the organization and a session, without an invitation. Without
 // an organization it gets one of its own, with a workspace and a project.
 func (e *env) addMember(t *testing.T, email, role string, organization uuid.UUID) (session string) {
 	t.Helper()
-	exec := func(sql string, args ...any) {
-		_, err := e.db.Exec(t.Context(), sql, args...)
-		require.NoError(t, err)
-	}
 	if organization == uuid.Nil {
 		organization = uuid.New()
-		exec(`INSERT INTO organizations (id, name) VALUES ($1, 'Other')`, organization)
-		exec(`WITH w AS (INSERT INTO workspaces (organization_id, name) VALUES ($1, 'Other') RETURNING id)
+		e.exec(t, `INSERT INTO organizations (id, name) VALUES ($1, 'Other')`, organization)
+		e.exec(t, `WITH w AS (INSERT INTO workspaces (organization_id, name) VALUES ($1, 'Other') RETURNING id)
 			INSERT INTO projects (workspace_id, name) SELECT id, 'Other' FROM w`, organization)
 	}
-	// The first user's hash: all test users have one password.
-	exec(`INSERT INTO users (email, password_hash) SELECT $1, password_hash FROM users WHERE email = $2`, email, testEmail)
-	exec(`INSERT INTO organization_members (organization_id, user_id, role) SELECT $1, id, $3 FROM users WHERE email = $2`,
-		organization, email, role)
+	e.insertUser(t, email)
+	e.exec(t, `INSERT INTO organization_members (organization_id, user_id, role) VALUES ($1, $2, $3)`, organization, e.userID(t, email), role)
+	return e.loginAs(t, email)
+}
+
+// addWorkspaceMember makes a user with a role in the workspace only, and a session.
+func (e *env) addWorkspaceMember(t *testing.T, email, role string, workspace uuid.UUID) (session string) {
+	t.Helper()
+	e.insertUser(t, email)
+	e.exec(t, `INSERT INTO workspace_members (workspace_id, user_id, role) VALUES ($1, $2, $3)`, workspace, e.userID(t, email), role)
+	return e.loginAs(t, email)
+}
+
+func (e *env) loginAs(t *testing.T, email string) (session string) {
+	t.Helper()
 	w := e.do(t, http.MethodPost, "/v1/login", contract.LoginRequest{Email: email, Password: testPassword})
 	require.Equal(t, http.StatusOK, w.Code, w.Body.String())
 	return sessionOf(t, w)
+}
+
+// sessionID makes a session of the user and returns its id.
+func (e *env) sessionID(t *testing.T, email string) (id string) {
+	t.Helper()
+	require.NoError(t, e.db.QueryRow(t.Context(), `INSERT INTO sessions (token_sha256, user_id, expires_at)
+		VALUES (sha256(uuidv7()::text::bytea), $1, now() + interval '1 day') RETURNING id::text`, e.userID(t, email)).Scan(&id))
+	return id
 }
 
 func (e *env) userID(t *testing.T, email string) (id uuid.UUID) {

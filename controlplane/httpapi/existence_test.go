@@ -323,31 +323,7 @@ func (x *existence) operation(t *testing.T, method, path string, item *openapi3.
 	var probes []probe
 	var filters []string
 	parameters := slices.Concat(item.Parameters, operation.Parameters)
-	// base names what the caller has, at all places but the ones that are given.
-	base := func(at map[string]string) request {
-		r := request{method: method, path: path, query: url.Values{}}
-		for _, ref := range parameters {
-			p := ref.Value
-			value, given := at[p.In+" "+p.Name]
-			if !given {
-				value = x.names[p.Name].mine
-			}
-			switch {
-			case p.In == openapi3.ParameterInPath:
-				r.path = strings.ReplaceAll(r.path, "{"+p.Name+"}", url.PathEscape(value))
-			case given || p.Required:
-				r.query.Set(p.Name, value)
-			case p.Name == "organization_id" && at["query workspace_id"] == "": // either is needed
-				r.query.Set(p.Name, value)
-			case p.Name == "window_seconds": // a list that finds nothing looks ever further back
-				r.query.Set(p.Name, "3600")
-			}
-		}
-		if operation.RequestBody != nil {
-			r.body = x.body(t, operation.RequestBody.Value.Content.Get("application/json").Schema.Value, nil)
-		}
-		return r
-	}
+	base := func(at map[string]string) request { return x.base(t, method, path, parameters, operation, at) }
 	whole := probe{at: "path", make: func(pick func(named) string) request {
 		at := map[string]string{}
 		for _, ref := range parameters {
@@ -418,6 +394,35 @@ func (x *existence) operation(t *testing.T, method, path string, item *openapi3.
 			return base(at)
 		}})
 	}
+}
+
+// base returns a request that names what the caller has, except at the places that are given.
+func (x *existence) base(
+	t *testing.T, method, path string, parameters openapi3.Parameters, operation *openapi3.Operation, at map[string]string,
+) request {
+	t.Helper()
+	r := request{method: method, path: path, query: url.Values{}}
+	for _, ref := range parameters {
+		p := ref.Value
+		value, given := at[p.In+" "+p.Name]
+		if !given {
+			value = x.names[p.Name].mine
+		}
+		switch {
+		case p.In == openapi3.ParameterInPath:
+			r.path = strings.ReplaceAll(r.path, "{"+p.Name+"}", url.PathEscape(value))
+		case given || p.Required:
+			r.query.Set(p.Name, value)
+		case p.Name == "organization_id" && at["query workspace_id"] == "": // either is needed
+			r.query.Set(p.Name, value)
+		case p.Name == "window_seconds": // a list that finds nothing looks ever further back
+			r.query.Set(p.Name, "3600")
+		}
+	}
+	if operation.RequestBody != nil {
+		r.body = x.body(t, operation.RequestBody.Value.Content.Get("application/json").Schema.Value, nil)
+	}
+	return r
 }
 
 // members are the places in a body where something is named.
@@ -665,7 +670,8 @@ var (
 	momentText = regexp.MustCompile(`\b\d{10,}\b`) // in seconds or finer, since 1970
 )
 
-func (x *existence) send(t *testing.T, r request, as option, of []named, pick func(named) string) seen {
+// sendAs sends a request and ends streams once they have begun.
+func (x *existence) sendAs(t *testing.T, r request, as option) seen {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -685,9 +691,16 @@ func (x *existence) send(t *testing.T, r request, as option, of []named, pick fu
 		o(sent)
 	}
 	w := stopped{httptest.NewRecorder(), cancel}
-	x.asked.take()
 	x.env.api.ServeHTTP(w, sent)
-	got := seen{Status: w.Code, Header: w.Header().Clone(), Body: w.Body.String(), Statements: x.asked.take()}
+	return seen{Status: w.Code, Header: w.Header().Clone(), Body: w.Body.String()}
+}
+
+// send sends a request and returns what the caller and the stores see, without what differs between names.
+func (x *existence) send(t *testing.T, r request, as option, of []named, pick func(named) string) seen {
+	t.Helper()
+	x.asked.take()
+	got := x.sendAs(t, r, as)
+	got.Statements = x.asked.take()
 	got.Header.Del("X-Request-Id")
 	got.Header.Del("Content-Length")
 	var names []string

@@ -30,12 +30,6 @@ func (e *env) count(t *testing.T, sql string, args ...any) (n int) {
 	return n
 }
 
-func (e *env) exec(t *testing.T, sql string) {
-	t.Helper()
-	_, err := e.db.Exec(t.Context(), sql)
-	require.NoError(t, err)
-}
-
 // requireSame holds a retry's answer to the first.
 func requireSame(t *testing.T, first, retry *httptest.ResponseRecorder) {
 	t.Helper()

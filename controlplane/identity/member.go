@@ -146,6 +146,9 @@ func (s *Service) Remove(ctx context.Context, grant access.Grant, user uuid.UUID
 		return err
 	}
 	return s.changeRoles(ctx, at, func(ctx context.Context, tx postgres.DB) error {
+		if _, err := member(ctx, tx, at, user); err != nil {
+			return err
+		}
 		present, err := roleOf(ctx, tx, at, user)
 		if err != nil {
 			return err
@@ -230,10 +233,8 @@ func setRole(ctx context.Context, tx postgres.DB, at place, user uuid.UUID, role
 	return err
 }
 
+// remove removes a member.
 func remove(ctx context.Context, tx postgres.DB, at place, user uuid.UUID) error {
-	if _, err := member(ctx, tx, at, user); err != nil {
-		return err
-	}
 	if at.workspace == nil {
 		_, err := tx.Exec(ctx, "remove from organization", at.args(pgx.NamedArgs{"user": user}))
 		return err

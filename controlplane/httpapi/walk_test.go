@@ -1,0 +1,237 @@
+package httpapi
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
+	"github.com/looptrace/looptrace/internal/apikey"
+	"github.com/looptrace/looptrace/internal/clickhouse"
+	"github.com/looptrace/looptrace/test/engines"
+)
+
+const walkTable = "testdata/walk.txt"
+
+var roles = []access.Role{access.RoleOwner, access.RoleAdmin, access.RoleMember, access.RoleViewer}
+
+// walker is a caller of the walk, named by its column.
+type walker struct {
+	name  string
+	as    option
+	email string
+}
+
+// TestWalk sends every operation as every kind of caller and compares who was let in with a table: nobody, the owner of another
+// organization, each role in the organization and in the workspace, and a key with each scope.
+func TestWalk(t *testing.T) {
+	t.Parallel()
+	address := engines.ClickHouse(t)
+	require.NoError(t, clickhouse.Migrate(t.Context(), address))
+	e := newEnvOn(t, engines.Postgres(t), address)
+	owner, project := e.setUp(t)
+	mine := tenant{session: owner, project: project}
+	ours, run := tenantRuns(project.Id, "ours")
+	storeSpans(t, address, ours...)
+	e.fill(t, &mine, "ours", run)
+	x := &existence{env: e, names: map[string]named{}}
+	for name, thing := range mine.things {
+		x.names[name] = named{mine: thing}
+	}
+
+	callers := []walker{{name: "nobody", as: func(*http.Request) {}}}
+	add := func(name, email, session string) {
+		callers = append(callers, walker{name, cookie(session), email})
+	}
+	add("foreign", "foreign@example.com", e.addMember(t, "foreign@example.com", "owner", uuid.Nil))
+	for _, role := range roles {
+		email := "organization-" + string(role) + "@example.com"
+		add("o:"+string(role), email, e.addMember(t, email, string(role), project.OrganizationId))
+	}
+	for _, role := range roles {
+		email := "workspace-" + string(role) + "@example.com"
+		add("w:"+string(role), email, e.addWorkspaceMember(t, email, string(role), project.WorkspaceId))
+	}
+	for _, scope := range apikey.Scopes() {
+		callers = append(callers, walker{name: scope, as: bearer(e.mint(t, owner, project.Id, contract.Scope(scope)).Key)})
+	}
+
+	// What a caller deletes is made anew for each.
+	fresh := map[string]func() string{
+		"key_id": func() string { return e.mint(t, owner, project.Id, contract.ScopeRunsRead).Id.String() },
+		"price_id": func() string {
+			return x.create(t, owner, "/prices", contract.PriceWrite{Model: "m" + uuid.NewString()})
+		},
+		"view_id": func() string {
+			return x.create(t, owner, "/views", contract.ViewCreate{Page: contract.ViewPageRuns, Name: uuid.NewString()})
+		},
+		"member_id": func() string {
+			email := uuid.NewString() + "@example.com"
+			e.insertUser(t, email)
+			e.exec(t, `INSERT INTO organization_members (organization_id, user_id, role) VALUES ($1, $2, 'viewer')`, project.OrganizationId, e.userID(t, email))
+			e.exec(t, `INSERT INTO workspace_members (workspace_id, user_id, role) VALUES ($1, $2, 'viewer')`, project.WorkspaceId, e.userID(t, email))
+			return e.userID(t, email).String()
+		},
+		"invitation_id": func() string {
+			w := e.do(t, http.MethodPost, "/v1/invitations", contract.InvitationCreate{OrganizationId: &project.OrganizationId, Role: contract.RoleViewer}, cookie(owner))
+			return must[contract.InvitationWithLink](t, w, http.StatusCreated).Id.String()
+		},
+		"score_id": func() string {
+			w := e.do(t, http.MethodPost, "/v1/runs/"+mine.things["run_id"]+"/scores", `{"comment":"good"}`, cookie(owner))
+			return must[contract.Score](t, w, http.StatusCreated).Id.String()
+		},
+	}
+	// A link that was used up: a caller who may use links gets 409.
+	used := must[contract.InvitationWithLink](t, e.do(t, http.MethodPost, "/v1/invitations",
+		contract.InvitationCreate{OrganizationId: &project.OrganizationId, Role: contract.RoleViewer}, cookie(owner)), http.StatusCreated)
+	_, token, _ := strings.Cut(used.Url, "#")
+	must[contract.Me](t, e.do(t, http.MethodPost, "/v1/invitations/_actions/accept",
+		contract.InvitationAccept{Token: token, Email: "joined@example.com", Password: testPassword}), http.StatusOK)
+
+	doc, err := openapi3.NewLoader().LoadFromData(contract.Document)
+	require.NoError(t, err)
+	var table strings.Builder
+	table.WriteString("Which callers each operation lets in: nobody without a credential, the owner of a foreign organization, the roles in the\n" +
+		"organization (o:) and in the workspace (w:), and keys with one scope. Others get the status that is given.\n")
+	for _, path := range slices.Sorted(maps.Keys(doc.Paths.Map())) {
+		item := doc.Paths.Value(path)
+		for _, method := range slices.Sorted(maps.Keys(item.Operations())) {
+			operation := item.Operations()[method]
+			// Public operations and MCP are open to all; logout ends the caller's session.
+			if operation.Tags[0] == "ingest" || isPublic(operation) || path == "/mcp" || path == "/v1/logout" {
+				continue
+			}
+			for _, target := range targetsOf(item, operation) {
+				answers := map[string]string{}
+				for _, caller := range callers {
+					for name, create := range fresh {
+						if method != http.MethodGet && strings.Contains(path, "{"+name+"}") {
+							x.names[name] = named{mine: create()}
+						}
+					}
+					if strings.Contains(path, "{user_session_id}") && caller.email != "" {
+						x.names["user_session_id"] = named{mine: e.sessionID(t, caller.email)}
+					}
+					answers[caller.name] = x.walk(t, caller, method, path, target, token, item, operation)
+				}
+				writeRow(&table, method+" "+path, target, operation, callers, answers)
+			}
+		}
+	}
+	t.Log(table.String())
+	if *update {
+		require.NoError(t, os.WriteFile(walkTable, []byte(table.String()), 0o644))
+		return
+	}
+	want, err := os.ReadFile(walkTable)
+	require.NoError(t, err)
+	assert.Equal(t, string(want), table.String())
+}
+
+// targetsOf returns the names of the ways to name the target, if there is a choice.
+func targetsOf(item *openapi3.PathItem, operation *openapi3.Operation) []string {
+	if operation.RequestBody != nil {
+		members := operation.RequestBody.Value.Content.Get("application/json").Schema.Value.Properties
+		if members["organization_id"] != nil && members["workspace_id"] != nil {
+			return []string{"organization_id", "workspace_id"}
+		}
+	}
+	parameters := slices.Concat(item.Parameters, operation.Parameters)
+	if parameters.GetByInAndName(openapi3.ParameterInQuery, "organization_id") != nil && parameters.GetByInAndName(openapi3.ParameterInQuery, "workspace_id") != nil {
+		return []string{"organization_id", "workspace_id"}
+	}
+	return []string{""}
+}
+
+// walk sends the operation and returns "yes" if the caller was let in, else the status.
+func (x *existence) walk(
+	t *testing.T, caller walker, method, path, target, usedToken string, item *openapi3.PathItem, operation *openapi3.Operation,
+) string {
+	t.Helper()
+	at := map[string]string{}
+	if target == "workspace_id" {
+		at["query workspace_id"] = x.names["workspace_id"].mine
+	}
+	parameters := slices.Concat(item.Parameters, operation.Parameters)
+	if method == http.MethodDelete {
+		at["query confirm"] = "" // refused after authorization
+	}
+	r := x.base(t, method, path, parameters, operation, at)
+	if at["query workspace_id"] == "" || parameters.GetByInAndName(openapi3.ParameterInQuery, "workspace_id") == nil {
+		r.query.Del("workspace_id")
+	}
+	if parameters.GetByInAndName(openapi3.ParameterInQuery, "confirm") == nil {
+		r.query.Del("confirm")
+	}
+	if body, ok := r.body.(map[string]any); ok {
+		if target == "workspace_id" {
+			delete(body, "organization_id")
+			body["workspace_id"] = x.names["workspace_id"].mine
+		}
+		if path == "/v1/me/_actions/leave" { // refused by the operation itself
+			body["organization_id"], body["workspace_id"] = x.names["organization_id"].mine, x.names["workspace_id"].mine
+		}
+		if body["name"] != nil && method == http.MethodPost {
+			body["name"] = uuid.NewString()
+		}
+		if body["token"] != nil {
+			body["token"] = usedToken
+		}
+		if body["run_ids"] != nil {
+			body["dry_run"] = true
+		}
+	}
+	got := x.sendAs(t, r, caller.as)
+	name := fmt.Sprintf("%s: %s %s %s: %s", caller.name, method, r.path, target, got.Body)
+	switch got.Status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound:
+		return fmt.Sprint(got.Status)
+	case http.StatusConflict, http.StatusUnprocessableEntity, http.StatusTooManyRequests:
+		return "yes"
+	default:
+		assert.Less(t, got.Status, 300, name)
+		return "yes"
+	}
+}
+
+// writeRow writes who was let in, and the others by their status.
+func writeRow(table *strings.Builder, operation, target string, spec *openapi3.Operation, callers []walker, answers map[string]string) {
+	by := map[string][]string{}
+	for _, caller := range callers {
+		by[answers[caller.name]] = append(by[answers[caller.name]], caller.name)
+	}
+	if target != "" {
+		operation += "  by " + target
+	}
+	for _, extension := range []string{"x-scope", "x-role", "x-user"} {
+		if required, ok := spec.Extensions[extension]; ok {
+			operation += fmt.Sprintf("  (%s: %v)", extension, required)
+		}
+	}
+	fmt.Fprintf(table, "\n%s\n", operation)
+	all := strings.Join(apikey.Scopes(), " ")
+	for _, answer := range []string{"yes", "401", "403", "404"} {
+		if len(by[answer]) > 0 {
+			fmt.Fprintf(table, "  %s  %s\n", answer, strings.Replace(strings.Join(by[answer], " "), all, "all keys", 1))
+		}
+	}
+}
+
+// create makes something below the project and returns its id.
+func (x *existence) create(t *testing.T, session, path string, body any) string {
+	t.Helper()
+	w := x.env.do(t, http.MethodPost, "/v1/projects/"+x.names["project_id"].mine+path, body, cookie(session))
+	return must[struct {
+		ID string `json:"id"`
+	}](t, w, http.StatusCreated).ID
+}
