@@ -89,8 +89,14 @@ func TestAuthorize(t *testing.T) {
 func TestAddInvalid(t *testing.T) {
 	t.Parallel()
 	for _, extensions := range []map[string]any{
-		nil, {"x-scope": "runs:none"}, {"x-scope": ""}, {"x-role": "king"}, {"x-role": ""}, {"x-scope": "any", "x-role": "admin"},
-		{"x-user": false}, {"x-user": true, "x-scope": "any"},
+		nil,
+		{"x-scope": "runs:none"},
+		{"x-scope": ""},
+		{"x-role": "king"},
+		{"x-role": ""},
+		{"x-scope": "any", "x-role": "admin"},
+		{"x-user": false},
+		{"x-user": true, "x-scope": "any"},
 	} {
 		require.Error(t, Policy{}.Add("op", extensions), "%v", extensions)
 	}

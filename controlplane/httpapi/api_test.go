@@ -76,6 +76,9 @@ type env struct {
 	db    *pgxpool.Pool
 	clock *clock
 	log   *syncBuffer
+	// What main runs beside the API.
+	projects *projects.Service
+	runs     *runs.Service
 }
 
 type syncBuffer struct {
@@ -140,8 +143,9 @@ func newEnvWith(t *testing.T, db *pgxpool.Pool, conn driver.Conn, limits RateLim
 	fenceKey := identities.DeriveKey("fence")
 	tools, err := mcpserver.New(mcpserver.Config{Runs: reader, FenceKey: fenceKey, Log: log})
 	require.NoError(t, err)
+	e.projects, e.runs = projects.New(db, e.clock.Now), reader
 	e.api, err = New(Services{
-		Identity: identities, Idempotency: answers, Organizations: organizations.New(db, e.clock.Now), Projects: projects.New(db, e.clock.Now), Pricing: pricing.New(db, reader, e.clock.Now),
+		Identity: identities, Idempotency: answers, Organizations: organizations.New(db, e.clock.Now), Projects: e.projects, Pricing: pricing.New(db, reader, e.clock.Now),
 		Views: views.New(db, e.clock.Now), Runs: reader, Failures: failures.New(reader), Guides: guides, Tools: tools, FenceKey: fenceKey,
 	}, limits, Addresses{Web: "http://127.0.0.1:7090", Hosts: hosts}, log)
 	require.NoError(t, err)
