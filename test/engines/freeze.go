@@ -2,6 +2,7 @@ package engines
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -46,7 +47,11 @@ func (s *Server) signal(tb testing.TB, sig syscall.Signal) {
 		tb.Fatal(err)
 	}
 	for family := []int{pid}; len(family) > 0; family = family[1:] {
-		if err := syscall.Kill(family[0], sig); err != nil {
+		err := syscall.Kill(family[0], sig)
+		if errors.Is(err, syscall.ESRCH) && family[0] != pid { // a worker of PostgreSQL that ended
+			continue
+		}
+		if err != nil {
 			tb.Fatalf("signal process %d of %s: %v", family[0], s.engine.name, err)
 		}
 		children, err := childrenOf(family[0])
