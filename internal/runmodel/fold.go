@@ -464,7 +464,8 @@ func rootIndex(spans []Span) int {
 //     already, so the outermost of such spans wins.
 //   - A span that is known to repeat another one never counts: its Counting is CountNothing, or it fetched a response
 //     again.
-//   - Of the calls below one parent that got the same response, one counts: two libraries recorded it.
+//   - Of the calls below one parent that got the same response, one counts: two libraries recorded it. If they state
+//     different usage, the inner one counts, which is closer to the provider.
 //   - A step that is neither an agent nor a tool repeats a call if one started before it below the same parent and has
 //     the same usage: it handles what the call returned.
 //
@@ -490,7 +491,7 @@ func counted(spans []Span, carries func(int) bool) []bool {
 			i = parent
 		}
 	}
-	again := sameResponses(spans)
+	again := sameCalls(spans)
 	isCall := func(i int) bool { return spans[i].isCall() && spans[i].countsAtAll() && !again[i] && carries(i) }
 	wraps := wrappers(spans, index, isCall)
 	usages := map[usageBelow]int{}
@@ -538,30 +539,48 @@ func (s *Span) usageBelow() usageBelow {
 	return u
 }
 
-// sameResponses reports which calls got a response that another call below the same parent stands for: the first that
-// has usage, else the first. Two calls with different numbers of output tokens got different responses, whatever their
-// ids: mocks give one id to all.
-func sameResponses(spans []Span) map[int]bool {
-	type response struct {
+// sameCalls reports which calls another call below the same parent stands for. Two calls are one in these cases:
+//
+//   - They got the same response. The first that has usage stands for the call, else the first. Two calls with different
+//     numbers of output tokens got different responses, whatever their ids: mocks give one id to all.
+//   - Two libraries recorded them, one inside the time of the other, and they got the same response. The inner call
+//     stands for both if it has usage, whatever the numbers of tokens.
+//   - Two libraries recorded them, one inside the time of the other, and both failed without a response of the same
+//     model. The outer call stands for both.
+func sameCalls(spans []Span) map[int]bool {
+	type call struct {
 		parent uint64
 		hash   uint32
+		model  string // of a call that failed
 	}
-	var first map[response]int
+	var first map[call]int
 	var again map[int]bool
 	for i := range spans {
 		s := &spans[i]
-		if s.ResponseHash == 0 || !s.isCall() || !s.countsAtAll() {
+		if !s.isCall() || !s.countsAtAll() {
 			continue
 		}
-		if first == nil {
-			first, again = map[response]int{}, map[int]bool{}
+		key := call{s.ParentSpanID, s.ResponseHash, ""}
+		if s.ResponseHash == 0 {
+			if s.EffectiveStatus() != StatusError || s.HasUsage() || s.RequestModel == "" {
+				continue
+			}
+			key.model = s.RequestModel
 		}
-		key := response{s.ParentSpanID, s.ResponseHash}
+		if first == nil {
+			first, again = map[call]int{}, map[int]bool{}
+		}
 		other, ok := first[key]
 		switch {
 		case !ok:
 			first[key] = i
-		case !spans[other].HasUsage() && s.HasUsage():
+		case key.model != "":
+			if s.isInside(&spans[other]) {
+				again[i] = true
+			} else if s.EndTime.After(spans[other].EndTime) {
+				first[key] = i
+			}
+		case s.HasUsage() && (!spans[other].HasUsage() || s.isInside(&spans[other])):
 			again[other] = true
 			first[key] = i
 		case !s.HasUsage() || s.usageBelow().output == spans[other].usageBelow().output:
@@ -569,6 +588,11 @@ func sameResponses(spans []Span) map[int]bool {
 		}
 	}
 	return again
+}
+
+// isInside reports whether another library recorded the span, inside the time of outer, which does not start later.
+func (s *Span) isInside(outer *Span) bool {
+	return s.ScopeName != outer.ScopeName && !IsAbsent(s.EndTime) && !s.EndTime.After(outer.EndTime)
 }
 
 func indexOf(spans []Span) map[uint64]int {
@@ -655,9 +679,9 @@ func toolCalls(spans []Span) (n uint64) {
 const maxRelayed = 8
 
 // modelCalls counts the calls of language models. It skips spans that wrap a call or continue one, and all but one of
-// those that got the same response.
+// those that are the same call.
 func modelCalls(spans []Span) (n uint64) {
-	again := sameResponses(spans)
+	again := sameCalls(spans)
 	isCall := func(i int) bool {
 		s := &spans[i]
 		return s.EffectiveKind() == KindLLM && s.countsAtAll() && s.Counting != CountUsage && !again[i]

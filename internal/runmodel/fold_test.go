@@ -200,6 +200,42 @@ func TestCountsUsage(t *testing.T) {
 	}
 }
 
+// Two libraries, one inside the other, may disagree about the tokens of a stream, and have no response if it fails.
+func TestCallsOfTwoLibraries(t *testing.T) {
+	t.Parallel()
+	call := func(id uint64, scope string, from, to int64, more Span) Span {
+		more.SpanID, more.ParentSpanID, more.Version, more.Kind, more.ScopeName = id, 1, id, KindLLM, scope
+		more.StartTime, more.EndTime, more.RequestModel = time.Unix(from, 0), time.Unix(to, 0), "m"
+		return more
+	}
+	stream := func(output int64) Span {
+		return Span{ResponseHash: 7, InputTokens: number[int64](10), OutputTokens: &output}
+	}
+	failed := Span{Status: StatusError}
+	root := Span{SpanID: 1, Version: 1, StartTime: time.Unix(0, 0), EndTime: time.Unix(100, 0)}
+	for name, test := range map[string]struct {
+		spans  []Span
+		calls  uint64
+		output int64
+	}{
+		"the inner one knows":                     {[]Span{call(2, "a", 1, 9, stream(24)), call(3, "b", 2, 8, stream(23))}, 1, 23},
+		"the inner one has no usage":              {[]Span{call(2, "a", 1, 9, stream(24)), call(3, "b", 2, 8, Span{ResponseHash: 7})}, 1, 24},
+		"of one library, with one id for all":     {[]Span{call(2, "a", 1, 9, stream(24)), call(3, "a", 2, 8, stream(23))}, 2, 47},
+		"one after the other":                     {[]Span{call(2, "a", 1, 4, stream(24)), call(3, "b", 5, 8, stream(23))}, 2, 47},
+		"both failed":                             {[]Span{call(2, "a", 1, 9, failed), call(3, "b", 2, 8, failed)}, 1, 0},
+		"two failed at once":                      {[]Span{call(2, "a", 1, 7, failed), call(3, "a", 2, 9, failed), call(4, "b", 3, 6, failed), call(5, "b", 4, 8, failed)}, 2, 0},
+		"two failed, the first took longer":       {[]Span{call(2, "a", 1, 9, failed), call(3, "a", 2, 5, failed), call(4, "b", 3, 4, failed), call(5, "b", 4, 8, failed)}, 2, 0},
+		"the second of two libraries went on":     {[]Span{call(2, "a", 1, 5, failed), call(3, "b", 2, 8, failed)}, 2, 0},
+		"one failed, and one was asked meanwhile": {[]Span{call(2, "a", 1, 9, stream(24)), call(3, "b", 2, 8, failed)}, 2, 24},
+	} {
+		run := Totals(append(test.spans, root))
+		assert.Equal(t, test.calls, run.LLMCallCount, name)
+		if test.output > 0 {
+			assert.Equal(t, test.output, *run.OutputTokens, name)
+		}
+	}
+}
+
 // The totals depend on the set of spans, not on their order or repetition.
 func TestUsageCountsInAnyOrder(t *testing.T) {
 	t.Parallel()
