@@ -16,6 +16,8 @@ func (x *span) offerAnswer(id dialectID, body object, source string) {
 		if generations, isList := parseArray(batches[0]); isList && len(generations) > 0 {
 			if generation, isObject := parseObject(generations[0]); isObject {
 				x.offer(toFinishReasons, id, fromJSON, generation.at("generation_info").get("finish_reason"), source)
+				answered := generation.at("message").at("kwargs").at("response_metadata")
+				x.offer(toResponseModel, id, fromJSON, answered.get("model_name"), source)
 			}
 		}
 	}
@@ -96,17 +98,19 @@ func (x *span) unwrapTool() {
 	}
 }
 
-// toolMessage returns LangChain's message of a tool: {type: tool, data}, {lc, kwargs}, or either as the output of a
-// run. It returns nil for anything else.
+// toolMessage returns LangChain's message of a tool: {type: tool, data}, {lc, id: [..., "ToolMessage"], kwargs}, or either
+// as the output of a run. It returns nil for anything else.
 func toolMessage(o object) object {
 	if inner := o.at("output"); inner != nil {
 		o = inner
 	}
 	message := o.at("data")
+	isTool := message.str("type") == "tool"
 	if o.get("lc") != "" {
 		message = o.at("kwargs")
+		isTool = message.str("type") == "tool" || langChainClass(o.get("id")) == "ToolMessage"
 	}
-	if message.str("type") != "tool" || message.get("tool_call_id") == "" {
+	if !isTool || message.get("tool_call_id") == "" {
 		return nil
 	}
 	return message

@@ -92,16 +92,12 @@ var autoGenDialect = dialect{
 	},
 }
 
-// ag2Dialect is AG2 from 1.0 on (autogen/opentelemetry). It repeats the usage of each model call in a separate span.
+// ag2Dialect is AG2 (autogen/opentelemetry, ag2/middleware/builtin/telemetry.py). From 1.0 on it repeats the usage of each
+// model call in a separate span, which alone has the usage of compactions, aggregations and tasks of other agents.
 var ag2Dialect = dialect{
 	name:      "ag2",
 	framework: "ag2",
 	kind:      ag2Kinds.by("ag2.span.type"),
-	derive: func(x *span) {
-		if x.str("ag2.span.type") == "usage" {
-			x.attrs.PutBool(runmodel.KeyUsageCounted, false)
-		}
-	},
 }
 
 var ag2Kinds = kinds{

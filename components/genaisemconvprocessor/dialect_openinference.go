@@ -84,18 +84,19 @@ var openInferenceKinds = kinds{
 	"agent": isAgent, "guardrail": isGuardrail, "evaluator": isEvaluator, "prompt": isSpan,
 }
 
-// openInferenceAnswer reads the response body if no key has the finish reason. The model in the body replaces a
-// response model that equals the request model.
+// openInferenceAnswer reads the response body if no key has the finish reason, or if the response model equals the
+// request model: then the model in the body replaces it.
 func (x *span) openInferenceAnswer() {
-	if x.has(toFinishReasons) {
+	model := x.best[toResponseModel]
+	isRequested := model.source == "llm.model_name" && x.text(toResponseModel) == x.text(toRequestModel)
+	if x.has(toFinishReasons) && !isRequested {
 		return
 	}
 	answer, ok := parseObject(x.str("output.value"))
 	if !ok {
 		return
 	}
-	model := x.best[toResponseModel]
-	if model.source == "llm.model_name" && x.text(toResponseModel) == x.text(toRequestModel) {
+	if isRequested {
 		x.best[toResponseModel] = candidate{}
 	}
 	x.offerAnswer(openInference, answer, "output.value")

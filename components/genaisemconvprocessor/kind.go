@@ -176,8 +176,11 @@ func (x *span) writeKind(sent string, known kindAndOperation, isKnown bool, oper
 func (x *span) guessKind() (kind, operation string) {
 	name := x.Name()
 	for _, op := range operationNames {
-		if strings.HasPrefix(name, op+" ") || name == op {
-			return operations[op].kind, op
+		if rest, named := strings.CutPrefix(name, op+" "); named || name == op {
+			if x.kind = operations[op].kind; x.isCall() && !strings.Contains(rest, " ") && named && !x.has(toResponseModel) {
+				x.offerLast(toRequestModel, rest, "name of the span")
+			}
+			return x.kind, op
 		}
 	}
 	switch {

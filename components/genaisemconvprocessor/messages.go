@@ -565,15 +565,23 @@ func (w *writer) choice(message, outer object) {
 
 // langChain writes a message in LangChain's serialization: {lc, type, id: [..., "AIMessage"], kwargs}.
 func (w *writer) langChain(kwargs object, id, role string) {
-	if path, ok := cutArray(id); ok && len(path) > 0 {
-		if class, ok := jsonString(path[len(path)-1]); ok {
-			role = strings.TrimSuffix(strings.TrimSuffix(class, "Chunk"), "Message")
-		}
+	if class := langChainClass(id); class != "" {
+		role = strings.TrimSuffix(strings.TrimSuffix(class, "Chunk"), "Message")
 	}
 	if role == "Chat" {
 		role = kwargs.str("role")
 	}
 	w.message(kwargs, strings.ToLower(role))
+}
+
+// langChainClass returns the name of the class that LangChain's serialization names as the last of id, empty if none.
+func langChainClass(id string) string {
+	path, ok := cutArray(id)
+	if !ok || len(path) == 0 {
+		return ""
+	}
+	class, _ := jsonString(path[len(path)-1])
+	return class
 }
 
 // message writes one message of any format.

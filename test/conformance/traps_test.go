@@ -226,6 +226,16 @@ var traps = []struct {
 			"gen_ai.usage.total_tokens": "110",
 		}},
 	}, usage{100, 10}},
+	{"AG2 records the usage of a call again, and that of a compaction, which has no call", []trapSpan{
+		{"opentelemetry.instrumentation.ag2", "invoke_agent weather", 0, map[string]any{"ag2.span.type": "agent", "gen_ai.operation.name": "invoke_agent"}},
+		{"opentelemetry.instrumentation.ag2", "chat gpt-5-mini", 1, genAI("chat", 100, 10, map[string]any{"ag2.span.type": "llm"})},
+		{"opentelemetry.instrumentation.ag2", "record_usage model_call", 1, map[string]any{
+			"ag2.span.type": "usage", "ag2.usage.kind": "model_call", "gen_ai.usage.input_tokens": int64(100), "gen_ai.usage.output_tokens": int64(10),
+		}},
+		{"opentelemetry.instrumentation.ag2", "record_usage compaction", 1, map[string]any{
+			"ag2.span.type": "usage", "ag2.usage.kind": "compaction", "gen_ai.usage.input_tokens": int64(300), "gen_ai.usage.output_tokens": int64(30),
+		}},
+	}, usage{400, 40}},
 }
 
 func cacheWrite(key string) []trapSpan {
