@@ -97,10 +97,10 @@ def with_hex_ids(value):
 def scrub_resource(resource):
     attributes = resource.get("resource", {}).get("attributes", [])
     attributes[:] = [a for a in attributes if not MACHINE_ATTRIBUTES.match(a["key"])]
-    for scope in resource.get("scopeSpans", []):
-        for span in scope["spans"]:
+    for scope in resource.get("scopeSpans", []) + resource.get("scopeLogs", []):
+        for span in scope.get("spans", []) + scope.get("logRecords", []):
             spans = span.get("attributes", [])
-            spans[:] = [a for a in spans if not re.match(r"^(host\.|process\.|code\.(file|line)|thread\.|server\.port$|net\.peer)", a["key"])]
+            spans[:] = [a for a in spans if not re.match(r"^(host\.|process\.|code\.(file|line)|thread\.|server\.port$|net(work)?\.peer)", a["key"])]
             for event in span.get("events", []):
                 for attribute in event.get("attributes", []):
                     if attribute["key"] == "exception.stacktrace":
