@@ -1,0 +1,259 @@
+package prompttemplate
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gowebpki/jcs"
+)
+
+// Missing says what becomes of a variable without a value.
+type Missing string
+
+// The choices for missing variables.
+const (
+	// MissingError makes a missing variable an error.
+	MissingError Missing = "error"
+	// MissingKeep keeps the tag, and a section with its content, as text.
+	MissingKeep Missing = "keep"
+	// MissingEmpty renders nothing. A section counts as false.
+	MissingEmpty Missing = "empty"
+)
+
+// MissingVariablesError is returned for variables without a value.
+type MissingVariablesError struct {
+	// Names are the names as in the tags, in order of appearance, each once.
+	Names []string
+}
+
+func (e *MissingVariablesError) Error() string {
+	return "no value for " + strings.Join(e.Names, ", ")
+}
+
+// Render renders the template with variables. Their values are those of [encoding/json]: nil, bool, float64 or
+// json.Number, string, []any and map[string]any. Texts are inserted as they are and never parsed. Null is nothing,
+// other values are JSON as in RFC 8785.
+//
+// It returns a [*MissingVariablesError] error if missing is [MissingError].
+func (t *Template) Render(variables map[string]any, missing Missing) (string, error) {
+	r := renderer{missing: missing, stack: []any{variables}}
+	if err := r.render(t.nodes); err != nil {
+		return "", err
+	}
+	if missing == MissingError && len(r.absent) > 0 {
+		return "", &MissingVariablesError{r.absent}
+	}
+	return r.out.String(), nil
+}
+
+// Variables returns the first parts of all names outside of sections, and in sections those of the sections' own names
+// too, in order of appearance, each once. Names that a section's items may provide are included.
+func (t *Template) Variables() []string {
+	var names []string
+	var walk func([]node)
+	walk = func(list []node) {
+		for _, n := range list {
+			if n.kind != 't' && len(n.path) > 0 && !slices.Contains(names, n.path[0]) {
+				names = append(names, n.path[0])
+			}
+			walk(n.children)
+		}
+	}
+	walk(t.nodes)
+	return names
+}
+
+type renderer struct {
+	missing Missing
+	// stack has the values in which names are looked up, the innermost last.
+	stack  []any
+	out    strings.Builder
+	absent []string
+}
+
+func (r *renderer) render(list []node) error {
+	for _, n := range list {
+		if n.kind == 't' {
+			r.out.WriteString(n.text)
+			continue
+		}
+		value, found := r.lookup(n.path)
+		if !found {
+			name := strings.Join(n.path, ".")
+			if !slices.Contains(r.absent, name) {
+				r.absent = append(r.absent, name)
+			}
+			if r.missing == MissingKeep {
+				r.out.WriteString(n.source)
+				continue
+			}
+		}
+		switch n.kind {
+		case 'v':
+			text, err := textOf(value)
+			if err != nil {
+				return fmt.Errorf("%s: %w", cmpName(n.path), err)
+			}
+			r.out.WriteString(text)
+		case '^':
+			if !found && r.missing == MissingError {
+				continue
+			}
+			if !truthy(value) {
+				if err := r.render(n.children); err != nil {
+					return err
+				}
+			}
+		case '#':
+			if err := r.section(n, value); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func cmpName(path []string) string {
+	if len(path) == 0 {
+		return "."
+	}
+	return strings.Join(path, ".")
+}
+
+func (r *renderer) section(n node, value any) error {
+	if !truthy(value) {
+		return nil
+	}
+	items, isList := value.([]any)
+	if !isList {
+		items = []any{value}
+	}
+	for _, item := range items {
+		r.stack = append(r.stack, item)
+		err := r.render(n.children)
+		r.stack = r.stack[:len(r.stack)-1]
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lookup finds the first part of the name in the innermost object that has it, and the others within. The empty path is
+// the innermost value.
+func (r *renderer) lookup(path []string) (any, bool) {
+	if len(path) == 0 {
+		return r.stack[len(r.stack)-1], true
+	}
+	for i := len(r.stack) - 1; i >= 0; i-- {
+		value, found := member(r.stack[i], path[0])
+		if !found {
+			continue
+		}
+		for _, name := range path[1:] {
+			if value, found = member(value, name); !found {
+				return nil, false
+			}
+		}
+		return value, true
+	}
+	return nil, false
+}
+
+// member returns a member of an object, or an item of a list by its number from 0.
+func member(value any, name string) (any, bool) {
+	switch v := value.(type) {
+	case map[string]any:
+		found, ok := v[name]
+		return found, ok
+	case []any:
+		i, err := strconv.ParseUint(name, 10, 31)
+		if err != nil || int(i) >= len(v) || strconv.FormatUint(i, 10) != name {
+			return nil, false
+		}
+		return v[i], true
+	default:
+		return nil, false
+	}
+}
+
+// truthy reports whether a section renders: all values do but null, false, the empty text and the empty list.
+func truthy(value any) bool {
+	switch v := value.(type) {
+	case nil:
+		return false
+	case bool:
+		return v
+	case string:
+		return v != ""
+	case []any:
+		return len(v) > 0
+	default:
+		return true
+	}
+}
+
+var errUnsafeInteger = errors.New("integers beyond 2^53 lose digits in JSON; pass the value as text")
+
+func textOf(value any) (string, error) {
+	switch v := value.(type) {
+	case nil:
+		return "", nil
+	case string:
+		return v, nil
+	}
+	if err := checkNumbers(value); err != nil {
+		return "", err
+	}
+	raw, err := json.Marshal(value)
+	if err != nil {
+		return "", fmt.Errorf("write as JSON: %w", err)
+	}
+	if raw[0] != '{' && raw[0] != '[' { // jcs takes only these
+		wrapped, err := jcs.Transform(append(append([]byte{'['}, raw...), ']'))
+		if err != nil {
+			return "", fmt.Errorf("write as canonical JSON: %w", err)
+		}
+		return string(wrapped[1 : len(wrapped)-1]), nil
+	}
+	canonical, err := jcs.Transform(raw)
+	if err != nil {
+		return "", fmt.Errorf("write as canonical JSON: %w", err)
+	}
+	return string(canonical), nil
+}
+
+// checkNumbers refuses integers that the renderers of other languages would change.
+func checkNumbers(value any) error {
+	const maxSafe = 1<<53 - 1
+	switch v := value.(type) {
+	case float64:
+		if v == math.Trunc(v) && math.Abs(v) > maxSafe {
+			return errUnsafeInteger
+		}
+	case json.Number:
+		n, err := v.Float64()
+		if err != nil {
+			return fmt.Errorf("read the number %s: %w", v, err)
+		}
+		return checkNumbers(n)
+	case []any:
+		for _, item := range v {
+			if err := checkNumbers(item); err != nil {
+				return err
+			}
+		}
+	case map[string]any:
+		for _, item := range v {
+			if err := checkNumbers(item); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,51 @@
+import json
+import pathlib
+from typing import Any
+
+import pytest
+
+from looptrace._template import MissingVariablesError, TemplateSyntaxError, _number, render
+
+CASES = json.loads((pathlib.Path(__file__).parents[3] / "test/conformance/templates.json").read_text())["cases"]
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
+def test_case(case: dict[str, Any]) -> None:
+    def rendered() -> str:
+        return render(case["template"], case["variables"], case.get("missing", "error"))
+
+    if "error" in case:
+        with pytest.raises((TemplateSyntaxError, TypeError)) as refused:
+            rendered()
+        assert case["error"]["contains"] in str(refused.value)
+        if "line" in case["error"]:
+            assert isinstance(refused.value, TemplateSyntaxError)
+            assert (refused.value.line, refused.value.column) == (case["error"]["line"], case["error"]["column"])
+    elif "missing_variables" in case:
+        with pytest.raises(MissingVariablesError) as missing:
+            rendered()
+        assert missing.value.names == case["missing_variables"]
+    else:
+        assert rendered() == case["text"]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (1e-5, "0.00001"),
+        (1.5e-5, "0.000015"),
+        (-1.25e-6, "-0.00000125"),
+        (1e-6, "0.000001"),
+        (9.5e-7, "9.5e-7"),
+        (123.456, "123.456"),
+    ],
+)
+def test_number(value: float, text: str) -> None:
+    assert _number(value) == text
+
+
+def test_value_that_is_not_json() -> None:
+    with pytest.raises(TypeError, match="a set is not JSON"):
+        render("{{a}}", {"a": {1}})
+    with pytest.raises(TypeError, match="nan is not JSON"):
+        render("{{a}}", {"a": float("nan")})

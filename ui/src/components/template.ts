@@ -1,0 +1,280 @@
+/**
+ * Renders the text of prompts, as the server and the Python SDK do. The cases in test/conformance/templates.json hold
+ * all three together. The syntax is that of Mustache without partials and HTML escapes.
+ */
+
+/** What becomes of a variable without a value. */
+export type Missing = "error" | "keep" | "empty";
+
+/** An error in the text of a template. Line and column are from 1. */
+export class TemplateSyntaxError extends Error {
+  constructor(
+    readonly line: number,
+    readonly column: number,
+    message: string,
+  ) {
+    super(`line ${line}, column ${column}: ${message}`);
+  }
+}
+
+/** Variables have no value. The names are as in the tags, in order of appearance. */
+export class MissingVariablesError extends Error {
+  constructor(readonly names: string[]) {
+    super(`no value for ${names.join(", ")}`);
+  }
+}
+
+interface Node {
+  /** "t" text, "v" variable, "#" section, "^" inverted section. */
+  kind: string;
+  text?: string;
+  path: string[];
+  source: string;
+  children: Node[];
+}
+
+interface Tag {
+  kind: string;
+  end: number;
+  name: string;
+  path: string[];
+}
+
+/** The text with the variables filled in. Values are those of JSON.parse; texts are inserted and never parsed. */
+export function render(text: string, variables: Record<string, unknown>, missing: Missing = "error"): string {
+  const renderer = new Renderer(variables, missing);
+  renderer.render(new Parser(text).nodes("", 0));
+  if (missing === "error" && renderer.absent.length > 0) throw new MissingVariablesError(renderer.absent);
+  return renderer.out;
+}
+
+const maxDepth = 50;
+
+const partOfName = /^[\p{L}\p{N}\p{M}_-]+$/u;
+
+class Parser {
+  private at = 0;
+  private open = "{{";
+  private close = "}}";
+  private depth = 0;
+
+  constructor(private readonly text: string) {}
+
+  private fail(at: number, message: string): TemplateSyntaxError {
+    const before = this.text.slice(0, at);
+    const column = [...before.slice(before.lastIndexOf("\n") + 1)].length + 1;
+    return new TemplateSyntaxError(before.split("\n").length, column, message);
+  }
+
+  /** Parses up to the tag that closes the section, or up to the end without one. */
+  nodes(section: string, start: number): Node[] {
+    const list: Node[] = [];
+    for (;;) {
+      const begin = this.text.indexOf(this.open, this.at);
+      if (begin < 0) {
+        if (section !== "") throw this.fail(start, `the section ${section} is not closed`);
+        appendText(list, this.text.slice(this.at));
+        return list;
+      }
+      const tag = this.tag(begin);
+      let text = this.text.slice(this.at, begin);
+      this.at = tag.end;
+      if (tag.kind !== "v") {
+        const alone = this.alone(begin, tag.end);
+        if (alone) {
+          if (text.endsWith(alone.before)) text = text.slice(0, text.length - alone.before.length);
+          this.at = alone.after;
+        }
+      }
+      appendText(list, text);
+      switch (tag.kind) {
+        case "/":
+          if (tag.name !== section) {
+            throw this.fail(
+              begin,
+              section === ""
+                ? `${tag.name} closes a section that is not open`
+                : `${tag.name} closes the section ${section}`,
+            );
+          }
+          return list;
+        case "#":
+        case "^": {
+          if (++this.depth > maxDepth) {
+            throw this.fail(begin, `sections are nested more than ${maxDepth} deep`);
+          }
+          const children = this.nodes(tag.name, begin);
+          this.depth--;
+          const source = this.text.slice(begin, this.at);
+          list.push({ kind: tag.kind, path: tag.path, source, children });
+          break;
+        }
+        case "v":
+          list.push({ kind: "v", path: tag.path, source: this.text.slice(begin, tag.end), children: [] });
+      }
+    }
+  }
+
+  private tag(begin: number): Tag {
+    let inner = begin + this.open.length;
+    let close = this.close;
+    const triple = this.open === "{{" && this.text.startsWith("{", inner);
+    if (triple) {
+      inner++;
+      close = "}}}";
+    }
+    const stop = this.text.indexOf(close, inner);
+    if (stop < 0) throw this.fail(begin, `the tag is not closed; ${close} is missing`);
+    const content = this.text.slice(inner, stop);
+    const end = stop + close.length;
+    if (triple) return this.named("v", content, begin, end);
+    switch (content[0]) {
+      case undefined:
+        throw this.fail(begin, "the tag is empty");
+      case "!":
+        return { kind: "!", end, name: "", path: [] };
+      case "=":
+        return this.delimiters(content, begin, end);
+      case ">":
+        throw this.fail(begin, "partials are not supported; put the text in its place");
+      case "&":
+        return this.named("v", content.slice(1), begin, end);
+      case "#":
+      case "^":
+      case "/":
+        return this.named(content[0], content.slice(1), begin, end);
+      default:
+        return this.named("v", content, begin, end);
+    }
+  }
+
+  private delimiters(content: string, begin: number, end: number): Tag {
+    const parts = /^=\s*([^\s=]+)\s+([^\s=]+)\s*=$/.exec(content);
+    if (!parts?.[1] || !parts[2]) {
+      throw this.fail(begin, "a change of delimiters has the form {{=<% %>=}}");
+    }
+    this.open = parts[1];
+    this.close = parts[2];
+    return { kind: "=", end, name: "", path: [] };
+  }
+
+  private named(kind: string, text: string, begin: number, end: number): Tag {
+    const name = text.trim();
+    if (name === ".") return { kind, end, name, path: [] };
+    const path = name.split(".");
+    if (!path.every((part) => partOfName.test(part))) {
+      const change = `${this.open}=<% %>=${this.close}`;
+      throw this.fail(
+        begin,
+        `"${name}" is not a name; to write ${this.open} as text, change the delimiters with ${change}`,
+      );
+    }
+    return { kind, end, name, path };
+  }
+
+  /** The space before a tag that is alone on its line, and the position after the line. */
+  private alone(begin: number, end: number): { before: string; after: number } | undefined {
+    const before = this.text.slice(begin === 0 ? 0 : this.text.lastIndexOf("\n", begin - 1) + 1, begin);
+    if (/[^ \t]/.test(before)) return undefined;
+    const rest = /^[ \t]*(\r?\n|$)/.exec(this.text.slice(end));
+    return rest ? { before, after: end + rest[0].length } : undefined;
+  }
+}
+
+function appendText(list: Node[], text: string): void {
+  if (text !== "") list.push({ kind: "t", text, path: [], source: text, children: [] });
+}
+
+class Renderer {
+  out = "";
+  absent: string[] = [];
+  private readonly stack: unknown[];
+
+  constructor(
+    variables: Record<string, unknown>,
+    private readonly missing: Missing,
+  ) {
+    this.stack = [variables];
+  }
+
+  render(nodes: Node[]): void {
+    for (const node of nodes) {
+      if (node.text !== undefined) {
+        this.out += node.text;
+        continue;
+      }
+      const found = this.lookup(node.path);
+      if (!found) {
+        const name = node.path.join(".");
+        if (!this.absent.includes(name)) this.absent.push(name);
+        if (this.missing === "keep") {
+          this.out += node.source;
+          continue;
+        }
+      }
+      const value = found?.value;
+      if (node.kind === "v") {
+        this.out += textOf(value);
+      } else if (node.kind === "#") {
+        if (truthy(value)) {
+          for (const item of Array.isArray(value) ? value : [value]) {
+            this.stack.push(item);
+            this.render(node.children);
+            this.stack.pop();
+          }
+        }
+      } else if (!truthy(value) && (found || this.missing !== "error")) {
+        this.render(node.children);
+      }
+    }
+  }
+
+  private lookup(path: string[]): { value: unknown } | undefined {
+    const [first, ...others] = path;
+    if (first === undefined) return { value: this.stack.at(-1) };
+    for (const scope of this.stack.toReversed()) {
+      let found = member(scope, first);
+      if (!found) continue;
+      for (const name of others) {
+        found = member(found.value, name);
+        if (!found) return undefined;
+      }
+      return found;
+    }
+    return undefined;
+  }
+}
+
+function member(value: unknown, name: string): { value: unknown } | undefined {
+  if (Array.isArray(value)) {
+    const index = /^(0|[1-9]\d{0,8})$/.test(name) ? Number(name) : value.length;
+    return index < value.length ? { value: value[index] } : undefined;
+  }
+  if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
+  return { value: (value as Record<string, unknown>)[name] };
+}
+
+function truthy(value: unknown): boolean {
+  if (value === null || value === undefined || value === false || value === "") return false;
+  return !Array.isArray(value) || value.length > 0;
+}
+
+function textOf(value: unknown): string {
+  if (value === null || value === undefined) return "";
+  return typeof value === "string" ? value : canonical(value);
+}
+
+/** A value as canonical JSON, RFC 8785. */
+function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
+  if (typeof value === "object" && value !== null) {
+    const members = Object.entries(value)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, item]) => `${JSON.stringify(key)}:${canonical(item)}`);
+    return `{${members.join(",")}}`;
+  }
+  if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
+    throw new TypeError("integers beyond 2^53 lose digits in JSON; pass the value as text");
+  }
+  return JSON.stringify(value);
+}
