@@ -304,8 +304,8 @@ func (e *spanErrors) failedAbove(i int) int {
 	return at
 }
 
-// sameError reports whether two failed spans tell of the same error: one has the message of the other, or one has no
-// message and both have the same type.
+// sameError reports whether two failed spans tell of the same error: one has the message of the other, or both have
+// data with the same message, or one has no message and both have the same type.
 func (e *spanErrors) sameError(a, b int) bool {
 	x, y := &e.spans[a], &e.spans[b]
 	shorter, longer := errorText(x), errorText(y)
@@ -315,8 +315,31 @@ func (e *spanErrors) sameError(a, b int) bool {
 	if shorter == "" {
 		return x.ErrorType != "" && shortType(x.ErrorType) == shortType(y.ErrorType)
 	}
-	return shorter == longer || len(shorter) >= minShared && strings.Contains(longer, shorter)
+	return containsMessage(longer, shorter) || containsMessage(cmp.Or(dataMessage(longer), longer), cmp.Or(dataMessage(shorter), shorter)) ||
+		containsMessage(cmp.Or(dataMessage(shorter), shorter), cmp.Or(dataMessage(longer), longer))
 }
+
+// containsMessage reports whether a message is the whole or a recognizable part of another one.
+func containsMessage(longer, shorter string) bool {
+	return longer == shorter || len(shorter) >= minShared && strings.Contains(longer, shorter)
+}
+
+// dataMessage returns the message of the error that a message has as JSON or as a Python dict, "" for none:
+// Error in agent run: {'error': 'no such city'}.
+func dataMessage(message string) string {
+	from := strings.IndexByte(message, '{')
+	if from < 0 {
+		return ""
+	}
+	found := errorMember.FindStringSubmatch(message[from:])
+	if found == nil {
+		return ""
+	}
+	return pythonEscapes.Replace(found[1] + found[2])
+}
+
+// errorMember matches a member with the text of an error.
+var errorMember = regexp.MustCompile(`['"](?:error|message)['"]: ?(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)")`)
 
 // minShared is how many bytes a message must have to be recognized within a longer one.
 const minShared = 8

@@ -5,7 +5,7 @@ expectations of a scenario come from what was said and not from what an instrume
 
 A reply of the script: {"text", "reasoning", "tool_calls": [{"id", "name", "arguments"}], "usage": {"input", "output",
 "cache_read", "cache_write", "reasoning"}, "finish"}, where input includes what was cached and output includes
-reasoning; or {"status": 429, "message": "..."} for a refusal.
+reasoning; or {"status": 429, "message": "..."} for a refusal; or {"hang": 2} for no answer within so many seconds.
 """
 
 import json
@@ -408,7 +408,10 @@ class Provider:
                 if not protocol:
                     return self.answer(404, {"error": {"message": "not found", "type": "invalid_request_error"}})
                 status, answer, streamed = provider.reply(protocol, path, json.loads(body), self.headers)
-                if streamed:
+                if status is None:
+                    time.sleep(answer)
+                    self.close_connection = True
+                elif streamed:
                     self.stream(answer)
                 else:
                     self.answer(status, answer)
@@ -460,6 +463,9 @@ class Provider:
                 call["attempts"] = self.calls.pop().get("attempts", 1) + 1
                 number -= 1
             self.calls.append(call)
+            if "hang" in reply:
+                call["error"] = {}
+                return None, reply["hang"], False
             if "status" in reply:
                 call["error"] = {"status": reply["status"], "message": reply["message"]}
                 return reply["status"], protocol.refuse(reply["status"], reply["message"]), False

@@ -1,0 +1,42 @@
+"""What the programs of failing runs share: the mode, a tool that fails as the mode says, and how the run ended.
+
+Modes: raise (the tool raises and the run fails), recover (it raises once, then succeeds), status400, status429 (the
+provider refuses the call), timeout (the provider does not answer in time), interrupt (the run waits for a person).
+"""
+
+import asyncio
+import inspect
+import os
+
+import recording
+
+MODE = os.environ["RECORD_MODE"]
+MESSAGE = "The town is unknown"
+MODEL_TIMEOUT = 0.5  # seconds; the provider hangs for longer
+attempts = 0
+
+
+def get_weather(city: str) -> str:
+    """The weather of a city."""
+    global attempts
+    attempts += 1
+    if MODE == "raise" or MODE == "recover" and attempts == 1:
+        recording.tell("tool", {"name": "get_weather", "arguments": {"city": city}, "error": MESSAGE})
+        raise ValueError(MESSAGE)
+    return recording.get_weather(city)
+
+
+def run(agent):
+    """Calls agent, and tells the recorder whether it raised. It returns True if the run waits for a person."""
+    try:
+        waits = agent()
+        if inspect.isawaitable(waits):
+            waits = asyncio.run(until(waits))
+    except Exception as exception:  # the class is the library's own
+        recording.knows(raised={"type": type(exception).__name__, "message": str(exception)})
+        return
+    recording.knows(raised=None, waits=waits is True)
+
+
+async def until(awaitable):
+    return await awaitable
