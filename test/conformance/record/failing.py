@@ -13,6 +13,7 @@ import recording
 MODE = os.environ["RECORD_MODE"]
 MESSAGE = "The town is unknown"
 MODEL_TIMEOUT = 0.5  # seconds; the provider hangs for longer
+WAITS, ANSWERED = "waits", "answered"
 attempts = 0
 
 
@@ -27,15 +28,15 @@ def get_weather(city: str) -> str:
 
 
 def run(agent):
-    """Calls agent, and tells the recorder whether it raised. It returns True if the run waits for a person."""
+    """Calls agent, and tells the recorder how the run ended. agent returns WAITS, ANSWERED, or None for neither."""
     try:
-        waits = agent()
-        if inspect.isawaitable(waits):
-            waits = asyncio.run(until(waits))
+        end = agent()
+        if inspect.isawaitable(end):
+            end = asyncio.run(until(end))
     except Exception as exception:  # the class is the library's own
-        recording.knows(raised={"type": type(exception).__name__, "message": str(exception)})
+        recording.knows(ended="raised", raised={"type": type(exception).__name__, "message": str(exception)})
         return
-    recording.knows(raised=None, waits=waits is True)
+    recording.knows(ended=end)
 
 
 async def until(awaitable):

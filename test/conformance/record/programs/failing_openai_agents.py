@@ -14,4 +14,11 @@ options = {"failure_error_function": None} if failing.MODE == "raise" else {}
 tool = function_tool(failing.get_weather, needs_approval=failing.MODE == "interrupt", **options)
 agent = Agent(name="weather_agent", instructions=recording.SYSTEM, model="gpt-5-mini", tools=[tool])
 config = RunConfig(workflow_name="weather", group_id=recording.SESSION)
-failing.run(lambda: bool(Runner.run_sync(agent, recording.QUESTION, run_config=config).interruptions))
+
+
+def agent_run():
+    result = Runner.run_sync(agent, recording.QUESTION, run_config=config)
+    return failing.WAITS if result.interruptions else failing.ANSWERED
+
+
+failing.run(agent_run)
