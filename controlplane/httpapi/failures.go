@@ -136,7 +136,6 @@ func failedRunOf(r *failures.Run) contract.FailedRun {
 	}
 	errorType, message := r.ErrorType, r.ErrorMessage
 	if r.Step != nil {
-		run.Step = contract.FailingStep{Kind: r.Step.EffectiveKind(), Name: r.Step.Name, ErrorType: known(r.Step.ErrorType)}
 		errorType, message = r.Step.ErrorType, r.Step.ErrorMessage
 	}
 	if errorType != "" || message != "" {

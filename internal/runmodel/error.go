@@ -1,6 +1,8 @@
 package runmodel
 
 import (
+	"cmp"
+	"encoding/json"
 	"regexp"
 	"strings"
 )
@@ -12,9 +14,11 @@ var pythonError = regexp.MustCompile(`(?s)^([A-Za-z_][\w.]*)\((?:'((?:[^'\\]|\\.
 const traceback = "Traceback (most recent call last):"
 
 // controlFlow are exceptions that end a step without a failure: the run waits for a person or goes on elsewhere.
-// langgraph/errors.py (GraphBubbleUp and its subclasses), strands/types/interrupt.py.
+// langgraph/errors.py (GraphBubbleUp and its subclasses), strands/types/interrupt.py, workflows/runtime/types/results.py
+// (LlamaIndex).
 var controlFlow = map[string]bool{
 	"GraphInterrupt": true, "NodeInterrupt": true, "GraphBubbleUp": true, "ParentCommand": true, "InterruptException": true,
+	"WaitingForEvent": true,
 }
 
 // SetException fills in what the span itself does not say of its error from an exception that was recorded on it. A
@@ -48,9 +52,9 @@ const maxSettled = 64 << 10
 var pythonEscapes = strings.NewReplacer(`\\`, `\`, `\'`, `'`, `\"`, `"`, `\n`, "\n", `\t`, "\t")
 
 // SettleError takes type, message and stack out of the repr of an exception, and makes a step that ended by a control
-// flow exception a success. Call it when all is read that says how the span ended.
+// flow exception a success. A failed tool that says only the type of its error gets the message from its result. Call it when all is read that says how the span ended.
 func (s *Span) SettleError() {
-	if s.ErrorMessage == "" && s.ErrorType == "" {
+	if s.ErrorMessage == "" && s.ErrorType == "" && s.ToolResult == "" {
 		return
 	}
 	var found []string
@@ -76,4 +80,29 @@ func (s *Span) SettleError() {
 	if controlFlow[name] && (s.Status == StatusError || s.Status == "") {
 		s.Status, s.ErrorType, s.ErrorMessage, s.ErrorStack = StatusOK, "", "", ""
 	}
+	if s.Status == StatusError && (s.ErrorMessage == "" || s.ErrorMessage == s.ErrorType) {
+		s.ErrorMessage = cmp.Or(errorIn(s.ToolResult), s.ErrorMessage)
+	}
+}
+
+// errorIn returns the error that the result of a tool has as a member: {"error": "no such city"}, or
+// {"error": {"message": "no such city"}}. It is empty for any other result.
+func errorIn(result string) string {
+	var members struct {
+		Error json.RawMessage `json:"error"`
+	}
+	if len(result) > maxSettled || !strings.HasPrefix(result, "{") || json.Unmarshal([]byte(result), &members) != nil {
+		return ""
+	}
+	var text string
+	if json.Unmarshal(members.Error, &text) == nil {
+		return text
+	}
+	var described struct {
+		Message string `json:"message"`
+	}
+	if json.Unmarshal(members.Error, &described) != nil {
+		return "" // an error in a form of its own
+	}
+	return described.Message
 }

@@ -149,11 +149,37 @@ func TestSettleError(t *testing.T) {
 		assert.Equal(t, test.want, s.ErrorMessage, test.message)
 		assert.Equal(t, StatusError, s.Status)
 	}
-	interrupted := Span{Status: StatusError, ErrorMessage: "GraphInterrupt((Interrupt(value='ok?'),))"}
-	interrupted.SetException("Exception", interrupted.ErrorMessage, "")
-	interrupted.SettleError()
-	assert.Equal(t, StatusOK, interrupted.EffectiveStatus())
-	assert.Empty(t, interrupted.ErrorType)
+	for _, test := range []struct{ message, exceptionType, exception string }{
+		{"GraphInterrupt((Interrupt(value='ok?'),))", "Exception", "GraphInterrupt((Interrupt(value='ok?'),))"},
+		{"WaitingForEvent: Waiting for event <class 'HumanResponseEvent'>", "workflows.runtime.types.results.WaitingForEvent", "Waiting for event"},
+	} {
+		interrupted := Span{Status: StatusError, ErrorMessage: test.message}
+		interrupted.SetException(test.exceptionType, test.exception, "")
+		interrupted.SettleError()
+		assert.Equal(t, StatusOK, interrupted.EffectiveStatus())
+		assert.Empty(t, interrupted.ErrorType)
+	}
+}
+
+func TestErrorInToolResult(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ status, message, result, want string }{
+		{StatusError, "TOOL_ERROR", `{"error": "no such city"}`, "no such city"},
+		{StatusError, "", `{"error": {"message": "no such city"}}`, "no such city"},
+		{StatusError, "too late", `{"error": "no such city"}`, "too late"},
+		{StatusError, "TOOL_ERROR", `{"error": `, "TOOL_ERROR"},
+		{StatusError, "TOOL_ERROR", `{"result": "no such city"}`, "TOOL_ERROR"},
+		{StatusError, "TOOL_ERROR", "no such city", "TOOL_ERROR"},
+		{StatusError, "TOOL_ERROR", `{"error": 4}`, "TOOL_ERROR"},
+		{StatusOK, "", `{"error": "no such city"}`, ""},
+	} {
+		s := Span{Status: test.status, ErrorMessage: test.message, ToolResult: test.result}
+		if test.status == StatusError {
+			s.ErrorType = "TOOL_ERROR"
+		}
+		s.SettleError()
+		assert.Equal(t, test.want, s.ErrorMessage, test.result)
+	}
 }
 
 // TestRecoveredByRoundedTimes: the next step began a millisecond before the failed one ended, which clocks may round

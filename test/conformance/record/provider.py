@@ -6,6 +6,7 @@ expectations of a scenario come from what was said and not from what an instrume
 A reply of the script: {"text", "reasoning", "tool_calls": [{"id", "name", "arguments"}], "usage": {"input", "output",
 "cache_read", "cache_write", "reasoning"}, "finish"}, where input includes what was cached and output includes
 reasoning; or {"status": 429, "message": "..."} for a refusal; or {"hang": 2} for no answer within so many seconds.
+One with "repeat": true answers all further calls as well.
 """
 
 import json
@@ -454,7 +455,7 @@ class Provider:
         with self.lock:
             if not self.script:
                 raise RuntimeError(f"the script has no more replies: {path} {json.dumps(body)[:500]}")
-            reply, number = self.script.pop(0), len(self.calls) + 1
+            reply, number = (self.script[0] if self.script[0].get("repeat") else self.script.pop(0)), len(self.calls) + 1
             call = protocol.read(body, path)
             call.update(operation=protocol.operation, provider=protocol.provider)
             # A client that tries again says so: both attempts are one call.
