@@ -114,9 +114,16 @@ func TestFailingRuns(t *testing.T) {
 func checkFailing(t *testing.T, program failingProgram, name, mode string, truth *failingTruth) string {
 	t.Helper()
 	received, _ := receive(t, readPayload(t, filepath.Join("testdata", "failing", name, mode+".json"), ""))
-	require.Len(t, received, 1)
+	require.NotEmpty(t, received)
 	var r *run
-	for _, r = range received {
+	for _, other := range received {
+		// The making of an agent is a run of its own in AutoGen.
+		if r == nil || len(other.spans) > len(r.spans) {
+			r = other
+		}
+	}
+	for _, other := range received {
+		require.True(t, other == r || len(other.spans) == 1 && other.spans[0].Operation == "create_agent", "one run")
 	}
 	absent, isAbsent := program.Absent[mode]
 	outcome := r.totals.Outcome()
@@ -162,7 +169,7 @@ func checkSection(t *testing.T, file, text string) {
 	have, after, found := strings.Cut(rest, end)
 	require.True(t, found, "%s has no %s", file, end)
 	if *update {
-		require.NoError(t, os.WriteFile(file, []byte(before+begin+text+end+after), 0o644)) //nolint:gosec // a document
+		require.NoError(t, os.WriteFile(file, []byte(before+begin+text+end+after), 0o644))
 		return
 	}
 	assert.Equal(t, text, have, "go test ./test/conformance -run TestFailingRuns -update rewrites the table")

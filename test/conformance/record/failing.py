@@ -34,7 +34,8 @@ def run(agent):
         if inspect.isawaitable(end):
             end = asyncio.run(until(end))
     except Exception as exception:  # the class is the library's own
-        recording.knows(ended="raised", raised={"type": type(exception).__name__, "message": str(exception)})
+        message = str(exception).partition("\n")[0]  # without a traceback
+        recording.knows(ended="raised", raised={"type": type(exception).__name__, "message": message})
         return
     recording.knows(ended=end)
 

@@ -22,7 +22,7 @@ export function start() {
   return provider;
 }
 
-async function tell(what, value) {
+export async function tell(what, value) {
   await fetch(`${process.env.RECORD_PROVIDER}/journal/${what}`, { method: 'POST', body: JSON.stringify(value) });
 }
 
