@@ -15,13 +15,22 @@ export const keyPresets: KeyPreset[] = [
   },
   {
     name: "Agent",
-    description: "Read runs and create replays. For a coding agent.",
-    scopes: ["runs:read", "replays:read", "replays:write"],
+    description: "Read everything and create replays. For a coding agent.",
+    scopes: ["runs:read", "datasets:read", "prompts:read", "evals:read", "replays:read", "replays:write"],
   },
   {
     name: "CI",
-    description: "Read runs, use datasets and evaluations.",
-    scopes: ["runs:read", "datasets:read", "datasets:write", "evals:read", "evals:write"],
+    description: "Read everything, change datasets and evaluations, call models. For a test pipeline.",
+    scopes: [
+      "runs:read",
+      "datasets:read",
+      "prompts:read",
+      "evals:read",
+      "replays:read",
+      "datasets:write",
+      "evals:write",
+      "completions:write",
+    ],
   },
   { name: "Admin", description: "Full access to the project, including its keys.", scopes: ["admin"] },
 ];
@@ -39,5 +48,6 @@ export const allScopes: Scope[] = [
   "evals:write",
   "replays:read",
   "replays:write",
+  "completions:write",
   "admin",
 ];

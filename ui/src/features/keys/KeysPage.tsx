@@ -9,12 +9,13 @@ import { CopyButton } from "@/components/CopyButton";
 import { type Column, DataTable } from "@/components/DataTable";
 import { formatTime } from "@/components/format";
 import { ListPage } from "@/components/ListPage";
+import { NeedsAdmin } from "@/components/NeedsAdmin";
 import { PageHint } from "@/components/PageMessage";
 import { DangerItem, RowMenu } from "@/components/RowMenu";
+import { SecretDialog } from "@/components/SecretDialog";
 import { useNow } from "@/components/useNow";
 import { allows, useProject, useProjectId } from "@/components/useProject";
 import { CreateKeyDialog } from "./CreateKeyDialog";
-import { SecretDialog } from "./SecretDialog";
 import { keyState, sortKeys } from "./state";
 
 type OpenDialog =
@@ -24,8 +25,11 @@ type OpenDialog =
 
 /** The keys of the project: create, rotate, revoke. */
 export function KeysPage() {
+  return allows(useProject(), "admin") ? <Keys /> : <NeedsAdmin title="Keys" act="manage keys" />;
+}
+
+function Keys() {
   const projectId = useProjectId();
-  const mayManage = allows(useProject(), "admin");
   const query = useApiKeys(projectId);
   const revoke = useRevokeKey(projectId);
   const rotate = useRotateKey(projectId);
@@ -67,7 +71,6 @@ export function KeysPage() {
       header: "Actions",
       hideHeader: true,
       cell: (key) =>
-        mayManage &&
         !key.revoked_at && (
           <RowMenu name={key.name}>
             <Menu.Item leftSection={<IconRefresh size={15} />} onClick={open("rotate", key)}>
@@ -87,11 +90,9 @@ export function KeysPage() {
         title="Keys"
         context="A key lets a program record or read runs of this project."
         actions={
-          mayManage && (
-            <Button leftSection={<IconPlus size={14} />} onClick={() => setDialog({ kind: "create" })}>
-              New key
-            </Button>
-          )
+          <Button leftSection={<IconPlus size={14} />} onClick={() => setDialog({ kind: "create" })}>
+            New key
+          </Button>
         }
         query={query}
         what="keys"
@@ -145,7 +146,15 @@ export function KeysPage() {
           <code>lt_{dialog.key.public_id}</code>. Programs that use the old key lose access within 5 seconds.
         </ConfirmDialog>
       )}
-      {dialog?.kind === "secret" && <SecretDialog created={dialog.key} onClose={close} />}
+      {dialog?.kind === "secret" && (
+        <SecretDialog
+          title={`Key “${dialog.key.name}”`}
+          secret={dialog.key.key}
+          what="key"
+          testId="key-secret"
+          onClose={close}
+        />
+      )}
     </>
   );
 }

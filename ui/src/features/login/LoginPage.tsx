@@ -1,10 +1,11 @@
-import { Button, PasswordInput, Stack, TextInput } from "@mantine/core";
+import { Button, Stack, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { Navigate, useSearchParams } from "react-router";
 import { useLogin, useMe } from "@/api/identity";
-import { ApiError } from "@/api/problem";
+import { CurrentPassword } from "@/components/CurrentPassword";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import { SignInCard } from "@/components/SignInCard";
+import { withWait } from "@/components/throttled";
 import { safeNext } from "./next";
 
 /** Logs in and returns to the requested page. */
@@ -38,33 +39,13 @@ export function LoginPage() {
             value={email}
             onChange={(event) => setEmail(event.currentTarget.value)}
           />
-          <PasswordInput
-            label="Password"
-            autoComplete="current-password"
-            required
-            withAsterisk={false}
-            value={password}
-            onChange={(event) => setPassword(event.currentTarget.value)}
-            visibilityToggleButtonProps={{ "aria-label": "Show or hide the password", tabIndex: 0 }}
-          />
-          {login.isError && <ProblemPanel error={explain(login.error)} />}
+          <CurrentPassword value={password} onChange={setPassword} />
+          {login.isError && <ProblemPanel error={withWait(login.error)} />}
           <Button type="submit" size="sm" loading={login.isPending}>
             Log in
           </Button>
         </Stack>
       </form>
     </SignInCard>
-  );
-}
-
-/** Says how long to wait if the server throttles logins. */
-function explain(error: Error): Error {
-  if (!(error instanceof ApiError) || error.status !== 429 || error.retryAfterSeconds === null) return error;
-  const seconds = error.retryAfterSeconds;
-  return new ApiError(
-    429,
-    error.problem,
-    seconds,
-    `Too many attempts. Try again in ${seconds === 1 ? "a second" : `${seconds} seconds`}`,
   );
 }

@@ -1,13 +1,11 @@
-import { Button, PasswordInput, Progress, Stack, Text, TextInput } from "@mantine/core";
+import { Button, Stack, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { Navigate } from "react-router";
 import { useMe, useSetup, useSetupState } from "@/api/identity";
 import { ApiError } from "@/api/problem";
+import { NewPassword } from "@/components/NewPassword";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import { SignInCard } from "@/components/SignInCard";
-import { MIN_LENGTH, passwordStrength } from "./strength";
-
-const colors = ["gray", "yellow", "iris", "teal"] as const;
 
 /** Creates the first user. An installation shows it once. */
 export function SetupPage() {
@@ -22,7 +20,6 @@ export function SetupPage() {
   if (project) return <Navigate to={`/p/${project.id}/start`} replace />;
   if (state.data?.bootstrapped) return <Navigate to="/login" replace />;
 
-  const strength = passwordStrength(password, email);
   const failure = setup.error instanceof ApiError ? setup.error : null;
   const hasFieldErrors = failure?.problem?.errors?.some((item) => item.location.startsWith("body."));
   const submit = (event: React.FormEvent) => {
@@ -45,34 +42,12 @@ export function SetupPage() {
             onChange={(event) => setEmail(event.currentTarget.value)}
             error={failure?.fieldMessage("body.email")}
           />
-          <div>
-            <PasswordInput
-              label="Password"
-              description={`At least ${MIN_LENGTH} characters`}
-              autoComplete="new-password"
-              required
-              withAsterisk={false}
-              minLength={MIN_LENGTH}
-              value={password}
-              onChange={(event) => setPassword(event.currentTarget.value)}
-              error={failure?.fieldMessage("body.password")}
-              visibilityToggleButtonProps={{ "aria-label": "Show or hide the password", tabIndex: 0 }}
-            />
-            {password !== "" && (
-              <>
-                <Progress
-                  value={((strength.score + 1) / 4) * 100}
-                  color={colors[strength.score]}
-                  size={3}
-                  mt={6}
-                  aria-hidden="true"
-                />
-                <Text size="xs" c="dimmed" mt={4} role="status">
-                  {strength.hint}
-                </Text>
-              </>
-            )}
-          </div>
+          <NewPassword
+            value={password}
+            onChange={setPassword}
+            email={email}
+            error={failure?.fieldMessage("body.password")}
+          />
           <TextInput
             label="Organization"
             autoComplete="organization"

@@ -62,6 +62,11 @@ export function ChooseKey({ projectId, value, onChange }: Props) {
           <strong>Copy it now if you need it later.</strong> It's in the code below and won't be shown again.
         </Text>
       )}
+      {!mayManage && (
+        <Text size="sm" c="dimmed">
+          Only admins and owners can create keys. Ask one for an Ingest key.
+        </Text>
+      )}
       {create.isError && <ProblemPanel error={create.error} onRetry={createKey} />}
     </Stack>
   );
