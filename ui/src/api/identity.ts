@@ -1,4 +1,4 @@
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { type QueryClient, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { client, unwrap } from "./client";
 import { useInvalidatingMutation } from "./mutation";
 import { ApiError } from "./problem";
@@ -49,8 +49,18 @@ export function useLogin() {
   const queryClient = useQueryClient();
   return useMutation({
     mutationFn: (body: { email: string; password: string }) => unwrap(client.POST("/v1/login", { body })),
-    onSuccess: (me) => queryClient.setQueryData(keys.session.me, me),
+    onSuccess: (me) => startSession(queryClient, me),
   });
+}
+
+/** Replaces everything cached for an earlier session by the caller of a new one. */
+export function startSession(queryClient: QueryClient, me: Me): void {
+  removeSessionData(queryClient);
+  queryClient.setQueryData(keys.session.me, me);
+}
+
+function removeSessionData(queryClient: QueryClient): void {
+  queryClient.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== keys.session.all[0] });
 }
 
 /** POST /v1/logout. Clears everything cached for the session. */
@@ -63,7 +73,7 @@ export function useLogout() {
       await queryClient.cancelQueries();
       // Gate observes this query: update it instead of removing it.
       queryClient.setQueryData(keys.session.me, null);
-      queryClient.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== keys.session.all[0] });
+      removeSessionData(queryClient);
       // Mutations contain passwords and new keys.
       queryClient.getMutationCache().clear();
     },

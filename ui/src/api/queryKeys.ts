@@ -1,6 +1,8 @@
-import type { AgentViewOptions, FailureFilter, RunFilter, RunGroupBy } from "./types";
+import type { AgentViewOptions, FailureFilter, Place, RunFilter, RunGroupBy } from "./types";
 
 const session = ["session"] as const;
+const members = ["members"] as const;
+const invitations = ["invitations"] as const;
 const prices = (projectId: string) => ["prices", projectId] as const;
 const runList = (filter: RunFilter) => ["runs", "list", filter] as const;
 const runStats = ["runs", "stats"] as const;
@@ -15,7 +17,21 @@ export const keys = {
     all: session,
     me: [...session, "me"] as const,
     setup: [...session, "setup"] as const,
+    invitation: (token: string) => [...session, "invitation", token] as const,
+    passwordReset: (token: string) => [...session, "password-reset", token] as const,
   },
+  /** The sessions of the user. */
+  sessions: ["sessions"] as const,
+  members: {
+    all: members,
+    list: (place: Place) => [...members, "list", place] as const,
+    whole: (place: Place) => [...members, "whole", place] as const,
+  },
+  invitations: {
+    all: invitations,
+    list: (place: Place) => [...invitations, place] as const,
+  },
+  contents: (kind: string, id: string) => ["contents", kind, id] as const,
   apiKeys: (projectId: string) => ["api-keys", projectId] as const,
   limits: (projectId: string) => ["limits", projectId] as const,
   views: (projectId: string) => ["views", projectId] as const,

@@ -4,6 +4,16 @@ type Schemas = components["schemas"];
 
 export type Me = Schemas["Me"];
 export type ProjectAccess = Schemas["ProjectAccess"];
+export type OrganizationAccess = Schemas["OrganizationAccess"];
+export type WorkspaceAccess = Schemas["WorkspaceAccess"];
+export type Role = Schemas["Role"];
+export type Member = Schemas["Member"];
+export type Invitation = Schemas["Invitation"];
+export type InvitationWithLink = Schemas["InvitationWithLink"];
+export type InvitationPreview = Schemas["InvitationPreview"];
+export type PasswordReset = Schemas["PasswordReset"];
+export type Session = Schemas["Session"];
+export type Contents = Schemas["Contents"];
 export type Project = Schemas["Project"];
 export type ProjectLimits = Schemas["ProjectLimits"];
 export type Price = Schemas["Price"];
@@ -45,6 +55,9 @@ export type FailedRunGroup = Schemas["FailedRunGroup"];
 export type FailedRun = Schemas["FailedRun"];
 export type FailureParts = Schemas["FailureParts"];
 export type FailureWeights = Schemas["FailureWeights"];
+
+/** An organization, or one of its workspaces. */
+export type Place = { organization_id: string } | { workspace_id: string };
 
 /** The list's query parameters without paging. */
 export type RunFilter = Omit<RunQuery, "limit" | "offset" | "cursor">;
