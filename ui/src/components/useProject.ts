@@ -1,13 +1,18 @@
 import { useParams } from "react-router";
 import { useMe } from "@/api/identity";
-import type { ProjectAccess, Scope } from "@/api/types";
+import type { OrganizationAccess, ProjectAccess, Scope } from "@/api/types";
 
 const storageKey = "looptrace.project";
 
-/** The project in the address, with the user's scopes. Undefined if the user has no access. */
+/**
+ * The project in the address, with the user's scopes. Pages without one have the project that was last open, or the first.
+ * Undefined if the user has no access.
+ */
 export function useProject(): ProjectAccess | undefined {
   const { projectId } = useParams();
-  return useMe().data?.projects.find((project) => project.id === projectId);
+  const projects = useMe().data?.projects ?? [];
+  const find = (id: string | null | undefined) => projects.find((project) => project.id === id);
+  return projectId === undefined ? (find(recallProject()) ?? projects[0]) : find(projectId);
 }
 
 /** The id of the project in the address. */
@@ -15,6 +20,11 @@ export function useProjectId(): string {
   const { projectId } = useParams();
   if (!projectId) throw new Error("this page has no project");
   return projectId;
+}
+
+/** The organization of a project, with the user's role in it. */
+export function useOrganization(project: ProjectAccess | undefined): OrganizationAccess | undefined {
+  return useMe().data?.organizations.find(({ id }) => id === project?.organization_id);
 }
 
 /** Whether the user has a scope in the project. */

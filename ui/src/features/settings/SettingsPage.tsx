@@ -6,27 +6,29 @@ import {
   Stack,
   Text,
   TextInput,
-  Title,
   useMantineColorScheme,
 } from "@mantine/core";
 import { useState } from "react";
-import { useNavigate } from "react-router";
-import { useCreateProject, useUpdateProject } from "@/api/identity";
+import { useUpdateProject } from "@/api/identity";
+import { type Container, useRenameOrganization, useRenameWorkspace } from "@/api/organizations";
 import type { ProjectAccess } from "@/api/types";
 import { CopyButton } from "@/components/CopyButton";
 import { Page } from "@/components/Page";
 import { ProblemPanel } from "@/components/ProblemPanel";
-import { allows, useProject } from "@/components/useProject";
-import classes from "./SettingsPage.module.css";
+import { isAtLeast } from "@/components/roles";
+import { Section } from "@/components/Section";
+import { allows, useOrganization, useProject } from "@/components/useProject";
+import { Deletions } from "./Deletions";
 
-/** The project's name, new projects, the API and the theme. */
+/** The project with its workspace and organization: names and deletion. Also the API and the theme. */
 export function SettingsPage() {
   const project = useProject();
   if (!project) return null;
   return (
     <Page title="Settings" context={`${project.organization_name} · ${project.workspace_name}`}>
-      <Rename project={project} />
-      <Create project={project} />
+      <ProjectName key={project.id} project={project} />
+      <WorkspaceName key={project.workspace_id} project={project} />
+      <OrganizationName key={project.organization_id} project={project} />
       <Section title="API" description="Programs can do everything you can do here.">
         <Stack gap={4} align="flex-start">
           <Anchor href="/v1/docs" target="_blank" size="sm">
@@ -38,95 +40,116 @@ export function SettingsPage() {
         </Stack>
       </Section>
       <Theme />
+      <Deletions project={project} />
     </Page>
   );
 }
 
-function Rename({ project }: { project: ProjectAccess }) {
+function ProjectName({ project }: { project: ProjectAccess }) {
   const update = useUpdateProject(project.id);
-  const [name, setName] = useState(project.name);
-  const mayManage = allows(project, "admin");
-  const submit = (event: React.FormEvent) => {
-    event.preventDefault();
-    update.mutate({ name: name.trim() });
-  };
   return (
     <Section title="Project" description="People see the name, programs use the id.">
-      <form onSubmit={submit}>
-        <Stack gap="sm" align="flex-start">
-          <TextInput
-            label="Project name"
-            value={name}
-            onChange={(event) => setName(event.currentTarget.value)}
-            maxLength={100}
-            required
-            withAsterisk={false}
-            disabled={!mayManage}
-            w="100%"
-            maw={360}
-          />
-          <Group gap={4}>
-            <Text size="xs" c="dimmed">
-              Id <code>{project.id}</code>
-            </Text>
-            <CopyButton value={project.id} what="project id" />
-          </Group>
-          {update.isError && <ProblemPanel error={update.error} />}
-          <Group gap="sm">
-            <Button
-              type="submit"
-              loading={update.isPending}
-              disabled={!mayManage || name.trim() === "" || name.trim() === project.name}
-            >
-              Rename
-            </Button>
-            <Text size="sm" c="dimmed" role="status">
-              {update.isSuccess && name.trim() === project.name ? "Renamed" : ""}
-            </Text>
-          </Group>
-        </Stack>
-      </form>
+      <Name
+        what="project"
+        id={project.id}
+        name={project.name}
+        mayRename={allows(project, "admin")}
+        rename={{ ...update, mutate: (name) => update.mutate({ name }) }}
+      />
     </Section>
   );
 }
 
-function Create({ project }: { project: ProjectAccess }) {
-  const create = useCreateProject();
-  const navigate = useNavigate();
-  const [name, setName] = useState("");
-  const submit = async (event: React.FormEvent) => {
+function WorkspaceName({ project }: { project: ProjectAccess }) {
+  return (
+    <Section title="Workspace" description="Has projects, and people with a role in all of them.">
+      <Name
+        what="workspace"
+        id={project.workspace_id}
+        name={project.workspace_name}
+        mayRename={isAtLeast(project.role, "admin")}
+        rename={useRenameWorkspace(project.workspace_id)}
+      />
+    </Section>
+  );
+}
+
+function OrganizationName({ project }: { project: ProjectAccess }) {
+  const organization = useOrganization(project);
+  return (
+    <Section title="Organization" description="Has workspaces, and people with a role in all of them.">
+      <Name
+        what="organization"
+        id={project.organization_id}
+        name={project.organization_name}
+        mayRename={isAtLeast(organization?.role, "admin")}
+        rename={useRenameOrganization(project.organization_id)}
+      />
+    </Section>
+  );
+}
+
+interface NameProps {
+  what: Container;
+  id: string;
+  name: string;
+  mayRename: boolean;
+  rename: {
+    isPending: boolean;
+    isSuccess: boolean;
+    error: Error | null;
+    mutate: (name: string) => void;
+  };
+}
+
+function Name({ what, id, name: saved, mayRename, rename }: NameProps) {
+  const [name, setName] = useState(saved);
+  const submit = (event: React.FormEvent) => {
     event.preventDefault();
-    // mutateAsync waits for the list of projects, so that the next page finds the new one.
-    const created = await create
-      .mutateAsync({ workspace_id: project.workspace_id, name: name.trim() })
-      .catch(() => null);
-    if (created) navigate(`/p/${created.id}/start`);
+    rename.mutate(name.trim());
   };
   return (
-    <Section
-      id="create"
-      title="New project"
-      description={`Has its own runs and keys. Belongs to the workspace ${project.workspace_name}.`}
-    >
-      <form onSubmit={submit}>
-        <Stack gap="sm" align="flex-start">
-          <TextInput
-            label="Name of the new project"
-            value={name}
-            onChange={(event) => setName(event.currentTarget.value)}
-            maxLength={100}
-            required
-            withAsterisk={false}
-            w="100%"
-            maw={360}
-          />
-          {create.isError && <ProblemPanel error={create.error} />}
-          <Button type="submit" variant="default" loading={create.isPending} disabled={name.trim() === ""}>
-            Create project
-          </Button>
-        </Stack>
-      </form>
-    </Section>
+    <form onSubmit={submit} aria-label={`Rename the ${what}`}>
+      <Stack gap="sm" align="flex-start">
+        <TextInput
+          label={`${what.charAt(0).toUpperCase()}${what.slice(1)} name`}
+          value={name}
+          onChange={(event) => setName(event.currentTarget.value)}
+          maxLength={100}
+          required
+          withAsterisk={false}
+          readOnly={!mayRename}
+          w="100%"
+          maw={360}
+        />
+        <Group gap={4}>
+          <Text size="xs" c="dimmed">
+            Id <code>{id}</code>
+          </Text>
+          <CopyButton value={id} what={`${what} id`} />
+        </Group>
+        {rename.error && <ProblemPanel error={rename.error} />}
+        {mayRename ? (
+          <Group gap="sm">
+            <Button
+              type="submit"
+              variant="default"
+              loading={rename.isPending}
+              disabled={name.trim() === "" || name.trim() === saved}
+            >
+              Rename
+            </Button>
+            <Text size="sm" c="dimmed" role="status">
+              {rename.isSuccess && name.trim() === saved ? "Renamed" : ""}
+            </Text>
+          </Group>
+        ) : (
+          <Text size="sm" c="dimmed">
+            Only admins and owners of the {what === "organization" ? what : "workspace"} can rename it.
+          </Text>
+        )}
+      </Stack>
+    </form>
   );
 }
 
@@ -145,28 +168,5 @@ function Theme() {
         ]}
       />
     </Section>
-  );
-}
-
-interface SectionProps {
-  id?: string;
-  title: string;
-  description: string;
-  children: React.ReactNode;
-}
-
-function Section({ id, title, description, children }: SectionProps) {
-  return (
-    <section id={id} className={classes.section}>
-      <div>
-        <Title order={2} size="h5">
-          {title}
-        </Title>
-        <Text size="sm" c="dimmed">
-          {description}
-        </Text>
-      </div>
-      <div>{children}</div>
-    </section>
   );
 }
