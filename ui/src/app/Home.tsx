@@ -1,17 +1,63 @@
+import { Button, Group } from "@mantine/core";
+import { useState } from "react";
 import { Navigate } from "react-router";
 import { useMe } from "@/api/identity";
 import { PageHint, PageMessage } from "@/components/PageMessage";
-import { recallProject } from "@/components/useProject";
+import { useProject } from "@/components/useProject";
+import { NewDialog, type NewItem } from "./NewDialog";
+import { creatableBy } from "./switcher";
 
-/** Opens the last project, or the first. */
+/** Opens the last project, or the first. Without a project it says what to do. */
 export function Home() {
-  const projects = useMe().data?.projects ?? [];
-  const last = recallProject();
-  const project = projects.find((candidate) => candidate.id === last) ?? projects[0];
+  const project = useProject();
   if (project) return <Navigate to={`/p/${project.id}/runs`} replace />;
+  return <NoProject />;
+}
+
+function NoProject() {
+  const organizations = useMe().data?.organizations ?? [];
+  const creatable = creatableBy(organizations);
+  const [newItem, setNewItem] = useState<NewItem | null>(null);
+  const title = <title>Welcome · Looptrace</title>;
+  if (organizations.length === 0) {
+    return (
+      <PageMessage title="You don't belong to an organization.">
+        {title}
+        <PageHint>
+          Ask an admin for an invitation link, and open it in this browser. Your account stays as it is.
+        </PageHint>
+      </PageMessage>
+    );
+  }
+  if (creatable.workspaces.length === 0 && creatable.organizations.length === 0) {
+    return (
+      <PageMessage title="You don't have a project yet.">
+        {title}
+        <PageHint>
+          Ask an admin of {organizations.map(({ name }) => name).join(" or ")} to create one, or to give you a
+          role in its workspace.
+        </PageHint>
+      </PageMessage>
+    );
+  }
   return (
-    <PageMessage title="You don't have access to any project.">
-      <PageHint>Ask an owner of your organization for access.</PageHint>
+    <PageMessage title="No projects yet.">
+      {title}
+      <PageHint>A project has runs and keys of its own. It belongs to a workspace.</PageHint>
+      <Group gap="sm">
+        {creatable.workspaces.length > 0 && (
+          <Button onClick={() => setNewItem({ kind: "project" })}>New project</Button>
+        )}
+        {creatable.organizations.length > 0 && (
+          <Button
+            variant={creatable.workspaces.length > 0 ? "default" : "filled"}
+            onClick={() => setNewItem({ kind: "workspace" })}
+          >
+            New workspace
+          </Button>
+        )}
+      </Group>
+      {newItem && <NewDialog key={newItem.kind} item={newItem} creatable={creatable} onChange={setNewItem} />}
     </PageMessage>
   );
 }

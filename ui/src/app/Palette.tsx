@@ -1,6 +1,13 @@
 import { Combobox, Loader, TextInput, useCombobox } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
-import { IconBookmark, IconFolder, IconHash, IconMessages, IconSearch } from "@tabler/icons-react";
+import {
+  IconBookmark,
+  IconFolder,
+  IconHash,
+  IconMessages,
+  IconSearch,
+  IconUserCog,
+} from "@tabler/icons-react";
 import { useEffect, useMemo, useState } from "react";
 import { useNavigate } from "react-router";
 import { useMe } from "@/api/identity";
@@ -64,13 +71,12 @@ export function Palette({ project, onClose }: Props) {
     },
     {
       label: "Pages",
-      items: pages
+      items: [
+        ...pages.map(({ path, ...page }) => ({ to: `${base}/${path}`, ...page })),
+        { to: "/account", label: "Account", Icon: IconUserCog },
+      ]
         .filter(({ label }) => isMatch(label, text.trim()))
-        .map(({ path, label, Icon }) => ({
-          to: `${base}/${path}`,
-          icon: <Icon size={15} stroke={1.6} />,
-          label,
-        })),
+        .map(({ to, label, Icon }) => ({ to, icon: <Icon size={15} stroke={1.6} />, label })),
     },
     {
       label: "Saved views",
@@ -119,11 +125,11 @@ export function Palette({ project, onClose }: Props) {
       items: projects
         .filter(({ id, name }) => id !== project.id && isMatch(name, text.trim()))
         .slice(0, MAX_RESULTS)
-        .map(({ id, name, organization_name }) => ({
+        .map(({ id, name, organization_name, workspace_name }) => ({
           to: `/p/${id}/runs`,
           icon: <IconFolder size={15} />,
           label: name,
-          hint: organization_name,
+          hint: `${organization_name} · ${workspace_name}`,
         })),
     },
   ].filter(({ items }) => items.length > 0);

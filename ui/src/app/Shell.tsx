@@ -2,7 +2,7 @@ import { ActionIcon, Burger, Drawer, Group, Kbd, UnstyledButton } from "@mantine
 import { useDisclosure, useHotkeys } from "@mantine/hooks";
 import { IconKeyboard, IconSearch } from "@tabler/icons-react";
 import { useEffect } from "react";
-import { Outlet } from "react-router";
+import { Link, Outlet, useParams } from "react-router";
 import { useKeys } from "@/components/useKeys";
 import { rememberProject, useProject } from "@/components/useProject";
 import { Navigation } from "./Navigation";
@@ -13,21 +13,22 @@ import classes from "./Shell.module.css";
 import { Shortcuts } from "./Shortcuts";
 import { UserMenu } from "./UserMenu";
 
-/** The frame around every page of a project. */
+/** The frame around every page. A user without a project has no navigation. */
 export function Shell() {
+  const { projectId: wantedId } = useParams();
   const project = useProject();
   const [menuOpen, menu] = useDisclosure(false);
   const [helpOpen, help] = useDisclosure(false);
   const [paletteOpen, palette] = useDisclosure(false);
   useKeys({ "?": help.open });
   // Also works while typing.
-  useHotkeys([["mod+K", palette.toggle]], []);
+  useHotkeys([["mod+K", () => project && palette.toggle()]], []);
 
   const projectId = project?.id;
   useEffect(() => {
     if (projectId) rememberProject(projectId);
   }, [projectId]);
-  if (!project) return <NotFound />;
+  if (!project && wantedId !== undefined) return <NotFound />;
 
   return (
     <div className={classes.frame}>
@@ -35,25 +36,39 @@ export function Shell() {
         Skip to content
       </a>
       <header className={classes.bar}>
-        <Burger opened={menuOpen} onClick={menu.toggle} size="xs" aria-label="Navigation" />
-        <ProjectSwitcher project={project} />
+        {project ? (
+          <>
+            <Burger opened={menuOpen} onClick={menu.toggle} size="xs" aria-label="Navigation" />
+            <ProjectSwitcher project={project} />
+          </>
+        ) : (
+          <Brand />
+        )}
         <Group gap={4} wrap="nowrap">
-          <ActionIcon variant="subtle" color="gray" onClick={palette.open} aria-label="Search">
-            <IconSearch size={17} stroke={1.6} />
-          </ActionIcon>
+          {project && (
+            <ActionIcon variant="subtle" color="gray" onClick={palette.open} aria-label="Search">
+              <IconSearch size={17} stroke={1.6} />
+            </ActionIcon>
+          )}
           <UserMenu onShortcuts={help.open} compact />
         </Group>
       </header>
       <aside className={classes.side}>
-        <ProjectSwitcher project={project} />
-        <UnstyledButton className={classes.search} onClick={palette.open} title="Search">
-          <IconSearch size={15} stroke={1.6} aria-hidden="true" />
-          <span>Search</span>
-          <Kbd size="xs" aria-hidden="true">
-            ⌘K
-          </Kbd>
-        </UnstyledButton>
-        <Navigation projectId={project.id} />
+        {project ? (
+          <>
+            <ProjectSwitcher project={project} />
+            <UnstyledButton className={classes.search} onClick={palette.open} title="Search">
+              <IconSearch size={15} stroke={1.6} aria-hidden="true" />
+              <span>Search</span>
+              <Kbd size="xs" aria-hidden="true">
+                ⌘K
+              </Kbd>
+            </UnstyledButton>
+            <Navigation projectId={project.id} />
+          </>
+        ) : (
+          <Brand />
+        )}
         <Group className={classes.foot} gap={4} wrap="nowrap">
           <UserMenu onShortcuts={help.open} />
           <ActionIcon
@@ -67,14 +82,26 @@ export function Shell() {
           </ActionIcon>
         </Group>
       </aside>
-      <Drawer opened={menuOpen} onClose={menu.close} size={260} title="Looptrace">
-        <Navigation projectId={project.id} onNavigate={menu.close} />
-      </Drawer>
+      {project && (
+        <Drawer opened={menuOpen} onClose={menu.close} size={260} title="Looptrace">
+          <Navigation projectId={project.id} onNavigate={menu.close} />
+        </Drawer>
+      )}
       <main id="main" className={classes.main} tabIndex={-1}>
-        <Outlet key={project.id} />
+        <Outlet key={projectId} />
       </main>
-      {paletteOpen && <Palette project={project} onClose={palette.close} />}
+      {paletteOpen && project && <Palette project={project} onClose={palette.close} />}
       {helpOpen && <Shortcuts onClose={help.close} />}
     </div>
+  );
+}
+
+/** The way home for a user without a project. */
+function Brand() {
+  return (
+    <Link to="/" className={classes.brand}>
+      <img src="/favicon.svg" width={20} height={20} alt="" />
+      <span>Looptrace</span>
+    </Link>
   );
 }

@@ -8,7 +8,9 @@ import {
   IconMoon,
   IconSun,
   IconUserCircle,
+  IconUserCog,
 } from "@tabler/icons-react";
+import { Link } from "react-router";
 import { useLogout, useMe } from "@/api/identity";
 import classes from "./UserMenu.module.css";
 
@@ -24,7 +26,7 @@ interface Props {
   compact?: boolean;
 }
 
-/** The account: theme, help and logout. */
+/** The account, theme, help and logout. */
 export function UserMenu({ onShortcuts, compact = false }: Props) {
   const email = useMe().data?.user?.email ?? "key";
   const logout = useLogout();
@@ -43,6 +45,10 @@ export function UserMenu({ onShortcuts, compact = false }: Props) {
       </Menu.Target>
       <Menu.Dropdown>
         <Menu.Label>{email}</Menu.Label>
+        <Menu.Item component={Link} to="/account" leftSection={<IconUserCog size={15} stroke={1.6} />}>
+          Account
+        </Menu.Item>
+        <Menu.Divider />
         {schemes.map(({ value, label, Icon }) => (
           <Menu.Item
             key={value}

@@ -5,6 +5,8 @@ it.each([
   ["/p/1/runs/0199a1b2", "runs"],
   ["/p/1/settings", "settings"],
   ["/p/1/settings/keys", "settings/keys"],
+  ["/p/1/settings/members", "settings/members"],
+  ["/account", undefined],
   ["/p/1/settingsx", undefined],
   ["/p/1/diff/a/b", undefined],
 ])("%s belongs to %s", (pathname, want) => expect(pageOf(pathname)?.path).toBe(want));

@@ -10,6 +10,7 @@ import {
   IconPlugConnected,
   IconSend,
   IconSettings,
+  IconUsers,
 } from "@tabler/icons-react";
 
 /** Keys and what they do. Two spaces separate keys. */
@@ -67,6 +68,7 @@ export const pageGroups: readonly PageGroup[] = [
     label: "Settings",
     pages: [
       { path: "settings", label: "Settings", Icon: IconSettings },
+      { path: "settings/members", label: "Members", Icon: IconUsers, shortcuts: [nextRow] },
       { path: "settings/keys", label: "Keys", Icon: IconKey, shortcuts: [nextRow] },
       { path: "settings/limits", label: "Limits", Icon: IconGauge },
       { path: "settings/prices", label: "Prices", Icon: IconCoin, shortcuts: [search, nextRow] },
