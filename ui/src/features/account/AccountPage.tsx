@@ -218,14 +218,7 @@ function Memberships({ organizations }: { organizations: readonly OrganizationAc
           label="Organizations and workspaces"
           stacks
           columns={[
-            {
-              header: "Name",
-              cell: ({ kind, name }) => (
-                <Text size="sm" inherit pl={kind === "workspace" ? "md" : undefined} truncate title={name}>
-                  {name}
-                </Text>
-              ),
-            },
+            { header: "Name", cell: ({ name }) => name, title: ({ name }) => name },
             { header: "Kind", cell: ({ kind }) => kind },
             { header: "Your role", cell: ({ role }) => role ?? NONE },
             {

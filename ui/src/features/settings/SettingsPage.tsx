@@ -29,7 +29,7 @@ export function SettingsPage() {
       <ProjectName key={project.id} project={project} />
       <WorkspaceName key={project.workspace_id} project={project} />
       <OrganizationName key={project.organization_id} project={project} />
-      <Section title="API" description="Programs can do everything you can do here.">
+      <Section title="API" description="Programs use it with a key.">
         <Stack gap={4} align="flex-start">
           <Anchor href="/v1/docs" target="_blank" size="sm">
             API reference
