@@ -150,6 +150,7 @@ func spanColumns() []column[runmodel.Span] {
 		amount("time_to_first_token", func(s *runmodel.Span) *float64 { return s.TimeToFirstToken }),
 		str("input_preview", func(s *runmodel.Span) string { return s.InputPreview }),
 		str("output_preview", func(s *runmodel.Span) string { return s.OutputPreview }),
+		col("output_calls", new(proto.ColBool), func(s *runmodel.Span) bool { return s.OutputCalls }),
 		str("inputs", func(s *runmodel.Span) string { return s.Inputs }),
 		str("outputs", func(s *runmodel.Span) string { return s.Outputs }),
 		str("tool_arguments", func(s *runmodel.Span) string { return s.ToolArguments }),

@@ -53,7 +53,7 @@ var totalsColumns = strings.Join([]string{
 	"agent_name", "session_id", "conversation_id", "user_id", "environment", "release",
 	"prompt_id", "prompt_name", "prompt_version", "tags", "metadata",
 	"input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens",
-	"cost_usd", "cost_source", "counting", "response_hash", "input_preview", "output_preview",
+	"cost_usd", "cost_source", "counting", "response_hash", "input_preview", "output_preview", "output_calls",
 }, ", ")
 
 // ofRuns selects the spans of runs. Its arguments are those of spansOf.

@@ -2,6 +2,7 @@ package runmodel
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
@@ -169,14 +170,16 @@ func (w trimNewline) Write(p []byte) (int, error) {
 // MessageText returns the role of a message and its text parts, joined by newlines. calls reports whether the message
 // asks for a tool call. All are zero for a message that does not follow the conventions.
 func MessageText(text string) (role, joined string, calls bool) {
-	return MessageBeginning(text, math.MaxInt)
+	role, joined, named := MessageBeginning(text, math.MaxInt)
+	return role, joined, named != ""
 }
 
 // MessageBeginning is MessageText for callers that need only the first wanted bytes of the text. It may return more.
-func MessageBeginning(text string, wanted int) (role, joined string, calls bool) {
+// calls lists the tool calls, such as `get_weather({"city":"Paris"}), get_time()`, and may be cut as the text is.
+func MessageBeginning(text string, wanted int) (role, joined, calls string) {
 	r := read(text)
 	if r.Kind() != jsonpull.Object {
-		return "", "", false
+		return "", "", ""
 	}
 	r.Object(func(key []byte) {
 		switch {
@@ -184,8 +187,9 @@ func MessageBeginning(text string, wanted int) (role, joined string, calls bool)
 			role = plainString(r)
 		case string(key) == "parts" && r.Kind() == jsonpull.Array:
 			r.Array(func(int) {
-				kind, content := messagePart(r)
-				switch kind {
+				part := readPart(r)
+				content := part.content
+				switch part.kind {
 				case "text":
 					switch {
 					case len(joined) >= wanted || len(content) <= len(`""`):
@@ -195,7 +199,12 @@ func MessageBeginning(text string, wanted int) (role, joined string, calls bool)
 						joined += "\n" + beginning(content, wanted)
 					}
 				case "tool_call", "server_tool_call":
-					calls = true
+					if calls != "" && len(calls) < wanted {
+						calls += ", "
+					}
+					if len(calls) < wanted {
+						calls += part.call(wanted)
+					}
 				}
 			})
 		default:
@@ -203,28 +212,51 @@ func MessageBeginning(text string, wanted int) (role, joined string, calls bool)
 		}
 	})
 	if r.Err() != nil {
-		return "", "", false
+		return "", "", ""
 	}
 	return role, joined, calls
 }
 
-// messagePart reads a part of a message. The content is still quoted.
-func messagePart(r *jsonpull.Reader) (kind, content string) {
+// messagePart is a part of a message. The content is still quoted, and the arguments are JSON text.
+type messagePart struct{ kind, content, name, arguments string }
+
+func readPart(r *jsonpull.Reader) (p messagePart) {
 	if r.Kind() != jsonpull.Object {
 		r.Text()
-		return "", ""
+		return p
 	}
 	r.Object(func(key []byte) {
 		switch {
 		case string(key) == "type" && r.Kind() == jsonpull.String:
-			kind = plainString(r)
+			p.kind = plainString(r)
 		case string(key) == "content" && r.Kind() == jsonpull.String:
-			content = stringOf(r.Text())
+			p.content = stringOf(r.Text())
+		case string(key) == "name" && r.Kind() == jsonpull.String:
+			p.name = plainString(r)
+		case string(key) == "arguments":
+			p.arguments = stringOf(r.Text())
 		default:
 			r.Text()
 		}
 	})
-	return kind, content
+	return p
+}
+
+// call returns a tool call as name(arguments), with at least the first wanted bytes of the arguments.
+func (p messagePart) call(wanted int) string {
+	arguments := p.arguments
+	switch {
+	case arguments == "null":
+		arguments = ""
+	case strings.HasPrefix(arguments, `"`): // JSON text in a string
+		arguments = beginning(arguments, wanted)
+	case wanted < len(arguments):
+		for wanted < len(arguments) && !utf8.RuneStart(arguments[wanted]) {
+			wanted++
+		}
+		arguments = arguments[:wanted]
+	}
+	return cmp.Or(p.name, "tool") + "(" + arguments + ")"
 }
 
 // plainString reads a string. It copies nothing where the string has no escapes.

@@ -282,7 +282,9 @@ func (s *Span) overlay(v *Span) {
 	overlay(&s.Counting, v.Counting)
 	overlay(&s.TimeToFirstToken, v.TimeToFirstToken)
 	overlay(&s.InputPreview, v.InputPreview)
-	overlay(&s.OutputPreview, v.OutputPreview)
+	if v.OutputPreview != "" {
+		s.OutputPreview, s.OutputCalls = v.OutputPreview, v.OutputCalls
+	}
 	overlay(&s.Inputs, v.Inputs)
 	overlay(&s.Outputs, v.Outputs)
 	overlay(&s.ToolArguments, v.ToolArguments)
@@ -336,7 +338,8 @@ func Totals(versions []Span) Run {
 	countsCost := CountsCost(spans, countsUsage)
 	var lastEnd time.Time
 	lastOutput := time.Time{}
-	outputGiven := run.OutputPreview != ""
+	outputGiven := run.OutputPreview != "" && !root.OutputCalls
+	answered := false
 	for i := range spans {
 		s := &spans[i]
 		firstOf(&run.SessionID, s.SessionID)
@@ -346,8 +349,11 @@ func Totals(versions []Span) Run {
 		firstOf(&run.Environment, s.Environment)
 		firstOf(&run.Release, s.Release)
 		firstOf(&run.InputPreview, s.InputPreview)
-		if !outputGiven && s.OutputPreview != "" && !s.EndTime.Before(lastOutput) {
-			run.OutputPreview, lastOutput = s.OutputPreview, s.EndTime
+		// Tool calls are shown only for a run without an answer.
+		isFirstAnswer := !answered && !s.OutputCalls
+		isLater := answered != s.OutputCalls && !s.EndTime.Before(lastOutput)
+		if !outputGiven && s.OutputPreview != "" && (isFirstAnswer || isLater) {
+			run.OutputPreview, answered, lastOutput = s.OutputPreview, !s.OutputCalls, s.EndTime
 		}
 		if s.EndTime.After(lastEnd) {
 			lastEnd = s.EndTime

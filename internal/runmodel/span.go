@@ -78,6 +78,8 @@ type Span struct {
 
 	InputPreview  string `ch:"input_preview"`
 	OutputPreview string `ch:"output_preview"`
+	// OutputCalls is true if OutputPreview names tool calls: the call is no answer of its run.
+	OutputCalls   bool   `ch:"output_calls"`
 	Inputs        string `ch:"inputs"`
 	Outputs       string `ch:"outputs"`
 	ToolArguments string `ch:"tool_arguments"`

@@ -49,7 +49,7 @@ type runContents struct {
 }
 
 // setMessages stores each message of a list once and keeps their ids in order. It takes a preview of the last question
-// of the user and of an answer (text without a tool call). Messages in between say little about the run, and are long.
+// of the user and of an answer: its tool calls, or else its text. Messages in between say little about the run, and are long.
 func (r *Rows) setMessages(s *runmodel.Span, ids *[]uint64, preview *string, value pcommon.Value) bool {
 	text := strings.TrimSpace(rawText(value))
 	contents := r.contentsOf(s)
@@ -95,7 +95,7 @@ func lastQuestion(elements []string) string {
 		if !strings.Contains(element[:min(len(element), roleWithin)], `"user"`) {
 			continue
 		}
-		if role, said, calls := runmodel.MessageBeginning(element, runmodel.PreviewLength); role == "user" && said != "" && !calls {
+		if role, said, calls := runmodel.MessageBeginning(element, runmodel.PreviewLength); role == "user" && said != "" && calls == "" {
 			return truncate(said)
 		}
 	}
@@ -139,8 +139,13 @@ func (r *Rows) addMessage(s *runmodel.Span, text string, preview *string) (id ui
 	if id != 0 && preview != nil {
 		role, said, calls := runmodel.MessageBeginning(text, runmodel.PreviewLength)
 		isAnswer := role == "assistant" && preview == &s.InputPreview
-		if role != "system" && !calls && !isAnswer {
+		switch {
+		case role == "system" || isAnswer:
+		case calls == "":
 			*preview = truncate(said)
+			s.OutputCalls = s.OutputCalls && preview == &s.InputPreview
+		case preview == &s.OutputPreview:
+			*preview, s.OutputCalls = truncate(calls), true
 		}
 	}
 	return id, id != 0

@@ -366,7 +366,10 @@ func setPreviews(s *runmodel.Span) {
 		return
 	}
 	s.InputPreview = cmp.Or(s.InputPreview, truncate(cmp.Or(lastSaid(s.Inputs, isQuestion), s.Inputs, s.ToolArguments)))
-	s.OutputPreview = cmp.Or(s.OutputPreview, truncate(cmp.Or(lastSaid(s.Outputs, isAnswer), s.Outputs, s.ToolResult)))
+	output := truncate(cmp.Or(lastSaid(s.Outputs, isAnswer), s.Outputs, s.ToolResult))
+	if s.OutputPreview == "" || s.OutputCalls && output != "" {
+		s.OutputPreview, s.OutputCalls = output, false
+	}
 }
 
 // truncate shortens text to PreviewLength bytes, on a rune boundary.

@@ -255,7 +255,26 @@ func TestPreviews(t *testing.T) {
 		runmodel.KeyOutputMessages: "[" + call + "]",
 	})).Spans[0]
 	assert.Equal(t, "and now?", span.InputPreview, "the last question")
-	assert.Empty(t, span.OutputPreview, "a tool call does not end it")
+	assert.Equal(t, "f()", span.OutputPreview)
+	assert.True(t, span.OutputCalls, "a tool call does not end it")
+
+	calls := `{"role":"assistant","parts":[
+		{"type":"tool_call","name":"get_weather","arguments":{"city":"Paris"}},
+		{"type":"tool_call","name":"get_time","arguments":"{\"zone\":\"CET\"}"},{"type":"tool_call"}]}`
+	span = rowsOf(t, nil, attributes(t, map[string]any{runmodel.KeyOutputMessages: "[" + calls + "]"})).Spans[0]
+	assert.Equal(t, `get_weather({"city":"Paris"}), get_time({"zone":"CET"}), tool()`, span.OutputPreview)
+
+	long := `{"role":"assistant","parts":[{"type":"tool_call","name":"write","arguments":{"text":"` + strings.Repeat("ü", 200) + `"}}]}`
+	span = rowsOf(t, nil, attributes(t, map[string]any{runmodel.KeyOutputMessages: "[" + long + "]"})).Spans[0]
+	assert.LessOrEqual(t, len(span.OutputPreview), runmodel.PreviewLength)
+	assert.True(t, utf8.ValidString(span.OutputPreview))
+	assert.True(t, strings.HasPrefix(span.OutputPreview, `write({"text":"üü`), span.OutputPreview)
+
+	span = rowsOf(t, nil, attributes(t, map[string]any{
+		runmodel.KeyOutputMessages: "[" + call + "]", runmodel.KeyOutputs: "It rains.",
+	})).Spans[0]
+	assert.Equal(t, "It rains.", span.OutputPreview, "the root states its output")
+	assert.False(t, span.OutputCalls)
 }
 
 func TestTimes(t *testing.T) {

@@ -67,6 +67,8 @@ CREATE TABLE IF NOT EXISTS spans
     -- Previews repeat each other more than whole texts do, so their blocks are larger.
     input_preview     String CODEC(ZSTD(3)) SETTINGS (min_compress_block_size = 131072, max_compress_block_size = 1048576),
     output_preview    String CODEC(ZSTD(3)) SETTINGS (min_compress_block_size = 131072, max_compress_block_size = 1048576),
+    -- True if the output preview names tool calls: the call is no answer of its run.
+    output_calls      Bool CODEC(ZSTD(1)),
     inputs            String CODEC(ZSTD(3)) SETTINGS (min_compress_block_size = 65536, max_compress_block_size = 1048576),
     outputs           String CODEC(ZSTD(3)) SETTINGS (min_compress_block_size = 65536, max_compress_block_size = 1048576),
     tool_arguments    String CODEC(ZSTD(3)) SETTINGS (min_compress_block_size = 65536, max_compress_block_size = 1048576),

@@ -182,6 +182,7 @@ CREATE TABLE spans
     `time_to_first_token` Nullable(Float64) CODEC(ZSTD(1)),
     `input_preview` String CODEC(ZSTD(3)) SETTINGS (min_compress_block_size = 131072, max_compress_block_size = 1048576),
     `output_preview` String CODEC(ZSTD(3)) SETTINGS (min_compress_block_size = 131072, max_compress_block_size = 1048576),
+    `output_calls` Bool CODEC(ZSTD(1)),
     `inputs` String CODEC(ZSTD(3)) SETTINGS (min_compress_block_size = 65536, max_compress_block_size = 1048576),
     `outputs` String CODEC(ZSTD(3)) SETTINGS (min_compress_block_size = 65536, max_compress_block_size = 1048576),
     `tool_arguments` String CODEC(ZSTD(3)) SETTINGS (min_compress_block_size = 65536, max_compress_block_size = 1048576),
