@@ -42,8 +42,8 @@ var CountFields = map[string]func(*Span) **int64{
 	KeyReasoningTokens:  func(s *Span) **int64 { return &s.ReasoningTokens },
 }
 
-// RestoreAttributes returns the attributes of a span as they were received, with those of its resource. It leaves out
-// messages and other payloads, which the API returns in members of their own.
+// RestoreAttributes returns the attributes of a span: the received ones, those that the mapping added, and those that it
+// took from its resource. It leaves out messages and other payloads, which the API returns in members of their own.
 func (s *Span) RestoreAttributes() map[string]any {
 	attributes := make(map[string]any, len(s.Attributes)+len(s.AttributesJSON))
 	for key, field := range StringFields {

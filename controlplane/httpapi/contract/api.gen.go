@@ -2123,7 +2123,7 @@ type SetupRequest struct {
 type Span struct {
 	AgentName *string `json:"agent_name"`
 
-	// Attributes Span attributes as received.
+	// Attributes Span attributes as stored, which are the received ones and those that the mapping added under the names of the conventions.
 	Attributes     *map[string]interface{} `json:"attributes,omitempty"`
 	ConversationId *string                 `json:"conversation_id"`
 	CostSource     *CostSource             `json:"cost_source"`

@@ -3210,7 +3210,7 @@ export interface components {
             prompt: components["schemas"]["PromptRef"] | null;
             /** @description At most the newest 100. */
             scores: components["schemas"]["Score"][];
-            /** @description Span attributes as received. */
+            /** @description Span attributes as stored, which are the received ones and those that the mapping added under the names of the conventions. */
             attributes?: {
                 [key: string]: unknown;
             };
