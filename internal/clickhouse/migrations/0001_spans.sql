@@ -34,7 +34,6 @@ CREATE TABLE IF NOT EXISTS spans
     provider          LowCardinality(String) CODEC(ZSTD(1)),
     request_model     LowCardinality(String) CODEC(ZSTD(1)),
     response_model    LowCardinality(String) CODEC(ZSTD(1)),
-    response_hash     UInt32 CODEC(ZSTD(1)), -- of the provider's id of the response, 0 for none
     tool_name         LowCardinality(String) CODEC(ZSTD(1)),
     tool_call_id      String CODEC(ZSTD(1)),
     agent_name        LowCardinality(String) CODEC(ZSTD(1)),
@@ -67,8 +66,6 @@ CREATE TABLE IF NOT EXISTS spans
     -- Previews repeat each other more than whole texts do, so their blocks are larger.
     input_preview     String CODEC(ZSTD(3)) SETTINGS (min_compress_block_size = 131072, max_compress_block_size = 1048576),
     output_preview    String CODEC(ZSTD(3)) SETTINGS (min_compress_block_size = 131072, max_compress_block_size = 1048576),
-    -- True if the output preview names tool calls: the call is no answer of its run.
-    output_calls      Bool CODEC(ZSTD(1)),
     inputs            String CODEC(ZSTD(3)) SETTINGS (min_compress_block_size = 65536, max_compress_block_size = 1048576),
     outputs           String CODEC(ZSTD(3)) SETTINGS (min_compress_block_size = 65536, max_compress_block_size = 1048576),
     tool_arguments    String CODEC(ZSTD(3)) SETTINGS (min_compress_block_size = 65536, max_compress_block_size = 1048576),

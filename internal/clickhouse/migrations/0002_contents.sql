@@ -10,6 +10,8 @@ CREATE TABLE IF NOT EXISTS contents
     run_id     UUID CODEC(ZSTD(1)),
     content_id UInt64 CODEC(ZSTD(1)),
     kind       LowCardinality(String) CODEC(ZSTD(1)),
+    -- Not 0 in a row that names one row of shared_contents. Writers fill the two lists below instead.
+    shared_tail UInt64 CODEC(ZSTD(1)),
     -- The rows of shared_contents that a batch brings for the run: one row of contents for each kind, instead of one for each name
     -- (docs/adr/0010-shared-contents.md).
     shared_ids  Array(UInt64) CODEC(ZSTD(3)),
