@@ -1,12 +1,14 @@
 package clickhouserunsexporter
 
 import (
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/exporter"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
@@ -84,5 +86,61 @@ func TestTotalsInAnyOrder(t *testing.T) {
 		assert.Equal(t, "generate_content", folded[2].Name)
 		assert.Len(t, folded[2].InputMessageIDs, 1)
 		assert.Equal(t, []bool{false, false, true}, runmodel.CountsUsage(folded))
+	}
+}
+
+// TestGenAISpanArrivesApart sends the GenAI span of a trace in a batch of its own, before or after its plain spans. In
+// the end the trace has a GenAI span and the agent's kind.
+func TestGenAISpanArrivesApart(t *testing.T) {
+	t.Parallel()
+	url := engines.ClickHouse(t)
+	require.NoError(t, clickhouse.Migrate(t.Context(), url))
+	writers := []exporter.Traces{started(t, url), started(t, url)}
+	conn, err := clickhouse.Open(url)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, conn.Close()) })
+
+	begin := time.Now().Add(-time.Minute)
+	send := func(project, run uuid.UUID, isAgent bool, writer exporter.Traces) {
+		td := ptrace.NewTraces()
+		rs := td.ResourceSpans().AppendEmpty()
+		rs.Resource().Attributes().PutStr(runmodel.KeyProjectID, project.String())
+		s := rs.ScopeSpans().AppendEmpty().Spans().AppendEmpty()
+		s.SetTraceID(pcommon.TraceID(run))
+		s.SetSpanID(pcommon.SpanID{1})
+		s.SetName("POST /chat")
+		s.SetStartTimestamp(pcommon.NewTimestampFromTime(begin))
+		if isAgent {
+			s.SetSpanID(pcommon.SpanID{2})
+			s.SetParentSpanID(pcommon.SpanID{1})
+			s.SetName("invoke_agent support")
+			s.Attributes().PutStr(runmodel.KeyOperationName, "invoke_agent")
+		}
+		assert.NoError(t, writer.ConsumeTraces(t.Context(), td))
+	}
+	stored := func(run uuid.UUID) runmodel.Run {
+		var rows []runmodel.Run
+		require.NoError(t, conn.Select(t.Context(), &rows, "SELECT * EXCEPT written_at FROM runs FINAL WHERE run_id = ?", run))
+		require.Len(t, rows, 1)
+		return rows[0]
+	}
+	for _, agentFirst := range []bool{false, true} {
+		project, run := uuid.New(), uuid.New()
+		send(project, run, agentFirst, writers[0])
+		assert.Equal(t, agentFirst, stored(run).GenAI)
+		send(project, run, !agentFirst, writers[1])
+		got := stored(run)
+		assert.True(t, got.GenAI)
+		assert.Equal(t, runmodel.KindAgent, got.Kind)
+		assert.Equal(t, "POST /chat", got.Name)
+	}
+	for range 10 {
+		project, run := uuid.New(), uuid.New()
+		var both sync.WaitGroup
+		for i, writer := range writers {
+			both.Go(func() { send(project, run, i == 0, writer) })
+		}
+		both.Wait()
+		assert.True(t, stored(run).GenAI, "written at the same time")
 	}
 }

@@ -248,6 +248,7 @@ func runColumns() []column[runmodel.Run] {
 		number("llm_call_count", func(r *runmodel.Run) uint64 { return r.LLMCallCount }),
 		number("tool_call_count", func(r *runmodel.Run) uint64 { return r.ToolCallCount }),
 		lowCardinalityList("tools", func(r *runmodel.Run) []string { return r.Tools }),
+		col("genai", new(proto.ColBool), func(r *runmodel.Run) bool { return r.GenAI }),
 		lowCardinality("fingerprint", func(r *runmodel.Run) string { return r.Fingerprint }),
 		lowCardinality("failure_class", func(r *runmodel.Run) string { return r.Class }),
 		number("failing_span_id", func(r *runmodel.Run) uint64 { return r.FailingSpanID }),

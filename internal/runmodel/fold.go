@@ -332,6 +332,7 @@ func Totals(versions []Span) Run {
 		SpanCount:     uint64(len(spans)),
 		LLMCallCount:  modelCalls(spans),
 		ToolCallCount: toolCalls(spans),
+		GenAI:         slices.ContainsFunc(versions, func(v Span) bool { return v.IsGenAI() }),
 		FirstReceived: firstReceived(versions),
 	}
 	countsUsage := CountsUsage(spans)
@@ -392,15 +393,18 @@ func Totals(versions []Span) Run {
 }
 
 // runKind returns the kind of a run: that of its root. If that is a plain span, such as the request that an agent
-// answers, it is the kind of the first step that has another one.
+// answers, it is the kind of the first agent or workflow below it, else that of the first step that is no plain span.
 func runKind(root *Span, spans []Span) string {
 	kind := root.EffectiveKind()
 	if kind != KindSpan {
 		return kind
 	}
 	for i := range spans {
-		if k := spans[i].EffectiveKind(); k != KindSpan {
+		switch k := spans[i].EffectiveKind(); {
+		case k == KindAgent || k == KindWorkflow:
 			return k
+		case kind == KindSpan:
+			kind = k
 		}
 	}
 	return kind

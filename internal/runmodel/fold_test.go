@@ -391,3 +391,63 @@ func TestRoot(t *testing.T) {
 		assert.Equal(t, test.want, Totals(test.spans).RootSpanID, name)
 	}
 }
+
+// TestGenAI checks which traces count as GenAI. The order of arrival does not matter, and later versions never undo it.
+func TestGenAI(t *testing.T) {
+	t.Parallel()
+	request := Span{SpanID: 1, Version: 1, Name: "GET /healthz"}
+	query := Span{SpanID: 2, ParentSpanID: 1, Version: 2, Name: "SELECT"}
+	for name, test := range map[string]struct {
+		spans []Span
+		want  bool
+	}{
+		"plain spans":                {[]Span{request, query}, false},
+		"a span sent as plain":       {[]Span{request, {SpanID: 3, Kind: KindSpan}}, false},
+		"a model call":               {[]Span{request, query, {SpanID: 3, ParentSpanID: 1, Operation: "chat"}}, true},
+		"a tool":                     {[]Span{{SpanID: 3, Kind: KindTool}}, true},
+		"a kind of the client's own": {[]Span{request, {SpanID: 3, Kind: "acme.step"}}, true},
+		"an unknown operation":       {[]Span{request, {SpanID: 3, Operation: "transcribe"}}, true},
+		"tokens alone":               {[]Span{request, {SpanID: 3, OutputTokens: number(int64(0))}}, true},
+		"a native run":               {[]Span{{SpanID: 1, IsRun: true, Kind: KindSpan}}, true},
+		"events in logs":             {[]Span{request, {SpanID: 1, Version: 5, FromLog: true}}, true},
+		"a later version is plain": {[]Span{
+			{SpanID: 3, Version: 1, Kind: KindLLM}, {SpanID: 3, Version: 2, Kind: KindSpan},
+		}, true},
+	} {
+		assert.Equal(t, test.want, Totals(test.spans).GenAI, name)
+		slices.Reverse(test.spans)
+		assert.Equal(t, test.want, Totals(test.spans).GenAI, name)
+	}
+}
+
+// TestKindOfRun checks the kind of a run whose root is a plain span.
+func TestKindOfRun(t *testing.T) {
+	t.Parallel()
+	at := func(second int64, s Span) Span {
+		s.StartTime = time.Unix(second, 0)
+		return s
+	}
+	request := at(1, Span{SpanID: 1, Name: "POST /chat"})
+	guard := at(2, Span{SpanID: 2, ParentSpanID: 1, Kind: KindGuardrail})
+	agent := at(3, Span{SpanID: 3, ParentSpanID: 1, Operation: "invoke_agent", AgentName: "support"})
+	workflow := at(2, Span{SpanID: 4, ParentSpanID: 1, Kind: KindWorkflow})
+	for name, test := range map[string]struct {
+		spans []Span
+		want  string
+	}{
+		"an agent":                    {[]Span{request, agent}, KindAgent},
+		"an agent after another step": {[]Span{request, guard, agent}, KindAgent},
+		"a workflow with an agent":    {[]Span{request, workflow, agent}, KindWorkflow},
+		"no agent":                    {[]Span{request, at(2, Span{SpanID: 5, ParentSpanID: 1}), guard}, KindGuardrail},
+		"plain spans only":            {[]Span{request, at(2, Span{SpanID: 2, ParentSpanID: 1})}, KindSpan},
+		"a root with a kind":          {[]Span{at(1, Span{SpanID: 1, Kind: KindTask}), agent}, KindTask},
+	} {
+		run := Totals(test.spans)
+		assert.Equal(t, test.want, run.Kind, name)
+		slices.Reverse(test.spans)
+		assert.Equal(t, test.want, Totals(test.spans).Kind, name)
+	}
+	run := Totals([]Span{request, guard, agent})
+	assert.Equal(t, "POST /chat", run.Name)
+	assert.Equal(t, "support", run.AgentName)
+}

@@ -36,6 +36,18 @@ func (s *Span) EffectiveKind() string {
 	return cmp.Or(s.Kind, kindOfOperation(s.Operation), fallback)
 }
 
+// IsGenAI reports whether this version of a span is a step of an agent: a native run, a model call, an agent, a tool or
+// any other kind of step, or a version made of log records, which are made of GenAI events only. A plain span, such as
+// an HTTP request or a database query, is not. IsGenAISQL decides alike.
+func (s *Span) IsGenAI() bool {
+	return s.IsRun || s.FromLog || s.Kind != "" && s.Kind != KindSpan || s.Operation != "" || s.HasUsage()
+}
+
+// IsGenAISQL is the condition on a row of the table spans that IsGenAI is on a Span.
+const IsGenAISQL = "(is_run OR from_log OR kind NOT IN ('', '" + KindSpan + `') OR operation != ''
+	OR input_tokens IS NOT NULL OR output_tokens IS NOT NULL OR cache_read_tokens IS NOT NULL
+	OR cache_write_tokens IS NOT NULL OR reasoning_tokens IS NOT NULL)`
+
 // EffectiveStatus returns the state of a folded span. A stated outcome wins. Otherwise a span with an error is
 // `error`, one with an end time `ok`, and any other `running`.
 func (s *Span) EffectiveStatus() string {

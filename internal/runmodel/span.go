@@ -226,6 +226,8 @@ type Run struct {
 
 	// Tools are the sorted names of the tools that were called, at most MaxTools.
 	Tools []string `ch:"tools"`
+	// GenAI reports whether any version of any span is GenAI: see Span.IsGenAI. It never changes back to false.
+	GenAI bool `ch:"genai"`
 	Failure
 }
 
