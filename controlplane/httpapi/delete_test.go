@@ -29,7 +29,7 @@ func TestDeleteRuns(t *testing.T) {
 		id := uuid.New()
 		storeSpans(t, address, []runmodel.Span{{
 			ProjectID: project, RunID: id, SpanID: 1, Version: uint64(received.UnixNano()), StartTime: received, EndTime: received.Add(time.Second),
-			Name: name, SessionID: "s", Inputs: "secret of " + name, InputPreview: "secret of " + name,
+			Name: name, Kind: "agent", SessionID: "s", Inputs: "secret of " + name, InputPreview: "secret of " + name,
 		}})
 		return id
 	}
@@ -105,7 +105,7 @@ func TestDeleteRuns(t *testing.T) {
 		}
 		run := runmodel.Span{
 			ProjectID: project.Id, RunID: uuid.New(), SpanID: 1, Version: uint64(now.UnixNano()), StartTime: now, EndTime: now.Add(time.Second),
-			Name: "again", SessionID: "again", Inputs: "secret of again", InputPreview: "secret of again",
+			Name: "again", Kind: "agent", SessionID: "again", Inputs: "secret of again", InputPreview: "secret of again",
 		}
 		storeSpans(t, address, []runmodel.Span{run})
 		path := "/v1/runs/" + run.RunID.String()

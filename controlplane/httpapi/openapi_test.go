@@ -169,7 +169,10 @@ func TestFilterRefusesWhatIsEmpty(t *testing.T) {
 	doc, err := openapi3.NewLoader().LoadFromData(contract.Document)
 	require.NoError(t, err)
 	check := func(name string, schema *openapi3.Schema) {
-		if schema.Type.Is(openapi3.TypeString) && schema.Format == "" {
+		switch {
+		case len(schema.Enum) > 0:
+			assert.NotContains(t, schema.Enum, "", name)
+		case schema.Type.Is(openapi3.TypeString) && schema.Format == "":
 			assert.Equal(t, uint64(1), schema.MinLength, name)
 		}
 	}

@@ -29,6 +29,7 @@ type parquetRun struct {
 	Kind             string            `parquet:"kind,dict"`
 	Status           string            `parquet:"status,dict"`
 	Outcome          string            `parquet:"outcome,dict"`
+	GenAI            bool              `parquet:"genai"`
 	StartTime        time.Time         `parquet:"start_time,timestamp(nanosecond)"`
 	EndTime          *time.Time        `parquet:"end_time,optional,timestamp(nanosecond)"`
 	DurationMs       *float64          `parquet:"duration_ms,optional"`
@@ -188,7 +189,7 @@ func newParquetRuns(to io.Writer) parquetRuns { return parquetRuns{newParquetFil
 
 func (p parquetRuns) run(r *runs.Run) error {
 	row := parquetRun{
-		RunID: r.RunID.String(), ProjectID: r.ProjectID.String(), Name: r.Name, Kind: r.Kind, Status: r.Status, Outcome: r.Outcome(),
+		RunID: r.RunID.String(), ProjectID: r.ProjectID.String(), Name: r.Name, Kind: r.Kind, Status: r.Status, Outcome: r.Outcome(), GenAI: r.GenAI,
 		StartTime: r.StartTime.UTC(), EndTime: present(r.EndTime), DurationMs: elapsed(r.StartTime, r.EndTime),
 		Inputs: r.Inputs, Outputs: r.Outputs, Truncated: r.Truncated, ErrorType: known(r.ErrorType), ErrorMessage: known(r.ErrorMessage),
 		SessionID: known(r.SessionID), ConversationID: known(r.ConversationID), UserID: known(r.UserID), AgentName: known(r.AgentName),

@@ -110,7 +110,7 @@ func TestRunStats(t *testing.T) {
 	t.Run("a tag that a run has twice", func(t *testing.T) {
 		start := time.Now().UTC()
 		storeSpans(t, address, []runmodel.Span{{
-			ProjectID: project.Id, RunID: uuid.New(), SpanID: 1, Version: 1, StartTime: start, EndTime: start, Name: "twice", Tags: []string{"t", "t"},
+			ProjectID: project.Id, RunID: uuid.New(), SpanID: 1, Version: 1, StartTime: start, EndTime: start, Name: "twice", Kind: "agent", Tags: []string{"t", "t"},
 		}})
 		found := must[contract.RunFieldValues](t, e.do(t, http.MethodGet, of("fields/tag/values", project.Id, "&name=twice"), nil, key), http.StatusOK)
 		assert.Equal(t, []contract.RunFieldValue{{Value: "t", Count: 1}}, found.Data)

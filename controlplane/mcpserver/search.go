@@ -35,6 +35,7 @@ type searchInput struct {
 	ProjectID      string            `json:"project_id,omitempty" jsonschema:"The project. May be omitted if the key has only one."`
 	Status         []string          `json:"status,omitempty" jsonschema:"Only runs with one of these statuses."`
 	Outcome        []string          `json:"outcome,omitempty" jsonschema:"Only runs with one of these outcomes. A failed run ended with an error, was cancelled or did not recover from the failure of a step."`
+	Traces         string            `json:"traces,omitempty" jsonschema:"genai: only traces with a GenAI span, such as a model call, an agent or a tool. other: only traces without one, such as health checks. all: both."`
 	Kind           []string          `json:"kind,omitempty" jsonschema:"Only runs of one of these kinds, such as agent."`
 	Search         string            `json:"search,omitempty" jsonschema:"Words that all occur in one step of the run: in names, inputs, outputs or errors. Double quotes enclose a phrase."`
 	WindowSeconds  int               `json:"window_seconds,omitempty" jsonschema:"Only runs that started within this number of seconds before now."`
@@ -111,6 +112,9 @@ func (t *tools) addSearch(server *mcp.Server) error {
 		"outcome": func(s *jsonschema.Schema) {
 			few(s)
 			s.Items.Enum = []any{runmodel.OutcomeRunning, runmodel.OutcomeSucceeded, runmodel.OutcomeRecovered, runmodel.OutcomeFailed}
+		},
+		"traces": func(s *jsonschema.Schema) {
+			s.Enum, s.Default = []any{runs.TracesGenAI, runs.TracesOther, runs.TracesAll}, []byte(`"`+runs.TracesGenAI+`"`)
 		},
 		"kind":            few,
 		"search":          short,
@@ -218,7 +222,7 @@ func oneProject(grant access.Grant) (uuid.UUID, error) {
 func (in *searchInput) query(project uuid.UUID) (runs.ListQuery, error) {
 	query := runs.ListQuery{
 		Filter: runs.Filter{
-			ProjectID: project, Window: time.Duration(in.WindowSeconds) * time.Second, Statuses: in.Status, Outcomes: in.Outcome, Kinds: in.Kind,
+			ProjectID: project, Window: time.Duration(in.WindowSeconds) * time.Second, Statuses: in.Status, Outcomes: in.Outcome, Traces: in.Traces, Kinds: in.Kind,
 			Search: in.Search, Name: in.Name, Model: in.Model, AgentName: in.AgentName, SessionID: in.SessionID,
 			ConversationID: in.ConversationID, UserID: in.UserID, Tag: in.Tag, Environment: in.Environment, Release: in.Release,
 			ErrorType: in.ErrorType, PromptID: in.PromptID, PromptVersion: in.PromptVersion, Fingerprint: in.Fingerprint, Metadata: in.Metadata,

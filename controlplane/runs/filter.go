@@ -41,7 +41,16 @@ type Filter struct {
 	MinCostUSD     *float64
 	MinTokens      *int64
 	HasScore       *bool
+	// Traces is TracesGenAI, TracesOther or TracesAll. Empty is TracesGenAI.
+	Traces string
 }
+
+// Which traces a filter selects: those with a GenAI span, those without one, such as health checks, or both.
+const (
+	TracesGenAI = "genai"
+	TracesOther = "other"
+	TracesAll   = "all"
+)
 
 // SQL that decides about runs as runmodel.Run.Outcome does.
 const (
@@ -71,6 +80,7 @@ func (f Filter) at(now time.Time) Filter {
 // conditions adds the filter's conditions on the table runs, except those on the start. lower bounds the start of the spans that a search
 // reads.
 func (f Filter) conditions(w *where, lower time.Time) {
+	addTraces(w, f.Traces)
 	for _, equal := range []struct{ column, value string }{
 		{"name", f.Name},
 		{"agent_name", f.AgentName},
@@ -124,5 +134,16 @@ func (f Filter) conditions(w *where, lower time.Time) {
 	}
 	if f.Search != "" {
 		f.search(w, lower)
+	}
+}
+
+// addTraces adds the condition of Filter.Traces.
+func addTraces(w *where, traces string) {
+	switch traces {
+	case TracesAll:
+	case TracesOther:
+		w.add("NOT genai")
+	default:
+		w.add("genai")
 	}
 }

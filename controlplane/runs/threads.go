@@ -100,7 +100,7 @@ func (s *Service) Threads(ctx context.Context, projects access.Projects, q Threa
 		last := found[len(found)-1]
 		page.NextCursor = cursor{List: listThreads, Filter: digest, Time: last.Matched.UnixNano(), ID: strconv.FormatUint(last.Hash, 10)}.String()
 	}
-	page.Threads, err = s.threadTotals(ctx, projects, found)
+	page.Threads, err = s.threadTotals(ctx, projects, found, q.Traces)
 	return page, err
 }
 
@@ -142,16 +142,19 @@ func (s *Service) matchingThreads(ctx context.Context, projects access.Projects,
 	return nil, nil
 }
 
-// threadTotals adds up all runs of threads, and keeps the order of the threads.
-func (s *Service) threadTotals(ctx context.Context, projects access.Projects, found []matchedThread) ([]Thread, error) {
+// threadTotals adds up all runs of threads that traces selects, and keeps the order of the threads.
+func (s *Service) threadTotals(ctx context.Context, projects access.Projects, found []matchedThread, traces string) ([]Thread, error) {
 	ids := make([]string, len(found))
 	order := make(map[string]int, len(found))
 	for i, thread := range found {
 		ids[i], order[thread.ThreadID] = thread.ThreadID, i
 	}
+	w := inProjects()
+	addTraces(&w, traces)
+	w.add(threadID+" IN (?)", ids)
 	var threads []Thread
 	err := query(ctx, s.conn, projects, &threads, `SELECT `+threadColumns+` FROM runs FINAL
-		WHERE {projects} AND `+threadID+` IN (?) GROUP BY thread_id`, ids)
+		WHERE `+w.String()+` GROUP BY thread_id`, w.args...)
 	if err != nil {
 		return nil, err
 	}
@@ -181,6 +184,7 @@ func (t *Thread) cut() {
 type ThreadQuery struct {
 	ProjectID uuid.UUID
 	ThreadID  string
+	Traces    string // as Filter.Traces
 	Limit     int
 	Cursor    string
 }
@@ -201,7 +205,7 @@ func (s *Service) Thread(ctx context.Context, projects access.Projects, q Thread
 	if q.ThreadID == "" {
 		return ThreadRuns{}, ErrNotFound
 	}
-	threads, err := s.threadTotals(ctx, projects, []matchedThread{{ThreadID: q.ThreadID}})
+	threads, err := s.threadTotals(ctx, projects, []matchedThread{{ThreadID: q.ThreadID}}, q.Traces)
 	if err != nil {
 		return ThreadRuns{}, err
 	}
@@ -212,6 +216,7 @@ func (s *Service) Thread(ctx context.Context, projects access.Projects, q Thread
 	turns.Matched = turns.LastTime
 	w := inProjects()
 	w.startsIn(turns.FirstTime, turns.LastTime.Add(1))
+	addTraces(&w, q.Traces)
 	w.add(threadID+" = ?", q.ThreadID)
 	if after != nil {
 		w.add("(start_time, run_id) > (fromUnixTimestamp64Nano(?), toUUID(?))", after.Time, after.ID)

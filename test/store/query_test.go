@@ -28,7 +28,8 @@ type querying struct {
 	writer   *clickhouse.Writer
 	project  uuid.UUID
 	projects access.Projects
-	all      []runmodel.Run
+	all      []runmodel.Run // those with a GenAI span
+	other    []runmodel.Run
 }
 
 func maybe[T any](random *rand.Rand, value T) *T {
@@ -74,9 +75,13 @@ func newQuerying(t *testing.T) *querying {
 		if i%3 == 0 {
 			run.OutputTokens = maybe(random, int64(random.IntN(9)))
 		}
-		s.all = append(s.all, run)
+		if run.GenAI = i%5 > 0; run.GenAI {
+			s.all = append(s.all, run)
+		} else {
+			s.other = append(s.other, run)
+		}
 		older := run
-		older.Version, older.Status, older.Name = 1, "running", "old"
+		older.Version, older.Status, older.Name, older.GenAI = 1, "running", "old", false
 		other := run
 		other.ProjectID, other.Metadata = uuid.New(), map[string]string{"secret": "other"}
 		rows = append(rows, run, older, other)
@@ -133,6 +138,8 @@ func filters(end time.Time) map[string]struct {
 		"least": {runs.Filter{MinCostUSD: &three, MinTokens: &tokens, MinDuration: 5 * time.Millisecond}, func(r *runmodel.Run) bool {
 			return r.CostUSD != nil && *r.CostUSD >= three && tokensOf(r) != nil && *tokensOf(r) >= tokens && !runmodel.IsAbsent(r.EndTime) && r.EndTime.Sub(r.StartTime) >= 5*time.Millisecond
 		}},
+		"other traces":        {runs.Filter{Traces: runs.TracesOther}, func(r *runmodel.Run) bool { return !r.GenAI }},
+		"all traces of agent": {runs.Filter{Traces: runs.TracesAll, AgentName: "x"}, func(r *runmodel.Run) bool { return r.AgentName == "x" }},
 		"time": {runs.Filter{StartAfter: end.Add(-9 * 24 * time.Hour), StartBefore: end.Add(-25 * time.Hour)}, func(r *runmodel.Run) bool {
 			return !r.StartTime.Before(end.Add(-9*24*time.Hour)) && r.StartTime.Before(end.Add(-25*time.Hour))
 		}},
@@ -213,7 +220,11 @@ func TestFiltersAndOrders(t *testing.T) {
 	orders := []string{"-start_time", "start_time", "-duration_ms", "duration_ms", "-cost_usd", "cost_usd", "-total_tokens", "total_tokens"}
 	for name, filter := range filters(end) {
 		var want []runmodel.Run
-		for _, run := range s.all {
+		all := s.all
+		if filter.Traces != "" {
+			all = slices.Concat(s.all, s.other)
+		}
+		for _, run := range all {
 			if filter.matches(&run) {
 				want = append(want, run)
 			}
@@ -407,7 +418,7 @@ func TestCursors(t *testing.T) {
 			}
 			start := time.Now().UTC().Add(-time.Duration(n%5) * 90 * time.Hour)
 			require.NoError(t, s.writer.InsertRuns(t.Context(), []runmodel.Run{{
-				ProjectID: s.project, RunID: uuid.New(), Version: 1, StartTime: start, EndTime: start.Add(time.Millisecond), FirstReceived: start, Name: "new", Kind: "task", Status: "ok",
+				ProjectID: s.project, RunID: uuid.New(), Version: 1, StartTime: start, EndTime: start.Add(time.Millisecond), FirstReceived: start, Name: "new", Kind: "task", Status: "ok", GenAI: true,
 			}}))
 		}
 		for _, run := range s.all {

@@ -2,6 +2,7 @@
 package store
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"log/slog"
@@ -116,9 +117,10 @@ func modelCall(input string, in, out int64) map[string]any {
 	}
 }
 
+// list lists runs. Many tests store plain spans, so all traces are listed.
 func list(t *testing.T, s store, q runs.ListQuery) []runs.Run {
 	t.Helper()
-	q.ProjectID = s.project
+	q.ProjectID, q.Traces = s.project, cmp.Or(q.Traces, runs.TracesAll)
 	if q.Limit == 0 {
 		q.Limit = 100
 	}
@@ -407,7 +409,7 @@ func TestListPages(t *testing.T) {
 		assert.False(t, all[i].StartTime.After(all[i-1].StartTime), "newest first")
 	}
 	var paged []runs.Run
-	q := runs.ListQuery{Filter: runs.Filter{ProjectID: s.project}, Limit: 4}
+	q := runs.ListQuery{Filter: runs.Filter{ProjectID: s.project, Traces: runs.TracesAll}, Limit: 4}
 	for {
 		page, err := s.List(t.Context(), s.projects, q)
 		require.NoError(t, err)

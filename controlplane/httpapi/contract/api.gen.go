@@ -498,6 +498,27 @@ func (e ThreadIdentifiedBy) Valid() bool {
 	}
 }
 
+// Defines values for Traces.
+const (
+	All   Traces = "all"
+	Genai Traces = "genai"
+	Other Traces = "other"
+)
+
+// Valid indicates whether the value is a known member of the Traces enum.
+func (e Traces) Valid() bool {
+	switch e {
+	case All:
+		return true
+	case Genai:
+		return true
+	case Other:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ViewPage.
 const (
 	ViewPageDashboards ViewPage = "dashboards"
@@ -1603,7 +1624,11 @@ type Run struct {
 	ErrorCount  int64      `json:"error_count"`
 
 	// Failure Null if the run did not fail.
-	Failure      *Failure          `json:"failure"`
+	Failure *Failure `json:"failure"`
+
+	// Genai False for a trace without a GenAI span, such as a health check. Operations on several runs leave it out unless
+	// `traces` is `other` or `all`. It becomes true when a GenAI span of the trace arrives.
+	Genai        bool              `json:"genai"`
 	Inputs       *string           `json:"inputs"`
 	Kind         string            `json:"kind"`
 	LlmCallCount int64             `json:"llm_call_count"`
@@ -1918,8 +1943,11 @@ type RunFilter struct {
 	StartBefore    *time.Time         `json:"start_before,omitempty"`
 	Status         *[]Status          `json:"status,omitempty"`
 	Tag            *string            `json:"tag,omitempty"`
-	UserId         *string            `json:"user_id,omitempty"`
-	WindowSeconds  *int64             `json:"window_seconds,omitempty"`
+
+	// Traces Which traces to select. Traces without a GenAI span are left out unless this is `other` or `all`.
+	Traces        *Traces `json:"traces,omitempty"`
+	UserId        *string `json:"user_id,omitempty"`
+	WindowSeconds *int64  `json:"window_seconds,omitempty"`
 }
 
 // RunGroupBy defines model for RunGroupBy.
@@ -2309,6 +2337,9 @@ type ToolCall struct {
 	Result    *string `json:"result"`
 }
 
+// Traces Which traces to select. Traces without a GenAI span are left out unless this is `other` or `all`.
+type Traces string
+
 // UnpricedModel defines model for UnpricedModel.
 type UnpricedModel struct {
 	LastSeen time.Time `json:"last_seen"`
@@ -2510,6 +2541,9 @@ type FilterStatus = []Status
 // FilterTag defines model for FilterTag.
 type FilterTag = string
 
+// FilterTraces Which traces to select. Traces without a GenAI span are left out unless this is `other` or `all`.
+type FilterTraces = Traces
+
 // FilterUserID defines model for FilterUserID.
 type FilterUserID = string
 
@@ -2571,6 +2605,10 @@ type ListFailedRunsParams struct {
 	// Status One or several of running, ok, error, cancelled.
 	Status *FilterStatus `form:"status,omitempty" json:"status,omitempty"`
 
+	// Traces `genai`: traces with a GenAI span, such as a model call, an agent or a tool, and all native runs. `other`: traces
+	// without one, such as health checks and cron jobs. `all`: both.
+	Traces *FilterTraces `form:"traces,omitempty" json:"traces,omitempty"`
+
 	// Outcome One or several outcomes. `failed` is what Failures and the statistics count.
 	Outcome *FilterOutcome `form:"outcome,omitempty" json:"outcome,omitempty"`
 
@@ -2628,6 +2666,10 @@ type GetFailedRunsParams struct {
 
 	// Status One or several of running, ok, error, cancelled.
 	Status *FilterStatus `form:"status,omitempty" json:"status,omitempty"`
+
+	// Traces `genai`: traces with a GenAI span, such as a model call, an agent or a tool, and all native runs. `other`: traces
+	// without one, such as health checks and cron jobs. `all`: both.
+	Traces *FilterTraces `form:"traces,omitempty" json:"traces,omitempty"`
 
 	// Outcome One or several outcomes. `failed` is what Failures and the statistics count.
 	Outcome *FilterOutcome `form:"outcome,omitempty" json:"outcome,omitempty"`
@@ -2756,6 +2798,10 @@ type ListRunsParams struct {
 	// Status One or several of running, ok, error, cancelled.
 	Status *FilterStatus `form:"status,omitempty" json:"status,omitempty"`
 
+	// Traces `genai`: traces with a GenAI span, such as a model call, an agent or a tool, and all native runs. `other`: traces
+	// without one, such as health checks and cron jobs. `all`: both.
+	Traces *FilterTraces `form:"traces,omitempty" json:"traces,omitempty"`
+
 	// Outcome One or several outcomes. `failed` is what Failures and the statistics count.
 	Outcome *FilterOutcome `form:"outcome,omitempty" json:"outcome,omitempty"`
 
@@ -2831,6 +2877,10 @@ type ExportRunsParams struct {
 	// Status One or several of running, ok, error, cancelled.
 	Status *FilterStatus `form:"status,omitempty" json:"status,omitempty"`
 
+	// Traces `genai`: traces with a GenAI span, such as a model call, an agent or a tool, and all native runs. `other`: traces
+	// without one, such as health checks and cron jobs. `all`: both.
+	Traces *FilterTraces `form:"traces,omitempty" json:"traces,omitempty"`
+
 	// Outcome One or several outcomes. `failed` is what Failures and the statistics count.
 	Outcome *FilterOutcome `form:"outcome,omitempty" json:"outcome,omitempty"`
 
@@ -2904,6 +2954,10 @@ type ListRunFieldsParams struct {
 	// Status One or several of running, ok, error, cancelled.
 	Status *FilterStatus `form:"status,omitempty" json:"status,omitempty"`
 
+	// Traces `genai`: traces with a GenAI span, such as a model call, an agent or a tool, and all native runs. `other`: traces
+	// without one, such as health checks and cron jobs. `all`: both.
+	Traces *FilterTraces `form:"traces,omitempty" json:"traces,omitempty"`
+
 	// Outcome One or several outcomes. `failed` is what Failures and the statistics count.
 	Outcome *FilterOutcome `form:"outcome,omitempty" json:"outcome,omitempty"`
 
@@ -2966,6 +3020,10 @@ type ListRunFieldValuesParams struct {
 
 	// Status One or several of running, ok, error, cancelled.
 	Status *FilterStatus `form:"status,omitempty" json:"status,omitempty"`
+
+	// Traces `genai`: traces with a GenAI span, such as a model call, an agent or a tool, and all native runs. `other`: traces
+	// without one, such as health checks and cron jobs. `all`: both.
+	Traces *FilterTraces `form:"traces,omitempty" json:"traces,omitempty"`
 
 	// Outcome One or several outcomes. `failed` is what Failures and the statistics count.
 	Outcome *FilterOutcome `form:"outcome,omitempty" json:"outcome,omitempty"`
@@ -3033,6 +3091,10 @@ type GetRunStatsParams struct {
 
 	// Status One or several of running, ok, error, cancelled.
 	Status *FilterStatus `form:"status,omitempty" json:"status,omitempty"`
+
+	// Traces `genai`: traces with a GenAI span, such as a model call, an agent or a tool, and all native runs. `other`: traces
+	// without one, such as health checks and cron jobs. `all`: both.
+	Traces *FilterTraces `form:"traces,omitempty" json:"traces,omitempty"`
 
 	// Outcome One or several outcomes. `failed` is what Failures and the statistics count.
 	Outcome *FilterOutcome `form:"outcome,omitempty" json:"outcome,omitempty"`
@@ -3106,6 +3168,10 @@ type StreamRunsParams struct {
 
 	// Status One or several of running, ok, error, cancelled.
 	Status *FilterStatus `form:"status,omitempty" json:"status,omitempty"`
+
+	// Traces `genai`: traces with a GenAI span, such as a model call, an agent or a tool, and all native runs. `other`: traces
+	// without one, such as health checks and cron jobs. `all`: both.
+	Traces *FilterTraces `form:"traces,omitempty" json:"traces,omitempty"`
 
 	// Outcome One or several outcomes. `failed` is what Failures and the statistics count.
 	Outcome *FilterOutcome `form:"outcome,omitempty" json:"outcome,omitempty"`
@@ -3262,6 +3328,10 @@ type ListThreadsParams struct {
 	// Status One or several of running, ok, error, cancelled.
 	Status *FilterStatus `form:"status,omitempty" json:"status,omitempty"`
 
+	// Traces `genai`: traces with a GenAI span, such as a model call, an agent or a tool, and all native runs. `other`: traces
+	// without one, such as health checks and cron jobs. `all`: both.
+	Traces *FilterTraces `form:"traces,omitempty" json:"traces,omitempty"`
+
 	// Outcome One or several outcomes. `failed` is what Failures and the statistics count.
 	Outcome *FilterOutcome `form:"outcome,omitempty" json:"outcome,omitempty"`
 
@@ -3325,7 +3395,11 @@ type ListThreadsParams struct {
 // GetThreadParams defines parameters for GetThread.
 type GetThreadParams struct {
 	ProjectId openapi_types.UUID `form:"project_id" json:"project_id"`
-	Limit     *int               `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Traces `genai`: traces with a GenAI span, such as a model call, an agent or a tool, and all native runs. `other`: traces
+	// without one, such as health checks and cron jobs. `all`: both.
+	Traces *FilterTraces `form:"traces,omitempty" json:"traces,omitempty"`
+	Limit  *int          `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Cursor Continue after an earlier page's `next_cursor`.
 	Cursor *string `form:"cursor,omitempty" json:"cursor,omitempty"`
@@ -3746,6 +3820,14 @@ func (siw *ServerInterfaceWrapper) ListFailedRuns(c *gin.Context) {
 		return
 	}
 
+	// ------------- Optional query parameter "traces" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "traces", c.Request.URL.Query(), &params.Traces, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter traces: %w", err), http.StatusBadRequest)
+		return
+	}
+
 	// ------------- Optional query parameter "outcome" -------------
 
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "outcome", c.Request.URL.Query(), &params.Outcome, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
@@ -3978,6 +4060,14 @@ func (siw *ServerInterfaceWrapper) GetFailedRuns(c *gin.Context) {
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "status", c.Request.URL.Query(), &params.Status, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
 	if err != nil {
 		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter status: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "traces" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "traces", c.Request.URL.Query(), &params.Traces, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter traces: %w", err), http.StatusBadRequest)
 		return
 	}
 
@@ -5511,6 +5601,14 @@ func (siw *ServerInterfaceWrapper) ListRuns(c *gin.Context) {
 		return
 	}
 
+	// ------------- Optional query parameter "traces" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "traces", c.Request.URL.Query(), &params.Traces, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter traces: %w", err), http.StatusBadRequest)
+		return
+	}
+
 	// ------------- Optional query parameter "outcome" -------------
 
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "outcome", c.Request.URL.Query(), &params.Outcome, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
@@ -5790,6 +5888,14 @@ func (siw *ServerInterfaceWrapper) ExportRuns(c *gin.Context) {
 		return
 	}
 
+	// ------------- Optional query parameter "traces" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "traces", c.Request.URL.Query(), &params.Traces, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter traces: %w", err), http.StatusBadRequest)
+		return
+	}
+
 	// ------------- Optional query parameter "outcome" -------------
 
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "outcome", c.Request.URL.Query(), &params.Outcome, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
@@ -6040,6 +6146,14 @@ func (siw *ServerInterfaceWrapper) ListRunFields(c *gin.Context) {
 		return
 	}
 
+	// ------------- Optional query parameter "traces" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "traces", c.Request.URL.Query(), &params.Traces, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter traces: %w", err), http.StatusBadRequest)
+		return
+	}
+
 	// ------------- Optional query parameter "outcome" -------------
 
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "outcome", c.Request.URL.Query(), &params.Outcome, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
@@ -6280,6 +6394,14 @@ func (siw *ServerInterfaceWrapper) ListRunFieldValues(c *gin.Context) {
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "status", c.Request.URL.Query(), &params.Status, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
 	if err != nil {
 		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter status: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "traces" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "traces", c.Request.URL.Query(), &params.Traces, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter traces: %w", err), http.StatusBadRequest)
 		return
 	}
 
@@ -6530,6 +6652,14 @@ func (siw *ServerInterfaceWrapper) GetRunStats(c *gin.Context) {
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "status", c.Request.URL.Query(), &params.Status, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
 	if err != nil {
 		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter status: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "traces" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "traces", c.Request.URL.Query(), &params.Traces, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter traces: %w", err), http.StatusBadRequest)
 		return
 	}
 
@@ -6788,6 +6918,14 @@ func (siw *ServerInterfaceWrapper) StreamRuns(c *gin.Context) {
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "status", c.Request.URL.Query(), &params.Status, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
 	if err != nil {
 		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter status: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "traces" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "traces", c.Request.URL.Query(), &params.Traces, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter traces: %w", err), http.StatusBadRequest)
 		return
 	}
 
@@ -7527,6 +7665,14 @@ func (siw *ServerInterfaceWrapper) ListThreads(c *gin.Context) {
 		return
 	}
 
+	// ------------- Optional query parameter "traces" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "traces", c.Request.URL.Query(), &params.Traces, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter traces: %w", err), http.StatusBadRequest)
+		return
+	}
+
 	// ------------- Optional query parameter "outcome" -------------
 
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "outcome", c.Request.URL.Query(), &params.Outcome, runtime.BindQueryParameterOptions{Type: "array", Format: ""})
@@ -7775,6 +7921,14 @@ func (siw *ServerInterfaceWrapper) GetThread(c *gin.Context) {
 	err = runtime.BindQueryParameterWithOptions("form", true, true, "project_id", c.Request.URL.Query(), &params.ProjectId, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
 	if err != nil {
 		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter project_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "traces" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "traces", c.Request.URL.Query(), &params.Traces, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter traces: %w", err), http.StatusBadRequest)
 		return
 	}
 

@@ -13,5 +13,6 @@ WITH toUnixTimestamp64Nano(start_time) AS started, started >= ? AS inside, (star
 	AND toStartOfHour(start_time) >= toStartOfHour(fromUnixTimestamp64Nano(?, 'UTC'))
 	AND start_time < fromUnixTimestamp64Nano(?)
 	AND toStartOfHour(start_time) <= toStartOfHour(fromUnixTimestamp64Nano(?, 'UTC'))
+	AND genai
 	AND fingerprint != '' GROUP BY fingerprint HAVING runs > 0 ORDER BY runs DESC, fingerprint LIMIT ?;
 -- arguments: [1772886600000000000 1772951400000000000 1772346600000000000 1772951400000000000 1772346600000000000 1772346600000000000 1772973000000000000 1772972999999999999 1000]

@@ -9,6 +9,7 @@ SELECT toString(metadata[?]) AS value, count() AS runs FROM runs FINAL WHERE pro
 	AND toStartOfHour(start_time) >= toStartOfHour(fromUnixTimestamp64Nano(?, 'UTC'))
 	AND start_time < fromUnixTimestamp64Nano(?)
 	AND toStartOfHour(start_time) <= toStartOfHour(fromUnixTimestamp64Nano(?, 'UTC'))
+	AND genai
 			GROUP BY value HAVING value != ''
 	AND length(value) <= 4000
 	AND startsWith(lowerUTF8(value), lowerUTF8(?)) ORDER BY runs DESC, value LIMIT ?;

@@ -10,6 +10,7 @@ SELECT run_id, start_time, value FROM (
 	AND toStartOfHour(start_time) >= toStartOfHour(fromUnixTimestamp64Nano(?, 'UTC'))
 	AND start_time < fromUnixTimestamp64Nano(?)
 	AND toStartOfHour(start_time) <= toStartOfHour(fromUnixTimestamp64Nano(?, 'UTC'))
+	AND genai
 		) WHERE (value < ? OR value IS NULL OR value = ?
 	AND (start_time, run_id) < (fromUnixTimestamp64Nano(?), toUUID(?))) ORDER BY value DESC NULLS LAST, start_time DESC, run_id DESC LIMIT ? OFFSET ?;
 -- arguments: [1772971200000000000 1772971200000000000 1772973000000000000 1772972999999999999 7 7 1772972940000000000 22222222-2222-4222-8222-222222222222 51 0]

@@ -1,6 +1,7 @@
 SELECT NULL::Nullable(Int64) AS value, {runColumns} FROM runs FINAL WHERE project_id = '11111111-1111-4111-8111-111111111111'
 	AND start_time >= fromUnixTimestamp64Nano(?)
 	AND toStartOfHour(start_time) >= toStartOfHour(fromUnixTimestamp64Nano(?, 'UTC'))
+	AND genai
 	AND name = ?
 	AND agent_name = ?
 	AND session_id = ?

@@ -3,6 +3,7 @@ SELECT NULL::Nullable(Int64) AS value, {runColumns} FROM runs FINAL WHERE projec
 	AND toStartOfHour(start_time) >= toStartOfHour(fromUnixTimestamp64Nano(?, 'UTC'))
 	AND start_time < fromUnixTimestamp64Nano(?)
 	AND toStartOfHour(start_time) <= toStartOfHour(fromUnixTimestamp64Nano(?, 'UTC'))
+	AND genai
 	AND run_id IN (SELECT run_id FROM spans WHERE project_id = '11111111-1111-4111-8111-111111111111'
 	AND toStartOfHour(start_time) >= toStartOfHour(fromUnixTimestamp64Nano(?, 'UTC'))
 	AND hasAllTokens(lowerUTF8(concat(name, ' ', inputs, ' ', outputs, ' ', tool_arguments, ' ', tool_result, ' ', error_message, ' ', escaped_words)), lowerUTF8(?))

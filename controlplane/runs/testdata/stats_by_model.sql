@@ -3,7 +3,8 @@ SELECT value, runs, groups FROM (SELECT CAST(value AS String) AS value, runs, co
 	AND start_time >= fromUnixTimestamp64Nano(?)
 	AND toStartOfHour(start_time) >= toStartOfHour(fromUnixTimestamp64Nano(?, 'UTC'))
 	AND start_time < fromUnixTimestamp64Nano(?)
-	AND toStartOfHour(start_time) <= toStartOfHour(fromUnixTimestamp64Nano(?, 'UTC')) GROUP BY list) GROUP BY value))
+	AND toStartOfHour(start_time) <= toStartOfHour(fromUnixTimestamp64Nano(?, 'UTC'))
+	AND genai GROUP BY list) GROUP BY value))
 		WHERE length(value) <= ? ORDER BY runs DESC, value LIMIT ?;
 -- arguments: [1772971200000000000 1772971200000000000 1772973000000000000 1772972999999999999 4000 5]
 SELECT slot, other, CAST(arrayDistinct(key) AS Array(String)) AS belongs, sums.* EXCEPT (slot, key, other) FROM (
@@ -17,6 +18,7 @@ SELECT slot, other, CAST(arrayDistinct(key) AS Array(String)) AS belongs, sums.*
 	AND start_time >= fromUnixTimestamp64Nano(?)
 	AND toStartOfHour(start_time) >= toStartOfHour(fromUnixTimestamp64Nano(?, 'UTC'))
 	AND start_time < fromUnixTimestamp64Nano(?)
-	AND toStartOfHour(start_time) <= toStartOfHour(fromUnixTimestamp64Nano(?, 'UTC')) GROUP BY slot, key, other
+	AND toStartOfHour(start_time) <= toStartOfHour(fromUnixTimestamp64Nano(?, 'UTC'))
+	AND genai GROUP BY slot, key, other
 		) AS sums;
 -- arguments: [30 30 [] 1772971200000000000 1772971200000000000 1772973000000000000 1772972999999999999]

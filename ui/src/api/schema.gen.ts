@@ -1251,7 +1251,8 @@ export interface paths {
         put?: never;
         /**
          * Delete runs permanently
-         * @description Selects runs by `run_ids` or by `filter`; `dry_run` only counts them. One call deletes at most
+         * @description Selects runs by `run_ids` or by `filter`; `dry_run` only counts them. A filter deletes what the list with that
+         *     filter shows: traces without a GenAI span stay unless its `traces` is `other` or `all`. One call deletes at most
          *     5,000 runs, the newest first; if `has_more` is true, call again. To delete only runs that were counted before,
          *     send the `as_of` of the count as `received_before`. Deleted runs cannot be read after the answer, and leave
          *     the disk soon after. Data received before the deletion stays deleted if it is delivered again. Data that a client
@@ -1275,7 +1276,8 @@ export interface paths {
         };
         /**
          * Export runs, newest first
-         * @description Streams all runs that the filter selects, with full inputs and outputs. NDJSON has one
+         * @description Streams all runs that the filter selects, with full inputs and outputs. Traces without a GenAI span are left out
+         *     unless `traces` is `other` or `all`. NDJSON has one
          *     Run per line. With `include=spans` each run is followed by its full spans, and `record` in every line is `run` or
          *     `span`. A Parquet file has rows of one kind: runs, or with `include=spans` their spans. Its columns are
          *     the members of Run or Span without `cut`. Members of an object have its name as a prefix (`error_type`), except those of `usage`.
@@ -1534,7 +1536,7 @@ export interface paths {
          * List conversations, most recent first
          * @description A thread is all runs of a project that share a `session_id`, or a `conversation_id` if they
          *     name no session. The list has the threads with a run that the filter selects, the one with the newest such run first.
-         *     Totals cover all runs of a thread. Runs with a `session_id` of more than 1,000 characters form no thread.
+         *     Totals cover all runs of a thread that `traces` selects. Runs with a `session_id` of more than 1,000 characters form no thread.
          *
          *     Requires the scope `runs:read`.
          */
@@ -2995,6 +2997,7 @@ export interface components {
             /** Format: uuid */
             project_id: string;
             status?: components["schemas"]["Status"][];
+            traces?: components["schemas"]["Traces"];
             outcome?: components["schemas"]["Outcome"][];
             kind?: string[];
             search?: string;
@@ -3029,6 +3032,12 @@ export interface components {
             has_score?: boolean;
         };
         /**
+         * @description Which traces to select. Traces without a GenAI span are left out unless this is `other` or `all`.
+         * @default genai
+         * @enum {string}
+         */
+        Traces: "genai" | "other" | "all";
+        /**
          * @description `failed`: the run ended with an error, was cancelled, or did not recover from the failure of a step. `recovered`: a step
          *     failed, but the run recovered. `succeeded`: no step failed. `running`: the run has not ended.
          * @enum {string}
@@ -3048,6 +3057,11 @@ export interface components {
             kind: string;
             status: components["schemas"]["Status"];
             outcome: components["schemas"]["Outcome"];
+            /**
+             * @description False for a trace without a GenAI span, such as a health check. Operations on several runs leave it out unless
+             *     `traces` is `other` or `all`. It becomes true when a GenAI span of the trace arrives.
+             */
+            genai: boolean;
             /** Format: date-time */
             start_time: string;
             /** Format: date-time */
@@ -3486,6 +3500,11 @@ export interface components {
         FilterProjectID: string;
         /** @description One or several of running, ok, error, cancelled. */
         FilterStatus: components["schemas"]["Status"][];
+        /**
+         * @description `genai`: traces with a GenAI span, such as a model call, an agent or a tool, and all native runs. `other`: traces
+         *     without one, such as health checks and cron jobs. `all`: both.
+         */
+        FilterTraces: components["schemas"]["Traces"];
         /** @description One or several outcomes. `failed` is what Failures and the statistics count. */
         FilterOutcome: components["schemas"]["Outcome"][];
         /** @description One or several kinds. */
@@ -3791,6 +3810,11 @@ export interface operations {
                 window_seconds?: components["parameters"]["FailureWindow"];
                 /** @description One or several of running, ok, error, cancelled. */
                 status?: components["parameters"]["FilterStatus"];
+                /**
+                 * @description `genai`: traces with a GenAI span, such as a model call, an agent or a tool, and all native runs. `other`: traces
+                 *     without one, such as health checks and cron jobs. `all`: both.
+                 */
+                traces?: components["parameters"]["FilterTraces"];
                 /** @description One or several outcomes. `failed` is what Failures and the statistics count. */
                 outcome?: components["parameters"]["FilterOutcome"];
                 /** @description One or several kinds. */
@@ -3859,6 +3883,11 @@ export interface operations {
                 window_seconds?: components["parameters"]["FailureWindow"];
                 /** @description One or several of running, ok, error, cancelled. */
                 status?: components["parameters"]["FilterStatus"];
+                /**
+                 * @description `genai`: traces with a GenAI span, such as a model call, an agent or a tool, and all native runs. `other`: traces
+                 *     without one, such as health checks and cron jobs. `all`: both.
+                 */
+                traces?: components["parameters"]["FilterTraces"];
                 /** @description One or several outcomes. `failed` is what Failures and the statistics count. */
                 outcome?: components["parameters"]["FilterOutcome"];
                 /** @description One or several kinds. */
@@ -4041,6 +4070,11 @@ export interface operations {
                 project_id: components["parameters"]["FilterProjectID"];
                 /** @description One or several of running, ok, error, cancelled. */
                 status?: components["parameters"]["FilterStatus"];
+                /**
+                 * @description `genai`: traces with a GenAI span, such as a model call, an agent or a tool, and all native runs. `other`: traces
+                 *     without one, such as health checks and cron jobs. `all`: both.
+                 */
+                traces?: components["parameters"]["FilterTraces"];
                 /** @description One or several outcomes. `failed` is what Failures and the statistics count. */
                 outcome?: components["parameters"]["FilterOutcome"];
                 /** @description One or several kinds. */
@@ -5404,6 +5438,11 @@ export interface operations {
                 project_id: components["parameters"]["FilterProjectID"];
                 /** @description One or several of running, ok, error, cancelled. */
                 status?: components["parameters"]["FilterStatus"];
+                /**
+                 * @description `genai`: traces with a GenAI span, such as a model call, an agent or a tool, and all native runs. `other`: traces
+                 *     without one, such as health checks and cron jobs. `all`: both.
+                 */
+                traces?: components["parameters"]["FilterTraces"];
                 /** @description One or several outcomes. `failed` is what Failures and the statistics count. */
                 outcome?: components["parameters"]["FilterOutcome"];
                 /** @description One or several kinds. */
@@ -5484,6 +5523,11 @@ export interface operations {
                 project_id: components["parameters"]["FilterProjectID"];
                 /** @description One or several of running, ok, error, cancelled. */
                 status?: components["parameters"]["FilterStatus"];
+                /**
+                 * @description `genai`: traces with a GenAI span, such as a model call, an agent or a tool, and all native runs. `other`: traces
+                 *     without one, such as health checks and cron jobs. `all`: both.
+                 */
+                traces?: components["parameters"]["FilterTraces"];
                 /** @description One or several outcomes. `failed` is what Failures and the statistics count. */
                 outcome?: components["parameters"]["FilterOutcome"];
                 /** @description One or several kinds. */
@@ -5557,6 +5601,11 @@ export interface operations {
                 project_id: components["parameters"]["FilterProjectID"];
                 /** @description One or several of running, ok, error, cancelled. */
                 status?: components["parameters"]["FilterStatus"];
+                /**
+                 * @description `genai`: traces with a GenAI span, such as a model call, an agent or a tool, and all native runs. `other`: traces
+                 *     without one, such as health checks and cron jobs. `all`: both.
+                 */
+                traces?: components["parameters"]["FilterTraces"];
                 /** @description One or several outcomes. `failed` is what Failures and the statistics count. */
                 outcome?: components["parameters"]["FilterOutcome"];
                 /** @description One or several kinds. */
@@ -5628,6 +5677,11 @@ export interface operations {
                 project_id: components["parameters"]["FilterProjectID"];
                 /** @description One or several of running, ok, error, cancelled. */
                 status?: components["parameters"]["FilterStatus"];
+                /**
+                 * @description `genai`: traces with a GenAI span, such as a model call, an agent or a tool, and all native runs. `other`: traces
+                 *     without one, such as health checks and cron jobs. `all`: both.
+                 */
+                traces?: components["parameters"]["FilterTraces"];
                 /** @description One or several outcomes. `failed` is what Failures and the statistics count. */
                 outcome?: components["parameters"]["FilterOutcome"];
                 /** @description One or several kinds. */
@@ -5733,6 +5787,11 @@ export interface operations {
                 project_id: components["parameters"]["FilterProjectID"];
                 /** @description One or several of running, ok, error, cancelled. */
                 status?: components["parameters"]["FilterStatus"];
+                /**
+                 * @description `genai`: traces with a GenAI span, such as a model call, an agent or a tool, and all native runs. `other`: traces
+                 *     without one, such as health checks and cron jobs. `all`: both.
+                 */
+                traces?: components["parameters"]["FilterTraces"];
                 /** @description One or several outcomes. `failed` is what Failures and the statistics count. */
                 outcome?: components["parameters"]["FilterOutcome"];
                 /** @description One or several kinds. */
@@ -6132,6 +6191,11 @@ export interface operations {
                 project_id: components["parameters"]["FilterProjectID"];
                 /** @description One or several of running, ok, error, cancelled. */
                 status?: components["parameters"]["FilterStatus"];
+                /**
+                 * @description `genai`: traces with a GenAI span, such as a model call, an agent or a tool, and all native runs. `other`: traces
+                 *     without one, such as health checks and cron jobs. `all`: both.
+                 */
+                traces?: components["parameters"]["FilterTraces"];
                 /** @description One or several outcomes. `failed` is what Failures and the statistics count. */
                 outcome?: components["parameters"]["FilterOutcome"];
                 /** @description One or several kinds. */
@@ -6204,6 +6268,11 @@ export interface operations {
         parameters: {
             query: {
                 project_id: string;
+                /**
+                 * @description `genai`: traces with a GenAI span, such as a model call, an agent or a tool, and all native runs. `other`: traces
+                 *     without one, such as health checks and cron jobs. `all`: both.
+                 */
+                traces?: components["parameters"]["FilterTraces"];
                 limit?: number;
                 /** @description Continue after an earlier page's `next_cursor`. */
                 cursor?: string;
