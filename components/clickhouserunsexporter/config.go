@@ -19,7 +19,13 @@ type Config struct {
 	// ContentCacheSize limits the contents that are remembered as stored, so that a history which is sent again at
 	// every step is stored once. An entry takes about 40 bytes, and a run 300 more.
 	ContentCacheSize int `mapstructure:"content_cache_size"`
+	// DropWithoutGenAIAfter is how long after its last span was stored a trace without a GenAI span is deleted. 0
+	// deletes none.
+	DropWithoutGenAIAfter time.Duration `mapstructure:"drop_without_genai_after"`
 }
+
+// minDropAfter is the least DropWithoutGenAIAfter: GenAI spans of a trace often arrive seconds after its others.
+const minDropAfter = time.Minute
 
 // Validate reports all problems of the configuration.
 func (c *Config) Validate() error {
@@ -34,6 +40,9 @@ func (c *Config) Validate() error {
 	}
 	if c.ContentCacheSize <= 0 {
 		errs = append(errs, errors.New("content_cache_size: must be positive"))
+	}
+	if c.DropWithoutGenAIAfter < 0 || c.DropWithoutGenAIAfter > 0 && c.DropWithoutGenAIAfter < minDropAfter {
+		errs = append(errs, fmt.Errorf("drop_without_genai_after: must be 0, which drops nothing, or at least %s", minDropAfter))
 	}
 	return errors.Join(errs...)
 }

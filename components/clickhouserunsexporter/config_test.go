@@ -22,10 +22,10 @@ func TestConfig(t *testing.T) {
 		errors []string
 	}{
 		"":          {want: &Config{URL: "clickhouse://127.0.0.1:9000/looptrace", Timeout: time.Minute, ContentCacheSize: 200_000}},
-		"all":       {want: &Config{URL: "clickhouse://user:secret@store:9440/looptrace?secure=true", Timeout: 30 * time.Second, ContentCacheSize: 1000}},
+		"all":       {want: &Config{URL: "clickhouse://user:secret@store:9440/looptrace?secure=true", Timeout: 30 * time.Second, ContentCacheSize: 1000, DropWithoutGenAIAfter: time.Hour}},
 		"no_url":    {errors: []string{"url: must name the database"}},
 		"bad_url":   {errors: []string{"url:"}},
-		"all_wrong": {errors: []string{"url:", "timeout: must be positive", "content_cache_size: must be positive"}},
+		"all_wrong": {errors: []string{"url:", "timeout: must be positive", "content_cache_size: must be positive", "drop_without_genai_after: must be 0, which drops nothing, or at least 1m0s"}},
 	} {
 		config := NewFactory().CreateDefaultConfig()
 		section, err := file.Sub(component.NewIDWithName(metadata.Type, name).String())

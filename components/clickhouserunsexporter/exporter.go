@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 
 	"github.com/ClickHouse/ch-go"
 	"github.com/ClickHouse/ch-go/proto"
@@ -11,6 +12,7 @@ import (
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/consumer/consumererror"
 	"go.opentelemetry.io/collector/pdata/ptrace"
+	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/looptrace/looptrace/components/clickhouserunsexporter/internal/metadata"
@@ -27,6 +29,10 @@ type runsExporter struct {
 	// contents and shared remember contents that ClickHouse has acknowledged.
 	contents *contentCache
 	shared   *sharedContentCache
+	log      *zap.Logger
+	// stopDropping ends dropping.
+	stopDropping context.CancelFunc
+	dropping     sync.WaitGroup
 }
 
 func newRunsExporter(config *Config, settings component.TelemetrySettings) (*runsExporter, error) {
@@ -35,7 +41,7 @@ func newRunsExporter(config *Config, settings component.TelemetrySettings) (*run
 		return nil, fmt.Errorf("create telemetry: %w", err)
 	}
 	return &runsExporter{
-		config: config, telemetry: telemetry,
+		config: config, telemetry: telemetry, log: settings.Logger,
 		contents: newContentCache(config.ContentCacheSize), shared: newSharedContentCache(config.ContentCacheSize),
 	}, nil
 }
@@ -44,11 +50,20 @@ func (e *runsExporter) start(ctx context.Context, _ component.Host) (err error) 
 	if e.conn, err = clickhouse.Open(string(e.config.URL)); err != nil {
 		return err
 	}
-	e.writer, err = clickhouse.NewWriter(ctx, string(e.config.URL))
-	return err
+	if e.writer, err = clickhouse.NewWriter(ctx, string(e.config.URL)); err != nil {
+		return err
+	}
+	if e.config.DropWithoutGenAIAfter > 0 {
+		e.startDropping(e.config.DropWithoutGenAIAfter, sweepEvery) //nolint:contextcheck // it ends with the exporter, not with its start
+	}
+	return nil
 }
 
 func (e *runsExporter) shutdown(context.Context) error {
+	if e.stopDropping != nil {
+		e.stopDropping()
+		e.dropping.Wait()
+	}
 	e.telemetry.Shutdown()
 	if e.writer != nil {
 		e.writer.Close()

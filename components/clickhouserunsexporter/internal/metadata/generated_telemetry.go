@@ -23,14 +23,15 @@ func Tracer(settings component.TelemetrySettings) trace.Tracer {
 // TelemetryBuilder provides an interface for components to report telemetry
 // as defined in metadata and user config.
 type TelemetryBuilder struct {
-	meter                              metric.Meter
-	mu                                 sync.Mutex
-	registrations                      []metric.Registration
-	ExporterClickhouserunsContents     metric.Int64Counter
-	ExporterClickhouserunsRuns         metric.Int64Counter
-	ExporterClickhouserunsRunsReread   metric.Int64Counter
-	ExporterClickhouserunsSpans        metric.Int64Counter
-	ExporterClickhouserunsSpansSkipped metric.Int64Counter
+	meter                               metric.Meter
+	mu                                  sync.Mutex
+	registrations                       []metric.Registration
+	ExporterClickhouserunsContents      metric.Int64Counter
+	ExporterClickhouserunsRuns          metric.Int64Counter
+	ExporterClickhouserunsRunsReread    metric.Int64Counter
+	ExporterClickhouserunsSpans         metric.Int64Counter
+	ExporterClickhouserunsSpansSkipped  metric.Int64Counter
+	ExporterClickhouserunsTracesDropped metric.Int64Counter
 }
 
 // TelemetryBuilderOption applies changes to default builder.
@@ -90,6 +91,12 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 		"otelcol_exporter_clickhouseruns_spans_skipped",
 		metric.WithDescription("Spans left out because they have no trace id or no span id. [Alpha]"),
 		metric.WithUnit("{spans}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.ExporterClickhouserunsTracesDropped, err = builder.meter.Int64Counter(
+		"otelcol_exporter_clickhouseruns_traces_dropped",
+		metric.WithDescription("Stored traces that were deleted because they have no GenAI span (drop_without_genai_after). [Alpha]"),
+		metric.WithUnit("{traces}"),
 	)
 	errs = errors.Join(errs, err)
 	return &builder, errs

@@ -24,6 +24,7 @@ func TestSetupTelemetry(t *testing.T) {
 	tb.ExporterClickhouserunsRunsReread.Add(context.Background(), 1)
 	tb.ExporterClickhouserunsSpans.Add(context.Background(), 1)
 	tb.ExporterClickhouserunsSpansSkipped.Add(context.Background(), 1)
+	tb.ExporterClickhouserunsTracesDropped.Add(context.Background(), 1)
 	AssertEqualExporterClickhouserunsContents(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
@@ -37,6 +38,9 @@ func TestSetupTelemetry(t *testing.T) {
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualExporterClickhouserunsSpansSkipped(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualExporterClickhouserunsTracesDropped(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 

@@ -1,0 +1,56 @@
+package clickhouserunsexporter
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/config/configopaque"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata/metricdatatest"
+
+	"github.com/looptrace/looptrace/components/clickhouserunsexporter/internal/metadatatest"
+	"github.com/looptrace/looptrace/internal/clickhouse"
+	"github.com/looptrace/looptrace/internal/runmodel"
+	"github.com/looptrace/looptrace/test/engines"
+)
+
+// TestDropsWithoutGenAI stores a health check and an agent's trace, drops, and looks at what is left and counted.
+func TestDropsWithoutGenAI(t *testing.T) {
+	t.Parallel()
+	url := engines.ClickHouse(t)
+	require.NoError(t, clickhouse.Migrate(t.Context(), url))
+	tel := componenttest.NewTelemetry()
+	defer func() { assert.NoError(t, tel.Shutdown(t.Context())) }()
+	config := createDefaultConfig().(*Config)
+	config.URL = configopaque.String(url)
+	assert.Zero(t, config.DropWithoutGenAIAfter, "drops nothing unless it is told to")
+	e, err := newRunsExporter(config, metadatatest.NewSettings(tel).TelemetrySettings)
+	require.NoError(t, err)
+	require.NoError(t, e.start(t.Context(), componenttest.NewNopHost()))
+
+	project := uuid.NewString()
+	health, chat := oneSpan(project), oneSpan(project)
+	chat.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0).Attributes().PutStr(runmodel.KeyOperationName, "chat")
+	kept := uuid.UUID(chat.ResourceSpans().At(0).ScopeSpans().At(0).Spans().At(0).TraceID())
+	require.NoError(t, e.consume(t.Context(), health))
+	require.NoError(t, e.consume(t.Context(), chat))
+	e.startDropping(time.Millisecond, 10*time.Millisecond)
+	for _, table := range []string{"runs FINAL", "spans"} {
+		require.EventuallyWithT(t, func(c *assert.CollectT) {
+			var left []struct {
+				RunID uuid.UUID `ch:"run_id"`
+			}
+			assert.NoError(c, e.conn.Select(t.Context(), &left, "SELECT run_id FROM "+table))
+			if assert.Len(c, left, 1, table) {
+				assert.Equal(c, kept, left[0].RunID)
+			}
+		}, 20*time.Second, 50*time.Millisecond)
+	}
+	require.NoError(t, e.shutdown(t.Context()))
+	metadatatest.AssertEqualExporterClickhouserunsTracesDropped(t, tel,
+		[]metricdata.DataPoint[int64]{{Value: 1}}, metricdatatest.IgnoreTimestamp())
+}
