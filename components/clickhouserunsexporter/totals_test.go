@@ -101,6 +101,7 @@ func TestGenAISpanArrivesApart(t *testing.T) {
 	t.Cleanup(func() { assert.NoError(t, conn.Close()) })
 
 	begin := time.Now().Add(-time.Minute)
+	agent := map[string]string{runmodel.KeyOperationName: "invoke_agent"}
 	send := func(project, run uuid.UUID, isAgent bool, writer exporter.Traces) {
 		td := ptrace.NewTraces()
 		rs := td.ResourceSpans().AppendEmpty()
@@ -114,7 +115,9 @@ func TestGenAISpanArrivesApart(t *testing.T) {
 			s.SetSpanID(pcommon.SpanID{2})
 			s.SetParentSpanID(pcommon.SpanID{1})
 			s.SetName("invoke_agent support")
-			s.Attributes().PutStr(runmodel.KeyOperationName, "invoke_agent")
+			for key, value := range agent {
+				s.Attributes().PutStr(key, value)
+			}
 		}
 		assert.NoError(t, writer.ConsumeTraces(t.Context(), td))
 	}
@@ -142,5 +145,13 @@ func TestGenAISpanArrivesApart(t *testing.T) {
 		}
 		both.Wait()
 		assert.True(t, stored(run).GenAI, "written at the same time")
+	}
+
+	agent = map[string]string{runmodel.KeyOutputMessages: `[{"role":"assistant","parts":[{"type":"text","content":"Hello"}]}]`}
+	for _, agentFirst := range []bool{false, true} {
+		project, run := uuid.New(), uuid.New()
+		send(project, run, agentFirst, writers[0])
+		send(project, run, !agentFirst, writers[1])
+		assert.True(t, stored(run).GenAI, "messages alone")
 	}
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // Dropper deletes traces without a GenAI span some time after the last of their spans was stored
-// (docs/adr/0021-traces-without-genai-spans.md). Several may work on one database.
+// (docs/adr/0022-traces-without-genai-spans.md). Several may work on one database.
 type Dropper struct {
 	conn   driver.Conn
 	writer *Writer

@@ -170,6 +170,10 @@ func TestIsGenAISQL(t *testing.T) {
 		{CacheReadTokens: &none},
 		{CacheWriteTokens: &none},
 		{ReasoningTokens: &none},
+		{InputMessageIDs: []uint64{7}},
+		{OutputMessageIDs: []uint64{7}},
+		{InstructionsID: 7},
+		{ToolDefinitionsID: 7},
 	}
 	want := map[uint64]bool{}
 	for i := range spans {

@@ -46,7 +46,8 @@ func ReadBounds(ctx context.Context, conn driver.Conn, keys []runmodel.RunKey) (
 	return all, nil
 }
 
-// totalsColumns are the columns that runmodel.Totals needs. No payload is among them.
+// totalsColumns are the columns that runmodel.Totals needs. No payload is among them. Of messages it needs only whether
+// there are any.
 var totalsColumns = strings.Join([]string{
 	"project_id", "run_id", "span_id", "version", "parent_span_id", "start_time", "end_time", "is_run", "from_log",
 	"name", "kind", "operation", "status", "error_type", "error_message", "request_model", "response_model", "tool_name",
@@ -54,6 +55,8 @@ var totalsColumns = strings.Join([]string{
 	"prompt_id", "prompt_name", "prompt_version", "tags", "metadata",
 	"input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens",
 	"cost_usd", "cost_source", "counting", "response_hash", "input_preview", "output_preview", "output_calls",
+	"arraySlice(input_message_ids, 1, 1) AS input_message_ids", "arraySlice(output_message_ids, 1, 1) AS output_message_ids",
+	"instructions_id", "tool_definitions_id",
 }, ", ")
 
 // ofRuns selects the spans of runs. Its arguments are those of spansOf.

@@ -408,6 +408,10 @@ func TestGenAI(t *testing.T) {
 		"a kind of the client's own": {[]Span{request, {SpanID: 3, Kind: "acme.step"}}, true},
 		"an unknown operation":       {[]Span{request, {SpanID: 3, Operation: "transcribe"}}, true},
 		"tokens alone":               {[]Span{request, {SpanID: 3, OutputTokens: number(int64(0))}}, true},
+		"input messages alone":       {[]Span{request, {SpanID: 3, InputMessageIDs: []uint64{7}}}, true},
+		"output messages alone":      {[]Span{request, {SpanID: 3, OutputMessageIDs: []uint64{7}}}, true},
+		"instructions alone":         {[]Span{request, {SpanID: 3, InstructionsID: 7}}, true},
+		"tool definitions alone":     {[]Span{request, {SpanID: 3, ToolDefinitionsID: 7}}, true},
 		"a native run":               {[]Span{{SpanID: 1, IsRun: true, Kind: KindSpan}}, true},
 		"events in logs":             {[]Span{request, {SpanID: 1, Version: 5, FromLog: true}}, true},
 		"a later version is plain": {[]Span{
