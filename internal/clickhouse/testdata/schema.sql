@@ -74,7 +74,7 @@ CREATE TABLE runs
     `llm_call_count` UInt64 CODEC(ZSTD(1)),
     `tool_call_count` UInt64 CODEC(ZSTD(1)),
     `tools` Array(LowCardinality(String)) CODEC(ZSTD(1)),
-    `genai` Bool DEFAULT kind != 'span' CODEC(ZSTD(1)),
+    `genai` Bool DEFAULT (kind != 'span') OR (input_preview != '') OR (output_preview != '') CODEC(ZSTD(1)),
     `fingerprint` LowCardinality(String) CODEC(ZSTD(1)),
     `failure_class` LowCardinality(String) CODEC(ZSTD(1)),
     `failing_span_id` UInt64 CODEC(ZSTD(1)),
