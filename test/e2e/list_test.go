@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"net/url"
 	"testing"
 
@@ -23,11 +24,25 @@ func TestLiveRuns(t *testing.T) {
 	p.play(t, "live", map[string]any{"key": p.ingestKey}, nil)
 }
 
-// listed returns all runs of the list by id.
+// TestHiddenTraces sends a health check and then an agent's run. The list hides the first and says so.
+func TestHiddenTraces(t *testing.T) {
+	p := newProject(t)
+	send := func(root tripStep) string {
+		id := runID(t, record(t, p.ingestClient(), "e2e-web", root))
+		p.awaitRun(t, id, ofSpans(1))
+		return id
+	}
+	plain := send(tripStep{Name: "GET /healthz", Attributes: map[string]json.RawMessage{"http.request.method": json.RawMessage(`"GET"`)}})
+	p.play(t, "hidden", map[string]any{"plain": plain, "names": []string{"GET /healthz"}}, nil)
+	send(tripStep{Name: "invoke_agent support", Attributes: map[string]json.RawMessage{"gen_ai.operation.name": json.RawMessage(`"invoke_agent"`)}})
+	p.play(t, "hidden", map[string]any{"plain": plain, "agent": "invoke_agent support", "names": []string{"invoke_agent support", "GET /healthz"}}, nil)
+}
+
+// listed returns all runs of the list by id, with traces that have no GenAI span.
 func (p *project) listed(t *testing.T) map[string]run {
 	t.Helper()
 	listed := map[string]run{}
-	for _, r := range p.runs(t, url.Values{}) {
+	for _, r := range p.runs(t, url.Values{"traces": {"all"}}) {
 		assert.NotContains(t, listed, r.RunID, "the list shows a run once")
 		listed[r.RunID] = r
 	}

@@ -113,11 +113,17 @@ func (p *project) authorization() map[string]string {
 // recordTrip records the trip with the SDK for Go and returns its trace id.
 func recordTrip(t *testing.T, client otlptrace.Client, service string) string {
 	t.Helper()
+	return record(t, client, service, readTrip(t))
+}
+
+// record records a trace with the SDK for Go and returns its id.
+func record(t *testing.T, client otlptrace.Client, service string, root tripStep) string {
+	t.Helper()
 	exporter, err := otlptrace.New(t.Context(), client)
 	require.NoError(t, err)
 	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter),
 		sdktrace.WithResource(resource.NewSchemaless(attribute.String("service.name", service))))
-	traceID := recordStep(t.Context(), t, provider.Tracer("e2e"), readTrip(t))
+	traceID := recordStep(t.Context(), t, provider.Tracer("e2e"), root)
 	require.NoError(t, provider.ForceFlush(t.Context()), "the export succeeds")
 	require.NoError(t, provider.Shutdown(t.Context()))
 	return traceID

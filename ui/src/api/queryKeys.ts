@@ -1,4 +1,4 @@
-import type { AgentViewOptions, FailureFilter, Place, RunFilter, RunGroupBy } from "./types";
+import type { AgentViewOptions, FailureFilter, Place, RunFilter, RunGroupBy, Traces } from "./types";
 
 const session = ["session"] as const;
 const members = ["members"] as const;
@@ -52,6 +52,7 @@ export const keys = {
     allStats: runStats,
     stats: (filter: RunFilter, groupBy?: RunGroupBy, groups?: number) =>
       [...runStats, filter, groupBy, groups] as const,
+    hidden: (filter: RunFilter) => ["runs", "hidden", filter] as const,
     fields: (filter: RunFilter) => ["runs", "fields", filter] as const,
     fieldValues: (filter: RunFilter, field: string | null, prefix: string) =>
       ["runs", "field-values", field, filter, prefix] as const,
@@ -80,6 +81,7 @@ export const keys = {
   },
   threads: {
     list: (filter: RunFilter) => ["threads", "list", filter] as const,
-    detail: (projectId: string, sessionId: string) => ["threads", "detail", projectId, sessionId] as const,
+    detail: (projectId: string, sessionId: string, traces: Traces) =>
+      ["threads", "detail", projectId, sessionId, traces] as const,
   },
 };

@@ -19,6 +19,31 @@ export function useRunStats(filter: RunFilter, groupBy?: RunGroupBy, groups?: nu
   });
 }
 
+/** How many traces a filter hides. */
+export interface HiddenTraces {
+  count: number;
+  /** Earlier traces are not counted, since that would take too long. */
+  partial: boolean;
+}
+
+/**
+ * GET /v1/runs/stats: how many traces without GenAI spans the filter hides. Undefined until known, and if `enabled` is
+ * false. Asked once per filter; they grow quickly in an instrumented service, so polling would cost much.
+ */
+export function useHiddenTraces(filter: RunFilter, enabled: boolean) {
+  return useQuery({
+    queryKey: keys.runs.hidden(filter),
+    queryFn: async ({ signal }): Promise<HiddenTraces> => {
+      const stats = await unwrap(
+        client.GET("/v1/runs/stats", { params: { query: { ...filter, traces: "other" } }, signal }),
+      );
+      return { count: stats.total.count, partial: stats.partial };
+    },
+    enabled,
+    staleTime: 60_000,
+  }).data;
+}
+
 /** GET /v1/runs/fields: the fields to filter by, including metadata keys. */
 export function useRunFields(filter: RunFilter, enabled: boolean) {
   return useQuery({

@@ -24,6 +24,7 @@ export type KeyCreate = Schemas["KeyCreate"];
 export type Scope = Schemas["Scope"];
 export type Status = Schemas["Status"];
 export type Outcome = Schemas["Outcome"];
+export type Traces = Schemas["Traces"];
 export type Usage = Schemas["Usage"];
 export type Run = Schemas["Run"];
 export type RunPage = Schemas["RunPage"];

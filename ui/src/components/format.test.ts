@@ -5,12 +5,21 @@ import {
   formatBytes,
   formatCost,
   formatDuration,
+  formatHidden,
   formatRunCost,
   formatRunTokens,
   formatTokens,
   parseTime,
   unpricedNote,
 } from "./format";
+
+describe("formatHidden", () => {
+  it.each([
+    [1, false, "1 trace without GenAI spans is hidden."],
+    [1_200, false, "1,200 traces without GenAI spans are hidden."],
+    [12, true, "At least 12 traces without GenAI spans are hidden."],
+  ])("%d, %s", (count, partial, want) => expect(formatHidden({ count, partial })).toBe(want));
+});
 
 describe("formatDuration", () => {
   it.each([

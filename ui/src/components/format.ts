@@ -1,3 +1,4 @@
+import type { HiddenTraces } from "@/api/stats";
 import type { Run } from "@/api/types";
 
 /** Shown for a missing value that should be there. */
@@ -83,6 +84,12 @@ export function formatPercent(share: number): string {
 /** 1 run, 2,000 runs. */
 export function formatRuns(count: number): string {
   return `${formatCount(count)} ${count === 1 ? "run" : "runs"}`;
+}
+
+/** How many traces without GenAI spans are hidden. Of a partial count only the newest are known. */
+export function formatHidden({ count, partial }: HiddenTraces): string {
+  const traces = `${formatCount(count)} ${count === 1 ? "trace" : "traces"} without GenAI spans`;
+  return `${partial ? "At least " : ""}${traces} ${count === 1 ? "is" : "are"} hidden.`;
 }
 
 /** A size in bytes: 812 B, 18.2 kB, 3.41 MB. */

@@ -13,10 +13,12 @@ import {
   type Filters,
   OUTCOMES,
   STATUSES,
+  TRACES,
   toggleOnlyFailed,
   toggleParam,
   withoutParams,
   withParam,
+  withTraces,
 } from "./filters";
 import { SavedViews } from "./SavedViews";
 import { TimeRange } from "./TimeRange";
@@ -58,6 +60,12 @@ export function FilterBar({ page, filters, params, onChange, timeRange, children
           chosen={filters.status}
           icon={(status) => <StatusMark status={status} />}
           onToggle={(status) => onChange(toggleParam(params, "status", status))}
+        />
+        <OneOf
+          label="Traces"
+          options={TRACES}
+          chosen={filters.traces}
+          onChoose={(traces) => onChange(withTraces(params, traces))}
         />
         <Choice
           label="Kind"
@@ -171,6 +179,40 @@ function Choice<T extends string>({ label, options, chosen, icon, onToggle }: Ch
             {option}
           </Menu.CheckboxItem>
         ))}
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
+
+interface OneOfProps<T extends string> {
+  label: string;
+  /** The first is the default. */
+  options: readonly { value: T; label: string }[];
+  chosen: T;
+  onChoose: (option: T) => void;
+}
+
+function OneOf<T extends string>({ label, options, chosen, onChoose }: OneOfProps<T>) {
+  return (
+    <Menu position="bottom-start">
+      <Menu.Target>
+        <Button
+          size="xs"
+          variant="default"
+          rightSection={<IconChevronDown size={13} aria-hidden="true" />}
+          data-active={chosen !== options[0]?.value || undefined}
+        >
+          {label}
+        </Button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.RadioGroup value={chosen} onChange={(value) => onChoose(value as T)}>
+          {options.map(({ value, label: text }) => (
+            <Menu.RadioItem key={value} value={value}>
+              {text}
+            </Menu.RadioItem>
+          ))}
+        </Menu.RadioGroup>
       </Menu.Dropdown>
     </Menu>
   );

@@ -10,6 +10,7 @@ import {
   withoutParams,
   withParam,
   withTimeRange,
+  withTraces,
 } from "./filters";
 
 const read = (query: string) => readFilters(new URLSearchParams(query));
@@ -24,6 +25,10 @@ describe("readFilters and toQuery", () => {
     ["range=24h", { project_id: "p", window_seconds: 86_400 }],
     ["start_after=2026-03-01T00:00:00Z", { project_id: "p", start_after: "2026-03-01T00:00:00.000Z" }],
     ["start_after=soon", { project_id: "p" }],
+    ["traces=other", { project_id: "p", traces: "other" }],
+    ["traces=all", { project_id: "p", traces: "all" }],
+    ["traces=genai", { project_id: "p" }],
+    ["traces=plain", { project_id: "p" }],
     ["has_score=true", { project_id: "p", has_score: true }],
     ["has_score=false", { project_id: "p", has_score: false }],
     ["has_score=many", { project_id: "p" }],
@@ -65,6 +70,21 @@ describe("chips", () => {
       { param: "metadata[tier]", label: "tier: pro" },
       { param: "min_duration_ms", label: "duration ≥ 500 ms" },
     ]);
+  });
+});
+
+describe("withTraces", () => {
+  it.each([
+    ["", "all", "traces=all"],
+    ["traces=all&search=x", "other", "traces=other&search=x"],
+    ["traces=all&search=x", "genai", "search=x"],
+  ] as const)("%s to %s", (query, traces, want) => {
+    expect(withTraces(new URLSearchParams(query), traces).toString()).toBe(want);
+  });
+  it("has a chip only if it is not the default", () => {
+    expect(chips(read("traces=genai"))).toEqual([]);
+    expect(chips(read("traces=other"))).toEqual([{ param: "traces", label: "without GenAI spans" }]);
+    expect(chips(read("traces=all"))).toEqual([{ param: "traces", label: "all traces" }]);
   });
 });
 

@@ -1,8 +1,15 @@
-import type { Outcome, RunFilter, Status } from "@/api/types";
+import type { Outcome, RunFilter, Status, Traces } from "@/api/types";
 import { formatCost, formatDuration, formatTokens } from "@/components/format";
 
 export const STATUSES: Status[] = ["running", "ok", "error", "cancelled"];
 export const OUTCOMES: Outcome[] = ["running", "succeeded", "recovered", "failed"];
+
+/** Which traces to show, by whether they have GenAI spans. The first is the default, which the address leaves out. */
+export const TRACES: readonly { value: Traces; label: string }[] = [
+  { value: "genai", label: "with GenAI spans" },
+  { value: "other", label: "without" },
+  { value: "all", label: "all" },
+];
 
 /** Time ranges by name, in seconds. */
 export const RANGES = { "1h": 3_600, "24h": 86_400, "7d": 604_800, "30d": 2_592_000 } as const;
@@ -36,6 +43,7 @@ export type NumberField = (typeof NUMBER_FIELDS)[number]["name"];
 
 /** The filters in an address. */
 export interface Filters {
+  traces: Traces;
   outcome: Outcome[];
   status: Status[];
   kind: string[];
@@ -63,6 +71,7 @@ export interface Chip {
 export function readFilters(params: URLSearchParams): Filters {
   const range = params.get("range");
   const filters: Filters = {
+    traces: TRACES.find(({ value }) => value === params.get("traces"))?.value ?? "genai",
     outcome: OUTCOMES.filter((outcome) => params.getAll("outcome").includes(outcome)),
     status: STATUSES.filter((status) => params.getAll("status").includes(status)),
     kind: [...new Set(params.getAll("kind"))].filter((kind) => /^[a-z][a-z0-9_.-]{0,63}$/.test(kind)),
@@ -129,6 +138,7 @@ export function nextOrder(order: Order | null, key: string): Order | null {
 /** The filters as API parameters. */
 export function toQuery(projectId: string, filters: Filters): RunFilter {
   const query: RunFilter = { project_id: projectId, ...filters.text, ...filters.number };
+  if (filters.traces !== "genai") query.traces = filters.traces;
   if (filters.outcome.length > 0) query.outcome = filters.outcome;
   if (filters.status.length > 0) query.status = filters.status;
   if (filters.kind.length > 0) query.kind = filters.kind;
@@ -144,6 +154,8 @@ export function toQuery(projectId: string, filters: Filters): RunFilter {
 /** The active filters, without the search. */
 export function chips(filters: Filters): Chip[] {
   const out: Chip[] = [];
+  if (filters.traces === "other") out.push({ param: "traces", label: "without GenAI spans" });
+  if (filters.traces === "all") out.push({ param: "traces", label: "all traces" });
   for (const outcome of filters.outcome) out.push({ param: "outcome", value: outcome, label: outcome });
   for (const status of filters.status)
     out.push({ param: "status", value: status, label: `status: ${status}` });
@@ -187,6 +199,11 @@ export function withoutParams(params: URLSearchParams, dropped: Chip[]): URLSear
   const next = new URLSearchParams(params);
   for (const { param } of dropped) next.delete(param);
   return next;
+}
+
+/** Chooses which traces to show. */
+export function withTraces(params: URLSearchParams, traces: Traces): URLSearchParams {
+  return withParam(params, "traces", traces === "genai" ? null : traces);
 }
 
 /** Adds or removes one value of a repeatable parameter. */

@@ -34,7 +34,7 @@ export function RunHeader({ run, onBack, actions }: Props) {
       : formatDuration(run.duration_ms);
   const models = run.models.join(", ");
   const runsWith = (filter: string, value: string) =>
-    `/p/${run.project_id}/runs?${new URLSearchParams({ [filter]: value }).toString()}`;
+    `/p/${run.project_id}/runs?${new URLSearchParams({ [filter]: value, ...(run.genai ? {} : { traces: "all" }) }).toString()}`;
   return (
     <PageHeader
       title={run.name || "unnamed"}
@@ -45,6 +45,11 @@ export function RunHeader({ run, onBack, actions }: Props) {
           <span data-testid="run-status">
             <StatusMark status={shownStatus(run)} withLabel />
           </span>
+          {!run.genai && (
+            <span className={classes.plain} data-testid="no-genai">
+              No GenAI spans
+            </span>
+          )}
           <span className={classes.id}>
             <code title="Run id">{run.run_id}</code>
             <CopyButton value={run.run_id} what="run id" />

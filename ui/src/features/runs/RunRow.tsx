@@ -73,6 +73,11 @@ export const RunRow = memo(function RunRow({
         >
           <Highlight text={run.name || "unnamed"} words={words} />
         </Link>
+        {!run.genai && (
+          <span className={classes.plain} title="This trace has no GenAI spans">
+            no GenAI
+          </span>
+        )}
       </span>
       {columns.map((column) => (
         <span

@@ -3,6 +3,7 @@ import { useCallback, useEffect, useMemo, useState } from "react";
 import { Link, NavigationType, useLocation, useNavigationType } from "react-router";
 import type { DeletionTarget } from "@/api/deletion";
 import { useFirstRuns, useReloadRuns } from "@/api/runs";
+import { type HiddenTraces, useHiddenTraces } from "@/api/stats";
 import { useRunStream } from "@/api/stream";
 import type { Run, RunFilter } from "@/api/types";
 import { DeleteRunsDialog } from "@/components/DeleteRunsDialog";
@@ -13,9 +14,10 @@ import {
   readOrder,
   withParam,
   withTimeRange,
+  withTraces,
 } from "@/components/filters/filters";
 import { useFilters } from "@/components/filters/useFilters";
-import { formatCount } from "@/components/format";
+import { formatCount, formatHidden } from "@/components/format";
 import { SearchWords } from "@/components/Highlight";
 import { PageHeader } from "@/components/PageHeader";
 import { PageHint, PageMessage } from "@/components/PageMessage";
@@ -40,6 +42,8 @@ export function RunsPage() {
   const { projectId, params, setParams, filters, filter, isFiltered } = useFilters();
   const [live, setLive] = useStoredFlag("looptrace.live", true);
   const [columns, setColumns] = useColumns();
+  const hidden = useHiddenTraces(filter, filters.traces === "genai");
+  const showAll = () => setParams(withTraces(params, "all"));
   const mayDelete = allows(useProject(), "runs:write");
   const [deletion, setDeletion] = useState<DeletionTarget | null>(null);
   return (
@@ -75,6 +79,8 @@ export function RunsPage() {
         order={readOrder(params)}
         onOrder={(next) => setParams(withParam(params, "order", next))}
         isFiltered={isFiltered}
+        hidden={hidden && hidden.count > 0 ? hidden : undefined}
+        onShowHidden={showAll}
         onClear={() => setParams(new URLSearchParams())}
         deletion={deletion}
         onDelete={mayDelete ? setDeletion : undefined}
@@ -92,6 +98,9 @@ interface ResultsProps {
   order: Order | null;
   onOrder: (order: Order | null) => void;
   isFiltered: boolean;
+  /** The traces without GenAI spans that match the filter but are not listed; missing if there are none. */
+  hidden?: HiddenTraces;
+  onShowHidden: () => void;
   onClear: () => void;
   /** The runs that the user is asked to delete. */
   deletion: DeletionTarget | null;
@@ -111,6 +120,8 @@ function Results({
   order,
   onOrder,
   isFiltered,
+  hidden,
+  onShowHidden,
   onClear,
   deletion,
   onDelete,
@@ -186,94 +197,116 @@ function Results({
   };
 
   return (
-    <div className={classes.body} aria-busy={runs.isFetching}>
-      {(fresh > 0 || overrun) && !isEmpty && (
-        <Button
-          className={classes.pill}
-          size="compact-sm"
-          radius="xl"
-          onClick={showFresh}
-          data-testid="new-runs"
-        >
-          {overrun ? "Many new runs" : fresh === 1 ? "1 new run" : `${formatCount(fresh)} new runs`}
-        </Button>
+    <>
+      {hidden && !isEmpty && (
+        <p className={classes.hidden} data-testid="hidden-traces">
+          {formatHidden(hidden)}
+          <Button size="compact-xs" variant="subtle" onClick={onShowHidden}>
+            Show
+          </Button>
+        </p>
       )}
-      <QueryState query={runs} page skeleton={<RunListSkeleton />}>
-        {(first) =>
-          first.data.length > 0 || first.partial ? (
-            <RunList
-              key={location.key}
-              filter={listed}
-              order={order}
-              onOrder={onOrder}
-              projectId={projectId}
-              stale={runs.isPlaceholderData ? first.data : null}
-              changed={news.changed}
-              reloads={reloads}
-              columns={columns}
-              // The previous filter's rows match other words.
-              words={runs.isPlaceholderData ? NO_WORDS : words}
-              find={find}
-              selected={selected}
-              onSelect={select}
-              previewed={previewed}
-              onPreview={(runId) => change({ previewed: runId })}
-            />
-          ) : isFiltered ? (
-            <PageMessage title="No runs match these filters.">
-              <Button variant="default" onClick={onClear}>
-                Clear filters
-              </Button>
-            </PageMessage>
-          ) : (
-            <PageMessage title="No runs yet.">
-              <PageHint>Create a key and add a few lines of code. Your first run appears here.</PageHint>
-              <Button component={Link} to={`/p/${projectId}/start`}>
-                Send your first run
-              </Button>
-            </PageMessage>
-          )
-        }
-      </QueryState>
-      {selected.size > 0 && (
-        <SelectionBar
-          projectId={projectId}
-          selected={selected}
-          onClear={() => change({ selected: NO_RUNS })}
-          onDelete={onDelete && (() => onDelete({ run_ids: [...selected.keys()] }))}
-        />
-      )}
-      {deletion && onDelete && (
-        <DeleteRunsDialog
-          projectId={projectId}
-          target={deletion}
-          name={
-            "filter" in deletion
-              ? isFiltered
-                ? "all matching runs"
-                : "all runs"
-              : deletion.run_ids.length === 1
-                ? "the selected run"
-                : "the selected runs"
+      <div className={classes.body} aria-busy={runs.isFetching}>
+        {(fresh > 0 || overrun) && !isEmpty && (
+          <Button
+            className={classes.pill}
+            size="compact-sm"
+            radius="xl"
+            onClick={showFresh}
+            data-testid="new-runs"
+          >
+            {overrun ? "Many new runs" : fresh === 1 ? "1 new run" : `${formatCount(fresh)} new runs`}
+          </Button>
+        )}
+        <QueryState query={runs} page skeleton={<RunListSkeleton />}>
+          {(first) =>
+            first.data.length > 0 || first.partial ? (
+              <RunList
+                key={location.key}
+                filter={listed}
+                order={order}
+                onOrder={onOrder}
+                projectId={projectId}
+                stale={runs.isPlaceholderData ? first.data : null}
+                changed={news.changed}
+                reloads={reloads}
+                columns={columns}
+                // The previous filter's rows match other words.
+                words={runs.isPlaceholderData ? NO_WORDS : words}
+                find={find}
+                selected={selected}
+                onSelect={select}
+                previewed={previewed}
+                onPreview={(runId) => change({ previewed: runId })}
+              />
+            ) : hidden ? (
+              <PageMessage title="No traces with GenAI spans.">
+                <PageHint>
+                  Runs of agents have GenAI spans, such as model calls. These traces have none, so they are
+                  hidden.
+                </PageHint>
+                <Button variant="default" onClick={onShowHidden}>
+                  Show all traces
+                </Button>
+              </PageMessage>
+            ) : isFiltered ? (
+              <PageMessage title="No runs match these filters.">
+                <Button variant="default" onClick={onClear}>
+                  Clear filters
+                </Button>
+              </PageMessage>
+            ) : (
+              <PageMessage title="No runs yet.">
+                <PageHint>Create a key and add a few lines of code. Your first run appears here.</PageHint>
+                <Button component={Link} to={`/p/${projectId}/start`}>
+                  Send your first run
+                </Button>
+              </PageMessage>
+            )
           }
-          onClose={() => onDelete(null)}
-          onDeleted={() => {
-            onDelete(null);
-            change({ selected: NO_RUNS, previewed: null });
-            void showFresh();
-          }}
-        />
-      )}
-      {previewed !== null && (
-        <SearchWords value={words}>
-          <Preview
+        </QueryState>
+        {selected.size > 0 && (
+          <SelectionBar
             projectId={projectId}
-            runId={previewed}
-            find={find}
-            onClose={() => change({ previewed: null })}
+            selected={selected}
+            onClear={() => change({ selected: NO_RUNS })}
+            onDelete={onDelete && (() => onDelete({ run_ids: [...selected.keys()] }))}
           />
-        </SearchWords>
-      )}
-    </div>
+        )}
+        {deletion && onDelete && (
+          <DeleteRunsDialog
+            projectId={projectId}
+            target={deletion}
+            name={
+              "filter" in deletion
+                ? isFiltered
+                  ? "all matching runs"
+                  : hidden
+                    ? "all runs with GenAI spans"
+                    : "all runs"
+                : deletion.run_ids.length === 1
+                  ? "the selected run"
+                  : "the selected runs"
+            }
+            onClose={() => onDelete(null)}
+            onDeleted={() => {
+              onDelete(null);
+              change({ selected: NO_RUNS, previewed: null });
+              void showFresh();
+            }}
+          />
+        )}
+        {previewed !== null && (
+          <SearchWords value={words}>
+            <Preview
+              projectId={projectId}
+              runId={previewed}
+              find={find}
+              onClose={() => change({ previewed: null })}
+            />
+          </SearchWords>
+        )}
+      </div>
+    </>
   );
 }

@@ -9,7 +9,7 @@ import classes from "./StartPage.module.css";
 
 /** Waits for a new run and links to it. */
 export function Arrival({ projectId }: { projectId: string }) {
-  const filter = useMemo(() => ({ project_id: projectId }), [projectId]);
+  const filter = useMemo(() => ({ project_id: projectId, traces: "all" as const }), [projectId]);
   const newest = useNewestRuns(filter, 20);
   const [before, setBefore] = useState<ReadonlySet<string> | null>(null);
   const runs = newest.data?.data;

@@ -1,10 +1,11 @@
 import { Button, Skeleton } from "@mantine/core";
-import { Link, useParams } from "react-router";
+import { Link, useParams, useSearchParams } from "react-router";
 import { useThread } from "@/api/threads";
 import type { Run, Thread } from "@/api/types";
 import { Ago } from "@/components/Ago";
 import { CopyButton } from "@/components/CopyButton";
 import { Fact, FactList } from "@/components/Fact";
+import { readFilters, withTraces } from "@/components/filters/filters";
 import {
   formatCost,
   formatCount,
@@ -31,7 +32,9 @@ import { threadDuration } from "./threadDuration";
 export function ThreadPage() {
   const projectId = useProjectId();
   const { sessionId = "" } = useParams();
-  const query = useThread(projectId, sessionId);
+  const [params] = useSearchParams();
+  const { traces } = readFilters(params);
+  const query = useThread(projectId, sessionId, traces);
   const back = useBack();
   const thread = query.data?.pages.at(-1)?.thread;
   const runs = query.data?.pages.flatMap((page) => page.data) ?? [];
@@ -46,7 +49,7 @@ export function ThreadPage() {
             <Button
               component={Link}
               variant="default"
-              to={`/p/${projectId}/runs?${new URLSearchParams({ [thread.identified_by]: sessionId })}`}
+              to={`/p/${projectId}/runs?${withTraces(new URLSearchParams({ [thread.identified_by]: sessionId }), traces)}`}
             >
               Show as runs
             </Button>

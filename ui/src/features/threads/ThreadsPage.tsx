@@ -2,6 +2,7 @@ import { Link } from "react-router";
 import { useThreads } from "@/api/threads";
 import type { Thread } from "@/api/types";
 import { FilterBar } from "@/components/filters/FilterBar";
+import { withTraces } from "@/components/filters/filters";
 import { useFilters } from "@/components/filters/useFilters";
 import {
   firstWords,
@@ -42,7 +43,13 @@ export function ThreadsPage() {
       {(threads) => (
         <ul>
           {threads.map((thread) => (
-            <Row key={thread.session_id} thread={thread} projectId={projectId} now={now} />
+            <Row
+              key={thread.session_id}
+              thread={thread}
+              to={`/p/${projectId}/threads/${encodeURIComponent(thread.session_id)}`}
+              search={withTraces(new URLSearchParams(), filters.traces).toString()}
+              now={now}
+            />
           ))}
         </ul>
       )}
@@ -50,14 +57,21 @@ export function ThreadsPage() {
   );
 }
 
-function Row({ thread, projectId, now }: { thread: Thread; projectId: string; now: number }) {
+interface RowProps {
+  thread: Thread;
+  to: string;
+  search: string;
+  now: number;
+}
+
+function Row({ thread, to, search, now }: RowProps) {
   const status = thread.running ? "running" : thread.error_count > 0 ? "error" : "ok";
   return (
     <li className={classes.row} data-testid="thread-row">
       <div className={classes.name}>
         <StatusMark status={status} />
         <Link
-          to={`/p/${projectId}/threads/${encodeURIComponent(thread.session_id)}`}
+          to={{ pathname: to, search }}
           className={classes.link}
           data-row-focus
           title={`${thread.identified_by === "session_id" ? "Session" : "Conversation"} ${thread.session_id}`}
