@@ -185,10 +185,10 @@ func (r Reader) Run(ctx context.Context, id string) (run Run, found bool, err er
 	return run, true, nil
 }
 
-// Runs reads all runs of a project that started at or after a time, page by page.
+// Runs reads all runs of a project that started at or after a time, page by page, with or without GenAI spans.
 func (r Reader) Runs(ctx context.Context, projectID string, since time.Time) ([]Run, error) {
 	return pages[Run](ctx, r, "/v1/runs", url.Values{
-		"project_id": {projectID}, "limit": {"500"}, "start_after": {since.UTC().Format(time.RFC3339Nano)},
+		"project_id": {projectID}, "limit": {"500"}, "traces": {"all"}, "start_after": {since.UTC().Format(time.RFC3339Nano)},
 	})
 }
 

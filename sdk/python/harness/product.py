@@ -128,7 +128,8 @@ class Product:
 
     def runs(self, **filters: str) -> list[dict[str, Any]]:
         query = "&".join(
-            f"{key}={value}" for key, value in {"project_id": self.project, "limit": "500", **filters}.items()
+            f"{key}={value}"
+            for key, value in {"project_id": self.project, "limit": "500", "traces": "all", **filters}.items()
         )
         answer: dict[str, list[dict[str, Any]]] = self.get(f"/v1/runs?{query}") or {"data": []}
         return answer["data"]
