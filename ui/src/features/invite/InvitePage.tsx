@@ -116,6 +116,8 @@ function Accept({ token, invitation }: AcceptProps) {
   const [email, setEmail] = useState(invitation.email ?? "");
   const [password, setPassword] = useState("");
   const [hasAccount, setHasAccount] = useState(false);
+  // The user asked for a new account, but the address has one.
+  const [foundAccount, setFoundAccount] = useState(false);
   const failure = accept.error instanceof ApiError ? accept.error : null;
   const emailError = failure?.fieldMessage("body.email");
   const newPasswordError = failure?.fieldMessage("body.password");
@@ -123,9 +125,9 @@ function Accept({ token, invitation }: AcceptProps) {
   const passwordError =
     failure?.status !== 401
       ? undefined
-      : hasAccount
-        ? "This is not the password of the account."
-        : "This address has an account. Enter its password.";
+      : foundAccount
+        ? "This address has an account. Enter its password."
+        : "This is not the password of the account.";
   const submit = (event: React.FormEvent) => {
     event.preventDefault();
     accept.mutate(
@@ -133,7 +135,9 @@ function Accept({ token, invitation }: AcceptProps) {
       {
         onSuccess: enter,
         onError: (error) => {
-          if (error instanceof ApiError && error.status === 401) setHasAccount(true);
+          if (!(error instanceof ApiError && error.status === 401)) return;
+          setFoundAccount(!hasAccount);
+          setHasAccount(true);
         },
       },
     );

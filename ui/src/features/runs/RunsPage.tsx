@@ -44,7 +44,8 @@ export function RunsPage() {
   const [columns, setColumns] = useColumns();
   const hidden = useHiddenTraces(filter, filters.traces === "genai");
   const showAll = () => setParams(withTraces(params, "all"));
-  const mayDelete = allows(useProject(), "runs:write");
+  const project = useProject();
+  const mayDelete = allows(project, "runs:write");
   const [deletion, setDeletion] = useState<DeletionTarget | null>(null);
   return (
     <div className={classes.page}>
@@ -84,6 +85,7 @@ export function RunsPage() {
         onClear={() => setParams(new URLSearchParams())}
         deletion={deletion}
         onDelete={mayDelete ? setDeletion : undefined}
+        mayCreateKeys={allows(project, "admin")}
       />
     </div>
   );
@@ -106,6 +108,7 @@ interface ResultsProps {
   deletion: DeletionTarget | null;
   /** Missing if the user may not delete runs. */
   onDelete?: (target: DeletionTarget | null) => void;
+  mayCreateKeys: boolean;
 }
 
 const NO_RUNS: ReadonlyMap<string, Run> = new Map();
@@ -125,6 +128,7 @@ function Results({
   onClear,
   deletion,
   onDelete,
+  mayCreateKeys,
 }: ResultsProps) {
   const location = useLocation();
   const listed = useMemo(() => (order ? { ...filter, order } : filter), [filter, order]);
@@ -257,7 +261,10 @@ function Results({
               </PageMessage>
             ) : (
               <PageMessage title="No runs yet.">
-                <PageHint>Create a key and add a few lines of code. Your first run appears here.</PageHint>
+                <PageHint>
+                  {mayCreateKeys ? "Create a key" : "Ask an admin for an Ingest key"} and add a few lines of
+                  code. Your first run appears here.
+                </PageHint>
                 <Button component={Link} to={`/p/${projectId}/start`}>
                   Send your first run
                 </Button>
