@@ -1,4 +1,5 @@
 // An owner invites a colleague by a link. The colleague opens it in another browser, sees runs, and may change nothing.
+import { oneTimeLink, openLink, otherBrowser } from "./colleague.mjs";
 import { inspect } from "./inspect.mjs";
 import { check, scenario, until } from "./scenario.mjs";
 
@@ -23,10 +24,10 @@ await scenario(async (page, { base, projectId, runId, email, colleague, password
   await dialog.getByLabel("Email (optional)").fill(colleague);
   await inspect(page, "members-invite");
   await dialog.getByRole("button", { name: "Create invitation link" }).click();
+  await page.getByTestId("one-time-link").waitFor();
+  await inspect(page, "members-link");
   const link = await oneTimeLink(page);
   check(link.startsWith(`${base}/invite#`), `the link is ${link}`);
-  await inspect(page, "members-link");
-  await page.getByRole("button", { name: "Done" }).click();
   await page.getByRole("radiogroup", { name: "Show" }).getByText("Invitations").click();
   const invitation = page.getByTestId("invitation-row").filter({ hasText: colleague });
   await invitation.waitFor();
@@ -34,13 +35,11 @@ await scenario(async (page, { base, projectId, runId, email, colleague, password
   check(!(await page.locator("body").textContent()).includes(link.split("#")[1]), "the link is shown once");
   await inspect(page, "invitations");
 
-  const other = await context.browser().newContext({ baseURL: base, viewport: { width: 1440, height: 900 }, reducedMotion: "reduce" });
-  const guest = await other.newPage();
+  const guest = await otherBrowser(context, base);
   await guest.goto("/invite#unknown");
   await guest.getByRole("heading", { name: "Invitation not found" }).waitFor();
   await inspect(guest, "invite-unknown");
-  await guest.goto("about:blank");
-  await guest.goto(link);
+  await openLink(guest, link);
   await guest.getByText(`${email} invites you`).waitFor();
   check((await guest.getByLabel("Email").inputValue()) === colleague, "the address is that of the invitation");
   await guest.getByLabel("Password", { exact: true }).fill(password);
@@ -88,8 +87,7 @@ await scenario(async (page, { base, projectId, runId, email, colleague, password
   await inspect(guest, "account");
 
   // The used link says so, and the owner sees who used it.
-  await guest.goto("about:blank");
-  await guest.goto(link);
+  await openLink(guest, link);
   await guest.getByRole("heading", { name: "Invitation already used" }).waitFor();
   await page.reload();
   await until("the invitation is accepted", async () => (await invitation.getAttribute("data-state")) === "accepted");
@@ -101,16 +99,13 @@ await scenario(async (page, { base, projectId, runId, email, colleague, password
   await page.getByRole("menuitem", { name: "Create password reset link…" }).click();
   await page.getByRole("button", { name: "Create link" }).click();
   const reset = await oneTimeLink(page);
-  await page.getByRole("button", { name: "Done" }).click();
-  await guest.goto("about:blank");
-  await guest.goto(reset);
+  await openLink(guest, reset);
   await guest.getByLabel("New password", { exact: true }).fill(`${password}!`);
   await inspect(guest, "reset-password");
   await guest.getByRole("button", { name: "Set password and log in" }).click();
   await guest.waitForURL("**/p/*/runs");
   check(!guest.url().includes("#"), "the token left the address");
-  await guest.goto("about:blank");
-  await guest.goto(reset);
+  await openLink(guest, reset);
   await guest.getByRole("heading", { name: "This link doesn't work any more" }).waitFor();
 
   // Leaving ends the access, and the page says what to do.
@@ -121,7 +116,6 @@ await scenario(async (page, { base, projectId, runId, email, colleague, password
   await guest.goto("/");
   await guest.getByText("Ask an admin for an invitation link").waitFor();
   await inspect(guest, "no-project");
-  await other.close();
 
   // The owner creates a workspace with a project, and deletes it.
   await page.goto(`${project}/settings`);
@@ -146,12 +140,6 @@ await scenario(async (page, { base, projectId, runId, email, colleague, password
   await remove.click();
   await page.waitForURL("**/p/*/runs");
 });
-
-async function oneTimeLink(page) {
-  const shown = page.getByTestId("one-time-link");
-  await shown.waitFor();
-  return (await shown.textContent()).trim();
-}
 
 async function none(page, role, name) {
   const found = await page.getByRole(role, { name }).filter({ visible: true }).count();
