@@ -71,7 +71,7 @@ func (a *api) answerAgain(c *gin.Context, text []byte) {
 }
 
 // answerOnce does the work and keeps the answer before it is sent. The work continues if the client disconnects, because a retry may ask
-// for its answer. A 5xx answer is not kept.
+// for its answer. 5xx and 429 answers are not kept, because they ask for a retry.
 func (a *api) answerOnce(c *gin.Context, claim idempotency.Claim) {
 	settled := context.WithoutCancel(c.Request.Context())
 	working, cancel := context.WithTimeout(settled, idempotency.WorkTime)
@@ -87,7 +87,7 @@ func (a *api) answerOnce(c *gin.Context, claim idempotency.Claim) {
 		}
 	}()
 	c.Next()
-	if held.status < http.StatusInternalServerError {
+	if held.status < http.StatusInternalServerError && held.status != http.StatusTooManyRequests {
 		done = true
 		a.keep(settled, claim, held)
 	}

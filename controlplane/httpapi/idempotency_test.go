@@ -287,3 +287,21 @@ func TestExpiredAnswersAreRemoved(t *testing.T) {
 	require.NoError(t, answers.RemoveExpired(t.Context()))
 	assert.Equal(t, 0, e.count(t, "SELECT count(*) FROM kept_answers"))
 }
+
+// TestThrottledAnswerIsNotKept: a retry after the wait does the work.
+func TestThrottledAnswerIsNotKept(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	session, _ := e.setUp(t)
+	change := func(current string, options ...option) *httptest.ResponseRecorder {
+		body := contract.PasswordChange{CurrentPassword: current, NewPassword: "a new password"}
+		return e.do(t, http.MethodPost, "/v1/me/_actions/change-password", body, append(options, cookie(session))...)
+	}
+	for range 6 { // one more than is free
+		change("wrong password")
+	}
+	once := header("Idempotency-Key", "one")
+	require.Equal(t, http.StatusTooManyRequests, change(testPassword, once).Code)
+	e.clock.advance(time.Minute)
+	assert.Equal(t, http.StatusNoContent, change(testPassword, once).Code)
+}
