@@ -152,7 +152,8 @@ func Violates(err error, constraint string) bool {
 	return errors.As(err, &refused) && refused.ConstraintName == constraint
 }
 
-// available adds [ErrUnavailable] to an error that says that the database does not answer.
+// available adds [ErrUnavailable] to an error that says that the database does not answer, and [ErrNotFound] to one that says
+// that a referenced row was deleted in the meantime.
 func available(err error) error {
 	var (
 		refused *pgconn.PgError
@@ -165,6 +166,9 @@ func available(err error) error {
 	case errors.Is(err, context.Canceled): // the client went away; nothing is wrong with the database
 		return err
 	case errors.As(err, &refused):
+		if refused.Code == "23503" { // foreign_key_violation
+			return fmt.Errorf("%w: %w", ErrNotFound, err)
+		}
 		switch refused.Code[:2] {
 		case "08", "53", "57": // connection lost, out of resources, shutting down or cancelled
 			return fmt.Errorf("%w: %w", ErrUnavailable, err)
