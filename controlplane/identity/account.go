@@ -56,24 +56,34 @@ func (s *Service) EndOtherSessions(ctx context.Context, grant access.Grant, toke
 // password is [problem.Invalid]; attempts are throttled like logins.
 func (s *Service) ChangePassword(ctx context.Context, grant access.Grant, current, replacement string, client Client, token string) error {
 	user := grant.Principal.User
-	if _, err := s.authenticate(ctx, user.Email, current, client); err != nil {
+	wrong := func(err error) error {
 		if errors.Is(err, ErrWrongPassword) {
 			return problem.InvalidField("body.current_password", "is wrong")
 		}
 		return err
+	}
+	checked, err := s.authenticate(ctx, user.Email, current, client)
+	if err != nil {
+		return wrong(err)
 	}
 	hash, err := s.hasher.hash(ctx, replacement)
 	if err != nil {
 		return err
 	}
 	return s.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
-		args := pgx.NamedArgs{"user": user.ID, "password_hash": hash, "now": s.now(), "hash": s.tokenHash(token)}
-		for _, name := range []string{"set password", "end other sessions", "remove password reset"} {
-			if _, err := tx.Exec(ctx, name, args); err != nil {
-				return err
-			}
+		args := pgx.NamedArgs{"user": user.ID, "old": checked.PasswordHash, "new": hash, "now": s.now(), "hash": s.tokenHash(token)}
+		if _, err := tx.Exec(ctx, "remove password reset", args); err != nil { // before the user: see UsePasswordReset
+			return err
 		}
-		return nil
+		replaced, err := tx.Exec(ctx, "replace password hash", args)
+		if err != nil {
+			return err
+		}
+		if replaced == 0 { // another request changed it
+			return wrong(ErrWrongPassword)
+		}
+		_, err = tx.Exec(ctx, "end other sessions", args)
+		return err
 	})
 }
 
@@ -83,13 +93,29 @@ type PasswordReset struct {
 	Email         string
 	CreatedAt     time.Time
 	DeactivatedAt *time.Time
+	CreatedBy     uuid.UUID
 	ExpiresAt     time.Time
 }
 
 // PasswordResetOf returns what the link of the token resets. It returns [postgres.ErrNotFound] for a link that does not
-// work (any more).
+// work (any more), also if its creator could not create it now: roles may have changed since.
 func (s *Service) PasswordResetOf(ctx context.Context, token string) (PasswordReset, error) {
-	return postgres.One[PasswordReset](ctx, s.db, "read password reset", pgx.NamedArgs{"hash": s.tokenHash(token), "now": s.now()})
+	reset, err := postgres.One[PasswordReset](ctx, s.db, "read password reset", pgx.NamedArgs{"hash": s.tokenHash(token), "now": s.now()})
+	if err != nil {
+		return PasswordReset{}, err
+	}
+	creator, err := rolesOf(ctx, s.db, reset.CreatedBy, true)
+	if err != nil {
+		return PasswordReset{}, err
+	}
+	theirs, err := rolesOf(ctx, s.db, reset.UserID, false)
+	if err != nil {
+		return PasswordReset{}, err
+	}
+	if !controls(creator, theirs) {
+		return PasswordReset{}, postgres.ErrNotFound
+	}
+	return reset, nil
 }
 
 // UsePasswordReset sets the password of the account of a link, ends all its sessions and opens a new one. It returns
@@ -109,6 +135,7 @@ func (s *Service) UsePasswordReset(ctx context.Context, token, password string, 
 	session, row := s.newSession(client)
 	err = s.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
 		args := pgx.NamedArgs{"hash": s.tokenHash(token), "user": reset.UserID, "password_hash": hash, "now": row.createdAt}
+		// The reset before the user, as everywhere, which prevents deadlocks.
 		if err := tx.Delete(ctx, "use password reset", args); err != nil {
 			return err // another request used it
 		}

@@ -112,9 +112,6 @@ func (s *Service) Invite(ctx context.Context, grant access.Grant, req NewInvitat
 	if err != nil {
 		return Invitation{}, Link{}, err
 	}
-	if req.Role == access.RoleOwner && roleAt(grant.Principal, at) != access.RoleOwner {
-		return Invitation{}, Link{}, errOwnersOnly
-	}
 	now := s.now()
 	link := Link{Token: newToken(), ExpiresAt: now.Add(invitationLifetime)}
 	if req.ExpiresAt != nil {
@@ -132,7 +129,10 @@ func (s *Service) Invite(ctx context.Context, grant access.Grant, req NewInvitat
 	}
 	id := postgres.NewID()
 	var created Invitation
-	err = s.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
+	err = s.asAdmin(ctx, grant, at, func(ctx context.Context, tx postgres.DB, mine access.Role) error {
+		if req.Role == access.RoleOwner && mine != access.RoleOwner {
+			return errOwnersOnly
+		}
 		args := at.args(pgx.NamedArgs{
 			"id": id, "role": req.Role, "email": req.Email, "hash": s.tokenHash(link.Token), "created_by": grant.CreatedBy(),
 			"now": now, "expires": link.ExpiresAt, "since": now.Add(-invitationMemory),
@@ -201,12 +201,12 @@ func (s *Service) AcceptInvitation(ctx context.Context, token, email, password s
 	}
 	session, row := s.newSession(client)
 	var (
-		user *access.User
+		user account
 		hash string // of a new account
 	)
 	switch _, err := s.userByEmail(ctx, email); {
 	case errors.Is(err, postgres.ErrNotFound):
-		user = &access.User{ID: postgres.NewID(), Email: email, CreatedAt: row.createdAt}
+		user.User = access.User{ID: postgres.NewID(), Email: email, CreatedAt: row.createdAt}
 		if hash, err = s.hasher.hash(ctx, password); err != nil {
 			return Session{}, nil, err
 		}
@@ -223,8 +223,10 @@ func (s *Service) AcceptInvitation(ctx context.Context, token, email, password s
 			if _, err := tx.Exec(ctx, "create user", args); err != nil {
 				return nil, err
 			}
+		} else if err := user.lock(ctx, tx); err != nil {
+			return nil, err
 		}
-		return user, open(ctx, tx, user.ID, row)
+		return &user.User, open(ctx, tx, user.ID, row)
 	})
 	if postgres.Violates(err, "users_email_key") {
 		return Session{}, nil, errAccountExists
@@ -232,7 +234,7 @@ func (s *Service) AcceptInvitation(ctx context.Context, token, email, password s
 	if err != nil {
 		return Session{}, nil, err
 	}
-	p, err := s.userPrincipal(ctx, user)
+	p, err := s.userPrincipal(ctx, &user.User)
 	return session, p, err
 }
 
@@ -265,6 +267,9 @@ func (s *Service) accept(
 	var used int64
 	err := s.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
 		args := pgx.NamedArgs{"hash": s.tokenHash(token), "now": now}
+		if err := lock(ctx, tx, at); err != nil {
+			return err
+		}
 		var err error
 		if used, err = tx.Exec(ctx, "accept invitation", args); err != nil || used == 0 {
 			return err

@@ -22,6 +22,9 @@ var (
 	errOwnersOnly = &problem.Error{
 		Kind: problem.Forbidden, Code: "scope_missing", Detail: "Only an owner can give the role owner or change an owner.",
 	}
+	errAdminsOnly = &problem.Error{
+		Kind: problem.Forbidden, Code: "scope_missing", Detail: "This needs the role admin, which you no longer have here.",
+	}
 	errInherited = &problem.Error{
 		Kind: problem.Conflict, Code: "role_of_organization", Detail: "This person has access through a role in the organization. Change it there.",
 	}
@@ -85,14 +88,6 @@ func placeOf(grant access.Grant) (place, error) {
 	}
 }
 
-// roleAt returns the principal's role at the place, empty if it has none.
-func roleAt(p *access.Principal, at place) access.Role {
-	if at.workspace != nil {
-		return p.WorkspaceRole(*at.workspace)
-	}
-	return p.OrganizationRole(at.organization)
-}
-
 func (at place) args(more pgx.NamedArgs) pgx.NamedArgs {
 	more["organization"], more["workspace"] = at.organization, at.workspace
 	return more
@@ -119,7 +114,7 @@ func (s *Service) SetRole(ctx context.Context, grant access.Grant, user uuid.UUI
 	if err != nil {
 		return Member{}, err
 	}
-	err = s.changeRoles(ctx, at, func(ctx context.Context, tx postgres.DB) error {
+	err = s.asAdmin(ctx, grant, at, func(ctx context.Context, tx postgres.DB, mine access.Role) error {
 		if _, err := member(ctx, tx, place{organization: at.organization}, user); err != nil {
 			return err
 		}
@@ -127,10 +122,13 @@ func (s *Service) SetRole(ctx context.Context, grant access.Grant, user uuid.UUI
 		if err != nil {
 			return err
 		}
-		if (role == access.RoleOwner || present == access.RoleOwner) && roleAt(grant.Principal, at) != access.RoleOwner {
+		if (role == access.RoleOwner || present == access.RoleOwner) && mine != access.RoleOwner {
 			return errOwnersOnly
 		}
 		if err := setRole(ctx, tx, at, user, role, s.now()); err != nil {
+			return err
+		}
+		if err := s.settle(ctx, tx, at, user); err != nil {
 			return err
 		}
 		changed, err = member(ctx, tx, at, user)
@@ -145,7 +143,7 @@ func (s *Service) Remove(ctx context.Context, grant access.Grant, user uuid.UUID
 	if err != nil {
 		return err
 	}
-	return s.changeRoles(ctx, at, func(ctx context.Context, tx postgres.DB) error {
+	return s.asAdmin(ctx, grant, at, func(ctx context.Context, tx postgres.DB, mine access.Role) error {
 		if _, err := member(ctx, tx, at, user); err != nil {
 			return err
 		}
@@ -153,10 +151,13 @@ func (s *Service) Remove(ctx context.Context, grant access.Grant, user uuid.UUID
 		if err != nil {
 			return err
 		}
-		if present == access.RoleOwner && roleAt(grant.Principal, at) != access.RoleOwner {
+		if present == access.RoleOwner && mine != access.RoleOwner {
 			return errOwnersOnly
 		}
-		return remove(ctx, tx, at, user)
+		if err := remove(ctx, tx, at, user); err != nil {
+			return err
+		}
+		return s.settle(ctx, tx, at, user)
 	})
 }
 
@@ -166,23 +167,58 @@ func (s *Service) Leave(ctx context.Context, grant access.Grant) error {
 	if err != nil {
 		return err
 	}
-	return s.changeRoles(ctx, at, func(ctx context.Context, tx postgres.DB) error {
-		return remove(ctx, tx, at, grant.Principal.User.ID)
+	return s.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
+		if err := lock(ctx, tx, at); err != nil {
+			return err
+		}
+		if err := remove(ctx, tx, at, grant.Principal.User.ID); err != nil {
+			return err
+		}
+		return s.settle(ctx, tx, at, grant.Principal.User.ID)
 	})
 }
 
-// changeRoles runs change in a transaction. It returns [ErrLastOwner] and changes nothing if the organization would have
-// no owner. The lock on the organization puts concurrent changes in order.
-func (s *Service) changeRoles(ctx context.Context, at place, change func(ctx context.Context, tx postgres.DB) error) error {
+// lock locks the organization and the workspace, in this order, which prevents deadlocks. It returns
+// [postgres.ErrNotFound] if one of them was deleted. The lock on the organization puts concurrent changes of its roles in
+// order.
+func lock(ctx context.Context, tx postgres.DB, at place) error {
+	type row struct{ ID uuid.UUID }
+	args := at.args(pgx.NamedArgs{})
+	_, err := postgres.One[row](ctx, tx, "lock organization", args)
+	if err == nil && at.workspace != nil {
+		_, err = postgres.One[row](ctx, tx, "lock workspace", args)
+	}
+	return err
+}
+
+// asAdmin runs change in a transaction that has locked the place. The caller may have lost the role since the request was
+// authorized, so it reads the role again. mine is the caller's role at the place.
+func (s *Service) asAdmin(
+	ctx context.Context, grant access.Grant, at place, change func(ctx context.Context, tx postgres.DB, mine access.Role) error,
+) error {
 	return s.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
-		if _, err := tx.Exec(ctx, "lock organization", at.args(pgx.NamedArgs{})); err != nil {
+		if err := lock(ctx, tx, at); err != nil {
 			return err
 		}
-		if err := change(ctx, tx); err != nil {
+		roles, err := rolesOf(ctx, tx, grant.Principal.User.ID, true)
+		if err != nil {
 			return err
 		}
-		return checkOwners(ctx, tx, at.organization)
+		mine := strongestAt(roles, at)
+		if access.Strongest(mine, access.RoleAdmin) != mine {
+			return errAdminsOnly
+		}
+		return change(ctx, tx, mine)
 	})
+}
+
+// settle ends a change of the user's roles. It revokes the invitations that the user could not create now. It returns
+// [ErrLastOwner] if the organization would have no owner.
+func (s *Service) settle(ctx context.Context, tx postgres.DB, at place, user uuid.UUID) error {
+	if _, err := tx.Exec(ctx, "revoke invitations beyond role", at.args(pgx.NamedArgs{"user": user, "now": s.now()})); err != nil {
+		return err
+	}
+	return checkOwners(ctx, tx, at.organization)
 }
 
 func checkOwners(ctx context.Context, tx postgres.DB, organization uuid.UUID) error {
@@ -195,7 +231,7 @@ func checkOwners(ctx context.Context, tx postgres.DB, organization uuid.UUID) er
 
 // roleOf returns the user's role at the place itself, empty if there is none.
 func roleOf(ctx context.Context, tx postgres.DB, at place, user uuid.UUID) (access.Role, error) {
-	roles, err := postgres.Many[roleRow](ctx, tx, "read roles", pgx.NamedArgs{"user": user})
+	roles, err := rolesOf(ctx, tx, user, false)
 	if err != nil {
 		return "", err
 	}
@@ -205,6 +241,34 @@ func roleOf(ctx context.Context, tx postgres.DB, at place, user uuid.UUID) (acce
 		}
 	}
 	return "", nil
+}
+
+// rolesOf returns all roles of a user. With active it returns none for a deactivated account.
+func rolesOf(ctx context.Context, db postgres.DB, user uuid.UUID, active bool) ([]roleRow, error) {
+	return postgres.Many[roleRow](ctx, db, "read roles", pgx.NamedArgs{"user": user, "active": active})
+}
+
+// strongestAt returns the strongest of the roles that count at the place, empty if there is none.
+func strongestAt(roles []roleRow, at place) access.Role {
+	var strongest access.Role
+	for _, row := range roles {
+		if row.at() == at.key() || row.at() == (place{organization: at.organization}).key() {
+			strongest = access.Strongest(strongest, row.Role)
+		}
+	}
+	return strongest
+}
+
+// controls reports whether who has the roles mine may take over the account that has the roles theirs. That takes the
+// role admin, and one at least as strong, wherever the account has a role.
+func controls(mine, theirs []roleRow) bool {
+	for _, row := range theirs {
+		here := strongestAt(mine, place{row.OrganizationID, row.WorkspaceID})
+		if access.Strongest(here, access.RoleAdmin) != here || access.Strongest(here, row.Role) != here {
+			return false
+		}
+	}
+	return len(theirs) > 0
 }
 
 // roleRow is a role of a user. WorkspaceID is nil for a role in the organization.
@@ -253,21 +317,19 @@ func (s *Service) Deactivate(ctx context.Context, grant access.Grant, user uuid.
 		return Member{}, errOwnAccount
 	}
 	return s.changeAccount(ctx, grant, user, func(ctx context.Context, tx postgres.DB) error {
-		owned, err := postgres.Many[struct{ ID uuid.UUID }](ctx, tx, "lock organizations of owner", pgx.NamedArgs{"user": user})
-		if err != nil {
-			return err
-		}
-		for _, name := range []string{"deactivate user", "end all sessions", "remove password reset"} {
+		// The reset before the user: see UsePasswordReset.
+		for _, name := range []string{"remove password reset", "deactivate user", "end all sessions", "revoke invitations of user"} {
 			if _, err := tx.Exec(ctx, name, pgx.NamedArgs{"user": user, "now": s.now()}); err != nil {
 				return err
 			}
 		}
-		for _, organization := range owned {
-			if err := checkOwners(ctx, tx, organization.ID); err != nil {
-				return err
+		owned, err := rolesOf(ctx, tx, user, false)
+		for _, row := range owned {
+			if row.WorkspaceID == nil && row.Role == access.RoleOwner && err == nil {
+				err = checkOwners(ctx, tx, row.OrganizationID)
 			}
 		}
-		return nil
+		return err
 	})
 }
 
@@ -292,15 +354,20 @@ func (s *Service) changeAccount(
 		if _, err := member(ctx, tx, at, user); err != nil {
 			return err
 		}
-		roles, err := postgres.Many[roleRow](ctx, tx, "read roles", pgx.NamedArgs{"user": user})
+		// Neither the roles nor the owners may change until the end.
+		if _, err := tx.Exec(ctx, "lock organizations of user", pgx.NamedArgs{"user": user}); err != nil {
+			return err
+		}
+		theirs, err := rolesOf(ctx, tx, user, false)
 		if err != nil {
 			return err
 		}
-		for _, row := range roles {
-			mine := roleAt(grant.Principal, place{row.OrganizationID, row.WorkspaceID})
-			if access.Strongest(mine, access.RoleAdmin) != mine || access.Strongest(mine, row.Role) != mine {
-				return errStronger
-			}
+		mine, err := rolesOf(ctx, tx, grant.Principal.User.ID, true)
+		if err != nil {
+			return err
+		}
+		if !controls(mine, theirs) {
+			return errStronger
 		}
 		if err := change(ctx, tx); err != nil {
 			return err
@@ -312,13 +379,13 @@ func (s *Service) changeAccount(
 }
 
 // CreatePasswordReset returns the token of a link with which the user sets a new password. It replaces an earlier one.
-// See [Service.Deactivate] for what the caller needs.
+// The link works as long as the caller could create it. See [Service.Deactivate] for what the caller needs.
 func (s *Service) CreatePasswordReset(ctx context.Context, grant access.Grant, user uuid.UUID) (Link, error) {
 	now := s.now()
 	link := Link{Token: newToken(), ExpiresAt: now.Add(passwordResetLifetime)}
 	_, err := s.changeAccount(ctx, grant, user, func(ctx context.Context, tx postgres.DB) error {
 		_, err := tx.Exec(ctx, "replace password reset", pgx.NamedArgs{
-			"user": user, "hash": s.tokenHash(link.Token), "now": now, "expires": link.ExpiresAt,
+			"user": user, "hash": s.tokenHash(link.Token), "created_by": grant.CreatedBy(), "now": now, "expires": link.ExpiresAt,
 		})
 		return err
 	})

@@ -22,6 +22,10 @@ INSERT INTO projects (id, workspace_id, name, created_at, updated_at) VALUES (@p
 -- name: read user
 SELECT id, email, password_hash, created_at, deactivated_at FROM users WHERE lower(email) = lower(@email)
 
+-- name: lock user with password
+-- Finds no row if the password was changed or the account deactivated in the meantime.
+SELECT id FROM users WHERE id = @user AND password_hash = @password_hash AND deactivated_at IS NULL FOR SHARE
+
 -- name: replace password hash
 UPDATE users SET password_hash = @new, updated_at = @now WHERE id = @user AND password_hash = @old
 
@@ -147,6 +151,9 @@ ORDER BY lower(u.email), u.id LIMIT @limit OFFSET @offset
 -- name: lock organization
 SELECT id FROM organizations WHERE id = @organization FOR UPDATE
 
+-- name: lock workspace
+SELECT id FROM workspaces WHERE id = @workspace FOR KEY SHARE
+
 -- name: set role in organization
 INSERT INTO organization_members (organization_id, user_id, role, created_at) VALUES (@organization, @user, @role, @now)
 ON CONFLICT (organization_id, user_id) DO UPDATE SET role = excluded.role
@@ -168,10 +175,12 @@ DELETE FROM workspace_members WHERE workspace_id = @workspace AND user_id = @use
 SELECT m.user_id FROM organization_members m JOIN users u ON u.id = m.user_id
 WHERE m.organization_id = @organization AND m.role = 'owner' AND u.deactivated_at IS NULL
 
--- name: lock organizations of owner
+-- name: lock organizations of user
 -- In a fixed order, which prevents deadlocks.
-SELECT o.id FROM organizations o JOIN organization_members m ON m.organization_id = o.id
-WHERE m.user_id = @user AND m.role = 'owner' ORDER BY o.id FOR UPDATE OF o
+SELECT id FROM organizations WHERE id IN (
+	SELECT organization_id FROM organization_members WHERE user_id = @user
+	UNION SELECT w.organization_id FROM workspace_members m JOIN workspaces w ON w.id = m.workspace_id WHERE m.user_id = @user)
+ORDER BY id FOR UPDATE
 
 -- name: deactivate user
 UPDATE users SET deactivated_at = @now, updated_at = @now WHERE id = @user AND deactivated_at IS NULL
@@ -180,11 +189,12 @@ UPDATE users SET deactivated_at = @now, updated_at = @now WHERE id = @user AND d
 UPDATE users SET deactivated_at = NULL, updated_at = @now WHERE id = @user AND deactivated_at IS NOT NULL
 
 -- name: replace password reset
-INSERT INTO password_resets (user_id, token_sha256, created_at, expires_at) VALUES (@user, @hash, @now, @expires)
-ON CONFLICT (user_id) DO UPDATE SET token_sha256 = excluded.token_sha256, created_at = excluded.created_at, expires_at = excluded.expires_at
+INSERT INTO password_resets (user_id, token_sha256, created_by, created_at, expires_at) VALUES (@user, @hash, @created_by, @now, @expires)
+ON CONFLICT (user_id) DO UPDATE SET token_sha256 = excluded.token_sha256, created_by = excluded.created_by,
+	created_at = excluded.created_at, expires_at = excluded.expires_at
 
 -- name: read password reset
-SELECT u.id AS user_id, u.email, u.created_at, u.deactivated_at, r.expires_at
+SELECT u.id AS user_id, u.email, u.created_at, u.deactivated_at, r.created_by, r.expires_at
 FROM password_resets r JOIN users u ON u.id = r.user_id
 WHERE r.token_sha256 = @hash AND r.expires_at > @now
 
@@ -234,6 +244,22 @@ DELETE FROM invitations WHERE organization_id = @organization AND coalesce(accep
 -- name: revoke invitation
 UPDATE invitations SET revoked_at = @now WHERE id = @id AND revoked_at IS NULL AND accepted_at IS NULL
 
+-- name: revoke invitations beyond role
+-- Revokes those that the user created in the organization and could not create now.
+UPDATE invitations i SET revoked_at = @now
+WHERE i.created_by = @user AND i.organization_id = @organization
+	AND i.revoked_at IS NULL AND i.accepted_at IS NULL AND i.expires_at > @now
+	AND NOT EXISTS (
+		SELECT FROM organization_members m WHERE m.user_id = @user AND m.organization_id = i.organization_id
+			AND (m.role = 'owner' OR m.role = 'admin' AND i.role <> 'owner'))
+	AND NOT EXISTS (
+		SELECT FROM workspace_members m WHERE m.user_id = @user AND m.workspace_id = i.workspace_id
+			AND (m.role = 'owner' OR m.role = 'admin' AND i.role <> 'owner'))
+
+-- name: revoke invitations of user
+UPDATE invitations SET revoked_at = @now
+WHERE created_by = @user AND revoked_at IS NULL AND accepted_at IS NULL AND expires_at > @now
+
 -- name: accept invitation
 UPDATE invitations SET accepted_at = @now
 WHERE token_sha256 = @hash AND accepted_at IS NULL AND revoked_at IS NULL AND expires_at > @now
@@ -242,7 +268,11 @@ WHERE token_sha256 = @hash AND accepted_at IS NULL AND revoked_at IS NULL AND ex
 UPDATE invitations SET accepted_by = @user WHERE token_sha256 = @hash
 
 -- name: read roles
--- All roles of a user: in organizations, and in workspaces with their organization.
-SELECT organization_id, NULL::uuid AS workspace_id, role FROM organization_members WHERE user_id = @user
-UNION ALL
-SELECT w.organization_id, m.workspace_id, m.role FROM workspace_members m JOIN workspaces w ON w.id = m.workspace_id WHERE m.user_id = @user
+-- All roles of a user: in organizations, and in workspaces with their organization. With @active none if the account is
+-- deactivated.
+SELECT r.organization_id, r.workspace_id, r.role FROM (
+	SELECT organization_id, NULL::uuid AS workspace_id, role FROM organization_members WHERE user_id = @user
+	UNION ALL
+	SELECT w.organization_id, m.workspace_id, m.role FROM workspace_members m JOIN workspaces w ON w.id = m.workspace_id
+	WHERE m.user_id = @user) AS r
+WHERE NOT @active::boolean OR EXISTS (SELECT FROM users WHERE id = @user AND deactivated_at IS NULL)

@@ -110,51 +110,64 @@ func (s *Service) Login(ctx context.Context, email, password string, client Clie
 	if replaced != "" {
 		old = s.tokenHash(replaced)
 	}
-	if err := s.openSession(ctx, user.ID, row, old); err != nil {
+	if err := s.openSession(ctx, user, row, old); err != nil {
 		return Session{}, nil, err
 	}
-	p, err := s.userPrincipal(ctx, user)
+	p, err := s.userPrincipal(ctx, &user.User)
 	return session, p, err
 }
 
 // authenticate returns the user with the email address and password. Attempts are throttled. It returns
 // [ErrDeactivated] only for the right password.
-func (s *Service) authenticate(ctx context.Context, email, password string, client Client) (*access.User, error) {
+func (s *Service) authenticate(ctx context.Context, email, password string, client Client) (account, error) {
 	email = strings.TrimSpace(email)
 	if err := validate.Printable("body.email", email); err != nil {
-		return nil, err
+		return account{}, err
 	}
-	account, address := accountSubject(email), addressSubject(client.Address)
-	if err := s.enterLogin(ctx, s.now(), account, address); err != nil {
-		return nil, err
+	subject, address := accountSubject(email), addressSubject(client.Address)
+	if err := s.enterLogin(ctx, s.now(), subject, address); err != nil {
+		return account{}, err
 	}
 	user, err := s.checkPassword(ctx, email, password)
 	if errors.Is(err, ErrWrongPassword) {
-		return nil, err
+		return account{}, err
 	}
 	// The attempt was not a wrong guess, so it must not count, even if the client has disconnected.
 	settled := context.WithoutCancel(ctx)
 	if err != nil {
-		return nil, errors.Join(err, s.takeLoginBack(settled, account), s.takeLoginBack(settled, address))
+		return account{}, errors.Join(err, s.takeLoginBack(settled, subject), s.takeLoginBack(settled, address))
 	}
 	// Other attempts of the address still count. An attacker could otherwise reset them with a login to an own account.
-	if err := errors.Join(s.forgetLogins(settled, account), s.takeLoginBack(settled, address)); err != nil {
-		return nil, err
+	if err := errors.Join(s.forgetLogins(settled, subject), s.takeLoginBack(settled, address)); err != nil {
+		return account{}, err
 	}
 	return user, nil
 }
 
-type userRow struct {
+// account is a user with the password hash that the password was checked against.
+type account struct {
 	access.User
 	PasswordHash  string
 	DeactivatedAt *time.Time
 }
 
-func (s *Service) userByEmail(ctx context.Context, email string) (userRow, error) {
-	return postgres.One[userRow](ctx, s.db, "read user", pgx.NamedArgs{"email": email})
+func (s *Service) userByEmail(ctx context.Context, email string) (account, error) {
+	return postgres.One[account](ctx, s.db, "read user", pgx.NamedArgs{"email": email})
 }
 
-func (s *Service) checkPassword(ctx context.Context, email, password string) (*access.User, error) {
+// lock keeps the password and the activity of the account until the transaction ends. It returns [ErrWrongPassword] if
+// they have changed since the password was checked.
+func (a account) lock(ctx context.Context, tx postgres.DB) error {
+	_, err := postgres.One[struct{ ID uuid.UUID }](ctx, tx, "lock user with password", pgx.NamedArgs{
+		"user": a.ID, "password_hash": a.PasswordHash,
+	})
+	if errors.Is(err, postgres.ErrNotFound) {
+		return ErrWrongPassword
+	}
+	return err
+}
+
+func (s *Service) checkPassword(ctx context.Context, email, password string) (account, error) {
 	row, err := s.userByEmail(ctx, email)
 	known := true
 	if errors.Is(err, postgres.ErrNotFound) {
@@ -162,31 +175,36 @@ func (s *Service) checkPassword(ctx context.Context, email, password string) (*a
 		row.PasswordHash = s.hasher.dummy
 	}
 	if err != nil {
-		return nil, err
+		return account{}, err
 	}
 	ok, stale, err := s.hasher.verify(ctx, password, row.PasswordHash)
 	if err != nil {
-		return nil, err
+		return account{}, err
 	}
 	if !ok || !known {
-		return nil, ErrWrongPassword
+		return account{}, ErrWrongPassword
 	}
 	if row.DeactivatedAt != nil {
-		return nil, ErrDeactivated
+		return account{}, ErrDeactivated
 	}
 	if stale {
 		hash, err := s.hasher.hash(ctx, password)
 		if err != nil {
-			return nil, err
+			return account{}, err
 		}
 		// The condition on the old hash keeps a password that was changed in the meantime.
-		if _, err := s.db.Exec(ctx, "replace password hash", pgx.NamedArgs{
+		replaced, err := s.db.Exec(ctx, "replace password hash", pgx.NamedArgs{
 			"user": row.ID, "old": row.PasswordHash, "new": hash, "now": s.now(),
-		}); err != nil {
-			return nil, err
+		})
+		if err != nil {
+			return account{}, err
 		}
+		if replaced == 0 { // changed, or replaced by a concurrent login
+			return s.checkPassword(ctx, email, password)
+		}
+		row.PasswordHash = hash
 	}
-	return &row.User, nil
+	return row, nil
 }
 
 // Logout ends the session of the token.
@@ -204,14 +222,17 @@ type newSession struct {
 }
 
 // openSession stores a session. It removes the session with the hash replaced, if any, and expired sessions.
-func (s *Service) openSession(ctx context.Context, user uuid.UUID, session newSession, replaced []byte) error {
+func (s *Service) openSession(ctx context.Context, user account, session newSession, replaced []byte) error {
 	return s.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
+		if err := user.lock(ctx, tx); err != nil {
+			return err
+		}
 		if _, err := tx.Exec(ctx, "remove ended sessions", pgx.NamedArgs{
-			"replaced": replaced, "user": user, "now": session.createdAt, "idle": session.createdAt.Add(-sessionIdle),
+			"replaced": replaced, "user": user.ID, "now": session.createdAt, "idle": session.createdAt.Add(-sessionIdle),
 		}); err != nil {
 			return err
 		}
-		return open(ctx, tx, user, session)
+		return open(ctx, tx, user.ID, session)
 	})
 }
 

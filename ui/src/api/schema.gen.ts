@@ -34,7 +34,8 @@ export interface paths {
         put?: never;
         /**
          * Leave an organization or a workspace
-         * @description Name either `organization_id` or `workspace_id`. Leaving an organization includes its workspaces. 409 `last_owner` if you are its
+         * @description Name either `organization_id` or `workspace_id`. Leaving an organization includes its workspaces. Your pending
+         *     invitations there are revoked. 409 `last_owner` if you are its
          *     last owner with an active account.
          *
          *     Requires the session of a user.
@@ -706,7 +707,8 @@ export interface paths {
          * Set the role of a member
          * @description Name either `organization_id` or `workspace_id`. In a workspace, this also adds a member of its organization or of another of its
          *     workspaces. An admin cannot give the role owner or change an owner (403). 409 `last_owner` if the organization would have no
-         *     owner with an active account. New roles take effect at once, in open streams within 5 seconds.
+         *     owner with an active account. New roles take effect at once, in open streams within 5 seconds. Pending
+         *     invitations of the member that the new role could not create are revoked.
          *
          *     Requires a user with the role `admin` or higher.
          */
@@ -715,7 +717,7 @@ export interface paths {
         /**
          * Remove a member
          * @description Name either `organization_id` or `workspace_id`. Removal from an organization includes its workspaces. An admin cannot remove an
-         *     owner (403). 409 `last_owner` as above. The account stays.
+         *     owner (403). 409 `last_owner` as above. The account stays. Its pending invitations there are revoked.
          *
          *     Requires a user with the role `admin` or higher.
          */
@@ -738,7 +740,7 @@ export interface paths {
          * Deactivate an account
          * @description The account may belong to several organizations and workspaces. The caller needs at least the same role in each of them, and
          *     the role admin (403 otherwise). Its sessions end at once, and it cannot log in until it is reactivated. Its roles and the keys
-         *     that it created stay. 409 `last_owner` if an organization would have no owner with an active account.
+         *     that it created stay. Its pending invitations are revoked. 409 `last_owner` if an organization would have no owner with an active account.
          *
          *     Requires a user with the role `admin` or higher.
          */
@@ -784,7 +786,8 @@ export interface paths {
         /**
          * Create a link to set a new password
          * @description The account may belong to several organizations and workspaces. The caller needs at least the same role in each of them, and
-         *     the role admin (403 otherwise). The link works once, for 24 hours. A newer one replaces it. Only this answer has it.
+         *     the role admin (403 otherwise). The link works once, for 24 hours. A newer one replaces it. It works only as long as the caller could
+         *     create it: roles may change in the meantime. Only this answer has it.
          *
          *     Requires a user with the role `admin` or higher.
          */
