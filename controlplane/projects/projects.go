@@ -4,6 +4,7 @@ package projects
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -111,9 +112,11 @@ func (s *Service) Purge(ctx context.Context, purge func(ctx context.Context, pro
 	if err != nil {
 		return err
 	}
+	var errs []error
 	for _, project := range due {
 		if err := purge(ctx, project.ProjectID); err != nil {
-			return fmt.Errorf("purge deleted project %s: %w", project.ProjectID, err)
+			errs = append(errs, fmt.Errorf("purge deleted project %s: %w", project.ProjectID, err)) // the others go on
+			continue
 		}
 		args := pgx.NamedArgs{"project": project.ProjectID, "purges": project.Purges}
 		name := "end purges"
@@ -121,10 +124,10 @@ func (s *Service) Purge(ctx context.Context, purge func(ctx context.Context, pro
 			name, args["next"] = "note purge", now.Add(purgeDelays[project.Purges])
 		}
 		if _, err := s.db.Exec(ctx, name, args); err != nil {
-			return err
+			errs = append(errs, err)
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 func nameTaken(err error) error {
