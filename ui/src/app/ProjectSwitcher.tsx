@@ -9,16 +9,15 @@ import classes from "./ProjectSwitcher.module.css";
 import { pageOf } from "./pages";
 import { creatableBy, projectGroups } from "./switcher";
 
-/** From this many projects on the switcher has a search. */
-const SEARCH_FROM = 8;
-
-/** Switches to the same page of another project. Also creates projects, workspaces and organizations. */
+/**
+ * Switches to the same page of another project. Also creates projects, workspaces and organizations. Typing moves to
+ * the next item with these letters; the palette searches.
+ */
 export function ProjectSwitcher({ project }: { project: ProjectAccess }) {
   const { organizations = [], projects = [] } = useMe().data ?? {};
   const page = pageOf(useLocation().pathname)?.path ?? "runs";
-  const [search, setSearch] = useState("");
   const [newItem, setNewItem] = useState<NewItem | null>(null);
-  const groups = projectGroups({ organizations, projects }, search);
+  const groups = projectGroups({ organizations, projects });
   const creatable = creatableBy(organizations);
   return (
     <>
@@ -39,16 +38,7 @@ export function ProjectSwitcher({ project }: { project: ProjectAccess }) {
           </UnstyledButton>
         </Menu.Target>
         <Menu.Dropdown>
-          {projects.length >= SEARCH_FROM && (
-            <Menu.Search
-              aria-label="Find a project"
-              placeholder="Find a project"
-              value={search}
-              onChange={(event) => setSearch(event.currentTarget.value)}
-            />
-          )}
           <div className={classes.list}>
-            {groups.length === 0 && <Menu.Label>No project matches.</Menu.Label>}
             {groups.map((group) => (
               <Fragment key={group.workspaceId}>
                 <Menu.Label className={classes.group}>

@@ -1,6 +1,5 @@
 import type { Me, ProjectAccess } from "@/api/types";
 import { isAtLeast } from "@/components/roles";
-import { isMatch } from "./goto";
 
 /** A workspace in the switcher, with its projects. */
 export interface ProjectGroup {
@@ -10,22 +9,16 @@ export interface ProjectGroup {
   projects: ProjectAccess[];
 }
 
-/** The projects by organization and workspace. Without a search it includes workspaces without projects. */
-export function projectGroups(me: Pick<Me, "organizations" | "projects">, search: string): ProjectGroup[] {
-  return me.organizations
-    .flatMap((organization) =>
-      organization.workspaces.map((workspace) => ({
-        workspaceId: workspace.id,
-        workspaceName: workspace.name,
-        organizationName: organization.name,
-        projects: me.projects.filter(
-          (project) =>
-            project.workspace_id === workspace.id &&
-            isMatch(`${project.name} ${workspace.name} ${organization.name}`, search.trim()),
-        ),
-      })),
-    )
-    .filter(({ projects }) => projects.length > 0 || search.trim() === "");
+/** The projects by organization and workspace, with workspaces that have none. */
+export function projectGroups(me: Pick<Me, "organizations" | "projects">): ProjectGroup[] {
+  return me.organizations.flatMap((organization) =>
+    organization.workspaces.map((workspace) => ({
+      workspaceId: workspace.id,
+      workspaceName: workspace.name,
+      organizationName: organization.name,
+      projects: me.projects.filter((project) => project.workspace_id === workspace.id),
+    })),
+  );
 }
 
 /** A place in which the user may create something. */
