@@ -84,7 +84,7 @@ func (r *renderer) render(list []node) error {
 		}
 		value, found := r.lookup(n.path)
 		if !found {
-			name := strings.Join(n.path, ".")
+			name := nameOf(n.path)
 			if !slices.Contains(r.absent, name) {
 				r.absent = append(r.absent, name)
 			}
@@ -97,7 +97,7 @@ func (r *renderer) render(list []node) error {
 		case 'v':
 			text, err := textOf(value)
 			if err != nil {
-				return fmt.Errorf("%s: %w", cmpName(n.path), err)
+				return fmt.Errorf("%s: %w", nameOf(n.path), err)
 			}
 			r.out.WriteString(text)
 		case '^':
@@ -118,7 +118,7 @@ func (r *renderer) render(list []node) error {
 	return nil
 }
 
-func cmpName(path []string) string {
+func nameOf(path []string) string {
 	if len(path) == 0 {
 		return "."
 	}
