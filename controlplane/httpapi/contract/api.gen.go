@@ -78,6 +78,27 @@ func (e HealthStatus) Valid() bool {
 	}
 }
 
+// Defines values for ImportedPromptChange.
+const (
+	ImportedPromptChangeCreated    ImportedPromptChange = "created"
+	ImportedPromptChangeNewVersion ImportedPromptChange = "new_version"
+	ImportedPromptChangeUnchanged  ImportedPromptChange = "unchanged"
+)
+
+// Valid indicates whether the value is a known member of the ImportedPromptChange enum.
+func (e ImportedPromptChange) Valid() bool {
+	switch e {
+	case ImportedPromptChangeCreated:
+		return true
+	case ImportedPromptChangeNewVersion:
+		return true
+	case ImportedPromptChangeUnchanged:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for InstrumentPackageRegistry.
 const (
 	InstrumentPackageRegistryGo   InstrumentPackageRegistry = "go"
@@ -183,6 +204,150 @@ func (e PriceSource) Valid() bool {
 	case PriceSourceProject:
 		return true
 	case PriceSourceTable:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PromptAliasChangeChange.
+const (
+	PromptAliasChangeChangeCreated     PromptAliasChangeChange = "created"
+	PromptAliasChangeChangeDeleted     PromptAliasChangeChange = "deleted"
+	PromptAliasChangeChangeMoved       PromptAliasChangeChange = "moved"
+	PromptAliasChangeChangeProtected   PromptAliasChangeChange = "protected"
+	PromptAliasChangeChangeUnprotected PromptAliasChangeChange = "unprotected"
+)
+
+// Valid indicates whether the value is a known member of the PromptAliasChangeChange enum.
+func (e PromptAliasChangeChange) Valid() bool {
+	switch e {
+	case PromptAliasChangeChangeCreated:
+		return true
+	case PromptAliasChangeChangeDeleted:
+		return true
+	case PromptAliasChangeChangeMoved:
+		return true
+	case PromptAliasChangeChangeProtected:
+		return true
+	case PromptAliasChangeChangeUnprotected:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PromptChangeChange.
+const (
+	PromptChangeChangeAdded   PromptChangeChange = "added"
+	PromptChangeChangeChanged PromptChangeChange = "changed"
+	PromptChangeChangeRemoved PromptChangeChange = "removed"
+)
+
+// Valid indicates whether the value is a known member of the PromptChangeChange enum.
+func (e PromptChangeChange) Valid() bool {
+	switch e {
+	case PromptChangeChangeAdded:
+		return true
+	case PromptChangeChangeChanged:
+		return true
+	case PromptChangeChangeRemoved:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PromptImportFormat.
+const (
+	Langfuse  PromptImportFormat = "langfuse"
+	Langsmith PromptImportFormat = "langsmith"
+	Openai    PromptImportFormat = "openai"
+	Promptfoo PromptImportFormat = "promptfoo"
+)
+
+// Valid indicates whether the value is a known member of the PromptImportFormat enum.
+func (e PromptImportFormat) Valid() bool {
+	switch e {
+	case Langfuse:
+		return true
+	case Langsmith:
+		return true
+	case Openai:
+		return true
+	case Promptfoo:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PromptMissing.
+const (
+	PromptMissingEmpty PromptMissing = "empty"
+	PromptMissingError PromptMissing = "error"
+	PromptMissingKeep  PromptMissing = "keep"
+)
+
+// Valid indicates whether the value is a known member of the PromptMissing enum.
+func (e PromptMissing) Valid() bool {
+	switch e {
+	case PromptMissingEmpty:
+		return true
+	case PromptMissingError:
+		return true
+	case PromptMissingKeep:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PromptTemplateFormat.
+const (
+	Mustache PromptTemplateFormat = "mustache"
+	None     PromptTemplateFormat = "none"
+)
+
+// Valid indicates whether the value is a known member of the PromptTemplateFormat enum.
+func (e PromptTemplateFormat) Valid() bool {
+	switch e {
+	case Mustache:
+		return true
+	case None:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PromptVariableType.
+const (
+	Any     PromptVariableType = "any"
+	Array   PromptVariableType = "array"
+	Boolean PromptVariableType = "boolean"
+	Integer PromptVariableType = "integer"
+	Number  PromptVariableType = "number"
+	Object  PromptVariableType = "object"
+	String  PromptVariableType = "string"
+)
+
+// Valid indicates whether the value is a known member of the PromptVariableType enum.
+func (e PromptVariableType) Valid() bool {
+	switch e {
+	case Any:
+		return true
+	case Array:
+		return true
+	case Boolean:
+		return true
+	case Integer:
+		return true
+	case Number:
+		return true
+	case Object:
+		return true
+	case String:
 		return true
 	default:
 		return false
@@ -767,6 +932,15 @@ type AgentViewStepRef struct {
 	SpanId string   `json:"span_id"`
 }
 
+// Author Who made it. Both are null for a deleted user.
+type Author struct {
+	// Email The user's email address.
+	Email *string `json:"email"`
+
+	// Key The name that the key had then, if a key made it.
+	Key *string `json:"key"`
+}
+
 // Contents What a deletion deletes.
 type Contents struct {
 	// Keys Keys that are neither revoked nor expired.
@@ -1003,6 +1177,32 @@ type Health struct {
 
 // HealthStatus defines model for Health.Status.
 type HealthStatus string
+
+// ImportedPrompt defines model for ImportedPrompt.
+type ImportedPrompt struct {
+	// Aliases Aliases that were created from labels or tags of the file. Existing ones are not moved.
+	Aliases     []PromptAliasName    `json:"aliases"`
+	Change      ImportedPromptChange `json:"change"`
+	Conversions []PromptConversion   `json:"conversions"`
+
+	// LeftOut Members of the source that have no place in a prompt, each with the reason.
+	LeftOut []string `json:"left_out"`
+
+	// Name A name such as `support/triage`, unique in the project. `/` makes folders; each part has at least one character.
+	Name PromptName `json:"name"`
+
+	// PromptId Null for a dry run of a new prompt.
+	PromptId *openapi_types.UUID `json:"prompt_id,omitempty"`
+
+	// SourceName The name in the file.
+	SourceName string `json:"source_name"`
+
+	// Version The version with this content.
+	Version int `json:"version"`
+}
+
+// ImportedPromptChange defines model for ImportedPrompt.Change.
+type ImportedPromptChange string
 
 // InstrumentFramework defines model for InstrumentFramework.
 type InstrumentFramework struct {
@@ -1586,10 +1786,443 @@ type ProjectUpdate struct {
 	Name *string `json:"name,omitempty"`
 }
 
+// Prompt defines model for Prompt.
+type Prompt struct {
+	Aliases   []PromptAlias `json:"aliases"`
+	CreatedAt time.Time     `json:"created_at"`
+
+	// CreatedBy Who made it. Both are null for a deleted user.
+	CreatedBy   Author             `json:"created_by"`
+	Description string             `json:"description"`
+	Id          openapi_types.UUID `json:"id"`
+
+	// LatestVersion The newest version; null if there is none yet.
+	LatestVersion *int `json:"latest_version"`
+
+	// Name A name such as `support/triage`, unique in the project. `/` makes folders; each part has at least one character.
+	Name      PromptName         `json:"name"`
+	ProjectId openapi_types.UUID `json:"project_id"`
+	Tags      PromptTags         `json:"tags"`
+
+	// UpdatedAt When anything of it last changed.
+	UpdatedAt time.Time `json:"updated_at"`
+}
+
+// PromptAlias defines model for PromptAlias.
+type PromptAlias struct {
+	Alias PromptAliasName `json:"alias"`
+
+	// Etag For `If-Match`. It counts the changes of the alias.
+	Etag      string    `json:"etag"`
+	Protected bool      `json:"protected"`
+	UpdatedAt time.Time `json:"updated_at"`
+
+	// UpdatedBy Who made it. Both are null for a deleted user.
+	UpdatedBy Author `json:"updated_by"`
+	Version   int    `json:"version"`
+}
+
+// PromptAliasChange defines model for PromptAliasChange.
+type PromptAliasChange struct {
+	Change    PromptAliasChangeChange `json:"change"`
+	ChangedAt time.Time               `json:"changed_at"`
+
+	// ChangedBy Who made it. Both are null for a deleted user.
+	ChangedBy   Author `json:"changed_by"`
+	FromVersion *int   `json:"from_version"`
+	ToVersion   *int   `json:"to_version"`
+}
+
+// PromptAliasChangeChange defines model for PromptAliasChange.Change.
+type PromptAliasChangeChange string
+
+// PromptAliasChangePage defines model for PromptAliasChangePage.
+type PromptAliasChangePage struct {
+	Data    []PromptAliasChange `json:"data"`
+	HasMore bool                `json:"has_more"`
+	Limit   int                 `json:"limit"`
+	Offset  int                 `json:"offset"`
+}
+
+// PromptAliasList defines model for PromptAliasList.
+type PromptAliasList struct {
+	Data []PromptAlias `json:"data"`
+}
+
+// PromptAliasMove defines model for PromptAliasMove.
+type PromptAliasMove struct {
+	Alias   PromptAliasName `json:"alias"`
+	Version int             `json:"version"`
+}
+
+// PromptAliasMoved defines model for PromptAliasMoved.
+type PromptAliasMoved struct {
+	Alias PromptAliasName `json:"alias"`
+
+	// Etag For `If-Match`. It counts the changes of the alias.
+	Etag string `json:"etag"`
+
+	// PreviousVersion The version that it had before; null if it is new.
+	PreviousVersion *int      `json:"previous_version"`
+	Protected       bool      `json:"protected"`
+	UpdatedAt       time.Time `json:"updated_at"`
+
+	// UpdatedBy Who made it. Both are null for a deleted user.
+	UpdatedBy Author `json:"updated_by"`
+	Version   int    `json:"version"`
+}
+
+// PromptAliasName defines model for PromptAliasName.
+type PromptAliasName = string
+
+// PromptAliasUpdate defines model for PromptAliasUpdate.
+type PromptAliasUpdate struct {
+	Protected bool `json:"protected"`
+}
+
+// PromptAliasWithVersion defines model for PromptAliasWithVersion.
+type PromptAliasWithVersion struct {
+	Alias PromptAliasName `json:"alias"`
+
+	// Etag For `If-Match`. It counts the changes of the alias.
+	Etag          string        `json:"etag"`
+	PromptVersion PromptVersion `json:"prompt_version"`
+	Protected     bool          `json:"protected"`
+	UpdatedAt     time.Time     `json:"updated_at"`
+
+	// UpdatedBy Who made it. Both are null for a deleted user.
+	UpdatedBy Author `json:"updated_by"`
+	Version   int    `json:"version"`
+}
+
+// PromptCallUsage Of the model calls that name the version themselves. All but the count are null if there are none.
+type PromptCallUsage struct {
+	CostUsd       *float32 `json:"cost_usd"`
+	Count         int64    `json:"count"`
+	DurationP50Ms *float32 `json:"duration_p50_ms"`
+	DurationP95Ms *float32 `json:"duration_p95_ms"`
+	ErrorCount    *int64   `json:"error_count"`
+	TotalTokens   *int64   `json:"total_tokens"`
+}
+
+// PromptChange defines model for PromptChange.
+type PromptChange struct {
+	// After The value in the other version; null if it has none.
+	After json.RawMessage `json:"after"`
+
+	// Before The value in the first version; null if it has none.
+	Before json.RawMessage    `json:"before"`
+	Change PromptChangeChange `json:"change"`
+
+	// Path Such as `messages[1].content`, `model_config.temperature` or `tools[search]`.
+	Path string `json:"path"`
+}
+
+// PromptChangeChange defines model for PromptChange.Change.
+type PromptChangeChange string
+
+// PromptConversion defines model for PromptConversion.
+type PromptConversion struct {
+	// From Such as `{name}`.
+	From string `json:"from"`
+
+	// Line The line in the text of that template
+	Line int `json:"line"`
+
+	// Path Such as `messages[0].content`.
+	Path string `json:"path"`
+
+	// To Such as `{{name}}`.
+	To string `json:"to"`
+}
+
+// PromptCreate defines model for PromptCreate.
+type PromptCreate struct {
+	Description *string `json:"description,omitempty"`
+
+	// Name A name such as `support/triage`, unique in the project. `/` makes folders; each part has at least one character.
+	Name      PromptName           `json:"name"`
+	ProjectId openapi_types.UUID   `json:"project_id"`
+	Tags      *PromptTags          `json:"tags,omitempty"`
+	Version   *PromptVersionCreate `json:"version,omitempty"`
+}
+
+// PromptDiff defines model for PromptDiff.
+type PromptDiff struct {
+	Changes      []PromptChange `json:"changes"`
+	OtherVersion int            `json:"other_version"`
+	Version      int            `json:"version"`
+}
+
+// PromptDraft defines model for PromptDraft.
+type PromptDraft struct {
+	Placeholders *map[string][]PromptMessage `json:"placeholders,omitempty"`
+	ProjectId    openapi_types.UUID          `json:"project_id"`
+	Variables    *map[string]interface{}     `json:"variables,omitempty"`
+	Version      PromptVersionCreate         `json:"version"`
+}
+
+// PromptFolder defines model for PromptFolder.
+type PromptFolder struct {
+	// Name The whole path, such as `support/email`.
+	Name string `json:"name"`
+
+	// Prompts The prompts in it and in its folders.
+	Prompts int `json:"prompts"`
+}
+
+// PromptImport defines model for PromptImport.
+type PromptImport struct {
+	// Content The text of the file.
+	Content string `json:"content"`
+	DryRun  *bool  `json:"dry_run,omitempty"`
+
+	// FileName For names of prompts that the file does not name, and for messages.
+	FileName *string `json:"file_name,omitempty"`
+
+	// Format Default: recognized by its content.
+	Format    *PromptImportFormat `json:"format,omitempty"`
+	ProjectId openapi_types.UUID  `json:"project_id"`
+}
+
+// PromptImportFormat defines model for PromptImportFormat.
+type PromptImportFormat string
+
+// PromptImportReport defines model for PromptImportReport.
+type PromptImportReport struct {
+	DryRun   bool               `json:"dry_run"`
+	Format   PromptImportFormat `json:"format"`
+	Imported []ImportedPrompt   `json:"imported"`
+	Rejected []RejectedPrompt   `json:"rejected"`
+}
+
+// PromptMessage A message as in OpenAI's chat completions: `role` (`system`, `developer`, `user`, `assistant` or `tool`), `content` (text, or a
+// list of parts), `name`, `tool_calls`, `tool_call_id`. Text, and the text and image URLs of parts, are templates. Or
+// `{"type": "placeholder", "name"}`, which rendering replaces by a list of messages.
+type PromptMessage = json.RawMessage
+
+// PromptMissing What becomes of a required variable without a value: an `error` (by default), its tag as text, or nothing.
+type PromptMissing string
+
+// PromptModelConfig defines model for PromptModelConfig.
+type PromptModelConfig = json.RawMessage
+
+// PromptName A name such as `support/triage`, unique in the project. `/` makes folders; each part has at least one character.
+type PromptName = string
+
+// PromptPage defines model for PromptPage.
+type PromptPage struct {
+	Data []Prompt `json:"data"`
+
+	// Folders The folders in `folder`, sorted by name; at most 1,000. Empty without `folder`.
+	Folders []PromptFolder `json:"folders"`
+	HasMore bool           `json:"has_more"`
+	Limit   int            `json:"limit"`
+	Offset  int            `json:"offset"`
+}
+
 // PromptRef defines model for PromptRef.
 type PromptRef struct {
 	Id      *string `json:"id"`
 	Name    *string `json:"name"`
+	Version *string `json:"version"`
+}
+
+// PromptResponseFormat As in OpenAI's chat completions: `{"type": "json_schema", "json_schema": {"name", "schema", "strict"}}`, `json_object` or `text`.
+type PromptResponseFormat = json.RawMessage
+
+// PromptScoreUsage defines model for PromptScoreUsage.
+type PromptScoreUsage struct {
+	Count int64 `json:"count"`
+
+	// Mean Of numbers, and of booleans as 1 and 0; null for texts.
+	Mean *float32 `json:"mean"`
+	Name string   `json:"name"`
+}
+
+// PromptTags defines model for PromptTags.
+type PromptTags = []string
+
+// PromptTemplateFormat `mustache` by default; `none` is text without variables.
+type PromptTemplateFormat string
+
+// PromptTool A tool as in OpenAI's chat completions: `{"type": "function", "function": {"name", "description", "parameters", "strict"}}`. Tools of another type are kept as they are.
+type PromptTool = json.RawMessage
+
+// PromptUpdate defines model for PromptUpdate.
+type PromptUpdate struct {
+	Description *string     `json:"description,omitempty"`
+	Tags        *PromptTags `json:"tags,omitempty"`
+}
+
+// PromptUsage defines model for PromptUsage.
+type PromptUsage struct {
+	BucketSeconds int       `json:"bucket_seconds"`
+	End           time.Time `json:"end"`
+
+	// Partial True if only the newest part of the window could be read.
+	Partial bool      `json:"partial"`
+	Start   time.Time `json:"start"`
+
+	// Versions The versions with runs, as the runs name them, the newest first.
+	Versions []PromptVersionUsage `json:"versions"`
+}
+
+// PromptUsageBucket defines model for PromptUsageBucket.
+type PromptUsageBucket struct {
+	CostUsd       *float32  `json:"cost_usd"`
+	DurationP95Ms *float32  `json:"duration_p95_ms"`
+	ErrorCount    int64     `json:"error_count"`
+	Runs          int64     `json:"runs"`
+	Start         time.Time `json:"start"`
+}
+
+// PromptValues defines model for PromptValues.
+type PromptValues struct {
+	Placeholders *map[string][]PromptMessage `json:"placeholders,omitempty"`
+	Variables    *map[string]interface{}     `json:"variables,omitempty"`
+}
+
+// PromptVariable defines model for PromptVariable.
+type PromptVariable struct {
+	Default     interface{} `json:"default,omitempty"`
+	Description *string     `json:"description,omitempty"`
+	Example     interface{} `json:"example,omitempty"`
+
+	// Required Without a value and default
+	Required *bool               `json:"required,omitempty"`
+	Type     *PromptVariableType `json:"type,omitempty"`
+}
+
+// PromptVariableType defines model for PromptVariable.Type.
+type PromptVariableType string
+
+// PromptVersion defines model for PromptVersion.
+type PromptVersion struct {
+	// ContentHash SHA-256 of the content, in hexadecimal. The order of members counts in tools and the response format, where models see it.
+	ContentHash string    `json:"content_hash"`
+	CreatedAt   time.Time `json:"created_at"`
+
+	// CreatedBy Who made it. Both are null for a deleted user.
+	CreatedBy Author          `json:"created_by"`
+	Messages  []PromptMessage `json:"messages"`
+
+	// Missing What becomes of a required variable without a value: an `error` (by default), its tag as text, or nothing.
+	Missing     PromptMissing     `json:"missing"`
+	ModelConfig PromptModelConfig `json:"model_config"`
+
+	// Name A name such as `support/triage`, unique in the project. `/` makes folders; each part has at least one character.
+	Name     PromptName         `json:"name"`
+	Note     string             `json:"note"`
+	PromptId openapi_types.UUID `json:"prompt_id"`
+
+	// ResponseFormat As in OpenAI's chat completions: `{"type": "json_schema", "json_schema": {"name", "schema", "strict"}}`, `json_object` or `text`.
+	ResponseFormat *PromptResponseFormat `json:"response_format"`
+
+	// TemplateFormat `mustache` by default; `none` is text without variables.
+	TemplateFormat PromptTemplateFormat `json:"template_format"`
+	Tools          []PromptTool         `json:"tools"`
+	Variables      json.RawMessage      `json:"variables"`
+	Version        int                  `json:"version"`
+}
+
+// PromptVersionCreate defines model for PromptVersionCreate.
+type PromptVersionCreate struct {
+	// BaseVersion The version that was edited; 0 for none.
+	BaseVersion *int            `json:"base_version,omitempty"`
+	Messages    []PromptMessage `json:"messages"`
+
+	// Missing What becomes of a required variable without a value: an `error` (by default), its tag as text, or nothing.
+	Missing     *PromptMissing     `json:"missing,omitempty"`
+	ModelConfig *PromptModelConfig `json:"model_config,omitempty"`
+
+	// Note What changed. Not part of the content.
+	Note *string `json:"note,omitempty"`
+
+	// ResponseFormat As in OpenAI's chat completions: `{"type": "json_schema", "json_schema": {"name", "schema", "strict"}}`, `json_object` or `text`.
+	ResponseFormat *PromptResponseFormat `json:"response_format,omitempty"`
+
+	// TemplateFormat `mustache` by default; `none` is text without variables.
+	TemplateFormat *PromptTemplateFormat `json:"template_format,omitempty"`
+	Tools          *[]PromptTool         `json:"tools,omitempty"`
+
+	// Variables By name. Variables of the text that are not here are added with the type `any`.
+	Variables *json.RawMessage `json:"variables,omitempty"`
+}
+
+// PromptVersionEntry A version with the aliases that it has now.
+type PromptVersionEntry struct {
+	Aliases []PromptAliasName `json:"aliases"`
+
+	// ContentHash SHA-256 of the content, in hexadecimal. The order of members counts in tools and the response format, where models see it.
+	ContentHash string    `json:"content_hash"`
+	CreatedAt   time.Time `json:"created_at"`
+
+	// CreatedBy Who made it. Both are null for a deleted user.
+	CreatedBy Author          `json:"created_by"`
+	Messages  []PromptMessage `json:"messages"`
+
+	// Missing What becomes of a required variable without a value: an `error` (by default), its tag as text, or nothing.
+	Missing     PromptMissing     `json:"missing"`
+	ModelConfig PromptModelConfig `json:"model_config"`
+
+	// Name A name such as `support/triage`, unique in the project. `/` makes folders; each part has at least one character.
+	Name     PromptName         `json:"name"`
+	Note     string             `json:"note"`
+	PromptId openapi_types.UUID `json:"prompt_id"`
+
+	// ResponseFormat As in OpenAI's chat completions: `{"type": "json_schema", "json_schema": {"name", "schema", "strict"}}`, `json_object` or `text`.
+	ResponseFormat *PromptResponseFormat `json:"response_format"`
+
+	// TemplateFormat `mustache` by default; `none` is text without variables.
+	TemplateFormat PromptTemplateFormat `json:"template_format"`
+	Tools          []PromptTool         `json:"tools"`
+	Variables      json.RawMessage      `json:"variables"`
+	Version        int                  `json:"version"`
+}
+
+// PromptVersionPage defines model for PromptVersionPage.
+type PromptVersionPage struct {
+	Data    []PromptVersionEntry `json:"data"`
+	HasMore bool                 `json:"has_more"`
+	Limit   int                  `json:"limit"`
+	Offset  int                  `json:"offset"`
+}
+
+// PromptVersionUsage defines model for PromptVersionUsage.
+type PromptVersionUsage struct {
+	// Buckets Buckets with runs, by time.
+	Buckets []PromptUsageBucket `json:"buckets"`
+
+	// Calls Of the model calls that name the version themselves. All but the count are null if there are none.
+	Calls PromptCallUsage `json:"calls"`
+
+	// CostUsd Of whole runs.
+	CostUsd       *float32 `json:"cost_usd"`
+	DurationP50Ms *float32 `json:"duration_p50_ms"`
+	DurationP95Ms *float32 `json:"duration_p95_ms"`
+	ErrorCount    int64    `json:"error_count"`
+
+	// ErrorRate Of the runs that ended; null if none has.
+	ErrorRate *float32 `json:"error_rate"`
+
+	// Exists Whether the prompt has this version.
+	Exists    bool      `json:"exists"`
+	FirstSeen time.Time `json:"first_seen"`
+	LastSeen  time.Time `json:"last_seen"`
+
+	// LinkedByContent Runs that name no version and were linked by the text of their system message.
+	LinkedByContent int64              `json:"linked_by_content"`
+	Runs            int64              `json:"runs"`
+	Scores          []PromptScoreUsage `json:"scores"`
+
+	// TotalTokens Of whole runs.
+	TotalTokens *int64 `json:"total_tokens"`
+
+	// UnpricedCallCount Model calls without a price
+	UnpricedCallCount int64 `json:"unpriced_call_count"`
+
+	// Version As the runs name it; null if they name the prompt without a version.
 	Version *string `json:"version"`
 }
 
@@ -1600,6 +2233,40 @@ type RateLimit struct {
 
 	// Rate Per second, in the long run; 0 means no limit.
 	Rate float64 `json:"rate"`
+}
+
+// RejectedPrompt defines model for RejectedPrompt.
+type RejectedPrompt struct {
+	Line       *int    `json:"line"`
+	Path       *string `json:"path"`
+	Reason     string  `json:"reason"`
+	SourceName string  `json:"source_name"`
+}
+
+// RenderedPrompt defines model for RenderedPrompt.
+type RenderedPrompt struct {
+	Messages    []PromptMessage   `json:"messages"`
+	ModelConfig PromptModelConfig `json:"model_config"`
+
+	// ResponseFormat As in OpenAI's chat completions: `{"type": "json_schema", "json_schema": {"name", "schema", "strict"}}`, `json_object` or `text`.
+	ResponseFormat *PromptResponseFormat `json:"response_format"`
+
+	// Tokenizer The encoding in which they were counted, such as `o200k_base`.
+	Tokenizer string `json:"tokenizer"`
+
+	// Tokens The tokens of the messages and tools as JSON, an estimate: each provider adds its own few.
+	Tokens int          `json:"tokens"`
+	Tools  []PromptTool `json:"tools"`
+
+	// Unused The variables and placeholders of the request that the prompt does not use.
+	Unused []string `json:"unused"`
+}
+
+// ResolvedPrompt defines model for ResolvedPrompt.
+type ResolvedPrompt struct {
+	// Alias The alias that was asked for; null for a version number.
+	Alias         *string       `json:"alias"`
+	PromptVersion PromptVersion `json:"prompt_version"`
 }
 
 // Role defines model for Role.
@@ -2550,6 +3217,12 @@ type FilterUserID = string
 // FilterWindowSeconds defines model for FilterWindowSeconds.
 type FilterWindowSeconds = int64
 
+// IfMatch defines model for IfMatch.
+type IfMatch = string
+
+// IfNoneMatch defines model for IfNoneMatch.
+type IfNoneMatch = string
+
 // InvitationIDPath defines model for InvitationIDPath.
 type InvitationIDPath = openapi_types.UUID
 
@@ -2579,6 +3252,15 @@ type ProjectIDOptional = openapi_types.UUID
 
 // ProjectIDPath defines model for ProjectIDPath.
 type ProjectIDPath = openapi_types.UUID
+
+// PromptAliasPath defines model for PromptAliasPath.
+type PromptAliasPath = PromptAliasName
+
+// PromptID defines model for PromptID.
+type PromptID = openapi_types.UUID
+
+// PromptVersionNumber defines model for PromptVersionNumber.
+type PromptVersionNumber = int
 
 // RunID defines model for RunID.
 type RunID = openapi_types.UUID
@@ -2789,6 +3471,97 @@ type ListPricesParams struct {
 	Source *PriceSource `form:"source,omitempty" json:"source,omitempty"`
 	Limit  *Limit       `form:"limit,omitempty" json:"limit,omitempty"`
 	Offset *Offset      `form:"offset,omitempty" json:"offset,omitempty"`
+}
+
+// ListPromptsParams defines parameters for ListPrompts.
+type ListPromptsParams struct {
+	// ProjectId Look only in this project instead of all projects of the caller.
+	ProjectId *ProjectIDOptional `form:"project_id,omitempty" json:"project_id,omitempty"`
+
+	// Name The exact name.
+	Name *PromptName `form:"name,omitempty" json:"name,omitempty"`
+
+	// Search Text in the name or the description; case does not matter.
+	Search *string `form:"search,omitempty" json:"search,omitempty"`
+
+	// Tag Prompts with this tag.
+	Tag *string `form:"tag,omitempty" json:"tag,omitempty"`
+
+	// Folder A folder such as `support/email`, or `/` for the top level. Not with `search`, `name` or `tag`.
+	Folder *string `form:"folder,omitempty" json:"folder,omitempty"`
+	Limit  *Limit  `form:"limit,omitempty" json:"limit,omitempty"`
+	Offset *Offset `form:"offset,omitempty" json:"offset,omitempty"`
+}
+
+// ResolvePromptParams defines parameters for ResolvePrompt.
+type ResolvePromptParams struct {
+	// ProjectId Look only in this project instead of all projects of the caller.
+	ProjectId *ProjectIDOptional `form:"project_id,omitempty" json:"project_id,omitempty"`
+	Name      PromptName         `form:"name" json:"name"`
+	Alias     *PromptAliasName   `form:"alias,omitempty" json:"alias,omitempty"`
+
+	// Version Not with `alias`.
+	Version *int `form:"version,omitempty" json:"version,omitempty"`
+
+	// IfNoneMatch An ETag of an earlier answer.
+	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
+}
+
+// StreamPromptsParams defines parameters for StreamPrompts.
+type StreamPromptsParams struct {
+	// ProjectId Look only in this project instead of all projects of the caller.
+	ProjectId *ProjectIDOptional `form:"project_id,omitempty" json:"project_id,omitempty"`
+}
+
+// MovePromptAliasParams defines parameters for MovePromptAlias.
+type MovePromptAliasParams struct {
+	// IfMatch An ETag, such as `"3"`.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// DeletePromptAliasParams defines parameters for DeletePromptAlias.
+type DeletePromptAliasParams struct {
+	// IfMatch An ETag, such as `"3"`.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// GetPromptAliasParams defines parameters for GetPromptAlias.
+type GetPromptAliasParams struct {
+	// IfNoneMatch An ETag of an earlier answer.
+	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
+}
+
+// UpdatePromptAliasParams defines parameters for UpdatePromptAlias.
+type UpdatePromptAliasParams struct {
+	// IfMatch An ETag, such as `"3"`.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// ListPromptAliasHistoryParams defines parameters for ListPromptAliasHistory.
+type ListPromptAliasHistoryParams struct {
+	Limit  *Limit  `form:"limit,omitempty" json:"limit,omitempty"`
+	Offset *Offset `form:"offset,omitempty" json:"offset,omitempty"`
+}
+
+// GetPromptUsageParams defines parameters for GetPromptUsage.
+type GetPromptUsageParams struct {
+	// StartAfter Default: 30 days ago.
+	StartAfter *time.Time `form:"start_after,omitempty" json:"start_after,omitempty"`
+
+	// StartBefore Default: now.
+	StartBefore *time.Time `form:"start_before,omitempty" json:"start_before,omitempty"`
+}
+
+// ListPromptVersionsParams defines parameters for ListPromptVersions.
+type ListPromptVersionsParams struct {
+	Limit  *Limit  `form:"limit,omitempty" json:"limit,omitempty"`
+	Offset *Offset `form:"offset,omitempty" json:"offset,omitempty"`
+}
+
+// GetPromptVersionParams defines parameters for GetPromptVersion.
+type GetPromptVersionParams struct {
+	// IfNoneMatch An ETag of an earlier answer.
+	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
 }
 
 // ListRunsParams defines parameters for ListRuns.
@@ -3487,6 +4260,30 @@ type CreateViewJSONRequestBody = ViewCreate
 // UpdateViewJSONRequestBody defines body for UpdateView for application/json ContentType.
 type UpdateViewJSONRequestBody = ViewUpdate
 
+// CreatePromptJSONRequestBody defines body for CreatePrompt for application/json ContentType.
+type CreatePromptJSONRequestBody = PromptCreate
+
+// ImportPromptsJSONRequestBody defines body for ImportPrompts for application/json ContentType.
+type ImportPromptsJSONRequestBody = PromptImport
+
+// RenderPromptJSONRequestBody defines body for RenderPrompt for application/json ContentType.
+type RenderPromptJSONRequestBody = PromptDraft
+
+// UpdatePromptJSONRequestBody defines body for UpdatePrompt for application/json ContentType.
+type UpdatePromptJSONRequestBody = PromptUpdate
+
+// MovePromptAliasJSONRequestBody defines body for MovePromptAlias for application/json ContentType.
+type MovePromptAliasJSONRequestBody = PromptAliasMove
+
+// UpdatePromptAliasJSONRequestBody defines body for UpdatePromptAlias for application/json ContentType.
+type UpdatePromptAliasJSONRequestBody = PromptAliasUpdate
+
+// CreatePromptVersionJSONRequestBody defines body for CreatePromptVersion for application/json ContentType.
+type CreatePromptVersionJSONRequestBody = PromptVersionCreate
+
+// RenderPromptVersionJSONRequestBody defines body for RenderPromptVersion for application/json ContentType.
+type RenderPromptVersionJSONRequestBody = PromptValues
+
 // DeleteRunsJSONRequestBody defines body for DeleteRuns for application/json ContentType.
 type DeleteRunsJSONRequestBody = RunDelete
 
@@ -3672,6 +4469,69 @@ type ServerInterface interface {
 	// UpdateView Rename a saved view or change its query
 	// (PATCH /v1/projects/{project_id}/views/{view_id})
 	UpdateView(c *gin.Context, projectId ProjectIDPath, viewId ViewID)
+	// ListPrompts List prompts
+	// (GET /v1/prompts)
+	ListPrompts(c *gin.Context, params ListPromptsParams)
+	// CreatePrompt Create a prompt
+	// (POST /v1/prompts)
+	CreatePrompt(c *gin.Context)
+	// ImportPrompts Import prompts from an export of another product
+	// (POST /v1/prompts/_actions/import)
+	ImportPrompts(c *gin.Context)
+	// RenderPrompt Check and render a version that is not saved
+	// (POST /v1/prompts/_actions/render)
+	RenderPrompt(c *gin.Context)
+	// ResolvePrompt Find a version by the prompt's name
+	// (GET /v1/prompts/resolve)
+	ResolvePrompt(c *gin.Context, params ResolvePromptParams)
+	// StreamPrompts Stream moves of aliases
+	// (GET /v1/prompts/stream)
+	StreamPrompts(c *gin.Context, params StreamPromptsParams)
+	// DeletePrompt Delete a prompt with its versions and aliases
+	// (DELETE /v1/prompts/{prompt_id})
+	DeletePrompt(c *gin.Context, promptId PromptID)
+	// GetPrompt Read a prompt
+	// (GET /v1/prompts/{prompt_id})
+	GetPrompt(c *gin.Context, promptId PromptID)
+	// UpdatePrompt Change the description or the tags of a prompt
+	// (PATCH /v1/prompts/{prompt_id})
+	UpdatePrompt(c *gin.Context, promptId PromptID)
+	// ListPromptAliases List the aliases of a prompt
+	// (GET /v1/prompts/{prompt_id}/aliases)
+	ListPromptAliases(c *gin.Context, promptId PromptID)
+	// MovePromptAlias Create an alias, or move it to another version
+	// (POST /v1/prompts/{prompt_id}/aliases)
+	MovePromptAlias(c *gin.Context, promptId PromptID, params MovePromptAliasParams)
+	// DeletePromptAlias Delete an alias
+	// (DELETE /v1/prompts/{prompt_id}/aliases/{alias})
+	DeletePromptAlias(c *gin.Context, promptId PromptID, alias PromptAliasPath, params DeletePromptAliasParams)
+	// GetPromptAlias Read an alias with its version
+	// (GET /v1/prompts/{prompt_id}/aliases/{alias})
+	GetPromptAlias(c *gin.Context, promptId PromptID, alias PromptAliasPath, params GetPromptAliasParams)
+	// UpdatePromptAlias Protect an alias, or end its protection
+	// (PATCH /v1/prompts/{prompt_id}/aliases/{alias})
+	UpdatePromptAlias(c *gin.Context, promptId PromptID, alias PromptAliasPath, params UpdatePromptAliasParams)
+	// ListPromptAliasHistory List the changes of an alias
+	// (GET /v1/prompts/{prompt_id}/aliases/{alias}/history)
+	ListPromptAliasHistory(c *gin.Context, promptId PromptID, alias PromptAliasPath, params ListPromptAliasHistoryParams)
+	// GetPromptUsage Read how runs that used a prompt did, by version
+	// (GET /v1/prompts/{prompt_id}/usage)
+	GetPromptUsage(c *gin.Context, promptId PromptID, params GetPromptUsageParams)
+	// ListPromptVersions List the versions of a prompt
+	// (GET /v1/prompts/{prompt_id}/versions)
+	ListPromptVersions(c *gin.Context, promptId PromptID, params ListPromptVersionsParams)
+	// CreatePromptVersion Save a version of a prompt
+	// (POST /v1/prompts/{prompt_id}/versions)
+	CreatePromptVersion(c *gin.Context, promptId PromptID)
+	// GetPromptVersion Read a version of a prompt
+	// (GET /v1/prompts/{prompt_id}/versions/{version})
+	GetPromptVersion(c *gin.Context, promptId PromptID, version PromptVersionNumber, params GetPromptVersionParams)
+	// DiffPromptVersions Compare two versions of a prompt
+	// (GET /v1/prompts/{prompt_id}/versions/{version}/diff/{other_version})
+	DiffPromptVersions(c *gin.Context, promptId PromptID, version PromptVersionNumber, otherVersion int)
+	// RenderPromptVersion Render a version with variables
+	// (POST /v1/prompts/{prompt_id}/versions/{version}/render)
+	RenderPromptVersion(c *gin.Context, promptId PromptID, version PromptVersionNumber)
 	// ListRuns List runs
 	// (GET /v1/runs)
 	ListRuns(c *gin.Context, params ListRunsParams)
@@ -5574,6 +6434,843 @@ func (siw *ServerInterfaceWrapper) UpdateView(c *gin.Context) {
 	}
 
 	siw.Handler.UpdateView(c, projectId, viewId)
+}
+
+// ListPrompts operation middleware
+func (siw *ServerInterfaceWrapper) ListPrompts(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListPromptsParams
+
+	// ------------- Optional query parameter "project_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "project_id", c.Request.URL.Query(), &params.ProjectId, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter project_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "name" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "name", c.Request.URL.Query(), &params.Name, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter name: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "search" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "search", c.Request.URL.Query(), &params.Search, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter search: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "tag" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "tag", c.Request.URL.Query(), &params.Tag, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter tag: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "folder" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "folder", c.Request.URL.Query(), &params.Folder, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter folder: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", c.Request.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter offset: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListPrompts(c, params)
+}
+
+// CreatePrompt operation middleware
+func (siw *ServerInterfaceWrapper) CreatePrompt(c *gin.Context) {
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.CreatePrompt(c)
+}
+
+// ImportPrompts operation middleware
+func (siw *ServerInterfaceWrapper) ImportPrompts(c *gin.Context) {
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ImportPrompts(c)
+}
+
+// RenderPrompt operation middleware
+func (siw *ServerInterfaceWrapper) RenderPrompt(c *gin.Context) {
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.RenderPrompt(c)
+}
+
+// ResolvePrompt operation middleware
+func (siw *ServerInterfaceWrapper) ResolvePrompt(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ResolvePromptParams
+
+	// ------------- Optional query parameter "project_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "project_id", c.Request.URL.Query(), &params.ProjectId, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter project_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Required query parameter "name" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, true, "name", c.Request.URL.Query(), &params.Name, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter name: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "alias" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "alias", c.Request.URL.Query(), &params.Alias, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter alias: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "version" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "version", c.Request.URL.Query(), &params.Version, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter version: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	headers := c.Request.Header
+
+	// ------------- Optional header parameter "If-None-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-None-Match")]; found {
+		var IfNoneMatch IfNoneMatch
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandler(c, fmt.Errorf("Expected one value for If-None-Match, got %d", n), http.StatusBadRequest)
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-None-Match", valueList[0], &IfNoneMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter If-None-Match: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.IfNoneMatch = &IfNoneMatch
+
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ResolvePrompt(c, params)
+}
+
+// StreamPrompts operation middleware
+func (siw *ServerInterfaceWrapper) StreamPrompts(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params StreamPromptsParams
+
+	// ------------- Optional query parameter "project_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "project_id", c.Request.URL.Query(), &params.ProjectId, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter project_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.StreamPrompts(c, params)
+}
+
+// DeletePrompt operation middleware
+func (siw *ServerInterfaceWrapper) DeletePrompt(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "prompt_id" -------------
+	var promptId PromptID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "prompt_id", c.Param("prompt_id"), &promptId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter prompt_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.DeletePrompt(c, promptId)
+}
+
+// GetPrompt operation middleware
+func (siw *ServerInterfaceWrapper) GetPrompt(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "prompt_id" -------------
+	var promptId PromptID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "prompt_id", c.Param("prompt_id"), &promptId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter prompt_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetPrompt(c, promptId)
+}
+
+// UpdatePrompt operation middleware
+func (siw *ServerInterfaceWrapper) UpdatePrompt(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "prompt_id" -------------
+	var promptId PromptID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "prompt_id", c.Param("prompt_id"), &promptId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter prompt_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.UpdatePrompt(c, promptId)
+}
+
+// ListPromptAliases operation middleware
+func (siw *ServerInterfaceWrapper) ListPromptAliases(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "prompt_id" -------------
+	var promptId PromptID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "prompt_id", c.Param("prompt_id"), &promptId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter prompt_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListPromptAliases(c, promptId)
+}
+
+// MovePromptAlias operation middleware
+func (siw *ServerInterfaceWrapper) MovePromptAlias(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "prompt_id" -------------
+	var promptId PromptID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "prompt_id", c.Param("prompt_id"), &promptId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter prompt_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params MovePromptAliasParams
+
+	headers := c.Request.Header
+
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandler(c, fmt.Errorf("Expected one value for If-Match, got %d", n), http.StatusBadRequest)
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter If-Match: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.IfMatch = &IfMatch
+
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.MovePromptAlias(c, promptId, params)
+}
+
+// DeletePromptAlias operation middleware
+func (siw *ServerInterfaceWrapper) DeletePromptAlias(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "prompt_id" -------------
+	var promptId PromptID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "prompt_id", c.Param("prompt_id"), &promptId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter prompt_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Path parameter "alias" -------------
+	var alias PromptAliasPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "alias", c.Param("alias"), &alias, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter alias: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params DeletePromptAliasParams
+
+	headers := c.Request.Header
+
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandler(c, fmt.Errorf("Expected one value for If-Match, got %d", n), http.StatusBadRequest)
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter If-Match: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.IfMatch = &IfMatch
+
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.DeletePromptAlias(c, promptId, alias, params)
+}
+
+// GetPromptAlias operation middleware
+func (siw *ServerInterfaceWrapper) GetPromptAlias(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "prompt_id" -------------
+	var promptId PromptID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "prompt_id", c.Param("prompt_id"), &promptId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter prompt_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Path parameter "alias" -------------
+	var alias PromptAliasPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "alias", c.Param("alias"), &alias, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter alias: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetPromptAliasParams
+
+	headers := c.Request.Header
+
+	// ------------- Optional header parameter "If-None-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-None-Match")]; found {
+		var IfNoneMatch IfNoneMatch
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandler(c, fmt.Errorf("Expected one value for If-None-Match, got %d", n), http.StatusBadRequest)
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-None-Match", valueList[0], &IfNoneMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter If-None-Match: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.IfNoneMatch = &IfNoneMatch
+
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetPromptAlias(c, promptId, alias, params)
+}
+
+// UpdatePromptAlias operation middleware
+func (siw *ServerInterfaceWrapper) UpdatePromptAlias(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "prompt_id" -------------
+	var promptId PromptID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "prompt_id", c.Param("prompt_id"), &promptId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter prompt_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Path parameter "alias" -------------
+	var alias PromptAliasPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "alias", c.Param("alias"), &alias, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter alias: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params UpdatePromptAliasParams
+
+	headers := c.Request.Header
+
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandler(c, fmt.Errorf("Expected one value for If-Match, got %d", n), http.StatusBadRequest)
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter If-Match: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.IfMatch = &IfMatch
+
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.UpdatePromptAlias(c, promptId, alias, params)
+}
+
+// ListPromptAliasHistory operation middleware
+func (siw *ServerInterfaceWrapper) ListPromptAliasHistory(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "prompt_id" -------------
+	var promptId PromptID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "prompt_id", c.Param("prompt_id"), &promptId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter prompt_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Path parameter "alias" -------------
+	var alias PromptAliasPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "alias", c.Param("alias"), &alias, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter alias: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListPromptAliasHistoryParams
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", c.Request.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter offset: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListPromptAliasHistory(c, promptId, alias, params)
+}
+
+// GetPromptUsage operation middleware
+func (siw *ServerInterfaceWrapper) GetPromptUsage(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "prompt_id" -------------
+	var promptId PromptID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "prompt_id", c.Param("prompt_id"), &promptId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter prompt_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetPromptUsageParams
+
+	// ------------- Optional query parameter "start_after" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "start_after", c.Request.URL.Query(), &params.StartAfter, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter start_after: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "start_before" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "start_before", c.Request.URL.Query(), &params.StartBefore, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter start_before: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetPromptUsage(c, promptId, params)
+}
+
+// ListPromptVersions operation middleware
+func (siw *ServerInterfaceWrapper) ListPromptVersions(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "prompt_id" -------------
+	var promptId PromptID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "prompt_id", c.Param("prompt_id"), &promptId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter prompt_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListPromptVersionsParams
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", c.Request.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter offset: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListPromptVersions(c, promptId, params)
+}
+
+// CreatePromptVersion operation middleware
+func (siw *ServerInterfaceWrapper) CreatePromptVersion(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "prompt_id" -------------
+	var promptId PromptID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "prompt_id", c.Param("prompt_id"), &promptId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter prompt_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.CreatePromptVersion(c, promptId)
+}
+
+// GetPromptVersion operation middleware
+func (siw *ServerInterfaceWrapper) GetPromptVersion(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "prompt_id" -------------
+	var promptId PromptID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "prompt_id", c.Param("prompt_id"), &promptId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter prompt_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Path parameter "version" -------------
+	var version PromptVersionNumber
+
+	err = runtime.BindStyledParameterWithOptions("simple", "version", c.Param("version"), &version, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter version: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetPromptVersionParams
+
+	headers := c.Request.Header
+
+	// ------------- Optional header parameter "If-None-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-None-Match")]; found {
+		var IfNoneMatch IfNoneMatch
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandler(c, fmt.Errorf("Expected one value for If-None-Match, got %d", n), http.StatusBadRequest)
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-None-Match", valueList[0], &IfNoneMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter If-None-Match: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.IfNoneMatch = &IfNoneMatch
+
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetPromptVersion(c, promptId, version, params)
+}
+
+// DiffPromptVersions operation middleware
+func (siw *ServerInterfaceWrapper) DiffPromptVersions(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "prompt_id" -------------
+	var promptId PromptID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "prompt_id", c.Param("prompt_id"), &promptId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter prompt_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Path parameter "version" -------------
+	var version PromptVersionNumber
+
+	err = runtime.BindStyledParameterWithOptions("simple", "version", c.Param("version"), &version, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter version: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Path parameter "other_version" -------------
+	var otherVersion int
+
+	err = runtime.BindStyledParameterWithOptions("simple", "other_version", c.Param("other_version"), &otherVersion, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter other_version: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.DiffPromptVersions(c, promptId, version, otherVersion)
+}
+
+// RenderPromptVersion operation middleware
+func (siw *ServerInterfaceWrapper) RenderPromptVersion(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "prompt_id" -------------
+	var promptId PromptID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "prompt_id", c.Param("prompt_id"), &promptId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter prompt_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Path parameter "version" -------------
+	var version PromptVersionNumber
+
+	err = runtime.BindStyledParameterWithOptions("simple", "version", c.Param("version"), &version, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter version: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.RenderPromptVersion(c, promptId, version)
 }
 
 // ListRuns operation middleware
@@ -8208,6 +9905,27 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.POST(options.BaseURL+"/v1/projects/:project_id/views", wrapper.CreateView)
 	router.DELETE(options.BaseURL+"/v1/projects/:project_id/views/:view_id", wrapper.DeleteView)
 	router.PATCH(options.BaseURL+"/v1/projects/:project_id/views/:view_id", wrapper.UpdateView)
+	router.GET(options.BaseURL+"/v1/prompts", wrapper.ListPrompts)
+	router.POST(options.BaseURL+"/v1/prompts", wrapper.CreatePrompt)
+	router.POST(options.BaseURL+"/v1/prompts/_actions/import", wrapper.ImportPrompts)
+	router.POST(options.BaseURL+"/v1/prompts/_actions/render", wrapper.RenderPrompt)
+	router.DELETE(options.BaseURL+"/v1/prompts/:prompt_id", wrapper.DeletePrompt)
+	router.GET(options.BaseURL+"/v1/prompts/:prompt_id", wrapper.GetPrompt)
+	router.PATCH(options.BaseURL+"/v1/prompts/:prompt_id", wrapper.UpdatePrompt)
+	router.GET(options.BaseURL+"/v1/prompts/:prompt_id/aliases", wrapper.ListPromptAliases)
+	router.POST(options.BaseURL+"/v1/prompts/:prompt_id/aliases", wrapper.MovePromptAlias)
+	router.DELETE(options.BaseURL+"/v1/prompts/:prompt_id/aliases/:alias", wrapper.DeletePromptAlias)
+	router.GET(options.BaseURL+"/v1/prompts/:prompt_id/aliases/:alias", wrapper.GetPromptAlias)
+	router.PATCH(options.BaseURL+"/v1/prompts/:prompt_id/aliases/:alias", wrapper.UpdatePromptAlias)
+	router.GET(options.BaseURL+"/v1/prompts/:prompt_id/aliases/:alias/history", wrapper.ListPromptAliasHistory)
+	router.GET(options.BaseURL+"/v1/prompts/:prompt_id/usage", wrapper.GetPromptUsage)
+	router.GET(options.BaseURL+"/v1/prompts/:prompt_id/versions", wrapper.ListPromptVersions)
+	router.POST(options.BaseURL+"/v1/prompts/:prompt_id/versions", wrapper.CreatePromptVersion)
+	router.GET(options.BaseURL+"/v1/prompts/:prompt_id/versions/:version", wrapper.GetPromptVersion)
+	router.GET(options.BaseURL+"/v1/prompts/:prompt_id/versions/:version/diff/:other_version", wrapper.DiffPromptVersions)
+	router.POST(options.BaseURL+"/v1/prompts/:prompt_id/versions/:version/render", wrapper.RenderPromptVersion)
+	router.GET(options.BaseURL+"/v1/prompts/resolve", wrapper.ResolvePrompt)
+	router.GET(options.BaseURL+"/v1/prompts/stream", wrapper.StreamPrompts)
 	router.GET(options.BaseURL+"/v1/runs", wrapper.ListRuns)
 	router.POST(options.BaseURL+"/v1/runs/_actions/delete", wrapper.DeleteRuns)
 	router.GET(options.BaseURL+"/v1/runs/:run_id", wrapper.GetRun)
@@ -10458,6 +12176,1011 @@ func (response UpdateViewdefaultApplicationProblemPlusJSONResponse) VisitUpdateV
 	return err
 }
 
+type ListPromptsRequestObject struct {
+	Params ListPromptsParams
+}
+
+type ListPromptsResponseObject interface {
+	VisitListPromptsResponse(w http.ResponseWriter) error
+}
+
+type ListPrompts200JSONResponse PromptPage
+
+func (response ListPrompts200JSONResponse) VisitListPromptsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListPromptsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListPromptsdefaultApplicationProblemPlusJSONResponse) VisitListPromptsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreatePromptRequestObject struct {
+	Body *CreatePromptJSONRequestBody
+}
+
+type CreatePromptResponseObject interface {
+	VisitCreatePromptResponse(w http.ResponseWriter) error
+}
+
+type CreatePrompt201ResponseHeaders struct {
+	Location *string
+}
+
+type CreatePrompt201JSONResponse struct {
+	Body    Prompt
+	Headers CreatePrompt201ResponseHeaders
+}
+
+func (response CreatePrompt201JSONResponse) VisitCreatePromptResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Location != nil {
+		w.Header().Set("Location", fmt.Sprint(*response.Headers.Location))
+	}
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreatePromptdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CreatePromptdefaultApplicationProblemPlusJSONResponse) VisitCreatePromptResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ImportPromptsRequestObject struct {
+	Body *ImportPromptsJSONRequestBody
+}
+
+type ImportPromptsResponseObject interface {
+	VisitImportPromptsResponse(w http.ResponseWriter) error
+}
+
+type ImportPrompts200JSONResponse PromptImportReport
+
+func (response ImportPrompts200JSONResponse) VisitImportPromptsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ImportPromptsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ImportPromptsdefaultApplicationProblemPlusJSONResponse) VisitImportPromptsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RenderPromptRequestObject struct {
+	Body *RenderPromptJSONRequestBody
+}
+
+type RenderPromptResponseObject interface {
+	VisitRenderPromptResponse(w http.ResponseWriter) error
+}
+
+type RenderPrompt200JSONResponse RenderedPrompt
+
+func (response RenderPrompt200JSONResponse) VisitRenderPromptResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RenderPromptdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response RenderPromptdefaultApplicationProblemPlusJSONResponse) VisitRenderPromptResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ResolvePromptRequestObject struct {
+	Params ResolvePromptParams
+}
+
+type ResolvePromptResponseObject interface {
+	VisitResolvePromptResponse(w http.ResponseWriter) error
+}
+
+type ResolvePrompt200ResponseHeaders struct {
+	CacheControl *string
+	ETag         *string
+}
+
+type ResolvePrompt200JSONResponse struct {
+	Body    ResolvedPrompt
+	Headers ResolvePrompt200ResponseHeaders
+}
+
+func (response ResolvePrompt200JSONResponse) VisitResolvePromptResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.CacheControl != nil {
+		w.Header().Set("Cache-Control", fmt.Sprint(*response.Headers.CacheControl))
+	}
+	if response.Headers.ETag != nil {
+		w.Header().Set("ETag", fmt.Sprint(*response.Headers.ETag))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ResolvePrompt304Response struct {
+}
+
+func (response ResolvePrompt304Response) VisitResolvePromptResponse(w http.ResponseWriter) error {
+	w.WriteHeader(304)
+	return nil
+}
+
+type ResolvePromptdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ResolvePromptdefaultApplicationProblemPlusJSONResponse) VisitResolvePromptResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type StreamPromptsRequestObject struct {
+	Params StreamPromptsParams
+}
+
+type StreamPromptsResponseObject interface {
+	VisitStreamPromptsResponse(w http.ResponseWriter) error
+}
+
+type StreamPrompts200TexteventStreamResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response StreamPrompts200TexteventStreamResponse) VisitStreamPromptsResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/event-stream")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	flusher, ok := w.(http.Flusher)
+	if !ok {
+		// If w doesn't support flushing, fall back to io.Copy.
+		_, err := io.Copy(w, response.Body)
+		return err
+	}
+	// text/event-stream messages are typically small; use a
+	// modest buffer and flush after each chunk so clients see
+	// events immediately instead of waiting on OS buffering.
+	buf := make([]byte, 4096)
+	for {
+		n, err := response.Body.Read(buf)
+		if n > 0 {
+			if _, writeErr := w.Write(buf[:n]); writeErr != nil {
+				return writeErr
+			}
+			flusher.Flush()
+		}
+		if err != nil {
+			if err == io.EOF {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
+type StreamPromptsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response StreamPromptsdefaultApplicationProblemPlusJSONResponse) VisitStreamPromptsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeletePromptRequestObject struct {
+	PromptId PromptID `json:"prompt_id"`
+}
+
+type DeletePromptResponseObject interface {
+	VisitDeletePromptResponse(w http.ResponseWriter) error
+}
+
+type DeletePrompt204Response struct {
+}
+
+func (response DeletePrompt204Response) VisitDeletePromptResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DeletePromptdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response DeletePromptdefaultApplicationProblemPlusJSONResponse) VisitDeletePromptResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetPromptRequestObject struct {
+	PromptId PromptID `json:"prompt_id"`
+}
+
+type GetPromptResponseObject interface {
+	VisitGetPromptResponse(w http.ResponseWriter) error
+}
+
+type GetPrompt200JSONResponse Prompt
+
+func (response GetPrompt200JSONResponse) VisitGetPromptResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetPromptdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetPromptdefaultApplicationProblemPlusJSONResponse) VisitGetPromptResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdatePromptRequestObject struct {
+	PromptId PromptID `json:"prompt_id"`
+	Body     *UpdatePromptJSONRequestBody
+}
+
+type UpdatePromptResponseObject interface {
+	VisitUpdatePromptResponse(w http.ResponseWriter) error
+}
+
+type UpdatePrompt200JSONResponse Prompt
+
+func (response UpdatePrompt200JSONResponse) VisitUpdatePromptResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdatePromptdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response UpdatePromptdefaultApplicationProblemPlusJSONResponse) VisitUpdatePromptResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListPromptAliasesRequestObject struct {
+	PromptId PromptID `json:"prompt_id"`
+}
+
+type ListPromptAliasesResponseObject interface {
+	VisitListPromptAliasesResponse(w http.ResponseWriter) error
+}
+
+type ListPromptAliases200JSONResponse PromptAliasList
+
+func (response ListPromptAliases200JSONResponse) VisitListPromptAliasesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListPromptAliasesdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListPromptAliasesdefaultApplicationProblemPlusJSONResponse) VisitListPromptAliasesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type MovePromptAliasRequestObject struct {
+	PromptId PromptID `json:"prompt_id"`
+	Params   MovePromptAliasParams
+	Body     *MovePromptAliasJSONRequestBody
+}
+
+type MovePromptAliasResponseObject interface {
+	VisitMovePromptAliasResponse(w http.ResponseWriter) error
+}
+
+type MovePromptAlias200ResponseHeaders struct {
+	ETag *string
+}
+
+type MovePromptAlias200JSONResponse struct {
+	Body    PromptAliasMoved
+	Headers MovePromptAlias200ResponseHeaders
+}
+
+func (response MovePromptAlias200JSONResponse) VisitMovePromptAliasResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.ETag != nil {
+		w.Header().Set("ETag", fmt.Sprint(*response.Headers.ETag))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type MovePromptAlias201ResponseHeaders struct {
+	ETag     *string
+	Location *string
+}
+
+type MovePromptAlias201JSONResponse struct {
+	Body    PromptAliasMoved
+	Headers MovePromptAlias201ResponseHeaders
+}
+
+func (response MovePromptAlias201JSONResponse) VisitMovePromptAliasResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.ETag != nil {
+		w.Header().Set("ETag", fmt.Sprint(*response.Headers.ETag))
+	}
+	if response.Headers.Location != nil {
+		w.Header().Set("Location", fmt.Sprint(*response.Headers.Location))
+	}
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type MovePromptAliasdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response MovePromptAliasdefaultApplicationProblemPlusJSONResponse) VisitMovePromptAliasResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeletePromptAliasRequestObject struct {
+	PromptId PromptID        `json:"prompt_id"`
+	Alias    PromptAliasPath `json:"alias"`
+	Params   DeletePromptAliasParams
+}
+
+type DeletePromptAliasResponseObject interface {
+	VisitDeletePromptAliasResponse(w http.ResponseWriter) error
+}
+
+type DeletePromptAlias204Response struct {
+}
+
+func (response DeletePromptAlias204Response) VisitDeletePromptAliasResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DeletePromptAliasdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response DeletePromptAliasdefaultApplicationProblemPlusJSONResponse) VisitDeletePromptAliasResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetPromptAliasRequestObject struct {
+	PromptId PromptID        `json:"prompt_id"`
+	Alias    PromptAliasPath `json:"alias"`
+	Params   GetPromptAliasParams
+}
+
+type GetPromptAliasResponseObject interface {
+	VisitGetPromptAliasResponse(w http.ResponseWriter) error
+}
+
+type GetPromptAlias200ResponseHeaders struct {
+	CacheControl *string
+	ETag         *string
+}
+
+type GetPromptAlias200JSONResponse struct {
+	Body    PromptAliasWithVersion
+	Headers GetPromptAlias200ResponseHeaders
+}
+
+func (response GetPromptAlias200JSONResponse) VisitGetPromptAliasResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.CacheControl != nil {
+		w.Header().Set("Cache-Control", fmt.Sprint(*response.Headers.CacheControl))
+	}
+	if response.Headers.ETag != nil {
+		w.Header().Set("ETag", fmt.Sprint(*response.Headers.ETag))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetPromptAlias304Response struct {
+}
+
+func (response GetPromptAlias304Response) VisitGetPromptAliasResponse(w http.ResponseWriter) error {
+	w.WriteHeader(304)
+	return nil
+}
+
+type GetPromptAliasdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetPromptAliasdefaultApplicationProblemPlusJSONResponse) VisitGetPromptAliasResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdatePromptAliasRequestObject struct {
+	PromptId PromptID        `json:"prompt_id"`
+	Alias    PromptAliasPath `json:"alias"`
+	Params   UpdatePromptAliasParams
+	Body     *UpdatePromptAliasJSONRequestBody
+}
+
+type UpdatePromptAliasResponseObject interface {
+	VisitUpdatePromptAliasResponse(w http.ResponseWriter) error
+}
+
+type UpdatePromptAlias200ResponseHeaders struct {
+	ETag *string
+}
+
+type UpdatePromptAlias200JSONResponse struct {
+	Body    PromptAlias
+	Headers UpdatePromptAlias200ResponseHeaders
+}
+
+func (response UpdatePromptAlias200JSONResponse) VisitUpdatePromptAliasResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.ETag != nil {
+		w.Header().Set("ETag", fmt.Sprint(*response.Headers.ETag))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdatePromptAliasdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response UpdatePromptAliasdefaultApplicationProblemPlusJSONResponse) VisitUpdatePromptAliasResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListPromptAliasHistoryRequestObject struct {
+	PromptId PromptID        `json:"prompt_id"`
+	Alias    PromptAliasPath `json:"alias"`
+	Params   ListPromptAliasHistoryParams
+}
+
+type ListPromptAliasHistoryResponseObject interface {
+	VisitListPromptAliasHistoryResponse(w http.ResponseWriter) error
+}
+
+type ListPromptAliasHistory200JSONResponse PromptAliasChangePage
+
+func (response ListPromptAliasHistory200JSONResponse) VisitListPromptAliasHistoryResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListPromptAliasHistorydefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListPromptAliasHistorydefaultApplicationProblemPlusJSONResponse) VisitListPromptAliasHistoryResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetPromptUsageRequestObject struct {
+	PromptId PromptID `json:"prompt_id"`
+	Params   GetPromptUsageParams
+}
+
+type GetPromptUsageResponseObject interface {
+	VisitGetPromptUsageResponse(w http.ResponseWriter) error
+}
+
+type GetPromptUsage200JSONResponse PromptUsage
+
+func (response GetPromptUsage200JSONResponse) VisitGetPromptUsageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetPromptUsagedefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetPromptUsagedefaultApplicationProblemPlusJSONResponse) VisitGetPromptUsageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListPromptVersionsRequestObject struct {
+	PromptId PromptID `json:"prompt_id"`
+	Params   ListPromptVersionsParams
+}
+
+type ListPromptVersionsResponseObject interface {
+	VisitListPromptVersionsResponse(w http.ResponseWriter) error
+}
+
+type ListPromptVersions200JSONResponse PromptVersionPage
+
+func (response ListPromptVersions200JSONResponse) VisitListPromptVersionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListPromptVersionsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListPromptVersionsdefaultApplicationProblemPlusJSONResponse) VisitListPromptVersionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreatePromptVersionRequestObject struct {
+	PromptId PromptID `json:"prompt_id"`
+	Body     *CreatePromptVersionJSONRequestBody
+}
+
+type CreatePromptVersionResponseObject interface {
+	VisitCreatePromptVersionResponse(w http.ResponseWriter) error
+}
+
+type CreatePromptVersion200JSONResponse PromptVersionEntry
+
+func (response CreatePromptVersion200JSONResponse) VisitCreatePromptVersionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreatePromptVersion201ResponseHeaders struct {
+	Location *string
+}
+
+type CreatePromptVersion201JSONResponse struct {
+	Body    PromptVersionEntry
+	Headers CreatePromptVersion201ResponseHeaders
+}
+
+func (response CreatePromptVersion201JSONResponse) VisitCreatePromptVersionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Location != nil {
+		w.Header().Set("Location", fmt.Sprint(*response.Headers.Location))
+	}
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreatePromptVersiondefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CreatePromptVersiondefaultApplicationProblemPlusJSONResponse) VisitCreatePromptVersionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetPromptVersionRequestObject struct {
+	PromptId PromptID            `json:"prompt_id"`
+	Version  PromptVersionNumber `json:"version"`
+	Params   GetPromptVersionParams
+}
+
+type GetPromptVersionResponseObject interface {
+	VisitGetPromptVersionResponse(w http.ResponseWriter) error
+}
+
+type GetPromptVersion200ResponseHeaders struct {
+	CacheControl *string
+	ETag         *string
+}
+
+type GetPromptVersion200JSONResponse struct {
+	Body    PromptVersion
+	Headers GetPromptVersion200ResponseHeaders
+}
+
+func (response GetPromptVersion200JSONResponse) VisitGetPromptVersionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.CacheControl != nil {
+		w.Header().Set("Cache-Control", fmt.Sprint(*response.Headers.CacheControl))
+	}
+	if response.Headers.ETag != nil {
+		w.Header().Set("ETag", fmt.Sprint(*response.Headers.ETag))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetPromptVersion304Response struct {
+}
+
+func (response GetPromptVersion304Response) VisitGetPromptVersionResponse(w http.ResponseWriter) error {
+	w.WriteHeader(304)
+	return nil
+}
+
+type GetPromptVersiondefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetPromptVersiondefaultApplicationProblemPlusJSONResponse) VisitGetPromptVersionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DiffPromptVersionsRequestObject struct {
+	PromptId     PromptID            `json:"prompt_id"`
+	Version      PromptVersionNumber `json:"version"`
+	OtherVersion int                 `json:"other_version"`
+}
+
+type DiffPromptVersionsResponseObject interface {
+	VisitDiffPromptVersionsResponse(w http.ResponseWriter) error
+}
+
+type DiffPromptVersions200JSONResponse PromptDiff
+
+func (response DiffPromptVersions200JSONResponse) VisitDiffPromptVersionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DiffPromptVersionsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response DiffPromptVersionsdefaultApplicationProblemPlusJSONResponse) VisitDiffPromptVersionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RenderPromptVersionRequestObject struct {
+	PromptId PromptID            `json:"prompt_id"`
+	Version  PromptVersionNumber `json:"version"`
+	Body     *RenderPromptVersionJSONRequestBody
+}
+
+type RenderPromptVersionResponseObject interface {
+	VisitRenderPromptVersionResponse(w http.ResponseWriter) error
+}
+
+type RenderPromptVersion200JSONResponse RenderedPrompt
+
+func (response RenderPromptVersion200JSONResponse) VisitRenderPromptVersionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RenderPromptVersiondefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response RenderPromptVersiondefaultApplicationProblemPlusJSONResponse) VisitRenderPromptVersionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListRunsRequestObject struct {
 	Params ListRunsParams
 }
@@ -11794,6 +14517,69 @@ type StrictServerInterface interface {
 	// UpdateView Rename a saved view or change its query
 	// (PATCH /v1/projects/{project_id}/views/{view_id})
 	UpdateView(ctx context.Context, request UpdateViewRequestObject) (UpdateViewResponseObject, error)
+	// ListPrompts List prompts
+	// (GET /v1/prompts)
+	ListPrompts(ctx context.Context, request ListPromptsRequestObject) (ListPromptsResponseObject, error)
+	// CreatePrompt Create a prompt
+	// (POST /v1/prompts)
+	CreatePrompt(ctx context.Context, request CreatePromptRequestObject) (CreatePromptResponseObject, error)
+	// ImportPrompts Import prompts from an export of another product
+	// (POST /v1/prompts/_actions/import)
+	ImportPrompts(ctx context.Context, request ImportPromptsRequestObject) (ImportPromptsResponseObject, error)
+	// RenderPrompt Check and render a version that is not saved
+	// (POST /v1/prompts/_actions/render)
+	RenderPrompt(ctx context.Context, request RenderPromptRequestObject) (RenderPromptResponseObject, error)
+	// ResolvePrompt Find a version by the prompt's name
+	// (GET /v1/prompts/resolve)
+	ResolvePrompt(ctx context.Context, request ResolvePromptRequestObject) (ResolvePromptResponseObject, error)
+	// StreamPrompts Stream moves of aliases
+	// (GET /v1/prompts/stream)
+	StreamPrompts(ctx context.Context, request StreamPromptsRequestObject) (StreamPromptsResponseObject, error)
+	// DeletePrompt Delete a prompt with its versions and aliases
+	// (DELETE /v1/prompts/{prompt_id})
+	DeletePrompt(ctx context.Context, request DeletePromptRequestObject) (DeletePromptResponseObject, error)
+	// GetPrompt Read a prompt
+	// (GET /v1/prompts/{prompt_id})
+	GetPrompt(ctx context.Context, request GetPromptRequestObject) (GetPromptResponseObject, error)
+	// UpdatePrompt Change the description or the tags of a prompt
+	// (PATCH /v1/prompts/{prompt_id})
+	UpdatePrompt(ctx context.Context, request UpdatePromptRequestObject) (UpdatePromptResponseObject, error)
+	// ListPromptAliases List the aliases of a prompt
+	// (GET /v1/prompts/{prompt_id}/aliases)
+	ListPromptAliases(ctx context.Context, request ListPromptAliasesRequestObject) (ListPromptAliasesResponseObject, error)
+	// MovePromptAlias Create an alias, or move it to another version
+	// (POST /v1/prompts/{prompt_id}/aliases)
+	MovePromptAlias(ctx context.Context, request MovePromptAliasRequestObject) (MovePromptAliasResponseObject, error)
+	// DeletePromptAlias Delete an alias
+	// (DELETE /v1/prompts/{prompt_id}/aliases/{alias})
+	DeletePromptAlias(ctx context.Context, request DeletePromptAliasRequestObject) (DeletePromptAliasResponseObject, error)
+	// GetPromptAlias Read an alias with its version
+	// (GET /v1/prompts/{prompt_id}/aliases/{alias})
+	GetPromptAlias(ctx context.Context, request GetPromptAliasRequestObject) (GetPromptAliasResponseObject, error)
+	// UpdatePromptAlias Protect an alias, or end its protection
+	// (PATCH /v1/prompts/{prompt_id}/aliases/{alias})
+	UpdatePromptAlias(ctx context.Context, request UpdatePromptAliasRequestObject) (UpdatePromptAliasResponseObject, error)
+	// ListPromptAliasHistory List the changes of an alias
+	// (GET /v1/prompts/{prompt_id}/aliases/{alias}/history)
+	ListPromptAliasHistory(ctx context.Context, request ListPromptAliasHistoryRequestObject) (ListPromptAliasHistoryResponseObject, error)
+	// GetPromptUsage Read how runs that used a prompt did, by version
+	// (GET /v1/prompts/{prompt_id}/usage)
+	GetPromptUsage(ctx context.Context, request GetPromptUsageRequestObject) (GetPromptUsageResponseObject, error)
+	// ListPromptVersions List the versions of a prompt
+	// (GET /v1/prompts/{prompt_id}/versions)
+	ListPromptVersions(ctx context.Context, request ListPromptVersionsRequestObject) (ListPromptVersionsResponseObject, error)
+	// CreatePromptVersion Save a version of a prompt
+	// (POST /v1/prompts/{prompt_id}/versions)
+	CreatePromptVersion(ctx context.Context, request CreatePromptVersionRequestObject) (CreatePromptVersionResponseObject, error)
+	// GetPromptVersion Read a version of a prompt
+	// (GET /v1/prompts/{prompt_id}/versions/{version})
+	GetPromptVersion(ctx context.Context, request GetPromptVersionRequestObject) (GetPromptVersionResponseObject, error)
+	// DiffPromptVersions Compare two versions of a prompt
+	// (GET /v1/prompts/{prompt_id}/versions/{version}/diff/{other_version})
+	DiffPromptVersions(ctx context.Context, request DiffPromptVersionsRequestObject) (DiffPromptVersionsResponseObject, error)
+	// RenderPromptVersion Render a version with variables
+	// (POST /v1/prompts/{prompt_id}/versions/{version}/render)
+	RenderPromptVersion(ctx context.Context, request RenderPromptVersionRequestObject) (RenderPromptVersionResponseObject, error)
 	// ListRuns List runs
 	// (GET /v1/runs)
 	ListRuns(ctx context.Context, request ListRunsRequestObject) (ListRunsResponseObject, error)
@@ -13767,6 +16553,706 @@ func (sh *strictHandler) UpdateView(ctx *gin.Context, projectId ProjectIDPath, v
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(UpdateViewResponseObject); ok {
 		if err := validResponse.VisitUpdateViewResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListPrompts operation middleware
+func (sh *strictHandler) ListPrompts(ctx *gin.Context, params ListPromptsParams) {
+	var request ListPromptsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListPrompts(ctx, request.(ListPromptsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListPrompts")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListPromptsResponseObject); ok {
+		if err := validResponse.VisitListPromptsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CreatePrompt operation middleware
+func (sh *strictHandler) CreatePrompt(ctx *gin.Context) {
+	var request CreatePromptRequestObject
+
+	var body CreatePromptJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreatePrompt(ctx, request.(CreatePromptRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreatePrompt")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(CreatePromptResponseObject); ok {
+		if err := validResponse.VisitCreatePromptResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ImportPrompts operation middleware
+func (sh *strictHandler) ImportPrompts(ctx *gin.Context) {
+	var request ImportPromptsRequestObject
+
+	var body ImportPromptsJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ImportPrompts(ctx, request.(ImportPromptsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ImportPrompts")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ImportPromptsResponseObject); ok {
+		if err := validResponse.VisitImportPromptsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// RenderPrompt operation middleware
+func (sh *strictHandler) RenderPrompt(ctx *gin.Context) {
+	var request RenderPromptRequestObject
+
+	var body RenderPromptJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.RenderPrompt(ctx, request.(RenderPromptRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RenderPrompt")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(RenderPromptResponseObject); ok {
+		if err := validResponse.VisitRenderPromptResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ResolvePrompt operation middleware
+func (sh *strictHandler) ResolvePrompt(ctx *gin.Context, params ResolvePromptParams) {
+	var request ResolvePromptRequestObject
+
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ResolvePrompt(ctx, request.(ResolvePromptRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ResolvePrompt")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ResolvePromptResponseObject); ok {
+		if err := validResponse.VisitResolvePromptResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// StreamPrompts operation middleware
+func (sh *strictHandler) StreamPrompts(ctx *gin.Context, params StreamPromptsParams) {
+	var request StreamPromptsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.StreamPrompts(ctx, request.(StreamPromptsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "StreamPrompts")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(StreamPromptsResponseObject); ok {
+		if err := validResponse.VisitStreamPromptsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DeletePrompt operation middleware
+func (sh *strictHandler) DeletePrompt(ctx *gin.Context, promptId PromptID) {
+	var request DeletePromptRequestObject
+
+	request.PromptId = promptId
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeletePrompt(ctx, request.(DeletePromptRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeletePrompt")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(DeletePromptResponseObject); ok {
+		if err := validResponse.VisitDeletePromptResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetPrompt operation middleware
+func (sh *strictHandler) GetPrompt(ctx *gin.Context, promptId PromptID) {
+	var request GetPromptRequestObject
+
+	request.PromptId = promptId
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetPrompt(ctx, request.(GetPromptRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetPrompt")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetPromptResponseObject); ok {
+		if err := validResponse.VisitGetPromptResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// UpdatePrompt operation middleware
+func (sh *strictHandler) UpdatePrompt(ctx *gin.Context, promptId PromptID) {
+	var request UpdatePromptRequestObject
+
+	request.PromptId = promptId
+
+	var body UpdatePromptJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.UpdatePrompt(ctx, request.(UpdatePromptRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "UpdatePrompt")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(UpdatePromptResponseObject); ok {
+		if err := validResponse.VisitUpdatePromptResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListPromptAliases operation middleware
+func (sh *strictHandler) ListPromptAliases(ctx *gin.Context, promptId PromptID) {
+	var request ListPromptAliasesRequestObject
+
+	request.PromptId = promptId
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListPromptAliases(ctx, request.(ListPromptAliasesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListPromptAliases")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListPromptAliasesResponseObject); ok {
+		if err := validResponse.VisitListPromptAliasesResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// MovePromptAlias operation middleware
+func (sh *strictHandler) MovePromptAlias(ctx *gin.Context, promptId PromptID, params MovePromptAliasParams) {
+	var request MovePromptAliasRequestObject
+
+	request.PromptId = promptId
+	request.Params = params
+
+	var body MovePromptAliasJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.MovePromptAlias(ctx, request.(MovePromptAliasRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "MovePromptAlias")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(MovePromptAliasResponseObject); ok {
+		if err := validResponse.VisitMovePromptAliasResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DeletePromptAlias operation middleware
+func (sh *strictHandler) DeletePromptAlias(ctx *gin.Context, promptId PromptID, alias PromptAliasPath, params DeletePromptAliasParams) {
+	var request DeletePromptAliasRequestObject
+
+	request.PromptId = promptId
+	request.Alias = alias
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeletePromptAlias(ctx, request.(DeletePromptAliasRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeletePromptAlias")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(DeletePromptAliasResponseObject); ok {
+		if err := validResponse.VisitDeletePromptAliasResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetPromptAlias operation middleware
+func (sh *strictHandler) GetPromptAlias(ctx *gin.Context, promptId PromptID, alias PromptAliasPath, params GetPromptAliasParams) {
+	var request GetPromptAliasRequestObject
+
+	request.PromptId = promptId
+	request.Alias = alias
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetPromptAlias(ctx, request.(GetPromptAliasRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetPromptAlias")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetPromptAliasResponseObject); ok {
+		if err := validResponse.VisitGetPromptAliasResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// UpdatePromptAlias operation middleware
+func (sh *strictHandler) UpdatePromptAlias(ctx *gin.Context, promptId PromptID, alias PromptAliasPath, params UpdatePromptAliasParams) {
+	var request UpdatePromptAliasRequestObject
+
+	request.PromptId = promptId
+	request.Alias = alias
+	request.Params = params
+
+	var body UpdatePromptAliasJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.UpdatePromptAlias(ctx, request.(UpdatePromptAliasRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "UpdatePromptAlias")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(UpdatePromptAliasResponseObject); ok {
+		if err := validResponse.VisitUpdatePromptAliasResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListPromptAliasHistory operation middleware
+func (sh *strictHandler) ListPromptAliasHistory(ctx *gin.Context, promptId PromptID, alias PromptAliasPath, params ListPromptAliasHistoryParams) {
+	var request ListPromptAliasHistoryRequestObject
+
+	request.PromptId = promptId
+	request.Alias = alias
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListPromptAliasHistory(ctx, request.(ListPromptAliasHistoryRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListPromptAliasHistory")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListPromptAliasHistoryResponseObject); ok {
+		if err := validResponse.VisitListPromptAliasHistoryResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetPromptUsage operation middleware
+func (sh *strictHandler) GetPromptUsage(ctx *gin.Context, promptId PromptID, params GetPromptUsageParams) {
+	var request GetPromptUsageRequestObject
+
+	request.PromptId = promptId
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetPromptUsage(ctx, request.(GetPromptUsageRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetPromptUsage")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetPromptUsageResponseObject); ok {
+		if err := validResponse.VisitGetPromptUsageResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListPromptVersions operation middleware
+func (sh *strictHandler) ListPromptVersions(ctx *gin.Context, promptId PromptID, params ListPromptVersionsParams) {
+	var request ListPromptVersionsRequestObject
+
+	request.PromptId = promptId
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListPromptVersions(ctx, request.(ListPromptVersionsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListPromptVersions")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListPromptVersionsResponseObject); ok {
+		if err := validResponse.VisitListPromptVersionsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CreatePromptVersion operation middleware
+func (sh *strictHandler) CreatePromptVersion(ctx *gin.Context, promptId PromptID) {
+	var request CreatePromptVersionRequestObject
+
+	request.PromptId = promptId
+
+	var body CreatePromptVersionJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreatePromptVersion(ctx, request.(CreatePromptVersionRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreatePromptVersion")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(CreatePromptVersionResponseObject); ok {
+		if err := validResponse.VisitCreatePromptVersionResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetPromptVersion operation middleware
+func (sh *strictHandler) GetPromptVersion(ctx *gin.Context, promptId PromptID, version PromptVersionNumber, params GetPromptVersionParams) {
+	var request GetPromptVersionRequestObject
+
+	request.PromptId = promptId
+	request.Version = version
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetPromptVersion(ctx, request.(GetPromptVersionRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetPromptVersion")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetPromptVersionResponseObject); ok {
+		if err := validResponse.VisitGetPromptVersionResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DiffPromptVersions operation middleware
+func (sh *strictHandler) DiffPromptVersions(ctx *gin.Context, promptId PromptID, version PromptVersionNumber, otherVersion int) {
+	var request DiffPromptVersionsRequestObject
+
+	request.PromptId = promptId
+	request.Version = version
+	request.OtherVersion = otherVersion
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DiffPromptVersions(ctx, request.(DiffPromptVersionsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DiffPromptVersions")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(DiffPromptVersionsResponseObject); ok {
+		if err := validResponse.VisitDiffPromptVersionsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// RenderPromptVersion operation middleware
+func (sh *strictHandler) RenderPromptVersion(ctx *gin.Context, promptId PromptID, version PromptVersionNumber) {
+	var request RenderPromptVersionRequestObject
+
+	request.PromptId = promptId
+	request.Version = version
+
+	var body RenderPromptVersionJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.RenderPromptVersion(ctx, request.(RenderPromptVersionRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RenderPromptVersion")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(RenderPromptVersionResponseObject); ok {
+		if err := validResponse.VisitRenderPromptVersionResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

@@ -1144,6 +1144,361 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/prompts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List prompts
+         * @description Sorted by name. With `folder`, the prompts directly in it, and in `folders` the folders in it. Names make folders with `/`:
+         *     `support/email/triage` is in `support/email`.
+         *
+         *     Requires the scope `prompts:read`.
+         */
+        get: operations["listPrompts"];
+        put?: never;
+        /**
+         * Create a prompt
+         * @description With `version`, its first version is saved in the same transaction. 409 `name_taken` if the project has a prompt of this name.
+         *     The name is what programs and their traces refer to. It does not change.
+         *
+         *     Requires the scope `prompts:write`.
+         */
+        post: operations["createPrompt"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/prompts/{prompt_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a prompt
+         * @description Requires the scope `prompts:read`.
+         */
+        get: operations["getPrompt"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a prompt with its versions and aliases
+         * @description 409 `alias_protected` while one of its aliases is protected. Programs that ask for the prompt get 404 from then on. Runs keep
+         *     the name and version that they recorded.
+         *
+         *     Requires the scope `prompts:write`.
+         */
+        delete: operations["deletePrompt"];
+        options?: never;
+        head?: never;
+        /**
+         * Change the description or the tags of a prompt
+         * @description Absent members keep their values.
+         *
+         *     Requires the scope `prompts:write`.
+         */
+        patch: operations["updatePrompt"];
+        trace?: never;
+    };
+    "/v1/prompts/{prompt_id}/versions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the versions of a prompt
+         * @description Requires the scope `prompts:read`.
+         */
+        get: operations["listPromptVersions"];
+        put?: never;
+        /**
+         * Save a version of a prompt
+         * @description Versions are numbered from 1 and never change. If the prompt has a version with the same content, the answer is 200 with that one
+         *     and nothing is saved. 409 `stale_base_version` if `base_version` is not the newest version.
+         *
+         *     Requires the scope `prompts:write`.
+         */
+        post: operations["createPromptVersion"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/prompts/{prompt_id}/versions/{version}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a version of a prompt
+         * @description A version never changes, so the answer can be cached for ever. `latest` is not a version; see aliases.
+         *
+         *     Requires the scope `prompts:read`.
+         */
+        get: operations["getPromptVersion"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/prompts/{prompt_id}/versions/{version}/render": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Render a version with variables
+         * @description 422 names each variable and placeholder without a value, and each value of another type than the version declares.
+         *
+         *     Requires the scope `prompts:read`.
+         */
+        post: operations["renderPromptVersion"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/prompts/{prompt_id}/versions/{version}/diff/{other_version}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Compare two versions of a prompt
+         * @description Requires the scope `prompts:read`.
+         */
+        get: operations["diffPromptVersions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/prompts/{prompt_id}/aliases": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the aliases of a prompt
+         * @description All aliases, sorted by name; at most 100. `latest` is always the newest version and is not in the list.
+         *
+         *     Requires the scope `prompts:read`.
+         */
+        get: operations["listPromptAliases"];
+        put?: never;
+        /**
+         * Create an alias, or move it to another version
+         * @description 201 if the alias is new, 200 if it moved. With `If-Match`, the alias must have this ETag, else 412 `alias_moved`; `"0"` is the
+         *     ETag of an alias that never existed. Without it the last move wins. A move to the version that the alias has already changes
+         *     nothing. `latest` is reserved. A protected alias is moved by an admin only: 403 `alias_protected`.
+         *
+         *     Requires the scope `prompts:write`.
+         */
+        post: operations["movePromptAlias"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/prompts/{prompt_id}/aliases/{alias}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read an alias with its version
+         * @description `latest` is the newest version; its ETag is that version's number.
+         *
+         *     Requires the scope `prompts:read`.
+         */
+        get: operations["getPromptAlias"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete an alias
+         * @description Programs that ask for it get 404 from then on. 409 `alias_protected` if it is protected. Its history stays.
+         *
+         *     Requires the scope `prompts:write`.
+         */
+        delete: operations["deletePromptAlias"];
+        options?: never;
+        head?: never;
+        /**
+         * Protect an alias, or end its protection
+         * @description Only an admin can move a protected alias, and nobody can delete it.
+         *
+         *     Requires the scopes `prompts:write` and `admin`.
+         */
+        patch: operations["updatePromptAlias"];
+        trace?: never;
+    };
+    "/v1/prompts/{prompt_id}/aliases/{alias}/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the changes of an alias
+         * @description Moves, changes of its protection and deletions, the newest first. A deleted alias keeps its history as long as the prompt exists.
+         *
+         *     Requires the scope `prompts:read`.
+         */
+        get: operations["listPromptAliasHistory"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/prompts/resolve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Find a version by the prompt's name
+         * @description What a program asks: the version of a prompt that an alias has, or that a number names. `latest` without both. A key of one
+         *     project need not name the project. Send the ETag as `If-None-Match` and get 304 while nothing has changed.
+         *
+         *     Requires the scope `prompts:read`.
+         */
+        get: operations["resolvePrompt"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/prompts/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Stream moves of aliases
+         * @description Server-sent events. `ready` comes first. `alias` has a PromptAliasEvent, sent when an alias moves or is deleted, a prompt gets a
+         *     new version (the alias is `latest`) or is deleted. After a gap, such as a
+         *     failure of the database, `reset` comes: resolve again what you hold. `end` has a Problem with the reason why the stream ends.
+         *     A comment comes every 15 seconds. A stream ends after an hour; reconnect, and resolve again what you hold.
+         *
+         *     Requires the scope `prompts:read`.
+         */
+        get: operations["streamPrompts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/prompts/{prompt_id}/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read how runs that used a prompt did, by version
+         * @description A run counts for each version that it used: one that a span of it names, or whose system message a model call of it has
+         *     word for word, if no other version of the project has the same (`linked_by_content`).
+         *
+         *     Requires the scopes `prompts:read` and `runs:read`.
+         */
+        get: operations["getPromptUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/prompts/_actions/render": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Check and render a version that is not saved
+         * @description Requires the scope `prompts:read`.
+         */
+        post: operations["renderPrompt"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/prompts/_actions/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Import prompts from an export of another product
+         * @description Reads exports of OpenAI prompt objects, Langfuse, LangSmith and promptfoo (YAML or JSON). Variables of f-strings, Jinja and
+         *     Nunjucks are converted; a template that does more is rejected with its line. All prompts that are not rejected are imported in one
+         *     transaction; with `dry_run`, nothing is. A prompt whose name exists gets a new version, unless it has one with this content.
+         *
+         *     Requires the scope `prompts:write`.
+         */
+        post: operations["importPrompts"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/runs/stats": {
         parameters: {
             query?: never;
@@ -2819,6 +3174,412 @@ export interface components {
             offset: number;
             has_more: boolean;
         };
+        /** @description A name such as `support/triage`, unique in the project. `/` makes folders; each part has at least one character. */
+        PromptName: string;
+        PromptAliasName: string;
+        PromptTags: string[];
+        PromptCreate: {
+            /** Format: uuid */
+            project_id: string;
+            name: components["schemas"]["PromptName"];
+            description?: string;
+            tags?: components["schemas"]["PromptTags"];
+            version?: components["schemas"]["PromptVersionCreate"];
+        };
+        PromptUpdate: {
+            description?: string;
+            tags?: components["schemas"]["PromptTags"];
+        };
+        /** @description Who made it. Both are null for a deleted user. */
+        Author: {
+            /** @description The user's email address. */
+            email: string | null;
+            /** @description The name that the key had then, if a key made it. */
+            key: string | null;
+        };
+        Prompt: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            project_id: string;
+            name: components["schemas"]["PromptName"];
+            description: string;
+            tags: components["schemas"]["PromptTags"];
+            /** @description The newest version; null if there is none yet. */
+            latest_version: number | null;
+            aliases: components["schemas"]["PromptAlias"][];
+            created_by: components["schemas"]["Author"];
+            /** Format: date-time */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When anything of it last changed.
+             */
+            updated_at: string;
+        };
+        PromptFolder: {
+            /** @description The whole path, such as `support/email`. */
+            name: string;
+            /** @description The prompts in it and in its folders. */
+            prompts: number;
+        };
+        PromptPage: {
+            data: components["schemas"]["Prompt"][];
+            /** @description The folders in `folder`, sorted by name; at most 1,000. Empty without `folder`. */
+            folders: components["schemas"]["PromptFolder"][];
+            limit: number;
+            offset: number;
+            has_more: boolean;
+        };
+        /**
+         * @description A message as in OpenAI's chat completions: `role` (`system`, `developer`, `user`, `assistant` or `tool`), `content` (text, or a
+         *     list of parts), `name`, `tool_calls`, `tool_call_id`. Text, and the text and image URLs of parts, are templates. Or
+         *     `{"type": "placeholder", "name"}`, which rendering replaces by a list of messages.
+         */
+        PromptMessage: {
+            role?: string;
+            content?: unknown;
+            name?: string;
+            tool_calls?: Record<string, never>[];
+            tool_call_id?: string;
+            type?: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description A tool as in OpenAI's chat completions: `{"type": "function", "function": {"name", "description", "parameters", "strict"}}`. Tools of another type are kept as they are. */
+        PromptTool: {
+            [key: string]: unknown;
+        };
+        /** @description As in OpenAI's chat completions: `{"type": "json_schema", "json_schema": {"name", "schema", "strict"}}`, `json_object` or `text`. */
+        PromptResponseFormat: {
+            [key: string]: unknown;
+        } | null;
+        PromptModelConfig: {
+            /** Format: uuid */
+            provider_id?: string;
+            model?: string;
+            temperature?: number;
+            top_p?: number;
+            max_output_tokens?: number;
+            stop?: string[];
+            seed?: number;
+            reasoning_effort?: string;
+            /** @description `auto`, `none`, `required`, or an object that names a function. */
+            tool_choice?: unknown;
+            /** @description Parameters of the provider that have no member here. */
+            extra?: {
+                [key: string]: unknown;
+            };
+        };
+        PromptVariable: {
+            /**
+             * @default any
+             * @enum {string}
+             */
+            type: "any" | "string" | "number" | "integer" | "boolean" | "object" | "array";
+            /**
+             * @description Without a value and default
+             * @default true
+             */
+            required: boolean;
+            default?: unknown;
+            description?: string;
+            example?: unknown;
+        };
+        /**
+         * @description `mustache` by default; `none` is text without variables.
+         * @enum {string}
+         */
+        PromptTemplateFormat: "mustache" | "none";
+        /**
+         * @description What becomes of a required variable without a value: an `error` (by default), its tag as text, or nothing.
+         * @enum {string}
+         */
+        PromptMissing: "error" | "keep" | "empty";
+        /** @enum {string} */
+        PromptImportFormat: "openai" | "langfuse" | "langsmith" | "promptfoo";
+        PromptVersionCreate: {
+            messages: components["schemas"]["PromptMessage"][];
+            tools?: components["schemas"]["PromptTool"][];
+            response_format?: components["schemas"]["PromptResponseFormat"];
+            model_config?: components["schemas"]["PromptModelConfig"];
+            /** @description By name. Variables of the text that are not here are added with the type `any`. */
+            variables?: {
+                [key: string]: components["schemas"]["PromptVariable"];
+            };
+            template_format?: components["schemas"]["PromptTemplateFormat"];
+            missing?: components["schemas"]["PromptMissing"];
+            /** @description What changed. Not part of the content. */
+            note?: string;
+            /** @description The version that was edited; 0 for none. */
+            base_version?: number;
+        };
+        PromptVersion: {
+            /** Format: uuid */
+            prompt_id: string;
+            name: components["schemas"]["PromptName"];
+            version: number;
+            /** @description SHA-256 of the content, in hexadecimal. The order of members counts in tools and the response format, where models see it. */
+            content_hash: string;
+            messages: components["schemas"]["PromptMessage"][];
+            tools: components["schemas"]["PromptTool"][];
+            response_format: components["schemas"]["PromptResponseFormat"];
+            model_config: components["schemas"]["PromptModelConfig"];
+            variables: {
+                [key: string]: components["schemas"]["PromptVariable"];
+            };
+            template_format: components["schemas"]["PromptTemplateFormat"];
+            missing: components["schemas"]["PromptMissing"];
+            note: string;
+            created_by: components["schemas"]["Author"];
+            /** Format: date-time */
+            created_at: string;
+        };
+        /** @description A version with the aliases that it has now. */
+        PromptVersionEntry: components["schemas"]["PromptVersion"] & {
+            aliases: components["schemas"]["PromptAliasName"][];
+        };
+        PromptVersionPage: {
+            data: components["schemas"]["PromptVersionEntry"][];
+            limit: number;
+            offset: number;
+            has_more: boolean;
+        };
+        PromptValues: {
+            variables?: {
+                [key: string]: unknown;
+            };
+            placeholders?: {
+                [key: string]: components["schemas"]["PromptMessage"][];
+            };
+        };
+        PromptDraft: {
+            /** Format: uuid */
+            project_id: string;
+            version: components["schemas"]["PromptVersionCreate"];
+            variables?: {
+                [key: string]: unknown;
+            };
+            placeholders?: {
+                [key: string]: components["schemas"]["PromptMessage"][];
+            };
+        };
+        RenderedPrompt: {
+            messages: components["schemas"]["PromptMessage"][];
+            tools: components["schemas"]["PromptTool"][];
+            response_format: components["schemas"]["PromptResponseFormat"];
+            model_config: components["schemas"]["PromptModelConfig"];
+            /** @description The variables and placeholders of the request that the prompt does not use. */
+            unused: string[];
+            /** @description The tokens of the messages and tools as JSON, an estimate: each provider adds its own few. */
+            tokens: number;
+            /** @description The encoding in which they were counted, such as `o200k_base`. */
+            tokenizer: string;
+        };
+        PromptChange: {
+            /** @description Such as `messages[1].content`, `model_config.temperature` or `tools[search]`. */
+            path: string;
+            /** @enum {string} */
+            change: "added" | "removed" | "changed";
+            /** @description The value in the first version; null if it has none. */
+            before: unknown;
+            /** @description The value in the other version; null if it has none. */
+            after: unknown;
+        };
+        PromptDiff: {
+            version: number;
+            other_version: number;
+            changes: components["schemas"]["PromptChange"][];
+        };
+        PromptAlias: {
+            alias: components["schemas"]["PromptAliasName"];
+            version: number;
+            protected: boolean;
+            /** @description For `If-Match`. It counts the changes of the alias. */
+            etag: string;
+            updated_by: components["schemas"]["Author"];
+            /** Format: date-time */
+            updated_at: string;
+        };
+        PromptAliasList: {
+            data: components["schemas"]["PromptAlias"][];
+        };
+        PromptAliasWithVersion: components["schemas"]["PromptAlias"] & {
+            prompt_version: components["schemas"]["PromptVersion"];
+        };
+        PromptAliasMove: {
+            alias: components["schemas"]["PromptAliasName"];
+            version: number;
+        };
+        PromptAliasMoved: components["schemas"]["PromptAlias"] & {
+            /** @description The version that it had before; null if it is new. */
+            previous_version: number | null;
+        };
+        PromptAliasUpdate: {
+            protected: boolean;
+        };
+        PromptAliasChange: {
+            /** @enum {string} */
+            change: "created" | "moved" | "protected" | "unprotected" | "deleted";
+            from_version: number | null;
+            to_version: number | null;
+            changed_by: components["schemas"]["Author"];
+            /** Format: date-time */
+            changed_at: string;
+        };
+        PromptAliasChangePage: {
+            data: components["schemas"]["PromptAliasChange"][];
+            limit: number;
+            offset: number;
+            has_more: boolean;
+        };
+        ResolvedPrompt: {
+            /** @description The alias that was asked for; null for a version number. */
+            alias: string | null;
+            prompt_version: components["schemas"]["PromptVersion"];
+        };
+        /** @description An event of the stream. */
+        PromptAliasEvent: {
+            /** Format: uuid */
+            prompt_id: string;
+            name: components["schemas"]["PromptName"];
+            /** @description Null if the whole prompt was deleted. */
+            alias: string | null;
+            /** @description The version that the alias has now; null if it was deleted. */
+            version: number | null;
+        };
+        PromptImport: {
+            /** Format: uuid */
+            project_id: string;
+            /** @description The text of the file. */
+            content: string;
+            /** @description For names of prompts that the file does not name, and for messages. */
+            file_name?: string;
+            /** @description Default: recognized by its content. */
+            format?: components["schemas"]["PromptImportFormat"];
+            /** @default false */
+            dry_run: boolean;
+        };
+        PromptImportReport: {
+            format: components["schemas"]["PromptImportFormat"];
+            dry_run: boolean;
+            imported: components["schemas"]["ImportedPrompt"][];
+            rejected: components["schemas"]["RejectedPrompt"][];
+        };
+        ImportedPrompt: {
+            name: components["schemas"]["PromptName"];
+            /** @description The name in the file. */
+            source_name: string;
+            /**
+             * Format: uuid
+             * @description Null for a dry run of a new prompt.
+             */
+            prompt_id?: string | null;
+            /** @enum {string} */
+            change: "created" | "new_version" | "unchanged";
+            /** @description The version with this content. */
+            version: number;
+            /** @description Aliases that were created from labels or tags of the file. Existing ones are not moved. */
+            aliases: components["schemas"]["PromptAliasName"][];
+            conversions: components["schemas"]["PromptConversion"][];
+            /** @description Members of the source that have no place in a prompt, each with the reason. */
+            left_out: string[];
+        };
+        PromptConversion: {
+            /** @description Such as `messages[0].content`. */
+            path: string;
+            /** @description The line in the text of that template */
+            line: number;
+            /** @description Such as `{name}`. */
+            from: string;
+            /** @description Such as `{{name}}`. */
+            to: string;
+        };
+        RejectedPrompt: {
+            source_name: string;
+            path: string | null;
+            line: number | null;
+            reason: string;
+        };
+        PromptUsage: {
+            /** Format: date-time */
+            start: string;
+            /** Format: date-time */
+            end: string;
+            /** @description True if only the newest part of the window could be read. */
+            partial: boolean;
+            bucket_seconds: number;
+            /** @description The versions with runs, as the runs name them, the newest first. */
+            versions: components["schemas"]["PromptVersionUsage"][];
+        };
+        PromptVersionUsage: {
+            /** @description As the runs name it; null if they name the prompt without a version. */
+            version: string | null;
+            /** @description Whether the prompt has this version. */
+            exists: boolean;
+            /** Format: int64 */
+            runs: number;
+            /**
+             * Format: int64
+             * @description Runs that name no version and were linked by the text of their system message.
+             */
+            linked_by_content: number;
+            /** Format: int64 */
+            error_count: number;
+            /** @description Of the runs that ended; null if none has. */
+            error_rate: number | null;
+            duration_p50_ms: number | null;
+            duration_p95_ms: number | null;
+            /**
+             * Format: int64
+             * @description Of whole runs.
+             */
+            total_tokens: number | null;
+            /** @description Of whole runs. */
+            cost_usd: number | null;
+            /**
+             * Format: int64
+             * @description Model calls without a price
+             */
+            unpriced_call_count: number;
+            calls: components["schemas"]["PromptCallUsage"];
+            scores: components["schemas"]["PromptScoreUsage"][];
+            /** Format: date-time */
+            first_seen: string;
+            /** Format: date-time */
+            last_seen: string;
+            /** @description Buckets with runs, by time. */
+            buckets: components["schemas"]["PromptUsageBucket"][];
+        };
+        /** @description Of the model calls that name the version themselves. All but the count are null if there are none. */
+        PromptCallUsage: {
+            /** Format: int64 */
+            count: number;
+            /** Format: int64 */
+            error_count: number | null;
+            duration_p50_ms: number | null;
+            duration_p95_ms: number | null;
+            /** Format: int64 */
+            total_tokens: number | null;
+            cost_usd: number | null;
+        };
+        PromptScoreUsage: {
+            name: string;
+            /** @description Of numbers, and of booleans as 1 and 0; null for texts. */
+            mean: number | null;
+            /** Format: int64 */
+            count: number;
+        };
+        PromptUsageBucket: {
+            /** Format: date-time */
+            start: string;
+            /** Format: int64 */
+            runs: number;
+            /** Format: int64 */
+            error_count: number;
+            duration_p95_ms: number | null;
+            cost_usd: number | null;
+        };
         /**
          * @description Every column of `spans` has one item for each span; spans are sorted parent before children, siblings in start
          *     order. Numbers in `name`, `kind`, `model`, `tool`, `agent` and `error` are indexes into `strings`; 0 is the empty string.
@@ -3500,6 +4261,13 @@ export interface components {
         Confirm: string;
         PriceID: string;
         ProjectIDPath: string;
+        PromptID: string;
+        PromptVersionNumber: number;
+        PromptAliasPath: components["schemas"]["PromptAliasName"];
+        /** @description An ETag, such as `"3"`. */
+        IfMatch: string;
+        /** @description An ETag of an earlier answer. */
+        IfNoneMatch: string;
         FilterProjectID: string;
         /** @description One or several of running, ok, error, cancelled. */
         FilterStatus: components["schemas"]["Status"][];
@@ -5430,6 +6198,633 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ProjectLimits"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listPrompts: {
+        parameters: {
+            query?: {
+                /** @description Look only in this project instead of all projects of the caller. */
+                project_id?: components["parameters"]["ProjectIDOptional"];
+                /** @description The exact name. */
+                name?: components["schemas"]["PromptName"];
+                /** @description Text in the name or the description; case does not matter. */
+                search?: string;
+                /** @description Prompts with this tag. */
+                tag?: string;
+                /** @description A folder such as `support/email`, or `/` for the top level. Not with `search`, `name` or `tag`. */
+                folder?: string;
+                limit?: components["parameters"]["Limit"];
+                offset?: components["parameters"]["Offset"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of prompts. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PromptPage"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    createPrompt: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PromptCreate"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Prompt"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getPrompt: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                prompt_id: components["parameters"]["PromptID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The prompt. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Prompt"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    deletePrompt: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                prompt_id: components["parameters"]["PromptID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    updatePrompt: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                prompt_id: components["parameters"]["PromptID"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PromptUpdate"];
+            };
+        };
+        responses: {
+            /** @description The changed prompt. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Prompt"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listPromptVersions: {
+        parameters: {
+            query?: {
+                limit?: components["parameters"]["Limit"];
+                offset?: components["parameters"]["Offset"];
+            };
+            header?: never;
+            path: {
+                prompt_id: components["parameters"]["PromptID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of versions, the newest first. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PromptVersionPage"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    createPromptVersion: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                prompt_id: components["parameters"]["PromptID"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PromptVersionCreate"];
+            };
+        };
+        responses: {
+            /** @description A version has this content already. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PromptVersionEntry"];
+                };
+            };
+            /** @description Saved. */
+            201: {
+                headers: {
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PromptVersionEntry"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getPromptVersion: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description An ETag of an earlier answer. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                prompt_id: components["parameters"]["PromptID"];
+                version: components["parameters"]["PromptVersionNumber"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The version. */
+            200: {
+                headers: {
+                    ETag?: string;
+                    "Cache-Control"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PromptVersion"];
+                };
+            };
+            /** @description The client has it. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    renderPromptVersion: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                prompt_id: components["parameters"]["PromptID"];
+                version: components["parameters"]["PromptVersionNumber"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PromptValues"];
+            };
+        };
+        responses: {
+            /** @description The rendered prompt. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RenderedPrompt"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    diffPromptVersions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                prompt_id: components["parameters"]["PromptID"];
+                version: components["parameters"]["PromptVersionNumber"];
+                other_version: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What the other version changes. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PromptDiff"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listPromptAliases: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                prompt_id: components["parameters"]["PromptID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The aliases. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PromptAliasList"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    movePromptAlias: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description An ETag, such as `"3"`. */
+                "If-Match"?: components["parameters"]["IfMatch"];
+                /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                prompt_id: components["parameters"]["PromptID"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PromptAliasMove"];
+            };
+        };
+        responses: {
+            /** @description Moved. */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PromptAliasMoved"];
+                };
+            };
+            /** @description Created. */
+            201: {
+                headers: {
+                    Location?: string;
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PromptAliasMoved"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getPromptAlias: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description An ETag of an earlier answer. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                prompt_id: components["parameters"]["PromptID"];
+                alias: components["parameters"]["PromptAliasPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The alias. */
+            200: {
+                headers: {
+                    ETag?: string;
+                    "Cache-Control"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PromptAliasWithVersion"];
+                };
+            };
+            /** @description The client has it. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    deletePromptAlias: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description An ETag, such as `"3"`. */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                prompt_id: components["parameters"]["PromptID"];
+                alias: components["parameters"]["PromptAliasPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    updatePromptAlias: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description An ETag, such as `"3"`. */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                prompt_id: components["parameters"]["PromptID"];
+                alias: components["parameters"]["PromptAliasPath"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PromptAliasUpdate"];
+            };
+        };
+        responses: {
+            /** @description The alias. */
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PromptAlias"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listPromptAliasHistory: {
+        parameters: {
+            query?: {
+                limit?: components["parameters"]["Limit"];
+                offset?: components["parameters"]["Offset"];
+            };
+            header?: never;
+            path: {
+                prompt_id: components["parameters"]["PromptID"];
+                alias: components["parameters"]["PromptAliasPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of changes. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PromptAliasChangePage"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    resolvePrompt: {
+        parameters: {
+            query: {
+                /** @description Look only in this project instead of all projects of the caller. */
+                project_id?: components["parameters"]["ProjectIDOptional"];
+                name: components["schemas"]["PromptName"];
+                alias?: components["schemas"]["PromptAliasName"];
+                /** @description Not with `alias`. */
+                version?: number;
+            };
+            header?: {
+                /** @description An ETag of an earlier answer. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The version. */
+            200: {
+                headers: {
+                    ETag?: string;
+                    "Cache-Control"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ResolvedPrompt"];
+                };
+            };
+            /** @description The client has it. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    streamPrompts: {
+        parameters: {
+            query?: {
+                /** @description Look only in this project instead of all projects of the caller. */
+                project_id?: components["parameters"]["ProjectIDOptional"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The events. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getPromptUsage: {
+        parameters: {
+            query?: {
+                /** @description Default: 30 days ago. */
+                start_after?: string;
+                /** @description Default: now. */
+                start_before?: string;
+            };
+            header?: never;
+            path: {
+                prompt_id: components["parameters"]["PromptID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The usage. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PromptUsage"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    renderPrompt: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PromptDraft"];
+            };
+        };
+        responses: {
+            /** @description The rendered prompt. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RenderedPrompt"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    importPrompts: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PromptImport"];
+            };
+        };
+        responses: {
+            /** @description What was imported and how, and what was rejected and why. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PromptImportReport"];
                 };
             };
             default: components["responses"]["Problem"];
