@@ -45,6 +45,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/organizations"
 	"github.com/looptrace/looptrace/controlplane/pricing"
 	"github.com/looptrace/looptrace/controlplane/projects"
+	"github.com/looptrace/looptrace/controlplane/prompts"
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/controlplane/views"
 	"github.com/looptrace/looptrace/internal/allowedhost"
@@ -215,7 +216,9 @@ func run(ctx context.Context, cfg config, log *slog.Logger) error {
 	reader := runs.NewService(conn, log)
 	defer reader.Close()
 	owned := projects.New(pool, time.Now)
-	api, answers, err := newAPI(cfg, pool, owned, reader, limiter, log) //nolint:contextcheck // handlers use the context of their request
+	registry := prompts.New(pool, time.Now, log)
+	defer registry.Close()
+	api, answers, err := newAPI(cfg, pool, owned, registry, reader, limiter, log) //nolint:contextcheck // handlers use the context of their request
 	if err != nil {
 		return err
 	}
@@ -252,7 +255,8 @@ func run(ctx context.Context, cfg config, log *slog.Logger) error {
 	case <-ctx.Done():
 	}
 	log.InfoContext(ctx, "control plane is stopping")
-	reader.Close() // ends streams
+	reader.Close() // ends streams, as the next line does
+	registry.Close()
 	// Active requests finish within shutdownTimeout.
 	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 	defer cancel()
@@ -263,7 +267,7 @@ func run(ctx context.Context, cfg config, log *slog.Logger) error {
 }
 
 // newAPI connects the services to the API and the MCP server.
-func newAPI(cfg config, pool *pgxpool.Pool, owned *projects.Service, reader *runs.Service, limiter *ratelimit.Limiter, log *slog.Logger) (http.Handler, *idempotency.Service, error) {
+func newAPI(cfg config, pool *pgxpool.Pool, owned *projects.Service, registry *prompts.Service, reader *runs.Service, limiter *ratelimit.Limiter, log *slog.Logger) (http.Handler, *idempotency.Service, error) {
 	identities := identity.New(pool, cfg.sessionSecret, time.Now)
 	answers, err := idempotency.New(pool, identities.DeriveKey("names of retries"), identities.DeriveKey("answers kept for retries"), time.Now)
 	if err != nil {
@@ -279,8 +283,9 @@ func newAPI(cfg config, pool *pgxpool.Pool, owned *projects.Service, reader *run
 		return nil, nil, fmt.Errorf("create the MCP server: %w", err)
 	}
 	api, err := httpapi.New(httpapi.Services{
-		Identity: identities, Idempotency: answers, Organizations: organizations.New(pool, time.Now), Projects: owned, Pricing: pricing.New(pool, reader, time.Now),
-		Views: views.New(pool, time.Now), Runs: reader, Failures: failures.New(reader), Guides: guides, Tools: tools, FenceKey: fenceKey,
+		Identity: identities, Idempotency: answers, Organizations: organizations.New(pool, time.Now), Projects: owned, Prompts: registry,
+		Pricing: pricing.New(pool, reader, time.Now),
+		Views:   views.New(pool, time.Now), Runs: reader, Failures: failures.New(reader), Guides: guides, Tools: tools, FenceKey: fenceKey,
 	}, rateLimits(limiter, cfg.limits), cfg.addresses, log)
 	return api, answers, err
 }

@@ -51,10 +51,24 @@ func (g Grant) Project() (uuid.UUID, error) {
 	return g.ids[0], nil
 }
 
+// Allows reports whether the principal also has the scope in the project.
+func (g Grant) Allows(project uuid.UUID, scope string) bool {
+	i := slices.IndexFunc(g.Principal.Projects, func(seen Project) bool { return seen.ID == project })
+	return i >= 0 && g.Principal.Projects[i].lacks([]string{scope}) == ""
+}
+
 // CreatedBy returns the user to store as the author of what the principal creates. It is nil for a key.
 func (g Grant) CreatedBy() *uuid.UUID {
 	if g.Principal.User == nil {
 		return nil
 	}
 	return &g.Principal.User.ID
+}
+
+// CreatedByKey returns the name of the key to store as the author of what the principal creates. It is nil for a user.
+func (g Grant) CreatedByKey() *string {
+	if g.Principal.Key == nil {
+		return nil
+	}
+	return &g.Principal.Key.Name
 }

@@ -1,22 +1,16 @@
 package agentview
 
 import (
-	"fmt"
-	"sync"
-
 	"github.com/tiktoken-go/tokenizer"
+
+	"github.com/looptrace/looptrace/internal/tokens"
 )
 
 // Encodings in which a budget is counted.
 const (
-	EncodingO200k  = "o200k_base"
-	EncodingCL100k = "cl100k_base"
+	EncodingO200k  = tokens.EncodingO200k
+	EncodingCL100k = tokens.EncodingCL100k
 )
-
-var codecs = map[string]func() (tokenizer.Codec, error){
-	EncodingO200k:  sync.OnceValues(func() (tokenizer.Codec, error) { return tokenizer.Get(tokenizer.O200kBase) }),
-	EncodingCL100k: sync.OnceValues(func() (tokenizer.Codec, error) { return tokenizer.Get(tokenizer.Cl100kBase) }),
-}
 
 // counter counts tokens. Both encodings split text before they look for tokens, and they split after a newline that is followed by
 // neither whitespace nor a slash. So the tokens of a text are the sum of the tokens of its pieces, if each ends with a newline and begins
@@ -30,13 +24,9 @@ type counter struct {
 const maxCachedCounts = 20_000
 
 func newCounter(encoding string) (*counter, error) {
-	codec, ok := codecs[encoding]
-	if !ok {
-		return nil, fmt.Errorf("unknown encoding %q", encoding)
-	}
-	c, err := codec()
+	c, err := tokens.Codec(encoding)
 	if err != nil {
-		return nil, fmt.Errorf("load encoding %s: %w", encoding, err)
+		return nil, err
 	}
 	return &counter{codec: c, counts: map[string]int{}}, nil
 }

@@ -33,6 +33,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/organizations"
 	"github.com/looptrace/looptrace/controlplane/pricing"
 	"github.com/looptrace/looptrace/controlplane/projects"
+	"github.com/looptrace/looptrace/controlplane/prompts"
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/controlplane/views"
 	"github.com/looptrace/looptrace/internal/allowedhost"
@@ -143,9 +144,12 @@ func newEnvWith(t *testing.T, db *pgxpool.Pool, conn driver.Conn, limits RateLim
 	fenceKey := identities.DeriveKey("fence")
 	tools, err := mcpserver.New(mcpserver.Config{Runs: reader, FenceKey: fenceKey, Log: log})
 	require.NoError(t, err)
+	registry := prompts.New(db, e.clock.Now, log)
+	t.Cleanup(registry.Close)
 	e.projects, e.runs = projects.New(db, e.clock.Now), reader
 	e.api, err = New(Services{
-		Identity: identities, Idempotency: answers, Organizations: organizations.New(db, e.clock.Now), Projects: e.projects, Pricing: pricing.New(db, reader, e.clock.Now),
+		Identity: identities, Idempotency: answers, Organizations: organizations.New(db, e.clock.Now), Projects: e.projects,
+		Prompts: registry, Pricing: pricing.New(db, reader, e.clock.Now),
 		Views: views.New(db, e.clock.Now), Runs: reader, Failures: failures.New(reader), Guides: guides, Tools: tools, FenceKey: fenceKey,
 	}, limits, Addresses{Web: "http://127.0.0.1:7090", Hosts: hosts}, log)
 	require.NoError(t, err)

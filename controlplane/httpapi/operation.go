@@ -19,6 +19,7 @@ const (
 	maxBodyExtension      = "x-max-body-bytes"
 	writeTimeoutExtension = "x-write-timeout-seconds" // for an answer, or for each piece of a stream
 	compressExtension     = "x-compress"
+	memberOrderExtension  = "x-member-order" // whether the order of members in the body is kept
 )
 
 // Defaults of operations without these extensions.
@@ -34,6 +35,7 @@ type operation struct {
 	public       bool
 	idempotent   bool
 	compress     bool
+	memberOrder  bool
 	maxBody      int64
 	writeTimeout time.Duration
 	// namesInBody is whether the body may name the project, the workspace or the organization.
@@ -49,8 +51,8 @@ func readOperations(doc *openapi3.T) (map[string]*operation, access.Policy, erro
 				id:     spec.OperationID,
 				route:  &routers.Route{Spec: doc, Path: path, PathItem: item, Method: method, Operation: withObjectsAsJSON(spec)},
 				public: isPublic(spec), idempotent: spec.Parameters.GetByInAndName(openapi3.ParameterInHeader, idempotency.Header) != nil,
-				compress: spec.Extensions[compressExtension] == true,
-				maxBody:  defaultMaxBody, writeTimeout: defaultWriteTimeout,
+				compress: spec.Extensions[compressExtension] == true, memberOrder: spec.Extensions[memberOrderExtension] == true,
+				maxBody: defaultMaxBody, writeTimeout: defaultWriteTimeout,
 			}
 			if n, ok := spec.Extensions[maxBodyExtension].(float64); ok {
 				op.maxBody = int64(n)

@@ -53,7 +53,8 @@ func TestOperationsSayWhatTheyTake(t *testing.T) {
 		r.Header.Set("Content-Type", media)
 		c, _ := gin.CreateTestContext(httptest.NewRecorder())
 		c.Request = r
-		return readBody(c, op)
+		_, err = readBody(c, op)
+		return err
 	}
 	require.NoError(t, body("text/csv; charset=utf-8", "a,b\n1,2\n"))
 	require.ErrorIs(t, body("application/json", "{"), errMalformedBody)

@@ -17,6 +17,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/organizations"
 	"github.com/looptrace/looptrace/controlplane/pricing"
 	"github.com/looptrace/looptrace/controlplane/projects"
+	"github.com/looptrace/looptrace/controlplane/prompts"
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/controlplane/views"
 	"github.com/looptrace/looptrace/internal/problem"
@@ -29,6 +30,7 @@ type Services struct {
 	Organizations *organizations.Service
 	Projects      *projects.Service
 	Pricing       *pricing.Service
+	Prompts       *prompts.Service
 	Views         *views.Service
 	Runs          *runs.Service
 	Failures      *failures.Service
@@ -56,6 +58,7 @@ type operations struct {
 	outlineHandlers
 	priceHandlers
 	projectHandlers
+	promptHandlers
 	runHandlers
 	scoreHandlers
 	statsHandlers
@@ -83,6 +86,7 @@ func newOperations(s Services, addresses Addresses, log *slog.Logger) *operation
 		outlineHandlers{s.Runs},
 		priceHandlers{s.Pricing},
 		projectHandlers{s.Projects},
+		promptHandlers{s.Prompts},
 		runHandlers{s.Runs},
 		scoreHandlers{s.Runs},
 		statsHandlers{s.Runs},

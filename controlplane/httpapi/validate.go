@@ -1,10 +1,12 @@
 package httpapi
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"mime"
 	"net/http"
@@ -132,8 +134,10 @@ func check(c *gin.Context) error {
 	if err := readQuery(c.Request, op.route.Operation); err != nil {
 		return err
 	}
+	var body []byte
 	if op.route.Operation.RequestBody != nil {
-		if err := readBody(c, op); err != nil {
+		var err error
+		if body, err = readBody(c, op); err != nil {
 			return err
 		}
 	}
@@ -145,6 +149,9 @@ func check(c *gin.Context) error {
 		Request: c.Request, PathParams: params, Route: op.route, Options: validation,
 	})
 	if err == nil {
+		if op.memberOrder { // the validated value has none
+			c.Request.Body = io.NopCloser(bytes.NewReader(body))
+		}
 		return nil
 	}
 	var fields []problem.Field
@@ -182,20 +189,20 @@ func invalid(fields []problem.Field) error {
 const typeJSON = "application/json"
 
 // readBody checks that the operation accepts the body's media type and that a JSON body is valid JSON. It leaves the body readable.
-func readBody(c *gin.Context, op *operation) error {
+func readBody(c *gin.Context, op *operation) ([]byte, error) {
 	taken := op.route.Operation.RequestBody.Value.Content
 	media, _, err := mime.ParseMediaType(c.GetHeader("Content-Type"))
 	if err != nil || taken.Get(media) == nil || c.GetHeader("Content-Encoding") != "" {
-		return &problem.Error{
+		return nil, &problem.Error{
 			Kind: problem.UnsupportedMediaType, Code: "unsupported_media_type",
 			Detail: "The body must be " + strings.Join(slices.Sorted(maps.Keys(taken)), " or ") + " without content encoding.",
 		}
 	}
 	body, err := readAll(c, op.maxBody)
 	if err == nil && media == typeJSON && (!json.Valid(body) || !utf8.Valid(body)) {
-		return errMalformedBody
+		return nil, errMalformedBody
 	}
-	return err
+	return body, err
 }
 
 // flatten lists the errors of a tree of errors.

@@ -104,7 +104,13 @@ func (p *Prompt) Check() error {
 }
 
 // Names returns the first parts of all names in the texts, in order of appearance, each once.
-func (p *Prompt) Names() []string {
+func (p *Prompt) Names() []string { return p.names((*Template).Variables) }
+
+// Inferred returns like Names those that need values: names within sections are left out, since a section's items may
+// have them.
+func (p *Prompt) Inferred() []string { return p.names((*Template).Outer) }
+
+func (p *Prompt) names(of func(*Template) []string) []string {
 	var names []string
 	for i, message := range p.Messages {
 		p.texts(i, message, func(_, text string) string {
@@ -112,7 +118,7 @@ func (p *Prompt) Names() []string {
 			if err != nil {
 				return text // Check reports it
 			}
-			for _, name := range template.Variables() {
+			for _, name := range of(template) {
 				if !slices.Contains(names, name) {
 					names = append(names, name)
 				}

@@ -51,20 +51,23 @@ func (t *Template) Render(variables map[string]any, missing Missing) (string, er
 	return r.out.String(), nil
 }
 
-// Variables returns the first parts of all names outside of sections, and in sections those of the sections' own names
-// too, in order of appearance, each once. Names that a section's items may provide are included.
-func (t *Template) Variables() []string {
-	var names []string
-	var walk func([]node)
-	walk = func(list []node) {
-		for _, n := range list {
-			if n.kind != 't' && len(n.path) > 0 && !slices.Contains(names, n.path[0]) {
-				names = append(names, n.path[0])
-			}
-			walk(n.children)
+// Variables returns the first parts of all names, in order of appearance, each once. Names that a section's items may
+// provide are included.
+func (t *Template) Variables() []string { return firstParts(nil, t.nodes, true) }
+
+// Outer returns the first parts of the names outside of sections and of sections themselves, in order of appearance,
+// each once.
+func (t *Template) Outer() []string { return firstParts(nil, t.nodes, false) }
+
+func firstParts(names []string, list []node, inner bool) []string {
+	for _, n := range list {
+		if n.kind != 't' && len(n.path) > 0 && !slices.Contains(names, n.path[0]) {
+			names = append(names, n.path[0])
+		}
+		if inner {
+			names = firstParts(names, n.children, inner)
 		}
 	}
-	walk(t.nodes)
 	return names
 }
 

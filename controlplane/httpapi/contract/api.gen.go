@@ -1897,10 +1897,10 @@ type PromptAliasWithVersion struct {
 
 // PromptCallUsage Of the model calls that name the version themselves. All but the count are null if there are none.
 type PromptCallUsage struct {
-	CostUsd       *float32 `json:"cost_usd"`
+	CostUsd       *float64 `json:"cost_usd"`
 	Count         int64    `json:"count"`
-	DurationP50Ms *float32 `json:"duration_p50_ms"`
-	DurationP95Ms *float32 `json:"duration_p95_ms"`
+	DurationP50Ms *float64 `json:"duration_p50_ms"`
+	DurationP95Ms *float64 `json:"duration_p95_ms"`
 	ErrorCount    *int64   `json:"error_count"`
 	TotalTokens   *int64   `json:"total_tokens"`
 }
@@ -2036,7 +2036,7 @@ type PromptScoreUsage struct {
 	Count int64 `json:"count"`
 
 	// Mean Of numbers, and of booleans as 1 and 0; null for texts.
-	Mean *float32 `json:"mean"`
+	Mean *float64 `json:"mean"`
 	Name string   `json:"name"`
 }
 
@@ -2070,8 +2070,8 @@ type PromptUsage struct {
 
 // PromptUsageBucket defines model for PromptUsageBucket.
 type PromptUsageBucket struct {
-	CostUsd       *float32  `json:"cost_usd"`
-	DurationP95Ms *float32  `json:"duration_p95_ms"`
+	CostUsd       *float64  `json:"cost_usd"`
+	DurationP95Ms *float64  `json:"duration_p95_ms"`
 	ErrorCount    int64     `json:"error_count"`
 	Runs          int64     `json:"runs"`
 	Start         time.Time `json:"start"`
@@ -2198,13 +2198,13 @@ type PromptVersionUsage struct {
 	Calls PromptCallUsage `json:"calls"`
 
 	// CostUsd Of whole runs.
-	CostUsd       *float32 `json:"cost_usd"`
-	DurationP50Ms *float32 `json:"duration_p50_ms"`
-	DurationP95Ms *float32 `json:"duration_p95_ms"`
+	CostUsd       *float64 `json:"cost_usd"`
+	DurationP50Ms *float64 `json:"duration_p50_ms"`
+	DurationP95Ms *float64 `json:"duration_p95_ms"`
 	ErrorCount    int64    `json:"error_count"`
 
 	// ErrorRate Of the runs that ended; null if none has.
-	ErrorRate *float32 `json:"error_rate"`
+	ErrorRate *float64 `json:"error_rate"`
 
 	// Exists Whether the prompt has this version.
 	Exists    bool      `json:"exists"`
@@ -2254,12 +2254,15 @@ type RenderedPrompt struct {
 	// Tokenizer The encoding in which they were counted, such as `o200k_base`.
 	Tokenizer string `json:"tokenizer"`
 
-	// Tokens The tokens of the messages and tools as JSON, an estimate: each provider adds its own few.
+	// Tokens An estimate: the tokens of the texts, 4 for each message, and those of the tools and the response format as JSON. Images are not counted.
 	Tokens int          `json:"tokens"`
 	Tools  []PromptTool `json:"tools"`
 
 	// Unused The variables and placeholders of the request that the prompt does not use.
 	Unused []string `json:"unused"`
+
+	// Variables The declared variables, and those of the texts.
+	Variables json.RawMessage `json:"variables"`
 }
 
 // ResolvedPrompt defines model for ResolvedPrompt.
@@ -12378,10 +12381,22 @@ func (response ResolvePrompt200JSONResponse) VisitResolvePromptResponse(w http.R
 	return err
 }
 
+type ResolvePrompt304ResponseHeaders struct {
+	CacheControl *string
+	ETag         *string
+}
+
 type ResolvePrompt304Response struct {
+	Headers ResolvePrompt304ResponseHeaders
 }
 
 func (response ResolvePrompt304Response) VisitResolvePromptResponse(w http.ResponseWriter) error {
+	if response.Headers.CacheControl != nil {
+		w.Header().Set("Cache-Control", fmt.Sprint(*response.Headers.CacheControl))
+	}
+	if response.Headers.ETag != nil {
+		w.Header().Set("ETag", fmt.Sprint(*response.Headers.ETag))
+	}
 	w.WriteHeader(304)
 	return nil
 }
@@ -12774,10 +12789,22 @@ func (response GetPromptAlias200JSONResponse) VisitGetPromptAliasResponse(w http
 	return err
 }
 
+type GetPromptAlias304ResponseHeaders struct {
+	CacheControl *string
+	ETag         *string
+}
+
 type GetPromptAlias304Response struct {
+	Headers GetPromptAlias304ResponseHeaders
 }
 
 func (response GetPromptAlias304Response) VisitGetPromptAliasResponse(w http.ResponseWriter) error {
+	if response.Headers.CacheControl != nil {
+		w.Header().Set("Cache-Control", fmt.Sprint(*response.Headers.CacheControl))
+	}
+	if response.Headers.ETag != nil {
+		w.Header().Set("ETag", fmt.Sprint(*response.Headers.ETag))
+	}
 	w.WriteHeader(304)
 	return nil
 }
@@ -13074,10 +13101,22 @@ func (response GetPromptVersion200JSONResponse) VisitGetPromptVersionResponse(w 
 	return err
 }
 
+type GetPromptVersion304ResponseHeaders struct {
+	CacheControl *string
+	ETag         *string
+}
+
 type GetPromptVersion304Response struct {
+	Headers GetPromptVersion304ResponseHeaders
 }
 
 func (response GetPromptVersion304Response) VisitGetPromptVersionResponse(w http.ResponseWriter) error {
+	if response.Headers.CacheControl != nil {
+		w.Header().Set("Cache-Control", fmt.Sprint(*response.Headers.CacheControl))
+	}
+	if response.Headers.ETag != nil {
+		w.Header().Set("ETag", fmt.Sprint(*response.Headers.ETag))
+	}
 	w.WriteHeader(304)
 	return nil
 }

@@ -1355,9 +1355,9 @@ export interface paths {
         head?: never;
         /**
          * Protect an alias, or end its protection
-         * @description Only an admin can move a protected alias, and nobody can delete it.
+         * @description Needs the scope `admin`, too: 403 `scope_missing` otherwise. Only an admin can move a protected alias, and nobody can delete it.
          *
-         *     Requires the scopes `prompts:write` and `admin`.
+         *     Requires the scope `prompts:write`.
          */
         patch: operations["updatePromptAlias"];
         trace?: never;
@@ -1417,9 +1417,9 @@ export interface paths {
         /**
          * Stream moves of aliases
          * @description Server-sent events. `ready` comes first. `alias` has a PromptAliasEvent, sent when an alias moves or is deleted, a prompt gets a
-         *     new version (the alias is `latest`) or is deleted. After a gap, such as a
-         *     failure of the database, `reset` comes: resolve again what you hold. `end` has a Problem with the reason why the stream ends.
-         *     A comment comes every 15 seconds. A stream ends after an hour; reconnect, and resolve again what you hold.
+         *     new version (the alias is `latest`) or is deleted. `end` has a Problem with the reason why the stream ends, such as a revoked key
+         *     or a database that does not answer. A comment comes every 15 seconds. A stream ends after an hour. Reconnect, and after `ready`
+         *     resolve again what you hold: what changed between two streams is not sent.
          *
          *     Requires the scope `prompts:read`.
          */
@@ -3365,13 +3365,17 @@ export interface components {
             };
         };
         RenderedPrompt: {
+            /** @description The declared variables, and those of the texts. */
+            variables: {
+                [key: string]: components["schemas"]["PromptVariable"];
+            };
             messages: components["schemas"]["PromptMessage"][];
             tools: components["schemas"]["PromptTool"][];
             response_format: components["schemas"]["PromptResponseFormat"];
             model_config: components["schemas"]["PromptModelConfig"];
             /** @description The variables and placeholders of the request that the prompt does not use. */
             unused: string[];
-            /** @description The tokens of the messages and tools as JSON, an estimate: each provider adds its own few. */
+            /** @description An estimate: the tokens of the texts, 4 for each message, and those of the tools and the response format as JSON. Images are not counted. */
             tokens: number;
             /** @description The encoding in which they were counted, such as `o200k_base`. */
             tokenizer: string;
@@ -3440,6 +3444,8 @@ export interface components {
         };
         /** @description An event of the stream. */
         PromptAliasEvent: {
+            /** Format: uuid */
+            project_id: string;
             /** Format: uuid */
             prompt_id: string;
             name: components["schemas"]["PromptName"];
@@ -3526,16 +3532,24 @@ export interface components {
             linked_by_content: number;
             /** Format: int64 */
             error_count: number;
-            /** @description Of the runs that ended; null if none has. */
+            /**
+             * Format: double
+             * @description Of the runs that ended; null if none has.
+             */
             error_rate: number | null;
+            /** Format: double */
             duration_p50_ms: number | null;
+            /** Format: double */
             duration_p95_ms: number | null;
             /**
              * Format: int64
              * @description Of whole runs.
              */
             total_tokens: number | null;
-            /** @description Of whole runs. */
+            /**
+             * Format: double
+             * @description Of whole runs.
+             */
             cost_usd: number | null;
             /**
              * Format: int64
@@ -3557,15 +3571,21 @@ export interface components {
             count: number;
             /** Format: int64 */
             error_count: number | null;
+            /** Format: double */
             duration_p50_ms: number | null;
+            /** Format: double */
             duration_p95_ms: number | null;
             /** Format: int64 */
             total_tokens: number | null;
+            /** Format: double */
             cost_usd: number | null;
         };
         PromptScoreUsage: {
             name: string;
-            /** @description Of numbers, and of booleans as 1 and 0; null for texts. */
+            /**
+             * Format: double
+             * @description Of numbers, and of booleans as 1 and 0; null for texts.
+             */
             mean: number | null;
             /** Format: int64 */
             count: number;
@@ -3577,7 +3597,9 @@ export interface components {
             runs: number;
             /** Format: int64 */
             error_count: number;
+            /** Format: double */
             duration_p95_ms: number | null;
+            /** Format: double */
             cost_usd: number | null;
         };
         /**
@@ -6432,6 +6454,8 @@ export interface operations {
             /** @description The client has it. */
             304: {
                 headers: {
+                    ETag?: string;
+                    "Cache-Control"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -6591,6 +6615,8 @@ export interface operations {
             /** @description The client has it. */
             304: {
                 headers: {
+                    ETag?: string;
+                    "Cache-Control"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -6715,6 +6741,8 @@ export interface operations {
             /** @description The client has it. */
             304: {
                 headers: {
+                    ETag?: string;
+                    "Cache-Control"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
