@@ -141,6 +141,8 @@ var nameless = []string{
 	"format", "include", "full", "fold", "token_budget", "encoding", "value", "comment", "source", "key", "project",
 	"valid_from", "input", "output", "cache_read", "cache_write", "cache_write_1h", "reasoning", "page", "query", "scopes", "expires_at",
 	"language", "framework", "tool_names", "Idempotency-Key",
+	"description", "tags", "messages", "tools", "response_format", "model_config", "variables", "placeholders", "template_format", "missing", "note",
+	"version", "other_version", "base_version", "protected", "content", "file_name", "If-Match", "If-None-Match", // a version is a number within its prompt
 	"role", "confirm", "email", "token", "current_password", "new_password", // a token is for who has it
 }
 
@@ -246,7 +248,7 @@ func tenantRuns(project uuid.UUID, name string) (list [][]runmodel.Span, first [
 			root.Name, root.Kind, root.AgentName, root.ErrorType = name+"-name", name, name+"-agent", name+"-error"
 			root.SessionID, root.ConversationID, root.UserID = fmt.Sprint(name, "-session", i/2), name+"-conversation", name+"-user"
 			root.Environment, root.Release = name+"-environment", name+"-release"
-			root.PromptID, root.PromptVersion = name+"-prompt", name+"-version"
+			root.PromptID, root.PromptVersion = promptID(name).String(), name+"-version"
 			root.Tags, root.Metadata = []string{name + "-tag"}, map[string]string{name + "_tier": name + "-value"}
 			root.Inputs = name + "word"
 		})
@@ -254,6 +256,18 @@ func tenantRuns(project uuid.UUID, name string) (list [][]runmodel.Span, first [
 		list = append(list, spans)
 	}
 	return list, list[0]
+}
+
+// promptID is the id of the prompt that the tenant's runs name.
+func promptID(name string) uuid.UUID { return uuid.NewSHA1(uuid.NameSpaceOID, []byte(name)) }
+
+// fillPrompt makes a prompt with a version and an alias.
+func (e *env) fillPrompt(t *testing.T, session string, project, id uuid.UUID, name string) {
+	t.Helper()
+	e.exec(t, `INSERT INTO prompts (id, project_id, name, description, tags, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, now(), now())`,
+		id, project, name+"-name", name+"word", []string{name + "-tag"})
+	must[contract.PromptVersionEntry](t, e.do(t, http.MethodPost, "/v1/prompts/"+id.String()+"/versions", version(name), cookie(session)), http.StatusCreated)
+	must[contract.PromptAliasMoved](t, e.do(t, http.MethodPost, "/v1/prompts/"+id.String()+"/aliases", map[string]any{"alias": name + "-alias", "version": 1}, cookie(session)), http.StatusCreated)
 }
 
 // fill makes one of each thing that has an id, and says what the tenant's things are called.
@@ -268,6 +282,8 @@ func (e *env) fill(t *testing.T, of *tenant, name string, run []runmodel.Span) {
 	view := must[contract.View](t, e.do(t, http.MethodPost, project+"/views", contract.ViewCreate{Page: contract.ViewPageRuns, Name: name + "-name"}, as), http.StatusCreated)
 	score := must[contract.Score](t, e.do(t, http.MethodPost, "/v1/runs/"+runID+"/scores", `{"comment":"good"}`, as), http.StatusCreated)
 	must[contract.Project](t, e.do(t, http.MethodPatch, project, map[string]string{"name": name + "-name"}, as), http.StatusOK)
+	e.fillPrompt(t, of.session, of.project.Id, promptID(name), name)
+	e.createPrompt(t, as, of.project.Id, name+"-folder/inner")
 	fingerprint := must[contract.Run](t, e.do(t, http.MethodGet, "/v1/runs/"+runID, nil, as), http.StatusOK).Failure.Fingerprint
 	span := runmodel.FormatSpanID(run[2].SpanID)
 	e.addMember(t, name+"-viewer@example.com", "viewer", of.project.OrganizationId)
@@ -282,7 +298,7 @@ func (e *env) fill(t *testing.T, of *tenant, name string, run []runmodel.Span) {
 		"key_id": key.Id.String(), "price_id": price.Id.String(), "view_id": view.Id.String(), "fingerprint": fingerprint,
 		"session_id": name + "-session0", "conversation_id": name + "-conversation", "user_id": name + "-user", "name": name + "-name",
 		"kind": name, "model": name + "-model", "agent_name": name + "-agent", "tag": name + "-tag", "environment": name + "-environment",
-		"release": name + "-release", "error_type": name + "-error", "prompt_id": name + "-prompt", "prompt_version": name + "-version",
+		"release": name + "-release", "error_type": name + "-error", "prompt_id": promptID(name).String(), "alias": name + "-alias", "folder": name + "-folder", "prompt_version": name + "-version",
 		"search": name + "word", "prefix": name, "field": "metadata." + name + "_tier", "provider": name + "-provider",
 	}
 }
@@ -408,6 +424,9 @@ func (x *existence) base(
 		if !given {
 			value = x.names[p.Name].mine
 		}
+		if strings.HasSuffix(p.Name, "version") && p.In == openapi3.ParameterInPath {
+			value = "1"
+		}
 		switch {
 		case p.In == openapi3.ParameterInPath:
 			r.path = strings.ReplaceAll(r.path, "{"+p.Name+"}", url.PathEscape(value))
@@ -495,11 +514,15 @@ func (x *existence) body(t *testing.T, schema *openapi3.Schema, given map[string
 	}
 	values := map[string]any{
 		"role": "viewer", "token": "none", "current_password": testPassword + "?", "new_password": testPassword,
+		"messages": version("")["messages"], "version": 1, "protected": false, "content": "{}",
 		"page": "runs", "query": "", "scopes": []string{"runs:read"}, "input": 1, "output": 2, "comment": "good", "run_ids": []string{x.names["run_ids"].mine},
 	}
 	for _, name := range required {
 		if value, ok := values[name]; ok {
 			body[name] = value
+			if name == "version" && schema.Properties[name].Value.Type.Is(openapi3.TypeObject) {
+				body[name] = version("")
+			}
 		} else {
 			require.NotEmpty(t, x.names[name].mine, name)
 			body[name] = x.names[name].mine

@@ -50,6 +50,9 @@ func TestFrozenStores(t *testing.T) {
 	ofOrganization := "?organization_id=" + project.OrganizationId.String()
 	invitation := must[contract.InvitationWithLink](t, e.do(t, http.MethodPost, "/v1/invitations",
 		contract.InvitationCreate{OrganizationId: &project.OrganizationId, Role: contract.RoleViewer}, cookie(session)), http.StatusCreated)
+	prompt := e.createPrompt(t, cookie(session), project.Id, "triage", "one", "two")
+	ofPrompt := "/v1/prompts/" + prompt.Id.String()
+	must[contract.PromptAliasMoved](t, e.do(t, http.MethodPost, ofPrompt+"/aliases", `{"alias":"production","version":1}`, cookie(session)), http.StatusCreated)
 	of, in := "?project_id="+project.Id.String(), "/v1/projects/"+project.Id.String()
 	operations := []frozenOperation{
 		{path: "/v1/runs" + of, runs: true},
@@ -76,6 +79,18 @@ func TestFrozenStores(t *testing.T) {
 		{path: organization + "/contents", runs: true},
 		{method: http.MethodPost, path: "/v1/runs/" + run + "/scores", body: `{"name":"good","value":true}`, runs: true},
 		{method: http.MethodPost, path: "/v1/runs/_actions/delete", body: `{"project_id":"` + project.Id.String() + `","run_ids":["` + uuid.NewString() + `"]}`, runs: true},
+		{path: ofPrompt + "/usage", runs: true},
+		{path: "/v1/prompts" + of},
+		{path: "/v1/prompts/resolve" + of + "&name=triage"},
+		{path: "/v1/prompts/stream" + of},
+		{path: ofPrompt},
+		{path: ofPrompt + "/versions"},
+		{path: ofPrompt + "/versions/1"},
+		{path: ofPrompt + "/versions/1/diff/2"},
+		{path: ofPrompt + "/aliases"},
+		{path: ofPrompt + "/aliases/production"},
+		{path: ofPrompt + "/aliases/production/history"},
+		{method: http.MethodPost, path: ofPrompt + "/versions/1/render", body: "{}"},
 		{path: "/v1/setup"},
 		{path: "/v1/me"},
 		{path: "/v1/me/sessions"},
@@ -110,7 +125,7 @@ func TestFrozenStores(t *testing.T) {
 	ask := func(o frozenOperation) *httptest.ResponseRecorder {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*frozenAnswer)
 		defer cancel()
-		if strings.HasPrefix(o.path, "/v1/runs/stream") { // it answers for as long as it is read
+		if strings.Contains(o.path, "/stream?") { // it answers for as long as it is read
 			time.AfterFunc(frozenAnswer, cancel)
 		}
 		as := cookie(session)
@@ -174,6 +189,7 @@ func TestFrozenStores(t *testing.T) {
 	}
 	keys.Thaw(t)
 	require.Eventually(t, func() bool { return ask(frozenOperation{path: "/v1/me"}).Code == http.StatusOK }, frozenAnswer, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return ask(frozenOperation{path: "/v1/prompts/stream" + of}).Code == http.StatusOK }, 3*frozenAnswer, 50*time.Millisecond)
 	all("PostgreSQL thawed", nothing)
 }
 

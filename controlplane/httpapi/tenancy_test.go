@@ -51,7 +51,10 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 	if second.Current {
 		second = sessions.Data[1]
 	}
+	prompt := e.createPrompt(t, cookie(owner), project.Id, "triage", "one", "two")
+	must[contract.PromptAliasMoved](t, e.do(t, http.MethodPost, "/v1/prompts/"+prompt.Id.String()+"/aliases", `{"alias":"production","version":1}`, cookie(owner)), http.StatusCreated)
 	theirs := map[string]string{
+		"prompt_id": prompt.Id.String(), "version": "1", "other_version": "2", "alias": "production",
 		"organization_id": project.OrganizationId.String(), "workspace_id": project.WorkspaceId.String(), "member_id": member,
 		"invitation_id": invitation.Id.String(), "user_session_id": second.Id.String(),
 		"project_id": project.Id.String(), "key_id": key.Id.String(),
@@ -59,6 +62,7 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 		"view_id": view.Id.String(), "score_id": score.Id.String(), "session_id": "s1",
 	}
 	unknown := map[string]string{
+		"prompt_id": noSuchID, "version": "1", "other_version": "2", "alias": "production",
 		"organization_id": noSuchID, "workspace_id": noSuchID, "member_id": noSuchID, "invitation_id": noSuchID, "user_session_id": noSuchID,
 		"project_id": noSuchID, "key_id": noSuchID,
 		"run_id": noSuchID, "other_run_id": noSuchID, "fingerprint": "fp:v2:0000000000000000", "span_id": "00000000000000ff", "price_id": noSuchID,
@@ -82,8 +86,13 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 		"POST /v1/projects/:project_id/views": func(map[string]string) any {
 			return contract.ViewCreate{Page: contract.ViewPageRuns, Name: "theirs", Query: "status=error"}
 		},
-		"PATCH /v1/projects/:project_id/views/:view_id": func(map[string]string) any { return map[string]string{"name": "stolen"} },
-		"POST /v1/runs/:run_id/scores":                  func(map[string]string) any { return `{"name":"good","value":true}` },
+		"PATCH /v1/projects/:project_id/views/:view_id":        func(map[string]string) any { return map[string]string{"name": "stolen"} },
+		"PATCH /v1/prompts/:prompt_id":                         func(map[string]string) any { return `{"description":"mine"}` },
+		"POST /v1/prompts/:prompt_id/versions":                 func(map[string]string) any { return version("mine") },
+		"POST /v1/prompts/:prompt_id/versions/:version/render": func(map[string]string) any { return "{}" },
+		"POST /v1/prompts/:prompt_id/aliases":                  func(map[string]string) any { return `{"alias":"production","version":2}` },
+		"PATCH /v1/prompts/:prompt_id/aliases/:alias":          func(map[string]string) any { return `{"protected":false}` },
+		"POST /v1/runs/:run_id/scores":                         func(map[string]string) any { return `{"name":"good","value":true}` },
 		"POST /v1/keys": func(ids map[string]string) any {
 			return contract.KeyCreate{ProjectId: uuid.MustParse(ids["project_id"]), Name: "mine", Scopes: []contract.Scope{contract.ScopeRunsRead}}
 		},
@@ -131,6 +140,8 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 		request{http.MethodGet, "/v1/agent/failed-runs/:fingerprint", "?project_id=:project_id"},
 		request{http.MethodGet, "/v1/runs/:run_id/spans", "?full=true"},
 		request{http.MethodPost, "/v1/runs/:run_id/scores", "?project_id=:project_id"},
+		request{http.MethodGet, "/v1/prompts", "?project_id=:project_id"},
+		request{http.MethodGet, "/v1/prompts/resolve", "?project_id=:project_id&name=triage"},
 		request{http.MethodGet, "/v1/members", "?organization_id=:organization_id"},
 		request{http.MethodGet, "/v1/members", "?workspace_id=:workspace_id"},
 		request{http.MethodGet, "/v1/invitations", "?organization_id=:organization_id"},
@@ -159,7 +170,7 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 	}
 	// The same requests succeed for the owner, those that change something last, and those that delete much at the very end.
 	much := func(r request) int {
-		return slices.Index([]string{"/v1/projects/:project_id", "/v1/workspaces/:workspace_id", "/v1/organizations/:organization_id"}, r.route)
+		return slices.Index([]string{"/v1/prompts/:prompt_id", "/v1/projects/:project_id", "/v1/workspaces/:workspace_id", "/v1/organizations/:organization_id"}, r.route)
 	}
 	slices.SortStableFunc(requests, func(a, b request) int { return much(a) - much(b) })
 	for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodPatch, http.MethodPost, http.MethodDelete} {

@@ -75,6 +75,12 @@ func TestWalk(t *testing.T) {
 		"view_id": func() string {
 			return x.create(t, owner, "/views", contract.ViewCreate{Page: contract.ViewPageRuns, Name: uuid.NewString()})
 		},
+		"prompt_id": func() string {
+			id, name := uuid.New(), uuid.NewString()
+			e.fillPrompt(t, owner, project.Id, id, name)
+			x.names["alias"] = named{mine: name + "-alias"}
+			return id.String()
+		},
 		"member_id": func() string {
 			email := uuid.NewString() + "@example.com"
 			e.insertUser(t, email)
