@@ -278,7 +278,7 @@ func newAPI(cfg config, pool *pgxpool.Pool, owned *projects.Service, registry *p
 		return nil, nil, fmt.Errorf("read the instrument guide: %w", err)
 	}
 	fenceKey := identities.DeriveKey("marks around recorded text")
-	tools, err := mcpserver.New(mcpserver.Config{Runs: reader, FenceKey: fenceKey, Log: log})
+	tools, err := mcpserver.New(mcpserver.Config{Runs: reader, Prompts: registry, FenceKey: fenceKey, Log: log})
 	if err != nil {
 		return nil, nil, fmt.Errorf("create the MCP server: %w", err)
 	}

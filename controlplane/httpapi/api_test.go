@@ -142,10 +142,10 @@ func newEnvWith(t *testing.T, db *pgxpool.Pool, conn driver.Conn, limits RateLim
 	guides, err := instrument.New()
 	require.NoError(t, err)
 	fenceKey := identities.DeriveKey("fence")
-	tools, err := mcpserver.New(mcpserver.Config{Runs: reader, FenceKey: fenceKey, Log: log})
-	require.NoError(t, err)
 	registry := prompts.New(db, e.clock.Now, log)
 	t.Cleanup(registry.Close)
+	tools, err := mcpserver.New(mcpserver.Config{Runs: reader, Prompts: registry, FenceKey: fenceKey, Log: log})
+	require.NoError(t, err)
 	e.projects, e.runs = projects.New(db, e.clock.Now), reader
 	e.api, err = New(Services{
 		Identity: identities, Idempotency: answers, Organizations: organizations.New(db, e.clock.Now), Projects: e.projects,

@@ -367,9 +367,10 @@ func TestMCPAnswersInJSONRPC(t *testing.T) {
 			body: `{"jsonrpc":"2.0","id":"a","method":"no/such"}`, status: 200, id: "a", code: -32601,
 		},
 		"an unknown method, as of 2026":       {body: rpc("no/such", nil), version: "2026-07-28", status: 404, id: 1.0, code: -32601},
-		"what this server does not offer":     {body: rpc("prompts/list", map[string]any{}), status: 200, id: 1.0, code: -32601},
+		"what this server does not offer":     {body: rpc("resources/list", map[string]any{}), status: 200, id: 1.0, code: -32601},
 		"a notification that wants an answer": {body: rpc("notifications/initialized", nil), status: 200, id: 1.0, code: -32601},
 		"a call of nothing":                   {body: `{"jsonrpc":"2.0","id":1,"method":"tools/call"}`, status: 200, id: 1.0, code: -32602},
+		"a prompt of nothing":                 {body: `{"jsonrpc":"2.0","id":1,"method":"prompts/get"}`, status: 200, id: 1.0, code: -32602},
 	} {
 		t.Run(name, func(t *testing.T) {
 			options := append([]option{bearer(key)}, mcpHeaders...)

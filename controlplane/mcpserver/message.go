@@ -9,9 +9,12 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// methods are the supported methods. The server has no prompts or resources, and no streams of changes, because its
-// tools do not change and a stream could outlive its key.
-var methods = map[string]bool{"initialize": true, "ping": true, "server/discover": true, "tools/list": true, "tools/call": true}
+// methods are the supported methods. The server has no resources, and no streams of changes, because a stream could
+// outlive its key.
+var methods = map[string]bool{
+	"initialize": true, "ping": true, "server/discover": true, "tools/list": true, "tools/call": true,
+	methodListPrompts: true, methodGetPrompt: true,
+}
 
 // notifications is the prefix of methods that get no response.
 const notifications = "notifications/"
@@ -57,8 +60,8 @@ func replyTo(body []byte, version string) *reply {
 		if version >= methodNotFoundVersion {
 			status = http.StatusNotFound
 		}
-		return &reply{status, id, jsonrpc.CodeMethodNotFound, "unknown method; use tools/list or tools/call"}
-	case len(request.Params) == 0 && (request.Method == "initialize" || request.Method == "tools/call"):
+		return &reply{status, id, jsonrpc.CodeMethodNotFound, "unknown method; use tools/list, tools/call, prompts/list or prompts/get"}
+	case len(request.Params) == 0 && (request.Method == "initialize" || request.Method == "tools/call" || request.Method == methodGetPrompt):
 		return &reply{http.StatusOK, id, jsonrpc.CodeInvalidParams, request.Method + " requires params"}
 	}
 	return nil

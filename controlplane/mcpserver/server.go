@@ -1,5 +1,5 @@
-// Package mcpserver serves runs to agents over the Model Context Protocol. Its tools use the same services as the REST
-// API. The HTTP layer authenticates the caller. docs/mcp.md describes the server.
+// Package mcpserver serves runs and prompts to agents over the Model Context Protocol. It uses the same services as the
+// REST API. The HTTP layer authenticates the caller. docs/mcp.md describes the server.
 package mcpserver
 
 import (
@@ -31,7 +31,8 @@ type Runs interface {
 
 // Config holds the dependencies of the tools. All fields are required.
 type Config struct {
-	Runs Runs
+	Runs    Runs
+	Prompts Prompts
 	// FenceKey is the secret key that determines the marks around recorded text.
 	FenceKey []byte
 	Log      *slog.Logger
@@ -110,7 +111,8 @@ func newServer(c Config, name func(string) string) (*mcp.Server, error) {
 		&mcp.Implementation{Name: "looptrace", Title: "Looptrace", Version: "1"},
 		&mcp.ServerOptions{
 			Instructions: text,
-			Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}, // the list does not change
+			// There are no streams that could tell of changes.
+			Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}, Prompts: &mcp.PromptCapabilities{}},
 		})
 	t := &tools{Config: c, name: name}
 	if err := t.addSearch(server); err != nil {
@@ -119,5 +121,6 @@ func newServer(c Config, name func(string) string) (*mcp.Server, error) {
 	if err := t.addRead(server); err != nil {
 		return nil, fmt.Errorf("add tool %s: %w", readTool, err)
 	}
+	server.AddReceivingMiddleware(t.servePrompts)
 	return server, nil
 }

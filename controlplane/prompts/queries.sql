@@ -119,3 +119,12 @@ SELECT c.change, c.from_version, c.to_version, c.created_at, u.email AS author_e
 FROM prompt_alias_changes c LEFT JOIN users u ON u.id = c.created_by
 WHERE c.prompt_id = @prompt AND c.alias = @alias
 ORDER BY c.number DESC LIMIT @limit OFFSET @offset
+
+-- name: list published
+SELECT v.prompt_id, p.name, v.version, v.content_hash, v.messages, v.tools, v.response_format, v.model_config, v.variables,
+	v.template_format, v.missing, v.note, v.created_at, NULL::text AS author_email, NULL::text AS author_key, NULL::text[] AS aliases, p.description
+FROM prompts p
+	LEFT JOIN prompt_aliases a ON a.prompt_id = p.id AND a.alias = @alias
+	JOIN prompt_versions v ON v.prompt_id = p.id AND v.version = coalesce(a.version, p.latest_version)
+WHERE p.project_id = ANY(@projects) AND (@name = '' OR p.name = @name)
+ORDER BY p.name, p.id LIMIT @limit OFFSET @offset
