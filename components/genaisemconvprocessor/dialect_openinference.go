@@ -3,6 +3,7 @@ package genaisemconvprocessor
 import (
 	"strings"
 
+	"github.com/google/uuid"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
 	"github.com/looptrace/looptrace/internal/runmodel"
@@ -30,8 +31,9 @@ var openInferenceDialect = dialect{
 		{to: toAgentName, from: []string{"agent.name"}},
 		{to: toTags, from: []string{"tag.tags"}},
 		{to: toMetadata, from: []string{"metadata"}},
-		{to: toPromptName, from: []string{"prompt.id"}},
-		{to: toPromptVersion, from: []string{"llm.prompt_template.version"}},
+		// The conventions have only the version. Applications add the name under these keys.
+		{to: toPromptName, from: []string{"prompt.name", "llm.prompt_template.name"}},
+		{to: toPromptVersion, from: []string{"prompt.version", "llm.prompt_template.version"}},
 		{to: toInputs, from: []string{"input.value"}},
 		{to: toOutputs, from: []string{"output.value"}},
 		{to: toErrorType, from: []string{"exception.type"}},
@@ -45,7 +47,10 @@ var openInferenceDialect = dialect{
 		if metadata, ok := parseObject(x.str("metadata")); ok { // LangChain's configuration
 			x.offer(toUserID, openInference, fromJSON, metadata.get("user_id"), "metadata")
 			x.offer(toAgentName, openInference, fromJSON, metadata.get("lc_agent_name"), "metadata")
+			x.offer(toPromptName, openInference, fromJSON, metadata.get("lc_hub_repo"), "metadata")
+			x.offer(toPromptVersion, openInference, fromJSON, metadata.get("lc_hub_commit_hash"), "metadata")
 		}
+		x.openInferencePrompt()
 		if parameters, ok := parseObject(x.str("llm.invocation_parameters")); ok {
 			x.offer(toRequestModel, openInference, fromJSON, parameters.get("model", "model_name", "model_id"), "llm.invocation_parameters")
 			x.offerParameters(openInference, parameters, "llm.invocation_parameters")
@@ -77,6 +82,18 @@ var openInferenceDialect = dialect{
 	},
 	// Its instrumentation of the Claude Agent SDK excludes cached tokens from the input.
 	exclusive: func(x *span) bool { return strings.HasSuffix(x.scope.name, "claude_agent_sdk") },
+}
+
+// openInferencePrompt reads prompt.id, by which the vendor of a prompt finds it: the id of a prompt of Looptrace is a
+// UUID, and others take the place of a name.
+func (x *span) openInferencePrompt() {
+	const key = "prompt.id"
+	id := x.plainStr(key)
+	if uuid.Validate(id) == nil {
+		x.offer(toPromptID, openInference, fromText, id, key)
+	} else {
+		x.offer(toPromptName, openInference, fromText, id, key)
+	}
 }
 
 var openInferenceKinds = kinds{

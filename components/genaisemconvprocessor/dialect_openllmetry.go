@@ -16,8 +16,9 @@ var openLLMetryDialect = dialect{
 		{to: toResponseModel, from: []string{"llm.response.model"}},
 		{to: toSessionID, from: []string{"traceloop.association.properties.session_id", "traceloop.association.properties.thread_id", "traceloop.association.properties.chat_id"}},
 		{to: toUserID, from: []string{"traceloop.association.properties.user_id", "llm.user"}},
-		{to: toPromptName, from: []string{"traceloop.prompt.key"}},
-		{to: toPromptVersion, from: []string{"traceloop.prompt.version", "traceloop.prompt.version_name"}},
+		// LangChain's metadata is among the association properties.
+		{to: toPromptName, from: []string{"traceloop.prompt.key", "traceloop.association.properties.lc_hub_repo"}},
+		{to: toPromptVersion, from: []string{"traceloop.prompt.version", "traceloop.prompt.version_name", "traceloop.association.properties.lc_hub_commit_hash"}},
 		{to: toReasoningTokens, from: []string{"llm.usage.reasoning_tokens"}},
 		{to: toCacheReadTokens, from: []string{"llm.usage.cache_read_input_tokens"}},
 		{to: toCacheWriteTokens, from: []string{"llm.usage.cache_creation_input_tokens"}},

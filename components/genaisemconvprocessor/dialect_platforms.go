@@ -62,6 +62,8 @@ var langSmithDialect = dialect{
 		{to: toSessionID, from: []string{"langsmith.metadata.session_id", "langsmith.metadata.thread_id", "langsmith.metadata.conversation_id"}},
 		{to: toUserID, from: []string{"langsmith.metadata.user_id"}},
 		{to: toTags, from: []string{"langsmith.span.tags"}, as: asCommas},
+		{to: toPromptName, from: []string{"langsmith.metadata.lc_hub_repo"}},
+		{to: toPromptVersion, from: []string{"langsmith.metadata.lc_hub_commit_hash"}},
 		{to: toRequestModel, from: []string{"langsmith.metadata.ls_model_name"}},
 		{to: toProvider, from: []string{"langsmith.metadata.ls_provider"}},
 		{to: toInputs, from: []string{"gen_ai.prompt"}},

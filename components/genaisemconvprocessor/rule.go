@@ -38,6 +38,7 @@ const (
 	toConversationID
 	toSessionID
 	toUserID
+	toPromptID
 	toPromptName
 	toPromptVersion
 	toTags
@@ -127,6 +128,7 @@ var fields = [targetCount]struct {
 	toConversationID:     {runmodel.KeyConversationID, asName},
 	toSessionID:          {runmodel.KeySessionID, asName},
 	toUserID:             {runmodel.KeyUserID, asName},
+	toPromptID:           {runmodel.KeyPromptID, asName},
 	toPromptName:         {runmodel.KeyPromptName, asName},
 	toPromptVersion:      {runmodel.KeyPromptVersion, asName},
 	toTags:               {runmodel.KeyTags, asStrings},
