@@ -56,7 +56,7 @@ var totalsColumns = strings.Join([]string{
 	"input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens",
 	"cost_usd", "cost_source", "counting", "response_hash", "input_preview", "output_preview", "output_calls",
 	"arraySlice(input_message_ids, 1, 1) AS input_message_ids", "arraySlice(output_message_ids, 1, 1) AS output_message_ids",
-	"instructions_id", "tool_definitions_id",
+	"instructions_id", "tool_definitions_id", "instructions_text_id", "system_message_text_id",
 }, ", ")
 
 // ofRuns selects the spans of runs. Its arguments are those of spansOf.

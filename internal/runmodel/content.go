@@ -43,6 +43,51 @@ func IdentifyContent(kind, text string) (id, tail uint64) {
 	return max(binary.BigEndian.Uint64(sum), 1), max(binary.BigEndian.Uint64(sum[half:]), 1)
 }
 
+// SystemTextID returns the id of the text that a program gives a model as its system prompt, 0 for none. Unlike the id of
+// a content, it does not depend on how an instrumentation writes the text down: as instructions or as a message, in
+// whatever JSON. Space around the text does not count.
+func SystemTextID(text string) uint64 {
+	if text = strings.TrimSpace(text); text == "" {
+		return 0
+	}
+	id, _ := IdentifyContent("system_text", text)
+	return id
+}
+
+// ContentSystemTextID returns the SystemTextID of instructions, or of a message by the system, 0 for any other content.
+func ContentSystemTextID(kind, text string) uint64 {
+	switch kind {
+	case ContentInstructions:
+		return SystemTextID(instructionsText(text))
+	case ContentMessage:
+		if !strings.Contains(text, `"system"`) && !strings.Contains(text, `"developer"`) { // saves parsing
+			return 0
+		}
+		if role, said, _ := MessageText(text); role == "system" || role == "developer" {
+			return SystemTextID(said)
+		}
+	}
+	return 0
+}
+
+// instructionsText returns the text parts of instructions, joined by newlines.
+func instructionsText(text string) string {
+	r := read(text)
+	if r.Kind() != jsonpull.Array {
+		return ""
+	}
+	var texts []string
+	r.Array(func(int) {
+		if part := readPart(r); part.kind == "text" && part.content != "" {
+			texts = append(texts, unquote(part.content))
+		}
+	})
+	if r.Err() != nil {
+		return ""
+	}
+	return strings.Join(texts, "\n")
+}
+
 // bytesOf returns the bytes of text without a copy. Callers must not change them.
 func bytesOf(text string) []byte {
 	return unsafe.Slice(unsafe.StringData(text), len(text)) //nolint:gosec // read only

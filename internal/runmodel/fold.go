@@ -152,7 +152,11 @@ func joinLogs(folded []Span) []Span {
 // answer sends its records again.
 func (s *Span) append(v *Span) {
 	start, input, output, events := s.StartTime, s.InputMessageIDs, s.OutputMessageIDs, s.Events
+	system := s.SystemMessageTextID
 	s.overlay(v)
+	if len(input) > 0 {
+		s.SystemMessageTextID = system
+	}
 	if start.Before(v.StartTime) {
 		s.StartTime = start
 	}
@@ -289,9 +293,13 @@ func (s *Span) overlay(v *Span) {
 	overlay(&s.Outputs, v.Outputs)
 	overlay(&s.ToolArguments, v.ToolArguments)
 	overlay(&s.ToolResult, v.ToolResult)
-	overlayList(&s.InputMessageIDs, v.InputMessageIDs)
+	overlay(&s.SystemMessageTextID, v.SystemMessageTextID)
+	if len(v.InputMessageIDs) > 0 {
+		s.InputMessageIDs, s.SystemMessageTextID = v.InputMessageIDs, v.SystemMessageTextID
+	}
 	overlayList(&s.OutputMessageIDs, v.OutputMessageIDs)
 	overlay(&s.InstructionsID, v.InstructionsID)
+	overlay(&s.InstructionsTextID, v.InstructionsTextID)
 	overlay(&s.ToolDefinitionsID, v.ToolDefinitionsID)
 	overlay(&s.ResourceID, v.ResourceID)
 	overlayMap(&s.Attributes, v.Attributes)
@@ -365,6 +373,7 @@ func Totals(versions []Span) Run {
 		if model := cmp.Or(s.ResponseModel, s.RequestModel); model != "" && !slices.Contains(run.Models, model) {
 			run.Models = append(run.Models, model)
 		}
+		run.addPrompt(s)
 		if countsUsage[i] {
 			run.addUsage(s)
 		}
@@ -620,7 +629,7 @@ func (s *Span) isCall() bool {
 
 // countsAtAll is false for a span that repeats another one by its own account.
 func (s *Span) countsAtAll() bool {
-	return s.Counting != CountNothing && s.Operation != "fetch_response"
+	return s.Counting != CountNothing && s.Operation != FetchResponse
 }
 
 // wrappers reports which spans that satisfy is have another such span below them, with no tool or agent in between.

@@ -2,11 +2,17 @@ package runmodel
 
 import "cmp"
 
+// FetchResponse is the operation that fetches a response again: it is no call of its own.
+const FetchResponse = "fetch_response"
+
+// ModelCallOperations are the operations whose kind is KindLLM.
+var ModelCallOperations = []string{"chat", "generate_content", "text_completion", FetchResponse}
+
 // kindOfOperation maps gen_ai.operation.name to a kind (OpenTelemetry GenAI semantic conventions,
 // docs/gen-ai/gen-ai-spans.md and gen-ai-agent-spans.md). It returns "" for operations without one.
 func kindOfOperation(name string) string {
 	switch name {
-	case "chat", "generate_content", "text_completion", "fetch_response":
+	case "chat", "generate_content", "text_completion", FetchResponse:
 		return KindLLM
 	case "embeddings":
 		return KindEmbedding

@@ -92,6 +92,10 @@ type Span struct {
 	ToolDefinitionsID uint64   `ch:"tool_definitions_id"`
 	ResourceID        uint64   `ch:"resource_id"`
 
+	// Ids of texts, 0 for none: see SystemTextID. The second is that of the first input message, if it is by the system.
+	InstructionsTextID  uint64 `ch:"instructions_text_id"`
+	SystemMessageTextID uint64 `ch:"system_message_text_id"`
+
 	// Attributes holds the string attributes without a field above, AttributesJSON all others as JSON.
 	Attributes     map[string]string `ch:"attributes"`
 	AttributesJSON map[string]string `ch:"attributes_json"`
@@ -208,6 +212,14 @@ type Run struct {
 	Tags           []string          `ch:"tags"`
 	Metadata       map[string]string `ch:"metadata"`
 	Models         []string          `ch:"models"`
+
+	// PromptIDs, PromptNames and PromptVersions are the prompts that any of its spans names, in the order of their
+	// first span: the elements of the three lists belong together. The three strings above are those of the root.
+	PromptIDs      []string `ch:"prompt_ids"`
+	PromptNames    []string `ch:"prompt_names"`
+	PromptVersions []string `ch:"prompt_versions"`
+	// SystemTextIDs are the ids of the system texts of the model calls that name no prompt: see SystemTextID.
+	SystemTextIDs []uint64 `ch:"system_text_ids"`
 
 	InputTokens      *int64   `ch:"input_tokens"`
 	OutputTokens     *int64   `ch:"output_tokens"`

@@ -44,6 +44,8 @@ const (
 type runContents struct {
 	stored, added KnownContents
 	history       history
+	// systemTexts are the results of systemTextID, by the ids of the contents.
+	systemTexts map[uint64]uint64
 	// references is the index in Rows.Contents of the row that refers to shared contents of a kind.
 	references map[string]int
 }
@@ -74,10 +76,13 @@ func (r *Rows) setMessages(s *runmodel.Span, ids *[]uint64, preview *string, val
 		preview = nil
 	}
 	list = slices.Grow(list, len(elements))
-	for _, element := range elements {
+	for i, element := range elements {
 		id, ok := r.addMessage(s, element, preview)
 		if !ok {
 			return false
+		}
+		if i == 0 && !continued && ids == &s.InputMessageIDs {
+			r.systemTextID(s, id, runmodel.ContentMessage, element)
 		}
 		list = append(list, id)
 	}
@@ -149,6 +154,24 @@ func (r *Rows) addMessage(s *runmodel.Span, text string, preview *string) (id ui
 		}
 	}
 	return id, id != 0
+}
+
+// systemTextID returns the id of the system text of a content, 0 for none. Calls of a run repeat their instructions and
+// first message, so it parses each once.
+func (r *Rows) systemTextID(s *runmodel.Span, content uint64, kind, text string) uint64 {
+	if content == 0 {
+		return 0
+	}
+	contents := r.contentsOf(s)
+	id, ok := contents.systemTexts[content]
+	if !ok {
+		if contents.systemTexts == nil {
+			contents.systemTexts = make(map[uint64]uint64, 1)
+		}
+		id = runmodel.ContentSystemTextID(kind, text)
+		contents.systemTexts[content] = id
+	}
+	return id
 }
 
 func (r *Rows) setContent(s *runmodel.Span, id *uint64, kind string, value pcommon.Value) bool {

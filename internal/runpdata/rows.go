@@ -253,11 +253,18 @@ func (r *Rows) setField(s *runmodel.Span, key string, value pcommon.Value) bool 
 	case runmodel.KeyTimeToFirstChunk:
 		return setNumber(&s.TimeToFirstToken, value)
 	case runmodel.KeyInputMessages:
-		return r.setMessages(s, &s.InputMessageIDs, &s.InputPreview, value)
+		ok := r.setMessages(s, &s.InputMessageIDs, &s.InputPreview, value)
+		if ok && len(s.InputMessageIDs) > 0 {
+			s.SystemMessageTextID = r.contentsOf(s).systemTexts[s.InputMessageIDs[0]]
+		}
+		return ok
 	case runmodel.KeyOutputMessages:
 		return r.setMessages(s, &s.OutputMessageIDs, &s.OutputPreview, value)
 	case runmodel.KeySystemInstructions:
-		return r.setContent(s, &s.InstructionsID, runmodel.ContentInstructions, value)
+		text := jsonText(value)
+		s.InstructionsID = r.addContent(s, runmodel.ContentInstructions, text)
+		s.InstructionsTextID = r.systemTextID(s, s.InstructionsID, runmodel.ContentInstructions, text)
+		return s.InstructionsID != 0
 	case runmodel.KeyToolDefinitions:
 		return r.setContent(s, &s.ToolDefinitionsID, runmodel.ContentToolDefinitions, value)
 	default:
