@@ -67,6 +67,7 @@ type truth struct {
 	}
 	Context struct {
 		Session, Conversation, User, Agent string
+		Prompt                             string
 		PromptVersion                      string `json:"prompt_version"`
 		Tags                               []string
 		Scores                             []knownScore
@@ -367,7 +368,7 @@ func (r *recorded) context() {
 	known := r.truth.Context
 	for field, value := range map[string]string{
 		fieldSession: known.Session, fieldConversation: known.Conversation, fieldUser: known.User,
-		fieldPromptVersion: known.PromptVersion,
+		fieldPrompt: known.Prompt, fieldPromptVersion: known.PromptVersion,
 	} {
 		if value == "" || len(r.spans) == 0 {
 			continue
