@@ -149,7 +149,7 @@ var nameless = []string{
 // isFilter are the names in a [runs.Filter].
 var isFilter = map[string]bool{
 	"kind": true, "search": true, "name": true, "model": true, "agent_name": true, "session_id": true, "conversation_id": true,
-	"user_id": true, "tag": true, "environment": true, "release": true, "error_type": true, "prompt_id": true, "prompt_version": true, "fingerprint": true,
+	"user_id": true, "tag": true, "environment": true, "release": true, "error_type": true, "prompt_id": true, "prompt_name": true, "prompt_version": true, "fingerprint": true,
 }
 
 // tenant is one tenant's data: two runs of two conversations, and one of each thing that has an id.
@@ -248,7 +248,7 @@ func tenantRuns(project uuid.UUID, name string) (list [][]runmodel.Span, first [
 			root.Name, root.Kind, root.AgentName, root.ErrorType = name+"-name", name, name+"-agent", name+"-error"
 			root.SessionID, root.ConversationID, root.UserID = fmt.Sprint(name, "-session", i/2), name+"-conversation", name+"-user"
 			root.Environment, root.Release = name+"-environment", name+"-release"
-			root.PromptID, root.PromptVersion = promptID(name).String(), name+"-version"
+			root.PromptID, root.PromptName, root.PromptVersion = promptID(name).String(), name+"-prompt-name", name+"-version"
 			root.Tags, root.Metadata = []string{name + "-tag"}, map[string]string{name + "_tier": name + "-value"}
 			root.Inputs = name + "word"
 		})
@@ -298,7 +298,8 @@ func (e *env) fill(t *testing.T, of *tenant, name string, run []runmodel.Span) {
 		"key_id": key.Id.String(), "price_id": price.Id.String(), "view_id": view.Id.String(), "fingerprint": fingerprint,
 		"session_id": name + "-session0", "conversation_id": name + "-conversation", "user_id": name + "-user", "name": name + "-name",
 		"kind": name, "model": name + "-model", "agent_name": name + "-agent", "tag": name + "-tag", "environment": name + "-environment",
-		"release": name + "-release", "error_type": name + "-error", "prompt_id": promptID(name).String(), "alias": name + "-alias", "folder": name + "-folder", "prompt_version": name + "-version",
+		"release": name + "-release", "error_type": name + "-error", "prompt_id": promptID(name).String(), "prompt_name": name + "-prompt-name", "alias": name + "-alias",
+		"folder": name + "-folder", "prompt_version": name + "-version",
 		"search": name + "word", "prefix": name, "field": "metadata." + name + "_tier", "provider": name + "-provider",
 	}
 }

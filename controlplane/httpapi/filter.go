@@ -31,7 +31,7 @@ func runFilter(f *contract.RunFilter, location string) (runs.Filter, error) {
 		Name: valueOf(f.Name, ""), Model: valueOf(f.Model, ""), AgentName: valueOf(f.AgentName, ""),
 		SessionID: valueOf(f.SessionId, ""), ConversationID: valueOf(f.ConversationId, ""), UserID: valueOf(f.UserId, ""),
 		Tag: valueOf(f.Tag, ""), Environment: valueOf(f.Environment, ""), Release: valueOf(f.Release, ""),
-		ErrorType: valueOf(f.ErrorType, ""), PromptID: valueOf(f.PromptId, ""), PromptVersion: valueOf(f.PromptVersion, ""),
+		ErrorType: valueOf(f.ErrorType, ""), Prompts: runs.OfPrompt(valueOf(f.PromptId, ""), valueOf(f.PromptName, ""), valueOf(f.PromptVersion, "")),
 		Fingerprint: valueOf(f.Fingerprint, ""), Traces: string(valueOf(f.Traces, "")),
 		StartAfter: valueOf(f.StartAfter, time.Time{}).UTC(), StartBefore: valueOf(f.StartBefore, time.Time{}).UTC(),
 		Metadata: valueOf(f.Metadata, nil), MinCostUSD: f.MinCostUsd, MinTokens: f.MinTokens, HasScore: f.HasScore,

@@ -49,6 +49,7 @@ type parquetRun struct {
 	PromptID         *string           `parquet:"prompt_id,optional,dict"`
 	PromptName       *string           `parquet:"prompt_name,optional,dict"`
 	PromptVersion    *string           `parquet:"prompt_version,optional,dict"`
+	Prompts          []parquetPrompt   `parquet:"prompts,list"`
 	Models           []string          `parquet:"models,list"`
 	InputTokens      *int64            `parquet:"input_tokens,optional"`
 	OutputTokens     *int64            `parquet:"output_tokens,optional"`
@@ -74,6 +75,20 @@ type parquetRun struct {
 	FailingType      *string           `parquet:"failure_step_error_type,optional,dict"`
 	FailingTemplate  *string           `parquet:"failure_message_template,optional,dict"`
 	ReceivedAt       time.Time         `parquet:"received_at,timestamp(nanosecond)"`
+}
+
+type parquetPrompt struct {
+	ID      *string `parquet:"id,optional,dict"`
+	Name    *string `parquet:"name,optional,dict"`
+	Version *string `parquet:"version,optional,dict"`
+}
+
+func promptRows(r *runs.Run) []parquetPrompt {
+	rows := make([]parquetPrompt, len(r.PromptIDs))
+	for i := range rows {
+		rows[i] = parquetPrompt{known(r.PromptIDs[i]), known(r.PromptNames[i]), known(r.PromptVersions[i])}
+	}
+	return rows
 }
 
 // parquetScore is a score. At most one of number, boolean and category is not null.
@@ -194,7 +209,7 @@ func (p parquetRuns) run(r *runs.Run) error {
 		Inputs: r.Inputs, Outputs: r.Outputs, Truncated: r.Truncated, ErrorType: known(r.ErrorType), ErrorMessage: known(r.ErrorMessage),
 		SessionID: known(r.SessionID), ConversationID: known(r.ConversationID), UserID: known(r.UserID), AgentName: known(r.AgentName),
 		Tags: r.Tags, Metadata: r.Metadata, Environment: known(r.Environment), Release: known(r.Release),
-		PromptID: known(r.PromptID), PromptName: known(r.PromptName), PromptVersion: known(r.PromptVersion), Models: r.Models,
+		PromptID: known(r.PromptID), PromptName: known(r.PromptName), PromptVersion: known(r.PromptVersion), Prompts: promptRows(r), Models: r.Models,
 		InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, CacheReadTokens: r.CacheReadTokens,
 		CacheWriteTokens: r.CacheWriteTokens, ReasoningTokens: r.ReasoningTokens, CostUSD: r.CostUSD, CostSource: known(r.CostSource),
 		UnpricedCalls: count(r.UnpricedCallCount), SpanCount: count(r.SpanCount), ErrorCount: count(r.ErrorCount), LLMCallCount: count(r.LLMCallCount),

@@ -98,6 +98,14 @@ func promptOf(id, name, version string) *contract.PromptRef {
 	return &contract.PromptRef{Id: known(id), Name: known(name), Version: known(version)}
 }
 
+func promptsOf(r *runmodel.Run) []contract.PromptRef {
+	prompts := make([]contract.PromptRef, len(r.PromptIDs))
+	for i := range prompts {
+		prompts[i] = contract.PromptRef{Id: known(r.PromptIDs[i]), Name: known(r.PromptNames[i]), Version: known(r.PromptVersions[i])}
+	}
+	return prompts
+}
+
 func costSourceOf(source string) *contract.CostSource {
 	if source == "" {
 		return nil

@@ -51,8 +51,9 @@ type searchInput struct {
 	Environment    string            `json:"environment,omitempty" jsonschema:"Only runs in this environment."`
 	Release        string            `json:"release,omitempty" jsonschema:"Only runs of this release."`
 	ErrorType      string            `json:"error_type,omitempty" jsonschema:"Only runs that failed with an error of this type."`
-	PromptID       string            `json:"prompt_id,omitempty" jsonschema:"Only runs with this prompt."`
-	PromptVersion  string            `json:"prompt_version,omitempty" jsonschema:"Only runs with this version of a prompt."`
+	PromptID       string            `json:"prompt_id,omitempty" jsonschema:"Only runs of which any step names the prompt with this id."`
+	PromptName     string            `json:"prompt_name,omitempty" jsonschema:"Only runs of which any step names the prompt with this name."`
+	PromptVersion  string            `json:"prompt_version,omitempty" jsonschema:"Only runs of which any step names this version of the prompt, or of any prompt if none is given."`
 	Fingerprint    string            `json:"fingerprint,omitempty" jsonschema:"Only runs that failed with this fingerprint."`
 	Metadata       map[string]string `json:"metadata,omitempty" jsonschema:"Only runs with all of these metadata values."`
 	MinDurationMS  float64           `json:"min_duration_ms,omitempty" jsonschema:"Only ended runs with at least this duration."`
@@ -122,7 +123,7 @@ func (t *tools) addSearch(server *mcp.Server) error {
 		"min_duration_ms": func(s *jsonschema.Schema) { s.Minimum = new(0.0) },
 		"name":            short, "model": short, "agent_name": short, "session_id": short, "conversation_id": short,
 		"user_id": short, "tag": short, "environment": short, "release": short, "error_type": short,
-		"prompt_id": short, "prompt_version": short, "fingerprint": short,
+		"prompt_id": short, "prompt_name": short, "prompt_version": short, "fingerprint": short,
 		"metadata": func(s *jsonschema.Schema) {
 			s.MaxProperties = new(10)
 			short(s.AdditionalProperties)
@@ -225,7 +226,7 @@ func (in *searchInput) query(project uuid.UUID) (runs.ListQuery, error) {
 			ProjectID: project, Window: time.Duration(in.WindowSeconds) * time.Second, Statuses: in.Status, Outcomes: in.Outcome, Traces: in.Traces, Kinds: in.Kind,
 			Search: in.Search, Name: in.Name, Model: in.Model, AgentName: in.AgentName, SessionID: in.SessionID,
 			ConversationID: in.ConversationID, UserID: in.UserID, Tag: in.Tag, Environment: in.Environment, Release: in.Release,
-			ErrorType: in.ErrorType, PromptID: in.PromptID, PromptVersion: in.PromptVersion, Fingerprint: in.Fingerprint, Metadata: in.Metadata,
+			ErrorType: in.ErrorType, Prompts: runs.OfPrompt(in.PromptID, in.PromptName, in.PromptVersion), Fingerprint: in.Fingerprint, Metadata: in.Metadata,
 			MinDuration: time.Duration(in.MinDurationMS * float64(time.Millisecond)), MinCostUSD: in.MinCostUSD, MinTokens: in.MinTokens, HasScore: in.HasScore,
 		},
 		Order: in.Order, Limit: in.Limit, Cursor: in.Cursor,

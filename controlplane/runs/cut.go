@@ -16,7 +16,7 @@ import (
 const (
 	// MaxListedText is for one text, such as a name, an id or a message.
 	MaxListedText = 1 << 10
-	// maxListedList is for each of tags, models and tools.
+	// maxListedList is for each of tags, models, tools and prompts.
 	maxListedList = 4 << 10
 	// maxListedMetadata is for the metadata.
 	maxListedMetadata = 8 << 10
@@ -54,6 +54,19 @@ func (c *cutter) list(member string, list []string) []string {
 		}
 	}
 	return list
+}
+
+// prompts keeps the first prompts that fit.
+func (c *cutter) prompts(r *runmodel.Run) {
+	left := maxListedList
+	for i := range r.PromptIDs {
+		left -= jsonSize(r.PromptIDs[i]) + jsonSize(r.PromptNames[i]) + jsonSize(r.PromptVersions[i]) + len(`{"id":"","name":"","version":""},`)
+		if left < 0 {
+			c.note("prompts")
+			r.PromptIDs, r.PromptNames, r.PromptVersions = r.PromptIDs[:i], r.PromptNames[:i], r.PromptVersions[:i]
+			return
+		}
+	}
 }
 
 // metadata keeps the smallest members that fit, and the beginning of the first that does not.
@@ -96,6 +109,7 @@ func cutRun(r *runmodel.Run) []string {
 	c.text("environment", MaxListedText, &r.Environment)
 	c.text("release", MaxListedText, &r.Release)
 	c.text("prompt", MaxListedText, &r.PromptID, &r.PromptName, &r.PromptVersion)
+	c.prompts(r)
 	c.text("failure", MaxListedText, &r.FailingName, &r.FailingType)
 	r.Tags, r.Models, r.Tools = c.list("tags", r.Tags), c.list("models", r.Models), c.list("tools", r.Tools)
 	r.Metadata = c.metadata(r.Metadata)

@@ -190,8 +190,9 @@ func (s *Service) FailureCounts(ctx context.Context, projects access.Projects, f
 // runAttributes are the attributes that runs are compared by, as pairs of name and value. Those that make up the fingerprint are not
 // among them.
 const runAttributes = `arrayFilter(a -> a.2 != '' AND length(a.1) <= 300 AND length(a.2) <= 200, arrayConcat(
-	[('release', toString(release)), ('environment', toString(environment)), ('prompt_version', if(prompt_version = '', '',
-		if(prompt_name = '', toString(prompt_version), concat(prompt_name, ' ', prompt_version)))), ('name', name)],
+	[('release', toString(release)), ('environment', toString(environment)), ('name', name)],
+	arrayMap(p -> ('prompt_version', p), arrayDistinct(arrayMap((n, v) -> if(v = '', '', if(n = '', v, concat(n, ' ', v))),
+		CAST(prompt_names AS Array(String)), CAST(prompt_versions AS Array(String))))),
 	arrayMap(m -> ('model', toString(m)), models), arrayMap(t -> ('tool', toString(t)), tools), arrayMap(t -> ('tag', toString(t)), tags),
 	arrayMap((k, v) -> (concat('metadata.', k), v), mapKeys(metadata), mapValues(metadata))))`
 

@@ -30,8 +30,9 @@ var fieldValues = []struct{ name, expression string }{
 	{"user_id", "user_id"},
 	{"session_id", "session_id"},
 	{"conversation_id", "conversation_id"},
-	{"prompt_id", "prompt_id"},
-	{"prompt_version", "prompt_version"},
+	{"prompt_name", "arrayJoin(arrayDistinct(prompt_names))"},
+	{"prompt_version", "arrayJoin(arrayDistinct(prompt_versions))"},
+	{"prompt_id", "arrayJoin(arrayDistinct(prompt_ids))"},
 }
 
 // maxValueBytes is how long a value, or a key of the metadata, may be to be listed. Most filters accept no longer ones.

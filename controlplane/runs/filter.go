@@ -33,8 +33,7 @@ type Filter struct {
 	Environment    string
 	Release        string
 	ErrorType      string
-	PromptID       string
-	PromptVersion  string
+	Prompts        []PromptMatch // a run has at least one of them
 	Fingerprint    string
 	Metadata       map[string]string // a run has all of them
 	MinDuration    time.Duration
@@ -90,8 +89,6 @@ func (f Filter) conditions(w *where, lower time.Time) {
 		{"environment", f.Environment},
 		{"release", f.Release},
 		{"error_type", f.ErrorType},
-		{"prompt_id", f.PromptID},
-		{"prompt_version", f.PromptVersion},
 		{"fingerprint", f.Fingerprint},
 	} {
 		if equal.value != "" {
@@ -110,6 +107,7 @@ func (f Filter) conditions(w *where, lower time.Time) {
 	if len(f.Kinds) > 0 {
 		w.add("kind IN (?)", f.Kinds)
 	}
+	addPrompts(w, f.Prompts)
 	if f.Model != "" {
 		w.add("has(models, ?)", f.Model)
 	}

@@ -72,7 +72,7 @@ func TestStatements(t *testing.T) {
 		"list_filters": listRunsOf(ListQuery{Filter: with(func(f *Filter) {
 			*f = Filter{
 				ProjectID: project, Window: time.Hour, Statuses: []string{"error", "ok"}, Kinds: []string{"agent"}, Name: "a'b", Model: "m", AgentName: "a",
-				SessionID: "s", ConversationID: "c", UserID: "u", Tag: "t", Environment: "e", Release: "r", ErrorType: "E", PromptID: "p", PromptVersion: "1",
+				SessionID: "s", ConversationID: "c", UserID: "u", Tag: "t", Environment: "e", Release: "r", ErrorType: "E", Prompts: []PromptMatch{{ID: "p", Name: "n", Version: "1", TextIDs: []uint64{7, 1 << 63}}, {Name: "n"}},
 				Fingerprint: "f", Metadata: map[string]string{"tier": "free", "plan": "x"}, MinDuration: time.Second, MinCostUSD: &cost, MinTokens: &tokens,
 				HasScore: &scored,
 			}
@@ -86,6 +86,10 @@ func TestStatements(t *testing.T) {
 		},
 		"stats_by_model": func(ctx context.Context, s *Service, projects access.Projects) error {
 			_, err := s.Stats(ctx, projects, StatsQuery{Filter: recent, GroupBy: "model", Groups: 5})
+			return err
+		},
+		"stats_by_prompt": func(ctx context.Context, s *Service, projects access.Projects) error {
+			_, err := s.Stats(ctx, projects, StatsQuery{Filter: recent, GroupBy: "prompt_version", Groups: 5})
 			return err
 		},
 		"failures": func(ctx context.Context, s *Service, projects access.Projects) error {

@@ -63,20 +63,30 @@ type StatsRow struct {
 	DurationsMs []float64 // percentiles 50, 95 and 99 of the runs with a known end, nil if there are none
 }
 
-// StatsGroups maps what runs can be grouped by to columns of the table runs.
-var StatsGroups = map[string]string{
-	"model":          "models",
-	"name":           "name",
-	"kind":           "kind",
-	"status":         "status",
-	"agent_name":     "agent_name",
-	"environment":    "environment",
-	"release":        "release",
-	"prompt_version": "prompt_version",
-	"error_type":     "error_type",
-	"user_id":        "user_id",
-	"session_id":     "session_id",
-	"tag":            "tags",
+// StatsGroups maps what runs can be grouped by to what they have of it in the table runs.
+var StatsGroups = map[string]grouping{
+	"model":          {column: "models", isList: true},
+	"name":           {column: "name"},
+	"kind":           {column: "kind"},
+	"status":         {column: "status"},
+	"agent_name":     {column: "agent_name"},
+	"environment":    {column: "environment"},
+	"release":        {column: "release"},
+	"prompt_version": {column: "prompts", isList: true, with: "WITH " + promptLabels + " AS prompts "},
+	"error_type":     {column: "error_type"},
+	"user_id":        {column: "user_id"},
+	"session_id":     {column: "session_id"},
+	"tag":            {column: "tags", isList: true},
+}
+
+// grouping is what runs are grouped by.
+type grouping struct {
+	column string
+	// isList is true if a run has several values in the column.
+	isList bool
+	// with defines the column before SELECT, if it is none of the table. args are its arguments.
+	with string
+	args []any
 }
 
 // MaxBuckets is how many points a series may have.
@@ -115,6 +125,11 @@ func bucketsBetween(start, end time.Time, length time.Duration) int {
 
 // Stats adds up the runs that a filter selects. If that takes too long, it adds up the newest part of the window.
 func (s *Service) Stats(ctx context.Context, projects access.Projects, q StatsQuery) (Stats, error) {
+	return s.statsBy(ctx, projects, q, StatsGroups[q.GroupBy])
+}
+
+// statsBy is Stats by a grouping that may be none of StatsGroups.
+func (s *Service) statsBy(ctx context.Context, projects access.Projects, q StatsQuery, by grouping) (Stats, error) {
 	projects = projects.Only(q.ProjectID)
 	q.Filter = q.at(s.now())
 	var err error
@@ -135,13 +150,10 @@ func (s *Service) Stats(ctx context.Context, projects access.Projects, q StatsQu
 		return Stats{}, ErrTooManyBuckets
 	}
 	stats.Partial, err = s.readNewest(ctx, &stats.Start, stats.End, func(ctx context.Context, start time.Time) error {
-		return s.stats(ctx, projects, q, start, &stats)
+		return s.stats(ctx, projects, q, by, start, &stats)
 	})
 	return stats, err
 }
-
-// isList reports whether a run has several values in the column.
-func isList(column string) bool { return column == "models" || column == "tags" }
 
 // statsSum adds up the runs of one bucket that belong to the same groups.
 type statsSum struct {
@@ -173,7 +185,7 @@ const statsColumns = `count() AS runs, countIf(` + failed + `) AS errors, countI
 	sum(cache_write_tokens) AS cache_write, sum(reasoning_tokens) AS reasoning, sum(cost_usd) AS cost,
 	countIf(input_tokens IS NULL AND output_tokens IS NULL) AS no_usage, countIf(cost_usd IS NULL) AS no_cost`
 
-func (s *Service) stats(ctx context.Context, projects access.Projects, q StatsQuery, start time.Time, stats *Stats) error {
+func (s *Service) stats(ctx context.Context, projects access.Projects, q StatsQuery, by grouping, start time.Time, stats *Stats) error {
 	windows, err := s.windows(ctx, q.Filter, start, stats.End)
 	if err != nil {
 		return err
@@ -183,16 +195,16 @@ func (s *Service) stats(ctx context.Context, projects access.Projects, q StatsQu
 	// Runs are grouped by key, which is those of their values that are in names, and by other, which is whether they have more values.
 	key, other, belongs := "''", "false", "[]::Array(String)"
 	var args []any
-	if q.GroupBy != "" {
-		column := StatsGroups[q.GroupBy]
-		top, n, err := s.topGroups(ctx, projects, newWindow(q.Filter, start, stats.End), windows, column, q.Groups)
+	column := by.column
+	if column != "" {
+		top, n, err := s.topGroups(ctx, projects, newWindow(q.Filter, start, stats.End), windows, by, q.Groups)
 		if err != nil {
 			return err
 		}
 		if groups = n; len(top) > 0 {
 			names = top
 		}
-		if isList(column) {
+		if by.isList {
 			// emptyArrayToSingle took several times as long.
 			key = "arrayFilter(v -> v IN (?), if(empty(" + column + "), [''], " + column + "))"
 			other = "length(key) < greatest(length(" + column + "), 1)"
@@ -206,11 +218,11 @@ func (s *Service) stats(ctx context.Context, projects access.Projects, q StatsQu
 		args = append(args, names)
 	}
 	seconds := int64(stats.Bucket / time.Second)
-	args = append([]any{seconds, seconds}, args...)
+	args = slices.Concat(by.args, []any{seconds, seconds}, args)
 	fold := newStatsFold(start, stats.End, stats.Bucket, names)
 	for _, w := range windows {
 		rows, err := readWindow(ctx, s, projects, w, (*statsSum).complete, `SELECT slot, other, `+belongs+` AS belongs, sums.* EXCEPT (slot, key, other) FROM (
-			SELECT intDiv(toUnixTimestamp64Nano(start_time), 1000000000 * ?) * ? AS slot, `+key+` AS key, `+other+` AS other, `+statsColumns+`
+			`+by.with+`SELECT intDiv(toUnixTimestamp64Nano(start_time), 1000000000 * ?) * ? AS slot, `+key+` AS key, `+other+` AS other, `+statsColumns+`
 			FROM runs FINAL WHERE `+w.String()+` GROUP BY slot, key, other
 		) AS sums`, append(slices.Clone(args), w.args...)...)
 		if err != nil {
@@ -222,7 +234,7 @@ func (s *Service) stats(ctx context.Context, projects access.Projects, q StatsQu
 	}
 	stats.Total, stats.Series = fold.all.rows()
 	stats.Groups, stats.Other, stats.OtherGroups = []StatsGroup{}, nil, 0
-	if q.GroupBy == "" {
+	if column == "" {
 		return nil
 	}
 	for _, name := range names {
@@ -251,10 +263,10 @@ func (c groupCount) size() int { return int(unsafe.Sizeof(c)) + len(c.Value) }
 // maxCountedValues is how many values of a window are counted here. If there are more, ClickHouse finds the largest.
 const maxCountedValues = 2000
 
-// topGroups returns the values of a column that most runs have, and how many values there are. windows divide whole.
-func (s *Service) topGroups(ctx context.Context, projects access.Projects, whole window, windows []window, column string, limit int) ([]string, uint64, error) {
+// topGroups returns the values that most runs have, and how many values there are. windows divide whole.
+func (s *Service) topGroups(ctx context.Context, projects access.Projects, whole window, windows []window, by grouping, limit int) ([]string, uint64, error) {
 	if windows[0].state != "" {
-		counts, complete, err := s.countValues(ctx, projects, windows, column)
+		counts, complete, err := s.countValues(ctx, projects, windows, by)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -262,7 +274,7 @@ func (s *Service) topGroups(ctx context.Context, projects access.Projects, whole
 			return topValues(counts, limit), uint64(len(counts)), nil
 		}
 	}
-	counts, err := s.groupCounts(ctx, projects, whole, column, limit)
+	counts, err := s.groupCounts(ctx, projects, whole, by, limit)
 	if err != nil || len(counts) == 0 {
 		return nil, 0, err
 	}
@@ -273,11 +285,11 @@ func (s *Service) topGroups(ctx context.Context, projects access.Projects, whole
 	return names, counts[0].Groups, nil
 }
 
-// countValues counts the runs of every value in a column. complete is false if there are too many values.
-func (s *Service) countValues(ctx context.Context, projects access.Projects, windows []window, column string) (counts map[string]uint64, complete bool, err error) {
+// countValues counts the runs of every value. complete is false if there are too many values.
+func (s *Service) countValues(ctx context.Context, projects access.Projects, windows []window, by grouping) (counts map[string]uint64, complete bool, err error) {
 	counts = map[string]uint64{}
 	for _, w := range windows {
-		rows, err := s.groupCounts(ctx, projects, w, column, maxCountedValues)
+		rows, err := s.groupCounts(ctx, projects, w, by, maxCountedValues)
 		if err != nil {
 			return nil, false, err
 		}
@@ -299,14 +311,14 @@ func topValues(counts map[string]uint64, limit int) []string {
 	return names[:min(limit, len(names))]
 }
 
-// groupCounts returns the values of a column that most runs of a window have, up to limit. It ignores those longer than maxValueBytes.
-func (s *Service) groupCounts(ctx context.Context, projects access.Projects, w window, column string, limit int) ([]groupCount, error) {
-	counts := "SELECT " + column + " AS value, count() AS runs FROM runs FINAL WHERE " + w.String() + " GROUP BY value"
-	if isList(column) {
+// groupCounts returns the values that most runs of a window have, up to limit. It ignores those longer than maxValueBytes.
+func (s *Service) groupCounts(ctx context.Context, projects access.Projects, w window, by grouping, limit int) ([]groupCount, error) {
+	counts := by.with + "SELECT " + by.column + " AS value, count() AS runs FROM runs FINAL WHERE " + w.String() + " GROUP BY value"
+	if by.isList {
 		counts = `SELECT arrayJoin(if(empty(list), [''], list)) AS value, sum(n) AS runs FROM (
-			SELECT ` + column + ` AS list, count() AS n FROM runs FINAL WHERE ` + w.String() + ` GROUP BY list) GROUP BY value`
+			` + by.with + `SELECT ` + by.column + ` AS list, count() AS n FROM runs FINAL WHERE ` + w.String() + ` GROUP BY list) GROUP BY value`
 	}
 	return readWindow(ctx, s, projects, w, func(*groupCount) error { return nil }, `
 		SELECT value, runs, groups FROM (SELECT CAST(value AS String) AS value, runs, count() OVER () AS groups FROM (`+counts+`))
-		WHERE length(value) <= ? ORDER BY runs DESC, value LIMIT ?`, append(slices.Clone(w.args), maxValueBytes, limit)...)
+		WHERE length(value) <= ? ORDER BY runs DESC, value LIMIT ?`, append(slices.Concat(by.args, w.args), maxValueBytes, limit)...)
 }

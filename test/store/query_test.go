@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"log/slog"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -61,9 +62,15 @@ func newQuerying(t *testing.T) *querying {
 		run := runmodel.Run{
 			ProjectID: s.project, RunID: uuid.New(), Version: 3, StartTime: start, FirstReceived: start, EndTime: start.Add(time.Duration(random.IntN(40)) * time.Millisecond),
 			Name: pick("a", "b", "c"), Kind: pick("agent", "task"), Status: pick("ok", "error", "running"), AgentName: pick("", "x", "y"),
-			Release: pick("1", "2"), Environment: pick("prod", "dev"), UserID: fmt.Sprint(random.IntN(20)), PromptID: pick("", "p"), PromptVersion: pick("1", "2"),
+			Release: pick("1", "2"), Environment: pick("prod", "dev"), UserID: fmt.Sprint(random.IntN(20)),
 			ConversationID: pick("", "c1"), Models: [][]string{{}, {"m1"}, {"m1", "m2"}}[random.IntN(3)], Tags: []string{pick("t1", "t2")},
 			Metadata: map[string]string{"tier": pick("free", "pro")}, InputTokens: maybe(random, int64(random.IntN(9))), CostUSD: maybe(random, float64(random.IntN(9))/1000),
+		}
+		for range random.IntN(4) {
+			run.PromptIDs = append(run.PromptIDs, pick("", "", "p", "q"))
+			run.PromptNames = append(run.PromptNames, pick("", "triage", "answer"))
+			run.PromptVersions = append(run.PromptVersions, pick("", "1", "2"))
+			run.SystemTextIDs = append(run.SystemTextIDs, []uint64{7, 8, math.MaxUint64}[random.IntN(3)])
 		}
 		run.ErrorCount = uint64(random.IntN(2))
 		if run.Status == "error" || run.Status == "ok" && i%7 == 0 {
@@ -121,15 +128,33 @@ func filters(end time.Time) map[string]struct {
 		runs.Filter
 		matches func(r *runmodel.Run) bool
 	}{
-		"none":            {runs.Filter{}, func(*runmodel.Run) bool { return true }},
-		"agent":           {runs.Filter{AgentName: "x"}, func(r *runmodel.Run) bool { return r.AgentName == "x" }},
-		"release":         {runs.Filter{Release: "2"}, func(r *runmodel.Run) bool { return r.Release == "2" }},
-		"prompt":          {runs.Filter{PromptID: "p", PromptVersion: "1"}, func(r *runmodel.Run) bool { return r.PromptID == "p" && r.PromptVersion == "1" }},
-		"conversation":    {runs.Filter{ConversationID: "c1"}, func(r *runmodel.Run) bool { return r.ConversationID == "c1" }},
-		"metadata":        {runs.Filter{Metadata: map[string]string{"tier": "pro"}}, func(r *runmodel.Run) bool { return r.Metadata["tier"] == "pro" }},
-		"another's":       {runs.Filter{Metadata: map[string]string{"secret": "other"}}, func(*runmodel.Run) bool { return false }},
-		"status and kind": {runs.Filter{Statuses: []string{"ok", "error"}, Kinds: []string{"task"}}, func(r *runmodel.Run) bool { return r.Status != "running" && r.Kind == "task" }},
-		"failed":          {runs.Filter{Outcomes: []string{"failed"}}, func(r *runmodel.Run) bool { return r.Fingerprint != "" }},
+		"none":         {runs.Filter{}, func(*runmodel.Run) bool { return true }},
+		"agent":        {runs.Filter{AgentName: "x"}, func(r *runmodel.Run) bool { return r.AgentName == "x" }},
+		"release":      {runs.Filter{Release: "2"}, func(r *runmodel.Run) bool { return r.Release == "2" }},
+		"prompt":       {runs.Filter{Prompts: runs.OfPrompt("", "triage", "")}, func(r *runmodel.Run) bool { return slices.Contains(r.PromptNames, "triage") }},
+		"prompt by id": {runs.Filter{Prompts: runs.OfPrompt("p", "", "")}, func(r *runmodel.Run) bool { return slices.Contains(r.PromptIDs, "p") }},
+		"prompt version": {runs.Filter{Prompts: runs.OfPrompt("", "", "2")}, func(r *runmodel.Run) bool {
+			return slices.Contains(r.PromptVersions, "2")
+		}},
+		"prompt and version": {runs.Filter{Prompts: runs.OfPrompt("", "triage", "2")}, func(r *runmodel.Run) bool {
+			return names(r, func(_, name, version string) bool { return name == "triage" && version == "2" })
+		}},
+		"prompt by id and name": {runs.Filter{Prompts: runs.OfPrompt("p", "triage", "2")}, func(r *runmodel.Run) bool {
+			return names(r, func(id, name, version string) bool {
+				return (id == "p" || id == "" && name == "triage") && version == "2"
+			})
+		}},
+		"prompt or its text": {runs.Filter{Prompts: []runs.PromptMatch{{Name: "triage", Version: "2", TextIDs: []uint64{7, math.MaxUint64}}, {ID: "q"}}}, func(r *runmodel.Run) bool {
+			return slices.Contains(r.SystemTextIDs, 7) || slices.Contains(r.SystemTextIDs, math.MaxUint64) || slices.Contains(r.PromptIDs, "q") ||
+				names(r, func(_, name, version string) bool { return name == "triage" && version == "2" })
+		}},
+		"a text of a prompt": {runs.Filter{Prompts: []runs.PromptMatch{{TextIDs: []uint64{7}}}}, func(r *runmodel.Run) bool { return slices.Contains(r.SystemTextIDs, 7) }},
+		"no prompt":          {runs.Filter{Prompts: []runs.PromptMatch{{}}}, func(*runmodel.Run) bool { return false }},
+		"conversation":       {runs.Filter{ConversationID: "c1"}, func(r *runmodel.Run) bool { return r.ConversationID == "c1" }},
+		"metadata":           {runs.Filter{Metadata: map[string]string{"tier": "pro"}}, func(r *runmodel.Run) bool { return r.Metadata["tier"] == "pro" }},
+		"another's":          {runs.Filter{Metadata: map[string]string{"secret": "other"}}, func(*runmodel.Run) bool { return false }},
+		"status and kind":    {runs.Filter{Statuses: []string{"ok", "error"}, Kinds: []string{"task"}}, func(r *runmodel.Run) bool { return r.Status != "running" && r.Kind == "task" }},
+		"failed":             {runs.Filter{Outcomes: []string{"failed"}}, func(r *runmodel.Run) bool { return r.Fingerprint != "" }},
 		"recovered or running": {runs.Filter{Outcomes: []string{"recovered", "running"}}, func(r *runmodel.Run) bool {
 			return r.Status == "running" || r.Fingerprint == "" && r.ErrorCount > 0
 		}},
@@ -144,6 +169,16 @@ func filters(end time.Time) map[string]struct {
 			return !r.StartTime.Before(end.Add(-9*24*time.Hour)) && r.StartTime.Before(end.Add(-25*time.Hour))
 		}},
 	}
+}
+
+// names reports whether a run names a prompt that is the one sought.
+func names(r *runmodel.Run, is func(id, name, version string) bool) bool {
+	for i := range r.PromptIDs {
+		if is(r.PromptIDs[i], r.PromptNames[i], r.PromptVersions[i]) {
+			return true
+		}
+	}
+	return false
 }
 
 func tokensOf(r *runmodel.Run) *int64 {
@@ -204,7 +239,7 @@ func sorted(all []runmodel.Run, order string) []uuid.UUID {
 			byValue = sign * cmp.Compare(av, bv)
 		}
 		return cmp.Or(byValue, newest*a.StartTime.Compare(b.StartTime),
-			newest*cmp.Compare(string(a.RunID[:8]), string(b.RunID[:8])), newest*cmp.Compare(string(a.RunID[8:]), string(b.RunID[8:])))
+			newest*cmp.Compare(string(a.RunID[8:]), string(b.RunID[8:])), newest*cmp.Compare(string(a.RunID[:8]), string(b.RunID[:8])))
 	})
 	ids := make([]uuid.UUID, len(all))
 	for i := range all {
@@ -237,7 +272,7 @@ func TestFiltersAndOrders(t *testing.T) {
 			got := s.pages(t, runs.ListQuery{Filter: filter.Filter, Order: order, Limit: 71})
 			assert.Equal(t, sorted(want, order), got, "%s, %s", name, order)
 		}
-		for _, q := range []runs.StatsQuery{{GroupBy: "name", Groups: 2}, {GroupBy: "model", Groups: 1}, {GroupBy: "model", Groups: 10}} {
+		for _, q := range []runs.StatsQuery{{GroupBy: "name", Groups: 2}, {GroupBy: "model", Groups: 1}, {GroupBy: "model", Groups: 10}, {GroupBy: "prompt_version", Groups: 3}} {
 			q.Filter = filter.Filter
 			q.ProjectID = s.project
 			s.checkStats(t, name+" by "+q.GroupBy, q, want)
@@ -250,10 +285,30 @@ func groupsOf(run *runmodel.Run, q runs.StatsQuery) []string {
 	switch {
 	case q.GroupBy == "name":
 		return []string{run.Name}
+	case q.GroupBy == "prompt_version":
+		return promptsOf(run)
 	case len(run.Models) == 0:
 		return []string{""}
 	}
 	return run.Models
+}
+
+// promptsOf returns the prompts of a run with their versions.
+func promptsOf(run *runmodel.Run) []string {
+	if len(run.PromptIDs) == 0 {
+		return []string{""}
+	}
+	var prompts []string
+	for i := range run.PromptIDs {
+		prompt := cmp.Or(run.PromptNames[i], run.PromptIDs[i])
+		if run.PromptVersions[i] != "" {
+			prompt += "@" + run.PromptVersions[i]
+		}
+		if !slices.Contains(prompts, prompt) {
+			prompts = append(prompts, prompt)
+		}
+	}
+	return prompts
 }
 
 // checkStats compares totals, series and groups with the expected sums.

@@ -2308,10 +2308,15 @@ type Run struct {
 
 	// Outcome `failed`: the run ended with an error, was cancelled, or did not recover from the failure of a step. `recovered`: a step
 	// failed, but the run recovered. `succeeded`: no step failed. `running`: the run has not ended.
-	Outcome    Outcome            `json:"outcome"`
-	Outputs    *string            `json:"outputs"`
-	ProjectId  openapi_types.UUID `json:"project_id"`
-	Prompt     *PromptRef         `json:"prompt"`
+	Outcome   Outcome            `json:"outcome"`
+	Outputs   *string            `json:"outputs"`
+	ProjectId openapi_types.UUID `json:"project_id"`
+
+	// Prompt The prompt that the root names. `prompts` has it as well.
+	Prompt *PromptRef `json:"prompt"`
+
+	// Prompts The prompts that any of its spans names, in the order of their first span; the first 50.
+	Prompts    []PromptRef        `json:"prompts"`
 	ReceivedAt time.Time          `json:"received_at"`
 	Release    *string            `json:"release"`
 	RunId      openapi_types.UUID `json:"run_id"`
@@ -2605,6 +2610,7 @@ type RunFilter struct {
 	Outcome        *[]Outcome         `json:"outcome,omitempty"`
 	ProjectId      openapi_types.UUID `json:"project_id"`
 	PromptId       *string            `json:"prompt_id,omitempty"`
+	PromptName     *string            `json:"prompt_name,omitempty"`
 	PromptVersion  *string            `json:"prompt_version,omitempty"`
 	Release        *string            `json:"release,omitempty"`
 	Search         *string            `json:"search,omitempty"`
@@ -2620,7 +2626,8 @@ type RunFilter struct {
 	WindowSeconds *int64  `json:"window_seconds,omitempty"`
 }
 
-// RunGroupBy defines model for RunGroupBy.
+// RunGroupBy `prompt_version` groups by prompt and version, with values such as `triage@3`: the name, or else the id, and after the last `@`
+// the version. A run with several models, tags or prompts counts in the group of each.
 type RunGroupBy string
 
 // RunPage defines model for RunPage.
@@ -3187,6 +3194,9 @@ type FilterProjectID = openapi_types.UUID
 // FilterPromptID defines model for FilterPromptID.
 type FilterPromptID = string
 
+// FilterPromptName defines model for FilterPromptName.
+type FilterPromptName = string
+
 // FilterPromptVersion defines model for FilterPromptVersion.
 type FilterPromptVersion = string
 
@@ -3316,10 +3326,19 @@ type ListFailedRunsParams struct {
 	UserId         *FilterUserID         `form:"user_id,omitempty" json:"user_id,omitempty"`
 
 	// Tag A tag that the run has.
-	Tag           *FilterTag           `form:"tag,omitempty" json:"tag,omitempty"`
-	Environment   *FilterEnvironment   `form:"environment,omitempty" json:"environment,omitempty"`
-	Release       *FilterRelease       `form:"release,omitempty" json:"release,omitempty"`
-	PromptId      *FilterPromptID      `form:"prompt_id,omitempty" json:"prompt_id,omitempty"`
+	Tag         *FilterTag         `form:"tag,omitempty" json:"tag,omitempty"`
+	Environment *FilterEnvironment `form:"environment,omitempty" json:"environment,omitempty"`
+	Release     *FilterRelease     `form:"release,omitempty" json:"release,omitempty"`
+
+	// PromptId Only runs of which any span names a prompt with this id. `prompt_id` and `prompt_name` are those of one prompt: with both, a span
+	// that names only its name is of the prompt, and one that names another id is not.
+	PromptId *FilterPromptID `form:"prompt_id,omitempty" json:"prompt_id,omitempty"`
+
+	// PromptName Only runs of which any span names a prompt with this name, and `prompt_version` if that is given.
+	PromptName *FilterPromptName `form:"prompt_name,omitempty" json:"prompt_name,omitempty"`
+
+	// PromptVersion Only runs of which any span names this version of the prompt, as the client wrote it. Without `prompt_id` and `prompt_name`, the
+	// version may be one of any prompt.
 	PromptVersion *FilterPromptVersion `form:"prompt_version,omitempty" json:"prompt_version,omitempty"`
 
 	// Metadata `metadata[KEY]=VALUE`: only runs whose metadata has exactly this value; several must all match. KEY is the text
@@ -3378,10 +3397,19 @@ type GetFailedRunsParams struct {
 	UserId         *FilterUserID         `form:"user_id,omitempty" json:"user_id,omitempty"`
 
 	// Tag A tag that the run has.
-	Tag           *FilterTag           `form:"tag,omitempty" json:"tag,omitempty"`
-	Environment   *FilterEnvironment   `form:"environment,omitempty" json:"environment,omitempty"`
-	Release       *FilterRelease       `form:"release,omitempty" json:"release,omitempty"`
-	PromptId      *FilterPromptID      `form:"prompt_id,omitempty" json:"prompt_id,omitempty"`
+	Tag         *FilterTag         `form:"tag,omitempty" json:"tag,omitempty"`
+	Environment *FilterEnvironment `form:"environment,omitempty" json:"environment,omitempty"`
+	Release     *FilterRelease     `form:"release,omitempty" json:"release,omitempty"`
+
+	// PromptId Only runs of which any span names a prompt with this id. `prompt_id` and `prompt_name` are those of one prompt: with both, a span
+	// that names only its name is of the prompt, and one that names another id is not.
+	PromptId *FilterPromptID `form:"prompt_id,omitempty" json:"prompt_id,omitempty"`
+
+	// PromptName Only runs of which any span names a prompt with this name, and `prompt_version` if that is given.
+	PromptName *FilterPromptName `form:"prompt_name,omitempty" json:"prompt_name,omitempty"`
+
+	// PromptVersion Only runs of which any span names this version of the prompt, as the client wrote it. Without `prompt_id` and `prompt_name`, the
+	// version may be one of any prompt.
 	PromptVersion *FilterPromptVersion `form:"prompt_version,omitempty" json:"prompt_version,omitempty"`
 
 	// Metadata `metadata[KEY]=VALUE`: only runs whose metadata has exactly this value; several must all match. KEY is the text
@@ -3609,10 +3637,19 @@ type ListRunsParams struct {
 	UserId         *FilterUserID         `form:"user_id,omitempty" json:"user_id,omitempty"`
 
 	// Tag A tag that the run has.
-	Tag           *FilterTag           `form:"tag,omitempty" json:"tag,omitempty"`
-	Environment   *FilterEnvironment   `form:"environment,omitempty" json:"environment,omitempty"`
-	Release       *FilterRelease       `form:"release,omitempty" json:"release,omitempty"`
-	PromptId      *FilterPromptID      `form:"prompt_id,omitempty" json:"prompt_id,omitempty"`
+	Tag         *FilterTag         `form:"tag,omitempty" json:"tag,omitempty"`
+	Environment *FilterEnvironment `form:"environment,omitempty" json:"environment,omitempty"`
+	Release     *FilterRelease     `form:"release,omitempty" json:"release,omitempty"`
+
+	// PromptId Only runs of which any span names a prompt with this id. `prompt_id` and `prompt_name` are those of one prompt: with both, a span
+	// that names only its name is of the prompt, and one that names another id is not.
+	PromptId *FilterPromptID `form:"prompt_id,omitempty" json:"prompt_id,omitempty"`
+
+	// PromptName Only runs of which any span names a prompt with this name, and `prompt_version` if that is given.
+	PromptName *FilterPromptName `form:"prompt_name,omitempty" json:"prompt_name,omitempty"`
+
+	// PromptVersion Only runs of which any span names this version of the prompt, as the client wrote it. Without `prompt_id` and `prompt_name`, the
+	// version may be one of any prompt.
 	PromptVersion *FilterPromptVersion `form:"prompt_version,omitempty" json:"prompt_version,omitempty"`
 
 	// Fingerprint Only runs that failed with this fingerprint.
@@ -3688,10 +3725,19 @@ type ExportRunsParams struct {
 	UserId         *FilterUserID         `form:"user_id,omitempty" json:"user_id,omitempty"`
 
 	// Tag A tag that the run has.
-	Tag           *FilterTag           `form:"tag,omitempty" json:"tag,omitempty"`
-	Environment   *FilterEnvironment   `form:"environment,omitempty" json:"environment,omitempty"`
-	Release       *FilterRelease       `form:"release,omitempty" json:"release,omitempty"`
-	PromptId      *FilterPromptID      `form:"prompt_id,omitempty" json:"prompt_id,omitempty"`
+	Tag         *FilterTag         `form:"tag,omitempty" json:"tag,omitempty"`
+	Environment *FilterEnvironment `form:"environment,omitempty" json:"environment,omitempty"`
+	Release     *FilterRelease     `form:"release,omitempty" json:"release,omitempty"`
+
+	// PromptId Only runs of which any span names a prompt with this id. `prompt_id` and `prompt_name` are those of one prompt: with both, a span
+	// that names only its name is of the prompt, and one that names another id is not.
+	PromptId *FilterPromptID `form:"prompt_id,omitempty" json:"prompt_id,omitempty"`
+
+	// PromptName Only runs of which any span names a prompt with this name, and `prompt_version` if that is given.
+	PromptName *FilterPromptName `form:"prompt_name,omitempty" json:"prompt_name,omitempty"`
+
+	// PromptVersion Only runs of which any span names this version of the prompt, as the client wrote it. Without `prompt_id` and `prompt_name`, the
+	// version may be one of any prompt.
 	PromptVersion *FilterPromptVersion `form:"prompt_version,omitempty" json:"prompt_version,omitempty"`
 
 	// Metadata `metadata[KEY]=VALUE`: only runs whose metadata has exactly this value; several must all match. KEY is the text
@@ -3765,10 +3811,19 @@ type ListRunFieldsParams struct {
 	UserId         *FilterUserID         `form:"user_id,omitempty" json:"user_id,omitempty"`
 
 	// Tag A tag that the run has.
-	Tag           *FilterTag           `form:"tag,omitempty" json:"tag,omitempty"`
-	Environment   *FilterEnvironment   `form:"environment,omitempty" json:"environment,omitempty"`
-	Release       *FilterRelease       `form:"release,omitempty" json:"release,omitempty"`
-	PromptId      *FilterPromptID      `form:"prompt_id,omitempty" json:"prompt_id,omitempty"`
+	Tag         *FilterTag         `form:"tag,omitempty" json:"tag,omitempty"`
+	Environment *FilterEnvironment `form:"environment,omitempty" json:"environment,omitempty"`
+	Release     *FilterRelease     `form:"release,omitempty" json:"release,omitempty"`
+
+	// PromptId Only runs of which any span names a prompt with this id. `prompt_id` and `prompt_name` are those of one prompt: with both, a span
+	// that names only its name is of the prompt, and one that names another id is not.
+	PromptId *FilterPromptID `form:"prompt_id,omitempty" json:"prompt_id,omitempty"`
+
+	// PromptName Only runs of which any span names a prompt with this name, and `prompt_version` if that is given.
+	PromptName *FilterPromptName `form:"prompt_name,omitempty" json:"prompt_name,omitempty"`
+
+	// PromptVersion Only runs of which any span names this version of the prompt, as the client wrote it. Without `prompt_id` and `prompt_name`, the
+	// version may be one of any prompt.
 	PromptVersion *FilterPromptVersion `form:"prompt_version,omitempty" json:"prompt_version,omitempty"`
 
 	// Fingerprint Only runs that failed with this fingerprint.
@@ -3832,10 +3887,19 @@ type ListRunFieldValuesParams struct {
 	UserId         *FilterUserID         `form:"user_id,omitempty" json:"user_id,omitempty"`
 
 	// Tag A tag that the run has.
-	Tag           *FilterTag           `form:"tag,omitempty" json:"tag,omitempty"`
-	Environment   *FilterEnvironment   `form:"environment,omitempty" json:"environment,omitempty"`
-	Release       *FilterRelease       `form:"release,omitempty" json:"release,omitempty"`
-	PromptId      *FilterPromptID      `form:"prompt_id,omitempty" json:"prompt_id,omitempty"`
+	Tag         *FilterTag         `form:"tag,omitempty" json:"tag,omitempty"`
+	Environment *FilterEnvironment `form:"environment,omitempty" json:"environment,omitempty"`
+	Release     *FilterRelease     `form:"release,omitempty" json:"release,omitempty"`
+
+	// PromptId Only runs of which any span names a prompt with this id. `prompt_id` and `prompt_name` are those of one prompt: with both, a span
+	// that names only its name is of the prompt, and one that names another id is not.
+	PromptId *FilterPromptID `form:"prompt_id,omitempty" json:"prompt_id,omitempty"`
+
+	// PromptName Only runs of which any span names a prompt with this name, and `prompt_version` if that is given.
+	PromptName *FilterPromptName `form:"prompt_name,omitempty" json:"prompt_name,omitempty"`
+
+	// PromptVersion Only runs of which any span names this version of the prompt, as the client wrote it. Without `prompt_id` and `prompt_name`, the
+	// version may be one of any prompt.
 	PromptVersion *FilterPromptVersion `form:"prompt_version,omitempty" json:"prompt_version,omitempty"`
 
 	// Fingerprint Only runs that failed with this fingerprint.
@@ -3903,10 +3967,19 @@ type GetRunStatsParams struct {
 	UserId         *FilterUserID         `form:"user_id,omitempty" json:"user_id,omitempty"`
 
 	// Tag A tag that the run has.
-	Tag           *FilterTag           `form:"tag,omitempty" json:"tag,omitempty"`
-	Environment   *FilterEnvironment   `form:"environment,omitempty" json:"environment,omitempty"`
-	Release       *FilterRelease       `form:"release,omitempty" json:"release,omitempty"`
-	PromptId      *FilterPromptID      `form:"prompt_id,omitempty" json:"prompt_id,omitempty"`
+	Tag         *FilterTag         `form:"tag,omitempty" json:"tag,omitempty"`
+	Environment *FilterEnvironment `form:"environment,omitempty" json:"environment,omitempty"`
+	Release     *FilterRelease     `form:"release,omitempty" json:"release,omitempty"`
+
+	// PromptId Only runs of which any span names a prompt with this id. `prompt_id` and `prompt_name` are those of one prompt: with both, a span
+	// that names only its name is of the prompt, and one that names another id is not.
+	PromptId *FilterPromptID `form:"prompt_id,omitempty" json:"prompt_id,omitempty"`
+
+	// PromptName Only runs of which any span names a prompt with this name, and `prompt_version` if that is given.
+	PromptName *FilterPromptName `form:"prompt_name,omitempty" json:"prompt_name,omitempty"`
+
+	// PromptVersion Only runs of which any span names this version of the prompt, as the client wrote it. Without `prompt_id` and `prompt_name`, the
+	// version may be one of any prompt.
 	PromptVersion *FilterPromptVersion `form:"prompt_version,omitempty" json:"prompt_version,omitempty"`
 
 	// Fingerprint Only runs that failed with this fingerprint.
@@ -3980,10 +4053,19 @@ type StreamRunsParams struct {
 	UserId         *FilterUserID         `form:"user_id,omitempty" json:"user_id,omitempty"`
 
 	// Tag A tag that the run has.
-	Tag           *FilterTag           `form:"tag,omitempty" json:"tag,omitempty"`
-	Environment   *FilterEnvironment   `form:"environment,omitempty" json:"environment,omitempty"`
-	Release       *FilterRelease       `form:"release,omitempty" json:"release,omitempty"`
-	PromptId      *FilterPromptID      `form:"prompt_id,omitempty" json:"prompt_id,omitempty"`
+	Tag         *FilterTag         `form:"tag,omitempty" json:"tag,omitempty"`
+	Environment *FilterEnvironment `form:"environment,omitempty" json:"environment,omitempty"`
+	Release     *FilterRelease     `form:"release,omitempty" json:"release,omitempty"`
+
+	// PromptId Only runs of which any span names a prompt with this id. `prompt_id` and `prompt_name` are those of one prompt: with both, a span
+	// that names only its name is of the prompt, and one that names another id is not.
+	PromptId *FilterPromptID `form:"prompt_id,omitempty" json:"prompt_id,omitempty"`
+
+	// PromptName Only runs of which any span names a prompt with this name, and `prompt_version` if that is given.
+	PromptName *FilterPromptName `form:"prompt_name,omitempty" json:"prompt_name,omitempty"`
+
+	// PromptVersion Only runs of which any span names this version of the prompt, as the client wrote it. Without `prompt_id` and `prompt_name`, the
+	// version may be one of any prompt.
 	PromptVersion *FilterPromptVersion `form:"prompt_version,omitempty" json:"prompt_version,omitempty"`
 
 	// Fingerprint Only runs that failed with this fingerprint.
@@ -4139,10 +4221,19 @@ type ListThreadsParams struct {
 	UserId         *FilterUserID         `form:"user_id,omitempty" json:"user_id,omitempty"`
 
 	// Tag A tag that the run has.
-	Tag           *FilterTag           `form:"tag,omitempty" json:"tag,omitempty"`
-	Environment   *FilterEnvironment   `form:"environment,omitempty" json:"environment,omitempty"`
-	Release       *FilterRelease       `form:"release,omitempty" json:"release,omitempty"`
-	PromptId      *FilterPromptID      `form:"prompt_id,omitempty" json:"prompt_id,omitempty"`
+	Tag         *FilterTag         `form:"tag,omitempty" json:"tag,omitempty"`
+	Environment *FilterEnvironment `form:"environment,omitempty" json:"environment,omitempty"`
+	Release     *FilterRelease     `form:"release,omitempty" json:"release,omitempty"`
+
+	// PromptId Only runs of which any span names a prompt with this id. `prompt_id` and `prompt_name` are those of one prompt: with both, a span
+	// that names only its name is of the prompt, and one that names another id is not.
+	PromptId *FilterPromptID `form:"prompt_id,omitempty" json:"prompt_id,omitempty"`
+
+	// PromptName Only runs of which any span names a prompt with this name, and `prompt_version` if that is given.
+	PromptName *FilterPromptName `form:"prompt_name,omitempty" json:"prompt_name,omitempty"`
+
+	// PromptVersion Only runs of which any span names this version of the prompt, as the client wrote it. Without `prompt_id` and `prompt_name`, the
+	// version may be one of any prompt.
 	PromptVersion *FilterPromptVersion `form:"prompt_version,omitempty" json:"prompt_version,omitempty"`
 
 	// Metadata `metadata[KEY]=VALUE`: only runs whose metadata has exactly this value; several must all match. KEY is the text
@@ -4795,6 +4886,14 @@ func (siw *ServerInterfaceWrapper) ListFailedRuns(c *gin.Context) {
 		return
 	}
 
+	// ------------- Optional query parameter "prompt_name" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "prompt_name", c.Request.URL.Query(), &params.PromptName, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter prompt_name: %w", err), http.StatusBadRequest)
+		return
+	}
+
 	// ------------- Optional query parameter "prompt_version" -------------
 
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "prompt_version", c.Request.URL.Query(), &params.PromptVersion, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
@@ -5035,6 +5134,14 @@ func (siw *ServerInterfaceWrapper) GetFailedRuns(c *gin.Context) {
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "prompt_id", c.Request.URL.Query(), &params.PromptId, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
 	if err != nil {
 		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter prompt_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "prompt_name" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "prompt_name", c.Request.URL.Query(), &params.PromptName, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter prompt_name: %w", err), http.StatusBadRequest)
 		return
 	}
 
@@ -7437,6 +7544,14 @@ func (siw *ServerInterfaceWrapper) ListRuns(c *gin.Context) {
 		return
 	}
 
+	// ------------- Optional query parameter "prompt_name" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "prompt_name", c.Request.URL.Query(), &params.PromptName, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter prompt_name: %w", err), http.StatusBadRequest)
+		return
+	}
+
 	// ------------- Optional query parameter "prompt_version" -------------
 
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "prompt_version", c.Request.URL.Query(), &params.PromptVersion, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
@@ -7724,6 +7839,14 @@ func (siw *ServerInterfaceWrapper) ExportRuns(c *gin.Context) {
 		return
 	}
 
+	// ------------- Optional query parameter "prompt_name" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "prompt_name", c.Request.URL.Query(), &params.PromptName, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter prompt_name: %w", err), http.StatusBadRequest)
+		return
+	}
+
 	// ------------- Optional query parameter "prompt_version" -------------
 
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "prompt_version", c.Request.URL.Query(), &params.PromptVersion, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
@@ -7982,6 +8105,14 @@ func (siw *ServerInterfaceWrapper) ListRunFields(c *gin.Context) {
 		return
 	}
 
+	// ------------- Optional query parameter "prompt_name" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "prompt_name", c.Request.URL.Query(), &params.PromptName, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter prompt_name: %w", err), http.StatusBadRequest)
+		return
+	}
+
 	// ------------- Optional query parameter "prompt_version" -------------
 
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "prompt_version", c.Request.URL.Query(), &params.PromptVersion, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
@@ -8230,6 +8361,14 @@ func (siw *ServerInterfaceWrapper) ListRunFieldValues(c *gin.Context) {
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "prompt_id", c.Request.URL.Query(), &params.PromptId, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
 	if err != nil {
 		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter prompt_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "prompt_name" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "prompt_name", c.Request.URL.Query(), &params.PromptName, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter prompt_name: %w", err), http.StatusBadRequest)
 		return
 	}
 
@@ -8488,6 +8627,14 @@ func (siw *ServerInterfaceWrapper) GetRunStats(c *gin.Context) {
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "prompt_id", c.Request.URL.Query(), &params.PromptId, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
 	if err != nil {
 		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter prompt_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "prompt_name" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "prompt_name", c.Request.URL.Query(), &params.PromptName, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter prompt_name: %w", err), http.StatusBadRequest)
 		return
 	}
 
@@ -8754,6 +8901,14 @@ func (siw *ServerInterfaceWrapper) StreamRuns(c *gin.Context) {
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "prompt_id", c.Request.URL.Query(), &params.PromptId, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
 	if err != nil {
 		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter prompt_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "prompt_name" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "prompt_name", c.Request.URL.Query(), &params.PromptName, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter prompt_name: %w", err), http.StatusBadRequest)
 		return
 	}
 
@@ -9498,6 +9653,14 @@ func (siw *ServerInterfaceWrapper) ListThreads(c *gin.Context) {
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "prompt_id", c.Request.URL.Query(), &params.PromptId, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
 	if err != nil {
 		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter prompt_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "prompt_name" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "prompt_name", c.Request.URL.Query(), &params.PromptName, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter prompt_name: %w", err), http.StatusBadRequest)
 		return
 	}
 

@@ -10,8 +10,6 @@ SELECT NULL::Nullable(Int64) AS value, {runColumns} FROM runs FINAL WHERE projec
 	AND environment = ?
 	AND release = ?
 	AND error_type = ?
-	AND prompt_id = ?
-	AND prompt_version = ?
 	AND fingerprint = ?
 	AND mapContains(metadata, ?)
 	AND metadata[?] = ?
@@ -19,6 +17,9 @@ SELECT NULL::Nullable(Int64) AS value, {runColumns} FROM runs FINAL WHERE projec
 	AND metadata[?] = ?
 	AND status IN (?)
 	AND kind IN (?)
+	AND (arrayExists((i, n, v) -> (i = ? OR i = ''
+	AND n = ?)
+	AND v = ?, prompt_ids, prompt_names, prompt_versions) OR arrayExists(t -> t IN (?), system_text_ids) OR has(prompt_names, ?))
 	AND has(models, ?)
 	AND has(tags, ?)
 	AND toUnixTimestamp64Nano(end_time) != 0
@@ -26,4 +27,4 @@ SELECT NULL::Nullable(Int64) AS value, {runColumns} FROM runs FINAL WHERE projec
 	AND cost_usd >= ?
 	AND coalesce(input_tokens, 0) + coalesce(output_tokens, 0) >= ?
 	AND run_id NOT IN (SELECT run_id FROM scores FINAL WHERE project_id = '11111111-1111-4111-8111-111111111111') ORDER BY start_time DESC, run_id DESC LIMIT ? OFFSET ? SETTINGS max_result_bytes = 16777216;
--- arguments: [1772969400000000000 1772969400000000000 a'b a s c u e r E p 1 f plan plan x tier tier free [error ok] [agent] m t 1000000000 0.5 1000 51 0]
+-- arguments: [1772969400000000000 1772969400000000000 a'b a s c u e r E f plan plan x tier tier free [error ok] [agent] p n 1 [7 9223372036854775808] n m t 1000000000 0.5 1000 51 0]

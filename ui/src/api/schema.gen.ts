@@ -3648,7 +3648,11 @@ export interface components {
                 duration_ms: number[];
             };
         };
-        /** @enum {string} */
+        /**
+         * @description `prompt_version` groups by prompt and version, with values such as `triage@3`: the name, or else the id, and after the last `@`
+         *     the version. A run with several models, tags or prompts counts in the group of each.
+         * @enum {string}
+         */
         RunGroupBy: "model" | "name" | "kind" | "status" | "agent_name" | "environment" | "release" | "prompt_version" | "error_type" | "user_id" | "session_id" | "tag";
         RunStats: {
             /**
@@ -3803,6 +3807,7 @@ export interface components {
             environment?: string;
             release?: string;
             prompt_id?: string;
+            prompt_name?: string;
             prompt_version?: string;
             fingerprint?: string;
             metadata?: {
@@ -3874,7 +3879,10 @@ export interface components {
             };
             environment: string | null;
             release: string | null;
+            /** @description The prompt that the root names. `prompts` has it as well. */
             prompt: components["schemas"]["PromptRef"] | null;
+            /** @description The prompts that any of its spans names, in the order of their first span; the first 50. */
+            prompts: components["schemas"]["PromptRef"][];
             models: string[];
             /** @description Null if unknown. */
             usage: components["schemas"]["Usage"] | null;
@@ -4327,7 +4335,17 @@ export interface components {
         FilterTag: string;
         FilterEnvironment: string;
         FilterRelease: string;
+        /**
+         * @description Only runs of which any span names a prompt with this id. `prompt_id` and `prompt_name` are those of one prompt: with both, a span
+         *     that names only its name is of the prompt, and one that names another id is not.
+         */
         FilterPromptID: string;
+        /** @description Only runs of which any span names a prompt with this name, and `prompt_version` if that is given. */
+        FilterPromptName: string;
+        /**
+         * @description Only runs of which any span names this version of the prompt, as the client wrote it. Without `prompt_id` and `prompt_name`, the
+         *     version may be one of any prompt.
+         */
         FilterPromptVersion: string;
         /** @description Only runs that failed with this fingerprint. */
         FilterFingerprint: string;
@@ -4631,7 +4649,17 @@ export interface operations {
                 tag?: components["parameters"]["FilterTag"];
                 environment?: components["parameters"]["FilterEnvironment"];
                 release?: components["parameters"]["FilterRelease"];
+                /**
+                 * @description Only runs of which any span names a prompt with this id. `prompt_id` and `prompt_name` are those of one prompt: with both, a span
+                 *     that names only its name is of the prompt, and one that names another id is not.
+                 */
                 prompt_id?: components["parameters"]["FilterPromptID"];
+                /** @description Only runs of which any span names a prompt with this name, and `prompt_version` if that is given. */
+                prompt_name?: components["parameters"]["FilterPromptName"];
+                /**
+                 * @description Only runs of which any span names this version of the prompt, as the client wrote it. Without `prompt_id` and `prompt_name`, the
+                 *     version may be one of any prompt.
+                 */
                 prompt_version?: components["parameters"]["FilterPromptVersion"];
                 /**
                  * @description `metadata[KEY]=VALUE`: only runs whose metadata has exactly this value; several must all match. KEY is the text
@@ -4704,7 +4732,17 @@ export interface operations {
                 tag?: components["parameters"]["FilterTag"];
                 environment?: components["parameters"]["FilterEnvironment"];
                 release?: components["parameters"]["FilterRelease"];
+                /**
+                 * @description Only runs of which any span names a prompt with this id. `prompt_id` and `prompt_name` are those of one prompt: with both, a span
+                 *     that names only its name is of the prompt, and one that names another id is not.
+                 */
                 prompt_id?: components["parameters"]["FilterPromptID"];
+                /** @description Only runs of which any span names a prompt with this name, and `prompt_version` if that is given. */
+                prompt_name?: components["parameters"]["FilterPromptName"];
+                /**
+                 * @description Only runs of which any span names this version of the prompt, as the client wrote it. Without `prompt_id` and `prompt_name`, the
+                 *     version may be one of any prompt.
+                 */
                 prompt_version?: components["parameters"]["FilterPromptVersion"];
                 /**
                  * @description `metadata[KEY]=VALUE`: only runs whose metadata has exactly this value; several must all match. KEY is the text
@@ -4897,7 +4935,17 @@ export interface operations {
                 tag?: components["parameters"]["FilterTag"];
                 environment?: components["parameters"]["FilterEnvironment"];
                 release?: components["parameters"]["FilterRelease"];
+                /**
+                 * @description Only runs of which any span names a prompt with this id. `prompt_id` and `prompt_name` are those of one prompt: with both, a span
+                 *     that names only its name is of the prompt, and one that names another id is not.
+                 */
                 prompt_id?: components["parameters"]["FilterPromptID"];
+                /** @description Only runs of which any span names a prompt with this name, and `prompt_version` if that is given. */
+                prompt_name?: components["parameters"]["FilterPromptName"];
+                /**
+                 * @description Only runs of which any span names this version of the prompt, as the client wrote it. Without `prompt_id` and `prompt_name`, the
+                 *     version may be one of any prompt.
+                 */
                 prompt_version?: components["parameters"]["FilterPromptVersion"];
                 /** @description Only runs that failed with this fingerprint. */
                 fingerprint?: components["parameters"]["FilterFingerprint"];
@@ -6898,7 +6946,17 @@ export interface operations {
                 tag?: components["parameters"]["FilterTag"];
                 environment?: components["parameters"]["FilterEnvironment"];
                 release?: components["parameters"]["FilterRelease"];
+                /**
+                 * @description Only runs of which any span names a prompt with this id. `prompt_id` and `prompt_name` are those of one prompt: with both, a span
+                 *     that names only its name is of the prompt, and one that names another id is not.
+                 */
                 prompt_id?: components["parameters"]["FilterPromptID"];
+                /** @description Only runs of which any span names a prompt with this name, and `prompt_version` if that is given. */
+                prompt_name?: components["parameters"]["FilterPromptName"];
+                /**
+                 * @description Only runs of which any span names this version of the prompt, as the client wrote it. Without `prompt_id` and `prompt_name`, the
+                 *     version may be one of any prompt.
+                 */
                 prompt_version?: components["parameters"]["FilterPromptVersion"];
                 /** @description Only runs that failed with this fingerprint. */
                 fingerprint?: components["parameters"]["FilterFingerprint"];
@@ -6983,7 +7041,17 @@ export interface operations {
                 tag?: components["parameters"]["FilterTag"];
                 environment?: components["parameters"]["FilterEnvironment"];
                 release?: components["parameters"]["FilterRelease"];
+                /**
+                 * @description Only runs of which any span names a prompt with this id. `prompt_id` and `prompt_name` are those of one prompt: with both, a span
+                 *     that names only its name is of the prompt, and one that names another id is not.
+                 */
                 prompt_id?: components["parameters"]["FilterPromptID"];
+                /** @description Only runs of which any span names a prompt with this name, and `prompt_version` if that is given. */
+                prompt_name?: components["parameters"]["FilterPromptName"];
+                /**
+                 * @description Only runs of which any span names this version of the prompt, as the client wrote it. Without `prompt_id` and `prompt_name`, the
+                 *     version may be one of any prompt.
+                 */
                 prompt_version?: components["parameters"]["FilterPromptVersion"];
                 /** @description Only runs that failed with this fingerprint. */
                 fingerprint?: components["parameters"]["FilterFingerprint"];
@@ -7061,7 +7129,17 @@ export interface operations {
                 tag?: components["parameters"]["FilterTag"];
                 environment?: components["parameters"]["FilterEnvironment"];
                 release?: components["parameters"]["FilterRelease"];
+                /**
+                 * @description Only runs of which any span names a prompt with this id. `prompt_id` and `prompt_name` are those of one prompt: with both, a span
+                 *     that names only its name is of the prompt, and one that names another id is not.
+                 */
                 prompt_id?: components["parameters"]["FilterPromptID"];
+                /** @description Only runs of which any span names a prompt with this name, and `prompt_version` if that is given. */
+                prompt_name?: components["parameters"]["FilterPromptName"];
+                /**
+                 * @description Only runs of which any span names this version of the prompt, as the client wrote it. Without `prompt_id` and `prompt_name`, the
+                 *     version may be one of any prompt.
+                 */
                 prompt_version?: components["parameters"]["FilterPromptVersion"];
                 /** @description Only runs that failed with this fingerprint. */
                 fingerprint?: components["parameters"]["FilterFingerprint"];
@@ -7137,7 +7215,17 @@ export interface operations {
                 tag?: components["parameters"]["FilterTag"];
                 environment?: components["parameters"]["FilterEnvironment"];
                 release?: components["parameters"]["FilterRelease"];
+                /**
+                 * @description Only runs of which any span names a prompt with this id. `prompt_id` and `prompt_name` are those of one prompt: with both, a span
+                 *     that names only its name is of the prompt, and one that names another id is not.
+                 */
                 prompt_id?: components["parameters"]["FilterPromptID"];
+                /** @description Only runs of which any span names a prompt with this name, and `prompt_version` if that is given. */
+                prompt_name?: components["parameters"]["FilterPromptName"];
+                /**
+                 * @description Only runs of which any span names this version of the prompt, as the client wrote it. Without `prompt_id` and `prompt_name`, the
+                 *     version may be one of any prompt.
+                 */
                 prompt_version?: components["parameters"]["FilterPromptVersion"];
                 /** @description Only runs that failed with this fingerprint. */
                 fingerprint?: components["parameters"]["FilterFingerprint"];
@@ -7247,7 +7335,17 @@ export interface operations {
                 tag?: components["parameters"]["FilterTag"];
                 environment?: components["parameters"]["FilterEnvironment"];
                 release?: components["parameters"]["FilterRelease"];
+                /**
+                 * @description Only runs of which any span names a prompt with this id. `prompt_id` and `prompt_name` are those of one prompt: with both, a span
+                 *     that names only its name is of the prompt, and one that names another id is not.
+                 */
                 prompt_id?: components["parameters"]["FilterPromptID"];
+                /** @description Only runs of which any span names a prompt with this name, and `prompt_version` if that is given. */
+                prompt_name?: components["parameters"]["FilterPromptName"];
+                /**
+                 * @description Only runs of which any span names this version of the prompt, as the client wrote it. Without `prompt_id` and `prompt_name`, the
+                 *     version may be one of any prompt.
+                 */
                 prompt_version?: components["parameters"]["FilterPromptVersion"];
                 /**
                  * @description `metadata[KEY]=VALUE`: only runs whose metadata has exactly this value; several must all match. KEY is the text
@@ -7651,7 +7749,17 @@ export interface operations {
                 tag?: components["parameters"]["FilterTag"];
                 environment?: components["parameters"]["FilterEnvironment"];
                 release?: components["parameters"]["FilterRelease"];
+                /**
+                 * @description Only runs of which any span names a prompt with this id. `prompt_id` and `prompt_name` are those of one prompt: with both, a span
+                 *     that names only its name is of the prompt, and one that names another id is not.
+                 */
                 prompt_id?: components["parameters"]["FilterPromptID"];
+                /** @description Only runs of which any span names a prompt with this name, and `prompt_version` if that is given. */
+                prompt_name?: components["parameters"]["FilterPromptName"];
+                /**
+                 * @description Only runs of which any span names this version of the prompt, as the client wrote it. Without `prompt_id` and `prompt_name`, the
+                 *     version may be one of any prompt.
+                 */
                 prompt_version?: components["parameters"]["FilterPromptVersion"];
                 /**
                  * @description `metadata[KEY]=VALUE`: only runs whose metadata has exactly this value; several must all match. KEY is the text

@@ -27,6 +27,7 @@ export type Outcome = Schemas["Outcome"];
 export type Traces = Schemas["Traces"];
 export type Usage = Schemas["Usage"];
 export type Run = Schemas["Run"];
+export type PromptRef = Schemas["PromptRef"];
 export type RunPage = Schemas["RunPage"];
 export type Outline = Schemas["Outline"];
 export type Span = Schemas["Span"];

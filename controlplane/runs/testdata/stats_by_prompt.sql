@@ -1,0 +1,26 @@
+SELECT value, runs, groups FROM (SELECT CAST(value AS String) AS value, runs, count() OVER () AS groups FROM (SELECT arrayJoin(if(empty(list), [''], list)) AS value, sum(n) AS runs FROM (
+			WITH arrayDistinct(arrayMap((i, n, v) -> concat(if(n = '', i, n), if(v = '', '', concat('@', v))),
+	prompt_ids, CAST(prompt_names AS Array(String)), CAST(prompt_versions AS Array(String)))) AS prompts SELECT prompts AS list, count() AS n FROM runs FINAL WHERE project_id = '11111111-1111-4111-8111-111111111111'
+	AND start_time >= fromUnixTimestamp64Nano(?)
+	AND toStartOfHour(start_time) >= toStartOfHour(fromUnixTimestamp64Nano(?, 'UTC'))
+	AND start_time < fromUnixTimestamp64Nano(?)
+	AND toStartOfHour(start_time) <= toStartOfHour(fromUnixTimestamp64Nano(?, 'UTC'))
+	AND genai GROUP BY list) GROUP BY value))
+		WHERE length(value) <= ? ORDER BY runs DESC, value LIMIT ?;
+-- arguments: [1772971200000000000 1772971200000000000 1772973000000000000 1772972999999999999 4000 5]
+SELECT slot, other, CAST(arrayDistinct(key) AS Array(String)) AS belongs, sums.* EXCEPT (slot, key, other) FROM (
+			WITH arrayDistinct(arrayMap((i, n, v) -> concat(if(n = '', i, n), if(v = '', '', concat('@', v))),
+	prompt_ids, CAST(prompt_names AS Array(String)), CAST(prompt_versions AS Array(String)))) AS prompts SELECT intDiv(toUnixTimestamp64Nano(start_time), 1000000000 * ?) * ? AS slot, arrayFilter(v -> v IN (?), if(empty(prompts), [''], prompts)) AS key, length(key) < greatest(length(prompts), 1) AS other, count() AS runs, countIf(fingerprint != '') AS errors, countIf(status != 'running') AS ended,
+	hex(quantileTDigestStateIf((toUnixTimestamp64Nano(end_time) - toUnixTimestamp64Nano(start_time)) / 1e6, toUnixTimestamp64Nano(end_time) != 0)) AS durations,
+	sum(input_tokens) AS input, sum(output_tokens) AS output, sum(cache_read_tokens) AS cache_read,
+	sum(cache_write_tokens) AS cache_write, sum(reasoning_tokens) AS reasoning, sum(cost_usd) AS cost,
+	countIf(input_tokens IS NULL
+	AND output_tokens IS NULL) AS no_usage, countIf(cost_usd IS NULL) AS no_cost
+			FROM runs FINAL WHERE project_id = '11111111-1111-4111-8111-111111111111'
+	AND start_time >= fromUnixTimestamp64Nano(?)
+	AND toStartOfHour(start_time) >= toStartOfHour(fromUnixTimestamp64Nano(?, 'UTC'))
+	AND start_time < fromUnixTimestamp64Nano(?)
+	AND toStartOfHour(start_time) <= toStartOfHour(fromUnixTimestamp64Nano(?, 'UTC'))
+	AND genai GROUP BY slot, key, other
+		) AS sums;
+-- arguments: [30 30 [] 1772971200000000000 1772971200000000000 1772973000000000000 1772972999999999999]
