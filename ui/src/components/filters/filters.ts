@@ -27,8 +27,9 @@ export const TEXT_FIELDS = [
   { name: "user_id", label: "User" },
   { name: "session_id", label: "Session" },
   { name: "conversation_id", label: "Conversation" },
-  { name: "prompt_id", label: "Prompt" },
+  { name: "prompt_name", label: "Prompt" },
   { name: "prompt_version", label: "Prompt version" },
+  { name: "prompt_id", label: "Prompt ID" },
   { name: "fingerprint", label: "Failure" },
 ] as const;
 export type TextField = (typeof TEXT_FIELDS)[number]["name"];

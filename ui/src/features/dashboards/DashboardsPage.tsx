@@ -22,7 +22,7 @@ import { PageHeader } from "@/components/PageHeader";
 import { PageHint, PageMessage } from "@/components/PageMessage";
 import { QueryState } from "@/components/QueryState";
 import { useProjectId } from "@/components/useProject";
-import { type Chart, chartsOf, GROUPINGS, groupsOf, readGrouping } from "./charts";
+import { type Chart, chartsOf, GROUPINGS, groupsOf, readGrouping, withGroup } from "./charts";
 import classes from "./DashboardsPage.module.css";
 
 const TimeChart = lazy(() => import("@/components/chart/TimeChart"));
@@ -274,8 +274,7 @@ interface GroupsProps {
 function Groups({ stats, groupBy, params }: GroupsProps) {
   const projectId = useProjectId();
   const name = GROUPINGS.find(({ value }) => value === groupBy)?.label ?? groupBy;
-  const runsOf = (value: string) =>
-    `/p/${projectId}/runs?${withParam(withParam(params, "group_by", null), groupBy, value)}`;
+  const runsOf = (value: string) => `/p/${projectId}/runs?${withGroup(params, groupBy, value)}`;
   return (
     <DataTable
       label={`By ${name.toLowerCase()}`}

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { RunStats, RunTotals } from "@/api/types";
-import { chartsOf, groupsOf, readGrouping } from "./charts";
+import { chartsOf, groupsOf, readGrouping, withGroup } from "./charts";
 
 const totals = (count: number, more: Partial<RunTotals> = {}): RunTotals => ({
   count,
@@ -68,4 +68,22 @@ describe("readGrouping", () => {
     ["group_by=nonsense", null],
     ["", null],
   ])("%s", (query, want) => expect(readGrouping(new URLSearchParams(query))).toBe(want));
+});
+
+describe("groups by prompt version", () => {
+  it("name the prompt, so that versions of two prompts are apart", () => {
+    const grouped = stats({
+      group_by: "prompt_version",
+      groups: ["triage@3", "answer@3", "@7", ""].map((value) => ({ value, totals: totals(1), series: [] })),
+    });
+    expect(groupsOf(grouped).map(({ label }) => label)).toEqual(["triage v3", "answer v3", "v7", "none"]);
+  });
+  it("lead to the runs of the prompt and version", () => {
+    const from = new URLSearchParams("group_by=prompt_version&prompt_name=other&environment=prod");
+    expect(withGroup(from, "prompt_version", "triage@3").toString()).toBe(
+      "prompt_name=triage&environment=prod&prompt_version=3",
+    );
+    expect(withGroup(from, "prompt_version", "@7").toString()).toBe("environment=prod&prompt_version=7");
+    expect(withGroup(from, "model", "m").toString()).toBe("prompt_name=other&environment=prod&model=m");
+  });
 });

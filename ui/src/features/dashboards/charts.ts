@@ -1,5 +1,6 @@
 import type { RunGroupBy, RunStats, RunTotals } from "@/api/types";
 import { type ChartSeries, DURATION_STEPS, seriesColor, WHOLE_STEPS } from "@/components/chart/series";
+import { withParam } from "@/components/filters/filters";
 import {
   formatCost,
   formatCount,
@@ -8,6 +9,7 @@ import {
   formatRuns,
   formatTokens,
 } from "@/components/format";
+import { promptLabel, readPromptGroup } from "@/components/prompt";
 
 /** What the charts can be grouped by. */
 export const GROUPINGS: { value: RunGroupBy; label: string }[] = [
@@ -125,7 +127,7 @@ export function chartsOf(stats: RunStats): Chart[] {
 export function groupsOf(stats: RunStats) {
   const shown = stats.groups.map((group, index) => ({
     value: group.value as string | null,
-    label: group.value || "none",
+    label: groupLabel(group.value, stats.group_by),
     color: seriesColor(index),
     totals: group.totals,
     series: group.series,
@@ -134,6 +136,23 @@ export function groupsOf(stats: RunStats) {
   const { groups, totals, series } = stats.other;
   const label = `${formatCount(groups)} others`;
   return [...shown, { value: null, label, color: "--lt-series-other", totals, series }];
+}
+
+function groupLabel(value: string, groupBy: RunGroupBy | null): string {
+  if (value === "") return "none";
+  return groupBy === "prompt_version" ? promptLabel(readPromptGroup(value)) : value;
+}
+
+/** Filters the address by a group. */
+export function withGroup(params: URLSearchParams, groupBy: RunGroupBy, value: string): URLSearchParams {
+  const next = withParam(params, "group_by", null);
+  if (groupBy !== "prompt_version") return withParam(next, groupBy, value);
+  const { id, name, version } = readPromptGroup(value);
+  return withParam(
+    withParam(withParam(next, "prompt_id", id), "prompt_name", name),
+    "prompt_version",
+    version,
+  );
 }
 
 function missing(without: number, count: number, what: string): string | undefined {

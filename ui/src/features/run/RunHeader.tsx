@@ -12,6 +12,7 @@ import {
 } from "@/components/format";
 import { KindIcon } from "@/components/KindIcon";
 import { PageHeader } from "@/components/PageHeader";
+import { promptLabel, promptPath } from "@/components/prompt";
 import { StatusMark, shownStatus } from "@/components/StatusMark";
 import { useNow } from "@/components/useNow";
 import classes from "./RunHeader.module.css";
@@ -93,6 +94,27 @@ export function RunHeader({ run, onBack, actions }: Props) {
         )}
         {run.environment && <Fact label="Environment" value={run.environment} />}
         {run.release && <Fact label="Version" value={run.release} />}
+        {run.prompts.length > 0 && (
+          <Fact
+            label={run.prompts.length === 1 ? "Prompt" : "Prompts"}
+            testId="run-prompts"
+            value={run.prompts.map((prompt, index) => {
+              const path = promptPath(run.project_id, prompt);
+              const label = promptLabel(prompt);
+              return path === null ? (
+                // biome-ignore lint/suspicious/noArrayIndexKey: the order is fixed
+                <span key={index} className={classes.tag}>
+                  {label}
+                </span>
+              ) : (
+                // biome-ignore lint/suspicious/noArrayIndexKey: the order is fixed
+                <Link key={index} to={path} className={classes.tag}>
+                  {label}
+                </Link>
+              );
+            })}
+          />
+        )}
         {run.tags.length > 0 && (
           <Fact
             label="Tags"

@@ -1,6 +1,7 @@
 import type { Span } from "@/api/types";
 import { Fact, FactList } from "@/components/Fact";
 import { formatCost, formatDuration, formatTime, formatTokens } from "@/components/format";
+import { promptLabel } from "@/components/prompt";
 
 /** Time, model, tokens and cost of a span. Unknown values of a model call show "unknown". */
 export function SpanFacts({ span }: { span: Span }) {
@@ -51,12 +52,7 @@ export function SpanFacts({ span }: { span: Span }) {
       {span.service_name && <Fact label="Service" value={span.service_name} title={span.service_name} />}
       {span.framework && <Fact label="Framework" value={span.framework} />}
       {span.dialect && <Fact label="Format" value={span.dialect} />}
-      {span.prompt && (
-        <Fact
-          label="Prompt"
-          value={[span.prompt.name ?? span.prompt.id, span.prompt.version].filter(Boolean).join(" · ")}
-        />
-      )}
+      {span.prompt && <Fact label="Prompt" value={promptLabel(span.prompt)} />}
     </FactList>
   );
 }
