@@ -26,7 +26,7 @@ func (x *span) applyMessages(to target, c *candidate) {
 		return
 	}
 	if state := contentState(text); state != "" {
-		x.attrs.PutStr(keyContentState, state)
+		x.putOwnString(ownContentState, state)
 		if state != stateTruncated {
 			return
 		}
@@ -97,7 +97,7 @@ func (x *span) applyInstructions(c *candidate) {
 		return
 	}
 	if contentState(text) == stateRedacted {
-		x.attrs.PutStr(keyContentState, stateRedacted)
+		x.putOwnString(ownContentState, stateRedacted)
 		return
 	}
 	w := writer{b: append(x.buffer(encodedLen(len(text))), '[')}

@@ -34,7 +34,7 @@ var liteLLMDialect = dialect{
 	},
 	derive: func(x *span) {
 		if x.Name() == "raw_gen_ai_request" {
-			x.attrs.PutBool(runmodel.KeyUsageCounted, false)
+			x.putOwnBool(ownUsageCounted, false)
 		}
 		if hidden, ok := parseObject(x.str("hidden_params")); ok {
 			x.offer(toCost, liteLLM, fromJSON, hidden.get("response_cost"), "hidden_params")

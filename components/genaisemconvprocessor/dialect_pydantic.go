@@ -170,7 +170,7 @@ var logfireDialect = dialect{
 		}
 		if x.str("logfire.span_type") == "log" && strings.HasPrefix(x.Name(), "streaming response from") {
 			// It adds the result of a streaming request to the request's span. It is not a second call.
-			x.attrs.PutBool(runmodel.KeyContinuation, true)
+			x.putOwnBool(ownContinuation, true)
 		}
 	},
 }

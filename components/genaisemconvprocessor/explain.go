@@ -6,6 +6,8 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/ptrace"
+
+	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
 // Explanation says how one span was mapped.
@@ -67,7 +69,7 @@ func (m *Mapper) explain(x *span, s ptrace.Span, scope *scopeInfo, resource pcom
 		case isWritten:
 		case before[key] && isTarget(key):
 			source = key
-		case before[key], strings.HasPrefix(key, keyOriginalPrefix):
+		case before[key], key == runmodel.KeyAdded, strings.HasPrefix(key, runmodel.KeyOriginalPrefix):
 			continue
 		}
 		e.Fields = append(e.Fields, ExplainedField{Key: key, Value: valueText(value), From: source})

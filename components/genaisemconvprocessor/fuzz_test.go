@@ -44,13 +44,13 @@ func FuzzMap(f *testing.F) {
 			got, ok := s.Attributes().Get(key)
 			require.True(t, ok, key)
 			if got.AsString() != value {
-				kept, ok := s.Attributes().Get(keyOriginalPrefix + key)
+				kept, ok := s.Attributes().Get(runmodel.KeyOriginalPrefix + key)
 				require.True(t, ok, "%s is now %s", key, got.AsString())
 				require.Equal(t, value, kept.AsString())
 			}
 		}
 		for _, key := range []string{runmodel.KeyInputMessages, runmodel.KeyOutputMessages} {
-			if _, kept := s.Attributes().Get(keyOriginalPrefix + key); !kept && sent[key] != nil {
+			if _, kept := s.Attributes().Get(runmodel.KeyOriginalPrefix + key); !kept && sent[key] != nil {
 				continue // unchanged
 			}
 			text := attr(s, key)

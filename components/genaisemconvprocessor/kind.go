@@ -150,7 +150,7 @@ func (x *span) decideKind() {
 func (x *span) writeKind(sent string, known kindAndOperation, isKnown bool, operation string) {
 	switch {
 	case sent == "" && operation != "":
-		x.attrs.PutStr(runmodel.KeyOperationName, operation)
+		x.putString(toOperation, operation)
 		sent, known = operation, operations[operation]
 		if x.trace != nil {
 			x.trace(runmodel.KeyOperationName, "kind "+x.kind)

@@ -150,8 +150,8 @@ func (x *span) toolFields() {
 
 // writeOwn writes Looptrace's own attributes.
 func (x *span) writeOwn() {
-	if _, ok := x.attrs.Get(runmodel.KeyDialect); !ok {
-		x.attrs.PutStr(runmodel.KeyDialect, x.dialect())
+	if value, had := x.own(ownDialect); !had {
+		value.SetStr(x.dialect())
 	}
 	switch framework := dialects[x.found.first()].framework; {
 	case x.scope.framework != "":
@@ -161,6 +161,7 @@ func (x *span) writeOwn() {
 	}
 	if x.str(runmodel.KeyOperationName) == "fetch_response" {
 		// It fetches a response that another span created and counted.
-		x.attrs.PutBool(runmodel.KeyUsageCounted, false)
+		x.putOwnBool(ownUsageCounted, false)
 	}
+	x.writeAdded()
 }

@@ -50,7 +50,9 @@ func TestNewestStaysAsItIs(t *testing.T) {
 	s := mapOne(&Config{}, "opentelemetry.instrumentation.openai_v2", attrs)
 	got := s.Attributes().AsRaw()
 	assert.Equal(t, "otel-genai", got[runmodel.KeyDialect])
+	assert.Equal(t, runmodel.KeyDialect, got[runmodel.KeyAdded])
 	delete(got, runmodel.KeyDialect)
+	delete(got, runmodel.KeyAdded)
 	assert.Equal(t, attrs, got)
 }
 
@@ -82,7 +84,20 @@ func TestUserRules(t *testing.T) {
 		"acme.model": "gpt-5", "acme.tokens": "12", "acme.ttft": int64(250),
 		"gen_ai.request.model": "gpt-5", "gen_ai.usage.input_tokens": int64(12), "gen_ai.response.time_to_first_chunk": 0.25,
 		"gen_ai.operation.name": "chat", "gen_ai.provider.name": "openai", "looptrace.dialect": "otel-genai",
+		"looptrace.added": "gen_ai.operation.name gen_ai.provider.name looptrace.dialect",
 	}, s.Attributes().AsRaw())
+}
+
+// A span that a client's collector has mapped already keeps the list of what was added there.
+func TestMappedTwice(t *testing.T) {
+	t.Parallel()
+	first := mapOne(&Config{}, "openinference.instrumentation.openai", map[string]any{"openinference.span.kind": "LLM", "llm.token_count.prompt": 7})
+	once := first.Attributes().AsRaw()
+	assert.Equal(t, "gen_ai.operation.name gen_ai.usage.input_tokens looptrace.dialect", once[runmodel.KeyAdded])
+	assert.Equal(t, once, mapOne(&Config{}, "openinference.instrumentation.openai", once).Attributes().AsRaw())
+	once["llm.token_count.completion"] = int64(2)
+	assert.Equal(t, "gen_ai.operation.name gen_ai.usage.input_tokens looptrace.dialect gen_ai.usage.output_tokens",
+		mapOne(&Config{}, "openinference.instrumentation.openai", once).Attributes().AsRaw()[runmodel.KeyAdded])
 }
 
 func TestPendingSpanIsAnEarlyVersion(t *testing.T) {

@@ -133,8 +133,8 @@ func (x *span) setFramework(framework string) {
 	if framework == "" {
 		return
 	}
-	if _, ok := x.attrs.Get(runmodel.KeyFramework); !ok {
-		x.attrs.PutStr(runmodel.KeyFramework, framework)
+	if value, had := x.own(ownFramework); !had {
+		value.SetStr(framework)
 	}
 }
 

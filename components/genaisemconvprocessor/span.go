@@ -11,9 +11,6 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// keyOriginalPrefix prefixes the key of an attribute whose value was replaced by one that does not contain all of it.
-const keyOriginalPrefix = "looptrace.original."
-
 // candidate is a possible value of a target.
 type candidate struct {
 	// value is the received attribute. If it is unset, text is the value as JSON or plain text.
@@ -58,13 +55,16 @@ type span struct {
 	history string
 	// free is the unused rest of a block of memory for JSON: see buffer and keep.
 	free []byte
+	// added are the attributes that the mapping added. lists caches the lists of their keys.
+	added addedSet
+	lists map[addedSet]string
 	// trace, if set, is called with the source of each target.
 	trace func(target, source string)
 }
 
 func (x *span) reset(s ptrace.Span, scope *scopeInfo, resource pcommon.Map, found dialectSet) {
 	x.Span, x.attrs, x.scope, x.resource, x.found = s, s.Attributes(), scope, resource, found
-	x.kind, x.fromLog, x.exclusive, x.keys = "", false, false, allKeys
+	x.kind, x.fromLog, x.exclusive, x.keys, x.added = "", false, false, allKeys, 0
 	for to := range x.best {
 		x.best[to].kind = none
 	}
@@ -75,7 +75,7 @@ func (x *span) reset(s ptrace.Span, scope *scopeInfo, resource pcommon.Map, foun
 func (x *span) release() {
 	x.flat.release()
 	clear(x.known)
-	*x = span{flat: x.flat, free: x.free, known: x.known}
+	*x = span{flat: x.flat, free: x.free, known: x.known, lists: x.lists}
 	const maxKnown = 1 << 10
 	if cap(x.known) > maxKnown {
 		x.known = nil
@@ -311,6 +311,7 @@ func (x *span) putString(to target, value string) {
 	key := fields[to].key
 	if old, ok := x.attrs.GetOrPutEmpty(key); !ok {
 		old.SetStr(value)
+		x.added |= 1 << to
 	} else {
 		if old.Type() == pcommon.ValueTypeStr && old.Str() == value {
 			return
@@ -325,6 +326,7 @@ func (x *span) putCount(to target, value int64) {
 	key := fields[to].key
 	if old, ok := x.attrs.GetOrPutEmpty(key); !ok {
 		old.SetInt(value)
+		x.added |= 1 << to
 	} else {
 		if old.Type() == pcommon.ValueTypeInt && old.Int() == value {
 			return
@@ -339,6 +341,7 @@ func (x *span) putNumber(to target, value float64) {
 	key := fields[to].key
 	if old, ok := x.attrs.GetOrPutEmpty(key); !ok {
 		old.SetDouble(value)
+		x.added |= 1 << to
 	} else {
 		if old.Type() == pcommon.ValueTypeDouble && old.Double() == value ||
 			old.Type() == pcommon.ValueTypeInt && float64(old.Int()) == value {
@@ -354,6 +357,7 @@ func (x *span) putBool(to target, value bool) {
 	key := fields[to].key
 	if old, ok := x.attrs.GetOrPutEmpty(key); !ok {
 		old.SetBool(value)
+		x.added |= 1 << to
 	} else {
 		if old.Type() == pcommon.ValueTypeBool && old.Bool() == value {
 			return
@@ -371,6 +375,8 @@ func (x *span) putStrings(to target, list []string) {
 			return
 		}
 		x.keepOriginal(key, old)
+	} else {
+		x.added |= 1 << to
 	}
 	slice := x.attrs.PutEmptySlice(key)
 	slice.EnsureCapacity(len(list))
@@ -394,7 +400,7 @@ func sameStrings(v pcommon.Value, list []string) bool {
 
 // keepOriginal keeps a value before its replacement. Only the first original is kept.
 func (x *span) keepOriginal(key string, old pcommon.Value) {
-	original := keyOriginalPrefix + key
+	original := runmodel.KeyOriginalPrefix + key
 	if _, ok := x.attrs.Get(original); ok {
 		return
 	}
@@ -474,6 +480,11 @@ func (x *span) applyAny(to target, c *candidate) {
 	}
 	kept := pcommon.NewValueEmpty()
 	c.value.CopyTo(kept)
+	if old, ok := x.attrs.Get(fields[to].key); ok {
+		x.keepOriginal(fields[to].key, old)
+	} else {
+		x.added |= 1 << to
+	}
 	kept.CopyTo(x.attrs.PutEmpty(fields[to].key))
 	x.traceSource(to)
 }

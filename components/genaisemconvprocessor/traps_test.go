@@ -58,7 +58,7 @@ func TestTraps(t *testing.T) {
 		{
 			"more cached tokens than input", "my.tracer", nil,
 			map[string]any{"gen_ai.operation.name": "chat", input: 4, cacheRead: 29_447},
-			map[string]any{input: int64(29_451), keyOriginalPrefix + input: int64(4)},
+			map[string]any{input: int64(29_451), runmodel.KeyOriginalPrefix + input: int64(4)},
 		},
 		{
 			"double subtraction: the total says what input is", "ai", nil,
@@ -123,7 +123,7 @@ func TestTraps(t *testing.T) {
 		{
 			"JSON in finish reasons", "litellm", nil,
 			map[string]any{"gen_ai.request.model": "gpt-5", runmodel.KeyFinishReasons: `["stop"]`},
-			map[string]any{runmodel.KeyFinishReasons: []any{"stop"}, keyOriginalPrefix + runmodel.KeyFinishReasons: `["stop"]`},
+			map[string]any{runmodel.KeyFinishReasons: []any{"stop"}, runmodel.KeyOriginalPrefix + runmodel.KeyFinishReasons: `["stop"]`},
 		},
 		{
 			"tools as a list of JSON texts", "ai", nil,
@@ -143,7 +143,7 @@ func TestTraps(t *testing.T) {
 		{
 			"an operation that lies about the kind", "langsmith", nil,
 			map[string]any{"gen_ai.operation.name": "embeddings", "langsmith.span.kind": "retriever"},
-			map[string]any{"gen_ai.operation.name": "retrieval", keyOriginalPrefix + "gen_ai.operation.name": "embeddings"},
+			map[string]any{"gen_ai.operation.name": "retrieval", runmodel.KeyOriginalPrefix + "gen_ai.operation.name": "embeddings"},
 		},
 		{
 			"operations by other names", "org.springframework.boot", nil,
@@ -164,7 +164,7 @@ func TestTraps(t *testing.T) {
 		{
 			"a turn in place of a prompt's name", "gemini-cli", nil,
 			map[string]any{"gen_ai.operation.name": "llm_call", runmodel.KeyPromptName: "945b########0"},
-			map[string]any{runmodel.KeyPromptName: nil, keyOriginalPrefix + runmodel.KeyPromptName: "945b########0"},
+			map[string]any{runmodel.KeyPromptName: nil, runmodel.KeyOriginalPrefix + runmodel.KeyPromptName: "945b########0"},
 		},
 		{
 			"a project in place of a session", "langsmith", nil,
@@ -199,7 +199,7 @@ func TestTraps(t *testing.T) {
 		{
 			"session and conversation are two things", "my.tracer", nil,
 			map[string]any{"langfuse.session.id": "a", runmodel.KeySessionID: "b", runmodel.KeyConversationID: "c"},
-			map[string]any{runmodel.KeySessionID: "a", runmodel.KeyConversationID: "c", keyOriginalPrefix + runmodel.KeySessionID: "b"},
+			map[string]any{runmodel.KeySessionID: "a", runmodel.KeyConversationID: "c", runmodel.KeyOriginalPrefix + runmodel.KeySessionID: "b"},
 		},
 		{
 			"a failure that the status does not say", "langfuse-sdk", nil,
@@ -274,7 +274,7 @@ func TestTraps(t *testing.T) {
 		{
 			"contents that were cut off", "gemini-cli", nil,
 			map[string]any{"gen_ai.operation.name": "llm_call", runmodel.KeyInputMessages: `[{"role":"user","par[TRUNCATED: original length 9000]`},
-			map[string]any{keyContentState: stateTruncated, keyOriginalPrefix + runmodel.KeyInputMessages: `[{"role":"user","par[TRUNCATED: original length 9000]`},
+			map[string]any{keyContentState: stateTruncated, runmodel.KeyOriginalPrefix + runmodel.KeyInputMessages: `[{"role":"user","par[TRUNCATED: original length 9000]`},
 		},
 		{
 			"scores in events", "my.tracer", withEvents(t, "chat", [2]any{eventEvaluation, map[string]any{

@@ -23,7 +23,7 @@ func (x *span) applyUsage() {
 	cached := read + written
 	if hasInput && cached > 0 && x.isExclusive(input, output, cached, total, hasTotal && hasOutput) {
 		x.setCount(toInputTokens, input+cached)
-		x.attrs.PutStr(keyUsageConvention, "exclusive")
+		x.putOwnString(ownUsageConvention, "exclusive")
 		input += cached
 	}
 	if hasOutput && hasInput && hasTotal && reasoning > 0 && total == input+output+reasoning {

@@ -1,6 +1,11 @@
 package runmodel
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+)
 
 // StringFields maps the attributes that have a column of their own to their fields of a span.
 var StringFields = map[string]func(*Span) *string{
@@ -42,8 +47,8 @@ var CountFields = map[string]func(*Span) **int64{
 	KeyReasoningTokens:  func(s *Span) **int64 { return &s.ReasoningTokens },
 }
 
-// RestoreAttributes returns the attributes of a span: the received ones, those that the mapping added, and those that it
-// took from its resource. It leaves out messages and other payloads, which the API returns in members of their own.
+// RestoreAttributes returns the attributes of a span as they were received, and those that it took from its resource. It
+// leaves out messages and other payloads, which the API returns in members of their own.
 func (s *Span) RestoreAttributes() map[string]any {
 	attributes := make(map[string]any, len(s.Attributes)+len(s.AttributesJSON))
 	for key, field := range StringFields {
@@ -77,11 +82,39 @@ func (s *Span) RestoreAttributes() map[string]any {
 	for key, value := range s.AttributesJSON {
 		attributes[key] = json.RawMessage(value)
 	}
+	for key := range strings.FieldsSeq(s.Attributes[KeyAdded]) {
+		delete(attributes, key)
+	}
+	delete(attributes, KeyAdded)
+	for key, value := range attributes {
+		if replaced, ok := strings.CutPrefix(key, KeyOriginalPrefix); ok {
+			delete(attributes, key)
+			attributes[replaced] = value
+		}
+	}
 	return attributes
+}
+
+// settleAdded lists the attributes that neither of two versions of a span received.
+func settleAdded(older, newer *Span) string {
+	if older.Attributes[KeyAdded] == newer.Attributes[KeyAdded] {
+		return newer.Attributes[KeyAdded]
+	}
+	received := older.RestoreAttributes()
+	maps.Copy(received, newer.RestoreAttributes())
+	var added []string
+	for _, version := range []*Span{older, newer} {
+		for key := range strings.FieldsSeq(version.Attributes[KeyAdded]) {
+			if _, ok := received[key]; !ok && !slices.Contains(added, key) {
+				added = append(added, key)
+			}
+		}
+	}
+	return strings.Join(added, " ")
 }
 
 // restoredElsewhere are the members of a native run and the payloads: the API returns them under other names.
 var restoredElsewhere = map[string]bool{
-	KeyKind: true, KeyStatus: true, KeyInputs: true, KeyOutputs: true, KeyPromptID: true,
+	KeyKind: true, KeyStatus: true, KeyErrorMessage: true, KeyInputs: true, KeyOutputs: true, KeyPromptID: true,
 	KeyToolCallArguments: true, KeyToolCallResult: true, KeyCostSource: true, KeyPriceVersion: true,
 }

@@ -242,6 +242,7 @@ func overlayMap(old *map[string]string, newer map[string]string) {
 
 // overlay applies a newer version to s.
 func (s *Span) overlay(v *Span) {
+	added := settleAdded(s, v)
 	s.Version = v.Version
 	s.IsRun = s.IsRun || v.IsRun
 	overlay(&s.ParentSpanID, v.ParentSpanID)
@@ -303,6 +304,9 @@ func (s *Span) overlay(v *Span) {
 	overlay(&s.ToolDefinitionsID, v.ToolDefinitionsID)
 	overlay(&s.ResourceID, v.ResourceID)
 	overlayMap(&s.Attributes, v.Attributes)
+	if s.Attributes[KeyAdded] != added {
+		overlayMap(&s.Attributes, map[string]string{KeyAdded: added})
+	}
 	overlayMap(&s.AttributesJSON, v.AttributesJSON)
 	overlay(&s.Events, v.Events)
 	overlay(&s.Links, v.Links)

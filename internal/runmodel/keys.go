@@ -45,6 +45,10 @@ const (
 	// KeyContinuation is true on a span that continues a call which another span stands for: its usage counts, but it
 	// is no call of its own.
 	KeyContinuation = "looptrace.continuation"
+	// KeyAdded lists the attributes that the client did not send and the mapping added, separated by spaces.
+	KeyAdded = "looptrace.added"
+	// KeyOriginalPrefix prefixes the key of an attribute whose value the mapping replaced, or removed: what was received.
+	KeyOriginalPrefix = "looptrace.original."
 )
 
 // Attributes of the OpenTelemetry GenAI semantic conventions, newest names

@@ -144,6 +144,7 @@ func (r *Rows) addSpan(s *runmodel.Span, span ptrace.Span, resource *resourceFie
 	s.UserID = cmp.Or(s.UserID, resource.user)
 	setEvents(s, span.Events())
 	s.SettleError()
+	keepErrorType(s, span.Attributes())
 	setLinks(s, span.Links())
 	setPreviews(s)
 }
@@ -327,8 +328,8 @@ func setNumber(field **float64, value pcommon.Value) bool {
 }
 
 func setStrings(field *[]string, value pcommon.Value) bool {
-	if value.Type() != pcommon.ValueTypeSlice {
-		return false
+	if value.Type() != pcommon.ValueTypeSlice || value.Slice().Len() == 0 {
+		return false // a column cannot tell an empty list from none
 	}
 	list := make([]string, 0, value.Slice().Len())
 	for _, element := range value.Slice().All() {
@@ -352,6 +353,20 @@ func setEvents(s *runmodel.Span, events ptrace.SpanEventSlice) {
 		}
 	}
 	s.Events = anyJSON(list)
+}
+
+// keepErrorType tells the received error type from one that was taken from an event or a message.
+func keepErrorType(s *runmodel.Span, attributes pcommon.Map) {
+	if s.ErrorType == "" {
+		return
+	}
+	received, ok := attributes.Get(runmodel.KeyErrorType)
+	switch added := s.Attributes[runmodel.KeyAdded]; {
+	case !ok:
+		setKey(&s.Attributes, runmodel.KeyAdded, strings.TrimPrefix(added+" "+runmodel.KeyErrorType, " "))
+	case received.Type() == pcommon.ValueTypeStr && received.Str() != s.ErrorType && !slices.Contains(strings.Fields(added), runmodel.KeyErrorType):
+		setKey(&s.Attributes, runmodel.KeyOriginalPrefix+runmodel.KeyErrorType, received.Str())
+	}
 }
 
 func setLinks(s *runmodel.Span, links ptrace.SpanLinkSlice) {

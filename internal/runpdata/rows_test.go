@@ -74,6 +74,43 @@ func TestAttributesAreKept(t *testing.T) {
 	assert.Equal(t, int64(5), *rows.Spans[0].InputTokens)
 }
 
+// TestErrorTypeIsReceivedOrTaken checks that an error type that was taken from an event or a message is no received attribute, and that
+// the received one is read back.
+func TestErrorTypeIsReceivedOrTaken(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		attributes map[string]any
+		exception  string
+		wantType   string
+		want       map[string]any
+	}{
+		"received":          {map[string]any{runmodel.KeyErrorType: "TimeoutError"}, "", "TimeoutError", map[string]any{runmodel.KeyErrorType: "TimeoutError"}},
+		"both":              {map[string]any{runmodel.KeyErrorType: "TimeoutError"}, "TimeoutError", "TimeoutError", map[string]any{runmodel.KeyErrorType: "TimeoutError"}},
+		"of an event":       {nil, "TimeoutError", "TimeoutError", map[string]any{}},
+		"mapped":            {map[string]any{runmodel.KeyErrorType: "TimeoutError", runmodel.KeyAdded: runmodel.KeyErrorType}, "", "TimeoutError", map[string]any{}},
+		"next to a mapping": {map[string]any{runmodel.KeyToolName: "f", runmodel.KeyAdded: runmodel.KeyToolName}, "TimeoutError", "TimeoutError", map[string]any{}},
+	} {
+		span := rowsOf(t, nil, func(span ptrace.Span) {
+			require.NoError(t, span.Attributes().FromRaw(test.attributes))
+			span.Status().SetCode(ptrace.StatusCodeError)
+			if test.exception != "" {
+				event := span.Events().AppendEmpty()
+				event.SetName(runmodel.EventException)
+				event.Attributes().PutStr(runmodel.KeyExceptionType, test.exception)
+			}
+		}).Spans[0]
+		assert.Equal(t, test.wantType, span.ErrorType, name)
+		assert.Equal(t, test.want, span.RestoreAttributes(), name)
+	}
+	replaced := rowsOf(t, nil, func(span ptrace.Span) {
+		span.Attributes().PutStr(runmodel.KeyErrorType, "Exception")
+		span.Status().SetCode(ptrace.StatusCodeError)
+		span.Status().SetMessage(`ValueError("no such city")`)
+	}).Spans[0]
+	assert.Equal(t, "ValueError", replaced.ErrorType)
+	assert.Equal(t, map[string]any{runmodel.KeyErrorType: "Exception"}, replaced.RestoreAttributes())
+}
+
 // TestNumbersThatJSONLacks checks that such a number is kept as text at any location, and everything else unchanged.
 func TestNumbersThatJSONLacks(t *testing.T) {
 	t.Parallel()

@@ -192,6 +192,9 @@ func (r *recordings) attributesKept(t *testing.T) {
 			for key, value := range want.Attributes {
 				assert.True(t, got[i].keeps(key, value), "%s: %s was sent as %.200q, the API has %.200q", where, key, fmt.Sprint(value), fmt.Sprint(got[i].shown(key)))
 			}
+			for key := range got[i].Attributes {
+				assert.Contains(t, want.Attributes, key, "%s has an attribute that was not sent", where)
+			}
 			for key, value := range want.resource {
 				assert.True(t, equal(value, got[i].ResourceAttributes[key]), "%s: resource attribute %s was sent as %.200v, the API has %.200v",
 					where, key, value, got[i].ResourceAttributes[key])
@@ -200,13 +203,10 @@ func (r *recordings) attributesKept(t *testing.T) {
 	}
 }
 
-// keeps reports whether the span has an attribute's value: as it was sent, as the original of a mapped one, or as a
-// member of the API. An attribute of "" may be absent.
+// keeps reports whether the span has an attribute's value: as it was sent, or as a member of the API. An attribute of ""
+// may be absent.
 func (s *span) keeps(key string, sent any) bool {
 	if got, ok := s.Attributes[key]; ok && equal(sent, got) {
-		return true
-	}
-	if original, ok := s.Attributes["looptrace.original."+key]; ok && equal(sent, original) {
 		return true
 	}
 	shown := s.shown(key)

@@ -2828,7 +2828,9 @@ type SetupRequest struct {
 type Span struct {
 	AgentName *string `json:"agent_name"`
 
-	// Attributes Span attributes as stored, which are the received ones and those that the mapping added under the names of the conventions.
+	// Attributes Span attributes as received, and those that rules in the configuration of the processor `genaisemconv` set. Attributes
+	// that members of the span or run contain are left out: messages, system instructions, tool definitions, arguments and
+	// result of a tool, and those of native runs (`looptrace.inputs`, `looptrace.tags` and so on).
 	Attributes     *map[string]interface{} `json:"attributes,omitempty"`
 	ConversationId *string                 `json:"conversation_id"`
 	CostSource     *CostSource             `json:"cost_source"`

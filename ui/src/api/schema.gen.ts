@@ -4018,7 +4018,11 @@ export interface components {
             prompt: components["schemas"]["PromptRef"] | null;
             /** @description At most the newest 100. */
             scores: components["schemas"]["Score"][];
-            /** @description Span attributes as stored, which are the received ones and those that the mapping added under the names of the conventions. */
+            /**
+             * @description Span attributes as received, and those that rules in the configuration of the processor `genaisemconv` set. Attributes
+             *     that members of the span or run contain are left out: messages, system instructions, tool definitions, arguments and
+             *     result of a tool, and those of native runs (`looptrace.inputs`, `looptrace.tags` and so on).
+             */
             attributes?: {
                 [key: string]: unknown;
             };
