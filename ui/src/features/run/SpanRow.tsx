@@ -6,6 +6,7 @@ import { KindIcon } from "@/components/KindIcon";
 import { StatusMark } from "@/components/StatusMark";
 import type { Interval, RunTree } from "./outline";
 import classes from "./SpanTree.module.css";
+import { modelBesideName } from "./spanModel";
 import { bar, pathLine } from "./timing";
 
 interface Props {
@@ -45,8 +46,9 @@ export const SpanRow = memo(function SpanRow(props: Props) {
   const duration = ms >= 0 ? formatDuration(ms) : status === "running" ? "running" : UNKNOWN;
   const at = bar(start, ms, shown, runEnd);
   const intervals = props.withPath ? tree.path.get(index) : undefined;
-  const model = tree.text.model(index);
   const name = tree.text.name(index) || "unnamed";
+  const model = tree.text.model(index);
+  const shownModel = modelBesideName(tree.text.kind(index), name, model);
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the tree has the focus and handles the keys
     // biome-ignore lint/a11y/useFocusableInteractive: the tree has the focus, aria-activedescendant points here
@@ -89,6 +91,7 @@ export const SpanRow = memo(function SpanRow(props: Props) {
         </span>
         <span className={classes.label} title={model && !name.includes(model) ? `${name} · ${model}` : name}>
           {name}
+          {shownModel && <span className={classes.model}> · {shownModel}</span>}
         </span>
         {intervals && <VisuallyHidden>on the critical path</VisuallyHidden>}
         {!isOpen && children > 0 && (
