@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { givableRoles, isAtLeast, withArticle } from "./roles";
+import { givableRoles, isAtLeast, roleDescription, withArticle } from "./roles";
 
 describe("isAtLeast", () => {
   it.each([
@@ -17,6 +17,12 @@ describe("givableRoles", () => {
     expect(givableRoles("admin")).toEqual(["viewer", "member", "admin"]);
     expect(givableRoles("owner")).toEqual(["viewer", "member", "admin", "owner"]);
   });
+});
+
+it("says of a workspace's owner only what they may do in it", () => {
+  expect(roleDescription("owner", "organization")).toContain("the organization");
+  expect(roleDescription("owner", "workspace")).not.toContain("organization");
+  expect(roleDescription("admin", "workspace")).toBe(roleDescription("admin", "organization"));
 });
 
 it("uses the right article", () => {

@@ -19,7 +19,13 @@ export const roleLabels: Record<Role, string> = {
   viewer: "Viewer",
 };
 
-export const roleDescriptions: Record<Role, string> = {
+/** What a role in an organization or a workspace allows. */
+export function roleDescription(role: Role, kind: "organization" | "workspace"): string {
+  if (role === "owner" && kind === "workspace") return "Also manages owners, and deletes the workspace.";
+  return roleDescriptions[role];
+}
+
+const roleDescriptions: Record<Role, string> = {
   viewer: "Reads runs. Changes nothing.",
   member: "Also deletes runs, adds scores and saves views.",
   admin: "Also manages projects, keys, limits, prices, people and invitations.",

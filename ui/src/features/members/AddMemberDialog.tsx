@@ -53,7 +53,7 @@ export function AddMemberDialog({ workspace, workspaceId, onClose }: Props) {
           );
         }}
       </QueryState>
-      <RoleField value={role} onChange={setRole} myRole={workspace.myRole} />
+      <RoleField value={role} onChange={setRole} kind="workspace" myRole={workspace.myRole} />
     </FormDialog>
   );
 }

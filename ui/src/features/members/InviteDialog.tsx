@@ -65,7 +65,7 @@ export function InviteDialog({ groups, onClose, onCreated }: Props) {
         }}
         allowDeselect={false}
       />
-      <RoleField value={role} onChange={setRole} myRole={group.myRole} />
+      <RoleField value={role} onChange={setRole} kind={group.kind} myRole={group.myRole} />
       <TextInput
         label="Email (optional)"
         description="If given, only this address can accept the invitation. No mail is sent."

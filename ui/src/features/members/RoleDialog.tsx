@@ -36,7 +36,7 @@ export function RoleDialog({ group, member, onClose }: Props) {
           counts.
         </Text>
       )}
-      <RoleField value={role} onChange={change} myRole={group.myRole} />
+      <RoleField value={role} onChange={change} kind={group.kind} myRole={group.myRole} />
     </FormDialog>
   );
 }

@@ -1,16 +1,19 @@
 import { Radio, Stack } from "@mantine/core";
 import type { Role } from "@/api/types";
-import { givableRoles, roleDescriptions, roleLabels } from "@/components/roles";
+import { givableRoles, roleDescription, roleLabels } from "@/components/roles";
+import type { Group } from "./rules";
 
 interface Props {
   value: Role;
   onChange: (role: Role) => void;
+  /** What the role is in. */
+  kind: Group["kind"];
   /** The role of the user, who gives the role. */
   myRole: Role | null;
 }
 
 /** Chooses a role among those that the user may give. */
-export function RoleField({ value, onChange, myRole }: Props) {
+export function RoleField({ value, onChange, kind, myRole }: Props) {
   return (
     <Radio.Group label="Role" value={value} onChange={(role) => onChange(role as Role)}>
       <Stack gap={8} mt={6}>
@@ -19,7 +22,7 @@ export function RoleField({ value, onChange, myRole }: Props) {
             key={role}
             value={role}
             label={roleLabels[role]}
-            description={roleDescriptions[role]}
+            description={roleDescription(role, kind)}
             size="sm"
           />
         ))}
