@@ -213,11 +213,12 @@ func run(ctx context.Context, cfg config, log *slog.Logger) error {
 		}
 	}
 
-	reader := runs.NewService(conn, log)
-	defer reader.Close()
-	owned := projects.New(pool, time.Now)
 	registry := prompts.New(pool, time.Now, log)
 	defer registry.Close()
+	reader := runs.NewService(conn, log)
+	reader.LinkPrompts(registry)
+	defer reader.Close()
+	owned := projects.New(pool, time.Now)
 	api, answers, err := newAPI(cfg, pool, owned, registry, reader, limiter, log) //nolint:contextcheck // handlers use the context of their request
 	if err != nil {
 		return err

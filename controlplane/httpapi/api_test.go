@@ -128,7 +128,10 @@ func newEnvWith(t *testing.T, db *pgxpool.Pool, conn driver.Conn, limits RateLim
 	e := &env{db: db, clock: newClock(), log: &syncBuffer{}}
 	secret := bytes.Repeat([]byte{7}, 32)
 	log := slog.New(slog.NewJSONHandler(e.log, nil))
+	registry := prompts.New(db, e.clock.Now, log)
+	t.Cleanup(registry.Close)
 	reader := runs.NewService(conn, log)
+	reader.LinkPrompts(registry)
 	t.Cleanup(reader.Close)
 	limits.Limiter = ratelimit.New()
 	// httptest asks example.com.
@@ -142,8 +145,6 @@ func newEnvWith(t *testing.T, db *pgxpool.Pool, conn driver.Conn, limits RateLim
 	guides, err := instrument.New()
 	require.NoError(t, err)
 	fenceKey := identities.DeriveKey("fence")
-	registry := prompts.New(db, e.clock.Now, log)
-	t.Cleanup(registry.Close)
 	tools, err := mcpserver.New(mcpserver.Config{Runs: reader, Prompts: registry, FenceKey: fenceKey, Log: log})
 	require.NoError(t, err)
 	e.projects, e.runs = projects.New(db, e.clock.Now), reader

@@ -4,19 +4,22 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strconv"
 
 	"github.com/google/uuid"
 	fastjson "github.com/segmentio/encoding/json"
 
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
+	"github.com/looptrace/looptrace/controlplane/prompts"
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/validate"
 )
 
 type runHandlers struct {
-	runs runStore
+	runs    runStore
+	prompts *prompts.Service
 }
 
 type runStore interface {
@@ -59,7 +62,15 @@ func (h runHandlers) GetRun(ctx context.Context, req contract.GetRunRequestObjec
 	if err != nil {
 		return nil, err
 	}
-	return contract.GetRun200JSONResponse(runOf(&run)), nil
+	linked, err := h.prompts.WithTexts(ctx, run.ProjectID, run.SystemTextIDs)
+	if err != nil {
+		return nil, err
+	}
+	answer := runOf(&run)
+	for _, p := range linked {
+		answer.Prompts = append(answer.Prompts, *promptOf(p.ID.String(), p.Name, strconv.Itoa(p.Version)))
+	}
+	return contract.GetRun200JSONResponse(answer), nil
 }
 
 // ListSpans lists a run's spans.

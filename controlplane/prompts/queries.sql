@@ -69,9 +69,9 @@ SELECT version FROM prompt_versions WHERE prompt_id = @prompt AND content_hash =
 
 -- name: add version
 INSERT INTO prompt_versions (prompt_id, version, content_hash, messages, tools, response_format, model_config, variables,
-	template_format, missing, note, content_ids, created_by, created_by_key, created_at)
+	template_format, missing, note, system_text_id, created_by, created_by_key, created_at)
 VALUES (@prompt, @version, @hash, @messages, @tools, @response_format, @model_config, @variables,
-	@template_format, @missing, @note, @content_ids, @author, @author_key, @now)
+	@template_format, @missing, @note, @system_text_id, @author, @author_key, @now)
 
 -- name: set latest version
 UPDATE prompts SET latest_version = @version WHERE id = @prompt
@@ -128,3 +128,20 @@ FROM prompts p
 	JOIN prompt_versions v ON v.prompt_id = p.id AND v.version = coalesce(a.version, p.latest_version)
 WHERE p.project_id = ANY(@projects) AND (@name = '' OR p.name = @name)
 ORDER BY p.name, p.id LIMIT @limit OFFSET @offset
+
+-- name: find texts
+SELECT v.version, v.system_text_id
+FROM prompts p JOIN prompt_versions v ON v.prompt_id = p.id
+WHERE p.project_id = ANY(@projects) AND (@id = '' OR p.id::text = @id) AND (@name = '' OR p.name = @name)
+	AND (@version = '' OR v.version::text = @version) AND v.system_text_id IS NOT NULL
+	AND NOT EXISTS (
+		SELECT FROM prompt_versions v2 JOIN prompts p2 ON p2.id = v2.prompt_id
+		WHERE v2.system_text_id = v.system_text_id AND p2.project_id = p.project_id AND (v2.prompt_id, v2.version) <> (v.prompt_id, v.version))
+ORDER BY v.version DESC LIMIT @limit
+
+-- name: find by texts
+SELECT (array_agg(p.id))[1] AS id, min(p.name) AS name, min(v.version) AS version
+FROM prompt_versions v JOIN prompts p ON p.id = v.prompt_id
+WHERE p.project_id = @project AND v.system_text_id = ANY(@ids)
+GROUP BY v.system_text_id HAVING count(*) = 1
+ORDER BY 2, 3

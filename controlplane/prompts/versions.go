@@ -14,6 +14,7 @@ import (
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/prompttemplate"
+	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
 // Version is a version of a prompt.
@@ -116,7 +117,7 @@ func (s *Service) save(ctx context.Context, tx postgres.DB, grant access.Grant, 
 	args := pgx.NamedArgs{
 		"prompt": prompt, "version": latest + 1, "hash": content.hash[:], "messages": array(content.Messages), "tools": array(content.Tools),
 		"response_format": text(content.ResponseFormat), "model_config": string(content.ModelConfig), "variables": string(content.Variables),
-		"template_format": content.TemplateFormat, "missing": string(content.Missing), "note": content.Note, "content_ids": content.contentIDs(),
+		"template_format": content.TemplateFormat, "missing": string(content.Missing), "note": content.Note, "system_text_id": content.systemTextID(),
 		"author": grant.CreatedBy(), "author_key": grant.CreatedByKey(), "now": s.now(),
 	}
 	if _, err := tx.Exec(ctx, "add version", args); err != nil {
@@ -126,9 +127,25 @@ func (s *Service) save(ctx context.Context, tx postgres.DB, grant access.Grant, 
 	return latest + 1, true, err
 }
 
-// contentIDs returns the ids that the system message has in ClickHouse, if it is the same in every run.
-func (p *prepared) contentIDs() []int64 {
-	return []int64{}
+// systemTextID returns the id of the system message if it is the same in every run, else nil.
+func (p *prepared) systemTextID() *int64 {
+	first := p.template.Messages[0]
+	said, isText := first["content"].(string)
+	if role := first["role"]; !isText || role != "system" && role != "developer" {
+		return nil
+	}
+	only := prompttemplate.Prompt{Messages: p.template.Messages[:1], Plain: p.template.Plain, Missing: prompttemplate.MissingError}
+	if len(only.Names()) > 0 {
+		return nil
+	}
+	if rendered, err := only.Render(prompttemplate.Values{}); err == nil {
+		said, _ = rendered[0]["content"].(string) // without comments
+	}
+	id := runmodel.SystemTextID(said)
+	if id == 0 {
+		return nil
+	}
+	return new(int64(id))
 }
 
 // array writes a list as JSON.

@@ -36,7 +36,10 @@ func (s *Service) Delete(ctx context.Context, projects access.Projects, d Deleti
 	if len(d.RunIDs) > 0 {
 		w.add("run_id IN (?)", d.RunIDs)
 	} else {
-		f := d.at(result.AsOf)
+		f, err := s.settleAt(ctx, projects, d.Filter, result.AsOf)
+		if err != nil {
+			return Deleted{}, err
+		}
 		w.startsIn(f.StartAfter, f.StartBefore)
 		f.conditions(&w, f.StartAfter)
 	}

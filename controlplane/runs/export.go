@@ -25,7 +25,11 @@ const (
 func (s *Service) Export(ctx context.Context, projects access.Projects, filter Filter, run func(*Run) error, span func(*Span) error) error {
 	projects = projects.Only(filter.ProjectID)
 	// The window stays where it was when the export began.
-	q := ListQuery{Filter: filter.at(s.now()), Limit: exportRuns, full: true}
+	filter, err := s.settle(ctx, projects, filter)
+	if err != nil {
+		return err
+	}
+	q := ListQuery{Filter: filter, Limit: exportRuns, full: true}
 	for {
 		page, err := s.List(ctx, projects, q)
 		if err != nil {

@@ -95,7 +95,10 @@ func (s *Service) FieldValues(ctx context.Context, projects access.Projects, f F
 // values counts the runs by an expression, which args belong to.
 func (s *Service) values(ctx context.Context, projects access.Projects, f Filter, expression, prefix string, limit int, args ...any) (FieldValues, error) {
 	projects = projects.Only(f.ProjectID)
-	f = f.at(s.now())
+	f, err := s.settle(ctx, projects, f)
+	if err != nil {
+		return FieldValues{}, err
+	}
 	start, end, err := s.startRange(ctx, projects, f)
 	if err != nil {
 		return FieldValues{}, err

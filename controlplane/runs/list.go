@@ -74,7 +74,9 @@ func (s *Service) List(ctx context.Context, projects access.Projects, q ListQuer
 		return Page{}, ErrInvalidCursor
 	}
 	l := list{service: s, projects: projects, query: q, digest: digest, after: after}
-	l.query.Filter = q.at(s.now())
+	if l.query.Filter, err = s.settle(ctx, projects, q.Filter); err != nil {
+		return Page{}, err
+	}
 	var rows []listRow
 	var page Page
 	switch {

@@ -1,9 +1,54 @@
 package runs
 
 import (
+	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
+	"time"
+
+	"github.com/looptrace/looptrace/controlplane/access"
 )
+
+// PromptTexts knows the texts of prompts.
+type PromptTexts interface {
+	// TextIDs returns the ids of texts (runmodel.SystemTextID) that only one version in its project has, by version, of the prompts with
+	// the id, the name and the version. An empty argument does not count.
+	TextIDs(ctx context.Context, in access.Projects, id, name, version string) (map[string][]uint64, error)
+}
+
+// LinkPrompts makes filters by a prompt select also the runs that have its text. Call it before the service is used.
+func (s *Service) LinkPrompts(texts PromptTexts) { s.promptTexts = texts }
+
+// settle returns the filter with its window at the current time, and with the texts of its prompts.
+func (s *Service) settle(ctx context.Context, in access.Projects, f Filter) (Filter, error) {
+	return s.settleAt(ctx, in, f, s.now())
+}
+
+func (s *Service) settleAt(ctx context.Context, in access.Projects, f Filter, now time.Time) (Filter, error) {
+	f = f.at(now)
+	if s.promptTexts == nil {
+		return f, nil
+	}
+	f.Prompts = slices.Clone(f.Prompts)
+	for i := range f.Prompts {
+		p := &f.Prompts[i]
+		if p.TextIDs != nil || p.ID == "" && p.Name == "" {
+			continue
+		}
+		texts, err := s.promptTexts.TextIDs(ctx, in, p.ID, p.Name, p.Version)
+		if err != nil {
+			return Filter{}, fmt.Errorf("find the texts of the prompt: %w", err)
+		}
+		p.TextIDs = slices.Concat(slices.Collect(maps.Values(texts))...)
+		slices.Sort(p.TextIDs) // the cache compares statements
+		if p.TextIDs == nil {
+			p.TextIDs = []uint64{}
+		}
+	}
+	return f, nil
+}
 
 // PromptMatch selects runs by a prompt. An empty field does not count, but not all may be empty.
 type PromptMatch struct {

@@ -13,11 +13,12 @@ import (
 
 // Service reads runs. It also scores and deletes them.
 type Service struct {
-	conn  driver.Conn
-	log   *slog.Logger
-	now   func() time.Time
-	feeds feeds
-	cache *rowCache
+	promptTexts PromptTexts // nil: runs are of the prompts that they name
+	conn        driver.Conn
+	log         *slog.Logger
+	now         func() time.Time
+	feeds       feeds
+	cache       *rowCache
 	// locations are those at which runs were read last.
 	locations *lru.Cache[string, location]
 }

@@ -131,8 +131,10 @@ func (s *Service) Stats(ctx context.Context, projects access.Projects, q StatsQu
 // statsBy is Stats by a grouping that may be none of StatsGroups.
 func (s *Service) statsBy(ctx context.Context, projects access.Projects, q StatsQuery, by grouping) (Stats, error) {
 	projects = projects.Only(q.ProjectID)
-	q.Filter = q.at(s.now())
 	var err error
+	if q.Filter, err = s.settle(ctx, projects, q.Filter); err != nil {
+		return Stats{}, err
+	}
 	if q.StartAfter.IsZero() || q.StartBefore.IsZero() {
 		if q.StartAfter, q.StartBefore, err = s.startRange(ctx, projects, q.Filter); err != nil {
 			return Stats{}, err

@@ -82,9 +82,11 @@ type ThreadPage struct {
 func (s *Service) Threads(ctx context.Context, projects access.Projects, q ThreadsQuery) (ThreadPage, error) {
 	projects = projects.Only(q.ProjectID)
 	digest := q.Digest()
-	q.Filter = q.at(s.now())
 	after, err := readCursor(q.Cursor, listThreads, digest)
 	if err != nil {
+		return ThreadPage{}, err
+	}
+	if q.Filter, err = s.settle(ctx, projects, q.Filter); err != nil {
 		return ThreadPage{}, err
 	}
 	found, err := s.matchingThreads(ctx, projects, q, after)

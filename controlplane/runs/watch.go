@@ -75,6 +75,11 @@ func (s *Service) Watch(ctx context.Context, projects access.Projects, f Filter,
 	if err != nil {
 		return nil, err
 	}
+	settled, err := s.settle(ctx, projects, f)
+	if err != nil {
+		return nil, err
+	}
+	f.Prompts = settled.Prompts // the window moves on
 	w := &Watch{service: s, projects: projects, filter: f, updates: make(chan changes, maxBehind), From: from}
 	if from.IsZero() {
 		w.From = now

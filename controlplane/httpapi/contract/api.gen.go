@@ -1465,6 +1465,12 @@ type Me struct {
 	User *User `json:"user"`
 }
 
+// MedianAndP95 defines model for MedianAndP95.
+type MedianAndP95 struct {
+	P50 float64 `json:"p50"`
+	P95 float64 `json:"p95"`
+}
+
 // Member defines model for Member.
 type Member struct {
 	DeactivatedAt *time.Time `json:"deactivated_at"`
@@ -1895,14 +1901,22 @@ type PromptAliasWithVersion struct {
 	Version   int    `json:"version"`
 }
 
-// PromptCallUsage Of the model calls that name the version themselves. All but the count are null if there are none.
-type PromptCallUsage struct {
-	CostUsd       *float64 `json:"cost_usd"`
-	Count         int64    `json:"count"`
-	DurationP50Ms *float64 `json:"duration_p50_ms"`
-	DurationP95Ms *float64 `json:"duration_p95_ms"`
-	ErrorCount    *int64   `json:"error_count"`
-	TotalTokens   *int64   `json:"total_tokens"`
+// PromptCallTotals The model calls that name the version themselves.
+type PromptCallTotals struct {
+	CostUsd *float64 `json:"cost_usd"`
+	Count   int64    `json:"count"`
+
+	// DurationMs For calls whose end is known; null if there are none.
+	DurationMs  *MedianAndP95 `json:"duration_ms"`
+	ErrorCount  int64         `json:"error_count"`
+	InputTokens *int64        `json:"input_tokens"`
+
+	// NoCostCount Calls without a known cost.
+	NoCostCount int64 `json:"no_cost_count"`
+
+	// NoUsageCount Calls without known tokens.
+	NoUsageCount int64  `json:"no_usage_count"`
+	OutputTokens *int64 `json:"output_tokens"`
 }
 
 // PromptChange defines model for PromptChange.
@@ -2031,13 +2045,15 @@ type PromptRef struct {
 // PromptResponseFormat As in OpenAI's chat completions: `{"type": "json_schema", "json_schema": {"name", "schema", "strict"}}`, `json_object` or `text`.
 type PromptResponseFormat = json.RawMessage
 
-// PromptScoreUsage defines model for PromptScoreUsage.
-type PromptScoreUsage struct {
-	Count int64 `json:"count"`
+// PromptScoreMean defines model for PromptScoreMean.
+type PromptScoreMean struct {
+	// Boolean Whether all are booleans.
+	Boolean bool  `json:"boolean"`
+	Count   int64 `json:"count"`
 
-	// Mean Of numbers, and of booleans as 1 and 0; null for texts.
-	Mean *float64 `json:"mean"`
-	Name string   `json:"name"`
+	// Mean Of numbers. A boolean is 1 or 0, so its mean is the share of true.
+	Mean float64 `json:"mean"`
+	Name string  `json:"name"`
 }
 
 // PromptTags defines model for PromptTags.
@@ -2057,24 +2073,33 @@ type PromptUpdate struct {
 
 // PromptUsage defines model for PromptUsage.
 type PromptUsage struct {
-	BucketSeconds int       `json:"bucket_seconds"`
-	End           time.Time `json:"end"`
+	BucketSeconds int64 `json:"bucket_seconds"`
 
-	// Partial True if only the newest part of the window could be read.
-	Partial bool      `json:"partial"`
-	Start   time.Time `json:"start"`
+	// End Runs that started before this time are counted.
+	End time.Time `json:"end"`
 
-	// Versions The versions with runs, as the runs name them, the newest first.
+	// Other All other versions together. Null if there are none.
+	Other *PromptUsageOther `json:"other"`
+
+	// Partial True if runs before `start` would have taken too long to read.
+	Partial bool `json:"partial"`
+
+	// Start Runs that started at or after this time are counted.
+	Start time.Time `json:"start"`
+
+	// Total All runs of the prompt. A run that used several versions counts once, but in each of `versions`.
+	Total RunTotals `json:"total"`
+
+	// Versions The versions with runs, as the runs name them, those with the most runs first; at most 100.
 	Versions []PromptVersionUsage `json:"versions"`
 }
 
-// PromptUsageBucket defines model for PromptUsageBucket.
-type PromptUsageBucket struct {
-	CostUsd       *float64  `json:"cost_usd"`
-	DurationP95Ms *float64  `json:"duration_p95_ms"`
-	ErrorCount    int64     `json:"error_count"`
-	Runs          int64     `json:"runs"`
-	Start         time.Time `json:"start"`
+// PromptUsageOther defines model for PromptUsageOther.
+type PromptUsageOther struct {
+	Totals RunTotals `json:"totals"`
+
+	// Versions Number of these versions.
+	Versions int64 `json:"versions"`
 }
 
 // PromptValues defines model for PromptValues.
@@ -2191,36 +2216,31 @@ type PromptVersionPage struct {
 
 // PromptVersionUsage defines model for PromptVersionUsage.
 type PromptVersionUsage struct {
-	// Buckets Buckets with runs, by time.
-	Buckets []PromptUsageBucket `json:"buckets"`
-
-	// Calls Of the model calls that name the version themselves. All but the count are null if there are none.
-	Calls PromptCallUsage `json:"calls"`
-
-	// CostUsd Of whole runs.
-	CostUsd       *float64 `json:"cost_usd"`
-	DurationP50Ms *float64 `json:"duration_p50_ms"`
-	DurationP95Ms *float64 `json:"duration_p95_ms"`
-	ErrorCount    int64    `json:"error_count"`
-
-	// ErrorRate Of the runs that ended; null if none has.
-	ErrorRate *float64 `json:"error_rate"`
+	// Calls The model calls that name the version themselves.
+	Calls PromptCallTotals `json:"calls"`
 
 	// Exists Whether the prompt has this version.
 	Exists    bool      `json:"exists"`
 	FirstSeen time.Time `json:"first_seen"`
 	LastSeen  time.Time `json:"last_seen"`
 
-	// LinkedByContent Runs that name no version and were linked by the text of their system message.
-	LinkedByContent int64              `json:"linked_by_content"`
-	Runs            int64              `json:"runs"`
-	Scores          []PromptScoreUsage `json:"scores"`
+	// LinkedByContent Runs in which no span names the version. They have its system message word for word.
+	LinkedByContent int64 `json:"linked_by_content"`
 
-	// TotalTokens Of whole runs.
-	TotalTokens *int64 `json:"total_tokens"`
+	// Scores The scores of the runs, the most frequent first; at most 50.
+	Scores []PromptScoreMean `json:"scores"`
 
-	// UnpricedCallCount Model calls without a price
+	// Series A point for every bucket, in order.
+	Series []RunStatsPoint `json:"series"`
+
+	// Totals Of whole runs, with all their model calls.
+	Totals RunTotals `json:"totals"`
+
+	// UnpricedCallCount Model calls without a known price. The cost leaves them out.
 	UnpricedCallCount int64 `json:"unpriced_call_count"`
+
+	// UnpricedRunCount Runs with such calls.
+	UnpricedRunCount int64 `json:"unpriced_run_count"`
 
 	// Version As the runs name it; null if they name the prompt without a version.
 	Version *string `json:"version"`
@@ -2315,7 +2335,7 @@ type Run struct {
 	// Prompt The prompt that the root names. `prompts` has it as well.
 	Prompt *PromptRef `json:"prompt"`
 
-	// Prompts The prompts that any of its spans names, in the order of their first span; the first 50.
+	// Prompts The prompts that any of its spans names, in the order of their first span; the first 50. When one run is read, also those whose system message a model call has that names no prompt.
 	Prompts    []PromptRef        `json:"prompts"`
 	ReceivedAt time.Time          `json:"received_at"`
 	Release    *string            `json:"release"`

@@ -32,15 +32,15 @@ CREATE TABLE prompt_versions (
     template_format text        NOT NULL CHECK (template_format IN ('mustache', 'none')),
     missing         text        NOT NULL CHECK (missing IN ('error', 'keep', 'empty')),
     note            text        NOT NULL DEFAULT '',
-    -- The ids that the system message has in ClickHouse, if it has no variables: runs that name no prompt are linked by it.
-    content_ids     bigint[]    NOT NULL DEFAULT '{}',
+    -- The id of the system message (runmodel.SystemTextID), null if it has variables: runs that name no prompt are linked by it.
+    system_text_id  bigint,
     created_by      uuid        REFERENCES users ON DELETE SET NULL,
     created_by_key  text,
     created_at      timestamptz NOT NULL,
     PRIMARY KEY (prompt_id, version)
 );
 CREATE UNIQUE INDEX prompt_versions_content_hash_key ON prompt_versions (prompt_id, content_hash);
-CREATE INDEX prompt_versions_content_ids_idx ON prompt_versions USING gin (content_ids);
+CREATE INDEX prompt_versions_system_text_id_idx ON prompt_versions (system_text_id);
 CREATE INDEX prompt_versions_created_by_idx ON prompt_versions (created_by);
 
 CREATE TABLE prompt_aliases (

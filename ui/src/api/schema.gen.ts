@@ -3508,99 +3508,109 @@ export interface components {
             reason: string;
         };
         PromptUsage: {
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description Runs that started at or after this time are counted.
+             */
             start: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description Runs that started before this time are counted.
+             */
             end: string;
-            /** @description True if only the newest part of the window could be read. */
+            /** @description True if runs before `start` would have taken too long to read. */
             partial: boolean;
+            /** Format: int64 */
             bucket_seconds: number;
-            /** @description The versions with runs, as the runs name them, the newest first. */
+            /** @description All runs of the prompt. A run that used several versions counts once, but in each of `versions`. */
+            total: components["schemas"]["RunTotals"];
+            /** @description The versions with runs, as the runs name them, those with the most runs first; at most 100. */
             versions: components["schemas"]["PromptVersionUsage"][];
+            /** @description All other versions together. Null if there are none. */
+            other: components["schemas"]["PromptUsageOther"] | null;
+        };
+        PromptUsageOther: {
+            /**
+             * Format: int64
+             * @description Number of these versions.
+             */
+            versions: number;
+            totals: components["schemas"]["RunTotals"];
         };
         PromptVersionUsage: {
             /** @description As the runs name it; null if they name the prompt without a version. */
             version: string | null;
             /** @description Whether the prompt has this version. */
             exists: boolean;
-            /** Format: int64 */
-            runs: number;
+            /** @description Of whole runs, with all their model calls. */
+            totals: components["schemas"]["RunTotals"];
+            /** @description A point for every bucket, in order. */
+            series: components["schemas"]["RunStatsPoint"][];
             /**
              * Format: int64
-             * @description Runs that name no version and were linked by the text of their system message.
+             * @description Runs in which no span names the version. They have its system message word for word.
              */
             linked_by_content: number;
-            /** Format: int64 */
-            error_count: number;
-            /**
-             * Format: double
-             * @description Of the runs that ended; null if none has.
-             */
-            error_rate: number | null;
-            /** Format: double */
-            duration_p50_ms: number | null;
-            /** Format: double */
-            duration_p95_ms: number | null;
             /**
              * Format: int64
-             * @description Of whole runs.
-             */
-            total_tokens: number | null;
-            /**
-             * Format: double
-             * @description Of whole runs.
-             */
-            cost_usd: number | null;
-            /**
-             * Format: int64
-             * @description Model calls without a price
+             * @description Model calls without a known price. The cost leaves them out.
              */
             unpriced_call_count: number;
-            calls: components["schemas"]["PromptCallUsage"];
-            scores: components["schemas"]["PromptScoreUsage"][];
+            /**
+             * Format: int64
+             * @description Runs with such calls.
+             */
+            unpriced_run_count: number;
+            calls: components["schemas"]["PromptCallTotals"];
+            /** @description The scores of the runs, the most frequent first; at most 50. */
+            scores: components["schemas"]["PromptScoreMean"][];
             /** Format: date-time */
             first_seen: string;
             /** Format: date-time */
             last_seen: string;
-            /** @description Buckets with runs, by time. */
-            buckets: components["schemas"]["PromptUsageBucket"][];
         };
-        /** @description Of the model calls that name the version themselves. All but the count are null if there are none. */
-        PromptCallUsage: {
+        /** @description The model calls that name the version themselves. */
+        PromptCallTotals: {
             /** Format: int64 */
             count: number;
             /** Format: int64 */
-            error_count: number | null;
-            /** Format: double */
-            duration_p50_ms: number | null;
-            /** Format: double */
-            duration_p95_ms: number | null;
+            error_count: number;
+            /** @description For calls whose end is known; null if there are none. */
+            duration_ms: components["schemas"]["MedianAndP95"] | null;
             /** Format: int64 */
-            total_tokens: number | null;
+            input_tokens: number | null;
+            /** Format: int64 */
+            output_tokens: number | null;
+            /**
+             * Format: int64
+             * @description Calls without known tokens.
+             */
+            no_usage_count: number;
             /** Format: double */
             cost_usd: number | null;
+            /**
+             * Format: int64
+             * @description Calls without a known cost.
+             */
+            no_cost_count: number;
         };
-        PromptScoreUsage: {
+        MedianAndP95: {
+            /** Format: double */
+            p50: number;
+            /** Format: double */
+            p95: number;
+        };
+        PromptScoreMean: {
             name: string;
             /**
              * Format: double
-             * @description Of numbers, and of booleans as 1 and 0; null for texts.
+             * @description Of numbers. A boolean is 1 or 0, so its mean is the share of true.
              */
-            mean: number | null;
+            mean: number;
             /** Format: int64 */
             count: number;
-        };
-        PromptUsageBucket: {
-            /** Format: date-time */
-            start: string;
-            /** Format: int64 */
-            runs: number;
-            /** Format: int64 */
-            error_count: number;
-            /** Format: double */
-            duration_p95_ms: number | null;
-            /** Format: double */
-            cost_usd: number | null;
+            /** @description Whether all are booleans. */
+            boolean: boolean;
         };
         /**
          * @description Every column of `spans` has one item for each span; spans are sorted parent before children, siblings in start
@@ -3881,7 +3891,7 @@ export interface components {
             release: string | null;
             /** @description The prompt that the root names. `prompts` has it as well. */
             prompt: components["schemas"]["PromptRef"] | null;
-            /** @description The prompts that any of its spans names, in the order of their first span; the first 50. */
+            /** @description The prompts that any of its spans names, in the order of their first span; the first 50. When one run is read, also those whose system message a model call has that names no prompt. */
             prompts: components["schemas"]["PromptRef"][];
             models: string[];
             /** @description Null if unknown. */
