@@ -174,57 +174,65 @@ func (s *Service) changeAlias(
 	change func(tx postgres.DB, project uuid.UUID, alias *Alias) (string, error), changed *Alias,
 ) error {
 	return s.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
-		locked, err := s.lock(ctx, tx, grant, prompt)
-		if err != nil {
-			return err
-		}
-		args := pgx.NamedArgs{"prompt": prompt, "alias": name, "author": grant.CreatedBy(), "author_key": grant.CreatedByKey(), "now": s.now()}
-		found, err := postgres.Many[Alias](ctx, tx, "get alias", args)
-		if err != nil {
-			return err
-		}
-		counted, err := postgres.One[struct{ Changes int }](ctx, tx, "count changes", args)
-		if err != nil {
-			return err
-		}
-		alias := Alias{Alias: name}
-		if len(found) > 0 {
-			alias = found[0]
-		}
-		if match != "" && !matches(match, etag(counted.Changes)) {
-			return movedError(name, alias.Version)
-		}
-		from := alias.Version
-		kind, err := change(tx, locked.ProjectID, &alias)
-		if err != nil {
-			return err
-		}
-		*changed = alias
-		if kind == "" {
-			return nil
-		}
-		args["change"], args["number"] = kind, counted.Changes+1
-		args["from_version"], args["to_version"] = versionOrNil(from), versionOrNil(alias.Version)
-		args["version"], args["protected"] = alias.Version, alias.Protected
-		if alias.Version == 0 {
-			_, err = tx.Exec(ctx, "delete alias", args)
-		} else {
-			_, err = tx.Exec(ctx, "set alias", args)
-		}
-		if postgres.Violates(err, "prompt_aliases_prompt_id_version_fkey") {
-			return errNoVersion
-		}
-		if err != nil {
-			return err
-		}
-		if _, err := tx.Exec(ctx, "add change", args); err != nil {
-			return err
-		}
-		if alias.Version != 0 {
-			*changed, err = postgres.One[Alias](ctx, tx, "get alias", args)
-		}
-		return err
+		return s.changeAliasIn(ctx, tx, grant, prompt, name, match, change, changed)
 	})
+}
+
+// changeAliasIn is changeAlias in a transaction.
+func (s *Service) changeAliasIn(
+	ctx context.Context, tx postgres.DB, grant access.Grant, prompt uuid.UUID, name, match string,
+	change func(tx postgres.DB, project uuid.UUID, alias *Alias) (string, error), changed *Alias,
+) error {
+	locked, err := s.lock(ctx, tx, grant, prompt)
+	if err != nil {
+		return err
+	}
+	args := pgx.NamedArgs{"prompt": prompt, "alias": name, "author": grant.CreatedBy(), "author_key": grant.CreatedByKey(), "now": s.now()}
+	found, err := postgres.Many[Alias](ctx, tx, "get alias", args)
+	if err != nil {
+		return err
+	}
+	counted, err := postgres.One[struct{ Changes int }](ctx, tx, "count changes", args)
+	if err != nil {
+		return err
+	}
+	alias := Alias{Alias: name}
+	if len(found) > 0 {
+		alias = found[0]
+	}
+	if match != "" && !matches(match, etag(counted.Changes)) {
+		return movedError(name, alias.Version)
+	}
+	from := alias.Version
+	kind, err := change(tx, locked.ProjectID, &alias)
+	if err != nil {
+		return err
+	}
+	*changed = alias
+	if kind == "" {
+		return nil
+	}
+	args["change"], args["number"] = kind, counted.Changes+1
+	args["from_version"], args["to_version"] = versionOrNil(from), versionOrNil(alias.Version)
+	args["version"], args["protected"] = alias.Version, alias.Protected
+	if alias.Version == 0 {
+		_, err = tx.Exec(ctx, "delete alias", args)
+	} else {
+		_, err = tx.Exec(ctx, "set alias", args)
+	}
+	if postgres.Violates(err, "prompt_aliases_prompt_id_version_fkey") {
+		return errNoVersion
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := tx.Exec(ctx, "add change", args); err != nil {
+		return err
+	}
+	if alias.Version != 0 {
+		*changed, err = postgres.One[Alias](ctx, tx, "get alias", args)
+	}
+	return err
 }
 
 func versionOrNil(version int) *int {

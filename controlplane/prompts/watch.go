@@ -137,7 +137,9 @@ func (h *hub) run(ctx context.Context) {
 
 // listen passes events on until an error. opened is whether it began.
 func (h *hub) listen(ctx context.Context) (opened bool, err error) {
-	conn, err := pgx.ConnectConfig(ctx, h.pool.Config().ConnConfig)
+	config := h.pool.Config().ConnConfig
+	config.Tracer = nil // traces are of requests
+	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
 		return false, fmt.Errorf("connect: %w", err)
 	}

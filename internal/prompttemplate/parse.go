@@ -198,10 +198,14 @@ func notInName(r rune) bool {
 
 // alone reports whether a tag is alone on its line. It returns the space before the tag and the position after the line.
 func (p *parser) alone(begin, end int) (before string, after int, alone bool) {
-	line := p.text[strings.LastIndexByte(p.text[:begin], '\n')+1 : begin]
-	if strings.Trim(line, " \t") != "" {
+	start := begin
+	for start > 0 && (p.text[start-1] == ' ' || p.text[start-1] == '\t') {
+		start--
+	}
+	if start > 0 && p.text[start-1] != '\n' {
 		return "", 0, false
 	}
+	line := p.text[start:begin]
 	rest := p.text[end:]
 	trimmed := strings.TrimLeft(rest, " \t")
 	after = end + len(rest) - len(trimmed)

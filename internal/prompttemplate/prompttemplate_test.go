@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -68,6 +69,16 @@ func TestVariables(t *testing.T) {
 	template, err := Parse("{{a.b}} {{#c}}{{d}}{{.}}{{/c}}{{^e}}{{a.c}}{{/e}}{{! f }}")
 	require.NoError(t, err)
 	assert.Equal(t, []string{"a", "c", "d", "e"}, template.Variables())
+}
+
+// TestParseLongLine parses a line with so many tags that looking back to its start at each of them would take minutes.
+func TestParseLongLine(t *testing.T) {
+	t.Parallel()
+	template, err := Parse(strings.Repeat("{{!}}", 1<<20))
+	require.NoError(t, err)
+	text, err := template.Render(nil, MissingError)
+	require.NoError(t, err)
+	assert.Empty(t, text)
 }
 
 func FuzzRender(f *testing.F) {

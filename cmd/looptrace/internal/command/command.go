@@ -25,6 +25,7 @@ import (
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/derive"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/doctor"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/engine"
+	"github.com/looptrace/looptrace/cmd/looptrace/internal/importing"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/layout"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/mapping"
 	"github.com/looptrace/looptrace/cmd/looptrace/internal/mcpstdio"
@@ -46,7 +47,7 @@ func New() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(newUp(), newDoctor(), newEnv(), newMigrate(), newBroker(), newClickHouse(), newWeb(), deadletters.New(), derive.New(), mapping.New(), mcpstdio.NewCommand(), pricing.New(), probe.NewCommand(web.Serve))
+	root.AddCommand(newUp(), newDoctor(), newEnv(), newMigrate(), newBroker(), newClickHouse(), newWeb(), deadletters.New(), derive.New(), importing.New(), mapping.New(), mcpstdio.NewCommand(), pricing.New(), probe.NewCommand(web.Serve))
 	return root
 }
 

@@ -1,0 +1,111 @@
+// Package importing sends files of other products to an installation, which imports them.
+package importing
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+)
+
+// New returns the command.
+func New() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "import",
+		Short: "Import what other products export",
+	}
+	c.AddCommand(newPrompts())
+	return c
+}
+
+func newPrompts() *cobra.Command {
+	var r request
+	c := &cobra.Command{
+		Use:   "prompts FILE",
+		Short: "Import prompts of OpenAI, Langfuse, LangSmith or promptfoo (LOOPTRACE_API_KEY: scope prompts:write)",
+		Long: "Import prompts of OpenAI, Langfuse, LangSmith or promptfoo.\n\n" +
+			"FILE is what the other product exports, as JSON or YAML; - is the standard input. All prompts that can be\n" +
+			"converted are imported at once. The command prints what became of each prompt and ends with status 1 if one was\n" +
+			"rejected.\n\n" +
+			"The key comes from LOOPTRACE_API_KEY and needs the scope prompts:write. The address comes from\n" +
+			"LOOPTRACE_ENDPOINT (default: http://127.0.0.1:7090).",
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			client, err := newClient(cmp.Or(os.Getenv("LOOPTRACE_ENDPOINT"), "http://127.0.0.1:7090"), os.Getenv("LOOPTRACE_API_KEY"))
+			if err != nil {
+				return err
+			}
+			if r.Content, err = read(args[0], c.InOrStdin()); err != nil {
+				return err
+			}
+			if args[0] != "-" {
+				r.FileName = filepath.Base(args[0])
+			}
+			ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			if r.ProjectID == "" {
+				if r.ProjectID, err = client.project(ctx); err != nil {
+					return err
+				}
+			}
+			report, err := client.importPrompts(ctx, r)
+			if err != nil {
+				return err
+			}
+			if err := report.print(c.OutOrStdout()); err != nil {
+				return err
+			}
+			if n := len(report.Rejected); n > 0 {
+				return fmt.Errorf("rejected: %d", n)
+			}
+			return nil
+		},
+	}
+	c.Flags().StringVar(&r.ProjectID, "project", "", "id of the project (default: that of the key)")
+	c.Flags().StringVar(&r.Format, "format", "", "openai, langfuse, langsmith or promptfoo (default: recognized by the content)")
+	c.Flags().BoolVar(&r.DryRun, "dry-run", false, "only print what would be imported")
+	return c
+}
+
+// read reads a file, or the standard input. JSON holds only UTF-8.
+func read(file string, stdin io.Reader) (string, error) {
+	var (
+		content []byte
+		err     error
+	)
+	if file == "-" {
+		content, err = io.ReadAll(stdin)
+	} else {
+		content, err = os.ReadFile(file)
+	}
+	if err != nil {
+		return "", fmt.Errorf("read the prompts: %w", err)
+	}
+	if len(content) == 0 {
+		return "", fmt.Errorf("%s is empty", file)
+	}
+	if !utf8.Valid(content) {
+		return "", fmt.Errorf("%s is not UTF-8: save it as UTF-8", file)
+	}
+	return string(content), nil
+}
+
+func newClient(address, key string) (*client, error) {
+	if key == "" {
+		return nil, errors.New("set LOOPTRACE_API_KEY to a key with the scope prompts:write; create one in Looptrace under Settings > Keys")
+	}
+	base, err := url.Parse(strings.TrimSuffix(address, "/"))
+	if err != nil || base.Host == "" || (base.Scheme != "http" && base.Scheme != "https") {
+		return nil, fmt.Errorf("LOOPTRACE_ENDPOINT is %q and must be an address like http://127.0.0.1:7090", address)
+	}
+	return &client{base, key}, nil
+}
