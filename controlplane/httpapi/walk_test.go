@@ -121,7 +121,7 @@ func TestWalk(t *testing.T) {
 				answers := map[string]string{}
 				for _, caller := range callers {
 					for name, create := range fresh {
-						if method != http.MethodGet && strings.Contains(path, "{"+name+"}") {
+						if (method != http.MethodGet || name == "prompt_id") && strings.Contains(path, "{"+name+"}") {
 							x.names[name] = named{mine: create()}
 						}
 					}
