@@ -213,7 +213,7 @@ func run(ctx context.Context, cfg config, log *slog.Logger) error {
 		}
 	}
 
-	registry := prompts.New(pool, time.Now, log)
+	registry := prompts.New(ctx, pool, time.Now, log)
 	defer registry.Close()
 	reader := runs.NewService(conn, log)
 	reader.LinkPrompts(registry)

@@ -128,7 +128,7 @@ func newEnvWith(t *testing.T, db *pgxpool.Pool, conn driver.Conn, limits RateLim
 	e := &env{db: db, clock: newClock(), log: &syncBuffer{}}
 	secret := bytes.Repeat([]byte{7}, 32)
 	log := slog.New(slog.NewJSONHandler(e.log, nil))
-	registry := prompts.New(db, e.clock.Now, log)
+	registry := prompts.New(t.Context(), db, e.clock.Now, log)
 	t.Cleanup(registry.Close)
 	reader := runs.NewService(conn, log)
 	reader.LinkPrompts(registry)

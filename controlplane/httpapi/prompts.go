@@ -4,22 +4,15 @@ import (
 	"context"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"net/http"
 	"strconv"
 	"strings"
-	"time"
-
-	"github.com/google/uuid"
 
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/controlplane/prompts"
 	"github.com/looptrace/looptrace/controlplane/runs"
-	"github.com/looptrace/looptrace/internal/promptimport"
 	"github.com/looptrace/looptrace/internal/prompttemplate"
-	"github.com/looptrace/looptrace/internal/validate"
 )
 
 // How long clients may use what they read. Caches that several users share keep nothing.
@@ -196,154 +189,6 @@ func (h promptHandlers) DiffPromptVersions(ctx context.Context, req contract.Dif
 
 var jsonNull = json.RawMessage("null")
 
-// ListPromptAliases lists the aliases of a prompt.
-func (h promptHandlers) ListPromptAliases(ctx context.Context, req contract.ListPromptAliasesRequestObject) (contract.ListPromptAliasesResponseObject, error) {
-	found, err := h.prompts.ListAliases(ctx, grantOf(ctx), req.PromptId)
-	if err != nil {
-		return nil, err
-	}
-	return contract.ListPromptAliases200JSONResponse{Data: promptAliasesOf(found)}, nil
-}
-
-// MovePromptAlias creates or moves an alias.
-func (h promptHandlers) MovePromptAlias(ctx context.Context, req contract.MovePromptAliasRequestObject) (contract.MovePromptAliasResponseObject, error) {
-	moved, previous, err := h.prompts.MoveAlias(ctx, grantOf(ctx), req.PromptId, req.Body.Alias, req.Body.Version, valueOf(req.Params.IfMatch, ""))
-	if err != nil {
-		return nil, err
-	}
-	tag := moved.ETag()
-	alias := promptAliasOf(&moved)
-	answer := contract.PromptAliasMoved{
-		Alias: alias.Alias, Version: alias.Version, Protected: alias.Protected, Etag: alias.Etag,
-		UpdatedBy: alias.UpdatedBy, UpdatedAt: alias.UpdatedAt, PreviousVersion: previous,
-	}
-	if previous == nil {
-		location := fmt.Sprintf("/v1/prompts/%s/aliases/%s", req.PromptId, moved.Alias)
-		return contract.MovePromptAlias201JSONResponse{Body: answer, Headers: contract.MovePromptAlias201ResponseHeaders{ETag: &tag, Location: &location}}, nil
-	}
-	return contract.MovePromptAlias200JSONResponse{Body: answer, Headers: contract.MovePromptAlias200ResponseHeaders{ETag: &tag}}, nil
-}
-
-// GetPromptAlias reads an alias with its version.
-func (h promptHandlers) GetPromptAlias(ctx context.Context, req contract.GetPromptAliasRequestObject) (contract.GetPromptAliasResponseObject, error) {
-	found, version, err := h.prompts.GetAlias(ctx, grantOf(ctx), req.PromptId, req.Alias)
-	if err != nil {
-		return nil, err
-	}
-	tag, cache := found.ETag(), cacheBriefly
-	if isFresh(req.Params.IfNoneMatch, tag) {
-		return contract.GetPromptAlias304Response{Headers: contract.GetPromptAlias304ResponseHeaders{ETag: &tag, CacheControl: &cache}}, nil
-	}
-	alias := promptAliasOf(&found)
-	return contract.GetPromptAlias200JSONResponse{
-		Body: contract.PromptAliasWithVersion{
-			Alias: alias.Alias, Version: alias.Version, Protected: alias.Protected, Etag: alias.Etag,
-			UpdatedBy: alias.UpdatedBy, UpdatedAt: alias.UpdatedAt, PromptVersion: promptVersionOf(&version),
-		},
-		Headers: contract.GetPromptAlias200ResponseHeaders{ETag: &tag, CacheControl: &cache},
-	}, nil
-}
-
-// UpdatePromptAlias changes the protection of an alias.
-func (h promptHandlers) UpdatePromptAlias(ctx context.Context, req contract.UpdatePromptAliasRequestObject) (contract.UpdatePromptAliasResponseObject, error) {
-	changed, err := h.prompts.ProtectAlias(ctx, grantOf(ctx), req.PromptId, req.Alias, req.Body.Protected, valueOf(req.Params.IfMatch, ""))
-	if err != nil {
-		return nil, err
-	}
-	tag := changed.ETag()
-	return contract.UpdatePromptAlias200JSONResponse{
-		Body: promptAliasOf(&changed), Headers: contract.UpdatePromptAlias200ResponseHeaders{ETag: &tag},
-	}, nil
-}
-
-// DeletePromptAlias deletes an alias.
-func (h promptHandlers) DeletePromptAlias(ctx context.Context, req contract.DeletePromptAliasRequestObject) (contract.DeletePromptAliasResponseObject, error) {
-	if err := h.prompts.DeleteAlias(ctx, grantOf(ctx), req.PromptId, req.Alias, valueOf(req.Params.IfMatch, "")); err != nil {
-		return nil, err
-	}
-	return contract.DeletePromptAlias204Response{}, nil
-}
-
-// ListPromptAliasHistory lists the changes of an alias.
-func (h promptHandlers) ListPromptAliasHistory(ctx context.Context, req contract.ListPromptAliasHistoryRequestObject) (contract.ListPromptAliasHistoryResponseObject, error) {
-	page := pageOf(req.Params.Limit, req.Params.Offset)
-	found, more, err := h.prompts.AliasHistory(ctx, grantOf(ctx), req.PromptId, req.Alias, page)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]contract.PromptAliasChange, len(found))
-	for i := range found {
-		list[i] = contract.PromptAliasChange{
-			Change: contract.PromptAliasChangeChange(found[i].Change), FromVersion: found[i].FromVersion, ToVersion: found[i].ToVersion,
-			ChangedBy: authorOf(found[i].Author), ChangedAt: found[i].CreatedAt.UTC(),
-		}
-	}
-	return contract.ListPromptAliasHistory200JSONResponse{Data: list, Limit: page.Limit, Offset: page.Offset, HasMore: more}, nil
-}
-
-// ResolvePrompt finds a version by the prompt's name.
-func (h promptHandlers) ResolvePrompt(ctx context.Context, req contract.ResolvePromptRequestObject) (contract.ResolvePromptResponseObject, error) {
-	version, err := h.prompts.Resolve(ctx, grantOf(ctx), req.Params.Name, valueOf(req.Params.Alias, ""), valueOf(req.Params.Version, 0))
-	if err != nil {
-		return nil, err
-	}
-	tag, cache := strconv.Quote(version.PromptID.String()+"."+strconv.Itoa(version.Version)), cacheBriefly
-	if isFresh(req.Params.IfNoneMatch, tag) {
-		return contract.ResolvePrompt304Response{Headers: contract.ResolvePrompt304ResponseHeaders{ETag: &tag, CacheControl: &cache}}, nil
-	}
-	alias := req.Params.Alias
-	if alias == nil && req.Params.Version == nil {
-		alias = new(prompts.AliasLatest)
-	}
-	return contract.ResolvePrompt200JSONResponse{
-		Body:    contract.ResolvedPrompt{Alias: alias, PromptVersion: promptVersionOf(&version)},
-		Headers: contract.ResolvePrompt200ResponseHeaders{ETag: &tag, CacheControl: &cache},
-	}, nil
-}
-
-// StreamPrompts streams moves of aliases.
-func (h promptHandlers) StreamPrompts(ctx context.Context, req contract.StreamPromptsRequestObject) (contract.StreamPromptsResponseObject, error) {
-	watch, err := h.prompts.Watch(grantOf(ctx))
-	if err != nil {
-		return nil, err
-	}
-	return &promptStream{ctx: ctx, watch: watch, target: access.Target{Project: valueOf(req.Params.ProjectId, uuid.Nil)}}, nil
-}
-
-// promptStream writes the events of a watch.
-type promptStream struct {
-	ctx    context.Context
-	watch  *prompts.Watch
-	target access.Target
-}
-
-// VisitStreamPromptsResponse writes events until the client disconnects, loses access or is too slow.
-func (s *promptStream) VisitStreamPromptsResponse(w http.ResponseWriter) error {
-	defer s.watch.Close()
-	events := newEventStream(s.ctx, w)
-	if err := events.event("ready", time.Time{}, []byte("{}")); err != nil {
-		return err
-	}
-	type result struct {
-		event prompts.Event
-		err   error
-	}
-	next := func(ctx context.Context) (r result) {
-		r.event, r.err = s.watch.Next(ctx)
-		return r
-	}
-	return follow(events, s.target, next, func(r result) (bool, error) {
-		if r.err != nil {
-			return false, events.end(r.err)
-		}
-		text, err := json.Marshal(r.event)
-		if err != nil {
-			return false, fmt.Errorf("encode event: %w", err)
-		}
-		return true, events.event("alias", time.Time{}, text)
-	})
-}
-
 // isFresh reports whether an If-None-Match header has the entity tag.
 func isFresh(header *string, tag string) bool {
 	for one := range strings.SplitSeq(valueOf(header, ""), ",") {
@@ -373,20 +218,6 @@ func storedPromptOf(p *prompts.Prompt) contract.Prompt {
 	return contract.Prompt{
 		Id: p.ID, ProjectId: p.ProjectID, Name: p.Name, Description: p.Description, Tags: list(p.Tags), LatestVersion: p.LatestVersion,
 		Aliases: promptAliasesOf(p.Aliases), CreatedBy: authorOf(p.Author), CreatedAt: p.CreatedAt.UTC(), UpdatedAt: p.UpdatedAt.UTC(),
-	}
-}
-
-func promptAliasesOf(found []prompts.Alias) []contract.PromptAlias {
-	list := make([]contract.PromptAlias, len(found))
-	for i := range found {
-		list[i] = promptAliasOf(&found[i])
-	}
-	return list
-}
-
-func promptAliasOf(a *prompts.Alias) contract.PromptAlias {
-	return contract.PromptAlias{
-		Alias: a.Alias, Version: a.Version, Protected: a.Protected, Etag: a.ETag(), UpdatedBy: authorOf(a.Author), UpdatedAt: a.UpdatedAt.UTC(),
 	}
 }
 
@@ -426,104 +257,4 @@ func objectOrNull(text json.RawMessage) *json.RawMessage {
 		return nil
 	}
 	return &text
-}
-
-// ImportPrompts imports the prompts of a file of another product.
-func (h promptHandlers) ImportPrompts(ctx context.Context, req contract.ImportPromptsRequestObject) (contract.ImportPromptsResponseObject, error) {
-	dryRun := valueOf(req.Body.DryRun, false)
-	report, err := h.prompts.Import(ctx, grantOf(ctx), req.Body.Content, valueOf(req.Body.FileName, ""), promptimport.Format(valueOf(req.Body.Format, "")), dryRun)
-	if err != nil {
-		return nil, err
-	}
-	answer := contract.ImportPrompts200JSONResponse{
-		Format: contract.PromptImportFormat(report.Format), DryRun: dryRun,
-		Imported: make([]contract.ImportedPrompt, len(report.Imported)), Rejected: make([]contract.RejectedPrompt, len(report.Rejected)),
-	}
-	for i := range report.Imported {
-		one := &report.Imported[i]
-		imported := contract.ImportedPrompt{
-			Name: one.Name, SourceName: one.SourceName, PromptId: one.PromptID, Change: contract.ImportedPromptChange(one.Change), Version: one.Version,
-			Aliases: list(one.Aliases), Conversions: make([]contract.PromptConversion, len(one.Conversions)), LeftOut: list(one.LeftOut),
-		}
-		for j, c := range one.Conversions {
-			imported.Conversions[j] = contract.PromptConversion{Path: c.Path, Line: c.Line, From: c.From, To: c.To}
-		}
-		answer.Imported[i] = imported
-	}
-	for i, r := range report.Rejected {
-		rejected := contract.RejectedPrompt{SourceName: r.SourceName, Path: known(r.Path), Reason: r.Reason}
-		if r.Line > 0 {
-			rejected.Line = &r.Line
-		}
-		answer.Rejected[i] = rejected
-	}
-	return answer, nil
-}
-
-// usageWindow is the default length of the window of usage.
-const usageWindow = 30 * 24 * time.Hour
-
-// GetPromptUsage reads how the runs of a prompt went, by version.
-func (h promptHandlers) GetPromptUsage(ctx context.Context, req contract.GetPromptUsageRequestObject) (contract.GetPromptUsageResponseObject, error) {
-	grant := grantOf(ctx)
-	query := runs.PromptUsageQuery{
-		StartAfter: valueOf(req.Params.StartAfter, time.Time{}).UTC(), StartBefore: valueOf(req.Params.StartBefore, time.Time{}).UTC(),
-	}
-	if err := errors.Join(validTime("query.start_after", req.Params.StartAfter), validTime("query.start_before", req.Params.StartBefore)); err != nil {
-		return nil, err
-	}
-	if req.Params.StartAfter == nil {
-		query.Window = usageWindow
-	}
-	prompt, err := h.prompts.Get(ctx, grant, req.PromptId)
-	if err != nil {
-		return nil, err
-	}
-	query.ProjectID, query.ID, query.Name = prompt.ProjectID, prompt.ID.String(), prompt.Name
-	if query.TextIDs, err = h.prompts.TextIDs(ctx, grant.Projects, query.ID, "", ""); err != nil {
-		return nil, err
-	}
-	usage, err := h.usage.PromptUsage(ctx, grant.Projects, query)
-	if err != nil {
-		return nil, err
-	}
-	answer := contract.GetPromptUsage200JSONResponse{
-		Start: usage.Start.UTC(), End: usage.End.UTC(), Partial: usage.Partial, BucketSeconds: int64(usage.Bucket / time.Second),
-		Total: totalsOf(&usage.Total), Versions: make([]contract.PromptVersionUsage, len(usage.Versions)),
-	}
-	for i := range usage.Versions {
-		answer.Versions[i] = versionUsageOf(&usage.Versions[i], prompt.LatestVersion)
-	}
-	if usage.Other != nil {
-		answer.Other = &contract.PromptUsageOther{Versions: count(usage.OtherVersions), Totals: totalsOf(usage.Other)}
-	}
-	return answer, nil
-}
-
-func versionUsageOf(v *runs.PromptVersionUsage, latest *int) contract.PromptVersionUsage {
-	number, err := strconv.Atoi(v.Version)
-	usage := contract.PromptVersionUsage{
-		Version: known(v.Version), Exists: err == nil && latest != nil && number >= 1 && number <= *latest && strconv.Itoa(number) == v.Version,
-		Totals: totalsOf(&v.Runs), Series: seriesOf(v.Series), LinkedByContent: count(v.LinkedByText),
-		UnpricedCallCount: count(v.UnpricedCalls), UnpricedRunCount: count(v.UnpricedRuns),
-		Calls: contract.PromptCallTotals{
-			Count: count(v.Calls.Count), ErrorCount: count(v.Calls.ErrorCount), InputTokens: v.Calls.Input, OutputTokens: v.Calls.Output,
-			NoUsageCount: count(v.Calls.NoUsage), CostUsd: roundUSD(v.Calls.CostUSD), NoCostCount: count(v.Calls.NoCost),
-		},
-		Scores: make([]contract.PromptScoreMean, len(v.Scores)), FirstSeen: v.First.UTC(), LastSeen: v.Last.UTC(),
-	}
-	if v.Calls.DurationsMs != nil {
-		usage.Calls.DurationMs = &contract.MedianAndP95{P50: v.Calls.DurationsMs[0], P95: v.Calls.DurationsMs[1]}
-	}
-	for i, score := range v.Scores {
-		usage.Scores[i] = contract.PromptScoreMean{Name: score.Name, Mean: score.Mean, Count: count(score.Count), Boolean: score.IsBoolean}
-	}
-	return usage
-}
-
-func validTime(location string, t *time.Time) error {
-	if t == nil {
-		return nil
-	}
-	return validate.Time(location, *t)
 }

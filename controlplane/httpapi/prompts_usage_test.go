@@ -65,7 +65,7 @@ func TestPromptUsage(t *testing.T) {
 		t.Helper()
 		page := must[contract.RunPage](t, e.do(t, http.MethodGet, "/v1/runs?project_id="+project.Id.String()+query, nil, as), http.StatusOK)
 		for _, r := range page.Data {
-			ids = append(ids, uuid.UUID(r.RunId))
+			ids = append(ids, r.RunId)
 		}
 		return ids
 	}

@@ -112,10 +112,10 @@ func (s *Service) MoveAlias(ctx context.Context, grant access.Grant, prompt uuid
 			previous = &from
 		}
 		alias.Version = version
-		switch {
-		case from == version:
+		switch from {
+		case version:
 			return "", nil
-		case from == 0:
+		case 0:
 			return "created", nil
 		default:
 			return "moved", nil

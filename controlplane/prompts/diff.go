@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 )
 
 // Difference is a difference between two versions.
@@ -130,7 +131,7 @@ func diffTools(a, b []json.RawMessage) []Difference {
 				Type     string                `json:"type"`
 				Function struct{ Name string } `json:"function"`
 			}
-			name := fmt.Sprint(i)
+			name := strconv.Itoa(i)
 			if err := json.Unmarshal(item, &tool); err == nil && tool.Function.Name != "" {
 				name = tool.Function.Name
 			}

@@ -47,9 +47,10 @@ type Service struct {
 	watch *hub
 }
 
-// New returns a service on the database. now is the clock. Close ends it.
-func New(pool *pgxpool.Pool, now func() time.Time, log *slog.Logger) *Service {
-	return &Service{postgres.NewDB(pool, queries), postgres.Clock(now), newHub(pool, log)}
+// New returns a service on the database. now is the clock. It listens for changes until the context ends or Close is
+// called.
+func New(ctx context.Context, pool *pgxpool.Pool, now func() time.Time, log *slog.Logger) *Service {
+	return &Service{postgres.NewDB(pool, queries), postgres.Clock(now), newHub(ctx, pool, log)}
 }
 
 // Close ends all watches.

@@ -98,8 +98,8 @@ type hub struct {
 	watches   map[*Watch]bool
 }
 
-func newHub(pool *pgxpool.Pool, log *slog.Logger) *hub {
-	ctx, stop := context.WithCancel(context.Background())
+func newHub(ctx context.Context, pool *pgxpool.Pool, log *slog.Logger) *hub {
+	ctx, stop := context.WithCancel(ctx)
 	h := &hub{pool: pool, log: log, stop: stop, stopped: make(chan struct{}), watches: map[*Watch]bool{}}
 	go func() {
 		defer close(h.stopped)

@@ -68,7 +68,7 @@ func TestPrompts(t *testing.T) {
 				return
 			}
 			require.NoError(t, err)
-			assert.Equal(t, len(c.Messages), len(got))
+			assert.Len(t, got, len(c.Messages))
 			want, err := json.Marshal(c.Messages)
 			require.NoError(t, err)
 			if len(c.Messages) > 0 {
