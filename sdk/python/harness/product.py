@@ -20,6 +20,7 @@ import requests
 T = TypeVar("T")
 
 _READY_SECONDS = 120
+_SCOPES = ["ingest:write", "runs:read", "runs:write", "prompts:read", "prompts:write"]
 _WEB, _API, _HEALTH = 7090, 7081, 7082
 _PORTS = (4317, 4318, 7080, _API, _HEALTH, 7083, 7084, 7085, 7087, 7088, _WEB)
 
@@ -48,8 +49,10 @@ class Product:
         self.http.trust_env = False
         self._process: subprocess.Popen[bytes] | None = None
         self.project = self.key = ""
+        self._browser: dict[str, str] = {}
 
     def start(self) -> None:
+        """Starts it. After stop, the same installation again."""
         binary = checkout() / "_build" / "looptrace"
         if not binary.exists():
             raise FileNotFoundError(f"{binary} does not exist; run make build")
@@ -62,7 +65,8 @@ class Product:
                 start_new_session=True,
             )
         wait("the product is ready", self._ready, _READY_SECONDS)
-        self._set_up()
+        if not self.key:
+            self._set_up()
 
     def _ready(self) -> bool | None:
         if self._process is not None and self._process.poll() is not None:
@@ -84,14 +88,17 @@ class Product:
         self.project = answer.json()["projects"][0]["id"]
         # Set explicitly, because requests does not send a Secure cookie over plain HTTP.
         browser["Cookie"] = answer.headers["Set-Cookie"].partition(";")[0]
+        self._browser = browser
+        self.key = self.create_key(*_SCOPES)
+
+    def create_key(self, *scopes: str) -> str:
         answer = self.http.post(
-            self.url + "/v1/keys",
-            json={"project_id": self.project, "name": "sdk", "scopes": ["ingest:write", "runs:read", "runs:write"]},
-            headers=browser, timeout=30,
+            self.url + "/v1/keys", json={"project_id": self.project, "name": "sdk", "scopes": scopes},
+            headers=self._browser, timeout=30,
         )  # fmt: skip
         answer.raise_for_status()
-        self.key = answer.json()["key"]
         self.http.cookies.clear()
+        return str(answer.json()["key"])
 
     def stop(self) -> None:
         if self._process is None:
@@ -99,6 +106,7 @@ class Product:
         self._process.send_signal(signal.SIGTERM)
         if self._process.wait(60) != 0:
             raise RuntimeError(f"the launcher ended:\n{(self._folder / 'launcher.log').read_text()}")
+        self._process = None
 
     def environment(self) -> dict[str, str]:
         """Returns the environment variables for a recorded program."""
@@ -111,6 +119,12 @@ class Product:
             return None
         answer.raise_for_status()
         return json.loads(answer.text)
+
+    def post(self, path: str, body: dict[str, Any]) -> Any:
+        headers = {"Authorization": f"Bearer {self.key}"}
+        answer = self.http.post(self.url + path, json=body, headers=headers, timeout=30)
+        assert answer.ok, answer.text
+        return answer.json()
 
     def run(self, run_id: str, spans: int = 1) -> dict[str, Any]:
         """Waits for a run that has ended and has that many spans."""

@@ -14,6 +14,9 @@ from ._context import Scope, metadata, session, tags, user
 from ._decorators import agent, observe, task, tool, workflow
 from ._init import InitResult, dropped, flush, init, shutdown
 from ._processor import Dropped
+from ._prompt import Prompt, PromptValuesError, RenderedPrompt
+from ._prompt_api import PromptError, PromptNotFound, PromptUnavailable
+from ._prompt_cache import prompt, prompt_async
 from ._scores import ScoreError, score_run
 from ._spans import Span, SpanScope, current_run_id, run_url, score, span
 from ._version import __version__
@@ -21,6 +24,12 @@ from ._version import __version__
 __all__ = [
     "Dropped",
     "InitResult",
+    "Prompt",
+    "PromptError",
+    "PromptNotFound",
+    "PromptUnavailable",
+    "PromptValuesError",
+    "RenderedPrompt",
     "Scope",
     "ScoreError",
     "Span",
@@ -33,6 +42,8 @@ __all__ = [
     "init",
     "metadata",
     "observe",
+    "prompt",
+    "prompt_async",
     "run_url",
     "score",
     "score_run",

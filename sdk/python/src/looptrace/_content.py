@@ -1,4 +1,5 @@
-"""Removes content from spans before they are sent: all content if it is not captured, and what the user redacts."""
+"""What spans hold, by the conventions of all supported instrumentations. Removes content before spans are sent: all
+content if it is not captured, and what the user redacts."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from typing import Any, TypeAlias
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import Event, ReadableSpan
 from opentelemetry.trace import Link, Status
-from opentelemetry.util.types import AnyValue, AttributeValue
+from opentelemetry.util.types import AnyValue, Attributes, AttributeValue
 
 from . import _keys
 from ._config import Redact
@@ -60,6 +61,27 @@ def is_content(key: str) -> bool:
     return key in _CONTENT_KEYS or (key.startswith(_CONTENT_PREFIXES) and key not in _NOT_CONTENT)
 
 
+# Values of gen_ai.operation.name for calls of language models: those of the conventions, and those written instead.
+_MODEL_OPERATIONS = frozenset({
+    "chat", "generate_content", "text_completion", "fetch_response", "completion", "acompletion", "responses",
+    "aresponses", "anthropic_messages", "chat_completion", "chat.completions", "llm_call", "llm_request",
+})  # fmt: skip
+
+
+def is_model_call(attributes: Mapping[str, Any] | None) -> bool:
+    """Reports whether the attributes are those of an ended call of a language model. Most instrumentations tell the
+    kind of a span only in its course."""
+    if not attributes:
+        return False
+    if (operation := attributes.get(_keys.OPERATION_NAME)) is not None:
+        return operation in _MODEL_OPERATIONS
+    if (kind := attributes.get("openinference.span.kind")) is not None:
+        return bool(kind == "LLM")
+    if (kind := attributes.get("llm.request.type")) is not None:  # OpenLLMetry
+        return kind in ("chat", "completion")
+    return _keys.KIND not in attributes and _keys.REQUEST_MODEL in attributes
+
+
 def without_content(key: str, value: Any) -> Any:
     """The rule for capture_content=False."""
     return None if is_content(key) else value
@@ -98,6 +120,24 @@ def utf8(_key: str, value: Any) -> Any:
     if isinstance(value, Sequence) and not isinstance(value, bytes):
         return [utf8("", item) for item in value]
     return value if value is None or isinstance(value, bool | int | float | bytes) else str(value)
+
+
+def with_attributes(span: ReadableSpan, more: Attributes) -> ReadableSpan:
+    """Returns the span with more attributes. An ended span cannot be changed."""
+    return ReadableSpan(
+        name=span.name,
+        context=span.context,
+        parent=span.parent,
+        resource=span.resource,
+        attributes={**(span.attributes or {}), **(more or {})},
+        events=span.events,
+        links=span.links,
+        kind=span.kind,
+        status=span.status,
+        start_time=span.start_time,
+        end_time=span.end_time,
+        instrumentation_scope=span.instrumentation_scope,
+    )
 
 
 class Rewriter:

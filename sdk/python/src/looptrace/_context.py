@@ -1,4 +1,5 @@
-"""Scopes that add session, user, tags and metadata to every span started within them.
+"""Scopes that add session, user, tags and metadata to every span started within them, and those of prompts, which add
+the prompt to model calls.
 
 The attributes are stored in the OpenTelemetry context. They propagate with contextvars: into tasks, and into threads
 that run in a copy of the context.
@@ -7,6 +8,7 @@ that run in a copy of the context.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
@@ -20,6 +22,7 @@ from ._json import cut, to_text
 from ._log import failed
 
 _KEY = otel_context.create_key("looptrace-attributes")
+_PROMPT_KEY = otel_context.create_key("looptrace-prompt")
 _MAX_LENGTH = 4096
 
 
@@ -34,6 +37,41 @@ def scoped(context: Context | None = None) -> dict[str, AttributeValue]:
 
 def for_processor(context: Context | None) -> Attributes:
     return scoped(context)
+
+
+@dataclass(frozen=True)
+class _PromptScope:
+    owner: object
+    attributes: Mapping[str, AttributeValue]
+    outer: Context
+
+
+def prompt_attributes(context: Context | None) -> Mapping[str, AttributeValue] | None:
+    """Returns the attributes of the innermost open prompt scope."""
+    found = otel_context.get_value(_PROMPT_KEY, context)
+    if found is None and context is not None:
+        found = otel_context.get_value(_PROMPT_KEY)
+    return found.attributes if isinstance(found, _PromptScope) else None
+
+
+def enter_prompt(owner: object, attributes: Mapping[str, AttributeValue]) -> None:
+    """Opens a prompt scope. Several threads and tasks may have one of the same owner open, so it is kept in the context
+    and not in the owner."""
+    try:
+        outer = otel_context.get_current()
+        otel_context.attach(otel_context.set_value(_PROMPT_KEY, _PromptScope(owner, attributes, outer), outer))
+    except Exception as error:  # noqa: BLE001 - must not raise into user code
+        failed("open the scope of a prompt", error)
+
+
+def exit_prompt(owner: object) -> None:
+    try:
+        found = otel_context.get_value(_PROMPT_KEY)
+        # A different task may close an asynchronous generator, and has another scope open or none.
+        if isinstance(found, _PromptScope) and found.owner is owner:
+            otel_context.attach(found.outer)
+    except Exception as error:  # noqa: BLE001 - must not raise into user code
+        failed("close the scope of a prompt", error)
 
 
 def detach(token: Any) -> None:

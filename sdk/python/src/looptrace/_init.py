@@ -15,10 +15,10 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import SpanLimits, TracerProvider
 from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
 
-from . import _instrument, _keys
+from . import _instrument, _keys, _prompt_cache
 from ._config import Config, Instrument, Redact, resolve
 from ._content import Rewriter, redacting, without_content
-from ._context import for_processor
+from ._context import for_processor, prompt_attributes
 from ._log import failed, logger
 from ._processor import Dropped, Limits, QueueProcessor
 from ._state import Running, state
@@ -71,7 +71,7 @@ def init(
     and returns the result of the first. init never raises.
 
     Args:
-        api_key: A key with the scope ingest:write.
+        api_key: A key with the scope ingest:write, and prompts:read for looptrace.prompt.
         endpoint: The base URL of Looptrace or its URL for OTLP traces. Default: http://127.0.0.1:7090.
         project: The project's id, for run_url. The key determines the project that spans are stored in.
         service_name: The resource's service.name.
@@ -122,6 +122,7 @@ def _start(config: Config) -> InitResult:
         timeout=config.timeout,
         limits=Limits.from_environment(),
         attributes=for_processor,
+        call_attributes=prompt_attributes,
         is_duplicate=found.is_duplicate,
         rewriters=_rewriters(config),
         sample_below=None if sampler is None else sampler.bound,
@@ -187,6 +188,7 @@ def shutdown(timeout: float | None = None) -> bool:
     automatically at exit."""
     global _result
     try:
+        _prompt_cache.close()
         with _lock:
             running, state.running, _result = state.running, None, None
         return True if running is None else running.processor.close(timeout)

@@ -28,7 +28,8 @@ from opentelemetry.sdk.trace.export import SpanExportResult
 from opentelemetry.trace import Span as ApiSpan
 from opentelemetry.util.types import Attributes
 
-from ._content import Rewriter, utf8
+from . import _keys
+from ._content import Rewriter, is_model_call, utf8, with_attributes
 from ._log import failed, logger
 
 _MIB = 1 << 20
@@ -114,8 +115,8 @@ class OneTry(requests.Session):
 
 
 class QueueProcessor(SpanProcessor):
-    """Adds scoped attributes to starting spans and sends ended spans. It never raises into user code. Only flush and
-    shutdown block."""
+    """Adds scoped attributes to starting spans, and to model calls that end those of their prompt, and sends ended
+    spans. It never raises into user code. Only flush and shutdown block."""
 
     def __init__(
         self,
@@ -125,12 +126,14 @@ class QueueProcessor(SpanProcessor):
         timeout: float,
         limits: Limits,
         attributes: Callable[[otel_context.Context | None], Attributes],
+        call_attributes: Callable[[otel_context.Context | None], Attributes],
         is_duplicate: Callable[[Span], bool],
         rewriters: Sequence[Rewriter] = (),
         sample_below: int | None = None,
     ) -> None:
         self._url, self._headers, self._timeout, self._limits = url, headers, timeout, limits
-        self._attributes, self._is_duplicate, self._rewriters = attributes, is_duplicate, rewriters
+        self._attributes, self._call_attributes = attributes, call_attributes
+        self._is_duplicate, self._rewriters = is_duplicate, rewriters
         self._sample_below = sample_below
         # Live spans without a parent in this process, by trace id. Scores of the run are added to them.
         self.roots: weakref.WeakValueDictionary[int, ApiSpan] = weakref.WeakValueDictionary()
@@ -157,6 +160,8 @@ class QueueProcessor(SpanProcessor):
         self._size = 0
         self._sending = 0
         self._duplicates: set[int] = set()
+        # Attributes for open spans, by id, if these turn out to be model calls.
+        self._of_calls: dict[int, Attributes] = {}
         self._thread: threading.Thread | None = None
         self._exporter: tuple[OTLPSpanExporter, OneTry] | None = None
         self._closed = False
@@ -177,6 +182,8 @@ class QueueProcessor(SpanProcessor):
                 span.set_attributes(attributes)
             if (parent := span.parent) is None or parent.is_remote:
                 self.roots[span.context.trace_id] = span
+            if of_call := self._call_attributes(parent_context):
+                self._of_calls[span.context.span_id] = of_call
             if self._is_duplicate(span):
                 self._duplicates.add(span.context.span_id)
         except Exception as error:  # noqa: BLE001 - must not raise into user code
@@ -189,14 +196,18 @@ class QueueProcessor(SpanProcessor):
             failed("queue a span", error)
 
     def _take(self, span: ReadableSpan) -> None:
-        context = span.context
-        if context is None or not context.trace_flags.sampled:
+        if (context := span.context) is None:
+            return
+        of_call = self._of_calls.pop(context.span_id, None) if self._of_calls else None
+        if not context.trace_flags.sampled:
             return
         if self._sample_below is not None and context.trace_id & 0xFFFF_FFFF_FFFF_FFFF >= self._sample_below:
             return
         if self._duplicates and context.span_id in self._duplicates:
             self._duplicates.discard(context.span_id)
             return
+        if of_call and is_model_call(span.attributes) and _keys.PROMPT_NAME not in (span.attributes or {}):
+            span = with_attributes(span, of_call)
         size = _size(span)
         with self._lock:
             if self._closed:

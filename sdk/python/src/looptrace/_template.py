@@ -6,7 +6,9 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Literal
 
 Missing = Literal["error", "keep", "empty"]
@@ -56,10 +58,32 @@ def render(text: str, variables: dict[str, Any], missing: Missing = "error") -> 
     Raises TemplateSyntaxError, MissingVariablesError, or TypeError for a value that is not JSON.
     """
     renderer = _Renderer(variables, missing)
-    renderer.render(_Parser(text).nodes("", 0))
+    renderer.render(_parsed(text))
     if missing == "error" and renderer.absent:
         raise MissingVariablesError(renderer.absent)
     return "".join(renderer.out)
+
+
+def check(text: str) -> None:
+    """Raises TemplateSyntaxError if the text is no template."""
+    _parsed(text)
+
+
+def names(text: str) -> set[str]:
+    """Returns the first parts of all names, also of those that the items of a section may provide."""
+    return {node.path[0] for node in _all(_parsed(text)) if node.path}
+
+
+# A program renders the same few texts again and again.
+@lru_cache(maxsize=256)
+def _parsed(text: str) -> list[_Node]:
+    return _Parser(text).nodes("", 0)
+
+
+def _all(nodes: list[_Node]) -> Iterator[_Node]:
+    for node in nodes:
+        yield node
+        yield from _all(node.children)
 
 
 class _Parser:
