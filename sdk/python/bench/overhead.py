@@ -1,5 +1,5 @@
-"""What this package costs: a program with it, its service up and away, over the same program without it; and a span,
-over a plain one of opentelemetry-sdk.
+"""What this package costs: a program with it, its service up and away, over the same program without it; a span, over
+a plain one of opentelemetry-sdk; and a prompt that is kept.
 
     python bench/overhead.py [--rounds N]
 
@@ -154,6 +154,14 @@ def sink(port: Connection) -> None:
             self.send_header("Content-Length", "0")
             self.end_headers()
 
+        def do_GET(self) -> None:
+            found = self.path.startswith("/v1/prompts/resolve?")
+            body = json.dumps({"prompt_version": PROMPT}).encode() if found else b""
+            self.send_response(200 if found else 404)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002
             pass
 
@@ -230,6 +238,48 @@ def programs(rounds: int) -> None:
         print(f"{name}: {before / 1024:.0f} MiB; {after / 1024:.0f} MiB after 20,000 spans of 20 kB more, {lost}")
 
 
+# What a prompt costs that is kept.
+
+PROMPT = {
+    "prompt_id": "01985f6e-0000-7000-8000-000000000001", "name": "support/triage", "version": 3,
+    "messages": [
+        {"role": "system", "content": "You route tickets of {{product}} to a team. " * 100},
+        {"type": "placeholder", "name": "history"},
+        {"role": "user", "content": "{{ticket}}"},
+    ],
+    "tools": [{"type": "function", "function": {"name": "route", "parameters": {"type": "object", "properties": {}}}}],
+}  # fmt: skip
+
+
+def prompts(calls: int = 50_000) -> None:
+    """The time of each call, with whatever interrupts it."""
+    forking = multiprocessing.get_context("fork")
+    port, theirs = forking.Pipe()
+    server = forking.Process(target=sink, args=(theirs,), daemon=True)
+    server.start()
+    looptrace.init(endpoint=f"http://127.0.0.1:{port.recv()}", **QUIET)  # type: ignore[arg-type]
+    kept = looptrace.prompt("support/triage", alias="production")
+    rendered = kept.render(product="Looptrace", ticket=HISTORY[0]["content"], placeholders={"history": HISTORY})
+    ways: dict[str, Callable[[], object]] = {
+        "looptrace.prompt, kept": lambda: looptrace.prompt("support/triage", alias="production"),
+        "the same with a default": lambda: looptrace.prompt("support/triage", alias="production", default="You route."),
+        "render, 4 kB and 20 messages": lambda: kept.render(
+            product="Looptrace", ticket=HISTORY[0]["content"], placeholders={"history": HISTORY}
+        ),
+        "openai()": rendered.openai,
+    }
+    for name, once in ways.items():
+        found = []
+        for _ in range(calls):
+            begin = time.perf_counter_ns()
+            once()
+            found.append((time.perf_counter_ns() - begin) / 1000)
+        found.sort()
+        print(f"{name:36} median {found[calls // 2]:6.1f} µs, p99 {found[calls * 99 // 100]:6.1f} µs")
+    looptrace.shutdown(0.1)
+    server.terminate()
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=120)
@@ -237,3 +287,4 @@ if __name__ == "__main__":
     print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors")
     programs(arguments.rounds)
     spans(max(arguments.rounds // 10, 1))
+    prompts()
