@@ -359,9 +359,6 @@ func (b *builder) partials(kwargs object) {
 			}
 			continue
 		}
-		if b.version.Variables == nil {
-			b.version.Variables = map[string]Variable{}
-		}
-		b.version.Variables[name] = Variable{Default: values[name]}
+		b.variable("partial_variables", name, Variable{Default: values[name]})
 	}
 }

@@ -5,9 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 )
+
+// placeholderPattern is that of names of placeholders in Looptrace.
+var placeholderPattern = regexp.MustCompile(`^[\p{L}\p{N}\p{M}_.-]{1,64}$`)
 
 // builder builds a version. The first error stays.
 type builder struct {
@@ -86,8 +90,41 @@ func (b *builder) finish() (Version, error) {
 		return Version{}, b.err
 	}
 	var err error
-	b.version.Messages, err = encode(b.messages)
-	return b.version, err
+	if b.version.Messages, err = encode(b.messages); err != nil {
+		return Version{}, err
+	}
+	config, err := encode(b.version.ModelConfig)
+	if err != nil {
+		return Version{}, err
+	}
+	variables, err := encode(b.version.Variables)
+	if err != nil {
+		return Version{}, err
+	}
+	for path, raw := range map[string]json.RawMessage{
+		"messages": b.version.Messages, "tools": b.version.Tools, "response_format": b.version.ResponseFormat, "model_config": config, "variables": variables,
+	} {
+		if hasNUL(raw) {
+			return Version{}, reject(path, "has the character U+0000, which cannot be stored")
+		}
+	}
+	return b.version, nil
+}
+
+// hasNUL reports whether JSON has U+0000 in a text, which is always written as an escape.
+func hasNUL(raw json.RawMessage) bool {
+	const escape = `\u0000`
+	for rest := string(raw); ; {
+		i := strings.Index(rest, escape)
+		if i < 0 {
+			return false
+		}
+		before := rest[:i]
+		if (len(before)-len(strings.TrimRight(before, `\`)))%2 == 0 {
+			return true
+		}
+		rest = rest[i+len(escape):]
+	}
 }
 
 // place is where the next message goes.
@@ -95,10 +132,6 @@ func (b *builder) place() string { return fmt.Sprintf("messages[%d]", len(b.mess
 
 // converted converts a text.
 func (b *builder) converted(path, source string, from syntax) string {
-	if strings.ContainsRune(source, 0) {
-		b.fail(reject(path, "has the character U+0000, which cannot be stored"))
-		return ""
-	}
 	result, conversions, err := convert(source, from)
 	var bad *templateError
 	if errors.As(err, &bad) {
@@ -139,8 +172,8 @@ func (b *builder) addText(role, text string) {
 
 // addPlaceholder adds a place for messages.
 func (b *builder) addPlaceholder(name string) {
-	if name == "" {
-		b.fail(reject(b.place(), "is a placeholder without a name"))
+	if !placeholderPattern.MatchString(name) {
+		b.fail(reject(b.place()+".name", "%s is no name of a placeholder: it has up to 64 letters, digits, and any of _ . -", shown(name)))
 	}
 	b.messages = append(b.messages, message{Type: "placeholder", Name: name})
 }
@@ -153,9 +186,7 @@ func (b *builder) addMessage(o object) {
 		b.addFunctionCall(o)
 		return
 	case "function_call_output":
-		m := message{Role: "tool", ToolCallID: o.text("call_id")}
-		m.Content = b.content(o["output"], path)
-		b.messages = append(b.messages, m)
+		b.addMessage(object{"role": json.RawMessage(`"tool"`), "tool_call_id": o["call_id"], "content": o["output"]})
 		return
 	case "placeholder":
 		b.addPlaceholder(o.text("name"))
@@ -174,13 +205,18 @@ func (b *builder) addMessage(o object) {
 		Role: b.role(o.text("role"), path), Name: o.text("name"), ToolCallID: o.text("tool_call_id"),
 		Content: b.content(o["content"], path),
 	}
-	if calls, ok := (value{raw: o["tool_calls"]}).list(); ok {
-		for _, call := range calls {
-			m.ToolCalls = append(m.ToolCalls, call.raw)
-		}
+	calls, _ := value{raw: o["tool_calls"]}.list()
+	for i, call := range calls {
+		b.checkToolCall(call, fmt.Sprintf("%s.tool_calls[%d]", path, i))
+		m.ToolCalls = append(m.ToolCalls, call.raw)
 	}
-	if m.Content == nil && m.ToolCalls == nil {
+	switch {
+	case m.Content == nil && m.ToolCalls == nil:
 		b.fail(reject(path+".content", "has no text"))
+	case m.ToolCalls != nil && m.Role != "assistant":
+		b.fail(reject(path+".tool_calls", "only an assistant calls tools"))
+	case m.Role == "tool" && m.ToolCallID == "":
+		b.fail(reject(path+".tool_call_id", "is missing"))
 	}
 	rest := maps.Clone(o)
 	for _, name := range []string{"type", "id", "status", "role", "name", "content", "tool_calls", "tool_call_id"} {
@@ -190,10 +226,21 @@ func (b *builder) addMessage(o object) {
 	b.messages = append(b.messages, m)
 }
 
+// checkToolCall refuses calls that are not as in chat completions.
+func (b *builder) checkToolCall(v value, path string) {
+	call, _ := v.object()
+	f, _ := asObject(call["function"])
+	_, hasArguments := text(f["arguments"])
+	if call.text("id") == "" || call.text("type") == "function" && (f.text("name") == "" || !hasArguments) {
+		b.fail(reject(path, "is no call of a tool with id, and function.name and function.arguments as texts"))
+	}
+}
+
 // addFunctionCall adds a call of the Responses API. Calls in a row are one message of chat completions.
 func (b *builder) addFunctionCall(o object) {
 	call, err := encode(toolCall{o.text("call_id"), "function", functionCall{o.text("name"), o.text("arguments")}})
 	b.fail(err)
+	b.checkToolCall(value{raw: call}, b.place())
 	if last := len(b.messages) - 1; last >= 0 && b.messages[last].Role == "assistant" && b.messages[last].ToolCalls != nil {
 		b.messages[last].ToolCalls = append(b.messages[last].ToolCalls, call)
 		return

@@ -216,6 +216,7 @@ func (b *builder) setTools(raw json.RawMessage, path string) {
 		return
 	}
 	var tools []json.RawMessage
+	names := map[string]bool{}
 	for i, item := range items {
 		at := fmt.Sprintf("%s[%d]", path, i)
 		o, isObject := item.object()
@@ -224,6 +225,9 @@ func (b *builder) setTools(raw json.RawMessage, path string) {
 			continue
 		}
 		tool, err := b.tool(o, item.raw, at)
+		if err == nil {
+			err = checkTool(tool, at, names)
+		}
 		if err != nil {
 			b.fail(err)
 			return
@@ -244,6 +248,27 @@ func (b *builder) setTools(raw json.RawMessage, path string) {
 	encoded, err := encode(tools)
 	b.fail(err)
 	b.version.Tools = encoded
+}
+
+// checkTool refuses tools that are not as in chat completions. names has the functions so far.
+func checkTool(tool json.RawMessage, path string, names map[string]bool) error {
+	o, _ := asObject(tool)
+	f, _ := asObject(o["function"])
+	name := f.text("name")
+	switch kind := o.text("type"); {
+	case kind == "":
+		return reject(path, "has no type")
+	case kind != "function":
+		return nil
+	case name == "":
+		return reject(path, "is a function without a name")
+	case names[name]:
+		return reject(path, "is a second function %s", shown(name))
+	case !isNull(f["parameters"]) && !isObject(f["parameters"]):
+		return reject(path, "the parameters of %s are no JSON Schema", shown(name))
+	}
+	names[name] = true
+	return nil
 }
 
 func (b *builder) tool(o object, raw json.RawMessage, path string) (json.RawMessage, error) {
@@ -286,22 +311,28 @@ func (b *builder) tool(o object, raw json.RawMessage, path string) (json.RawMess
 
 // setResponseFormat takes the shapes of chat completions and of text.format in the Responses API, and a bare JSON Schema.
 func (b *builder) setResponseFormat(raw json.RawMessage, path string) {
-	o, isObject := asObject(raw)
-	if !isObject {
+	o, ok := asObject(raw)
+	if !ok {
 		b.version.leaveOut(path, "is no object")
 		return
 	}
 	var err error
-	switch kind := o.text("type"); {
+	kind, inner := o.text("type"), o
+	switch {
 	case kind == "text": // what a model does anyway
 		return
-	case kind == "json_schema" && o["json_schema"] == nil:
-		schema := maps.Clone(o)
-		delete(schema, "type")
-		raw, err = jsonSchema(schema)
-	case o["properties"] != nil && o["json_schema"] == nil:
-		name := schemaName(o.text("title"))
-		raw, err = jsonSchema(object{"name": json.RawMessage(`"` + name + `"`), "schema": raw})
+	case o["json_schema"] != nil:
+		inner, _ = asObject(o["json_schema"])
+	case kind == "json_schema":
+		raw, err = jsonSchema(o)
+	case o["properties"] != nil:
+		inner = object{"name": json.RawMessage(`"` + schemaName(o.text("title")) + `"`), "schema": raw}
+		kind = "json_schema"
+		raw, err = jsonSchema(inner)
+	}
+	if kind == "" || kind == "json_schema" && (inner.text("name") == "" || !isObject(inner["schema"])) {
+		b.version.leaveOut(path, "is no response format with a type, and for json_schema a name and a schema")
+		return
 	}
 	if err == nil {
 		b.version.ResponseFormat, err = encode(raw)
@@ -311,6 +342,7 @@ func (b *builder) setResponseFormat(raw json.RawMessage, path string) {
 
 // jsonSchema writes a response format with the members of json_schema.
 func jsonSchema(o object) (json.RawMessage, error) {
+	o = maps.Clone(o)
 	maps.DeleteFunc(o, func(_ string, raw json.RawMessage) bool { return isNull(raw) })
 	schema := struct {
 		Name        json.RawMessage `json:"name,omitempty"`

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -131,14 +132,11 @@ func (b *builder) openAIVariables(raw json.RawMessage) {
 		b.version.leaveOut("variables", "is no object with a value for each name")
 		return
 	}
-	for name, example := range variables {
-		if _, isText := text(example); !isText {
+	for _, name := range slices.Sorted(maps.Keys(variables)) {
+		if _, isText := text(variables[name]); !isText {
 			b.version.leaveOut("variables."+name, "is no text")
 			continue
 		}
-		if b.version.Variables == nil {
-			b.version.Variables = map[string]Variable{}
-		}
-		b.version.Variables[name] = Variable{Example: example}
+		b.variable("variables", name, Variable{Example: variables[name]})
 	}
 }

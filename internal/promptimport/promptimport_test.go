@@ -129,7 +129,12 @@ func TestRejected(t *testing.T) {
 		{"reference without text", `{"prompt": {"id": "pmpt_1", "version": "2"}}`, "", Rejected{"pmpt_1 version 2", "", 0, "names a prompt but has no input, instructions or messages: copy them from the dashboard of OpenAI"}},
 		{"image of an account", `{"id": "pmpt_1", "input": [{"role": "user", "content": [{"type": "input_image", "file_id": "file-1"}]}]}`, "", Rejected{"pmpt_1", "messages[0].content[0]", 0, "is an image without a URL: a file of an account at OpenAI cannot be a part of a prompt"}},
 		{"unknown role", `{"name": "a", "prompt": [{"role": "king", "content": "x"}]}`, "", Rejected{"a", "messages[0].role", 0, "`king` is none of system, developer, user, assistant and tool"}},
-		{"NUL", `{"name": "a", "prompt": "x\u0000"}`, "", Rejected{"a", "messages[0].content", 0, "has the character U+0000, which cannot be stored"}},
+		{"NUL", `{"name": "a", "prompt": "x\u0000"}`, "", Rejected{"a", "messages", 0, "has the character U+0000, which cannot be stored"}},
+		{"NUL in a schema", `{"name": "a", "prompt": "x \\u0000", "config": {"x": {"y": "\u0000"}}}`, "", Rejected{"a", "model_config", 0, "has the character U+0000, which cannot be stored"}},
+		{"placeholder without a name", `{"name": "a", "prompt": [{"type": "placeholder", "name": "a b"}]}`, "", Rejected{"a", "messages[0].name", 0, "`a b` is no name of a placeholder: it has up to 64 letters, digits, and any of _ . -"}},
+		{"tool without its call", `{"name": "a", "prompt": [{"role": "tool", "content": "x"}]}`, "", Rejected{"a", "messages[0].tool_call_id", 0, "is missing"}},
+		{"call without arguments", `{"name": "a", "prompt": [{"role": "assistant", "tool_calls": [{"id": "1", "type": "function", "function": {"name": "f"}}]}]}`, "", Rejected{"a", "messages[0].tool_calls[0]", 0, "is no call of a tool with id, and function.name and function.arguments as texts"}},
+		{"two functions of a name", `{"name": "a", "prompt": "x", "config": {"tools": [{"name": "f", "parameters": {}}, {"type": "function", "function": {"name": "f"}}]}}`, "", Rejected{"a", "config.tools[1]", 0, "is a second function `f`"}},
 		{"same version twice", `[{"name": "a", "version": 1, "prompt": "x"}, {"name": "a", "version": 1, "prompt": "y"}]`, "", Rejected{"a version 1", "version", 0, "the file has this version twice"}},
 		{"no manifest", `{"commit_hash": "abc", "repo": "r"}`, LangSmith, Rejected{"r", "manifest", 0, "has no manifest: export each prompt with pull_prompt_commit, or GET /commits/OWNER/NAME/latest"}},
 		{"not serialized", `{"lc": 1, "type": "not_implemented", "id": ["x", "FewShotPromptTemplate"], "repr": "…"}`, "", Rejected{"f", "manifest", 0, "LangChain could not serialize its FewShotPromptTemplate: write it as a chat prompt"}},
@@ -286,21 +291,4 @@ func TestLimits(t *testing.T) {
 	}
 	_, err = Parse([]byte(bomb+"prompts: *a8\n"), "f", "")
 	require.ErrorContains(t, err, "the file is too large")
-}
-
-func FuzzParse(f *testing.F) {
-	exports, err := filepath.Glob("testdata/*")
-	require.NoError(f, err)
-	for _, export := range exports {
-		if content, err := os.ReadFile(export); err == nil && len(content) < 20_000 {
-			f.Add(string(content), "")
-		}
-	}
-	f.Fuzz(func(t *testing.T, content, format string) {
-		file, err := Parse([]byte(content), "f", Format(format))
-		if err == nil {
-			checkFile(t, file)
-			require.NotZero(t, len(file.Prompts)+len(file.Rejected))
-		}
-	})
 }

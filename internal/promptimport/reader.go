@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // reader collects the prompts of a file.
@@ -129,7 +130,7 @@ func (r *reader) finish() {
 			return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(a.at, b.at))
 		})
 		sourceName := cmp.Or(s.shown, s.name, r.baseName())
-		p := Prompt{Name: names.name(cmp.Or(s.name, r.baseName())), SourceName: sourceName, Description: s.description}
+		p := Prompt{Name: names.name(cmp.Or(s.name, r.baseName())), SourceName: sourceName, Description: printable(s.description)}
 		for _, v := range s.versions {
 			p.Versions = append(p.Versions, v.Version)
 		}
@@ -176,7 +177,7 @@ const (
 func validTags(tags []string, v *Version) []string {
 	var valid []string
 	for _, tag := range tags {
-		tag = strings.TrimSpace(tag)
+		tag = strings.Join(strings.Fields(printable(tag)), " ")
 		switch {
 		case tag == "" || slices.Contains(valid, tag):
 		case len([]rune(tag)) > maxTag:
@@ -207,7 +208,30 @@ func (v *Version) leaveOut(path, format string, args ...any) {
 	v.LeftOut = append(v.LeftOut, path+": "+fmt.Sprintf(format, args...))
 }
 
+// variable adds what the file says about a variable.
+func (b *builder) variable(path, name string, v Variable) {
+	if name == "" || strings.IndexFunc(name, notInName) >= 0 {
+		b.version.leaveOut(path, "%s is no name of a variable", shown(name))
+		return
+	}
+	if b.version.Variables == nil {
+		b.version.Variables = map[string]Variable{}
+	}
+	b.version.Variables[name] = v
+}
+
+// printable replaces control characters by spaces. Notes, descriptions and tags have none but line ends and tabs.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\r' && r != '\t' {
+			return ' '
+		}
+		return r
+	}, s)
+}
+
 func (v *Version) note(note string) {
+	note = printable(note)
 	v.Note = shortened(note, maxText)
 	if v.Note != note {
 		v.leaveOut("note", "it is cut to %d characters", maxText)
