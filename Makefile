@@ -77,7 +77,7 @@ audit: ## Check all dependencies against a vulnerability database (AUDIT_DB=fold
 test: prerequisites build generated-fresh lint test-ui test-go test-sdk e2e faults ## Run every test; installs what it needs
 
 .PHONY: prerequisites
-prerequisites: ## Install system packages for the tests: Chromium, Java, Maven, strace and Python's venv
+prerequisites: ## Install system packages for the tests: Chromium, Java, Maven, strace, jq and Python's venv
 	@scripts/prerequisites
 
 .PHONY: generated-fresh
