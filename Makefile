@@ -162,6 +162,10 @@ bench-read: engines _build/looptrace _build/looptrace-controlplane ## Compare re
 bench-list: build ## Measure scrolling, filters and search of bench-read's 500,000 runs in Chromium
 	BENCH_READ_SPANS=$${BENCH_READ_SPANS:-10000000} $(GO) test -count=1 -timeout 5h -run '^TestListing$$' -v ./test/bench
 
+.PHONY: bench-prompts
+bench-prompts: engines _build/looptrace _build/looptrace-controlplane ## Measure reads of 10,000 prompts, and how soon a moved alias is heard of
+	BENCH_PROMPTS=1 $(GO) test -count=1 -timeout 20m -run '^TestPrompts$$' -v ./test/bench
+
 .PHONY: bench-agentview
 bench-agentview: ## Print how many annotated faults the agent view and simple strategies show; check 10,000 generated runs
 	$(GO) test -count=1 -timeout 10m -run '^TestSurvival$$' -v ./controlplane/agentview
