@@ -60,7 +60,9 @@ func TestPrompts(t *testing.T) {
 		require.Equal(t, status, answer.StatusCode, "%s: %s", path, body)
 		return took
 	}
-	name := func(n int) string { return fmt.Sprintf("folder%d/prompt%d", n*7919%promptCount%100, n*7919%promptCount) }
+	name := func(n int) string {
+		return fmt.Sprintf("folder%d/prompt%d", n*7919%promptCount%100, n*7919%promptCount)
+	}
 	reads := []struct {
 		name string
 		read func(n int) time.Duration
@@ -140,7 +142,7 @@ func aliasMoves(t *testing.T, api, key string, client *http.Client) []time.Durat
 		request, err := http.NewRequestWithContext(ctx, method, api+path, strings.NewReader(body))
 		require.NoError(t, err)
 		request.Header = header
-		answer, err := client.Do(request) //nolint:bodyclose // the callers close it
+		answer, err := client.Do(request)
 		require.NoError(t, err)
 		require.Less(t, answer.StatusCode, http.StatusBadRequest, path)
 		return answer
