@@ -1,10 +1,10 @@
 package runs
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"time"
 	"unsafe"
@@ -69,18 +69,18 @@ type ScoreMean struct {
 	Mean      float64
 }
 
-// PromptCalls adds up the model calls of the runs that name the version themselves. Figures are nil if no call knows them. A call that two
+// PromptCalls adds up the model calls that name the version themselves and started in the window. Figures are nil if no call knows them. A call that two
 // libraries recorded counts twice if both name the prompt.
 type PromptCalls struct {
 	Count      uint64 `ch:"calls"`
 	ErrorCount uint64 `ch:"errors"`
-	// DurationsMs are percentiles 50 and 95 of the calls that have ended, nil if there are none.
-	DurationsMs []float64 `ch:"durations"`
-	Input       *int64    `ch:"input"`
-	Output      *int64    `ch:"output"`
-	CostUSD     *float64  `ch:"cost"`
-	NoUsage     uint64    `ch:"no_usage"` // calls whose tokens are unknown
-	NoCost      uint64    `ch:"no_cost"`  // calls whose cost is unknown
+	// DurationsMs are percentiles 50, 95 and 99 of the calls that have ended, nil if there are none.
+	DurationsMs []float64
+	Input       *int64   `ch:"input"`
+	Output      *int64   `ch:"output"`
+	CostUSD     *float64 `ch:"cost"`
+	NoUsage     uint64   `ch:"no_usage"` // calls whose tokens are unknown
+	NoCost      uint64   `ch:"no_cost"`  // calls whose cost is unknown
 }
 
 // Limits of an answer.
@@ -89,9 +89,6 @@ const (
 	MaxUsageVersions = 100
 	maxUsageScores   = 50 // of a version
 )
-
-// callsAround is how far outside the window a call of its runs may start to be counted.
-const callsAround = 24 * time.Hour
 
 // PromptUsage adds up the runs of a prompt by version, and the model calls that name it. If that takes too long, it adds up the newest part
 // of the window.
@@ -148,30 +145,28 @@ func (q *PromptUsageQuery) versionsOf() grouping {
 
 func (s *Service) promptUsage(ctx context.Context, projects access.Projects, q PromptUsageQuery, filter Filter, start time.Time, usage *PromptUsage) error {
 	by := q.versionsOf()
-	stats := Stats{Start: start, End: usage.End, Bucket: usage.Bucket}
-	if err := s.stats(ctx, projects, StatsQuery{Filter: filter, Bucket: usage.Bucket, Groups: MaxUsageVersions}, by, start, &stats); err != nil {
+	windows, err := s.windows(ctx, filter, start, usage.End)
+	if err != nil {
 		return err
 	}
-	usage.Total, usage.OtherVersions, usage.Other = stats.Total, stats.OtherGroups, nil
-	if stats.Other != nil {
-		usage.Other = &stats.Other.Total
+	var scores []usageScore
+	var calls map[string]*PromptCalls
+	stats := Stats{Start: start, End: usage.End, Bucket: usage.Bucket}
+	seen, versions, err := s.usageSeen(ctx, projects, windows, by)
+	if err != nil {
+		return err
 	}
-	usage.Versions = make([]PromptVersionUsage, len(stats.Groups))
-	at := make(map[string]*PromptVersionUsage, len(stats.Groups))
-	for i, group := range stats.Groups {
-		usage.Versions[i] = PromptVersionUsage{Version: group.Value, Runs: group.Total, Series: group.Series}
-		at[group.Value] = &usage.Versions[i]
+	top := make([]string, len(seen))
+	for i := range seen {
+		top[i] = seen[i].Version
 	}
-	if len(at) == 0 {
+	usage.Total, usage.Versions, usage.OtherVersions, usage.Other = StatsRow{}, []PromptVersionUsage{}, 0, nil
+	if len(seen) == 0 {
 		return nil
 	}
-	var seen []usageSeen
-	var scores []usageScore
-	var calls []usageCalls
 	group, groupContext := errgroup.WithContext(ctx)
-	group.Go(func() (err error) {
-		seen, err = s.usageSeen(groupContext, projects, filter, by, start, usage.End, slices.Sorted(maps.Keys(at)))
-		return err
+	group.Go(func() error {
+		return s.statsOf(groupContext, projects, by, windows, start, top, versions, &stats)
 	})
 	group.Go(func() (err error) {
 		scores, err = s.usageScores(groupContext, projects, newWindow(filter, start, usage.End), by)
@@ -184,25 +179,25 @@ func (s *Service) promptUsage(ctx context.Context, projects access.Projects, q P
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	for i := range seen {
-		if of := at[seen[i].Version]; of != nil {
-			seen[i].addTo(of)
-		}
+	usage.Total, usage.OtherVersions = stats.Total, stats.OtherGroups
+	if stats.Other != nil {
+		usage.Other = &stats.Other.Total
 	}
-	for i := range scores {
-		if of := at[scores[i].Version]; of != nil && scores[i].Count > 0 {
-			of.Scores = append(of.Scores, ScoreMean{
-				Name: scores[i].Name, IsBoolean: scores[i].Booleans == scores[i].Count, Count: scores[i].Count, Mean: scores[i].Mean,
-			})
+	for _, group := range stats.Groups {
+		v := PromptVersionUsage{Version: group.Value, Runs: group.Total, Series: group.Series}
+		if i := slices.IndexFunc(seen, func(s usageSeen) bool { return s.Version == v.Version }); i >= 0 {
+			v.First, v.Last, v.LinkedByText = seen[i].First.UTC(), seen[i].Last.UTC(), seen[i].ByText
+			v.UnpricedCalls, v.UnpricedRuns = seen[i].UnpricedCalls, seen[i].UnpricedRuns
 		}
-	}
-	for i := range calls {
-		if of := at[calls[i].Version]; of != nil {
-			of.Calls = calls[i].PromptCalls
-			if slices.ContainsFunc(of.Calls.DurationsMs, math.IsNaN) {
-				of.Calls.DurationsMs = nil
+		for _, score := range scores {
+			if score.Version == v.Version {
+				v.Scores = append(v.Scores, ScoreMean{Name: score.Name, IsBoolean: score.Booleans == score.Count, Count: score.Count, Mean: score.Mean})
 			}
 		}
+		if of := calls[v.Version]; of != nil {
+			v.Calls = *of
+		}
+		usage.Versions = append(usage.Versions, v)
 	}
 	return nil
 }
@@ -210,6 +205,8 @@ func (s *Service) promptUsage(ctx context.Context, projects access.Projects, q P
 // usageSeen are figures of the runs of a version that Stats does not have.
 type usageSeen struct {
 	Version       string    `ch:"version"`
+	Runs          uint64    `ch:"runs"`
+	Versions      uint64    `ch:"versions_found"`
 	First         time.Time `ch:"first"`
 	Last          time.Time `ch:"last"`
 	ByText        uint64    `ch:"by_text"`
@@ -219,33 +216,37 @@ type usageSeen struct {
 
 func (s usageSeen) size() int { return int(unsafe.Sizeof(s)) + len(s.Version) }
 
-func (s *usageSeen) addTo(of *PromptVersionUsage) {
-	if of.First.IsZero() || s.First.Before(of.First) {
-		of.First = s.First.UTC()
-	}
-	of.Last = later(of.Last, s.Last.UTC())
-	of.LinkedByText += s.ByText
-	of.UnpricedCalls += s.UnpricedCalls
-	of.UnpricedRuns += s.UnpricedRuns
-}
-
-func (s *Service) usageSeen(ctx context.Context, projects access.Projects, f Filter, by grouping, start, end time.Time, names []string) ([]usageSeen, error) {
-	windows, err := s.windows(ctx, f, start, end)
-	if err != nil {
-		return nil, err
-	}
-	var all []usageSeen
+// usageSeen returns the versions with the most runs, and how many versions there are at least.
+func (s *Service) usageSeen(ctx context.Context, projects access.Projects, windows []window, by grouping) (seen []usageSeen, versions uint64, err error) {
+	at := map[string]int{}
 	for _, w := range windows {
-		rows, err := readWindow(ctx, s, projects, w, func(*usageSeen) error { return nil }, by.with+`
-			SELECT arrayJoin(versions) AS version, min(start_time) AS first, max(start_time) AS last, countIf(NOT has(named, version)) AS by_text,
-				sum(unpriced_call_count) AS unpriced_calls, countIf(unpriced_call_count > 0) AS unpriced_runs
-			FROM runs FINAL WHERE `+w.String()+` GROUP BY version HAVING version IN (?)`, append(slices.Concat(by.args, w.args), names)...)
+		rows, err := readWindow(ctx, s, projects, w, func(*usageSeen) error { return nil }, `SELECT *, count() OVER () AS versions_found FROM (`+by.with+`
+			SELECT arrayJoin(versions) AS version, count() AS runs, min(start_time) AS first, max(start_time) AS last,
+				countIf(NOT has(named, version)) AS by_text, sum(unpriced_call_count) AS unpriced_calls, countIf(unpriced_call_count > 0) AS unpriced_runs
+			FROM runs FINAL WHERE `+w.String()+` GROUP BY version
+		) WHERE length(version) <= ? ORDER BY runs DESC, version LIMIT ?`, append(slices.Concat(by.args, w.args), maxValueBytes, maxCountedValues)...)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
-		all = append(all, rows...)
+		for _, row := range rows {
+			versions = max(versions, row.Versions)
+			i, ok := at[row.Version]
+			if !ok {
+				at[row.Version] = len(seen)
+				seen = append(seen, row)
+				continue
+			}
+			sum := &seen[i]
+			sum.Runs, sum.ByText = sum.Runs+row.Runs, sum.ByText+row.ByText
+			sum.UnpricedCalls, sum.UnpricedRuns = sum.UnpricedCalls+row.UnpricedCalls, sum.UnpricedRuns+row.UnpricedRuns
+			sum.First, sum.Last = earlier(sum.First, row.First), later(sum.Last, row.Last)
+		}
 	}
-	return all, nil
+	versions = max(versions, uint64(len(seen)))
+	slices.SortFunc(seen, func(a, b usageSeen) int {
+		return cmp.Or(cmp.Compare(b.Runs, a.Runs), cmp.Compare(a.Version, b.Version))
+	})
+	return seen[:min(len(seen), MaxUsageVersions)], versions, nil
 }
 
 // usageScore is a score of the runs of a version, or of their spans.
@@ -257,63 +258,100 @@ type usageScore struct {
 	Mean     float64 `ch:"mean"`
 }
 
+// usageScores reads the scores of the runs of a window. A project has fewer scores than runs, so it looks up the runs of the scores.
 func (s *Service) usageScores(ctx context.Context, projects access.Projects, w window, by grouping) ([]usageScore, error) {
+	const numbers = "{projects} AND isNotNull(number) AND isFinite(number)"
 	var rows []usageScore
-	args := slices.Concat(by.args, w.args, w.args)
 	err := query(ctx, s.conn, projects, &rows, fmt.Sprintf(`
 		SELECT version, score, count() AS n, countIf(value_kind = '%s') AS booleans, avg(assumeNotNull(number)) AS mean
-		FROM (%s SELECT run_id, arrayJoin(versions) AS version FROM runs FINAL WHERE %s) AS used
+		FROM (SELECT run_id, substring(name, 1, %d) AS score, value_kind, number FROM scores FINAL WHERE %s) AS judged
 		INNER JOIN (
-			SELECT run_id, substring(name, 1, %d) AS score, value_kind, number FROM scores FINAL
-			WHERE {projects} AND number IS NOT NULL AND isFinite(number) AND run_id IN (SELECT run_id FROM runs FINAL WHERE %s)
-		) AS judged USING (run_id)
+			%s SELECT run_id, arrayJoin(versions) AS version FROM runs FINAL WHERE %s AND run_id IN (SELECT run_id FROM scores WHERE %s)
+		) AS used USING (run_id)
 		GROUP BY version, score ORDER BY n DESC, score LIMIT %d BY version LIMIT %d`,
-		runmodel.ScoreBoolean, by.with, w.String(), scoreName, w.String(), maxUsageScores, MaxUsageVersions*maxUsageScores), args...)
+		runmodel.ScoreBoolean, scoreName, numbers, by.with, w.String(), numbers, maxUsageScores, MaxUsageVersions*maxUsageScores),
+		slices.Concat(by.args, w.args)...)
 	return rows, err
 }
 
-// usageCalls are the calls of a version.
+// usageCalls are the calls of a version in a window.
 type usageCalls struct {
 	PromptCalls
 
-	Version string `ch:"version"`
+	Version   string `ch:"version"`
+	State     string `ch:"durations"` // as in statsSum
+	durations digest
 }
 
-// usageCalls reads the model calls that name the prompt, in runs that started between start and end. A span takes each field from the
-// newest of its versions that has it, as runmodel.Fold does.
-func (s *Service) usageCalls(ctx context.Context, projects access.Projects, q PromptUsageQuery, start, end time.Time) ([]usageCalls, error) {
-	match := PromptMatch{ID: q.ID, Name: q.Name}
-	ran := newWindow(Filter{ProjectID: q.ProjectID, Prompts: []PromptMatch{match}}, start, end)
-	spans := inProjects()
-	spans.startsIn(start.Add(-callsAround), end.Add(callsAround))
-	naming := where{slices.Clone(spans.conditions), slices.Clone(spans.args)}
-	is, args := match.named("prompt_id", "prompt_name")
-	naming.add(is, args...)
-	naming.add("run_id IN (SELECT run_id FROM runs FINAL WHERE "+ran.String()+")", ran.args...)
-	spans.add("(run_id, span_id) IN (SELECT run_id, span_id FROM spans WHERE "+naming.String()+")", naming.args...)
-	named, namedArgs := match.named("its_id", "its_name")
-	var rows []usageCalls
-	err := query(ctx, s.conn, projects, &rows, `
-		SELECT its_version AS version, count() AS calls, countIf(its_status = ? OR its_status = '' AND erred) AS errors,
-			arrayMap(q -> toFloat64(q), quantilesTDigestIf(0.5, 0.95)((toUnixTimestamp64Nano(ended) - toUnixTimestamp64Nano(began)) / 1e6,
-				toUnixTimestamp64Nano(ended) != 0)) AS durations,
-			sum(its_input) AS input, sum(its_output) AS output, sum(its_cost.1) AS cost,
-			countIf(its_input IS NULL AND its_output IS NULL) AS no_usage, countIf(its_cost.1 IS NULL) AS no_cost
-		FROM (
-			WITH (NOT from_log, version) AS age
-			SELECT argMaxIf(prompt_id, age, prompt_id != '') AS its_id, argMaxIf(prompt_name, age, prompt_name != '') AS its_name,
-				argMaxIf(prompt_version, age, prompt_version != '') AS its_version,
-				argMaxIf(kind, age, kind != '') AS its_kind, argMaxIf(operation, age, operation != '') AS its_operation,
-				argMaxIf(counting, age, counting != '') AS its_counting, argMaxIf(status, age, status != '') AS its_status,
-				max(error_type != '' OR error_message != '') AS erred,
-				argMax(start_time, age) AS began, argMaxIf(end_time, age, toUnixTimestamp64Nano(end_time) != 0) AS ended,
-				argMax(input_tokens, age) AS its_input, argMax(output_tokens, age) AS its_output,
-				argMaxIf(tuple(cost_usd), (cost_source = ?, age), cost_usd IS NOT NULL OR cost_source != '') AS its_cost
-			FROM spans WHERE `+spans.String()+` GROUP BY run_id, span_id
-		) WHERE `+named+` AND (its_kind = ? OR its_kind = '' AND its_operation IN (?)) AND its_operation != ? AND its_counting != ?
-		GROUP BY version ORDER BY calls DESC, version LIMIT ?`,
-		slices.Concat([]any{runmodel.StatusError, runmodel.CostSent}, spans.args, namedArgs, []any{
-			runmodel.KindLLM, runmodel.ModelCallOperations, runmodel.FetchResponse, runmodel.CountNothing, maxCountedValues,
-		})...)
-	return rows, err
+func (c *usageCalls) complete() (err error) {
+	c.durations, err = parseDigest(c.State)
+	c.State = ""
+	return err
+}
+
+func (c usageCalls) size() int {
+	return int(unsafe.Sizeof(c)) + len(c.Version) + len(c.durations)*int(unsafe.Sizeof(centroid{}))
+}
+
+// usageCalls reads the model calls between start and end that name the prompt, by version. A span takes its cost from the newest of its
+// versions that has one, as runmodel.Fold does. Other fields of versions rarely contradict each other: it takes the latest end, the largest
+// numbers of tokens, and an error if there is one.
+func (s *Service) usageCalls(ctx context.Context, projects access.Projects, q PromptUsageQuery, start, end time.Time) (map[string]*PromptCalls, error) {
+	is, args := (&PromptMatch{ID: q.ID, Name: q.Name}).named("prompt_id", "prompt_name")
+	windows, err := s.windowsOf(ctx, "spans", start, end, func(start, end time.Time) window {
+		w := window{where: inProjects()}
+		w.startsIn(start, end)
+		return w
+	})
+	if err != nil {
+		return nil, err
+	}
+	sums, durations := map[string]*PromptCalls{}, map[string]digest{}
+	for _, w := range windows {
+		// The ids of spans are random: few spans besides those of the prompt pass the first condition.
+		rows, err := readWindow(ctx, s, projects, w, (*usageCalls).complete, `
+			SELECT its_version AS version, count() AS calls, countIf(failed) AS errors,
+				hex(quantileTDigestStateIf((toUnixTimestamp64Nano(ended) - toUnixTimestamp64Nano(began)) / 1e6, toUnixTimestamp64Nano(ended) != 0)) AS durations,
+				sum(its_input) AS input, sum(its_output) AS output, sum(its_cost) AS cost,
+				countIf(its_input IS NULL AND its_output IS NULL) AS no_usage, countIf(its_cost IS NULL) AS no_cost
+			FROM (
+				WITH version + if(from_log, 0, 9223372036854775808) AS age
+				SELECT argMax(prompt_version, if(`+is+`, age, 0)) AS its_version,
+					max(status = 'error') OR NOT max(status IN ('ok', 'cancelled')) AND max(error_type != '' OR notEmpty(error_message)) AS failed,
+					min(start_time) AS began, max(end_time) AS ended, max(input_tokens) AS its_input, max(output_tokens) AS its_output,
+					nullIf(if(max(cost_source = 'sent'), argMax(ifNull(cost_usd, -1), if(cost_source = 'sent', age, 0)),
+						argMax(ifNull(cost_usd, -1), if(cost_source != '', age, 0))), -1) AS its_cost
+				FROM spans WHERE span_id IN (SELECT span_id FROM spans WHERE `+w.String()+` AND `+is+`) AND `+w.String()+`
+				GROUP BY sipHash64(run_id, span_id)
+				HAVING max(`+is+`) AND NOT max(counting = 'nothing' OR operation = ?) AND max(kind = ? OR kind = '' AND operation IN (?))
+			)
+			GROUP BY version ORDER BY calls DESC, version LIMIT ?`,
+			slices.Concat(args, w.args, args, w.args, args, []any{runmodel.FetchResponse, runmodel.KindLLM, runmodel.ModelCallOperations, maxCountedValues})...)
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range rows {
+			sum := sums[row.Version]
+			if sum == nil {
+				sum = &PromptCalls{}
+				sums[row.Version] = sum
+			}
+			sum.add(&row.PromptCalls)
+			durations[row.Version] = append(durations[row.Version], row.durations...)
+		}
+	}
+	for version, sum := range sums {
+		sum.DurationsMs = durations[version].compress().percentiles()
+	}
+	return sums, nil
+}
+
+func (c *PromptCalls) add(other *PromptCalls) {
+	c.Count += other.Count
+	c.ErrorCount += other.ErrorCount
+	c.NoUsage += other.NoUsage
+	c.NoCost += other.NoCost
+	addKnown(&c.Input, other.Input)
+	addKnown(&c.Output, other.Output)
+	addKnown(&c.CostUSD, other.CostUSD)
 }

@@ -192,18 +192,27 @@ func (s *Service) stats(ctx context.Context, projects access.Projects, q StatsQu
 	if err != nil {
 		return err
 	}
-	names := []string{""}
+	var top []string
 	var groups uint64
+	if by.column != "" {
+		if top, groups, err = s.topGroups(ctx, projects, newWindow(q.Filter, start, stats.End), windows, by, q.Groups); err != nil {
+			return err
+		}
+	}
+	return s.statsOf(ctx, projects, by, windows, start, top, groups, stats)
+}
+
+// statsOf adds up the runs of the groups top, which are some of the given number of groups, and of the rest.
+func (s *Service) statsOf(
+	ctx context.Context, projects access.Projects, by grouping, windows []window, start time.Time, top []string, groups uint64, stats *Stats,
+) error {
+	names := []string{""}
 	// Runs are grouped by key, which is those of their values that are in names, and by other, which is whether they have more values.
 	key, other, belongs := "''", "false", "[]::Array(String)"
 	var args []any
 	column := by.column
 	if column != "" {
-		top, n, err := s.topGroups(ctx, projects, newWindow(q.Filter, start, stats.End), windows, by, q.Groups)
-		if err != nil {
-			return err
-		}
-		if groups = n; len(top) > 0 {
+		if len(top) > 0 {
 			names = top
 		}
 		if by.isList {

@@ -36,10 +36,19 @@ const settledAfter = 10 * time.Minute
 // A day is a partition of the table runs. The paths of its parts change whenever rows are written, merged, deleted or dropped. They are
 // read before the runs, so a cached answer may be newer than its state, but not older.
 func (s *Service) windows(ctx context.Context, f Filter, start, end time.Time) ([]window, error) {
+	of := func(start, end time.Time) window { return newWindow(f, start, end) }
+	if f.Search != "" || f.HasScore != nil { // these read other tables
+		return []window{of(start, end)}, nil
+	}
+	return s.windowsOf(ctx, "runs", start, end, of)
+}
+
+// windowsOf is windows for another table with the days of starts as partitions, and with other conditions.
+func (s *Service) windowsOf(ctx context.Context, table string, start, end time.Time, of func(start, end time.Time) window) ([]window, error) {
 	const day = 24 * time.Hour
-	whole := []window{newWindow(f, start, end)}
+	whole := []window{of(start, end)}
 	first, last := start.Add(day-1).Truncate(day), end.Truncate(day)
-	if !first.Before(last) || f.Search != "" || f.HasScore != nil { // these read other tables
+	if !first.Before(last) {
 		return whole, nil
 	}
 	var partitions []struct {
@@ -49,8 +58,8 @@ func (s *Service) windows(ctx context.Context, f Filter, start, end time.Time) (
 	}
 	err := s.conn.Select(withLimits(ctx), &partitions, `
 		SELECT toInt64OrZero(right(partition_id, 8)) AS day, max(modification_time) AS written, hex(sipHash128(arraySort(groupArray(path)))) AS state
-		FROM system.parts WHERE database = currentDatabase() AND table = 'runs' AND active
-		GROUP BY day HAVING day >= ? AND day < ? ORDER BY day`, yearMonthDay(first), yearMonthDay(last))
+		FROM system.parts WHERE database = currentDatabase() AND table = ? AND active
+		GROUP BY day HAVING day >= ? AND day < ? ORDER BY day`, table, yearMonthDay(first), yearMonthDay(last))
 	if err != nil {
 		return nil, classify(err)
 	}
@@ -65,7 +74,7 @@ func (s *Service) windows(ctx context.Context, f Filter, start, end time.Time) (
 	if !first.Before(last) {
 		return whole, nil
 	}
-	settled := newWindow(f, first, last)
+	settled := of(first, last)
 	settled.state = string(state.Sum(nil))
 	if start.Equal(first) && end.Equal(last) {
 		return []window{settled}, nil

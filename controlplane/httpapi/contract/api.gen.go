@@ -1901,7 +1901,7 @@ type PromptAliasWithVersion struct {
 	Version   int    `json:"version"`
 }
 
-// PromptCallTotals The model calls that name the version themselves.
+// PromptCallTotals The model calls that name the version themselves and started between `start` and `end`.
 type PromptCallTotals struct {
 	CostUsd *float64 `json:"cost_usd"`
 	Count   int64    `json:"count"`
@@ -2216,7 +2216,7 @@ type PromptVersionPage struct {
 
 // PromptVersionUsage defines model for PromptVersionUsage.
 type PromptVersionUsage struct {
-	// Calls The model calls that name the version themselves.
+	// Calls The model calls that name the version themselves and started between `start` and `end`.
 	Calls PromptCallTotals `json:"calls"`
 
 	// Exists Whether the prompt has this version.

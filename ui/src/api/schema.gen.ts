@@ -3569,7 +3569,7 @@ export interface components {
             /** Format: date-time */
             last_seen: string;
         };
-        /** @description The model calls that name the version themselves. */
+        /** @description The model calls that name the version themselves and started between `start` and `end`. */
         PromptCallTotals: {
             /** Format: int64 */
             count: number;
