@@ -71,7 +71,7 @@ func bodyErrors(refused *openapi3filter.RequestError) []problem.Field {
 		at := schemaAt(schema, pointer)
 		switch broken.SchemaField {
 		case "required":
-			if len(pointer) > 0 && !at.Type.Includes(openapi3.TypeObject) { // the pointer is that of the member, not of the object
+			if len(pointer) > 0 && !lacksRequired(broken.Value, at) { // the pointer is that of the member, not of the object
 				pointer = pointer[:len(pointer)-1]
 			}
 			fields = append(fields, wrongMembers(broken.Value, schemaAt(schema, pointer), pointer)...)
@@ -86,6 +86,15 @@ func bodyErrors(refused *openapi3filter.RequestError) []problem.Field {
 		}
 	}
 	return fields
+}
+
+// lacksRequired reports whether a value is an object without a member that the schema requires.
+func lacksRequired(value any, schema *openapi3.Schema) bool {
+	object, ok := value.(map[string]any)
+	return ok && slices.ContainsFunc(schema.Required, func(name string) bool {
+		_, has := object[name]
+		return !has
+	})
 }
 
 // brokenRules lists the schema rules that a value breaks.

@@ -91,7 +91,11 @@ func TestDescriptionsNameAccess(t *testing.T) {
 			case scope == "any", role == "any":
 				assert.Equal(t, "an API key or a session, with any scope or role.\n", access, "%s %s", method, path)
 			default:
-				assert.Equal(t, fmt.Sprintf("the scope `%s`.\n", scope), access, "%s %s", method, path)
+				want := fmt.Sprintf("the scope `%s`.\n", scope)
+				if list, ok := scope.([]any); ok {
+					want = fmt.Sprintf("the scopes `%s` and `%s`.\n", list...)
+				}
+				assert.Equal(t, want, access, "%s %s", method, path)
 			}
 			assert.NotContains(t, text, "Scope `", "%s %s: x-scope adds the sentence", method, path)
 		}

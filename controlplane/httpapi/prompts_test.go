@@ -205,7 +205,7 @@ func TestPromptVersionIsChecked(t *testing.T) {
 		{`{"messages":[{"content":"x"}]}`, "body.messages[0].role", "must be one of"},
 		{`{"messages":[{"role":"bot","content":"x"}]}`, "body.messages[0].role", "must be one of"},
 		{`{"messages":[{"role":"user"}]}`, "body.messages[0].content", "must be a text"},
-		{`{"messages":[{"role":"user","content":1}]}`, "body.messages[0].content", "must be a text"},
+		{`{"messages":[{"role":"user","content":1}]}`, "body.messages[0].content", "must be of type string or array or null"},
 		{`{"messages":[{"role":"user","content":["x"]}]}`, "body.messages[0].content[0]", "must be an object"},
 		{`{"messages":[{"role":"user","content":[{"text":"x"}]}]}`, "body.messages[0].content[0].type", "must be the type"},
 		{`{"messages":[{"role":"user","content":[{"type":"text"}]}]}`, "body.messages[0].content[0].text", "must be a text"},
@@ -236,7 +236,7 @@ func TestPromptVersionIsChecked(t *testing.T) {
 	}
 	assert.Empty(t, must[contract.PromptVersionPage](t, e.do(t, http.MethodGet, path, nil, cookie(owner)), http.StatusOK).Data)
 	// Every error is named at once.
-	refused := wantProblem(t, e.do(t, http.MethodPost, path, `{"messages":[{"role":"x","content":1}],"tools":[{}]}`, cookie(owner)), http.StatusUnprocessableEntity)
+	refused := wantProblem(t, e.do(t, http.MethodPost, path, `{"messages":[{"role":"x"}],"tools":[{}]}`, cookie(owner)), http.StatusUnprocessableEntity)
 	assert.Len(t, *refused.Errors, 3)
 }
 
