@@ -36,6 +36,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"golang.org/x/net/netutil"
 
+	"github.com/looptrace/looptrace/controlplane/datasets"
 	"github.com/looptrace/looptrace/controlplane/failures"
 	"github.com/looptrace/looptrace/controlplane/httpapi"
 	"github.com/looptrace/looptrace/controlplane/idempotency"
@@ -284,7 +285,7 @@ func newAPI(cfg config, pool *pgxpool.Pool, owned *projects.Service, registry *p
 		return nil, nil, fmt.Errorf("create the MCP server: %w", err)
 	}
 	api, err := httpapi.New(httpapi.Services{
-		Identity: identities, Idempotency: answers, Organizations: organizations.New(pool, time.Now), Projects: owned, Prompts: registry,
+		Identity: identities, Idempotency: answers, Organizations: organizations.New(pool, time.Now), Projects: owned, Prompts: registry, Datasets: datasets.New(pool, time.Now),
 		Pricing: pricing.New(pool, reader, time.Now),
 		Views:   views.New(pool, time.Now), Runs: reader, Failures: failures.New(reader), Guides: guides, Tools: tools, FenceKey: fenceKey,
 	}, rateLimits(limiter, cfg.limits), cfg.addresses, log)

@@ -142,6 +142,7 @@ var nameless = []string{
 	"valid_from", "input", "output", "cache_read", "cache_write", "cache_write_1h", "reasoning", "page", "query", "scopes", "expires_at",
 	"language", "framework", "tool_names", "Idempotency-Key",
 	"description", "tags", "messages", "tools", "response_format", "model_config", "variables", "placeholders", "template_format", "missing", "note",
+	"revision", "other_revision", "base_revision", "max_removed", "mode", "items", "dedupe", "split", "reference_output", "schema", // within a dataset
 	"version", "other_version", "base_version", "protected", "content", "file_name", "If-Match", "If-None-Match", // a version is a number within its prompt
 	"role", "confirm", "email", "token", "current_password", "new_password", // a token is for who has it
 }
@@ -270,6 +271,14 @@ func (e *env) fillPrompt(t *testing.T, session string, project, id uuid.UUID, na
 	must[contract.PromptAliasMoved](t, e.do(t, http.MethodPost, "/v1/prompts/"+id.String()+"/aliases", map[string]any{"alias": name + "-alias", "version": 1}, cookie(session)), http.StatusCreated)
 }
 
+// fillDataset makes a dataset with an item and returns the ids of both.
+func (e *env) fillDataset(t *testing.T, session string, project uuid.UUID, name string) (dataset, item string) {
+	t.Helper()
+	id := e.createDataset(t, cookie(session), project, name, name+"-key", name+"word").Id
+	items := must[contract.DatasetItemPage](t, e.do(t, http.MethodGet, "/v1/datasets/"+id.String()+"/items", nil, cookie(session)), http.StatusOK)
+	return id.String(), items.Data[0].Id.String()
+}
+
 // fill makes one of each thing that has an id, and says what the tenant's things are called.
 func (e *env) fill(t *testing.T, of *tenant, name string, run []runmodel.Span) {
 	t.Helper()
@@ -284,6 +293,7 @@ func (e *env) fill(t *testing.T, of *tenant, name string, run []runmodel.Span) {
 	must[contract.Project](t, e.do(t, http.MethodPatch, project, map[string]string{"name": name + "-name"}, as), http.StatusOK)
 	e.fillPrompt(t, of.session, of.project.Id, promptID(name), name)
 	e.createPrompt(t, as, of.project.Id, name+"-folder/inner")
+	dataset, item := e.fillDataset(t, of.session, of.project.Id, name+"-name")
 	fingerprint := must[contract.Run](t, e.do(t, http.MethodGet, "/v1/runs/"+runID, nil, as), http.StatusOK).Failure.Fingerprint
 	span := runmodel.FormatSpanID(run[2].SpanID)
 	e.addMember(t, name+"-viewer@example.com", "viewer", of.project.OrganizationId)
@@ -299,6 +309,7 @@ func (e *env) fill(t *testing.T, of *tenant, name string, run []runmodel.Span) {
 		"session_id": name + "-session0", "conversation_id": name + "-conversation", "user_id": name + "-user", "name": name + "-name",
 		"kind": name, "model": name + "-model", "agent_name": name + "-agent", "tag": name + "-tag", "environment": name + "-environment",
 		"release": name + "-release", "error_type": name + "-error", "prompt_id": promptID(name).String(), "prompt_name": name + "-prompt-name", "alias": name + "-alias",
+		"dataset_id": dataset, "item_id": item, "source_run_id": runID, "source_span_id": span,
 		"folder": name + "-folder", "prompt_version": name + "-version",
 		"search": name + "word", "prefix": name, "field": "metadata." + name + "_tier", "provider": name + "-provider",
 	}
@@ -425,7 +436,7 @@ func (x *existence) base(
 		if !given {
 			value = x.names[p.Name].mine
 		}
-		if strings.HasSuffix(p.Name, "version") && p.In == openapi3.ParameterInPath {
+		if (strings.HasSuffix(p.Name, "version") || strings.HasSuffix(p.Name, "revision")) && p.In == openapi3.ParameterInPath {
 			value = "1"
 		}
 		switch {
@@ -516,6 +527,7 @@ func (x *existence) body(t *testing.T, schema *openapi3.Schema, given map[string
 	values := map[string]any{
 		"role": "viewer", "token": "none", "current_password": testPassword + "?", "new_password": testPassword,
 		"messages": version("")["messages"], "version": 1, "protected": false, "content": "{}",
+
 		"page": "runs", "query": "", "scopes": []string{"runs:read"}, "input": 1, "output": 2, "comment": "good", "run_ids": []string{x.names["run_ids"].mine},
 	}
 	for _, name := range required {

@@ -53,6 +53,9 @@ func TestFrozenStores(t *testing.T) {
 	prompt := e.createPrompt(t, cookie(session), project.Id, "triage", "one", "two")
 	ofPrompt := "/v1/prompts/" + prompt.Id.String()
 	must[contract.PromptAliasMoved](t, e.do(t, http.MethodPost, ofPrompt+"/aliases", `{"alias":"production","version":1}`, cookie(session)), http.StatusCreated)
+	dataset := e.createDataset(t, cookie(session), project.Id, "faq", "a", "b")
+	ofDataset := "/v1/datasets/" + dataset.Id.String()
+	items := must[contract.DatasetItemPage](t, e.do(t, http.MethodGet, ofDataset+"/items", nil, cookie(session)), http.StatusOK)
 	of, in := "?project_id="+project.Id.String(), "/v1/projects/"+project.Id.String()
 	operations := []frozenOperation{
 		{path: "/v1/runs" + of, runs: true},
@@ -91,6 +94,13 @@ func TestFrozenStores(t *testing.T) {
 		{path: ofPrompt + "/aliases/production"},
 		{path: ofPrompt + "/aliases/production/history"},
 		{method: http.MethodPost, path: ofPrompt + "/versions/1/render", body: "{}"},
+		{path: "/v1/datasets" + of},
+		{path: ofDataset},
+		{path: ofDataset + "/items"},
+		{path: ofDataset + "/items/" + items.Data[0].Id.String()},
+		{path: ofDataset + "/revisions"},
+		{path: ofDataset + "/revisions/0/diff/1"},
+		{method: http.MethodPost, path: ofDataset + "/items", body: `{"input":1}`},
 		{path: "/v1/setup"},
 		{path: "/v1/me"},
 		{path: "/v1/me/sessions"},

@@ -137,7 +137,7 @@ func TestDocumentNamesRetries(t *testing.T) {
 			}
 		}
 	}
-	assert.Equal(t, 17, posts)
+	assert.Equal(t, 25, posts)
 }
 
 func TestRequestsAtOnceUnderOneKey(t *testing.T) {

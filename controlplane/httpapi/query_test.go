@@ -100,7 +100,7 @@ func TestEveryOperationRefusesWhatItDoesNotTake(t *testing.T) {
 			}
 		}
 	}
-	assert.Equal(t, 5, cursors)
+	assert.Equal(t, 6, cursors)
 }
 
 func places(fields []problem.Field) []string {

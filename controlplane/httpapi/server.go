@@ -9,6 +9,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/controlplane/datasets"
 	"github.com/looptrace/looptrace/controlplane/failures"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/controlplane/idempotency"
@@ -31,6 +32,7 @@ type Services struct {
 	Projects      *projects.Service
 	Pricing       *pricing.Service
 	Prompts       *prompts.Service
+	Datasets      *datasets.Service
 	Views         *views.Service
 	Runs          *runs.Service
 	Failures      *failures.Service
@@ -45,6 +47,7 @@ type Services struct {
 type operations struct {
 	accountHandlers
 	agentViewHandlers
+	datasetHandlers
 	diffHandlers
 	exportHandlers
 	failureHandlers
@@ -73,6 +76,7 @@ func newOperations(s Services, addresses Addresses, log *slog.Logger) *operation
 	return &operations{
 		accountHandlers{s.Identity},
 		agentViewHandlers{s.Runs, s.FenceKey},
+		datasetHandlers{s.Datasets},
 		diffHandlers{s.Runs},
 		exportHandlers{s.Runs, log},
 		failureHandlers{s.Failures},

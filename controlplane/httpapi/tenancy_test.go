@@ -53,7 +53,10 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 	}
 	prompt := e.createPrompt(t, cookie(owner), project.Id, "triage", "one", "two")
 	must[contract.PromptAliasMoved](t, e.do(t, http.MethodPost, "/v1/prompts/"+prompt.Id.String()+"/aliases", `{"alias":"production","version":1}`, cookie(owner)), http.StatusCreated)
+	dataset := e.createDataset(t, cookie(owner), project.Id, "faq", "a", "b")
+	items := must[contract.DatasetItemPage](t, e.do(t, http.MethodGet, "/v1/datasets/"+dataset.Id.String()+"/items", nil, cookie(owner)), http.StatusOK)
 	theirs := map[string]string{
+		"dataset_id": dataset.Id.String(), "item_id": items.Data[0].Id.String(), "revision": "0", "other_revision": "1",
 		"prompt_id": prompt.Id.String(), "version": "1", "other_version": "2", "alias": "production",
 		"organization_id": project.OrganizationId.String(), "workspace_id": project.WorkspaceId.String(), "member_id": member,
 		"invitation_id": invitation.Id.String(), "user_session_id": second.Id.String(),
@@ -62,6 +65,7 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 		"view_id": view.Id.String(), "score_id": score.Id.String(), "session_id": "s1",
 	}
 	unknown := map[string]string{
+		"dataset_id": noSuchID, "item_id": noSuchID, "revision": "0", "other_revision": "1",
 		"prompt_id": noSuchID, "version": "1", "other_version": "2", "alias": "production",
 		"organization_id": noSuchID, "workspace_id": noSuchID, "member_id": noSuchID, "invitation_id": noSuchID, "user_session_id": noSuchID,
 		"project_id": noSuchID, "key_id": noSuchID,
@@ -87,6 +91,9 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 			return contract.ViewCreate{Page: contract.ViewPageRuns, Name: "theirs", Query: "status=error"}
 		},
 		"PATCH /v1/projects/:project_id/views/:view_id":        func(map[string]string) any { return map[string]string{"name": "stolen"} },
+		"PATCH /v1/datasets/:dataset_id":                       func(map[string]string) any { return `{"description":"mine"}` },
+		"POST /v1/datasets/:dataset_id/items":                  func(map[string]string) any { return `{"input":1}` },
+		"PATCH /v1/datasets/:dataset_id/items/:item_id":        func(map[string]string) any { return `{"input":2}` },
 		"PATCH /v1/prompts/:prompt_id":                         func(map[string]string) any { return `{"description":"mine"}` },
 		"POST /v1/prompts/:prompt_id/versions":                 func(map[string]string) any { return version("mine") },
 		"POST /v1/prompts/:prompt_id/versions/:version/render": func(map[string]string) any { return "{}" },
@@ -140,6 +147,7 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 		request{http.MethodGet, "/v1/agent/failed-runs/:fingerprint", "?project_id=:project_id"},
 		request{http.MethodGet, "/v1/runs/:run_id/spans", "?full=true"},
 		request{http.MethodPost, "/v1/runs/:run_id/scores", "?project_id=:project_id"},
+		request{http.MethodGet, "/v1/datasets", "?project_id=:project_id"},
 		request{http.MethodGet, "/v1/prompts", "?project_id=:project_id"},
 		request{http.MethodGet, "/v1/prompts/resolve", "?project_id=:project_id&name=triage"},
 		request{http.MethodGet, "/v1/members", "?organization_id=:organization_id"},
@@ -170,7 +178,7 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 	}
 	// The same requests succeed for the owner, those that change something last, and those that delete much at the very end.
 	much := func(r request) int {
-		return slices.Index([]string{"/v1/prompts/:prompt_id", "/v1/projects/:project_id", "/v1/workspaces/:workspace_id", "/v1/organizations/:organization_id"}, r.route)
+		return slices.Index([]string{"/v1/datasets/:dataset_id", "/v1/prompts/:prompt_id", "/v1/projects/:project_id", "/v1/workspaces/:workspace_id", "/v1/organizations/:organization_id"}, r.route)
 	}
 	slices.SortStableFunc(requests, func(a, b request) int { return much(a) - much(b) })
 	for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodPatch, http.MethodPost, http.MethodDelete} {

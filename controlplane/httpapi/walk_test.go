@@ -81,6 +81,11 @@ func TestWalk(t *testing.T) {
 			x.names["alias"] = named{mine: name + "-alias"}
 			return id.String()
 		},
+		"dataset_id": func() string {
+			dataset, item := e.fillDataset(t, owner, project.Id, uuid.NewString())
+			x.names["item_id"] = named{mine: item}
+			return dataset
+		},
 		"member_id": func() string {
 			email := uuid.NewString() + "@example.com"
 			e.insertUser(t, email)
@@ -121,7 +126,7 @@ func TestWalk(t *testing.T) {
 				answers := map[string]string{}
 				for _, caller := range callers {
 					for name, create := range fresh {
-						if (method != http.MethodGet || name == "prompt_id") && strings.Contains(path, "{"+name+"}") {
+						if (method != http.MethodGet || name == "prompt_id" || name == "dataset_id") && strings.Contains(path, "{"+name+"}") {
 							x.names[name] = named{mine: create()}
 						}
 					}

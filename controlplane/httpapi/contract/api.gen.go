@@ -36,6 +36,96 @@ func (e CostSource) Valid() bool {
 	}
 }
 
+// Defines values for DatasetItemChangeChange.
+const (
+	DatasetItemChangeChangeAdded   DatasetItemChangeChange = "added"
+	DatasetItemChangeChangeChanged DatasetItemChangeChange = "changed"
+	DatasetItemChangeChangeRemoved DatasetItemChangeChange = "removed"
+)
+
+// Valid indicates whether the value is a known member of the DatasetItemChangeChange enum.
+func (e DatasetItemChangeChange) Valid() bool {
+	switch e {
+	case DatasetItemChangeChangeAdded:
+		return true
+	case DatasetItemChangeChangeChanged:
+		return true
+	case DatasetItemChangeChangeRemoved:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DatasetItemsWriteDedupe.
+const (
+	Content DatasetItemsWriteDedupe = "content"
+)
+
+// Valid indicates whether the value is a known member of the DatasetItemsWriteDedupe enum.
+func (e DatasetItemsWriteDedupe) Valid() bool {
+	switch e {
+	case Content:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DatasetRevisionEntryKind.
+const (
+	DatasetRevisionEntryKindAppend  DatasetRevisionEntryKind = "append"
+	DatasetRevisionEntryKindDelete  DatasetRevisionEntryKind = "delete"
+	DatasetRevisionEntryKindEdit    DatasetRevisionEntryKind = "edit"
+	DatasetRevisionEntryKindImport  DatasetRevisionEntryKind = "import"
+	DatasetRevisionEntryKindReplace DatasetRevisionEntryKind = "replace"
+	DatasetRevisionEntryKindRuns    DatasetRevisionEntryKind = "runs"
+	DatasetRevisionEntryKindUpsert  DatasetRevisionEntryKind = "upsert"
+)
+
+// Valid indicates whether the value is a known member of the DatasetRevisionEntryKind enum.
+func (e DatasetRevisionEntryKind) Valid() bool {
+	switch e {
+	case DatasetRevisionEntryKindAppend:
+		return true
+	case DatasetRevisionEntryKindDelete:
+		return true
+	case DatasetRevisionEntryKindEdit:
+		return true
+	case DatasetRevisionEntryKindImport:
+		return true
+	case DatasetRevisionEntryKindReplace:
+		return true
+	case DatasetRevisionEntryKindRuns:
+		return true
+	case DatasetRevisionEntryKindUpsert:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DatasetWriteMode.
+const (
+	DatasetWriteModeAppend  DatasetWriteMode = "append"
+	DatasetWriteModeReplace DatasetWriteMode = "replace"
+	DatasetWriteModeUpsert  DatasetWriteMode = "upsert"
+)
+
+// Valid indicates whether the value is a known member of the DatasetWriteMode enum.
+func (e DatasetWriteMode) Valid() bool {
+	switch e {
+	case DatasetWriteModeAppend:
+		return true
+	case DatasetWriteModeReplace:
+		return true
+	case DatasetWriteModeUpsert:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for FailureClass.
 const (
 	FailureClassCancelled   FailureClass = "cancelled"
@@ -963,6 +1053,260 @@ type Contents struct {
 // CostSource `sent` by the client, or `computed` from the price table.
 type CostSource string
 
+// Dataset defines model for Dataset.
+type Dataset struct {
+	CreatedAt time.Time `json:"created_at"`
+
+	// CreatedBy Who made it. Both are null for a deleted user.
+	CreatedBy   Author             `json:"created_by"`
+	Description string             `json:"description"`
+	Id          openapi_types.UUID `json:"id"`
+
+	// ItemCount The items of the newest revision.
+	ItemCount int64 `json:"item_count"`
+
+	// Name Unique in the project.
+	Name      DatasetName        `json:"name"`
+	ProjectId openapi_types.UUID `json:"project_id"`
+
+	// Revision The newest revision; 0 if nothing was ever written.
+	Revision int `json:"revision"`
+
+	// Schema What items must have.
+	Schema    DatasetSchema `json:"schema"`
+	UpdatedAt time.Time     `json:"updated_at"`
+}
+
+// DatasetCreate defines model for DatasetCreate.
+type DatasetCreate struct {
+	Description *string `json:"description,omitempty"`
+
+	// Name Unique in the project.
+	Name      DatasetName        `json:"name"`
+	ProjectId openapi_types.UUID `json:"project_id"`
+
+	// Schema What items must have.
+	Schema *DatasetSchema `json:"schema,omitempty"`
+}
+
+// DatasetDiff defines model for DatasetDiff.
+type DatasetDiff struct {
+	Added         int64               `json:"added"`
+	Changed       int64               `json:"changed"`
+	Data          []DatasetItemChange `json:"data"`
+	HasMore       bool                `json:"has_more"`
+	Limit         int                 `json:"limit"`
+	Offset        int                 `json:"offset"`
+	OtherRevision int                 `json:"other_revision"`
+	Removed       int64               `json:"removed"`
+	Revision      int                 `json:"revision"`
+}
+
+// DatasetItem defines model for DatasetItem.
+type DatasetItem struct {
+	// ContentHash SHA-256 of input and reference output, in hexadecimal.
+	ContentHash string `json:"content_hash"`
+
+	// CreatedAt When the item was written as it is.
+	CreatedAt time.Time          `json:"created_at"`
+	Id        openapi_types.UUID `json:"id"`
+
+	// Input Any JSON value.
+	Input    json.RawMessage `json:"input"`
+	Key      *string         `json:"key"`
+	Metadata json.RawMessage `json:"metadata"`
+
+	// ReferenceOutput Any JSON value.
+	ReferenceOutput json.RawMessage `json:"reference_output"`
+
+	// RevisionAdded The revision that wrote the item as it is.
+	RevisionAdded int                 `json:"revision_added"`
+	SourceRunId   *openapi_types.UUID `json:"source_run_id"`
+	SourceSpanId  *string             `json:"source_span_id"`
+	Split         *string             `json:"split"`
+	Tags          DatasetTags         `json:"tags"`
+}
+
+// DatasetItemChange defines model for DatasetItemChange.
+type DatasetItemChange struct {
+	After  *DatasetItem            `json:"after"`
+	Before *DatasetItem            `json:"before"`
+	Change DatasetItemChangeChange `json:"change"`
+	ItemId openapi_types.UUID      `json:"item_id"`
+}
+
+// DatasetItemChangeChange defines model for DatasetItemChange.Change.
+type DatasetItemChangeChange string
+
+// DatasetItemPage defines model for DatasetItemPage.
+type DatasetItemPage struct {
+	Data       []DatasetItem `json:"data"`
+	HasMore    bool          `json:"has_more"`
+	Limit      int           `json:"limit"`
+	NextCursor *string       `json:"next_cursor"`
+	Offset     int           `json:"offset"`
+
+	// Revision The revision that was read.
+	Revision int `json:"revision"`
+}
+
+// DatasetItemUpdate defines model for DatasetItemUpdate.
+type DatasetItemUpdate struct {
+	BaseRevision *int `json:"base_revision,omitempty"`
+
+	// Input Any JSON value.
+	Input    json.RawMessage `json:"input,omitempty"`
+	Key      json.RawMessage `json:"key,omitempty"`
+	Metadata json.RawMessage `json:"metadata,omitempty"`
+
+	// Note Why. It is kept with the revision.
+	Note *string `json:"note,omitempty"`
+
+	// ReferenceOutput Any JSON value.
+	ReferenceOutput json.RawMessage `json:"reference_output,omitempty"`
+	Split           json.RawMessage `json:"split,omitempty"`
+	Tags            *DatasetTags    `json:"tags,omitempty"`
+}
+
+// DatasetItemWrite defines model for DatasetItemWrite.
+type DatasetItemWrite struct {
+	// Input Any JSON value.
+	Input json.RawMessage `json:"input"`
+
+	// Key The caller's own name for the item, unique in the dataset.
+	Key      *string         `json:"key,omitempty"`
+	Metadata json.RawMessage `json:"metadata,omitempty"`
+
+	// ReferenceOutput Any JSON value.
+	ReferenceOutput json.RawMessage     `json:"reference_output,omitempty"`
+	SourceRunId     *openapi_types.UUID `json:"source_run_id,omitempty"`
+	SourceSpanId    *string             `json:"source_span_id,omitempty"`
+
+	// Split Such as `train` or `test`.
+	Split *string      `json:"split,omitempty"`
+	Tags  *DatasetTags `json:"tags,omitempty"`
+}
+
+// DatasetItemsWrite The members of an item, or `items`.
+type DatasetItemsWrite struct {
+	// BaseRevision The revision that the caller read.
+	BaseRevision *int `json:"base_revision,omitempty"`
+
+	// Dedupe Leave out items whose content the dataset, or an earlier one of these items, has.
+	Dedupe *DatasetItemsWriteDedupe `json:"dedupe,omitempty"`
+	DryRun *bool                    `json:"dry_run,omitempty"`
+
+	// Input Any JSON value.
+	Input json.RawMessage     `json:"input,omitempty"`
+	Items *[]DatasetItemWrite `json:"items,omitempty"`
+	Key   *string             `json:"key,omitempty"`
+
+	// MaxRemoved The most items that a `replace` may remove: 409 `too_many_removed` otherwise.
+	MaxRemoved *int            `json:"max_removed,omitempty"`
+	Metadata   json.RawMessage `json:"metadata,omitempty"`
+
+	// Mode `append` adds all items; a key that exists is an error. `upsert` updates the items whose key exists and adds the others.
+	// `replace` also removes the items that are not given; an item without a key is kept if its content is given.
+	Mode *DatasetWriteMode `json:"mode,omitempty"`
+
+	// Note Why. It is kept with the revision.
+	Note *string `json:"note,omitempty"`
+
+	// ReferenceOutput Any JSON value.
+	ReferenceOutput json.RawMessage     `json:"reference_output,omitempty"`
+	SourceRunId     *openapi_types.UUID `json:"source_run_id,omitempty"`
+	SourceSpanId    *string             `json:"source_span_id,omitempty"`
+	Split           *string             `json:"split,omitempty"`
+	Tags            *DatasetTags        `json:"tags,omitempty"`
+}
+
+// DatasetItemsWriteDedupe Leave out items whose content the dataset, or an earlier one of these items, has.
+type DatasetItemsWriteDedupe string
+
+// DatasetName Unique in the project.
+type DatasetName = string
+
+// DatasetPage defines model for DatasetPage.
+type DatasetPage struct {
+	Data    []Dataset `json:"data"`
+	HasMore bool      `json:"has_more"`
+	Limit   int       `json:"limit"`
+	Offset  int       `json:"offset"`
+}
+
+// DatasetRevisionEntry defines model for DatasetRevisionEntry.
+type DatasetRevisionEntry struct {
+	Added     int       `json:"added"`
+	CreatedAt time.Time `json:"created_at"`
+
+	// CreatedBy Who made it. Both are null for a deleted user.
+	CreatedBy Author `json:"created_by"`
+
+	// ItemCount The items of the revision.
+	ItemCount int64 `json:"item_count"`
+
+	// Kind What made it.
+	Kind     DatasetRevisionEntryKind `json:"kind"`
+	Note     string                   `json:"note"`
+	Removed  int                      `json:"removed"`
+	Revision int                      `json:"revision"`
+	Updated  int                      `json:"updated"`
+}
+
+// DatasetRevisionEntryKind What made it.
+type DatasetRevisionEntryKind string
+
+// DatasetRevisionPage defines model for DatasetRevisionPage.
+type DatasetRevisionPage struct {
+	Data    []DatasetRevisionEntry `json:"data"`
+	HasMore bool                   `json:"has_more"`
+	Limit   int                    `json:"limit"`
+	Offset  int                    `json:"offset"`
+}
+
+// DatasetSchema What items must have.
+type DatasetSchema struct {
+	// Input A JSON Schema (draft 2020-12), or null for none.
+	Input json.RawMessage `json:"input,omitempty"`
+
+	// ReferenceOutput A JSON Schema (draft 2020-12), or null for none.
+	ReferenceOutput json.RawMessage `json:"reference_output,omitempty"`
+}
+
+// DatasetTags defines model for DatasetTags.
+type DatasetTags = []string
+
+// DatasetUpdate defines model for DatasetUpdate.
+type DatasetUpdate struct {
+	Description *string `json:"description,omitempty"`
+
+	// Name Unique in the project.
+	Name *DatasetName `json:"name,omitempty"`
+
+	// Schema What items must have.
+	Schema *DatasetSchema `json:"schema,omitempty"`
+}
+
+// DatasetWriteMode `append` adds all items; a key that exists is an error. `upsert` updates the items whose key exists and adds the others.
+// `replace` also removes the items that are not given; an item without a key is kept if its content is given.
+type DatasetWriteMode string
+
+// DatasetWritten defines model for DatasetWritten.
+type DatasetWritten struct {
+	Added int `json:"added"`
+
+	// ItemIds The ids of the items in the order of the request. For a dry run, null for those that would be added.
+	ItemIds []*openapi_types.UUID `json:"item_ids"`
+	Removed int                   `json:"removed"`
+
+	// Revision The newest revision afterwards.
+	Revision int `json:"revision"`
+
+	// Unchanged Items that were the same already or left out by `dedupe`.
+	Unchanged int `json:"unchanged"`
+	Updated   int `json:"updated"`
+}
+
 // EndedSessions defines model for EndedSessions.
 type EndedSessions struct {
 	Ended int64 `json:"ended"`
@@ -1386,6 +1730,12 @@ type InvitationWithLink struct {
 
 // InvitationWithLinkState defines model for InvitationWithLink.State.
 type InvitationWithLinkState string
+
+// JSONSchema A JSON Schema (draft 2020-12), or null for none.
+type JSONSchema = json.RawMessage
+
+// JSONValue Any JSON value.
+type JSONValue = json.RawMessage
 
 // Key defines model for Key.
 type Key struct {
@@ -1940,7 +2290,7 @@ type PromptConversion struct {
 	// From Such as `{name}`.
 	From string `json:"from"`
 
-	// Line The line in the text of that template
+	// Line The line in the text of that template, from 1.
 	Line int `json:"line"`
 
 	// Path Such as `messages[0].content`.
@@ -2110,11 +2460,11 @@ type PromptValues struct {
 
 // PromptVariable defines model for PromptVariable.
 type PromptVariable struct {
-	Default     interface{} `json:"default,omitempty"`
-	Description *string     `json:"description,omitempty"`
-	Example     interface{} `json:"example,omitempty"`
+	Default     json.RawMessage `json:"default,omitempty"`
+	Description *string         `json:"description,omitempty"`
+	Example     json.RawMessage `json:"example,omitempty"`
 
-	// Required Without a value and default
+	// Required Without a value and default, a variable that is not required renders as nothing.
 	Required *bool               `json:"required,omitempty"`
 	Type     *PromptVariableType `json:"type,omitempty"`
 }
@@ -3165,6 +3515,15 @@ type WorkspaceUpdate struct {
 // Confirm defines model for Confirm.
 type Confirm = string
 
+// DatasetID defines model for DatasetID.
+type DatasetID = openapi_types.UUID
+
+// DatasetItemID defines model for DatasetItemID.
+type DatasetItemID = openapi_types.UUID
+
+// DatasetRevision defines model for DatasetRevision.
+type DatasetRevision = int
+
 // FailureWindow defines model for FailureWindow.
 type FailureWindow = int64
 
@@ -3461,6 +3820,61 @@ type GetInstrumentGuideParams struct {
 
 // GetInstrumentGuideParamsLanguage defines parameters for GetInstrumentGuide.
 type GetInstrumentGuideParamsLanguage string
+
+// ListDatasetsParams defines parameters for ListDatasets.
+type ListDatasetsParams struct {
+	// ProjectId Look only in this project instead of all projects of the caller.
+	ProjectId *ProjectIDOptional `form:"project_id,omitempty" json:"project_id,omitempty"`
+
+	// Name The exact name.
+	Name *string `form:"name,omitempty" json:"name,omitempty"`
+
+	// Search Text in the name or the description; case does not matter.
+	Search *string `form:"search,omitempty" json:"search,omitempty"`
+	Limit  *Limit  `form:"limit,omitempty" json:"limit,omitempty"`
+	Offset *Offset `form:"offset,omitempty" json:"offset,omitempty"`
+}
+
+// ListDatasetItemsParams defines parameters for ListDatasetItems.
+type ListDatasetItemsParams struct {
+	// Revision Default: the newest.
+	Revision *DatasetRevision `form:"revision,omitempty" json:"revision,omitempty"`
+	Split    *string          `form:"split,omitempty" json:"split,omitempty"`
+
+	// Tag Items with this tag.
+	Tag *string `form:"tag,omitempty" json:"tag,omitempty"`
+
+	// Search Text in the key, the input or the reference output; case does not matter.
+	Search *string `form:"search,omitempty" json:"search,omitempty"`
+	Limit  *Limit  `form:"limit,omitempty" json:"limit,omitempty"`
+	Offset *Offset `form:"offset,omitempty" json:"offset,omitempty"`
+
+	// Cursor The `next_cursor` of the page before, at constant cost. Not with `offset`. It keeps the revision.
+	Cursor *string `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// AddDatasetItems201JSONResponseBody defines parameters for AddDatasetItems.
+type AddDatasetItems201JSONResponseBody struct {
+	union json.RawMessage
+}
+
+// GetDatasetItemParams defines parameters for GetDatasetItem.
+type GetDatasetItemParams struct {
+	// Revision Default: the newest.
+	Revision *DatasetRevision `form:"revision,omitempty" json:"revision,omitempty"`
+}
+
+// ListDatasetRevisionsParams defines parameters for ListDatasetRevisions.
+type ListDatasetRevisionsParams struct {
+	Limit  *Limit  `form:"limit,omitempty" json:"limit,omitempty"`
+	Offset *Offset `form:"offset,omitempty" json:"offset,omitempty"`
+}
+
+// DiffDatasetRevisionsParams defines parameters for DiffDatasetRevisions.
+type DiffDatasetRevisionsParams struct {
+	Limit  *Limit  `form:"limit,omitempty" json:"limit,omitempty"`
+	Offset *Offset `form:"offset,omitempty" json:"offset,omitempty"`
+}
 
 // ListInvitationsParams defines parameters for ListInvitations.
 type ListInvitationsParams struct {
@@ -4307,6 +4721,18 @@ type DeleteWorkspaceParams struct {
 	Confirm *Confirm `form:"confirm,omitempty" json:"confirm,omitempty"`
 }
 
+// CreateDatasetJSONRequestBody defines body for CreateDataset for application/json ContentType.
+type CreateDatasetJSONRequestBody = DatasetCreate
+
+// UpdateDatasetJSONRequestBody defines body for UpdateDataset for application/json ContentType.
+type UpdateDatasetJSONRequestBody = DatasetUpdate
+
+// AddDatasetItemsJSONRequestBody defines body for AddDatasetItems for application/json ContentType.
+type AddDatasetItemsJSONRequestBody = DatasetItemsWrite
+
+// UpdateDatasetItemJSONRequestBody defines body for UpdateDatasetItem for application/json ContentType.
+type UpdateDatasetItemJSONRequestBody = DatasetItemUpdate
+
 // CreateInvitationJSONRequestBody defines body for CreateInvitation for application/json ContentType.
 type CreateInvitationJSONRequestBody = InvitationCreate
 
@@ -4415,6 +4841,68 @@ type CreateWorkspaceJSONRequestBody = WorkspaceCreate
 // UpdateWorkspaceJSONRequestBody defines body for UpdateWorkspace for application/json ContentType.
 type UpdateWorkspaceJSONRequestBody = WorkspaceUpdate
 
+// AsDatasetItem returns the union data inside the AddDatasetItems201JSONResponseBody as a DatasetItem
+func (t AddDatasetItems201JSONResponseBody) AsDatasetItem() (DatasetItem, error) {
+	var body DatasetItem
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromDatasetItem overwrites any union data inside the AddDatasetItems201JSONResponseBody as the provided DatasetItem
+func (t *AddDatasetItems201JSONResponseBody) FromDatasetItem(v DatasetItem) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeDatasetItem performs a merge with any union data inside the AddDatasetItems201JSONResponseBody, using the provided DatasetItem
+func (t *AddDatasetItems201JSONResponseBody) MergeDatasetItem(v DatasetItem) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsDatasetWritten returns the union data inside the AddDatasetItems201JSONResponseBody as a DatasetWritten
+func (t AddDatasetItems201JSONResponseBody) AsDatasetWritten() (DatasetWritten, error) {
+	var body DatasetWritten
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromDatasetWritten overwrites any union data inside the AddDatasetItems201JSONResponseBody as the provided DatasetWritten
+func (t *AddDatasetItems201JSONResponseBody) FromDatasetWritten(v DatasetWritten) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeDatasetWritten performs a merge with any union data inside the AddDatasetItems201JSONResponseBody, using the provided DatasetWritten
+func (t *AddDatasetItems201JSONResponseBody) MergeDatasetWritten(v DatasetWritten) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+func (t AddDatasetItems201JSONResponseBody) MarshalJSON() ([]byte, error) {
+	b, err := t.union.MarshalJSON()
+	return b, err
+}
+
+func (t *AddDatasetItems201JSONResponseBody) UnmarshalJSON(b []byte) error {
+	err := t.union.UnmarshalJSON(b)
+	return err
+}
+
 // ServerInterface represents all server handlers.
 type ServerInterface interface {
 	// Healthz Check that the process is up
@@ -4432,6 +4920,42 @@ type ServerInterface interface {
 	// GetInstrumentGuide Read how to record programs, step by step
 	// (GET /v1/agent/instrument-guide)
 	GetInstrumentGuide(c *gin.Context, params GetInstrumentGuideParams)
+	// ListDatasets List datasets
+	// (GET /v1/datasets)
+	ListDatasets(c *gin.Context, params ListDatasetsParams)
+	// CreateDataset Create a dataset
+	// (POST /v1/datasets)
+	CreateDataset(c *gin.Context)
+	// DeleteDataset Delete a dataset with all its revisions
+	// (DELETE /v1/datasets/{dataset_id})
+	DeleteDataset(c *gin.Context, datasetId DatasetID)
+	// GetDataset Read a dataset
+	// (GET /v1/datasets/{dataset_id})
+	GetDataset(c *gin.Context, datasetId DatasetID)
+	// UpdateDataset Change the name, description or schema of a dataset
+	// (PATCH /v1/datasets/{dataset_id})
+	UpdateDataset(c *gin.Context, datasetId DatasetID)
+	// ListDatasetItems List the items of a dataset
+	// (GET /v1/datasets/{dataset_id}/items)
+	ListDatasetItems(c *gin.Context, datasetId DatasetID, params ListDatasetItemsParams)
+	// AddDatasetItems Add one item, or write many
+	// (POST /v1/datasets/{dataset_id}/items)
+	AddDatasetItems(c *gin.Context, datasetId DatasetID)
+	// DeleteDatasetItem Remove an item, in a new revision
+	// (DELETE /v1/datasets/{dataset_id}/items/{item_id})
+	DeleteDatasetItem(c *gin.Context, datasetId DatasetID, itemId DatasetItemID)
+	// GetDatasetItem Read an item
+	// (GET /v1/datasets/{dataset_id}/items/{item_id})
+	GetDatasetItem(c *gin.Context, datasetId DatasetID, itemId DatasetItemID, params GetDatasetItemParams)
+	// UpdateDatasetItem Change an item, in a new revision
+	// (PATCH /v1/datasets/{dataset_id}/items/{item_id})
+	UpdateDatasetItem(c *gin.Context, datasetId DatasetID, itemId DatasetItemID)
+	// ListDatasetRevisions List the revisions of a dataset
+	// (GET /v1/datasets/{dataset_id}/revisions)
+	ListDatasetRevisions(c *gin.Context, datasetId DatasetID, params ListDatasetRevisionsParams)
+	// DiffDatasetRevisions Compare two revisions of a dataset
+	// (GET /v1/datasets/{dataset_id}/revisions/{revision}/diff/{other_revision})
+	DiffDatasetRevisions(c *gin.Context, datasetId DatasetID, revision int, otherRevision int, params DiffDatasetRevisionsParams)
 	// ListInvitations List invitations
 	// (GET /v1/invitations)
 	ListInvitations(c *gin.Context, params ListInvitationsParams)
@@ -5281,6 +5805,481 @@ func (siw *ServerInterfaceWrapper) GetInstrumentGuide(c *gin.Context) {
 	}
 
 	siw.Handler.GetInstrumentGuide(c, params)
+}
+
+// ListDatasets operation middleware
+func (siw *ServerInterfaceWrapper) ListDatasets(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListDatasetsParams
+
+	// ------------- Optional query parameter "project_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "project_id", c.Request.URL.Query(), &params.ProjectId, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter project_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "name" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "name", c.Request.URL.Query(), &params.Name, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter name: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "search" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "search", c.Request.URL.Query(), &params.Search, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter search: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", c.Request.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter offset: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListDatasets(c, params)
+}
+
+// CreateDataset operation middleware
+func (siw *ServerInterfaceWrapper) CreateDataset(c *gin.Context) {
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.CreateDataset(c)
+}
+
+// DeleteDataset operation middleware
+func (siw *ServerInterfaceWrapper) DeleteDataset(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "dataset_id" -------------
+	var datasetId DatasetID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "dataset_id", c.Param("dataset_id"), &datasetId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter dataset_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.DeleteDataset(c, datasetId)
+}
+
+// GetDataset operation middleware
+func (siw *ServerInterfaceWrapper) GetDataset(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "dataset_id" -------------
+	var datasetId DatasetID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "dataset_id", c.Param("dataset_id"), &datasetId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter dataset_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetDataset(c, datasetId)
+}
+
+// UpdateDataset operation middleware
+func (siw *ServerInterfaceWrapper) UpdateDataset(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "dataset_id" -------------
+	var datasetId DatasetID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "dataset_id", c.Param("dataset_id"), &datasetId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter dataset_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.UpdateDataset(c, datasetId)
+}
+
+// ListDatasetItems operation middleware
+func (siw *ServerInterfaceWrapper) ListDatasetItems(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "dataset_id" -------------
+	var datasetId DatasetID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "dataset_id", c.Param("dataset_id"), &datasetId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter dataset_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListDatasetItemsParams
+
+	// ------------- Optional query parameter "revision" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "revision", c.Request.URL.Query(), &params.Revision, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter revision: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "split" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "split", c.Request.URL.Query(), &params.Split, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter split: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "tag" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "tag", c.Request.URL.Query(), &params.Tag, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter tag: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "search" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "search", c.Request.URL.Query(), &params.Search, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter search: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", c.Request.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter offset: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", c.Request.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter cursor: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListDatasetItems(c, datasetId, params)
+}
+
+// AddDatasetItems operation middleware
+func (siw *ServerInterfaceWrapper) AddDatasetItems(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "dataset_id" -------------
+	var datasetId DatasetID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "dataset_id", c.Param("dataset_id"), &datasetId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter dataset_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.AddDatasetItems(c, datasetId)
+}
+
+// DeleteDatasetItem operation middleware
+func (siw *ServerInterfaceWrapper) DeleteDatasetItem(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "dataset_id" -------------
+	var datasetId DatasetID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "dataset_id", c.Param("dataset_id"), &datasetId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter dataset_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Path parameter "item_id" -------------
+	var itemId DatasetItemID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "item_id", c.Param("item_id"), &itemId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter item_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.DeleteDatasetItem(c, datasetId, itemId)
+}
+
+// GetDatasetItem operation middleware
+func (siw *ServerInterfaceWrapper) GetDatasetItem(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "dataset_id" -------------
+	var datasetId DatasetID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "dataset_id", c.Param("dataset_id"), &datasetId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter dataset_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Path parameter "item_id" -------------
+	var itemId DatasetItemID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "item_id", c.Param("item_id"), &itemId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter item_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetDatasetItemParams
+
+	// ------------- Optional query parameter "revision" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "revision", c.Request.URL.Query(), &params.Revision, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter revision: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetDatasetItem(c, datasetId, itemId, params)
+}
+
+// UpdateDatasetItem operation middleware
+func (siw *ServerInterfaceWrapper) UpdateDatasetItem(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "dataset_id" -------------
+	var datasetId DatasetID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "dataset_id", c.Param("dataset_id"), &datasetId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter dataset_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Path parameter "item_id" -------------
+	var itemId DatasetItemID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "item_id", c.Param("item_id"), &itemId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter item_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.UpdateDatasetItem(c, datasetId, itemId)
+}
+
+// ListDatasetRevisions operation middleware
+func (siw *ServerInterfaceWrapper) ListDatasetRevisions(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "dataset_id" -------------
+	var datasetId DatasetID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "dataset_id", c.Param("dataset_id"), &datasetId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter dataset_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListDatasetRevisionsParams
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", c.Request.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter offset: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListDatasetRevisions(c, datasetId, params)
+}
+
+// DiffDatasetRevisions operation middleware
+func (siw *ServerInterfaceWrapper) DiffDatasetRevisions(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "dataset_id" -------------
+	var datasetId DatasetID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "dataset_id", c.Param("dataset_id"), &datasetId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter dataset_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Path parameter "revision" -------------
+	var revision int
+
+	err = runtime.BindStyledParameterWithOptions("simple", "revision", c.Param("revision"), &revision, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter revision: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Path parameter "other_revision" -------------
+	var otherRevision int
+
+	err = runtime.BindStyledParameterWithOptions("simple", "other_revision", c.Param("other_revision"), &otherRevision, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter other_revision: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params DiffDatasetRevisionsParams
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", c.Request.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter offset: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.DiffDatasetRevisions(c, datasetId, revision, otherRevision, params)
 }
 
 // ListInvitations operation middleware
@@ -10042,6 +11041,18 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.GET(options.BaseURL+"/v1/agent/failed-runs", wrapper.ListFailedRuns)
 	router.GET(options.BaseURL+"/v1/agent/failed-runs/:fingerprint", wrapper.GetFailedRuns)
 	router.GET(options.BaseURL+"/v1/agent/instrument-guide", wrapper.GetInstrumentGuide)
+	router.GET(options.BaseURL+"/v1/datasets", wrapper.ListDatasets)
+	router.POST(options.BaseURL+"/v1/datasets", wrapper.CreateDataset)
+	router.DELETE(options.BaseURL+"/v1/datasets/:dataset_id", wrapper.DeleteDataset)
+	router.GET(options.BaseURL+"/v1/datasets/:dataset_id", wrapper.GetDataset)
+	router.PATCH(options.BaseURL+"/v1/datasets/:dataset_id", wrapper.UpdateDataset)
+	router.GET(options.BaseURL+"/v1/datasets/:dataset_id/items", wrapper.ListDatasetItems)
+	router.POST(options.BaseURL+"/v1/datasets/:dataset_id/items", wrapper.AddDatasetItems)
+	router.DELETE(options.BaseURL+"/v1/datasets/:dataset_id/items/:item_id", wrapper.DeleteDatasetItem)
+	router.GET(options.BaseURL+"/v1/datasets/:dataset_id/items/:item_id", wrapper.GetDatasetItem)
+	router.PATCH(options.BaseURL+"/v1/datasets/:dataset_id/items/:item_id", wrapper.UpdateDatasetItem)
+	router.GET(options.BaseURL+"/v1/datasets/:dataset_id/revisions", wrapper.ListDatasetRevisions)
+	router.GET(options.BaseURL+"/v1/datasets/:dataset_id/revisions/:revision/diff/:other_revision", wrapper.DiffDatasetRevisions)
 	router.GET(options.BaseURL+"/v1/invitations", wrapper.ListInvitations)
 	router.POST(options.BaseURL+"/v1/invitations", wrapper.CreateInvitation)
 	router.POST(options.BaseURL+"/v1/invitations/_actions/accept", wrapper.AcceptInvitation)
@@ -10307,6 +11318,498 @@ type GetInstrumentGuidedefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response GetInstrumentGuidedefaultApplicationProblemPlusJSONResponse) VisitGetInstrumentGuideResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListDatasetsRequestObject struct {
+	Params ListDatasetsParams
+}
+
+type ListDatasetsResponseObject interface {
+	VisitListDatasetsResponse(w http.ResponseWriter) error
+}
+
+type ListDatasets200JSONResponse DatasetPage
+
+func (response ListDatasets200JSONResponse) VisitListDatasetsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListDatasetsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListDatasetsdefaultApplicationProblemPlusJSONResponse) VisitListDatasetsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateDatasetRequestObject struct {
+	Body *CreateDatasetJSONRequestBody
+}
+
+type CreateDatasetResponseObject interface {
+	VisitCreateDatasetResponse(w http.ResponseWriter) error
+}
+
+type CreateDataset201ResponseHeaders struct {
+	Location *string
+}
+
+type CreateDataset201JSONResponse struct {
+	Body    Dataset
+	Headers CreateDataset201ResponseHeaders
+}
+
+func (response CreateDataset201JSONResponse) VisitCreateDatasetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Location != nil {
+		w.Header().Set("Location", fmt.Sprint(*response.Headers.Location))
+	}
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateDatasetdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CreateDatasetdefaultApplicationProblemPlusJSONResponse) VisitCreateDatasetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteDatasetRequestObject struct {
+	DatasetId DatasetID `json:"dataset_id"`
+}
+
+type DeleteDatasetResponseObject interface {
+	VisitDeleteDatasetResponse(w http.ResponseWriter) error
+}
+
+type DeleteDataset204Response struct {
+}
+
+func (response DeleteDataset204Response) VisitDeleteDatasetResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DeleteDatasetdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response DeleteDatasetdefaultApplicationProblemPlusJSONResponse) VisitDeleteDatasetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDatasetRequestObject struct {
+	DatasetId DatasetID `json:"dataset_id"`
+}
+
+type GetDatasetResponseObject interface {
+	VisitGetDatasetResponse(w http.ResponseWriter) error
+}
+
+type GetDataset200JSONResponse Dataset
+
+func (response GetDataset200JSONResponse) VisitGetDatasetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDatasetdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetDatasetdefaultApplicationProblemPlusJSONResponse) VisitGetDatasetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateDatasetRequestObject struct {
+	DatasetId DatasetID `json:"dataset_id"`
+	Body      *UpdateDatasetJSONRequestBody
+}
+
+type UpdateDatasetResponseObject interface {
+	VisitUpdateDatasetResponse(w http.ResponseWriter) error
+}
+
+type UpdateDataset200JSONResponse Dataset
+
+func (response UpdateDataset200JSONResponse) VisitUpdateDatasetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateDatasetdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response UpdateDatasetdefaultApplicationProblemPlusJSONResponse) VisitUpdateDatasetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListDatasetItemsRequestObject struct {
+	DatasetId DatasetID `json:"dataset_id"`
+	Params    ListDatasetItemsParams
+}
+
+type ListDatasetItemsResponseObject interface {
+	VisitListDatasetItemsResponse(w http.ResponseWriter) error
+}
+
+type ListDatasetItems200JSONResponse DatasetItemPage
+
+func (response ListDatasetItems200JSONResponse) VisitListDatasetItemsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListDatasetItemsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListDatasetItemsdefaultApplicationProblemPlusJSONResponse) VisitListDatasetItemsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AddDatasetItemsRequestObject struct {
+	DatasetId DatasetID `json:"dataset_id"`
+	Body      *AddDatasetItemsJSONRequestBody
+}
+
+type AddDatasetItemsResponseObject interface {
+	VisitAddDatasetItemsResponse(w http.ResponseWriter) error
+}
+
+type AddDatasetItems200JSONResponse DatasetWritten
+
+func (response AddDatasetItems200JSONResponse) VisitAddDatasetItemsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AddDatasetItems201JSONResponse = AddDatasetItems201JSONResponseBody
+
+func (response AddDatasetItems201JSONResponse) VisitAddDatasetItemsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.union); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AddDatasetItemsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response AddDatasetItemsdefaultApplicationProblemPlusJSONResponse) VisitAddDatasetItemsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteDatasetItemRequestObject struct {
+	DatasetId DatasetID     `json:"dataset_id"`
+	ItemId    DatasetItemID `json:"item_id"`
+}
+
+type DeleteDatasetItemResponseObject interface {
+	VisitDeleteDatasetItemResponse(w http.ResponseWriter) error
+}
+
+type DeleteDatasetItem204Response struct {
+}
+
+func (response DeleteDatasetItem204Response) VisitDeleteDatasetItemResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DeleteDatasetItemdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response DeleteDatasetItemdefaultApplicationProblemPlusJSONResponse) VisitDeleteDatasetItemResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDatasetItemRequestObject struct {
+	DatasetId DatasetID     `json:"dataset_id"`
+	ItemId    DatasetItemID `json:"item_id"`
+	Params    GetDatasetItemParams
+}
+
+type GetDatasetItemResponseObject interface {
+	VisitGetDatasetItemResponse(w http.ResponseWriter) error
+}
+
+type GetDatasetItem200JSONResponse DatasetItem
+
+func (response GetDatasetItem200JSONResponse) VisitGetDatasetItemResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDatasetItemdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetDatasetItemdefaultApplicationProblemPlusJSONResponse) VisitGetDatasetItemResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateDatasetItemRequestObject struct {
+	DatasetId DatasetID     `json:"dataset_id"`
+	ItemId    DatasetItemID `json:"item_id"`
+	Body      *UpdateDatasetItemJSONRequestBody
+}
+
+type UpdateDatasetItemResponseObject interface {
+	VisitUpdateDatasetItemResponse(w http.ResponseWriter) error
+}
+
+type UpdateDatasetItem200JSONResponse DatasetItem
+
+func (response UpdateDatasetItem200JSONResponse) VisitUpdateDatasetItemResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpdateDatasetItemdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response UpdateDatasetItemdefaultApplicationProblemPlusJSONResponse) VisitUpdateDatasetItemResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListDatasetRevisionsRequestObject struct {
+	DatasetId DatasetID `json:"dataset_id"`
+	Params    ListDatasetRevisionsParams
+}
+
+type ListDatasetRevisionsResponseObject interface {
+	VisitListDatasetRevisionsResponse(w http.ResponseWriter) error
+}
+
+type ListDatasetRevisions200JSONResponse DatasetRevisionPage
+
+func (response ListDatasetRevisions200JSONResponse) VisitListDatasetRevisionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListDatasetRevisionsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListDatasetRevisionsdefaultApplicationProblemPlusJSONResponse) VisitListDatasetRevisionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DiffDatasetRevisionsRequestObject struct {
+	DatasetId     DatasetID `json:"dataset_id"`
+	Revision      int       `json:"revision"`
+	OtherRevision int       `json:"other_revision"`
+	Params        DiffDatasetRevisionsParams
+}
+
+type DiffDatasetRevisionsResponseObject interface {
+	VisitDiffDatasetRevisionsResponse(w http.ResponseWriter) error
+}
+
+type DiffDatasetRevisions200JSONResponse DatasetDiff
+
+func (response DiffDatasetRevisions200JSONResponse) VisitDiffDatasetRevisionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DiffDatasetRevisionsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response DiffDatasetRevisionsdefaultApplicationProblemPlusJSONResponse) VisitDiffDatasetRevisionsResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -14588,6 +16091,42 @@ type StrictServerInterface interface {
 	// GetInstrumentGuide Read how to record programs, step by step
 	// (GET /v1/agent/instrument-guide)
 	GetInstrumentGuide(ctx context.Context, request GetInstrumentGuideRequestObject) (GetInstrumentGuideResponseObject, error)
+	// ListDatasets List datasets
+	// (GET /v1/datasets)
+	ListDatasets(ctx context.Context, request ListDatasetsRequestObject) (ListDatasetsResponseObject, error)
+	// CreateDataset Create a dataset
+	// (POST /v1/datasets)
+	CreateDataset(ctx context.Context, request CreateDatasetRequestObject) (CreateDatasetResponseObject, error)
+	// DeleteDataset Delete a dataset with all its revisions
+	// (DELETE /v1/datasets/{dataset_id})
+	DeleteDataset(ctx context.Context, request DeleteDatasetRequestObject) (DeleteDatasetResponseObject, error)
+	// GetDataset Read a dataset
+	// (GET /v1/datasets/{dataset_id})
+	GetDataset(ctx context.Context, request GetDatasetRequestObject) (GetDatasetResponseObject, error)
+	// UpdateDataset Change the name, description or schema of a dataset
+	// (PATCH /v1/datasets/{dataset_id})
+	UpdateDataset(ctx context.Context, request UpdateDatasetRequestObject) (UpdateDatasetResponseObject, error)
+	// ListDatasetItems List the items of a dataset
+	// (GET /v1/datasets/{dataset_id}/items)
+	ListDatasetItems(ctx context.Context, request ListDatasetItemsRequestObject) (ListDatasetItemsResponseObject, error)
+	// AddDatasetItems Add one item, or write many
+	// (POST /v1/datasets/{dataset_id}/items)
+	AddDatasetItems(ctx context.Context, request AddDatasetItemsRequestObject) (AddDatasetItemsResponseObject, error)
+	// DeleteDatasetItem Remove an item, in a new revision
+	// (DELETE /v1/datasets/{dataset_id}/items/{item_id})
+	DeleteDatasetItem(ctx context.Context, request DeleteDatasetItemRequestObject) (DeleteDatasetItemResponseObject, error)
+	// GetDatasetItem Read an item
+	// (GET /v1/datasets/{dataset_id}/items/{item_id})
+	GetDatasetItem(ctx context.Context, request GetDatasetItemRequestObject) (GetDatasetItemResponseObject, error)
+	// UpdateDatasetItem Change an item, in a new revision
+	// (PATCH /v1/datasets/{dataset_id}/items/{item_id})
+	UpdateDatasetItem(ctx context.Context, request UpdateDatasetItemRequestObject) (UpdateDatasetItemResponseObject, error)
+	// ListDatasetRevisions List the revisions of a dataset
+	// (GET /v1/datasets/{dataset_id}/revisions)
+	ListDatasetRevisions(ctx context.Context, request ListDatasetRevisionsRequestObject) (ListDatasetRevisionsResponseObject, error)
+	// DiffDatasetRevisions Compare two revisions of a dataset
+	// (GET /v1/datasets/{dataset_id}/revisions/{revision}/diff/{other_revision})
+	DiffDatasetRevisions(ctx context.Context, request DiffDatasetRevisionsRequestObject) (DiffDatasetRevisionsResponseObject, error)
 	// ListInvitations List invitations
 	// (GET /v1/invitations)
 	ListInvitations(ctx context.Context, request ListInvitationsRequestObject) (ListInvitationsResponseObject, error)
@@ -15061,6 +16600,397 @@ func (sh *strictHandler) GetInstrumentGuide(ctx *gin.Context, params GetInstrume
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(GetInstrumentGuideResponseObject); ok {
 		if err := validResponse.VisitGetInstrumentGuideResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListDatasets operation middleware
+func (sh *strictHandler) ListDatasets(ctx *gin.Context, params ListDatasetsParams) {
+	var request ListDatasetsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListDatasets(ctx, request.(ListDatasetsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListDatasets")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListDatasetsResponseObject); ok {
+		if err := validResponse.VisitListDatasetsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CreateDataset operation middleware
+func (sh *strictHandler) CreateDataset(ctx *gin.Context) {
+	var request CreateDatasetRequestObject
+
+	var body CreateDatasetJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateDataset(ctx, request.(CreateDatasetRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateDataset")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(CreateDatasetResponseObject); ok {
+		if err := validResponse.VisitCreateDatasetResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DeleteDataset operation middleware
+func (sh *strictHandler) DeleteDataset(ctx *gin.Context, datasetId DatasetID) {
+	var request DeleteDatasetRequestObject
+
+	request.DatasetId = datasetId
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteDataset(ctx, request.(DeleteDatasetRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteDataset")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(DeleteDatasetResponseObject); ok {
+		if err := validResponse.VisitDeleteDatasetResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetDataset operation middleware
+func (sh *strictHandler) GetDataset(ctx *gin.Context, datasetId DatasetID) {
+	var request GetDatasetRequestObject
+
+	request.DatasetId = datasetId
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetDataset(ctx, request.(GetDatasetRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetDataset")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetDatasetResponseObject); ok {
+		if err := validResponse.VisitGetDatasetResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// UpdateDataset operation middleware
+func (sh *strictHandler) UpdateDataset(ctx *gin.Context, datasetId DatasetID) {
+	var request UpdateDatasetRequestObject
+
+	request.DatasetId = datasetId
+
+	var body UpdateDatasetJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.UpdateDataset(ctx, request.(UpdateDatasetRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "UpdateDataset")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(UpdateDatasetResponseObject); ok {
+		if err := validResponse.VisitUpdateDatasetResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListDatasetItems operation middleware
+func (sh *strictHandler) ListDatasetItems(ctx *gin.Context, datasetId DatasetID, params ListDatasetItemsParams) {
+	var request ListDatasetItemsRequestObject
+
+	request.DatasetId = datasetId
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListDatasetItems(ctx, request.(ListDatasetItemsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListDatasetItems")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListDatasetItemsResponseObject); ok {
+		if err := validResponse.VisitListDatasetItemsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// AddDatasetItems operation middleware
+func (sh *strictHandler) AddDatasetItems(ctx *gin.Context, datasetId DatasetID) {
+	var request AddDatasetItemsRequestObject
+
+	request.DatasetId = datasetId
+
+	var body AddDatasetItemsJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.AddDatasetItems(ctx, request.(AddDatasetItemsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "AddDatasetItems")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(AddDatasetItemsResponseObject); ok {
+		if err := validResponse.VisitAddDatasetItemsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DeleteDatasetItem operation middleware
+func (sh *strictHandler) DeleteDatasetItem(ctx *gin.Context, datasetId DatasetID, itemId DatasetItemID) {
+	var request DeleteDatasetItemRequestObject
+
+	request.DatasetId = datasetId
+	request.ItemId = itemId
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DeleteDatasetItem(ctx, request.(DeleteDatasetItemRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeleteDatasetItem")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(DeleteDatasetItemResponseObject); ok {
+		if err := validResponse.VisitDeleteDatasetItemResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetDatasetItem operation middleware
+func (sh *strictHandler) GetDatasetItem(ctx *gin.Context, datasetId DatasetID, itemId DatasetItemID, params GetDatasetItemParams) {
+	var request GetDatasetItemRequestObject
+
+	request.DatasetId = datasetId
+	request.ItemId = itemId
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetDatasetItem(ctx, request.(GetDatasetItemRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetDatasetItem")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetDatasetItemResponseObject); ok {
+		if err := validResponse.VisitGetDatasetItemResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// UpdateDatasetItem operation middleware
+func (sh *strictHandler) UpdateDatasetItem(ctx *gin.Context, datasetId DatasetID, itemId DatasetItemID) {
+	var request UpdateDatasetItemRequestObject
+
+	request.DatasetId = datasetId
+	request.ItemId = itemId
+
+	var body UpdateDatasetItemJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.UpdateDatasetItem(ctx, request.(UpdateDatasetItemRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "UpdateDatasetItem")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(UpdateDatasetItemResponseObject); ok {
+		if err := validResponse.VisitUpdateDatasetItemResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListDatasetRevisions operation middleware
+func (sh *strictHandler) ListDatasetRevisions(ctx *gin.Context, datasetId DatasetID, params ListDatasetRevisionsParams) {
+	var request ListDatasetRevisionsRequestObject
+
+	request.DatasetId = datasetId
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListDatasetRevisions(ctx, request.(ListDatasetRevisionsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListDatasetRevisions")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListDatasetRevisionsResponseObject); ok {
+		if err := validResponse.VisitListDatasetRevisionsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DiffDatasetRevisions operation middleware
+func (sh *strictHandler) DiffDatasetRevisions(ctx *gin.Context, datasetId DatasetID, revision int, otherRevision int, params DiffDatasetRevisionsParams) {
+	var request DiffDatasetRevisionsRequestObject
+
+	request.DatasetId = datasetId
+	request.Revision = revision
+	request.OtherRevision = otherRevision
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.DiffDatasetRevisions(ctx, request.(DiffDatasetRevisionsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DiffDatasetRevisions")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(DiffDatasetRevisionsResponseObject); ok {
+		if err := validResponse.VisitDiffDatasetRevisionsResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

@@ -173,6 +173,164 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/datasets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List datasets
+         * @description Requires the scope `datasets:read`.
+         */
+        get: operations["listDatasets"];
+        put?: never;
+        /**
+         * Create a dataset
+         * @description 409 `name_taken` if the project has a dataset of this name. It has the revision 0, which is empty.
+         *
+         *     Requires the scope `datasets:write`.
+         */
+        post: operations["createDataset"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/datasets/{dataset_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a dataset
+         * @description Requires the scope `datasets:read`.
+         */
+        get: operations["getDataset"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a dataset with all its revisions
+         * @description Requires the scope `datasets:write`.
+         */
+        delete: operations["deleteDataset"];
+        options?: never;
+        head?: never;
+        /**
+         * Change the name, description or schema of a dataset
+         * @description Absent members keep their values. A new schema must fit all items of the newest revision: 422 names the first 100 that it does
+         *     not fit.
+         *
+         *     Requires the scope `datasets:write`.
+         */
+        patch: operations["updateDataset"];
+        trace?: never;
+    };
+    "/v1/datasets/{dataset_id}/items": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the items of a dataset
+         * @description In the order in which they were added. A read at a revision is exact for ever.
+         *
+         *     Requires the scope `datasets:read`.
+         */
+        get: operations["listDatasetItems"];
+        put?: never;
+        /**
+         * Add one item, or write many
+         * @description Either one item, which is answered with the item, or `items` with a `mode`. All items are written in one revision, or none: each
+         *     error names its item. 409 `stale_base_revision` if `base_revision` is not the newest. A write that changes nothing makes no revision.
+         *
+         *     Requires the scope `datasets:write`.
+         */
+        post: operations["addDatasetItems"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/datasets/{dataset_id}/items/{item_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read an item
+         * @description Requires the scope `datasets:read`.
+         */
+        get: operations["getDatasetItem"];
+        put?: never;
+        post?: never;
+        /**
+         * Remove an item, in a new revision
+         * @description Earlier revisions keep it.
+         *
+         *     Requires the scope `datasets:write`.
+         */
+        delete: operations["deleteDatasetItem"];
+        options?: never;
+        head?: never;
+        /**
+         * Change an item, in a new revision
+         * @description Absent members keep their values. Earlier revisions keep the item as it was.
+         *
+         *     Requires the scope `datasets:write`.
+         */
+        patch: operations["updateDatasetItem"];
+        trace?: never;
+    };
+    "/v1/datasets/{dataset_id}/revisions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the revisions of a dataset
+         * @description Requires the scope `datasets:read`.
+         */
+        get: operations["listDatasetRevisions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/datasets/{dataset_id}/revisions/{revision}/diff/{other_revision}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Compare two revisions of a dataset
+         * @description Requires the scope `datasets:read`.
+         */
+        get: operations["diffDatasetRevisions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/runs/{run_id}/diff/{other_run_id}": {
         parameters: {
             query?: never;
@@ -2127,6 +2285,214 @@ export interface components {
             /** @description `GET` and a path; `{span_id}` stands for the id of a cut step. */
             next: string;
         };
+        /** @description Unique in the project. */
+        DatasetName: string;
+        /** @description A JSON Schema (draft 2020-12), or null for none. */
+        JSONSchema: {
+            [key: string]: unknown;
+        } | null;
+        /** @description What items must have. */
+        DatasetSchema: {
+            input?: components["schemas"]["JSONSchema"];
+            reference_output?: components["schemas"]["JSONSchema"];
+        };
+        DatasetCreate: {
+            /** Format: uuid */
+            project_id: string;
+            name: components["schemas"]["DatasetName"];
+            description?: string;
+            schema?: components["schemas"]["DatasetSchema"];
+        };
+        DatasetUpdate: {
+            name?: components["schemas"]["DatasetName"];
+            description?: string;
+            schema?: components["schemas"]["DatasetSchema"];
+        };
+        Dataset: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            project_id: string;
+            name: components["schemas"]["DatasetName"];
+            description: string;
+            schema: components["schemas"]["DatasetSchema"];
+            /** @description The newest revision; 0 if nothing was ever written. */
+            revision: number;
+            /**
+             * Format: int64
+             * @description The items of the newest revision.
+             */
+            item_count: number;
+            created_by: components["schemas"]["Author"];
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+        };
+        DatasetPage: {
+            data: components["schemas"]["Dataset"][];
+            limit: number;
+            offset: number;
+            has_more: boolean;
+        };
+        /** @description Any JSON value. */
+        JSONValue: Record<string, never> | unknown[] | string | number | boolean | null;
+        DatasetItemWrite: {
+            /** @description The caller's own name for the item, unique in the dataset. */
+            key?: string;
+            input: components["schemas"]["JSONValue"];
+            reference_output?: components["schemas"]["JSONValue"];
+            metadata?: {
+                [key: string]: unknown;
+            };
+            /** @description Such as `train` or `test`. */
+            split?: string | null;
+            tags?: components["schemas"]["DatasetTags"];
+            /** Format: uuid */
+            source_run_id?: string | null;
+            source_span_id?: string | null;
+        };
+        DatasetTags: string[];
+        DatasetItemUpdate: {
+            key?: string | null;
+            input?: components["schemas"]["JSONValue"];
+            reference_output?: components["schemas"]["JSONValue"];
+            metadata?: {
+                [key: string]: unknown;
+            };
+            split?: string | null;
+            tags?: components["schemas"]["DatasetTags"];
+            /** @description Why. It is kept with the revision. */
+            note?: string;
+            base_revision?: number;
+        };
+        /** @description The members of an item, or `items`. */
+        DatasetItemsWrite: {
+            key?: string;
+            input?: components["schemas"]["JSONValue"];
+            reference_output?: components["schemas"]["JSONValue"];
+            metadata?: {
+                [key: string]: unknown;
+            };
+            split?: string | null;
+            tags?: components["schemas"]["DatasetTags"];
+            /** Format: uuid */
+            source_run_id?: string | null;
+            source_span_id?: string | null;
+            items?: components["schemas"]["DatasetItemWrite"][];
+            mode?: components["schemas"]["DatasetWriteMode"];
+            /** @description The revision that the caller read. */
+            base_revision?: number;
+            /** @description The most items that a `replace` may remove: 409 `too_many_removed` otherwise. */
+            max_removed?: number;
+            /**
+             * @description Leave out items whose content the dataset, or an earlier one of these items, has.
+             * @enum {string}
+             */
+            dedupe?: "content";
+            /** @default false */
+            dry_run: boolean;
+            /** @description Why. It is kept with the revision. */
+            note?: string;
+        };
+        /**
+         * @description `append` adds all items; a key that exists is an error. `upsert` updates the items whose key exists and adds the others.
+         *     `replace` also removes the items that are not given; an item without a key is kept if its content is given.
+         * @enum {string}
+         */
+        DatasetWriteMode: "append" | "upsert" | "replace";
+        DatasetWritten: {
+            /** @description The newest revision afterwards. */
+            revision: number;
+            added: number;
+            updated: number;
+            removed: number;
+            /** @description Items that were the same already or left out by `dedupe`. */
+            unchanged: number;
+            /** @description The ids of the items in the order of the request. For a dry run, null for those that would be added. */
+            item_ids: (string | null)[];
+        };
+        DatasetItem: {
+            /** Format: uuid */
+            id: string;
+            key: string | null;
+            input: components["schemas"]["JSONValue"];
+            reference_output: components["schemas"]["JSONValue"];
+            metadata: {
+                [key: string]: unknown;
+            };
+            split: string | null;
+            tags: components["schemas"]["DatasetTags"];
+            /** Format: uuid */
+            source_run_id: string | null;
+            source_span_id: string | null;
+            /** @description SHA-256 of input and reference output, in hexadecimal. */
+            content_hash: string;
+            /** @description The revision that wrote the item as it is. */
+            revision_added: number;
+            /**
+             * Format: date-time
+             * @description When the item was written as it is.
+             */
+            created_at: string;
+        };
+        DatasetItemPage: {
+            data: components["schemas"]["DatasetItem"][];
+            /** @description The revision that was read. */
+            revision: number;
+            limit: number;
+            offset: number;
+            has_more: boolean;
+            next_cursor: string | null;
+        };
+        DatasetRevisionEntry: {
+            revision: number;
+            /**
+             * @description What made it.
+             * @enum {string}
+             */
+            kind: "append" | "upsert" | "replace" | "edit" | "delete" | "runs" | "import";
+            added: number;
+            updated: number;
+            removed: number;
+            /**
+             * Format: int64
+             * @description The items of the revision.
+             */
+            item_count: number;
+            note: string;
+            created_by: components["schemas"]["Author"];
+            /** Format: date-time */
+            created_at: string;
+        };
+        DatasetRevisionPage: {
+            data: components["schemas"]["DatasetRevisionEntry"][];
+            limit: number;
+            offset: number;
+            has_more: boolean;
+        };
+        DatasetItemChange: {
+            /** Format: uuid */
+            item_id: string;
+            /** @enum {string} */
+            change: "added" | "removed" | "changed";
+            before: components["schemas"]["DatasetItem"] | null;
+            after: components["schemas"]["DatasetItem"] | null;
+        };
+        DatasetDiff: {
+            revision: number;
+            other_revision: number;
+            /** Format: int64 */
+            added: number;
+            /** Format: int64 */
+            removed: number;
+            /** Format: int64 */
+            changed: number;
+            data: components["schemas"]["DatasetItemChange"][];
+            limit: number;
+            offset: number;
+            has_more: boolean;
+        };
         RunDiff: {
             base: components["schemas"]["RunDiffRun"];
             other: components["schemas"]["RunDiffRun"];
@@ -3238,7 +3604,7 @@ export interface components {
          */
         PromptMessage: {
             role?: string;
-            content?: unknown;
+            content?: string | unknown[] | null;
             name?: string;
             tool_calls?: Record<string, never>[];
             tool_call_id?: string;
@@ -3278,13 +3644,13 @@ export interface components {
              */
             type: "any" | "string" | "number" | "integer" | "boolean" | "object" | "array";
             /**
-             * @description Without a value and default
+             * @description Without a value and default, a variable that is not required renders as nothing.
              * @default true
              */
             required: boolean;
-            default?: unknown;
+            default?: Record<string, never> | unknown[] | string | number | boolean | null;
             description?: string;
-            example?: unknown;
+            example?: Record<string, never> | unknown[] | string | number | boolean | null;
         };
         /**
          * @description `mustache` by default; `none` is text without variables.
@@ -3494,7 +3860,7 @@ export interface components {
         PromptConversion: {
             /** @description Such as `messages[0].content`. */
             path: string;
-            /** @description The line in the text of that template */
+            /** @description The line in the text of that template, from 1. */
             line: number;
             /** @description Such as `{name}`. */
             from: string;
@@ -4285,6 +4651,10 @@ export interface components {
     };
     parameters: {
         UserSessionID: string;
+        DatasetID: string;
+        DatasetItemID: string;
+        /** @description Default: the newest. */
+        DatasetRevision: number;
         /** @description Only runs that started within this many seconds before now; a week by default, 90 days at most. */
         FailureWindow: number;
         InvitationIDPath: string;
@@ -4587,6 +4957,341 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["AgentView"];
                     "text/markdown": string;
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listDatasets: {
+        parameters: {
+            query?: {
+                /** @description Look only in this project instead of all projects of the caller. */
+                project_id?: components["parameters"]["ProjectIDOptional"];
+                /** @description The exact name. */
+                name?: string;
+                /** @description Text in the name or the description; case does not matter. */
+                search?: string;
+                limit?: components["parameters"]["Limit"];
+                offset?: components["parameters"]["Offset"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of datasets, sorted by name. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DatasetPage"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    createDataset: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DatasetCreate"];
+            };
+        };
+        responses: {
+            /** @description Created. */
+            201: {
+                headers: {
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Dataset"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getDataset: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                dataset_id: components["parameters"]["DatasetID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The dataset. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Dataset"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    deleteDataset: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                dataset_id: components["parameters"]["DatasetID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    updateDataset: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                dataset_id: components["parameters"]["DatasetID"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DatasetUpdate"];
+            };
+        };
+        responses: {
+            /** @description The changed dataset. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Dataset"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listDatasetItems: {
+        parameters: {
+            query?: {
+                /** @description Default: the newest. */
+                revision?: components["parameters"]["DatasetRevision"];
+                split?: string;
+                /** @description Items with this tag. */
+                tag?: string;
+                /** @description Text in the key, the input or the reference output; case does not matter. */
+                search?: string;
+                limit?: components["parameters"]["Limit"];
+                offset?: components["parameters"]["Offset"];
+                /** @description The `next_cursor` of the page before, at constant cost. Not with `offset`. It keeps the revision. */
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                dataset_id: components["parameters"]["DatasetID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of items. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DatasetItemPage"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    addDatasetItems: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                dataset_id: components["parameters"]["DatasetID"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DatasetItemsWrite"];
+            };
+        };
+        responses: {
+            /** @description What a dry run would change. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DatasetWritten"];
+                };
+            };
+            /** @description The item, or what the revision changed. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DatasetItem"] | components["schemas"]["DatasetWritten"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getDatasetItem: {
+        parameters: {
+            query?: {
+                /** @description Default: the newest. */
+                revision?: components["parameters"]["DatasetRevision"];
+            };
+            header?: never;
+            path: {
+                dataset_id: components["parameters"]["DatasetID"];
+                item_id: components["parameters"]["DatasetItemID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The item. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DatasetItem"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    deleteDatasetItem: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                dataset_id: components["parameters"]["DatasetID"];
+                item_id: components["parameters"]["DatasetItemID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Removed. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    updateDatasetItem: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                dataset_id: components["parameters"]["DatasetID"];
+                item_id: components["parameters"]["DatasetItemID"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DatasetItemUpdate"];
+            };
+        };
+        responses: {
+            /** @description The changed item. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DatasetItem"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listDatasetRevisions: {
+        parameters: {
+            query?: {
+                limit?: components["parameters"]["Limit"];
+                offset?: components["parameters"]["Offset"];
+            };
+            header?: never;
+            path: {
+                dataset_id: components["parameters"]["DatasetID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of revisions, the newest first. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DatasetRevisionPage"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    diffDatasetRevisions: {
+        parameters: {
+            query?: {
+                limit?: components["parameters"]["Limit"];
+                offset?: components["parameters"]["Offset"];
+            };
+            header?: never;
+            path: {
+                dataset_id: components["parameters"]["DatasetID"];
+                revision: number;
+                other_revision: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What the other revision changes. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DatasetDiff"];
                 };
             };
             default: components["responses"]["Problem"];
