@@ -142,6 +142,10 @@ def test_model_calls_name_the_prompt(program: Program, product: Product, models:
     assert first["prompt"] == {"id": prompt_id, "name": "support/triage", "version": "1"}
     assert [message["role"] for message in first["input_messages"]] == ["system", "user"]
     assert [found["run_id"] for found in product.runs(prompt_id=prompt_id, prompt_version="1")] == [run_id]
+    usage = product.get(f"/v1/prompts/{prompt_id}/usage")
+    assert usage is not None
+    [version] = usage["versions"]
+    assert (version["version"], version["linked_by_content"], version["calls"]["count"]) == ("1", 0, 1)
 
 
 def test_outage(reading: Product) -> None:
