@@ -1,9 +1,22 @@
-import type { AgentViewOptions, FailureFilter, Place, RunFilter, RunGroupBy, Traces } from "./types";
+import type {
+  AgentViewOptions,
+  FailureFilter,
+  Place,
+  PromptDraft,
+  PromptSelection,
+  RunFilter,
+  RunGroupBy,
+  TimeWindow,
+  Traces,
+} from "./types";
 
 const session = ["session"] as const;
 const members = ["members"] as const;
 const invitations = ["invitations"] as const;
 const prices = (projectId: string) => ["prices", projectId] as const;
+const promptLists = (projectId: string) => ["prompts", projectId] as const;
+const prompt = (promptId: string) => ["prompt", promptId] as const;
+const promptAliases = (promptId: string) => [...prompt(promptId), "aliases"] as const;
 const runList = (filter: RunFilter) => ["runs", "list", filter] as const;
 const runStats = ["runs", "stats"] as const;
 const runContent = (projectId: string, runId: string) => ["run", projectId, runId, "content"] as const;
@@ -83,5 +96,25 @@ export const keys = {
     list: (filter: RunFilter) => ["threads", "list", filter] as const,
     detail: (projectId: string, sessionId: string, traces: Traces) =>
       ["threads", "detail", projectId, sessionId, traces] as const,
+  },
+  prompts: {
+    all: promptLists,
+    list: (projectId: string, selection: PromptSelection) =>
+      [...promptLists(projectId), "list", selection] as const,
+    named: (projectId: string, name: string) => [...promptLists(projectId), "named", name] as const,
+    rendered: (draft: PromptDraft) => ["rendered-prompt", draft] as const,
+  },
+  prompt: {
+    all: prompt,
+    detail: (promptId: string) => [...prompt(promptId), "detail"] as const,
+    versions: (promptId: string) => [...prompt(promptId), "versions"] as const,
+    /** Versions never change, so they are not below `all`. */
+    version: (promptId: string, version: number | null) => ["prompt-version", promptId, version] as const,
+    diff: (promptId: string, version: number, other: number) =>
+      ["prompt-diff", promptId, version, other] as const,
+    aliases: promptAliases,
+    aliasHistory: (promptId: string, alias: string) =>
+      [...promptAliases(promptId), "history", alias] as const,
+    usage: (promptId: string, window: TimeWindow) => [...prompt(promptId), "usage", window] as const,
   },
 };

@@ -57,6 +57,33 @@ export type FailedRunGroup = Schemas["FailedRunGroup"];
 export type FailedRun = Schemas["FailedRun"];
 export type FailureParts = Schemas["FailureParts"];
 export type FailureWeights = Schemas["FailureWeights"];
+export type Prompt = Schemas["Prompt"];
+export type PromptCreate = Schemas["PromptCreate"];
+export type PromptUpdate = Schemas["PromptUpdate"];
+export type PromptMessage = Schemas["PromptMessage"];
+export type PromptModelConfig = Schemas["PromptModelConfig"];
+export type PromptVersion = Schemas["PromptVersion"];
+export type PromptVersionCreate = Schemas["PromptVersionCreate"];
+export type PromptVersionEntry = Schemas["PromptVersionEntry"];
+export type PromptDraft = Schemas["PromptDraft"];
+export type PromptChange = Schemas["PromptChange"];
+export type PromptAlias = Schemas["PromptAlias"];
+export type PromptAliasChange = Schemas["PromptAliasChange"];
+export type PromptUsage = Schemas["PromptUsage"];
+export type PromptVersionUsage = Schemas["PromptVersionUsage"];
+export type PromptImport = Schemas["PromptImport"];
+export type PromptImportFormat = Schemas["PromptImportFormat"];
+export type PromptImportReport = Schemas["PromptImportReport"];
+export type Author = Schemas["Author"];
+
+/** Which prompts to list: those in a folder, or those of the whole project that match. */
+export type PromptSelection = { folder: string } | { search?: string; tag?: string };
+
+/** A range of time. A missing end is now. */
+export interface TimeWindow {
+  start_after?: string;
+  start_before?: string;
+}
 
 /** An organization, or one of its workspaces. */
 export type Place = { organization_id: string } | { workspace_id: string };

@@ -6,6 +6,7 @@ it.each([
   ["/p/1/settings", "settings"],
   ["/p/1/settings/keys", "settings/keys"],
   ["/p/1/settings/members", "settings/members"],
+  ["/p/1/prompts/by-name", "prompts"],
   ["/account", undefined],
   ["/p/1/settingsx", undefined],
   ["/p/1/diff/a/b", undefined],

@@ -3,6 +3,7 @@ import {
   IconAlertTriangle,
   IconChartHistogram,
   IconCoin,
+  IconFileText,
   IconGauge,
   IconKey,
   IconListDetails,
@@ -55,6 +56,17 @@ export const pageGroups: readonly PageGroup[] = [
       { path: "failures", label: "Failures", Icon: IconAlertTriangle, shortcuts: [search, nextRow] },
       { path: "threads", label: "Threads", Icon: IconMessages, shortcuts: [search, nextRow, onlyFailed] },
       { path: "dashboards", label: "Dashboards", Icon: IconChartHistogram, shortcuts: [search, onlyFailed] },
+    ],
+  },
+  {
+    label: "Develop",
+    pages: [
+      {
+        path: "prompts",
+        label: "Prompts",
+        Icon: IconFileText,
+        shortcuts: [search, nextRow, ["Enter", "open the prompt"], ["⌘S  Ctrl S", "save a version"]],
+      },
     ],
   },
   {

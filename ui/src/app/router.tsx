@@ -56,6 +56,13 @@ export const router = createBrowserRouter([
                         "DashboardsPage",
                         () => import("@/features/dashboards/DashboardsPage"),
                       ),
+                      page("prompts", "PromptsPage", () => import("@/features/prompts/PromptsPage")),
+                      page(
+                        "prompts/by-name",
+                        "PromptByNamePage",
+                        () => import("@/features/prompts/PromptByNamePage"),
+                      ),
+                      page("prompts/:promptId", "PromptPage", () => import("@/features/prompts/PromptPage")),
                       page("diff/:runId/:otherRunId", "DiffPage", () => import("@/features/diff/DiffPage")),
                       page("connect", "ConnectPage", () => import("@/features/connect/ConnectPage")),
                       page("start", "StartPage", () => import("@/features/start/StartPage")),

@@ -1,0 +1,66 @@
+import { Button, Group, Skeleton, Stack, Text } from "@mantine/core";
+import { usePrompt, usePromptVersion } from "@/api/prompts";
+import type { Prompt, PromptVersion, PromptVersionCreate } from "@/api/types";
+import { Dialog } from "@/components/Dialog";
+import { ProblemPanel } from "@/components/ProblemPanel";
+import { QueryState } from "@/components/QueryState";
+import { authorName } from "./author";
+import { Changes } from "./Changes";
+import { changesBetween } from "./changes";
+import { draftOf, readDraft } from "./draft";
+
+interface Props {
+  prompt: Prompt;
+  /** Of the draft. */
+  content: PromptVersionCreate;
+  saving: { isPending: boolean; error: Error | null };
+  onClose: () => void;
+  /** Saves the draft on top of the newest version. */
+  onSave: (newest: number) => void;
+  /** Edits the newest version instead. */
+  onTake: (newest: PromptVersion) => void;
+}
+
+/** Someone saved another version while the draft was edited. */
+export function ConflictDialog({ prompt, content, saving, onClose, onSave, onTake }: Props) {
+  const current = usePrompt(prompt.id);
+  const newest = current.data?.latest_version ?? prompt.latest_version;
+  const query = usePromptVersion(prompt.id, newest);
+  return (
+    <Dialog onClose={onClose} title={`v${newest} was saved meanwhile`} size="xl">
+      <QueryState query={query} skeleton={<Skeleton h={200} />}>
+        {(version) => (
+          <Stack gap="md">
+            <Text size="sm">
+              {authorName(version.created_by)} saved v{version.version}
+              {version.note === "" ? "" : ` (“${version.note}”)`} after you began. Saving now makes your draft
+              v{version.version + 1}, without the changes of v{version.version}.
+            </Text>
+            <Changes
+              changes={changesBetween(readDraft(draftOf(version)).content, content)}
+              before={`v${version.version}`}
+              after="your draft"
+            />
+            {saving.error && <SavingError error={saving.error} />}
+            <Group justify="flex-end">
+              <Button variant="subtle" color="gray" onClick={() => onTake(version)}>
+                Discard draft, edit v{version.version}
+              </Button>
+              <Button variant="default" onClick={onClose} data-autofocus>
+                Keep editing
+              </Button>
+              <Button loading={saving.isPending} onClick={() => onSave(version.version)}>
+                Save anyway on top of v{version.version}
+              </Button>
+            </Group>
+          </Stack>
+        )}
+      </QueryState>
+    </Dialog>
+  );
+}
+
+/** A conflict is what the dialog already says. */
+function SavingError({ error }: { error: Error }) {
+  return "status" in error && error.status === 409 ? null : <ProblemPanel error={error} />;
+}

@@ -1,0 +1,158 @@
+import { Badge, Menu, Tabs, TagsInput, Textarea } from "@mantine/core";
+import { IconCopy, IconPencil, IconTrash } from "@tabler/icons-react";
+import { useState } from "react";
+import { useNavigate, useParams, useSearchParams } from "react-router";
+import { usePrompt, useUpdatePrompt } from "@/api/prompts";
+import type { Prompt } from "@/api/types";
+import { FormDialog } from "@/components/FormDialog";
+import { PageHeader } from "@/components/PageHeader";
+import { QueryState, SkeletonRows } from "@/components/QueryState";
+import { DangerItem, RowMenu } from "@/components/RowMenu";
+import { useBack } from "@/components/useBack";
+import { allows, useProject, useProjectId } from "@/components/useProject";
+import { AliasesTab } from "./AliasesTab";
+import { CodeTab } from "./CodeTab";
+import { readVersion } from "./comparison";
+import { DeletePromptDialog } from "./DeletePromptDialog";
+import { EditorTab } from "./EditorTab";
+import { NewPromptDialog } from "./NewPromptDialog";
+import { folderOf } from "./names";
+import classes from "./PromptPage.module.css";
+import { UsageTab } from "./UsageTab";
+import { VersionsTab } from "./VersionsTab";
+
+/** One prompt: its content, versions, aliases and runs. */
+export function PromptPage() {
+  const { promptId = "" } = useParams();
+  const query = usePrompt(promptId);
+  return (
+    <QueryState query={query} skeleton={<SkeletonRows count={8} height={40} />} page>
+      {(prompt) => <View key={prompt.id} prompt={prompt} />}
+    </QueryState>
+  );
+}
+
+const TABS = ["versions", "aliases", "usage", "code"] as const;
+
+type OpenDialog = "details" | "copy" | "delete";
+
+function View({ prompt }: { prompt: Prompt }) {
+  const projectId = useProjectId();
+  const mayWrite = allows(useProject(), "prompts:write");
+  const [params, setParams] = useSearchParams();
+  const navigate = useNavigate();
+  const back = useBack();
+  const [dialog, setDialog] = useState<OpenDialog | null>(null);
+  const close = () => setDialog(null);
+  const version = readVersion(params.get("version"));
+  const tab = TABS.find((name) => name === params.get("tab")) ?? "content";
+  const folder = folderOf(prompt.name);
+  const list = `/p/${projectId}/prompts${folder === "" ? "" : `?${new URLSearchParams({ folder })}`}`;
+  return (
+    <div className={classes.page}>
+      <PageHeader
+        title={prompt.name}
+        back={{ label: "Back to the prompts", onClick: back }}
+        badges={prompt.tags.map((tag) => (
+          <Badge key={tag} size="sm" variant="light" color="gray" c="var(--lt-text)" tt="none">
+            {tag}
+          </Badge>
+        ))}
+        context={prompt.description || undefined}
+        actions={
+          mayWrite && (
+            <RowMenu name={prompt.name}>
+              <Menu.Item leftSection={<IconPencil size={15} />} onClick={() => setDialog("details")}>
+                Edit description and tags…
+              </Menu.Item>
+              <Menu.Item leftSection={<IconCopy size={15} />} onClick={() => setDialog("copy")}>
+                Duplicate…
+              </Menu.Item>
+              <DangerItem icon={IconTrash} onClick={() => setDialog("delete")}>
+                Delete…
+              </DangerItem>
+            </RowMenu>
+          )
+        }
+      />
+      <Tabs
+        value={tab}
+        onChange={(value) => setParams(value === "content" || value === null ? {} : { tab: value })}
+        keepMounted={false}
+        classNames={{ root: classes.tabs, list: classes.list, tab: classes.tab, panel: classes.panel }}
+      >
+        <Tabs.List aria-label="Parts of the prompt">
+          <Tabs.Tab value="content">{mayWrite && version === null ? "Editor" : "Version"}</Tabs.Tab>
+          <Tabs.Tab value="versions">Versions</Tabs.Tab>
+          <Tabs.Tab value="aliases">Aliases</Tabs.Tab>
+          <Tabs.Tab value="usage">Usage</Tabs.Tab>
+          <Tabs.Tab value="code">Use in code</Tabs.Tab>
+        </Tabs.List>
+        <Tabs.Panel value="content">
+          <EditorTab prompt={prompt} mayWrite={mayWrite} version={version} />
+        </Tabs.Panel>
+        <Tabs.Panel value="versions">
+          <VersionsTab prompt={prompt} />
+        </Tabs.Panel>
+        <Tabs.Panel value="aliases">
+          <AliasesTab prompt={prompt} mayWrite={mayWrite} />
+        </Tabs.Panel>
+        <Tabs.Panel value="usage">
+          <UsageTab prompt={prompt} />
+        </Tabs.Panel>
+        <Tabs.Panel value="code">
+          <CodeTab prompt={prompt} />
+        </Tabs.Panel>
+      </Tabs>
+      {dialog === "details" && <DetailsDialog prompt={prompt} onClose={close} />}
+      {dialog === "copy" && (
+        <NewPromptDialog
+          projectId={projectId}
+          folder={folder}
+          source={{ prompt, version: version ?? prompt.latest_version }}
+          onClose={close}
+        />
+      )}
+      {dialog === "delete" && (
+        <DeletePromptDialog
+          prompt={prompt}
+          onClose={close}
+          onDeleted={() => navigate(list, { replace: true })}
+        />
+      )}
+    </div>
+  );
+}
+
+function DetailsDialog({ prompt, onClose }: { prompt: Prompt; onClose: () => void }) {
+  const update = useUpdatePrompt(prompt);
+  const [description, setDescription] = useState(prompt.description);
+  const [tags, setTags] = useState<string[]>(prompt.tags);
+  return (
+    <FormDialog
+      title={prompt.name}
+      action="Save"
+      mutation={update}
+      onSubmit={() => update.mutate({ description: description.trim(), tags }, { onSuccess: onClose })}
+      onClose={onClose}
+    >
+      <Textarea
+        label="Description"
+        data-autofocus
+        autosize
+        minRows={2}
+        maxRows={8}
+        maxLength={2000}
+        value={description}
+        onChange={(event) => setDescription(event.currentTarget.value)}
+      />
+      <TagsInput
+        label="Tags"
+        placeholder={tags.length === 0 ? "Enter adds a tag" : undefined}
+        maxTags={20}
+        value={tags}
+        onChange={setTags}
+      />
+    </FormDialog>
+  );
+}
