@@ -68,6 +68,12 @@ export function UsageTab({ prompt }: { prompt: Prompt }) {
                 </Text>
               )}
               <UsageTable prompt={prompt} usage={usage} params={params} />
+              {usage.other && (
+                <Text size="sm" c="dimmed" mt="xs">
+                  {formatCount(usage.other.versions)} other versions had{" "}
+                  {formatRuns(usage.other.totals.count)}.
+                </Text>
+              )}
               <Charts usage={usage} asTables={asTables} />
             </>
           )
@@ -96,8 +102,6 @@ function UsageTable({ prompt, usage, params }: TableProps) {
   const scores = [
     ...new Set(usage.versions.flatMap((version) => version.scores.map(({ name }) => name))),
   ].sort();
-  const known = (value: number | null, format: (value: number) => string) =>
-    value === null ? UNKNOWN : format(value);
   const columns: Column<PromptVersionUsage>[] = [
     {
       header: "Version",
@@ -105,7 +109,7 @@ function UsageTable({ prompt, usage, params }: TableProps) {
         <span className={classes.version}>
           <span
             className={classes.swatch}
-            style={{ background: `var(${versionColor(usage, version)})` }}
+            style={{ background: `var(${versionColor(usage.versions.indexOf(version))})` }}
             aria-hidden="true"
           />
           {version.exists && version.version !== null ? (
@@ -124,24 +128,33 @@ function UsageTable({ prompt, usage, params }: TableProps) {
       number: true,
       title: ({ linked_by_content: linked }) =>
         linked > 0 ? `${formatRuns(linked)} linked by the text of the system message` : undefined,
-      cell: ({ runs }) => formatCount(runs),
+      cell: ({ totals }) => formatCount(totals.count),
     },
     {
       header: "Failed",
       number: true,
-      title: ({ error_count }) => `${formatRuns(error_count)} failed`,
-      cell: ({ error_rate }) => known(error_rate, formatPercent),
+      title: ({ totals }) =>
+        `${formatCount(totals.error_count)} of ${formatRuns(totals.ended_count)} that ended`,
+      cell: ({ totals: { error_rate: rate } }) => (rate === null ? UNKNOWN : formatPercent(rate)),
     },
-    { header: "p50", number: true, cell: ({ duration_p50_ms }) => formatDuration(duration_p50_ms) },
-    { header: "p95", number: true, cell: ({ duration_p95_ms }) => formatDuration(duration_p95_ms) },
-    { header: "Tokens", number: true, cell: ({ total_tokens }) => formatTokens(total_tokens) },
+    { header: "p50", number: true, cell: ({ totals }) => formatDuration(totals.duration_ms?.p50) },
+    { header: "p95", number: true, cell: ({ totals }) => formatDuration(totals.duration_ms?.p95) },
+    {
+      header: "Tokens",
+      number: true,
+      title: ({ totals }) =>
+        totals.no_usage_count > 0
+          ? `Excludes ${formatRuns(totals.no_usage_count)} of unknown tokens`
+          : undefined,
+      cell: ({ totals }) => formatTokens(totals.usage?.total_tokens),
+    },
     {
       header: "Cost",
       number: true,
       title: () => "Of whole runs, not only of the calls with this prompt",
-      cell: ({ cost_usd, unpriced_call_count: unpriced }) => (
+      cell: ({ totals, unpriced_call_count: unpriced }) => (
         <>
-          {formatCost(cost_usd)}
+          {formatCost(totals.cost_usd)}
           {unpriced > 0 && <span className={classes.dim}> + {formatCount(unpriced)} unpriced</span>}
         </>
       ),
@@ -157,13 +170,10 @@ function UsageTable({ prompt, usage, params }: TableProps) {
         cell: (version) => {
           const score = version.scores.find((one) => one.name === name);
           if (!score) return NONE;
-          const count = <span className={classes.dim}> n={formatCount(score.count)}</span>;
-          return score.mean === null ? (
-            count
-          ) : (
+          return (
             <>
-              {String(Number(score.mean.toFixed(3)))}
-              {count}
+              {score.boolean ? formatPercent(score.mean) : String(Number(score.mean.toFixed(3)))}
+              <span className={classes.dim}> n={formatCount(score.count)}</span>
             </>
           );
         },

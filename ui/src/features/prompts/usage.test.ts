@@ -1,84 +1,102 @@
 import { describe, expect, it } from "vitest";
-import type { PromptUsage, PromptVersionUsage } from "@/api/types";
+import type { PromptUsage, RunTotals } from "@/api/types";
 import { readFilters } from "@/components/filters/filters";
-import { bucketTimes, shownVersions, usageCharts, versionColor, versionLabel, windowOf } from "./usage";
+import { bucketTimes, usageCharts, versionColor, versionLabel, windowOf } from "./usage";
 
-function version(name: string | null, runs: number, buckets: PromptVersionUsage["buckets"] = []) {
+const none: RunTotals = {
+  count: 0,
+  ended_count: 0,
+  error_count: 0,
+  error_rate: null,
+  duration_ms: null,
+  usage: null,
+  no_usage_count: 0,
+  cost_usd: null,
+  no_cost_count: 0,
+};
+
+const some: RunTotals = {
+  ...none,
+  count: 4,
+  ended_count: 4,
+  error_count: 1,
+  error_rate: 0.25,
+  duration_ms: { p50: 10, p95: 20, p99: 30 },
+};
+
+function version(name: string | null, ...points: RunTotals[]): PromptUsage["versions"][number] {
   return {
     version: name,
     exists: true,
-    runs,
+    totals: some,
+    series: points.map((totals, hour) => ({ start: `2026-11-01T0${hour}:00:00Z`, totals })),
     linked_by_content: 0,
-    error_count: 0,
-    error_rate: 0,
-    duration_p50_ms: 1,
-    duration_p95_ms: 2,
-    total_tokens: null,
-    cost_usd: null,
     unpriced_call_count: 0,
+    unpriced_run_count: 0,
     calls: {
       count: 0,
-      error_count: null,
-      duration_p50_ms: null,
-      duration_p95_ms: null,
-      total_tokens: null,
+      error_count: 0,
+      duration_ms: null,
+      input_tokens: null,
+      output_tokens: null,
+      no_usage_count: 0,
       cost_usd: null,
+      no_cost_count: 0,
     },
     scores: [],
     first_seen: "2026-11-01T00:00:00Z",
     last_seen: "2026-11-01T00:00:00Z",
-    buckets,
-  } satisfies PromptVersionUsage;
+  };
 }
 
-const bucket = (start: string, runs: number, error_count: number) => ({
-  start,
-  runs,
-  error_count,
-  duration_p95_ms: 20,
-  cost_usd: null,
-});
-
 const usage: PromptUsage = {
-  start: "2026-11-01T00:30:00Z",
-  end: "2026-11-01T03:00:00Z",
+  start: "2026-11-01T00:00:00Z",
+  end: "2026-11-01T02:00:00Z",
   partial: false,
   bucket_seconds: 3600,
-  versions: [
-    version("2", 4, [bucket("2026-11-01T02:00:00Z", 4, 1)]),
-    version("1", 2, [bucket("2026-11-01T00:00:00Z", 2, 0)]),
-  ],
+  total: some,
+  versions: [version("2", none, some), version("1", some, none)],
+  other: null,
 };
 
 describe("usageCharts", () => {
-  it("has a bucket for each step of the window", () => {
-    expect(bucketTimes(usage).map((time) => new Date(time * 1000).getUTCHours())).toEqual([0, 1, 2]);
-  });
-  it("has no runs in an empty bucket, and nothing to say about them", () => {
-    const [runs, errors, duration, cost] = usageCharts(usage);
-    expect(runs?.series.map(({ label, values }) => [label, values])).toEqual([
-      ["v2", [0, 0, 4]],
-      ["v1", [2, 0, 0]],
+  it("has a series for each version, with gaps where nothing is known", () => {
+    expect(bucketTimes(usage).map((time) => new Date(time * 1000).getUTCHours())).toEqual([0, 1]);
+    expect(usageCharts(usage).map(({ id, series }) => [id, series.map(({ values }) => values)])).toEqual([
+      [
+        "runs",
+        [
+          [0, 4],
+          [4, 0],
+        ],
+      ],
+      [
+        "errors",
+        [
+          [null, 0.25],
+          [0.25, null],
+        ],
+      ],
+      [
+        "duration",
+        [
+          [null, 20],
+          [20, null],
+        ],
+      ],
+      [
+        "cost",
+        [
+          [null, null],
+          [null, null],
+        ],
+      ],
     ]);
-    expect(errors?.series[0]?.values).toEqual([null, null, 0.25]);
-    expect(duration?.series[1]?.values).toEqual([20, null, null]);
-    expect(cost?.series[0]?.values).toEqual([null, null, null]);
   });
-  it("shows the versions with the most runs, the newest first", () => {
-    const versions = Array.from({ length: 12 }, (_, index) => version(String(12 - index), index));
-    const many = { ...usage, versions };
-    expect(shownVersions(many).map(({ version: name }) => name)).toEqual([
-      "8",
-      "7",
-      "6",
-      "5",
-      "4",
-      "3",
-      "2",
-      "1",
-    ]);
-    expect(versionColor(many, versions[11] as PromptVersionUsage)).toBe("--lt-series-1");
-    expect(versionColor(many, versions[0] as PromptVersionUsage)).toBe("--lt-series-other");
+  it("draws the eight versions with the most runs", () => {
+    const versions = Array.from({ length: 12 }, (_, index) => version(String(index), some));
+    expect(usageCharts({ ...usage, versions })[0]?.series).toHaveLength(8);
+    expect([versionColor(0), versionColor(8)]).toEqual(["--lt-series-1", "--lt-series-other"]);
   });
 });
 
@@ -87,7 +105,7 @@ describe("versionLabel", () => {
     ["3", "v3"],
     ["2026-11", "2026-11"],
     [null, "no version"],
-  ])("%s", (name, want) => expect(versionLabel(version(name, 0))).toBe(want));
+  ])("%s", (name, want) => expect(versionLabel({ version: name })).toBe(want));
 });
 
 describe("windowOf", () => {

@@ -1,9 +1,9 @@
-import type { PromptUsage, PromptVersionUsage, TimeWindow } from "@/api/types";
+import type { PromptUsage, PromptVersionUsage, RunTotals, TimeWindow } from "@/api/types";
 import { type ChartSeries, DURATION_STEPS, seriesColor, WHOLE_STEPS } from "@/components/chart/series";
 import { type Filters, RANGES } from "@/components/filters/filters";
 import { formatCost, formatCount, formatDuration, formatPercent } from "@/components/format";
 
-/** At most this many versions get a line of their own. */
+/** At most this many versions get a line of their own: those with the most runs, which come first. */
 const MAX_LINES = 8;
 
 export interface UsageChart {
@@ -16,34 +16,18 @@ export interface UsageChart {
 }
 
 /** The start of each bucket, in seconds since 1970. */
-export function bucketTimes(usage: PromptUsage): number[] {
-  const step = usage.bucket_seconds;
-  const first = Math.floor(Date.parse(usage.start) / 1000 / step) * step;
-  const end = Date.parse(usage.end) / 1000;
-  const times: number[] = [];
-  for (let time = first; time < end; time += step) times.push(time);
-  return times;
+export function bucketTimes({ versions: [first] }: PromptUsage): number[] {
+  return first?.series.map(({ start }) => Date.parse(start) / 1000) ?? [];
 }
 
-/** The charts of the versions with the most runs. A bucket without runs has no duration, rate or cost. */
-export function usageCharts(usage: PromptUsage): UsageChart[] {
-  const times = bucketTimes(usage);
-  const shown = shownVersions(usage);
-  const perVersion = (
-    value: (bucket: PromptVersionUsage["buckets"][number]) => number | null,
-    empty: number | null,
-  ): ChartSeries[] =>
-    shown.map((version) => {
-      const byStart = new Map(version.buckets.map((bucket) => [Date.parse(bucket.start) / 1000, bucket]));
-      return {
-        label: versionLabel(version),
-        color: versionColor(usage, version),
-        values: times.map((time) => {
-          const bucket = byStart.get(time);
-          return bucket ? value(bucket) : empty;
-        }),
-      };
-    });
+/** The charts of the versions. Unknown values stay null. */
+export function usageCharts({ versions }: PromptUsage): UsageChart[] {
+  const perVersion = (value: (totals: RunTotals) => number | null): ChartSeries[] =>
+    versions.slice(0, MAX_LINES).map((version, index) => ({
+      label: versionLabel(version),
+      color: versionColor(index),
+      values: version.series.map(({ totals }) => value(totals)),
+    }));
   return [
     {
       id: "runs",
@@ -51,14 +35,14 @@ export function usageCharts(usage: PromptUsage): UsageChart[] {
       shape: "bars",
       format: formatCount,
       steps: WHOLE_STEPS,
-      series: perVersion(({ runs }) => runs, 0),
+      series: perVersion(({ count }) => count),
     },
     {
       id: "errors",
-      title: "Failed runs",
+      title: "Failure rate",
       shape: "lines",
       format: formatPercent,
-      series: perVersion(({ runs, error_count }) => (runs > 0 ? error_count / runs : null), null),
+      series: perVersion(({ error_rate }) => error_rate),
     },
     {
       id: "duration",
@@ -66,37 +50,30 @@ export function usageCharts(usage: PromptUsage): UsageChart[] {
       shape: "lines",
       format: formatDuration,
       steps: DURATION_STEPS,
-      series: perVersion(({ duration_p95_ms }) => duration_p95_ms, null),
+      series: perVersion(({ duration_ms }) => duration_ms?.p95 ?? null),
     },
     {
       id: "cost",
       title: "Cost",
       shape: "bars",
       format: formatCost,
-      series: perVersion(({ cost_usd }) => cost_usd, null),
+      series: perVersion(({ cost_usd }) => cost_usd),
     },
   ];
 }
 
-/** The versions of the charts, the newest first. */
-export function shownVersions({ versions }: PromptUsage): PromptVersionUsage[] {
-  const most = versions.toSorted((a, b) => b.runs - a.runs).slice(0, MAX_LINES);
-  return versions.filter((version) => most.includes(version));
-}
-
-/** The color of a version in the charts; the same in each. */
-export function versionColor(usage: PromptUsage, version: PromptVersionUsage): string {
-  const index = shownVersions(usage).toReversed().indexOf(version);
-  return index < 0 ? "--lt-series-other" : seriesColor(index);
+/** The color of the version at a place of the list. */
+export function versionColor(index: number): string {
+  return index < MAX_LINES ? seriesColor(index) : "--lt-series-other";
 }
 
 /** v3, or the version as the runs name it. */
-export function versionLabel({ version }: PromptVersionUsage): string {
+export function versionLabel({ version }: Pick<PromptVersionUsage, "version">): string {
   if (version === null) return "no version";
   return /^\d+$/.test(version) ? `v${version}` : version;
 }
 
-/** The time window of the filters in an address: 30 days without one. */
+/** The time window of the filters in an address. Without one the server takes 30 days. */
 export function windowOf(filters: Filters, now: number): TimeWindow {
   const window: TimeWindow = {};
   if (filters.range) window.start_after = new Date(now - RANGES[filters.range] * 1000).toISOString();
