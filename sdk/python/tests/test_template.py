@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from looptrace._template import MissingVariablesError, TemplateSyntaxError, _number, render
+from looptrace._template import MissingVariablesError, TemplateSyntaxError, _number, _Parser, render
 
 CASES = json.loads((pathlib.Path(__file__).parents[3] / "test/conformance/templates.json").read_text())["cases"]
 
@@ -49,3 +49,20 @@ def test_value_that_is_not_json() -> None:
         render("{{a}}", {"a": {1}})
     with pytest.raises(TypeError, match="nan is not JSON"):
         render("{{a}}", {"a": float("nan")})
+
+
+class _Counting(str):
+    """A text that counts the characters that are copied from it."""
+
+    copied = 0
+
+    def __getitem__(self, key: Any) -> str:
+        part = super().__getitem__(key)
+        self.copied += len(part)
+        return part
+
+
+def test_long_line_of_tags() -> None:
+    text = _Counting("{{!c}}" * 10_000)
+    assert _Parser(text).nodes("", 0) == []
+    assert text.copied < 10 * len(text)

@@ -65,6 +65,10 @@ describe("render", () => {
       expect(caught).toMatchObject({ line: c.error.line, column: c.error.column });
     }
   });
+  // Reading the line again for each tag takes minutes.
+  it("reads a very long line of tags once", () => {
+    expect(render("{{!c}}".repeat(400_000), {})).toBe("");
+  });
 });
 
 describe("renderVersion", () => {

@@ -197,11 +197,20 @@ class Parser {
 
   /** The space before a tag that is alone on its line, and the position after the line. */
   private alone(begin: number, end: number): { before: string; after: number } | undefined {
-    const before = this.text.slice(begin === 0 ? 0 : this.text.lastIndexOf("\n", begin - 1) + 1, begin);
-    if (/[^ \t]/.test(before)) return undefined;
-    const rest = /^[ \t]*(\r?\n|$)/.exec(this.text.slice(end));
-    return rest ? { before, after: end + rest[0].length } : undefined;
+    // Not from the start of the line: that would read one very long line of tags again for each tag.
+    let start = begin;
+    while (start > 0 && isBlank(this.text[start - 1])) start--;
+    if (start > 0 && this.text[start - 1] !== "\n") return undefined;
+    const rest = /[ \t]*(\r?\n|$)/y;
+    rest.lastIndex = end;
+    return rest.test(this.text)
+      ? { before: this.text.slice(start, begin), after: rest.lastIndex }
+      : undefined;
   }
+}
+
+function isBlank(character: string | undefined): boolean {
+  return character === " " || character === "\t";
 }
 
 function appendText(list: Node[], text: string): void {

@@ -181,9 +181,13 @@ class _Parser:
 
     def alone(self, begin: int, end: int) -> tuple[str, int] | None:
         """The space before a tag that is alone on its line, and the position after the line."""
-        line = self.text[self.text.rfind("\n", 0, begin) + 1 : begin]
-        if line.strip(" \t"):
+        # Not from the start of the line: that would read one very long line of tags again for each tag.
+        start = begin
+        while start > 0 and self.text[start - 1] in " \t":
+            start -= 1
+        if start > 0 and self.text[start - 1] != "\n":
             return None
+        line = self.text[start:begin]
         after = end
         while after < len(self.text) and self.text[after] in " \t":
             after += 1
