@@ -209,7 +209,7 @@ const theme = EditorView.theme({
   "&.cm-focused .cm-selectionBackground, .cm-selectionBackground, .cm-content ::selection": {
     backgroundColor: "color-mix(in srgb, var(--lt-accent) 25%, transparent) !important",
   },
-  ".cm-placeholder": { color: "var(--mantine-color-placeholder)" },
+  ".cm-placeholder": { color: "var(--lt-dim)" },
   ".cm-template-tag": {
     color: "var(--lt-accent-text)",
     backgroundColor: "var(--lt-bg-selected)",

@@ -1,4 +1,5 @@
 import { Button, Group, Skeleton, Stack, Text } from "@mantine/core";
+import { useEffect, useState } from "react";
 import { usePrompt, usePromptVersion } from "@/api/prompts";
 import type { Prompt, PromptVersion, PromptVersionCreate } from "@/api/types";
 import { Dialog } from "@/components/Dialog";
@@ -23,11 +24,20 @@ interface Props {
 
 /** Someone saved another version while the draft was edited. */
 export function ConflictDialog({ prompt, content, saving, onClose, onSave, onTake }: Props) {
-  const current = usePrompt(prompt.id);
-  const newest = current.data?.latest_version ?? prompt.latest_version;
+  // The page knows the prompt from before the conflict.
+  const { data: current, refetch } = usePrompt(prompt.id);
+  const [isFresh, setFresh] = useState(false);
+  useEffect(() => {
+    void refetch().then(() => setFresh(true));
+  }, [refetch]);
+  const newest = isFresh ? (current?.latest_version ?? prompt.latest_version) : null;
   const query = usePromptVersion(prompt.id, newest);
   return (
-    <Dialog onClose={onClose} title={`v${newest} was saved meanwhile`} size="xl">
+    <Dialog
+      onClose={onClose}
+      title={`${newest === null ? "Another version" : `v${newest}`} was saved meanwhile`}
+      size="xl"
+    >
       <QueryState query={query} skeleton={<Skeleton h={200} />}>
         {(version) => (
           <Stack gap="md">

@@ -262,7 +262,7 @@ export function Editor({ prompt, source: opened, stored, storageKey }: Props) {
               />
             </section>
           )}
-          <section className={classes.section} aria-label="Model">
+          <section className={classes.section} aria-label="Model settings">
             <h2>Model</h2>
             <ModelEditor
               model={draft.model}

@@ -92,7 +92,7 @@ export function VariablesEditor({ rows, variables, errors, onChange }: Props) {
           ),
         },
         text("default", "Default", "none"),
-        text("example", "Example", "for the preview"),
+        text("example", "Example", "none"),
         text("description", "Description", ""),
         {
           header: "Remove",

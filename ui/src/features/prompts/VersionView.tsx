@@ -75,7 +75,7 @@ export function VersionView({ version }: { version: PromptVersion }) {
           <CodeBlock code={pretty(version.response_format)} what="response format" maxHeight={420} />
         </section>
       )}
-      <section className={classes.section} aria-label="Model">
+      <section className={classes.section} aria-label="Model settings">
         <h2>Model</h2>
         {settings.length === 0 ? (
           <Text size="sm" c="dimmed">
