@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -99,6 +100,10 @@ type Filter struct {
 
 // List returns a page of prompts sorted by name. With a folder, it also returns the folders in it, at most 1,000.
 func (s *Service) List(ctx context.Context, grant access.Grant, filter Filter, page postgres.Page) (list []Prompt, folders []Folder, more bool, err error) {
+	err = errors.Join(checkText("query.search", filter.Search), checkText("query.tag", filter.Tag), checkText("query.folder", filter.Folder))
+	if err != nil {
+		return nil, nil, false, err
+	}
 	args := pgx.NamedArgs{
 		"projects": grant.IDs(), "name": filter.Name, "search": likePattern(filter.Search), "tag": filter.Tag, "in_folder": filter.Folder != "", "folder": "",
 	}
@@ -279,8 +284,11 @@ func checkName(location, name string) error {
 	return nil
 }
 
-// checkText refuses control characters other than line breaks and tabs.
+// checkText refuses control characters other than line breaks and tabs, and bytes that are not UTF-8.
 func checkText(location, text string) error {
+	if !utf8.ValidString(text) {
+		return problem.InvalidField(location, "must be UTF-8")
+	}
 	i := strings.IndexFunc(text, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\r' && r != '\t' })
 	if i >= 0 {
 		return problem.InvalidField(location, fmt.Sprintf("must not contain control characters (at byte %d)", i))
