@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 )
 
 func TestPromptsRefuseTextThatCannotBeStored(t *testing.T) {
@@ -19,4 +21,17 @@ func TestPromptsRefuseTextThatCannotBeStored(t *testing.T) {
 			assert.Equal(t, "query."+name, (*refused.Errors)[0].Location)
 		}
 	}
+}
+
+func TestPromptAliasIfMatchAny(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	owner, project := e.setUp(t)
+	path := "/v1/prompts/" + e.createPrompt(t, cookie(owner), project.Id, "a", "one", "two").Id.String() + "/aliases"
+	move := func(version int) int {
+		return e.do(t, http.MethodPost, path, map[string]any{"alias": "b", "version": version}, cookie(owner), header("If-Match", "*")).Code
+	}
+	assert.Equal(t, http.StatusPreconditionFailed, move(1))
+	must[contract.PromptAliasMoved](t, e.do(t, http.MethodPost, path, `{"alias":"b","version":1}`, cookie(owner)), http.StatusCreated)
+	assert.Equal(t, http.StatusOK, move(2))
 }

@@ -200,7 +200,7 @@ func (s *Service) changeAliasIn(
 	if len(found) > 0 {
 		alias = found[0]
 	}
-	if match != "" && !matches(match, etag(counted.Changes)) {
+	if match != "" && !matches(match, etag(counted.Changes), alias.Version != 0) {
 		return movedError(name, alias.Version)
 	}
 	from := alias.Version
@@ -242,10 +242,10 @@ func versionOrNil(version int) *int {
 	return &version
 }
 
-// matches reports whether an If-Match header has the entity tag.
-func matches(header, tag string) bool {
+// matches reports whether an If-Match header has the entity tag. "*" is any tag of an alias that exists.
+func matches(header, tag string, exists bool) bool {
 	if strings.TrimSpace(header) == "*" {
-		return true
+		return exists
 	}
 	for one := range strings.SplitSeq(header, ",") {
 		if strings.TrimSpace(one) == tag {
@@ -258,7 +258,7 @@ func matches(header, tag string) bool {
 func movedError(name string, version int) error {
 	detail := fmt.Sprintf("%s has moved to version %d. Read it again, and retry with its ETag.", name, version)
 	if version == 0 {
-		detail = name + " does not exist any more. Read the aliases again."
+		detail = name + " does not exist. Read the aliases again."
 	}
 	return &problem.Error{Kind: problem.Precondition, Code: "alias_moved", Detail: detail}
 }
