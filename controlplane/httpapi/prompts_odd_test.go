@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -34,4 +35,20 @@ func TestPromptAliasIfMatchAny(t *testing.T) {
 	assert.Equal(t, http.StatusPreconditionFailed, move(1))
 	must[contract.PromptAliasMoved](t, e.do(t, http.MethodPost, path, `{"alias":"b","version":1}`, cookie(owner)), http.StatusCreated)
 	assert.Equal(t, http.StatusOK, move(2))
+}
+
+func TestPromptDefaultOutOfRange(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	owner, project := e.setUp(t)
+	for _, value := range []string{"1e400", `[{"a":1e400}]`} {
+		refused := wantProblem(t, e.do(t, http.MethodPost, "/v1/prompts/_actions/render", draft(project.Id, value), cookie(owner)), http.StatusUnprocessableEntity)
+		require.Len(t, *refused.Errors, 1)
+		assert.Equal(t, "body.version.variables.x.default", (*refused.Errors)[0].Location)
+	}
+}
+
+// draft returns the body of a version with a default of a variable.
+func draft(project uuid.UUID, value string) string {
+	return `{"project_id":"` + project.String() + `","version":{"messages":[{"role":"user","content":"{{x}}"}],"variables":{"x":{"default":` + value + `}}}}`
 }

@@ -220,6 +220,10 @@ func (c *checker) variables(text json.RawMessage, template *prompttemplate.Promp
 			if err != nil || value != nil && !(prompttemplate.Variable{Type: v.Type}).Accepts(value) {
 				c.fail(path+".default", "must be of the type "+string(v.Type))
 			}
+			if err := json.Unmarshal(v.Default, new(any)); err != nil {
+				c.fail(path+".default", "has a number that is out of range; write it as text")
+				delete(stored, name)
+			}
 		}
 	}
 	for _, name := range template.Inferred() {
