@@ -112,6 +112,7 @@ func (p *Prompt) Inferred() []string { return p.names((*Template).Outer) }
 
 func (p *Prompt) names(of func(*Template) []string) []string {
 	var names []string
+	seen := map[string]bool{}
 	for i, message := range p.Messages {
 		p.texts(i, message, func(_, text string) string {
 			template, err := Parse(text)
@@ -119,7 +120,8 @@ func (p *Prompt) names(of func(*Template) []string) []string {
 				return text // Check reports it
 			}
 			for _, name := range of(template) {
-				if !slices.Contains(names, name) {
+				if !seen[name] {
+					seen[name] = true
 					names = append(names, name)
 				}
 			}
@@ -145,6 +147,7 @@ func (p *Prompt) Placeholders() []string {
 func (p *Prompt) Render(values Values) ([]map[string]any, error) {
 	problems := &ValuesError{WrongTypes: p.wrongTypes(values.Variables)}
 	variables := p.withDefaults(values.Variables)
+	left, seen := newBudget(), map[string]bool{}
 	var (
 		rendered []map[string]any
 		failed   error
@@ -154,6 +157,9 @@ func (p *Prompt) Render(values Values) ([]map[string]any, error) {
 			inserted, given := values.Placeholders[name]
 			switch {
 			case given:
+				if err := left.insert(name, inserted); err != nil {
+					return nil, &TextError{fmt.Sprintf("messages[%d]", i), err}
+				}
 				rendered = append(rendered, inserted...)
 			case p.Missing == MissingKeep:
 				rendered = append(rendered, message)
@@ -163,12 +169,13 @@ func (p *Prompt) Render(values Values) ([]map[string]any, error) {
 			continue
 		}
 		rendered = append(rendered, p.texts(i, message, func(path, text string) string {
-			text, err := p.text(text, variables)
+			text, err := p.text(text, variables, left)
 			var missing *MissingVariablesError
 			switch {
 			case errors.As(err, &missing):
 				for _, name := range missing.Names {
-					if !slices.Contains(problems.Variables, name) {
+					if !seen[name] {
+						seen[name] = true
 						problems.Variables = append(problems.Variables, name)
 					}
 				}
@@ -189,10 +196,13 @@ func (p *Prompt) Render(values Values) ([]map[string]any, error) {
 
 // Unused returns the given variables and then the placeholders that the prompt does not name, each sorted.
 func (p *Prompt) Unused(values Values) []string {
-	used, placeholders := p.Names(), p.Placeholders()
+	used, placeholders := map[string]bool{}, p.Placeholders()
+	for _, name := range p.Names() {
+		used[name] = true
+	}
 	var unused []string
 	for _, name := range slices.Sorted(maps.Keys(values.Variables)) {
-		if !slices.Contains(used, name) {
+		if !used[name] {
 			unused = append(unused, name)
 		}
 	}
@@ -204,12 +214,12 @@ func (p *Prompt) Unused(values Values) []string {
 	return unused
 }
 
-func (p *Prompt) text(text string, variables map[string]any) (string, error) {
+func (p *Prompt) text(text string, variables map[string]any, left *budget) (string, error) {
 	template, err := Parse(text)
 	if err != nil {
 		return "", err
 	}
-	return template.Render(variables, p.Missing)
+	return template.render(variables, p.Missing, left)
 }
 
 // texts returns a copy of the message with each template replaced by what replace returns.

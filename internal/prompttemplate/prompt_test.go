@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -95,4 +97,45 @@ func TestCheck(t *testing.T) {
 	require.ErrorAs(t, err, &syntax)
 	assert.Equal(t, [2]int{2, 2}, [2]int{syntax.Line, syntax.Column})
 	assert.Equal(t, []string{"a"}, prompt.Names())
+}
+
+// TestRenderingIsBounded renders small prompts that ask for very much.
+func TestRenderingIsBounded(t *testing.T) {
+	t.Parallel()
+	items := make([]any, 10)
+	long := strings.Repeat("x", 10_000)
+	message := map[string]any{"role": "user", "content": long}
+	nested := strings.Repeat("{{#items}}", 40) + strings.Repeat("{{/items}}", 40)
+	for i := range items {
+		items[i] = "x"
+	}
+	texts := func(list ...string) (messages []map[string]any) {
+		for _, text := range list {
+			messages = append(messages, map[string]any{"role": "user", "content": text})
+		}
+		return messages
+	}
+	placeholders := make([]map[string]any, 500)
+	for i := range placeholders {
+		placeholders[i] = map[string]any{"type": "placeholder", "name": "history"}
+	}
+	history := make([]map[string]any, 100)
+	for i := range history {
+		history[i] = message
+	}
+	for name, messages := range map[string][]map[string]any{
+		"long values":          texts(strings.Repeat("{{long}}", 10_000)),
+		"in many messages":     texts(slices.Repeat([]string{strings.Repeat("{{long}}", 100)}, 100)...),
+		"sections in sections": texts(nested),
+		"placeholders":         placeholders,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			prompt := Prompt{Messages: messages, Missing: MissingError}
+			_, err := prompt.Render(Values{
+				Variables: map[string]any{"long": long, "items": items}, Placeholders: map[string][]map[string]any{"history": history},
+			})
+			require.ErrorIs(t, err, ErrTooLarge)
+		})
+	}
 }

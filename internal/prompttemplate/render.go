@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -41,7 +40,47 @@ func (e *MissingVariablesError) Error() string {
 //
 // It returns a [*MissingVariablesError] error if missing is [MissingError].
 func (t *Template) Render(variables map[string]any, missing Missing) (string, error) {
-	r := renderer{missing: missing, stack: []any{variables}}
+	return t.render(variables, missing, newBudget())
+}
+
+// Limits of a rendering. A short template can ask for very much: sections within sections multiply.
+const (
+	maxOutput = 16 << 20
+	maxSteps  = 1_000_000
+)
+
+// ErrTooLarge is returned for a rendering with more than 16 MiB of text, or more than a million parts.
+var ErrTooLarge = errors.New("the rendered text is larger than 16 MiB, or has more than a million parts; use fewer or shorter values")
+
+// budget is what is left of the limits.
+type budget struct {
+	output, steps int
+	// sizes are those of the lists of messages by the names of placeholders.
+	sizes map[string]int
+}
+
+func newBudget() *budget { return &budget{maxOutput, maxSteps, map[string]int{}} }
+
+// insert takes the size of a list of messages.
+func (b *budget) insert(placeholder string, messages []map[string]any) error {
+	size, known := b.sizes[placeholder]
+	if !known {
+		text, err := json.Marshal(messages)
+		if err != nil {
+			return fmt.Errorf("write as JSON: %w", err)
+		}
+		size = len(text)
+		b.sizes[placeholder] = size
+	}
+	b.output, b.steps = b.output-size, b.steps-len(messages)
+	if b.output < 0 || b.steps < 0 {
+		return ErrTooLarge
+	}
+	return nil
+}
+
+func (t *Template) render(variables map[string]any, missing Missing, left *budget) (string, error) {
+	r := renderer{missing: missing, stack: []any{variables}, left: left, seen: map[string]bool{}}
 	if err := r.render(t.nodes); err != nil {
 		return "", err
 	}
@@ -53,19 +92,20 @@ func (t *Template) Render(variables map[string]any, missing Missing) (string, er
 
 // Variables returns the first parts of all names, in order of appearance, each once. Names that a section's items may
 // provide are included.
-func (t *Template) Variables() []string { return firstParts(nil, t.nodes, true) }
+func (t *Template) Variables() []string { return firstParts(nil, map[string]bool{}, t.nodes, true) }
 
 // Outer returns the first parts of the names outside of sections and of sections themselves, in order of appearance,
 // each once.
-func (t *Template) Outer() []string { return firstParts(nil, t.nodes, false) }
+func (t *Template) Outer() []string { return firstParts(nil, map[string]bool{}, t.nodes, false) }
 
-func firstParts(names []string, list []node, inner bool) []string {
+func firstParts(names []string, seen map[string]bool, list []node, inner bool) []string {
 	for _, n := range list {
-		if n.kind != 't' && len(n.path) > 0 && !slices.Contains(names, n.path[0]) {
+		if n.kind != 't' && len(n.path) > 0 && !seen[n.path[0]] {
+			seen[n.path[0]] = true
 			names = append(names, n.path[0])
 		}
 		if inner {
-			names = firstParts(names, n.children, inner)
+			names = firstParts(names, seen, n.children, inner)
 		}
 	}
 	return names
@@ -76,23 +116,42 @@ type renderer struct {
 	// stack has the values in which names are looked up, the innermost last.
 	stack  []any
 	out    strings.Builder
+	left   *budget
 	absent []string
+	seen   map[string]bool // those in absent
+}
+
+// write appends text while the budget lasts.
+func (r *renderer) write(text string) error {
+	if r.left.output -= len(text); r.left.output < 0 {
+		return ErrTooLarge
+	}
+	r.out.WriteString(text)
+	return nil
 }
 
 func (r *renderer) render(list []node) error {
 	for _, n := range list {
+		if r.left.steps--; r.left.steps < 0 {
+			return ErrTooLarge
+		}
 		if n.kind == 't' {
-			r.out.WriteString(n.text)
+			if err := r.write(n.text); err != nil {
+				return err
+			}
 			continue
 		}
 		value, found := r.lookup(n.path)
 		if !found {
 			name := nameOf(n.path)
-			if !slices.Contains(r.absent, name) {
+			if !r.seen[name] {
+				r.seen[name] = true
 				r.absent = append(r.absent, name)
 			}
 			if r.missing == MissingKeep {
-				r.out.WriteString(n.source)
+				if err := r.write(n.source); err != nil {
+					return err
+				}
 				continue
 			}
 		}
@@ -102,7 +161,9 @@ func (r *renderer) render(list []node) error {
 			if err != nil {
 				return fmt.Errorf("%s: %w", nameOf(n.path), err)
 			}
-			r.out.WriteString(text)
+			if err := r.write(text); err != nil {
+				return err
+			}
 		case '^':
 			if !found && r.missing == MissingError {
 				continue
