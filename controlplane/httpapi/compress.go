@@ -15,7 +15,7 @@ func compress(c *gin.Context) {
 	if !callOf(c.Request.Context()).operation.compress {
 		return
 	}
-	c.Header("Vary", "Accept-Encoding")
+	c.Writer.Header().Add("Vary", "Accept-Encoding")
 	if !acceptsGzip(c.Request.Header.Values("Accept-Encoding")) {
 		return
 	}

@@ -217,7 +217,12 @@ func shown(value any) any {
 			return nil
 		}
 		return v
-	case bool, float64, json.Number, int64:
+	case json.Number:
+		if _, err := v.Float64(); err != nil {
+			return v.String() // clients could not read it
+		}
+		return v
+	case bool, float64, int64:
 		return v
 	default:
 		return nil

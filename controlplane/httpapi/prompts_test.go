@@ -174,6 +174,7 @@ func TestPromptVersions(t *testing.T) {
 	read := must[contract.PromptVersion](t, w, http.StatusOK)
 	assert.Equal(t, v1.ContentHash, read.ContentHash)
 	assert.Equal(t, "private, max-age=31536000, immutable", w.Header().Get("Cache-Control"))
+	assert.Equal(t, "Authorization, Cookie, X-Api-Key", w.Header().Get("Vary"), "another user of the browser asks anew")
 	assert.NotContains(t, w.Body.String(), "aliases", "aliases change")
 	again := e.do(t, http.MethodGet, path+"/1", nil, as, header("If-None-Match", w.Header().Get("ETag")))
 	assert.Equal(t, http.StatusNotModified, again.Code)
@@ -278,6 +279,11 @@ func TestPromptRendering(t *testing.T) {
 	assert.Contains(t, (*refused.Errors)[0].Message, "2^53")
 	refused = wantProblem(t, e.do(t, http.MethodPost, path+"/1/render", `{"placeholders":{"history":[{"role":"x"}]}}`, as), http.StatusUnprocessableEntity)
 	assert.Equal(t, "body.placeholders.history.messages[0].role", (*refused.Errors)[0].Location)
+
+	refused = wantProblem(t, e.do(t, http.MethodPost, "/v1/prompts/_actions/render", map[string]any{
+		"project_id": project.Id, "version": version(strings.Repeat("{{a}}", 10_000)), "variables": map[string]any{"a": strings.Repeat("x", 10_000)},
+	}, as), http.StatusUnprocessableEntity)
+	assert.Contains(t, (*refused.Errors)[0].Message, "16 MiB")
 
 	// A draft renders the same and shows the variables of its texts.
 	draft := must[contract.RenderedPrompt](t, e.do(t, http.MethodPost, "/v1/prompts/_actions/render", map[string]any{
