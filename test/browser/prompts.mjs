@@ -98,7 +98,8 @@ await scenario(async (page, { projectId, name, langfuse }) => {
   const rows = page.getByTestId("version-row");
   await until("four versions", async () => (await rows.count()) === 4);
   await inspect(page, "prompt-versions");
-  await page.getByLabel("Compare v2").check();
+  await page.getByLabel("Compare v2").click();
+  await page.getByText("Choose the version to compare with v2.").waitFor();
   await page.getByLabel("Compare v1").click();
   const change = page.getByTestId("prompt-change").filter({ hasText: "messages[0].content" });
   await change.waitFor();
