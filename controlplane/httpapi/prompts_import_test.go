@@ -1,8 +1,12 @@
 package httpapi
 
 import (
+	"encoding/json"
+	"fmt"
 	"net/http"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -62,5 +66,32 @@ func TestImportPrompts(t *testing.T) {
 		refused := wantProblem(t, e.do(t, http.MethodPost, "/v1/prompts/_actions/import", map[string]any{"project_id": project.Id, "content": content}, as), http.StatusUnprocessableEntity)
 		assert.Equal(t, "body.content", (*refused.Errors)[0].Location)
 		assert.Contains(t, (*refused.Errors)[0].Message, message)
+	}
+}
+
+// TestConcurrentImports imports the same prompts in opposite orders. Neither waits for the other for ever.
+func TestConcurrentImports(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	owner, project := e.setUp(t)
+	for round := range 5 {
+		var forward []any
+		for i := range 40 {
+			forward = append(forward, map[string]any{
+				"name": fmt.Sprint("p", i), "type": "text", "version": 1, "prompt": fmt.Sprint("Text ", round), "labels": []any{}, "tags": []any{}, "config": map[string]any{},
+			})
+		}
+		backward := slices.Clone(forward)
+		slices.Reverse(backward)
+		var imports sync.WaitGroup
+		for _, file := range [][]any{forward, backward} {
+			text, err := json.Marshal(file)
+			require.NoError(t, err)
+			imports.Go(func() {
+				w := e.do(t, http.MethodPost, "/v1/prompts/_actions/import", map[string]any{"project_id": project.Id, "content": string(text)}, cookie(owner))
+				assert.Equal(t, http.StatusOK, w.Code, w.Body.String())
+			})
+		}
+		imports.Wait()
 	}
 }

@@ -216,6 +216,7 @@ func TestPromptVersionIsChecked(t *testing.T) {
 		{`{"messages":[{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":{}}}]}]}`, "body.messages[0].tool_calls[0]", "must have the form"},
 		{`{"messages":[{"type":"placeholder"}]}`, "body.messages[0].name", "must be the name"},
 		{`{"messages":[{"type":"placeholder","name":"h","role":"user"}]}`, "body.messages[0].role", "is not a member"},
+		{`{"messages":[{"type":"placeholder","name":"h"},{"role":"user","content":"{{h.x}}"}]}`, "body.messages[0].name", "is also the name of a variable"},
 		{`{"messages":[{"role":"user","content":"{{> x}}"}]}`, "body.messages[0].content", "line 1, column 1: partials"},
 		{`{"messages":[{"role":"user","content":[{"type":"text","text":"{{a"}]}]}`, "body.messages[0].content[0].text", "line 1, column 1: the tag is not closed"},
 		{`{"messages":[{"role":"user","content":"x"}],"tools":[{}]}`, "body.tools[0].type", "must be the type"},

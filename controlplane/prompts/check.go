@@ -56,6 +56,12 @@ func (c *checker) messages(messages []json.RawMessage, template *prompttemplate.
 		return stored // indexes of the template's messages may not be those of the request
 	}
 	c.add(c.syntax(template.Check()))
+	names := template.Names()
+	for i, message := range template.Messages {
+		if name, ok := message["name"].(string); ok && message["type"] == "placeholder" && slices.Contains(names, name) {
+			c.fail(fmt.Sprintf("messages[%d].name", i), "is also the name of a variable; choose another one")
+		}
+	}
 	return stored
 }
 

@@ -62,6 +62,8 @@ func (s *Service) Import(ctx context.Context, grant access.Grant, content, fileN
 	if total > maxImported {
 		return ImportReport{}, problem.InvalidField("body.content", fmt.Sprintf("has %d versions of prompts; at most %d can be imported at once, so split the file", total, maxImported))
 	}
+	// All imports lock prompts in the same order, so that none waits for another that waits for it.
+	slices.SortFunc(file.Prompts, func(a, b promptimport.Prompt) int { return strings.Compare(a.Name, b.Name) })
 	var report ImportReport
 	err = s.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
 		report = ImportReport{Format: file.Format, Imported: []Imported{}, Rejected: slices.Clone(file.Rejected)}
@@ -121,18 +123,9 @@ func (s *Service) importPrompt(ctx context.Context, tx postgres.DB, grant access
 	if len(versions) == 0 {
 		return nil
 	}
-	existing, err := postgres.Many[struct{ ID uuid.UUID }](ctx, tx, "find by name", pgx.NamedArgs{"project": project, "name": p.Name})
+	id, isNew, err := s.create(ctx, tx, grant, project, p.Name, change)
 	if err != nil {
 		return err
-	}
-	isNew := len(existing) == 0
-	var id uuid.UUID
-	if isNew {
-		if id, err = s.create(ctx, tx, grant, project, p.Name, change); err != nil {
-			return err
-		}
-	} else {
-		id = existing[0].ID
 	}
 	for i, version := range versions {
 		number, saved, err := s.save(ctx, tx, grant, id, version)

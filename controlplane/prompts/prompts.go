@@ -159,7 +159,10 @@ func (s *Service) Create(ctx context.Context, grant access.Grant, name string, c
 	}
 	var created Prompt
 	err = s.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
-		id, err := s.create(ctx, tx, grant, project, name, change)
+		id, isNew, err := s.create(ctx, tx, grant, project, name, change)
+		if err == nil && !isNew {
+			err = ErrNameTaken
+		}
 		if err != nil {
 			return err
 		}
@@ -174,20 +177,22 @@ func (s *Service) Create(ctx context.Context, grant access.Grant, name string, c
 	return created, err
 }
 
-func (s *Service) create(ctx context.Context, tx postgres.DB, grant access.Grant, project uuid.UUID, name string, change Change) (uuid.UUID, error) {
-	id := postgres.NewID()
+// create creates a prompt in a transaction. isNew is false if the project has one of the name; the id is that one's then.
+func (s *Service) create(ctx context.Context, tx postgres.DB, grant access.Grant, project uuid.UUID, name string, change Change) (id uuid.UUID, isNew bool, err error) {
+	id = postgres.NewID()
 	tags := []string{}
 	if change.Tags != nil {
 		tags = *change.Tags
 	}
-	_, err := tx.Exec(ctx, "create prompt", pgx.NamedArgs{
+	created, err := tx.Exec(ctx, "create prompt", pgx.NamedArgs{
 		"id": id, "project": project, "name": name, "description": change.Description, "tags": tags,
 		"author": grant.CreatedBy(), "author_key": grant.CreatedByKey(), "now": s.now(),
 	})
-	if postgres.Violates(err, "prompts_name_key") {
-		return uuid.Nil, ErrNameTaken
+	if err != nil || created > 0 {
+		return id, true, err
 	}
-	return id, err
+	existing, err := postgres.One[struct{ ID uuid.UUID }](ctx, tx, "find by name", pgx.NamedArgs{"project": project, "name": name})
+	return existing.ID, false, err
 }
 
 // Change is an update of a prompt. Fields that are nil do not change.

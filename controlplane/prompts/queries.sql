@@ -34,6 +34,7 @@ WHERE p.project_id = ANY(@projects) AND p.id = @prompt
 -- name: create prompt
 INSERT INTO prompts (id, project_id, name, description, tags, created_by, created_by_key, created_at, updated_at)
 VALUES (@id, @project, @name, coalesce(@description, ''), @tags, @author, @author_key, @now, @now)
+ON CONFLICT (project_id, name) DO NOTHING
 
 -- name: update prompt
 UPDATE prompts SET description = coalesce(@description, description), tags = coalesce(@tags, tags), updated_at = @now
