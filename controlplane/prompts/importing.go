@@ -62,7 +62,12 @@ func (s *Service) Import(ctx context.Context, grant access.Grant, content, fileN
 	if total > maxImported {
 		return ImportReport{}, problem.InvalidField("body.content", fmt.Sprintf("has %d versions of prompts; at most %d can be imported at once, so split the file", total, maxImported))
 	}
-	// All imports lock prompts in the same order, so that none waits for another that waits for it.
+	// All imports lock prompts in the same order, so that none waits for another that waits for it. The report has that of
+	// the file.
+	places := make(map[string]int, len(file.Prompts))
+	for i := range file.Prompts {
+		places[file.Prompts[i].Name] = i
+	}
 	slices.SortFunc(file.Prompts, func(a, b promptimport.Prompt) int { return strings.Compare(a.Name, b.Name) })
 	var report ImportReport
 	err = s.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
@@ -77,6 +82,7 @@ func (s *Service) Import(ctx context.Context, grant access.Grant, content, fileN
 		}
 		return nil
 	})
+	slices.SortStableFunc(report.Imported, func(a, b Imported) int { return places[a.Name] - places[b.Name] })
 	if errors.Is(err, errDryRun) {
 		for i := range report.Imported {
 			if report.Imported[i].Change == "created" {
