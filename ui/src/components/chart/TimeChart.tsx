@@ -4,7 +4,7 @@ import { useElementSize } from "@mantine/hooks";
 import { useEffect, useMemo, useRef, useState } from "react";
 import uPlot from "uplot";
 import { bucketLabel, labelFits, tickLabel } from "./labels";
-import { type ChartSeries, stack, touchedBuckets } from "./series";
+import { type ChartSeries, isolated, stack, touchedBuckets } from "./series";
 import classes from "./TimeChart.module.css";
 
 interface Props {
@@ -109,7 +109,18 @@ export default function TimeChart(props: Props) {
           ...ordered.map((shade) =>
             shape === "bars"
               ? { fill: shade, stroke: shade, width: 0, paths: bars, points: { show: false } }
-              : { stroke: shade, width: 1.75, points: { size: 4, fill: shade, width: 0 } },
+              : {
+                  stroke: shade,
+                  width: 1.75,
+                  points: {
+                    size: 4,
+                    fill: shade,
+                    width: 0,
+                    // Where points are too dense to show all, one without a line would be invisible.
+                    filter: (u: uPlot, index: number, all: boolean) =>
+                      all ? null : isolated([...(u.data[index] ?? [])]),
+                  },
+                },
           ),
         ],
         cursor: {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { DURATION_STEPS, stack, touchedBuckets, WHOLE_STEPS } from "./series";
+import { DURATION_STEPS, isolated, stack, touchedBuckets, WHOLE_STEPS } from "./series";
 
 describe("stack", () => {
   it("adds up layers, and keeps gaps of unknown values", () => {
@@ -13,6 +13,11 @@ describe("stack", () => {
       [3, 3, null],
     ]);
   });
+});
+
+it("finds values that no line reaches", () => {
+  expect(isolated([1, null, 2, 3, null, 4])).toEqual([0, 5]);
+  expect(isolated([null, 0])).toEqual([1]);
 });
 
 it("has whole steps for counts, up to more than a year's tokens", () => {

@@ -20,6 +20,13 @@ export function stack(layers: readonly (number | null)[][]): (number | null)[][]
   return sums;
 }
 
+/** The indexes of values without a neighbour: no line reaches them. */
+export function isolated(values: readonly (number | null | undefined)[]): number[] {
+  return values.flatMap((value, index) =>
+    value == null || values[index - 1] != null || values[index + 1] != null ? [] : [index],
+  );
+}
+
 /** Axis steps for counts: round whole numbers. */
 export const WHOLE_STEPS = Array.from({ length: 15 }, (_, power) =>
   [1, 2, 5].map((step) => step * 10 ** power),
