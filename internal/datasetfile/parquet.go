@@ -1,0 +1,332 @@
+package datasetfile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/format"
+)
+
+// parquetRows reads Parquet, a page of each column at a time.
+type parquetRows struct {
+	src  *errorSource
+	file *parquet.File
+	// root has the columns.
+	root   *parquetNode
+	leaves int
+	names  []string
+
+	group   int // the next
+	open    parquet.Rows
+	batch   []parquet.Row
+	pending []parquet.Row
+	// line is the number of the last row.
+	line int64
+}
+
+// errorSource keeps the error of a source, which libraries report as one of the content.
+type errorSource struct {
+	Source
+	err error
+}
+
+func (s *errorSource) ReadAt(p []byte, at int64) (int, error) {
+	n, err := s.Source.ReadAt(p, at)
+	if err != nil && !errors.Is(err, io.EOF) {
+		s.err = err
+	}
+	return n, err
+}
+
+func openParquet(source Source) (*parquetRows, error) {
+	src := &errorSource{Source: source}
+	if err := checkFooter(src); err != nil {
+		return nil, err
+	}
+	file, err := parquet.OpenFile(src, src.Size(), parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+	p := &parquetRows{src: src, file: file}
+	if err != nil {
+		return nil, p.failed(err)
+	}
+	if p.root, p.leaves, err = parquetSchema(file.Metadata().Schema); err != nil {
+		return nil, err
+	}
+	for _, child := range p.root.children {
+		p.names = append(p.names, child.name)
+	}
+	if _, err := nameColumns(p.names); err != nil {
+		return nil, err
+	}
+	const batch = 16
+	p.batch = make([]parquet.Row, batch)
+	return p, nil
+}
+
+func (p *parquetRows) columns() []string { return p.names }
+
+// offset is a share of the file: the pages of its columns are not read in order.
+func (p *parquetRows) offset() int64 {
+	total := p.file.NumRows()
+	if total <= 0 || p.line >= total {
+		return p.src.Size()
+	}
+	return int64(float64(p.line) / float64(total) * float64(p.src.Size()))
+}
+
+func (p *parquetRows) close() error {
+	if p.open == nil {
+		return nil
+	}
+	err := guard("close the file", p.open.Close)
+	p.open = nil
+	return err
+}
+
+func (p *parquetRows) next() (Row, error) {
+	for len(p.pending) == 0 {
+		if err := guard("read the file", p.fill); err != nil {
+			return Row{}, err
+		}
+	}
+	values := p.pending[0]
+	p.pending = p.pending[1:]
+	p.line++
+	var row Row
+	err := guard("read a row", func() (err error) {
+		row, err = p.row(values)
+		return err
+	})
+	return row, err
+}
+
+// fill reads the next rows.
+func (p *parquetRows) fill() error {
+	if p.open == nil {
+		groups := p.file.RowGroups()
+		if p.group == len(groups) {
+			return io.EOF
+		}
+		if err := checkPages(p.src, &p.file.Metadata().RowGroups[p.group]); err != nil {
+			return err
+		}
+		p.open = groups[p.group].Rows()
+		p.group++
+	}
+	n, err := p.open.ReadRows(p.batch)
+	switch {
+	case err == nil && n == 0:
+		return fileErrorf("row %d cannot be read: the file is damaged; write it again", p.line+1)
+	case errors.Is(err, io.EOF):
+		err = p.close()
+	case err != nil:
+		return p.failed(err)
+	}
+	p.pending = p.batch[:n]
+	return err
+}
+
+// failed tells the errors of the source from those of the content.
+func (p *parquetRows) failed(err error) error {
+	if p.src.err != nil {
+		return fmt.Errorf("read the file: %w", p.src.err)
+	}
+	return fileErrorf("row %d or one after it cannot be read: %v; the file is damaged; write it again", p.line+1, err)
+}
+
+func (p *parquetRows) row(values parquet.Row) (Row, error) {
+	a := assembler{columns: make([]parquet.Row, p.leaves)}
+	values.Range(func(column int, values []parquet.Value) bool {
+		if column < len(a.columns) {
+			a.columns[column] = values
+		}
+		return true
+	})
+	row := Row{Line: p.line}
+	bad := &RowError{Line: p.line}
+	size := 0
+	for _, node := range p.root.children {
+		a.to, a.problem = nil, nil
+		if err := a.write(node); err != nil {
+			return Row{}, fileErrorf("row %d, column %s: %v; the file is damaged; write it again", p.line, node.name, err)
+		}
+		if a.problem != nil {
+			a.problem.Column = node.name
+			bad.Fields = append(bad.Fields, *a.problem)
+			continue
+		}
+		if size += len(a.to); size > maxRow {
+			return Row{}, rowErrorf(p.line, nil, "the row is longer than %d MiB: at most that much can be read", maxRow>>20)
+		}
+		row.Cells = append(row.Cells, Cell{node.name, a.to})
+	}
+	if len(bad.Fields) > 0 {
+		return Row{}, bad
+	}
+	return row, nil
+}
+
+// assembler makes JSON of the values of a row, as of their repetition and definition levels.
+type assembler struct {
+	columns []parquet.Row
+	to      []byte
+	problem *FieldError
+}
+
+var errLevels = errors.New("its values do not fit the schema")
+
+// peek returns the next value of a column.
+func (a *assembler) peek(column int) (parquet.Value, error) {
+	if len(a.columns[column]) == 0 {
+		return parquet.Value{}, errLevels
+	}
+	return a.columns[column][0], nil
+}
+
+// skip skips the value that each column below a node has for its absence.
+func (a *assembler) skip(n *parquetNode) error {
+	for column := n.first; column < n.last; column++ {
+		if len(a.columns[column]) == 0 {
+			return errLevels
+		}
+		a.columns[column] = a.columns[column][1:]
+	}
+	return nil
+}
+
+func (a *assembler) write(n *parquetNode) error {
+	v, err := a.peek(n.first)
+	if err != nil {
+		return err
+	}
+	switch {
+	case n.optional && v.DefinitionLevel() < n.definition:
+		a.to = append(a.to, null...)
+		return a.skip(n)
+	case n.repeated:
+		return a.repeat(n, func() error { return a.content(n) })
+	}
+	return a.content(n)
+}
+
+// repeat writes a list of all values of a repeated node.
+func (a *assembler) repeat(n *parquetNode, element func() error) error {
+	a.to = append(a.to, '[')
+	defer func() { a.to = append(a.to, ']') }()
+	v, err := a.peek(n.first)
+	if err != nil {
+		return err
+	}
+	if v.DefinitionLevel() < n.definition {
+		return a.skip(n)
+	}
+	for {
+		if err := element(); err != nil {
+			return err
+		}
+		if rest := a.columns[n.first]; len(rest) == 0 || rest[0].RepetitionLevel() != n.repetition {
+			return nil
+		}
+		if len(a.to) > maxRow {
+			return fmt.Errorf("is longer than %d MiB", maxRow>>20)
+		}
+		a.to = append(a.to, ',')
+	}
+}
+
+// content writes what a node has, without its optionality and repetition.
+func (a *assembler) content(n *parquetNode) error {
+	switch {
+	case len(n.children) == 0:
+		v := a.columns[n.first][0]
+		a.columns[n.first] = a.columns[n.first][1:]
+		if v.IsNull() {
+			a.to = append(a.to, null...)
+			return nil
+		}
+		var problem *FieldError
+		if a.to, problem = n.leaf.append(a.to, v); problem != nil && a.problem == nil {
+			a.problem = problem
+		}
+		return nil
+	case n.element != nil:
+		repeated := n.children[0]
+		return a.repeat(repeated, func() error {
+			if n.element == repeated {
+				return a.content(repeated)
+			}
+			return a.write(n.element)
+		})
+	case n.isMap:
+		return a.pairs(n)
+	}
+	a.to = append(a.to, '{')
+	for i, child := range n.children {
+		if i > 0 {
+			a.to = append(a.to, ',')
+		}
+		a.to = appendString(a.to, []byte(child.name))
+		a.to = append(a.to, ':')
+		if err := a.write(child); err != nil {
+			return err
+		}
+	}
+	a.to = append(a.to, '}')
+	return nil
+}
+
+// pairs writes a map: an object if its keys are texts, otherwise a list of objects with key and value.
+func (a *assembler) pairs(n *parquetNode) error {
+	pair := n.children[0]
+	key, value := pair.children[0], pair.children[1]
+	if !key.leaf.isText() {
+		return a.repeat(pair, func() error { return a.content(pair) })
+	}
+	from := len(a.to)
+	names := map[string]bool{}
+	if err := a.repeat(pair, func() error {
+		start := len(a.to)
+		if err := a.write(key); err != nil {
+			return err
+		}
+		name := string(a.to[start:])
+		if names[name] && a.problem == nil {
+			a.problem = &FieldError{Reason: "has a map with a key twice: keep one", Value: shown([]byte(name))}
+		}
+		names[name] = true
+		a.to = append(a.to, ':')
+		return a.write(value)
+	}); err != nil {
+		return err
+	}
+	a.to[from], a.to[len(a.to)-1] = '{', '}'
+	return nil
+}
+
+// parquetNode is a node of the schema.
+type parquetNode struct {
+	name               string
+	optional, repeated bool
+	// definition and repetition are the levels of a value that this node has.
+	definition, repetition int
+	children               []*parquetNode
+	// first and last are the columns below: from first to before last.
+	first, last int
+	leaf        parquetLeaf
+	// element is that of a list: below its repeated child, or this child itself.
+	element *parquetNode
+	isMap   bool
+}
+
+// parquetSchema makes the tree of a schema, and counts its columns.
+func parquetSchema(elements []format.SchemaElement) (root *parquetNode, leaves int, err error) {
+	b := schemaBuilder{elements: elements}
+	if root, err = b.node(0, 0, 0); err != nil {
+		return nil, 0, fileErrorf("the schema of the file cannot be read: %v", err)
+	}
+	if len(root.children) == 0 {
+		return nil, 0, fileErrorf("the file has no columns")
+	}
+	return root, b.leaves, nil
+}

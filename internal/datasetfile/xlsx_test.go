@@ -1,0 +1,131 @@
+package datasetfile
+
+import (
+	"archive/zip"
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// xlsx makes a file of parts. Those that every file has are added.
+func xlsx(t *testing.T, parts map[string]string) string {
+	t.Helper()
+	all := map[string]string{
+		"[Content_Types].xml": `<Types/>`,
+		"_rels/.rels":         `<Relationships><Relationship Id="r" Type="http://x/officeDocument" Target="/xl/workbook.xml"/></Relationships>`,
+		"xl/workbook.xml":     `<workbook xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"><sheets><sheet name="One" r:id="s1"/></sheets></workbook>`,
+		"xl/_rels/workbook.xml.rels": `<Relationships><Relationship Id="s1" Type="http://x/worksheet" Target="worksheets/sheet1.xml"/>` +
+			`<Relationship Id="t" Type="http://x/sharedStrings" Target="sharedStrings.xml"/><Relationship Id="st" Type="http://x/styles" Target="styles.xml"/></Relationships>`,
+		"xl/sharedStrings.xml": `<sst><si><t>question</t></si><si><r><t>a </t></r><r><t>b_x000D_</t></r><rPh sb="0"><t>no</t></rPh></si></sst>`,
+		"xl/styles.xml": `<styleSheet><numFmts><numFmt numFmtId="164" formatCode="yyyy\-mm\-dd &quot;m&quot;;@"/><numFmt numFmtId="165" formatCode="[h]:mm"/><numFmt numFmtId="166" formatCode="0.00 &quot;days&quot;"/></numFmts>` +
+			`<cellXfs><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="22"/><xf numFmtId="21"/><xf numFmtId="164"/><xf numFmtId="165"/><xf numFmtId="166"/></cellXfs></styleSheet>`,
+	}
+	for name, content := range parts {
+		all[name] = content
+	}
+	var file bytes.Buffer
+	w := zip.NewWriter(&file)
+	for name, content := range all {
+		if content == "" {
+			continue
+		}
+		part, err := w.Create(name)
+		require.NoError(t, err)
+		_, err = part.Write([]byte(content))
+		require.NoError(t, err)
+	}
+	require.NoError(t, w.Close())
+	return file.String()
+}
+
+// sheet makes a file with one sheet.
+func sheet(t *testing.T, rows string) string {
+	t.Helper()
+	return xlsx(t, map[string]string{"xl/worksheets/sheet1.xml": `<worksheet><sheetData>` + rows + `</sheetData></worksheet>`})
+}
+
+func TestXLSX(t *testing.T) {
+	t.Parallel()
+	no := false
+	const header = `<row r="1"><c r="A1" t="s"><v>0</v></c><c r="B1" t="inlineStr"><is><t>b</t></is></c></row>`
+	many := strings.Repeat(`<c t="s"><v>0</v></c>`, maxColumns+1)
+	for name, test := range map[string]struct {
+		content string
+		options Options
+		want    []string
+		fails   string
+	}{
+		"texts": {
+			content: sheet(t, header+`<row r="3"><c r="A3" t="s"><v>1</v></c><c r="B3" t="str"><f>A1</f><v>x &amp; y</v></c></row><row/><row><c><v></v></c></row><row><c t="inlineStr"><is><t>z</t></is></c></row>`),
+			want:    []string{`3 {"question":"a b\r","b":"x & y"}`, `6 {"question":"z","b":null}`},
+		},
+		"numbers and booleans": {
+			content: sheet(t, header+`<row><c><v>12345678901234567890.10</v></c><c t="b"><v>1</v></c></row><row><c><v>1E-3</v></c><c t="b"><v>0</v></c></row>`),
+			want:    []string{`2 {"question":12345678901234567890.10,"b":true}`, `3 {"question":1E-3,"b":false}`},
+		},
+		"dates": {
+			content: sheet(t, header+`<row><c s="1"><v>46024</v></c><c s="2"><v>46024.127835648149</v></c></row><row><c s="3"><v>0.5</v></c><c s="4"><v>1</v></c></row><row><c s="5"><v>1.5</v></c><c s="6"><v>2</v></c></row><row><c s="1"><v>-1</v></c></row>`),
+			want:    []string{`2 {"question":"2026-01-02","b":"2026-01-02T03:04:05"}`, `3 {"question":"12:00:00","b":"1900-01-01"}`, `4 {"question":1.5,"b":2}`, `! line 5: question: is -1, which is no date: give the cell the format of a number`},
+		},
+		"errors and formulas": {
+			content: sheet(t, header+`<row><c t="e"><f>1/0</f><v>#DIV/0!</v></c><c><f>1+1</f></c></row><row><c><f>1+1</f><v>2</v></c></row>`),
+			want:    []string{`! line 2: question: has the error #DIV/0!: correct the formula, or clear the cell; b: has a formula without a value: open the file in a spreadsheet program and save it, so that it computes the value`, `3 {"question":2,"b":null}`},
+		},
+		"a value without a name": {content: sheet(t, header+`<row><c><v>1</v></c><c/><c r="E2"><v>5</v></c></row>`), want: []string{`! line 2: has a value in the column E, for which the header has no name: name the column, or clear the cell`}},
+		"no header":              {content: sheet(t, header+`<row><c><v>1</v></c></row>`), options: Options{Header: &no}, want: []string{`1 {"column_1":"question","column_2":"b"}`, `2 {"column_1":1,"column_2":null}`}},
+		"a name twice":           {content: sheet(t, `<row><c t="s"><v>0</v></c><c t="s"><v>0</v></c></row>`), fails: `the header names "question" twice`},
+		"an empty sheet":         {content: sheet(t, ``), fails: "the sheet is empty"},
+		"an unknown sheet":       {content: sheet(t, header), options: Options{Sheet: "Two"}, fails: `the file has no sheet "Two". It has: "One"`},
+		"a text that is missing": {content: sheet(t, header+`<row><c t="s"><v>2</v></c></row>`), want: []string{`! line 2: question: refers to a text that the file does not have: the file is damaged`}},
+		"too many cells":         {content: sheet(t, header+`<row>`+many+`</row>`), fails: "has a cell that is in none of the 16384 columns"},
+		"cut":                    {content: xlsx(t, map[string]string{"xl/worksheets/sheet1.xml": `<worksheet><sheetData>` + header + `<row><c><v>1`}), fails: "cannot be read as XLSX"},
+		"no sheet":               {content: xlsx(t, nil), fails: "it has no part xl/worksheets/sheet1.xml"},
+		"deep":                   {content: sheet(t, header+strings.Repeat("<a>", 200)), fails: "nests more than 100 deep"},
+		"a token without end":    {content: sheet(t, header+`<row><c><v>`+strings.Repeat("1", maxRow+1)+`</v></c></row>`), fails: "longer than 16 MiB"},
+		"a table of many texts":  {content: xlsx(t, map[string]string{"xl/sharedStrings.xml": "<sst>" + strings.Repeat("<si><t>"+strings.Repeat("x", 1<<20)+"</t></si>", 65) + "</sst>"}), fails: "the texts of the file take more than the 64 MiB"},
+		"a large row":            {content: xlsx(t, map[string]string{"xl/sharedStrings.xml": "<sst><si><t>" + strings.Repeat("x", 9<<20) + "</t></si></sst>", "xl/worksheets/sheet1.xml": `<worksheet><sheetData>` + strings.ReplaceAll(header, ` t="s"`, "") + `<row><c t="s"><v>0</v></c><c t="s"><v>0</v></c></row></sheetData></worksheet>`}), want: []string{"! line 2: b: makes the row longer than 16 MiB: at most that much can be read"}},
+		"the beginning":          {content: sheet(t, header), options: Options{Partial: true}, fails: "its directory is at its end"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test.options.Format = XLSX
+			got, err := read(t, test.content, test.options)
+			assert.Equal(t, test.want, got)
+			if test.fails == "" {
+				require.NoError(t, err)
+				return
+			}
+			var file *FileError
+			require.ErrorAs(t, err, &file)
+			assert.Contains(t, file.Detail, test.fails)
+		})
+	}
+}
+
+// The file was written by openpyxl, see testdata/README.md.
+func TestXLSXOfOpenpyxl(t *testing.T) {
+	t.Parallel()
+	content, err := os.ReadFile("testdata/openpyxl.xlsx")
+	require.NoError(t, err)
+	format, err := DetectFormat("application/zip", "", content)
+	require.NoError(t, err)
+	assert.Equal(t, XLSX, format)
+	got, err := read(t, string(content), Options{Format: format})
+	require.NoError(t, err)
+	assert.Equal(t, []string{
+		`2 {"question":"What?\nWhy?","answer":"007","n":1.234567890123457e+16,"when":"2026-01-02T03:04:05","day":"2026-01-02","time":"03:04:05","ok":true,"empty":null,"7":0.1}`,
+		`! line 4: answer: has the error #N/A: correct the formula, or clear the cell`,
+		`! line 6: question: has a formula without a value: open the file in a spreadsheet program and save it, so that it computes the value; n: has the error #DIV/0!: correct the formula, or clear the cell`,
+		`! line 7: has a value in the column L, for which the header has no name: name the column, or clear the cell`,
+	}, got)
+	f, err := Open(bytes.NewReader(content), Options{Format: XLSX, Sheet: "Hidden"})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"Questions", "Other", "Hidden"}, f.Layout().Sheets)
+	assert.Equal(t, "Hidden", f.Layout().Sheet)
+	assert.Equal(t, []string{"h"}, f.Columns())
+	require.NoError(t, f.Close())
+}

@@ -1,0 +1,273 @@
+package datasetfile
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Limits of YAML, which is read as a whole, and in which a short file can stand for a long one.
+const (
+	maxYAML        = 8 << 20
+	maxYAMLMarks   = 1_000_000
+	maxYAMLWritten = 256 << 20
+)
+
+// yamlRows reads the mappings of a sequence: that of the file, or that of a key of its mapping (see listNames).
+type yamlRows struct {
+	text     *text
+	elements []*yaml.Node
+	// written is the size of all rows so far, with what aliases repeat.
+	written int
+}
+
+func openYAML(t *text, o Options) (*yamlRows, error) {
+	if o.Partial {
+		return nil, fileErrorf("the beginning of a YAML file cannot be read: give the whole file")
+	}
+	content, err := io.ReadAll(io.LimitReader(t, maxYAML+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(content) > maxYAML {
+		return nil, fileErrorf("the file is larger than the %d MiB of YAML that can be read: write it as JSONL", maxYAML>>20)
+	}
+	if reason, at := t.encodingError(content); reason != "" {
+		return nil, fileErrorf("line %d: %s", bytes.Count(content[:at], []byte("\n"))+1, reason)
+	}
+	marks := 0
+	for _, c := range content {
+		if strings.IndexByte(",:-[{\n", c) >= 0 {
+			marks++
+		}
+	}
+	if marks > maxYAMLMarks {
+		return nil, fileErrorf("the file has too many values for YAML: write it as JSONL")
+	}
+	decoder := yaml.NewDecoder(bytes.NewReader(content))
+	var document, more yaml.Node
+	if err := decoder.Decode(&document); err != nil {
+		if errors.Is(err, io.EOF) {
+			return nil, fileErrorf("the file is empty")
+		}
+		return nil, fileErrorf("the file is no YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
+	}
+	if err := decoder.Decode(&more); !errors.Is(err, io.EOF) {
+		return nil, fileErrorf("the file has several documents, divided by ---: write one, with a list of all rows")
+	}
+	y := &yamlRows{text: t}
+	y.elements, err = yamlList(&document)
+	return y, err
+}
+
+func yamlList(document *yaml.Node) ([]*yaml.Node, error) {
+	root := document
+	for root.Kind == yaml.DocumentNode && len(root.Content) == 1 {
+		root = root.Content[0]
+	}
+	if root.Kind == yaml.SequenceNode {
+		return root.Content, nil
+	}
+	var names []string
+	for i := 0; root.Kind == yaml.MappingNode && i+1 < len(root.Content); i += 2 {
+		key, value := root.Content[i], root.Content[i+1]
+		for n := 0; value.Kind == yaml.AliasNode && n < maxDepth; n++ {
+			value = value.Alias
+		}
+		if names = append(names, shown([]byte(key.Value))); !slices.Contains(listNames, key.Value) {
+			continue
+		}
+		if value.Kind == yaml.SequenceNode {
+			return value.Content, nil
+		}
+		if value.Kind == yaml.ScalarNode && strings.HasPrefix(value.Value, "file://") {
+			return nil, fileErrorf("line %d: %s names another file, %s: import that file", value.Line, key.Value, shown([]byte(value.Value)))
+		}
+	}
+	return nil, fileErrorf("the file has no list of rows. It has: %s. Write a list of mappings, or name the list %s", listed(names), strings.Join(listNames, ", "))
+}
+
+func (y *yamlRows) columns() []string { return nil }
+func (y *yamlRows) offset() int64     { return y.text.read.n }
+func (y *yamlRows) close() error      { return nil }
+
+func (y *yamlRows) next() (Row, error) {
+	if len(y.elements) == 0 {
+		return Row{}, io.EOF
+	}
+	node := y.elements[0]
+	y.elements = y.elements[1:]
+	line := int64(node.Line)
+	w := yamlWriter{}
+	err := w.write(node, 0)
+	if y.written += max(len(w.to), w.values); y.written > maxYAMLWritten {
+		return Row{}, fileErrorf("line %d: the rows, with what aliases repeat, take more than %d MiB: write the file as JSONL", line, maxYAMLWritten>>20)
+	}
+	if err != nil {
+		return Row{}, rowErrorf(line, nil, "%s", err)
+	}
+	return objectRow(line, w.to)
+}
+
+// yamlWriter writes a value as JSON.
+type yamlWriter struct {
+	to []byte
+	// values counts those that are looked at, aliases too.
+	values int
+}
+
+func (w *yamlWriter) write(n *yaml.Node, depth int) error {
+	if err := w.count(); err != nil {
+		return err
+	}
+	if depth > maxDepth {
+		return fmt.Errorf("nests more than %d deep", maxDepth)
+	}
+	switch n.Kind {
+	case yaml.AliasNode:
+		return w.write(n.Alias, depth+1)
+	case yaml.SequenceNode:
+		w.to = append(w.to, '[')
+		for i, child := range n.Content {
+			if i > 0 {
+				w.to = append(w.to, ',')
+			}
+			if err := w.write(child, depth+1); err != nil {
+				return err
+			}
+		}
+		w.to = append(w.to, ']')
+		return nil
+	case yaml.MappingNode:
+		w.to = append(w.to, '{')
+		if err := w.members(n, nil, depth); err != nil {
+			return err
+		}
+		w.to = append(w.to, '}')
+		return nil
+	}
+	return w.scalar(n)
+}
+
+// members writes those of a mapping that are not among the names of the mapping into which it is merged, to which it adds
+// its own.
+func (w *yamlWriter) members(n *yaml.Node, names map[string]bool, depth int) error {
+	if depth > maxDepth {
+		return fmt.Errorf("nests more than %d deep", maxDepth)
+	}
+	var own []string
+	var merged []*yaml.Node
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if err := w.count(); err != nil {
+			return err
+		}
+		key, value := n.Content[i], n.Content[i+1]
+		for k := 0; key.Kind == yaml.AliasNode && k < maxDepth; k++ {
+			key = key.Alias
+		}
+		if key.Tag == "!!merge" {
+			merged = append(merged, value)
+			continue
+		}
+		if key.Kind != yaml.ScalarNode {
+			return fmt.Errorf("line %d: a name is no text; a text that begins with { needs quotes", key.Line)
+		}
+		if names[key.Value] {
+			continue
+		}
+		own = append(own, key.Value)
+		w.separate()
+		w.to = appendString(w.to, []byte(key.Value))
+		w.to = append(w.to, ':')
+		if err := w.write(value, depth+1); err != nil {
+			return err
+		}
+	}
+	if len(merged) == 0 && names == nil {
+		return nil
+	}
+	if names == nil {
+		names = map[string]bool{}
+	}
+	for _, name := range own {
+		names[name] = true
+	}
+	for _, from := range merged {
+		if err := w.merge(from, names, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// merge writes the members of what follows after <<: a mapping, or a list of them, of which the first that has a name
+// counts.
+func (w *yamlWriter) merge(n *yaml.Node, names map[string]bool, depth int) error {
+	if err := w.count(); err != nil {
+		return err
+	}
+	for k := 0; n.Kind == yaml.AliasNode && k < maxDepth; k++ {
+		n = n.Alias
+	}
+	if n.Kind == yaml.MappingNode {
+		return w.members(n, names, depth)
+	}
+	if n.Kind != yaml.SequenceNode || depth > maxDepth {
+		return fmt.Errorf("line %d: after << must be a mapping, or a list of mappings", n.Line)
+	}
+	for _, from := range n.Content {
+		if err := w.merge(from, names, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// count counts a value, whether or not it is written.
+func (w *yamlWriter) count() error {
+	if w.values++; len(w.to) > maxRow || w.values > maxRow {
+		return fmt.Errorf("the row, with what aliases repeat, is longer than %d MiB", maxRow>>20)
+	}
+	return nil
+}
+
+// separate writes a comma before a member, unless it is the first.
+func (w *yamlWriter) separate() {
+	if last := w.to[len(w.to)-1]; last != '{' {
+		w.to = append(w.to, ',')
+	}
+}
+
+// scalar writes a scalar. Dates are texts.
+func (w *yamlWriter) scalar(n *yaml.Node) error {
+	switch n.ShortTag() {
+	case "!!null":
+		w.to = append(w.to, null...)
+		return nil
+	case "!!binary":
+		return fmt.Errorf("line %d: binary values are no JSON: write a text", n.Line)
+	case "!!bool", "!!int", "!!float":
+		if jsonNumber.MatchString(n.Value) {
+			w.to = append(w.to, n.Value...)
+			return nil
+		}
+		var value any
+		if err := n.Decode(&value); err != nil {
+			return fmt.Errorf("line %d: %s", n.Line, strings.TrimPrefix(err.Error(), "yaml: "))
+		}
+		raw, err := json.Marshal(value)
+		if err != nil {
+			return fmt.Errorf("line %d: JSON has no %s: write null or a text", n.Line, n.Value)
+		}
+		w.to = append(w.to, raw...)
+		return nil
+	}
+	w.to = appendString(w.to, []byte(n.Value))
+	return nil
+}
