@@ -130,6 +130,22 @@ func (db DB) Tx(ctx context.Context, fn func(ctx context.Context, tx DB) error) 
 	}))
 }
 
+// LongTx is [DB.Tx] without a limit of time, for jobs. fn gets the transaction itself. A statement of a [DB] still has its limit.
+func (db DB) LongTx(ctx context.Context, fn func(ctx context.Context, tx pgx.Tx) error) error {
+	return available(pgx.BeginFunc(ctx, db.pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, "SET LOCAL statement_timeout = 0"); err != nil {
+			return fmt.Errorf("lift the limit of statements: %w", err)
+		}
+		return fn(ctx, tx)
+	}))
+}
+
+// Statement returns the text of a statement, for [DB.LongTx].
+func (db DB) Statement(name string) string { return db.statement(name) }
+
+// PGX returns the transaction, for a library that takes part in it.
+func (db DB) PGX() pgx.Tx { return db.tx }
+
 // Ping is [ErrUnavailable] where the database does not answer.
 func (db DB) Ping(ctx context.Context) error {
 	if err := db.pool.Ping(ctx); err != nil {
@@ -150,6 +166,12 @@ func (db DB) statement(name string) string {
 func Violates(err error, constraint string) bool {
 	var refused *pgconn.PgError
 	return errors.As(err, &refused) && refused.ConstraintName == constraint
+}
+
+// Locked reports whether a statement gave up waiting for a lock.
+func Locked(err error) bool {
+	var refused *pgconn.PgError
+	return errors.As(err, &refused) && refused.Code == "55P03" // lock_not_available
 }
 
 // available adds [ErrUnavailable] to an error that says that the database does not answer, and [ErrNotFound] to one that says

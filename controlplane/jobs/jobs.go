@@ -1,0 +1,115 @@
+// Package jobs runs durable work on River, whose queue is in PostgreSQL. A job is added in the transaction that makes its work
+// known, so neither exists without the other. A job may run more than once: its worker goes on from what it stored.
+package jobs
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivertype"
+
+	"github.com/looptrace/looptrace/internal/postgres"
+)
+
+//go:embed queries.sql
+var queries string
+
+const (
+	// maxRunning is how many jobs a process works on at once.
+	maxRunning = 2
+	// seenEvery is how often a working process says that it is alive. One that was silent for longer than goneAfter is gone.
+	seenEvery = 3 * time.Second
+	goneAfter = 20 * time.Second
+	// aloneAfter is how long a process works on without being able to say so. It is shorter than goneAfter, because another one takes the
+	// jobs then.
+	aloneAfter = 15 * time.Second
+	// stopTime limits how long jobs may take to stop.
+	stopTime = 5 * time.Second
+	// maxDelay is the longest wait before a job that failed runs again.
+	maxDelay = time.Minute
+)
+
+// Queue adds jobs and works on them.
+type Queue struct {
+	pool    *pgxpool.Pool
+	db      postgres.DB
+	adding  *river.Client[pgx.Tx]
+	workers *river.Workers
+	log     *slog.Logger
+}
+
+// New returns the queue in the database. Nothing works on it until [Queue.Run].
+func New(pool *pgxpool.Pool, log *slog.Logger) (*Queue, error) {
+	adding, err := river.NewClient(riverpgxv5.New(pool), &river.Config{Logger: quiet(log)})
+	if err != nil {
+		return nil, fmt.Errorf("open the queue of jobs: %w", err)
+	}
+	return &Queue{pool: pool, db: postgres.NewDB(pool, queries), adding: adding, workers: river.NewWorkers(), log: log}, nil
+}
+
+// quiet leaves out what River says about normal work, and about a database that does not answer: Run says that once.
+func quiet(log *slog.Logger) *slog.Logger {
+	return slog.New(levelHandler{log.Handler()})
+}
+
+type levelHandler struct{ slog.Handler }
+
+func (h levelHandler) Enabled(ctx context.Context, level slog.Level) bool {
+	return level >= slog.LevelError && h.Handler.Enabled(ctx, level)
+}
+
+// Work is what a worker does. Its context ends if the job is cancelled, or if the process must give it up. last is whether the
+// job does not run again if it fails.
+type Work[T river.JobArgs] func(ctx context.Context, args T, last bool) error
+
+// Register sets the work for jobs of a kind. It must be called before [Queue.Run].
+func Register[T river.JobArgs](q *Queue, work Work[T]) {
+	river.AddWorker(q.workers, &worker[T]{work: work})
+}
+
+// worker is a River worker without a limit of time: [Queue.Run] notices processes that are gone.
+type worker[T river.JobArgs] struct {
+	river.WorkerDefaults[T]
+	work Work[T]
+}
+
+func (w *worker[T]) Timeout(*river.Job[T]) time.Duration { return -1 }
+
+func (w *worker[T]) Work(ctx context.Context, job *river.Job[T]) error {
+	err := w.work(ctx, job.Args, job.Attempt >= job.MaxAttempts)
+	if err != nil && errors.Is(context.Cause(ctx), errGivenUp) {
+		return river.JobSnooze(0) // it is no attempt that failed
+	}
+	return err
+}
+
+// NextRetry waits longer after each attempt that failed, at most maxDelay.
+func (w *worker[T]) NextRetry(job *river.Job[T]) time.Time {
+	return time.Now().Add(min(maxDelay, time.Second<<min(job.Attempt-1, 10)))
+}
+
+// Add adds a job in the transaction, and returns its id.
+func (q *Queue) Add(ctx context.Context, tx pgx.Tx, args river.JobArgs) (int64, error) {
+	added, err := q.adding.InsertTx(ctx, tx, args, nil)
+	if err != nil {
+		return 0, fmt.Errorf("add a job: %w", err)
+	}
+	return added.Job.ID, nil
+}
+
+// Cancel cancels a job in the transaction. If it runs, its context ends soon after the commit. A job that does not exist is
+// cancelled already.
+func (q *Queue) Cancel(ctx context.Context, tx pgx.Tx, job int64) error {
+	if _, err := q.adding.JobCancelTx(ctx, tx, job); err != nil && !errors.Is(err, rivertype.ErrNotFound) {
+		return fmt.Errorf("cancel a job: %w", err)
+	}
+	return nil
+}
