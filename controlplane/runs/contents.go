@@ -69,6 +69,9 @@ func (s *Service) contentsOf(ctx context.Context, loc location, runID uuid.UUID,
 	return byID, nil
 }
 
+// idsAtOnce is how many ids of contents one statement has: ClickHouse limits its length.
+const idsAtOnce = 4000
+
 // fillShared fills in the contents that are stored among the shared ones.
 func (s *Service) fillShared(ctx context.Context, loc location, contents []runmodel.Content, columns string) error {
 	type name struct{ id, tail uint64 }
@@ -83,15 +86,18 @@ func (s *Service) fillShared(ctx context.Context, loc location, contents []runmo
 	if len(ids) == 0 {
 		return nil
 	}
-	w := inProjects()
-	w.add("day BETWEEN toDate(?) AND toDate(?)", dayNumber(loc.FirstStart), dayNumber(loc.LastStart))
-	w.add("content_id IN (?)", ids)
-	var rows []runmodel.SharedContent
-	if err := query(ctx, s.conn, loc.projects, &rows, `SELECT project_id, day, content_id, shared_tail, `+columns+` FROM shared_contents AS c WHERE `+w.String(), w.args...); err != nil {
-		return err
-	}
-	for i := range rows {
-		shared[name{rows[i].ContentID, rows[i].SharedTail}] = &rows[i]
+	slices.Sort(ids)
+	for some := range slices.Chunk(slices.Compact(ids), idsAtOnce) {
+		w := inProjects()
+		w.add("day BETWEEN toDate(?) AND toDate(?)", dayNumber(loc.FirstStart), dayNumber(loc.LastStart))
+		w.add("content_id IN (?)", some)
+		var rows []runmodel.SharedContent
+		if err := query(ctx, s.conn, loc.projects, &rows, `SELECT project_id, day, content_id, shared_tail, `+columns+` FROM shared_contents AS c WHERE `+w.String(), w.args...); err != nil {
+			return err
+		}
+		for i := range rows {
+			shared[name{rows[i].ContentID, rows[i].SharedTail}] = &rows[i]
+		}
 	}
 	for i := range contents {
 		if found := shared[name{contents[i].ContentID, contents[i].SharedTail}]; found != nil {
@@ -161,7 +167,7 @@ func (c contentsByID) join(folded runmodel.Span) (Span, error) {
 			delete(span.Attributes, key) // copied from the resource
 		}
 	}
-	span.Inputs = nonEmpty(cmp.Or(folded.Inputs, folded.ToolArguments, lastText(span.InputMessages)))
+	span.Inputs = nonEmpty(cmp.Or(folded.Inputs, folded.ToolArguments, lastQuestion(span.InputMessages)))
 	span.Outputs = nonEmpty(cmp.Or(folded.Outputs, folded.ToolResult, lastText(span.OutputMessages)))
 	return span, nil
 }
@@ -189,12 +195,18 @@ func readMember[T any](text string, member *T) error {
 	return json.Unmarshal([]byte(text), member)
 }
 
-// lastText returns the text of the last message that has one.
-func lastText(messages []json.RawMessage) string {
+// lastText returns the text of the last message that has one and is not by one of these roles.
+func lastText(messages []json.RawMessage, except ...string) string {
 	for _, message := range slices.Backward(messages) {
-		if _, text, _ := runmodel.MessageText(string(message)); text != "" {
+		if role, text, _ := runmodel.MessageText(string(message)); text != "" && !slices.Contains(except, role) {
 			return text
 		}
 	}
 	return ""
+}
+
+// lastQuestion returns the text of the last input that is no system prompt and no answer: some agents record the whole conversation as
+// their input. If all are, it is that of the last.
+func lastQuestion(messages []json.RawMessage) string {
+	return cmp.Or(lastText(messages, "assistant", "system"), lastText(messages))
 }

@@ -10,13 +10,9 @@ import (
 	"github.com/looptrace/looptrace/internal/clickhouse"
 )
 
-// Deletion selects the runs of a project to delete: those of RunIDs, or else those of the filter.
+// Deletion selects the runs to delete.
 type Deletion struct {
-	// Filter has the project. Its other fields are ignored if there are RunIDs.
-	Filter
-	RunIDs []uuid.UUID
-	// ReceivedBefore leaves out runs that were first received at that time or later. Zero leaves out none.
-	ReceivedBefore time.Time
+	Selection
 	// DryRun only counts the runs.
 	DryRun bool
 }
@@ -32,29 +28,12 @@ type Deleted struct {
 func (s *Service) Delete(ctx context.Context, projects access.Projects, d Deletion) (Deleted, error) {
 	projects = projects.Only(d.ProjectID)
 	result := Deleted{AsOf: s.now().UTC()}
-	w := inProjects()
-	if len(d.RunIDs) > 0 {
-		w.add("run_id IN (?)", d.RunIDs)
-	} else {
-		f, err := s.settleAt(ctx, projects, d.Filter, result.AsOf)
-		if err != nil {
-			return Deleted{}, err
-		}
-		w.startsIn(f.StartAfter, f.StartBefore)
-		f.conditions(&w, f.StartAfter)
-	}
-	if !d.ReceivedBefore.IsZero() {
-		w.add("first_received < fromUnixTimestamp64Nano(?)", d.ReceivedBefore.UnixNano())
-	}
-	var counts []struct {
-		Runs uint64 `ch:"runs"`
-	}
-	if err := query(ctx, s.conn, projects, &counts, `SELECT count() AS runs FROM runs FINAL WHERE `+w.String(), w.args...); err != nil {
+	w, err := s.where(ctx, projects, d.Selection, result.AsOf)
+	if err != nil {
 		return Deleted{}, err
 	}
-	result.Matched = counts[0].Runs
-	if d.DryRun || result.Matched == 0 {
-		return result, nil
+	if result.Matched, err = s.countWhere(ctx, projects, w); err != nil || d.DryRun || result.Matched == 0 {
+		return result, err
 	}
 	var found []struct {
 		RunID uuid.UUID `ch:"run_id"`
@@ -88,12 +67,5 @@ func (s *Service) Count(ctx context.Context, projects access.Projects) (uint64, 
 	if len(projects.IDs()) == 0 {
 		return 0, nil
 	}
-	var counts []struct {
-		Runs uint64 `ch:"runs"`
-	}
-	w := inProjects()
-	if err := query(ctx, s.conn, projects, &counts, `SELECT count() AS runs FROM runs FINAL WHERE `+w.String(), w.args...); err != nil {
-		return 0, err
-	}
-	return counts[0].Runs, nil
+	return s.countWhere(ctx, projects, inProjects())
 }

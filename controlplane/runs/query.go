@@ -33,6 +33,13 @@ func withTimeout(ctx context.Context, each time.Duration) context.Context {
 	return context.WithValue(ctx, timeoutKey{}, each)
 }
 
+type resultLimitKey struct{}
+
+// withResultLimit limits how many bytes each query under ctx returns. A query that returns more is ErrTooExpensive.
+func withResultLimit(ctx context.Context, bytes int) context.Context {
+	return context.WithValue(ctx, resultLimitKey{}, bytes)
+}
+
 type oldAnalyzerKey struct{}
 
 // withOldAnalyzer is for statements that only read columns of one table. ClickHouse's former analyzer plans such a statement with dozens
@@ -87,6 +94,9 @@ func withLimits(ctx context.Context) context.Context {
 		"do_not_merge_across_partitions_select_final": 1,
 		// The tables have no projections. Looking for one takes a tenth of a small statement.
 		"optimize_use_projections": 0,
+	}
+	if bytes, ok := ctx.Value(resultLimitKey{}).(int); ok {
+		settings["max_result_bytes"] = bytes
 	}
 	if ctx.Value(oldAnalyzerKey{}) != nil {
 		settings["enable_analyzer"] = 0

@@ -107,18 +107,19 @@ func (s *Service) inputsAndOutputs(ctx context.Context, loc location, runID uuid
 	if err != nil {
 		return "", "", err
 	}
-	for _, of := range []struct {
-		text *string
-		ids  []uint64
-	}{{&in, span.InputMessageIDs}, {&out, span.OutputMessageIDs}} {
-		if *of.text != "" {
-			continue
-		}
-		messages, err := contents.messages(of.ids)
+	if in == "" {
+		messages, err := contents.messages(span.InputMessageIDs)
 		if err != nil {
 			return "", "", err
 		}
-		*of.text = lastText(messages)
+		in = lastQuestion(messages)
+	}
+	if out == "" {
+		messages, err := contents.messages(span.OutputMessageIDs)
+		if err != nil {
+			return "", "", err
+		}
+		out = lastText(messages)
 	}
 	return in, out, nil
 }
