@@ -1,5 +1,7 @@
 // Command looptrace-controlplane serves the API under /v1, except the three paths of ingest (POST to /v1/runs,
-// /v1/traces and /v1/logs), the MCP server at /mcp, and /llms.txt.
+// /v1/traces and /v1/logs), the MCP server at /mcp, and /llms.txt. It also works on jobs, such as imports.
+//
+// With the argument serve it only serves, and with work it only works on jobs, so that each runs on machines of its own.
 //
 // It reads these environment variables:
 //
@@ -42,6 +44,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/idempotency"
 	"github.com/looptrace/looptrace/controlplane/identity"
 	"github.com/looptrace/looptrace/controlplane/instrument"
+	"github.com/looptrace/looptrace/controlplane/jobs"
 	"github.com/looptrace/looptrace/controlplane/mcpserver"
 	"github.com/looptrace/looptrace/controlplane/organizations"
 	"github.com/looptrace/looptrace/controlplane/pricing"
@@ -67,6 +70,11 @@ var bodyLimits = requestbody.Limits{Idle: 5 * time.Second, Total: 15 * time.Seco
 const maxConnections = 8192
 
 func main() {
+	does, err := parseArgs(os.Args[1:])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "looptrace-controlplane: "+err.Error())
+		os.Exit(2)
+	}
 	cfg, err := loadConfig(os.Getenv)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "looptrace-controlplane: "+err.Error())
@@ -74,12 +82,28 @@ func main() {
 	}
 	log := slog.New(slog.NewJSONHandler(os.Stderr, nil))
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err = run(ctx, cfg, log)
+	err = run(ctx, cfg, does, log)
 	stop()
 	if err != nil {
 		log.Error("control plane failed", "error", err)
 		os.Exit(1)
 	}
+}
+
+// duties are what a process does.
+type duties struct{ serve, work bool }
+
+// parseArgs parses the arguments of the command.
+func parseArgs(args []string) (duties, error) {
+	switch {
+	case len(args) == 0:
+		return duties{serve: true, work: true}, nil
+	case len(args) == 1 && args[0] == "serve":
+		return duties{serve: true}, nil
+	case len(args) == 1 && args[0] == "work":
+		return duties{work: true}, nil
+	}
+	return duties{}, fmt.Errorf("%q is not a command; it is serve, work, or nothing for both", strings.Join(args, " "))
 }
 
 // config is the configuration from the environment.
@@ -184,14 +208,41 @@ func parseSecret(text string) ([]byte, error) {
 	return secret, nil
 }
 
-// run serves until the context ends. It also starts if PostgreSQL or ClickHouse is not available. Requests that need
-// them get status 503 in the meantime.
-func run(ctx context.Context, cfg config, log *slog.Logger) error {
+// run does its duties until the context ends. It also starts if PostgreSQL or ClickHouse is not available. Requests that need
+// them get status 503 in the meantime, and jobs wait.
+func run(ctx context.Context, cfg config, does duties, log *slog.Logger) error {
 	pool, err := postgres.Open(ctx, cfg.databaseURL)
 	if err != nil {
 		return err
 	}
 	defer pool.Close()
+	queue, err := jobs.New(pool, log)
+	if err != nil {
+		return fmt.Errorf("open the queue of jobs: %w", err)
+	}
+	sets := datasets.New(pool, queue, time.Now)
+	if does.work {
+		working, stopWorking := context.WithCancel(ctx)
+		worked := make(chan struct{})
+		go func() {
+			defer close(worked)
+			queue.Run(working)
+		}()
+		defer func() {
+			stopWorking()
+			<-worked
+		}()
+	}
+	if !does.serve {
+		log.InfoContext(ctx, "control plane works on jobs")
+		<-ctx.Done()
+		return nil
+	}
+	return serve(ctx, cfg, pool, sets, log)
+}
+
+// serve serves the API until the context ends.
+func serve(ctx context.Context, cfg config, pool *pgxpool.Pool, sets *datasets.Service, log *slog.Logger) error {
 	conn, err := clickhouse.Open(cfg.clickhouseURL)
 	if err != nil {
 		return err
@@ -220,7 +271,7 @@ func run(ctx context.Context, cfg config, log *slog.Logger) error {
 	reader.LinkPrompts(registry)
 	defer reader.Close()
 	owned := projects.New(pool, time.Now)
-	api, answers, err := newAPI(cfg, pool, owned, registry, reader, limiter, log) //nolint:contextcheck // handlers use the context of their request
+	api, answers, err := newAPI(cfg, pool, owned, registry, sets, reader, limiter, log) //nolint:contextcheck // handlers use the context of their request
 	if err != nil {
 		return err
 	}
@@ -242,7 +293,7 @@ func run(ctx context.Context, cfg config, log *slog.Logger) error {
 	removed := make(chan struct{})
 	go func() {
 		defer close(removed)
-		removeOld(removing, answers, owned, reader, log)
+		removeOld(removing, answers, owned, sets, reader, log)
 	}()
 	defer func() {
 		stopRemoving()
@@ -269,7 +320,7 @@ func run(ctx context.Context, cfg config, log *slog.Logger) error {
 }
 
 // newAPI connects the services to the API and the MCP server.
-func newAPI(cfg config, pool *pgxpool.Pool, owned *projects.Service, registry *prompts.Service, reader *runs.Service, limiter *ratelimit.Limiter, log *slog.Logger) (http.Handler, *idempotency.Service, error) {
+func newAPI(cfg config, pool *pgxpool.Pool, owned *projects.Service, registry *prompts.Service, sets *datasets.Service, reader *runs.Service, limiter *ratelimit.Limiter, log *slog.Logger) (http.Handler, *idempotency.Service, error) {
 	identities := identity.New(pool, cfg.sessionSecret, time.Now)
 	answers, err := idempotency.New(pool, identities.DeriveKey("names of retries"), identities.DeriveKey("answers kept for retries"), time.Now)
 	if err != nil {
@@ -285,7 +336,7 @@ func newAPI(cfg config, pool *pgxpool.Pool, owned *projects.Service, registry *p
 		return nil, nil, fmt.Errorf("create the MCP server: %w", err)
 	}
 	api, err := httpapi.New(httpapi.Services{
-		Identity: identities, Idempotency: answers, Organizations: organizations.New(pool, time.Now), Projects: owned, Prompts: registry, Datasets: datasets.New(pool, time.Now),
+		Identity: identities, Idempotency: answers, Organizations: organizations.New(pool, time.Now), Projects: owned, Prompts: registry, Datasets: sets,
 		Pricing: pricing.New(pool, reader, time.Now),
 		Views:   views.New(pool, time.Now), Runs: reader, Failures: failures.New(reader), Guides: guides, Tools: tools, FenceKey: fenceKey,
 	}, rateLimits(limiter, cfg.limits), cfg.addresses, log)
@@ -299,13 +350,16 @@ const (
 )
 
 // removeOld removes periodically what is no longer needed until the context ends. Several processes may run it at once.
-func removeOld(ctx context.Context, answers *idempotency.Service, owned *projects.Service, reader *runs.Service, log *slog.Logger) {
+func removeOld(ctx context.Context, answers *idempotency.Service, owned *projects.Service, sets *datasets.Service, reader *runs.Service, log *slog.Logger) {
 	removal, purge := time.NewTicker(removalInterval), time.NewTicker(purgeInterval)
 	defer removal.Stop()
 	defer purge.Stop()
 	remove := func() {
 		if err := answers.RemoveExpired(ctx); err != nil && ctx.Err() == nil {
 			log.WarnContext(ctx, "remove expired responses; will retry", "error", err)
+		}
+		if err := sets.RemoveLeftovers(ctx); err != nil && ctx.Err() == nil {
+			log.WarnContext(ctx, "remove the files of imports; will retry", "error", err)
 		}
 	}
 	remove()

@@ -17,26 +17,36 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/controlplane/jobs"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/validate"
 )
 
-//go:embed queries.sql
-var queries string
+var (
+	//go:embed queries.sql
+	queries string
+	//go:embed imports.sql
+	importQueries string
+)
 
 // ErrNameTaken is returned if the project has a dataset of the name.
 var ErrNameTaken = &problem.Error{Kind: problem.Conflict, Code: problem.CodeNameTaken, Detail: "The project has a dataset of this name."}
 
 // Service manages datasets.
 type Service struct {
-	db  postgres.DB
-	now func() time.Time
+	db   postgres.DB
+	jobs *jobs.Queue
+	now  func() time.Time
+	// previews has an element for each preview that reads a file.
+	previews chan struct{}
 }
 
-// New returns a service on the database. now is the clock.
-func New(pool *pgxpool.Pool, now func() time.Time) *Service {
-	return &Service{postgres.NewDB(pool, queries), postgres.Clock(now)}
+// New returns a service on the database, which does its imports as jobs of the queue. now is the clock.
+func New(pool *pgxpool.Pool, queue *jobs.Queue, now func() time.Time) *Service {
+	s := &Service{postgres.NewDB(pool, queries+importQueries), queue, postgres.Clock(now), make(chan struct{}, maxPreviews)}
+	jobs.Register(queue, s.runImport)
+	return s
 }
 
 // Author is who made something. Both fields are nil for a deleted user.
@@ -67,12 +77,14 @@ type Dataset struct {
 type Filter struct {
 	Name   string
 	Search string
+	// SourceRunID selects datasets with an item from the run in their newest revision. Nil selects all.
+	SourceRunID *uuid.UUID
 }
 
 // List returns a page of datasets sorted by name.
 func (s *Service) List(ctx context.Context, grant access.Grant, filter Filter, page postgres.Page) ([]Dataset, bool, error) {
 	return postgres.List[Dataset](ctx, s.db, "list datasets", page, pgx.NamedArgs{
-		"projects": grant.IDs(), "name": filter.Name, "search": likePattern(filter.Search),
+		"projects": grant.IDs(), "name": filter.Name, "search": likePattern(filter.Search), "source_run": filter.SourceRunID,
 	})
 }
 

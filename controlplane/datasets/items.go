@@ -38,7 +38,9 @@ type ItemsQuery struct {
 	// Revision is nil for the newest.
 	Revision           *int
 	Split, Tag, Search string
-	Limit, Offset      int
+	// SourceRunID selects items from the run. Nil selects all.
+	SourceRunID   *uuid.UUID
+	Limit, Offset int
 	// Cursor is the NextCursor of the page before.
 	Cursor string
 }
@@ -106,6 +108,7 @@ func (s *Service) Items(ctx context.Context, grant access.Grant, dataset uuid.UU
 	}
 	page.Items, page.HasMore, err = postgres.List[Item](ctx, s.db, "list items", postgres.Page{Limit: q.Limit, Offset: q.Offset}, pgx.NamedArgs{
 		"dataset": dataset, "revision": page.Revision, "after": after.Ordinal, "split": q.Split, "tag": q.Tag, "search": likePattern(q.Search),
+		"source_run": q.SourceRunID,
 	})
 	if page.HasMore {
 		page.NextCursor = cursor{page.Revision, page.Items[len(page.Items)-1].Ordinal}.text()

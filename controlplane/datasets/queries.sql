@@ -4,6 +4,8 @@ SELECT d.id, d.project_id, d.name, d.description, d.input_schema, d.reference_ou
 FROM datasets d LEFT JOIN users u ON u.id = d.created_by
 WHERE d.project_id = ANY(@projects) AND (@name = '' OR d.name = @name)
 	AND (@search = '' OR d.name ILIKE @search OR d.description ILIKE @search)
+	AND (@source_run::uuid IS NULL OR EXISTS (
+		SELECT FROM dataset_items i WHERE i.dataset_id = d.id AND i.source_run_id = @source_run AND i.removed_in IS NULL))
 ORDER BY lower(d.name), d.id LIMIT @limit OFFSET @offset
 
 -- name: get dataset
@@ -26,6 +28,9 @@ WHERE project_id = ANY(@projects) AND id = @dataset
 -- name: delete dataset
 DELETE FROM datasets WHERE project_id = ANY(@projects) AND id = @dataset
 
+-- name: limit locks
+SET LOCAL lock_timeout = '3s'
+
 -- name: lock dataset
 UPDATE datasets SET updated_at = @now WHERE project_id = ANY(@projects) AND id = @dataset
 RETURNING revision, item_count, last_ordinal, input_schema, reference_output_schema
@@ -36,6 +41,7 @@ FROM dataset_items
 WHERE dataset_id = @dataset AND ordinal > @after AND added_in <= @revision AND (removed_in IS NULL OR removed_in > @revision)
 	AND (@split = '' OR split = @split) AND (@tag = '' OR @tag = ANY(tags))
 	AND (@search = '' OR key ILIKE @search OR input ILIKE @search OR reference_output ILIKE @search)
+	AND (@source_run::uuid IS NULL OR source_run_id = @source_run)
 ORDER BY ordinal LIMIT @limit OFFSET @offset
 
 -- name: list items after

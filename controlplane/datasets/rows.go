@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -29,43 +30,79 @@ func prepare(items []NewItem, schemas schemas, location func(int) string) ([]row
 	var errs []error
 	keys := map[string]int{}
 	for i := range items {
-		at := location(i)
 		r := &rows[i]
 		r.NewItem = items[i]
-		if r.Input == nil {
-			errs = append(errs, problem.InvalidField(at+".input", "is needed"))
-			continue
+		for _, wrong := range r.fill(schemas) {
+			errs = append(errs, problem.InvalidField(location(i)+"."+wrong.Location, wrong.Message))
 		}
-		r.Input, r.ReferenceOutput, r.Metadata = compact(r.Input, "null"), compact(r.ReferenceOutput, "null"), compact(r.Metadata, "{}")
 		if r.Key != nil {
-			errs = append(errs, checkText(at+".key", *r.Key))
 			if first, ok := keys[*r.Key]; ok {
-				errs = append(errs, problem.InvalidField(at+".key", "is also that of "+location(first)))
+				errs = append(errs, problem.InvalidField(location(i)+".key", "is also that of "+location(first)))
 			}
 			keys[*r.Key] = i
 		}
-		if r.Split != nil {
-			split, err := validate.Name(at+".split", *r.Split)
-			r.Split = &split
-			errs = append(errs, err)
-		}
-		tags := []string{}
-		for j, tag := range r.Tags {
-			name, err := validate.Name(fmt.Sprintf("%s.tags[%d]", at, j), tag)
-			errs = append(errs, err)
-			if !slices.Contains(tags, name) {
-				tags = append(tags, name)
-			}
-		}
-		r.Tags = tags
-		for _, m := range schemas.check(r.Input, r.ReferenceOutput) {
-			errs = append(errs, problem.InvalidField(at+"."+m.part, "does not fit the schema of the dataset: "+m.text))
-		}
-		if err := r.hash(); err != nil {
-			return nil, err
-		}
 	}
 	return rows, errors.Join(errs...)
+}
+
+// Limits of an item, as the API's document has them.
+const (
+	maxKeyLength  = 256
+	maxNameLength = 64 // of splits and tags
+	maxTags       = 50
+)
+
+// fill checks the item, fills in what is absent and sets the hashes. It returns what is wrong, with the member of the item as its
+// location.
+func (r *row) fill(schemas schemas) []problem.Field {
+	if r.Input == nil {
+		return []problem.Field{{Location: "input", Message: "is needed"}}
+	}
+	r.Input, r.ReferenceOutput, r.Metadata = compact(r.Input, "null"), compact(r.ReferenceOutput, "null"), compact(r.Metadata, "{}")
+	var wrong []problem.Field
+	refuse := func(err error) {
+		if err != nil {
+			wrong = append(wrong, problem.Of(err).Fields...)
+		}
+	}
+	if r.Key != nil {
+		refuse(checkText("key", *r.Key))
+		refuse(checkLength("key", *r.Key, maxKeyLength))
+	}
+	name := func(part, text string) string {
+		clean, err := validate.Name(part, text)
+		if err == nil {
+			err = checkLength(part, clean, maxNameLength)
+		}
+		refuse(err)
+		return clean
+	}
+	if r.Split != nil {
+		r.Split = new(name("split", *r.Split))
+	}
+	tags := []string{}
+	for i, tag := range r.Tags {
+		if clean := name(fmt.Sprintf("tags[%d]", i), tag); !slices.Contains(tags, clean) {
+			tags = append(tags, clean)
+		}
+	}
+	if r.Tags = tags; len(tags) > maxTags {
+		refuse(problem.InvalidField("tags", fmt.Sprintf("must be at most %d", maxTags)))
+	}
+	for _, m := range schemas.check(r.Input, r.ReferenceOutput) {
+		refuse(problem.InvalidField(m.part, "does not fit the schema of the dataset: "+m.text))
+	}
+	if err := r.hash(); err != nil {
+		refuse(problem.InvalidField("input", "cannot be read: "+err.Error()))
+	}
+	return wrong
+}
+
+func checkLength(part, text string, longest int) error {
+	if n := utf8.RuneCountInString(text); n == 0 || n > longest {
+		return problem.InvalidField(part, fmt.Sprintf("must have 1 to %d characters", longest))
+	}
+	return nil
 }
 
 // hash sets the hashes. The order of members in objects does not count.

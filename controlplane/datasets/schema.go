@@ -81,6 +81,28 @@ func (s schemas) check(input, referenceOutput json.RawMessage) []misfit {
 	return misfits
 }
 
+// fitting returns the items that fit, and what does not fit of the others.
+func (s schemas) fitting(items []NewItem) ([]NewItem, []Misfit) {
+	if s.input == nil && s.referenceOutput == nil {
+		return items, nil
+	}
+	var fit []NewItem
+	var others []Misfit
+	for i := range items {
+		misfits := s.check(compact(items[i].Input, "null"), compact(items[i].ReferenceOutput, "null"))
+		if len(misfits) == 0 {
+			fit = append(fit, items[i])
+			continue
+		}
+		texts := make([]string, len(misfits))
+		for j, m := range misfits {
+			texts[j] = m.part + " does not fit the schema of the dataset: " + m.text
+		}
+		others = append(others, Misfit{i, strings.Join(texts, "; ")})
+	}
+	return fit, others
+}
+
 func isNull(text json.RawMessage) bool { return len(text) == 0 || string(text) == "null" }
 
 // name names an item in messages.

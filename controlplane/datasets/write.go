@@ -59,8 +59,10 @@ type Write struct {
 	MaxRemoved *int
 	// Dedupe leaves out items whose content the dataset or an earlier one of the items has.
 	Dedupe bool
-	DryRun bool
-	Note   string
+	// SkipMisfits leaves out items that do not fit the schema of the dataset, instead of failing.
+	SkipMisfits bool
+	DryRun      bool
+	Note        string
 }
 
 // Written is what a write changed.
@@ -70,6 +72,15 @@ type Written struct {
 	Added, Updated, Removed, Unchanged int
 	// ItemIDs are in the order of the items. For a dry run, those of items that would be added are [uuid.Nil].
 	ItemIDs []uuid.UUID
+	// Misfits are the items that SkipMisfits has left out, with what does not fit. They have no ItemIDs.
+	Misfits []Misfit
+}
+
+// Misfit is an item that does not fit the schema of its dataset.
+type Misfit struct {
+	// Index is that of the item in the write.
+	Index int
+	Text  string
 }
 
 // errDryRun rolls a transaction back.
@@ -115,15 +126,34 @@ type locked struct {
 	InputSchema, ReferenceOutputSchema *string
 }
 
+// errBusy is returned if another write takes long.
+var errBusy = &problem.Error{
+	Kind: problem.Conflict, Code: "dataset_busy", Detail: "An import writes to the dataset at the moment. Nothing was changed. Try again in a minute.",
+}
+
 func (s *Service) lock(ctx context.Context, tx postgres.DB, grant access.Grant, dataset uuid.UUID, base *int) (locked, error) {
+	if _, err := tx.Exec(ctx, "limit locks", nil); err != nil {
+		return locked{}, err
+	}
 	found, err := postgres.One[locked](ctx, tx, "lock dataset", pgx.NamedArgs{"projects": grant.IDs(), "dataset": dataset, "now": s.now()})
-	if err == nil && base != nil && *base != found.Revision {
-		return locked{}, &problem.Error{
-			Kind: problem.Conflict, Code: "stale_base_revision",
-			Detail: fmt.Sprintf("The dataset is at revision %d in the meantime. Read what changed, and write with base_revision %d.", found.Revision, found.Revision),
-		}
+	switch {
+	case postgres.Locked(err):
+		err = errBusy
+	case err == nil:
+		err = found.checkBase(base)
 	}
 	return found, err
+}
+
+// checkBase refuses a write that is based on an earlier revision.
+func (l *locked) checkBase(base *int) error {
+	if base == nil || *base == l.Revision {
+		return nil
+	}
+	return &problem.Error{
+		Kind: problem.Conflict, Code: "stale_base_revision",
+		Detail: fmt.Sprintf("The dataset is at revision %d in the meantime. Read what changed, and write with base_revision %d.", l.Revision, l.Revision),
+	}
 }
 
 // stored is an item that the newest revision has.
@@ -146,6 +176,10 @@ func (s *Service) write(
 	if err != nil {
 		return Written{}, fmt.Errorf("read the schemas of %s: %w", dataset, err)
 	}
+	var misfits []Misfit
+	if w.SkipMisfits {
+		w.Items, misfits = schemas.fitting(w.Items)
+	}
 	rows, err := prepare(w.Items, schemas, location)
 	if err = errors.Join(err, checkText("body.note", w.Note)); err != nil {
 		return Written{}, err
@@ -164,7 +198,7 @@ func (s *Service) write(
 	if err := errors.Join(p.errs...); err != nil {
 		return Written{}, err
 	}
-	written := Written{Revision: found.Revision, Added: p.added, Updated: p.updated, Unchanged: p.unchanged, ItemIDs: p.ids}
+	written := Written{Revision: found.Revision, Added: p.added, Updated: p.updated, Unchanged: p.unchanged, ItemIDs: p.ids, Misfits: misfits}
 	if w.Mode == ModeReplace {
 		count, err := postgres.One[struct{ Items int }](ctx, tx, "count others", pgx.NamedArgs{"dataset": dataset, "kept": p.keptIDs()})
 		if err != nil {
@@ -230,7 +264,7 @@ func (s *Service) addRevision(ctx context.Context, tx postgres.DB, grant access.
 
 // matching returns the items of the newest revision that have the key or the content of one of the rows.
 func (s *Service) matching(ctx context.Context, tx postgres.DB, dataset uuid.UUID, rows []row) ([]stored, error) {
-	var keys []string
+	keys := []string{} // nil would be NULL, which no item is unequal to
 	hashes := make([][]byte, len(rows))
 	for i := range rows {
 		if rows[i].Key != nil {

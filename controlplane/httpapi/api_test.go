@@ -30,6 +30,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/idempotency"
 	"github.com/looptrace/looptrace/controlplane/identity"
 	"github.com/looptrace/looptrace/controlplane/instrument"
+	"github.com/looptrace/looptrace/controlplane/jobs"
 	"github.com/looptrace/looptrace/controlplane/mcpserver"
 	"github.com/looptrace/looptrace/controlplane/organizations"
 	"github.com/looptrace/looptrace/controlplane/pricing"
@@ -81,6 +82,8 @@ type env struct {
 	// What main runs beside the API.
 	projects *projects.Service
 	runs     *runs.Service
+	datasets *datasets.Service
+	queue    *jobs.Queue
 }
 
 type syncBuffer struct {
@@ -149,9 +152,12 @@ func newEnvWith(t *testing.T, db *pgxpool.Pool, conn driver.Conn, limits RateLim
 	tools, err := mcpserver.New(mcpserver.Config{Runs: reader, Prompts: registry, FenceKey: fenceKey, Log: log})
 	require.NoError(t, err)
 	e.projects, e.runs = projects.New(db, e.clock.Now), reader
+	e.queue, err = jobs.New(db, log)
+	require.NoError(t, err)
+	e.datasets = datasets.New(db, e.queue, e.clock.Now)
 	e.api, err = New(Services{
 		Identity: identities, Idempotency: answers, Organizations: organizations.New(db, e.clock.Now), Projects: e.projects,
-		Prompts: registry, Datasets: datasets.New(db, e.clock.Now), Pricing: pricing.New(db, reader, e.clock.Now),
+		Prompts: registry, Datasets: e.datasets, Pricing: pricing.New(db, reader, e.clock.Now),
 		Views: views.New(db, e.clock.Now), Runs: reader, Failures: failures.New(reader), Guides: guides, Tools: tools, FenceKey: fenceKey,
 	}, limits, Addresses{Web: "http://127.0.0.1:7090", Hosts: hosts}, log)
 	require.NoError(t, err)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"github.com/google/uuid"
 
@@ -16,12 +17,14 @@ import (
 
 type datasetHandlers struct {
 	datasets *datasets.Service
+	runs     runSources
+	log      *slog.Logger
 }
 
 // ListDatasets lists datasets.
 func (h datasetHandlers) ListDatasets(ctx context.Context, req contract.ListDatasetsRequestObject) (contract.ListDatasetsResponseObject, error) {
 	page := pageOf(req.Params.Limit, req.Params.Offset)
-	filter := datasets.Filter{Name: valueOf(req.Params.Name, ""), Search: valueOf(req.Params.Search, "")}
+	filter := datasets.Filter{Name: valueOf(req.Params.Name, ""), Search: valueOf(req.Params.Search, ""), SourceRunID: req.Params.SourceRunId}
 	found, more, err := h.datasets.List(ctx, grantOf(ctx), filter, page)
 	if err != nil {
 		return nil, err
@@ -82,7 +85,8 @@ func (h datasetHandlers) ListDatasetItems(ctx context.Context, req contract.List
 	page := pageOf(req.Params.Limit, req.Params.Offset)
 	found, err := h.datasets.Items(ctx, grantOf(ctx), req.DatasetId, datasets.ItemsQuery{
 		Revision: req.Params.Revision, Split: valueOf(req.Params.Split, ""), Tag: valueOf(req.Params.Tag, ""), Search: valueOf(req.Params.Search, ""),
-		Limit: page.Limit, Offset: page.Offset, Cursor: valueOf(req.Params.Cursor, ""),
+		SourceRunID: req.Params.SourceRunId,
+		Limit:       page.Limit, Offset: page.Offset, Cursor: valueOf(req.Params.Cursor, ""),
 	})
 	if err != nil {
 		return nil, err

@@ -239,6 +239,8 @@ func TestDatasetWritesAreChecked(t *testing.T) {
 		must[contract.DatasetWritten](t, e.do(t, http.MethodPost, path+"/items", `{"dedupe":"content","items":[{"input":{"a":1,"b":2}},{"input":{"b":2,"a":1}},{"input":3}]}`, as), http.StatusCreated)
 	}
 	assert.Len(t, e.keysOf(t, as, dataset.Id, ""), 4)
+	known := must[contract.DatasetWritten](t, e.do(t, http.MethodPost, path+"/items", `{"dedupe":"content","items":[{"input":"1"}]}`, as), http.StatusCreated)
+	assert.Equal(t, []int{0, 1}, []int{known.Added, known.Unchanged}, "the content of an item with a key")
 	kept := must[contract.DatasetWritten](t, e.do(t, http.MethodPost, path+"/items", `{"mode":"replace","items":[{"input":3},{"input":{"a":1,"b":2},"tags":["x"]}]}`, as), http.StatusCreated)
 	assert.Equal(t, []int{0, 1, 2, 1}, []int{kept.Added, kept.Updated, kept.Removed, kept.Unchanged}, "items without a key are found by their content")
 
@@ -251,6 +253,22 @@ func TestDatasetWritesAreChecked(t *testing.T) {
 	refused(`{"items":[{"input":1},{"input":"x","reference_output":"no"}]}`, "body.items[1].input", "does not fit the schema of the dataset")
 	must[contract.Dataset](t, e.do(t, http.MethodPatch, path, `{"schema":{"input":null}}`, as), http.StatusOK)
 	must[contract.DatasetItem](t, e.do(t, http.MethodPost, path+"/items", `{"input":"x","reference_output":"yes"}`, as), http.StatusCreated)
+}
+
+func TestDatasetItemsOfAnyJSON(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	owner, project := e.setUp(t)
+	as := cookie(owner)
+	dataset := e.createDataset(t, as, project.Id, "any")
+	path := "/v1/datasets/" + dataset.Id.String() + "/items"
+	for _, value := range []string{
+		`null`, `true`, `"x"`, `1234567890123456789`, `{}`, `[]`, `[null]`, `[1,null,[null,"x"],{"a":null}]`, `{"messages":[{"role":"assistant","content":null}]}`,
+	} {
+		added := must[contract.DatasetItem](t, e.do(t, http.MethodPost, path, `{"input":`+value+`,"reference_output":`+value+`}`, as), http.StatusCreated)
+		assert.Equal(t, value, string(added.Input))
+		assert.Equal(t, value, string(added.ReferenceOutput))
+	}
 }
 
 func TestDatasetPages(t *testing.T) {

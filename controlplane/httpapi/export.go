@@ -36,7 +36,7 @@ func (h exportHandlers) ExportRuns(ctx context.Context, req contract.ExportRunsR
 	}
 	return &export{
 		exportHandlers: h, ctx: ctx, in: grantOf(ctx).Projects, filter: filter,
-		format: valueOf(req.Params.Format, contract.Ndjson), withSpans: req.Params.Include != nil,
+		format: valueOf(req.Params.Format, contract.ExportRunsParamsFormatNdjson), withSpans: req.Params.Include != nil,
 	}, nil
 }
 
@@ -57,40 +57,26 @@ type exportWriter interface {
 	io.Closer
 }
 
-// VisitExportRunsResponse sends the export. An error before the first byte is answered like any other. After that, it breaks the
-// connection, so that no client takes a part for the whole.
+// VisitExportRunsResponse sends the export.
 func (e *export) VisitExportRunsResponse(w http.ResponseWriter) error {
 	mediaType, name := "application/x-ndjson", "runs.ndjson"
-	if e.format == contract.Parquet {
+	if e.format == contract.ExportRunsParamsFormatParquet {
 		mediaType, name = "application/vnd.apache.parquet", "runs.parquet"
 		if compressed, ok := w.(*gzipWriter); ok {
 			w = compressed.ResponseWriter // it is compressed within
 		}
 	}
 	sent := &exportSink{request: callOf(e.ctx), w: w, connection: http.NewResponseController(w), mediaType: mediaType, name: name}
-	if err := sent.extend(); err != nil {
-		return err
-	}
-	err := e.write(sent)
-	if err != nil && sent.begun {
-		if e.ctx.Err() == nil {
-			e.log.ErrorContext(e.ctx, "export broke off", "request_id", callOf(e.ctx).id, "error", err)
-		}
-		panic(http.ErrAbortHandler)
-	}
-	if err == nil {
-		sent.begin()
-	}
-	return err
+	return sent.send(e.ctx, e.log, e.write)
 }
 
 func (e *export) write(to *exportSink) error {
 	buffer := bufio.NewWriterSize(to, exportBuffer)
 	var out exportWriter
 	switch {
-	case e.format == contract.Parquet && e.withSpans:
+	case e.format == contract.ExportRunsParamsFormatParquet && e.withSpans:
 		out = newParquetSpans(buffer)
-	case e.format == contract.Parquet:
+	case e.format == contract.ExportRunsParamsFormatParquet:
 		out = newParquetRuns(buffer)
 	default:
 		out = &ndjson{to: json.NewEncoder(buffer), named: e.withSpans}
@@ -124,6 +110,25 @@ type exportSink struct {
 	connection      *http.ResponseController
 	mediaType, name string
 	begun           bool
+}
+
+// send writes the export. An error before the first byte is answered like any other. After that, it breaks the connection, so that
+// no client takes a part for the whole.
+func (s *exportSink) send(ctx context.Context, log *slog.Logger, write func(*exportSink) error) error {
+	if err := s.extend(); err != nil {
+		return err
+	}
+	err := write(s)
+	if err != nil && s.begun {
+		if ctx.Err() == nil {
+			log.ErrorContext(ctx, "export broke off", "request_id", callOf(ctx).id, "error", err)
+		}
+		panic(http.ErrAbortHandler)
+	}
+	if err == nil {
+		s.begin()
+	}
+	return err
 }
 
 func (s *exportSink) begin() {

@@ -55,6 +55,7 @@ func TestFrozenStores(t *testing.T) {
 	must[contract.PromptAliasMoved](t, e.do(t, http.MethodPost, ofPrompt+"/aliases", `{"alias":"production","version":1}`, cookie(session)), http.StatusCreated)
 	dataset := e.createDataset(t, cookie(session), project.Id, "faq", "a", "b")
 	ofDataset := "/v1/datasets/" + dataset.Id.String()
+	imported := "/v1/imports/" + e.sendFile(t, cookie(session), dataset.Id, "", typeCSV, "input\n1\n").Id.String()
 	items := must[contract.DatasetItemPage](t, e.do(t, http.MethodGet, ofDataset+"/items", nil, cookie(session)), http.StatusOK)
 	of, in := "?project_id="+project.Id.String(), "/v1/projects/"+project.Id.String()
 	operations := []frozenOperation{
@@ -82,6 +83,7 @@ func TestFrozenStores(t *testing.T) {
 		{path: organization + "/contents", runs: true},
 		{method: http.MethodPost, path: "/v1/runs/" + run + "/scores", body: `{"name":"good","value":true}`, runs: true},
 		{method: http.MethodPost, path: "/v1/runs/_actions/delete", body: `{"project_id":"` + project.Id.String() + `","run_ids":["` + uuid.NewString() + `"]}`, runs: true},
+		{method: http.MethodPost, path: "/v1/runs/_actions/add-to-dataset", body: `{"dataset_id":"` + dataset.Id.String() + `","run_ids":["` + uuid.NewString() + `"]}`, runs: true},
 		{path: ofPrompt + "/usage", runs: true},
 		{path: "/v1/prompts" + of},
 		{path: "/v1/prompts/resolve" + of + "&name=triage"},
@@ -99,6 +101,12 @@ func TestFrozenStores(t *testing.T) {
 		{path: ofDataset + "/items"},
 		{path: ofDataset + "/items/" + items.Data[0].Id.String()},
 		{path: ofDataset + "/revisions"},
+		{path: ofDataset + "/imports"},
+		{path: ofDataset + "/export"},
+		{path: imported},
+		{path: imported + "/errors"},
+		{method: http.MethodPost, path: ofDataset + "/imports", body: `[{"input":1}]`},
+		{method: http.MethodPost, path: imported + "/_actions/cancel"},
 		{path: ofDataset + "/revisions/0/diff/1"},
 		{method: http.MethodPost, path: ofDataset + "/items", body: `{"input":1}`},
 		{path: "/v1/setup"},

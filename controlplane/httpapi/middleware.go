@@ -39,6 +39,8 @@ type call struct {
 	// session is the token in the cookie, whether or not it is valid.
 	session   string
 	operation *operation
+	// mediaType is that of a body that the handler reads.
+	mediaType string
 	principal *access.Principal
 	// recheck checks again whether the caller may do the operation on the target.
 	recheck func(ctx context.Context, target access.Target) error

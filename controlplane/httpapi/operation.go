@@ -20,6 +20,7 @@ const (
 	writeTimeoutExtension = "x-write-timeout-seconds" // for an answer, or for each piece of a stream
 	compressExtension     = "x-compress"
 	memberOrderExtension  = "x-member-order" // whether the order of members in the body is kept
+	streamBodyExtension   = "x-stream-body"  // whether the handler reads the body, which may be large
 )
 
 // Defaults of operations without these extensions.
@@ -36,6 +37,7 @@ type operation struct {
 	idempotent   bool
 	compress     bool
 	memberOrder  bool
+	streamBody   bool
 	maxBody      int64
 	writeTimeout time.Duration
 	// namesInBody is whether the body may name the project, the workspace or the organization.
@@ -52,7 +54,8 @@ func readOperations(doc *openapi3.T) (map[string]*operation, access.Policy, erro
 				route:  &routers.Route{Spec: doc, Path: path, PathItem: item, Method: method, Operation: withObjectsAsJSON(spec)},
 				public: isPublic(spec), idempotent: spec.Parameters.GetByInAndName(openapi3.ParameterInHeader, idempotency.Header) != nil,
 				compress: spec.Extensions[compressExtension] == true, memberOrder: spec.Extensions[memberOrderExtension] == true,
-				maxBody: defaultMaxBody, writeTimeout: defaultWriteTimeout,
+				streamBody: spec.Extensions[streamBodyExtension] == true,
+				maxBody:    defaultMaxBody, writeTimeout: defaultWriteTimeout,
 			}
 			if n, ok := spec.Extensions[maxBodyExtension].(float64); ok {
 				op.maxBody = int64(n)

@@ -41,7 +41,7 @@ func TestImportPrompts(t *testing.T) {
 	}
 	planned := ask(map[string]any{"dry_run": true})
 	assert.Equal(t, []string{"triage created", "triage new_version production"}, changes(planned))
-	assert.Equal(t, contract.Langfuse, planned.Format)
+	assert.Equal(t, contract.PromptImportFormatLangfuse, planned.Format)
 	assert.Nil(t, planned.Imported[1].PromptId)
 	require.Len(t, planned.Rejected, 1)
 	assert.Equal(t, "nested version 1", planned.Rejected[0].SourceName)

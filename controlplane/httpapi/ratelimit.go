@@ -1,6 +1,8 @@
 package httpapi
 
 import (
+	"io"
+
 	"github.com/gin-gonic/gin"
 
 	"github.com/looptrace/looptrace/controlplane/access"
@@ -33,11 +35,17 @@ func (l *RateLimits) claims(p *access.Principal) []ratelimit.Claim {
 func (a *api) limit(c *gin.Context) {
 	claims := a.limits.claims(callOf(c.Request.Context()).principal)
 	size := int64(defaultMaxBody) // no more than this is read
-	if op := callOf(c.Request.Context()).operation; op != nil {
+	op := callOf(c.Request.Context()).operation
+	if op != nil {
 		size = op.maxBody
 	}
 	if declared := c.Request.ContentLength; declared >= 0 {
 		size = min(size, declared)
+	}
+	streamed := &countedBody{ReadCloser: c.Request.Body}
+	if op != nil && op.streamBody { // it may be larger than a burst
+		size = 0
+		c.Request.Body = streamed
 	}
 	decision := a.limits.Limiter.Admit(ratelimit.Cost{ratelimit.Requests: 1, ratelimit.Bytes: uint64(size)}, claims...)
 	if decision.Limited {
@@ -52,7 +60,19 @@ func (a *api) limit(c *gin.Context) {
 		return
 	}
 	defer func() { // a broken answer costs the bytes sent
-		a.limits.Limiter.Charge(ratelimit.Cost{ratelimit.Bytes: uint64(max(0, c.Writer.Size()))}, claims...)
+		a.limits.Limiter.Charge(ratelimit.Cost{ratelimit.Bytes: uint64(max(0, c.Writer.Size())) + streamed.read}, claims...)
 	}()
 	c.Next()
+}
+
+// countedBody counts the bytes that are read.
+type countedBody struct {
+	io.ReadCloser
+	read uint64
+}
+
+func (b *countedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.read += uint64(n)
+	return n, err //nolint:wrapcheck // a reader's error is passed on
 }

@@ -76,7 +76,7 @@ func newOperations(s Services, addresses Addresses, log *slog.Logger) *operation
 	return &operations{
 		accountHandlers{s.Identity},
 		agentViewHandlers{s.Runs, s.FenceKey},
-		datasetHandlers{s.Datasets},
+		datasetHandlers{s.Datasets, s.Runs, log},
 		diffHandlers{s.Runs},
 		exportHandlers{s.Runs, log},
 		failureHandlers{s.Failures},

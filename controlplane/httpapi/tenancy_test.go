@@ -55,8 +55,9 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 	must[contract.PromptAliasMoved](t, e.do(t, http.MethodPost, "/v1/prompts/"+prompt.Id.String()+"/aliases", `{"alias":"production","version":1}`, cookie(owner)), http.StatusCreated)
 	dataset := e.createDataset(t, cookie(owner), project.Id, "faq", "a", "b")
 	items := must[contract.DatasetItemPage](t, e.do(t, http.MethodGet, "/v1/datasets/"+dataset.Id.String()+"/items", nil, cookie(owner)), http.StatusOK)
+	imported := e.sendFile(t, cookie(owner), dataset.Id, "", typeCSV, "input\n1\n")
 	theirs := map[string]string{
-		"dataset_id": dataset.Id.String(), "item_id": items.Data[0].Id.String(), "revision": "0", "other_revision": "1",
+		"import_id": imported.Id.String(), "dataset_id": dataset.Id.String(), "item_id": items.Data[0].Id.String(), "revision": "0", "other_revision": "1",
 		"prompt_id": prompt.Id.String(), "version": "1", "other_version": "2", "alias": "production",
 		"organization_id": project.OrganizationId.String(), "workspace_id": project.WorkspaceId.String(), "member_id": member,
 		"invitation_id": invitation.Id.String(), "user_session_id": second.Id.String(),
@@ -65,7 +66,7 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 		"view_id": view.Id.String(), "score_id": score.Id.String(), "session_id": "s1",
 	}
 	unknown := map[string]string{
-		"dataset_id": noSuchID, "item_id": noSuchID, "revision": "0", "other_revision": "1",
+		"import_id": noSuchID, "dataset_id": noSuchID, "item_id": noSuchID, "revision": "0", "other_revision": "1",
 		"prompt_id": noSuchID, "version": "1", "other_version": "2", "alias": "production",
 		"organization_id": noSuchID, "workspace_id": noSuchID, "member_id": noSuchID, "invitation_id": noSuchID, "user_session_id": noSuchID,
 		"project_id": noSuchID, "key_id": noSuchID,
@@ -90,16 +91,21 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 		"POST /v1/projects/:project_id/views": func(map[string]string) any {
 			return contract.ViewCreate{Page: contract.ViewPageRuns, Name: "theirs", Query: "status=error"}
 		},
-		"PATCH /v1/projects/:project_id/views/:view_id":        func(map[string]string) any { return map[string]string{"name": "stolen"} },
-		"PATCH /v1/datasets/:dataset_id":                       func(map[string]string) any { return `{"description":"mine"}` },
-		"POST /v1/datasets/:dataset_id/items":                  func(map[string]string) any { return `{"input":1}` },
-		"PATCH /v1/datasets/:dataset_id/items/:item_id":        func(map[string]string) any { return `{"input":2}` },
-		"PATCH /v1/prompts/:prompt_id":                         func(map[string]string) any { return `{"description":"mine"}` },
-		"POST /v1/prompts/:prompt_id/versions":                 func(map[string]string) any { return version("mine") },
-		"POST /v1/prompts/:prompt_id/versions/:version/render": func(map[string]string) any { return "{}" },
-		"POST /v1/prompts/:prompt_id/aliases":                  func(map[string]string) any { return `{"alias":"production","version":2}` },
-		"PATCH /v1/prompts/:prompt_id/aliases/:alias":          func(map[string]string) any { return `{"protected":false}` },
-		"POST /v1/runs/:run_id/scores":                         func(map[string]string) any { return `{"name":"good","value":true}` },
+		"PATCH /v1/projects/:project_id/views/:view_id":          func(map[string]string) any { return map[string]string{"name": "stolen"} },
+		"POST /v1/datasets/:dataset_id/imports":                  func(map[string]string) any { return `[{"input":1}]` },
+		"POST /v1/datasets/:dataset_id/imports/_actions/preview": func(map[string]string) any { return `[{"input":1}]` },
+		"PATCH /v1/datasets/:dataset_id":                         func(map[string]string) any { return `{"description":"mine"}` },
+		"POST /v1/datasets/:dataset_id/items":                    func(map[string]string) any { return `{"input":1}` },
+		"PATCH /v1/datasets/:dataset_id/items/:item_id":          func(map[string]string) any { return `{"input":2}` },
+		"PATCH /v1/prompts/:prompt_id":                           func(map[string]string) any { return `{"description":"mine"}` },
+		"POST /v1/prompts/:prompt_id/versions":                   func(map[string]string) any { return version("mine") },
+		"POST /v1/prompts/:prompt_id/versions/:version/render":   func(map[string]string) any { return "{}" },
+		"POST /v1/prompts/:prompt_id/aliases":                    func(map[string]string) any { return `{"alias":"production","version":2}` },
+		"PATCH /v1/prompts/:prompt_id/aliases/:alias":            func(map[string]string) any { return `{"protected":false}` },
+		"POST /v1/runs/:run_id/scores":                           func(map[string]string) any { return `{"name":"good","value":true}` },
+		"POST /v1/runs/_actions/add-to-dataset": func(ids map[string]string) any {
+			return map[string]any{"dataset_id": ids["dataset_id"], "run_ids": []string{ids["run_id"]}}
+		},
 		"POST /v1/keys": func(ids map[string]string) any {
 			return contract.KeyCreate{ProjectId: uuid.MustParse(ids["project_id"]), Name: "mine", Scopes: []contract.Scope{contract.ScopeRunsRead}}
 		},
@@ -155,6 +161,7 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 		request{http.MethodGet, "/v1/invitations", "?organization_id=:organization_id"},
 		request{http.MethodGet, "/v1/workspaces", "?organization_id=:organization_id"},
 		request{http.MethodGet, "/v1/keys", "?project_id=:project_id"},
+		request{http.MethodPost, "/v1/runs/_actions/add-to-dataset", ""},
 		request{http.MethodPost, "/v1/keys", ""},
 	)
 	ask := func(r request, ids map[string]string, as option) *httptest.ResponseRecorder {

@@ -21,6 +21,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/looptrace/looptrace/internal/problem"
+	"github.com/looptrace/looptrace/internal/requestbody"
 )
 
 // validation configures the validation of requests against the OpenAPI document.
@@ -42,6 +43,13 @@ var validation = &openapi3filter.Options{
 		}),
 	},
 }
+
+// withoutBody is validation of requests whose body the handler reads.
+var withoutBody = func() *openapi3filter.Options {
+	options := *validation
+	options.ExcludeRequestBody = true
+	return &options
+}()
 
 // withObjectsAsJSON returns the operation for validation: objects in its query are JSON, as readQuery writes them. Neither the validator
 // nor the generated code can tell brackets in a member's name from those around it.
@@ -135,7 +143,14 @@ func check(c *gin.Context) error {
 		return err
 	}
 	var body []byte
-	if op.route.Operation.RequestBody != nil {
+	options := validation
+	switch {
+	case op.streamBody:
+		if err := streamBody(c, op); err != nil {
+			return err
+		}
+		options = withoutBody
+	case op.route.Operation.RequestBody != nil:
 		var err error
 		if body, err = readBody(c, op); err != nil {
 			return err
@@ -146,7 +161,7 @@ func check(c *gin.Context) error {
 		params[p.Key] = p.Value
 	}
 	err := openapi3filter.ValidateRequest(c.Request.Context(), &openapi3filter.RequestValidationInput{
-		Request: c.Request, PathParams: params, Route: op.route, Options: validation,
+		Request: c.Request, PathParams: params, Route: op.route, Options: options,
 	})
 	if err == nil {
 		if op.memberOrder { // the validated value has none
@@ -190,19 +205,43 @@ const typeJSON = "application/json"
 
 // readBody checks that the operation accepts the body's media type and that a JSON body is valid JSON. It leaves the body readable.
 func readBody(c *gin.Context, op *operation) ([]byte, error) {
-	taken := op.route.Operation.RequestBody.Value.Content
-	media, _, err := mime.ParseMediaType(c.GetHeader("Content-Type"))
-	if err != nil || taken.Get(media) == nil || c.GetHeader("Content-Encoding") != "" {
-		return nil, &problem.Error{
-			Kind: problem.UnsupportedMediaType, Code: "unsupported_media_type",
-			Detail: "The body must be " + strings.Join(slices.Sorted(maps.Keys(taken)), " or ") + " without content encoding.",
-		}
+	media, err := mediaType(c, op)
+	if err != nil {
+		return nil, err
 	}
 	body, err := readAll(c, op.maxBody)
 	if err == nil && media == typeJSON && (!json.Valid(body) || !utf8.Valid(body)) {
 		return nil, errMalformedBody
 	}
 	return body, err
+}
+
+// mediaType returns the media type of the body if the operation accepts it.
+func mediaType(c *gin.Context, op *operation) (string, error) {
+	taken := op.route.Operation.RequestBody.Value.Content
+	media, _, err := mime.ParseMediaType(c.GetHeader("Content-Type"))
+	if err != nil || taken.Get(media) == nil || c.GetHeader("Content-Encoding") != "" {
+		return "", &problem.Error{
+			Kind: problem.UnsupportedMediaType, Code: "unsupported_media_type",
+			Detail: "The body must be " + strings.Join(slices.Sorted(maps.Keys(taken)), " or ") + " without content encoding.",
+		}
+	}
+	return media, nil
+}
+
+// streamBody lets the handler read the body, up to its limit and as long as its answer may take.
+func streamBody(c *gin.Context, op *operation) error {
+	media, err := mediaType(c, op)
+	if err != nil {
+		return err
+	}
+	callOf(c.Request.Context()).mediaType = media
+	if c.Request.ContentLength > op.maxBody {
+		return &http.MaxBytesError{Limit: op.maxBody}
+	}
+	requestbody.Extend(c.Request.Context(), op.writeTimeout)
+	c.Request.Body = http.MaxBytesReader(c.Writer, c.Request.Body, op.maxBody)
+	return nil
 }
 
 // flatten lists the errors of a tree of errors.

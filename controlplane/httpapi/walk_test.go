@@ -82,8 +82,8 @@ func TestWalk(t *testing.T) {
 			return id.String()
 		},
 		"dataset_id": func() string {
-			dataset, item := e.fillDataset(t, owner, project.Id, uuid.NewString())
-			x.names["item_id"] = named{mine: item}
+			dataset, item, imported := e.fillDataset(t, owner, project.Id, uuid.NewString())
+			x.names["item_id"], x.names["import_id"] = named{mine: item}, named{mine: imported}
 			return dataset
 		},
 		"member_id": func() string {
@@ -126,7 +126,7 @@ func TestWalk(t *testing.T) {
 				answers := map[string]string{}
 				for _, caller := range callers {
 					for name, create := range fresh {
-						if (method != http.MethodGet || name == "prompt_id" || name == "dataset_id") && strings.Contains(path, "{"+name+"}") {
+						if (method != http.MethodGet || name == "prompt_id" || name == "dataset_id") && strings.Contains(path, "{"+name+"}") || path == "/v1/runs/_actions/add-to-dataset" && name == "dataset_id" {
 							x.names[name] = named{mine: create()}
 						}
 					}

@@ -87,6 +87,19 @@ func Failure(ctx context.Context) *Error {
 	return b.failed
 }
 
+// Extend lets the body of the context's request take this long from now, unless the server stops.
+func Extend(ctx context.Context, total time.Duration) {
+	b, bounded := ctx.Value(bodyKey{}).(*body)
+	if !bounded {
+		return
+	}
+	b.deadlines.Lock()
+	defer b.deadlines.Unlock()
+	if !b.gaveUp {
+		b.until = time.Now().Add(total)
+	}
+}
+
 // body is a request's body. One goroutine may read it at a time.
 type body struct {
 	client     io.ReadCloser

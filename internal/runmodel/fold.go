@@ -329,7 +329,8 @@ func Totals(versions []Span) Run {
 		*buffer = spans
 		foldBuffers.Put(buffer)
 	}()
-	root := &spans[rootIndex(spans)]
+	at := rootIndex(spans)
+	root := &spans[at]
 	run := Run{
 		ProjectID: root.ProjectID, RunID: root.RunID,
 		Version:    CountVersions(versions),
@@ -338,7 +339,6 @@ func Totals(versions []Span) Run {
 		ErrorType: root.ErrorType, ErrorMessage: root.ErrorMessage,
 		Tags: root.Tags, Metadata: root.Metadata,
 		PromptID: root.PromptID, PromptName: root.PromptName, PromptVersion: root.PromptVersion,
-		InputPreview: root.InputPreview, OutputPreview: root.OutputPreview,
 		SessionID: root.SessionID, ConversationID: root.ConversationID, UserID: root.UserID,
 		AgentName: root.AgentName, Environment: root.Environment, Release: root.Release,
 		SpanCount:     uint64(len(spans)),
@@ -350,9 +350,13 @@ func Totals(versions []Span) Run {
 	countsUsage := CountsUsage(spans)
 	countsCost := CountsCost(spans, countsUsage)
 	var lastEnd time.Time
-	lastOutput := time.Time{}
-	outputGiven := run.OutputPreview != "" && !root.OutputCalls
-	answered := false
+	input, output := previewSpans(spans, at)
+	if input >= 0 {
+		run.InputPreview = spans[input].InputPreview
+	}
+	if output >= 0 {
+		run.OutputPreview = spans[output].OutputPreview
+	}
 	for i := range spans {
 		s := &spans[i]
 		firstOf(&run.SessionID, s.SessionID)
@@ -361,13 +365,6 @@ func Totals(versions []Span) Run {
 		firstOf(&run.AgentName, s.AgentName)
 		firstOf(&run.Environment, s.Environment)
 		firstOf(&run.Release, s.Release)
-		firstOf(&run.InputPreview, s.InputPreview)
-		// Tool calls are shown only for a run without an answer.
-		isFirstAnswer := !answered && !s.OutputCalls
-		isLater := answered != s.OutputCalls && !s.EndTime.Before(lastOutput)
-		if !outputGiven && s.OutputPreview != "" && (isFirstAnswer || isLater) {
-			run.OutputPreview, answered, lastOutput = s.OutputPreview, !s.OutputCalls, s.EndTime
-		}
 		if s.EndTime.After(lastEnd) {
 			lastEnd = s.EndTime
 		}
@@ -403,6 +400,36 @@ func Totals(versions []Span) Run {
 	}
 	run.Failure = failureOf(&run, spans)
 	return run
+}
+
+// PreviewSpans returns which of a run's folded spans have its input and its output, -1 for none: the root if it has them, else the first
+// span with an input and the last with an answer.
+func PreviewSpans(spans []Span) (input, output int) { return previewSpans(spans, rootIndex(spans)) }
+
+func previewSpans(spans []Span, root int) (input, output int) {
+	input, output = -1, -1
+	if spans[root].InputPreview != "" {
+		input = root
+	}
+	if spans[root].OutputPreview != "" {
+		output = root
+	}
+	outputGiven := output == root && !spans[root].OutputCalls
+	var lastOutput time.Time
+	answered := false
+	for i := range spans {
+		s := &spans[i]
+		if input < 0 && s.InputPreview != "" {
+			input = i
+		}
+		// Tool calls are shown only for a run without an answer.
+		isFirstAnswer := !answered && !s.OutputCalls
+		isLater := answered != s.OutputCalls && !s.EndTime.Before(lastOutput)
+		if !outputGiven && s.OutputPreview != "" && (isFirstAnswer || isLater) {
+			output, answered, lastOutput = i, !s.OutputCalls, s.EndTime
+		}
+	}
+	return input, output
 }
 
 // runKind returns the kind of a run: that of its root. If that is a plain span, such as the request that an agent

@@ -18,6 +18,30 @@ import (
 	openapi_types "github.com/oapi-codegen/runtime/types"
 )
 
+// Defines values for ColumnType.
+const (
+	ColumnTypeBoolean ColumnType = "boolean"
+	ColumnTypeJson    ColumnType = "json"
+	ColumnTypeNumber  ColumnType = "number"
+	ColumnTypeText    ColumnType = "text"
+)
+
+// Valid indicates whether the value is a known member of the ColumnType enum.
+func (e ColumnType) Valid() bool {
+	switch e {
+	case ColumnTypeBoolean:
+		return true
+	case ColumnTypeJson:
+		return true
+	case ColumnTypeNumber:
+		return true
+	case ColumnTypeText:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for CostSource.
 const (
 	Computed CostSource = "computed"
@@ -59,13 +83,13 @@ func (e DatasetItemChangeChange) Valid() bool {
 
 // Defines values for DatasetItemsWriteDedupe.
 const (
-	Content DatasetItemsWriteDedupe = "content"
+	DatasetItemsWriteDedupeContent DatasetItemsWriteDedupe = "content"
 )
 
 // Valid indicates whether the value is a known member of the DatasetItemsWriteDedupe enum.
 func (e DatasetItemsWriteDedupe) Valid() bool {
 	switch e {
-	case Content:
+	case DatasetItemsWriteDedupeContent:
 		return true
 	default:
 		return false
@@ -150,6 +174,60 @@ func (e FailureClass) Valid() bool {
 	}
 }
 
+// Defines values for FileEncoding.
+const (
+	Utf16be     FileEncoding = "utf-16be"
+	Utf16le     FileEncoding = "utf-16le"
+	Utf8        FileEncoding = "utf-8"
+	Windows1252 FileEncoding = "windows-1252"
+)
+
+// Valid indicates whether the value is a known member of the FileEncoding enum.
+func (e FileEncoding) Valid() bool {
+	switch e {
+	case Utf16be:
+		return true
+	case Utf16le:
+		return true
+	case Utf8:
+		return true
+	case Windows1252:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for FileFormat.
+const (
+	FileFormatCsv     FileFormat = "csv"
+	FileFormatJson    FileFormat = "json"
+	FileFormatJsonl   FileFormat = "jsonl"
+	FileFormatParquet FileFormat = "parquet"
+	FileFormatXlsx    FileFormat = "xlsx"
+	FileFormatYaml    FileFormat = "yaml"
+)
+
+// Valid indicates whether the value is a known member of the FileFormat enum.
+func (e FileFormat) Valid() bool {
+	switch e {
+	case FileFormatCsv:
+		return true
+	case FileFormatJson:
+		return true
+	case FileFormatJsonl:
+		return true
+	case FileFormatParquet:
+		return true
+	case FileFormatXlsx:
+		return true
+	case FileFormatYaml:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for HealthStatus.
 const (
 	HealthStatusOk          HealthStatus = "ok"
@@ -162,6 +240,111 @@ func (e HealthStatus) Valid() bool {
 	case HealthStatusOk:
 		return true
 	case HealthStatusUnavailable:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ImportPhase.
+const (
+	LessThannil ImportPhase = "<nil>"
+	Reading     ImportPhase = "reading"
+	Writing     ImportPhase = "writing"
+)
+
+// Valid indicates whether the value is a known member of the ImportPhase enum.
+func (e ImportPhase) Valid() bool {
+	switch e {
+	case LessThannil:
+		return true
+	case Reading:
+		return true
+	case Writing:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ImportOnError.
+const (
+	Reject ImportOnError = "reject"
+	Skip   ImportOnError = "skip"
+)
+
+// Valid indicates whether the value is a known member of the ImportOnError enum.
+func (e ImportOnError) Valid() bool {
+	switch e {
+	case Reject:
+		return true
+	case Skip:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ImportShape.
+const (
+	ImportShapeColumns     ImportShape = "columns"
+	ImportShapeLangfuse    ImportShape = "langfuse"
+	ImportShapeLangsmith   ImportShape = "langsmith"
+	ImportShapeLooptrace   ImportShape = "looptrace"
+	ImportShapeOpenaiChat  ImportShape = "openai_chat"
+	ImportShapeOpenaiEvals ImportShape = "openai_evals"
+	ImportShapePhoenix     ImportShape = "phoenix"
+	ImportShapePromptfoo   ImportShape = "promptfoo"
+)
+
+// Valid indicates whether the value is a known member of the ImportShape enum.
+func (e ImportShape) Valid() bool {
+	switch e {
+	case ImportShapeColumns:
+		return true
+	case ImportShapeLangfuse:
+		return true
+	case ImportShapeLangsmith:
+		return true
+	case ImportShapeLooptrace:
+		return true
+	case ImportShapeOpenaiChat:
+		return true
+	case ImportShapeOpenaiEvals:
+		return true
+	case ImportShapePhoenix:
+		return true
+	case ImportShapePromptfoo:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ImportStatus.
+const (
+	ImportStatusCancelled ImportStatus = "cancelled"
+	ImportStatusFailed    ImportStatus = "failed"
+	ImportStatusQueued    ImportStatus = "queued"
+	ImportStatusRunning   ImportStatus = "running"
+	ImportStatusSucceeded ImportStatus = "succeeded"
+	ImportStatusUploading ImportStatus = "uploading"
+)
+
+// Valid indicates whether the value is a known member of the ImportStatus enum.
+func (e ImportStatus) Valid() bool {
+	switch e {
+	case ImportStatusCancelled:
+		return true
+	case ImportStatusFailed:
+		return true
+	case ImportStatusQueued:
+		return true
+	case ImportStatusRunning:
+		return true
+	case ImportStatusSucceeded:
+		return true
+	case ImportStatusUploading:
 		return true
 	default:
 		return false
@@ -350,22 +533,22 @@ func (e PromptChangeChange) Valid() bool {
 
 // Defines values for PromptImportFormat.
 const (
-	Langfuse  PromptImportFormat = "langfuse"
-	Langsmith PromptImportFormat = "langsmith"
-	Openai    PromptImportFormat = "openai"
-	Promptfoo PromptImportFormat = "promptfoo"
+	PromptImportFormatLangfuse  PromptImportFormat = "langfuse"
+	PromptImportFormatLangsmith PromptImportFormat = "langsmith"
+	PromptImportFormatOpenai    PromptImportFormat = "openai"
+	PromptImportFormatPromptfoo PromptImportFormat = "promptfoo"
 )
 
 // Valid indicates whether the value is a known member of the PromptImportFormat enum.
 func (e PromptImportFormat) Valid() bool {
 	switch e {
-	case Langfuse:
+	case PromptImportFormatLangfuse:
 		return true
-	case Langsmith:
+	case PromptImportFormatLangsmith:
 		return true
-	case Openai:
+	case PromptImportFormatOpenai:
 		return true
-	case Promptfoo:
+	case PromptImportFormatPromptfoo:
 		return true
 	default:
 		return false
@@ -413,31 +596,31 @@ func (e PromptTemplateFormat) Valid() bool {
 
 // Defines values for PromptVariableType.
 const (
-	Any     PromptVariableType = "any"
-	Array   PromptVariableType = "array"
-	Boolean PromptVariableType = "boolean"
-	Integer PromptVariableType = "integer"
-	Number  PromptVariableType = "number"
-	Object  PromptVariableType = "object"
-	String  PromptVariableType = "string"
+	PromptVariableTypeAny     PromptVariableType = "any"
+	PromptVariableTypeArray   PromptVariableType = "array"
+	PromptVariableTypeBoolean PromptVariableType = "boolean"
+	PromptVariableTypeInteger PromptVariableType = "integer"
+	PromptVariableTypeNumber  PromptVariableType = "number"
+	PromptVariableTypeObject  PromptVariableType = "object"
+	PromptVariableTypeString  PromptVariableType = "string"
 )
 
 // Valid indicates whether the value is a known member of the PromptVariableType enum.
 func (e PromptVariableType) Valid() bool {
 	switch e {
-	case Any:
+	case PromptVariableTypeAny:
 		return true
-	case Array:
+	case PromptVariableTypeArray:
 		return true
-	case Boolean:
+	case PromptVariableTypeBoolean:
 		return true
-	case Integer:
+	case PromptVariableTypeInteger:
 		return true
-	case Number:
+	case PromptVariableTypeNumber:
 		return true
-	case Object:
+	case PromptVariableTypeObject:
 		return true
-	case String:
+	case PromptVariableTypeString:
 		return true
 	default:
 		return false
@@ -711,6 +894,24 @@ func (e ScoreSource) Valid() bool {
 	}
 }
 
+// Defines values for SpanChoiceOccurrence.
+const (
+	First SpanChoiceOccurrence = "first"
+	Last  SpanChoiceOccurrence = "last"
+)
+
+// Valid indicates whether the value is a known member of the SpanChoiceOccurrence enum.
+func (e SpanChoiceOccurrence) Valid() bool {
+	switch e {
+	case First:
+		return true
+	case Last:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for Status.
 const (
 	StatusCancelled Status = "cancelled"
@@ -822,6 +1023,60 @@ func (e GetInstrumentGuideParamsLanguage) Valid() bool {
 	}
 }
 
+// Defines values for ExportDatasetParamsFormat.
+const (
+	ExportDatasetParamsFormatCsv     ExportDatasetParamsFormat = "csv"
+	ExportDatasetParamsFormatJsonl   ExportDatasetParamsFormat = "jsonl"
+	ExportDatasetParamsFormatParquet ExportDatasetParamsFormat = "parquet"
+)
+
+// Valid indicates whether the value is a known member of the ExportDatasetParamsFormat enum.
+func (e ExportDatasetParamsFormat) Valid() bool {
+	switch e {
+	case ExportDatasetParamsFormatCsv:
+		return true
+	case ExportDatasetParamsFormatJsonl:
+		return true
+	case ExportDatasetParamsFormatParquet:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for CreateImportParamsDedupe.
+const (
+	CreateImportParamsDedupeContent CreateImportParamsDedupe = "content"
+)
+
+// Valid indicates whether the value is a known member of the CreateImportParamsDedupe enum.
+func (e CreateImportParamsDedupe) Valid() bool {
+	switch e {
+	case CreateImportParamsDedupeContent:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListImportErrorsParamsFormat.
+const (
+	ListImportErrorsParamsFormatCsv  ListImportErrorsParamsFormat = "csv"
+	ListImportErrorsParamsFormatJson ListImportErrorsParamsFormat = "json"
+)
+
+// Valid indicates whether the value is a known member of the ListImportErrorsParamsFormat enum.
+func (e ListImportErrorsParamsFormat) Valid() bool {
+	switch e {
+	case ListImportErrorsParamsFormatCsv:
+		return true
+	case ListImportErrorsParamsFormatJson:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ListRunsParamsOrder.
 const (
 	CostUsd          ListRunsParamsOrder = "cost_usd"
@@ -860,16 +1115,16 @@ func (e ListRunsParamsOrder) Valid() bool {
 
 // Defines values for ExportRunsParamsFormat.
 const (
-	Ndjson  ExportRunsParamsFormat = "ndjson"
-	Parquet ExportRunsParamsFormat = "parquet"
+	ExportRunsParamsFormatNdjson  ExportRunsParamsFormat = "ndjson"
+	ExportRunsParamsFormatParquet ExportRunsParamsFormat = "parquet"
 )
 
 // Valid indicates whether the value is a known member of the ExportRunsParamsFormat enum.
 func (e ExportRunsParamsFormat) Valid() bool {
 	switch e {
-	case Ndjson:
+	case ExportRunsParamsFormatNdjson:
 		return true
-	case Parquet:
+	case ExportRunsParamsFormatParquet:
 		return true
 	default:
 		return false
@@ -911,16 +1166,16 @@ func (e GetAgentViewParamsEncoding) Valid() bool {
 
 // Defines values for GetAgentViewParamsFormat.
 const (
-	Json GetAgentViewParamsFormat = "json"
-	Text GetAgentViewParamsFormat = "text"
+	GetAgentViewParamsFormatJson GetAgentViewParamsFormat = "json"
+	GetAgentViewParamsFormatText GetAgentViewParamsFormat = "text"
 )
 
 // Valid indicates whether the value is a known member of the GetAgentViewParamsFormat enum.
 func (e GetAgentViewParamsFormat) Valid() bool {
 	switch e {
-	case Json:
+	case GetAgentViewParamsFormatJson:
 		return true
-	case Text:
+	case GetAgentViewParamsFormatText:
 		return true
 	default:
 		return false
@@ -1030,6 +1285,9 @@ type Author struct {
 	// Key The name that the key had then, if a key made it.
 	Key *string `json:"key"`
 }
+
+// ColumnType defines model for ColumnType.
+type ColumnType string
 
 // Contents What a deletion deletes.
 type Contents struct {
@@ -1513,6 +1771,12 @@ type FailureWeights struct {
 	Waste    float64 `json:"waste"`
 }
 
+// FileEncoding defines model for FileEncoding.
+type FileEncoding string
+
+// FileFormat defines model for FileFormat.
+type FileFormat string
+
 // Health defines model for Health.
 type Health struct {
 	Checks *map[string]string `json:"checks,omitempty"`
@@ -1521,6 +1785,173 @@ type Health struct {
 
 // HealthStatus defines model for Health.Status.
 type HealthStatus string
+
+// Import defines model for Import.
+type Import struct {
+	// Added Null until the revision is written.
+	Added *int64 `json:"added"`
+
+	// BytesRead How much of the file was read.
+	BytesRead int64     `json:"bytes_read"`
+	CreatedAt time.Time `json:"created_at"`
+
+	// CreatedBy Who made it. Both are null for a deleted user.
+	CreatedBy Author             `json:"created_by"`
+	DatasetId openapi_types.UUID `json:"dataset_id"`
+	Dedupe    bool               `json:"dedupe"`
+
+	// Error Why it failed.
+	Error *ImportFailure `json:"error"`
+
+	// ErrorsKept The errors that can be listed. A row may have several.
+	ErrorsKept int64      `json:"errors_kept"`
+	FileName   *string    `json:"file_name"`
+	FinishedAt *time.Time `json:"finished_at"`
+
+	// Format Null while the file is uploaded, if it was not given.
+	Format *FileFormat        `json:"format"`
+	Id     openapi_types.UUID `json:"id"`
+
+	// Mapping Null until the file is opened, if none was given.
+	Mapping *ImportMapping `json:"mapping"`
+
+	// Mode `append` adds all items; a key that exists is an error. `upsert` updates the items whose key exists and adds the others.
+	// `replace` also removes the items that are not given; an item without a key is kept if its content is given.
+	Mode    DatasetWriteMode `json:"mode"`
+	Note    string           `json:"note"`
+	OnError ImportOnError    `json:"on_error"`
+
+	// Phase What a running import does. While it writes its revision, the counts stand still.
+	Phase *ImportPhase `json:"phase"`
+
+	// Processed The rows that were read: those that make items and those that are rejected.
+	Processed int64              `json:"processed"`
+	ProjectId openapi_types.UUID `json:"project_id"`
+
+	// Rejected The rows that make no item.
+	Rejected int64  `json:"rejected"`
+	Removed  *int64 `json:"removed"`
+
+	// Revision The revision that the import made. Null if it changed nothing.
+	Revision *int `json:"revision"`
+
+	// SizeBytes Of the file.
+	SizeBytes int64        `json:"size_bytes"`
+	StartedAt *time.Time   `json:"started_at"`
+	Status    ImportStatus `json:"status"`
+
+	// Total The rows of the file. Null until it is read to its end.
+	Total *int64 `json:"total"`
+
+	// Unchanged Rows whose items were the same already or that `dedupe` left out.
+	Unchanged *int64 `json:"unchanged"`
+	Updated   *int64 `json:"updated"`
+}
+
+// ImportPhase What a running import does. While it writes its revision, the counts stand still.
+type ImportPhase string
+
+// ImportColumn defines model for ImportColumn.
+type ImportColumn struct {
+	Examples []string `json:"examples"`
+
+	// Filled The previewed rows with a value.
+	Filled int `json:"filled"`
+
+	// Kinds How many cells look like an object, array, number, boolean, text or null.
+	Kinds map[string]int `json:"kinds"`
+	Name  string         `json:"name"`
+	Type  ColumnType     `json:"type"`
+}
+
+// ImportError defines model for ImportError.
+type ImportError struct {
+	// Column Null if it concerns the whole row.
+	Column *string `json:"column"`
+
+	// Line The line in the file at which the row begins; in Parquet and XLSX the number of the row.
+	Line   int64  `json:"line"`
+	Reason string `json:"reason"`
+
+	// Value The beginning of what was refused.
+	Value *string `json:"value"`
+}
+
+// ImportErrorPage defines model for ImportErrorPage.
+type ImportErrorPage struct {
+	Data       []ImportError `json:"data"`
+	ErrorsKept int64         `json:"errors_kept"`
+	HasMore    bool          `json:"has_more"`
+	Limit      int           `json:"limit"`
+	Offset     int           `json:"offset"`
+
+	// Rejected All rejected rows.
+	Rejected int64 `json:"rejected"`
+}
+
+// ImportFailure defines model for ImportFailure.
+type ImportFailure struct {
+	// Code Such as `rows_rejected`, `unreadable_file`, `stale_base_revision` or `too_many_removed`.
+	Code   string `json:"code"`
+	Detail string `json:"detail"`
+}
+
+// ImportMapping defines model for ImportMapping.
+type ImportMapping = json.RawMessage
+
+// ImportOnError defines model for ImportOnError.
+type ImportOnError string
+
+// ImportPage defines model for ImportPage.
+type ImportPage struct {
+	Data    []Import `json:"data"`
+	HasMore bool     `json:"has_more"`
+	Limit   int      `json:"limit"`
+	Offset  int      `json:"offset"`
+}
+
+// ImportPreview defines model for ImportPreview.
+type ImportPreview struct {
+	Columns []ImportColumn `json:"columns"`
+
+	// Complete Whether these are all rows of the file.
+	Complete  bool               `json:"complete"`
+	Delimiter *string            `json:"delimiter"`
+	Encoding  *FileEncoding      `json:"encoding"`
+	Format    FileFormat         `json:"format"`
+	Header    *bool              `json:"header"`
+	Mapping   ImportMapping      `json:"mapping"`
+	Rows      []ImportPreviewRow `json:"rows"`
+
+	// RowsRead The rows from which columns and types were found.
+	RowsRead int      `json:"rows_read"`
+	Sheet    *string  `json:"sheet"`
+	Sheets   []string `json:"sheets"`
+}
+
+// ImportPreviewRow defines model for ImportPreviewRow.
+type ImportPreviewRow struct {
+	Errors []ImportError `json:"errors"`
+
+	// Item The item that it would make; null if it is rejected.
+	Item *json.RawMessage `json:"item"`
+	Line int64            `json:"line"`
+
+	// Values The row as it is, by column.
+	Values json.RawMessage `json:"values"`
+}
+
+// ImportShape How rows become items. `columns`: as the other members of the mapping say. The others are known exports, whose rows say themselves
+// what is input and reference output: a dataset of Looptrace, Langfuse, Phoenix or LangSmith, examples of OpenAI's fine-tuning of chat
+// models, samples of OpenAI's evals, tests of promptfoo.
+type ImportShape string
+
+// ImportStatus defines model for ImportStatus.
+type ImportStatus string
+
+// ImportTarget A name takes the value of that column as it is. A list of names makes an object with these members, so `["question"]` makes
+// `{"question": …}`. Null is nothing.
+type ImportTarget = json.RawMessage
 
 // ImportedPrompt defines model for ImportedPrompt.
 type ImportedPrompt struct {
@@ -3000,6 +3431,37 @@ type RunFilter struct {
 // the version. A run with several models, tags or prompts counts in the group of each.
 type RunGroupBy string
 
+// RunItemMap JSON paths (RFC 9535) into the run or the span as a document with the members `input`, `output`, `messages` and `output_messages` (of
+// a model call, as in OpenAI's chat completions), `tools`, `request` (an object with `messages` and `tools`), `metadata`, `attributes`,
+// `name`, `model`. A path that finds one value takes it; one that finds several, a list.
+type RunItemMap struct {
+	Input *string `json:"input,omitempty"`
+
+	// Metadata Of an object.
+	Metadata json.RawMessage `json:"metadata,omitempty"`
+
+	// ReferenceOutput Null for none.
+	ReferenceOutput json.RawMessage `json:"reference_output,omitempty"`
+}
+
+// RunItemPreview defines model for RunItemPreview.
+type RunItemPreview struct {
+	// Input Any JSON value.
+	Input    *json.RawMessage `json:"input"`
+	Metadata json.RawMessage  `json:"metadata"`
+	Name     string           `json:"name"`
+
+	// ReferenceOutput Any JSON value.
+	ReferenceOutput *json.RawMessage   `json:"reference_output"`
+	RunId           openapi_types.UUID `json:"run_id"`
+
+	// Skipped Why it makes no item.
+	Skipped *string `json:"skipped"`
+
+	// SpanId Null for the run as a whole, or if there is no such span.
+	SpanId *string `json:"span_id"`
+}
+
 // RunPage defines model for RunPage.
 type RunPage struct {
 	Data       []Run   `json:"data"`
@@ -3013,6 +3475,12 @@ type RunPage struct {
 
 	// SearchedTo The time that a partial search reached.
 	SearchedTo *time.Time `json:"searched_to,omitempty"`
+}
+
+// RunSkipped defines model for RunSkipped.
+type RunSkipped struct {
+	Reason string             `json:"reason"`
+	RunId  openapi_types.UUID `json:"run_id"`
 }
 
 // RunStats defines model for RunStats.
@@ -3089,6 +3557,51 @@ type RunTotals struct {
 
 	// Usage Sums over the runs with known tokens; null if there are none.
 	Usage *Usage `json:"usage"`
+}
+
+// RunsAdded defines model for RunsAdded.
+type RunsAdded struct {
+	Added int `json:"added"`
+
+	// AsOf Send it as `received_before` to add what was counted.
+	AsOf time.Time `json:"as_of"`
+
+	// Preview The items of the first five runs of a dry run, otherwise empty.
+	Preview []RunItemPreview `json:"preview"`
+
+	// Revision The newest revision afterwards.
+	Revision int `json:"revision"`
+
+	// Selected Runs: those that were added, unchanged and skipped.
+	Selected  int          `json:"selected"`
+	Skipped   []RunSkipped `json:"skipped"`
+	Unchanged int          `json:"unchanged"`
+}
+
+// RunsToDataset `run_ids` or `filter`.
+type RunsToDataset struct {
+	DatasetId openapi_types.UUID `json:"dataset_id"`
+	DryRun    *bool              `json:"dry_run,omitempty"`
+
+	// Filter The same filters as the parameters of `GET /v1/runs`. An empty member is refused, because its intended value is unknown.
+	Filter *RunFilter `json:"filter,omitempty"`
+
+	// Map JSON paths (RFC 9535) into the run or the span as a document with the members `input`, `output`, `messages` and `output_messages` (of
+	// a model call, as in OpenAI's chat completions), `tools`, `request` (an object with `messages` and `tools`), `metadata`, `attributes`,
+	// `name`, `model`. A path that finds one value takes it; one that finds several, a list.
+	Map *RunItemMap `json:"map,omitempty"`
+
+	// Note Why. It is kept with the revision.
+	Note *string `json:"note,omitempty"`
+
+	// ReceivedBefore With `filter`: only runs whose first span was received before this time.
+	ReceivedBefore *time.Time            `json:"received_before,omitempty"`
+	RunIds         *[]openapi_types.UUID `json:"run_ids,omitempty"`
+
+	// Span The span of each run that becomes the item. Without it, the run as a whole. A run without such a span is skipped.
+	Span  *SpanChoice  `json:"span,omitempty"`
+	Split *string      `json:"split,omitempty"`
+	Tags  *DatasetTags `json:"tags,omitempty"`
 }
 
 // Scope defines model for Scope.
@@ -3262,6 +3775,23 @@ type Span struct {
 	UsageCounted bool    `json:"usage_counted"`
 	UserId       *string `json:"user_id"`
 }
+
+// SpanChoice The span of each run that becomes the item. Without it, the run as a whole. A run without such a span is skipped.
+type SpanChoice struct {
+	Kind *string `json:"kind,omitempty"`
+
+	// Name The exact name.
+	Name *string `json:"name,omitempty"`
+
+	// Occurrence Which one of several.
+	Occurrence *SpanChoiceOccurrence `json:"occurrence,omitempty"`
+
+	// SpanId This span. Only with one run.
+	SpanId *string `json:"span_id,omitempty"`
+}
+
+// SpanChoiceOccurrence Which one of several.
+type SpanChoiceOccurrence string
 
 // SpanError defines model for SpanError.
 type SpanError struct {
@@ -3527,6 +4057,21 @@ type DatasetRevision = int
 // FailureWindow defines model for FailureWindow.
 type FailureWindow = int64
 
+// FileDelimiter defines model for FileDelimiter.
+type FileDelimiter = string
+
+// FileHeader defines model for FileHeader.
+type FileHeader = bool
+
+// FileMapping defines model for FileMapping.
+type FileMapping = string
+
+// FileName defines model for FileName.
+type FileName = string
+
+// FileSheet defines model for FileSheet.
+type FileSheet = string
+
 // FilterAgentName defines model for FilterAgentName.
 type FilterAgentName = string
 
@@ -3617,6 +4162,9 @@ type IfMatch = string
 // IfNoneMatch defines model for IfNoneMatch.
 type IfNoneMatch = string
 
+// ImportID defines model for ImportID.
+type ImportID = openapi_types.UUID
+
 // InvitationIDPath defines model for InvitationIDPath.
 type InvitationIDPath = openapi_types.UUID
 
@@ -3658,6 +4206,9 @@ type PromptVersionNumber = int
 
 // RunID defines model for RunID.
 type RunID = openapi_types.UUID
+
+// SourceRunID defines model for SourceRunID.
+type SourceRunID = openapi_types.UUID
 
 // UserSessionID defines model for UserSessionID.
 type UserSessionID = openapi_types.UUID
@@ -3831,8 +4382,100 @@ type ListDatasetsParams struct {
 
 	// Search Text in the name or the description; case does not matter.
 	Search *string `form:"search,omitempty" json:"search,omitempty"`
+
+	// SourceRunId Only what has an item from this run in its newest revision (datasets), or items from this run (items).
+	SourceRunId *SourceRunID `form:"source_run_id,omitempty" json:"source_run_id,omitempty"`
+	Limit       *Limit       `form:"limit,omitempty" json:"limit,omitempty"`
+	Offset      *Offset      `form:"offset,omitempty" json:"offset,omitempty"`
+}
+
+// ExportDatasetParams defines parameters for ExportDataset.
+type ExportDatasetParams struct {
+	// Revision Default: the newest.
+	Revision *DatasetRevision           `form:"revision,omitempty" json:"revision,omitempty"`
+	Format   *ExportDatasetParamsFormat `form:"format,omitempty" json:"format,omitempty"`
+	Split    *string                    `form:"split,omitempty" json:"split,omitempty"`
+}
+
+// ExportDatasetParamsFormat defines parameters for ExportDataset.
+type ExportDatasetParamsFormat string
+
+// ListImportsParams defines parameters for ListImports.
+type ListImportsParams struct {
 	Limit  *Limit  `form:"limit,omitempty" json:"limit,omitempty"`
 	Offset *Offset `form:"offset,omitempty" json:"offset,omitempty"`
+}
+
+// CreateImportParams defines parameters for CreateImport.
+type CreateImportParams struct {
+	// FileName The name of the file, for people and for its ending.
+	FileName *FileName `form:"file_name,omitempty" json:"file_name,omitempty"`
+
+	// Format Default: by the content type, the ending of `file_name`, or the content.
+	Format *FileFormat `form:"format,omitempty" json:"format,omitempty"`
+
+	// Encoding Default: found in the file.
+	Encoding *FileEncoding `form:"encoding,omitempty" json:"encoding,omitempty"`
+
+	// Delimiter Of CSV. Default: found in the file.
+	Delimiter *FileDelimiter `form:"delimiter,omitempty" json:"delimiter,omitempty"`
+
+	// Header Whether the first row of CSV or XLSX has the names of the columns. Default: true.
+	Header *FileHeader `form:"header,omitempty" json:"header,omitempty"`
+
+	// Sheet Of XLSX. Default: the first.
+	Sheet *FileSheet `form:"sheet,omitempty" json:"sheet,omitempty"`
+
+	// Mapping An `ImportMapping` as JSON text, such as that of a preview, changed where it should be.
+	Mapping *FileMapping `form:"mapping,omitempty" json:"mapping,omitempty"`
+
+	// Mode Default: `append`.
+	Mode *DatasetWriteMode `form:"mode,omitempty" json:"mode,omitempty"`
+
+	// OnError What happens if rows are rejected: `reject` (the default) imports nothing and lists them, `skip` imports the others.
+	OnError *ImportOnError `form:"on_error,omitempty" json:"on_error,omitempty"`
+
+	// Dedupe Leave out rows whose input and reference output the dataset, or an earlier row, has.
+	Dedupe *CreateImportParamsDedupe `form:"dedupe,omitempty" json:"dedupe,omitempty"`
+
+	// MaxRemoved The most items that a `replace` may remove: the import fails otherwise.
+	MaxRemoved *int `form:"max_removed,omitempty" json:"max_removed,omitempty"`
+
+	// BaseRevision The revision that the caller read. The import fails if it is not the newest when it is written.
+	BaseRevision *int `form:"base_revision,omitempty" json:"base_revision,omitempty"`
+
+	// Note Why. It is kept with the revision.
+	Note *string `form:"note,omitempty" json:"note,omitempty"`
+}
+
+// CreateImportParamsDedupe defines parameters for CreateImport.
+type CreateImportParamsDedupe string
+
+// PreviewImportParams defines parameters for PreviewImport.
+type PreviewImportParams struct {
+	// FileName The name of the file, for people and for its ending.
+	FileName *FileName `form:"file_name,omitempty" json:"file_name,omitempty"`
+
+	// Format Default: by the content type, the ending of `file_name`, or the content.
+	Format *FileFormat `form:"format,omitempty" json:"format,omitempty"`
+
+	// Encoding Default: found in the file.
+	Encoding *FileEncoding `form:"encoding,omitempty" json:"encoding,omitempty"`
+
+	// Delimiter Of CSV. Default: found in the file.
+	Delimiter *FileDelimiter `form:"delimiter,omitempty" json:"delimiter,omitempty"`
+
+	// Header Whether the first row of CSV or XLSX has the names of the columns. Default: true.
+	Header *FileHeader `form:"header,omitempty" json:"header,omitempty"`
+
+	// Sheet Of XLSX. Default: the first.
+	Sheet *FileSheet `form:"sheet,omitempty" json:"sheet,omitempty"`
+
+	// Mapping An `ImportMapping` as JSON text, such as that of a preview, changed where it should be.
+	Mapping *FileMapping `form:"mapping,omitempty" json:"mapping,omitempty"`
+
+	// Partial Whether the body is only the beginning of the file. Its last row, which may be cut, is left out.
+	Partial *bool `form:"partial,omitempty" json:"partial,omitempty"`
 }
 
 // ListDatasetItemsParams defines parameters for ListDatasetItems.
@@ -3846,8 +4489,11 @@ type ListDatasetItemsParams struct {
 
 	// Search Text in the key, the input or the reference output; case does not matter.
 	Search *string `form:"search,omitempty" json:"search,omitempty"`
-	Limit  *Limit  `form:"limit,omitempty" json:"limit,omitempty"`
-	Offset *Offset `form:"offset,omitempty" json:"offset,omitempty"`
+
+	// SourceRunId Only what has an item from this run in its newest revision (datasets), or items from this run (items).
+	SourceRunId *SourceRunID `form:"source_run_id,omitempty" json:"source_run_id,omitempty"`
+	Limit       *Limit       `form:"limit,omitempty" json:"limit,omitempty"`
+	Offset      *Offset      `form:"offset,omitempty" json:"offset,omitempty"`
 
 	// Cursor The `next_cursor` of the page before, at constant cost. Not with `offset`. It keeps the revision.
 	Cursor *string `form:"cursor,omitempty" json:"cursor,omitempty"`
@@ -3875,6 +4521,16 @@ type DiffDatasetRevisionsParams struct {
 	Limit  *Limit  `form:"limit,omitempty" json:"limit,omitempty"`
 	Offset *Offset `form:"offset,omitempty" json:"offset,omitempty"`
 }
+
+// ListImportErrorsParams defines parameters for ListImportErrors.
+type ListImportErrorsParams struct {
+	Format *ListImportErrorsParamsFormat `form:"format,omitempty" json:"format,omitempty"`
+	Limit  *Limit                        `form:"limit,omitempty" json:"limit,omitempty"`
+	Offset *Offset                       `form:"offset,omitempty" json:"offset,omitempty"`
+}
+
+// ListImportErrorsParamsFormat defines parameters for ListImportErrors.
+type ListImportErrorsParamsFormat string
 
 // ListInvitationsParams defines parameters for ListInvitations.
 type ListInvitationsParams struct {
@@ -4826,6 +5482,9 @@ type CreatePromptVersionJSONRequestBody = PromptVersionCreate
 // RenderPromptVersionJSONRequestBody defines body for RenderPromptVersion for application/json ContentType.
 type RenderPromptVersionJSONRequestBody = PromptValues
 
+// AddRunsToDatasetJSONRequestBody defines body for AddRunsToDataset for application/json ContentType.
+type AddRunsToDatasetJSONRequestBody = RunsToDataset
+
 // DeleteRunsJSONRequestBody defines body for DeleteRuns for application/json ContentType.
 type DeleteRunsJSONRequestBody = RunDelete
 
@@ -4935,6 +5594,18 @@ type ServerInterface interface {
 	// UpdateDataset Change the name, description or schema of a dataset
 	// (PATCH /v1/datasets/{dataset_id})
 	UpdateDataset(c *gin.Context, datasetId DatasetID)
+	// ExportDataset Export the items of a revision
+	// (GET /v1/datasets/{dataset_id}/export)
+	ExportDataset(c *gin.Context, datasetId DatasetID, params ExportDatasetParams)
+	// ListImports List the imports into a dataset
+	// (GET /v1/datasets/{dataset_id}/imports)
+	ListImports(c *gin.Context, datasetId DatasetID, params ListImportsParams)
+	// CreateImport Import a file into a dataset
+	// (POST /v1/datasets/{dataset_id}/imports)
+	CreateImport(c *gin.Context, datasetId DatasetID, params CreateImportParams)
+	// PreviewImport Preview the import of a file
+	// (POST /v1/datasets/{dataset_id}/imports/_actions/preview)
+	PreviewImport(c *gin.Context, datasetId DatasetID, params PreviewImportParams)
 	// ListDatasetItems List the items of a dataset
 	// (GET /v1/datasets/{dataset_id}/items)
 	ListDatasetItems(c *gin.Context, datasetId DatasetID, params ListDatasetItemsParams)
@@ -4956,6 +5627,15 @@ type ServerInterface interface {
 	// DiffDatasetRevisions Compare two revisions of a dataset
 	// (GET /v1/datasets/{dataset_id}/revisions/{revision}/diff/{other_revision})
 	DiffDatasetRevisions(c *gin.Context, datasetId DatasetID, revision int, otherRevision int, params DiffDatasetRevisionsParams)
+	// GetImport Read an import
+	// (GET /v1/imports/{import_id})
+	GetImport(c *gin.Context, importId ImportID)
+	// CancelImport Cancel an import
+	// (POST /v1/imports/{import_id}/_actions/cancel)
+	CancelImport(c *gin.Context, importId ImportID)
+	// ListImportErrors List the rejected rows of an import
+	// (GET /v1/imports/{import_id}/errors)
+	ListImportErrors(c *gin.Context, importId ImportID, params ListImportErrorsParams)
 	// ListInvitations List invitations
 	// (GET /v1/invitations)
 	ListInvitations(c *gin.Context, params ListInvitationsParams)
@@ -5175,6 +5855,9 @@ type ServerInterface interface {
 	// ListRuns List runs
 	// (GET /v1/runs)
 	ListRuns(c *gin.Context, params ListRunsParams)
+	// AddRunsToDataset Make items of a dataset from runs
+	// (POST /v1/runs/_actions/add-to-dataset)
+	AddRunsToDataset(c *gin.Context)
 	// DeleteRuns Delete runs permanently
 	// (POST /v1/runs/_actions/delete)
 	DeleteRuns(c *gin.Context)
@@ -5840,6 +6523,14 @@ func (siw *ServerInterfaceWrapper) ListDatasets(c *gin.Context) {
 		return
 	}
 
+	// ------------- Optional query parameter "source_run_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "source_run_id", c.Request.URL.Query(), &params.SourceRunId, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter source_run_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
 	// ------------- Optional query parameter "limit" -------------
 
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
@@ -5954,6 +6645,326 @@ func (siw *ServerInterfaceWrapper) UpdateDataset(c *gin.Context) {
 	siw.Handler.UpdateDataset(c, datasetId)
 }
 
+// ExportDataset operation middleware
+func (siw *ServerInterfaceWrapper) ExportDataset(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "dataset_id" -------------
+	var datasetId DatasetID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "dataset_id", c.Param("dataset_id"), &datasetId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter dataset_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ExportDatasetParams
+
+	// ------------- Optional query parameter "revision" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "revision", c.Request.URL.Query(), &params.Revision, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter revision: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "format" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "format", c.Request.URL.Query(), &params.Format, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter format: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "split" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "split", c.Request.URL.Query(), &params.Split, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter split: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ExportDataset(c, datasetId, params)
+}
+
+// ListImports operation middleware
+func (siw *ServerInterfaceWrapper) ListImports(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "dataset_id" -------------
+	var datasetId DatasetID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "dataset_id", c.Param("dataset_id"), &datasetId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter dataset_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListImportsParams
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", c.Request.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter offset: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListImports(c, datasetId, params)
+}
+
+// CreateImport operation middleware
+func (siw *ServerInterfaceWrapper) CreateImport(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "dataset_id" -------------
+	var datasetId DatasetID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "dataset_id", c.Param("dataset_id"), &datasetId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter dataset_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params CreateImportParams
+
+	// ------------- Optional query parameter "file_name" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "file_name", c.Request.URL.Query(), &params.FileName, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter file_name: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "format" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "format", c.Request.URL.Query(), &params.Format, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter format: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "encoding" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "encoding", c.Request.URL.Query(), &params.Encoding, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter encoding: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "delimiter" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "delimiter", c.Request.URL.Query(), &params.Delimiter, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter delimiter: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "header" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "header", c.Request.URL.Query(), &params.Header, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter header: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "sheet" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "sheet", c.Request.URL.Query(), &params.Sheet, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter sheet: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "mapping" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "mapping", c.Request.URL.Query(), &params.Mapping, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter mapping: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "mode" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "mode", c.Request.URL.Query(), &params.Mode, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter mode: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "on_error" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "on_error", c.Request.URL.Query(), &params.OnError, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter on_error: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "dedupe" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "dedupe", c.Request.URL.Query(), &params.Dedupe, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter dedupe: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "max_removed" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "max_removed", c.Request.URL.Query(), &params.MaxRemoved, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter max_removed: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "base_revision" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "base_revision", c.Request.URL.Query(), &params.BaseRevision, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter base_revision: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "note" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "note", c.Request.URL.Query(), &params.Note, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter note: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.CreateImport(c, datasetId, params)
+}
+
+// PreviewImport operation middleware
+func (siw *ServerInterfaceWrapper) PreviewImport(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "dataset_id" -------------
+	var datasetId DatasetID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "dataset_id", c.Param("dataset_id"), &datasetId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter dataset_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params PreviewImportParams
+
+	// ------------- Optional query parameter "file_name" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "file_name", c.Request.URL.Query(), &params.FileName, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter file_name: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "format" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "format", c.Request.URL.Query(), &params.Format, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter format: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "encoding" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "encoding", c.Request.URL.Query(), &params.Encoding, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter encoding: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "delimiter" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "delimiter", c.Request.URL.Query(), &params.Delimiter, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter delimiter: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "header" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "header", c.Request.URL.Query(), &params.Header, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter header: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "sheet" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "sheet", c.Request.URL.Query(), &params.Sheet, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter sheet: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "mapping" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "mapping", c.Request.URL.Query(), &params.Mapping, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter mapping: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "partial" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "partial", c.Request.URL.Query(), &params.Partial, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter partial: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.PreviewImport(c, datasetId, params)
+}
+
 // ListDatasetItems operation middleware
 func (siw *ServerInterfaceWrapper) ListDatasetItems(c *gin.Context) {
 
@@ -6001,6 +7012,14 @@ func (siw *ServerInterfaceWrapper) ListDatasetItems(c *gin.Context) {
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "search", c.Request.URL.Query(), &params.Search, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
 	if err != nil {
 		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter search: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "source_run_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "source_run_id", c.Request.URL.Query(), &params.SourceRunId, runtime.BindQueryParameterOptions{Type: "string", Format: "uuid"})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter source_run_id: %w", err), http.StatusBadRequest)
 		return
 	}
 
@@ -6280,6 +7299,108 @@ func (siw *ServerInterfaceWrapper) DiffDatasetRevisions(c *gin.Context) {
 	}
 
 	siw.Handler.DiffDatasetRevisions(c, datasetId, revision, otherRevision, params)
+}
+
+// GetImport operation middleware
+func (siw *ServerInterfaceWrapper) GetImport(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "import_id" -------------
+	var importId ImportID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "import_id", c.Param("import_id"), &importId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter import_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetImport(c, importId)
+}
+
+// CancelImport operation middleware
+func (siw *ServerInterfaceWrapper) CancelImport(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "import_id" -------------
+	var importId ImportID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "import_id", c.Param("import_id"), &importId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter import_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.CancelImport(c, importId)
+}
+
+// ListImportErrors operation middleware
+func (siw *ServerInterfaceWrapper) ListImportErrors(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "import_id" -------------
+	var importId ImportID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "import_id", c.Param("import_id"), &importId, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "uuid", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter import_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListImportErrorsParams
+
+	// ------------- Optional query parameter "format" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "format", c.Request.URL.Query(), &params.Format, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter format: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "offset" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "offset", c.Request.URL.Query(), &params.Offset, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter offset: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListImportErrors(c, importId, params)
 }
 
 // ListInvitations operation middleware
@@ -8686,6 +9807,19 @@ func (siw *ServerInterfaceWrapper) ListRuns(c *gin.Context) {
 	siw.Handler.ListRuns(c, params)
 }
 
+// AddRunsToDataset operation middleware
+func (siw *ServerInterfaceWrapper) AddRunsToDataset(c *gin.Context) {
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.AddRunsToDataset(c)
+}
+
 // DeleteRuns operation middleware
 func (siw *ServerInterfaceWrapper) DeleteRuns(c *gin.Context) {
 
@@ -11046,6 +12180,10 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.DELETE(options.BaseURL+"/v1/datasets/:dataset_id", wrapper.DeleteDataset)
 	router.GET(options.BaseURL+"/v1/datasets/:dataset_id", wrapper.GetDataset)
 	router.PATCH(options.BaseURL+"/v1/datasets/:dataset_id", wrapper.UpdateDataset)
+	router.GET(options.BaseURL+"/v1/datasets/:dataset_id/export", wrapper.ExportDataset)
+	router.GET(options.BaseURL+"/v1/datasets/:dataset_id/imports", wrapper.ListImports)
+	router.POST(options.BaseURL+"/v1/datasets/:dataset_id/imports", wrapper.CreateImport)
+	router.POST(options.BaseURL+"/v1/datasets/:dataset_id/imports/_actions/preview", wrapper.PreviewImport)
 	router.GET(options.BaseURL+"/v1/datasets/:dataset_id/items", wrapper.ListDatasetItems)
 	router.POST(options.BaseURL+"/v1/datasets/:dataset_id/items", wrapper.AddDatasetItems)
 	router.DELETE(options.BaseURL+"/v1/datasets/:dataset_id/items/:item_id", wrapper.DeleteDatasetItem)
@@ -11053,6 +12191,9 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.PATCH(options.BaseURL+"/v1/datasets/:dataset_id/items/:item_id", wrapper.UpdateDatasetItem)
 	router.GET(options.BaseURL+"/v1/datasets/:dataset_id/revisions", wrapper.ListDatasetRevisions)
 	router.GET(options.BaseURL+"/v1/datasets/:dataset_id/revisions/:revision/diff/:other_revision", wrapper.DiffDatasetRevisions)
+	router.GET(options.BaseURL+"/v1/imports/:import_id", wrapper.GetImport)
+	router.POST(options.BaseURL+"/v1/imports/:import_id/_actions/cancel", wrapper.CancelImport)
+	router.GET(options.BaseURL+"/v1/imports/:import_id/errors", wrapper.ListImportErrors)
 	router.GET(options.BaseURL+"/v1/invitations", wrapper.ListInvitations)
 	router.POST(options.BaseURL+"/v1/invitations", wrapper.CreateInvitation)
 	router.POST(options.BaseURL+"/v1/invitations/_actions/accept", wrapper.AcceptInvitation)
@@ -11126,6 +12267,7 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.GET(options.BaseURL+"/v1/prompts/resolve", wrapper.ResolvePrompt)
 	router.GET(options.BaseURL+"/v1/prompts/stream", wrapper.StreamPrompts)
 	router.GET(options.BaseURL+"/v1/runs", wrapper.ListRuns)
+	router.POST(options.BaseURL+"/v1/runs/_actions/add-to-dataset", wrapper.AddRunsToDataset)
 	router.POST(options.BaseURL+"/v1/runs/_actions/delete", wrapper.DeleteRuns)
 	router.GET(options.BaseURL+"/v1/runs/:run_id", wrapper.GetRun)
 	router.GET(options.BaseURL+"/v1/runs/:run_id/agent-view", wrapper.GetAgentView)
@@ -11529,6 +12671,247 @@ func (response UpdateDatasetdefaultApplicationProblemPlusJSONResponse) VisitUpda
 	return err
 }
 
+type ExportDatasetRequestObject struct {
+	DatasetId DatasetID `json:"dataset_id"`
+	Params    ExportDatasetParams
+}
+
+type ExportDatasetResponseObject interface {
+	VisitExportDatasetResponse(w http.ResponseWriter) error
+}
+
+type ExportDataset200ApplicationvndApacheParquetResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response ExportDataset200ApplicationvndApacheParquetResponse) VisitExportDatasetResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "application/vnd.apache.parquet")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	_, err := io.Copy(w, response.Body)
+	return err
+}
+
+type ExportDataset200ApplicationxNdjsonResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response ExportDataset200ApplicationxNdjsonResponse) VisitExportDatasetResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	flusher, ok := w.(http.Flusher)
+	if !ok {
+		// If w doesn't support flushing, fall back to io.Copy.
+		_, err := io.Copy(w, response.Body)
+		return err
+	}
+	// text/event-stream messages are typically small; use a
+	// modest buffer and flush after each chunk so clients see
+	// events immediately instead of waiting on OS buffering.
+	buf := make([]byte, 4096)
+	for {
+		n, err := response.Body.Read(buf)
+		if n > 0 {
+			if _, writeErr := w.Write(buf[:n]); writeErr != nil {
+				return writeErr
+			}
+			flusher.Flush()
+		}
+		if err != nil {
+			if err == io.EOF {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
+type ExportDataset200TextcsvResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response ExportDataset200TextcsvResponse) VisitExportDatasetResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/csv")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	_, err := io.Copy(w, response.Body)
+	return err
+}
+
+type ExportDatasetdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ExportDatasetdefaultApplicationProblemPlusJSONResponse) VisitExportDatasetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListImportsRequestObject struct {
+	DatasetId DatasetID `json:"dataset_id"`
+	Params    ListImportsParams
+}
+
+type ListImportsResponseObject interface {
+	VisitListImportsResponse(w http.ResponseWriter) error
+}
+
+type ListImports200JSONResponse ImportPage
+
+func (response ListImports200JSONResponse) VisitListImportsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListImportsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListImportsdefaultApplicationProblemPlusJSONResponse) VisitListImportsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateImportRequestObject struct {
+	DatasetId DatasetID `json:"dataset_id"`
+	Params    CreateImportParams
+	Body      io.Reader
+}
+
+type CreateImportResponseObject interface {
+	VisitCreateImportResponse(w http.ResponseWriter) error
+}
+
+type CreateImport201ResponseHeaders struct {
+	Location *string
+}
+
+type CreateImport201JSONResponse struct {
+	Body    Import
+	Headers CreateImport201ResponseHeaders
+}
+
+func (response CreateImport201JSONResponse) VisitCreateImportResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if response.Headers.Location != nil {
+		w.Header().Set("Location", fmt.Sprint(*response.Headers.Location))
+	}
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateImportdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CreateImportdefaultApplicationProblemPlusJSONResponse) VisitCreateImportResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PreviewImportRequestObject struct {
+	DatasetId DatasetID `json:"dataset_id"`
+	Params    PreviewImportParams
+	Body      io.Reader
+}
+
+type PreviewImportResponseObject interface {
+	VisitPreviewImportResponse(w http.ResponseWriter) error
+}
+
+type PreviewImport200JSONResponse ImportPreview
+
+func (response PreviewImport200JSONResponse) VisitPreviewImportResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PreviewImportdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response PreviewImportdefaultApplicationProblemPlusJSONResponse) VisitPreviewImportResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListDatasetItemsRequestObject struct {
 	DatasetId DatasetID `json:"dataset_id"`
 	Params    ListDatasetItemsParams
@@ -11810,6 +13193,144 @@ type DiffDatasetRevisionsdefaultApplicationProblemPlusJSONResponse struct {
 }
 
 func (response DiffDatasetRevisionsdefaultApplicationProblemPlusJSONResponse) VisitDiffDatasetRevisionsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetImportRequestObject struct {
+	ImportId ImportID `json:"import_id"`
+}
+
+type GetImportResponseObject interface {
+	VisitGetImportResponse(w http.ResponseWriter) error
+}
+
+type GetImport200JSONResponse Import
+
+func (response GetImport200JSONResponse) VisitGetImportResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetImportdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response GetImportdefaultApplicationProblemPlusJSONResponse) VisitGetImportResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CancelImportRequestObject struct {
+	ImportId ImportID `json:"import_id"`
+}
+
+type CancelImportResponseObject interface {
+	VisitCancelImportResponse(w http.ResponseWriter) error
+}
+
+type CancelImport200JSONResponse Import
+
+func (response CancelImport200JSONResponse) VisitCancelImportResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CancelImportdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response CancelImportdefaultApplicationProblemPlusJSONResponse) VisitCancelImportResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListImportErrorsRequestObject struct {
+	ImportId ImportID `json:"import_id"`
+	Params   ListImportErrorsParams
+}
+
+type ListImportErrorsResponseObject interface {
+	VisitListImportErrorsResponse(w http.ResponseWriter) error
+}
+
+type ListImportErrors200JSONResponse ImportErrorPage
+
+func (response ListImportErrors200JSONResponse) VisitListImportErrorsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListImportErrors200TextcsvResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response ListImportErrors200TextcsvResponse) VisitListImportErrorsResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/csv")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	_, err := io.Copy(w, response.Body)
+	return err
+}
+
+type ListImportErrorsdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response ListImportErrorsdefaultApplicationProblemPlusJSONResponse) VisitListImportErrorsResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
@@ -14947,6 +16468,59 @@ func (response ListRunsdefaultApplicationProblemPlusJSONResponse) VisitListRunsR
 	return err
 }
 
+type AddRunsToDatasetRequestObject struct {
+	Body *AddRunsToDatasetJSONRequestBody
+}
+
+type AddRunsToDatasetResponseObject interface {
+	VisitAddRunsToDatasetResponse(w http.ResponseWriter) error
+}
+
+type AddRunsToDataset200JSONResponse RunsAdded
+
+func (response AddRunsToDataset200JSONResponse) VisitAddRunsToDatasetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AddRunsToDataset201JSONResponse RunsAdded
+
+func (response AddRunsToDataset201JSONResponse) VisitAddRunsToDatasetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AddRunsToDatasetdefaultApplicationProblemPlusJSONResponse struct {
+	Body       Problem
+	StatusCode int
+}
+
+func (response AddRunsToDatasetdefaultApplicationProblemPlusJSONResponse) VisitAddRunsToDatasetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(response.StatusCode)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type DeleteRunsRequestObject struct {
 	Body *DeleteRunsJSONRequestBody
 }
@@ -16106,6 +17680,18 @@ type StrictServerInterface interface {
 	// UpdateDataset Change the name, description or schema of a dataset
 	// (PATCH /v1/datasets/{dataset_id})
 	UpdateDataset(ctx context.Context, request UpdateDatasetRequestObject) (UpdateDatasetResponseObject, error)
+	// ExportDataset Export the items of a revision
+	// (GET /v1/datasets/{dataset_id}/export)
+	ExportDataset(ctx context.Context, request ExportDatasetRequestObject) (ExportDatasetResponseObject, error)
+	// ListImports List the imports into a dataset
+	// (GET /v1/datasets/{dataset_id}/imports)
+	ListImports(ctx context.Context, request ListImportsRequestObject) (ListImportsResponseObject, error)
+	// CreateImport Import a file into a dataset
+	// (POST /v1/datasets/{dataset_id}/imports)
+	CreateImport(ctx context.Context, request CreateImportRequestObject) (CreateImportResponseObject, error)
+	// PreviewImport Preview the import of a file
+	// (POST /v1/datasets/{dataset_id}/imports/_actions/preview)
+	PreviewImport(ctx context.Context, request PreviewImportRequestObject) (PreviewImportResponseObject, error)
 	// ListDatasetItems List the items of a dataset
 	// (GET /v1/datasets/{dataset_id}/items)
 	ListDatasetItems(ctx context.Context, request ListDatasetItemsRequestObject) (ListDatasetItemsResponseObject, error)
@@ -16127,6 +17713,15 @@ type StrictServerInterface interface {
 	// DiffDatasetRevisions Compare two revisions of a dataset
 	// (GET /v1/datasets/{dataset_id}/revisions/{revision}/diff/{other_revision})
 	DiffDatasetRevisions(ctx context.Context, request DiffDatasetRevisionsRequestObject) (DiffDatasetRevisionsResponseObject, error)
+	// GetImport Read an import
+	// (GET /v1/imports/{import_id})
+	GetImport(ctx context.Context, request GetImportRequestObject) (GetImportResponseObject, error)
+	// CancelImport Cancel an import
+	// (POST /v1/imports/{import_id}/_actions/cancel)
+	CancelImport(ctx context.Context, request CancelImportRequestObject) (CancelImportResponseObject, error)
+	// ListImportErrors List the rejected rows of an import
+	// (GET /v1/imports/{import_id}/errors)
+	ListImportErrors(ctx context.Context, request ListImportErrorsRequestObject) (ListImportErrorsResponseObject, error)
 	// ListInvitations List invitations
 	// (GET /v1/invitations)
 	ListInvitations(ctx context.Context, request ListInvitationsRequestObject) (ListInvitationsResponseObject, error)
@@ -16346,6 +17941,9 @@ type StrictServerInterface interface {
 	// ListRuns List runs
 	// (GET /v1/runs)
 	ListRuns(ctx context.Context, request ListRunsRequestObject) (ListRunsResponseObject, error)
+	// AddRunsToDataset Make items of a dataset from runs
+	// (POST /v1/runs/_actions/add-to-dataset)
+	AddRunsToDataset(ctx context.Context, request AddRunsToDatasetRequestObject) (AddRunsToDatasetResponseObject, error)
 	// DeleteRuns Delete runs permanently
 	// (POST /v1/runs/_actions/delete)
 	DeleteRuns(ctx context.Context, request DeleteRunsRequestObject) (DeleteRunsResponseObject, error)
@@ -16771,6 +18369,118 @@ func (sh *strictHandler) UpdateDataset(ctx *gin.Context, datasetId DatasetID) {
 	}
 }
 
+// ExportDataset operation middleware
+func (sh *strictHandler) ExportDataset(ctx *gin.Context, datasetId DatasetID, params ExportDatasetParams) {
+	var request ExportDatasetRequestObject
+
+	request.DatasetId = datasetId
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ExportDataset(ctx, request.(ExportDatasetRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ExportDataset")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ExportDatasetResponseObject); ok {
+		if err := validResponse.VisitExportDatasetResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListImports operation middleware
+func (sh *strictHandler) ListImports(ctx *gin.Context, datasetId DatasetID, params ListImportsParams) {
+	var request ListImportsRequestObject
+
+	request.DatasetId = datasetId
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListImports(ctx, request.(ListImportsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListImports")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListImportsResponseObject); ok {
+		if err := validResponse.VisitListImportsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CreateImport operation middleware
+func (sh *strictHandler) CreateImport(ctx *gin.Context, datasetId DatasetID, params CreateImportParams) {
+	var request CreateImportRequestObject
+
+	request.DatasetId = datasetId
+	request.Params = params
+
+	request.Body = ctx.Request.Body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateImport(ctx, request.(CreateImportRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateImport")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(CreateImportResponseObject); ok {
+		if err := validResponse.VisitCreateImportResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// PreviewImport operation middleware
+func (sh *strictHandler) PreviewImport(ctx *gin.Context, datasetId DatasetID, params PreviewImportParams) {
+	var request PreviewImportRequestObject
+
+	request.DatasetId = datasetId
+	request.Params = params
+
+	request.Body = ctx.Request.Body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.PreviewImport(ctx, request.(PreviewImportRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PreviewImport")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(PreviewImportResponseObject); ok {
+		if err := validResponse.VisitPreviewImportResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // ListDatasetItems operation middleware
 func (sh *strictHandler) ListDatasetItems(ctx *gin.Context, datasetId DatasetID, params ListDatasetItemsParams) {
 	var request ListDatasetItemsRequestObject
@@ -16991,6 +18701,85 @@ func (sh *strictHandler) DiffDatasetRevisions(ctx *gin.Context, datasetId Datase
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(DiffDatasetRevisionsResponseObject); ok {
 		if err := validResponse.VisitDiffDatasetRevisionsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetImport operation middleware
+func (sh *strictHandler) GetImport(ctx *gin.Context, importId ImportID) {
+	var request GetImportRequestObject
+
+	request.ImportId = importId
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetImport(ctx, request.(GetImportRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetImport")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetImportResponseObject); ok {
+		if err := validResponse.VisitGetImportResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CancelImport operation middleware
+func (sh *strictHandler) CancelImport(ctx *gin.Context, importId ImportID) {
+	var request CancelImportRequestObject
+
+	request.ImportId = importId
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.CancelImport(ctx, request.(CancelImportRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CancelImport")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(CancelImportResponseObject); ok {
+		if err := validResponse.VisitCancelImportResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListImportErrors operation middleware
+func (sh *strictHandler) ListImportErrors(ctx *gin.Context, importId ImportID, params ListImportErrorsParams) {
+	var request ListImportErrorsRequestObject
+
+	request.ImportId = importId
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListImportErrors(ctx, request.(ListImportErrorsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListImportErrors")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListImportErrorsResponseObject); ok {
+		if err := validResponse.VisitListImportErrorsResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {
@@ -19433,6 +21222,48 @@ func (sh *strictHandler) ListRuns(ctx *gin.Context, params ListRunsParams) {
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(ListRunsResponseObject); ok {
 		if err := validResponse.VisitListRunsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// AddRunsToDataset operation middleware
+func (sh *strictHandler) AddRunsToDataset(ctx *gin.Context) {
+	var request AddRunsToDatasetRequestObject
+
+	var body AddRunsToDatasetJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		sh.options.RequestErrorHandlerFunc(ctx, err)
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.AddRunsToDataset(ctx, request.(AddRunsToDatasetRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "AddRunsToDataset")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(AddRunsToDatasetResponseObject); ok {
+		if err := validResponse.VisitAddRunsToDatasetResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

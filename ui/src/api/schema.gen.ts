@@ -331,6 +331,31 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/runs/_actions/add-to-dataset": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make items of a dataset from runs
+         * @description Selects runs of the dataset's project by `run_ids` or by `filter`, which selects what the list with that filter shows, at most
+         *     10,000: 422 `too_many_runs` names how many there are. Each run becomes an item, in one revision, with the run and the span as its source. A run whose
+         *     content the dataset has already is `unchanged`; a run that makes no item is `skipped`, with the reason. With `dry_run` nothing is written, and
+         *     `preview` has the items of the first five runs.
+         *
+         *     Requires the scopes `runs:read` and `datasets:write`.
+         */
+        post: operations["addRunsToDataset"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/runs/{run_id}/diff/{other_run_id}": {
         parameters: {
             query?: never;
@@ -479,6 +504,145 @@ export interface paths {
          * @description Requires an API key or a session, with any scope or role.
          */
         get: operations["getMe"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/datasets/{dataset_id}/imports": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the imports into a dataset
+         * @description Requires the scope `datasets:read`.
+         */
+        get: operations["listImports"];
+        put?: never;
+        /**
+         * Import a file into a dataset
+         * @description Stores the file of the body, and answers as soon as it is complete. The import is a job: `GET /v1/imports/{import_id}` tells how far
+         *     it is. It makes one revision with all its changes, or none. Without `mapping`, columns go where the preview puts them.
+         *
+         *     Requires the scope `datasets:write`.
+         */
+        post: operations["createImport"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/datasets/{dataset_id}/imports/_actions/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Preview the import of a file
+         * @description Reads the first rows of a file and answers what an import would make of them. Nothing is stored. For CSV, JSON and JSONL the
+         *     beginning of the file is enough, with `partial=true`; Parquet and XLSX must be complete, at most 64 MiB.
+         *
+         *     Requires the scope `datasets:read`.
+         */
+        post: operations["previewImport"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/imports/{import_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read an import
+         * @description Requires the scope `datasets:read`.
+         */
+        get: operations["getImport"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/imports/{import_id}/errors": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the rejected rows of an import
+         * @description In the order of the file. At most 10,000 errors are kept. With `format=csv` the answer is a CSV file with all of them, without
+         *     pages.
+         *
+         *     Requires the scope `datasets:read`.
+         */
+        get: operations["listImportErrors"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/imports/{import_id}/_actions/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel an import
+         * @description A cancelled import changes nothing. 409 `import_finished` if it has already succeeded or failed; a second cancellation answers as
+         *     the first.
+         *
+         *     Requires the scope `datasets:write`.
+         */
+        post: operations["cancelImport"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/datasets/{dataset_id}/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export the items of a revision
+         * @description A file of all items, in the order in which they were added. An import of the file, in any of the formats, gives the same items. An
+         *     export that cannot be completed breaks the connection.
+         *
+         *     Requires the scope `datasets:read`.
+         */
+        get: operations["exportDataset"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2336,7 +2500,7 @@ export interface components {
             has_more: boolean;
         };
         /** @description Any JSON value. */
-        JSONValue: Record<string, never> | unknown[] | string | number | boolean | null;
+        JSONValue: Record<string, never> | (null | unknown)[] | string | number | boolean | null;
         DatasetItemWrite: {
             /** @description The caller's own name for the item, unique in the dataset. */
             key?: string;
@@ -2394,6 +2558,91 @@ export interface components {
             dry_run: boolean;
             /** @description Why. It is kept with the revision. */
             note?: string;
+        };
+        /** @description `run_ids` or `filter`. */
+        RunsToDataset: {
+            /** Format: uuid */
+            dataset_id: string;
+            run_ids?: string[];
+            filter?: components["schemas"]["RunFilter"];
+            /**
+             * Format: date-time
+             * @description With `filter`: only runs whose first span was received before this time.
+             */
+            received_before?: string;
+            span?: components["schemas"]["SpanChoice"];
+            map?: components["schemas"]["RunItemMap"];
+            split?: string;
+            tags?: components["schemas"]["DatasetTags"];
+            /** @description Why. It is kept with the revision. */
+            note?: string;
+            /** @default false */
+            dry_run: boolean;
+        };
+        /** @description The span of each run that becomes the item. Without it, the run as a whole. A run without such a span is skipped. */
+        SpanChoice: {
+            /** @description This span. Only with one run. */
+            span_id?: string;
+            kind?: string;
+            /** @description The exact name. */
+            name?: string;
+            /**
+             * @description Which one of several.
+             * @default first
+             * @enum {string}
+             */
+            occurrence: "first" | "last";
+        };
+        /**
+         * @description JSON paths (RFC 9535) into the run or the span as a document with the members `input`, `output`, `messages` and `output_messages` (of
+         *     a model call, as in OpenAI's chat completions), `tools`, `request` (an object with `messages` and `tools`), `metadata`, `attributes`,
+         *     `name`, `model`. A path that finds one value takes it; one that finds several, a list.
+         */
+        RunItemMap: {
+            /** @default $.input */
+            input: string;
+            /**
+             * @description Null for none.
+             * @default $.output
+             */
+            reference_output: string | null;
+            /** @description Of an object. */
+            metadata?: string | null;
+        };
+        RunsAdded: {
+            /** @description The newest revision afterwards. */
+            revision: number;
+            /** @description Runs: those that were added, unchanged and skipped. */
+            selected: number;
+            added: number;
+            unchanged: number;
+            skipped: components["schemas"]["RunSkipped"][];
+            /** @description The items of the first five runs of a dry run, otherwise empty. */
+            preview: components["schemas"]["RunItemPreview"][];
+            /**
+             * Format: date-time
+             * @description Send it as `received_before` to add what was counted.
+             */
+            as_of: string;
+        };
+        RunSkipped: {
+            /** Format: uuid */
+            run_id: string;
+            reason: string;
+        };
+        RunItemPreview: {
+            /** Format: uuid */
+            run_id: string;
+            /** @description Null for the run as a whole, or if there is no such span. */
+            span_id: string | null;
+            name: string;
+            input: components["schemas"]["JSONValue"];
+            reference_output: components["schemas"]["JSONValue"];
+            metadata: {
+                [key: string]: unknown;
+            };
+            /** @description Why it makes no item. */
+            skipped: string | null;
         };
         /**
          * @description `append` adds all items; a key that exists is an error. `upsert` updates the items whose key exists and adds the others.
@@ -2911,6 +3160,195 @@ export interface components {
             /** @description Null for a key. */
             role: components["schemas"]["Role"] | null;
             scopes: components["schemas"]["Scope"][];
+        };
+        /** @enum {string} */
+        FileFormat: "csv" | "jsonl" | "json" | "yaml" | "parquet" | "xlsx";
+        /** @enum {string} */
+        FileEncoding: "utf-8" | "utf-16le" | "utf-16be" | "windows-1252";
+        /** @enum {string} */
+        ImportOnError: "reject" | "skip";
+        /**
+         * @description How rows become items. `columns`: as the other members of the mapping say. The others are known exports, whose rows say themselves
+         *     what is input and reference output: a dataset of Looptrace, Langfuse, Phoenix or LangSmith, examples of OpenAI's fine-tuning of chat
+         *     models, samples of OpenAI's evals, tests of promptfoo.
+         * @enum {string}
+         */
+        ImportShape: "columns" | "looptrace" | "openai_chat" | "openai_evals" | "promptfoo" | "langfuse" | "phoenix" | "langsmith";
+        ImportMapping: {
+            shape: components["schemas"]["ImportShape"];
+            input?: components["schemas"]["ImportTarget"];
+            reference_output?: components["schemas"]["ImportTarget"];
+            metadata?: components["schemas"]["ImportTarget"];
+            /** @description The column of the key. */
+            key?: string | null;
+            /** @description The column of the split. */
+            split?: string | null;
+            /** @description The column of the tags: a JSON list, or texts separated by commas. */
+            tags?: string | null;
+            /** @description The type of a column's cells. A cell that is not of the type rejects its row. Columns that are not named have `text` in CSV and their own types in the other formats. */
+            types?: {
+                [key: string]: components["schemas"]["ColumnType"];
+            };
+        };
+        /**
+         * @description A name takes the value of that column as it is. A list of names makes an object with these members, so `["question"]` makes
+         *     `{"question": …}`. Null is nothing.
+         */
+        ImportTarget: string | string[] | null;
+        /** @enum {string} */
+        ColumnType: "text" | "json" | "number" | "boolean";
+        Import: {
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            project_id: string;
+            /** Format: uuid */
+            dataset_id: string;
+            status: components["schemas"]["ImportStatus"];
+            /**
+             * @description What a running import does. While it writes its revision, the counts stand still.
+             * @enum {string|null}
+             */
+            phase: "reading" | "writing" | null;
+            file_name: string | null;
+            /** @description Null while the file is uploaded, if it was not given. */
+            format: components["schemas"]["FileFormat"] | null;
+            /**
+             * Format: int64
+             * @description Of the file.
+             */
+            size_bytes: number;
+            /**
+             * Format: int64
+             * @description How much of the file was read.
+             */
+            bytes_read: number;
+            mode: components["schemas"]["DatasetWriteMode"];
+            on_error: components["schemas"]["ImportOnError"];
+            dedupe: boolean;
+            /** @description Null until the file is opened, if none was given. */
+            mapping: components["schemas"]["ImportMapping"] | null;
+            /**
+             * Format: int64
+             * @description The rows of the file. Null until it is read to its end.
+             */
+            total: number | null;
+            /**
+             * Format: int64
+             * @description The rows that were read: those that make items and those that are rejected.
+             */
+            processed: number;
+            /**
+             * Format: int64
+             * @description Null until the revision is written.
+             */
+            added: number | null;
+            /** Format: int64 */
+            updated: number | null;
+            /** Format: int64 */
+            removed: number | null;
+            /**
+             * Format: int64
+             * @description Rows whose items were the same already or that `dedupe` left out.
+             */
+            unchanged: number | null;
+            /**
+             * Format: int64
+             * @description The rows that make no item.
+             */
+            rejected: number;
+            /**
+             * Format: int64
+             * @description The errors that can be listed. A row may have several.
+             */
+            errors_kept: number;
+            /** @description The revision that the import made. Null if it changed nothing. */
+            revision: number | null;
+            /** @description Why it failed. */
+            error: components["schemas"]["ImportFailure"] | null;
+            note: string;
+            created_by: components["schemas"]["Author"];
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            started_at: string | null;
+            /** Format: date-time */
+            finished_at: string | null;
+        };
+        /** @enum {string} */
+        ImportStatus: "uploading" | "queued" | "running" | "succeeded" | "failed" | "cancelled";
+        ImportFailure: {
+            /** @description Such as `rows_rejected`, `unreadable_file`, `stale_base_revision` or `too_many_removed`. */
+            code: string;
+            detail: string;
+        };
+        ImportPage: {
+            data: components["schemas"]["Import"][];
+            limit: number;
+            offset: number;
+            has_more: boolean;
+        };
+        ImportError: {
+            /**
+             * Format: int64
+             * @description The line in the file at which the row begins; in Parquet and XLSX the number of the row.
+             */
+            line: number;
+            /** @description Null if it concerns the whole row. */
+            column: string | null;
+            reason: string;
+            /** @description The beginning of what was refused. */
+            value: string | null;
+        };
+        ImportErrorPage: {
+            data: components["schemas"]["ImportError"][];
+            /**
+             * Format: int64
+             * @description All rejected rows.
+             */
+            rejected: number;
+            /** Format: int64 */
+            errors_kept: number;
+            limit: number;
+            offset: number;
+            has_more: boolean;
+        };
+        ImportColumn: {
+            name: string;
+            type: components["schemas"]["ColumnType"];
+            /** @description The previewed rows with a value. */
+            filled: number;
+            /** @description How many cells look like an object, array, number, boolean, text or null. */
+            kinds: {
+                [key: string]: number;
+            };
+            examples: string[];
+        };
+        ImportPreviewRow: {
+            /** Format: int64 */
+            line: number;
+            /** @description The row as it is, by column. */
+            values: {
+                [key: string]: unknown;
+            };
+            /** @description The item that it would make; null if it is rejected. */
+            item: components["schemas"]["DatasetItemWrite"] | null;
+            errors: components["schemas"]["ImportError"][];
+        };
+        ImportPreview: {
+            format: components["schemas"]["FileFormat"];
+            encoding: components["schemas"]["FileEncoding"] | null;
+            delimiter: string | null;
+            header: boolean | null;
+            sheet: string | null;
+            sheets: string[];
+            mapping: components["schemas"]["ImportMapping"];
+            columns: components["schemas"]["ImportColumn"][];
+            rows: components["schemas"]["ImportPreviewRow"][];
+            /** @description The rows from which columns and types were found. */
+            rows_read: number;
+            /** @description Whether these are all rows of the file. */
+            complete: boolean;
         };
         /** @description A `google.rpc.Status`. */
         RPCStatus: {
@@ -4653,10 +5091,27 @@ export interface components {
         UserSessionID: string;
         DatasetID: string;
         DatasetItemID: string;
+        /** @description Only what has an item from this run in its newest revision (datasets), or items from this run (items). */
+        SourceRunID: string;
         /** @description Default: the newest. */
         DatasetRevision: number;
         /** @description Only runs that started within this many seconds before now; a week by default, 90 days at most. */
         FailureWindow: number;
+        ImportID: string;
+        /** @description The name of the file, for people and for its ending. */
+        FileName: string;
+        /** @description Default: by the content type, the ending of `file_name`, or the content. */
+        FileFormat: components["schemas"]["FileFormat"];
+        /** @description Default: found in the file. */
+        FileEncoding: components["schemas"]["FileEncoding"];
+        /** @description Of CSV. Default: found in the file. */
+        FileDelimiter: string;
+        /** @description Whether the first row of CSV or XLSX has the names of the columns. Default: true. */
+        FileHeader: boolean;
+        /** @description Of XLSX. Default: the first. */
+        FileSheet: string;
+        /** @description An `ImportMapping` as JSON text, such as that of a preview, changed where it should be. */
+        FileMapping: string;
         InvitationIDPath: string;
         KeyID: string;
         /** @description The id of the user. */
@@ -4752,7 +5207,20 @@ export interface components {
         RunID: string;
         ViewID: string;
     };
-    requestBodies: never;
+    requestBodies: {
+        /** @description The file. With `application/octet-stream`, its format is told by `format`, by the ending of `file_name`, or by its content. */
+        DataFile: {
+            content: {
+                "text/csv": string;
+                "application/x-ndjson": string;
+                "application/json": unknown;
+                "application/yaml": string;
+                "application/vnd.apache.parquet": string;
+                "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": string;
+                "application/octet-stream": string;
+            };
+        };
+    };
     headers: never;
     pathItems: never;
 }
@@ -4971,6 +5439,8 @@ export interface operations {
                 name?: string;
                 /** @description Text in the name or the description; case does not matter. */
                 search?: string;
+                /** @description Only what has an item from this run in its newest revision (datasets), or items from this run (items). */
+                source_run_id?: components["parameters"]["SourceRunID"];
                 limit?: components["parameters"]["Limit"];
                 offset?: components["parameters"]["Offset"];
             };
@@ -5102,6 +5572,8 @@ export interface operations {
                 tag?: string;
                 /** @description Text in the key, the input or the reference output; case does not matter. */
                 search?: string;
+                /** @description Only what has an item from this run in its newest revision (datasets), or items from this run (items). */
+                source_run_id?: components["parameters"]["SourceRunID"];
                 limit?: components["parameters"]["Limit"];
                 offset?: components["parameters"]["Offset"];
                 /** @description The `next_cursor` of the page before, at constant cost. Not with `offset`. It keeps the revision. */
@@ -5292,6 +5764,43 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["DatasetDiff"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    addRunsToDataset: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RunsToDataset"];
+            };
+        };
+        responses: {
+            /** @description What a dry run would change. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunsAdded"];
+                };
+            };
+            /** @description What the revision changed. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunsAdded"];
                 };
             };
             default: components["responses"]["Problem"];
@@ -5609,6 +6118,230 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Me"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listImports: {
+        parameters: {
+            query?: {
+                limit?: components["parameters"]["Limit"];
+                offset?: components["parameters"]["Offset"];
+            };
+            header?: never;
+            path: {
+                dataset_id: components["parameters"]["DatasetID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of imports, the newest first. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImportPage"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    createImport: {
+        parameters: {
+            query?: {
+                /** @description The name of the file, for people and for its ending. */
+                file_name?: components["parameters"]["FileName"];
+                /** @description Default: by the content type, the ending of `file_name`, or the content. */
+                format?: components["parameters"]["FileFormat"];
+                /** @description Default: found in the file. */
+                encoding?: components["parameters"]["FileEncoding"];
+                /** @description Of CSV. Default: found in the file. */
+                delimiter?: components["parameters"]["FileDelimiter"];
+                /** @description Whether the first row of CSV or XLSX has the names of the columns. Default: true. */
+                header?: components["parameters"]["FileHeader"];
+                /** @description Of XLSX. Default: the first. */
+                sheet?: components["parameters"]["FileSheet"];
+                /** @description An `ImportMapping` as JSON text, such as that of a preview, changed where it should be. */
+                mapping?: components["parameters"]["FileMapping"];
+                /** @description Default: `append`. */
+                mode?: components["schemas"]["DatasetWriteMode"];
+                /** @description What happens if rows are rejected: `reject` (the default) imports nothing and lists them, `skip` imports the others. */
+                on_error?: components["schemas"]["ImportOnError"];
+                /** @description Leave out rows whose input and reference output the dataset, or an earlier row, has. */
+                dedupe?: "content";
+                /** @description The most items that a `replace` may remove: the import fails otherwise. */
+                max_removed?: number;
+                /** @description The revision that the caller read. The import fails if it is not the newest when it is written. */
+                base_revision?: number;
+                /** @description Why. It is kept with the revision. */
+                note?: string;
+            };
+            header?: never;
+            path: {
+                dataset_id: components["parameters"]["DatasetID"];
+            };
+            cookie?: never;
+        };
+        requestBody: components["requestBodies"]["DataFile"];
+        responses: {
+            /** @description The file is stored, and its import waits or runs. */
+            201: {
+                headers: {
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Import"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    previewImport: {
+        parameters: {
+            query?: {
+                /** @description The name of the file, for people and for its ending. */
+                file_name?: components["parameters"]["FileName"];
+                /** @description Default: by the content type, the ending of `file_name`, or the content. */
+                format?: components["parameters"]["FileFormat"];
+                /** @description Default: found in the file. */
+                encoding?: components["parameters"]["FileEncoding"];
+                /** @description Of CSV. Default: found in the file. */
+                delimiter?: components["parameters"]["FileDelimiter"];
+                /** @description Whether the first row of CSV or XLSX has the names of the columns. Default: true. */
+                header?: components["parameters"]["FileHeader"];
+                /** @description Of XLSX. Default: the first. */
+                sheet?: components["parameters"]["FileSheet"];
+                /** @description An `ImportMapping` as JSON text, such as that of a preview, changed where it should be. */
+                mapping?: components["parameters"]["FileMapping"];
+                /** @description Whether the body is only the beginning of the file. Its last row, which may be cut, is left out. */
+                partial?: boolean;
+            };
+            header?: never;
+            path: {
+                dataset_id: components["parameters"]["DatasetID"];
+            };
+            cookie?: never;
+        };
+        requestBody: components["requestBodies"]["DataFile"];
+        responses: {
+            /** @description What the file has, and the items it would make. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImportPreview"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getImport: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                import_id: components["parameters"]["ImportID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The import. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Import"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listImportErrors: {
+        parameters: {
+            query?: {
+                format?: "json" | "csv";
+                limit?: components["parameters"]["Limit"];
+                offset?: components["parameters"]["Offset"];
+            };
+            header?: never;
+            path: {
+                import_id: components["parameters"]["ImportID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of errors. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImportErrorPage"];
+                    "text/csv": string;
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    cancelImport: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A value that the client chooses for a request, such as a UUID, and repeats with each retry. See **Retries** above. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                import_id: components["parameters"]["ImportID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The cancelled import. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Import"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    exportDataset: {
+        parameters: {
+            query?: {
+                /** @description Default: the newest. */
+                revision?: components["parameters"]["DatasetRevision"];
+                format?: "jsonl" | "csv" | "parquet";
+                split?: string;
+            };
+            header?: never;
+            path: {
+                dataset_id: components["parameters"]["DatasetID"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file. In CSV and Parquet, input, reference output, metadata and tags are JSON texts. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-ndjson": string;
+                    "text/csv": string;
+                    "application/vnd.apache.parquet": string;
                 };
             };
             default: components["responses"]["Problem"];

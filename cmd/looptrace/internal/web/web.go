@@ -5,12 +5,14 @@ package web
 import (
 	"net/http"
 	"net/url"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/looptrace/looptrace/internal/allowedhost"
+	"github.com/looptrace/looptrace/internal/requestbody"
 )
 
 // Config configures the handler.
@@ -27,6 +29,16 @@ type Config struct {
 	Hosts allowedhost.List
 }
 
+// largeBodyTime is how long the body of an import may take, as the API allows.
+const largeBodyTime = time.Hour
+
+func withLargeBody(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		requestbody.Extend(r.Context(), largeBodyTime)
+		next.ServeHTTP(w, r)
+	})
+}
+
 // NewHandler routes every request to the UI, the API or ingest.
 func NewHandler(c Config) http.Handler {
 	registry := prometheus.NewRegistry()
@@ -38,6 +50,7 @@ func NewHandler(c Config) http.Handler {
 	mux.Handle("POST /v1/runs", ingest)
 	mux.Handle("POST /v1/traces", ingest)
 	mux.Handle("POST /v1/logs", ingest)
+	mux.Handle("POST /v1/datasets/{dataset_id}/imports", withLargeBody(api))
 	mux.Handle("/v1/", api)
 	mux.Handle("/mcp", api)
 	mux.Handle("GET /llms.txt", api)
