@@ -170,7 +170,7 @@ await scenario(async (page, { projectId, needle, needleName, needleWords }) => {
 
   await page.goto(`/p/${projectId}/runs?session_id=e2e-session`);
   await same("the session's run", [needleName], names);
-  const more = page.getByRole("button", { name: "Export, delete" });
+  const more = page.getByRole("button", { name: "More actions" });
   await more.click();
   const saved = page.waitForEvent("download");
   await action("NDJSON: runs").click();
@@ -183,7 +183,7 @@ await scenario(async (page, { projectId, needle, needleName, needleWords }) => {
   await dialog.getByRole("button", { name: "Cancel" }).click();
   await dialog.waitFor({ state: "detached" });
   await until("the menu's button has the focus again", () =>
-    page.evaluate(() => document.activeElement?.getAttribute("aria-label") === "Export, delete"),
+    page.evaluate(() => document.activeElement?.getAttribute("aria-label") === "More actions"),
   );
   await rows.first().locator("[data-run]").click();
   await page.waitForURL(`**/runs/${needle}*`);

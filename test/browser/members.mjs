@@ -56,7 +56,7 @@ await scenario(async (page, { base, projectId, runId, email, colleague, password
   await none(guest, "button", /delete/i);
   await guest.goto(`${project}/runs`);
   await guest.getByTestId("run-row").first().waitFor();
-  await guest.getByRole("button", { name: "Export, delete" }).click();
+  await guest.getByRole("button", { name: "More actions" }).click();
   await guest.getByRole("menuitem").first().waitFor();
   await none(guest, "menuitem", /delete/i);
   await guest.goto(`${project}/settings/keys`);

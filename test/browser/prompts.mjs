@@ -88,7 +88,7 @@ await scenario(async (page, { projectId, name, langfuse }) => {
   await post(page, `${api}/versions`, theirs);
   await bar.getByRole("button", { name: "Save v3" }).click();
   await dialog.getByText("v3 was saved meanwhile").waitFor();
-  await dialog.getByTestId("prompt-change").first().waitFor();
+  await dialog.getByTestId("change").first().waitFor();
   await inspect(page, "prompt-conflict");
   await dialog.getByRole("button", { name: "Save anyway on top of v3" }).click();
   await saved.getByText("Saved as v4.").waitFor();
@@ -101,7 +101,7 @@ await scenario(async (page, { projectId, name, langfuse }) => {
   await page.getByLabel("Compare v2").click();
   await page.getByText("Choose the version to compare with v2.").waitFor();
   await page.getByLabel("Compare v1").click();
-  const change = page.getByTestId("prompt-change").filter({ hasText: "messages[0].content" });
+  const change = page.getByTestId("change").filter({ hasText: "messages[0].content" });
   await change.waitFor();
   await same("the removed words", ["one sentence"], () => change.locator("del").allTextContents());
   await same("the added words", ["two sentences"], () => change.locator("ins").allTextContents());

@@ -1,4 +1,5 @@
 import createClient from "openapi-fetch";
+import { parseJson } from "./json";
 import { errorFromNetwork, errorFromResponse } from "./problem";
 import { queryText } from "./query";
 import type { paths } from "./schema.gen";
@@ -14,7 +15,7 @@ client.use({
   },
 });
 
-interface Answer<T> {
+export interface Answer<T> {
   data?: T;
   error?: unknown;
   response: Response;
@@ -25,4 +26,9 @@ export async function unwrap<T>(pending: Promise<Answer<T>>): Promise<T> {
   const { data, error, response } = await pending;
   if (!response.ok) throw errorFromResponse(response, error);
   return data as T;
+}
+
+/** The JSON of a successful response to a request with `parseAs: "text"`, with all digits of long numbers. */
+export async function unwrapExact<T>(pending: Promise<Answer<unknown>>): Promise<T> {
+  return parseJson((await unwrap(pending)) as string) as T;
 }

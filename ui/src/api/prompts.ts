@@ -1,6 +1,7 @@
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { client, unwrap } from "./client";
 import { useInvalidatingMutation } from "./mutation";
+import { nextOffset } from "./paging";
 import { errorFromResponse } from "./problem";
 import { keys } from "./queryKeys";
 import type {
@@ -15,15 +16,6 @@ import type {
 } from "./types";
 
 const PAGE = 100;
-
-/** What offset paging needs to know of a page. */
-interface Page {
-  data: unknown[];
-  offset: number;
-  has_more: boolean;
-}
-
-const nextOffset = (page: Page) => (page.has_more ? page.offset + page.data.length : undefined);
 
 /** GET /v1/prompts, page by page, sorted by name. The first page has the folders. */
 export function usePrompts(projectId: string, selection: PromptSelection) {

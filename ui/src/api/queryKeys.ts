@@ -1,6 +1,8 @@
 import type {
   AgentViewOptions,
   FailureFilter,
+  ImportPreviewQuery,
+  ItemSelection,
   Place,
   PromptDraft,
   PromptSelection,
@@ -17,6 +19,8 @@ const prices = (projectId: string) => ["prices", projectId] as const;
 const promptLists = (projectId: string) => ["prompts", projectId] as const;
 const prompt = (promptId: string) => ["prompt", promptId] as const;
 const promptAliases = (promptId: string) => [...prompt(promptId), "aliases"] as const;
+const datasetLists = (projectId: string) => ["datasets", projectId] as const;
+const dataset = (datasetId: string) => ["dataset", datasetId] as const;
 const runList = (filter: RunFilter) => ["runs", "list", filter] as const;
 const runStats = ["runs", "stats"] as const;
 const runContent = (projectId: string, runId: string) => ["run", projectId, runId, "content"] as const;
@@ -116,5 +120,34 @@ export const keys = {
     aliasHistory: (promptId: string, alias: string) =>
       [...promptAliases(promptId), "history", alias] as const,
     usage: (promptId: string, window: TimeWindow) => [...prompt(promptId), "usage", window] as const,
+  },
+  datasets: {
+    all: datasetLists,
+    list: (projectId: string, search: string) => [...datasetLists(projectId), "list", search] as const,
+    choice: (projectId: string, search: string) => [...datasetLists(projectId), "choice", search] as const,
+    ofRun: (projectId: string, runId: string) => [...datasetLists(projectId), "of-run", runId] as const,
+  },
+  runItems: (draft: unknown) => ["run-items", draft] as const,
+  dataset: {
+    all: dataset,
+    detail: (datasetId: string) => [...dataset(datasetId), "detail"] as const,
+    items: (datasetId: string, selection: ItemSelection) =>
+      [...dataset(datasetId), "items", selection] as const,
+    item: (datasetId: string, itemId: string, revision: number | undefined) =>
+      [...dataset(datasetId), "item", itemId, revision] as const,
+    revisions: (datasetId: string) => [...dataset(datasetId), "revisions"] as const,
+    /** Revisions never change, so their difference is not below `all`. */
+    diff: (datasetId: string, revision: number, other: number) =>
+      ["dataset-diff", datasetId, revision, other] as const,
+    /** What the dataset has now, for an edit that met another change at this time. */
+    conflict: (itemId: string, time: number) => ["item-conflict", itemId, time] as const,
+    imports: (datasetId: string) => [...dataset(datasetId), "imports"] as const,
+  },
+  import: {
+    detail: (importId: string) => ["import", importId, "detail"] as const,
+    errors: (importId: string) => ["import", importId, "errors"] as const,
+    /** `file` identifies the chosen file in this browser. */
+    preview: (datasetId: string, file: string, query: ImportPreviewQuery) =>
+      ["import-preview", datasetId, file, query] as const,
   },
 };

@@ -75,9 +75,53 @@ export type PromptImport = Schemas["PromptImport"];
 export type PromptImportFormat = Schemas["PromptImportFormat"];
 export type PromptImportReport = Schemas["PromptImportReport"];
 export type Author = Schemas["Author"];
+export type Dataset = Schemas["Dataset"];
+export type DatasetCreate = Schemas["DatasetCreate"];
+export type DatasetUpdate = Schemas["DatasetUpdate"];
+export type DatasetSchema = Schemas["DatasetSchema"];
+export type DatasetItem = Schemas["DatasetItem"];
+export type DatasetItemPage = Schemas["DatasetItemPage"];
+export type DatasetItemWrite = Schemas["DatasetItemWrite"];
+export type DatasetItemsWrite = Schemas["DatasetItemsWrite"];
+export type ImportErrorPage = Schemas["ImportErrorPage"];
+export type DatasetItemUpdate = Schemas["DatasetItemUpdate"];
+export type DatasetItemChange = Schemas["DatasetItemChange"];
+export type DatasetRevisionEntry = Schemas["DatasetRevisionEntry"];
+export type DatasetDiff = Schemas["DatasetDiff"];
+export type DatasetWriteMode = Schemas["DatasetWriteMode"];
+export type Import = Schemas["Import"];
+export type ImportStatus = Schemas["ImportStatus"];
+export type ImportMapping = Schemas["ImportMapping"];
+export type ImportTarget = Schemas["ImportTarget"];
+export type ImportShape = Schemas["ImportShape"];
+export type ImportPreview = Schemas["ImportPreview"];
+export type ImportPreviewRow = Schemas["ImportPreviewRow"];
+export type ImportColumn = Schemas["ImportColumn"];
+export type ColumnType = Schemas["ColumnType"];
+export type FileFormat = Schemas["FileFormat"];
+export type FileEncoding = Schemas["FileEncoding"];
+export type ExportQuery = NonNullable<operations["exportDataset"]["parameters"]["query"]>;
+export type ImportQuery = NonNullable<operations["createImport"]["parameters"]["query"]>;
+export type ImportPreviewQuery = NonNullable<operations["previewImport"]["parameters"]["query"]>;
 
 /** Which prompts to list: those in a folder, or those of the whole project that match. */
 export type PromptSelection = { folder: string } | { search?: string; tag?: string };
+
+export type RunsToDataset = Schemas["RunsToDataset"];
+export type RunsAdded = Schemas["RunsAdded"];
+export type RunSkipped = Schemas["RunSkipped"];
+export type RunItemMap = Schemas["RunItemMap"];
+export type RunItemPreview = Schemas["RunItemPreview"];
+export type SpanChoice = Schemas["SpanChoice"];
+
+/** Which items of a dataset to list. Without a revision, those of the newest. */
+export interface ItemSelection {
+  revision?: number;
+  split?: string;
+  tag?: string;
+  search?: string;
+  source_run_id?: string;
+}
 
 /** A range of time. A missing end is now. */
 export interface TimeWindow {

@@ -7,6 +7,7 @@ it.each([
   ["/p/1/settings/keys", "settings/keys"],
   ["/p/1/settings/members", "settings/members"],
   ["/p/1/prompts/by-name", "prompts"],
+  ["/p/1/datasets/0199a1b2/import", "datasets"],
   ["/account", undefined],
   ["/p/1/settingsx", undefined],
   ["/p/1/diff/a/b", undefined],

@@ -3,6 +3,7 @@ import {
   IconAlertTriangle,
   IconChartHistogram,
   IconCoin,
+  IconDatabase,
   IconFileText,
   IconGauge,
   IconKey,
@@ -61,6 +62,17 @@ export const pageGroups: readonly PageGroup[] = [
   {
     label: "Develop",
     pages: [
+      {
+        path: "datasets",
+        label: "Datasets",
+        Icon: IconDatabase,
+        shortcuts: [
+          search,
+          nextRow,
+          ["Enter", "open the dataset, the item"],
+          ["⌘S  Ctrl S", "save the item"],
+        ],
+      },
       {
         path: "prompts",
         label: "Prompts",

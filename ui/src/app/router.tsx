@@ -63,6 +63,22 @@ export const router = createBrowserRouter([
                         () => import("@/features/prompts/PromptByNamePage"),
                       ),
                       page("prompts/:promptId", "PromptPage", () => import("@/features/prompts/PromptPage")),
+                      page("datasets", "DatasetsPage", () => import("@/features/datasets/DatasetsPage")),
+                      page(
+                        "datasets/:datasetId",
+                        "DatasetPage",
+                        () => import("@/features/datasets/DatasetPage"),
+                      ),
+                      page(
+                        "datasets/:datasetId/import",
+                        "ImportPage",
+                        () => import("@/features/datasets/ImportPage"),
+                      ),
+                      page(
+                        "datasets/:datasetId/imports/:importId",
+                        "ImportJobPage",
+                        () => import("@/features/datasets/ImportJobPage"),
+                      ),
                       page("diff/:runId/:otherRunId", "DiffPage", () => import("@/features/diff/DiffPage")),
                       page("connect", "ConnectPage", () => import("@/features/connect/ConnectPage")),
                       page("start", "StartPage", () => import("@/features/start/StartPage")),

@@ -33,7 +33,7 @@ export function DataTable<Row>({ label, columns, rows, rowKey, rowProps, stacks,
       className={classes.root}
       style={{ maxHeight }}
       data-stacks={stacks || undefined}
-      tabIndex={stacks ? undefined : 0}
+      tabIndex={stacks && maxHeight === undefined ? undefined : 0}
       aria-label={label}
     >
       <Table className={classes.table} aria-label={label} highlightOnHover>

@@ -1,10 +1,16 @@
-import { Modal, type ModalProps } from "@mantine/core";
+import { Drawer, type DrawerProps, Modal, type ModalProps } from "@mantine/core";
 import { useEffect, useState } from "react";
 
 /** A dialog that is open while it is mounted. It returns the focus when it closes. */
 export function Dialog(props: Omit<ModalProps, "opened">) {
   useReturnFocus();
   return <Modal opened {...props} />;
+}
+
+/** A panel at the right edge of the page, with the behavior of a Dialog. */
+export function SidePanel(props: Omit<DrawerProps, "opened">) {
+  useReturnFocus();
+  return <Drawer opened position="right" {...props} />;
 }
 
 /** Modal only returns the focus if it stays mounted. */

@@ -1,12 +1,11 @@
 import { Button } from "@mantine/core";
 import type { InfiniteData, UseInfiniteQueryResult } from "@tanstack/react-query";
-import { useRef } from "react";
 import classes from "./ListPage.module.css";
 import { LoadMore } from "./LoadMore";
 import { PageHeader } from "./PageHeader";
 import { PageMessage } from "./PageMessage";
 import { QueryState, SkeletonRows } from "./QueryState";
-import { useKeys } from "./useKeys";
+import { useRowFocus } from "./useRowFocus";
 
 interface Props<Row> extends Omit<React.ComponentProps<typeof PageHeader>, "children"> {
   query: UseInfiniteQueryResult<InfiniteData<{ data: Row[] }>>;
@@ -24,20 +23,11 @@ interface Props<Row> extends Omit<React.ComponentProps<typeof PageHeader>, "chil
   children: (rows: Row[]) => React.ReactNode;
 }
 
-/**
- * A page that is one list, loaded page by page. The j and k keys move the focus between the elements marked with
- * `data-row-focus`, one per row.
- */
+/** A page that is one list, loaded page by page. */
 export function ListPage<Row>(props: Props<Row>) {
   const { query, what, rowHeight, emptyTitle, emptyHint, onClearFilters, banner, children, ...header } =
     props;
-  const list = useRef<HTMLDivElement>(null);
-  const move = (by: number) => {
-    const targets = [...(list.current?.querySelectorAll<HTMLElement>("[data-row-focus]") ?? [])];
-    const current = targets.indexOf(document.activeElement as HTMLElement);
-    targets[current < 0 ? 0 : Math.min(targets.length - 1, Math.max(0, current + by))]?.focus();
-  };
-  useKeys({ j: () => move(1), k: () => move(-1) });
+  const list = useRowFocus();
   return (
     <div className={classes.page}>
       <PageHeader {...header} />

@@ -2,10 +2,10 @@ import { Button, Drawer, Text } from "@mantine/core";
 import { useAliasHistory } from "@/api/prompts";
 import type { Prompt, PromptAlias, PromptAliasChange } from "@/api/types";
 import { Ago } from "@/components/Ago";
+import { authorName } from "@/components/author";
 import { LoadMore } from "@/components/LoadMore";
 import { QueryState, SkeletonRows } from "@/components/QueryState";
 import { useNow } from "@/components/useNow";
-import { authorName } from "./author";
 import classes from "./PromptPage.module.css";
 
 interface Props {

@@ -2,11 +2,11 @@ import { Button, Group, Skeleton, Stack, Text } from "@mantine/core";
 import { useEffect, useState } from "react";
 import { usePrompt, usePromptVersion } from "@/api/prompts";
 import type { Prompt, PromptVersion, PromptVersionCreate } from "@/api/types";
+import { authorName } from "@/components/author";
+import { Changes } from "@/components/Changes";
 import { Dialog } from "@/components/Dialog";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import { QueryState } from "@/components/QueryState";
-import { authorName } from "./author";
-import { Changes } from "./Changes";
 import { changesBetween } from "./changes";
 import { draftOf, readDraft } from "./draft";
 

@@ -1,8 +1,8 @@
 import { ActionIcon, Alert, Button, Group, Select, TextInput, Tooltip } from "@mantine/core";
 import { IconArrowDown, IconArrowUp, IconPlus, IconTrash } from "@tabler/icons-react";
 import { useState } from "react";
+import { Code } from "@/components/Code";
 import { scan } from "@/components/template";
-import { Code } from "./Code";
 import { type Draft, type DraftError, type DraftMessage, type DraftPart, newId } from "./draft";
 import classes from "./Editor.module.css";
 

@@ -1,4 +1,4 @@
-import { Badge, Menu, Tabs, TagsInput, Textarea } from "@mantine/core";
+import { Badge, Menu, TagsInput, Textarea } from "@mantine/core";
 import { IconCopy, IconPencil, IconTrash } from "@tabler/icons-react";
 import { useState } from "react";
 import { useNavigate, useParams, useSearchParams } from "react-router";
@@ -6,6 +6,7 @@ import { usePrompt, useUpdatePrompt } from "@/api/prompts";
 import type { Prompt } from "@/api/types";
 import { FormDialog } from "@/components/FormDialog";
 import { PageHeader } from "@/components/PageHeader";
+import { PageTabs } from "@/components/PageTabs";
 import { QueryState, SkeletonRows } from "@/components/QueryState";
 import { DangerItem, RowMenu } from "@/components/RowMenu";
 import { useBack } from "@/components/useBack";
@@ -75,35 +76,26 @@ function View({ prompt }: { prompt: Prompt }) {
           )
         }
       />
-      <Tabs
+      <PageTabs
+        label="Parts of the prompt"
         value={tab}
-        onChange={(value) => setParams(value === "content" || value === null ? {} : { tab: value })}
-        keepMounted={false}
-        classNames={{ root: classes.tabs, list: classes.list, tab: classes.tab, panel: classes.panel }}
-      >
-        <Tabs.List aria-label="Parts of the prompt">
-          <Tabs.Tab value="content">{mayWrite && version === null ? "Editor" : "Version"}</Tabs.Tab>
-          <Tabs.Tab value="versions">Versions</Tabs.Tab>
-          <Tabs.Tab value="aliases">Aliases</Tabs.Tab>
-          <Tabs.Tab value="usage">Usage</Tabs.Tab>
-          <Tabs.Tab value="code">Use in code</Tabs.Tab>
-        </Tabs.List>
-        <Tabs.Panel value="content">
-          <EditorTab prompt={prompt} mayWrite={mayWrite} version={version} />
-        </Tabs.Panel>
-        <Tabs.Panel value="versions">
-          <VersionsTab prompt={prompt} />
-        </Tabs.Panel>
-        <Tabs.Panel value="aliases">
-          <AliasesTab prompt={prompt} mayWrite={mayWrite} />
-        </Tabs.Panel>
-        <Tabs.Panel value="usage">
-          <UsageTab prompt={prompt} />
-        </Tabs.Panel>
-        <Tabs.Panel value="code">
-          <CodeTab prompt={prompt} />
-        </Tabs.Panel>
-      </Tabs>
+        onChange={(value) => setParams(value === "content" ? {} : { tab: value })}
+        tabs={[
+          {
+            value: "content",
+            label: mayWrite && version === null ? "Editor" : "Version",
+            content: <EditorTab prompt={prompt} mayWrite={mayWrite} version={version} />,
+          },
+          { value: "versions", label: "Versions", content: <VersionsTab prompt={prompt} /> },
+          {
+            value: "aliases",
+            label: "Aliases",
+            content: <AliasesTab prompt={prompt} mayWrite={mayWrite} />,
+          },
+          { value: "usage", label: "Usage", content: <UsageTab prompt={prompt} /> },
+          { value: "code", label: "Use in code", content: <CodeTab prompt={prompt} /> },
+        ]}
+      />
       {dialog === "details" && <DetailsDialog prompt={prompt} onClose={close} />}
       {dialog === "copy" && (
         <NewPromptDialog

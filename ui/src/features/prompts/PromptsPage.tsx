@@ -1,7 +1,6 @@
 import { Anchor, Badge, Button, Group, Menu, Select, Text } from "@mantine/core";
-import { useDebouncedValue } from "@mantine/hooks";
 import { IconCopy, IconFileImport, IconFolder, IconPlus, IconTrash } from "@tabler/icons-react";
-import { useEffect, useState } from "react";
+import { useState } from "react";
 import { Link, useSearchParams } from "react-router";
 import { usePrompts } from "@/api/prompts";
 import type { Prompt } from "@/api/types";
@@ -10,8 +9,8 @@ import { DataTable } from "@/components/DataTable";
 import { formatCount, formatTime, NONE } from "@/components/format";
 import { ListPage } from "@/components/ListPage";
 import { PageHint } from "@/components/PageMessage";
+import { PausedSearch } from "@/components/PausedSearch";
 import { DangerItem, RowMenu } from "@/components/RowMenu";
-import { SearchBox } from "@/components/SearchBox";
 import { useNow } from "@/components/useNow";
 import { allows, useProject, useProjectId } from "@/components/useProject";
 import { DeletePromptDialog } from "./DeletePromptDialog";
@@ -292,26 +291,14 @@ interface ToolsProps {
 }
 
 function Tools({ search, tag, known, onSearch, onTag }: ToolsProps) {
-  const [text, setText] = useState(search);
-  const [settled] = useDebouncedValue(text.trim(), 200);
-  // Another address: the back button, or a cleared filter.
-  const [seen, setSeen] = useState(search);
-  if (search !== seen) {
-    setSeen(search);
-    if (search !== text.trim()) setText(search);
-  }
-  // biome-ignore lint/correctness/useExhaustiveDependencies: only a pause in typing searches
-  useEffect(() => {
-    if (settled !== search && settled === text.trim()) onSearch(settled);
-  }, [settled]);
   const tags = [...new Set([...known, ...(tag === "" ? [] : [tag])])].sort();
   return (
     <search className={classes.tools}>
-      <SearchBox
+      <PausedSearch
         label="Search prompts"
         placeholder="Search names and descriptions in all folders"
-        value={text}
-        onChange={setText}
+        value={search}
+        onChange={onSearch}
       />
       {tags.length > 0 && (
         <Select

@@ -1,5 +1,5 @@
 import { SegmentedControl } from "@mantine/core";
-import { Code } from "./Code";
+import { Code } from "@/components/Code";
 import { isObject, pretty } from "./draft";
 import classes from "./Editor.module.css";
 import { ErrorText } from "./MessagesEditor";

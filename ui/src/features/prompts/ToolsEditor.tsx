@@ -1,8 +1,8 @@
 import { Button, Group, SegmentedControl, Stack, Textarea, TextInput } from "@mantine/core";
 import { IconPlus, IconTrash } from "@tabler/icons-react";
 import { useState } from "react";
+import { Code } from "@/components/Code";
 import { FormDialog } from "@/components/FormDialog";
-import { Code } from "./Code";
 import { type DraftError, describeTool, type Item, isObject, newId, pretty, readTools } from "./draft";
 import classes from "./Editor.module.css";
 import { ErrorText, IconButton } from "./MessagesEditor";

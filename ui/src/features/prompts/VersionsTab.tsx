@@ -4,14 +4,14 @@ import { Link, useSearchParams } from "react-router";
 import { usePromptDiff, usePromptVersions } from "@/api/prompts";
 import type { Prompt } from "@/api/types";
 import { Ago } from "@/components/Ago";
+import { authorName } from "@/components/author";
+import { Changes } from "@/components/Changes";
 import { DataTable } from "@/components/DataTable";
 import { formatTime } from "@/components/format";
 import { LoadMore } from "@/components/LoadMore";
 import { PageHint, PageMessage } from "@/components/PageMessage";
 import { QueryState, SkeletonRows } from "@/components/QueryState";
 import { useNow } from "@/components/useNow";
-import { authorName } from "./author";
-import { Changes } from "./Changes";
 import { readComparison } from "./comparison";
 import classes from "./PromptPage.module.css";
 

@@ -1,4 +1,5 @@
 import { Link } from "react-router";
+import { useDatasetsOfRun } from "@/api/runItems";
 import type { Run } from "@/api/types";
 import { Ago } from "@/components/Ago";
 import { CopyButton } from "@/components/CopyButton";
@@ -15,6 +16,7 @@ import { PageHeader } from "@/components/PageHeader";
 import { promptLabel, promptPath } from "@/components/prompt";
 import { StatusMark, shownStatus } from "@/components/StatusMark";
 import { useNow } from "@/components/useNow";
+import { allows, useProject } from "@/components/useProject";
 import classes from "./RunHeader.module.css";
 
 interface Props {
@@ -115,6 +117,7 @@ export function RunHeader({ run, onBack, actions }: Props) {
             })}
           />
         )}
+        <Datasets run={run} />
         {run.tags.length > 0 && (
           <Fact
             label="Tags"
@@ -133,6 +136,30 @@ export function RunHeader({ run, onBack, actions }: Props) {
         )}
       </FactList>
     </PageHeader>
+  );
+}
+
+/** The datasets that have items from the run. */
+function Datasets({ run: { project_id, run_id } }: { run: Run }) {
+  const mayRead = allows(useProject(), "datasets:read");
+  const { data } = useDatasetsOfRun(project_id, run_id, mayRead);
+  if (!data || data.data.length === 0) return null;
+  const query = new URLSearchParams({ source_run_id: run_id });
+  return (
+    <Fact
+      label={data.data.length === 1 ? "Dataset" : "Datasets"}
+      testId="run-datasets"
+      value={
+        <>
+          {data.data.map(({ id, name }) => (
+            <Link key={id} to={`/p/${project_id}/datasets/${id}?${query}`} className={classes.tag}>
+              {name}
+            </Link>
+          ))}
+          {data.has_more && "and more"}
+        </>
+      }
+    />
   );
 }
 

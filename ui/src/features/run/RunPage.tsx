@@ -5,6 +5,8 @@ import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } fro
 import { useLocation, useNavigate, useParams, useSearchParams } from "react-router";
 import { useOutline, useReloadRun, useRun } from "@/api/runs";
 import { useScores } from "@/api/scores";
+import type { Span } from "@/api/types";
+import { AddToDatasetDialog } from "@/components/AddToDatasetDialog";
 import { DeleteRunsDialog } from "@/components/DeleteRunsDialog";
 import { SearchWords } from "@/components/Highlight";
 import { PageMessage } from "@/components/PageMessage";
@@ -51,8 +53,11 @@ function RunView({ projectId, runId }: { projectId: string; runId: string }) {
   const navigate = useNavigate();
   const view = viewOf(params.get("view"));
   const scores = useScores(projectId, runId);
-  const mayDelete = allows(useProject(), "runs:write");
-  const [dialog, setDialog] = useState<"scores" | "compare" | "delete">();
+  const project = useProject();
+  const mayDelete = allows(project, "runs:write");
+  const mayAdd = allows(project, "datasets:write");
+  const [dialog, setDialog] = useState<"scores" | "compare" | "delete" | "dataset">();
+  const [addedSpan, setAddedSpan] = useState<Span>();
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
   const isNarrow = useMediaQuery("(max-width: 48em)", false, { getInitialValueInEffect: false });
   const treeElement = useRef<HTMLDivElement>(null);
@@ -118,6 +123,7 @@ function RunView({ projectId, runId }: { projectId: string; runId: string }) {
   const leave = () => {
     // From a dialog without focus to the page, from the details to the tree, from the tree to the list.
     if (dialog) setDialog(undefined);
+    else if (addedSpan) setAddedSpan(undefined);
     else if (detailElement.current?.contains(document.activeElement)) treeElement.current?.focus();
     else back();
   };
@@ -191,6 +197,7 @@ function RunView({ projectId, runId }: { projectId: string; runId: string }) {
       spanId={selectedId}
       head={tree && selectedIndex !== undefined ? headOf(tree, selectedIndex) : undefined}
       isRunning={isRunning}
+      onAdd={mayAdd ? setAddedSpan : undefined}
       tab={params.get("tab")}
       onTab={(tab) => setParam("tab", tab)}
     />
@@ -209,6 +216,11 @@ function RunView({ projectId, runId }: { projectId: string; runId: string }) {
             <Button size="compact-sm" variant="default" onClick={() => setDialog("compare")}>
               Compare with…
             </Button>
+            {mayAdd && (
+              <Button size="compact-sm" variant="default" onClick={() => setDialog("dataset")}>
+                Add to dataset…
+              </Button>
+            )}
             <CopyAgentView projectId={projectId} runId={runId} />
             {mayDelete && (
               <Tooltip label="Delete this run">
@@ -255,6 +267,23 @@ function RunView({ projectId, runId }: { projectId: string; runId: string }) {
           name={`“${run.data.name || "this run"}”`}
           onClose={() => setDialog(undefined)}
           onDeleted={() => navigate(`/p/${projectId}/runs`, { replace: true })}
+        />
+      )}
+      {dialog === "dataset" && (
+        <AddToDatasetDialog
+          projectId={projectId}
+          runs={{ run_ids: [runId] }}
+          name={`“${run.data.name || "this run"}”`}
+          onClose={() => setDialog(undefined)}
+        />
+      )}
+      {addedSpan && (
+        <AddToDatasetDialog
+          projectId={projectId}
+          runs={{ run_ids: [runId] }}
+          span={{ id: addedSpan.span_id, isModelCall: addedSpan.kind === "llm" }}
+          name={`the span “${addedSpan.name || "unnamed"}”`}
+          onClose={() => setAddedSpan(undefined)}
         />
       )}
       {dialog === "compare" && <CompareDialog run={run.data} onClose={() => setDialog(undefined)} />}

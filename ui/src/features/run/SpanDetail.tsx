@@ -1,4 +1,5 @@
-import { Skeleton, Stack, Tabs } from "@mantine/core";
+import { Button, Skeleton, Stack, Tabs } from "@mantine/core";
+import { IconDatabasePlus } from "@tabler/icons-react";
 import { useEffect, useState } from "react";
 import { useSpan } from "@/api/runs";
 import type { Span } from "@/api/types";
@@ -27,19 +28,35 @@ interface Props {
   /** What the tree knows about the span, shown while the rest loads. */
   head: SpanHead | undefined;
   isRunning: boolean;
+  /** Missing if the user may not change datasets. */
+  onAdd?: (span: Span) => void;
   tab: string | null;
   onTab: (tab: Tab) => void;
 }
 
 /** The details of one span. */
-export function SpanDetail({ projectId, runId, spanId, head, isRunning, tab, onTab }: Props) {
+export function SpanDetail({ projectId, runId, spanId, head, isRunning, onAdd, tab, onTab }: Props) {
   const isSettled = useSettled();
   const query = useSpan(projectId, runId, isSettled ? spanId : undefined, isRunning);
   const span = query.data;
   const shown = span ?? head;
   return (
     <div className={classes.root} data-testid="span-detail">
-      {shown && <Head span={shown} />}
+      {shown && (
+        <Head span={shown}>
+          {onAdd && span && (
+            <Button
+              size="compact-xs"
+              variant="default"
+              ml="auto"
+              leftSection={<IconDatabasePlus size={13} />}
+              onClick={() => onAdd(span)}
+            >
+              Add span to dataset…
+            </Button>
+          )}
+        </Head>
+      )}
       {span?.error && <ErrorPanel error={span.error} />}
       {span && <SpanFacts span={span} />}
       <QueryState
@@ -70,7 +87,7 @@ function useSettled(): boolean {
   return isSettled;
 }
 
-function Head({ span }: { span: SpanHead }) {
+function Head({ span, children }: { span: SpanHead; children: React.ReactNode }) {
   return (
     <div className={classes.head}>
       <span className={classes.kind}>
@@ -82,6 +99,7 @@ function Head({ span }: { span: SpanHead }) {
         <code title="Span id">{span.span_id}</code>
         <CopyButton value={span.span_id} what="span id" />
       </span>
+      {children}
     </div>
   );
 }

@@ -1,11 +1,13 @@
 import { ActionIcon, Menu, Tooltip } from "@mantine/core";
-import { IconDots, IconDownload, IconTrash } from "@tabler/icons-react";
+import { IconDatabasePlus, IconDots, IconDownload, IconTrash } from "@tabler/icons-react";
 import { type ExportFormat, exportUrl } from "@/api/export";
 import type { RunFilter } from "@/api/types";
 import { DangerItem } from "@/components/RowMenu";
 
 interface Props {
   filter: RunFilter;
+  /** Missing if the user may not change datasets. */
+  onAdd?: () => void;
   /** Missing if the user may not delete runs. */
   onDelete?: () => void;
 }
@@ -18,12 +20,12 @@ const EXPORTS: { label: string; format: ExportFormat; withSpans: boolean }[] = [
 ];
 
 /** Actions on all runs that match the filters. */
-export function MoreActions({ filter, onDelete }: Props) {
+export function MoreActions({ filter, onAdd, onDelete }: Props) {
   return (
-    <Menu position="bottom-end" width={240}>
-      <Tooltip label="Export, delete">
+    <Menu position="bottom-end" width={290}>
+      <Tooltip label="More actions">
         <Menu.Target>
-          <ActionIcon variant="default" size={30} aria-label="Export, delete">
+          <ActionIcon variant="default" size={30} aria-label="More actions">
             <IconDots size={15} stroke={1.7} />
           </ActionIcon>
         </Menu.Target>
@@ -41,6 +43,14 @@ export function MoreActions({ filter, onDelete }: Props) {
             {label}
           </Menu.Item>
         ))}
+        {onAdd && (
+          <>
+            <Menu.Divider />
+            <Menu.Item leftSection={<IconDatabasePlus size={15} />} onClick={onAdd}>
+              Add all matching runs to a dataset…
+            </Menu.Item>
+          </>
+        )}
         {onDelete && (
           <>
             <Menu.Divider />

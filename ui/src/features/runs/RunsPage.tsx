@@ -6,6 +6,7 @@ import { useFirstRuns, useReloadRuns } from "@/api/runs";
 import { type HiddenTraces, useHiddenTraces } from "@/api/stats";
 import { useRunStream } from "@/api/stream";
 import type { Run, RunFilter } from "@/api/types";
+import { type AddedRuns, AddToDatasetDialog } from "@/components/AddToDatasetDialog";
 import { DeleteRunsDialog } from "@/components/DeleteRunsDialog";
 import { FilterBar } from "@/components/filters/FilterBar";
 import {
@@ -47,6 +48,8 @@ export function RunsPage() {
   const project = useProject();
   const mayDelete = allows(project, "runs:write");
   const [deletion, setDeletion] = useState<DeletionTarget | null>(null);
+  const mayAdd = allows(project, "datasets:write");
+  const [added, setAdded] = useState<AddedRuns | null>(null);
   return (
     <div className={classes.page}>
       <PageHeader
@@ -54,7 +57,11 @@ export function RunsPage() {
         tools={
           <FilterBar page="runs" filters={filters} params={params} onChange={setParams}>
             <ColumnChooser columns={columns} onChange={setColumns} />
-            <MoreActions filter={filter} onDelete={mayDelete ? () => setDeletion({ filter }) : undefined} />
+            <MoreActions
+              filter={filter}
+              onAdd={mayAdd ? () => setAdded({ filter }) : undefined}
+              onDelete={mayDelete ? () => setDeletion({ filter }) : undefined}
+            />
           </FilterBar>
         }
         actions={
@@ -85,8 +92,25 @@ export function RunsPage() {
         onClear={() => setParams(new URLSearchParams())}
         deletion={deletion}
         onDelete={mayDelete ? setDeletion : undefined}
+        onAdd={mayAdd ? setAdded : undefined}
         mayCreateKeys={allows(project, "admin")}
       />
+      {added && (
+        <AddToDatasetDialog
+          projectId={projectId}
+          runs={added}
+          name={
+            "filter" in added
+              ? isFiltered
+                ? "all matching runs"
+                : "all runs"
+              : added.run_ids.length === 1
+                ? "the selected run"
+                : `${formatCount(added.run_ids.length)} runs`
+          }
+          onClose={() => setAdded(null)}
+        />
+      )}
     </div>
   );
 }
@@ -108,6 +132,8 @@ interface ResultsProps {
   deletion: DeletionTarget | null;
   /** Missing if the user may not delete runs. */
   onDelete?: (target: DeletionTarget | null) => void;
+  /** Missing if the user may not change datasets. */
+  onAdd?: (runs: AddedRuns) => void;
   mayCreateKeys: boolean;
 }
 
@@ -128,6 +154,7 @@ function Results({
   onClear,
   deletion,
   onDelete,
+  onAdd,
   mayCreateKeys,
 }: ResultsProps) {
   const location = useLocation();
@@ -277,6 +304,7 @@ function Results({
             projectId={projectId}
             selected={selected}
             onClear={() => change({ selected: NO_RUNS })}
+            onAdd={onAdd && (() => onAdd({ run_ids: [...selected.keys()] }))}
             onDelete={onDelete && (() => onDelete({ run_ids: [...selected.keys()] }))}
           />
         )}

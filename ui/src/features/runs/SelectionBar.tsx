@@ -1,5 +1,5 @@
 import { Button, CloseButton } from "@mantine/core";
-import { IconArrowsDiff, IconTrash } from "@tabler/icons-react";
+import { IconArrowsDiff, IconDatabasePlus, IconTrash } from "@tabler/icons-react";
 import { Link } from "react-router";
 import type { Run } from "@/api/types";
 import { formatCount } from "@/components/format";
@@ -10,12 +10,14 @@ interface Props {
   projectId: string;
   selected: ReadonlyMap<string, Run>;
   onClear: () => void;
+  /** Missing if the user may not change datasets. */
+  onAdd?: () => void;
   /** Missing if the user may not delete runs. */
   onDelete?: () => void;
 }
 
 /** Actions on the selected runs. */
-export function SelectionBar({ projectId, selected, onClear, onDelete }: Props) {
+export function SelectionBar({ projectId, selected, onClear, onAdd, onDelete }: Props) {
   useKeys({ Escape: onClear });
   const runs = [...selected.values()].sort((a, b) => a.start_time.localeCompare(b.start_time));
   const [older, newer] = runs;
@@ -41,6 +43,11 @@ export function SelectionBar({ projectId, selected, onClear, onDelete }: Props) 
           title="Select two runs to compare them"
         >
           Compare
+        </Button>
+      )}
+      {onAdd && (
+        <Button variant="default" leftSection={<IconDatabasePlus size={14} />} onClick={onAdd}>
+          Add to dataset…
         </Button>
       )}
       {onDelete && (

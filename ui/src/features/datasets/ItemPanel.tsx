@@ -1,0 +1,426 @@
+import { ActionIcon, Badge, Button, Group, Skeleton, Stack, Text, Tooltip } from "@mantine/core";
+import { IconChevronLeft, IconChevronRight, IconPencil, IconTrash } from "@tabler/icons-react";
+import { useMutation } from "@tanstack/react-query";
+import { useState } from "react";
+import { Link } from "react-router";
+import {
+  fetchDataset,
+  fetchItem,
+  useAddItem,
+  useDatasetItem,
+  useDeleteItem,
+  useUpdateItem,
+} from "@/api/datasets";
+import { ApiError } from "@/api/problem";
+import type { Dataset, DatasetItem, DatasetItemWrite } from "@/api/types";
+import { Ago } from "@/components/Ago";
+import { ConfirmDialog } from "@/components/ConfirmDialog";
+import { CopyButton } from "@/components/CopyButton";
+import { SidePanel } from "@/components/Dialog";
+import { Fact, FactList } from "@/components/Fact";
+import { NONE } from "@/components/format";
+import { JsonTree } from "@/components/JsonTree";
+import { isBranch, type Json } from "@/components/json";
+import { ProblemPanel } from "@/components/ProblemPanel";
+import { QueryState } from "@/components/QueryState";
+import { RecordedText } from "@/components/RecordedText";
+import { useNow } from "@/components/useNow";
+import classes from "./Datasets.module.css";
+import { ItemConflictDialog } from "./ItemConflictDialog";
+import { ItemForm } from "./ItemForm";
+import { draftOf, editedMembers, emptyDraft, type ItemDraft, isEdited, readDraft } from "./itemDraft";
+
+/** Values of the items in view, to choose from. */
+export interface KnownValues {
+  splits: string[];
+  tags: string[];
+}
+
+interface PanelProps {
+  dataset: Dataset;
+  known: KnownValues;
+  onClose: () => void;
+  /** Shows another item. */
+  onOpen: (itemId: string) => void;
+}
+
+/** Asks before edits are lost. */
+function useGuard(isDirty: boolean) {
+  const [leave, setLeave] = useState<(() => void) | null>(null);
+  const guard = (act: () => void) => () => (isDirty ? setLeave(() => act) : act());
+  const question = leave && (
+    <ConfirmDialog
+      title="Discard your changes?"
+      action="Discard changes"
+      closeLabel="Keep editing"
+      mutation={{ isPending: false, error: null }}
+      onConfirm={() => {
+        setLeave(null);
+        leave();
+      }}
+      onClose={() => setLeave(null)}
+    >
+      The item has changes that are not saved.
+    </ConfirmDialog>
+  );
+  return { guard, question };
+}
+
+const SIZE = "min(860px, 100vw)";
+
+/** Writes a new item. */
+export function NewItemPanel({ dataset, known, onClose, onOpen }: PanelProps) {
+  const add = useAddItem(dataset);
+  const [draft, setDraft] = useState<ItemDraft>(emptyDraft);
+  const [note, setNote] = useState("");
+  const { guard, question } = useGuard(isEdited(emptyDraft, draft));
+  const submit = () => {
+    const { content } = readDraft(draft);
+    add.mutate(
+      { ...newItem(content), note: note.trim() || undefined },
+      { onSuccess: ({ id }) => onOpen(id) },
+    );
+  };
+  return (
+    <SidePanel title="New item" size={SIZE} onClose={guard(onClose)}>
+      <ItemForm
+        draft={draft}
+        onChange={(changed) => {
+          add.reset();
+          setDraft(changed);
+        }}
+        note={note}
+        onNote={setNote}
+        known={known}
+        error={add.error}
+        isPending={add.isPending}
+        action="Add item"
+        isDirty
+        onSubmit={submit}
+        onCancel={guard(onClose)}
+      />
+      {question}
+    </SidePanel>
+  );
+}
+
+/** The body of a request for a new item. Absent members have no value. */
+function newItem({ key, split, ...content }: ReturnType<typeof readDraft>["content"]): DatasetItemWrite {
+  return { ...content, ...(key !== null && { key }), ...(split !== null && { split }) };
+}
+
+interface ItemPanelProps extends PanelProps {
+  itemId: string;
+  /** The revision that is read; undefined for the newest. */
+  revision: number | undefined;
+  /** The items in the list, in its order. */
+  listed: readonly DatasetItem[];
+  mayEdit: boolean;
+}
+
+/** What is edited, and what it was when the edit began. */
+interface Edit {
+  before: DatasetItem;
+  /** The revision that `before` was read at. */
+  base: number;
+  draft: ItemDraft;
+}
+
+/** One item of a dataset, to read and to edit. */
+export function ItemPanel(props: ItemPanelProps) {
+  const { dataset, known, itemId, revision, listed, mayEdit, onClose, onOpen } = props;
+  const query = useDatasetItem(dataset.id, itemId, revision);
+  const item = query.data ?? (query.error ? undefined : listed.find(({ id }) => id === itemId));
+  const update = useUpdateItem(dataset);
+  const add = useAddItem(dataset);
+  const [edit, setEdit] = useState<Edit | null>(null);
+  const [note, setNote] = useState("");
+  const [saved, setSaved] = useState<string | null>(null);
+  const [isDeleting, setDeleting] = useState(false);
+  // The item and the revision of the dataset belong together.
+  const begin = useMutation({
+    mutationFn: async () => {
+      const { revision: base } = await fetchDataset(dataset.id);
+      return { base, before: await fetchItem(dataset.id, itemId, base) };
+    },
+    onSuccess: ({ base, before }) => {
+      setSaved(null);
+      setNote("");
+      update.reset();
+      setEdit({ base, before, draft: draftOf(before) });
+    },
+  });
+  const { guard, question } = useGuard(edit !== null && isEdited(draftOf(edit.before), edit.draft));
+  const isConflict = update.error instanceof ApiError && update.error.problem?.code === "stale_base_revision";
+
+  const save = (base: number) => {
+    if (!edit) return;
+    const members = editedMembers(draftOf(edit.before), edit.draft);
+    update.mutate(
+      { itemId, ...members, note: note.trim() || undefined, base_revision: base },
+      {
+        onSuccess: ({ revision_added: made }) => {
+          setEdit(null);
+          setSaved(made > base ? `Saved in revision ${made}.` : "Nothing changed.");
+        },
+      },
+    );
+  };
+  const at = listed.findIndex(({ id }) => id === itemId);
+  return (
+    <SidePanel
+      size={SIZE}
+      onClose={guard(onClose)}
+      title={
+        <Group gap={6} wrap="nowrap">
+          <Step
+            label="Previous item"
+            icon={IconChevronLeft}
+            to={listed[at - 1]}
+            onOpen={onOpen}
+            guard={guard}
+          />
+          <Step
+            label="Next item"
+            icon={IconChevronRight}
+            to={at < 0 ? undefined : listed[at + 1]}
+            onOpen={onOpen}
+            guard={guard}
+          />
+          <span>{item ? (item.key ?? "Item without a key") : "Item"}</span>
+        </Group>
+      }
+    >
+      {edit ? (
+        <ItemForm
+          draft={edit.draft}
+          onChange={(draft) => {
+            update.reset();
+            setEdit({ ...edit, draft });
+          }}
+          note={note}
+          onNote={setNote}
+          known={known}
+          error={isConflict ? null : update.error}
+          isPending={update.isPending}
+          action="Save"
+          isDirty={isEdited(draftOf(edit.before), edit.draft)}
+          onSubmit={() => save(edit.base)}
+          onCancel={guard(() => setEdit(null))}
+        />
+      ) : (
+        <QueryState query={{ ...query, data: item }} skeleton={<Skeleton h={240} />}>
+          {(shown) => (
+            <Stack gap="md">
+              {mayEdit && (
+                <Group gap="xs">
+                  <Button
+                    variant="default"
+                    leftSection={<IconPencil size={14} />}
+                    loading={begin.isPending}
+                    onClick={() => begin.mutate()}
+                  >
+                    Edit
+                  </Button>
+                  <Button
+                    variant="default"
+                    leftSection={<IconTrash size={14} />}
+                    onClick={() => setDeleting(true)}
+                  >
+                    Remove…
+                  </Button>
+                  {saved && (
+                    <Text size="sm" role="status">
+                      {saved}
+                    </Text>
+                  )}
+                </Group>
+              )}
+              {begin.error && <ProblemPanel error={begin.error} />}
+              <Content item={shown} dataset={dataset} />
+            </Stack>
+          )}
+        </QueryState>
+      )}
+      {question}
+      {isDeleting && item && (
+        <RemoveDialog dataset={dataset} item={item} onClose={() => setDeleting(false)} onRemoved={onClose} />
+      )}
+      {isConflict && edit && (
+        <ItemConflictDialog
+          dataset={dataset}
+          before={edit.before}
+          content={readDraft(edit.draft).content}
+          saving={update.isPending || add.isPending}
+          error={add.error}
+          onClose={() => update.reset()}
+          onSave={(newest) => save(newest)}
+          onTake={() => {
+            update.reset();
+            setEdit(null);
+            void query.refetch();
+          }}
+          onAdd={() =>
+            add.mutate(newItem(readDraft(edit.draft).content), {
+              onSuccess: ({ id }) => onOpen(id),
+            })
+          }
+        />
+      )}
+    </SidePanel>
+  );
+}
+
+interface StepProps {
+  label: string;
+  icon: typeof IconChevronLeft;
+  to: DatasetItem | undefined;
+  onOpen: (itemId: string) => void;
+  guard: (act: () => void) => () => void;
+}
+
+function Step({ label, icon: Shape, to, onOpen, guard }: StepProps) {
+  return (
+    <Tooltip label={label}>
+      <ActionIcon
+        variant="subtle"
+        color="gray"
+        aria-label={label}
+        disabled={!to}
+        onClick={guard(() => to && onOpen(to.id))}
+      >
+        <Shape size={16} />
+      </ActionIcon>
+    </Tooltip>
+  );
+}
+
+interface RemoveProps {
+  dataset: Dataset;
+  item: DatasetItem;
+  onClose: () => void;
+  onRemoved: () => void;
+}
+
+function RemoveDialog({ dataset, item, onClose, onRemoved }: RemoveProps) {
+  const remove = useDeleteItem(dataset);
+  return (
+    <ConfirmDialog
+      title={item.key === null ? "Remove this item?" : `Remove the item “${item.key}”?`}
+      action="Remove item"
+      mutation={remove}
+      onConfirm={() => remove.mutate(item.id, { onSuccess: onRemoved })}
+      onClose={onClose}
+    >
+      This makes a new revision without the item. Earlier revisions keep it.
+    </ConfirmDialog>
+  );
+}
+
+function Content({ item, dataset }: { item: DatasetItem; dataset: Dataset }) {
+  const now = useNow(30_000);
+  const run = `/p/${dataset.project_id}/runs/${item.source_run_id}`;
+  return (
+    <>
+      <FactList inline>
+        <Fact label="Key" value={item.key ?? NONE} />
+        <Fact label="Split" value={item.split ?? NONE} />
+        <Fact
+          label="Tags"
+          value={
+            item.tags.length === 0 ? (
+              NONE
+            ) : (
+              <Group gap={4} component="span">
+                {item.tags.map((tag) => (
+                  <Badge key={tag} size="sm" variant="light" color="gray" c="var(--lt-text)" tt="none">
+                    {tag}
+                  </Badge>
+                ))}
+              </Group>
+            )
+          }
+        />
+        <Fact
+          label="Source"
+          value={
+            item.source_run_id === null ? (
+              NONE
+            ) : (
+              <Link
+                to={
+                  item.source_span_id === null
+                    ? run
+                    : `${run}?${new URLSearchParams({ span: item.source_span_id })}`
+                }
+              >
+                {item.source_span_id === null ? "run" : "span of a run"}
+              </Link>
+            )
+          }
+        />
+        <Fact
+          label="Last changed"
+          value={
+            <>
+              in revision {item.revision_added}, <Ago time={item.created_at} now={now} />
+            </>
+          }
+        />
+        <Fact
+          label="Id"
+          value={
+            <Group gap={4} component="span" wrap="nowrap">
+              <code>{item.id}</code>
+              <CopyButton value={item.id} what="item id" />
+            </Group>
+          }
+        />
+      </FactList>
+      <ValueView title="Input" value={item.input as Json} />
+      <ValueView title="Reference output" value={item.reference_output as Json} isOptional />
+      {Object.keys(item.metadata).length > 0 && <ValueView title="Metadata" value={item.metadata as Json} />}
+    </>
+  );
+}
+
+interface ValueProps {
+  title: string;
+  value: Json;
+  /** Null means that there is none. */
+  isOptional?: boolean;
+}
+
+function ValueView({ title, value, isOptional = false }: ValueProps) {
+  const isNone = isOptional && value === null;
+  return (
+    <section aria-label={title} data-testid={`item-${title.toLowerCase().replaceAll(" ", "-")}`}>
+      <h2 className={classes.heading}>
+        {title}
+        {!isNone && <span>{typeName(value)}</span>}
+      </h2>
+      {isNone ? (
+        <Text size="sm" c="dimmed">
+          None
+        </Text>
+      ) : value === "" ? (
+        <Text size="sm" c="dimmed">
+          Empty text
+        </Text>
+      ) : typeof value === "string" ? (
+        <div className={classes.box} dir="auto">
+          <RecordedText text={value} what={title.toLowerCase()} plain framed={false} />
+        </div>
+      ) : (
+        <JsonTree value={value} what={title.toLowerCase()} open={3} />
+      )}
+    </section>
+  );
+}
+
+function typeName(value: Json): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "list";
+  if (isBranch(value)) return "object";
+  return typeof value === "string" ? "text" : typeof value === "boolean" ? "boolean" : "number";
+}
