@@ -11,6 +11,9 @@ docs/python-sdk.md.
 from __future__ import annotations
 
 from ._context import Scope, metadata, session, tags, user
+from ._dataset import Dataset, DatasetWritten, dataset
+from ._dataset_api import DatasetError, DatasetNotFound
+from ._dataset_items import Item
 from ._decorators import agent, observe, task, tool, workflow
 from ._init import InitResult, dropped, flush, init, shutdown
 from ._processor import Dropped
@@ -22,8 +25,13 @@ from ._spans import Span, SpanScope, current_run_id, run_url, score, span
 from ._version import __version__
 
 __all__ = [
+    "Dataset",
+    "DatasetError",
+    "DatasetNotFound",
+    "DatasetWritten",
     "Dropped",
     "InitResult",
+    "Item",
     "Prompt",
     "PromptError",
     "PromptNotFound",
@@ -37,6 +45,7 @@ __all__ = [
     "__version__",
     "agent",
     "current_run_id",
+    "dataset",
     "dropped",
     "flush",
     "init",
