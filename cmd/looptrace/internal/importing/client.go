@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -53,34 +52,87 @@ func (c *client) importPrompts(ctx context.Context, r request) (report, error) {
 	return answer, err
 }
 
-// do sends a request and reads the answer.
+// refusal is an answer of the API that is no success.
+type refusal struct {
+	status     int
+	code, text string
+}
+
+func (r *refusal) Error() string { return r.text }
+
+// do sends a request with JSON, if there is a body, and reads the answer.
 func (c *client) do(ctx context.Context, method string, body []byte, answer any, path ...string) error {
-	request, err := http.NewRequestWithContext(ctx, method, c.base.JoinPath(path...).String(), bytes.NewReader(body)) //nolint:gosec // the user says where
+	var stream io.Reader
+	if body != nil {
+		stream = bytes.NewReader(body)
+	}
+	response, err := c.send(ctx, call{method: method, path: path, contentType: "application/json", body: stream})
 	if err != nil {
-		return fmt.Errorf("write the request: %w", err)
+		return err
+	}
+	return c.read(response, answer)
+}
+
+// call is a request.
+type call struct {
+	method      string
+	path        []string
+	query       url.Values
+	contentType string
+	// body is streamed. size is 0 if it is not known.
+	body io.Reader
+	size int64
+}
+
+// send sends a request and returns an answer of success, which is not read yet.
+func (c *client) send(ctx context.Context, r call) (*http.Response, error) {
+	address := c.base.JoinPath(r.path...)
+	address.RawQuery = r.query.Encode()
+	request, err := http.NewRequestWithContext(ctx, r.method, address.String(), r.body)
+	if err != nil {
+		return nil, fmt.Errorf("write the request: %w", err)
 	}
 	request.Header.Set("Authorization", "Bearer "+c.key)
-	request.Header.Set("Content-Type", "application/json")
-	response, err := http.DefaultClient.Do(request) //nolint:gosec // as above
-	if err != nil {
-		return fmt.Errorf("no Looptrace at %s: %w; give its address with LOOPTRACE_ENDPOINT", c.base, err)
+	if r.body != nil {
+		request.Header.Set("Content-Type", r.contentType)
 	}
+	if r.size > 0 {
+		request.ContentLength = r.size
+		// A refusal comes before the file is sent.
+		request.Header.Set("Expect", "100-continue")
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, fmt.Errorf("no Looptrace at %s: %w; give its address with LOOPTRACE_ENDPOINT", c.base, err)
+	}
+	if response.StatusCode/100 == 2 {
+		return response, nil
+	}
+	defer response.Body.Close() //nolint:errcheck // it was read
+	content, err := io.ReadAll(response.Body)
+	if err != nil {
+		return nil, fmt.Errorf("read the answer of %s: %w", c.base, err)
+	}
+	var problem struct{ Code string }
+	_ = json.Unmarshal(content, &problem) // without a code, it is no problem of the API
+	refused := &refusal{response.StatusCode, problem.Code, detail(content) + " (" + response.Status + ")"}
+	if refused.status == http.StatusUnauthorized {
+		refused.text = fmt.Sprintf("%s refuses the key in LOOPTRACE_API_KEY: %s", c.base, detail(content))
+	}
+	return nil, refused
+}
+
+// read reads an answer of success.
+func (c *client) read(response *http.Response, answer any) error {
 	defer response.Body.Close() //nolint:errcheck // it was read
 	content, err := io.ReadAll(response.Body)
 	if err != nil {
 		return fmt.Errorf("read the answer of %s: %w", c.base, err)
 	}
-	switch response.StatusCode {
-	case http.StatusOK:
-		if err := json.Unmarshal(content, answer); err != nil {
-			return fmt.Errorf("%s does not answer as Looptrace does: %w", c.base, err)
-		}
-		return nil
-	case http.StatusUnauthorized:
-		return fmt.Errorf("%s refuses the key in LOOPTRACE_API_KEY: %s", c.base, detail(content))
-	default:
-		return errors.New(detail(content) + " (" + response.Status + ")")
+	if err := json.Unmarshal(content, answer); err != nil {
+		return fmt.Errorf("%s does not answer as Looptrace does: %w", c.base, err)
 	}
+	return nil
 }
 
 // detail returns what a problem response says.

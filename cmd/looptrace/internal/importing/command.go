@@ -1,9 +1,8 @@
-// Package importing sends files of other products to an installation, which imports them.
+// Package importing sends files to an installation, which imports them: prompts of other products, and datasets.
 package importing
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -21,9 +20,9 @@ import (
 func New() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "import",
-		Short: "Import what other products export",
+		Short: "Import prompts that other products export, and files as datasets",
 	}
-	c.AddCommand(newPrompts())
+	c.AddCommand(newPrompts(), newDatasets())
 	return c
 }
 
@@ -40,7 +39,7 @@ func newPrompts() *cobra.Command {
 			"LOOPTRACE_ENDPOINT (default: http://127.0.0.1:7090).",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			client, err := newClient(cmp.Or(os.Getenv("LOOPTRACE_ENDPOINT"), "http://127.0.0.1:7090"), os.Getenv("LOOPTRACE_API_KEY"))
+			client, err := newClient("the scope prompts:write")
 			if err != nil {
 				return err
 			}
@@ -99,9 +98,11 @@ func read(file string, stdin io.Reader) (string, error) {
 	return string(content), nil
 }
 
-func newClient(address, key string) (*client, error) {
+// newClient returns a client with the address and the key of the environment. The key needs the scopes.
+func newClient(scopes string) (*client, error) {
+	address, key := cmp.Or(os.Getenv("LOOPTRACE_ENDPOINT"), "http://127.0.0.1:7090"), os.Getenv("LOOPTRACE_API_KEY")
 	if key == "" {
-		return nil, errors.New("set LOOPTRACE_API_KEY to a key with the scope prompts:write; create one in Looptrace under Settings > Keys")
+		return nil, fmt.Errorf("set LOOPTRACE_API_KEY to a key with %s; create one in Looptrace under Settings > Keys", scopes)
 	}
 	base, err := url.Parse(strings.TrimSuffix(address, "/"))
 	if err != nil || base.Host == "" || (base.Scheme != "http" && base.Scheme != "https") {
