@@ -166,6 +166,10 @@ bench-list: build ## Measure scrolling, filters and search of bench-read's 500,0
 bench-prompts: engines _build/looptrace _build/looptrace-controlplane ## Measure reads of 10,000 prompts, and how soon a moved alias is heard of
 	BENCH_PROMPTS=1 $(GO) test -count=1 -timeout 20m -run '^TestPrompts$$' -v ./test/bench
 
+.PHONY: bench-datasets
+bench-datasets: build ## Import 1,000,000 rows, also with a kill in the middle, and read the items
+	BENCH_DATASET_ROWS=$${BENCH_DATASET_ROWS:-1000000} $(GO) test -count=1 -timeout 1h -run '^TestDatasets$$' -v ./test/bench
+
 .PHONY: bench-agentview
 bench-agentview: ## Print how many annotated faults the agent view and simple strategies show; check 10,000 generated runs
 	$(GO) test -count=1 -timeout 10m -run '^TestSurvival$$' -v ./controlplane/agentview

@@ -7,7 +7,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -17,7 +19,7 @@ import (
 // TestPromptsDocument runs the commands of docs/prompts.md.
 func TestPromptsDocument(t *testing.T) {
 	t.Parallel()
-	output := runDocument(t, "docs/prompts.md", "prompts:read", "prompts:write", "runs:read")
+	output := newProject(t).runDocument(t, "docs/prompts.md", "prompts:read", "prompts:write", "runs:read")
 	for _, want := range []string{
 		"changed messages[0].content", "added variables.tone", "in a calm tone", "moved to 2 by document", "created to 1 by document",
 	} {
@@ -28,18 +30,51 @@ func TestPromptsDocument(t *testing.T) {
 // TestDatasetsDocument runs the commands of docs/datasets.md.
 func TestDatasetsDocument(t *testing.T) {
 	t.Parallel()
-	output := runDocument(t, "docs/datasets.md", "datasets:read", "datasets:write")
+	p := newProject(t)
+	p.sendChat(t, "What is the capital of Spain?", "Madrid")
+	output := p.runDocument(t, "docs/datasets.md", "datasets:read", "datasets:write", "runs:read")
 	for _, want := range []string{
 		`{"added":2,"removed":0,"revision":1,"unchanged":0,"updated":0}`, "capital-fr\ncapital-it\nrevision 2: append, 3 items", `{"added":1,"removed":0,"changed":0}`,
+		`{"selected":1,"added":1,"unchanged":0,"skipped":[]}` + "\n" + `{"revision":3,"added":1,"unchanged":0,"skipped":[]}`,
+		`{"input":{"messages":[{"role":"system","content":"You know capitals."},{"role":"user","content":"What is the capital of Spain?"}],"tools":[{"type":"function",`,
+		`"reference_output":{"role":"assistant","content":"Madrid"}}`,
+		"created the dataset capitals\ncapitals: revision 1, 3 added,", `item      line 2: {"input":{"question":"What is the capital of Germany?"},`,
+		"rejected  line 4, column population: ", "capitals: revision 2, 0 added, 2 updated, 0 removed, 0 unchanged, 1 rejected\nline,column,reason,value\n4,population,",
+		`{"status":"succeeded","added":0,"updated":3,"unchanged":0,"rejected":0}`,
 	} {
 		assert.Contains(t, output, want)
 	}
 }
 
-// runDocument runs the commands of a document in their order, as its reader does, and returns what they print.
-func runDocument(t *testing.T, document string, scopes ...string) string {
+// sendChat sends a run with a model call that has tools, and waits until it is stored.
+func (p *project) sendChat(t *testing.T, question, answer string) (runID string) {
 	t.Helper()
-	p := newProject(t)
+	id, start := uuid.NewString(), time.Now().UTC().Add(-time.Minute)
+	at := func(d time.Duration) string { return start.Add(d).Format(time.RFC3339Nano) }
+	said := func(role, text string) []any {
+		return []any{map[string]any{"role": role, "parts": []any{map[string]any{"type": "text", "content": text}}}}
+	}
+	call := map[string]any{
+		"run_id": id, "span_id": "00000000000000c1", "name": "chat gpt-4o-mini", "kind": "llm", "provider": "openai", "model": "gpt-4o-mini",
+		"start_time": at(0), "end_time": at(2 * time.Second),
+		"attributes": map[string]any{
+			"gen_ai.system_instructions": []any{map[string]any{"type": "text", "content": "You know capitals."}},
+			"gen_ai.input.messages":      said("user", question), "gen_ai.output.messages": said("assistant", answer),
+			"gen_ai.tool.definitions": []any{map[string]any{"type": "function", "name": "look_up", "description": "Looks up.", "parameters": map[string]any{"type": "object"}}},
+		},
+	}
+	one := map[string]any{
+		"run_id": id, "name": "answer a question", "kind": "agent", "start_time": at(0), "end_time": at(2 * time.Second),
+		"inputs": map[string]any{"question": question}, "outputs": answer, "metadata": map[string]any{"tier": "free"},
+	}
+	p.post(t, "", 1, 1, map[string]any{"runs": []any{one}, "spans": []any{call}})
+	p.awaitRun(t, id, ofSpans(2))
+	return id
+}
+
+// runDocument runs the commands of a document in their order, as its reader does, and returns what they print.
+func (p *project) runDocument(t *testing.T, document string, scopes ...string) string {
+	t.Helper()
 	root, err := checkout.Root()
 	require.NoError(t, err)
 	text, err := os.ReadFile(filepath.Join(root, document))
