@@ -97,7 +97,10 @@ func (s *Service) dropUpload(ctx context.Context, id uuid.UUID) error {
 
 // check checks what does not depend on the file.
 func (u *Upload) check() error {
-	errs := []error{checkText("query.note", u.Note)}
+	errs := []error{checkText("query.note", u.Note), checkText("query.sheet", u.Sheet)}
+	if u.Delimiter == "\x00" { // checkText would refuse other delimiters
+		errs = append(errs, problem.InvalidField("query.delimiter", "must not be NUL"))
+	}
 	if u.FileName != nil {
 		errs = append(errs, checkText("query.file_name", *u.FileName))
 	}

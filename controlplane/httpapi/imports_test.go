@@ -357,6 +357,7 @@ func TestImportFailures(t *testing.T) {
 		"unknown column":  {"?mapping=" + url.QueryEscape(`{"shape":"columns","input":["question"]}`), typeCSV, "key,input\nz,1\n", "wrong_mapping", "question"},
 		"broken Parquet":  {"?format=parquet", "application/octet-stream", "PAR1 and no more", "unreadable_file", "Parquet"},
 		"a late member":   {"", typeJSONL, strings.Repeat("{\"input\":1}\n", 1200) + `{"input":1,"late":2}`, "rows_rejected", "1 of 1201"},
+		"unknown member":  {"?mapping=" + url.QueryEscape(`{"shape":"looptrace"}`), typeJSONL, `{"input":1,"foo":2}`, "rows_rejected", "1 of 1"},
 		"no list in JSON": {"", "application/json", `"a"`, "unreadable_file", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -386,6 +387,8 @@ func TestRefusedUploads(t *testing.T) {
 		"removed":          {"?max_removed=1", typeCSV, "a\n1\n", "query.max_removed"},
 		"unknown mode":     {"?mode=merge", typeCSV, "a\n1\n", "query.mode"},
 		"control in name":  {"?file_name=a%00b.csv", typeCSV, "a\n1\n", "query.file_name"},
+		"control in sheet": {"?sheet=a%00b", typeCSV, "a\n1\n", "query.sheet"},
+		"NUL as delimiter": {"?delimiter=%00", typeCSV, "a\n1\n", "query.delimiter"},
 		"unknown encoding": {"?encoding=ebcdic", typeCSV, "a\n1\n", "query.encoding"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -123,6 +123,11 @@ func (r *record) looptrace() {
 	r.split("split")
 	r.tags("tags")
 	r.source("source_run_id", "source_span_id")
+	for _, c := range r.row.Cells {
+		if !slices.Contains(looptraceColumns, c.Column) && !isNull(c.Value) {
+			r.refuse(c.Column, "is not a member of an item: put it into metadata, or import with the shape columns", c.Value)
+		}
+	}
 }
 
 // chatColumns are those of examples of OpenAI's fine-tuning of chat models, and what people add to them.
