@@ -371,6 +371,9 @@ func removeOld(ctx context.Context, answers *idempotency.Service, owned *project
 			if err := owned.Purge(ctx, reader.DeleteProject); err != nil && ctx.Err() == nil {
 				log.WarnContext(ctx, "delete the runs of deleted projects; will retry", "error", err)
 			}
+			if err := sets.RequeueImports(ctx); err != nil && ctx.Err() == nil {
+				log.WarnContext(ctx, "find imports without a job; will retry", "error", err)
+			}
 		case <-ctx.Done():
 			return
 		}

@@ -151,11 +151,7 @@ func (s *Service) Update(ctx context.Context, grant access.Grant, id uuid.UUID, 
 			"has_reference_output_schema": change.ReferenceOutputSchema != nil, "reference_output_schema": schemaText(change.ReferenceOutputSchema),
 			"now": s.now(),
 		}
-		changed, err := tx.Exec(ctx, "update dataset", args)
-		if err == nil && changed == 0 {
-			err = postgres.ErrNotFound
-		}
-		if err != nil {
+		if err := changeRow(ctx, tx, "update dataset", args); err != nil {
 			return err
 		}
 		if err := s.checkItems(ctx, tx, id, schemas); err != nil {
@@ -196,7 +192,21 @@ func (s *Service) checkItems(ctx context.Context, tx postgres.DB, dataset uuid.U
 
 // Delete deletes a dataset with all its revisions.
 func (s *Service) Delete(ctx context.Context, grant access.Grant, id uuid.UUID) error {
-	return s.db.Delete(ctx, "delete dataset", pgx.NamedArgs{"projects": grant.IDs(), "dataset": id})
+	return s.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
+		return changeRow(ctx, tx, "delete dataset", pgx.NamedArgs{"projects": grant.IDs(), "dataset": id})
+	})
+}
+
+// changeRow changes the row of a dataset. It returns [errBusy] if another write takes long.
+func changeRow(ctx context.Context, tx postgres.DB, name string, args pgx.NamedArgs) error {
+	if _, err := tx.Exec(ctx, "limit locks", nil); err != nil {
+		return err
+	}
+	err := tx.Delete(ctx, name, args)
+	if postgres.Locked(err) {
+		return errBusy
+	}
+	return err
 }
 
 // clean normalizes the change for storage, and returns an error for each invalid field.

@@ -52,7 +52,9 @@ func (s *Service) runImport(ctx context.Context, args importArgs, last bool) err
 	err = a.do(ctx)
 	var failed *failure
 	switch {
-	case err == nil, errors.Is(err, errNotMine):
+	case err == nil:
+	case errors.Is(err, errNotMine): // a retry would take the import from the attempt that has it
+		err = nil
 	case errors.As(err, &failed):
 		err = a.end(ctx, failed)
 	case ctx.Err() != nil, !last:

@@ -147,8 +147,12 @@ func text(s *string) string {
 	return *s
 }
 
-// abandonedAfter is how long an upload may stand still.
-const abandonedAfter = time.Hour
+const (
+	// abandonedAfter is how long an upload may stand still.
+	abandonedAfter = time.Hour
+	// lostAfter is how long an import may stand still without a job.
+	lostAfter = time.Minute
+)
 
 // RemoveLeftovers removes uploads that broke off, and the files of imports that ended.
 func (s *Service) RemoveLeftovers(ctx context.Context) error {
@@ -161,9 +165,34 @@ func (s *Service) RemoveLeftovers(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// removeFile removes the file and the rows of an import.
+// RequeueImports adds a job for each import that has none any more: an attempt that was replaced may have ended the job of the one
+// that replaced it, which was killed later.
+func (s *Service) RequeueImports(ctx context.Context) error {
+	lost, err := postgres.Many[struct{ ID uuid.UUID }](ctx, s.db, "list lost imports", pgx.NamedArgs{"before": s.now().Add(-lostAfter)})
+	errs := []error{err}
+	for _, one := range lost {
+		errs = append(errs, s.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
+			job, err := s.jobs.Add(ctx, tx.PGX(), importArgs{one.ID})
+			if err != nil {
+				return err
+			}
+			set, err := tx.Exec(ctx, "set job", pgx.NamedArgs{"import": one.ID, "job": job, "now": s.now()})
+			if err == nil && set == 0 { // another process was faster, or it ended
+				return s.jobs.Cancel(ctx, tx.PGX(), job)
+			}
+			return err
+		}))
+	}
+	return errors.Join(errs...)
+}
+
+// removeFile removes the file and the rows of an import that has ended. Another attempt may still need those of one that has not.
 func (s *Service) removeFile(ctx context.Context, id uuid.UUID) error {
 	return s.db.LongTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		ended, err := tx.Exec(ctx, s.db.Statement("lock ended import"), pgx.NamedArgs{"import": id})
+		if err != nil || ended.RowsAffected() == 0 {
+			return err //nolint:wrapcheck // LongTx does
+		}
 		for _, name := range []string{"remove chunks", "remove rows"} {
 			if _, err := tx.Exec(ctx, s.db.Statement(name), pgx.NamedArgs{"import": id}); err != nil {
 				return err //nolint:wrapcheck // LongTx does

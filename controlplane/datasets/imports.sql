@@ -62,6 +62,19 @@ DELETE FROM import_errors WHERE import_id = @import
 -- name: remove chunks
 DELETE FROM import_chunks WHERE import_id = @import
 
+-- name: lock ended import
+SELECT id FROM imports WHERE id = @import AND status IN ('succeeded', 'failed', 'cancelled') FOR UPDATE
+
+-- name: list lost imports
+SELECT i.id FROM imports i LEFT JOIN river_job j ON j.id = i.job_id
+WHERE i.status IN ('queued', 'running') AND i.updated_at < @before AND (j.id IS NULL OR j.state IN ('completed', 'cancelled', 'discarded'))
+
+-- name: set job
+UPDATE imports SET job_id = @job, updated_at = @now
+WHERE id = @import AND status IN ('queued', 'running') AND job_id IS NOT DISTINCT FROM (
+	SELECT i.job_id FROM imports i LEFT JOIN river_job j ON j.id = i.job_id
+	WHERE i.id = @import AND (j.id IS NULL OR j.state IN ('completed', 'cancelled', 'discarded')))
+
 -- name: open file
 UPDATE imports SET mapping = @mapping, mapping_found = @mapping_found, encoding = @encoding, delimiter = @delimiter, header = @header, sheet = @sheet, updated_at = @now
 WHERE id = @import AND attempt_id = @attempt AND status = 'running'

@@ -43,7 +43,11 @@ func (a *attempt) keepRejected(ctx context.Context, rejected rejectedKeys) error
 		args := a.args(a.imp.ID)
 		args["bytes"], args["processed"], args["total"], args["phase"] = a.imp.SizeBytes, a.imp.Processed, a.imp.Processed, phaseWriting
 		args["rejected"], args["kept"] = a.imp.Rejected+rejected.count, a.imp.ErrorsKept+int64(len(rejected.errors))
-		if _, err := tx.Exec(ctx, a.db.Statement("keep progress"), args); err != nil {
+		kept, err := tx.Exec(ctx, a.db.Statement("keep progress"), args)
+		if err == nil && kept.RowsAffected() == 0 {
+			err = errNotMine
+		}
+		if err != nil {
 			return err //nolint:wrapcheck // LongTx does
 		}
 		return a.addErrors(ctx, tx, rejected.errors)

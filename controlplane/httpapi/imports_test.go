@@ -323,6 +323,49 @@ func TestCancelImport(t *testing.T) {
 	assert.Zero(t, e.count(t, "SELECT (SELECT count(*) FROM import_chunks) + (SELECT count(*) FROM import_rows)"))
 }
 
+// TestReplacedAttempt has an attempt that another one replaced. It must not take the file away, and the import goes on.
+func TestReplacedAttempt(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	owner, project := e.setUp(t)
+	as := cookie(owner)
+	faq := e.createDataset(t, as, project.Id, "faq")
+	id := e.sendFile(t, as, faq.Id, "", typeCSV, "input\n1\n2\n").Id
+	e.hold(t, as, faq.Id, id, func(pgx.Tx) { e.exec(t, "UPDATE imports SET attempt_id = $2 WHERE id = $1", id, uuid.New()) })
+	require.Eventually(t, func() bool { return e.count(t, "SELECT count(*) FROM river_job WHERE state = 'completed'") == 1 }, importTime, 20*time.Millisecond)
+	assert.Equal(t, contract.ImportStatusRunning, e.getImport(t, as, id).Status)
+	assert.Equal(t, 3, e.count(t, "SELECT (SELECT count(*) FROM import_chunks) + (SELECT count(*) FROM import_rows)"))
+
+	require.NoError(t, e.datasets.RequeueImports(t.Context()))
+	assert.Equal(t, 1, e.count(t, "SELECT count(*) FROM river_job"), "the other attempt may be working")
+	e.clock.advance(2 * time.Minute)
+	require.NoError(t, e.datasets.RequeueImports(t.Context()))
+	require.NoError(t, e.datasets.RequeueImports(t.Context()))
+	assert.Equal(t, 2, e.count(t, "SELECT count(*) FROM river_job"))
+	ended := e.finish(t, as, id)
+	require.Nil(t, ended.Error)
+	assert.EqualValues(t, 2, *ended.Added)
+}
+
+// TestBusyDataset writes to, changes and deletes a dataset while an import holds it.
+func TestBusyDataset(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	owner, project := e.setUp(t)
+	as := cookie(owner)
+	path := "/v1/datasets/" + e.createDataset(t, as, project.Id, "faq").Id.String()
+	require.NoError(t, pgx.BeginFunc(t.Context(), e.db, func(tx pgx.Tx) error {
+		_, err := tx.Exec(t.Context(), "SELECT FROM datasets FOR UPDATE")
+		require.NoError(t, err)
+		for _, r := range []struct{ method, path, body string }{
+			{http.MethodPost, path + "/items", `{"input":1}`}, {http.MethodPatch, path, `{"name":"other"}`}, {http.MethodDelete, path, "{}"},
+		} {
+			assert.Equal(t, "dataset_busy", wantProblem(t, e.do(t, r.method, r.path, r.body, as), http.StatusConflict).Code, r.method)
+		}
+		return nil
+	}))
+}
+
 // TestImportChecksTheNewSchema changes the schema after the rows were read.
 func TestImportChecksTheNewSchema(t *testing.T) {
 	t.Parallel()
