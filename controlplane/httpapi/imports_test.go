@@ -1,12 +1,16 @@
 package httpapi
 
 import (
+	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strings"
@@ -20,6 +24,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
+	"github.com/looptrace/looptrace/internal/requestbody"
 )
 
 const importTime = 30 * time.Second
@@ -451,6 +456,63 @@ func TestRefusedUploads(t *testing.T) {
 		assert.GreaterOrEqual(t, e.do(t, http.MethodPost, path, "", as, header("Content-Type", typeCSV), breaksOff).Code, 400)
 	})
 	assert.Zero(t, e.count(t, "SELECT count(*) FROM imports"))
+}
+
+// TestSlowUpload sends a file in pieces. They are stored as they come, and an upload that breaks off leaves nothing.
+func TestSlowUpload(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	owner, project := e.setUp(t)
+	as := cookie(owner)
+	faq := e.createDataset(t, as, project.Id, "faq")
+	server := httptest.NewServer(requestbody.Bound(t.Context(), e.api, requestbody.Limits{Idle: importTime, Total: importTime}))
+	t.Cleanup(server.Close)
+	impatient := httptest.NewServer(requestbody.Bound(t.Context(), e.api, requestbody.Limits{Idle: 100 * time.Millisecond, Total: importTime}))
+	t.Cleanup(impatient.Close)
+	piece := strings.Repeat("a question\n", 100_000)
+	begin := func(server *httptest.Server, action, size string) net.Conn {
+		conn, err := net.Dial("tcp", server.Listener.Addr().String())
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = conn.Close() })
+		require.NoError(t, conn.SetDeadline(time.Now().Add(importTime)))
+		head := httptest.NewRequest(http.MethodPost, "/v1/datasets/"+faq.Id.String()+"/imports"+action, http.NoBody)
+		as(head)
+		_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost\r\nCookie: %s\r\nContent-Type: text/csv\r\n%s\r\n\r\n",
+			head.URL, head.Header.Get("Cookie"), size)
+		require.NoError(t, err)
+		return conn
+	}
+	answer := func(conn net.Conn, status int) (code string) {
+		response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		require.NoError(t, err)
+		defer func() { require.NoError(t, response.Body.Close()) }()
+		var got struct{ Code string }
+		require.NoError(t, json.NewDecoder(response.Body).Decode(&got))
+		require.Equal(t, status, response.StatusCode, got.Code)
+		return got.Code
+	}
+	send := func(conn net.Conn, text string) {
+		_, err := io.WriteString(conn, text)
+		require.NoError(t, err)
+	}
+
+	whole := begin(server, "", fmt.Sprintf("Content-Length: %d", 2*len(piece)))
+	send(whole, piece)
+	require.Eventually(t, func() bool {
+		return e.count(t, "SELECT count(*) FROM imports WHERE status = 'uploading' AND size_bytes > 0") == 1
+	}, importTime, 20*time.Millisecond, "the first piece is stored before the last one comes")
+	send(whole, piece)
+	assert.Empty(t, answer(whole, http.StatusCreated))
+
+	for _, action := range []string{"", "/_actions/preview"} {
+		stalled := begin(impatient, action, "Content-Length: 5000000")
+		send(stalled, "a\n1\n")
+		assert.Equal(t, "body_timeout", answer(stalled, http.StatusRequestTimeout))
+		broken := begin(server, action, "Transfer-Encoding: chunked")
+		send(broken, "2\r\na\n\r\nzz\r\n")
+		assert.Equal(t, "malformed_body", answer(broken, http.StatusBadRequest))
+	}
+	require.Eventually(t, func() bool { return e.count(t, "SELECT count(*) FROM imports") == 1 }, importTime, 20*time.Millisecond)
 }
 
 func TestTooManyImports(t *testing.T) {

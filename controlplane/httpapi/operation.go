@@ -51,7 +51,7 @@ func readOperations(doc *openapi3.T) (map[string]*operation, access.Policy, erro
 		for method, spec := range item.Operations() {
 			op := &operation{
 				id:     spec.OperationID,
-				route:  &routers.Route{Spec: doc, Path: path, PathItem: item, Method: method, Operation: withObjectsAsJSON(spec)},
+				route:  &routers.Route{Spec: doc, Path: path, PathItem: item, Method: method, Operation: forValidation(spec)},
 				public: isPublic(spec), idempotent: spec.Parameters.GetByInAndName(openapi3.ParameterInHeader, idempotency.Header) != nil,
 				compress: spec.Extensions[compressExtension] == true, memberOrder: spec.Extensions[memberOrderExtension] == true,
 				streamBody: spec.Extensions[streamBodyExtension] == true,

@@ -19,6 +19,7 @@ var (
 	errMethodNotAllowed = &problem.Error{Kind: problem.MethodNotAllowed, Code: "method_not_allowed", Detail: "The resource does not support this method; see the Allow header."}
 	errCrossOrigin      = &problem.Error{Kind: problem.Forbidden, Code: "cross_origin", Detail: "The request comes from a page of another site. Send it from Looptrace's own pages."}
 	errMalformedBody    = &problem.Error{Kind: problem.Malformed, Code: "malformed_body", Detail: "The body is not one JSON value in UTF-8."}
+	errBrokenBody       = &problem.Error{Kind: problem.Malformed, Code: "malformed_body", Detail: "The body ends early, or its chunks are malformed."}
 	errBodyTimeout      = &problem.Error{Kind: problem.Timeout, Code: "body_timeout", Detail: "The body did not arrive in time."}
 	errStopping         = &problem.Error{
 		Kind: problem.Unavailable, Code: problem.CodeDependency, RetryAfter: problem.DependencyDown().RetryAfter,
@@ -45,6 +46,9 @@ func problemOf(err error) *problem.Error {
 	}
 	if refusal := problem.Of(err); refusal != nil {
 		return refusal
+	}
+	if body != nil {
+		return errBrokenBody
 	}
 	return errInternal
 }

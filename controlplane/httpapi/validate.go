@@ -30,7 +30,6 @@ var validation = &openapi3filter.Options{
 	// The handlers receive the validated value. Parsing the body again would be laxer.
 	KeepValidatedValue:  true,
 	SkipSettingDefaults: true,
-	AuthenticationFunc:  openapi3filter.NoopAuthenticationFunc, // done by the authenticate middleware
 	SchemaValidationOptions: []openapi3.SchemaValidationOption{
 		openapi3.WithStringFormatValidators(map[string]openapi3.StringFormatValidator{
 			// Dashes are optional: SDKs print a trace id, which names a run, without them.
@@ -51,10 +50,12 @@ var withoutBody = func() *openapi3filter.Options {
 	return &options
 }()
 
-// withObjectsAsJSON returns the operation for validation: objects in its query are JSON, as readQuery writes them. Neither the validator
-// nor the generated code can tell brackets in a member's name from those around it.
-func withObjectsAsJSON(operation *openapi3.Operation) *openapi3.Operation {
+// forValidation returns the operation for validation. Objects in its query are JSON, as readQuery writes them: neither the validator
+// nor the generated code can tell brackets in a member's name from those around it. It needs no credential, which the authenticate
+// middleware checks: the validator would read the whole body for one.
+func forValidation(operation *openapi3.Operation) *openapi3.Operation {
 	checked := *operation
+	checked.Security = openapi3.NewSecurityRequirements()
 	checked.Parameters = slices.Clone(operation.Parameters)
 	for i, ref := range checked.Parameters {
 		if p := ref.Value; p.Style == openapi3.SerializationDeepObject {
