@@ -39,13 +39,18 @@ func (s *Service) PreviewImport(
 	if err := u.check(); err != nil {
 		return none, err
 	}
+	// A slow client must not keep others from their previews. The beginning of a file takes no more memory than the body of another request.
+	head, err := io.ReadAll(io.LimitReader(file, textPreviewBytes+1))
+	if err != nil {
+		return none, fmt.Errorf("read the file: %w", err)
+	}
 	select {
 	case s.previews <- struct{}{}:
 		defer func() { <-s.previews }()
 	case <-ctx.Done():
 		return none, ctx.Err() //nolint:wrapcheck // the request ended
 	}
-	source, format, cut, err := readPreview(u, file)
+	source, format, cut, err := readPreview(u, head, file)
 	if err != nil {
 		return none, err
 	}
@@ -69,12 +74,8 @@ func (s *Service) PreviewImport(
 	return result, nil
 }
 
-// readPreview reads as much of a file as its preview needs. cut is whether there is more.
-func readPreview(u Upload, file io.Reader) (source *bytes.Reader, format datasetfile.Format, cut bool, err error) {
-	content, err := io.ReadAll(io.LimitReader(file, textPreviewBytes+1))
-	if err != nil {
-		return nil, "", false, fmt.Errorf("read the file: %w", err)
-	}
+// readPreview reads as much of a file as its preview needs, after its beginning. cut is whether there is more.
+func readPreview(u Upload, content []byte, file io.Reader) (source *bytes.Reader, format datasetfile.Format, cut bool, err error) {
 	if format, err = u.detect(content); err != nil {
 		return nil, "", false, err
 	}

@@ -504,6 +504,13 @@ func TestSlowUpload(t *testing.T) {
 	send(whole, piece)
 	assert.Empty(t, answer(whole, http.StatusCreated))
 
+	for range 4 { // more than are read at once
+		send(begin(server, "/_actions/preview", "Content-Length: 5000000"), piece)
+	}
+	quick := begin(server, "/_actions/preview", "Content-Length: 4")
+	send(quick, "a\n1\n")
+	assert.Empty(t, answer(quick, http.StatusOK))
+
 	for _, action := range []string{"", "/_actions/preview"} {
 		stalled := begin(impatient, action, "Content-Length: 5000000")
 		send(stalled, "a\n1\n")
