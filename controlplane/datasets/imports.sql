@@ -99,6 +99,9 @@ INSERT INTO import_errors (import_id, number, line, column_name, reason, value)
 SELECT @import, @kept + e.n, e.line, e.column_name, e.reason, e.value
 FROM unnest(@lines::bigint[], @columns::text[], @reasons::text[], @values::text[]) WITH ORDINALITY AS e (line, column_name, reason, value, n)
 
+-- name: avoid loops
+SET LOCAL enable_nestloop = off
+
 -- name: reject repeated keys
 WITH repeated AS (
 	SELECT number, first_value(line) OVER (PARTITION BY key ORDER BY number) AS first_line, row_number() OVER (PARTITION BY key ORDER BY number) AS n

@@ -93,6 +93,10 @@ func (w *importWrite) write(ctx context.Context) error {
 	if err := found.checkBase(w.imp.BaseRevision); err != nil {
 		return conflict(err)
 	}
+	// The statistics of PostgreSQL do not know rows that came just now: it expects one, and a loop over all pairs of rows never ends.
+	if err := w.exec(ctx, "avoid loops"); err != nil {
+		return err
+	}
 	if err := w.rejectKeys(ctx); err != nil {
 		return err
 	}

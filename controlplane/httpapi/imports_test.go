@@ -458,6 +458,33 @@ func TestRefusedUploads(t *testing.T) {
 	assert.Zero(t, e.count(t, "SELECT count(*) FROM imports"))
 }
 
+// TestImportWithOldStatistics has statistics of PostgreSQL that know only the rows of another import.
+func TestImportWithOldStatistics(t *testing.T) {
+	t.Parallel()
+	e := newEnv(t)
+	owner, project := e.setUp(t)
+	as := cookie(owner)
+	faq := e.createDataset(t, as, project.Id, "faq")
+	const rows = 40_000
+	var file strings.Builder
+	file.WriteString("key,input\n")
+	for i := range rows {
+		fmt.Fprintf(&file, "%d,question %d\n", i, i)
+	}
+	before := e.sendFile(t, as, faq.Id, "", typeCSV, file.String()).Id
+	e.hold(t, as, faq.Id, before, func(tx pgx.Tx) {
+		_, err := tx.Exec(t.Context(), "ANALYZE import_rows")
+		require.NoError(t, err)
+	})
+	e.finish(t, as, before)
+	require.Eventually(t, func() bool { return e.count(t, "SELECT count(*) FROM import_rows") == 0 }, importTime, 20*time.Millisecond)
+	for _, mode := range []string{"?mode=upsert", "?mode=replace&dedupe=content"} {
+		again := e.finish(t, as, e.sendFile(t, as, faq.Id, mode, typeCSV, file.String()).Id)
+		require.Nil(t, again.Error)
+		assert.EqualValues(t, rows, *again.Unchanged, mode)
+	}
+}
+
 // TestSlowUpload sends a file in pieces. They are stored as they come, and an upload that breaks off leaves nothing.
 func TestSlowUpload(t *testing.T) {
 	t.Parallel()
